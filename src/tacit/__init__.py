@@ -1,0 +1,1 @@
+"""Extreme multi-label learning where labels are missing, rare or unseen."""

@@ -1,0 +1,57 @@
+"""What a data file becomes in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from scipy import sparse
+
+from tacit.errors import DataError
+
+
+@dataclass(eq=False)
+class Dataset:
+    """Samples and their labels.
+
+    Attributes
+    ----------
+    X : csr_matrix of float32, shape (n_samples, n_features), or None
+        Features; None for a text file.
+    Y : csr_matrix of float32, shape (n_samples, n_labels)
+        A stored 1 is a positive, a stored 0 a known negative, an absent entry unknown.
+    label_names : list of str
+        Names in column order; the column numbers as text where a file has no names.
+    texts : list of str or None
+        One text per sample; None for a numeric file.
+    feature_names : list of str or None
+        Names of the columns of X where the file has them.
+    """
+
+    X: sparse.csr_matrix | None
+    Y: sparse.csr_matrix
+    label_names: list[str]
+    texts: list[str] | None = None
+    feature_names: list[str] | None = None
+
+    def __post_init__(self) -> None:
+        if self.X is None and self.texts is None:
+            raise DataError("a data set needs features (X) or texts; got neither")
+        rows_of = {"X": None if self.X is None else self.X.shape[0], "texts": _length(self.texts)}
+        for what, rows in rows_of.items():
+            if rows is not None and rows != self.Y.shape[0]:
+                raise DataError(f"{what} has {rows} samples but Y has {self.Y.shape[0]}; they must agree")
+        if len(self.label_names) != self.Y.shape[1]:
+            raise DataError(f"{len(self.label_names)} label names for {self.Y.shape[1]} columns of Y")
+
+    def __len__(self) -> int:
+        return int(self.Y.shape[0])
+
+    @property
+    def n_labels(self) -> int:
+        """Number of labels (columns of Y)."""
+        return int(self.Y.shape[1])
+
+
+def _length(values: Sequence[str] | None) -> int | None:
+    return None if values is None else len(values)

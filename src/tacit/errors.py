@@ -1,0 +1,65 @@
+"""Every error tacit raises on purpose.
+
+::
+
+    TacitError
+    ├── DataError (ValueError)            an array or a data set is not what it must be
+    │   └── FileError                     the same, in a file: names file and line
+    ├── ParameterError (ValueError)       a parameter, model, label or option is unknown or out of range
+    ├── ModelFileError (ValueError)       a model folder is missing, damaged, too new or not a model
+    ├── DownloadError (OSError)           a public data set could not be fetched
+    └── MissingExtraError (ImportError)   an optional dependency is not installed
+
+A message says what must be how, what came and where, and what to do. The command line prints it as one
+line and exits with 2; anything else that escapes is a bug.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from pathlib import Path
+
+
+class TacitError(Exception):
+    """Base of all errors raised on purpose."""
+
+
+class DataError(TacitError, ValueError):
+    """An array, matrix or data set is not what it must be."""
+
+
+class FileError(DataError):
+    """A data file is not what it must be; the message starts with ``path:line:``."""
+
+    def __init__(self, path: str | Path, message: str, *, line: int | None = None) -> None:
+        self.path = Path(path)
+        self.line = line
+        place = f"{path}:{line}" if line is not None else f"{path}"
+        super().__init__(f"{place}: {message}")
+
+
+class ParameterError(TacitError, ValueError):
+    """A parameter, model name, label name or option is unknown or out of range."""
+
+
+class ModelFileError(TacitError, ValueError):
+    """A model folder is missing, damaged, too new or not a model."""
+
+
+class DownloadError(TacitError, OSError):
+    """A public data set could not be fetched."""
+
+
+class MissingExtraError(TacitError, ImportError):
+    """An optional dependency is not installed."""
+
+    def __init__(self, what: str, extra: str) -> None:
+        super().__init__(f"{what} needs the extra '{extra}'; install it with: pip install 'tacit[{extra}]'")
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """``"; did you mean 'x'?"`` for the nearest spelling among `known`, or an empty string."""
+    candidates = {str(candidate).lower(): str(candidate) for candidate in known}
+    nearest = difflib.get_close_matches(name.lower(), candidates, n=1, cutoff=0.6)
+    return f"; did you mean '{candidates[nearest[0]]}'?" if nearest else ""

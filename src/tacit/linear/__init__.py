@@ -1,0 +1,1 @@
+"""Linear models: one weight vector per label."""

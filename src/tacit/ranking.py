@@ -1,0 +1,73 @@
+"""The one prediction type: for each sample its best labels with their scores."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from tacit.errors import DataError
+
+NO_LABEL = -1
+NO_SCORE = -np.inf
+
+
+@dataclass(frozen=True, eq=False)
+class Ranking:
+    """The best labels of each sample, best first.
+
+    Attributes
+    ----------
+    labels : int32 array of shape (n_samples, k)
+        Column numbers of labels; -1 where a sample has fewer than k.
+    scores : float32 array of shape (n_samples, k)
+        Their scores, never rising along a row; -inf where there is no label.
+    """
+
+    labels: npt.NDArray[np.int32]
+    scores: npt.NDArray[np.float32]
+
+    def __post_init__(self) -> None:
+        labels = np.ascontiguousarray(self.labels, dtype=np.int32)
+        scores = np.ascontiguousarray(self.scores, dtype=np.float32)
+        if labels.ndim != 2 or labels.shape != scores.shape:
+            raise DataError(
+                f"a ranking needs two (n, k) arrays of one shape; got {labels.shape} and {scores.shape}"
+            )
+        object.__setattr__(self, "labels", labels)
+        object.__setattr__(self, "scores", scores)
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    @property
+    def k(self) -> int:
+        """How many places each sample has."""
+        return int(self.labels.shape[1])
+
+    def top(self, k: int) -> Ranking:
+        """The first `k` places."""
+        return Ranking(self.labels[:, :k], self.scores[:, :k])
+
+    def rows(self, rows: npt.NDArray[np.integer] | slice) -> Ranking:
+        """The ranking of some of the samples."""
+        return Ranking(self.labels[rows], self.scores[rows])
+
+    def to_csr(self, n_labels: int) -> sparse.csr_matrix:
+        """Scores as a sparse (n_samples, n_labels) matrix, column ids sorted; a score of 0 is stored."""
+        filled = self.labels != NO_LABEL
+        indptr = np.concatenate([[0], np.cumsum(filled.sum(axis=1))])
+        matrix = sparse.csr_matrix(
+            (self.scores[filled], self.labels[filled], indptr), shape=(len(self), n_labels)
+        )
+        matrix.sort_indices()
+        return matrix
+
+    @staticmethod
+    def concatenate(parts: list[Ranking]) -> Ranking:
+        """Rankings of consecutive blocks of samples as one."""
+        return Ranking(
+            np.concatenate([part.labels for part in parts]), np.concatenate([part.scores for part in parts])
+        )

@@ -1,0 +1,1 @@
+"""Fitted state as arrays, arrays as files, files as model folders."""

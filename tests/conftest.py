@@ -1,0 +1,20 @@
+"""Fixtures shared by all tests."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture(scope="session")
+def real_data() -> Path:
+    """Folder with the public benchmark sets, or skip."""
+    folder = os.environ.get("TACIT_DATA")
+    if not folder:
+        pytest.skip("set TACIT_DATA to the folder with the public benchmark sets to run this test")
+    path = Path(folder)
+    if not path.is_dir():
+        pytest.fail(f"TACIT_DATA={folder} is not a folder")
+    return path

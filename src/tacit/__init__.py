@@ -1,1 +1,71 @@
-"""Extreme multi-label learning where labels are missing, rare or unseen."""
+"""Extreme multi-label learning where labels are missing, rare or unseen.
+
+Names are imported when first used, so that ``import tacit`` and ``tacit --help`` take no time.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from tacit._version import __version__
+
+if TYPE_CHECKING:
+    from tacit.data.dataset import Dataset
+    from tacit.data.load import load_data
+    from tacit.data.save import save_data
+    from tacit.errors import TacitError
+    from tacit.linear.one_vs_all import OneVsAll
+    from tacit.linear.popularity import Popularity
+    from tacit.metrics import evaluate
+    from tacit.progress import show_progress
+    from tacit.propensity import propensities
+    from tacit.ranking import Ranking
+    from tacit.registry import load_model
+    from tacit.tagger.tagger import Tagger
+    from tacit.tasks import checkpoint
+
+_LIVES_IN = {
+    "Dataset": "tacit.data.dataset",
+    "OneVsAll": "tacit.linear.one_vs_all",
+    "Popularity": "tacit.linear.popularity",
+    "Ranking": "tacit.ranking",
+    "TacitError": "tacit.errors",
+    "Tagger": "tacit.tagger.tagger",
+    "checkpoint": "tacit.tasks",
+    "evaluate": "tacit.metrics",
+    "load_data": "tacit.data.load",
+    "load_model": "tacit.registry",
+    "show_progress": "tacit.progress",
+    "propensities": "tacit.propensity",
+    "save_data": "tacit.data.save",
+}
+
+__all__ = [
+    "Dataset",
+    "OneVsAll",
+    "Popularity",
+    "Ranking",
+    "TacitError",
+    "Tagger",
+    "__version__",
+    "checkpoint",
+    "evaluate",
+    "load_data",
+    "load_model",
+    "propensities",
+    "save_data",
+    "show_progress",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LIVES_IN:
+        raise AttributeError(f"module 'tacit' has no attribute '{name}'")
+    value = getattr(importlib.import_module(_LIVES_IN[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return list(__all__)

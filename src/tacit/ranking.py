@@ -33,9 +33,7 @@ class Ranking:
         labels = np.ascontiguousarray(self.labels, dtype=np.int32)
         scores = np.ascontiguousarray(self.scores, dtype=np.float32)
         if labels.ndim != 2 or labels.shape != scores.shape:
-            raise DataError(
-                f"a ranking needs two (n, k) arrays of one shape; got {labels.shape} and {scores.shape}"
-            )
+            raise DataError(f"a ranking needs two (n, k) arrays of one shape; got {labels.shape} and {scores.shape}")
         object.__setattr__(self, "labels", labels)
         object.__setattr__(self, "scores", scores)
 
@@ -59,9 +57,7 @@ class Ranking:
         """Scores as a sparse (n_samples, n_labels) matrix, column ids sorted; a score of 0 is stored."""
         filled = self.labels != NO_LABEL
         indptr = np.concatenate([[0], np.cumsum(filled.sum(axis=1))])
-        matrix = sparse.csr_matrix(
-            (self.scores[filled], self.labels[filled], indptr), shape=(len(self), n_labels)
-        )
+        matrix = sparse.csr_matrix((self.scores[filled], self.labels[filled], indptr), shape=(len(self), n_labels))
         matrix.sort_indices()
         return matrix
 

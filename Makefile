@@ -1,0 +1,43 @@
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.DEFAULT_GOAL := help
+.PHONY: help install demo test test-fast check format bench clean
+
+help:  ## List the commands
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+$(READY): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10) and "tacit needs Python 3.10 or newer: make PYTHON=python3.12 …")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[all,dev]'
+	@touch $@
+
+install: $(READY)  ## Create the virtual environment with everything in it
+
+demo: $(READY)  ## Generate data, train, evaluate and print a table: the whole of tacit in a minute
+	$(BIN)/tacit demo
+
+test: $(READY)  ## Run all tests (set TACIT_DATA for those on public data)
+	$(BIN)/python -m pytest -n 2 $(ARGS)
+
+test-fast: $(READY)  ## Run the tests that take no time
+	$(BIN)/python -m pytest -n 2 -m "not slow and not real_data" $(ARGS)
+
+check: $(READY)  ## Lint, formatting and types
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: $(READY)  ## Format the code and fix what can be fixed
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(READY)  ## Compare speed, memory and accuracy with scikit-learn (needs TACIT_DATA)
+	$(BIN)/python -m benchmarks $(ARGS)
+
+clean:  ## Remove the virtual environment and all caches
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis dist build
+	find src tests benchmarks -name __pycache__ -prune -exec rm -rf {} +

@@ -1,0 +1,5 @@
+"""``python -m tacit`` is ``tacit``."""
+
+from tacit.cli.main import main
+
+main()

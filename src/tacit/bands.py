@@ -1,0 +1,103 @@
+"""Metrics of a ranking by how often labels occur in training: the head does not hide the tail."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from tacit.errors import DataError
+from tacit.metrics import KS, Interval, JudgedRanking, Ratio, contributions, judge, resample
+from tacit.ranking import Ranking
+
+#: Name and smallest number of training samples of each band.
+BANDS = (("unseen", 0), ("1-5", 1), ("6-20", 6), ("21-100", 21), (">100", 101))
+
+
+@dataclass(frozen=True)
+class BandResult:
+    """Metrics of the labels of one band.
+
+    Attributes
+    ----------
+    name : str
+        One of the names in `BANDS`.
+    n_labels, n_positives : int
+        Labels in the band, and how often they are relevant in the test labels.
+    values : dict
+        ``"P@k"`` and ``"PSP@k"``: the band's share of the overall metric, so that bands add up to it.
+        ``"R@k"``: share of the band's positives found in the top k; 0 for a band without positives.
+    intervals : dict
+        95 % bootstrap interval (low, high) of each value.
+    """
+
+    name: str
+    n_labels: int
+    n_positives: int
+    values: dict[str, float]
+    intervals: dict[str, Interval] = field(default_factory=dict)
+
+
+def evaluate_by_band(
+    ranking: Ranking,
+    Y_test: sparse.spmatrix | npt.NDArray[Any],
+    train_counts: npt.ArrayLike,
+    ks: Sequence[int] = KS,
+    n_bootstrap: int = 200,
+    seed: int = 0,
+    propensities: Any = None,
+) -> list[BandResult]:
+    """Metrics of a ranking for each band of label frequency, rarest first.
+
+    Parameters
+    ----------
+    ranking, Y_test, ks, propensities
+        As for `tacit.evaluate`.
+    train_counts : array of shape (n_labels,)
+        Training samples of each label: `tacit.propensity.label_counts` of the training labels.
+    n_bootstrap : int
+        Resamples of the test samples for the intervals; 0 for no intervals.
+    seed : int
+        Seed of the resampling.
+    """
+    judged = judge(ranking, Y_test, propensities, ks)
+    bands = _band_of_labels(train_counts, judged.relevant.shape[1])
+    masks = [bands == number for number in range(len(BANDS))]
+    ratios = {
+        (number, metric): ratio
+        for number, mask in enumerate(masks)
+        for metric, ratio in _band_contributions(judged, mask, ks).items()
+    }
+    intervals = resample(ratios, n_bootstrap, seed) if n_bootstrap else {}
+    n_positives = np.bincount(bands[judged.relevant.indices], minlength=len(BANDS))
+    return [
+        BandResult(
+            name=name,
+            n_labels=int(masks[number].sum()),
+            n_positives=int(n_positives[number]),
+            values={metric: ratio.value() for (band, metric), ratio in ratios.items() if band == number},
+            intervals={metric: ends for (band, metric), ends in intervals.items() if band == number},
+        )
+        for number, (name, _) in enumerate(BANDS)
+    ]
+
+
+def _band_contributions(judged: JudgedRanking, in_band: npt.NDArray[np.bool_], ks: Sequence[int]) -> dict[str, Ratio]:
+    shares = contributions(judged.only(in_band), ks)
+    positives = np.asarray(judged.relevant @ in_band.astype(np.float64))
+    ratios = {name: ratio for name, ratio in shares.items() if name.startswith(("P@", "PSP@"))}
+    return ratios | {f"R@{k}": Ratio(k * shares[f"P@{k}"].numerator, positives) for k in ks}
+
+
+def _band_of_labels(train_counts: npt.ArrayLike, n_labels: int) -> npt.NDArray[np.intp]:
+    """Number of the band of each label."""
+    counts = np.asarray(train_counts)
+    if counts.shape != (n_labels,):
+        raise DataError(f"train_counts must hold one number per label, shape ({n_labels},); got shape {counts.shape}")
+    if not np.issubdtype(counts.dtype, np.number) or not (counts >= 0).all():
+        raise DataError("train_counts must hold numbers of at least 0")
+    return np.asarray(np.digitize(counts, [smallest for _, smallest in BANDS[1:]]))

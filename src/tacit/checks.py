@@ -1,0 +1,116 @@
+"""Checks of what users pass in, before anything is computed."""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+from sklearn.exceptions import NotFittedError as SklearnNotFittedError
+
+from tacit.errors import DataError, ParameterError, TacitError
+
+
+class NotFittedError(TacitError, SklearnNotFittedError):  # type: ignore[misc]
+    """A model is asked for predictions before it was fitted or loaded."""
+
+
+def as_csr(matrix: Any, what: str, dtype: npt.DTypeLike) -> sparse.csr_matrix:
+    """A sparse matrix in CSR form with sorted, unique, checked indices; the caller's matrix is not changed.
+
+    Indices out of range are an error here: most sparse routines read past their arrays on them.
+    """
+    _check_indices(matrix, what)
+    csr = sparse.csr_matrix(matrix, dtype=dtype)
+    if not csr.has_canonical_format:
+        if any(np.shares_memory(getattr(csr, part), getattr(matrix, part, ())) for part in ("data", "indices")):
+            csr = csr.copy()
+        csr.sum_duplicates()
+    return csr
+
+
+def _check_indices(matrix: Any, what: str) -> None:
+    if len(matrix.shape) != 2:
+        raise DataError(f"{what} must have two dimensions; got shape {matrix.shape}")
+    if matrix.format in ("csr", "csc"):
+        major, minor = matrix.shape if matrix.format == "csr" else matrix.shape[::-1]
+        indptr, indices = matrix.indptr, matrix.indices
+        _check_range(indices, minor, what, "column" if matrix.format == "csr" else "row")
+        if (
+            len(indptr) != major + 1
+            or indptr[0] != 0
+            or indptr[-1] > min(len(indices), len(matrix.data))
+            or np.any(indptr[1:] < indptr[:-1])
+        ):
+            raise DataError(f"{what} has a broken row pointer (indptr); build the matrix again from its parts")
+    elif matrix.format == "coo":
+        _check_range(matrix.row, matrix.shape[0], what, "row")
+        _check_range(matrix.col, matrix.shape[1], what, "column")
+
+
+def _check_range(indices: npt.NDArray[Any], size: int, what: str, axis: str) -> None:
+    if len(indices) and (indices.min() < 0 or indices.max() >= size):
+        place = int(np.flatnonzero((indices < 0) | (indices >= size))[0])
+        raise DataError(
+            f"{what} has the {axis} index {int(indices[place])} (entry {place}), but only {size} {axis}s; "
+            "build the matrix with the right shape"
+        )
+
+
+def as_features(X: Any) -> sparse.csr_matrix:
+    """X as CSR of float32 with finite values, from a sparse matrix or a dense array."""
+    with np.errstate(over="ignore"):  # an overflow becomes infinity, which is reported with its place
+        if sparse.issparse(X):
+            _check_real(X.dtype)
+            csr = as_csr(X, "X", np.float32)
+        else:
+            csr = sparse.csr_matrix(_dense_features(X))
+    if not np.isfinite(csr.data).all():
+        place = int(np.flatnonzero(~np.isfinite(csr.data))[0])
+        row = int(np.searchsorted(csr.indptr, place, side="right")) - 1
+        column, value = int(csr.indices[place]), csr.data[place]
+        raise DataError(
+            f"X must be finite; Input X contains {'NaN' if np.isnan(value) else 'infinity'} at row {row}, "
+            f"column {column} (or a value too large for float32); replace or drop such samples"
+        )
+    return csr
+
+
+def _dense_features(X: Any) -> npt.NDArray[np.float32]:
+    try:
+        dense = np.asarray(X)
+        _check_real(dense.dtype)
+        dense = dense.astype(np.float32)
+    except (TypeError, ValueError) as error:
+        if isinstance(error, DataError):
+            raise
+        raise DataError(f"X must be a matrix of numbers ({error})") from error
+    if dense.ndim != 2:
+        raise DataError(
+            f"Expected 2D array, got {dense.ndim}D array instead: X must be (n_samples, n_features). "
+            "Reshape your data with X.reshape(1, -1) if it is a single sample"
+        )
+    return dense
+
+
+def _check_real(dtype: np.dtype[Any]) -> None:
+    if dtype.kind == "c":
+        raise DataError("Complex data not supported: X must hold real numbers")
+
+
+def unit_rows(X: sparse.csr_matrix) -> sparse.csr_matrix:
+    """Rows of X divided by their length; empty rows stay empty."""
+    squares = np.add.reduceat(np.append(X.data.astype(np.float64) ** 2, 0.0), X.indptr[:-1])
+    lengths = np.sqrt(np.where(np.diff(X.indptr) > 0, squares, 0.0))
+    scale = np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0)
+    data = (X.data * np.repeat(scale, np.diff(X.indptr))).astype(np.float32)
+    return sparse.csr_matrix((data, X.indices, X.indptr), shape=X.shape, copy=False)
+
+
+def as_count(value: Any, name: str) -> int:
+    """`value` as an int of at least 1."""
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
+        raise ParameterError(f"{name} must be a whole number of at least 1; got {value!r}")
+    return int(value)

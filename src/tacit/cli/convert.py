@@ -1,0 +1,29 @@
+"""``tacit convert``: from one data format to another."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from tacit.cli.options import input_options
+
+
+@click.command()
+@click.argument("source", type=click.Path(path_type=Path))
+@click.argument("target", type=click.Path(path_type=Path))
+@click.option("--to", "to_format", metavar="NAME", help="Format to write.  [default: by the name of TARGET]")
+@input_options
+def convert(source: Path, target: Path, to_format: str | None, data_format: str | None, **options: Any) -> None:
+    """Convert the data file SOURCE to TARGET; both may end in .gz.
+
+    Text becomes numbers (tf-idf) with its vocabulary written beside; numbers cannot become text.
+
+    \b
+    Example: tacit convert bibtex-train.arff train.txt
+    """
+    from tacit.data.convert import convert as convert_file
+
+    for path in convert_file(source, target, from_format=data_format, to_format=to_format, **options):
+        click.echo(f"wrote {path}")

@@ -1,0 +1,74 @@
+"""``tacit evaluate``: how good a model is on data whose labels are known."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from tacit.cli.options import data_argument, input_options, model_argument
+
+if TYPE_CHECKING:
+    from tacit.data.dataset import Dataset
+
+KS = (1, 3, 5)
+
+
+@click.command()
+@model_argument
+@data_argument
+@click.option("--json", "as_json", is_flag=True, help="Print the metrics as JSON.")
+@input_options
+def evaluate(model: Path, data: Path, as_json: bool, **source: Any) -> None:
+    """Measure MODEL on DATA: precision, nDCG and their propensity-scored forms, overall and by label frequency.
+
+    \b
+    Example: tacit evaluate model test.txt
+    """
+    from tacit.cli.source import read
+    from tacit.registry import load_model
+
+    loaded = load_model(model)
+    dataset = read(data, **source)
+    if as_json:
+        click.echo(json.dumps(metrics_of(loaded, dataset)[0], indent=1))
+    else:
+        print_evaluation(loaded, dataset)
+
+
+def metrics_of(model: Any, dataset: Dataset) -> tuple[dict[str, float], list[Any]]:
+    """Metrics of a model or tagger on a data set, overall and by band."""
+    from tacit import metrics
+    from tacit.bands import evaluate_by_band
+    from tacit.labels import aligned
+
+    ranking = model.rank(inputs_for(model, dataset), max(KS))
+    truth = aligned(dataset.Y, dataset.label_names, model.classes_)
+    weights = model.propensities_for(truth.shape[1])
+    overall = metrics.evaluate(ranking, truth, propensities=weights, ks=KS)
+    return overall, evaluate_by_band(ranking, truth, model.counts_for(truth.shape[1]), ks=KS)
+
+
+def inputs_for(model: Any, dataset: Dataset) -> Any:
+    """Texts for a tagger, features for any other model."""
+    from tacit.errors import DataError
+    from tacit.tagger.tagger import Tagger
+
+    wanted = dataset.texts if isinstance(model, Tagger) else dataset.X
+    if wanted is None:
+        needs, has = ("texts", "features") if isinstance(model, Tagger) else ("features", "texts")
+        raise DataError(f"this model was trained on {needs}, but the data file holds {has}")
+    return wanted
+
+
+def print_evaluation(model: Any, dataset: Dataset) -> None:
+    """Print the metrics of one model."""
+    from tacit.cli.tables import print_bands, print_metrics
+
+    name = type(model).__name__
+    overall, bands = metrics_of(model, dataset)
+    print_metrics({name: overall}, KS)
+    click.echo()
+    print_bands({name: bands}, max(KS))

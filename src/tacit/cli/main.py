@@ -1,0 +1,77 @@
+"""The command `tacit`: its subcommands, and how errors reach the user.
+
+Modules of this package import click alone at the top, so that ``tacit --help`` starts at once.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import click
+
+from tacit._version import __version__
+from tacit.cli.convert import convert
+from tacit.cli.data import data
+from tacit.cli.demo import demo
+from tacit.cli.evaluate import evaluate
+from tacit.cli.models import models
+from tacit.cli.split import split
+from tacit.cli.suggest import suggest
+from tacit.cli.train import train
+from tacit.errors import TacitError, did_you_mean
+
+
+class _Group(click.Group):
+    """Subcommands in the order they are used in, with the nearest spelling for unknown ones."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - the signature is click's
+        return list(self.commands)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] not in self.commands:
+            raise click.UsageError(f"there is no command '{args[0]}'{did_you_mean(args[0], self.commands)}", ctx)
+        return super().resolve_command(ctx, args)
+
+
+@click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, message="tacit %(version)s")
+def cli() -> None:
+    """Assign labels out of large vocabularies when labels are missing, rare or unseen.
+
+    Start with `tacit demo`, then train on a file of your own:
+
+    \b
+      tacit train articles.csv --out model
+      tacit suggest model new.csv -k 5
+    """
+
+
+for command in (demo, train, suggest, evaluate, convert, split, data, models):
+    cli.add_command(command)
+
+
+def main() -> None:
+    """Run the command line: expected errors are one line and exit code 2, a bug is a traceback and 1."""
+    try:
+        cli(standalone_mode=False)
+    except click.exceptions.Exit as stop:
+        sys.exit(stop.exit_code)
+    except click.Abort:
+        sys.exit(130)
+    except click.ClickException as error:
+        _fail(error.format_message())
+    except TacitError as error:
+        _fail(str(error))
+    except BrokenPipeError:  # the reader of our output, such as `head`, has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
+    except KeyboardInterrupt:
+        sys.exit(130)
+
+
+def _fail(message: str) -> None:
+    click.echo(f"tacit: error: {' '.join(message.split())}", err=True)
+    sys.exit(2)

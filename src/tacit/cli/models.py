@@ -1,0 +1,26 @@
+"""``tacit models``: what there is to train."""
+
+from __future__ import annotations
+
+import click
+
+
+@click.command()
+@click.argument("name", required=False)
+def models(name: str | None) -> None:
+    """List the models, or the parameters of one.
+
+    \b
+    Example: tacit models OneVsAll
+    """
+    from tacit.cli.tables import print_table
+    from tacit.registry import MODELS, find_model
+
+    if name is None:
+        print_table(["model", "what it is"], [[entry.name, entry.summary] for entry in MODELS.values()])
+        return
+    from tacit.parameters import parameters_of
+
+    cls = find_model(name)
+    rows = [[p.name, str(p.default), str(p), p.help] for p in parameters_of(cls).values()]
+    print_table(["parameter", "default", "allowed", "what it does"], rows, title=cls.__name__)

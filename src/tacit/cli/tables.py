@@ -1,0 +1,55 @@
+"""Tables and metrics on the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tacit.bands import BandResult
+
+
+def print_table(header: Sequence[str], rows: Sequence[Sequence[str]], title: str | None = None) -> None:
+    """Print rows under a header; columns that hold only numbers are set flush right."""
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False, header_style="bold")
+    for place, name in enumerate(header):
+        is_number = place > 0 and all(row[place][:1].isdigit() or not row[place] for row in rows)
+        table.add_column(name, justify="right" if is_number else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*row)
+    Console().print(table, highlight=False)
+
+
+def percent(value: float) -> str:
+    """A share in [0, 1] in percent with two digits."""
+    return f"{100 * value:.2f}"
+
+
+def print_metrics(results: Mapping[str, Mapping[str, float]], ks: Sequence[int]) -> None:
+    """Print metrics in percent: a line per name of `results` and metric, a column per k."""
+    rows = []
+    for name, values in results.items():
+        metrics = dict.fromkeys(key.partition("@")[0] for key in values)
+        for metric in metrics:
+            rows.append([name, metric, *(percent(values[f"{metric}@{k}"]) for k in ks)])
+    print_table(["model", "percent", *(f"@{k}" for k in ks)], rows)
+
+
+def print_bands(bands: Mapping[str, Sequence[BandResult]], k: int) -> None:
+    """Print recall at k by label-frequency band, a column per name of `bands`, with 95 % intervals."""
+    rows = []
+    for place, band in enumerate(next(iter(bands.values()))):
+        recalls = [_with_interval(results[place], f"R@{k}") for results in bands.values()]
+        rows.append([band.name, str(band.n_labels), str(band.n_positives), *recalls])
+    title = f"recall@{k} in percent by number of training samples of a label"
+    print_table(["band", "labels", "positives", *bands], rows, title=title)
+
+
+def _with_interval(band: BandResult, metric: str) -> str:
+    if not band.n_positives:
+        return ""
+    low, high = band.intervals[metric]
+    return f"{percent(band.values[metric])} ({percent(low)}–{percent(high)})"

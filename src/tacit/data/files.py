@@ -1,0 +1,191 @@
+"""Files as bytes and lines: plain or gzip in, all or nothing out.
+
+Whatever goes wrong below a reader (missing file, broken gzip, wrong encoding) becomes a `FileError` here.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import mmap
+import os
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from tacit.errors import FileError, did_you_mean
+
+BLOCK_BYTES = 1 << 20
+UTF8_MARK = b"\xef\xbb\xbf"
+_LONGEST_SNIFF = 1 << 16
+_FORGET = getattr(mmap, "MADV_DONTNEED", None)
+
+
+def is_gzip(path: Path) -> bool:
+    """Whether a file is compressed, by its name."""
+    return path.suffix.lower() == ".gz"
+
+
+def plain_name(path: Path) -> str:
+    """The name of a file without ``.gz``."""
+    return path.name[:-3] if is_gzip(path) else path.name
+
+
+def sibling(path: Path, name: str) -> Path | None:
+    """The file `name`, or `name` with ``.gz``, in the folder of `path`, if there is one."""
+    candidates = (path.with_name(name), path.with_name(name + ".gz"))
+    return next((candidate for candidate in candidates if candidate.is_file()), None)
+
+
+def existing_file(path: str | os.PathLike[str]) -> Path:
+    """`path` as a Path, or an error that offers the nearest name in its folder."""
+    path = Path(path)
+    if path.is_dir():
+        raise FileError(path, "must be a data file, but is a folder; name a file in it")
+    if not path.exists():
+        names = (entry.name for entry in path.parent.iterdir()) if path.parent.is_dir() else ()
+        raise FileError(path, f"no such file{did_you_mean(path.name, names)}")
+    if path.stat().st_size == 0:
+        raise FileError(path, "the file is empty; it must hold at least one sample")
+    return path
+
+
+@contextlib.contextmanager
+def reading(path: Path) -> Iterator[IO[bytes]]:
+    """A file open for reading its (unpacked) bytes."""
+    try:
+        with gzip.open(path) if is_gzip(path) else path.open("rb") as file:
+            yield cast("IO[bytes]", file)
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise FileError(path, f"is not a whole gzip file ({error}); copy or download it again") from error
+    except OSError as error:
+        raise FileError(path, f"cannot be read: {error.strerror or error}") from error
+
+
+def read_bytes(path: Path) -> bytes:
+    """The whole (unpacked) content."""
+    with reading(path) as file:
+        return file.read()
+
+
+def first_line(path: Path) -> bytes:
+    """The first line, at most 64 KiB of it, without line end and byte order mark."""
+    with reading(path) as file:
+        line = file.readline(_LONGEST_SNIFF)
+    return line.removeprefix(UTF8_MARK).rstrip(b"\r\n")
+
+
+def decode(path: Path, raw: bytes, line: int) -> str:
+    """A line of text as str, or an error that names the byte which is not UTF-8."""
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        message = f"must be UTF-8 text, but has the byte 0x{raw[error.start]:02x} at column {error.start + 1}"
+        raise FileError(path, f"{message}; save the file as UTF-8", line=line) from error
+
+
+def text_lines(path: Path) -> Iterator[tuple[int, str]]:
+    """Line numbers (from 1) and lines of a UTF-8 file, without line ends."""
+    with reading(path) as file:
+        for number, raw in enumerate(file, 1):
+            if number == 1:
+                raw = raw.removeprefix(UTF8_MARK)
+            line = decode(path, raw, number).removesuffix("\n").removesuffix("\r")
+            yield number, line
+
+
+def line_blocks(path: Path, *, skip_lines: int = 0) -> Iterator[npt.NDArray[np.uint8]]:
+    """Arrays of whole lines, each about a megabyte long and ending with a line feed.
+
+    A plain file is memory-mapped, and its pages are given back once they are read, so that resident memory
+    does not grow with the file.
+    """
+    return _unpacked_blocks(path, skip_lines) if is_gzip(path) else _mapped_blocks(path, skip_lines)
+
+
+def _unpacked_blocks(path: Path, skip_lines: int) -> Iterator[npt.NDArray[np.uint8]]:
+    with reading(path) as file:
+        for _ in range(skip_lines):
+            file.readline()
+        mark = UTF8_MARK if skip_lines == 0 else b""
+        while piece := (file.read(BLOCK_BYTES) + file.readline()).removeprefix(mark):
+            mark = b""
+            yield np.frombuffer(piece if piece.endswith(b"\n") else piece + b"\n", dtype=np.uint8)
+
+
+def _mapped_blocks(path: Path, skip_lines: int) -> Iterator[npt.NDArray[np.uint8]]:
+    with reading(path) as file:
+        # Not closed here: the mapping must live as long as the last array that looks at it.
+        content = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    start = len(UTF8_MARK) if content[:3] == UTF8_MARK else 0
+    for _ in range(skip_lines):
+        start = (content.find(b"\n", start) + 1) or len(content)
+    released = 0
+    while start < len(content):
+        end = (content.find(b"\n", start + BLOCK_BYTES) + 1) or len(content)
+        if content[end - 1] == ord("\n"):
+            yield np.frombuffer(content, dtype=np.uint8, count=end - start, offset=start)
+        else:
+            yield np.frombuffer(content[start:end] + b"\n", dtype=np.uint8)
+        start = end
+        done = start - start % mmap.ALLOCATIONGRANULARITY
+        if _FORGET is not None and done > released:
+            content.madvise(_FORGET, released, done - released)
+            released = done
+
+
+class Staging:
+    """Files that appear under their names all together, or not at all.
+
+    ::
+
+        with Staging() as staging:
+            with staging.open(path) as file:
+                file.write(b"...")
+    """
+
+    def __init__(self) -> None:
+        self._waiting: list[tuple[Path, Path]] = []
+
+    def __enter__(self) -> Staging:
+        return self
+
+    @contextlib.contextmanager
+    def open(self, path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
+        """A new file that will take the name `path`; packed if that ends with ``.gz``."""
+        path = Path(path)
+        if not path.parent.is_dir():
+            raise FileError(path, f"cannot be written: there is no folder {path.parent}; create it first")
+        if path.is_dir():
+            raise FileError(path, "cannot be written: it is a folder; name a file")
+        temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+        self._waiting.append((temporary, path))
+        try:
+            with temporary.open("wb") as raw:
+                if is_gzip(path):
+                    # Without name and time the same content gives the same bytes.
+                    with gzip.GzipFile("", "wb", fileobj=raw, mtime=0) as packed:
+                        yield cast("IO[bytes]", packed)
+                else:
+                    yield raw
+        except OSError as error:
+            raise FileError(path, f"cannot be written: {error.strerror or error}") from error
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        try:
+            while kind is None and self._waiting:
+                temporary, path = self._waiting[0]
+                temporary.replace(path)
+                self._waiting.pop(0)
+        finally:
+            for temporary, _path in self._waiting:
+                temporary.unlink(missing_ok=True)
+
+    @property
+    def paths(self) -> list[Path]:
+        """The files opened so far, in order."""
+        return [path for _, path in self._waiting]

@@ -1,0 +1,140 @@
+"""Names of columns: files that list them, labels turned into columns of Y."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from scipy import sparse
+
+from tacit.data.dataset import Dataset
+from tacit.data.files import Staging, sibling, text_lines
+from tacit.data.formats import Target
+from tacit.errors import DataError, FileError, did_you_mean
+
+LABELS_FILE = "labels.txt"
+FEATURES_FILE = "features.txt"
+
+
+@dataclass(frozen=True)
+class NamesFile:
+    """A list of column names, and the ids by which data files may refer to them.
+
+    Attributes
+    ----------
+    names : list of str
+        One name per column, no two alike.
+    ids : list of str
+        For files with several fields per line the first one (an URI without its angle brackets, say),
+        otherwise the names.
+    """
+
+    path: Path
+    names: list[str]
+    ids: list[str]
+
+    def columns(self) -> dict[str, int]:
+        """Column by id, or by name where no id is spelled like it."""
+        by_name = {name: column for column, name in enumerate(self.names)}
+        return by_name | {key: column for column, key in enumerate(self.ids)}
+
+
+def read_names(path: Path) -> NamesFile:
+    """Read a file with one name per line, or with ``id<TAB>name`` (or ``id<TAB>…<TAB>name``)."""
+    rows = [(number, line.split("\t")) for number, line in text_lines(path)]
+    while rows and rows[-1][1] == [""]:
+        rows.pop()
+    if not rows:
+        raise FileError(path, "the file is empty; it must name at least one column")
+    ids, names = [], []
+    seen: dict[str, int] = {}
+    for number, fields in rows:
+        if len(fields) != len(rows[0][1]):
+            expected = f"must have {len(rows[0][1])} fields separated by tabs, as line 1"
+            raise FileError(path, f"{expected}; got {len(fields)}; correct the line", line=number)
+        key = bare_uri(fields[0])
+        if not key or not fields[-1]:
+            raise FileError(path, "a name must not be empty; name the column or remove the line", line=number)
+        if key in seen:
+            raise FileError(path, f"'{key}' stands in line {seen[key]} already; name each once", line=number)
+        seen[key] = number
+        ids.append(key)
+        names.append(fields[-1] if len(fields) > 1 else key)
+    return NamesFile(path, _told_apart(names, ids), ids)
+
+
+def bare_uri(text: str) -> str:
+    """An URI without the angle brackets around it; other text as it is."""
+    return text[1:-1].strip() if text.startswith("<") and text.endswith(">") else text
+
+
+def _told_apart(names: list[str], ids: list[str]) -> list[str]:
+    """Names that occur more than once get their id behind them."""
+    uses = Counter(names)
+    return [f"{name} ({key})" if uses[name] > 1 else name for name, key in zip(names, ids, strict=True)]
+
+
+def column_names(path: Path, n_columns: int, given: Path | None, beside: Sequence[str]) -> list[str] | None:
+    """Names of the columns of a numeric file: of the file `given`, which must fit, or of one that fits beside it."""
+    if given is not None:
+        names = read_names(given).names
+        if len(names) != n_columns:
+            raise FileError(given, f"names {len(names)} columns, but {path.name} has {n_columns}; they must agree")
+        return names
+    for name in beside:
+        found = sibling(path, name)
+        if found is not None and sum(1 for _, line in text_lines(found) if line) == n_columns:
+            return read_names(found).names
+    return None
+
+
+def numbered(n_columns: int) -> list[str]:
+    """Names for columns without names: their numbers."""
+    return [str(column) for column in range(n_columns)]
+
+
+def encode_labels(
+    path: Path, rows: Sequence[Sequence[str]], lines: Sequence[int], names: NamesFile | None
+) -> tuple[sparse.csr_matrix, list[str]]:
+    """Lists of label names as Y and the names of its columns, those of `names` or all that occur, sorted."""
+    label_names = names.names if names is not None else sorted({label for row in rows for label in row})
+    if not label_names:
+        raise FileError(path, "no sample has a label; at least one must have, or name a file of labels")
+    columns = names.columns() if names is not None else {name: i for i, name in enumerate(label_names)}
+    indptr, indices = np.zeros(len(rows) + 1, dtype=np.int32), []
+    for row, (labels, line) in enumerate(zip(rows, lines, strict=True)):
+        try:
+            indices.extend(sorted({columns[label] for label in labels}))
+        except KeyError as error:
+            unknown, known = error.args[0], names.path.name if names is not None else ""
+            hint = did_you_mean(unknown, columns)
+            message = f"label '{unknown}' is not in {known}{hint}"
+            raise FileError(path, f"{message}; correct it or add it there", line=line) from None
+        indptr[row + 1] = len(indices)
+    ids = np.array(indices, dtype=np.int32)
+    Y = sparse.csr_matrix((np.ones(len(ids), dtype=np.float32), ids, indptr), shape=(len(rows), len(label_names)))
+    return Y, label_names
+
+
+def write_names(staging: Staging, path: Path, names: Sequence[str], *, replace: bool = False) -> None:
+    """Write one name per line; a file that lists other names is only overwritten if `replace` is set."""
+    for name in names:
+        if not name or any(char in name for char in "\t\r\n"):
+            raise DataError(f"{path.name} cannot hold the name {name!r}: it is empty or has a tab or line end")
+    if path.is_file() and not replace and read_names(path).names != list(names):
+        raise FileError(path, "lists other names already; delete it or write to another folder")
+    with staging.open(path) as file:
+        file.writelines(f"{name}\n".encode() for name in names)
+
+
+def write_companions(staging: Staging, target: Target, dataset: Dataset) -> None:
+    """Write ``labels.txt`` and ``features.txt`` beside a numeric file, where its columns have names."""
+    if target.labels_path is not None:
+        write_names(staging, target.labels_path, dataset.label_names, replace=True)
+    elif dataset.label_names != numbered(dataset.n_labels):
+        write_names(staging, target.path.with_name(LABELS_FILE), dataset.label_names)
+    if dataset.feature_names is not None:
+        write_names(staging, target.path.with_name(FEATURES_FILE), dataset.feature_names)

@@ -1,0 +1,245 @@
+"""Splits that respect rare labels, and experiments with labels taken away on purpose.
+
+In every function only a stored 1 counts as a positive; the caller's matrix is never changed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from tacit.errors import DataError, ParameterError
+from tacit.labels import positives, read_labels
+
+Ids = npt.NDArray[np.int64]
+
+#: Labels with fewer samples are not owed a test sample: the training part needs theirs more.
+MIN_SAMPLES_FOR_TEST = 3
+MISSED_TOLERANCE = 0.05
+SIZE_TOLERANCE = 0.1
+
+
+@dataclass(frozen=True, eq=False)
+class SplitResult:
+    """Rows of a train/test split.
+
+    Attributes
+    ----------
+    train, test : int64 arrays
+        Row numbers in rising order; together every row once.
+    missed : int64 array
+        Labels with at least three samples that have none in test.
+    """
+
+    train: Ids
+    test: Ids
+    missed: Ids
+
+
+@dataclass(frozen=True, eq=False)
+class HeldOutLabels:
+    """Labels split into seen and unseen.
+
+    Attributes
+    ----------
+    Y_seen : csr_matrix of float32, shape (n_samples, n_seen)
+        The columns of the seen labels, stored zeros kept.
+    cooccurrence : csr_matrix of int64, shape (n_seen, n_labels)
+        In how many samples a seen label occurs together with each label; columns in `order`.
+    seen, unseen : int64 arrays
+        Columns of the given Y in rising order; together every column once.
+    """
+
+    Y_seen: sparse.csr_matrix
+    cooccurrence: sparse.csr_matrix
+    seen: Ids
+    unseen: Ids
+
+    @property
+    def order(self) -> Ids:
+        """Seen labels, then unseen ones: ``Y_test[:, order]`` has the columns that a model ranks."""
+        return np.concatenate([self.seen, self.unseen])
+
+
+def train_test_split(Y: Any, test_size: float = 0.25, seed: int = 0) -> SplitResult:
+    """Split rows such that rare labels are lost neither from train nor, where possible, from test.
+
+    Every label keeps a training sample. Labels with at least three samples get a test sample, rarest first,
+    as far as `test_size` allows; the other test rows are drawn so that labels keep their frequencies. Where
+    more than 5 % of those labels would be missed, the test part grows by up to a tenth.
+
+    Parameters
+    ----------
+    Y : sparse matrix, array or list of lists
+        Labels of all samples. Rows without labels are split too.
+    test_size : float or int
+        Share of the rows, between 0 and 1, or a number of rows that is never exceeded.
+    seed : int
+        The same seed gives the same split.
+
+    Raises
+    ------
+    DataError
+        If fewer than 90 % of the rows asked for can leave the training part.
+    """
+    relevant = positives(read_labels(Y).matrix)
+    n_test, n_most = _row_counts(test_size, relevant.shape[0])
+    in_test = _choose(relevant, n_test, n_most, _generator(seed))
+    counts = np.bincount(relevant.indices, minlength=relevant.shape[1])
+    in_test_counts = np.bincount(relevant[in_test].indices, minlength=relevant.shape[1])
+    missed = np.flatnonzero((counts >= MIN_SAMPLES_FOR_TEST) & (in_test_counts == 0))
+    return SplitResult(np.flatnonzero(~in_test), np.flatnonzero(in_test), missed)
+
+
+def _choose(relevant: sparse.csr_matrix, n_test: int, n_most: int, rng: np.random.Generator) -> npt.NDArray[np.bool_]:
+    """A mask of the rows for the test part."""
+    from tacit.kernels.split import choose_test_rows, cover_labels
+
+    n_rows, n_labels = relevant.shape
+    by_label = relevant.tocsc()
+    counts = np.diff(by_label.indptr)
+    rarest_first = rng.permutation(n_labels)
+    rarest_first = rarest_first[np.argsort(counts[rarest_first], kind="stable")]
+    row_order = rng.permutation(n_rows)
+    arrays = (
+        relevant.indptr.astype(np.int64),
+        relevant.indices.astype(np.int32),
+        by_label.indptr.astype(np.int64),
+        by_label.indices.astype(np.int32),
+    )
+    owed = rarest_first[counts[rarest_first] >= MIN_SAMPLES_FOR_TEST]
+    sizes = (n_test, n_most, int(MISSED_TOLERANCE * len(owed)))
+    in_test = choose_test_rows(*arrays, owed, row_order, np.zeros(n_rows, np.bool_), *sizes)
+    if in_test.sum() < n_test:
+        # Rows that hold many labels may have moved and stuck the rest: keep a small covering set in train.
+        pinned = cover_labels(*arrays, rarest_first[counts[rarest_first] > 0], row_order)
+        other = choose_test_rows(*arrays, owed, row_order, pinned, *sizes)
+        in_test = max(in_test, other, key=np.sum)
+    if in_test.sum() < (1 - SIZE_TOLERANCE) * n_test:
+        raise DataError(
+            f"only {in_test.sum():,} of the {n_test:,} test rows asked for can leave the training part: each "
+            "other row is the last with one of its labels. Ask for a smaller test_size, or drop the rarest labels"
+        )
+    return np.asarray(in_test)
+
+
+def hold_out_labels(Y: Any, share: float = 0.5, seed: int = 0) -> HeldOutLabels:
+    """Hold out a share of the labels as unseen, and count how seen labels occur with all labels.
+
+    The share is drawn from the labels that have positives; labels without any are unseen as they are.
+
+    Parameters
+    ----------
+    Y : sparse matrix, array or list of lists
+        Training labels.
+    share : float
+        Share of the labels to hold out, between 0 and 1.
+    seed : int
+        The same seed holds out the same labels.
+    """
+    _check_share(share)
+    matrix = read_labels(Y).matrix
+    relevant = positives(matrix)
+    candidates = np.unique(relevant.indices).astype(np.int64)
+    n_seen = len(candidates) - round(share * len(candidates))
+    if n_seen == 0:
+        raise DataError(
+            f"at least one label must stay seen; a share of {share} of {len(candidates)} labels with positives "
+            "leaves none. Hold out a smaller share"
+        )
+    seen = np.sort(_generator(seed).permutation(candidates)[:n_seen])
+    unseen = np.setdiff1d(np.arange(matrix.shape[1]), seen)
+    order = np.concatenate([seen, unseen])
+    counts = relevant.astype(np.int64).tocsc()
+    cooccurrence = sparse.csr_matrix(counts[:, seen].T @ counts[:, order])
+    cooccurrence.sort_indices()
+    return HeldOutLabels(matrix.tocsc()[:, seen].tocsr(), cooccurrence, seen, unseen)
+
+
+def hide_positives(Y: Any, share: float = 0.8, seed: int = 0, propensities: Any = None) -> sparse.csr_matrix:
+    """Labels with some positives made unknown (absent), as a CSR matrix of float32; stored zeros stay.
+
+    Parameters
+    ----------
+    Y : sparse matrix, array or list of lists
+        Complete labels.
+    share : float
+        Share of all positives to hide, each as likely as any other. Ignored where `propensities` are given.
+    seed : int
+        The same seed hides the same positives.
+    propensities : array of shape (n_labels,), optional
+        A positive of label l stays with probability ``propensities[l]``, independently of all others.
+    """
+    matrix = read_labels(Y).matrix
+    is_positive = matrix.data != 0
+    kept = np.ones(matrix.nnz, np.bool_)
+    rng = _generator(seed)
+    if propensities is None:
+        _check_share(share)
+        places = np.flatnonzero(is_positive)
+        kept[rng.choice(places, round(share * len(places)), replace=False)] = False
+    else:
+        probabilities = _check_propensities(propensities, matrix.shape[1])
+        kept = ~is_positive | (rng.random(matrix.nnz) < probabilities[matrix.indices])
+    return keep_entries(matrix, kept)
+
+
+def keep_entries(matrix: sparse.csr_matrix, kept: npt.NDArray[np.bool_]) -> sparse.csr_matrix:
+    """A new CSR matrix with only those stored entries of `matrix` that `kept` marks."""
+    ends = np.concatenate([[0], np.cumsum(kept)])
+    return sparse.csr_matrix(
+        (matrix.data[kept], matrix.indices[kept], ends[matrix.indptr]), shape=matrix.shape, dtype=matrix.dtype
+    )
+
+
+def _check_propensities(propensities: Any, n_labels: int) -> npt.NDArray[np.float64]:
+    probabilities = np.asarray(propensities, dtype=np.float64)
+    if probabilities.shape != (n_labels,):
+        raise DataError(f"propensities must have shape ({n_labels},), one per label; got {probabilities.shape}")
+    wrong = np.flatnonzero(~((probabilities >= 0) & (probabilities <= 1)))
+    if len(wrong):
+        raise DataError(
+            f"propensities are probabilities between 0 and 1; label {wrong[0]} has {probabilities[wrong[0]]}"
+        )
+    return probabilities
+
+
+def _row_counts(test_size: Any, n_rows: int) -> tuple[int, int]:
+    """How many rows to put in test, and at most; at least one row stays on either side."""
+    if n_rows < 2:
+        raise DataError(f"a split needs at least two rows; got {n_rows}")
+    if _is_whole(test_size):
+        if not 1 <= test_size < n_rows:
+            raise ParameterError(
+                f"test_size as a number of rows must lie between 1 and {n_rows - 1}; got {test_size}"
+            )
+        return int(test_size), int(test_size)
+    if not _is_number(test_size) or not 0 < test_size < 1:
+        raise ParameterError(f"test_size must be a share above 0 and below 1, or a count; got {test_size!r}")
+    asked = float(test_size) * n_rows
+    n_test = min(max(round(asked), 1), n_rows - 1)
+    return n_test, max(n_test, min(int((1 + SIZE_TOLERANCE) * asked), n_rows - 1))
+
+
+def _generator(seed: Any) -> np.random.Generator:
+    if not _is_whole(seed) or seed < 0:
+        raise ParameterError(f"seed must be a whole number of at least 0; got {seed!r}")
+    return np.random.default_rng(int(seed))
+
+
+def _check_share(share: Any) -> None:
+    if not _is_number(share) or not 0 <= share <= 1:
+        raise ParameterError(f"share must lie between 0 and 1; got {share!r}")
+
+
+def _is_whole(value: Any) -> bool:
+    return not isinstance(value, bool) and isinstance(value, Integral)
+
+
+def _is_number(value: Any) -> bool:
+    return not isinstance(value, bool) and isinstance(value, Real)

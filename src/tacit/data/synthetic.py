@@ -1,0 +1,312 @@
+"""Made-up data whose truth is known: complete labels, what was observed of them, and how likely that was.
+
+Labels belong to topics and have power-law frequencies. A sample draws a first label, takes most further ones
+from the same topic, and emits words of its labels, of its topic, and noise. The parameters are the fields of
+`Recipe`. Rows are made in chunks of a fixed size with a seed each, so they do not depend on how they are read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from typing import Annotated, Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from tacit.checks import as_count, unit_rows
+from tacit.data.dataset import Dataset
+from tacit.data.split import keep_entries
+from tacit.data.synthetic_names import feature_names, label_name
+from tacit.parameters import OneOf, Range, check_parameters, unknown_parameter
+
+Ids = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+CHUNK_ROWS = 4096
+HEAD_OFFSET = 2  # flattens the most frequent ranks, as real label frequencies do
+LABEL_WORDS = 6  # words that a label can emit, half of them words of its topic
+TOPIC_WORDS = 20  # words that a topic can emit
+TOPIC_EMISSIONS = 4  # words of the topic in each sample
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recipe:
+    """What synthetic data are to be like."""
+
+    n_samples: Annotated[int, Range(low=2), "rows, the test rows included"] = 5_000
+    n_features: Annotated[int, Range(low=1), "words"] = 3_000
+    n_labels: Annotated[int, Range(low=1), "labels"] = 500
+    labels_per_sample: Annotated[float, Range(low=1), "labels drawn for a sample, on average"] = 4.0
+    exponent: Annotated[float, Range(low=0), "of the power law of label frequency over rank"] = 1.0
+    topic_size: Annotated[int, Range(low=1), "labels in a topic"] = 20
+    coherence: Annotated[float, Range(low=0, high=1), "share of further labels taken from the topic"] = 0.8
+    words_per_label: Annotated[int, Range(low=0), "words that each label of a sample adds"] = 2
+    noise_words: Annotated[int, Range(low=0), "words without meaning in each sample"] = 15
+    values: Annotated[str, OneOf(("tfidf", "counts")), "unit tf-idf rows, or counts of words"] = "tfidf"
+    hide: Annotated[bool, "hide positives by the propensities"] = True
+    A: Annotated[float, Range(low=0), "how fast propensity grows with frequency"] = 0.55
+    B: Annotated[float, Range(above=0), "shift of that growth"] = 1.5
+    unseen_share: Annotated[float, Range(low=0, high=1), "share of labels never observed in train"] = 0.04
+    test_share: Annotated[float, Range(low=0, below=1), "share of rows, the last ones, for test"] = 0.2
+    seed: Annotated[int, Range(low=0), "the same seed gives the same data"] = 0
+
+    def __post_init__(self) -> None:
+        check_parameters(self)
+
+    @property
+    def n_train(self) -> int:
+        """Number of rows before the first test row."""
+        return self.n_samples - round(self.test_share * self.n_samples)
+
+    def generator(self, *key: int) -> np.random.Generator:
+        """Random numbers of their own for each `key`."""
+        return np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=key))
+
+
+class Block(NamedTuple):
+    """Consecutive rows: features, observed labels and complete labels."""
+
+    X: sparse.csr_matrix
+    Y: sparse.csr_matrix
+    Y_complete: sparse.csr_matrix
+
+
+@dataclass(frozen=True, eq=False)
+class SyntheticData:
+    """A whole synthetic data set.
+
+    Attributes
+    ----------
+    X : csr_matrix of float32, shape (n_samples, n_features)
+    Y : csr_matrix of float32, shape (n_samples, n_labels)
+        Observed labels.
+    Y_complete : csr_matrix of float32, shape (n_samples, n_labels)
+        The truth.
+    propensities : array of shape (n_labels,)
+        Probability that a positive is observed; in training rows it is 0 for unseen labels instead.
+    unseen : int64 array
+        Labels that are never observed in training rows.
+    train, test : int64 arrays
+        Row numbers.
+    label_names : list of str
+    feature_names : list of str
+    texts : list of str or None
+        Rows as words, with ``as_text=True``.
+    """
+
+    X: sparse.csr_matrix
+    Y: sparse.csr_matrix
+    Y_complete: sparse.csr_matrix
+    propensities: Floats
+    unseen: Ids
+    train: Ids
+    test: Ids
+    label_names: list[str]
+    feature_names: list[str]
+    texts: list[str] | None
+
+    def dataset(self, rows: Ids, *, complete: bool = False) -> Dataset:
+        """Some rows with their observed or complete labels, such as ``data.dataset(data.train)``."""
+        labels = self.Y_complete if complete else self.Y
+        texts = None if self.texts is None else [self.texts[row] for row in rows]
+        return Dataset(self.X[rows], labels[rows], self.label_names, texts, self.feature_names)
+
+
+def make_dataset(
+    n_samples: int = 5_000,
+    n_features: int = 3_000,
+    n_labels: int = 500,
+    *,
+    as_text: bool = False,
+    **options: Any,
+) -> SyntheticData:
+    """A synthetic data set in memory; `options` are the other fields of `Recipe`, such as ``seed=1``."""
+    world = _World(_recipe(n_samples=n_samples, n_features=n_features, n_labels=n_labels, **options))
+    recipe = world.recipe
+    chunks = [world.chunk(index) for index in range(-(-recipe.n_samples // CHUNK_ROWS))]
+    counts, observed, complete = (sparse.vstack(parts, format="csr") for parts in zip(*chunks, strict=True))
+    words = feature_names(range(recipe.n_features))
+    return SyntheticData(
+        X=world.weigh(counts),
+        Y=observed,
+        Y_complete=complete,
+        propensities=world.propensities,
+        unseen=np.flatnonzero(world.is_unseen),
+        train=np.arange(recipe.n_train),
+        test=np.arange(recipe.n_train, recipe.n_samples),
+        label_names=[label_name(*divmod(label, recipe.topic_size), recipe.topic_size) for label in range(n_labels)],
+        feature_names=words,
+        texts=_as_texts(counts, words) if as_text else None,
+    )
+
+
+def stream_dataset(
+    n_samples: int = 1_000_000,
+    n_features: int = 100_000,
+    n_labels: int = 1_000_000,
+    *,
+    block_size: int = 8192,
+    **options: Any,
+) -> Iterator[Block]:
+    """The same rows as `make_dataset` in blocks of `block_size`, of which one is in memory at a time."""
+    recipe = _recipe(n_samples=n_samples, n_features=n_features, n_labels=n_labels, **options)
+    return _blocks(recipe, as_count(block_size, "block_size"))
+
+
+def _blocks(recipe: Recipe, block_size: int) -> Iterator[Block]:
+    world = _World(recipe)
+    current, chunk = -1, None
+    for start in range(0, recipe.n_samples, block_size):
+        stop = min(start + block_size, recipe.n_samples)
+        parts = []
+        for index in range(start // CHUNK_ROWS, (stop - 1) // CHUNK_ROWS + 1):
+            if index != current:
+                current, chunk = index, world.chunk(index)
+            rows = slice(max(start - index * CHUNK_ROWS, 0), stop - index * CHUNK_ROWS)
+            parts.append([matrix[rows] for matrix in chunk or ()])
+        counts, observed, complete = (sparse.vstack(part, format="csr") for part in zip(*parts, strict=True))
+        yield Block(world.weigh(counts), observed, complete)
+
+
+def _recipe(**options: Any) -> Recipe:
+    known = {field.name for field in fields(Recipe)}
+    for name in options:
+        if name not in known:
+            raise unknown_parameter(Recipe, name)
+    return Recipe(**options)
+
+
+class _World:
+    """Everything that all rows have in common. Labels of one topic have consecutive numbers."""
+
+    def __init__(self, recipe: Recipe) -> None:
+        self.recipe = recipe
+        rng = recipe.generator(0)
+        rank = rng.permutation(recipe.n_labels)
+        mass = np.asarray(rank + 1 + HEAD_OFFSET, dtype=np.float64) ** -recipe.exponent
+        mass /= mass.sum()
+        self.edges = np.cumsum(mass)  # label l is drawn by numbers from edges[l - 1] to edges[l]
+        starts = np.arange(0, recipe.n_labels, recipe.topic_size)
+        self.topic_floor = np.concatenate([[0.0], self.edges])[starts]
+        self.topic_mass = np.add.reduceat(mass, starts)
+        self.topic_words = rng.integers(recipe.n_features, size=(len(starts), TOPIC_WORDS), dtype=np.int32)
+        self.label_words = self._draw_label_words(rng)
+        self.noise_word = rng.permutation(recipe.n_features).astype(np.int32)
+        self.inverse_frequency = self._inverse_frequency(mass)
+        expected = recipe.labels_per_sample * mass
+        self.propensities = self._propensities(recipe.n_train * expected)
+        n_test = recipe.n_samples - recipe.n_train
+        self.is_unseen = self._choose_unseen(np.argsort(rank), n_test * expected, rng)
+
+    def _draw_label_words(self, rng: np.random.Generator) -> npt.NDArray[np.int32]:
+        """Half the words of a label are words of its topic, which is how unseen labels can be guessed."""
+        n_labels, half = self.recipe.n_labels, LABEL_WORDS // 2
+        topic = np.arange(n_labels)[:, None] // self.recipe.topic_size
+        shared = self.topic_words[topic, rng.integers(TOPIC_WORDS, size=(n_labels, half))]
+        own = rng.integers(self.recipe.n_features, size=(n_labels, LABEL_WORDS - half), dtype=np.int32)
+        return np.hstack([own, shared])
+
+    def _inverse_frequency(self, mass: Floats) -> Floats:
+        """Expected, not counted, so that it is known before the first row is made."""
+        recipe, n_words = self.recipe, self.recipe.n_features
+        picks = np.diff(np.sqrt(np.linspace(0, 1, LABEL_WORDS + 1)))  # _pick_words prefers the first ones
+        emitted = recipe.labels_per_sample * recipe.words_per_label * mass[:, None] * picks
+        per_sample = np.bincount(self.label_words.ravel(), emitted.ravel(), minlength=n_words)
+        by_topic = np.repeat(self.topic_mass * TOPIC_EMISSIONS / TOPIC_WORDS, TOPIC_WORDS)
+        per_sample += np.bincount(self.topic_words.ravel(), by_topic, minlength=n_words)
+        steps = np.diff(np.log(np.arange(1, n_words + 2))) / np.log(n_words + 1)
+        per_sample[self.noise_word] += recipe.noise_words * steps
+        samples_with = recipe.n_samples * -np.expm1(-per_sample)
+        return np.asarray(1 + np.log((1 + recipe.n_samples) / (1 + samples_with)))
+
+    def _propensities(self, n_positives: Floats) -> Floats:
+        recipe = self.recipe
+        if not recipe.hide:
+            return np.ones(recipe.n_labels)
+        A, B = recipe.A, recipe.B
+        C = max(np.log(recipe.n_train) - 1, 0.0) * (B + 1) ** A
+        return np.asarray(1 / (1 + C * (n_positives + B) ** -A))  # propensity model of PfastreXML
+
+    def _choose_unseen(
+        self, by_frequency: Ids, n_test_positives: Floats, rng: np.random.Generator
+    ) -> npt.NDArray[np.bool_]:
+        """Labels frequent enough to occur in test, the most frequent tenth left out."""
+        n_unseen = round(self.recipe.unseen_share * self.recipe.n_labels)
+        candidates = by_frequency[len(by_frequency) // 10 :]
+        enough = max(int(np.sum(n_test_positives[candidates] >= 8)), 2 * n_unseen)
+        is_unseen = np.zeros(self.recipe.n_labels, np.bool_)
+        is_unseen[rng.permutation(candidates[:enough])[:n_unseen]] = True
+        return is_unseen
+
+    def chunk(self, index: int) -> tuple[sparse.csr_matrix, sparse.csr_matrix, sparse.csr_matrix]:
+        """Word counts, observed and complete labels of the rows of one chunk."""
+        first_row = index * CHUNK_ROWS
+        n_rows = min(CHUNK_ROWS, self.recipe.n_samples - first_row)
+        rng = self.recipe.generator(1, index)
+        complete, topics = self._draw_labels(n_rows, rng)
+        counts = self._draw_words(complete, topics, rng)
+        observed = rng.random(complete.nnz) < self.propensities[complete.indices]
+        n_train_rows = min(max(self.recipe.n_train - first_row, 0), n_rows)
+        trained = slice(0, complete.indptr[n_train_rows])
+        observed[trained] &= ~self.is_unseen[complete.indices[trained]]
+        return counts, keep_entries(complete, observed), complete
+
+    def _draw_labels(self, n_rows: int, rng: np.random.Generator) -> tuple[sparse.csr_matrix, Ids]:
+        recipe = self.recipe
+        first = self._labels_at(rng.random(n_rows))
+        topics = first // recipe.topic_size
+        further = np.repeat(np.arange(n_rows), rng.poisson(recipe.labels_per_sample - 1, n_rows))
+        at = rng.random(len(further))
+        stays = rng.random(len(further)) < recipe.coherence
+        topic = topics[further[stays]]
+        at[stays] = self.topic_floor[topic] + at[stays] * self.topic_mass[topic]
+        rows = np.concatenate([np.arange(n_rows), further])
+        labels = np.concatenate([first, self._labels_at(at)])
+        complete = _count(rows, labels, (n_rows, recipe.n_labels))
+        complete.data[:] = 1  # a label drawn twice is there once
+        return complete, topics
+
+    def _labels_at(self, positions: Floats) -> Ids:
+        found = np.searchsorted(self.edges, positions, side="right")
+        return np.minimum(found, self.recipe.n_labels - 1)
+
+    def _draw_words(self, complete: sparse.csr_matrix, topics: Ids, rng: np.random.Generator) -> sparse.csr_matrix:
+        recipe, n_rows = self.recipe, len(topics)
+        rows = np.arange(n_rows)
+        picks = (rng.random((complete.nnz, recipe.words_per_label)) ** 2 * LABEL_WORDS).astype(np.int64)
+        of_labels = self.label_words[complete.indices[:, None], picks]
+        picks = rng.integers(TOPIC_WORDS, size=(n_rows, TOPIC_EMISSIONS))
+        of_topic = self.topic_words[topics[:, None], picks]
+        ranks = (recipe.n_features + 1) ** rng.random((n_rows, recipe.noise_words)) - 1  # Zipf's law
+        noise = self.noise_word[np.minimum(ranks.astype(np.int64), recipe.n_features - 1)]
+        label_rows = np.repeat(rows, np.diff(complete.indptr))
+        all_rows = [
+            np.repeat(owners, words.shape[1])
+            for owners, words in ((label_rows, of_labels), (rows, of_topic), (rows, noise))
+        ]
+        words = np.concatenate([of_labels.ravel(), of_topic.ravel(), noise.ravel()])
+        return _count(np.concatenate(all_rows), words, (n_rows, recipe.n_features))
+
+    def weigh(self, counts: sparse.csr_matrix) -> sparse.csr_matrix:
+        """Counts of words as the values that the recipe asks for."""
+        if self.recipe.values == "counts":
+            return counts
+        weights = (1 + np.log(counts.data)) * self.inverse_frequency[counts.indices]
+        return unit_rows(sparse.csr_matrix((weights, counts.indices, counts.indptr), shape=counts.shape))
+
+
+def _count(rows: Ids, columns: npt.NDArray[Any], shape: tuple[int, int]) -> sparse.csr_matrix:
+    """How often each (row, column) occurs, as a CSR matrix of float32 with sorted indices."""
+    keys, counts = np.unique(rows * shape[1] + columns, return_counts=True)
+    ends = np.searchsorted(keys, np.arange(shape[0] + 1) * shape[1])
+    columns = (keys % shape[1]).astype(np.int32)
+    return sparse.csr_matrix((counts.astype(np.float32), columns, ends.astype(np.int32)), shape=shape)
+
+
+def _as_texts(counts: sparse.csr_matrix, words: list[str]) -> list[str]:
+    tokens = np.repeat(counts.indices, counts.data.astype(np.int64))
+    lengths = np.diff(np.concatenate([[0], np.cumsum(counts.data)])[counts.indptr]).astype(np.int64)
+    spelled = iter([words[token] for token in tokens])
+    return [" ".join(next(spelled) for _ in range(length)) for length in lengths]

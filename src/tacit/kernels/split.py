@@ -1,0 +1,199 @@
+"""Which rows go to the test part, such that no label is lost from the training part.
+
+Rows and labels see each other through the same matrix twice: by row (`row_starts`, `row_labels`) and by
+label (`label_starts`, `label_rows`). Every kernel touches each stored entry a bounded number of times.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+Ints = npt.NDArray[np.int64]
+Ids = npt.NDArray[np.int32]
+Flags = npt.NDArray[np.bool_]
+
+NO_ROW = -1
+
+
+@njit(nogil=True, cache=True)
+def _count_wanting(row_starts: Ints, row_labels: Ids, wanting: Flags) -> Ids:
+    """For each row, how many of its labels are wanting."""
+    counts = np.zeros(len(row_starts) - 1, np.int32)
+    for row in range(len(counts)):
+        for at in range(row_starts[row], row_starts[row + 1]):
+            counts[row] += wanting[row_labels[at]]
+    return counts
+
+
+@njit(nogil=True, cache=True)
+def _best_row(rows: Ids, gain: Ids, blocked: Ids, priority: Ints) -> int:
+    """The row that brings the most wanting labels, then the one of lowest priority number; or NO_ROW."""
+    best = NO_ROW
+    for row in rows:
+        if blocked[row] > 0:
+            continue
+        if best == NO_ROW or gain[row] > gain[best] or (gain[row] == gain[best] and priority[row] < priority[best]):
+            best = row
+    return best
+
+
+@njit(nogil=True, cache=True)
+def _satisfy(labels: Ids, label_starts: Ints, label_rows: Ids, wanting: Flags, gain: Ids) -> int:
+    """The labels of a chosen row want nothing more, other rows gain less by them; return how many."""
+    satisfied = 0
+    for label in labels:
+        if wanting[label]:
+            wanting[label] = False
+            satisfied += 1
+            for at in range(label_starts[label], label_starts[label + 1]):
+                gain[label_rows[at]] -= 1
+    return satisfied
+
+
+@njit(nogil=True, cache=True)
+def cover_labels(
+    row_starts: Ints,
+    row_labels: Ids,
+    label_starts: Ints,
+    label_rows: Ids,
+    label_order: Ints,
+    priority: Ints,
+) -> Flags:
+    """A small set of rows that together hold every label of `label_order` (greedy, in that order)."""
+    wanting = np.zeros(len(label_starts) - 1, np.bool_)
+    wanting[label_order] = True
+    gain = _count_wanting(row_starts, row_labels, wanting)
+    blocked = np.zeros(len(gain), np.int32)
+    chosen = np.zeros(len(gain), np.bool_)
+    for label in label_order:
+        if wanting[label]:
+            row = _best_row(label_rows[label_starts[label] : label_starts[label + 1]], gain, blocked, priority)
+            chosen[row] = True
+            labels = row_labels[row_starts[row] : row_starts[row + 1]]
+            _satisfy(labels, label_starts, label_rows, wanting, gain)
+    return chosen
+
+
+@njit(nogil=True, cache=True)
+def _move_to_test(
+    row: int,
+    labels: Ids,
+    label_starts: Ints,
+    label_rows: Ids,
+    n_train: Ints,
+    blocked: Ids,
+    in_test: Flags,
+) -> None:
+    """Move a row; a label left with one training row blocks that row from moving."""
+    in_test[row] = True
+    for label in labels:
+        n_train[label] -= 1
+        if n_train[label] == 1:
+            for at in range(label_starts[label], label_starts[label + 1]):
+                if not in_test[label_rows[at]]:
+                    blocked[label_rows[at]] += 1
+                    break
+
+
+@njit(nogil=True, cache=True)
+def _represent_labels(
+    row_starts: Ints,
+    row_labels: Ids,
+    label_starts: Ints,
+    label_rows: Ids,
+    label_order: Ints,
+    row_order: Ints,
+    n_train: Ints,
+    blocked: Ids,
+    in_test: Flags,
+    n_test: int,
+    n_most: int,
+    n_spare: int,
+) -> int:
+    """Move a row of each label of `label_order`, where one may move; return how many rows moved.
+
+    These are at most `n_test` rows, or `n_most` while more than `n_spare` labels are still without one.
+    """
+    priority = np.empty(len(row_order), np.int64)
+    priority[row_order] = np.arange(len(row_order))
+    wanting = np.zeros(len(n_train), np.bool_)
+    wanting[label_order] = True
+    gain = _count_wanting(row_starts, row_labels, wanting)
+    taken, n_wanting = 0, len(label_order)
+    for label in label_order:
+        if taken >= (n_most if n_wanting > n_spare else n_test):
+            break
+        if wanting[label]:
+            rows = label_rows[label_starts[label] : label_starts[label + 1]]
+            row = _best_row(rows, gain, blocked, priority)
+            if row != NO_ROW:
+                labels = row_labels[row_starts[row] : row_starts[row + 1]]
+                n_wanting -= _satisfy(labels, label_starts, label_rows, wanting, gain)
+                _move_to_test(row, labels, label_starts, label_rows, n_train, blocked, in_test)
+                taken += 1
+    return taken
+
+
+@njit(nogil=True, cache=True)
+def choose_test_rows(
+    row_starts: Ints,
+    row_labels: Ids,
+    label_starts: Ints,
+    label_rows: Ids,
+    label_order: Ints,
+    row_order: Ints,
+    pinned: Flags,
+    n_test: int,
+    n_most: int,
+    n_spare: int,
+) -> Flags:
+    """Mark `n_test` rows for the test part, fewer where fewer may move; every label keeps a training row.
+
+    First the labels of `label_order` get a test row each, which may take up to `n_most` rows while more than
+    `n_spare` labels are without. Then rows are taken in `row_order` whose labels are on average short of
+    their share in test; then any that may move. Pinned rows never move.
+    """
+    n_rows = len(row_starts) - 1
+    n_all = label_starts[1:] - label_starts[:-1]
+    n_train = n_all.copy()
+    in_test = np.zeros(n_rows, np.bool_)
+    blocked = pinned.astype(np.int32)
+    for label in range(len(n_all)):
+        if n_all[label] == 1:
+            blocked[label_rows[label_starts[label]]] += 1
+    taken = _represent_labels(
+        row_starts,
+        row_labels,
+        label_starts,
+        label_rows,
+        label_order,
+        row_order,
+        n_train,
+        blocked,
+        in_test,
+        n_test,
+        n_most,
+        n_spare,
+    )
+    share = n_test / n_rows
+    bare_short = share * np.sum(row_starts[1:] == row_starts[:-1])  # rows without labels have a share too
+    for balanced in (True, False):
+        for row in row_order:
+            if taken >= n_test:
+                break
+            if in_test[row] or blocked[row] > 0:
+                continue
+            labels = row_labels[row_starts[row] : row_starts[row + 1]]
+            if balanced:
+                shortage = bare_short if len(labels) == 0 else 0.0
+                for label in labels:
+                    shortage += share - (n_all[label] - n_train[label]) / n_all[label]
+                if shortage <= 0:
+                    continue
+            _move_to_test(row, labels, label_starts, label_rows, n_train, blocked, in_test)
+            taken += 1
+            if len(labels) == 0:
+                bare_short -= 1
+    return in_test

@@ -1,0 +1,222 @@
+"""Labels in any form users have them, in the one form models use: names and a sparse matrix.
+
+A label has three states for a sample: positive (a stored 1), known negative (a stored 0) and unknown (absent).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from tacit.checks import as_csr
+from tacit.errors import DataError, ParameterError, did_you_mean
+
+Container = Literal["lists", "sparse", "dense"]
+Names = npt.NDArray[Any]  # of str (dtype object) or of whole numbers
+
+
+@dataclass(frozen=True)
+class Labels:
+    """Labels of some samples.
+
+    Attributes
+    ----------
+    matrix : csr_matrix of float32, shape (n_samples, n_labels)
+        Stored values are 1 or 0.
+    names : array
+        Label names in column order.
+    container : str
+        The form the labels came in, and in which label sets are given back.
+    """
+
+    matrix: sparse.csr_matrix
+    names: Names
+    container: Container
+
+
+def read_labels(Y: Any, names: Sequence[Any] | Names | None = None, *, known_negatives: bool = False) -> Labels:
+    """Read labels from lists of names, a sparse matrix or a dense array.
+
+    Parameters
+    ----------
+    Y : list of lists, sparse matrix or array
+        Lists hold, for each sample, its labels as str or int. Matrices hold 0 or 1; NaN in a dense array
+        means unknown.
+    names : sequence, optional
+        Label names in column order. Default: sorted names for lists, column numbers for matrices.
+    known_negatives : bool
+        Store the zeros of a dense array, which are known negatives.
+    """
+    if sparse.issparse(Y):
+        matrix, container = _from_sparse(Y), "sparse"
+    elif _is_lists(Y):
+        matrix, found = _from_lists(Y, names)
+        return Labels(matrix, found, "lists")
+    else:
+        names = getattr(Y, "columns", None) if names is None else names
+        matrix, container = _from_dense(Y, known_negatives), "dense"
+    return Labels(matrix, _column_names(names, matrix.shape[1]), container)  # type: ignore[arg-type]
+
+
+def _is_lists(Y: Any) -> bool:
+    """Whether Y holds a collection of labels per sample (and is not a 2-D array or data frame)."""
+    if isinstance(Y, np.ndarray):
+        return Y.ndim == 1 and Y.dtype == object
+    return isinstance(Y, list | tuple) or (not hasattr(Y, "__array__")) or getattr(Y, "ndim", 2) == 1
+
+
+def _from_sparse(Y: Any) -> sparse.csr_matrix:
+    if Y.dtype.kind not in "biuf":
+        raise DataError(f"Y must hold 0 and 1; got values of type {Y.dtype}")
+    if Y.format not in ("csr", "csc", "coo"):
+        Y = Y.tocsr()
+    _check_binary(Y.data, "Y")
+    csr = as_csr(Y, "Y", np.float32)
+    if csr.nnz and csr.data.max() > 1:  # an entry given twice
+        csr = sparse.csr_matrix((np.minimum(csr.data, 1), csr.indices, csr.indptr), shape=csr.shape)
+    return csr
+
+
+def _from_dense(Y: Any, known_negatives: bool) -> sparse.csr_matrix:
+    dense = np.asarray(Y)
+    if dense.dtype.kind not in "biuf" or dense.ndim != 2:
+        raise DataError(
+            f"Y must be a (n_samples, n_labels) matrix of 0 and 1, or a list of labels per sample; got an array "
+            f"of shape {dense.shape} and type {dense.dtype}"
+        )
+    is_known = ~np.isnan(dense) if dense.dtype.kind == "f" else np.ones(dense.shape, dtype=bool)
+    _check_binary(dense[is_known], "Y")
+    stored = is_known if known_negatives else is_known & (dense != 0)
+    rows, columns = np.nonzero(stored)
+    values = dense[rows, columns].astype(np.float32)
+    return sparse.csr_matrix((values, (rows, columns)), shape=dense.shape)
+
+
+def _check_binary(values: npt.NDArray[Any], what: str) -> None:
+    wrong = (values != 0) & (values != 1)
+    if wrong.any():
+        raise DataError(f"{what} must hold only 0 and 1 (Unknown label type); got {values[wrong][0]!r}")
+
+
+def _from_lists(Y: Iterable[Iterable[Any]], names: Sequence[Any] | Names | None) -> tuple[sparse.csr_matrix, Names]:
+    sets = [_label_set(labels, row) for row, labels in enumerate(Y)]
+    if names is None:
+        kinds = {isinstance(label, str) for labels in sets for label in labels}
+        if len(kinds) > 1:
+            raise DataError("labels must be all str or all int; got both")
+        found = sorted({label for labels in sets for label in labels})
+    else:
+        found = list(names)
+    columns = {name: column for column, name in enumerate(found)}
+    indptr = np.zeros(len(sets) + 1, dtype=np.int64)
+    indices: list[int] = []
+    for row, labels in enumerate(sets):
+        for label in labels:
+            if label not in columns:
+                hint = did_you_mean(str(label), map(str, found))
+                raise DataError(f"row {row} has the label {label!r}, which is not among the label names{hint}")
+        indices.extend(sorted(columns[label] for label in labels))
+        indptr[row + 1] = len(indices)
+    matrix = sparse.csr_matrix(
+        (np.ones(len(indices), np.float32), np.array(indices, np.int32), indptr),
+        shape=(len(sets), len(found)),
+    )
+    return matrix, _as_names(found)
+
+
+def _label_set(labels: Any, row: int) -> set[Any]:
+    if isinstance(labels, str) or not isinstance(labels, Iterable):
+        raise DataError(f"row {row} of Y must be a list of labels; got {labels!r}")
+    found = {label.item() if isinstance(label, np.generic) else label for label in labels}
+    for label in found:
+        if isinstance(label, bool) or not isinstance(label, str | int) or label == "":
+            raise DataError(f"row {row} of Y has the label {label!r}; a label is a non-empty str or an int")
+    return found
+
+
+def _column_names(names: Sequence[Any] | Names | None, n_labels: int) -> Names:
+    if names is None:
+        return np.arange(n_labels)
+    if len(names) != n_labels:
+        raise DataError(f"{len(names)} label names for {n_labels} columns of Y; they must agree")
+    return _as_names(list(names))
+
+
+def _as_names(names: list[Any]) -> Names:
+    if len(set(names)) != len(names):
+        raise DataError("label names must differ from each other")
+    if all(isinstance(name, int | np.integer) for name in names):
+        return np.array(names, dtype=np.int64)
+    return np.array([str(name) for name in names], dtype=object)
+
+
+def aligned(matrix: sparse.csr_matrix, names: Sequence[Any] | Names, classes: Names) -> sparse.csr_matrix:
+    """The columns of `matrix` in the order of `classes`, followed by those that are not among them."""
+    position = {str(name): column for column, name in enumerate(classes)}
+    new = [str(name) for name in names if str(name) not in position]
+    position.update({name: len(classes) + i for i, name in enumerate(new)})
+    columns = np.array([position[str(name)] for name in names], dtype=np.int32)
+    moved = (matrix.data, columns[matrix.indices], matrix.indptr)
+    result = sparse.csr_matrix(moved, shape=(matrix.shape[0], len(position)))
+    result.sort_indices()
+    return result
+
+
+def positives(matrix: sparse.csr_matrix) -> sparse.csr_matrix:
+    """Only the stored ones of a label matrix."""
+    if matrix.data.all():
+        return matrix
+    copy = matrix.copy()
+    copy.eliminate_zeros()
+    return copy
+
+
+def label_sets(matrix: sparse.csr_matrix, names: Names, container: Container) -> Any:
+    """A 0/1 matrix of predicted labels in the form the training labels had."""
+    if container == "sparse":
+        return matrix
+    if container == "dense":
+        return matrix.toarray().astype(np.int64)
+    return [list(names[row]) for row in np.split(matrix.indices, matrix.indptr[1:-1])]
+
+
+def label_mask(names: Names, include: Any, exclude: Any) -> npt.NDArray[np.bool_] | None:
+    """Which labels may be ranked; None where all may.
+
+    `include` and `exclude` are column numbers (any integer type) or label names.
+    """
+    if include is None and exclude is None:
+        return None
+    mask = np.full(len(names), include is None)
+    if include is not None:
+        mask[_columns(names, include, "include")] = True
+    if exclude is not None:
+        mask[_columns(names, exclude, "exclude")] = False
+    return mask
+
+
+def _columns(names: Names, chosen: Any, what: str) -> npt.NDArray[np.intp]:
+    if isinstance(chosen, str):
+        raise ParameterError(f"{what} must be a list of labels; got the single text '{chosen}'")
+    array = np.asarray(list(chosen))
+    if array.ndim != 1:
+        raise ParameterError(f"{what} must be one-dimensional, one set for all samples; got {array.ndim} dimensions")
+    if not len(array):
+        return np.empty(0, dtype=np.intp)
+    if array.dtype.kind in "iu":
+        outside = (array < 0) | (array >= len(names))
+        if outside.any():
+            raise ParameterError(f"{what} names column {array[outside][0]}, but there are {len(names)} labels")
+        return array.astype(np.intp)
+    if array.dtype.kind not in "UO":
+        raise ParameterError(f"{what} must hold column numbers or label names; got values of type {array.dtype}")
+    position = {str(name): column for column, name in enumerate(names)}
+    for name in array:
+        if str(name) not in position:
+            raise ParameterError(f"{what}: unknown label '{name}'{did_you_mean(str(name), position)}")
+    return np.array([position[str(name)] for name in array], dtype=np.intp)

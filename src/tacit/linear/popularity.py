@@ -1,0 +1,32 @@
+"""The baseline that every model must beat: the most frequent labels, whatever the sample."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from tacit.base import Estimator, Mask
+from tacit.labels import positives
+from tacit.parameters import document_parameters
+from tacit.ranking import Ranking
+
+
+@document_parameters
+@dataclass(kw_only=True, eq=False, repr=False)
+class Popularity(Estimator):
+    """Rank labels by their share of the training samples."""
+
+    shares_: npt.NDArray[np.float32] = field(init=False)
+
+    def _fit(self, X: sparse.csr_matrix, Y: sparse.csr_matrix) -> None:
+        counts = np.bincount(positives(Y).indices, minlength=Y.shape[1])
+        self.shares_ = (counts / X.shape[0]).astype(np.float32)
+
+    def _rank(self, X: sparse.csr_matrix, k: int, allowed: Mask | None) -> Ranking:
+        order = np.argsort(-self.shares_, kind="stable")
+        best = (order if allowed is None else order[allowed[order]])[:k]
+        rows = (X.shape[0], len(best))
+        return Ranking(np.broadcast_to(best, rows).astype(np.int32), np.broadcast_to(self.shares_[best], rows))

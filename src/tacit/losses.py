@@ -1,0 +1,207 @@
+"""Losses on the *complete* labels, estimated without bias from the *observed* ones.
+
+Labels are missing at random with known propensities: a relevant label l of sample i is observed with probability
+``p_il``, an irrelevant one never. Dividing what is observed by ``p_il`` then gives, in expectation, what the
+complete labels would have given. Theorems and equations are those of the supplementary material of the
+PfastreXML paper (Jain, Prabhu and Varma, 2016).
+
+Every estimator returns one loss per sample; take the mean for the loss of a data set. Observed labels are a
+sparse or dense 0/1 matrix; propensities are given per label (1-D) or per sample and label (sparse or dense).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from tacit.errors import DataError, ParameterError
+from tacit.propensity import (
+    FloatArray,
+    as_values,
+    check_propensities,
+    entries,
+    inverse_propensities,
+    positives,
+    values_at,
+)
+
+
+def unbiased_loss(
+    Y_observed: sparse.spmatrix | npt.NDArray[Any],
+    label_losses: Any,
+    propensities: Any,
+    normalizer: npt.ArrayLike = 1.0,
+) -> FloatArray:
+    """Estimate of a loss that sums over the relevant labels (Theorems 4.1 and 4.2).
+
+    Parameters
+    ----------
+    Y_observed : matrix of shape (n_samples, n_labels)
+        Observed labels.
+    label_losses : array of shape (n_labels,), or sparse or dense matrix of shape (n_samples, n_labels)
+        The loss of each label if it is relevant, ``L*_l(1, ŷ_l)``; absent entries of a sparse matrix are 0.
+    propensities : array of shape (n_labels,), or sparse or dense matrix of shape (n_samples, n_labels)
+        Probability that a relevant label is observed.
+    normalizer : float or array of shape (n_samples,), default 1
+        ``g*(y*, ŷ)``, by which each sample's loss is divided (Theorem 4.2). It is that of the complete labels,
+        so it must be known; where it is not, see `unbiased_normalized_loss`.
+
+    Returns
+    -------
+    float64 array of shape (n_samples,)
+    """
+    observed = positives(Y_observed, "Y_observed")
+    weights = inverse_propensities(observed, propensities)
+    weights.data *= _losses_at(observed, label_losses)
+    sums = _row_sums(weights)  # PfastreXML Theorem 4.1: Σ_{l: y_l=1} L*_l / p_l
+    return sums / _check_normalizer(normalizer, observed.shape[0])  # PfastreXML Theorem 4.2
+
+
+def unbiased_normalized_loss(
+    Y_observed: sparse.spmatrix | npt.NDArray[Any], label_losses: Any, label_normalizers: Any
+) -> FloatArray:
+    """Estimate of a loss divided by an unknown ``g*(y*)``, if propensities are ``g_l / g*`` (Corollary 4.2.1).
+
+    Parameters
+    ----------
+    Y_observed, label_losses
+        As for `unbiased_loss`.
+    label_normalizers : array of shape (n_labels,), or sparse or dense matrix of shape (n_samples, n_labels)
+        ``g_l``, above 0: neither the propensities nor ``g*`` need to be known, only their product.
+    """
+    observed = positives(Y_observed, "Y_observed")
+    normalizers = values_at(as_values(label_normalizers, observed.shape, "label_normalizers"), *entries(observed))
+    if not (np.isfinite(normalizers) & (normalizers > 0)).all():
+        raise DataError("label_normalizers must be finite and above 0 at every observed label")
+    terms = observed.copy()
+    terms.data = _losses_at(observed, label_losses) / normalizers  # PfastreXML Corollary 4.2.1
+    return _row_sums(terms)
+
+
+def unbiased_hamming(
+    Y_observed: sparse.spmatrix | npt.NDArray[Any],
+    scores: sparse.spmatrix | npt.NDArray[Any],
+    propensities: Any,
+) -> FloatArray:
+    """Estimate of the Hamming or squared loss ``‖y* − ŷ‖²`` (Theorem 4.4).
+
+    Parameters
+    ----------
+    Y_observed, propensities
+        As for `unbiased_loss`.
+    scores : sparse or dense matrix of shape (n_samples, n_labels)
+        ``ŷ``: predicted label sets or any real scores; absent entries of a sparse matrix are 0.
+    """
+    observed = positives(Y_observed, "Y_observed")
+    predicted = _check_scores(scores, observed.shape)
+    weights = inverse_propensities(observed, propensities)
+    weights.data *= 1 - 2 * values_at(predicted, *entries(observed))
+    squares = predicted.multiply(predicted) if sparse.issparse(predicted) else predicted**2
+    return _row_sums(weights) + _row_sums(squares)  # PfastreXML Theorem 4.4
+
+
+def unbiased_targets(Y_observed: sparse.spmatrix | npt.NDArray[Any], propensities: Any) -> sparse.csr_matrix:
+    """Targets ``y / p`` whose squared loss has the same minimum in ``ŷ`` as `unbiased_hamming`.
+
+    The two differ by a constant: ``(y/p − ŷ)² = (1 − 2ŷ) y/p + ŷ² + y/p² − y/p``.
+    """
+    return inverse_propensities(positives(Y_observed, "Y_observed"), propensities)
+
+
+def concentration_bound(rho: float, max_relevant: npt.ArrayLike, n_samples: int, delta: float = 0.05) -> float:
+    """How far the mean estimate of `n_samples` samples may be from its expectation (Theorem 4.3).
+
+    Parameters
+    ----------
+    rho : float
+        Largest share that one label can have in an estimate: see `loss_rho` and `hamming_rho`.
+    max_relevant : float or array of shape (n_samples,)
+        ``L*_i``, the largest number of labels that can be relevant to a sample in the complete labels.
+    n_samples : int
+        Number of samples in the mean.
+    delta : float
+        The bound holds with probability at least ``1 − delta``.
+    """
+    if n_samples < 1:
+        raise ParameterError(f"n_samples must be at least 1; got {n_samples}")
+    if not 0 < delta < 1:
+        raise ParameterError(f"delta must lie between 0 and 1; got {delta}")
+    if not (np.isfinite(rho) and rho >= 0):
+        raise ParameterError(f"rho must be a number of at least 0; got {rho}")
+    relevant = np.asarray(max_relevant, dtype=np.float64)
+    if relevant.shape not in {(), (n_samples,)} or not (relevant >= 0).all():
+        raise DataError(
+            f"max_relevant must be one number, or one for each of {n_samples} samples, all at least 0; "
+            f"got shape {relevant.shape}"
+        )
+    root_mean_square = np.sqrt(np.mean(relevant**2))
+    # PfastreXML Theorem 4.3: ρ L̄ √(log(2/δ) / 2N)
+    return float(rho * root_mean_square * np.sqrt(np.log(2 / delta) / (2 * n_samples)))
+
+
+def loss_rho(label_losses: Any, propensities: Any, shape: tuple[int, int], normalizer: npt.ArrayLike = 1.0) -> float:
+    """``ρ = max |L*_l / (p_il g*_i)|`` of `unbiased_loss`, for `concentration_bound`.
+
+    The maximum is over all of `shape` = (n_samples, n_labels); for sparse propensities over the entries they
+    store, which then have to include every label that can be relevant.
+    """
+    losses = as_values(label_losses, shape, "label_losses")
+    return _largest_share(losses, check_propensities(propensities, shape), _check_normalizer(normalizer, shape[0]))
+
+
+def hamming_rho(scores: sparse.spmatrix | npt.NDArray[Any], propensities: Any) -> float:
+    """``ρ = max |1 − 2ŷ_il| / p_il`` of `unbiased_hamming`, for `concentration_bound`.
+
+    Where scores are sparse, every label counts as absent (``ŷ = 0``) from some sample: an upper bound.
+    """
+    # Differs from the paper: its ρ = max 1/p leaves out |1 − 2ŷ|, which exceeds 1 for scores outside [0, 1].
+    shares = _check_scores(scores, np.shape(scores))
+    probabilities = check_propensities(propensities, shares.shape)
+    no_normalizer = np.ones(shares.shape[0])
+    if not sparse.issparse(shares):
+        return _largest_share(1 - 2 * shares, probabilities, no_normalizer)
+    shares.data = 1 - 2 * shares.data
+    stored = probabilities.data if sparse.issparse(probabilities) else probabilities
+    return max(_largest_share(shares, probabilities, no_normalizer), float((1 / stored).max(initial=0.0)))
+
+
+def _largest_share(values: Any, probabilities: Any, normalizer: FloatArray) -> float:
+    """Largest ``|value / (p g)|``; absent entries of sparse values or propensities have no share."""
+    if sparse.issparse(probabilities) or sparse.issparse(values):
+        rows, columns = entries(probabilities if sparse.issparse(probabilities) else values)
+        shares = values_at(values, rows, columns) / values_at(probabilities, rows, columns)
+        return float(np.abs(shares / normalizer[rows]).max(initial=0.0))
+    worst_of_rows = np.abs(values / probabilities).max(axis=-1, initial=0.0)
+    return float((worst_of_rows / np.abs(normalizer)).max(initial=0.0))
+
+
+def _losses_at(observed: sparse.csr_matrix, label_losses: Any) -> FloatArray:
+    return values_at(as_values(label_losses, observed.shape, "label_losses"), *entries(observed))
+
+
+def _row_sums(matrix: Any) -> FloatArray:
+    return np.asarray(matrix.sum(axis=1), dtype=np.float64).ravel()
+
+
+def _check_normalizer(normalizer: npt.ArrayLike, n_samples: int) -> FloatArray:
+    values = np.asarray(normalizer, dtype=np.float64)
+    if values.shape not in {(), (n_samples,)}:
+        raise DataError(
+            f"normalizer must be one number or one per sample, shape ({n_samples},); got shape {values.shape}"
+        )
+    if not (np.isfinite(values) & (values != 0)).all():
+        raise DataError("normalizer must be finite and different from 0 for every sample")
+    return np.broadcast_to(values, (n_samples,))
+
+
+def _check_scores(scores: Any, shape: tuple[int, ...]) -> Any:
+    """Scores as a new CSR matrix or a dense array of float64."""
+    if len(shape) != 2 or np.shape(scores) != tuple(shape):
+        expected = f"shape {tuple(shape)}" if len(shape) == 2 else "two dimensions"
+        raise DataError(f"scores must be a matrix of {expected}; got shape {np.shape(scores)}")
+    if sparse.issparse(scores):
+        return sparse.csr_matrix(scores, dtype=np.float64, copy=True)
+    return np.asarray(scores, dtype=np.float64)

@@ -1,0 +1,172 @@
+"""Parameters are declared once, in the class body of an estimator.
+
+``C: Annotated[float, Range(above=0), "inverse strength of the penalty"] = 1.0`` gives a name, a type, a
+constraint, a help text and a default. Checks, command line and documentation are all derived from it.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+import math
+import types
+from collections.abc import Iterable
+from dataclasses import MISSING, dataclass, fields
+from numbers import Integral, Real
+from typing import Annotated, Any, TypeVar, Union, get_args, get_origin, get_type_hints
+
+from tacit.errors import ParameterError, did_you_mean
+
+Model = TypeVar("Model")
+
+
+@dataclass(frozen=True)
+class Range:
+    """Numbers between two ends; `above` and `below` leave the end itself out."""
+
+    low: float | None = None
+    high: float | None = None
+    above: float | None = None
+    below: float | None = None
+
+    def holds(self, value: Any) -> bool:
+        """Whether `value` lies in the range (NaN never does)."""
+        return (
+            not math.isnan(value)
+            and (self.low is None or value >= self.low)
+            and (self.high is None or value <= self.high)
+            and (self.above is None or value > self.above)
+            and (self.below is None or value < self.below)
+        )
+
+    def __str__(self) -> str:
+        ends = ((">=", self.low), (">", self.above), ("<=", self.high), ("<", self.below))
+        return " and ".join(f"{sign} {end:g}" for sign, end in ends if end is not None)
+
+
+@dataclass(frozen=True)
+class OneOf:
+    """One of a few words."""
+
+    choices: tuple[str, ...]
+
+    def holds(self, value: Any) -> bool:
+        """Whether `value` is one of the choices."""
+        return value in self.choices
+
+    def __str__(self) -> str:
+        return "one of " + ", ".join(f"'{choice}'" for choice in self.choices)
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter of an estimator."""
+
+    name: str
+    types: tuple[type, ...]  # empty: anything (arrays)
+    default: Any
+    constraint: Range | OneOf | None
+    help: str
+
+    def __str__(self) -> str:
+        kinds = " or ".join("None" if kind is type(None) else kind.__name__ for kind in self.types) or "array"
+        return f"{kinds}, {self.constraint}" if self.constraint else kinds
+
+    def check(self, value: Any) -> None:
+        """Raise unless `value` has a type and a size that are allowed."""
+        if value is None and type(None) in self.types:
+            return
+        if not self.types or (
+            _is_instance(value, self.types) and (self.constraint is None or self.constraint.holds(value))
+        ):
+            return
+        hint = ""
+        if isinstance(value, str) and isinstance(self.constraint, OneOf):
+            hint = did_you_mean(value, self.constraint.choices)
+        raise ParameterError(f"parameter '{self.name}' must be {self}; got {value!r}{hint}")
+
+    def parse(self, text: str) -> Any:
+        """The value that `text`, from a command line, stands for."""
+        if str in self.types and not _looks_like_null(text, self.types):
+            return text
+        try:
+            return json.loads({"true": "true", "false": "false", "none": "null"}.get(text.lower(), text))
+        except ValueError:
+            raise ParameterError(f"parameter '{self.name}' must be {self}; got '{text}'") from None
+
+
+def _looks_like_null(text: str, kinds: tuple[type, ...]) -> bool:
+    return type(None) in kinds and text.lower() in ("none", "null")
+
+
+def _is_instance(value: Any, kinds: tuple[type, ...]) -> bool:
+    """Like isinstance, with numbers as users mean them: NumPy scalars count, a bool is no number."""
+    if isinstance(value, bool) or type(value).__name__ == "bool":  # also NumPy's bool
+        return bool in kinds
+    if isinstance(value, Integral):
+        return int in kinds or float in kinds
+    if isinstance(value, Real):
+        return float in kinds
+    return isinstance(value, tuple(kind for kind in kinds if kind not in (bool, int, float)))
+
+
+def parameters_of(cls: Any) -> dict[str, Parameter]:
+    """The declared parameters of an estimator class, sorted by name."""
+    hints = get_type_hints(cls, include_extras=True)
+    found = {}
+    for declared in sorted((item for item in fields(cls) if item.init), key=lambda item: item.name):
+        kind, constraint, text = _read_annotation(hints[declared.name])
+        default = None if declared.default is MISSING else declared.default
+        found[declared.name] = Parameter(declared.name, kind, default, constraint, text)
+    return found
+
+
+def _read_annotation(annotation: Any) -> tuple[tuple[type, ...], Range | OneOf | None, str]:
+    extras: tuple[Any, ...] = ()
+    if get_origin(annotation) is Annotated:
+        annotation, *rest = get_args(annotation)
+        extras = tuple(rest)
+    constraint = next((extra for extra in extras if isinstance(extra, Range | OneOf)), None)
+    text = next((extra for extra in extras if isinstance(extra, str)), "")
+    if annotation is Any:
+        return (), constraint, text
+    kinds = get_args(annotation) if get_origin(annotation) in (Union, types.UnionType) else (annotation,)
+    return tuple(kinds), constraint, text
+
+
+def check_parameters(estimator: Any) -> None:
+    """Raise unless every parameter of `estimator` holds what its declaration allows."""
+    for name, parameter in parameters_of(type(estimator)).items():
+        parameter.check(getattr(estimator, name))
+
+
+def parse_parameters(cls: type, assignments: Iterable[str]) -> dict[str, Any]:
+    """``["C=2", "loss=logistic"]`` as a checked mapping of parameters of `cls`."""
+    known = parameters_of(cls)
+    values = {}
+    for assignment in assignments:
+        name, equals, text = assignment.partition("=")
+        if not equals:
+            raise ParameterError(f"a parameter is given as name=value; got '{assignment}'")
+        if name not in known:
+            raise unknown_parameter(cls, name)
+        values[name] = known[name].parse(text)
+        known[name].check(values[name])
+    return values
+
+
+def unknown_parameter(cls: type, name: str) -> ParameterError:
+    """The error for a parameter that `cls` does not have."""
+    known = parameters_of(cls)
+    return ParameterError(
+        f"{cls.__name__} has no parameter '{name}'{did_you_mean(name, known)} (it has: {', '.join(known)})"
+    )
+
+
+def document_parameters(cls: type[Model]) -> type[Model]:
+    """Append the declared parameters to the docstring of the estimator class `cls`."""
+    lines = [inspect.cleandoc(cls.__doc__ or ""), "", "Parameters", "----------"]
+    for parameter in parameters_of(cls).values():
+        lines += [f"{parameter.name} : {parameter}, default {parameter.default!r}", f"    {parameter.help}"]
+    cls.__doc__ = "\n".join(lines) + "\n"
+    return cls

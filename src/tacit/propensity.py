@@ -1,0 +1,155 @@
+"""How likely a relevant label is to be recorded at all, and the matrix helpers built on it.
+
+The propensity ``p_l`` of a label is the probability that it is observed where it is relevant. Rare labels are
+left out more often than common ones, so a label's propensity is modelled from its number of training positives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from tacit.errors import DataError, ParameterError
+
+FloatArray: TypeAlias = npt.NDArray[np.float64]
+IntArray: TypeAlias = npt.NDArray[np.integer[Any]]
+
+#: (A, B) that the literature uses for kinds of data: ``propensities(Y, *PRESETS["amazon"])``.
+PRESETS: Mapping[str, tuple[float, float]] = MappingProxyType(
+    {"default": (0.55, 1.5), "wikipedia": (0.5, 0.4), "amazon": (0.6, 2.6)}
+)
+
+
+def propensities(
+    Y_train: sparse.spmatrix | npt.NDArray[Any],
+    A: float = PRESETS["default"][0],
+    B: float = PRESETS["default"][1],
+) -> FloatArray:
+    """Propensity of each label, from how often it is positive in the training data.
+
+    Parameters
+    ----------
+    Y_train : sparse matrix or dense array of shape (n_samples, n_labels)
+        Training labels; only ones count, stored zeros are known negatives.
+    A, B : float
+        Shape of the curve; see `PRESETS` for the pairs in use.
+
+    Returns
+    -------
+    float64 array of shape (n_labels,), values in (0, 1].
+    """
+    return propensities_from_counts(label_counts(Y_train), Y_train.shape[0], A, B)
+
+
+def propensities_from_counts(
+    counts: npt.ArrayLike,
+    n_samples: int,
+    A: float = PRESETS["default"][0],
+    B: float = PRESETS["default"][1],
+) -> FloatArray:
+    """Propensity of each label, from its number of positives among `n_samples` training samples."""
+    if not (np.isfinite(A) and A >= 0):
+        raise ParameterError(f"A must be a number of at least 0; got {A}")
+    if not (np.isfinite(B) and B > 0):
+        raise ParameterError(f"B must be a number above 0; got {B}")
+    if n_samples < 1:
+        raise DataError("propensities need at least one training sample; got no rows")
+    C = max(np.log(n_samples) - 1, 0.0) * (B + 1) ** A
+    inverse = 1 + C * (np.asarray(counts, dtype=np.float64) + B) ** -A  # 1/p_l = 1 + C (N_l + B)^-A
+    return np.asarray(1 / inverse, dtype=np.float64)
+
+
+def label_counts(Y: sparse.spmatrix | npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+    """How many samples each label is positive in."""
+    relevant = positives(Y)
+    return np.bincount(relevant.indices, minlength=relevant.shape[1]).astype(np.int64)
+
+
+def positives(Y: sparse.spmatrix | npt.NDArray[Any], what: str = "Y") -> sparse.csr_matrix:
+    """The ones of `Y` as a new CSR matrix with sorted, unique indices; zeros and NaN are left out."""
+    stored = _as_coo(Y, what)
+    values = stored.data.astype(np.float64)
+    is_one = values == 1
+    wrong = np.flatnonzero(~(is_one | (values == 0) | np.isnan(values)))
+    if wrong.size:
+        row, column, value = stored.row[wrong[0]], stored.col[wrong[0]], values[wrong[0]]
+        raise DataError(
+            f"{what} must hold only 0 and 1 (NaN for unknown); row {row}, column {column} holds {value:g}"
+        )
+    coordinates = (stored.row[is_one], stored.col[is_one])
+    ones = sparse.csr_matrix((np.ones(is_one.sum()), coordinates), shape=stored.shape)
+    ones.sort_indices()
+    ones.data[:] = 1.0  # an entry stored twice is still one label
+    return ones
+
+
+def inverse_propensities(relevant: sparse.csr_matrix, propensities: Any) -> sparse.csr_matrix:
+    """``1 / p`` at every entry of `relevant` (a result of `positives`), as a matrix of the same structure."""
+    probabilities = check_propensities(propensities, relevant.shape)
+    rows, columns = entries(relevant)
+    at_entries = values_at(probabilities, rows, columns)
+    lacking = np.flatnonzero(at_entries == 0)
+    if lacking.size:
+        row, column = rows[lacking[0]], columns[lacking[0]]
+        raise DataError(f"propensities must be given for every positive of Y; none for row {row}, column {column}")
+    return sparse.csr_matrix((1 / at_entries, relevant.indices, relevant.indptr), shape=relevant.shape)
+
+
+def check_propensities(propensities: Any, shape: tuple[int, int]) -> Any:
+    """Propensities per label (1-D) or per (sample, label) (dense or CSR) as float64, all in (0, 1]."""
+    checked = as_values(propensities, shape, "propensities")
+    stored = checked.data if sparse.issparse(checked) else checked
+    inside = (stored > 0) & (stored <= 1)
+    if not inside.all():
+        raise DataError(f"propensities must lie in (0, 1]; found {stored[~inside][0]:g}")
+    return checked
+
+
+def as_values(values: Any, shape: tuple[int, int], what: str) -> Any:
+    """Numbers per label (1-D) or per (sample, label) (dense or CSR) as float64, checked against `shape`."""
+    if sparse.issparse(values):
+        checked: Any = sparse.csr_matrix(values).astype(np.float64)
+    else:
+        checked = np.asarray(values, dtype=np.float64)
+    if checked.shape not in {(shape[1],), tuple(shape)}:
+        raise DataError(
+            f"{what} must have one value per label, shape ({shape[1]},), or one per sample and label, "
+            f"shape {tuple(shape)}; got shape {checked.shape}"
+        )
+    return checked
+
+
+def values_at(values: Any, rows: IntArray, columns: IntArray) -> FloatArray:
+    """Entries (rows, columns) of what `as_values` returned; 0 where a sparse matrix stores nothing."""
+    if rows.size == 0:  # scipy answers an empty question with a sparse matrix
+        return np.zeros(0)
+    if sparse.issparse(values):
+        return np.asarray(values[rows, columns], dtype=np.float64).ravel()
+    found = values[columns] if values.ndim == 1 else values[rows, columns]
+    return np.asarray(found, dtype=np.float64)
+
+
+def entries(matrix: sparse.csr_matrix) -> tuple[IntArray, IntArray]:
+    """Row and column of every stored entry of a CSR matrix."""
+    rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+    return rows, matrix.indices
+
+
+def _as_coo(Y: Any, what: str) -> sparse.coo_matrix:
+    """`Y` as coordinates, where duplicates are still apart."""
+    if not (sparse.issparse(Y) or isinstance(Y, np.ndarray)) or Y.ndim != 2:
+        raise DataError(
+            f"{what} must be a sparse matrix or a 2-D array of shape (n_samples, n_labels); "
+            f"got {type(Y).__name__}{getattr(Y, 'shape', '')}"
+        )
+    try:
+        coordinates = sparse.coo_matrix(Y)
+        coordinates.data.astype(np.float64)
+    except (ValueError, TypeError) as error:
+        raise DataError(f"{what} must be a matrix of 0 and 1: {error}") from error
+    return coordinates

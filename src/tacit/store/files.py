@@ -1,0 +1,99 @@
+"""Arrays in a safetensors file: written whole or not at all, read by mapping the file into memory."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import mmap
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tacit.errors import ModelFileError
+
+_DTYPES = {
+    "BOOL": "?", "U8": "<u1", "I8": "<i1", "U16": "<u2", "I16": "<i2", "U32": "<u4", "I32": "<i4",
+    "U64": "<u8", "I64": "<i8", "F16": "<f2", "F32": "<f4", "F64": "<f8",
+}  # fmt: skip
+_MAX_HEADER = 100_000_000  # bytes; the limit of the safetensors format itself
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """A temporary path beside `path`; synced and renamed onto `path` on success, removed on failure."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        yield temporary
+        _sync(temporary)
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+    _sync(path.parent)
+
+
+def _sync(path: Path) -> None:
+    if os.name == "nt" and path.is_dir():  # Windows cannot open a folder
+        return
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def write_arrays(path: Path, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
+    """Write `arrays` to `path` in the safetensors format."""
+    from safetensors.numpy import save_file
+
+    with replacing(path) as temporary:
+        save_file({name: np.ascontiguousarray(array) for name, array in arrays.items()}, temporary)
+
+
+def read_arrays(path: Path) -> dict[str, npt.NDArray[Any]]:
+    """Map a safetensors file into memory; pages are read when touched, and shared between processes.
+
+    The map is copy-on-write: an array looks writable, as Numba compiles a kernel a second time for
+    read-only arrays, but the file never changes.
+    """
+    try:
+        with path.open("rb") as file:
+            mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
+    except (OSError, ValueError) as error:
+        raise ModelFileError(f"{path}: cannot be read ({error}); copy the model again") from None
+    try:
+        return _arrays_of(mapped)
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
+        raise ModelFileError(f"{path}: damaged safetensors file ({error}); copy the model again") from None
+
+
+def _arrays_of(mapped: mmap.mmap) -> dict[str, npt.NDArray[Any]]:
+    header_size = int.from_bytes(mapped[:8], "little")
+    if len(mapped) < 8 or header_size > min(_MAX_HEADER, len(mapped) - 8):
+        raise ValueError("truncated header")
+    start = 8 + header_size
+    header = json.loads(mapped[8:start])
+    arrays = {}
+    for name, entry in header.items():
+        if name == "__metadata__":
+            continue
+        dtype, shape = np.dtype(_DTYPES[entry["dtype"]]), tuple(entry["shape"])
+        first, last = entry["data_offsets"]
+        size = int(np.prod(shape, dtype=object))
+        if first < 0 or last > len(mapped) - start or last - first != size * dtype.itemsize:
+            raise ValueError(f"'{name}' lies outside the file")
+        arrays[name] = np.frombuffer(mapped, dtype, size, start + first).reshape(shape)
+    return arrays
+
+
+def sha256(path: Path) -> str:
+    """Hexadecimal SHA-256 of a file."""
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while block := file.read(1 << 20):
+            digest.update(block)
+    return digest.hexdigest()

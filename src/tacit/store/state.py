@@ -1,0 +1,151 @@
+"""Fitted state to a tree of plain values plus named arrays, and back.
+
+State is numbers, strings, arrays, CSR matrices, lists, mappings and dataclasses of these. A file never
+names a class to build, except a model from the registry: the annotations of the fields say what is rebuilt.
+"""
+
+from __future__ import annotations
+
+import types
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import fields, is_dataclass
+from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from tacit.errors import ModelFileError
+
+Arrays = dict[str, npt.NDArray[Any]]
+
+
+class Stored(ABC):
+    """A model that can be packed: its parameters and its fitted state."""
+
+    @abstractmethod
+    def stored_parameters(self) -> dict[str, Any]:
+        """Parameters that define the model (not `n_jobs`: it changes nothing)."""
+
+    @abstractmethod
+    def stored_state(self) -> dict[str, Any]:
+        """Fitted attributes by name."""
+
+    @classmethod
+    @abstractmethod
+    def restored(cls, parameters: Mapping[str, Any], state: Mapping[str, Any]) -> Stored:
+        """A fitted model from what the two functions above gave."""
+
+    @classmethod
+    @abstractmethod
+    def state_types(cls) -> dict[str, Any]:
+        """The declared type of each fitted attribute."""
+
+
+def pack(value: Any, arrays: Arrays, name: str = "state") -> Any:
+    """`value` as a JSON tree; its arrays are added to `arrays` under dotted names."""
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, np.generic):
+        return pack(value.item(), arrays, name)
+    if isinstance(value, np.ndarray):
+        if value.dtype.kind in "OU":
+            return {"strings": [str(item) for item in value]}
+        arrays[name] = value
+        return {"array": name}
+    if sparse.issparse(value):
+        for part in ("indptr", "indices", "data"):
+            arrays[f"{name}.{part}"] = getattr(value, part)
+        return {"csr": name, "shape": list(value.shape)}
+    if isinstance(value, list | tuple):
+        return {"list": [pack(item, arrays, f"{name}.{i}") for i, item in enumerate(value)]}
+    if isinstance(value, Stored):
+        return pack_model(value, arrays, name)
+    if isinstance(value, Mapping):
+        return {"map": {key: pack(item, arrays, f"{name}.{key}") for key, item in value.items()}}
+    if is_dataclass(value):
+        content = {field.name: getattr(value, field.name) for field in fields(value)}
+        return pack(content, arrays, name)
+    raise TypeError(f"{name}: state must be numbers, strings, arrays or dataclasses; got {type(value).__name__}")
+
+
+def pack_model(model: Stored, arrays: Arrays, name: str = "state") -> dict[str, Any]:
+    """`model` as a JSON tree with its registered name."""
+    return {
+        "model": type(model).__name__,
+        "parameters": pack(model.stored_parameters(), arrays, f"{name}.parameters"),
+        "state": pack(model.stored_state(), arrays, name),
+    }
+
+
+class Unpacker:
+    """Rebuilds what `pack` took apart.
+
+    Parameters
+    ----------
+    arrays : mapping of str to ndarray
+        The named arrays.
+    find_model : callable
+        From a registered name to its class; raises for any other name.
+    verify : bool
+        Check the indices of sparse matrices, which kernels trust.
+    """
+
+    def __init__(self, arrays: Arrays, find_model: Callable[[str], type[Stored]], *, verify: bool) -> None:
+        self.arrays = arrays
+        self.find_model = find_model
+        self.verify = verify
+
+    def model(self, tree: Mapping[str, Any]) -> Stored:
+        """A model packed by `pack_model`."""
+        cls = self.find_model(tree["model"])
+        kinds = cls.state_types()
+        packed = tree["state"]["map"]
+        unknown = packed.keys() - kinds.keys()
+        if unknown:
+            raise ModelFileError(f"{cls.__name__} has no fitted attribute '{min(unknown)}'")
+        state = {key: self.value(item, kinds[key]) for key, item in packed.items()}
+        return cls.restored(self.value(tree["parameters"], dict[str, Any]), state)
+
+    def value(self, tree: Any, kind: Any = Any) -> Any:
+        """A value packed by `pack`, of the declared type `kind`."""
+        kind = _plain(kind)
+        if not isinstance(tree, dict):
+            return tree
+        if "array" in tree:
+            return self.arrays[tree["array"]]
+        if "strings" in tree:
+            return np.array(tree["strings"], dtype=object)
+        if "csr" in tree:
+            return self._csr(tree["csr"], tuple(tree["shape"]))
+        if "model" in tree:
+            return self.model(tree)
+        if "list" in tree:
+            items = [self.value(item, (get_args(kind) or (Any,))[0]) for item in tree["list"]]
+            return tuple(items) if (get_origin(kind) or kind) is tuple else items
+        return self._mapping(tree["map"], kind)
+
+    def _mapping(self, content: Mapping[str, Any], kind: Any) -> Any:
+        if is_dataclass(kind) and isinstance(kind, type):
+            kinds = get_type_hints(kind)
+            return kind(**{key: self.value(item, kinds[key]) for key, item in content.items()})
+        inner = (get_args(kind) or (str, Any))[1]
+        return {key: self.value(item, inner) for key, item in content.items()}
+
+    def _csr(self, name: str, shape: tuple[int, ...]) -> sparse.csr_matrix:
+        indptr, indices, data = (self.arrays[f"{name}.{part}"] for part in ("indptr", "indices", "data"))
+        matrix = sparse.csr_matrix((data, indices, indptr), shape=shape, copy=False)
+        if self.verify:
+            matrix.check_format(full_check=True)
+        matrix.has_canonical_format = True  # every matrix we keep is; checking would read it all
+        return matrix
+
+
+def _plain(kind: Any) -> Any:
+    """The type behind ``Annotated`` and ``| None``."""
+    if get_origin(kind) is Annotated:
+        return _plain(get_args(kind)[0])
+    if get_origin(kind) in (Union, types.UnionType):
+        return _plain(next(arm for arm in get_args(kind) if arm is not type(None)))
+    return kind

@@ -1,0 +1,69 @@
+"""Metrics of rankings and label sets, in plain loops straight from their definitions."""
+
+from __future__ import annotations
+
+import math
+
+
+def evaluate(ranked, truth, propensities, ks):
+    """`ranked`: lists of labels (-1 for none); `truth`: dense rows; `propensities`: dense rows or None."""
+    relevant = [{label for label, value in enumerate(row) if value == 1} for row in truth]
+    n = len(ranked)
+    values = {}
+    for k in ks:
+        precision = ndcg = recall = 0.0
+        for labels, wanted in zip(ranked, relevant, strict=True):
+            hits = [label in wanted for label in labels[:k]]
+            precision += sum(hits) / k
+            if wanted:
+                recall += sum(hits) / len(wanted)
+                ndcg += _dcg(hits) / _dcg([1] * min(k, len(wanted)))
+        values |= {f"P@{k}": precision / n, f"nDCG@{k}": ndcg / n, f"R@{k}": recall / n}
+        values[f"C@{k}"] = _coverage(ranked, relevant, k)
+        if propensities is not None:
+            values |= _propensity_scored(ranked, relevant, propensities, k)
+    return values
+
+
+def _propensity_scored(ranked, relevant, propensities, k):
+    got = best = got_dcg = best_dcg = 0.0
+    for labels, wanted, probability in zip(ranked, relevant, propensities, strict=True):
+        gains = [1 / probability[label] if label in wanted else 0.0 for label in labels[:k]]
+        ideal = sorted((1 / probability[label] for label in wanted), reverse=True)[:k]
+        got += sum(gains) / k
+        best += sum(ideal) / k
+        if wanted:
+            normalizer = _dcg([1] * min(k, len(wanted)))
+            got_dcg += _dcg(gains) / normalizer
+            best_dcg += _dcg(ideal) / normalizer
+    return {f"PSP@{k}": got / best if best else 0.0, f"PSnDCG@{k}": got_dcg / best_dcg if best_dcg else 0.0}
+
+
+def evaluate_band(ranked, truth, propensities, ks, members):
+    """Values of the labels in `members`: shares of P@k and PSP@k, and recall of the band's positives."""
+    values = {}
+    for k in ks:
+        hits = positives = got = best = 0.0
+        for row, (labels, wanted) in enumerate(zip(ranked, truth, strict=True)):
+            found = [label for label in labels[:k] if label >= 0 and wanted[label] == 1 and label in members]
+            hits += len(found)
+            positives += sum(wanted[label] == 1 for label in members)
+            got += sum(1 / propensities[row][label] for label in found)
+            ideal = (1 / propensities[row][label] for label, value in enumerate(wanted) if value == 1)
+            best += sum(sorted(ideal, reverse=True)[:k])
+        values[f"P@{k}"] = hits / (k * len(ranked))
+        values[f"R@{k}"] = hits / positives if positives else 0.0
+        values[f"PSP@{k}"] = got / best if best else 0.0
+    return values
+
+
+def _dcg(gains):
+    return sum(gain / math.log2(1 + place) for place, gain in enumerate(gains, start=1))
+
+
+def _coverage(ranked, relevant, k):
+    known = set().union(*relevant)
+    found = {
+        label for labels, wanted in zip(ranked, relevant, strict=True) for label in labels[:k] if label in wanted
+    }
+    return len(found) / len(known) if known else 0.0

@@ -1,0 +1,197 @@
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from planted import planted
+
+import tacit
+from tacit.errors import ModelFileError
+from tacit.store import files, folder
+
+
+@pytest.fixture
+def saved(tmp_path: Path) -> Path:
+    X, Y = planted()
+    tacit.Popularity().fit(X, Y).save(tmp_path / "model")
+    return tmp_path / "model"
+
+
+def data_file(model: Path) -> Path:
+    return next(model.glob("*.safetensors"))
+
+
+def rewrite_manifest(saved: Path, /, **changes: Any) -> None:
+    """Change the manifest the way an attacker would: with a matching checksum."""
+    manifest = json.loads((saved / "manifest.json").read_text())
+    manifest.update(changes)
+    manifest["sha256"] = folder._checksum(manifest)
+    (saved / "manifest.json").write_text(json.dumps(manifest))
+
+
+def test_a_missing_folder(tmp_path):
+    with pytest.raises(ModelFileError, match="no such model folder"):
+        tacit.load_model(tmp_path / "nothing")
+
+
+def test_a_folder_without_manifest(tmp_path):
+    with pytest.raises(ModelFileError, match=r"not a model folder \(manifest.json is missing\)"):
+        tacit.load_model(tmp_path)
+
+
+def test_a_newer_format(saved):
+    rewrite_manifest(saved, format_version=99, tacit_version="9.9")
+    with pytest.raises(ModelFileError, match=r"written by tacit 9\.9 in format 99.*upgrade tacit"):
+        tacit.load_model(saved)
+
+
+@pytest.mark.parametrize("name", ["os.system", "Estimator", "popularity "])
+def test_an_unregistered_class(saved, name):
+    rewrite_manifest(saved, model=name)
+    with pytest.raises(ModelFileError, match="not a registered model"):
+        tacit.load_model(saved)
+
+
+def test_an_unknown_attribute(saved):
+    manifest = json.loads((saved / "manifest.json").read_text())
+    manifest["state"]["map"]["fit"] = 1
+    rewrite_manifest(saved, state=manifest["state"])
+    with pytest.raises(ModelFileError, match="no fitted attribute 'fit'"):
+        tacit.load_model(saved)
+
+
+def test_a_data_file_outside_the_folder_is_not_read(saved, tmp_path):
+    shutil.copy(data_file(saved), tmp_path / "elsewhere.safetensors")
+    entry = json.loads((saved / "manifest.json").read_text())["file"]
+    rewrite_manifest(saved, file={**entry, "name": "../elsewhere.safetensors"})
+    with pytest.raises(ModelFileError, match="missing or truncated"):
+        tacit.load_model(saved)
+
+
+def test_a_truncated_data_file(saved):
+    file = data_file(saved)
+    file.write_bytes(file.read_bytes()[:-1])
+    with pytest.raises(ModelFileError, match="missing or truncated"):
+        tacit.load_model(saved)
+
+
+def test_any_flipped_bit_is_noticed(saved):
+    rng = random.Random(0)
+    for file in (data_file(saved), saved / "manifest.json"):
+        original = file.read_bytes()
+        for _ in range(300):
+            damaged = bytearray(original)
+            damaged[rng.randrange(len(damaged))] ^= 1 << rng.randrange(8)
+            file.write_bytes(damaged)
+            try:
+                tacit.load_model(saved)
+            except ModelFileError:
+                continue
+            # White space in the manifest may differ; its content may not.
+            assert file.name == "manifest.json"
+            assert json.loads(damaged) == json.loads(original)
+        file.write_bytes(original)
+    tacit.load_model(saved)
+
+
+@pytest.mark.slow
+def test_random_damage_never_gets_further_than_an_error(saved):
+    """Mutated manifests with a valid checksum, and mutated data read without verification."""
+    rng = random.Random(1)
+    manifest = (saved / "manifest.json").read_bytes()
+    for _ in range(5_000):
+        damaged = bytearray(manifest)
+        for _ in range(rng.randrange(1, 4)):
+            place = rng.randrange(len(damaged))
+            damaged[place : place + rng.randrange(3)] = bytes(rng.choices(b'0123456789"{}[],:aeflnrstu.-_', k=2))
+        (saved / "manifest.json").write_bytes(damaged)
+        try:
+            content = json.loads(damaged)
+            if isinstance(content, dict):
+                content["sha256"] = folder._checksum(content)
+                (saved / "manifest.json").write_text(json.dumps(content))
+        except ValueError:
+            pass
+        _load_or_refuse(saved, verify=True)
+    (saved / "manifest.json").write_bytes(manifest)
+    file = data_file(saved)
+    arrays = file.read_bytes()
+    for _ in range(5_000):
+        damaged = bytearray(arrays)
+        damaged[rng.randrange(len(damaged))] = rng.randrange(256)
+        file.write_bytes(damaged)
+        _load_or_refuse(saved, verify=False)
+
+
+def _load_or_refuse(model: Path, verify: bool) -> None:
+    try:
+        loaded = tacit.load_model(model, verify=verify)
+    except tacit.TacitError:
+        return
+    assert isinstance(loaded, tacit.Popularity)
+
+
+def test_saving_over_a_model_leaves_one_data_file(saved):
+    X, Y = planted(seed=3)
+    tacit.Popularity().fit(X, Y).save(saved)
+    assert len(list(saved.iterdir())) == 2
+    assert np.array_equal(tacit.load_model(saved).label_counts_, np.asarray(Y.sum(axis=0)).ravel())
+
+
+def test_a_folder_that_is_no_model_is_not_touched(tmp_path):
+    (tmp_path / "thesis.txt").write_text("years of work")
+    X, Y = planted()
+    with pytest.raises(ModelFileError, match="exists and is not a model folder"):
+        tacit.Popularity().fit(X, Y).save(tmp_path)
+    assert [file.name for file in tmp_path.iterdir()] == ["thesis.txt"]
+
+
+@pytest.mark.parametrize("fails_on", ["arrays", "manifest", "sync"])
+def test_a_full_disk_leaves_the_old_model(saved, monkeypatch, fails_on):
+    before = {file.name: file.read_bytes() for file in saved.iterdir()}
+
+    def no_space(*_: Any, **__: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    if fails_on == "arrays":
+        monkeypatch.setattr("safetensors.numpy.save_file", no_space)
+    elif fails_on == "manifest":
+        monkeypatch.setattr(Path, "write_text", no_space)
+    else:
+        monkeypatch.setattr(os, "fsync", no_space)
+    X, Y = planted(seed=3)
+    with pytest.raises(ModelFileError, match="could not be saved .No space left on device"):
+        tacit.Popularity().fit(X, Y).save(saved)
+    assert {file.name: file.read_bytes() for file in saved.iterdir()} == before
+    with pytest.raises(ModelFileError, match="could not be saved"):
+        tacit.Popularity().fit(X, Y).save(saved.with_name("new"))
+    assert not saved.with_name("new").exists()
+
+
+def test_a_loaded_model_is_mapped_and_the_file_never_changes(saved):
+    before = data_file(saved).read_bytes()
+    loaded = tacit.load_model(saved)
+    assert not loaded.shares_.flags.owndata
+    loaded.shares_[:] = 0
+    assert data_file(saved).read_bytes() == before
+
+
+def test_arrays_of_every_type_come_back(tmp_path):
+    arrays = {
+        str(np.dtype(kind)): np.arange(7).astype(kind).reshape(7, 1)
+        for kind in "? u1 i1 u2 i2 u4 i4 u8 i8 f2 f4 f8".split()
+    }
+    arrays["empty"] = np.empty((0, 3), np.float32)
+    files.write_arrays(tmp_path / "a.safetensors", arrays)
+    back = files.read_arrays(tmp_path / "a.safetensors")
+    assert back.keys() == arrays.keys()
+    for name, array in arrays.items():
+        assert back[name].dtype == array.dtype
+        assert np.array_equal(back[name], array)
+        assert back[name].flags.aligned

@@ -9,13 +9,13 @@ from typing import Any
 import joblib
 import numpy as np
 import pytest
-from planted import N_FEATURES, N_LABELS, planted
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import tacit
+from planted import N_FEATURES, N_LABELS, planted
 from tacit.errors import DataError, ParameterError
 from tacit.registry import MODELS, find_model
 
@@ -164,9 +164,7 @@ def test_unsorted_and_duplicate_indices_are_mended_on_a_copy(model, data):
     before = (messy.indptr.copy(), messy.indices.copy(), messy.data.copy())
     expected = clone(model).fit(data.X, data.Y).rank(data.X)
     assert same_ranking(model.fit(messy, data.Y).rank(messy), expected)
-    assert all(
-        np.array_equal(a, b) for a, b in zip(before, (messy.indptr, messy.indices, messy.data), strict=True)
-    )
+    assert all(np.array_equal(a, b) for a, b in zip(before, (messy.indptr, messy.indices, messy.data), strict=True))
 
 
 def test_empty_rows_are_legal(model, data):

@@ -21,12 +21,12 @@ def ranking_of(labels) -> Ranking:
 
 
 def random_case(seed, n=30, n_labels=12, k=6):
-    """Ranking with pads, labels with empty rows, stored zeros and NaN, propensities per entry."""
+    """Ranking with pads, labels with empty rows and stored zeros, propensities per entry."""
     rng = np.random.default_rng(seed)
     labels = np.argsort(rng.random((n, n_labels)), axis=1)[:, :k]
     filled = rng.integers(0, k + 1, size=n)
     labels[np.arange(k) >= filled[:, None]] = -1
-    truth = rng.choice([0.0, 1.0, 2.0, np.nan], size=(n, n_labels), p=[0.5, 0.3, 0.1, 0.1])
+    truth = rng.choice([0.0, 1.0, 2.0], size=(n, n_labels), p=[0.5, 0.3, 0.2])
     truth[rng.random(n) < 0.2] = 0.0
     Y = sparse.csr_matrix(np.where(truth == 2, 5.0, truth))
     Y.data[Y.data == 5.0] = 0.0  # a stored zero

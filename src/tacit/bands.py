@@ -58,7 +58,7 @@ def evaluate_by_band(
     ranking, Y_test, ks, propensities
         As for `tacit.evaluate`.
     train_counts : array of shape (n_labels,)
-        Training samples of each label: `tacit.propensity.label_counts` of the training labels.
+        Training samples of each label: `tacit.labels.label_counts` of the training labels.
     n_bootstrap : int
         Resamples of the test samples for the intervals; 0 for no intervals.
     seed : int

@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, get_type_hints
 
 import numpy as np
 import numpy.typing as npt
@@ -16,9 +16,10 @@ from sklearn.exceptions import NotFittedError as SklearnNotFittedError
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from tacit.checks import NotFittedError, as_count, as_features, unit_rows
-from tacit.errors import DataError
-from tacit.labels import Names, label_mask, label_sets, positives, read_labels
+from tacit.checks import as_count, as_features, unit_rows
+from tacit.errors import DataError, TacitError
+from tacit.kernels.fill import fill_open_places
+from tacit.labels import Names, label_counts, label_mask, label_sets, positives, read_labels
 from tacit.parameters import Range, check_parameters
 from tacit.propensity import propensities_from_counts
 from tacit.ranking import NO_LABEL, NO_SCORE, Ranking
@@ -33,6 +34,10 @@ Mask = npt.NDArray[np.bool_]
 
 _ROWS_PER_TASK = 1024  # of a ranking
 _THRESHOLD_SAMPLE = 2000  # training rows that set the threshold
+
+
+class NotFittedError(TacitError, SklearnNotFittedError):  # type: ignore[misc]
+    """A model is asked for predictions before it was fitted or loaded."""
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -53,6 +58,8 @@ class Estimator(Stored, BaseEstimator):  # type: ignore[misc]
     threshold_: float = field(init=False)
     container_: str = field(init=False)
 
+    unranked_score: ClassVar[float] = float(np.finfo(np.float32).min)
+
     # -- what a model implements ------------------------------------------------------------------------
 
     @abstractmethod
@@ -61,7 +68,10 @@ class Estimator(Stored, BaseEstimator):  # type: ignore[misc]
 
     @abstractmethod
     def _rank(self, X: sparse.csr_matrix, k: int, allowed: Mask | None) -> Ranking:
-        """Rank `k` allowed labels (there are at least `k`) for checked features."""
+        """Rank `k` allowed labels (there are at least `k`) for checked features.
+
+        Places left open with -1 are filled with the most frequent other labels, at `unranked_score`.
+        """
 
     # -- fit ----------------------------------------------------------------------------------------------
 
@@ -142,10 +152,18 @@ class Estimator(Stored, BaseEstimator):  # type: ignore[misc]
         if k == 0 or X.shape[0] == 0:
             return Ranking(np.empty((X.shape[0], k), np.int32), np.empty((X.shape[0], k), np.float32))
         if X.shape[0] <= _ROWS_PER_TASK:
-            return self._rank(X, k, allowed)
+            return self._rank_filled(X, k, allowed)
         blocks = [{"rows": slice(*block)} for block in row_blocks(X.shape[0], _ROWS_PER_TASK)]
         parts = run_tasks(_rank_rows, blocks, n_jobs=self.n_jobs, what="rows", model=self, X=X, k=k, allowed=allowed)
         return Ranking.concatenate(parts)
+
+    def _rank_filled(self, X: sparse.csr_matrix, k: int, allowed: Mask | None) -> Ranking:
+        ranking = self._rank(X, k, allowed)
+        if (ranking.labels[:, -1] == NO_LABEL).any():
+            order = np.argsort(-self.label_counts_, kind="stable").astype(np.int32)
+            others = order if allowed is None else order[allowed[order]]
+            fill_open_places(ranking.labels, ranking.scores, others, self.unranked_score)
+        return ranking
 
     def predict(self, X: Any) -> Any:
         """Label sets: the labels that score above `threshold_`, in the form the training labels had."""
@@ -163,9 +181,11 @@ class Estimator(Stored, BaseEstimator):  # type: ignore[misc]
 
     def propensities_for(self, n_labels: int) -> npt.NDArray[np.float64]:
         """Propensities from the training counts; labels beyond the model's own have count 0."""
-        counts = np.zeros(n_labels, dtype=np.int64)
-        counts[: len(self.label_counts_)] = self.label_counts_
-        return propensities_from_counts(counts, self.n_samples_)
+        return propensities_from_counts(self.counts_for(n_labels), self.n_samples_)
+
+    def counts_for(self, n_labels: int) -> npt.NDArray[np.int64]:
+        """Training positives of each label; labels beyond the model's own have none."""
+        return np.pad(self.label_counts_, (0, n_labels - len(self.label_counts_)))
 
     def _check_fitted(self) -> None:
         try:
@@ -215,7 +235,7 @@ class Estimator(Stored, BaseEstimator):  # type: ignore[misc]
 
 
 def _rank_rows(model: Estimator, X: sparse.csr_matrix, rows: slice, k: int, allowed: Mask | None) -> Ranking:
-    return model._rank(X[rows], k, allowed)
+    return model._rank_filled(X[rows], k, allowed)
 
 
 def _padded(ranking: Ranking, k: int) -> Ranking:
@@ -235,7 +255,7 @@ def _check_training_data(X: sparse.csr_matrix, Y: sparse.csr_matrix) -> npt.NDAr
     if X.shape[0] == 0 or X.shape[1] == 0:
         what = "sample(s)" if X.shape[0] == 0 else "feature(s)"
         raise DataError(f"Found array with 0 {what} (shape={X.shape}) while a minimum of 1 is required.")
-    counts = np.bincount(positives(Y).indices, minlength=Y.shape[1]).astype(np.int64)
+    counts = label_counts(Y)
     if not counts.any():
         raise DataError("Y has no positive label anywhere; there is nothing to learn")
     return counts

@@ -8,13 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
-from sklearn.exceptions import NotFittedError as SklearnNotFittedError
 
-from tacit.errors import DataError, ParameterError, TacitError
-
-
-class NotFittedError(TacitError, SklearnNotFittedError):  # type: ignore[misc]
-    """A model is asked for predictions before it was fitted or loaded."""
+from tacit.errors import DataError, ParameterError
 
 
 def as_csr(matrix: Any, what: str, dtype: npt.DTypeLike) -> sparse.csr_matrix:
@@ -22,7 +17,7 @@ def as_csr(matrix: Any, what: str, dtype: npt.DTypeLike) -> sparse.csr_matrix:
 
     Indices out of range are an error here: most sparse routines read past their arrays on them.
     """
-    _check_indices(matrix, what)
+    check_indices(matrix, what)
     csr = sparse.csr_matrix(matrix, dtype=dtype)
     if not csr.has_canonical_format:
         if any(np.shares_memory(getattr(csr, part), getattr(matrix, part, ())) for part in ("data", "indices")):
@@ -31,7 +26,8 @@ def as_csr(matrix: Any, what: str, dtype: npt.DTypeLike) -> sparse.csr_matrix:
     return csr
 
 
-def _check_indices(matrix: Any, what: str) -> None:
+def check_indices(matrix: Any, what: str) -> None:
+    """Raise unless a sparse matrix has two dimensions and all its indices lie inside its shape."""
     if len(matrix.shape) != 2:
         raise DataError(f"{what} must have two dimensions; got shape {matrix.shape}")
     if matrix.format in ("csr", "csc"):

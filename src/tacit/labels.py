@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from tacit.checks import as_csr
+from tacit.checks import as_csr, check_indices
 from tacit.errors import DataError, ParameterError, did_you_mean
 
 Container = Literal["lists", "sparse", "dense"]
@@ -39,7 +39,9 @@ class Labels:
     container: Container
 
 
-def read_labels(Y: Any, names: Sequence[Any] | Names | None = None, *, known_negatives: bool = False) -> Labels:
+def read_labels(
+    Y: Any, names: Sequence[Any] | Names | None = None, *, known_negatives: bool = False, what: str = "Y"
+) -> Labels:
     """Read labels from lists of names, a sparse matrix or a dense array.
 
     Parameters
@@ -51,15 +53,17 @@ def read_labels(Y: Any, names: Sequence[Any] | Names | None = None, *, known_neg
         Label names in column order. Default: sorted names for lists, column numbers for matrices.
     known_negatives : bool
         Store the zeros of a dense array, which are known negatives.
+    what : str
+        What error messages call Y.
     """
     if sparse.issparse(Y):
-        matrix, container = _from_sparse(Y), "sparse"
+        matrix, container = _from_sparse(Y, what), "sparse"
     elif _is_lists(Y):
-        matrix, found = _from_lists(Y, names)
+        matrix, found = _from_lists(Y, names, what)
         return Labels(matrix, found, "lists")
     else:
         names = getattr(Y, "columns", None) if names is None else names
-        matrix, container = _from_dense(Y, known_negatives), "dense"
+        matrix, container = _from_dense(Y, known_negatives, what), "dense"
     return Labels(matrix, _column_names(names, matrix.shape[1]), container)  # type: ignore[arg-type]
 
 
@@ -70,41 +74,49 @@ def _is_lists(Y: Any) -> bool:
     return isinstance(Y, list | tuple) or (not hasattr(Y, "__array__")) or getattr(Y, "ndim", 2) == 1
 
 
-def _from_sparse(Y: Any) -> sparse.csr_matrix:
+def _from_sparse(Y: Any, what: str) -> sparse.csr_matrix:
     if Y.dtype.kind not in "biuf":
-        raise DataError(f"Y must hold 0 and 1; got values of type {Y.dtype}")
+        raise DataError(f"{what} must hold 0 and 1; got values of type {Y.dtype}")
     if Y.format not in ("csr", "csc", "coo"):
         Y = Y.tocsr()
-    _check_binary(Y.data, "Y")
-    csr = as_csr(Y, "Y", np.float32)
+    check_indices(Y, what)
+    wrong = (Y.data != 0) & (Y.data != 1)
+    if wrong.any():
+        stored = Y.tocoo()
+        place = int(np.flatnonzero(wrong)[0])
+        raise _not_binary(what, stored.row[place], stored.col[place], Y.data[place])
+    csr = as_csr(Y, what, np.float32)
     if csr.nnz and csr.data.max() > 1:  # an entry given twice
         csr = sparse.csr_matrix((np.minimum(csr.data, 1), csr.indices, csr.indptr), shape=csr.shape)
     return csr
 
 
-def _from_dense(Y: Any, known_negatives: bool) -> sparse.csr_matrix:
+def _from_dense(Y: Any, known_negatives: bool, what: str) -> sparse.csr_matrix:
     dense = np.asarray(Y)
     if dense.dtype.kind not in "biuf" or dense.ndim != 2:
         raise DataError(
-            f"Y must be a (n_samples, n_labels) matrix of 0 and 1, or a list of labels per sample; got an array "
+            f"{what} must be a (n_samples, n_labels) matrix of 0 and 1, or a list of labels per sample; got an array "
             f"of shape {dense.shape} and type {dense.dtype}"
         )
     is_known = ~np.isnan(dense) if dense.dtype.kind == "f" else np.ones(dense.shape, dtype=bool)
-    _check_binary(dense[is_known], "Y")
+    wrong = is_known & (dense != 0) & (dense != 1)
+    if wrong.any():
+        row, column = np.argwhere(wrong)[0]
+        raise _not_binary(what, row, column, dense[row, column])
     stored = is_known if known_negatives else is_known & (dense != 0)
     rows, columns = np.nonzero(stored)
     values = dense[rows, columns].astype(np.float32)
     return sparse.csr_matrix((values, (rows, columns)), shape=dense.shape)
 
 
-def _check_binary(values: npt.NDArray[Any], what: str) -> None:
-    wrong = (values != 0) & (values != 1)
-    if wrong.any():
-        raise DataError(f"{what} must hold only 0 and 1 (Unknown label type); got {values[wrong][0]!r}")
+def _not_binary(what: str, row: Any, column: Any, value: Any) -> DataError:
+    return DataError(f"{what} must hold only 0 and 1 (Unknown label type); row {row}, column {column} holds {value:g}")
 
 
-def _from_lists(Y: Iterable[Iterable[Any]], names: Sequence[Any] | Names | None) -> tuple[sparse.csr_matrix, Names]:
-    sets = [_label_set(labels, row) for row, labels in enumerate(Y)]
+def _from_lists(
+    Y: Iterable[Iterable[Any]], names: Sequence[Any] | Names | None, what: str
+) -> tuple[sparse.csr_matrix, Names]:
+    sets = [_label_set(labels, row, what) for row, labels in enumerate(Y)]
     if names is None:
         kinds = {isinstance(label, str) for labels in sets for label in labels}
         if len(kinds) > 1:
@@ -129,13 +141,13 @@ def _from_lists(Y: Iterable[Iterable[Any]], names: Sequence[Any] | Names | None)
     return matrix, _as_names(found)
 
 
-def _label_set(labels: Any, row: int) -> set[Any]:
+def _label_set(labels: Any, row: int, what: str) -> set[Any]:
     if isinstance(labels, str) or not isinstance(labels, Iterable):
-        raise DataError(f"row {row} of Y must be a list of labels; got {labels!r}")
+        raise DataError(f"row {row} of {what} must be a list of labels; got {labels!r}")
     found = {label.item() if isinstance(label, np.generic) else label for label in labels}
     for label in found:
         if isinstance(label, bool) or not isinstance(label, str | int) or label == "":
-            raise DataError(f"row {row} of Y has the label {label!r}; a label is a non-empty str or an int")
+            raise DataError(f"row {row} of {what} has the label {label!r}; a label is a non-empty str or an int")
     return found
 
 
@@ -174,6 +186,19 @@ def positives(matrix: sparse.csr_matrix) -> sparse.csr_matrix:
     copy = matrix.copy()
     copy.eliminate_zeros()
     return copy
+
+
+def relevant_labels(Y: Any, what: str = "Y") -> sparse.csr_matrix:
+    """The positives of a checked sparse matrix or array: zeros, known or not, are left out."""
+    if not sparse.issparse(Y) and _is_lists(Y):
+        raise DataError(f"{what} must be a sparse matrix or a 2-D array of 0 and 1; got {type(Y).__name__}")
+    return positives(read_labels(Y, what=what).matrix)
+
+
+def label_counts(Y: Any) -> npt.NDArray[np.int64]:
+    """How many samples each label of a matrix is positive in."""
+    matrix = relevant_labels(Y)
+    return np.bincount(matrix.indices, minlength=matrix.shape[1]).astype(np.int64)
 
 
 def label_sets(matrix: sparse.csr_matrix, names: Names, container: Container) -> Any:

@@ -18,13 +18,13 @@ import numpy.typing as npt
 from scipy import sparse
 
 from tacit.errors import DataError, ParameterError
+from tacit.labels import relevant_labels
 from tacit.propensity import (
     FloatArray,
     as_values,
     check_propensities,
     entries,
     inverse_propensities,
-    positives,
     values_at,
 )
 
@@ -53,7 +53,7 @@ def unbiased_loss(
     -------
     float64 array of shape (n_samples,)
     """
-    observed = positives(Y_observed, "Y_observed")
+    observed = relevant_labels(Y_observed, "Y_observed")
     weights = inverse_propensities(observed, propensities)
     weights.data *= _losses_at(observed, label_losses)
     sums = _row_sums(weights)  # PfastreXML Theorem 4.1: Σ_{l: y_l=1} L*_l / p_l
@@ -72,7 +72,7 @@ def unbiased_normalized_loss(
     label_normalizers : array of shape (n_labels,), or sparse or dense matrix of shape (n_samples, n_labels)
         ``g_l``, above 0: neither the propensities nor ``g*`` need to be known, only their product.
     """
-    observed = positives(Y_observed, "Y_observed")
+    observed = relevant_labels(Y_observed, "Y_observed")
     normalizers = values_at(as_values(label_normalizers, observed.shape, "label_normalizers"), *entries(observed))
     if not (np.isfinite(normalizers) & (normalizers > 0)).all():
         raise DataError("label_normalizers must be finite and above 0 at every observed label")
@@ -95,7 +95,7 @@ def unbiased_hamming(
     scores : sparse or dense matrix of shape (n_samples, n_labels)
         ``ŷ``: predicted label sets or any real scores; absent entries of a sparse matrix are 0.
     """
-    observed = positives(Y_observed, "Y_observed")
+    observed = relevant_labels(Y_observed, "Y_observed")
     predicted = _check_scores(scores, observed.shape)
     weights = inverse_propensities(observed, propensities)
     weights.data *= 1 - 2 * values_at(predicted, *entries(observed))
@@ -108,7 +108,7 @@ def unbiased_targets(Y_observed: sparse.spmatrix | npt.NDArray[Any], propensitie
 
     The two differ by a constant: ``(y/p − ŷ)² = (1 − 2ŷ) y/p + ŷ² + y/p² − y/p``.
     """
-    return inverse_propensities(positives(Y_observed, "Y_observed"), propensities)
+    return inverse_propensities(relevant_labels(Y_observed, "Y_observed"), propensities)
 
 
 def concentration_bound(rho: float, max_relevant: npt.ArrayLike, n_samples: int, delta: float = 0.05) -> float:

@@ -16,7 +16,8 @@ import numpy.typing as npt
 from scipy import sparse
 
 from tacit.errors import DataError, ParameterError, did_you_mean
-from tacit.propensity import FloatArray, IntArray, entries, inverse_propensities, positives, values_at
+from tacit.labels import relevant_labels
+from tacit.propensity import FloatArray, IntArray, entries, inverse_propensities, values_at
 from tacit.ranking import NO_LABEL, Ranking
 
 KS = (1, 3, 5)
@@ -94,7 +95,7 @@ def label_set_scores(
     if average not in {"micro", "macro"}:
         hint = did_you_mean(str(average), ("micro", "macro"))
         raise ParameterError(f"average must be 'micro' or 'macro'; got {average!r}{hint}")
-    relevant, predicted = positives(Y_true, "Y_true"), positives(Y_pred, "Y_pred")
+    relevant, predicted = relevant_labels(Y_true, "Y_true"), relevant_labels(Y_pred, "Y_pred")
     if relevant.shape != predicted.shape:
         raise DataError(f"Y_true has shape {relevant.shape} but Y_pred {predicted.shape}; they must agree")
     n_labels = relevant.shape[1]
@@ -163,7 +164,7 @@ class JudgedRanking:
 def judge(ranking: Ranking, Y_test: Any, propensities: Any, ks: Sequence[int]) -> JudgedRanking:
     """Check everything that `evaluate` takes and look the ranked labels up in the truth."""
     n_places = max(_check_ks(ks))
-    relevant = positives(Y_test, "Y_test")
+    relevant = relevant_labels(Y_test, "Y_test")
     labels = _first_places(ranking, n_places, relevant.shape)
     rows = np.repeat(np.arange(len(labels)), n_places)
     weights = relevant if propensities is None else inverse_propensities(relevant, propensities)

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from tacit.errors import DataError, ParameterError
+from tacit.labels import label_counts
 
 FloatArray: TypeAlias = npt.NDArray[np.float64]
 IntArray: TypeAlias = npt.NDArray[np.integer[Any]]
@@ -64,32 +65,8 @@ def propensities_from_counts(
     return np.asarray(1 / inverse, dtype=np.float64)
 
 
-def label_counts(Y: sparse.spmatrix | npt.NDArray[Any]) -> npt.NDArray[np.int64]:
-    """How many samples each label is positive in."""
-    relevant = positives(Y)
-    return np.bincount(relevant.indices, minlength=relevant.shape[1]).astype(np.int64)
-
-
-def positives(Y: sparse.spmatrix | npt.NDArray[Any], what: str = "Y") -> sparse.csr_matrix:
-    """The ones of `Y` as a new CSR matrix with sorted, unique indices; zeros and NaN are left out."""
-    stored = _as_coo(Y, what)
-    values = stored.data.astype(np.float64)
-    is_one = values == 1
-    wrong = np.flatnonzero(~(is_one | (values == 0) | np.isnan(values)))
-    if wrong.size:
-        row, column, value = stored.row[wrong[0]], stored.col[wrong[0]], values[wrong[0]]
-        raise DataError(
-            f"{what} must hold only 0 and 1 (NaN for unknown); row {row}, column {column} holds {value:g}"
-        )
-    coordinates = (stored.row[is_one], stored.col[is_one])
-    ones = sparse.csr_matrix((np.ones(is_one.sum()), coordinates), shape=stored.shape)
-    ones.sort_indices()
-    ones.data[:] = 1.0  # an entry stored twice is still one label
-    return ones
-
-
 def inverse_propensities(relevant: sparse.csr_matrix, propensities: Any) -> sparse.csr_matrix:
-    """``1 / p`` at every entry of `relevant` (a result of `positives`), as a matrix of the same structure."""
+    """``1 / p`` at every entry of `relevant`, a result of `tacit.labels.relevant_labels`, as a matrix like it."""
     probabilities = check_propensities(propensities, relevant.shape)
     rows, columns = entries(relevant)
     at_entries = values_at(probabilities, rows, columns)
@@ -138,18 +115,3 @@ def entries(matrix: sparse.csr_matrix) -> tuple[IntArray, IntArray]:
     """Row and column of every stored entry of a CSR matrix."""
     rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
     return rows, matrix.indices
-
-
-def _as_coo(Y: Any, what: str) -> sparse.coo_matrix:
-    """`Y` as coordinates, where duplicates are still apart."""
-    if not (sparse.issparse(Y) or isinstance(Y, np.ndarray)) or Y.ndim != 2:
-        raise DataError(
-            f"{what} must be a sparse matrix or a 2-D array of shape (n_samples, n_labels); "
-            f"got {type(Y).__name__}{getattr(Y, 'shape', '')}"
-        )
-    try:
-        coordinates = sparse.coo_matrix(Y)
-        coordinates.data.astype(np.float64)
-    except (ValueError, TypeError) as error:
-        raise DataError(f"{what} must be a matrix of 0 and 1: {error}") from error
-    return coordinates

@@ -64,6 +64,4 @@ class Ranking:
     @staticmethod
     def concatenate(parts: list[Ranking]) -> Ranking:
         """Rankings of consecutive blocks of samples as one."""
-        return Ranking(
-            np.concatenate([part.labels for part in parts]), np.concatenate([part.scores for part in parts])
-        )
+        return Ranking(np.concatenate([part.labels for part in parts]), np.concatenate([part.scores for part in parts]))

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from planted import planted
 
 import tacit
+from planted import planted
 from tacit.errors import ModelFileError
 from tacit.store import files, folder
 
@@ -185,7 +185,7 @@ def test_a_loaded_model_is_mapped_and_the_file_never_changes(saved):
 def test_arrays_of_every_type_come_back(tmp_path):
     arrays = {
         str(np.dtype(kind)): np.arange(7).astype(kind).reshape(7, 1)
-        for kind in "? u1 i1 u2 i2 u4 i4 u8 i8 f2 f4 f8".split()
+        for kind in ["?", "u1", "i1", "u2", "i2", "u4", "i4", "u8", "i8", "f2", "f4", "f8"]
     }
     arrays["empty"] = np.empty((0, 3), np.float32)
     files.write_arrays(tmp_path / "a.safetensors", arrays)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -55,3 +56,26 @@ class Dataset:
 
 def _length(values: Sequence[str] | None) -> int | None:
     return None if values is None else len(values)
+
+
+def features_of(dataset: Dataset) -> sparse.csr_matrix:
+    """X of a data set that must have it."""
+    if dataset.X is None:
+        raise DataError("the data set holds texts but must hold features (X); turn its texts into features first")
+    return dataset.X
+
+
+def texts_of(dataset: Dataset) -> list[str]:
+    """The texts of a data set that must have them."""
+    if dataset.texts is None:
+        raise DataError("the data set holds features but must hold texts; texts cannot be made from features")
+    return dataset.texts
+
+
+def label_lists(dataset: Dataset) -> list[list[str]]:
+    """The names of the positive labels of each sample."""
+    Y, names = dataset.Y, dataset.label_names
+    return [
+        [names[label] for label, value in zip(Y.indices[start:end], Y.data[start:end], strict=True) if value > 0]
+        for start, end in itertools.pairwise(Y.indptr.tolist())
+    ]

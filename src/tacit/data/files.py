@@ -88,14 +88,14 @@ def decode(path: Path, raw: bytes, line: int) -> str:
         raise FileError(path, f"{message}; save the file as UTF-8", line=line) from error
 
 
-def text_lines(path: Path) -> Iterator[tuple[int, str]]:
-    """Line numbers (from 1) and lines of a UTF-8 file, without line ends."""
+def text_lines(path: Path, *, keep_ends: bool = False) -> Iterator[tuple[int, str]]:
+    """Line numbers (from 1) and lines of a UTF-8 file, without their ends unless `keep_ends` is set."""
     with reading(path) as file:
         for number, raw in enumerate(file, 1):
             if number == 1:
                 raw = raw.removeprefix(UTF8_MARK)
-            line = decode(path, raw, number).removesuffix("\n").removesuffix("\r")
-            yield number, line
+            line = decode(path, raw, number)
+            yield number, line if keep_ends else line.removesuffix("\n").removesuffix("\r")
 
 
 def line_blocks(path: Path, *, skip_lines: int = 0) -> Iterator[npt.NDArray[np.uint8]]:

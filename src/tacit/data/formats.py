@@ -72,8 +72,8 @@ def _function(place: str) -> Any:
 # A file's suffix decides; where formats share one, the first whose opening fits the first line, else the last.
 # Behind other suffixes (.txt, .dat, none) the first format whose opening fits.
 FORMATS = {
-    format.name: format
-    for format in (
+    entry.name: entry
+    for entry in (
         Format("xmc", False, "xmc:read", "xmc:write", (".xmc",), r"\s*\d+\s+\d+\s+\d+\s*$"),
         Format("xmc-pair", False, "xmc_pair:read", "xmc_pair:write", (), r"\s*\d+\s+\d+\s*$"),
         Format("jsonl", True, "text:read_jsonl", "text:write_jsonl", (".jsonl", ".ndjson"), r"\s*\{"),
@@ -109,13 +109,13 @@ def named_format(name: str) -> Format:
 
 def detect_format(path: Path) -> Format:
     """The format of an existing file, by its name and its first line."""
-    rivals = [format for format in FORMATS.values() if _suffix(path) in format.suffixes]
+    rivals = [entry for entry in FORMATS.values() if _suffix(path) in entry.suffixes]
     if len(rivals) == 1:
         return rivals[0]
     line = first_line(path).decode("utf-8", errors="replace")
-    for format in rivals or FORMATS.values():
-        if format.opening is not None and re.match(format.opening, line):
-            return format
+    for entry in rivals or FORMATS.values():
+        if entry.opening is not None and re.match(entry.opening, line):
+            return entry
     if rivals:
         return rivals[-1]
     known = ", ".join(FORMATS)
@@ -126,7 +126,7 @@ def format_to_write(path: Path) -> Format:
     """The format a new file should have, by its name."""
     if _suffix(path) == ".txt":
         return FORMATS["xmc-pair" if "_X_Xf" in path.name else "xmc"]
-    rivals = [format for format in FORMATS.values() if _suffix(path) in format.suffixes]
+    rivals = [entry for entry in FORMATS.values() if _suffix(path) in entry.suffixes]
     if not rivals:
         known = ", ".join(FORMATS)
         raise ParameterError(f"'{path.name}' does not say which format to write; name it, one of {known}")

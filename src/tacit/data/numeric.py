@@ -26,7 +26,9 @@ class RowLayout:
     Attributes
     ----------
     n_features, n_labels : int
-        Ids must be below these.
+        Ids must be below these,
+    first_feature, first_label : int
+        and not below these.
     with_labels : bool
         Rows open with a list of labels.
     loose : bool
@@ -37,6 +39,8 @@ class RowLayout:
 
     n_features: int = LARGEST_DIMENSION
     n_labels: int = LARGEST_DIMENSION
+    first_feature: int = 0
+    first_label: int = 0
     with_labels: bool = True
     loose: bool = False
     column: str = "feature"
@@ -48,7 +52,8 @@ class SparseRows:
     def __init__(self, max_rows: int, max_entries: int, *, with_values: bool) -> None:
         self.ends = np.zeros(max_rows + 1, dtype=np.int64)
         self.ids = np.empty(max_entries, dtype=np.int32)
-        self.values = np.empty(max_entries, dtype=np.float32) if with_values else None
+        self.values = np.empty(max_entries if with_values else 0, dtype=np.float32)
+        self.with_values = with_values
         self.n_rows = 0
         self.n_entries = 0
         self.rising = True
@@ -65,6 +70,11 @@ class SparseRows:
         """The column ids read so far."""
         return self.ids[: self.n_entries]
 
+    @property
+    def used_values(self) -> npt.NDArray[np.float32]:
+        """The values read so far."""
+        return self.values[: self.n_entries]
+
     def to_csr(self, n_columns: int, *, n_rows: int | None = None, first_id: int = 0) -> sparse.csr_matrix:
         """The first `n_rows` rows as a matrix, ids sorted and duplicates summed; without values all are 1."""
         n_rows = self.n_rows if n_rows is None else n_rows
@@ -74,7 +84,7 @@ class SparseRows:
         ids = self.used_ids
         if first_id:
             ids -= np.int32(first_id)
-        values = np.ones(len(ids), np.float32) if self.values is None else self.values[: self.n_entries]
+        values = self.used_values if self.with_values else np.ones(len(ids), dtype=np.float32)
         matrix = sparse.csr_matrix((values, ids, indptr), shape=(n_rows, n_columns))
         if self.rising:
             matrix.has_canonical_format = True
@@ -124,13 +134,14 @@ def _read_block(
     redo: npt.NDArray[np.int64],
 ) -> None:
     """Parse one block behind what is read already."""
-    assert features.values is not None
     values = features.values[features.n_entries :]
     status, offset, rows, n_features, n_labels, n_redo, features_rise, labels_rise = parse.parse_rows(
         block,
         layout.with_labels,
         layout.loose,
+        layout.first_feature,
         layout.n_features,
+        layout.first_label,
         layout.n_labels,
         features.ids[features.n_entries :],
         values,
@@ -196,13 +207,13 @@ def row_error(
     elif status == parse.BAD_FEATURE:
         message = f"must be {what}:value, as in 3:0.5; got '{token}'"
     elif status == parse.FEATURE_RANGE:
-        message = f"{what} ids must be below {layout.n_features}; got '{token}'"
+        message = f"{what} ids must be in {layout.first_feature} … {layout.n_features - 1}; got '{token}'"
     elif status == parse.BAD_LABEL and raw.startswith(b"-"):
         message = f"label ids must not be negative; got '{token}'"
     elif status == parse.BAD_LABEL:
         message = f"labels must be whole numbers separated by commas; got '{token}'"
     elif status == parse.LABEL_RANGE:
-        message = f"label ids must be below {layout.n_labels}; got '{token}'"
+        message = f"label ids must be in {layout.first_label} … {layout.n_labels - 1}; got '{token}'"
     elif status == parse.BAD_VALUE and not text:
         message = f"'{token}' has no value behind the colon; the file may be cut off"
     elif status == parse.INFINITE_VALUE or _NOT_FINITE.fullmatch(text):

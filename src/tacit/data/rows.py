@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from typing import IO
 
@@ -45,7 +46,7 @@ def _label_texts(Y: sparse.csr_matrix, first: int) -> Iterator[str]:
 
 def _by_row(texts: list[str], indptr: npt.NDArray[np.integer], separator: str) -> Iterator[str]:
     bounds = indptr.tolist()
-    return (separator.join(texts[start:end]) for start, end in zip(bounds, bounds[1:], strict=False))
+    return (separator.join(texts[start:end]) for start, end in itertools.pairwise(bounds))
 
 
 def value_texts(values: npt.NDArray[np.float32]) -> list[str]:

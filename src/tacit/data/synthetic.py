@@ -7,6 +7,7 @@ from the same topic, and emits words of its labels, of its topic, and noise. The
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from typing import Annotated, Any, NamedTuple
@@ -17,6 +18,8 @@ from scipy import sparse
 
 from tacit.checks import as_count, unit_rows
 from tacit.data.dataset import Dataset
+from tacit.data.files import Staging
+from tacit.data.rows import write_rows
 from tacit.data.split import keep_entries
 from tacit.data.synthetic_names import feature_names, label_name
 from tacit.parameters import OneOf, Range, check_parameters, unknown_parameter
@@ -168,6 +171,21 @@ def _blocks(recipe: Recipe, block_size: int) -> Iterator[Block]:
             parts.append([matrix[rows] for matrix in chunk or ()])
         counts, observed, complete = (sparse.vstack(part, format="csr") for part in zip(*parts, strict=True))
         yield Block(world.weigh(counts), observed, complete)
+
+
+def write_synthetic(
+    path: str | os.PathLike[str],
+    n_samples: int = 1_000_000,
+    n_features: int = 100_000,
+    n_labels: int = 1_000_000,
+    **options: Any,
+) -> None:
+    """Write the features and observed labels of `stream_dataset` as an XMC file, block by block."""
+    blocks = stream_dataset(n_samples, n_features, n_labels, **options)
+    with Staging() as staging, staging.open(path) as file:
+        file.write(f"{n_samples} {n_features} {n_labels}\n".encode())
+        for block in blocks:
+            write_rows(file, block.X, block.Y)
 
 
 def _recipe(**options: Any) -> Recipe:

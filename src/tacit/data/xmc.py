@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from scipy import sparse
 
-from tacit.data.dataset import Dataset
+from tacit.data.dataset import Dataset, features_of
 from tacit.data.files import Staging, first_line
 from tacit.data.formats import Source, Target
 from tacit.data.names import FEATURES_FILE, LABELS_FILE, column_names, numbered, write_companions
@@ -26,7 +26,8 @@ def read(source: Source) -> Dataset:
     n_rows, n_features, n_labels = read_header(path, ("samples", "features", "labels"))
     features, labels = read_rows(path, RowLayout(n_features, n_labels), skip_lines=1, n_rows=n_rows)
     X = features.to_csr(n_features, n_rows=n_rows)
-    check_finite(path, X)
+    if not features.rising:
+        check_finite(path, X)
     label_names = column_names(path, n_labels, source.labels_path, [LABELS_FILE])
     feature_names = column_names(path, n_features, None, [FEATURES_FILE])
     Y = positives(labels.to_csr(n_labels, n_rows=n_rows))
@@ -35,7 +36,7 @@ def read(source: Source) -> Dataset:
 
 def write(dataset: Dataset, target: Target, staging: Staging) -> None:
     """Write an XMC file and, beside it, the names there are. Known negatives (stored zeros) are left out."""
-    X, Y = dataset.X, dataset.Y
+    X, Y = features_of(dataset), dataset.Y
     with staging.open(target.path) as file:
         file.write(f"{X.shape[0]} {X.shape[1]} {Y.shape[1]}\n".encode())
         write_rows(file, X, Y)

@@ -65,7 +65,8 @@ def count_marks(block: Bytes) -> tuple[int, int, int]:
 @njit(nogil=True, cache=True)
 def _byte(block: Bytes, at: int) -> int:
     """The byte at a place, as a signed number; an unsigned index saves Numba's test for negative ones."""
-    return np.int64(block[np.uintp(at)])
+    byte: int = np.int64(block[np.uintp(at)])  # type: ignore[assignment]
+    return byte
 
 
 @njit(nogil=True, cache=True)
@@ -184,7 +185,7 @@ def _read_labels(block: Bytes, at: int, n_labels: int, label_ids: Ids, used: int
         last = _is_blank(_byte(block, behind)) or _line_end(block, behind) > 0
         if label < 0 or not (last or _byte(block, behind) == _COMMA):
             return BAD_LABEL, at, used, ordered
-        if label >= n_labels:
+        if not first_label <= label < n_labels:
             return LABEL_RANGE, at, used, ordered
         if used >= len(label_ids):
             return NO_ROOM, at, used, ordered
@@ -202,6 +203,7 @@ def _read_features(
     block: Bytes,
     at: int,
     comments: bool,
+    first_feature: int,
     n_features: int,
     feature_ids: Ids,
     values: Values,
@@ -219,7 +221,7 @@ def _read_features(
         feature, behind = _read_id(block, at)
         if feature < 0 or _byte(block, behind) != _COLON:
             return BAD_FEATURE, at, used, n_redo, ordered
-        if feature >= n_features:
+        if not first_feature <= feature < n_features:
             return FEATURE_RANGE, at, used, n_redo, ordered
         value, end, outcome = _read_number(block, behind + 1)
         closed = _is_blank(_byte(block, end)) or _line_end(block, end) or (comments and _byte(block, end) == _HASH)
@@ -246,7 +248,9 @@ def parse_rows(
     block: Bytes,
     with_labels: bool,
     loose: bool,
+    first_feature: int,
     n_features: int,
+    first_label: int,
     n_labels: int,
     feature_ids: Ids,
     values: Values,
@@ -257,7 +261,7 @@ def parse_rows(
 ) -> tuple[int, int, int, int, int, int, bool, bool]:
     """Rows ``l,l f:v f:v`` (or ``f:v f:v`` without labels) into the arrays given, which are long enough.
 
-    `loose` rows may end in ``# comments``, and empty lines are no rows; otherwise each line is one row.
+    Ids run from `first_…` up to, not including, `n_…`. `loose` rows may end in ``# comments``, and empty lines are no rows; otherwise each line is one row.
     `redo` gets pairs (index into values, offset of the text) of the values that must be redone.
 
     Returns
@@ -274,12 +278,12 @@ def parse_rows(
         if rows >= len(feature_ends):
             return NO_ROOM, at, rows, n_used, n_tagged, n_redo, features_rise, labels_rise
         if with_labels and not (_is_blank(_byte(block, at)) or _line_end(block, at)):
-            status, at, n_tagged, ordered = _read_labels(block, at, n_labels, label_ids, n_tagged)
+            status, at, n_tagged, ordered = _read_labels(block, at, first_label, n_labels, label_ids, n_tagged)
             if status != OK:
                 return status, at, rows, n_used, n_tagged, n_redo, features_rise, labels_rise
             labels_rise &= ordered
         status, at, n_used, n_redo, ordered = _read_features(
-            block, at, loose, n_features, feature_ids, values, n_used, redo, n_redo
+            block, at, loose, first_feature, n_features, feature_ids, values, n_used, redo, n_redo
         )
         if status != OK:
             return status, at, rows, n_used, n_tagged, n_redo, features_rise, labels_rise

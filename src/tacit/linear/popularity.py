@@ -9,7 +9,6 @@ import numpy.typing as npt
 from scipy import sparse
 
 from tacit.base import Estimator, Mask
-from tacit.labels import positives
 from tacit.parameters import document_parameters
 from tacit.ranking import Ranking
 
@@ -21,9 +20,8 @@ class Popularity(Estimator):
 
     shares_: npt.NDArray[np.float32] = field(init=False)
 
-    def _fit(self, X: sparse.csr_matrix, Y: sparse.csr_matrix) -> None:
-        counts = np.bincount(positives(Y).indices, minlength=Y.shape[1])
-        self.shares_ = (counts / X.shape[0]).astype(np.float32)
+    def _fit(self, X: sparse.csr_matrix, Y: sparse.csr_matrix) -> None:  # noqa: ARG002
+        self.shares_ = (self.label_counts_ / X.shape[0]).astype(np.float32)
 
     def _rank(self, X: sparse.csr_matrix, k: int, allowed: Mask | None) -> Ranking:
         order = np.argsort(-self.shares_, kind="stable")

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
-from tacit.base import Estimator
-from tacit.checks import NotFittedError
+from tacit.base import Estimator, NotFittedError
 from tacit.errors import DataError, ModelFileError
 from tacit.labels import Names, aligned, read_labels
 from tacit.metrics import evaluate
@@ -127,6 +127,19 @@ class Tagger(Stored):
     def classes_(self) -> Names:
         """Label names in column order."""
         return self._fitted_model().classes_
+
+    @property
+    def threshold_(self) -> float:
+        """Score above which `predict` and ``threshold="auto"`` take a label."""
+        return self._fitted_model().threshold_
+
+    def counts_for(self, n_labels: int) -> npt.NDArray[np.int64]:
+        """Training positives of each label; labels beyond the model's own have none."""
+        return self._fitted_model().counts_for(n_labels)
+
+    def propensities_for(self, n_labels: int) -> npt.NDArray[np.float64]:
+        """Propensities from the training counts; labels beyond the model's own have count 0."""
+        return self._fitted_model().propensities_for(n_labels)
 
     def _fitted_model(self) -> Estimator:
         if self.model_ is None:

@@ -1,0 +1,170 @@
+"""NPZ pairs: ``X.trn.npz`` and ``Y.trn.npz``, each a SciPy sparse matrix (CSR or CSC) or one dense array.
+
+Stored zeros of a sparse Y are kept: they are known negatives. In a dense Y, NaN is unknown; if there is any, the
+zeros are known negatives, otherwise they are left out like absent entries.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import warnings
+import zipfile
+import zlib
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from tacit.data.dataset import Dataset, features_of
+from tacit.data.files import Staging, read_bytes, sibling
+from tacit.data.formats import Source, Target
+from tacit.data.names import FEATURES_FILE, LABELS_FILE, column_names, numbered, write_companions
+from tacit.errors import FileError, ParameterError
+
+# What zipfile and numpy.load are known to raise on damaged files.
+_DAMAGE = (
+    EOFError,
+    KeyError,
+    MemoryError,
+    NotImplementedError,
+    OSError,
+    RuntimeError,
+    TypeError,
+    ValueError,
+    zipfile.BadZipFile,
+    zlib.error,
+)
+_PART = r"(?<![A-Za-z0-9]){}(?![A-Za-z0-9])"
+
+
+def read(source: Source) -> Dataset:
+    """Read a pair of NPZ files, given either."""
+    X_path, Y_path, names_path = find_pair(source)
+    X, Y = _read_features(X_path), _read_labels(Y_path)
+    if X.shape[0] != Y.shape[0]:
+        message = f"has {Y.shape[0]} samples, but {X_path.name} has {X.shape[0]}; they must agree"
+        raise FileError(Y_path, message)
+    label_names = column_names(Y_path, Y.shape[1], names_path, [LABELS_FILE])
+    feature_names = column_names(X_path, X.shape[1], None, [FEATURES_FILE])
+    return Dataset(X, Y, label_names or numbered(Y.shape[1]), feature_names=feature_names)
+
+
+def find_pair(source: Source) -> tuple[Path, Path, Path | None]:
+    """Where the features, the labels and (if given) the label names are."""
+    path, other = source.path, source.labels_path
+    if other is not None and ".npz" in other.name:
+        return path, other, None
+    for here, there in (("X", "Y"), ("Y", "X")):
+        name = _swapped(path.name, here, there)
+        found = None if name is None else sibling(path, name.removesuffix(".gz"))
+        if found is not None:
+            return (path, found, other) if here == "X" else (found, path, other)
+    message = "is half of a pair, as X.npz and Y.npz; the other half is not beside it"
+    raise FileError(path, f"{message}; give both: the features as path, the labels as labels_path")
+
+
+def _swapped(name: str, here: str, there: str) -> str | None:
+    swapped, n_found = re.subn(_PART.format(here), there, name)
+    return swapped if n_found == 1 else None
+
+
+def _read_features(path: Path) -> sparse.csr_matrix:
+    X = _to_csr(path, _read_matrix(path), "features")
+    X.sum_duplicates()
+    if not np.isfinite(X.data).all():
+        row = int(np.searchsorted(X.indptr, np.flatnonzero(~np.isfinite(X.data))[0], side="right")) - 1
+        raise FileError(path, f"features must be finite in 32-bit floating point; sample {row} has one that is not")
+    return X
+
+
+def _read_labels(path: Path) -> sparse.csr_matrix:
+    matrix = _read_matrix(path)
+    if isinstance(matrix, np.ndarray) and np.isnan(matrix).any():
+        rows, columns = np.nonzero(~np.isnan(matrix))
+        matrix = sparse.coo_matrix((matrix[rows, columns], (rows, columns)), shape=matrix.shape).tocsr()
+    Y = _to_csr(path, matrix, "labels")
+    if not np.isin(Y.data, (0.0, 1.0)).all():
+        wrong = int(np.flatnonzero(~np.isin(Y.data, (0.0, 1.0)))[0])
+        row = int(np.searchsorted(Y.indptr, wrong, side="right")) - 1
+        raise FileError(path, f"labels must be 0 or 1; sample {row} has {Y.data[wrong]:g}")
+    Y.sum_duplicates()
+    np.minimum(Y.data, 1.0, out=Y.data)
+    return Y
+
+
+def _read_matrix(path: Path) -> sparse.csr_matrix | sparse.csc_matrix | npt.NDArray[np.generic]:
+    """The checked matrix in a file; nothing in it is unpickled."""
+    parts = _read_parts(path)
+    if len(parts) == 1:
+        (dense,) = parts.values()
+        if dense.ndim != 2 or dense.dtype.kind not in "fiub":
+            raise FileError(path, f"must hold a matrix of numbers; got {dense.dtype} of shape {dense.shape}")
+        return dense
+    missing = {"data", "indices", "indptr", "shape", "format"} - parts.keys()
+    if missing:
+        raise FileError(path, f"must hold one matrix, dense or as scipy saves it; lacks {', '.join(sorted(missing))}")
+    return _sparse_matrix(path, parts)
+
+
+def _read_parts(path: Path) -> dict[str, npt.NDArray[np.generic]]:
+    content = read_bytes(path)
+    try:
+        with warnings.catch_warnings(), np.load(io.BytesIO(content), allow_pickle=False) as archive:
+            warnings.simplefilter("ignore")
+            if isinstance(archive, np.ndarray):
+                raise ValueError("it is an .npy file")
+            return {name: archive[name] for name in archive.files}
+    except _DAMAGE as error:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise FileError(path, f"is not a whole NPZ file of numbers ({reason}); save it again") from error
+
+
+def _sparse_matrix(
+    path: Path, parts: dict[str, npt.NDArray[np.generic]]
+) -> sparse.csr_matrix | sparse.csc_matrix:
+    layout, shape = parts["format"].item() if parts["format"].size == 1 else None, parts["shape"]
+    layout = layout.decode("ascii", "replace") if isinstance(layout, bytes) else layout
+    if layout not in ("csr", "csc"):
+        raise FileError(path, f"must be a CSR or CSC matrix; got {layout!r}; save it as CSR")
+    data, indices, indptr = parts["data"], parts["indices"], parts["indptr"]
+    whole = all(part.dtype.kind in "iu" for part in (indices, indptr, shape))
+    if not whole or data.dtype.kind not in "fiub" or shape.shape != (2,) or shape.min() < 0:
+        raise FileError(path, "the parts of its sparse matrix have wrong types; save it again with scipy")
+    n_rows, n_columns = (int(size) for size in shape)
+    major, minor = (n_rows, n_columns) if layout == "csr" else (n_columns, n_rows)
+    fits = data.ndim == indices.ndim == indptr.ndim == 1 and len(indptr) == major + 1 and len(data) == len(indices)
+    if not fits or indptr[0] != 0 or indptr[-1] != len(data) or (np.diff(indptr.astype(np.int64)) < 0).any():
+        raise FileError(path, "the parts of its sparse matrix do not fit together; save it again with scipy")
+    if len(indices) and not 0 <= int(indices.min()) <= int(indices.max()) < minor:
+        side = "column" if layout == "csr" else "row"
+        found = f"{indices.min()} … {indices.max()}"
+        raise FileError(path, f"{side} indices must be in 0 … {minor - 1}; got {found}; save it again")
+    kind = sparse.csr_matrix if layout == "csr" else sparse.csc_matrix
+    return kind((data, indices, indptr), shape=(n_rows, n_columns))
+
+
+def _to_csr(
+    path: Path, matrix: sparse.csr_matrix | sparse.csc_matrix | npt.NDArray[np.generic], columns: str
+) -> sparse.csr_matrix:
+    if min(matrix.shape) == 0:
+        what = "samples" if matrix.shape[0] == 0 else columns
+        raise FileError(path, f"must have at least one row and one column; it has no {what}")
+    with np.errstate(over="ignore", under="ignore"):
+        return sparse.csr_matrix(matrix, dtype=np.float32)
+
+
+def write(dataset: Dataset, target: Target, staging: Staging) -> None:
+    """Write the pair of files and, beside them, the names there are."""
+    path, labels_path = target.path, target.labels_path
+    if labels_path is None:
+        name = _swapped(path.name, "X", "Y")
+        if name is None:
+            message = "must contain a single X, as in X.trn.npz, or labels_path must be given"
+            raise ParameterError(f"the name of the features of an NPZ pair {message}; got '{path.name}'")
+        labels_path = path.with_name(name)
+    for file_path, matrix in ((path, features_of(dataset)), (labels_path, dataset.Y)):
+        with staging.open(file_path) as file:
+            sparse.save_npz(file, matrix)
+    write_companions(staging, Target(path), dataset)

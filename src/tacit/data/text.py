@@ -1,0 +1,229 @@
+"""Texts with labels in named fields: JSONL, CSV and TSV.
+
+Which fields hold text and labels is said by the caller or found in the first record. A text field may hold a
+list, whose items are joined by line feeds. Labels are
+
+- in JSONL a list of strings or whole numbers; a single string or number is one label, ``null`` is none;
+- in CSV and TSV a JSON list, or names separated by the first of ``|``, ``;`` and ``,`` that occurs in any label
+  cell of the file (so commas are part of the names in a file that separates by bars), blanks around them removed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import io
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from tacit.data.dataset import Dataset, label_lists, texts_of
+from tacit.data.files import Staging, text_lines
+from tacit.data.formats import Source, Target
+from tacit.data.names import encode_labels, read_names, write_names
+from tacit.errors import FileError, did_you_mean
+
+TEXT_FIELD = "text"
+TEXT_PARTS = ("title", "body", "content", "document")
+LABEL_FIELDS = ("labels", "tags", "label", "concepts", "subjects", "keywords")
+_SEPARATORS = "|;,"
+_LARGEST_CELL = 2**31 - 1
+
+_HALF_CHARACTER = re.compile("[\ud800-\udfff]")
+
+Record = tuple[int, Mapping[str, Any]]
+LabelParser = Callable[[Path, Sequence[int], Sequence[Any]], list[list[str]]]
+
+
+def read_jsonl(source: Source) -> Dataset:
+    """Read one JSON object per line."""
+    return _read(source, _json_records(source.path), _labels_of_values)
+
+
+def read_csv(source: Source) -> Dataset:
+    """Read comma-separated values with a header line."""
+    return _read(source, _table_records(source.path, csv.excel), _labels_of_cells)
+
+
+def read_tsv(source: Source) -> Dataset:
+    """Read tab-separated values with a header line."""
+    return _read(source, _table_records(source.path, csv.excel_tab), _labels_of_cells)
+
+
+def write_jsonl(dataset: Dataset, target: Target, staging: Staging) -> None:
+    """Write one object with the fields ``text`` and ``labels`` per line."""
+    with staging.open(target.path) as file:
+        for text, labels in zip(texts_of(dataset), label_lists(dataset), strict=True):
+            record = {"text": text, "labels": labels}
+            file.write((json.dumps(record, ensure_ascii=False) + "\n").encode())
+    _write_label_names(dataset, target, staging)
+
+
+def write_csv(dataset: Dataset, target: Target, staging: Staging) -> None:
+    """Write comma-separated values, columns ``text`` and ``labels``."""
+    _write_table(dataset, target, staging, csv.excel)
+
+
+def write_tsv(dataset: Dataset, target: Target, staging: Staging) -> None:
+    """Write tab-separated values, columns ``text`` and ``labels``."""
+    _write_table(dataset, target, staging, csv.excel_tab)
+
+
+def _read(source: Source, records: Iterator[Record], parse_labels: LabelParser) -> Dataset:
+    path, texts, cells, lines = source.path, [], [], []
+    text_fields, label_field, first = source.text, source.labels, {}
+    for line, record in records:
+        if not texts:
+            first = record
+            text_fields = text_fields or _default_text_fields(path, line, record)
+            label_field = label_field or next((name for name in LABEL_FIELDS if name in record), None)
+        texts.append(_joined_text(path, line, record, text_fields))
+        cells.append(None if label_field is None else record.get(label_field))
+        lines.append(line)
+    if not texts:
+        raise FileError(path, "the file has no rows; it must hold at least one sample")
+    names = None if source.labels_path is None else read_names(source.labels_path)
+    if all(cell is None for cell in cells) and (names is None or source.labels):
+        wanted = f"'{source.labels}'" if source.labels else f"for labels ({', '.join(LABEL_FIELDS)})"
+        hint = did_you_mean(source.labels or "", first)
+        raise FileError(path, f"no record has a field {wanted}{hint}; name the field of the labels")
+    Y, label_names = encode_labels(path, parse_labels(path, lines, cells), lines, names)
+    return Dataset(None, Y, label_names, texts=texts)
+
+
+def _json_records(path: Path) -> Iterator[Record]:
+    for number, line in text_lines(path):
+        if not line.strip():
+            continue
+        try:
+            record = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            raise FileError(path, f"must be a JSON object ({error}); correct the line", line=number) from error
+        if not isinstance(record, dict):
+            got = type(record).__name__
+            raise FileError(path, f"must be a JSON object with named fields; got a {got}", line=number)
+        yield number, record
+
+
+def _table_records(path: Path, dialect: type[csv.Dialect]) -> Iterator[Record]:
+    with _large_cells():
+        rows = csv.reader((line for _, line in text_lines(path, keep_ends=True)), dialect, strict=True)
+        header: list[str] = []
+        start = 1
+        try:
+            for row in rows:
+                if not header:
+                    header = _checked_header(path, row)
+                elif row:
+                    if len(row) != len(header):
+                        expected = f"must have {len(header)} cells, as the header"
+                        raise FileError(path, f"{expected}; got {len(row)}; quote cells with separators", line=start)
+                    yield start, dict(zip(header, row, strict=True))
+                start = rows.line_num + 1
+        except csv.Error as error:
+            raise FileError(path, f"{error}; quote cells as CSV demands", line=start) from error
+
+
+def _checked_header(path: Path, row: list[str]) -> list[str]:
+    header = [name.strip() for name in row]
+    twice = [name for name in header if header.count(name) > 1]
+    if twice or not any(header):
+        what = f"names '{twice[0]}' twice" if any(twice) else "must name the columns"
+        raise FileError(path, f"the first line {what}; name each column once", line=1)
+    return header
+
+
+@contextlib.contextmanager
+def _large_cells() -> Iterator[None]:
+    """Lift the csv module's limit of 128 KiB per cell, which long documents exceed."""
+    limit = csv.field_size_limit(_LARGEST_CELL)
+    try:
+        yield
+    finally:
+        csv.field_size_limit(limit)
+
+
+def _default_text_fields(path: Path, line: int, record: Mapping[str, Any]) -> tuple[str, ...]:
+    if TEXT_FIELD in record:
+        return (TEXT_FIELD,)
+    found = tuple(name for name in TEXT_PARTS if name in record)
+    if not found:
+        known = ", ".join((TEXT_FIELD, *TEXT_PARTS))
+        fields = ", ".join(list(record)[:10])
+        raise FileError(path, f"no field for text ({known}) among {fields}; name it with text=", line=line)
+    return found
+
+
+def _joined_text(path: Path, line: int, record: Mapping[str, Any], fields: tuple[str, ...]) -> str:
+    present = [record[name] for name in fields if record.get(name) is not None]
+    if not present:
+        hint = did_you_mean(fields[0], record)
+        raise FileError(path, f"has no field '{fields[0]}' with text{hint}; name the field with text=", line=line)
+    text = "\n".join(piece for value in present for piece in _pieces(path, line, value))
+    if _HALF_CHARACTER.search(text):
+        raise FileError(path, "the text has half a character (a lone surrogate); mend its encoding", line=line)
+    return text
+
+
+def _pieces(path: Path, line: int, value: Any) -> list[str]:
+    """A string or number, or a list of them however nested, as strings."""
+    if isinstance(value, list):
+        return [piece for item in value for piece in _pieces(path, line, item)]
+    if isinstance(value, str):
+        return [value]
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return [str(value)]
+    got = type(value).__name__
+    raise FileError(path, f"a text must be a string or a list of strings; got {got}; name another field", line=line)
+
+
+def _labels_of_values(path: Path, lines: Sequence[int], values: Sequence[Any]) -> list[list[str]]:
+    """Labels as JSON values: lists, single ones, or null."""
+    return [_label_names(path, line, value) for line, value in zip(lines, values, strict=True)]
+
+
+def _label_names(path: Path, line: int, value: Any) -> list[str]:
+    items = value if isinstance(value, list) else [] if value is None else [value]
+    for item in items:
+        if not isinstance(item, str | int) or isinstance(item, bool) or item == "" or _HALF_CHARACTER.search(str(item)):
+            raise FileError(path, f"a label must be a string or whole number; got {item!r:.40}", line=line)
+    return [str(item) for item in items]
+
+
+def _labels_of_cells(path: Path, lines: Sequence[int], cells: Sequence[str | None]) -> list[list[str]]:
+    """Labels as cells of a table."""
+    plain = [cell for cell in cells if cell and not cell.startswith("[")]
+    separator = next((mark for mark in _SEPARATORS if any(mark in cell for cell in plain)), ",")
+    rows = []
+    for line, cell in zip(lines, cells, strict=True):
+        if cell and cell.startswith("["):
+            rows.append(_labels_of_list(path, line, cell))
+        else:
+            rows.append([name.strip() for name in (cell or "").split(separator) if name.strip()])
+    return rows
+
+
+def _labels_of_list(path: Path, line: int, cell: str) -> list[str]:
+    try:
+        return _label_names(path, line, json.loads(cell))
+    except (json.JSONDecodeError, RecursionError) as error:
+        raise FileError(path, f"labels that open with [ must be a JSON list ({error})", line=line) from error
+
+
+def _write_table(dataset: Dataset, target: Target, staging: Staging, dialect: type[csv.Dialect]) -> None:
+    awkward = re.compile(rf"[{_SEPARATORS}]|^\[|^\s|\s$")
+    as_lists = any(awkward.search(name) for name in dataset.label_names)
+    with staging.open(target.path) as file, io.TextIOWrapper(file, encoding="utf-8", newline="") as text_file:
+        table = csv.writer(text_file, dialect, lineterminator="\n")
+        table.writerow(["text", "labels"])
+        for text, labels in zip(texts_of(dataset), label_lists(dataset), strict=True):
+            table.writerow([text, json.dumps(labels, ensure_ascii=False) if as_lists else "|".join(labels)])
+    _write_label_names(dataset, target, staging)
+
+
+def _write_label_names(dataset: Dataset, target: Target, staging: Staging) -> None:
+    """The names of all labels, in order, only where the caller asks: text files carry those that occur."""
+    if target.labels_path is not None:
+        write_names(staging, target.labels_path, dataset.label_names, replace=True)

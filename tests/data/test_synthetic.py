@@ -1,0 +1,215 @@
+from __future__ import annotations
+
+import tracemalloc
+from itertools import islice
+
+import numpy as np
+import pytest
+from scipy import sparse, stats
+
+import tacit
+from tacit.data.synthetic import CHUNK_ROWS, make_dataset, stream_dataset, write_synthetic
+from tacit.data.synthetic_names import feature_names, label_name
+from tacit.errors import ParameterError
+
+
+@pytest.fixture(scope="module")
+def data():
+    return make_dataset(as_text=True)
+
+
+@pytest.fixture(scope="module")
+def large():
+    return make_dataset(40_000, 3_000, 2_000)
+
+
+def counts(matrix):
+    return np.asarray(matrix.sum(axis=0)).ravel()
+
+
+def same(left, right):
+    np.testing.assert_array_equal(left.indptr, right.indptr)
+    np.testing.assert_array_equal(left.indices, right.indices)
+    np.testing.assert_array_equal(left.data, right.data)
+
+
+def test_default_is_a_well_formed_data_set(data):
+    assert data.X.shape == (5_000, 3_000)
+    assert data.Y.shape == data.Y_complete.shape == (5_000, 500)
+    for matrix in (data.X, data.Y, data.Y_complete):
+        assert isinstance(matrix, sparse.csr_matrix)
+        assert matrix.dtype == np.float32
+        assert matrix.has_canonical_format
+    assert (data.X.data > 0).all()
+    np.testing.assert_allclose(sparse.linalg.norm(data.X, axis=1), 1, rtol=1e-5)
+    assert (data.Y_complete.data == 1).all()
+    assert (np.diff(data.Y_complete.indptr) > 0).all()
+    np.testing.assert_array_equal(np.concatenate([data.train, data.test]), np.arange(5_000))
+    assert len(data.test) == 1_000
+
+
+def test_label_frequencies_follow_the_power_law():
+    for exponent in (0.7, 1.0):
+        made = make_dataset(50_000, 200, 2_000, exponent=exponent, coherence=0.0)
+        by_rank = np.sort(counts(made.Y_complete))[::-1][20:500]
+        ranks = np.arange(21, 501)
+        slope = stats.linregress(np.log(ranks), np.log(by_rank)).slope
+        assert slope == pytest.approx(-exponent, abs=0.12)
+
+
+def test_labels_of_a_topic_occur_together(large):
+    topic = np.arange(2_000) // 20
+    share = counts(large.Y_complete) / 40_000
+    together = sparse.triu(large.Y_complete.T @ large.Y_complete, k=1).tocoo()
+    inside = topic[together.row] == topic[together.col]
+    by_chance = 40_000 * share[together.row] * share[together.col]
+    assert together.data[inside].sum() > 10 * by_chance[inside].sum()
+    assert together.data[~inside].sum() < 2 * by_chance[~inside].sum()
+
+
+def test_independent_labels_without_coherence():
+    made = make_dataset(20_000, 100, 200, coherence=0.0, exponent=0.0, topic_size=10)
+    together = (made.Y_complete.T @ made.Y_complete).toarray()
+    np.fill_diagonal(together, 0)
+    topic = np.arange(200) // 10
+    inside = together[topic[:, None] == topic].sum() / together.sum()
+    assert inside == pytest.approx(9 / 199, abs=0.005)
+
+
+def test_features_tell_the_labels(data):
+    """Ridge regression on the observed labels finds complete ones far better than popularity does."""
+    X, Y, truth = data.X[data.train], data.Y[data.train], data.Y_complete[data.test].toarray()
+    weights = np.linalg.solve((X.T @ X).toarray() + 0.3 * np.eye(3_000), (X.T @ Y).toarray())
+    best = np.asarray(data.X[data.test] @ weights).argmax(axis=1)
+    precision = truth[np.arange(len(truth)), best].mean()
+    popularity = truth[:, counts(Y).argmax()].mean()
+    assert precision > 0.8
+    assert precision > 4 * popularity
+
+
+def test_positives_are_hidden_at_their_propensities(large):
+    train, test = large.train, large.test
+    assert (large.Y.multiply(large.Y_complete) != large.Y).nnz == 0
+    complete, observed = counts(large.Y_complete[test]), counts(large.Y[test])
+    seen = np.setdiff1d(np.arange(2_000), large.unseen)
+    complete[seen] += counts(large.Y_complete[train])[seen]
+    observed[seen] += counts(large.Y[train])[seen]
+    pvalues = [
+        stats.binomtest(int(found), int(there), p).pvalue
+        for found, there, p in zip(observed, complete, large.propensities, strict=True)
+        if there > 30
+    ]
+    assert len(pvalues) > 300
+    assert min(pvalues) > 1e-3 / len(pvalues)
+    expected = (complete * large.propensities).sum()
+    assert observed.sum() == pytest.approx(expected, rel=0.01)
+
+
+def test_frequent_labels_are_observed_more_often(large):
+    frequency = counts(large.Y_complete[large.train])
+    assert stats.spearmanr(frequency, large.propensities).statistic > 0.9
+    assert 0.05 < large.propensities.min() < 0.5 < large.propensities.max() < 1
+
+
+def test_hiding_can_be_left_out():
+    made = make_dataset(500, 100, 50, hide=False, unseen_share=0.0)
+    same(made.Y, made.Y_complete)
+    assert (made.propensities == 1).all()
+
+
+def test_unseen_labels_occur_in_test_alone(data, large):
+    for made, n_unseen in ((data, 20), (large, 80)):
+        assert len(made.unseen) == n_unseen
+        assert not counts(made.Y[made.train])[made.unseen].any()
+        assert (counts(made.Y_complete[made.train])[made.unseen] > 0).all()
+        assert (counts(made.Y_complete[made.test])[made.unseen] > 0).all()
+        assert counts(made.Y[made.test])[made.unseen].any()
+
+
+def test_same_seed_same_data(data):
+    again, other = make_dataset(), make_dataset(seed=1)
+    same(again.X, data.X)
+    same(again.Y, data.Y)
+    assert not np.array_equal(other.X.indices[:100], data.X.indices[:100])
+    assert not np.array_equal(other.unseen, data.unseen)
+
+
+@pytest.mark.parametrize("block_size", [1_000, CHUNK_ROWS, 7_001, 50_000])
+def test_streaming_gives_the_rows_of_the_whole(block_size):
+    whole = make_dataset(10_000, 300, 200, seed=5)
+    blocks = list(stream_dataset(10_000, 300, 200, seed=5, block_size=block_size))
+    assert [block.X.shape[0] for block in blocks[:-1]] == [block_size] * (len(blocks) - 1)
+    for name in ("X", "Y", "Y_complete"):
+        same(sparse.vstack([getattr(block, name) for block in blocks], format="csr"), getattr(whole, name))
+
+
+def test_streaming_a_million_keeps_memory_bounded():
+    blocks = stream_dataset(n_samples=1_000_000, n_features=100_000, n_labels=1_000_000)
+    next(blocks)  # what all rows share: some arrays over the labels
+    tracemalloc.start()
+    n_rows = sum(block.X.shape[0] for block in islice(blocks, 12))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert n_rows == 12 * 8192
+    assert peak < 60e6
+
+
+def test_written_file_reads_back(tmp_path):
+    path = tmp_path / "train.txt"
+    write_synthetic(path, 5_000, 300, 200, seed=2, block_size=1_500)
+    read, made = tacit.load_data(path), make_dataset(5_000, 300, 200, seed=2)
+    same(read.X, made.X)
+    same(read.Y, made.Y)
+
+
+def test_counts_are_what_the_texts_spell(data):
+    made = make_dataset(300, 200, 50, as_text=True, values="counts")
+    for row, text in zip(made.X, made.texts, strict=True):
+        spelled = {made.feature_names[column]: count for column, count in zip(row.indices, row.data, strict=True)}
+        words = text.split()
+        assert {word: words.count(word) for word in words} == spelled
+    assert len(data.texts) == 5_000
+
+
+def test_dataset_of_some_rows(data):
+    train, test = data.dataset(data.train), data.dataset(data.test, complete=True)
+    same(train.Y, data.Y[:4_000])
+    same(test.Y, data.Y_complete[4_000:])
+    same(test.X, data.X[4_000:])
+    assert test.texts == data.texts[4_000:]
+    assert train.label_names == data.label_names
+
+
+def test_names_differ():
+    assert len(set(feature_names(range(520_000)))) == 520_000
+    labels = [label_name(*divmod(label, 20), 20) for label in range(200_000)]
+    assert len(set(labels)) == 200_000
+    assert labels[0] == "abandoned archaeology"
+
+
+def test_smallest_and_odd_shapes():
+    for made in (make_dataset(2, 1, 1), make_dataset(50, 1, 3, topic_size=2), make_dataset(40, 9, 7, noise_words=0)):
+        assert made.Y_complete.nnz
+    assert len(make_dataset(20, 5, 5, test_share=0).test) == 0
+    assert len(make_dataset(100, 5, 10, unseen_share=1.0).unseen) == 9  # the most frequent label stays
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        ({"n_samples": 1}, "n_samples.*must be int, >= 2; got 1"),
+        ({"coherence": 1.5}, "coherence.*got 1.5"),
+        ({"values": "tf-idf"}, "did you mean 'tfidf'"),
+        ({"sed": 3}, "has no parameter 'sed'; did you mean 'seed'"),
+    ],
+)
+def test_wrong_options_are_refused(options, complaint):
+    with pytest.raises(ParameterError, match=complaint):
+        make_dataset(**options)
+    with pytest.raises(ParameterError, match=complaint):
+        stream_dataset(**options)  # before the first block is asked for
+
+
+def test_block_size_is_checked():
+    with pytest.raises(ParameterError, match="block_size must be a whole number of at least 1; got 0"):
+        stream_dataset(block_size=0)

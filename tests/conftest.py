@@ -6,6 +6,10 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+settings.register_profile("tacit", deadline=None, derandomize=bool(os.environ.get("CI")))  # first calls compile
+settings.load_profile("tacit")
 
 
 @pytest.fixture(scope="session")

@@ -10,7 +10,7 @@ import click
 from tacit.cli.options import input_options
 
 
-@click.command()
+@click.command(short_help="Convert a data file to another format.")
 @click.argument("source", type=click.Path(path_type=Path))
 @click.argument("target", type=click.Path(path_type=Path))
 @click.option("--to", "to_format", metavar="NAME", help="Format to write.  [default: by the name of TARGET]")

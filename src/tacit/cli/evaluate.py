@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 KS = (1, 3, 5)
 
 
-@click.command()
+@click.command(short_help="Measure a model on labelled data.")
 @model_argument
 @data_argument
 @click.option("--json", "as_json", is_flag=True, help="Print the metrics as JSON.")

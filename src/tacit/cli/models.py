@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 
-@click.command()
+@click.command(short_help="List the models and their parameters.")
 @click.argument("name", required=False)
 def models(name: str | None) -> None:
     """List the models, or the parameters of one.

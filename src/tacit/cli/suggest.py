@@ -11,7 +11,7 @@ import click
 from tacit.cli.options import data_argument, input_options, model_argument
 
 
-@click.command()
+@click.command(short_help="Suggest labels for new samples.")
 @model_argument
 @data_argument
 @click.option("-k", type=click.IntRange(min=1), default=5, show_default=True, help="Labels per sample.")

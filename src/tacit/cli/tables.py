@@ -30,11 +30,11 @@ def percent(value: float) -> str:
 
 def print_metrics(results: Mapping[str, Mapping[str, float]], ks: Sequence[int]) -> None:
     """Print metrics in percent: a line per name of `results` and metric, a column per k."""
-    rows = []
-    for name, values in results.items():
-        metrics = dict.fromkeys(key.partition("@")[0] for key in values)
-        for metric in metrics:
-            rows.append([name, metric, *(percent(values[f"{metric}@{k}"]) for k in ks)])
+    rows = [
+        [name, metric, *(percent(values[f"{metric}@{k}"]) for k in ks)]
+        for name, values in results.items()
+        for metric in dict.fromkeys(key.partition("@")[0] for key in values)
+    ]
     print_table(["model", "percent", *(f"@{k}" for k in ks)], rows)
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from tacit.data.dataset import Dataset
 
 
-@click.command()
+@click.command(short_help="Train a model on a data file.")
 @data_argument
 @click.option("--model", "name", default="OneVsAll", show_default=True, help="Model to train; see: tacit models")
 @click.option("--out", type=click.Path(path_type=Path), required=True, help="Folder for the model.")

@@ -25,7 +25,9 @@ def read(source: Source) -> Dataset:
             continue
         text, tab, uris = line.rpartition("\t")
         if not tab:
-            raise FileError(source.path, "must be text, a tab and URIs in angle brackets; the tab is missing", line=number)
+            raise FileError(
+                source.path, "must be text, a tab and URIs in angle brackets; the tab is missing", line=number
+            )
         labels = [bare_uri(uri) for uri in uris.split()]
         if not all(labels):
             raise FileError(source.path, "an URI must not be empty; write it between < and >", line=number)

@@ -12,6 +12,7 @@ from types import MappingProxyType
 from tacit.data.archive import unpack
 from tacit.data.download import Progress, download
 from tacit.errors import DownloadError, ParameterError, did_you_mean
+from tacit.progress import announce
 
 DATA_VARIABLE = "TACIT_DATA"
 PARTS = ("train", "dev", "test")
@@ -232,8 +233,11 @@ def fetch(
         raise DownloadError(f"{wanted.name} cannot be downloaded by a program: {wanted.instructions(base)}")
     folder = base / wanted.name
     for remote in wanted.files:
-        download(remote.url, folder / remote.name, remote.sha256, progress=progress)
+        checksum = download(remote.url, folder / remote.name, remote.sha256, progress=progress)
+        if remote.sha256 is None:
+            announce(f"no checksum is known for {remote.name}; recorded the one it has: {checksum}")
     for remote in wanted.files:
         if remote.members:
             unpack(folder / remote.name, folder, remote.members)
+            (folder / remote.name).unlink()
     return find(wanted.name, base)

@@ -6,15 +6,12 @@ import os
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from tacit.data.dataset import Dataset, texts_of
 from tacit.data.formats import format_to_write, named_format
 from tacit.data.load import load_data
 from tacit.data.save import save_data
 from tacit.errors import ParameterError
-
-if TYPE_CHECKING:
-    from tacit.data.dataset import Dataset
 
 
 def convert(
@@ -45,6 +42,6 @@ def convert(
 def _vectorized(dataset: Dataset) -> Dataset:
     from tacit.tagger.vectorizer import TextVectorizer
 
-    vectorizer = TextVectorizer().fit(dataset.texts)
-    X = vectorizer.transform(dataset.texts)
-    return replace(dataset, X=X, feature_names=list(vectorizer.feature_names_))
+    vectorizer = TextVectorizer()
+    X = vectorizer.fit_transform(texts_of(dataset))
+    return replace(dataset, X=X, feature_names=[str(name) for name in vectorizer.feature_names_])

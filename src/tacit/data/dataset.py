@@ -5,7 +5,10 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 from scipy import sparse
 
 from tacit.errors import DataError
@@ -47,6 +50,16 @@ class Dataset:
 
     def __len__(self) -> int:
         return int(self.Y.shape[0])
+
+    def rows(self, rows: npt.NDArray[np.integer[Any]]) -> Dataset:
+        """Some of the samples, with the same labels and features."""
+        return Dataset(
+            X=None if self.X is None else self.X[rows],
+            Y=self.Y[rows],
+            label_names=self.label_names,
+            texts=None if self.texts is None else [self.texts[row] for row in rows],
+            feature_names=self.feature_names,
+        )
 
     @property
     def n_labels(self) -> int:

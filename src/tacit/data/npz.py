@@ -121,9 +121,7 @@ def _read_parts(path: Path) -> dict[str, npt.NDArray[np.generic]]:
         raise FileError(path, f"is not a whole NPZ file of numbers ({reason}); save it again") from error
 
 
-def _sparse_matrix(
-    path: Path, parts: dict[str, npt.NDArray[np.generic]]
-) -> sparse.csr_matrix | sparse.csc_matrix:
+def _sparse_matrix(path: Path, parts: dict[str, npt.NDArray[np.generic]]) -> sparse.csr_matrix | sparse.csc_matrix:
     layout, shape = parts["format"].item() if parts["format"].size == 1 else None, parts["shape"]
     layout = layout.decode("ascii", "replace") if isinstance(layout, bytes) else layout
     if layout not in ("csr", "csc"):

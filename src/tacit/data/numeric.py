@@ -191,13 +191,18 @@ def token_at(block: npt.NDArray[np.uint8], offset: int) -> bytes:
     return match.group() if match else b""
 
 
+def line_number(block: npt.NDArray[np.uint8], line: int, offset: int) -> int:
+    """Number of the line at an offset; `line` is the number of the block's first line."""
+    return line + int(np.count_nonzero(block[:offset] == ord("\n")))
+
+
 def row_error(
     path: Path, block: npt.NDArray[np.uint8], line: int, status: int, offset: int, layout: RowLayout
 ) -> FileError:
     """What the kernel's status and offset mean, in words; `line` is the number of the block's first line."""
-    line += int(np.count_nonzero(block[:offset] == ord("\n")))
+    line = line_number(block, line, offset)
     raw = token_at(block, offset)
-    token = _shown(raw)
+    token = shown(raw)
     column, _, text = raw.partition(b":")
     what = layout.column
     if status == parse.NO_ROOM:
@@ -223,7 +228,7 @@ def row_error(
     return FileError(path, f"{message}; correct the row", line=line)
 
 
-def _shown(raw: bytes) -> str:
+def shown(raw: bytes) -> str:
     """A token as it can be printed in one line."""
     text = raw[:_LONGEST_TOKEN].decode("utf-8", errors="backslashreplace")
     text = "".join(char if char.isprintable() else repr(char)[1:-1] for char in text)

@@ -47,9 +47,7 @@ def _read(source: Source, first_feature: int | None, first_label: int | None) ->
     bound = LARGEST_DIMENSION
     if names is not None:
         bound = len(names.names) + (1 if first_label is None else first_label)
-    layout = RowLayout(
-        n_labels=bound, first_feature=first_feature or 0, first_label=first_label or 0, loose=True
-    )
+    layout = RowLayout(n_labels=bound, first_feature=first_feature or 0, first_label=first_label or 0, loose=True)
     features, labels = read_rows(path, layout)
     if features.n_rows == 0:
         raise FileError(path, "the file has no rows; it must hold at least one sample")
@@ -100,11 +98,7 @@ def write_libsvm(dataset: Dataset, target: Target, staging: Staging) -> None:
     _write(dataset, target, staging, first_feature=1, first_label=0)
 
 
-def _write(
-    dataset: Dataset, target: Target, staging: Staging, *, first_feature: int, first_label: int
-) -> None:
+def _write(dataset: Dataset, target: Target, staging: Staging, *, first_feature: int, first_label: int) -> None:
     with staging.open(target.path) as file:
-        write_rows(
-            file, features_of(dataset), dataset.Y, first_feature=first_feature, first_label=first_label
-        )
+        write_rows(file, features_of(dataset), dataset.Y, first_feature=first_feature, first_label=first_label)
     write_companions(staging, target, dataset)

@@ -1,0 +1,48 @@
+"""``tacit split``: a data file to a training and a test file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from tacit.cli.options import data_argument, input_options, seed_option
+
+
+@click.command(short_help="Split a data file for training and test.")
+@data_argument
+@click.option("--out", type=click.Path(path_type=Path), required=True, help="Folder for the files.")
+@click.option("--test-size", default=0.2, show_default=True, help="Share of the samples, or their number, for test.")
+@click.option("--hide", metavar="SHARE", type=float, help="Hide this share of the training positives at random.")
+@click.option("--to", "to_format", metavar="NAME", help="Format to write.  [default: that of DATA's name]")
+@seed_option
+@input_options
+def split(
+    data: Path, out: Path, test_size: float, hide: float | None, to_format: str | None, seed: int, **source: Any
+) -> None:
+    """Split DATA into a training and a test file; every label keeps a sample in training.
+
+    \b
+    Example: tacit split articles.csv --test-size 0.1 --out parts
+    """
+    from dataclasses import replace
+
+    from tacit.cli.source import read
+    from tacit.data.save import save_data
+    from tacit.data.split import hide_positives, train_test_split
+
+    dataset = read(data, **source)
+    parts = train_test_split(dataset.Y, int(test_size) if test_size >= 1 else test_size, seed)
+    train, test = dataset.rows(parts.train), dataset.rows(parts.test)
+    if hide is not None:
+        train = replace(train, Y=hide_positives(train.Y, hide, seed))
+    suffix = "".join(data.suffixes[-2:]) if data.suffix == ".gz" else data.suffix
+    out.mkdir(parents=True, exist_ok=True)
+    for name, part in (("train", train), ("test", test)):
+        files = save_data(part, out / f"{name}{suffix}", format=to_format)
+        click.echo(f"{name}: {len(part):,} samples in {', '.join(str(file) for file in files)}")
+    if len(parts.missed):
+        names = [dataset.label_names[label] for label in parts.missed]
+        more = f" and {len(names) - 5:,} more" if len(names) > 5 else ""
+        click.echo(f"labels with too few samples to appear in test: {', '.join(names[:5])}{more}")

@@ -7,13 +7,13 @@ import tarfile
 
 import numpy as np
 import pytest
-from data.web import serving
 from scipy import sparse
 
 import tacit
 from tacit.data import catalog
 from tacit.data.catalog import CATALOG, CatalogEntry, RemoteFile, entry, fetch, find
 from tacit.errors import DownloadError, ParameterError
+from web_server import serving
 
 
 @pytest.fixture(autouse=True)

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from data.web import serving
 
 from tacit.data import download as download_module
 from tacit.data.download import download
 from tacit.errors import DownloadError
+from web_server import serving
 
 CONTENT = np.random.default_rng(0).bytes(1_000_000)
 SHA256 = hashlib.sha256(CONTENT).hexdigest()

@@ -32,7 +32,7 @@ def rarest_first(matrix, least):
     return order[counts[order] >= least]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(label_matrices(), st.data())
 def test_choose_test_rows_agrees_with_the_plain_form(matrix, data):
     n_rows = matrix.shape[0]

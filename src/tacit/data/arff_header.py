@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from xml.etree import ElementTree
+from xml.etree import ElementTree as ET
 
 import numpy as np
 
@@ -132,8 +132,8 @@ def _read_xml(path: Path) -> list[str]:
         raise FileError(path, "must not declare a document type; remove the <! … > part")
     try:
         # Entities, the danger of foreign XML, need a document type, which is refused above.
-        root = ElementTree.fromstring(re.sub(r"^\s*<\?xml[^>]*\?>", "", text))  # noqa: S314
-    except (ElementTree.ParseError, ValueError) as error:
+        root = ET.fromstring(re.sub(r"^\s*<\?xml[^>]*\?>", "", text))  # noqa: S314
+    except (ET.ParseError, ValueError) as error:
         raise FileError(path, f"is not well-formed XML ({error}); correct it") from error
     names = [node.get("name") or "" for node in root.iter() if node.tag.rpartition("}")[2] == "label"]
     if not names or not all(names):

@@ -43,26 +43,31 @@ class NamesFile:
 
 
 def read_names(path: Path) -> NamesFile:
-    """Read a file with one name per line, or with ``id<TAB>name`` (or ``id<TAB>…<TAB>name``)."""
-    rows = [(number, line.split("\t")) for number, line in text_lines(path)]
-    while rows and rows[-1][1] == [""]:
-        rows.pop()
-    if not rows:
+    """Read a file with one name per line, or with ``id<TAB>name`` (or ``id<TAB>…<TAB>name``).
+
+    The first line says how many fields there are; further tabs are blanks in the name.
+    """
+    lines = list(text_lines(path))
+    while lines and not lines[-1][1]:
+        lines.pop()
+    if not lines:
         raise FileError(path, "the file is empty; it must name at least one column")
+    n_tabs = lines[0][1].count("\t")
     ids, names = [], []
     seen: dict[str, int] = {}
-    for number, fields in rows:
-        if len(fields) != len(rows[0][1]):
-            expected = f"must have {len(rows[0][1])} fields separated by tabs, as line 1"
+    for number, line in lines:
+        fields = line.split("\t", n_tabs)
+        if len(fields) <= n_tabs:
+            expected = f"must have {n_tabs + 1} fields separated by tabs, as line 1"
             raise FileError(path, f"{expected}; got {len(fields)}; correct the line", line=number)
-        key = bare_uri(fields[0])
-        if not key or not fields[-1]:
+        key, name = bare_uri(fields[0]), fields[-1].replace("\t", " ")
+        if not key or not name:
             raise FileError(path, "a name must not be empty; name the column or remove the line", line=number)
         if key in seen:
             raise FileError(path, f"'{key}' stands in line {seen[key]} already; name each once", line=number)
         seen[key] = number
         ids.append(key)
-        names.append(fields[-1] if len(fields) > 1 else key)
+        names.append(name if n_tabs else key)
     return NamesFile(path, _told_apart(names, ids), ids)
 
 

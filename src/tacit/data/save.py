@@ -52,8 +52,7 @@ def save_data(
     target = Target(path, None if labels_path is None else Path(labels_path))
     with Staging() as staging:
         chosen.write(_checked(dataset), target, staging)
-        written = staging.paths
-    return written
+        return staging.paths
 
 
 def _checked(dataset: Dataset) -> Dataset:

@@ -215,9 +215,7 @@ def _row_counts(test_size: Any, n_rows: int) -> tuple[int, int]:
         raise DataError(f"a split needs at least two rows; got {n_rows}")
     if _is_whole(test_size):
         if not 1 <= test_size < n_rows:
-            raise ParameterError(
-                f"test_size as a number of rows must lie between 1 and {n_rows - 1}; got {test_size}"
-            )
+            raise ParameterError(f"test_size as a number of rows must lie between 1 and {n_rows - 1}; got {test_size}")
         return int(test_size), int(test_size)
     if not _is_number(test_size) or not 0 < test_size < 1:
         raise ParameterError(f"test_size must be a share above 0 and below 1, or a count; got {test_size!r}")

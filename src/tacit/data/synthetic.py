@@ -22,7 +22,7 @@ from tacit.data.files import Staging
 from tacit.data.rows import write_rows
 from tacit.data.split import keep_entries
 from tacit.data.synthetic_names import feature_names, label_name
-from tacit.parameters import OneOf, Range, check_parameters, unknown_parameter
+from tacit.parameters import OneOf, Range, check_parameters, document_parameters, unknown_parameter
 
 Ids = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -66,6 +66,9 @@ class Recipe:
     def generator(self, *key: int) -> np.random.Generator:
         """Random numbers of their own for each `key`."""
         return np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=key))
+
+
+document_parameters(Recipe)
 
 
 class Block(NamedTuple):

@@ -72,8 +72,11 @@ def write_tsv(dataset: Dataset, target: Target, staging: Staging) -> None:
 
 
 def _read(source: Source, records: Iterator[Record], parse_labels: LabelParser) -> Dataset:
-    path, texts, cells, lines = source.path, [], [], []
-    text_fields, label_field, first = source.text, source.labels, {}
+    path, text_fields, label_field = source.path, source.text, source.labels
+    texts: list[str] = []
+    cells: list[Any] = []
+    lines: list[int] = []
+    first: Mapping[str, Any] = {}
     for line, record in records:
         if not texts:
             first = record

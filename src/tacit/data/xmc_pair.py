@@ -1,5 +1,7 @@
-"""XMC as a pair of files: ``*_X_Xf.txt`` with a header ``N D`` and rows ``f:v f:v …``, and ``*_X_Y.txt`` with a
-header ``N L`` and rows ``l:1 l:1 …``; ids from 0. A label with the value 0 is a known negative.
+"""XMC as a pair of files, ids from 0.
+
+``*_X_Xf.txt`` has a header ``N D`` and rows ``f:v f:v …``; ``*_X_Y.txt`` has a header ``N L`` and rows ``l:1 l:1 …``,
+where a label with the value 0 is a known negative.
 """
 
 from __future__ import annotations

@@ -175,7 +175,9 @@ def _read_number(block: Bytes, at: int) -> tuple[np.float32, int, int]:
 
 
 @njit(nogil=True, cache=True)
-def _read_labels(block: Bytes, at: int, n_labels: int, label_ids: Ids, used: int) -> tuple[int, int, int, bool]:
+def _read_labels(
+    block: Bytes, at: int, first_label: int, n_labels: int, label_ids: Ids, used: int
+) -> tuple[int, int, int, bool]:
     """The labels that open a row: status, place (of the error, or behind), label ids used, order kept."""
     start, first, previous, ordered = at, used, -1, True
     while True:
@@ -261,7 +263,8 @@ def parse_rows(
 ) -> tuple[int, int, int, int, int, int, bool, bool]:
     """Rows ``l,l f:v f:v`` (or ``f:v f:v`` without labels) into the arrays given, which are long enough.
 
-    Ids run from `first_…` up to, not including, `n_…`. `loose` rows may end in ``# comments``, and empty lines are no rows; otherwise each line is one row.
+    Ids run from `first_…` up to, not including, `n_…`. `loose` rows may end in ``# comments``, and empty lines
+    are no rows; otherwise each line is one row.
     `redo` gets pairs (index into values, offset of the text) of the values that must be redone.
 
     Returns

@@ -63,7 +63,5 @@ def _dcg(gains):
 
 def _coverage(ranked, relevant, k):
     known = set().union(*relevant)
-    found = {
-        label for labels, wanted in zip(ranked, relevant, strict=True) for label in labels[:k] if label in wanted
-    }
+    found = {label for labels, wanted in zip(ranked, relevant, strict=True) for label in labels[:k] if label in wanted}
     return len(found) / len(known) if known else 0.0

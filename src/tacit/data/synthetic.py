@@ -34,6 +34,7 @@ TOPIC_WORDS = 20  # words that a topic can emit
 TOPIC_EMISSIONS = 4  # words of the topic in each sample
 
 
+@document_parameters
 @dataclass(frozen=True, kw_only=True)
 class Recipe:
     """What synthetic data are to be like."""
@@ -66,9 +67,6 @@ class Recipe:
     def generator(self, *key: int) -> np.random.Generator:
         """Random numbers of their own for each `key`."""
         return np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=key))
-
-
-document_parameters(Recipe)
 
 
 class Block(NamedTuple):

@@ -1,0 +1,237 @@
+"""The row parser against Python's own split and float."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from reference import parse as reference
+
+from tacit.kernels import parse
+
+
+def run_rows(text: str | bytes, *, n_features: int = 1000, n_labels: int = 1000, loose: bool = False):
+    """Status, offset, rows as the reference gives them (values to redo redone), and the two order flags."""
+    block = np.frombuffer(text.encode() if isinstance(text, str) else text, dtype=np.uint8)
+    lines, colons, commas = parse.count_marks(block)
+    ids, values = np.empty(colons, np.int32), np.empty(colons, np.float32)
+    ends, tags = np.zeros((2, lines), np.int64), np.empty(commas + lines, np.int32)
+    redo = np.empty((colons, 2), np.int64)
+    status, offset, n_rows, _, _, n_redo, *rising = parse.parse_rows(
+        block, True, loose, 0, n_features, 0, n_labels, ids, values, ends[0], tags, ends[1], redo
+    )
+    for slot, place in redo[:n_redo]:
+        values[slot] = reference.parse_number(block[place:].tobytes().split()[0].decode())
+    rows, feature, label = [], 0, 0
+    for row in range(n_rows):
+        pairs = list(zip(ids[feature : ends[0, row]].tolist(), values[feature : ends[0, row]], strict=True))
+        rows.append((tags[label : ends[1, row]].tolist(), pairs))
+        feature, label = ends[0, row], ends[1, row]
+    return status, offset, rows, rising
+
+
+def parsed_value(text: str) -> np.float32:
+    status, _, rows, _ = run_rows(f"0 0:{text}\n")
+    assert status == parse.OK
+    return rows[0][1][0][1]
+
+
+def same_bits(left: np.float32, right: np.float32) -> bool:
+    return left.tobytes() == right.tobytes()
+
+
+digits = st.text("0123456789", min_size=1, max_size=25)
+decimals = st.builds(
+    lambda sign, whole, fraction, exponent: f"{sign}{whole}{fraction}{exponent}",
+    st.sampled_from(["", "-", "+"]),
+    digits,
+    st.one_of(st.just(""), digits.map(lambda text: "." + text)),
+    st.one_of(st.just(""), st.integers(-60, 12).map(lambda power: f"e{power}")),
+).filter(lambda text: np.isfinite(reference.parse_number(text)))
+
+
+@settings(max_examples=500)
+@given(decimals)
+@example("-0")
+@example("0.1")
+@example("1e-45")
+@example("1e-46")
+@example("7e-46")
+@example("1.1754943508222875e-38")
+@example("3.4028234e38")
+@example("3.4028235677973365e38")
+@example("9007199254740993")
+@example("0." + "0" * 50 + "1")
+@example("1" + "0" * 30)
+def test_values_equal_numpy_bit_for_bit(text):
+    assert same_bits(parsed_value(text), reference.parse_number(text))
+
+
+@settings(max_examples=300)
+@given(
+    st.integers(0x00000001, 0x7F7FFFFE),
+    st.sampled_from([Fraction(0), Fraction(1, 10**30), Fraction(-1, 10**30)]),
+    st.integers(9, 60),
+)
+def test_values_next_to_the_middle_of_two_floats_are_rounded_like_python(bits, shift, n_digits):
+    low, high = np.array([bits, bits + 1], dtype=np.uint32).view(np.float32)
+    middle = (Fraction(float(low)) + Fraction(float(high))) / 2 * (1 + shift)
+    exponent = int(np.floor(np.log10(float(middle)))) - n_digits
+    text = f"{int(middle / Fraction(10) ** exponent)}e{exponent}"
+    assert same_bits(parsed_value(text), reference.parse_number(text))
+
+
+@settings(max_examples=300)
+@given(st.floats(width=32, allow_nan=False, allow_infinity=False))
+def test_shortest_texts_of_floats_read_back(value):
+    assert same_bits(parsed_value(repr(value)), np.float32(value))
+    assert same_bits(parsed_value(str(np.float32(value))), np.float32(value))
+
+
+blank = st.sampled_from([" ", "  ", "\t", " \t "])
+ids = st.integers(0, 999)
+rows_of_text = st.lists(
+    st.builds(
+        lambda labels, features, gap, end: ",".join(map(str, labels)) + "".join(gap + f for f in features) + end,
+        st.lists(ids, max_size=4),
+        st.lists(st.builds(lambda i, v: f"{i}:{v}", ids, decimals), max_size=5),
+        blank,
+        st.sampled_from(["\n", "\r\n", " \n", "\t\r\n"]),
+    ),
+    min_size=1,
+    max_size=6,
+).map("".join)
+
+
+@given(rows_of_text)
+def test_rows_equal_the_reference(text):
+    status, _, rows, (features_rise, labels_rise) = run_rows(text)
+    expected = reference.parse_rows(text)
+    assert status == parse.OK
+    assert rows == expected
+    assert features_rise == all(all(a < b for (a, _), (b, _) in zip(f, f[1:], strict=False)) for _, f in expected)
+    assert labels_rise == all(all(a < b for a, b in zip(tags, tags[1:], strict=False)) for tags, _ in expected)
+
+
+@given(rows_of_text)
+def test_marks_bound_what_a_block_holds(text):
+    block = np.frombuffer(text.encode(), dtype=np.uint8)
+    assert parse.count_marks(block) == (text.count("\n"), text.count(":"), text.count(","))
+
+
+def test_a_row_that_opens_with_a_feature_has_no_labels():
+    assert run_rows("3:1 4:2\n")[2] == [([], [(3, 1.0), (4, 2.0)])]
+
+
+def test_loose_rows_skip_blank_lines_and_comments():
+    text = "# head\n\n1 2:3 # tail\n\r\n \n2 3:4# close\n"
+    assert run_rows(text, loose=True)[2] == [([1], [(2, 3.0)]), ([], []), ([2], [(3, 4.0)])]
+
+
+@pytest.mark.parametrize(
+    ("text", "status", "offset"),
+    [
+        ("1 2:3 x\n", parse.BAD_FEATURE, 6),
+        ("1 2:3 4\n", parse.BAD_FEATURE, 6),
+        ("1 -2:3\n", parse.BAD_FEATURE, 2),
+        ("1 2 :3\n", parse.BAD_FEATURE, 2),
+        ("1 2:3\r4:5\n", parse.BAD_VALUE, 2),
+        ("1 1000:3\n", parse.FEATURE_RANGE, 2),
+        ("1 99999999999999999999999:3\n", parse.FEATURE_RANGE, 2),
+        ("1,x 2:3\n", parse.BAD_LABEL, 2),
+        ("1,,2 2:3\n", parse.BAD_LABEL, 2),
+        ("1, 2:3\n", parse.BAD_LABEL, 2),
+        ("1,2:3\n", parse.BAD_LABEL, 2),
+        ("-1 2:3\n", parse.BAD_LABEL, 0),
+        ("1.5 2:3\n", parse.BAD_LABEL, 0),
+        ("1000 2:3\n", parse.LABEL_RANGE, 0),
+        ("1 2:\n", parse.BAD_VALUE, 2),
+        ("1 2:x\n", parse.BAD_VALUE, 2),
+        ("1 2:nan\n", parse.BAD_VALUE, 2),
+        ("1 2:inf\n", parse.BAD_VALUE, 2),
+        ("1 2:1_000\n", parse.BAD_VALUE, 2),
+        ("1 2:.\n", parse.BAD_VALUE, 2),
+        ("1 2:1e\n", parse.BAD_VALUE, 2),
+        ("1 2:1e+\n", parse.BAD_VALUE, 2),
+        ("1 2:3:4\n", parse.BAD_VALUE, 2),
+        ("1 2:3 # no comments here\n", parse.BAD_FEATURE, 6),
+        ("1 2:1e39\n", parse.INFINITE_VALUE, 2),
+        ("1 2:-3.5e38\n", parse.INFINITE_VALUE, 2),
+        ("0 1:1\n0 2:x\n", parse.BAD_VALUE, 8),
+    ],
+)
+def test_errors_point_at_the_token(text, status, offset):
+    assert run_rows(text)[:2] == (status, offset)
+
+
+def test_arrays_that_are_too_short_are_never_overrun():
+    block = np.frombuffer(b"1,2 3:4 5:6\n1 2:3\n", dtype=np.uint8)
+    for n_ids, n_rows, n_tags in ((1, 9, 9), (9, 1, 9), (9, 9, 1)):
+        ids, values, redo = np.empty(n_ids, np.int32), np.empty(n_ids, np.float32), np.empty((9, 2), np.int64)
+        ends, tags = np.empty((2, n_rows), np.int64), np.empty(n_tags, np.int32)
+        status, *_ = parse.parse_rows(block, True, False, 0, 100, 0, 100, ids, values, ends[0], tags, ends[1], redo)
+        assert status == parse.NO_ROOM
+
+
+def run_arff(text: str, kinds: list[int]):
+    block = np.frombuffer(text.encode(), dtype=np.uint8)
+    lines, _, commas = parse.count_marks(block)
+    ids, values = np.empty(lines + commas, np.int32), np.empty(lines + commas, np.float32)
+    ends, redo = np.zeros(lines, np.int64), np.empty((lines + commas, 2), np.int64)
+    status, offset, n_rows, _, n_redo = parse.parse_arff_rows(block, np.array(kinds, np.uint8), ids, values, ends, redo)
+    rows, start = [], 0
+    for end in ends[:n_rows]:
+        rows.append(list(zip(ids[start:end].tolist(), values[start:end], strict=True)))
+        start = end
+    return status, offset, rows, redo[:n_redo]
+
+
+small = st.sampled_from(["0", "1", "0.5", "-2", "0.0", "1e-3"])
+arff_row = st.one_of(
+    st.lists(small, min_size=4, max_size=4).map(",".join),
+    st.lists(small, min_size=4, max_size=4).map(" , ".join),
+    st.dictionaries(st.integers(0, 3), small).map(
+        lambda row: "{" + ",".join(f"{place} {value}" for place, value in sorted(row.items())) + "}"
+    ),
+    st.sampled_from(["", "% comment", "  ", "{ 1  1 , 3\t0.5 }", "{ }"]),
+)
+
+
+@given(st.lists(arff_row, min_size=1, max_size=6))
+def test_arff_rows_equal_the_reference(lines):
+    text = "\n".join(lines) + "\n"
+    status, _, rows, redo = run_arff(text, [parse.NUMERIC] * 4)
+    assert status == parse.OK
+    assert rows == reference.parse_arff_rows(text, 4)
+    assert len(redo) == 0
+
+
+def test_arff_values_that_are_no_plain_numbers_are_left_to_the_caller():
+    status, _, rows, redo = run_arff("0,'a, b',?,1\n{1 red,3 1}\n", [parse.NUMERIC, parse.NAMED, parse.NUMERIC, 0])
+    assert status == parse.OK
+    assert [[place for place, _ in row] for row in rows] == [[1, 2, 3], [1, 3]]
+    assert redo.tolist() == [[0, 2], [1, 9], [3, 16]]
+
+
+@pytest.mark.parametrize(
+    ("text", "status"),
+    [
+        ("1,2,3\n", parse.TOO_FEW_VALUES),
+        ("1,2,3,4,5\n", parse.TOO_MANY_VALUES),
+        ("{4 1}\n", parse.FEATURE_RANGE),
+        ("{-1 1}\n", parse.BAD_FEATURE),
+        ("{1}\n", parse.BAD_FEATURE),
+        ("{1 1,1 1}\n", parse.BAD_ORDER),
+        ("{2 1,1 1}\n", parse.BAD_ORDER),
+        ("{0 2}\n", parse.BAD_VALUE),
+        ("{1 1\n", parse.BAD_ROW),
+        ("{1 1} 2\n", parse.BAD_ROW),
+        ("{1 1,}\n", parse.BAD_FEATURE),
+        ("1,2,3,4}\n", parse.BAD_VALUE),
+    ],
+)
+def test_arff_errors(text, status):
+    assert run_arff(text, [parse.BINARY, 0, 0, 0])[0] == status or text.startswith("1,2,3,4}")

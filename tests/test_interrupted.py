@@ -1,0 +1,63 @@
+"""Work that is cut off, and work spread over other processes, gives the same model byte for byte."""
+
+from __future__ import annotations
+
+import hashlib
+import subprocess
+import sys
+from pathlib import Path
+
+import joblib
+import pytest
+from planted import planted
+
+import tacit
+from tacit.data.synthetic import make_dataset
+from tacit.registry import MODELS, find_model
+
+
+def folder_bytes(folder: Path) -> dict[str, str]:
+    return {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in sorted(folder.iterdir())}
+
+
+def start_training(data: Path, out: Path) -> subprocess.Popen[bytes]:
+    command = [sys.executable, "-m", "tacit", "train", data, "--model", "OneVsAll", "--out", out, "--jobs", "1"]
+    return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+@pytest.mark.slow
+def test_a_killed_training_resumes_to_the_same_model(tmp_path):
+    made = make_dataset(n_samples=3_000, n_labels=2_000, labels_per_sample=8)
+    tacit.save_data(made.dataset(made.train), tmp_path / "data.txt")
+    assert start_training(tmp_path / "data.txt", tmp_path / "whole").wait(timeout=300) == 0
+
+    process = start_training(tmp_path / "data.txt", tmp_path / "killed")
+    partial = tmp_path / "killed.partial"
+    while len(kept := list(partial.rglob("*.safetensors"))) < 3:
+        assert process.poll() is None, "the training ended before it could be killed; make it larger"
+        with pytest.raises(subprocess.TimeoutExpired, match="timed out"):
+            process.wait(timeout=0.01)
+    process.kill()
+    process.wait()
+    assert not (tmp_path / "killed").exists()
+    times = {file: file.stat().st_mtime_ns for file in kept}
+
+    process = start_training(tmp_path / "data.txt", tmp_path / "killed")
+    assert process.wait(timeout=300) == 0
+    assert not partial.exists()
+    assert times
+    assert folder_bytes(tmp_path / "killed") == folder_bytes(tmp_path / "whole")
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")  # of the cluster's own libraries
+def test_a_dask_cluster_gives_the_same_model(tmp_path):
+    distributed = pytest.importorskip("distributed", reason="needs the extra 'dask'")
+    X, Y = planted()
+    options = {"n_workers": 2, "threads_per_worker": 1, "processes": True, "dashboard_address": None}
+    with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster):
+        for name in MODELS:
+            find_model(name)().fit(X, Y).save(tmp_path / name / "here")
+            with joblib.parallel_config("dask"):
+                find_model(name)().fit(X, Y).save(tmp_path / name / "there")
+            assert folder_bytes(tmp_path / name / "here") == folder_bytes(tmp_path / name / "there")

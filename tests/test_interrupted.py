@@ -9,9 +9,9 @@ from pathlib import Path
 
 import joblib
 import pytest
-from planted import planted
 
 import tacit
+from planted import planted
 from tacit.data.synthetic import make_dataset
 from tacit.registry import MODELS, find_model
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from tacit.data.dataset import Dataset
     from tacit.data.load import load_data
     from tacit.data.save import save_data
+    from tacit.embedding.exmlds import ExMLDS1
     from tacit.errors import TacitError
     from tacit.linear.one_vs_all import OneVsAll
     from tacit.linear.popularity import Popularity
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 _LIVES_IN = {
     "Dataset": "tacit.data.dataset",
+    "ExMLDS1": "tacit.embedding.exmlds",
     "OneVsAll": "tacit.linear.one_vs_all",
     "Popularity": "tacit.linear.popularity",
     "Ranking": "tacit.ranking",
@@ -43,6 +45,7 @@ _LIVES_IN = {
 
 __all__ = [
     "Dataset",
+    "ExMLDS1",
     "OneVsAll",
     "Popularity",
     "Ranking",

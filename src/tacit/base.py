@@ -124,7 +124,8 @@ class Estimator(Stored, BaseEstimator):  # type: ignore[misc]
         if not len(ordered):
             return np.inf
         n_labels = min(int(per_row.sum()), len(ordered) - 1)
-        return float(np.float32((ordered[max(n_labels - 1, 0)] + ordered[n_labels]) / 2))
+        between = ordered[[max(n_labels - 1, 0), n_labels]].mean(dtype=np.float64)
+        return float(np.float32(between))
 
     # -- predictions --------------------------------------------------------------------------------------
 

@@ -30,7 +30,10 @@ MODELS = {
     entry.name: entry
     for entry in (
         Entry("Popularity", "tacit.linear.popularity", "the most frequent labels, whatever the sample"),
-        #        Entry("OneVsAll", "tacit.linear.one_vs_all", "a linear classifier per label, small weights pruned"),
+        Entry("OneVsAll", "tacit.linear.one_vs_all", "a linear classifier per label, small weights pruned"),
+        Entry(
+            "ExMLDS1", "tacit.embedding.exmlds", "votes of near samples, embedded by factorising label co-occurrence"
+        ),
     )
 }
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from planted import planted
 
 import tacit as library
+from planted import planted
 
 
 @pytest.fixture
@@ -65,7 +65,7 @@ def test_from_a_csv_of_ones_own_to_suggestions(tacit, articles, tmp_path, monkey
     trained = tacit("train", articles, "--text", "title,body", "--labels", "tags", "--out", model, "--valid", "0.2")
     assert trained.code == 0, trained.err
     assert "R@5" in trained.out or "recall@5" in trained.out
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO("a pear and a plum\nthe choir\n".encode())))
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"a pear and a plum\nthe choir\n")))
     assert suggestions(tacit("suggest", model, "-", "-k", 1).out) == [["fruit"], ["music"]]
     named = tacit("suggest", model, articles, "--text", "title", "-k", 2, "--exclude", "music,cars")
     assert suggestions(named.out) == [["fruit"]] * 90

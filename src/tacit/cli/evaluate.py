@@ -42,25 +42,14 @@ def metrics_of(model: Any, dataset: Dataset) -> tuple[dict[str, float], list[Any
     """Metrics of a model or tagger on a data set, overall and by band."""
     from tacit import metrics
     from tacit.bands import evaluate_by_band
+    from tacit.cli.source import inputs_of
     from tacit.labels import aligned
 
-    ranking = model.rank(inputs_for(model, dataset), max(KS))
+    ranking = model.rank(inputs_of(model, dataset), max(KS))
     truth = aligned(dataset.Y, dataset.label_names, model.classes_)
     weights = model.propensities_for(truth.shape[1])
     overall = metrics.evaluate(ranking, truth, propensities=weights, ks=KS)
     return overall, evaluate_by_band(ranking, truth, model.counts_for(truth.shape[1]), ks=KS)
-
-
-def inputs_for(model: Any, dataset: Dataset) -> Any:
-    """Texts for a tagger, features for any other model."""
-    from tacit.errors import DataError
-    from tacit.tagger.tagger import Tagger
-
-    wanted = dataset.texts if isinstance(model, Tagger) else dataset.X
-    if wanted is None:
-        needs, has = ("texts", "features") if isinstance(model, Tagger) else ("features", "texts")
-        raise DataError(f"this model was trained on {needs}, but the data file holds {has}")
-    return wanted
 
 
 def print_evaluation(model: Any, dataset: Dataset) -> None:

@@ -27,13 +27,13 @@ from tacit.data.arff_header import (
 from tacit.data.dataset import Dataset, features_of
 from tacit.data.files import Staging, line_blocks, plain_name
 from tacit.data.formats import Source, Target
-from tacit.data.numeric import SparseRows, line_number, shown
+from tacit.data.numeric import SparseRows, line_number, nearest_float32, shown, token_at
 from tacit.data.rows import value_texts
 from tacit.errors import DataError, FileError
 from tacit.kernels import parse
 
 _MISSING = "?"
-_TOKEN = re.compile(rb"'(?:[^'\\\n]|\\.)*'|\"(?:[^\"\\\n]|\\.)*\"|[^,}\r\n]*")
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _MESSAGES = {
     parse.BAD_FEATURE: "an entry in braces must be an attribute number, a blank and a value",
     parse.FEATURE_RANGE: "there is no attribute of this number; they count from 0",
@@ -70,7 +70,7 @@ def _read_data(path: Path, attributes: list[Attribute], labels: list[int], heade
     marks = [parse.count_marks(block) for block in line_blocks(path, skip_lines=header_lines)]
     sizes = [lines + commas for lines, _, commas in marks]
     rows = SparseRows(sum(lines for lines, _, _ in marks), sum(sizes), with_values=True)
-    redo = np.empty((max(sizes, default=0), 2), dtype=np.int64)
+    redo = np.empty((max(sizes, default=0), 3), dtype=np.int64)
     line = header_lines + 1
     for block, (lines_here, _, _) in zip(line_blocks(path, skip_lines=header_lines), marks, strict=False):
         _refuse_implied(path, block, line, attributes)
@@ -78,11 +78,14 @@ def _read_data(path: Path, attributes: list[Attribute], labels: list[int], heade
         ends = rows.ends[rows.n_rows + 1 :]
         status, offset, n_rows, n_used, n_redo = parse.parse_arff_rows(block, kinds, ids, values, ends, redo)
         if status != parse.OK:
-            got = shown(_token(block, offset))
+            got = shown(token_at(block, offset, b",}\r\n"))
             raise FileError(path, f"{_MESSAGES[status]}; got '{got}'", line=line_number(block, line, offset))
-        for slot, offset in redo[:n_redo].tolist():
-            place = line_number(block, line, offset)
-            values[slot] = _value(path, attributes[ids[slot]], _token(block, offset), place)
+        start = 0
+        try:
+            for slot, start, end in redo[:n_redo].tolist():
+                values[slot] = _value(attributes[ids[slot]], block[start:end].tobytes())
+        except DataError as error:
+            raise FileError(path, str(error), line=line_number(block, line, start)) from None
         rows.advance(n_rows, n_used, rising=True)
         line += lines_here
     if rows.n_rows == 0:
@@ -101,31 +104,20 @@ def _refuse_implied(path: Path, block: npt.NDArray[np.uint8], line: int, attribu
         raise FileError(path, f"{message}; write dense rows", line=line_number(block, line, found.start()))
 
 
-def _token(block: npt.NDArray[np.uint8], offset: int) -> bytes:
-    """The value at an offset, quoted or up to a comma, brace or line end."""
-    end = offset + 1 + int(np.argmax(block[offset:] == ord("\n")))
-    found = _TOKEN.match(block[offset:end].tobytes())
-    return found.group().strip() if found is not None else b""
-
-
-def _value(path: Path, attribute: Attribute, token: bytes, line: int) -> np.float32:
+def _value(attribute: Attribute, token: bytes) -> np.float32:
     """A value the kernel could not settle: a name, a number near the middle of two float32, or an error."""
-    text = unquoted(token.decode("utf-8", errors="replace"))
+    text = unquoted(token.decode("utf-8", errors="replace").strip())
     if text == _MISSING:
-        raise FileError(path, f"attribute '{attribute.name}' is missing (?); fill in a value", line=line)
-    if attribute.values and text in attribute.values:
+        raise DataError(f"attribute '{attribute.name}' is missing (?); fill in a value")
+    if text in attribute.values:
         return np.float32(attribute.values[text])
     if attribute.values:
         known = ", ".join(list(attribute.values)[:10])
-        message = f"'{attribute.name}' must be one of {known}; got '{shown(token)}'"
-        raise FileError(path, f"{message}; correct the row", line=line)
-    if not re.fullmatch(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", text, re.ASCII):
-        raise FileError(path, f"'{attribute.name}' must be a finite number; got '{shown(token)}'", line=line)
-    with np.errstate(over="ignore", under="ignore"):
-        value = np.float32(float(text))
+        raise DataError(f"'{attribute.name}' must be one of {known}; got '{shown(token)}'; correct the row")
+    value = nearest_float32(text.encode()) if _NUMBER.fullmatch(text) else np.float32(np.nan)
     if not np.isfinite(value):
-        message = f"'{attribute.name}' must be finite in 32-bit floating point; got '{shown(token)}'"
-        raise FileError(path, message, line=line)
+        message = f"'{attribute.name}' must be a number, finite in 32-bit floating point"
+        raise DataError(f"{message}; got '{shown(token)}'; correct the row")
     return value
 
 

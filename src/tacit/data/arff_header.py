@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree as ET
@@ -11,12 +12,13 @@ import numpy as np
 
 from tacit.data.files import decode, plain_name, read_bytes, sibling, text_lines
 from tacit.data.names import read_names
+from tacit.data.numeric import shown
 from tacit.errors import FileError, did_you_mean
 from tacit.kernels import parse
 
 _QUOTED = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\""
-_ATTRIBUTE = re.compile(rf"\s*@attribute\s+({_QUOTED}|[^\s'\"{{]\S*?)\s*(\s\w+|\{{.*\}})\s*(?:%.*)?", re.IGNORECASE)
-_CATEGORY = re.compile(rf"\s*({_QUOTED}|[^\s,'\"][^,]*?)\s*(?:,|$)")
+_ATTRIBUTE = re.compile(rf"\s*@attribute\s+({_QUOTED}|[^\s'\"]\S*)\s+(\S.*)", re.IGNORECASE)
+_CATEGORY = re.compile(rf"\s*({_QUOTED})\s*(?:,|$)|([^,'\"]*)(?:,|$)")
 _NUMBER_TYPES = frozenset({"numeric", "real", "integer"})
 _SPLIT_NAMES = re.compile(r"-(train|test|dev)$", re.IGNORECASE)
 
@@ -46,7 +48,8 @@ def read_header(path: Path) -> tuple[list[Attribute], int]:
         if word == "@data" or word.startswith("@data "):
             return attributes, number
         if not word.startswith("@attribute"):
-            raise FileError(path, f"must be @relation, @attribute or @data; got '{line[:40]}'", line=number)
+            got = shown(line.encode())
+            raise FileError(path, f"must be @relation, @attribute or @data; got '{got}'", line=number)
         attribute = _read_attribute(path, line, number)
         if attribute.name in seen:
             raise FileError(path, f"attribute '{attribute.name}' is declared twice; rename one", line=number)
@@ -56,29 +59,34 @@ def read_header(path: Path) -> tuple[list[Attribute], int]:
 
 
 def _read_attribute(path: Path, line: str, number: int) -> Attribute:
-    found = _ATTRIBUTE.fullmatch(line)
+    found = _ATTRIBUTE.fullmatch(line.rstrip())
     if found is None:
-        raise FileError(path, f"must be @attribute name type; got '{line.strip()[:40]}'", line=number)
-    name, declared = unquoted(found[1]), found[2].strip()
-    if declared.lower() in _NUMBER_TYPES:
-        return Attribute(name, parse.NUMERIC, {})
-    if not declared.startswith("{"):
-        message = f"attribute '{name}' must be numeric or list its values in braces; got '{declared}'"
-        raise FileError(path, f"{message}; remove or recode it", line=number)
-    categories = _read_categories(declared[1:-1].strip())
-    if not categories or len(set(categories)) < len(categories):
-        raise FileError(path, f"the values of attribute '{name}' must be named, each once", line=number)
-    return _nominal(name, categories)
+        raise FileError(path, f"must be @attribute name type; got '{shown(line.encode())}'", line=number)
+    name, declared = unquoted(found[1]), found[2]
+    if declared.startswith("{"):
+        categories = _read_categories(declared)
+        if not categories or len(set(categories)) < len(categories):
+            message = f"the values of attribute '{name}' must be named in braces, each once"
+            raise FileError(path, f"{message}; got '{shown(declared.encode())}'", line=number)
+        return _nominal(name, categories)
+    if declared.partition("%")[0].strip().lower() not in _NUMBER_TYPES:
+        message = f"attribute '{name}' must be numeric or list its values in braces"
+        raise FileError(path, f"{message}; got '{shown(declared.encode())}'; remove or recode it", line=number)
+    return Attribute(name, parse.NUMERIC, {})
 
 
 def _read_categories(text: str) -> list[str]:
-    """Names separated by commas; none if the list is not well formed."""
+    """Names in braces, separated by commas; none if the list is not well formed."""
+    inside, brace, behind = text[1:].rpartition("}")
+    if not brace or not (not behind.strip() or behind.lstrip().startswith("%")):
+        return []
     categories, at = [], 0
-    while at < len(text):
-        found = _CATEGORY.match(text, at)
-        if found is None:
+    while at < len(inside):
+        found = _CATEGORY.match(inside, at)
+        category = "" if found is None else unquoted(found[1]) if found[1] else found[2].strip()
+        if found is None or not category:
             return []
-        categories.append(unquoted(found[1]))
+        categories.append(category)
         at = found.end()
     return categories
 
@@ -138,9 +146,9 @@ def _read_xml(path: Path) -> list[str]:
     names = [node.get("name") or "" for node in root.iter() if node.tag.rpartition("}")[2] == "label"]
     if not names or not all(names):
         raise FileError(path, "must hold elements <label name=…>, each with a name")
-    twice = next((name for name in names if names.count(name) > 1), None) if len(set(names)) < len(names) else None
-    if twice is not None:
-        raise FileError(path, f"names the label '{twice}' twice; name each once")
+    name, uses = Counter(names).most_common(1)[0]
+    if uses > 1:
+        raise FileError(path, f"names the label '{name}' twice; name each once")
     return names
 
 

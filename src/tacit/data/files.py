@@ -181,6 +181,8 @@ class Staging:
                 temporary, path = self._waiting[0]
                 temporary.replace(path)
                 self._waiting.pop(0)
+        except OSError as error:
+            raise FileError(path, f"cannot be written: {error.strerror or error}") from error
         finally:
             for temporary, _path in self._waiting:
                 temporary.unlink(missing_ok=True)

@@ -92,7 +92,7 @@ FORMATS = {
             "svmlight:read",
             "svmlight:write",
             (".svm", ".svmlight"),
-            r"#|\s*(\d+(,\d+)*)?(\s+\d+:\S+)*\s*(#.*)?$|\d+:\S+(\s|$)",
+            r"#|\d+:|(\d+(,\d+)*)?\s+\d+:|\d+(,\d+)*\s*(#|$)",
         ),
     )
 }

@@ -62,13 +62,14 @@ def load_data(
     source = Source(
         path=path,
         labels_path=None if labels_path is None else existing_file(Path(labels_path)),
-        text=_field_names(text),
+        text=field_names(text),
         labels=labels,
     )
     return chosen.read(source)
 
 
-def _field_names(fields: str | Sequence[str] | None) -> tuple[str, ...]:
+def field_names(fields: str | Sequence[str] | None) -> tuple[str, ...]:
+    """``"title,body"`` or a sequence of names as a tuple of names."""
     if fields is None:
         return ()
     names = fields.split(",") if isinstance(fields, str) else fields

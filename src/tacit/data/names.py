@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,8 @@ from tacit.errors import DataError, FileError, did_you_mean
 
 LABELS_FILE = "labels.txt"
 FEATURES_FILE = "features.txt"
+MOST_LABELS = 100_000_000  # each needs a name, and a damaged header may announce any number
+_MOST_SPELLINGS = 50_000  # among more the search for the nearest would take too long
 
 
 @dataclass(frozen=True)
@@ -64,7 +67,7 @@ def read_names(path: Path) -> NamesFile:
         if not key or not name:
             raise FileError(path, "a name must not be empty; name the column or remove the line", line=number)
         if key in seen:
-            raise FileError(path, f"'{key}' stands in line {seen[key]} already; name each once", line=number)
+            raise FileError(path, f"{key!r} stands in line {seen[key]} already; name each once", line=number)
         seen[key] = number
         ids.append(key)
         names.append(name if n_tabs else key)
@@ -82,46 +85,60 @@ def _told_apart(names: list[str], ids: list[str]) -> list[str]:
     return [f"{name} ({key})" if uses[name] > 1 else name for name, key in zip(names, ids, strict=True)]
 
 
-def column_names(path: Path, n_columns: int, given: Path | None, beside: Sequence[str]) -> list[str] | None:
-    """Names of the columns of a numeric file: of the file `given`, which must fit, or of one that fits beside it."""
+def label_names(path: Path, n_labels: int, given: Path | None, *, first: int = 0) -> list[str]:
+    """Names of the labels of a numeric file.
+
+    Those of the file `given`, which must fit; or of ``labels.txt`` beside it, if that fits; or their numbers,
+    counted from `first`.
+    """
+    if n_labels > MOST_LABELS:
+        raise FileError(path, f"has {n_labels} labels; there may be {MOST_LABELS}: correct the header or the ids")
     if given is not None:
         names = read_names(given).names
-        if len(names) != n_columns:
-            raise FileError(given, f"names {len(names)} columns, but {path.name} has {n_columns}; they must agree")
+        if len(names) != n_labels:
+            raise FileError(given, f"names {len(names)} columns, but {path.name} has {n_labels}; they must agree")
         return names
-    for name in beside:
-        found = sibling(path, name)
-        if found is not None and sum(1 for _, line in text_lines(found) if line) == n_columns:
-            return read_names(found).names
-    return None
+    return _names_beside(path, LABELS_FILE, n_labels) or numbered(n_labels, first)
 
 
-def numbered(n_columns: int) -> list[str]:
+def feature_names(path: Path, n_features: int) -> list[str] | None:
+    """Names of the features of a numeric file, from ``features.txt`` beside it if that fits."""
+    return _names_beside(path, FEATURES_FILE, n_features)
+
+
+def _names_beside(path: Path, name: str, n_columns: int) -> list[str] | None:
+    found = sibling(path, name)
+    if found is None or sum(1 for _, line in text_lines(found) if line) != n_columns:
+        return None
+    return read_names(found).names
+
+
+def numbered(n_columns: int, first: int = 0) -> list[str]:
     """Names for columns without names: their numbers."""
-    return [str(column) for column in range(n_columns)]
+    return [str(column) for column in range(first, first + n_columns)]
 
 
 def encode_labels(
     path: Path, rows: Sequence[Sequence[str]], lines: Sequence[int], names: NamesFile | None
 ) -> tuple[sparse.csr_matrix, list[str]]:
     """Lists of label names as Y and the names of its columns, those of `names` or all that occur, sorted."""
-    label_names = names.names if names is not None else sorted({label for row in rows for label in row})
-    if not label_names:
+    columns_named = names.names if names is not None else sorted({label for row in rows for label in row})
+    if not columns_named:
         raise FileError(path, "no sample has a label; at least one must have, or name a file of labels")
-    columns = names.columns() if names is not None else {name: i for i, name in enumerate(label_names)}
+    columns = names.columns() if names is not None else {name: i for i, name in enumerate(columns_named)}
     indptr, indices = np.zeros(len(rows) + 1, dtype=np.int32), []
     for row, (labels, line) in enumerate(zip(rows, lines, strict=True)):
         try:
             indices.extend(sorted({columns[label] for label in labels}))
         except KeyError as error:
             unknown, known = error.args[0], names.path.name if names is not None else ""
-            hint = did_you_mean(unknown, columns)
-            message = f"label '{unknown}' is not in {known}{hint}"
+            hint = did_you_mean(unknown, islice(columns, _MOST_SPELLINGS))
+            message = f"label {unknown!r} is not in {known}{hint}"
             raise FileError(path, f"{message}; correct it or add it there", line=line) from None
         indptr[row + 1] = len(indices)
     ids = np.array(indices, dtype=np.int32)
-    Y = sparse.csr_matrix((np.ones(len(ids), dtype=np.float32), ids, indptr), shape=(len(rows), len(label_names)))
-    return Y, label_names
+    Y = sparse.csr_matrix((np.ones(len(ids), dtype=np.float32), ids, indptr), shape=(len(rows), len(columns_named)))
+    return Y, columns_named
 
 
 def write_names(staging: Staging, path: Path, names: Sequence[str], *, replace: bool = False) -> None:

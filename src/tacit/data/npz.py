@@ -20,7 +20,7 @@ from scipy import sparse
 from tacit.data.dataset import Dataset, features_of
 from tacit.data.files import Staging, read_bytes, sibling
 from tacit.data.formats import Source, Target
-from tacit.data.names import FEATURES_FILE, LABELS_FILE, column_names, numbered, write_companions
+from tacit.data.names import feature_names, label_names, write_companions
 from tacit.errors import FileError, ParameterError
 
 # What zipfile and numpy.load are known to raise on damaged files.
@@ -46,9 +46,8 @@ def read(source: Source) -> Dataset:
     if X.shape[0] != Y.shape[0]:
         message = f"has {Y.shape[0]} samples, but {X_path.name} has {X.shape[0]}; they must agree"
         raise FileError(Y_path, message)
-    label_names = column_names(Y_path, Y.shape[1], names_path, [LABELS_FILE])
-    feature_names = column_names(X_path, X.shape[1], None, [FEATURES_FILE])
-    return Dataset(X, Y, label_names or numbered(Y.shape[1]), feature_names=feature_names)
+    names = label_names(Y_path, Y.shape[1], names_path)
+    return Dataset(X, Y, names, feature_names=feature_names(X_path, X.shape[1]))
 
 
 def find_pair(source: Source) -> tuple[Path, Path, Path | None]:
@@ -164,5 +163,7 @@ def write(dataset: Dataset, target: Target, staging: Staging) -> None:
         labels_path = path.with_name(name)
     for file_path, matrix in ((path, features_of(dataset)), (labels_path, dataset.Y)):
         with staging.open(file_path) as file:
-            sparse.save_npz(file, matrix)
+            content = io.BytesIO()  # a zip archive is not written in order, a gzip file must be
+            sparse.save_npz(content, matrix)
+            file.write(content.getbuffer())
     write_companions(staging, Target(path), dataset)

@@ -111,7 +111,7 @@ def read_rows(
     n_lines, n_colons, n_commas = (sum(column) for column in zip((0, 0, 0), *marks, strict=True))
     features = SparseRows(n_lines, n_colons, with_values=True)
     labels = SparseRows(n_lines, n_commas + n_lines if layout.with_labels else 0, with_values=False)
-    redo = np.empty((max((colons for _, colons, _ in marks), default=0), 2), dtype=np.int64)
+    redo = np.empty((max((colons for _, colons, _ in marks), default=0), 3), dtype=np.int64)
     line = 1 + skip_lines
     for block, (lines_here, _, _) in zip(line_blocks(path, skip_lines=skip_lines), marks, strict=False):
         _read_block(path, block, line, layout, features, labels, redo)
@@ -175,20 +175,21 @@ def redo_values(
     redo: npt.NDArray[np.int64],
 ) -> None:
     """Settle in Python the values that the kernel could not."""
-    for slot, offset in redo:
-        token = token_at(block, int(offset))
-        with np.errstate(over="ignore", under="ignore"):
-            value = np.float32(float(token))
-        if not np.isfinite(value):
-            raise row_error(path, block, line, parse.INFINITE_VALUE, int(offset), RowLayout())
-        values[slot] = value
+    for slot, start, end in redo.tolist():
+        values[slot] = nearest_float32(block[start:end].tobytes())
+        if not np.isfinite(values[slot]):
+            raise row_error(path, block, line, parse.INFINITE_VALUE, start, RowLayout())
 
 
-def token_at(block: npt.NDArray[np.uint8], offset: int) -> bytes:
-    """The bytes from `offset` up to the next blank."""
-    line = block[offset : offset + 1 + int(np.argmax(block[offset:] == ord("\n")))].tobytes()
-    match = re.match(rb"[^ \t\r\n#]*", line)
-    return match.group() if match else b""
+def nearest_float32(text: bytes) -> np.float32:
+    """What NumPy makes of Python's float; infinite where the number is too large."""
+    with np.errstate(over="ignore", under="ignore"):
+        return np.float32(float(text))
+
+
+def token_at(block: npt.NDArray[np.uint8], offset: int, stops: bytes = b" \t\r\n#") -> bytes:
+    """The bytes from `offset` up to the next of `stops`."""
+    return re.split(rb"[" + re.escape(stops) + rb"]", block[offset:].tobytes(), maxsplit=1)[0]
 
 
 def line_number(block: npt.NDArray[np.uint8], line: int, offset: int) -> int:

@@ -14,7 +14,7 @@ from __future__ import annotations
 from tacit.data.dataset import Dataset, features_of
 from tacit.data.files import Staging
 from tacit.data.formats import Source, Target
-from tacit.data.names import FEATURES_FILE, LABELS_FILE, column_names, read_names, write_companions
+from tacit.data.names import feature_names, label_names, read_names, write_companions
 from tacit.data.numeric import LARGEST_DIMENSION, RowLayout, SparseRows, read_rows
 from tacit.data.rows import write_rows
 from tacit.data.xmc import check_finite, positives
@@ -66,12 +66,11 @@ def _read(source: Source, first_feature: int | None, first_label: int | None) ->
     X = features.to_csr(n_features, first_id=first_feature)
     if not features.rising:
         check_finite(path, X)
-    label_names = column_names(path, n_labels, source.labels_path, [LABELS_FILE])
     return Dataset(
         X,
         positives(labels.to_csr(n_labels, first_id=first_label)),
-        label_names or [str(column + first_label) for column in range(n_labels)],
-        feature_names=column_names(path, n_features, None, [FEATURES_FILE]),
+        label_names(path, n_labels, source.labels_path, first=first_label),
+        feature_names=feature_names(path, n_features),
     )
 
 

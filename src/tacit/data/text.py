@@ -1,7 +1,7 @@
 """Texts with labels in named fields: JSONL, CSV and TSV.
 
-Which fields hold text and labels is said by the caller or found in the first record. A text field may hold a
-list, whose items are joined by line feeds. Labels are
+Which fields hold text and labels is said by the caller or found in the first record that has them. A text field
+may hold a list, whose items are joined by line feeds. Labels are
 
 - in JSONL a list of strings or whole numbers; a single string or number is one label, ``null`` is none;
 - in CSV and TSV a JSON list, or names separated by the first of ``|``, ``;`` and ``,`` that occurs in any label
@@ -15,6 +15,7 @@ import csv
 import io
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -44,12 +45,12 @@ def read_jsonl(source: Source) -> Dataset:
 
 def read_csv(source: Source) -> Dataset:
     """Read comma-separated values with a header line."""
-    return _read(source, _table_records(source.path, csv.excel), _labels_of_cells)
+    return _read(source, _comma_records(source.path), _labels_of_cells)
 
 
 def read_tsv(source: Source) -> Dataset:
     """Read tab-separated values with a header line."""
-    return _read(source, _table_records(source.path, csv.excel_tab), _labels_of_cells)
+    return _read(source, _tab_records(source.path), _labels_of_cells)
 
 
 def write_jsonl(dataset: Dataset, target: Target, staging: Staging) -> None:
@@ -71,6 +72,16 @@ def write_tsv(dataset: Dataset, target: Target, staging: Staging) -> None:
     _write_table(dataset, target, staging, csv.excel_tab)
 
 
+def texts_of_records(source: Source, records: Iterator[Record]) -> list[str]:
+    """The text of each record, whether it has labels or not."""
+    fields = source.text
+    texts = []
+    for line, record in records:
+        fields = fields or _default_text_fields(source.path, line, record)
+        texts.append(_joined_text(source.path, line, record, fields))
+    return texts
+
+
 def _read(source: Source, records: Iterator[Record], parse_labels: LabelParser) -> Dataset:
     path, text_fields, label_field = source.path, source.text, source.labels
     texts: list[str] = []
@@ -81,7 +92,8 @@ def _read(source: Source, records: Iterator[Record], parse_labels: LabelParser) 
         if not texts:
             first = record
             text_fields = text_fields or _default_text_fields(path, line, record)
-            label_field = label_field or next((name for name in LABEL_FIELDS if name in record), None)
+        if label_field is None:  # the first records may have no labels
+            label_field = next((name for name in LABEL_FIELDS if name in record), None)
         texts.append(_joined_text(path, line, record, text_fields))
         cells.append(None if label_field is None else record.get(label_field))
         lines.append(line)
@@ -110,6 +122,22 @@ def _json_records(path: Path) -> Iterator[Record]:
         yield number, record
 
 
+def _comma_records(path: Path) -> Iterator[Record]:
+    return _table_records(path, csv.excel)
+
+
+def _tab_records(path: Path) -> Iterator[Record]:
+    return _table_records(path, csv.excel_tab)
+
+
+#: The reader of records of each format with named fields.
+RECORDS: Mapping[str, Callable[[Path], Iterator[Record]]] = {
+    "jsonl": _json_records,
+    "csv": _comma_records,
+    "tsv": _tab_records,
+}
+
+
 def _table_records(path: Path, dialect: type[csv.Dialect]) -> Iterator[Record]:
     with _large_cells():
         rows = csv.reader((line for _, line in text_lines(path, keep_ends=True)), dialect, strict=True)
@@ -131,9 +159,9 @@ def _table_records(path: Path, dialect: type[csv.Dialect]) -> Iterator[Record]:
 
 def _checked_header(path: Path, row: list[str]) -> list[str]:
     header = [name.strip() for name in row]
-    twice = [name for name in header if header.count(name) > 1]
-    if twice or not any(header):
-        what = f"names '{twice[0]}' twice" if any(twice) else "must name the columns"
+    name, uses = Counter(header).most_common(1)[0] if header else ("", 1)
+    if uses > 1 or not any(header):
+        what = f"has the column {name!r} twice" if uses > 1 else "must name the columns"
         raise FileError(path, f"the first line {what}; name each column once", line=1)
     return header
 
@@ -164,21 +192,29 @@ def _joined_text(path: Path, line: int, record: Mapping[str, Any], fields: tuple
     if not present:
         hint = did_you_mean(fields[0], record)
         raise FileError(path, f"has no field '{fields[0]}' with text{hint}; name the field with text=", line=line)
-    text = "\n".join(piece for value in present for piece in _pieces(path, line, value))
+    text = "\n".join(_as_text(path, line, item) for value in present for item in _flattened(value))
     if _HALF_CHARACTER.search(text):
         raise FileError(path, "the text has half a character (a lone surrogate); mend its encoding", line=line)
     return text
 
 
-def _pieces(path: Path, line: int, value: Any) -> list[str]:
-    """A string or number, or a list of them however nested, as strings."""
-    if isinstance(value, list):
-        return [piece for item in value for piece in _pieces(path, line, item)]
-    if isinstance(value, str):
-        return [value]
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        return [str(value)]
-    got = type(value).__name__
+def _flattened(value: Any) -> Iterator[Any]:
+    """The items of lists however nested (without recursion: a file may nest deeper than Python can)."""
+    stack = [value]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, list):
+            stack.extend(reversed(item))
+        else:
+            yield item
+
+
+def _as_text(path: Path, line: int, item: Any) -> str:
+    if isinstance(item, str):
+        return item
+    if isinstance(item, int | float) and not isinstance(item, bool):
+        return str(item)
+    got = type(item).__name__
     raise FileError(path, f"a text must be a string or a list of strings; got {got}; name another field", line=line)
 
 
@@ -190,8 +226,11 @@ def _labels_of_values(path: Path, lines: Sequence[int], values: Sequence[Any]) -
 def _label_names(path: Path, line: int, value: Any) -> list[str]:
     items = value if isinstance(value, list) else [] if value is None else [value]
     for item in items:
-        if not isinstance(item, str | int) or isinstance(item, bool) or item == "" or _HALF_CHARACTER.search(str(item)):
-            raise FileError(path, f"a label must be a string or whole number; got {item!r:.40}", line=line)
+        if not isinstance(item, str | int) or isinstance(item, bool):
+            got = type(item).__name__
+            raise FileError(path, f"a label must be a string or whole number; got {got}", line=line)
+        if item == "" or _HALF_CHARACTER.search(str(item)):
+            raise FileError(path, "a label must not be empty or have half a character; correct it", line=line)
     return [str(item) for item in items]
 
 
@@ -219,7 +258,7 @@ def _write_table(dataset: Dataset, target: Target, staging: Staging, dialect: ty
     awkward = re.compile(rf"[{_SEPARATORS}]|^\[|^\s|\s$")
     as_lists = any(awkward.search(name) for name in dataset.label_names)
     with staging.open(target.path) as file, io.TextIOWrapper(file, encoding="utf-8", newline="") as text_file:
-        table = csv.writer(text_file, dialect, lineterminator="\n")
+        table = csv.writer(text_file, dialect, lineterminator="\n", quoting=csv.QUOTE_ALL)
         table.writerow(["text", "labels"])
         for text, labels in zip(texts_of(dataset), label_lists(dataset), strict=True):
             table.writerow([text, json.dumps(labels, ensure_ascii=False) if as_lists else "|".join(labels)])

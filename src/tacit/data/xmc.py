@@ -14,7 +14,7 @@ from scipy import sparse
 from tacit.data.dataset import Dataset, features_of
 from tacit.data.files import Staging, first_line
 from tacit.data.formats import Source, Target
-from tacit.data.names import FEATURES_FILE, LABELS_FILE, column_names, numbered, write_companions
+from tacit.data.names import feature_names, label_names, write_companions
 from tacit.data.numeric import LARGEST_DIMENSION, RowLayout, read_rows
 from tacit.data.rows import write_rows
 from tacit.errors import FileError
@@ -28,10 +28,9 @@ def read(source: Source) -> Dataset:
     X = features.to_csr(n_features, n_rows=n_rows)
     if not features.rising:
         check_finite(path, X)
-    label_names = column_names(path, n_labels, source.labels_path, [LABELS_FILE])
-    feature_names = column_names(path, n_features, None, [FEATURES_FILE])
     Y = positives(labels.to_csr(n_labels, n_rows=n_rows))
-    return Dataset(X, Y, label_names or numbered(n_labels), feature_names=feature_names)
+    names = label_names(path, n_labels, source.labels_path)
+    return Dataset(X, Y, names, feature_names=feature_names(path, n_features))
 
 
 def write(dataset: Dataset, target: Target, staging: Staging) -> None:

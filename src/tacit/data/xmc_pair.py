@@ -15,7 +15,7 @@ from scipy import sparse
 from tacit.data.dataset import Dataset, features_of
 from tacit.data.files import Staging, first_line, sibling
 from tacit.data.formats import Source, Target
-from tacit.data.names import FEATURES_FILE, LABELS_FILE, column_names, numbered, write_companions
+from tacit.data.names import feature_names, label_names, write_companions
 from tacit.data.numeric import RowLayout, read_rows
 from tacit.data.rows import write_rows
 from tacit.data.xmc import check_finite, read_header
@@ -31,9 +31,8 @@ def read(source: Source) -> Dataset:
     if X.shape[0] != Y.shape[0]:
         message = f"has {Y.shape[0]} samples, but {X_path.name} has {X.shape[0]}; they must agree"
         raise FileError(Y_path, message, line=1)
-    label_names = column_names(Y_path, Y.shape[1], names_path, [LABELS_FILE])
-    feature_names = column_names(X_path, X.shape[1], None, [FEATURES_FILE])
-    return Dataset(X, Y, label_names or numbered(Y.shape[1]), feature_names=feature_names)
+    names = label_names(Y_path, Y.shape[1], names_path)
+    return Dataset(X, Y, names, feature_names=feature_names(X_path, X.shape[1]))
 
 
 def find_pair(source: Source) -> tuple[Path, Path, Path | None]:

@@ -17,7 +17,7 @@ Bytes = npt.NDArray[np.uint8]
 Ids = npt.NDArray[np.int32]
 Values = npt.NDArray[np.float32]
 Positions = npt.NDArray[np.int64]
-Pairs = npt.NDArray[np.int64]
+Spans = npt.NDArray[np.int64]
 
 # What became of a block. The offset that comes with an error points at the token at fault.
 OK = 0
@@ -34,9 +34,7 @@ BAD_ROW = 10
 NO_ROOM = 11
 
 # How the values of an ARFF attribute are written.
-NUMERIC = 0
-BINARY = 1
-NAMED = 2
+NUMERIC, BINARY, NAMED = 0, 1, 2
 
 _EXACT, _REDO, _INFINITE, _NO_NUMBER = 0, 1, 2, 3
 _TAB, _LINE_FEED, _RETURN, _SPACE, _DOUBLE_QUOTE, _HASH, _PERCENT, _QUOTE = 9, 10, 13, 32, 34, 35, 37, 39
@@ -201,6 +199,11 @@ def _read_labels(
 
 
 @njit(nogil=True, cache=True)
+def _note(redo: Spans, place: int, slot: int, start: int, end: int) -> None:
+    redo[place, 0], redo[place, 1], redo[place, 2] = slot, start, end
+
+
+@njit(nogil=True, cache=True)
 def _read_features(
     block: Bytes,
     at: int,
@@ -210,7 +213,7 @@ def _read_features(
     feature_ids: Ids,
     values: Values,
     used: int,
-    redo: Pairs,
+    redo: Spans,
     n_redo: int,
 ) -> tuple[int, int, int, int, bool]:
     """Features up to the end of the line: status, place, features used, values to redo, order kept."""
@@ -234,8 +237,7 @@ def _read_features(
         if used >= len(values) or n_redo >= len(redo):
             return NO_ROOM, at, used, n_redo, ordered
         if outcome == _REDO:
-            redo[n_redo, 0] = used
-            redo[n_redo, 1] = behind + 1
+            _note(redo, n_redo, used, behind + 1, end)
             n_redo += 1
         feature_ids[used] = feature
         values[used] = value
@@ -259,42 +261,41 @@ def parse_rows(
     feature_ends: Positions,
     label_ids: Ids,
     label_ends: Positions,
-    redo: Pairs,
+    redo: Spans,
 ) -> tuple[int, int, int, int, int, int, bool, bool]:
     """Rows ``l,l f:v f:v`` (or ``f:v f:v`` without labels) into the arrays given, which are long enough.
 
     Ids run from `first_…` up to, not including, `n_…`. `loose` rows may end in ``# comments``, and empty lines
     are no rows; otherwise each line is one row.
-    `redo` gets pairs (index into values, offset of the text) of the values that must be redone.
+    `redo` gets a row (index into values, start and end of the text) for each value that must be redone.
 
-    Returns
-    -------
-    status, offset of the error, rows, features, labels, values to redo, and whether the ids of features and
-    of labels rise within every row.
+    Returns status, offset of the error, rows, features, labels, values to redo, and whether the ids of features
+    and of labels rise within every row.
     """
     at, rows, n_used, n_tagged, n_redo = 0, 0, 0, 0, 0
-    features_rise, labels_rise = True, True
+    status, features_rise, labels_rise = OK, True, True
     while at < len(block):
         if loose and (_line_end(block, at) or _byte(block, at) == _HASH):
             at = _skip_line(block, at)
             continue
         if rows >= len(feature_ends):
-            return NO_ROOM, at, rows, n_used, n_tagged, n_redo, features_rise, labels_rise
+            status = NO_ROOM
+            break
         if with_labels and not (_is_blank(_byte(block, at)) or _line_end(block, at)):
             status, at, n_tagged, ordered = _read_labels(block, at, first_label, n_labels, label_ids, n_tagged)
             if status != OK:
-                return status, at, rows, n_used, n_tagged, n_redo, features_rise, labels_rise
+                break
             labels_rise &= ordered
         status, at, n_used, n_redo, ordered = _read_features(
             block, at, loose, first_feature, n_features, feature_ids, values, n_used, redo, n_redo
         )
         if status != OK:
-            return status, at, rows, n_used, n_tagged, n_redo, features_rise, labels_rise
+            break
         features_rise &= ordered
         feature_ends[rows] = n_used
         label_ends[rows] = n_tagged
         rows += 1
-    return OK, at, rows, n_used, n_tagged, n_redo, features_rise, labels_rise
+    return status, at, rows, n_used, n_tagged, n_redo, features_rise, labels_rise
 
 
 @njit(nogil=True, cache=True)
@@ -326,7 +327,7 @@ def _read_attribute(block: Bytes, at: int, attribute: int, n_attributes: int) ->
 
 @njit(nogil=True, cache=True)
 def _read_arff_row(
-    block: Bytes, at: int, kinds: Bytes, ids: Ids, values: Values, used: int, redo: Pairs, n_redo: int
+    block: Bytes, at: int, kinds: Bytes, ids: Ids, values: Values, used: int, redo: Spans, n_redo: int
 ) -> tuple[int, int, int, int]:
     """One row of an ARFF file, dense or in braces: status, place, values used, values to redo."""
     in_braces = _byte(block, at) == _OPEN
@@ -348,11 +349,10 @@ def _read_arff_row(
         if used >= len(values) or n_redo >= len(redo):
             return NO_ROOM, at, used, n_redo
         if kinds[attribute] == NAMED or outcome != _EXACT or not plain:
-            redo[n_redo, 0] = used
-            redo[n_redo, 1] = at
-            n_redo += 1
             value = np.float32(1.0)
             behind = _skip_token(block, at)
+            _note(redo, n_redo, used, at, behind)
+            n_redo += 1
         elif kinds[attribute] == BINARY and value != 0.0 and value != 1.0:
             return BAD_VALUE, at, used, n_redo
         if value != 0.0:
@@ -375,16 +375,14 @@ def _read_arff_row(
 
 @njit(nogil=True, cache=True)
 def parse_arff_rows(
-    block: Bytes, kinds: Bytes, ids: Ids, values: Values, ends: Positions, redo: Pairs
+    block: Bytes, kinds: Bytes, ids: Ids, values: Values, ends: Positions, redo: Spans
 ) -> tuple[int, int, int, int, int]:
     """ARFF data rows, ``1,0,2.5`` or ``{0 1,2 2.5}``, into the arrays given; zeros are left out.
 
     `kinds` says of each attribute how its values are written. Values of NAMED attributes, and all that are not
     plain numbers, are stored as 1 and put into `redo`, as by `parse_rows`.
 
-    Returns
-    -------
-    status, offset of the error, rows, values, values to redo.
+    Returns status, offset of the error, rows, values, values to redo.
     """
     at, rows, used, n_redo = 0, 0, 0, 0
     while at < len(block):

@@ -1,0 +1,81 @@
+"""Stage 1: samples cut into clusters of bounded size by spherical k-means on their features."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from tacit.checks import unit_rows
+
+_PASSES = 10  # of k-means; the clusters need not be optimal, learners differ on purpose
+
+
+@dataclass(frozen=True, eq=False)
+class Partition:
+    """Clusters of samples.
+
+    Attributes
+    ----------
+    centers : float32 array of shape (n_clusters, n_features)
+        Unit vectors; a new sample belongs to the cluster with the largest inner product.
+    clusters : list of int32 arrays
+        The samples of each cluster in rising order; together every sample once.
+    """
+
+    centers: npt.NDArray[np.float32]
+    clusters: list[npt.NDArray[np.int32]]
+
+
+def bounded_clusters(X: sparse.csr_matrix, max_size: int, seed: int) -> Partition:
+    """Cut the rows of X into clusters of at most `max_size`; too large ones are cut again."""
+    X = unit_rows(X)
+    rng = np.random.default_rng(seed)
+    pending = [np.arange(X.shape[0], dtype=np.int32)]
+    clusters: list[npt.NDArray[np.int32]] = []
+    while pending:
+        rows = pending.pop()
+        if len(rows) <= max_size:
+            clusters.append(rows)
+            continue
+        n_clusters = -(-len(rows) // max_size)
+        assigned = _spherical_k_means(X[rows], n_clusters, rng)
+        parts = [rows[assigned == cluster] for cluster in range(n_clusters)]
+        if max(map(len, parts)) == len(rows):  # samples that features cannot tell apart
+            parts = np.array_split(rows, n_clusters)
+        pending.extend(part for part in reversed(parts) if len(part))
+    return Partition(np.stack([_center(X[rows]) for rows in clusters]), clusters)
+
+
+def nearest_cluster(X: sparse.csr_matrix, centers: npt.NDArray[np.float32]) -> npt.NDArray[np.intp]:
+    """The cluster of each row (ExMLDS Algorithm 1, step 1)."""
+    if len(centers) == 1:
+        return np.zeros(X.shape[0], np.intp)
+    similarities: npt.NDArray[np.float32] = X @ np.ascontiguousarray(centers.T)
+    return np.argmax(similarities, axis=1)
+
+
+def _spherical_k_means(X: sparse.csr_matrix, n_clusters: int, rng: np.random.Generator) -> npt.NDArray[np.intp]:
+    centers = X[np.sort(rng.choice(X.shape[0], n_clusters, replace=False))].toarray()
+    assigned = np.full(X.shape[0], -1)
+    for _ in range(_PASSES):
+        similarities = np.asarray(X @ centers.T)
+        nearest = similarities.argmax(axis=1)
+        if np.array_equal(nearest, assigned):
+            break
+        assigned = nearest
+        for cluster in range(n_clusters):
+            members = assigned == cluster
+            if members.any():
+                centers[cluster] = _center(X[members])
+            else:  # start again from the sample that is served worst
+                centers[cluster] = X[similarities.max(axis=1).argmin()].toarray()
+    return assigned
+
+
+def _center(X: sparse.csr_matrix) -> npt.NDArray[np.float32]:
+    total = np.asarray(X.sum(axis=0, dtype=np.float64)).ravel()
+    length = np.linalg.norm(total)
+    return (total / length if length else total).astype(np.float32)

@@ -1,0 +1,110 @@
+"""Shifted positive pointwise mutual information of co-occurrence counts, and its factorisation.
+
+Nodes (samples, or samples and labels) that would have equal rows appear once, with the number of nodes they
+stand for as their weight; everything below is exact for the matrix with all of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from tacit.embedding.spectrum import Eigenpairs, Floats, leading_eigenpairs
+from tacit.tasks import row_blocks
+
+Floats32 = npt.NDArray[np.float32]
+Matrix: TypeAlias = sparse.csr_matrix | npt.NDArray[np.float32]
+
+_ROWS_AT_A_TIME = 64  # of a dense matrix: what the processor's cache holds
+
+#: A matrix with a larger share of entries than this is multiplied faster as a dense block (measured).
+DENSE_SHARE = 0.05
+
+
+@dataclass(frozen=True, eq=False)
+class Counts:
+    """A symmetric matrix of co-occurrence counts between nodes.
+
+    Attributes
+    ----------
+    matrix : CSR matrix or dense array of float32, shape (n_nodes, n_nodes)
+        Counts.
+    weights : float array of shape (n_nodes,)
+        How many equal nodes each stands for.
+    """
+
+    matrix: Matrix
+    weights: npt.NDArray[np.float64]
+
+
+def sample_counts(sets: sparse.csr_matrix) -> Matrix:
+    """M_ij = ⟨y_i, y_j⟩ (ExMLDS, above Eq. 4), dense where most entries are filled."""
+    per_label = np.bincount(sets.indices, minlength=sets.shape[1]).astype(np.float64)
+    if (per_label**2).sum() > DENSE_SHARE * sets.shape[0] ** 2:
+        from tacit.kernels.gram import gram
+
+        by_label = sets.tocsc()
+        return np.asarray(gram(sets.indptr, sets.indices, by_label.indptr, by_label.indices))
+    product = sparse.csr_matrix(sets @ sets.T, dtype=np.float32)
+    product.sort_indices()
+    return product
+
+
+def sppmi(counts: Counts, shift: float = 1.0) -> Matrix:
+    """max(PMI − log shift, 0) of all counts; a dense matrix is overwritten.
+
+    Parameters
+    ----------
+    counts : Counts
+        Co-occurrence counts.
+    shift : float
+        The number of negative samples in the objective this solves; 1 shifts nothing.
+    """
+    matrix = counts.matrix
+    degrees = np.asarray(matrix @ counts.weights.astype(np.float32), np.float64)
+    total = float(degrees @ counts.weights)
+    if total == 0:
+        return matrix
+    # A node without any count has no degree; its logarithm is never used with a positive count.
+    log_degrees = np.log(degrees, out=np.zeros_like(degrees), where=degrees > 0).astype(np.float32)
+    constant = np.float32(np.log(total) - np.log(shift))
+    if isinstance(matrix, np.ndarray):
+        for start, stop in row_blocks(len(matrix), _ROWS_AT_A_TIME):
+            offsets = constant - log_degrees[start:stop, None] - log_degrees
+            matrix[start:stop] = _shifted_positive(matrix[start:stop], offsets)
+        return matrix
+    rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+    values = _shifted_positive(matrix.data, constant - log_degrees[rows] - log_degrees[matrix.indices])
+    result = sparse.csr_matrix((values, matrix.indices, matrix.indptr), shape=matrix.shape)
+    result.eliminate_zeros()
+    return result
+
+
+def _shifted_positive(counts: Floats32, offsets: Floats32) -> Floats32:
+    # ExMLDS Eq. 4 and the PMI above it: log(M_ij |M| / (#(i) #(j))) − log k, or 0
+    with np.errstate(divide="ignore"):
+        return np.maximum(np.log(counts) + offsets, 0, dtype=np.float32)
+
+
+def factorise(
+    similarities: Matrix,
+    weights: npt.NDArray[np.float64],
+    dimension: int,
+    **options: Any,
+) -> tuple[Floats, Eigenpairs]:
+    """Rows Z with ZZᵀ ≈ `similarities`, one for each distinct node, and the eigenpairs they come from.
+
+    Repeating the rows of Z by their weights gives the factor of the matrix with all nodes: with P the matrix
+    that repeats them and W = PᵀP the weights, P S Pᵀ has the eigenvectors P W^−½ Q of W^½ S W^½ = Q Λ Qᵀ.
+    """
+    roots = np.sqrt(weights).astype(np.float32)[:, None]
+
+    def apply(block: Floats) -> Floats:
+        return np.asarray(roots * (similarities @ (roots * block)))
+
+    pairs = leading_eigenpairs(apply, len(weights), dimension, **options)
+    return pairs.factor() / roots, pairs

@@ -1,0 +1,381 @@
+"""Dual coordinate descent for L2-regularised linear classifiers, a block of labels at a time.
+
+For each label of the block, over the samples i whose state is known (sign y_i = ±1),
+
+    min over w of ½‖w‖² + Σ_i c_i · loss(y_i w·x_i),    loss(m) = max(0, 1 − m)²  or  log(1 + e^−m)
+
+is solved through its dual, one sample at a time (Hsieh et al. 2008; Yu, Huang & Lin 2011 for the logistic
+loss). Every sample carries one more feature of the value `bias`, whose weight is the intercept.
+
+The labels of a block share the walk over the samples. Their weights lie side by side, `weights[feature, label]`,
+so that the inner loops run over labels, contiguous in memory, and the compiler turns them into vector
+instructions; the loop bound must stay a run-time value, a constant would be unrolled into scalar code instead.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+SQUARED_HINGE = 0
+LOGISTIC = 1
+
+# Samples whose step gained at least this share of the largest gain are visited again, this often, before the
+# next pass over all of them: a rare label's few positives need many more steps than the other samples.
+_HARD_SHARE = np.float32(0.03)
+_HARD_VISITS = 3
+_NEWTON_STEPS = 2
+
+_ZERO, _HALF, _ONE = np.float32(0.0), np.float32(0.5), np.float32(1.0)
+_LARGEST_EXPONENT = np.float32(25.0)
+
+# Sums may be taken in any order and a division by zero is not looked for, so that loops become vector code.
+_VECTOR = {"nogil": True, "cache": True, "fastmath": {"contract", "reassoc", "nnan", "nsz"}, "error_model": "numpy"}
+
+Floats = npt.NDArray[np.float32]
+
+
+@njit(nogil=True, cache=True)
+def label_signs(
+    y_indptr: npt.NDArray[np.int64],
+    y_indices: npt.NDArray[np.int32],
+    y_values: Floats,
+    labels: npt.NDArray[np.int64],
+    n_samples: int,
+    absent: int,
+) -> npt.NDArray[np.int8]:
+    """State of each (sample, label of the block): 1 positive, -1 negative, 0 not to be learned from.
+
+    Y comes by column (CSC); a stored 0 is a known negative; `absent` (-1 or 0) is the sign of entries that are
+    not stored. A label without a positive gets zeros: there is nothing to learn.
+    """
+    signs = np.zeros((n_samples, len(labels)), dtype=np.int8)
+    for column in range(len(labels)):
+        start, end = y_indptr[labels[column]], y_indptr[labels[column] + 1]
+        if not np.any(y_values[start:end] > _ZERO):
+            continue
+        signs[:, column] = absent
+        for entry in range(start, end):
+            signs[y_indices[entry], column] = 1 if y_values[entry] > _ZERO else -1
+    return signs
+
+
+@njit(nogil=True, cache=True)
+def _shuffle(rows: npt.NDArray[np.int64], state: np.uint64) -> np.uint64:
+    """Put rows into random order; the numbers are splitmix64's, so that no library can change them."""
+    for last in range(len(rows) - 1, 0, -1):
+        state += np.uint64(0x9E3779B97F4A7C15)
+        mixed = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        other = np.int64((mixed ^ (mixed >> np.uint64(31))) % np.uint64(last + 1))
+        rows[last], rows[other] = rows[other], rows[last]
+    return state
+
+
+@njit(**_VECTOR)
+def _squared_norms(indptr: npt.NDArray[np.int64], data: Floats, bias: np.float32) -> Floats:
+    norms = np.empty(len(indptr) - 1, dtype=np.float32)
+    for row in range(len(norms)):
+        total = bias * bias
+        for entry in range(indptr[row], indptr[row + 1]):
+            total += data[entry] * data[entry]
+        norms[row] = total
+    return norms
+
+
+@njit(**_VECTOR)
+def _margins(
+    indptr: npt.NDArray[np.int64],
+    indices: npt.NDArray[np.int32],
+    data: Floats,
+    weights: Floats,
+    bias: np.float32,
+    row: int,
+    out: Floats,
+) -> None:
+    """out[label] = w_label · x_row; four features at a time, so that `out` is read and written less often."""
+    for label in range(len(out)):
+        out[label] = bias * weights[-1, label]
+    entry, end = indptr[row], indptr[row + 1]
+    while entry + 4 <= end:
+        x0, x1, x2, x3 = data[entry], data[entry + 1], data[entry + 2], data[entry + 3]
+        j0, j1, j2, j3 = indices[entry], indices[entry + 1], indices[entry + 2], indices[entry + 3]
+        for label in range(len(out)):
+            out[label] += (x0 * weights[j0, label] + x1 * weights[j1, label]) + (
+                x2 * weights[j2, label] + x3 * weights[j3, label]
+            )
+        entry += 4
+    while entry < end:
+        x, j = data[entry], indices[entry]
+        for label in range(len(out)):
+            out[label] += x * weights[j, label]
+        entry += 1
+
+
+@njit(**_VECTOR)
+def _add_row(
+    indptr: npt.NDArray[np.int64],
+    indices: npt.NDArray[np.int32],
+    data: Floats,
+    weights: Floats,
+    bias: np.float32,
+    row: int,
+    steps: Floats,
+) -> None:
+    """w_label += steps[label] · x_row."""
+    for entry in range(indptr[row], indptr[row + 1]):
+        x, j = data[entry], indices[entry]
+        for label in range(len(steps)):
+            weights[j, label] += x * steps[label]
+    for label in range(len(steps)):
+        weights[-1, label] += bias * steps[label]
+
+
+@njit(**_VECTOR)
+def _squared_hinge_steps(
+    margins: Floats,
+    signs: npt.NDArray[np.int8],
+    duals: Floats,
+    row: int,
+    norm: np.float32,
+    positive_cost: Floats,
+    negative_cost: np.float32,
+    moves: Floats,
+) -> np.float32:
+    """Minimise over the row's duals β = yα, exactly.
+
+    `margins` become the steps of β; `moves` keeps by how much a step has moved a sample's own margin at most;
+    returned is Σ step², the gain in the dual objective but for a factor.
+    """
+    gain = _ZERO
+    for label in range(len(margins)):
+        y = np.float32(signs[row, label])
+        ridge = _HALF / (positive_cost[label] if y > _ZERO else negative_cost)
+        old = duals[row, label]
+        # Hsieh et al. 2008, Algorithm 1 with U = ∞, D_ii = 1/(2c); α ≥ 0 means yβ ≥ 0, and β = 0 where y = 0
+        new = old - (margins[label] - y + ridge * old) / (norm + ridge)
+        new = new if y * new > _ZERO else _ZERO
+        step = new - old
+        duals[row, label] = new
+        margins[label] = step
+        gain += step * step
+        moves[label] = max(moves[label], norm * abs(step))
+    return gain
+
+
+@njit(**_VECTOR)
+def _falling_sigmoid(x: np.float32) -> np.float32:
+    """1 / (1 + e^x) to about 1e-5, by e^x = (e^(x/64))^64: unlike a call of exp it runs on vectors."""
+    x = min(max(x, -_LARGEST_EXPONENT), _LARGEST_EXPONENT) * np.float32(1 / 64)
+    power = _ONE + x * (
+        _ONE + x * (_HALF + x * (np.float32(1 / 6) + x * (np.float32(1 / 24) + x * np.float32(1 / 120))))
+    )
+    for _ in range(6):
+        power *= power
+    return _ONE / (_ONE + power)
+
+
+@njit(**_VECTOR)
+def _logistic_steps(
+    margins: Floats,
+    signs: npt.NDArray[np.int8],
+    duals: Floats,
+    row: int,
+    norm: np.float32,
+    positive_cost: Floats,
+    negative_cost: np.float32,
+    moves: Floats,
+) -> np.float32:
+    """Minimise over the row's duals β = yα, 0 < α < c, by Newton's method; otherwise as for the squared hinge.
+
+    Yu, Huang & Lin 2011 solve log(α / (c − α)) + Q(α − α_old) + m_old = 0 for α. With α = c·σ(−m) the same
+    equation reads m − m_old − Q(c·σ(−m) − α_old) = 0 in the margin m after the step. Its left side rises, is
+    convex below m = 0 and concave above, so Newton's steps converge from 0 without ever passing the root,
+    and a point on the wrong side of 0 is replaced by 0.
+    """
+    gain = _ZERO
+    for label in range(len(margins)):
+        y = np.float32(signs[row, label])
+        cost = positive_cost[label] if y > _ZERO else negative_cost
+        old = duals[row, label]
+        margin = y * margins[label]
+        base = margin - norm * y * old
+        curvature = norm * cost
+        above = base + _HALF * curvature > _ZERO
+        margin = margin if (margin > _ZERO) == above else _ZERO
+        for _ in range(_NEWTON_STEPS):
+            share = _falling_sigmoid(margin)
+            excess = margin - base - curvature * share
+            margin -= excess / (_ONE + curvature * share * (_ONE - share))
+            margin = margin if (margin > _ZERO) == above else _ZERO
+        new = y * cost * _falling_sigmoid(margin)
+        step = new - old
+        duals[row, label] = new
+        margins[label] = step
+        gain += step * step
+        moves[label] = max(moves[label], norm * abs(step))
+    return gain
+
+
+@njit(nogil=True, cache=True)
+def _visit(
+    indptr: npt.NDArray[np.int64],
+    indices: npt.NDArray[np.int32],
+    data: Floats,
+    weights: Floats,
+    bias: np.float32,
+    signs: npt.NDArray[np.int8],
+    duals: Floats,
+    norms: Floats,
+    positive_cost: Floats,
+    negative_cost: np.float32,
+    loss: int,
+    rows: npt.NDArray[np.int64],
+    gains: Floats,
+) -> Floats:
+    """One step on each of `rows` in turn; fills their gains, returns the largest move of a margin per label."""
+    steps = np.empty(weights.shape[1], dtype=np.float32)
+    moves = np.zeros(weights.shape[1], dtype=np.float32)
+    for row in rows:
+        norm = norms[row]
+        _margins(indptr, indices, data, weights, bias, row, steps)
+        if loss == LOGISTIC:
+            gain = _logistic_steps(steps, signs, duals, row, norm, positive_cost, negative_cost, moves)
+        else:
+            gain = _squared_hinge_steps(steps, signs, duals, row, norm, positive_cost, negative_cost, moves)
+        if gain > _ZERO:
+            _add_row(indptr, indices, data, weights, bias, row, steps)
+        gains[row] = norm * gain
+    return moves
+
+
+@njit(nogil=True, cache=True)
+def _known_rows(signs: npt.NDArray[np.int8]) -> npt.NDArray[np.int64]:
+    """Rows with a known state for at least one label of the block."""
+    rows = np.empty(len(signs), dtype=np.int64)
+    count = 0
+    for row in range(len(signs)):
+        if np.any(signs[row] != 0):
+            rows[count] = row
+            count += 1
+    return rows[:count]
+
+
+@njit(nogil=True, cache=True)
+def _hard_rows(rows: npt.NDArray[np.int64], gains: Floats) -> npt.NDArray[np.int64]:
+    """Rows whose last step gained a good part of the largest gain."""
+    largest = _ZERO
+    for row in rows:
+        largest = max(largest, gains[row])
+    return rows[gains[rows] > _HARD_SHARE * largest]
+
+
+@njit(nogil=True, cache=True)
+def train_block(
+    indptr: npt.NDArray[np.int64],
+    indices: npt.NDArray[np.int32],
+    data: Floats,
+    n_features: int,
+    signs: npt.NDArray[np.int8],
+    positive_cost: Floats,
+    negative_cost: float,
+    bias: float,
+    loss: int,
+    tolerance: float,
+    max_passes: int,
+    seed: int,
+) -> tuple[Floats, Floats, int, Floats]:
+    """Train one classifier per column of `signs`.
+
+    Parameters
+    ----------
+    indptr, indices, data
+        The samples, in CSR.
+    n_features
+        Columns of X.
+    signs
+        As `label_signs` returns them.
+    positive_cost, negative_cost
+        c_i of the positives of each label, and of all negatives.
+    bias
+        Value of the constant feature; 0 for no intercept.
+    loss
+        SQUARED_HINGE or LOGISTIC.
+    tolerance
+        Training ends after a pass over all samples in which no step moved the margin of its sample by more.
+    max_passes
+        Passes over all samples after which it ends in any case.
+    seed
+        Of the order in which samples are visited.
+
+    Returns
+    -------
+    weights
+        Shape (n_features + 1, labels); the last row is the weight of the constant feature.
+    duals
+        y_i α_i, shape (n_samples, labels).
+    passes, moves
+        Passes made over all samples, and the largest move in the last of them, by label.
+    """
+    weights = np.zeros((n_features + 1, signs.shape[1]), dtype=np.float32)
+    duals = np.zeros(signs.shape, dtype=np.float32)
+    constant, negative = np.float32(bias), np.float32(negative_cost)
+    norms = _squared_norms(indptr, data, constant)
+    rows = _known_rows(signs)
+    gains = np.zeros(len(signs), dtype=np.float32)
+    moves = np.zeros(signs.shape[1], dtype=np.float32)
+    state = np.uint64(seed)
+    passes = 0
+    while passes < max_passes:
+        state = _shuffle(rows, state)
+        moves = _visit(
+            indptr, indices, data, weights, constant, signs, duals, norms, positive_cost, negative, loss, rows, gains
+        )
+        passes += 1
+        if np.all(moves <= tolerance):
+            break
+        hard = _hard_rows(rows, gains)
+        for _ in range(_HARD_VISITS if 2 * len(hard) <= len(rows) else 0):
+            state = _shuffle(hard, state)
+            _visit(
+                indptr,
+                indices,
+                data,
+                weights,
+                constant,
+                signs,
+                duals,
+                norms,
+                positive_cost,
+                negative,
+                loss,
+                hard,
+                gains,
+            )
+    return weights, duals, passes, moves
+
+
+@njit(nogil=True, cache=True)
+def prune(weights: Floats, threshold: float) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], Floats]:
+    """CSR (features × labels) of the weights that are not 0 and at least `threshold` in size, without intercepts."""
+    n_features, width = weights.shape[0] - 1, weights.shape[1]
+    smallest = np.float32(threshold)
+    indptr = np.zeros(n_features + 1, dtype=np.int64)
+    for feature in range(n_features):
+        kept = 0
+        for label in range(width):
+            size = abs(weights[feature, label])
+            kept += size >= smallest and size > _ZERO
+        indptr[feature + 1] = indptr[feature] + kept
+    indices = np.empty(indptr[-1], dtype=np.int32)
+    values = np.empty(indptr[-1], dtype=np.float32)
+    place = 0
+    for feature in range(n_features):
+        for label in range(width):
+            size = abs(weights[feature, label])
+            if size >= smallest and size > _ZERO:
+                indices[place] = label
+                values[place] = weights[feature, label]
+                place += 1
+    return indptr, indices, values

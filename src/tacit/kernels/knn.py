@@ -1,0 +1,182 @@
+"""Nearest neighbours: among dense points, among sparse rows, and the votes they cast."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+
+@njit(nogil=True, cache=True)
+def nearest_points(
+    rough: npt.NDArray[np.float32],
+    queries: npt.NDArray[np.float32],
+    points: npt.NDArray[np.float32],
+    k: int,
+    slack: float,
+) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]]:
+    """The `k` points with the largest inner product with each query, best first; ties go to the smaller id.
+
+    `rough` holds the inner products as a matrix product gives them, exact to `slack`. All points that may be
+    among the best are scored again in a fixed order of additions, so that the answer for a query depends
+    neither on the other queries nor on the library behind the product.
+    """
+    n_queries, n_points = rough.shape
+    ids = np.full((n_queries, k), -1, np.int32)
+    scores = np.full((n_queries, k), -np.inf, np.float32)
+    best = np.empty(k, np.float32)
+    for query in range(n_queries):
+        best[:] = -np.inf
+        for point in range(n_points):
+            score = rough[query, point]
+            if score > best[k - 1]:
+                place = k - 1
+                while place > 0 and best[place - 1] < score:
+                    best[place] = best[place - 1]
+                    place -= 1
+                best[place] = score
+        floor = best[k - 1] - slack
+        for point in range(n_points):
+            if rough[query, point] >= floor:
+                exact = 0.0
+                for axis in range(points.shape[1]):
+                    exact += np.float64(queries[query, axis]) * np.float64(points[point, axis])
+                _insert(ids[query], scores[query], point, np.float32(exact))
+    return ids, scores
+
+
+@njit(nogil=True, cache=True)
+def _insert(ids: npt.NDArray[np.int32], scores: npt.NDArray[np.float32], new: int, score: float) -> None:
+    """Put `new` into the falling list `scores`; behind equal scores, dropping the last."""
+    place = len(scores) - 1
+    if not score > scores[place]:
+        return
+    while place > 0 and scores[place - 1] < score:
+        scores[place] = scores[place - 1]
+        ids[place] = ids[place - 1]
+        place -= 1
+    scores[place] = score
+    ids[place] = new
+
+
+@njit(nogil=True, cache=True)
+def nearest_rows(
+    indptr: npt.NDArray[np.int64],
+    indices: npt.NDArray[np.int32],
+    data: npt.NDArray[np.float32],
+    by_column_indptr: npt.NDArray[np.int64],
+    by_column_indices: npt.NDArray[np.int32],
+    by_column_data: npt.NDArray[np.float32],
+    k: int,
+) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]]:
+    """The `k` other rows of a sparse matrix with the largest positive inner product with each row, best first.
+
+    Of rows that are equally near, those next after the row itself come first (the last row is followed by the
+    first), so that no row is everybody's neighbour by its place alone. Open places hold -1 and -inf.
+    """
+    n_rows = len(indptr) - 1
+    ids = np.full((n_rows, k), -1, np.int32)
+    scores = np.full((n_rows, k), -np.inf, np.float32)
+    products = np.zeros(n_rows, np.float32)
+    touched = np.empty(n_rows, np.int32)
+    for row in range(n_rows):
+        n_touched = 0
+        for entry in range(indptr[row], indptr[row + 1]):
+            column, value = indices[entry], data[entry]
+            for other_entry in range(by_column_indptr[column], by_column_indptr[column + 1]):
+                other = by_column_indices[other_entry]
+                if products[other] == 0:
+                    touched[n_touched] = other
+                    n_touched += 1
+                products[other] += value * by_column_data[other_entry]
+        for place in range(n_touched):
+            other = touched[place]
+            if other != row:
+                _insert_cyclic(ids[row], scores[row], other, products[other], row, n_rows)
+            products[other] = 0
+    return ids, scores
+
+
+@njit(nogil=True, cache=True)
+def _insert_cyclic(
+    ids: npt.NDArray[np.int32], scores: npt.NDArray[np.float32], new: int, score: float, row: int, n_rows: int
+) -> None:
+    distance = (new - row) % n_rows
+    place = len(scores) - 1
+    if not (score > scores[place] or (score == scores[place] and distance < (ids[place] - row) % n_rows)):
+        return
+    while place > 0 and (
+        scores[place - 1] < score or (scores[place - 1] == score and distance < (ids[place - 1] - row) % n_rows)
+    ):
+        scores[place] = scores[place - 1]
+        ids[place] = ids[place - 1]
+        place -= 1
+    scores[place] = score
+    ids[place] = new
+
+
+@njit(nogil=True, cache=True)
+def rank_votes(
+    voters: npt.NDArray[np.int32],
+    weights: npt.NDArray[np.float32],
+    indptr: npt.NDArray[np.int64],
+    indices: npt.NDArray[np.int32],
+    allowed: npt.NDArray[np.bool_],
+    k: int,
+) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]]:
+    """The `k` allowed labels with the largest sums of the weights of the samples that have them.
+
+    Voter -1 casts no vote; labels without votes leave places open (-1, -inf); ties go to the smaller label.
+    """
+    n_rows = len(voters)
+    labels = np.full((n_rows, k), -1, np.int32)
+    scores = np.full((n_rows, k), -np.inf, np.float32)
+    sums = np.zeros(len(allowed), np.float64)
+    touched = np.empty(len(allowed), np.int32)
+    for row in range(n_rows):
+        n_touched = 0
+        for place in range(voters.shape[1]):
+            voter, weight = voters[row, place], weights[row, place]
+            if voter < 0 or weight <= 0:
+                continue
+            for entry in range(indptr[voter], indptr[voter + 1]):
+                label = indices[entry]
+                if allowed[label]:
+                    if sums[label] == 0:
+                        touched[n_touched] = label
+                        n_touched += 1
+                    sums[label] += weight
+        ordered = np.sort(touched[:n_touched])
+        for label in ordered:
+            _insert(labels[row], scores[row], label, np.float32(sums[label]))
+            sums[label] = 0
+    return labels, scores
+
+
+@njit(nogil=True, cache=True)
+def rank_scores(
+    scores: npt.NDArray[np.float32], allowed: npt.NDArray[np.bool_], k: int
+) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]]:
+    """The `k` allowed columns with the largest scores in each row, best first; ties go to the smaller column."""
+    n_rows, n_columns = scores.shape
+    ids = np.full((n_rows, k), -1, np.int32)
+    best = np.full((n_rows, k), -np.inf, np.float32)
+    for row in range(n_rows):
+        for column in range(n_columns):
+            if allowed[column]:
+                _insert(ids[row], best[row], column, scores[row, column])
+    return ids, best
+
+
+@njit(nogil=True, cache=True, fastmath={"reassoc", "contract"})  # sums in SIMD lanes, alike for every row
+def row_products(left: npt.NDArray[np.float32], right: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+    """``left @ right.T`` in an order of additions that does not depend on the number of rows."""
+    n_axes = left.shape[1]
+    result = np.empty((len(left), len(right)), np.float32)
+    for row in range(len(left)):
+        for other in range(len(right)):
+            total = np.float32(0)
+            for axis in range(n_axes):
+                total += left[row, axis] * right[other, axis]
+            result[row, other] = total
+    return result

@@ -1,0 +1,143 @@
+"""Scores of linear models with sparse weights, and the best k labels of each sample.
+
+One order everywhere: a higher score first, among equal scores the smaller label first. `allowed` says by label
+whether it may be ranked; an empty array allows all. A sample with fewer than k labels to rank is padded with
+label -1 and score -inf.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+Floats = npt.NDArray[np.float32]
+Labels = npt.NDArray[np.int32]
+Mask = npt.NDArray[np.bool_]
+
+
+@njit(nogil=True, cache=True)
+def _worse(labels: Labels, scores: Floats, a: int, b: int) -> bool:
+    """Whether place `a` ranks below place `b`."""
+    return bool(scores[a] < scores[b] or (scores[a] == scores[b] and labels[a] > labels[b]))
+
+
+@njit(nogil=True, cache=True)
+def _swap(labels: Labels, scores: Floats, a: int, b: int) -> None:
+    labels[a], labels[b] = labels[b], labels[a]
+    scores[a], scores[b] = scores[b], scores[a]
+
+
+@njit(nogil=True, cache=True)
+def _sift_down(labels: Labels, scores: Floats, size: int) -> None:
+    """Mend a heap with its worst on top, of which only the top may be out of place."""
+    parent = 0
+    while True:
+        child = 2 * parent + 1
+        if child >= size:
+            return
+        if child + 1 < size and _worse(labels, scores, child + 1, child):
+            child += 1
+        if not _worse(labels, scores, child, parent):
+            return
+        _swap(labels, scores, child, parent)
+        parent = child
+
+
+@njit(nogil=True, cache=True)
+def _offer(labels: Labels, scores: Floats, size: int, label: int, score: np.float32) -> int:
+    """Keep the label if it is among the best so far; returns how many places are filled."""
+    if size < len(labels):
+        labels[size], scores[size] = label, score
+        child = size
+        while child > 0 and _worse(labels, scores, child, (child - 1) // 2):
+            _swap(labels, scores, child, (child - 1) // 2)
+            child = (child - 1) // 2
+        return size + 1
+    if score > scores[0] or (score == scores[0] and label < labels[0]):
+        labels[0], scores[0] = label, score
+        _sift_down(labels, scores, size)
+    return size
+
+
+@njit(nogil=True, cache=True)
+def _best_first(labels: Labels, scores: Floats, size: int) -> None:
+    """Turn the heap into a list, best first, and pad it."""
+    labels[size:] = -1
+    scores[size:] = -np.inf
+    for last in range(size - 1, 0, -1):
+        _swap(labels, scores, 0, last)
+        _sift_down(labels, scores, last)
+
+
+@njit(nogil=True, cache=True)
+def _select(row_scores: Floats, allowed: Mask, labels: Labels, scores: Floats) -> None:
+    """Rank one sample, given the scores of all labels."""
+    size = 0
+    if len(labels) == 0:
+        return
+    for label in range(len(row_scores)):
+        # most labels fail here, before anything else is looked at; labels rise, so an equal score ranks below
+        if size == len(labels) and row_scores[label] <= scores[0]:
+            continue
+        if len(allowed) == 0 or allowed[label]:
+            size = _offer(labels, scores, size, label, row_scores[label])
+    _best_first(labels, scores, size)
+
+
+@njit(nogil=True, cache=True)
+def rank_linear(
+    x_indptr: npt.NDArray[np.int64],
+    x_indices: npt.NDArray[np.int32],
+    x_data: Floats,
+    w_indptr: npt.NDArray[np.int64],
+    w_indices: npt.NDArray[np.int32],
+    w_data: Floats,
+    intercepts: Floats,
+    allowed: Mask,
+    k: int,
+) -> tuple[Labels, Floats]:
+    """The best k labels by XW + intercepts; X in CSR, W (features × labels) in CSR: the labels of a feature."""
+    n_samples = len(x_indptr) - 1
+    labels = np.empty((n_samples, k), dtype=np.int32)
+    scores = np.empty((n_samples, k), dtype=np.float32)
+    row_scores = np.empty_like(intercepts)
+    for row in range(n_samples):
+        row_scores[:] = intercepts
+        for entry in range(x_indptr[row], x_indptr[row + 1]):
+            feature, value = x_indices[entry], x_data[entry]
+            for place in range(w_indptr[feature], w_indptr[feature + 1]):
+                row_scores[w_indices[place]] += value * w_data[place]
+        _select(row_scores, allowed, labels[row], scores[row])
+    return labels, scores
+
+
+@njit(nogil=True, cache=True)
+def top_k(all_scores: Floats, allowed: Mask, k: int) -> tuple[Labels, Floats]:
+    """The best k labels of each row of a dense matrix of scores."""
+    labels = np.empty((len(all_scores), k), dtype=np.int32)
+    scores = np.empty((len(all_scores), k), dtype=np.float32)
+    for row in range(len(all_scores)):
+        _select(all_scores[row], allowed, labels[row], scores[row])
+    return labels, scores
+
+
+@njit(nogil=True, cache=True)
+def top_k_csr(
+    indptr: npt.NDArray[np.int64],
+    indices: npt.NDArray[np.int32],
+    data: Floats,
+    allowed: Mask,
+    k: int,
+) -> tuple[Labels, Floats]:
+    """The best k labels among those stored in each row of a sparse matrix of scores."""
+    n_samples = len(indptr) - 1
+    labels = np.empty((n_samples, k), dtype=np.int32)
+    scores = np.empty((n_samples, k), dtype=np.float32)
+    for row in range(n_samples if k > 0 else 0):
+        size = 0
+        for entry in range(indptr[row], indptr[row + 1]):
+            if len(allowed) == 0 or allowed[indices[entry]]:
+                size = _offer(labels[row], scores[row], size, indices[entry], data[entry])
+        _best_first(labels[row], scores[row], size)
+    return labels, scores

@@ -1,0 +1,140 @@
+"""One linear classifier per label."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Annotated
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from tacit.base import Estimator, Mask
+from tacit.kernels.dual import LOGISTIC, SQUARED_HINGE, label_signs, train_block
+from tacit.kernels.score import rank_linear
+from tacit.parameters import OneOf, Range, document_parameters
+from tacit.propensity import propensities_from_counts
+from tacit.ranking import Ranking
+from tacit.tasks import run_tasks, task_seeds
+
+LABELS_PER_TASK = 32  # side by side in a vector register file, their weights in the second-level cache
+
+_LOSSES = {"squared_hinge": SQUARED_HINGE, "logistic": LOGISTIC}
+_NO_MASK = np.empty(0, dtype=np.bool_)
+
+
+@document_parameters
+@dataclass(kw_only=True, eq=False, repr=False)
+class OneVsAll(Estimator):
+    """A linear classifier per label, trained by dual coordinate descent, with small weights pruned.
+
+    The recipe of DiSMEC (Babbar and Schölkopf, 2017): an L2-regularised classifier for every label on its own,
+    whose many weights near zero are dropped, so that models of large vocabularies stay small.
+    """
+
+    loss: Annotated[str, OneOf(("squared_hinge", "logistic")), "what a wrong margin costs"] = "squared_hinge"
+    C: Annotated[float, Range(above=0), "cost of the loss against the penalty; larger fits more closely"] = 0.35
+    positives: Annotated[
+        str, OneOf(("propensity", "equal")), "weight of positives: 1/propensity, as many are missing, or 1"
+    ] = "propensity"
+    A: Annotated[float, Range(low=0), "how fast propensity grows with a label's frequency"] = 0.55
+    B: Annotated[float, Range(above=0), "shift of that growth"] = 1.5
+    absent: Annotated[
+        str, OneOf(("negative", "missing")), "what labels without an entry are: negatives, or left out"
+    ] = "negative"
+    bias: Annotated[float, Range(low=0), "value of the constant feature; 0 for no intercept"] = 1.0
+    prune: Annotated[float, Range(low=0), "weights smaller than this are dropped"] = 0.01
+    tolerance: Annotated[float, Range(low=0), "training ends when no margin moves by more in a pass"] = 0.1
+    max_passes: Annotated[int, Range(low=1), "passes over the samples at most"] = 50
+    normalize: Annotated[bool, "scale samples to unit length"] = True
+
+    weights_: sparse.csr_matrix = field(init=False)
+    intercepts_: npt.NDArray[np.float32] = field(init=False)
+
+    def _fit(self, X: sparse.csr_matrix, Y: sparse.csr_matrix) -> None:
+        by_label = Y.tocsc()
+        blocks = [
+            {"labels": np.arange(start, min(start + LABELS_PER_TASK, Y.shape[1])), "seed": seed}
+            for start, seed in zip(
+                range(0, Y.shape[1], LABELS_PER_TASK), task_seeds(self.random_state, Y.shape[1]), strict=False
+            )
+        ]
+        trained = run_tasks(
+            _train_labels,
+            blocks,
+            n_jobs=self.n_jobs,
+            what="blocks of labels",
+            X=X,
+            Y=by_label,
+            positive_costs=self._positive_costs(),
+            negative_cost=self.C,
+            options=_Options(
+                _LOSSES[self.loss], self.absent == "missing", self.bias, self.prune, self.tolerance, self.max_passes
+            ),
+        )
+        self.weights_ = sparse.hstack([block.weights for block in trained], format="csr")
+        self.intercepts_ = np.concatenate([block.intercepts for block in trained])
+        self.intercepts_[self.label_counts_ == 0] = self.unranked_score  # rank last
+
+    def _positive_costs(self) -> npt.NDArray[np.float32]:
+        if self.positives == "equal":
+            return np.full(len(self.label_counts_), self.C, dtype=np.float32)
+        propensities = propensities_from_counts(self.label_counts_, self.n_samples_, self.A, self.B)
+        return (self.C / propensities).astype(np.float32)
+
+    def _rank(self, X: sparse.csr_matrix, k: int, allowed: Mask | None) -> Ranking:
+        W = self.weights_
+        mask = _NO_MASK if allowed is None else allowed
+        return Ranking(
+            *rank_linear(X.indptr, X.indices, X.data, W.indptr, W.indices, W.data, self.intercepts_, mask, k)
+        )
+
+
+@dataclass(frozen=True)
+class _Options:
+    """What all blocks share."""
+
+    loss: int
+    leaves_absent_out: bool
+    bias: float
+    prune: float
+    tolerance: float
+    max_passes: int
+
+
+@dataclass(frozen=True)
+class LabelBlock:
+    """Classifiers of some consecutive labels: weights (features × labels) and intercepts."""
+
+    weights: sparse.csr_matrix
+    intercepts: npt.NDArray[np.float32]
+
+
+def _train_labels(
+    X: sparse.csr_matrix,
+    Y: sparse.csc_matrix,
+    labels: npt.NDArray[np.int64],
+    positive_costs: npt.NDArray[np.float32],
+    negative_cost: float,
+    options: _Options,
+    seed: int,
+) -> LabelBlock:
+    absent = 0 if options.leaves_absent_out else -1
+    signs = label_signs(Y.indptr, Y.indices, Y.data, labels, X.shape[0], absent)
+    weights, *_ = train_block(
+        X.indptr,
+        X.indices,
+        X.data,
+        X.shape[1],
+        signs,
+        positive_costs[labels],
+        negative_cost,
+        options.bias,
+        options.loss,
+        options.tolerance,
+        options.max_passes,
+        seed,
+    )
+    intercepts = np.float32(options.bias) * weights[-1]
+    weights = weights[:-1]
+    return LabelBlock(sparse.csr_matrix(np.where(np.abs(weights) >= options.prune, weights, 0)), intercepts)

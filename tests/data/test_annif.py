@@ -1,0 +1,68 @@
+"""Annif's text corpora and vocabularies."""
+
+from __future__ import annotations
+
+import pytest
+
+from data.samples import assert_same, assert_sound, text_dataset, write_files
+from tacit.data.dataset import label_lists
+from tacit.data.load import load_data
+from tacit.data.save import save_data
+from tacit.errors import FileError
+
+CORPUS = "A text\t<http://example.org/b> <http://example.org/a>\r\nA tab\there\t<http://example.org/b>\nnone\t\n"
+VOCABULARY = (
+    "<http://example.org/a>\tapples\n<http://example.org/b>\tbread and butter\n<http://example.org/c>\tcrisps\n"
+)
+
+
+def test_uris_are_labels(tmp_path):
+    data = load_data(write_files(tmp_path, {"a.tsv": CORPUS}))
+    assert_sound(data)
+    assert data.texts == ["A text", "A tab\there", "none"]
+    assert data.label_names == ["http://example.org/a", "http://example.org/b"]
+    assert data.Y.toarray().tolist() == [[1, 1], [0, 1], [0, 0]]
+
+
+def test_a_vocabulary_names_them(tmp_path):
+    vocabulary = write_files(tmp_path, {"vocabulary.tsv": VOCABULARY})
+    data = load_data(write_files(tmp_path, {"a.txt": CORPUS}), vocabulary)
+    assert data.label_names == ["apples", "bread and butter", "crisps"]
+    assert data.Y.toarray().tolist() == [[1, 1, 0], [0, 1, 0], [0, 0, 0]]
+
+
+def test_unknown_uris_are_errors(tmp_path):
+    vocabulary = write_files(tmp_path, {"vocabulary.tsv": VOCABULARY})
+    path = write_files(tmp_path, {"a.tsv": "t\t<http://example.org/a>\nt\t<http://example.org/x>\n"})
+    with pytest.raises(FileError, match=r"a\.tsv:2: label 'http://example.org/x' is not in vocabulary\.tsv; did you"):
+        load_data(path, vocabulary)
+
+
+def test_round_trip_with_the_vocabulary_written_beside(tmp_path):
+    data = text_dataset()
+    corpus, vocabulary = save_data(data, tmp_path / "a.tsv.gz", format="annif")
+    assert vocabulary.name == "labels.tsv"
+    assert_same(load_data(corpus, vocabulary), data)
+    back = load_data(corpus)
+    assert len(label_lists(back)[0]) == 2
+
+
+def test_another_vocabulary_is_not_overwritten(tmp_path):
+    write_files(tmp_path, {"labels.tsv": VOCABULARY})
+    with pytest.raises(FileError, match=r"labels\.tsv: lists other names already"):
+        save_data(text_dataset(), tmp_path / "a.annif")
+    assert [path.name for path in tmp_path.iterdir()] == ["labels.tsv"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a\t<u>\nno tab\n", r":2: must be text, a tab and URIs in angle brackets; the tab is missing"),
+        ("a\t<u>\nb\t<>\n", r":2: an URI must not be empty"),
+        ("\n", r": the file has no rows"),
+        ("a\t\n", r": no sample has a label"),
+    ],
+)
+def test_bad_files(tmp_path, text, message):
+    with pytest.raises(FileError, match=message):
+        load_data(write_files(tmp_path, {"a.tsv": text}), format="annif")

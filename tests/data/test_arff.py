@@ -1,0 +1,119 @@
+"""Mulan ARFF files."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from data.samples import assert_same, assert_sound, csr, numeric_dataset, write_files
+from tacit.data.dataset import Dataset
+from tacit.data.load import load_data
+from tacit.data.save import save_data
+from tacit.errors import DataError, FileError
+
+XML = (
+    '<?xml version="1.0" encoding="utf-8"?>\n<labels xmlns="http://mulan.sourceforge.net/labels">'
+    '<label name="red"><label name="dark red"/></label></labels>\n'
+)
+HEADER = """% a comment
+@RELATION 'some: thing'
+
+@attribute red {0,1}
+@attribute 'it\\'s wide' numeric
+@Attribute "dark red" {'0', '1'}
+@attribute size {small, large} % another
+@attribute grade {0,5,7}
+"""
+DENSE = "1,2.5,0,large,0\n0, 0 ,1,small,7\n"
+SPARSE = "{0 1,1 2.5,3 large}\n{2 1, 4 7}\n"
+
+
+def load(tmp_path, header=HEADER, rows=DENSE, xml=XML, **options):
+    write_files(tmp_path, {"colours.xml": xml})
+    return load_data(write_files(tmp_path, {"colours-train.arff": f"{header}@data\n{rows}"}), **options)
+
+
+@pytest.mark.parametrize("rows", [DENSE, SPARSE, "% note\n\n" + SPARSE.replace("\n", "\r\n"), DENSE.rstrip("\n")])
+def test_rows_dense_and_sparse(tmp_path, rows):
+    data = load(tmp_path, rows=rows)
+    assert_sound(data)
+    assert data.label_names == ["red", "dark red"]
+    assert data.feature_names == ["it's wide", "size", "grade"]
+    np.testing.assert_array_equal(data.X.toarray(), [[2.5, 1, 0], [0, 0, 7]])
+    np.testing.assert_array_equal(data.Y.toarray(), [[1, 0], [0, 1]])
+
+
+def test_labels_from_a_list_in_its_order(tmp_path):
+    names = write_files(tmp_path, {"names.txt": "dark red\nred\n"})
+    data = load(tmp_path, labels_path=names)
+    assert data.label_names == ["dark red", "red"]
+    np.testing.assert_array_equal(data.Y.toarray(), [[0, 1], [1, 0]])
+
+
+def test_round_trip(tmp_path):
+    data = numeric_dataset()
+    for name in ("a.arff", "b.arff.gz"):
+        save_data(data, tmp_path / name)
+        back = load_data(tmp_path / name)
+        assert_same(back, data)
+        assert back.feature_names == data.feature_names
+
+
+def test_features_named_like_labels_are_renamed(tmp_path):
+    data = Dataset(csr([[1, 2]]), csr([[1]]), ["a"], feature_names=["a", "a_"])
+    save_data(data, tmp_path / "a.arff")
+    back = load_data(tmp_path / "a.arff")
+    assert_same(back, data)
+    assert back.feature_names == ["a_", "a__"]
+
+
+def test_names_that_arff_cannot_hold_are_refused(tmp_path):
+    with pytest.raises(DataError, match=r"cannot hold the name 'a\\nb'"):
+        save_data(Dataset(csr([[1]]), csr([[1]]), ["a\nb"]), tmp_path / "a.arff")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"rows": "1,2,0,large\n"}, r"arff:10: the row has fewer values than there are attributes"),
+        ({"rows": "1,2,0,large,0,1\n"}, r"arff:10: the row has more values"),
+        ({"rows": "\n{0 1,9 1}\n"}, r"arff:11: there is no attribute of this number; .* got '9 1'"),
+        ({"rows": "{1 2,0 1}\n"}, r"arff:10: the attribute numbers of a row must rise"),
+        ({"rows": "2,2,0,large,0\n"}, r"arff:10: must be 0 or 1, as the attribute declares; got '2'"),
+        ({"rows": "1,wide,0,large,0\n"}, r"arff:10: 'it's wide' must be a number, .*; got 'wide'"),
+        ({"rows": "1,nan,0,large,0\n"}, r"arff:10: 'it's wide' must be a number, .*; got 'nan'"),
+        ({"rows": "1,1e39,0,large,0\n"}, r"arff:10: 'it's wide' must be a number, finite in 32-bit"),
+        ({"rows": "1,?,0,large,0\n"}, r"arff:10: attribute 'it's wide' is missing"),
+        ({"rows": "1,2,0,huge,0\n"}, r"arff:10: 'size' must be one of small, large; got 'huge'"),
+        ({"rows": "1,2,0,large,6\n"}, r"arff:10: 'grade' must be one of 0, 5, 7; got '6'"),
+        ({"rows": "{0 1,1 2\n"}, r"arff:10: values must be separated by commas and braces closed"),
+        ({"rows": ""}, r"arff: has no rows behind @data"),
+        ({"header": HEADER.replace("{0,5,7}", "{5,7}"), "rows": SPARSE}, r"'grade' starts with 5; write dense rows"),
+        ({"header": HEADER.replace("red {0,1}", "red {a,b}")}, r"label 'red' must have the values 0 and 1"),
+        ({"header": HEADER.replace("numeric", "string")}, r"arff:5: .* must be numeric or list its values"),
+        ({"header": HEADER.replace("numeric", "")}, r"arff:5: must be @attribute name type"),
+        ({"header": HEADER + "@attribute red {0,1}\n"}, r"arff:9: attribute 'red' is declared twice"),
+        ({"header": HEADER + "junk\n"}, r"arff:9: must be @relation, @attribute or @data; got 'junk'"),
+        ({"xml": XML.replace('"red"', '"redd"')}, r"xml: label 'redd' is not an attribute .*did you mean 'red'"),
+        ({"xml": XML[:-12]}, r"xml: is not well-formed XML"),
+        ({"xml": "<labels/>"}, r"xml: must hold elements <label name=…>"),
+        ({"xml": "<!DOCTYPE x><labels/>"}, r"xml: must not declare a document type"),
+        ({"xml": '<l><label name="red"/><label name="red"/></l>'}, r"xml: names the label 'red' twice"),
+        ({"header": "@attribute red {0,1}\n@attribute 'dark red' {0,1}\n"}, r"all attributes are labels"),
+    ],
+)
+def test_bad_files(tmp_path, change, message):
+    with pytest.raises(FileError, match=message):
+        load(tmp_path, **change)
+
+
+def test_the_xml_is_asked_for(tmp_path):
+    path = write_files(tmp_path, {"a-train.arff": HEADER + "@data\n" + DENSE})
+    with pytest.raises(FileError, match=r"named in a-train\.xml or a\.xml beside it; give the XML"):
+        load_data(path)
+
+
+def test_a_file_without_data_line(tmp_path):
+    with pytest.raises(FileError, match=r"has no @data line; the file may be cut off"):
+        load_data(write_files(tmp_path, {"a.arff": HEADER}))

@@ -1,0 +1,179 @@
+"""Texts with labels in JSONL, CSV and TSV files."""
+
+from __future__ import annotations
+
+import csv
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from data.samples import assert_same, assert_sound, csr, text_dataset, write_files
+from tacit.data.dataset import Dataset, label_lists
+from tacit.data.load import load_data
+from tacit.data.save import save_data
+from tacit.errors import FileError, ParameterError
+
+
+def load(folder, content, name="a.jsonl", **options):
+    return load_data(write_files(folder, {name: content}), **options)
+
+
+def jsonl(*records):
+    return "".join(json.dumps(record) + "\n" for record in records)
+
+
+def test_jsonl(tmp_path):
+    data = load(tmp_path, jsonl({"text": "Hä", "labels": ["b", "a", "b"]}, {"text": "", "labels": []}, {"text": "x"}))
+    assert_sound(data)
+    assert data.X is None
+    assert data.texts == ["Hä", "", "x"]
+    assert data.label_names == ["a", "b"]
+    assert label_lists(data) == [["a", "b"], [], []]
+
+
+def test_several_text_fields_are_joined_and_lists_flattened(tmp_path):
+    record = {"title": "T", "body": ["one", ["two", 3]], "more": None, "tags": [7, "x"]}
+    data = load(tmp_path, jsonl(record), text="title, body,more", labels="tags")
+    assert data.texts == ["T\none\ntwo\n3"]
+    assert data.label_names == ["7", "x"]
+    assert load(tmp_path, jsonl(record), text=["body", "title"]).texts == ["one\ntwo\n3\nT"]
+
+
+@pytest.mark.parametrize(
+    ("record", "text", "labels"),
+    [
+        ({"title": "no", "text": "yes", "tags": ["t"]}, "yes", ["t"]),
+        ({"document": "d", "title": "t", "keywords": ["k"], "subjects": ["s"]}, "t\nd", ["s"]),
+        ({"content": "c", "label": "one, only"}, "c", ["one, only"]),
+        ({"body": "b", "concepts": 12}, "b", ["12"]),
+    ],
+)
+def test_fields_found_by_their_names(tmp_path, record, text, labels):
+    data = load(tmp_path, jsonl(record))
+    assert data.texts == [text]
+    assert data.label_names == labels
+
+
+@pytest.mark.parametrize(
+    ("cells", "expected"),
+    [
+        (["a|b", "c, d"], [["a", "b"], ["c, d"]]),
+        (["a; b", "c, d"], [["a", "b"], ["c, d"]]),
+        (["a, b ,", ""], [["a", "b"], []]),
+        (['["x, y", 2]', "a|b"], [["2", "x, y"], ["a", "b"]]),
+    ],
+)
+@pytest.mark.parametrize("dialect", ["excel", "excel-tab"])
+def test_label_cells_of_tables(tmp_path, cells, expected, dialect):
+    path = tmp_path / ("a.csv" if dialect == "excel" else "a.tsv")
+    with path.open("w", newline="") as file:
+        csv.writer(file, dialect).writerows([["text", "labels"], *([f"t{i}", cell] for i, cell in enumerate(cells))])
+    assert label_lists(load_data(path)) == expected
+
+
+def test_cells_may_hold_line_ends_and_be_long(tmp_path):
+    long = "word " * 60_000
+    before = csv.field_size_limit()
+    data = load(tmp_path, f'text,labels\r\n"two\r\nlines, ""quoted""",a\r\n{long},b\r\n\r\n', "a.csv")
+    assert data.texts == ['two\r\nlines, "quoted"', long]
+    assert csv.field_size_limit() == before
+
+
+def test_label_names_of_the_training_file_fix_the_columns(tmp_path):
+    names = write_files(tmp_path, {"labels.txt": "zebra\napple\nmango\n"})
+    data = load(tmp_path, jsonl({"text": "t", "labels": ["apple"]}), labels_path=names)
+    assert data.label_names == ["zebra", "apple", "mango"]
+    assert data.Y.indices.tolist() == [1]
+    with pytest.raises(FileError, match=r"a\.jsonl:2: label 'appel' is not in labels\.txt; did you mean 'apple'"):
+        load(tmp_path, jsonl({"text": "t"}, {"text": "t", "labels": ["appel"]}), labels_path=names)
+
+
+def test_a_file_without_labels_needs_only_their_names(tmp_path):
+    names = write_files(tmp_path, {"labels.txt": "a\nb\n"})
+    data = load(tmp_path, jsonl({"text": "t"}), labels_path=names)
+    assert data.Y.shape == (1, 2)
+    assert data.Y.nnz == 0
+
+
+printable = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
+names = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=8)
+
+
+@pytest.mark.parametrize("name", ["a.jsonl", "a.jsonl.gz", "a.csv", "a.tsv.gz"])
+@given(st.lists(st.tuples(printable, st.sets(names, max_size=3)), min_size=1, max_size=5))
+def test_round_trip(tmp_path_factory, name, samples):
+    label_names = sorted(set().union(*(labels for _, labels in samples)) | {"x"})
+    samples = [(text.replace("\0", ""), labels) for text, labels in samples] + [("last", {"x"})]
+    label_names = [label.replace("\0", "0") for label in label_names]
+    if len(set(label_names)) < len(label_names):
+        return
+    rows = [[float(label in {tag.replace("\0", "0") for tag in tags}) for label in label_names] for _, tags in samples]
+    data = Dataset(None, csr(rows), sorted(label_names), texts=[text for text, _ in samples])
+    path = tmp_path_factory.mktemp("text") / name
+    save_data(data, path)
+    back = load_data(path)
+    assert back.texts == data.texts
+    assert [set(row) for row in label_lists(back)] == [set(row) for row in label_lists(data)]
+
+
+def test_round_trip_with_all_label_names(tmp_path):
+    data = text_dataset()
+    for name in ("a.jsonl", "a.csv", "a.tsv", "a.ft", "a.annif"):
+        labels_path = tmp_path / f"{name}.labels.txt"
+        save_data(data, tmp_path / name, labels_path)
+        assert_same(load_data(tmp_path / name, labels_path), data)
+
+
+BAD = {
+    "no JSON": ("a.jsonl", '{"text": "a", "labels": []}\n{"text": \n', r":2: must be a JSON object \("),
+    "a list": ("a.jsonl", "[1]\n", r":1: must be a JSON object with named fields; got a list"),
+    "deep": ("a.jsonl", '{"text":' + "[" * 100_000 + "\n", r":1: must be a JSON object"),
+    "no text": ("a.jsonl", '{"txt": "a"}\n', r":1: no field for text \(.*\) among txt; name it with text="),
+    "text lacks later": ("a.jsonl", '{"text": "a", "tags": ["a"]}\n{"tetx": "a"}\n', r":2: has no field 'text'"),
+    "odd text": ("a.jsonl", '{"text": {"a": 1}}\n', r":1: a text must be a string or a list of strings; got dict"),
+    "half text": ("a.jsonl", '{"text": "\\ud800"}\n', r":1: the text has half a character"),
+    "odd label": (
+        "a.jsonl",
+        '{"text": "a", "labels": [1.5]}\n',
+        r":1: a label must be a string or whole number; got float",
+    ),
+    "true label": ("a.jsonl", '{"text": "a", "labels": [true]}\n', r":1: a label must be a string .*; got bool"),
+    "empty label": ("a.jsonl", '{"text": "a", "labels": [""]}\n', r":1: a label must not be empty"),
+    "no labels": ("a.jsonl", '{"text": "a"}\n', r"jsonl: no record has a field for labels \(labels, tags"),
+    "no positives": ("a.jsonl", '{"text": "a", "labels": []}\n', r"jsonl: no sample has a label"),
+    "blank": ("a.jsonl", "\n\n", r"jsonl: the file has no rows"),
+    "latin": (
+        "a.jsonl",
+        b'{"text": "a"}\n{"text": "\xe4"}\n',
+        r":2: must be UTF-8 text, but has the byte 0xe4 at column 11",
+    ),
+    "utf-16": ("a.csv", "text,labels\na,b\n".encode("utf-16"), r":1: must be UTF-8 text, but has the byte 0xff"),
+    "ragged": ("a.csv", "text,labels\na,b\na,b,c\n", r":3: must have 2 cells, as the header; got 3"),
+    "open quote": ("a.csv", 'text,labels\nx,y\n"a,b\nmore\n', r":3: unexpected end of data; quote cells"),
+    "text behind quote": ("a.csv", 'text,labels\n"a"b,c\n', r":2: ',' expected after '\"'; quote cells"),
+    "column twice": ("a.csv", "text,text\na,b\n", r":1: the first line has the column 'text' twice"),
+    "only a header": ("a.csv", "text,labels\n", r"csv: the file has no rows"),
+    "open list": ("a.csv", 'text,labels\na,"[1"\n', r":2: labels that open with \[ must be a JSON list"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_files(tmp_path, name):
+    file_name, content, message = BAD[name]
+    with pytest.raises(FileError, match=message):
+        load(tmp_path, content, file_name)
+
+
+def test_fields_that_are_not_there(tmp_path):
+    content = jsonl({"headline": "a", "topics": ["x"]})
+    with pytest.raises(FileError, match=r":1: has no field 'headlines' with text; did you mean 'headline'"):
+        load(tmp_path, content, text="headlines")
+    with pytest.raises(FileError, match=r"no record has a field 'topic'; did you mean 'topics'"):
+        load(tmp_path, content, text="headline", labels="topic")
+
+
+def test_fields_are_for_text_files(tmp_path):
+    with pytest.raises(ParameterError, match=r"text= and labels= name fields of text files; a\.txt is read as xmc"):
+        load(tmp_path, "1 1 1\n0 0:1\n", "a.txt", text="title")

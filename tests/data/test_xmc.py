@@ -1,0 +1,164 @@
+"""XMC text files."""
+
+from __future__ import annotations
+
+import gzip
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+from sklearn.datasets import load_svmlight_file
+
+import tacit.data.files
+from data.samples import assert_same, assert_same_matrix, assert_sound, csr, numeric_dataset, write_files
+from tacit.data.dataset import Dataset
+from tacit.data.load import load_data
+from tacit.data.save import save_data
+from tacit.errors import FileError
+
+
+def load(tmp_path, text, **options):
+    return load_data(write_files(tmp_path, {"train.txt": text}), **options)
+
+
+def test_reads_labels_and_features(tmp_path):
+    data = load(tmp_path, "3 4 3\n0,2 1:0.5 3:2\n 0:1\n1\n")
+    assert_sound(data)
+    np.testing.assert_array_equal(data.X.toarray(), [[0, 0.5, 0, 2], [1, 0, 0, 0], [0, 0, 0, 0]])
+    np.testing.assert_array_equal(data.Y.toarray(), [[1, 0, 1], [0, 0, 0], [0, 1, 0]])
+    assert data.label_names == ["0", "1", "2"]
+    assert data.feature_names is None
+    assert data.texts is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "2 3 2\r\n0 1:1 2:2\r\n1 0:3\r\n",
+        "2\t3\t2\n0\t1:1\t2:2\n1\t0:3\n",
+        "\ufeff2 3 2\n0 1:1 2:2\n1 0:3\n",
+        "2 3 2\n0 2:2 1:1\n1 0:3",
+        "2 3 2\n0 1:1 2:1 2:1\n1,1 0:1 0:2\n",
+        "2 3 2\n0 1:1 2:2 \n1 0:3\n\n \n",
+        " 2 3 2 \n0  1:1.0 2:+2e0\n01 00:3.\n",
+    ],
+    ids=["crlf", "tabs", "byte order mark", "unsorted, no line end", "duplicates", "blank end", "odd spelling"],
+)
+def test_harmless_variations_read_the_same(tmp_path, text):
+    data = load(tmp_path, text)
+    assert_sound(data)
+    assert_same_matrix(data.X, csr([[0, 1, 2], [3, 0, 0]]))
+    assert_same_matrix(data.Y, csr([[1, 0], [0, 1]]))
+
+
+def test_blank_lines_between_rows_are_samples(tmp_path):
+    data = load(tmp_path, "3 1 1\n0 0:1\n\n0 0:2\n")
+    assert np.diff(data.Y.indptr).tolist() == [1, 0, 1]
+
+
+def test_names_beside_the_file_are_used_if_they_fit(tmp_path):
+    write_files(tmp_path, {"labels.txt": "red\ngreen\n", "features.txt": "one\ntwo\nthree\n"})
+    data = load(tmp_path, "1 2 2\n0 1:1\n")
+    assert data.label_names == ["red", "green"]
+    assert data.feature_names is None
+
+
+def test_label_names_given_must_fit(tmp_path):
+    names = write_files(tmp_path, {"names.txt": "red\ngreen\nblue\n"})
+    with pytest.raises(FileError, match=r"names\.txt: names 3 columns, but train\.txt has 2; they must agree"):
+        load(tmp_path, "1 2 2\n0 1:1\n", labels_path=names)
+
+
+def test_equals_scikit_learn(tmp_path):
+    rng = np.random.default_rng(0)
+    X = sparse.random(50, 30, 0.2, format="csr", random_state=rng, dtype=np.float32)
+    Y = csr(rng.random((50, 7)) < 0.3)
+    save_data(Dataset(X, Y, [str(i) for i in range(7)]), tmp_path / "a.txt")
+    data = load_data(tmp_path / "a.txt")
+    with (tmp_path / "a.txt").open("rb") as file:
+        file.readline()
+        # scikit-learn drops rows that have neither labels nor features.
+        theirs, labels = load_svmlight_file(file, multilabel=True, n_features=30, zero_based=True, dtype=np.float32)
+    kept = np.flatnonzero(np.diff(X.indptr) + np.diff(Y.indptr))
+    assert_same_matrix(data.X[kept], theirs)
+    assert [tuple(row.indices) for row in data.Y[kept]] == labels
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 6), st.integers(0, 4), st.floats(width=32, allow_nan=False, allow_infinity=False))
+    ),
+    st.lists(st.tuples(st.integers(0, 6), st.integers(0, 2))),
+)
+def test_round_trip(tmp_path_factory, entries, tags):
+    X, Y = np.zeros((7, 5), np.float32), np.zeros((7, 3), np.float32)
+    for row, column, value in entries:
+        X[row, column] = value
+    for row, column in tags:
+        Y[row, column] = 1
+    data = Dataset(csr(X), csr(Y), ["x", "y", "z"])
+    path = tmp_path_factory.mktemp("xmc") / "a.txt.gz"
+    save_data(data, path)
+    assert_same(load_data(path), data)
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_blocks_of_any_size_give_the_same(tmp_path, monkeypatch, packed):
+    path = tmp_path / ("a.txt.gz" if packed else "a.txt")
+    save_data(numeric_dataset(), path)
+    for size in (1, 7, 40):
+        monkeypatch.setattr(tacit.data.files, "BLOCK_BYTES", size)
+        assert_same(load_data(path), numeric_dataset())
+    monkeypatch.setattr(tacit.data.files, "BLOCK_BYTES", 8)
+    opener = gzip.open if packed else open
+    with opener(path, "at") as file:
+        file.write("0 0:1\n")
+    with pytest.raises(FileError, match=r":7: the header announces 5 rows, but here is another one"):
+        load_data(path)
+
+
+BAD = {
+    "no header": ("0 0:1\n1 1:1\n", 1, "must be the numbers of samples, features and labels"),
+    "header of words": ("a b c\n0 0:1\n", 1, "must be the numbers of samples"),
+    "header negative": ("-1 2 2\n0 0:1\n", 1, "must be the numbers of samples"),
+    "no samples": ("0 2 2\n", 1, "number of samples must be in 1"),
+    "no features": ("1 0 2\n0\n", 1, "number of features must be in 1"),
+    "no labels": ("1 2 0\n 0:1\n", 1, "number of labels must be in 1"),
+    "huge header": ("1 99999999999999999999 2\n0 0:1\n", 1, "number of features must be in 1"),
+    "too few rows": ("3 2 2\n0 0:1\n1 1:1\n", 3, "announces 3 rows, but the file ends after 2"),
+    "only a header": ("3 2 2", 1, "announces 3 rows, but the file ends after 0"),
+    "too many rows": ("1 2 2\n0 0:1\n1 1:1\n", 3, "announces 1 rows, but here is another one"),
+    "too many rows behind blanks": ("1 2 2\n0 0:1\n\n\n1\n", 5, "announces 1 rows, but here is another one"),
+    "feature too large": ("2 2 2\n0 0:1\n1 2:1\n", 3, r"feature ids must be in 0 … 1; got '2:1'"),
+    "label too large": ("2 2 2\n0 0:1\n2 1:1\n", 3, r"label ids must be in 0 … 1; got '2'"),
+    "negative feature": ("1 2 2\n0 -1:1\n", 2, "feature ids must not be negative; got '-1:1'"),
+    "negative label": ("1 2 2\n-1 0:1\n", 2, "label ids must not be negative; got '-1'"),
+    "no number": ("1 2 2\n0 0:one\n", 2, "values must be numbers; got '0:one'"),
+    "nan": ("1 2 2\n0 0:NaN\n", 2, "values must be finite in 32-bit floating point; got '0:NaN'"),
+    "infinity": ("1 2 2\n0 0:-inf\n", 2, "values must be finite"),
+    "too large": ("1 2 2\n0 0:1e39\n", 2, "values must be finite"),
+    "much too large": ("1 2 2\n0 0:1e400\n", 2, "values must be finite"),
+    "just too large": ("1 2 2\n0 0:3.40282356779733661637e38\n", 2, "values must be finite"),
+    "sum too large": ("1 2 2\n0 0:3e38 0:3e38\n", None, "values of one feature sum to infinity in sample 0"),
+    "no colon": ("1 2 2\n0 0 1:1\n", 2, "must be feature:value, as in 3:0.5; got '0'"),
+    "cut off": ("1 2 2\n0 1:", 2, "'1:' has no value behind the colon; the file may be cut off"),
+    "cut off in a row": ("2 2 2\n0 1:1\n0,1 0", 3, "must be feature:value"),
+    "binary": (b"1 2 2\n\x00\xff\xfe\x80\n", 2, r"labels must be whole numbers separated by commas; got '\\x00"),
+    "carriage returns": ("2 2 2\n0 0:1\r1 1:1\n", 2, "values must be numbers"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+@pytest.mark.parametrize("packed", [False, True], ids=["plain", "gzip"])
+def test_bad_files_are_named_by_line(tmp_path, name, packed):
+    content, line, message = BAD[name]
+    content = content if isinstance(content, bytes) else content.encode()
+    path = tmp_path / ("a.txt.gz" if packed else "a.txt")
+    path.write_bytes(gzip.compress(content) if packed else content)
+    place = "" if line is None else f":{line}"
+    with pytest.raises(FileError, match=rf"{path.name}{place}: .*{message}") as caught:
+        load_data(path, format="xmc")
+    assert "\n" not in str(caught.value)
+    assert caught.value.line == line

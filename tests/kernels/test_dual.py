@@ -1,0 +1,206 @@
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from scipy import sparse
+from sklearn.linear_model import LogisticRegression
+from sklearn.svm import LinearSVC
+
+from reference import dual as reference
+from tacit.kernels.dual import LOGISTIC, SQUARED_HINGE, label_signs, prune, train_block
+
+LOSSES = {"squared hinge": SQUARED_HINGE, "logistic": LOGISTIC}
+both_losses = pytest.mark.parametrize("loss", LOSSES)
+
+
+def train(X, signs, *, loss, positive_cost=None, negative_cost=1.0, bias=1.0, tolerance=1e-5, passes=500, seed=0):
+    samples = sparse.csr_matrix(X, dtype=np.float32)
+    if positive_cost is None:
+        positive_cost = np.full(signs.shape[1], negative_cost)
+    return train_block(
+        samples.indptr.astype(np.int64),
+        samples.indices.astype(np.int32),
+        samples.data,
+        samples.shape[1],
+        signs.astype(np.int8),
+        np.asarray(positive_cost, dtype=np.float32),
+        negative_cost,
+        bias,
+        LOSSES[loss],
+        tolerance,
+        passes,
+        seed,
+    )
+
+
+def problem(seed, n_samples=60, n_features=15, n_labels=5, share=0.3):
+    """Unit rows, some of them empty, and labels that depend on them, the last ones rare."""
+    rng = np.random.default_rng(seed)
+    X = rng.random((n_samples, n_features)) * (rng.random((n_samples, n_features)) < share)
+    X /= np.maximum(np.linalg.norm(X, axis=1, keepdims=True), 1e-9)
+    scores = X @ rng.normal(size=(n_features, n_labels)) + rng.normal(size=(n_samples, n_labels)) / 5
+    signs = np.where(scores > np.quantile(scores, np.linspace(0.5, 0.95, n_labels), axis=0).diagonal(), 1, -1)
+    return X.astype(np.float32), signs.astype(np.int8)
+
+
+def costs_of(signs, positive_cost, negative_cost):
+    return np.where(signs > 0, positive_cost, negative_cost).astype(float)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.integers(1, 8), st.integers(1, 6), st.sampled_from([-1, 0]), st.data())
+def test_signs_tell_the_three_states(n_samples, n_labels, absent, data):
+    states = data.draw(hnp.arrays(np.float32, (n_samples, n_labels), elements=st.sampled_from([0, 1, np.nan])))
+    labels = np.array(data.draw(st.lists(st.integers(0, n_labels - 1), max_size=8)), dtype=np.int64)
+    stored = [np.flatnonzero(~np.isnan(column)) for column in states.T]
+    indptr = np.cumsum([0] + [len(rows) for rows in stored]).astype(np.int64)
+    values = np.concatenate([column[rows] for column, rows in zip(states.T, stored, strict=True)])
+    found = label_signs(indptr, np.concatenate(stored).astype(np.int32), values, labels, n_samples, absent)
+    np.testing.assert_array_equal(found, reference.label_signs(states, labels, absent), strict=True)
+
+
+@both_losses
+@settings(max_examples=30, deadline=None)
+@given(
+    st.integers(0, 10_000),
+    st.integers(1, 30),
+    st.integers(1, 9),
+    st.sampled_from([0.0, 0.5, 1.0]),
+    st.sampled_from([0.1, 1.0, 3.0]),
+    st.booleans(),
+)
+def test_weights_are_those_of_the_reference(loss, seed, n_samples, n_labels, bias, negative_cost, some_unknown):
+    X, signs = problem(seed, n_samples, 6, n_labels, share=0.5)
+    rng = np.random.default_rng(seed)
+    if some_unknown:
+        signs *= rng.random(signs.shape) < 0.5
+    positive_cost = rng.uniform(0.2, 4, n_labels)
+    weights, duals, _, _ = train(
+        X, signs, loss=loss, positive_cost=positive_cost, negative_cost=negative_cost, bias=bias
+    )
+    samples = reference.with_constant(X, bias)
+    np.testing.assert_allclose(weights, samples.T @ duals, atol=1e-4)
+    for label in range(n_labels):
+        costs = costs_of(signs[:, label], positive_cost[label], negative_cost)
+        best = reference.best_weights(samples, signs[:, label], costs, loss)
+        np.testing.assert_allclose(weights[:, label], best, atol=2e-3)
+
+
+@both_losses
+@pytest.mark.parametrize("seed", range(3))
+def test_duality_gap_closes_and_duals_are_feasible(loss, seed):
+    X, signs = problem(seed, 200, 30, 7)
+    positive_cost = np.linspace(0.5, 5, 7)
+    weights, duals, _, moves = train(X, signs, loss=loss, positive_cost=positive_cost, negative_cost=0.7)
+    assert np.all(moves <= 1e-5)
+    samples = reference.with_constant(X, 1.0)
+    for label in range(7):
+        y, costs = signs[:, label], costs_of(signs[:, label], positive_cost[label], 0.7)
+        alpha = y * duals[:, label]
+        assert np.all(alpha >= 0)
+        if loss == "logistic":
+            assert np.all(alpha <= costs * (1 + 1e-6))
+        above = reference.primal(samples, y, costs, weights[:, label].astype(float), loss)
+        below = reference.dual(samples, y, costs, duals[:, label].astype(float), loss)
+        assert below <= above * (1 + 1e-5)
+        assert above - below <= 1e-4 * above
+
+
+@both_losses
+def test_every_pass_raises_the_dual_objective(loss):
+    X, signs = problem(5, 150, 20, 4)
+    samples, costs = reference.with_constant(X, 1.0), np.ones(150)
+    values = []
+    for passes in range(1, 9):
+        _, duals, made, _ = train(X, signs, loss=loss, tolerance=0.0, passes=passes)
+        assert made == passes
+        values.append([reference.dual(samples, signs[:, n], costs, duals[:, n].astype(float), loss) for n in range(4)])
+    assert np.all(np.diff(values, axis=0) >= -1e-5 * np.abs(values[:-1]))
+    assert np.all(values[-1] > np.asarray(values[0]))
+
+
+@both_losses
+def test_objective_is_that_of_liblinear(loss):
+    X, signs = problem(11, 300, 40, 6)
+    cost = 0.8
+    weights, _, _, _ = train(X, signs, loss=loss, negative_cost=cost)
+    samples, costs = reference.with_constant(X, 1.0), np.full(300, cost)
+    for label in range(6):
+        y = signs[:, label]
+        if loss == "squared hinge":
+            peer = LinearSVC(C=cost, tol=1e-10, max_iter=100_000, dual=False).fit(X, y)
+        else:
+            peer = LogisticRegression(C=cost, tol=1e-10, max_iter=100_000, solver="liblinear").fit(X, y)
+        theirs = reference.primal(samples, y, costs, np.append(peer.coef_, peer.intercept_), loss)
+        ours = reference.primal(samples, y, costs, weights[:, label].astype(float), loss)
+        assert ours == pytest.approx(theirs, rel=1e-4)
+
+
+@both_losses
+def test_labels_without_positives_and_labels_everywhere(loss):
+    X, _ = problem(2, 30, 10, 1)
+    signs = np.column_stack([np.zeros(30), np.ones(30)])
+    weights, duals, _, moves = train(X, signs, loss=loss)
+    assert not weights[:, 0].any()
+    assert not duals[:, 0].any()
+    assert moves[0] == 0
+    assert np.all(reference.with_constant(X, 1.0) @ weights[:, 1] > 0)
+
+
+@both_losses
+def test_samples_of_unknown_state_are_left_out(loss):
+    X, signs = problem(4, 40, 10, 2)
+    unknown = np.arange(40) % 3 == 0
+    without, _, _, _ = train(X[~unknown], signs[~unknown], loss=loss)
+    signs[unknown] = 0
+    found, _, _, _ = train(X, signs, loss=loss)
+    np.testing.assert_allclose(found, without, atol=1e-3)
+
+
+@both_losses
+def test_same_seed_same_bytes_in_any_thread(loss):
+    X, signs = problem(7, 200, 30, 20)
+
+    def run(seed):
+        return train(X, signs, loss=loss, tolerance=0.01, seed=seed)[0].tobytes()
+
+    alone = [run(seed) for seed in (0, 1)]
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(run, [0, 1] * 4)) == alone * 4
+    assert alone[0] != alone[1]
+
+
+def test_a_looser_tolerance_stops_earlier():
+    X, signs = problem(9, 300, 40, 10)
+    passes = [train(X, signs, loss="squared hinge", tolerance=tolerance)[2] for tolerance in (1.0, 0.1, 1e-3)]
+    assert passes[0] < passes[1] < passes[2] < 500
+
+
+def test_rare_labels_are_solved_in_few_passes():
+    X, _ = problem(3, 3000, 50, 1)
+    signs = np.full((3000, 8), -1)
+    signs[np.arange(8) * 11, np.arange(8)] = 1
+    _, _, passes, _ = train(X, signs, loss="squared hinge", positive_cost=np.full(8, 10.0), tolerance=0.05)
+    assert passes <= 12
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    hnp.arrays(
+        np.float32,
+        st.tuples(st.integers(1, 6), st.integers(1, 6)),
+        elements=st.sampled_from([-0.5, -0.1, -0.01, 0, 0.01, 0.1, 0.5]),
+    ),
+    st.sampled_from([0.0, 0.01, 0.1, 1.0]),
+)
+def test_prune_keeps_large_weights(weights, threshold):
+    indptr, indices, values = prune(weights, threshold)
+    kept = sparse.csr_matrix((values, indices, indptr), shape=(len(weights) - 1, weights.shape[1]))
+    np.testing.assert_array_equal(kept.toarray(), reference.prune(weights, threshold), strict=True)
+    assert np.all(values != 0)
+    assert kept.has_canonical_format

@@ -1,0 +1,88 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from scipy import sparse
+
+from reference import score as reference
+from tacit.kernels.score import rank_linear, top_k, top_k_csr
+
+# few distinct values, so that ties are common; multiples of 1/8, so that sums are exact in any order
+VALUES = st.integers(-4, 4).map(lambda value: value / 8)
+EVERY = np.empty(0, dtype=np.bool_)
+
+
+def matrices(n_rows, n_columns):
+    return hnp.arrays(np.float32, st.tuples(n_rows, n_columns), elements=VALUES)
+
+
+def masks(n_labels):
+    return st.one_of(st.just(EVERY), hnp.arrays(np.bool_, n_labels))
+
+
+def csr_arrays(matrix):
+    return matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32), matrix.data.astype(np.float32)
+
+
+def check(found, expected):
+    for got, wanted in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(got, wanted, strict=True)
+
+
+@settings(max_examples=200, deadline=None)
+@given(matrices(st.integers(1, 5), st.integers(1, 20)), st.integers(1, 25), st.data())
+def test_top_k_agrees_with_sorting(scores, k, data):
+    allowed = data.draw(masks(scores.shape[1]))
+    check(top_k(scores, allowed, k), reference.top_k(scores, allowed, k))
+
+
+@settings(max_examples=200, deadline=None)
+@given(matrices(st.integers(1, 5), st.integers(1, 20)), st.integers(1, 25), st.data())
+def test_top_k_csr_agrees_with_sorting_whatever_the_order_of_entries(scores, k, data):
+    allowed = data.draw(masks(scores.shape[1]))
+    matrix = sparse.csr_matrix(scores)
+    for start, end in zip(matrix.indptr[:-1], matrix.indptr[1:], strict=True):
+        order = start + np.array(data.draw(st.permutations(range(end - start))), dtype=np.int64)
+        matrix.indices[start:end], matrix.data[start:end] = matrix.indices[order], matrix.data[order]
+    check(top_k_csr(*csr_arrays(matrix), allowed, k), reference.top_k_csr(matrix, allowed, k))
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.integers(1, 4), st.integers(1, 6), st.integers(1, 12), st.integers(1, 14), st.data())
+def test_rank_linear_agrees_with_a_dense_product(n_samples, n_features, n_labels, k, data):
+    X = data.draw(matrices(st.just(n_samples), st.just(n_features)))
+    W = data.draw(matrices(st.just(n_features), st.just(n_labels)))
+    intercepts = data.draw(hnp.arrays(np.float32, n_labels, elements=VALUES))
+    allowed = data.draw(masks(n_labels))
+    found = rank_linear(*csr_arrays(sparse.csr_matrix(X)), *csr_arrays(sparse.csr_matrix(W)), intercepts, allowed, k)
+    check(found, reference.top_k(X @ W + intercepts, allowed, k))
+
+
+def test_a_label_of_score_minus_infinity_ranks_last_but_ranks():
+    labels, scores = top_k(np.array([[-np.inf, 2, -np.inf]], dtype=np.float32), EVERY, 3)
+    np.testing.assert_array_equal(labels, [[1, 0, 2]])
+    np.testing.assert_array_equal(scores, [[2, -np.inf, -np.inf]])
+
+
+@pytest.mark.parametrize("n_samples", [0, 2])
+def test_no_place_or_no_sample_gives_empty_arrays(n_samples):
+    scores = np.ones((n_samples, 3), dtype=np.float32)
+    arrays = csr_arrays(sparse.csr_matrix(scores))
+    one_feature = csr_arrays(sparse.csr_matrix(np.ones((3, 4), dtype=np.float32)))
+    k = 0 if n_samples else 2
+    ranked = (
+        top_k(scores, EVERY, k),
+        top_k_csr(*arrays, EVERY, k),
+        rank_linear(*arrays, *one_feature, np.zeros(4, dtype=np.float32), EVERY, k),
+    )
+    for labels, values in ranked:
+        assert labels.shape == values.shape == (n_samples, k)
+
+
+def test_a_long_list_is_ranked_as_by_sorting():
+    scores = np.random.default_rng(0).integers(0, 300, (3, 1000)).astype(np.float32)
+    for k in (1, 10, 500, 1000):
+        check(top_k(scores, EVERY, k), reference.top_k(scores, EVERY, k))

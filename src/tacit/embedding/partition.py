@@ -49,12 +49,19 @@ def bounded_clusters(X: sparse.csr_matrix, max_size: int, seed: int) -> Partitio
     return Partition(np.stack([_center(X[rows]) for rows in clusters]), clusters)
 
 
-def nearest_cluster(X: sparse.csr_matrix, centers: npt.NDArray[np.float32]) -> npt.NDArray[np.intp]:
-    """The cluster of each row (ExMLDS Algorithm 1, step 1)."""
-    if len(centers) == 1:
-        return np.zeros(X.shape[0], np.intp)
-    similarities: npt.NDArray[np.float32] = X @ np.ascontiguousarray(centers.T)
-    return np.argmax(similarities, axis=1)
+@dataclass(frozen=True, eq=False)
+class Route:
+    """The clusters a sample is sent to, nearest first, with their cosines (at least 0)."""
+
+    clusters: npt.NDArray[np.intp]
+    similarities: npt.NDArray[np.float32]
+
+
+def nearest_clusters(X: sparse.csr_matrix, centers: npt.NDArray[np.float32], n_clusters: int) -> Route:
+    """The nearest clusters of each row (ExMLDS Algorithm 1, step 1)."""
+    similarities: npt.NDArray[np.float32] = unit_rows(X) @ np.ascontiguousarray(centers.T)
+    order = np.argsort(-similarities, axis=1, kind="stable")[:, :n_clusters]
+    return Route(order, np.maximum(np.take_along_axis(similarities, order, axis=1), 0))
 
 
 def _spherical_k_means(X: sparse.csr_matrix, n_clusters: int, rng: np.random.Generator) -> npt.NDArray[np.intp]:

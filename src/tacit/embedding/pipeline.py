@@ -17,9 +17,9 @@ from scipy import sparse
 from tacit.base import Estimator, Mask
 from tacit.checks import as_count
 from tacit.embedding.neighbors import Neighbors, embedded_neighbors, unit_vectors
-from tacit.embedding.partition import Partition, bounded_clusters, nearest_cluster
+from tacit.embedding.partition import Partition, bounded_clusters, nearest_clusters
 from tacit.embedding.regressors import fit_regressor
-from tacit.embedding.voting import merged_neighbors, vote, vote_weights
+from tacit.embedding.voting import Panel, merged_neighbors, vote, vote_weights
 from tacit.labels import positives
 from tacit.parameters import Range
 from tacit.ranking import Ranking
@@ -103,12 +103,13 @@ class EmbeddingModel(Estimator):
     """Base of the family; a model adds its embedder."""
 
     normalize: Annotated[bool, "divide rows of X by their length"] = True
-    n_learners: Annotated[int, Range(low=1), "partitions that vote; one is enough where there is one cluster"] = 3
+    n_learners: Annotated[int, Range(low=1), "partitions that vote; one is enough where there is one cluster"] = 5
     max_cluster: Annotated[int, Range(low=2), "largest number of samples in a cluster"] = 6000
     dimension: Annotated[int, Range(low=1), "length of the embedded vectors"] = 150
     ridge: Annotated[float, Range(above=0), "penalty on the squared size of the regressor"] = 1.0
     l1: Annotated[float, Range(low=0), "penalty on the absolute size of its predictions (ADMM)"] = 0.0
-    n_neighbors: Annotated[int, Range(low=1), "near samples that vote in each learner"] = 30
+    n_probes: Annotated[int, Range(low=1), "nearest clusters that a sample is sent to in each learner"] = 2
+    n_neighbors: Annotated[int, Range(low=1), "near samples that vote in each cluster"] = 30
     vote_power: Annotated[float, Range(low=0), "votes weigh similarity to this power; 0: all alike"] = 6.0
 
     learners_: list[Learner] = field(init=False)
@@ -155,15 +156,13 @@ class EmbeddingModel(Estimator):
         self.training_labels_ = Y
 
     def _rank(self, X: sparse.csr_matrix, k: int, allowed: Mask | None) -> Ranking:
-        found = self._neighbors(X, self.n_neighbors)
-        weights = [vote_weights(each.similarities, self.vote_power) for each in found]
-        return vote(found, weights, self.training_labels_, k, allowed)
+        return vote(self._panels(X), self.vote_power, self.training_labels_, k, allowed)
 
     def neighbors(self, X: Any, k: int = 5) -> Neighbors:
-        """The `k` training samples that weigh most in the ranking of each sample.
+        """The `k` training samples that count most in the ranking of each sample.
 
-        Their similarities are means over the learners; a learner that does not have a sample among its
-        nearest counts as 0.
+        Their similarities are cosines in the embedded space, averaged over the learners; a learner that does
+        not find a sample among the nearest counts as 0.
 
         Parameters
         ----------
@@ -174,25 +173,33 @@ class EmbeddingModel(Estimator):
         """
         self._check_fitted()
         k = as_count(k, "k")
-        return merged_neighbors(self._neighbors(self._features(X), max(k, self.n_neighbors)), self.n_samples_, k)
+        return merged_neighbors(self._panels(self._features(X)), self.n_samples_, k)
 
-    def _neighbors(self, X: sparse.csr_matrix, k: int) -> list[Neighbors]:
-        return [learner_neighbors(learner, X, k) for learner in self.learners_]
+    def _panels(self, X: sparse.csr_matrix) -> list[Panel]:
+        panels = []
+        for learner in self.learners_:
+            route = nearest_clusters(X, learner.centers, self.n_probes)
+            shares = vote_weights(route.similarities, self.vote_power) / np.float32(len(self.learners_))
+            for probe in range(shares.shape[1]):
+                near = cluster_neighbors(learner, X, route.clusters[:, probe], self.n_neighbors)
+                panels.append(Panel(near, shares[:, probe]))
+        return panels
 
 
-def learner_neighbors(learner: Learner, X: sparse.csr_matrix, k: int) -> Neighbors:
-    """The nearest training samples in the closest cluster (ExMLDS Algorithm 1, steps 1-3)."""
-    samples = np.full((X.shape[0], k), -1, np.int32)
-    similarities = np.full((X.shape[0], k), -np.inf, np.float32)
-    for cell, rows in cells_of(learner, X):
-        near = embedded_neighbors(unit_vectors(X[rows] @ cell.weights), cell.points, k)
+def cluster_neighbors(
+    learner: Learner, X: sparse.csr_matrix, cluster: npt.NDArray[np.intp], n_neighbors: int
+) -> Neighbors:
+    """The nearest training samples in the cluster chosen for each row (ExMLDS Algorithm 1, steps 2 and 3)."""
+    samples = np.full((X.shape[0], n_neighbors), -1, np.int32)
+    similarities = np.full((X.shape[0], n_neighbors), -np.inf, np.float32)
+    for cell, rows in cells_of(learner, cluster):
+        near = embedded_neighbors(unit_vectors(X[rows] @ cell.weights), cell.points, n_neighbors)
         n_found = near.samples.shape[1]
         samples[rows, :n_found] = cell.samples[near.samples]
         similarities[rows, :n_found] = near.similarities
     return Neighbors(samples, similarities)
 
 
-def cells_of(learner: Learner, X: sparse.csr_matrix) -> list[tuple[Cell, npt.NDArray[np.intp]]]:
-    """The cells that samples fall into, with the rows of these samples."""
-    cluster = nearest_cluster(X, learner.centers)
+def cells_of(learner: Learner, cluster: npt.NDArray[np.intp]) -> list[tuple[Cell, npt.NDArray[np.intp]]]:
+    """The cells that rows are sent to, each with its rows."""
     return [(learner.cells[chosen], np.flatnonzero(cluster == chosen)) for chosen in np.unique(cluster)]

@@ -30,8 +30,9 @@ _NEWTON_STEPS = 2
 _ZERO, _HALF, _ONE = np.float32(0.0), np.float32(0.5), np.float32(1.0)
 _LARGEST_EXPONENT = np.float32(25.0)
 
-# Sums may be taken in any order and a division by zero is not looked for, so that loops become vector code.
-_VECTOR = {"nogil": True, "cache": True, "fastmath": {"contract", "reassoc", "nnan", "nsz"}, "error_model": "numpy"}
+# No NaN, no difference between the zeros and no look-out for a division by zero: so loops become vector code.
+# Sums keep their order and products are not fused into them: the same bits on every machine.
+_VECTOR = {"nogil": True, "cache": True, "fastmath": {"nnan", "nsz"}, "error_model": "numpy"}
 
 Floats = npt.NDArray[np.float32]
 
@@ -146,9 +147,9 @@ def _squared_hinge_steps(
     """Minimise over the row's duals β = yα, exactly.
 
     `margins` become the steps of β; `moves` keeps by how much a step has moved a sample's own margin at most;
-    returned is Σ step², the gain in the dual objective but for a factor.
+    returned is the largest step of β.
     """
-    gain = _ZERO
+    largest = _ZERO
     for label in range(len(margins)):
         y = np.float32(signs[row, label])
         ridge = _HALF / (positive_cost[label] if y > _ZERO else negative_cost)
@@ -159,9 +160,9 @@ def _squared_hinge_steps(
         step = new - old
         duals[row, label] = new
         margins[label] = step
-        gain += step * step
+        largest = max(largest, abs(step))
         moves[label] = max(moves[label], norm * abs(step))
-    return gain
+    return largest
 
 
 @njit(**_VECTOR)
@@ -194,7 +195,7 @@ def _logistic_steps(
     convex below m = 0 and concave above, so Newton's steps converge from 0 without ever passing the root,
     and a point on the wrong side of 0 is replaced by 0.
     """
-    gain = _ZERO
+    largest = _ZERO
     for label in range(len(margins)):
         y = np.float32(signs[row, label])
         cost = positive_cost[label] if y > _ZERO else negative_cost
@@ -213,9 +214,9 @@ def _logistic_steps(
         step = new - old
         duals[row, label] = new
         margins[label] = step
-        gain += step * step
+        largest = max(largest, abs(step))
         moves[label] = max(moves[label], norm * abs(step))
-    return gain
+    return largest
 
 
 @njit(nogil=True, cache=True)
@@ -241,12 +242,12 @@ def _visit(
         norm = norms[row]
         _margins(indptr, indices, data, weights, bias, row, steps)
         if loss == LOGISTIC:
-            gain = _logistic_steps(steps, signs, duals, row, norm, positive_cost, negative_cost, moves)
+            largest = _logistic_steps(steps, signs, duals, row, norm, positive_cost, negative_cost, moves)
         else:
-            gain = _squared_hinge_steps(steps, signs, duals, row, norm, positive_cost, negative_cost, moves)
-        if gain > _ZERO:
+            largest = _squared_hinge_steps(steps, signs, duals, row, norm, positive_cost, negative_cost, moves)
+        if largest > _ZERO:
             _add_row(indptr, indices, data, weights, bias, row, steps)
-        gains[row] = norm * gain
+        gains[row] = norm * largest * largest
     return moves
 
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from tacit.data.load import load_data
     from tacit.data.save import save_data
     from tacit.embedding.exmlds import ExMLDS1
+    from tacit.embedding.sleec import SLEEC
     from tacit.errors import TacitError
     from tacit.linear.one_vs_all import OneVsAll
     from tacit.linear.popularity import Popularity
@@ -32,6 +33,7 @@ _LIVES_IN = {
     "OneVsAll": "tacit.linear.one_vs_all",
     "Popularity": "tacit.linear.popularity",
     "Ranking": "tacit.ranking",
+    "SLEEC": "tacit.embedding.sleec",
     "TacitError": "tacit.errors",
     "Tagger": "tacit.tagger.tagger",
     "checkpoint": "tacit.tasks",
@@ -49,6 +51,7 @@ __all__ = [
     "OneVsAll",
     "Popularity",
     "Ranking",
+    "SLEEC",
     "TacitError",
     "Tagger",
     "__version__",

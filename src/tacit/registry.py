@@ -34,6 +34,7 @@ MODELS = {
         Entry(
             "ExMLDS1", "tacit.embedding.exmlds", "votes of near samples, embedded by factorising label co-occurrence"
         ),
+        Entry("SLEEC", "tacit.embedding.sleec", "votes of near samples, embedded by singular value projection"),
     )
 }
 

@@ -1,7 +1,8 @@
-"""Growing one tree: label rankings, sides, a sparse hyperplane, and the next two nodes.
+"""Growing one tree: two label rankings, a side for each sample, a sparse hyperplane, and the next two nodes.
 
-A node owns the samples ``order[start:stop]``. Everything about features and labels of a node goes through
-scratch arrays as long as the whole vocabulary, of which only the touched entries are read and reset.
+A node owns a slice of `order`, the samples in it. What it computes per label or per feature goes through scratch
+arrays as long as the whole vocabulary, of which only the touched entries are read and reset. Random choices come
+from `coins`, 62 random bits per sample, so that a kernel has no hidden state.
 """
 
 from __future__ import annotations
@@ -13,44 +14,104 @@ import numpy.typing as npt
 from numba import njit
 
 Ids = npt.NDArray[np.int32]
+Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 Values = npt.NDArray[np.float32]
-Starts = npt.NDArray[np.int64]
 Sides = npt.NDArray[np.int8]
+Levels = npt.NDArray[np.int8]
 
-NEWTON_STEPS = 10
-SWEEPS = 4
-TOLERANCE = 0.01  # of the first violation of optimality
-ROUNDS = 50  # of the alternation, which nearly always settles long before
-SUFFICIENT = 0.01  # share of the promised descent that a Newton step must bring
+N_COINS = 62  # bits of a sample's coin
+LEVELS = 127  # a weight is stored as a whole number of 127ths of the largest of its node
+
+_ROUNDS = 50  # of the alternation, which settles long before
+_DRAFT_STEPS, _STEPS = 4, 6  # Newton steps for the first sides, and for the second ones
+_TOLERANCE = 0.01  # share of the first violation of optimality that is good enough
+_HALVINGS = 10  # of a Newton step that does not descend
+_TINY = 1e-12
 
 
 class Rows(NamedTuple):
     """A CSR matrix."""
 
-    starts: Starts
+    starts: Ints
     ids: Ids
     values: Values
 
 
-class LabelScratch(NamedTuple):
-    """Arrays over all labels; zero, except while a node is at work."""
-
-    gains: Floats  # (2, n_labels), by side
-    advantage: Floats  # discount on side 1 less discount on side 0
-    present: Ids
-
-
 class Columns(NamedTuple):
-    """The features of a node that may get a weight, by column; rows are places in the node."""
+    """The features of a node that may get a weight, by column; the last column is the bias.
+
+    `rows` are places in the node, not samples.
+    """
 
     features: Ids
-    starts: Starts
+    starts: Ints
     rows: Ids
     values: Values
 
 
+class LabelScratch(NamedTuple):
+    """Arrays over all labels."""
+
+    gains: Floats  # (2, n_labels), by side
+    advantage: Floats  # discount on side 1 less discount on side 0; zero between nodes
+    present: Ids
+    discounts: Floats  # by rank
+
+
+class FeatureScratch(NamedTuple):
+    """Arrays over all features, and room for the columns of any node."""
+
+    slope: Floats  # zero between nodes
+    place: Ids  # zero between nodes
+    touched: Ids
+    rows: Ids
+    values: Values
+
+
+class Plane(NamedTuple):
+    """A hyperplane in the making."""
+
+    weights: Floats  # by column
+    margins: Floats  # by sample of the node
+
+
 # -- sides ------------------------------------------------------------------------------------------------
+
+
+@njit(nogil=True, cache=True)
+def label_scratch(n_labels: int) -> LabelScratch:
+    """Scratch arrays for alternations."""
+    discounts = 1.0 / np.log2(np.arange(2, n_labels + 2))
+    return LabelScratch(np.zeros((2, n_labels)), np.zeros(n_labels), np.empty(n_labels, np.int32), discounts)
+
+
+@njit(nogil=True, cache=True)
+def first_sides(X: Rows, samples: Ids, coins: Ints, depth: int, by_features: bool, slope: Floats, sides: Sides) -> None:
+    """Sides to start from: the more similar of two random samples, or a coin.
+
+    Differs from the paper: it tosses coins only. Sides that begin with the features end in label rankings that
+    a hyperplane can tell apart.
+    """
+    n = len(samples)
+    for i in range(n):
+        sides[i] = (coins[samples[i]] >> (depth % N_COINS)) & 1
+    if not by_features:
+        return
+    first = coins[samples[0]] % n
+    second = (first + 1 + coins[samples[n - 1]] % (n - 1)) % n
+    for sign, pick in ((1.0, first), (-1.0, second)):
+        for at in range(X.starts[samples[pick]], X.starts[samples[pick] + 1]):
+            slope[X.ids[at]] += sign * X.values[at]
+    for i, sample in enumerate(samples):
+        lean = 0.0
+        for at in range(X.starts[sample], X.starts[sample + 1]):
+            lean += X.values[at] * slope[X.ids[at]]
+        if lean != 0.0:
+            sides[i] = lean > 0.0
+    for pick in (first, second):
+        for at in range(X.starts[samples[pick]], X.starts[samples[pick] + 1]):
+            slope[X.ids[at]] = 0.0
 
 
 @njit(nogil=True, cache=True)
@@ -64,111 +125,131 @@ def present_labels(Y: Rows, samples: Ids, scratch: LabelScratch) -> int:
                 marks[label] = 1.0
                 scratch.present[n_present] = label
                 n_present += 1
-    for label in scratch.present[:n_present]:
-        marks[label] = 0.0
+    marks[scratch.present[:n_present]] = 0.0
     return n_present
 
 
 @njit(nogil=True, cache=True)
-def rank_labels(
-    Y: Rows, samples: Ids, sides: Sides, discounts: Floats, n_present: int, scratch: LabelScratch
-) -> None:
-    """Rank the labels of each side by their gain there and set what each gains by side 1 over side 0."""
-    gains, present = scratch.gains, scratch.present[:n_present]
+def rank_labels(Y: Rows, samples: Ids, sides: Sides, n_present: int, scratch: LabelScratch) -> None:
+    """Rank the labels of each side by their gain there; set what each label gains by side 1 over side 0."""
+    gains, present, discounts = scratch.gains, scratch.present[:n_present], scratch.discounts
     for label in present:
         gains[0, label] = gains[1, label] = scratch.advantage[label] = 0.0
     for i, sample in enumerate(samples):
         side = sides[i]
         for at in range(Y.starts[sample], Y.starts[sample + 1]):
             gains[side, Y.ids[at]] += Y.values[at]
-    keys = np.empty(n_present)
+    keys, labels = np.empty(n_present), np.empty(n_present, np.int32)
     for side in range(2):
-        for i, label in enumerate(present):
-            keys[i] = -gains[side, label]
-        sign = 2 * side - 1
-        for rank, i in enumerate(np.argsort(keys, kind="mergesort")):
-            if keys[i] == 0.0:  # never seen on this side: as good as last
-                break
-            scratch.advantage[present[i]] += sign * discounts[rank]
+        sign = 2.0 * side - 1.0
+        n_ranked, rank = 0, n_present
+        for label in present:
+            if gains[side, label] > 0.0:
+                keys[n_ranked], labels[n_ranked] = -gains[side, label], label
+                n_ranked += 1
+            else:  # absent labels come last, in any order
+                rank -= 1
+                scratch.advantage[label] += sign * discounts[rank]
+        for rank, i in enumerate(np.argsort(keys[:n_ranked], kind="mergesort")):
+            scratch.advantage[labels[i]] += sign * discounts[rank]
 
 
 @njit(nogil=True, cache=True)
 def choose_sides(Y: Rows, samples: Ids, sides: Sides, advantage: Floats) -> int:
     """Put each sample on the side whose ranking gives it the larger nDCG; return how many changed."""
-    changed = 0
+    n_changed = 0
     for i, sample in enumerate(samples):
         difference = 0.0
         for at in range(Y.starts[sample], Y.starts[sample + 1]):
             difference += Y.values[at] * advantage[Y.ids[at]]
         if difference != 0.0:
             side = np.int8(difference > 0.0)
-            changed += side != sides[i]
+            n_changed += side != sides[i]
             sides[i] = side
-    return changed
+    return n_changed
 
 
 @njit(nogil=True, cache=True)
-def alternate_sides(Y: Rows, samples: Ids, sides: Sides, discounts: Floats, scratch: LabelScratch) -> None:
-    """Rank labels and choose sides in turn until no sample changes its side."""
+def alternate_sides(Y: Rows, samples: Ids, sides: Sides, rounds: int, scratch: LabelScratch) -> None:
+    """Rank labels and choose sides in turn, until no sample changes its side."""
     n_present = present_labels(Y, samples, scratch)
-    for _ in range(ROUNDS):
-        rank_labels(Y, samples, sides, discounts, n_present, scratch)
+    for _ in range(rounds):
+        rank_labels(Y, samples, sides, n_present, scratch)
         if choose_sides(Y, samples, sides, scratch.advantage) == 0:
             break
-    for label in scratch.present[:n_present]:
-        scratch.advantage[label] = 0.0
+    scratch.advantage[scratch.present[:n_present]] = 0.0
 
 
 # -- the hyperplane ---------------------------------------------------------------------------------------
 
 
 @njit(nogil=True, cache=True)
-def useful_columns(
-    X: Rows, samples: Ids, pull: Floats, slope: Floats, place: Ids, touched: Ids, rows: Ids, values: Values
-) -> Columns:
-    """Columns whose weight leaves zero: the slope of the loss there exceeds that of the L1 penalty, 1.
+def sample_costs(sides: Sides, C: float) -> tuple[Floats, Floats]:
+    """Sides as -1 and 1, and the cost of each sample: C divided by the share of its side."""
+    n_right = 0
+    for side in sides:
+        n_right += side
+    by_side = (C * len(sides) / (len(sides) - n_right), C * len(sides) / n_right)
+    signs, costs = np.empty(len(sides)), np.empty(len(sides))
+    for i, side in enumerate(sides):
+        signs[i], costs[i] = 2.0 * side - 1.0, by_side[side]
+    return signs, costs
 
-    `pull` is the derivative of the loss by the margin of each sample at weights zero.
-    """
-    n_touched = 0
+
+@njit(nogil=True, cache=True)
+def useful_columns(
+    X: Rows, samples: Ids, signs: Floats, costs: Floats, bias: float, scratch: FeatureScratch
+) -> Columns:
+    """Columns whose weight would leave zero: the slope of the loss there exceeds that of the L1 penalty, 1."""
+    slope, place, n_touched = scratch.slope, scratch.place, 0
     for i, sample in enumerate(samples):
+        pull = -0.5 * signs[i] * costs[i]  # derivative of the loss by the margin, at margin 0
         for at in range(X.starts[sample], X.starts[sample + 1]):
             feature = X.ids[at]
             if place[feature] == 0:
-                touched[n_touched] = feature
+                scratch.touched[n_touched] = feature
                 n_touched += 1
-                slope[feature] = 0.0
             place[feature] += 1
-            slope[feature] += pull[i] * X.values[at]
+            slope[feature] += pull * X.values[at]
+    touched = scratch.touched[:n_touched]
     n_columns = 0
-    for feature in touched[:n_touched]:
+    for feature in touched:
         n_columns += abs(slope[feature]) > 1.0
-    features, starts = np.empty(n_columns, np.int32), np.zeros(n_columns + 1, np.int64)
+    features, starts = np.empty(n_columns, np.int32), np.zeros(n_columns + 2, np.int64)
     column = 0
-    for feature in touched[:n_touched]:
-        if abs(slope[feature]) > 1.0:
+    for feature in touched:
+        is_useful = abs(slope[feature]) > 1.0
+        slope[feature] = 0.0
+        if is_useful:
             features[column] = feature
             starts[column + 1] = starts[column] + place[feature]
             place[feature] = column
             column += 1
         else:
             place[feature] = -1
-    cursor = starts[:-1].copy()
-    for i, sample in enumerate(samples):
-        for at in range(X.starts[sample], X.starts[sample + 1]):
-            column = place[X.ids[at]]
-            if column >= 0:
-                rows[cursor[column]] = i
-                values[cursor[column]] = X.values[at]
-                cursor[column] += 1
-    for feature in touched[:n_touched]:
-        place[feature] = 0
-    return Columns(features, starts, rows, values)
+    _fill_columns(X, samples, bias, starts, scratch)
+    place[touched] = 0
+    return Columns(features, starts, scratch.rows, scratch.values)
 
 
 @njit(nogil=True, cache=True)
-def shrink_step(slope: float, curvature: float, weight: float) -> float:
-    """Newton step of one weight on ``slope·d + curvature/2·d² + |weight + d|``."""
+def _fill_columns(X: Rows, samples: Ids, bias: float, starts: Ints, scratch: FeatureScratch) -> None:
+    """Write the entries of the columns that `place` names, then the column of the bias."""
+    rows, values, last = scratch.rows, scratch.values, len(starts) - 2
+    cursor = starts[:-1].copy()
+    for i, sample in enumerate(samples):
+        for at in range(X.starts[sample], X.starts[sample + 1]):
+            column = scratch.place[X.ids[at]]
+            if column >= 0:
+                rows[cursor[column]], values[cursor[column]] = i, X.values[at]
+                cursor[column] += 1
+        rows[starts[last] + i], values[starts[last] + i] = i, bias
+    starts[last + 1] = starts[last] + len(samples)
+
+
+@njit(nogil=True, cache=True)
+def shrinking_move(slope: float, curvature: float, weight: float) -> float:
+    """The d that minimises ``slope·d + curvature/2·d² + |weight + d|``."""
     if slope + 1.0 <= curvature * weight:
         return -(slope + 1.0) / curvature
     if slope - 1.0 >= curvature * weight:
@@ -178,251 +259,270 @@ def shrink_step(slope: float, curvature: float, weight: float) -> float:
 
 @njit(nogil=True, cache=True)
 def violation_of(slope: float, weight: float) -> float:
-    """How far the subgradient of the objective by one weight is from zero."""
-    if weight > 0.0:
-        return abs(slope + 1.0)
-    if weight < 0.0:
-        return abs(slope - 1.0)
-    return max(abs(slope) - 1.0, 0.0)
+    """How far the nearest subgradient of the objective by one weight is from zero."""
+    if weight == 0.0:
+        return max(abs(slope) - 1.0, 0.0)
+    return abs(slope + np.sign(weight))
 
 
 @njit(nogil=True, cache=True)
-def logistic_loss(margins: Floats, signs: Floats, costs: Floats) -> float:
-    """Σ cost·log(1 + exp(−sign·margin))."""
+def logistic_loss(margins: Floats, shift: Floats, scale: float, signs: Floats, costs: Floats) -> float:
+    """``Σ cost·log(1 + exp(−sign·margin))`` at the margins moved by ``scale·shift``."""
     total = 0.0
     for i in range(len(margins)):
-        margin = signs[i] * margins[i]
+        margin = signs[i] * (margins[i] + scale * shift[i])
         total += costs[i] * (np.log1p(np.exp(-abs(margin))) + max(-margin, 0.0))
     return total
 
 
 @njit(nogil=True, cache=True)
-def fit_hyperplane(
-    columns: Columns, signs: Floats, costs: Floats, bias: float, newton_steps: int, sweeps: int
-) -> tuple[Floats, Floats, int]:
-    n, n_columns = len(signs), len(columns.features)
-    weights, moves, curvatures = np.zeros(n_columns + 1), np.zeros(n_columns + 1), np.empty(n_columns + 1)
-    margins, pull, bend, shift = np.zeros(n), np.empty(n), np.empty(n), np.zeros(n)
-    active = np.arange(n_columns)
-    n_active = n_columns
-    loss = logistic_loss(margins, signs, costs)
-    first_violation, slack = 0.0, np.inf
-    work = 0
-    for step in range(newton_steps):
-        for i in range(n):
-            miss = 1.0 / (1.0 + np.exp(signs[i] * margins[i]))
-            pull[i] = -costs[i] * signs[i] * miss
-            bend[i] = costs[i] * miss * (1.0 - miss)
-        moves[:] = 0.0
-        shift[:] = 0.0
-        promised = 0.0  # descent of the linear model
-        violation = 0.0
-        largest = 0.0
-        for sweep in range(sweeps):
-            # bias column
-            slope, curvature = 0.0, 1e-12
-            for i in range(n):
-                slope += pull[i]
-                curvature += bend[i]
-            slope *= bias
-            curvature *= bias * bias
-            move = shrink_step(slope, curvature, weights[n_columns] + moves[n_columns])
-            if sweep == 0:
-                violation += violation_of(slope, weights[n_columns])
-            if move != 0.0:
-                moves[n_columns] += move
-                for i in range(n):
-                    pull[i] += bend[i] * move * bias
-                    shift[i] += move * bias
-            at = 0
-            change = abs(move)
-            while at < n_active:
-                column = active[at]
-                first, last = columns.starts[column], columns.starts[column + 1]
-                work += last - first
-                slope = 0.0
-                if sweep == 0:
-                    curvature = 1e-12
-                    for entry in range(first, last):
-                        row, value = columns.rows[entry], columns.values[entry]
-                        slope += value * pull[row]
-                        curvature += value * value * bend[row]
-                    curvatures[column] = curvature
-                    gap = violation_of(slope, weights[column])
-                    violation += gap
-                    largest = max(largest, gap)
-                    if weights[column] == 0.0 and abs(slope) < 1.0 - slack:
-                        n_active -= 1
-                        active[at], active[n_active] = active[n_active], column
-                        continue
-                else:
-                    for entry in range(first, last):
-                        slope += columns.values[entry] * pull[columns.rows[entry]]
-                    curvature = curvatures[column]
-                at += 1
-                move = shrink_step(slope, curvature, weights[column] + moves[column])
-                if move != 0.0:
-                    moves[column] += move
-                    change = max(change, abs(move) * curvature)
-                    for entry in range(first, last):
-                        row, value = columns.rows[entry], columns.values[entry]
-                        pull[row] += bend[row] * move * value
-                        shift[row] += move * value
-            if change < 0.1 * largest:
-                break
+def newton_moves(
+    columns: Columns, plane: Plane, signs: Floats, costs: Floats, active: Ids, slack: float
+) -> tuple[Floats, Floats, Ids, float, float]:
+    """One sweep of coordinate descent over the quadratic model of the loss at `plane`.
+
+    Returns the moves of the weights and of the margins, the columns still active (a weight at zero whose slope
+    is below 1 by more than `slack` stays there), and the sum and the largest of the violations.
+    """
+    n = len(signs)
+    pull, bend, shift, moves = np.empty(n), np.empty(n), np.zeros(n), np.zeros(len(plane.weights))
+    for i in range(n):
+        miss = 1.0 / (1.0 + np.exp(signs[i] * plane.margins[i]))
+        pull[i] = -costs[i] * signs[i] * miss
+        bend[i] = costs[i] * miss * (1.0 - miss)
+    violation, largest, n_active = 0.0, 0.0, 0
+    for column in active:
+        first, last = columns.starts[column], columns.starts[column + 1]
+        slope, curvature, weight = 0.0, _TINY, plane.weights[column]
+        for entry in range(first, last):
+            row, value = columns.rows[entry], columns.values[entry]
+            slope += value * pull[row]
+            curvature += value * value * bend[row]
+        if weight == 0.0 and abs(slope) < 1.0 - slack:
+            continue
+        active[n_active] = column
+        n_active += 1
+        gap = violation_of(slope, weight)
+        violation, largest = violation + gap, max(largest, gap)
+        move = shrinking_move(slope, curvature, weight)
+        if move != 0.0:
+            moves[column] = move
+            for entry in range(first, last):
+                row, step = columns.rows[entry], move * columns.values[entry]
+                pull[row] += bend[row] * step
+                shift[row] += step
+    return moves, shift, active[:n_active], violation, largest
+
+
+@njit(nogil=True, cache=True)
+def descend(plane: Plane, moves: Floats, shift: Floats, signs: Floats, costs: Floats) -> bool:
+    """Take the longest of the steps 1, 1/2, 1/4, … that lowers the objective; return whether there is one."""
+    now = logistic_loss(plane.margins, shift, 0.0, signs, costs) + np.abs(plane.weights).sum()
+    scale = 1.0
+    for _ in range(_HALVINGS):
+        penalty = np.abs(plane.weights + scale * moves).sum()
+        if logistic_loss(plane.margins, shift, scale, signs, costs) + penalty < now:
+            plane.weights[:] += scale * moves
+            plane.margins[:] += scale * shift
+            return True
+        scale *= 0.5
+    return False
+
+
+@njit(nogil=True, cache=True)
+def fit_plane(columns: Columns, plane: Plane, signs: Floats, costs: Floats, n_steps: int) -> None:
+    """Minimise ``‖w‖₁ + Σ cost·log(1 + exp(−sign·w·x))`` by Newton steps from where `plane` is."""
+    active = np.arange(len(plane.weights)).astype(np.int32)
+    slack, enough = np.inf, 0.0
+    for step in range(n_steps):
+        moves, shift, active, violation, largest = newton_moves(columns, plane, signs, costs, active, slack)
         if step == 0:
-            first_violation = violation
-        slack = largest / n
-        if violation <= TOLERANCE * first_violation:
+            enough = _TOLERANCE * violation
+        if violation <= enough or not descend(plane, moves, shift, signs, costs):
             break
-        # line search
-        l1 = 0.0
-        l1_new = 0.0
-        for column in range(n_columns + 1):
-            l1 += abs(weights[column])
-        scale = 1.0
-        accepted = False
-        for _ in range(10):
-            l1_new = 0.0
-            for column in range(n_columns + 1):
-                l1_new += abs(weights[column] + scale * moves[column])
-            new_loss = logistic_loss(margins + scale * shift, signs, costs)
-            if new_loss + l1_new <= loss + l1:
-                accepted = True
-                break
-            scale *= 0.5
-        if not accepted:
-            break
-        weights += scale * moves
-        margins += scale * shift
-        loss = new_loss
-    return weights, margins, work
+        slack = largest / len(signs)
+
+
+# -- growth -----------------------------------------------------------------------------------------------
+
+
+@njit(nogil=True, cache=True)
+def is_one_sided(sides: Sides) -> bool:
+    """Whether all samples are on the same side."""
+    for side in sides:
+        if side != sides[0]:
+            return False
+    return True
+
+
+@njit(nogil=True, cache=True)
+def split_node(
+    X: Rows, Y: Rows, samples: Ids, sides: Sides, C: float, bias: float, labels: LabelScratch, features: FeatureScratch
+) -> tuple[Ids, Levels, float, float]:
+    """A hyperplane for first `sides`, which become the sides of that hyperplane.
+
+    Returns the features it uses, their weights in whole steps, the size of a step and the bias. Samples are
+    routed by the weights as stored, so that training and prediction agree.
+    """
+    alternate_sides(Y, samples, sides, _ROUNDS, labels)
+    if is_one_sided(sides):
+        return np.empty(0, np.int32), np.empty(0, np.int8), 0.0, 0.0
+    signs, costs = sample_costs(sides, C)
+    columns = useful_columns(X, samples, signs, costs, bias, features)
+    plane = Plane(np.zeros(len(columns.features) + 1), np.zeros(len(samples)))
+    fit_plane(columns, plane, signs, costs, _DRAFT_STEPS)
+    for i, margin in enumerate(plane.margins):
+        sides[i] = margin > 0.0
+    alternate_sides(Y, samples, sides, 1, labels)
+    if not is_one_sided(sides):
+        signs, costs = sample_costs(sides, C)
+        fit_plane(columns, plane, signs, costs, _STEPS)
+    return _stored_plane(columns, plane, bias, sides)
+
+
+@njit(nogil=True, cache=True)
+def _stored_plane(columns: Columns, plane: Plane, bias: float, sides: Sides) -> tuple[Ids, Levels, float, float]:
+    n_columns = len(columns.features)
+    largest = 0.0
+    for weight in plane.weights[:n_columns]:
+        largest = max(largest, abs(weight))
+    step = np.float32(largest / LEVELS)
+    kept, levels, n_kept = np.empty(n_columns, np.int32), np.empty(n_columns, np.int8), 0
+    intercept = np.float32(plane.weights[n_columns] * bias)
+    plane.margins[:] = intercept
+    for column in range(n_columns):
+        level = int(np.rint(plane.weights[column] / step)) if step > 0.0 else 0
+        if level != 0:
+            kept[n_kept], levels[n_kept] = columns.features[column], level
+            n_kept += 1
+            for entry in range(columns.starts[column], columns.starts[column + 1]):
+                plane.margins[columns.rows[entry]] += step * level * columns.values[entry]
+    for i, margin in enumerate(plane.margins):
+        sides[i] = margin > 0.0
+    return kept[:n_kept], levels[:n_kept], step, intercept
+
+
+@njit(nogil=True, cache=True)
+def _part(samples: Ids, sides: Sides) -> int:
+    """Reorder samples by side, keeping their order within; return how many are on side 0."""
+    right = np.empty(len(samples), np.int32)
+    n_left = 0
+    for i in range(len(samples)):
+        if sides[i]:
+            right[i - n_left] = samples[i]
+        else:
+            samples[n_left] = samples[i]
+            n_left += 1
+    samples[n_left:] = right[: len(samples) - n_left]
+    return n_left
+
+
+@njit(nogil=True, cache=True)
+def leaf_scores(Y: Rows, worth: Values, samples: Ids, limit: int, scratch: LabelScratch) -> tuple[Ids, Values]:
+    """The labels of the samples and their mean worth, the `limit` largest."""
+    total = scratch.gains[0]
+    n_present = present_labels(Y, samples, scratch)
+    total[scratch.present[:n_present]] = 0.0
+    for sample in samples:
+        for at in range(Y.starts[sample], Y.starts[sample + 1]):
+            total[Y.ids[at]] += worth[at]
+    labels = np.sort(scratch.present[:n_present])
+    if n_present > limit:
+        best = np.argsort(-total[labels], kind="mergesort")[:limit]
+        labels = np.sort(labels[best])
+    return labels, (total[labels] / len(samples)).astype(np.float32)
+
+
+@njit(nogil=True, cache=True)
+def _with_room(array, n_used, n_more):  # type: ignore[no-untyped-def]
+    """`array`, or a longer copy of it if there is no room for more."""
+    if n_used + n_more <= len(array):
+        return array
+    longer = np.empty(2 * (n_used + n_more), array.dtype)
+    longer[:n_used] = array[:n_used]
+    return longer
 
 
 @njit(nogil=True, cache=True)
 def grow_tree(
-    X: Rows, Y: Rows, leaf_values: Values, n_features: int, n_labels: int, coins: Starts,
-    C: float, bias: float, max_leaf: int, labels_per_leaf: int, newton_steps: int, sweeps: int,
-):
+    x_starts: Ints,
+    x_features: Ids,
+    x_values: Values,
+    n_features: int,
+    y_starts: Ints,
+    y_labels: Ids,
+    y_gains: Values,
+    y_worth: Values,
+    n_labels: int,
+    coins: Ints,
+    C: float,
+    bias: float,
+    max_leaf: int,
+    labels_per_leaf: int,
+) -> tuple[Ids, Values, Ints, Ids, Levels, Ints, Ids, Values]:
+    """Grow a tree over all samples, depth first.
+
+    Inner nodes and leaves are numbered in the order they are made. Returned are, for inner nodes, their two
+    children (a leaf ``l`` as ``-1 - l``), their (step, bias), and their weights as starts, features and levels;
+    for leaves their starts, labels and scores. A tree without inner nodes is one leaf.
+    """
+    X, Y = Rows(x_starts, x_features, x_values), Rows(y_starts, y_labels, y_gains)
     n_samples = len(coins)
-    order = np.arange(n_samples, dtype=np.int32)
-    scratch = LabelScratch(np.zeros((2, n_labels)), np.zeros(n_labels), np.empty(n_labels, np.int32))
-    discounts = 1.0 / np.log2(np.arange(2, n_labels + 2))
-    slope, place, touched = np.zeros(n_features), np.zeros(n_features, np.int32), np.empty(n_features, np.int32)
-    rows, values = np.empty(len(X.ids), np.int32), np.empty(len(X.ids), np.float32)
-    spare = np.empty(n_samples, np.int32)
-    sides_of = np.empty(n_samples, np.int8)
-
-    children = np.empty((n_samples, 2), np.int32)
-    biases = np.empty(n_samples, np.float32)
-    scales = np.empty(n_samples, np.float32)
-    weight_starts = np.zeros(n_samples + 1, np.int64)
-    weight_features = np.empty(4096, np.int32)
-    weight_values = np.empty(4096, np.int8)
-    n_inner = 0
-    leaf_starts = np.zeros(n_samples + 1, np.int64)
-    leaf_labels = np.empty(len(Y.ids), np.int32)
-    leaf_scores = np.empty(len(Y.ids), np.float32)
-    n_leaves = 0
-    stats = np.zeros(8)
-
-    stack = np.empty((n_samples + 1, 4), np.int64)  # start, stop, depth, parent slot
-    stack[0] = (0, n_samples, 0, -1)
-    height = 1
-    while height > 0:
-        height -= 1
-        start, stop, depth, slot = stack[height]
-        n = stop - start
-        samples = order[start:stop]
-        is_leaf = n <= max_leaf
-        if not is_leaf:
-            sides = sides_of[:n]
-            for i in range(n):
-                sides[i] = (coins[samples[i]] >> (depth % 62)) & 1
-            alternate_sides(Y, samples, sides, discounts, scratch)
-            n_right = 0
-            for i in range(n):
-                n_right += sides[i]
-            is_leaf = n_right == 0 or n_right == n
-            if is_leaf:
-                stats[0] += 1
-        if not is_leaf:
-            signs, costs, pull = np.empty(n), np.empty(n), np.empty(n)
-            cost = (C * n / (n - n_right), C * n / n_right)
-            for i in range(n):
-                signs[i] = 2.0 * sides[i] - 1.0
-                costs[i] = cost[sides[i]]
-                pull[i] = -0.5 * signs[i] * costs[i]
-            columns = useful_columns(X, samples, pull, slope, place, touched, rows, values)
-            weights, margins, work = fit_hyperplane(columns, signs, costs, bias, newton_steps, sweeps)
-            stats[1] += work
-            stats[2] += columns.starts[-1]
-            largest = 0.0
-            for column in range(len(columns.features)):
-                largest = max(largest, abs(weights[column]))
-            scale = largest / 127.0
-            margins[:] = weights[-1] * bias
-            end = weight_starts[n_inner]
-            if len(weight_features) < end + len(columns.features):
-                room = 2 * end + len(columns.features)
-                bigger, bigger_values = np.empty(room, np.int32), np.empty(room, np.int8)
-                bigger[:end] = weight_features[:end]
-                bigger_values[:end] = weight_values[:end]
-                weight_features, weight_values = bigger, bigger_values
-            for column in range(len(columns.features)):
-                level = 0 if largest == 0.0 else int(round(weights[column] / scale))
-                if level != 0:
-                    weight_features[end] = columns.features[column]
-                    weight_values[end] = level
-                    end += 1
-                    for entry in range(columns.starts[column], columns.starts[column + 1]):
-                        margins[columns.rows[entry]] += scale * level * columns.values[entry]
-            n_left, n_right = 0, 0
-            for i in range(n):
-                if margins[i] > 0.0:
-                    spare[n_right] = samples[i]
-                    n_right += 1
-                else:
-                    samples[n_left] = samples[i]
-                    n_left += 1
-            samples[n_left:] = spare[:n_right]
-            is_leaf = n_left == 0 or n_right == 0
-            if is_leaf:
-                stats[3] += 1
-                stats[4] += n
-        if is_leaf:
-            node = -1 - n_leaves
-            n_present = 0
-            total = scratch.advantage
-            for sample in samples:
-                for at in range(Y.starts[sample], Y.starts[sample + 1]):
-                    label = Y.ids[at]
-                    if total[label] == 0.0:
-                        scratch.present[n_present] = label
-                        n_present += 1
-                    total[label] += leaf_values[at]
-            end = leaf_starts[n_leaves]
-            for label in scratch.present[:n_present]:
-                leaf_labels[end] = label
-                leaf_scores[end] = total[label] / n
-                end += 1
-                total[label] = 0.0
-            n_leaves += 1
-            leaf_starts[n_leaves] = end
-        else:
-            node = n_inner
-            biases[node] = weights[-1] * bias
-            scales[node] = scale
+    labels, features = label_scratch(n_labels), _feature_scratch(n_features, len(x_features) + n_samples)
+    order, all_sides = np.arange(n_samples).astype(np.int32), np.empty(n_samples, np.int8)
+    children, terms = np.empty((n_samples, 2), np.int32), np.empty((n_samples, 2), np.float32)
+    weight_starts, leaf_starts = np.zeros(n_samples + 1, np.int64), np.zeros(n_samples + 1, np.int64)
+    weight_features, weight_levels = np.empty(0, np.int32), np.empty(0, np.int8)
+    scored_labels, scores = np.empty(len(y_labels), np.int32), np.empty(len(y_labels), np.float32)
+    stack = [(0, n_samples, 0, -1)]  # start and stop in `order`, depth, place among the children
+    n_inner, n_leaves = 0, 0
+    while len(stack) > 0:
+        start, stop, depth, slot = stack.pop()
+        samples, sides = order[start:stop], all_sides[start:stop]
+        is_split = False
+        for by_features in (True, False):
+            if len(samples) > max_leaf and not is_split:
+                first_sides(X, samples, coins, depth, by_features, features.slope, sides)
+                used, levels, step, intercept = split_node(X, Y, samples, sides, C, bias, labels, features)
+                is_split = not is_one_sided(sides)
+        if is_split:
+            node, end = n_inner, weight_starts[n_inner]
+            terms[node] = (step, intercept)
+            weight_features = _with_room(weight_features, end, len(used))
+            weight_levels = _with_room(weight_levels, end, len(used))
+            weight_features[end : end + len(used)], weight_levels[end : end + len(used)] = used, levels
             n_inner += 1
-            weight_starts[n_inner] = end
-            stack[height] = (start + n_left, stop, depth + 1, 2 * node + 1)
-            stack[height + 1] = (start, start + n_left, depth + 1, 2 * node)
-            height += 2
+            weight_starts[n_inner] = end + len(used)
+            middle = start + _part(samples, sides)
+            stack.append((middle, stop, depth + 1, 2 * node + 1))
+            stack.append((start, middle, depth + 1, 2 * node))
+        else:
+            node, end = -1 - n_leaves, leaf_starts[n_leaves]
+            found, worth = leaf_scores(Y, y_worth, samples, labels_per_leaf, labels)
+            scored_labels[end : end + len(found)], scores[end : end + len(found)] = found, worth
+            n_leaves += 1
+            leaf_starts[n_leaves] = end + len(found)
         if slot >= 0:
             children[slot // 2, slot % 2] = node
     n_weights, n_scores = weight_starts[n_inner], leaf_starts[n_leaves]
     return (
-        children[:n_inner].copy(), biases[:n_inner].copy(), scales[:n_inner].copy(), weight_starts[: n_inner + 1].copy(),
-        weight_features[:n_weights].copy(), weight_values[:n_weights].copy(),
-        leaf_starts[: n_leaves + 1].copy(), leaf_labels[:n_scores].copy(), leaf_scores[:n_scores].copy(), stats,
+        children[:n_inner].copy(),
+        terms[:n_inner].copy(),
+        weight_starts[: n_inner + 1].copy(),
+        weight_features[:n_weights].copy(),
+        weight_levels[:n_weights].copy(),
+        leaf_starts[: n_leaves + 1].copy(),
+        scored_labels[:n_scores].copy(),
+        scores[:n_scores].copy(),
+    )
+
+
+@njit(nogil=True, cache=True)
+def _feature_scratch(n_features: int, n_entries: int) -> FeatureScratch:
+    return FeatureScratch(
+        np.zeros(n_features),
+        np.zeros(n_features, np.int32),
+        np.empty(n_features, np.int32),
+        np.empty(n_entries, np.int32),
+        np.empty(n_entries, np.float32),
     )

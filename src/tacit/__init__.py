@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from tacit.data.load import load_data
     from tacit.data.save import save_data
     from tacit.embedding.exmlds import ExMLDS1
+    from tacit.embedding.label_correlations import ExMLDS3
     from tacit.embedding.sleec import SLEEC
     from tacit.errors import TacitError
     from tacit.linear.one_vs_all import OneVsAll
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 _LIVES_IN = {
     "Dataset": "tacit.data.dataset",
     "ExMLDS1": "tacit.embedding.exmlds",
+    "ExMLDS3": "tacit.embedding.label_correlations",
     "OneVsAll": "tacit.linear.one_vs_all",
     "Popularity": "tacit.linear.popularity",
     "Ranking": "tacit.ranking",
@@ -48,6 +50,7 @@ _LIVES_IN = {
 __all__ = [
     "Dataset",
     "ExMLDS1",
+    "ExMLDS3",
     "OneVsAll",
     "Popularity",
     "Ranking",

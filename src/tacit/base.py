@@ -92,6 +92,10 @@ class Estimator(Stored, BaseEstimator):  # type: ignore[misc]
         -------
         self
         """
+        return self._fit_checked(X, Y, label_names)
+
+    def _fit_checked(self, X: Any, Y: Any, label_names: Sequence[Any] | None, **data: Any) -> Self:
+        """Check everything, then `_fit` with the `data` that some models take beside X and Y."""
         check_parameters(self)
         labels = read_labels(Y, label_names, known_negatives=getattr(self, "absent", "") == "missing")
         features = self._features(X, is_fit=True)
@@ -100,8 +104,8 @@ class Estimator(Stored, BaseEstimator):  # type: ignore[misc]
         self.container_ = labels.container
         self.label_counts_ = counts
         self.n_samples_ = int(features.shape[0])
-        with fitting(type(self).__name__, self.stored_parameters(), features, labels.matrix):
-            self._fit(features, labels.matrix)
+        with fitting(type(self).__name__, self.stored_parameters(), features, labels.matrix, data):
+            self._fit(features, labels.matrix, **data)
         self.threshold_ = self._matching_threshold(features, positives(labels.matrix))
         return self
 

@@ -91,9 +91,33 @@ def _dense_features(X: Any) -> npt.NDArray[np.float32]:
     return dense
 
 
-def _check_real(dtype: np.dtype[Any]) -> None:
+def as_counts(matrix: Any, what: str, shape: tuple[int, int]) -> sparse.csr_matrix:
+    """A matrix of co-occurrence counts as CSR of float64: dense or sparse, of any type, not below 0, of this shape."""
+    if sparse.issparse(matrix):
+        _check_real(matrix.dtype, what)
+        csr = as_csr(matrix, what, np.float64)
+    else:
+        try:
+            csr = sparse.csr_matrix(np.asarray(matrix, dtype=np.float64))
+        except (TypeError, ValueError) as error:
+            raise DataError(f"{what} must be a matrix of counts ({error})") from error
+    if csr.shape != shape:
+        raise DataError(f"{what} must have shape {shape}, labels by labels; got {csr.shape}")
+    wrong = ~(np.isfinite(csr.data) & (csr.data >= 0))
+    if wrong.any():
+        place = int(np.flatnonzero(wrong)[0])
+        row = int(np.searchsorted(csr.indptr, place, side="right")) - 1
+        raise DataError(
+            f"{what} must hold finite counts of at least 0; row {row}, column {int(csr.indices[place])} holds "
+            f"{csr.data[place]:g}"
+        )
+    csr.eliminate_zeros()
+    return csr
+
+
+def _check_real(dtype: np.dtype[Any], what: str = "X") -> None:
     if dtype.kind == "c":
-        raise DataError("Complex data not supported: X must hold real numbers")
+        raise DataError(f"Complex data not supported: {what} must hold real numbers")
 
 
 def unit_rows(X: sparse.csr_matrix) -> sparse.csr_matrix:

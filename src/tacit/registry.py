@@ -35,6 +35,9 @@ MODELS = {
             "ExMLDS1", "tacit.embedding.exmlds", "votes of near samples, embedded by factorising label co-occurrence"
         ),
         Entry("SLEEC", "tacit.embedding.sleec", "votes of near samples, embedded by singular value projection"),
+        Entry(
+            "ExMLDS3", "tacit.embedding.label_correlations", "samples and labels embedded together, for missing labels"
+        ),
     )
 }
 

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from tacit.embedding.label_sets import distinct_label_sets
-from tacit.embedding.pipeline import Embedded, Embedder, EmbeddingModel
+from tacit.embedding.pipeline import Embedded, EmbeddingModel
 from tacit.embedding.sppmi import Counts, factorise, sample_counts, sppmi
 from tacit.parameters import OneOf, Range, document_parameters
 
@@ -43,5 +43,5 @@ class ExMLDS1(EmbeddingModel):
     shift: Annotated[float, Range(above=0), "number of negative samples the factorisation stands for"] = 1.0
     eigenvalues: Eigenvalues = "positive"
 
-    def _embedder(self, Y: sparse.csr_matrix) -> Embedder:  # noqa: ARG002
-        return SppmiEmbedder(self.dimension, self.shift, self.eigenvalues)
+    def _fit(self, X: sparse.csr_matrix, Y: sparse.csr_matrix) -> None:
+        self._fit_pipeline(X, Y, SppmiEmbedder(self.dimension, self.shift, self.eigenvalues))

@@ -11,7 +11,7 @@ from scipy import sparse
 from tacit.checks import unit_rows
 from tacit.embedding.label_sets import distinct_label_sets
 from tacit.embedding.neighbors import Neighbors, cosine_neighbors
-from tacit.embedding.pipeline import Embedded, Embedder, EmbeddingModel
+from tacit.embedding.pipeline import Embedded, EmbeddingModel
 from tacit.embedding.svp import singular_value_projection
 from tacit.parameters import Range, document_parameters
 
@@ -57,5 +57,5 @@ class SLEEC(EmbeddingModel):
     tolerance: Annotated[float, Range(above=0), "stop when a step lowers the error by less than this share"] = 0.001
     max_steps: Annotated[int, Range(low=1), "largest number of steps of singular value projection"] = 200
 
-    def _embedder(self, Y: sparse.csr_matrix) -> Embedder:  # noqa: ARG002
-        return SvpEmbedder(self.dimension, self.n_context, self.tolerance, self.max_steps)
+    def _fit(self, X: sparse.csr_matrix, Y: sparse.csr_matrix) -> None:
+        self._fit_pipeline(X, Y, SvpEmbedder(self.dimension, self.n_context, self.tolerance, self.max_steps))

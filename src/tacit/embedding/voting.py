@@ -41,10 +41,23 @@ def vote(
     panels: Sequence[Panel], power: float, Y: sparse.csr_matrix, k: int, allowed: npt.NDArray[np.bool_] | None
 ) -> Ranking:
     """Algorithm 1: the weighted mean label vector of the neighbours, averaged over panels."""
-    voters = np.hstack([panel.near.samples for panel in panels])
-    weights = np.hstack([vote_weights(panel.near.similarities, power) * panel.share[:, None] for panel in panels])
+    voters, weights = _voters(panels, power)
     mask = np.ones(Y.shape[1], np.bool_) if allowed is None else allowed
     return Ranking(*rank_votes(voters, weights, Y.indptr, Y.indices, mask, k))
+
+
+def vote_matrix(panels: Sequence[Panel], power: float, Y: sparse.csr_matrix) -> sparse.csr_matrix:
+    """The same mean label vectors as a sparse (n_rows, n_labels) matrix."""
+    voters, weights = _voters(panels, power)
+    indptr = np.arange(0, voters.size + 1, voters.shape[1])
+    parts = (weights.ravel(), np.maximum(voters, 0).ravel(), indptr)  # a voter that is not there weighs nothing
+    return sparse.csr_matrix(sparse.csr_matrix(parts, shape=(len(voters), Y.shape[0])) @ Y)
+
+
+def _voters(panels: Sequence[Panel], power: float) -> tuple[npt.NDArray[np.int32], Floats32]:
+    voters = np.hstack([panel.near.samples for panel in panels])
+    weights = [vote_weights(panel.near.similarities, power) * panel.share[:, None] for panel in panels]
+    return voters, np.hstack(weights)
 
 
 def merged_neighbors(panels: Sequence[Panel], n_training: int, k: int) -> Neighbors:

@@ -23,8 +23,8 @@ LOGISTIC = 1
 
 # Samples whose step gained at least this share of the largest gain are visited again, this often, before the
 # next pass over all of them: a rare label's few positives need many more steps than the other samples.
-_HARD_SHARE = np.float32(0.03)
-_HARD_VISITS = 3
+_HARD_SHARE = np.float32(0.1)
+_HARD_VISITS = 2
 _NEWTON_STEPS = 2
 
 _ZERO, _HALF, _ONE = np.float32(0.0), np.float32(0.5), np.float32(1.0)

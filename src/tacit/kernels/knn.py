@@ -157,13 +157,16 @@ def rank_votes(
 def rank_scores(
     scores: npt.NDArray[np.float32], allowed: npt.NDArray[np.bool_], k: int
 ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]]:
-    """The `k` allowed columns with the largest scores in each row, best first; ties go to the smaller column."""
+    """The `k` allowed columns with the largest positive scores in each row; ties go to the smaller column.
+
+    Columns that score 0 or less leave places open (-1, -inf).
+    """
     n_rows, n_columns = scores.shape
     ids = np.full((n_rows, k), -1, np.int32)
     best = np.full((n_rows, k), -np.inf, np.float32)
     for row in range(n_rows):
         for column in range(n_columns):
-            if allowed[column]:
+            if allowed[column] and scores[row, column] > 0:
                 _insert(ids[row], best[row], column, scores[row, column])
     return ids, best
 

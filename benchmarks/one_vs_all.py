@@ -10,7 +10,6 @@ import os
 import resource
 import subprocess
 import sys
-import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -126,7 +125,6 @@ def main(*names: str) -> None:
 
 
 if __name__ == "__main__":
-    warnings.simplefilter("ignore")
     if sys.argv[1:2] == ["--memory"]:
         print(_measure_memory(*sys.argv[2:4]))
     else:

@@ -22,9 +22,10 @@ SQUARED_HINGE = 0
 LOGISTIC = 1
 
 # Samples whose step gained at least this share of the largest gain are visited again, this often, before the
-# next pass over all of them: a rare label's few positives need many more steps than the other samples.
+# next pass over all of them: a rare label's few positives need many more steps than the other samples. The
+# visits may cost half a pass at most.
 _HARD_SHARE = np.float32(0.1)
-_HARD_VISITS = 2
+_HARD_VISITS = 5
 _NEWTON_STEPS = 2
 
 _ZERO, _HALF, _ONE = np.float32(0.0), np.float32(0.5), np.float32(1.0)
@@ -143,13 +144,11 @@ def _squared_hinge_steps(
     positive_cost: Floats,
     negative_cost: np.float32,
     moves: Floats,
-) -> np.float32:
+) -> None:
     """Minimise over the row's duals β = yα, exactly.
 
-    `margins` become the steps of β; `moves` keeps by how much a step has moved a sample's own margin at most;
-    returned is the largest step of β.
+    `margins` become the steps of β; `moves` keeps by how much a step has moved a sample's own margin at most.
     """
-    largest = _ZERO
     for label in range(len(margins)):
         y = np.float32(signs[row, label])
         ridge = _HALF / (positive_cost[label] if y > _ZERO else negative_cost)
@@ -160,9 +159,7 @@ def _squared_hinge_steps(
         step = new - old
         duals[row, label] = new
         margins[label] = step
-        largest = max(largest, abs(step))
         moves[label] = max(moves[label], norm * abs(step))
-    return largest
 
 
 @njit(**_VECTOR)
@@ -187,7 +184,7 @@ def _logistic_steps(
     positive_cost: Floats,
     negative_cost: np.float32,
     moves: Floats,
-) -> np.float32:
+) -> None:
     """Minimise over the row's duals β = yα, 0 < α < c, by Newton's method; otherwise as for the squared hinge.
 
     Yu, Huang & Lin 2011 solve log(α / (c − α)) + Q(α − α_old) + m_old = 0 for α. With α = c·σ(−m) the same
@@ -195,7 +192,6 @@ def _logistic_steps(
     convex below m = 0 and concave above, so Newton's steps converge from 0 without ever passing the root,
     and a point on the wrong side of 0 is replaced by 0.
     """
-    largest = _ZERO
     for label in range(len(margins)):
         y = np.float32(signs[row, label])
         cost = positive_cost[label] if y > _ZERO else negative_cost
@@ -214,8 +210,15 @@ def _logistic_steps(
         step = new - old
         duals[row, label] = new
         margins[label] = step
-        largest = max(largest, abs(step))
         moves[label] = max(moves[label], norm * abs(step))
+
+
+@njit(nogil=True, cache=True)
+def _largest_size(steps: Floats) -> np.float32:
+    """Apart from the loops that fill `steps`, as it would keep them from becoming vector code."""
+    largest = _ZERO
+    for label in range(len(steps)):
+        largest = max(largest, abs(steps[label]))
     return largest
 
 
@@ -242,9 +245,10 @@ def _visit(
         norm = norms[row]
         _margins(indptr, indices, data, weights, bias, row, steps)
         if loss == LOGISTIC:
-            largest = _logistic_steps(steps, signs, duals, row, norm, positive_cost, negative_cost, moves)
+            _logistic_steps(steps, signs, duals, row, norm, positive_cost, negative_cost, moves)
         else:
-            largest = _squared_hinge_steps(steps, signs, duals, row, norm, positive_cost, negative_cost, moves)
+            _squared_hinge_steps(steps, signs, duals, row, norm, positive_cost, negative_cost, moves)
+        largest = _largest_size(steps)
         if largest > _ZERO:
             _add_row(indptr, indices, data, weights, bias, row, steps)
         gains[row] = norm * largest * largest
@@ -337,7 +341,7 @@ def train_block(
         if np.all(moves <= tolerance):
             break
         hard = _hard_rows(rows, gains)
-        for _ in range(_HARD_VISITS if 2 * len(hard) <= len(rows) else 0):
+        for _ in range(min(_HARD_VISITS, len(rows) // (2 * max(len(hard), 1)))):
             state = _shuffle(hard, state)
             _visit(
                 indptr,

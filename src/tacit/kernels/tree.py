@@ -24,10 +24,12 @@ N_COINS = 62  # bits of a sample's coin
 LEVELS = 127  # a weight is stored as a whole number of 127ths of the largest of its node
 
 _ROUNDS = 50  # of the alternation, which settles long before
-_DRAFT_STEPS, _STEPS = 4, 6  # Newton steps for the first sides, and for the second ones
+_DRAFT_STEPS, _STEPS = 4, 8  # Newton steps for the first sides, and for the second ones
 _TOLERANCE = 0.01  # share of the first violation of optimality that is good enough
 _HALVINGS = 10  # of a Newton step that does not descend
 _TINY = 1e-12
+_HUGE = 1e290
+_LOW_BITS = (1 << 32) - 1
 
 
 class Rows(NamedTuple):
@@ -139,19 +141,24 @@ def rank_labels(Y: Rows, samples: Ids, sides: Sides, n_present: int, scratch: La
         side = sides[i]
         for at in range(Y.starts[sample], Y.starts[sample + 1]):
             gains[side, Y.ids[at]] += Y.values[at]
-    keys, labels = np.empty(n_present), np.empty(n_present, np.int32)
+    gain = np.empty(1, np.float32)
+    bits = gain.view(np.int32)  # as whole numbers, positive floats sort alike
+    keys = np.empty(n_present, np.int64)
     for side in range(2):
         sign = 2.0 * side - 1.0
         n_ranked, rank = 0, n_present
         for label in present:
-            if gains[side, label] > 0.0:
-                keys[n_ranked], labels[n_ranked] = -gains[side, label], label
+            gain[0] = gains[side, label]
+            if bits[0] > 0:
+                keys[n_ranked] = (np.int64(bits[0]) << 32) | label
                 n_ranked += 1
             else:  # absent labels come last, in any order
                 rank -= 1
                 scratch.advantage[label] += sign * discounts[rank]
-        for rank, i in enumerate(np.argsort(keys[:n_ranked], kind="mergesort")):
-            scratch.advantage[labels[i]] += sign * discounts[rank]
+        keys[:n_ranked].sort()
+        for rank in range(n_ranked):
+            label = keys[n_ranked - 1 - rank] & _LOW_BITS
+            scratch.advantage[label] += sign * discounts[rank]
 
 
 @njit(nogil=True, cache=True)
@@ -268,21 +275,24 @@ def violation_of(slope: float, weight: float) -> float:
 @njit(nogil=True, cache=True)
 def logistic_loss(margins: Floats, shift: Floats, scale: float, signs: Floats, costs: Floats) -> float:
     """``Σ cost·log(1 + exp(−sign·margin))`` at the margins moved by ``scale·shift``."""
-    total = 0.0
+    total, product, cost = 0.0, 1.0, 0.0  # the logarithm of a product is cheaper than a sum of logarithms
     for i in range(len(margins)):
+        if costs[i] != cost or product > _HUGE:
+            total, product, cost = total + cost * np.log(product), 1.0, costs[i]
         margin = signs[i] * (margins[i] + scale * shift[i])
-        total += costs[i] * (np.log1p(np.exp(-abs(margin))) + max(-margin, 0.0))
-    return total
+        product *= 1.0 + np.exp(-abs(margin))
+        total += cost * max(-margin, 0.0)
+    return total + cost * np.log(product)
 
 
 @njit(nogil=True, cache=True)
 def newton_moves(
-    columns: Columns, plane: Plane, signs: Floats, costs: Floats, active: Ids, slack: float
-) -> tuple[Floats, Floats, Ids, float, float]:
+    columns: Columns, plane: Plane, signs: Floats, costs: Floats, active: Ids
+) -> tuple[Floats, Floats, Ids, float]:
     """One sweep of coordinate descent over the quadratic model of the loss at `plane`.
 
-    Returns the moves of the weights and of the margins, the columns still active (a weight at zero whose slope
-    is below 1 by more than `slack` stays there), and the sum and the largest of the violations.
+    Returns the moves of the weights and of the margins, the columns still active (a weight that rests at zero
+    is left there for good: exact optima are not worth their time in an ensemble), and the sum of violations.
     """
     n = len(signs)
     pull, bend, shift, moves = np.empty(n), np.empty(n), np.zeros(n), np.zeros(len(plane.weights))
@@ -290,7 +300,7 @@ def newton_moves(
         miss = 1.0 / (1.0 + np.exp(signs[i] * plane.margins[i]))
         pull[i] = -costs[i] * signs[i] * miss
         bend[i] = costs[i] * miss * (1.0 - miss)
-    violation, largest, n_active = 0.0, 0.0, 0
+    violation, n_active = 0.0, 0
     for column in active:
         first, last = columns.starts[column], columns.starts[column + 1]
         slope, curvature, weight = 0.0, _TINY, plane.weights[column]
@@ -298,12 +308,11 @@ def newton_moves(
             row, value = columns.rows[entry], columns.values[entry]
             slope += value * pull[row]
             curvature += value * value * bend[row]
-        if weight == 0.0 and abs(slope) < 1.0 - slack:
+        if weight == 0.0 and abs(slope) < 1.0:
             continue
         active[n_active] = column
         n_active += 1
-        gap = violation_of(slope, weight)
-        violation, largest = violation + gap, max(largest, gap)
+        violation += violation_of(slope, weight)
         move = shrinking_move(slope, curvature, weight)
         if move != 0.0:
             moves[column] = move
@@ -311,7 +320,7 @@ def newton_moves(
                 row, step = columns.rows[entry], move * columns.values[entry]
                 pull[row] += bend[row] * step
                 shift[row] += step
-    return moves, shift, active[:n_active], violation, largest
+    return moves, shift, active[:n_active], violation
 
 
 @njit(nogil=True, cache=True)
@@ -333,14 +342,13 @@ def descend(plane: Plane, moves: Floats, shift: Floats, signs: Floats, costs: Fl
 def fit_plane(columns: Columns, plane: Plane, signs: Floats, costs: Floats, n_steps: int) -> None:
     """Minimise ``‖w‖₁ + Σ cost·log(1 + exp(−sign·w·x))`` by Newton steps from where `plane` is."""
     active = np.arange(len(plane.weights)).astype(np.int32)
-    slack, enough = np.inf, 0.0
+    enough = 0.0
     for step in range(n_steps):
-        moves, shift, active, violation, largest = newton_moves(columns, plane, signs, costs, active, slack)
+        moves, shift, active, violation = newton_moves(columns, plane, signs, costs, active)
         if step == 0:
             enough = _TOLERANCE * violation
         if violation <= enough or not descend(plane, moves, shift, signs, costs):
             break
-        slack = largest / len(signs)
 
 
 # -- growth -----------------------------------------------------------------------------------------------

@@ -1,0 +1,76 @@
+"""ExMLDS2: embed samples by skip-gram with negative sampling over label-space neighbours (ExMLDS Eq. 3)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from tacit.embedding.label_sets import LabelSets, distinct_label_sets
+from tacit.embedding.neighbors import Neighbors, cosine_neighbors
+from tacit.embedding.pipeline import Embedded, EmbeddingModel
+from tacit.embedding.sgns import Term, nce_offsets, train_sgns
+from tacit.parameters import OneOf, Range, document_parameters
+
+
+@dataclass(frozen=True)
+class SgnsEmbedder:
+    """SGNS, or NCE, over pairs of a label set and its nearest label sets."""
+
+    dimension: int
+    n_context: int
+    n_negatives: int
+    noise_power: float
+    objective: str
+    n_passes: int
+    rate: float
+
+    def __call__(self, X: sparse.csr_matrix, Y: sparse.csr_matrix, seed: int) -> Embedded:  # noqa: ARG002
+        """Embed the samples; those with the same label set get the same vector."""
+        sets = distinct_label_sets(Y)
+        term = self.term(sets, cosine_neighbors(sets.matrix, self.n_context))
+        options = {"n_passes": self.n_passes, "seed": seed}
+        vectors, _ = train_sgns(len(sets.counts), self.dimension, [term], rate=self.rate, **options)
+        return Embedded(vectors[sets.of_sample])
+
+    def term(self, sets: LabelSets, near: Neighbors) -> Term:
+        """Every sample with the neighbours of its label set."""
+        first, second = neighbor_pairs(near)
+        weights = sets.counts[first].astype(np.float64)
+        n_sets = len(sets.counts)
+        per_set = np.bincount(second, weights, minlength=n_sets)
+        # With power 0 all samples are alike, so a set is drawn by how many samples have it (ExMLDS Eq. 3).
+        noise = sets.counts.astype(np.float64) if self.noise_power == 0 else per_set**self.noise_power
+        offsets = nce_offsets(first, weights, n_sets) if self.objective == "nce" else np.zeros(n_sets)
+        nodes = np.arange(n_sets, dtype=np.int32)
+        return Term(first, second, weights, nodes, noise, self.n_negatives, offsets)
+
+
+def neighbor_pairs(near: Neighbors) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
+    """All (node, neighbour) pairs; a node without neighbours is paired with itself."""
+    samples = near.samples.copy()
+    lonely = samples[:, 0] < 0
+    samples[lonely, 0] = np.flatnonzero(lonely)
+    found = samples >= 0
+    first = np.repeat(np.arange(len(samples), dtype=np.int32), found.sum(axis=1))
+    return first, samples[found]
+
+
+@document_parameters
+@dataclass(kw_only=True, eq=False, repr=False)
+class ExMLDS2(EmbeddingModel):
+    """Labels voted by near samples, in a space learned by skip-gram over samples with similar labels."""
+
+    n_context: Annotated[int, Range(low=1), "nearest label sets that a sample is drawn to"] = 30
+    n_negatives: Annotated[int, Range(low=1), "random samples it is pushed from, for each near one"] = 15
+    noise_power: Annotated[float, Range(low=0), "draws these by their frequency to this power (0: uniformly)"] = 0.0
+    objective: Annotated[str, OneOf(("sgns", "nce")), "negative sampling or noise-contrastive estimation"] = "sgns"
+    n_passes: Annotated[int, Range(low=1), "passes over all pairs"] = 35
+    rate: Annotated[float, Range(above=0), "size of the first gradient steps"] = 0.05
+
+    def _fit(self, X: sparse.csr_matrix, Y: sparse.csr_matrix) -> None:
+        options = (self.n_context, self.n_negatives, self.noise_power, self.objective, self.n_passes, self.rate)
+        self._fit_pipeline(X, Y, SgnsEmbedder(self.dimension, *options))

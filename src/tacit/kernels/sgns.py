@@ -1,0 +1,85 @@
+"""Skip-gram with negative sampling by stochastic gradient steps, in one thread with a generator of its own."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+
+@njit(nogil=True, cache=True)
+def next_random(state: npt.NDArray[np.uint64]) -> float:
+    """A uniform number in [0, 1) from a splitmix64 generator whose state is advanced in place."""
+    state[0] += np.uint64(0x9E3779B97F4A7C15)
+    bits = state[0]
+    bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    bits = bits ^ (bits >> np.uint64(31))
+    return float(bits >> np.uint64(11)) / 9007199254740992.0  # 2⁵³
+
+
+@njit(nogil=True, cache=True)
+def draw(cumulative: npt.NDArray[np.float64], state: npt.NDArray[np.uint64]) -> int:
+    """A place drawn in proportion to the steps of a rising array of sums."""
+    place = np.searchsorted(cumulative, next_random(state) * cumulative[-1], side="right")
+    return min(int(place), len(cumulative) - 1)
+
+
+@njit(nogil=True, cache=True, fastmath={"reassoc", "contract"})  # sums in SIMD lanes
+def ascend(
+    vector: npt.NDArray[np.float32],
+    context: npt.NDArray[np.float32],
+    is_pair: bool,
+    offset: float,
+    rate: float,
+    gradient: npt.NDArray[np.float32],
+) -> None:
+    """One step up log σ(±(⟨vector, context⟩ + offset)), plus for a pair, minus for a negative sample.
+
+    The context is moved at once; the gradient of the vector is added to `gradient`, to be applied after the
+    negative samples of its pair.
+    """
+    product = np.float32(0)
+    for axis in range(len(vector)):
+        product += vector[axis] * context[axis]
+    logit = float(product) + offset
+    # d/dx log σ(x) = σ(−x), d/dx log σ(−x) = −σ(x)
+    slope = (1.0 if is_pair else 0.0) - 1.0 / (1.0 + math.exp(-min(max(logit, -30.0), 30.0)))
+    size = np.float32(rate * slope)
+    for axis in range(len(vector)):
+        gradient[axis] += size * context[axis]
+        context[axis] += size * vector[axis]
+
+
+@njit(nogil=True, cache=True)
+def sgns_pass(
+    vectors: npt.NDArray[np.float32],
+    contexts: npt.NDArray[np.float32],
+    first: npt.NDArray[np.int32],
+    second: npt.NDArray[np.int32],
+    pair_sums: npt.NDArray[np.float64],
+    noise_nodes: npt.NDArray[np.int32],
+    noise_sums: npt.NDArray[np.float64],
+    offsets: npt.NDArray[np.float64],
+    n_negatives: int,
+    rates: npt.NDArray[np.float64],
+    state: npt.NDArray[np.uint64],
+) -> None:
+    """One step for each of `rates`: a pair, and its negative samples, drawn at random (ExMLDS Eq. 3, 6, 7 or 8).
+
+    `vectors` and `contexts` may be the same array, and are changed in place. Pairs (first, second) are drawn by
+    the steps of `pair_sums`, negative samples among `noise_nodes` by those of `noise_sums`.
+    """
+    gradient = np.zeros(vectors.shape[1], np.float32)
+    for rate in rates:
+        pair = draw(pair_sums, state)
+        node = first[pair]
+        gradient[:] = 0
+        ascend(vectors[node], contexts[second[pair]], True, offsets[node], rate, gradient)
+        for _ in range(n_negatives):
+            noise = noise_nodes[draw(noise_sums, state)]
+            ascend(vectors[node], contexts[noise], False, offsets[node], rate, gradient)
+        for axis in range(vectors.shape[1]):
+            vectors[node, axis] += gradient[axis]

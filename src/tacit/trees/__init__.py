@@ -1,0 +1,1 @@
+"""Tree ensembles: FastXML, PfastXML, PfastreXML."""

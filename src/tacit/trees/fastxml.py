@@ -1,0 +1,116 @@
+"""FastXML and its two children: trees whose nodes rank labels, the same for rare labels, and re-ranked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from tacit.base import Estimator, Mask
+from tacit.checks import unit_rows
+from tacit.errors import ParameterError
+from tacit.labels import positives
+from tacit.parameters import OneOf, Range, document_parameters
+from tacit.propensity import check_propensities, inverse_propensities, propensities_from_counts
+from tacit.ranking import Ranking
+from tacit.tasks import run_tasks, task_seeds
+from tacit.trees.forest import Forest
+from tacit.trees.growth import Growth, grow, normalised_gains
+from tacit.trees.tail import Centres, exact_centres, mean_centres
+
+
+@document_parameters
+@dataclass(kw_only=True, eq=False, repr=False)
+class FastXML(Estimator):
+    """An ensemble of trees; each node parts its samples such that labels rank well on both sides."""
+
+    n_trees: Annotated[int, Range(low=1), "trees; time, memory and model grow in proportion"] = 50
+    max_leaf: Annotated[int, Range(low=1), "samples up to which a node becomes a leaf"] = 10
+    C: Annotated[float, Range(above=0), "cost of a misplaced sample against the L1 penalty; more: denser nodes"] = 4.0
+    labels_per_leaf: Annotated[int, Range(low=1), "labels kept in a leaf, the best ones"] = 100
+    bias: Annotated[float, Range(low=0), "value of the feature that every sample has besides its own"] = 1.0
+    normalize: Annotated[bool, "scale every sample to unit length; C is meant for such samples"] = True
+
+    forest_: Forest = field(init=False)
+
+    unranked_score: ClassVar[float] = 0.0
+
+    def _fit(self, X: sparse.csr_matrix, Y: sparse.csr_matrix) -> None:
+        relevant = positives(Y)
+        gains, worth = self._gains(relevant)
+        growth = Growth(self.C, self.bias, self.max_leaf, self.labels_per_leaf)
+        tasks = [{"seed": seed} for seed in task_seeds(self.random_state, self.n_trees)]
+        trees = run_tasks(
+            grow, tasks, n_jobs=self.n_jobs, what="trees", X=X, gains=gains, worth=worth, growth=growth
+        )
+        self.forest_ = Forest.of(trees, X.shape[1], Y.shape[1])
+
+    def _gains(self, Y: sparse.csr_matrix) -> tuple[sparse.csr_matrix, npt.NDArray[np.float32]]:
+        """What labels gain in the nDCG of nodes, and what they count in leaves."""
+        return normalised_gains(Y), np.ones(Y.nnz, np.float32)
+
+    def _rank(self, X: sparse.csr_matrix, k: int, allowed: Mask | None) -> Ranking:
+        return self._rank_with(Centres.none(), X, k, allowed)
+
+    def _rank_with(
+        self, centres: Centres, X: sparse.csr_matrix, k: int, allowed: Mask | None, alpha: float = 1.0, gamma: float = 0.0
+    ) -> Ranking:
+        if allowed is None:
+            allowed = np.ones(len(self.classes_), dtype=np.bool_)
+        return self.forest_.rank(X, k, allowed, centres, alpha, gamma)
+
+
+@document_parameters
+@dataclass(kw_only=True, eq=False, repr=False)
+class PfastXML(FastXML):
+    """FastXML with every label worth the inverse of its propensity: rare labels count for those left out."""
+
+    A: Annotated[float, Range(low=0), "propensity model: how fast the propensity rises with a label's count"] = 0.55
+    B: Annotated[float, Range(above=0), "propensity model: added to a label's count"] = 1.5
+    propensities: Annotated[Any, "propensities per label or per sample and label, instead of the model"] = None
+
+    def _gains(self, Y: sparse.csr_matrix) -> tuple[sparse.csr_matrix, npt.NDArray[np.float32]]:
+        # Not divided by the ideal DCG, which would undo the propensities.
+        gains = inverse_propensities(Y, self._propensities(Y)).astype(np.float32)
+        return gains, gains.data
+
+    def _propensities(self, Y: sparse.csr_matrix) -> Any:
+        if self.propensities is None:
+            return propensities_from_counts(self.label_counts_, Y.shape[0], self.A, self.B)
+        return check_propensities(self.propensities, Y.shape)
+
+
+@document_parameters
+@dataclass(kw_only=True, eq=False, repr=False)
+class PfastreXML(PfastXML):
+    """PfastXML, its labels re-ranked by how near a sample is to the centre of each."""
+
+    alpha: Annotated[float, Range(low=0, high=1), "share of the trees in the score; the rest is the centres'"] = 0.8
+    gamma: Annotated[float, Range(above=0), "how fast a label becomes unlikely with the distance to its centre"] = 60.0
+    tail: Annotated[str, OneOf(("mean", "exact")), "centres: mean of the label's samples, or maximum likelihood"] = "mean"
+    beta: Annotated[float, Range(above=0), "odds against a label at its very centre, for tail='exact'"] = 1.0
+    centre_features: Annotated[int, Range(low=1), "features kept in a centre, the largest"] = 500
+
+    centres_: Centres = field(init=False)
+
+    unranked_score: ClassVar[float] = Estimator.unranked_score
+
+    def _fit(self, X: sparse.csr_matrix, Y: sparse.csr_matrix) -> None:
+        super()._fit(X, Y)
+        relevant = positives(Y)
+        unit = X if self.normalize else unit_rows(X)
+        centres = mean_centres(unit, relevant) if self.tail == "mean" else self._exact_centres(unit, relevant)
+        self.centres_ = Centres.of(centres, self.centre_features)
+
+    def _exact_centres(self, X: sparse.csr_matrix, Y: sparse.csr_matrix) -> sparse.csr_matrix:
+        propensities = self._propensities(Y)
+        if propensities.ndim != 1:
+            raise ParameterError("tail='exact' needs one propensity per label; give these, or choose tail='mean'")
+        settings = {"gamma": self.gamma, "beta": self.beta, "n_largest": self.centre_features}
+        return exact_centres(X, Y, propensities, **settings, n_jobs=self.n_jobs)
+
+    def _rank(self, X: sparse.csr_matrix, k: int, allowed: Mask | None) -> Ranking:
+        return self._rank_with(self.centres_, X, k, allowed, self.alpha, self.gamma)

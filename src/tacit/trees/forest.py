@@ -1,0 +1,111 @@
+"""All trees of a model as one set of flat, compact arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from tacit.kernels.forest import find_leaves, rank_rows
+from tacit.ranking import Ranking
+from tacit.trees.compact import quantised, smallest_ids
+from tacit.trees.growth import Tree
+from tacit.trees.tail import Centres
+
+_LEAF_LEVELS = 65535  # a leaf's scores are stored as 16-bit shares of its largest
+
+
+@dataclass(frozen=True, eq=False)
+class Forest:
+    """Inner nodes and leaves of all trees, numbered through.
+
+    A child or root below zero is the leaf ``-1 - child``. A weight is its level times the step of its node
+    (``terms[:, 0]``; ``terms[:, 1]`` is the bias), a score in a leaf its level times the leaf's step.
+    """
+
+    roots: npt.NDArray[np.int32]
+    children: npt.NDArray[np.int32]
+    terms: npt.NDArray[np.float32]
+    weight_starts: npt.NDArray[np.int64]
+    weight_features: npt.NDArray[Any]
+    weight_levels: npt.NDArray[np.int8]
+    leaf_starts: npt.NDArray[np.int64]
+    leaf_labels: npt.NDArray[Any]
+    leaf_levels: npt.NDArray[np.uint16]
+    leaf_steps: npt.NDArray[np.float32]
+
+    @staticmethod
+    def of(trees: Sequence[Tree], n_features: int, n_labels: int) -> Forest:
+        """Put trees together, in order."""
+        first_inner = np.cumsum([0] + [len(tree.children) for tree in trees])
+        first_leaf = np.cumsum([0] + [len(tree.leaf_starts) - 1 for tree in trees])
+        leaf_starts = _joined_starts([tree.leaf_starts for tree in trees])
+        levels, steps = quantised(np.concatenate([tree.leaf_scores for tree in trees]), leaf_starts, np.uint16)
+        return Forest(
+            roots=_renumbered(np.array([0 if len(tree.children) else -1 for tree in trees]), first_inner, first_leaf),
+            children=np.concatenate(
+                [
+                    np.where(tree.children >= 0, tree.children + inner, tree.children - leaf).astype(np.int32)
+                    for tree, inner, leaf in zip(trees, first_inner[:-1], first_leaf[:-1], strict=True)
+                ]
+            ),
+            terms=np.concatenate([tree.terms for tree in trees]),
+            weight_starts=_joined_starts([tree.weight_starts for tree in trees]),
+            weight_features=smallest_ids(np.concatenate([tree.weight_features for tree in trees]), n_features),
+            weight_levels=np.concatenate([tree.weight_levels for tree in trees]),
+            leaf_starts=leaf_starts,
+            leaf_labels=smallest_ids(np.concatenate([tree.leaf_labels for tree in trees]), n_labels),
+            leaf_levels=levels,
+            leaf_steps=steps,
+        )
+
+    def rank(
+        self, X: sparse.csr_matrix, k: int, allowed: npt.NDArray[np.bool_], centres: Centres, alpha: float, gamma: float
+    ) -> Ranking:
+        """The best allowed labels among those in the leaves of each row, re-ranked by `centres` if there are any."""
+        rows = (X.indptr.astype(np.int64), X.indices.astype(np.int32, copy=False), X.data, X.shape[1])
+        leaves = find_leaves(
+            *rows,
+            self.roots,
+            self.children,
+            self.terms,
+            self.weight_starts,
+            self.weight_features,
+            self.weight_levels,
+        )
+        return Ranking(
+            *rank_rows(
+                *rows,
+                leaves,
+                self.leaf_starts,
+                self.leaf_labels,
+                self.leaf_levels,
+                self.leaf_steps,
+                centres.starts,
+                centres.features,
+                centres.levels,
+                centres.steps,
+                centres.squares,
+                alpha,
+                gamma,
+                allowed,
+                k,
+            )
+        )
+
+
+def _renumbered(
+    nodes: npt.NDArray[np.integer], inner: npt.NDArray[np.integer], leaf: npt.NDArray[np.integer]
+) -> npt.NDArray[np.int32]:
+    """Numbers within each tree as numbers within the forest."""
+    return np.where(nodes >= 0, nodes + inner[: len(nodes)], nodes - leaf[: len(nodes)]).astype(np.int32)
+
+
+def _joined_starts(parts: Sequence[npt.NDArray[np.int64]]) -> npt.NDArray[np.int64]:
+    """Row pointers of matrices stacked on each other."""
+    sizes = np.concatenate([np.diff(part) for part in parts])
+    return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)

@@ -1,0 +1,83 @@
+"""A tree as a task: gains of labels in, flat arrays out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from tacit.kernels.tree import N_COINS, grow_tree
+
+
+@dataclass(frozen=True, eq=False)
+class Tree:
+    """One tree, as `tacit.kernels.tree.grow_tree` returns it."""
+
+    children: npt.NDArray[np.int32]
+    terms: npt.NDArray[np.float32]
+    weight_starts: npt.NDArray[np.int64]
+    weight_features: npt.NDArray[np.int32]
+    weight_levels: npt.NDArray[np.int8]
+    leaf_starts: npt.NDArray[np.int64]
+    leaf_labels: npt.NDArray[np.int32]
+    leaf_scores: npt.NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class Growth:
+    """What shapes a tree; `FastXML` documents the parameters."""
+
+    C: float
+    bias: float
+    max_leaf: int
+    labels_per_leaf: int
+
+
+def normalised_gains(Y: sparse.csr_matrix) -> sparse.csr_matrix:
+    """Labels divided by the ideal DCG of their sample, so that every sample can gain as much."""
+    per_row = np.diff(Y.indptr)
+    discounts = 1 / np.log2(np.arange(2, per_row.max(initial=1) + 2))
+    ideal = np.cumsum(discounts)[np.maximum(per_row, 1) - 1]
+    gains = np.repeat(1 / ideal, per_row).astype(np.float32)  # FastXML: I(y) = 1 / Σ_{j ≤ |y|} 1/log(1 + j)
+    return sparse.csr_matrix((gains, Y.indices, Y.indptr), shape=Y.shape)
+
+
+def grow(
+    seed: int, X: sparse.csr_matrix, gains: sparse.csr_matrix, worth: npt.NDArray[np.float32], growth: Growth
+) -> Tree:
+    """Grow one tree.
+
+    Parameters
+    ----------
+    seed : int
+        Of the tree's random choices.
+    X : csr_matrix of float32
+        Features.
+    gains : csr_matrix of float32
+        What a sample gains by each of its labels in the nDCG of a node.
+    worth : float32 array
+        What the same entries count in leaves.
+    growth : Growth
+        Parameters.
+    """
+    coins = np.random.default_rng(seed).integers(2**N_COINS, size=X.shape[0])
+    return Tree(
+        *grow_tree(
+            X.indptr.astype(np.int64),
+            X.indices.astype(np.int32, copy=False),
+            X.data,
+            X.shape[1],
+            gains.indptr.astype(np.int64),
+            gains.indices.astype(np.int32, copy=False),
+            gains.data,
+            worth,
+            gains.shape[1],
+            coins,
+            float(growth.C),
+            float(growth.bias),
+            int(growth.max_leaf),
+            int(growth.labels_per_leaf),
+        )
+    )

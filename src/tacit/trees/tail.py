@@ -1,0 +1,160 @@
+"""Tail classifiers: a centre for each label, near which the label is likely.
+
+``P(y_l = 1 | x) = 1/(1 + v)`` with ``v = β exp(γ/2 ‖x − μ_l‖²)`` (PfastreXML Eq. 41), x of unit length. The centre
+μ_l is the mean of the label's samples, or the maximum of the likelihood of which the mean is the limit.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from tacit.tasks import row_blocks, run_tasks
+from tacit.trees.compact import quantised, smallest_ids
+
+Floats = npt.NDArray[np.float64]
+
+_LABELS_PER_TASK = 64
+_ASCENTS = 50
+_HALVINGS = 20
+_RELATIVE_GAIN = 1e-7  # of the likelihood, below which the ascent stops
+
+
+@dataclass(frozen=True, eq=False)
+class Centres:
+    """Centres as sparse rows, each entry a level times the step of its label; `squares` are ‖μ_l‖²."""
+
+    starts: npt.NDArray[np.int64]
+    features: npt.NDArray[Any]
+    levels: npt.NDArray[np.uint8]
+    steps: npt.NDArray[np.float32]
+    squares: npt.NDArray[np.float32]
+
+    @staticmethod
+    def of(centres: sparse.csr_matrix, n_largest: int) -> Centres:
+        """Keep the `n_largest` entries of each centre; its length is that of the whole."""
+        squares = np.asarray(centres.multiply(centres).sum(axis=1)).ravel()
+        kept = largest_entries(centres, n_largest)
+        starts = kept.indptr.astype(np.int64)
+        signs = np.sign(kept.data).astype(np.int16)
+        levels, steps = quantised(np.abs(kept.data), starts, np.uint8)
+        is_signed = bool((signs < 0).any())
+        return Centres(
+            starts=starts,
+            features=smallest_ids(kept.indices, centres.shape[1]),
+            levels=(levels * signs).astype(np.int16) if is_signed else levels,
+            steps=steps,
+            squares=squares.astype(np.float32),
+        )
+
+    @staticmethod
+    def none() -> Centres:
+        """No centres: nothing is re-ranked."""
+        return Centres.of(sparse.csr_matrix((0, 1)), 0)
+
+
+def largest_entries(matrix: sparse.csr_matrix, n_largest: int) -> sparse.csr_matrix:
+    """The `n_largest` entries of each row by size."""
+    matrix = matrix.tocsr()
+    rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+    order = np.lexsort((-np.abs(matrix.data), rows))
+    rank = np.arange(matrix.nnz) - np.repeat(matrix.indptr[:-1], np.diff(matrix.indptr))
+    is_kept = np.zeros(matrix.nnz, dtype=bool)
+    is_kept[order[rank < n_largest]] = True
+    starts = np.concatenate([[0], np.cumsum(np.bincount(rows[is_kept], minlength=matrix.shape[0]))])
+    return sparse.csr_matrix((matrix.data[is_kept], matrix.indices[is_kept], starts), shape=matrix.shape)
+
+
+def mean_centres(X: sparse.csr_matrix, Y: sparse.csr_matrix) -> sparse.csr_matrix:
+    """The mean of each label's samples; X has unit rows."""
+    counts = np.bincount(Y.indices, minlength=Y.shape[1])
+    mean = sparse.diags(1 / np.maximum(counts, 1)) @ (Y.T.tocsr() @ X)  # PfastreXML section 2.3
+    return sparse.csr_matrix(mean)
+
+
+def exact_centres(
+    X: sparse.csr_matrix,
+    Y: sparse.csr_matrix,
+    propensities: Floats,
+    *,
+    gamma: float,
+    beta: float,
+    n_largest: int,
+    n_jobs: int | None,
+) -> sparse.csr_matrix:
+    """Centres of maximum likelihood (PfastreXML Eq. 43), by gradient ascent from the means; X has unit rows."""
+    tasks = [{"first": first, "last": last} for first, last in row_blocks(Y.shape[1], _LABELS_PER_TASK)]
+    means, by_label = mean_centres(X, Y), Y.T.tocsr()
+    shared = {"X": X.astype(np.float64), "by_label": by_label, "means": means, "propensities": propensities}
+    blocks = run_tasks(
+        ascend_block, tasks, n_jobs=n_jobs, what="centres", **shared, gamma=gamma, beta=beta, n_largest=n_largest
+    )
+    return sparse.vstack(blocks, format="csr")
+
+
+def ascend_block(
+    first: int,
+    last: int,
+    X: sparse.csr_matrix,
+    by_label: sparse.csr_matrix,
+    means: sparse.csr_matrix,
+    propensities: Floats,
+    gamma: float,
+    beta: float,
+    n_largest: int,
+) -> sparse.csr_matrix:
+    """Centres of the labels from `first` to `last`, pruned to the `n_largest` entries each."""
+    rows = []
+    for label in range(first, last):
+        centre = means[label].toarray().ravel().astype(np.float64)
+        positives = by_label.indices[by_label.indptr[label] : by_label.indptr[label + 1]]
+        if len(positives):
+            is_positive = np.zeros(X.shape[0], dtype=bool)
+            is_positive[positives] = True
+            centre = ascend(X, is_positive, centre, float(propensities[label]), gamma, beta)
+        rows.append(largest_entries(sparse.csr_matrix(centre), n_largest))
+    return sparse.vstack(rows, format="csr")
+
+
+def ascend(
+    X: sparse.csr_matrix, is_positive: npt.NDArray[np.bool_], centre: Floats, propensity: float, gamma: float, beta: float
+) -> Floats:
+    """The centre of largest likelihood that gradient ascent with line search reaches."""
+    value, gradient, curvature = likelihood(X, is_positive, centre, propensity, gamma, beta)
+    step = 1 / curvature
+    for _ in range(_ASCENTS):
+        before = value
+        for _ in range(_HALVINGS):
+            candidate = centre + step * gradient
+            value, new_gradient, curvature = likelihood(X, is_positive, candidate, propensity, gamma, beta)
+            if value >= before:
+                break
+            step /= 2
+        else:
+            return centre
+        centre, gradient = candidate, new_gradient
+        step = min(2 * step, 1 / curvature)
+        if value - before <= _RELATIVE_GAIN * abs(before):
+            break
+    return centre
+
+
+def likelihood(
+    X: sparse.csr_matrix, is_positive: npt.NDArray[np.bool_], centre: Floats, propensity: float, gamma: float, beta: float
+) -> tuple[float, Floats, float]:
+    """Log-likelihood of one label's observed values at a centre, its gradient, and the scale of its curvature."""
+    squares = np.asarray(X.multiply(X).sum(axis=1)).ravel()
+    distances = np.maximum(squares - 2 * (X @ centre) + centre @ centre, 0)
+    log_v = np.log(beta) + gamma / 2 * distances
+    log_one_plus_v = np.logaddexp(0, log_v)
+    relevant = np.exp(-log_one_plus_v)  # 1/(1 + v)
+    observed = np.where(is_positive, np.log(propensity) - log_one_plus_v, np.log1p(-propensity * relevant))
+    irrelevant = np.exp(log_v - log_one_plus_v)  # v/(1 + v)
+    # PfastreXML Eq. 45 with the sign of section 2.3: positives attract, negatives repel.
+    u = irrelevant * np.where(is_positive, 1.0, -propensity * relevant / (1 - propensity * relevant))
+    gradient = gamma * (X.T @ u - u.sum() * centre)  # Eq. 44
+    return float(observed.sum()), np.asarray(gradient), float(gamma * np.abs(u).sum() + 1e-12)

@@ -110,7 +110,7 @@ def test_include_by_name(model, data):
     model.fit(data.X, data.Y, label_names=names)
     assert list(model.classes_) == names
     assert same_ranking(model.rank(data.X, include=["label 2", "label 9"]), model.rank(data.X, include=[2, 9]))
-    with pytest.raises(ParameterError, match="unknown label 'lable 2'; did you mean 'label 2'"):
+    with pytest.raises(ParameterError, match="unknown label 'lable 2' .did you mean 'label 2'"):
         model.rank(data.X, include=["lable 2"])
 
 

@@ -41,7 +41,7 @@ def test_good_values_pass(values):
         ({"C": True}, "'C' must be float.*got True"),
         ({"trees": 0}, "'trees' must be int, >= 1; got 0"),
         ({"trees": 2.5}, "'trees' must be int, >= 1; got 2.5"),
-        ({"loss": "logistc"}, "one of 'hinge', 'logistic'; got 'logistc'; did you mean 'logistic'"),
+        ({"loss": "logistc"}, "one of 'hinge', 'logistic'; got 'logistc' .did you mean 'logistic'"),
         ({"seed": -1}, "'seed' must be int or None, >= 0; got -1"),
         ({"flag": 1}, "'flag' must be bool; got 1"),
     ],
@@ -60,7 +60,7 @@ def test_values_from_the_command_line():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("tree=3", r"Example has no parameter 'tree'; did you mean 'trees'\? \(it has: C, flag"),
+        ("tree=3", r"Example has no parameter 'tree' .did you mean 'trees'\?\) \(it has: C, flag"),
         ("C", "given as name=value; got 'C'"),
         ("C=abc", "'C' must be float.*got 'abc'"),
         ("trees=0", "'trees' must be int, >= 1; got 0"),

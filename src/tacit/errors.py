@@ -59,7 +59,7 @@ class MissingExtraError(TacitError, ImportError):
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """``"; did you mean 'x'?"`` for the nearest spelling among `known`, or an empty string."""
+    """``" (did you mean 'x'?)"`` for the nearest spelling among `known`, or an empty string."""
     candidates = {str(candidate).lower(): str(candidate) for candidate in known}
     nearest = difflib.get_close_matches(name.lower(), candidates, n=1, cutoff=0.6)
-    return f"; did you mean '{candidates[nearest[0]]}'?" if nearest else ""
+    return f" (did you mean '{candidates[nearest[0]]}'?)" if nearest else ""

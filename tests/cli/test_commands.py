@@ -116,14 +116,14 @@ def test_lists_of_models_and_data(tacit):
 
 BAD_CALLS = {
     "no such file": ("train", "absent.txt", "--out", "m"),
-    "unknown model 'OneVsAl'; did you mean 'OneVsAll'": ("train", "DATA", "--model", "OneVsAl", "--out", "m"),
+    "unknown model 'OneVsAl' (did you mean 'OneVsAll'": ("train", "DATA", "--model", "OneVsAl", "--out", "m"),
     "OneVsAll has no parameter 'c'": ("train", "DATA", "--model", "OneVsAll", "--param", "c=1", "--out", "m"),
     "'C' must be float, > 0; got 0": ("train", "DATA", "--model", "OneVsAll", "--param", "C=0", "--out", "m"),
     "exists and is not a model folder": ("train", "DATA", "--out", "OCCUPIED"),
     "no such model folder": ("suggest", "absent", "DATA"),
     "Missing option '--out'": ("train", "DATA"),
-    "there is no command 'trian'; did you mean 'train'": ("trian", "DATA"),
-    "no data set is called 'bibtexx'; did you mean 'bibtex'": ("data", "bibtexx"),
+    "there is no command 'trian' (did you mean 'train'": ("trian", "DATA"),
+    "no data set is called 'bibtexx' (did you mean 'bibtex'": ("data", "bibtexx"),
     "train.txt:1:": ("train", "HEADERLESS", "--format", "xmc", "--out", "m"),
     "texts cannot be made": ("convert", "DATA", "out.csv"),
 }

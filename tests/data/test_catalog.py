@@ -34,7 +34,7 @@ def test_entries_are_complete():
 
 def test_entry_ignores_case_and_offers_the_nearest_name():
     assert entry("Wiki10-31K").n_labels == 30_938
-    with pytest.raises(ParameterError, match="no data set is called 'bibtext'; did you mean 'bibtex'"):
+    with pytest.raises(ParameterError, match="no data set is called 'bibtext' .did you mean 'bibtex'"):
         entry("bibtext")
 
 

@@ -18,7 +18,7 @@ from tacit.errors import FileError
 
 def test_missing_file_offers_the_nearest_name(tmp_path):
     write_files(tmp_path, {"train.txt": "x"})
-    with pytest.raises(FileError, match=r"trian\.txt: no such file; did you mean 'train\.txt'\?"):
+    with pytest.raises(FileError, match=r"trian\.txt: no such file .did you mean 'train\.txt'\?"):
         load_data(tmp_path / "trian.txt")
     with pytest.raises(FileError, match=r"b\.txt: no such file"):
         load_data(tmp_path / "a" / "b.txt")

@@ -51,7 +51,7 @@ def test_unknown_content_asks_for_the_format(tmp_path, content):
 
 def test_names_of_formats():
     assert named_format("XMC_pair").name == "xmc-pair"
-    with pytest.raises(ParameterError, match=r"format must be one of .*; got 'svmligth'; did you mean 'svmlight'"):
+    with pytest.raises(ParameterError, match=r"format must be one of .*; got 'svmligth' .did you mean 'svmlight'"):
         named_format("svmligth")
 
 

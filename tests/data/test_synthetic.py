@@ -200,7 +200,7 @@ def test_smallest_and_odd_shapes():
         ({"n_samples": 1}, "n_samples.*must be int, >= 2; got 1"),
         ({"coherence": 1.5}, "coherence.*got 1.5"),
         ({"values": "tf-idf"}, "did you mean 'tfidf'"),
-        ({"sed": 3}, "has no parameter 'sed'; did you mean 'seed'"),
+        ({"sed": 3}, "has no parameter 'sed' .did you mean 'seed'"),
     ],
 )
 def test_wrong_options_are_refused(options, complaint):

@@ -65,7 +65,7 @@ def test_works_with_every_model(name):
 
 
 def test_wrong_use(tagger, tmp_path):
-    with pytest.raises(ParameterError, match="unknown model 'OneVsAl'; did you mean 'OneVsAll'"):
+    with pytest.raises(ParameterError, match="unknown model 'OneVsAl' .did you mean 'OneVsAll'"):
         tacit.Tagger(model="OneVsAl")
     with pytest.raises(ParameterError, match="OneVsAll has no parameter 'c'"):
         tacit.Tagger(model="OneVsAll", c=1)

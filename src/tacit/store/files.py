@@ -51,7 +51,10 @@ def write_arrays(path: Path, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
     from safetensors.numpy import save_file
 
     with replacing(path) as temporary:
+        temporary.touch()
+        mode = temporary.stat().st_mode  # as the user's umask has it; save_file would let nobody else read
         save_file({name: np.ascontiguousarray(array) for name, array in arrays.items()}, temporary)
+        temporary.chmod(mode)
 
 
 def read_arrays(path: Path) -> dict[str, npt.NDArray[Any]]:

@@ -34,7 +34,7 @@ def test_a_vocabulary_names_them(tmp_path):
 def test_unknown_uris_are_errors(tmp_path):
     vocabulary = write_files(tmp_path, {"vocabulary.tsv": VOCABULARY})
     path = write_files(tmp_path, {"a.tsv": "t\t<http://example.org/a>\nt\t<http://example.org/x>\n"})
-    with pytest.raises(FileError, match=r"a\.tsv:2: label 'http://example.org/x' is not in vocabulary\.tsv; did you"):
+    with pytest.raises(FileError, match=r"a\.tsv:2: label 'http://example.org/x' is not in vocabulary\.tsv .did you"):
         load_data(path, vocabulary)
 
 

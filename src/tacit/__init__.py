@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from tacit.data.save import save_data
     from tacit.embedding.exmlds import ExMLDS1
     from tacit.embedding.label_correlations import ExMLDS3
+    from tacit.embedding.skip_gram import ExMLDS2
     from tacit.embedding.sleec import SLEEC
     from tacit.errors import TacitError
     from tacit.linear.one_vs_all import OneVsAll
@@ -27,12 +28,17 @@ if TYPE_CHECKING:
     from tacit.registry import load_model
     from tacit.tagger.tagger import Tagger
     from tacit.tasks import checkpoint
+    from tacit.trees.fastxml import FastXML, PfastreXML, PfastXML
 
 _LIVES_IN = {
     "Dataset": "tacit.data.dataset",
+    "FastXML": "tacit.trees.fastxml",
     "ExMLDS1": "tacit.embedding.exmlds",
+    "ExMLDS2": "tacit.embedding.skip_gram",
     "ExMLDS3": "tacit.embedding.label_correlations",
     "OneVsAll": "tacit.linear.one_vs_all",
+    "PfastXML": "tacit.trees.fastxml",
+    "PfastreXML": "tacit.trees.fastxml",
     "Popularity": "tacit.linear.popularity",
     "Ranking": "tacit.ranking",
     "SLEEC": "tacit.embedding.sleec",
@@ -48,13 +54,17 @@ _LIVES_IN = {
 }
 
 __all__ = [
+    "SLEEC",
     "Dataset",
+    "FastXML",
     "ExMLDS1",
+    "ExMLDS2",
     "ExMLDS3",
     "OneVsAll",
+    "PfastXML",
+    "PfastreXML",
     "Popularity",
     "Ranking",
-    "SLEEC",
     "TacitError",
     "Tagger",
     "__version__",

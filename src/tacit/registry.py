@@ -38,6 +38,10 @@ MODELS = {
         Entry(
             "ExMLDS3", "tacit.embedding.label_correlations", "samples and labels embedded together, for missing labels"
         ),
+        Entry("ExMLDS2", "tacit.embedding.skip_gram", "votes of near samples, embedded by skip-gram with negative sampling"),
+        Entry("FastXML", "tacit.trees.fastxml", "trees whose nodes rank labels; fast, for frequent labels"),
+        Entry("PfastXML", "tacit.trees.fastxml", "FastXML with rare labels weighted for those left out"),
+        Entry("PfastreXML", "tacit.trees.fastxml", "PfastXML, re-ranked by nearness to each label's centre"),
     )
 }
 

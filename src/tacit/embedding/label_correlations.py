@@ -57,11 +57,13 @@ class JointEmbedder:
         labels = (self.label_weight * self.cooccurrence).astype(np.float32)
         samples = sample_counts(sets)
         n_sets, n_nodes = sets.shape[0], sum(sets.shape)
-        if sparse.issparse(samples) and samples.nnz + labels.nnz < DENSE_SHARE * n_nodes**2:
-            blocks = [[np.float32(self.sample_weight) * samples, members], [members.T, labels]]
-            return sparse.csr_matrix(sparse.bmat(blocks, format="csr"))
+        if not isinstance(samples, np.ndarray):
+            if samples.nnz + labels.nnz < DENSE_SHARE * n_nodes**2:
+                blocks = [[np.float32(self.sample_weight) * samples, members], [members.T, labels]]
+                return sparse.csr_matrix(sparse.bmat(blocks, format="csr"))
+            samples = samples.toarray()
         joint = np.empty((n_nodes, n_nodes), np.float32)
-        joint[:n_sets, :n_sets] = samples.toarray() if sparse.issparse(samples) else samples
+        joint[:n_sets, :n_sets] = samples
         joint[:n_sets, :n_sets] *= self.sample_weight
         joint[:n_sets, n_sets:] = members.toarray()
         joint[n_sets:, :n_sets] = joint[:n_sets, n_sets:].T

@@ -115,7 +115,7 @@ class EmbeddingModel(Estimator):
     """Base of the family; a model adds its embedder."""
 
     normalize: Annotated[bool, "divide rows of X by their length"] = True
-    n_learners: Annotated[int, Range(low=1), "partitions that vote; one is enough where there is one cluster"] = 5
+    n_learners: Annotated[int, Range(low=1), "partitions that vote (one where all is one cluster)"] = 5
     max_cluster: Annotated[int, Range(low=2), "largest number of samples in a cluster"] = 6000
     dimension: Annotated[int, Range(low=1), "length of the embedded vectors"] = 150
     ridge: Annotated[float, Range(above=0), "penalty on the squared size of the regressor"] = 1.0
@@ -131,7 +131,7 @@ class EmbeddingModel(Estimator):
         """Train all cells of all learners."""
         Y = positives(Y)
         labelled = np.flatnonzero(np.diff(Y.indptr)).astype(np.int32)
-        # Where all samples are one cluster all learners would be copies.
+        # Where all samples are one cluster all learners would be copies, or nearly so.
         n_learners = self.n_learners if len(labelled) > self.max_cluster else 1
         seeds = task_seeds(self.random_state, 2 * n_learners)
         partitions = run_tasks(

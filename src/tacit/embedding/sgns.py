@@ -6,6 +6,7 @@ untied vectors is PMI − log k; with uniform negative samples it is log(#(i, j)
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -15,6 +16,7 @@ import numpy.typing as npt
 from tacit.kernels.sgns import sgns_pass
 
 Floats32 = npt.NDArray[np.float32]
+Floats64 = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,11 +43,11 @@ class Term:
 
     first: npt.NDArray[np.int32]
     second: npt.NDArray[np.int32]
-    pair_weights: npt.NDArray[np.float64]
+    pair_weights: Floats64
     noise_nodes: npt.NDArray[np.int32]
-    noise_weights: npt.NDArray[np.float64]
+    noise_weights: Floats64
     n_negatives: int
-    offsets: npt.NDArray[np.float64]
+    offsets: Floats64
     weight: float = 1.0
 
 
@@ -59,7 +61,8 @@ def nce_offsets(
     """
     marginal = np.bincount(first, weights, minlength=n_nodes)
     marginal = np.where(marginal > 0, marginal, marginal.sum())
-    return -np.log(marginal / marginal.sum())
+    offsets: Floats64 = -np.log(marginal / marginal.sum())
+    return offsets
 
 
 def train_sgns(
@@ -92,12 +95,12 @@ def train_sgns(
         One vector per node, as in ExMLDS Eq. 3; otherwise each node has another one as a context.
     """
     rng = np.random.default_rng(seed)
-    scale = np.float32(1 / np.sqrt(dimension))
+    scale = np.float32(0.3 / np.sqrt(dimension))
     vectors = scale * rng.standard_normal((n_nodes, dimension), dtype=np.float32)
     contexts = vectors if tied else scale * rng.standard_normal((n_nodes, dimension), dtype=np.float32)
     state = np.array([seed], np.uint64)
     ends = np.linspace(1, 0, n_passes + 1)
-    for start, stop in zip(ends[:-1], ends[1:], strict=True):
+    for start, stop in itertools.pairwise(ends):
         for term in terms:
             sgns_pass(
                 vectors,

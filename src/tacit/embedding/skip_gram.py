@@ -32,31 +32,36 @@ class SgnsEmbedder:
         """Embed the samples; those with the same label set get the same vector."""
         sets = distinct_label_sets(Y)
         term = self.term(sets, cosine_neighbors(sets.matrix, self.n_context))
-        options = {"n_passes": self.n_passes, "seed": seed}
-        vectors, _ = train_sgns(len(sets.counts), self.dimension, [term], rate=self.rate, **options)
+        vectors, _ = train_sgns(
+            len(sets.counts), self.dimension, [term], n_passes=self.n_passes, rate=self.rate, seed=seed
+        )
         return Embedded(vectors[sets.of_sample])
 
     def term(self, sets: LabelSets, near: Neighbors) -> Term:
-        """Every sample with the neighbours of its label set."""
-        first, second = neighbor_pairs(near)
-        weights = sets.counts[first].astype(np.float64)
+        """All pairs of samples whose label sets are neighbours, by similarity."""
+        first, second, similarities = neighbor_pairs(near)
+        counts = sets.counts.astype(np.float64)
+        weights = counts[first] * counts[second] * similarities
         n_sets = len(sets.counts)
-        per_set = np.bincount(second, weights, minlength=n_sets)
-        # With power 0 all samples are alike, so a set is drawn by how many samples have it (ExMLDS Eq. 3).
-        noise = sets.counts.astype(np.float64) if self.noise_power == 0 else per_set**self.noise_power
+        # Uniform over samples (ExMLDS Eq. 3): a set by how many samples have it. Otherwise #(j) to a power.
+        by_pairs = np.bincount(second, weights, minlength=n_sets) ** self.noise_power
+        noise = counts if self.noise_power == 0 else by_pairs.astype(np.float64)
         offsets = nce_offsets(first, weights, n_sets) if self.objective == "nce" else np.zeros(n_sets)
         nodes = np.arange(n_sets, dtype=np.int32)
         return Term(first, second, weights, nodes, noise, self.n_negatives, offsets)
 
 
-def neighbor_pairs(near: Neighbors) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
-    """All (node, neighbour) pairs; a node without neighbours is paired with itself."""
-    samples = near.samples.copy()
-    lonely = samples[:, 0] < 0
-    samples[lonely, 0] = np.flatnonzero(lonely)
+Pairs = tuple[npt.NDArray[np.int32], npt.NDArray[np.int32], npt.NDArray[np.float32]]
+
+
+def neighbor_pairs(near: Neighbors) -> Pairs:
+    """All (node, neighbour, similarity); a node without neighbours is paired with itself."""
+    samples, similarities = near.samples.copy(), near.similarities.copy()
+    lonely = np.flatnonzero(samples[:, 0] < 0)
+    samples[lonely, 0], similarities[lonely, 0] = lonely, 1
     found = samples >= 0
     first = np.repeat(np.arange(len(samples), dtype=np.int32), found.sum(axis=1))
-    return first, samples[found]
+    return first, samples[found], similarities[found]
 
 
 @document_parameters
@@ -64,12 +69,13 @@ def neighbor_pairs(near: Neighbors) -> tuple[npt.NDArray[np.int32], npt.NDArray[
 class ExMLDS2(EmbeddingModel):
     """Labels voted by near samples, in a space learned by skip-gram over samples with similar labels."""
 
-    n_context: Annotated[int, Range(low=1), "nearest label sets that a sample is drawn to"] = 30
-    n_negatives: Annotated[int, Range(low=1), "random samples it is pushed from, for each near one"] = 15
-    noise_power: Annotated[float, Range(low=0), "draws these by their frequency to this power (0: uniformly)"] = 0.0
+    n_neighbors: Annotated[int, Range(low=1), "near samples that vote in each cluster"] = 20
+    n_context: Annotated[int, Range(low=1), "nearest label sets that a sample is drawn to"] = 100
+    n_negatives: Annotated[int, Range(low=1), "random samples it is pushed from, for each near one"] = 5
+    noise_power: Annotated[float, Range(low=0), "draws these by their frequency to this power (0: uniformly)"] = 1.0
     objective: Annotated[str, OneOf(("sgns", "nce")), "negative sampling or noise-contrastive estimation"] = "sgns"
-    n_passes: Annotated[int, Range(low=1), "passes over all pairs"] = 35
-    rate: Annotated[float, Range(above=0), "size of the first gradient steps"] = 0.05
+    n_passes: Annotated[int, Range(low=1), "passes over all pairs"] = 30
+    rate: Annotated[float, Range(above=0), "size of the first gradient steps"] = 0.1
 
     def _fit(self, X: sparse.csr_matrix, Y: sparse.csr_matrix) -> None:
         options = (self.n_context, self.n_negatives, self.noise_power, self.objective, self.n_passes, self.rate)

@@ -8,7 +8,6 @@ from typing import Annotated
 import numpy as np
 from scipy import sparse
 
-from tacit.checks import unit_rows
 from tacit.embedding.label_sets import distinct_label_sets
 from tacit.embedding.neighbors import Neighbors, cosine_neighbors
 from tacit.embedding.pipeline import Embedded, EmbeddingModel
@@ -28,14 +27,15 @@ class SvpEmbedder:
     def __call__(self, X: sparse.csr_matrix, Y: sparse.csr_matrix, seed: int) -> Embedded:  # noqa: ARG002
         """Embed the samples; those with the same label set get the same vector."""
         sets = distinct_label_sets(Y)
-        unit = unit_rows(sets.matrix)
-        entries = neighbor_entries(unit, cosine_neighbors(unit, self.n_context))
-        options = {"seed": seed, "tolerance": self.tolerance, "max_steps": self.max_steps}
-        return Embedded(singular_value_projection(entries, self.dimension, **options).rows[sets.of_sample])
+        entries = neighbor_entries(cosine_neighbors(sets.matrix, self.n_context))
+        found = singular_value_projection(
+            entries, self.dimension, seed=seed, tolerance=self.tolerance, max_steps=self.max_steps
+        )
+        return Embedded(found.rows[sets.of_sample])
 
 
-def neighbor_entries(rows: sparse.csr_matrix, near: Neighbors) -> sparse.csr_matrix:
-    """Inner products of rows with themselves and their neighbours, at symmetric places."""
+def neighbor_entries(near: Neighbors) -> sparse.csr_matrix:
+    """Cosines of rows with themselves and their neighbours, at symmetric places."""
     n, k = near.samples.shape
     found = near.samples >= 0
     first = np.repeat(np.arange(n), k)[found.ravel()]

@@ -13,6 +13,10 @@ from tacit.embedding.spectrum import Floats, leading_eigenpairs
 from tacit.kernels.gram import products_at
 
 
+_SMALLEST_STEP = 1e-3
+_EXACT = 1e-6  # of float32
+
+
 @dataclass(frozen=True, eq=False)
 class Projection:
     """Rows Z whose inner products approximate the given entries.
@@ -65,13 +69,13 @@ def singular_value_projection(
         candidate_error = float(np.linalg.norm(candidate_gap.data)) / norm
         if candidate_error > error:
             step /= 2
-            if step < 1e-3:
+            if step < _SMALLEST_STEP:
                 break
             continue
         gain = 1 - candidate_error / error
         rows, gap, error = candidate, candidate_gap, candidate_error
         errors.append(error)
-        if gain < tolerance:
+        if gain < tolerance or error <= _EXACT:
             break
         step *= 1.5
     return Projection(rows, errors)
@@ -83,7 +87,8 @@ def _projected(
     """The nearest positive semidefinite matrix of low rank to ZZᵀ + step · P_Ω(G − ZZᵀ), as its factor."""
 
     def apply(block: Floats) -> Floats:
-        return rows @ (rows.T @ block) + np.float32(step) * (gap @ block)
+        image: Floats = rows @ (rows.T @ block) + np.float32(step) * (gap @ block)
+        return image
 
     start = rows if rows.shape[1] == dimension else None
     pairs = leading_eigenpairs(apply, gap.shape[0], dimension, start=start, **options)

@@ -57,7 +57,8 @@ def label_signs(
         start, end = y_indptr[labels[column]], y_indptr[labels[column] + 1]
         if not np.any(y_values[start:end] > _ZERO):
             continue
-        signs[:, column] = absent
+        for row in range(n_samples):
+            signs[row, column] = absent
         for entry in range(start, end):
             signs[y_indices[entry], column] = 1 if y_values[entry] > _ZERO else -1
     return signs

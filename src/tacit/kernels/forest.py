@@ -14,6 +14,20 @@ Flags = npt.NDArray[np.bool_]
 
 
 @njit(nogil=True, cache=True)
+def _part(rows: npt.NDArray[np.uint32], is_right: Flags) -> int:
+    """Reorder rows such that those on the right come last; return how many are on the left."""
+    left, right = 0, len(rows) - 1
+    while left <= right:
+        if is_right[left]:
+            rows[left], rows[right] = rows[right], rows[left]
+            is_right[left], is_right[right] = is_right[right], is_right[left]
+            right -= 1
+        else:
+            left += 1
+    return left
+
+
+@njit(nogil=True, cache=True)
 def find_leaves(
     x_starts: Ints,
     x_features: npt.NDArray[np.int32],
@@ -28,25 +42,37 @@ def find_leaves(
 ) -> npt.NDArray[np.int32]:
     """The leaf that each row reaches in each tree.
 
-    Tree by tree, because a tree stays in the cache while all rows walk down it.
+    All rows go down a tree together, and the weights of a node are spread out once for the rows that reach it:
+    the cost of a row is its own features, however many weights a node has.
     """
     n_rows = len(x_starts) - 1
     leaves = np.empty((n_rows, len(roots)), np.int32)
-    x = np.zeros(n_features, np.float32)
+    dense, order, is_right = np.zeros(n_features, np.float32), np.empty(n_rows, np.uint32), np.empty(n_rows, np.bool_)
     for tree, root in enumerate(roots):
-        for row in range(n_rows):
-            for at in range(x_starts[row], x_starts[row + 1]):
-                x[x_features[at]] = x_values[at]
-            node = root
-            while node >= 0:
+        order[:] = np.arange(n_rows)
+        stack = [(np.int64(root), 0, n_rows)]
+        while len(stack) > 0:
+            node, start, stop = stack.pop()
+            rows = order[start:stop]
+            if node < 0:
+                for row in rows:
+                    leaves[row, tree] = -1 - node
+                continue
+            first, last = weight_starts[node], weight_starts[node + 1]
+            for at in range(first, last):
+                dense[weight_features[at]] = weight_levels[at]
+            for i, row in enumerate(rows):
                 total = np.float32(0.0)
-                for at in range(weight_starts[node], weight_starts[node + 1]):
-                    total += np.float32(weight_levels[at]) * x[weight_features[at]]
-                is_right = terms[node, 0] * total + terms[node, 1] > 0.0
-                node = children[node, np.intp(is_right)]
-            leaves[row, tree] = -1 - node
-            for at in range(x_starts[row], x_starts[row + 1]):
-                x[x_features[at]] = 0.0
+                for at in range(x_starts[row], x_starts[row + 1]):
+                    total += x_values[at] * dense[x_features[at]]
+                is_right[i] = terms[node, 0] * total + terms[node, 1] > 0.0
+            for at in range(first, last):
+                dense[weight_features[at]] = 0.0
+            middle = start + _part(rows, is_right)
+            if middle < stop:
+                stack.append((np.int64(children[node, 1]), middle, stop))
+            if start < middle:
+                stack.append((np.int64(children[node, 0]), start, middle))
     return leaves
 
 

@@ -63,8 +63,8 @@ def _offer(labels: Labels, scores: Floats, size: int, label: int, score: np.floa
 @njit(nogil=True, cache=True)
 def _best_first(labels: Labels, scores: Floats, size: int) -> None:
     """Turn the heap into a list, best first, and pad it."""
-    labels[size:] = -1
-    scores[size:] = -np.inf
+    for place in range(size, len(labels)):
+        labels[place], scores[place] = -1, -np.inf
     for last in range(size - 1, 0, -1):
         _swap(labels, scores, 0, last)
         _sift_down(labels, scores, last)
@@ -102,12 +102,14 @@ def rank_linear(
     labels = np.empty((n_samples, k), dtype=np.int32)
     scores = np.empty((n_samples, k), dtype=np.float32)
     row_scores = np.empty_like(intercepts)
+    labels_of = w_indices.view(np.uint32)  # unsigned: spares the look for places counted from the end
     for row in range(n_samples):
-        row_scores[:] = intercepts
+        for label in range(len(intercepts)):
+            row_scores[label] = intercepts[label]
         for entry in range(x_indptr[row], x_indptr[row + 1]):
             feature, value = x_indices[entry], x_data[entry]
             for place in range(w_indptr[feature], w_indptr[feature + 1]):
-                row_scores[w_indices[place]] += value * w_data[place]
+                row_scores[labels_of[place]] += value * w_data[place]
         _select(row_scores, allowed, labels[row], scores[row])
     return labels, scores
 

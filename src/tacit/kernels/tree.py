@@ -14,17 +14,19 @@ import numpy.typing as npt
 from numba import njit
 
 Ids = npt.NDArray[np.int32]
+Rows32 = npt.NDArray[np.uint32]  # unsigned, which saves Numba's test for negative indices
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 Values = npt.NDArray[np.float32]
 Sides = npt.NDArray[np.int8]
 Levels = npt.NDArray[np.int8]
+Stored = tuple[Ids, Levels, float, float]  # features, weights in steps, the size of a step, the bias
 
 N_COINS = 62  # bits of a sample's coin
 LEVELS = 127  # a weight is stored as a whole number of 127ths of the largest of its node
 
 _ROUNDS = 50  # of the alternation, which settles long before
-_DRAFT_STEPS, _STEPS = 4, 8  # Newton steps for the first sides, and for the second ones
+_DRAFT_STEPS, _STEPS = 2, 8  # Newton steps for the first sides, and for the second ones
 _TOLERANCE = 0.01  # share of the first violation of optimality that is good enough
 _HALVINGS = 10  # of a Newton step that does not descend
 _TINY = 1e-12
@@ -48,7 +50,7 @@ class Columns(NamedTuple):
 
     features: Ids
     starts: Ints
-    rows: Ids
+    rows: Rows32
     values: Values
 
 
@@ -67,7 +69,7 @@ class FeatureScratch(NamedTuple):
     slope: Floats  # zero between nodes
     place: Ids  # zero between nodes
     touched: Ids
-    rows: Ids
+    rows: Rows32
     values: Values
 
 
@@ -269,7 +271,7 @@ def violation_of(slope: float, weight: float) -> float:
     """How far the nearest subgradient of the objective by one weight is from zero."""
     if weight == 0.0:
         return max(abs(slope) - 1.0, 0.0)
-    return abs(slope + np.sign(weight))
+    return abs(slope + 1.0) if weight > 0.0 else abs(slope - 1.0)
 
 
 @njit(nogil=True, cache=True)
@@ -282,7 +284,7 @@ def logistic_loss(margins: Floats, shift: Floats, scale: float, signs: Floats, c
         margin = signs[i] * (margins[i] + scale * shift[i])
         product *= 1.0 + np.exp(-abs(margin))
         total += cost * max(-margin, 0.0)
-    return total + cost * np.log(product)
+    return float(total + cost * np.log(product))
 
 
 @njit(nogil=True, cache=True)
@@ -339,9 +341,11 @@ def descend(plane: Plane, moves: Floats, shift: Floats, signs: Floats, costs: Fl
 
 
 @njit(nogil=True, cache=True)
-def fit_plane(columns: Columns, plane: Plane, signs: Floats, costs: Floats, n_steps: int) -> None:
-    """Minimise ``‖w‖₁ + Σ cost·log(1 + exp(−sign·w·x))`` by Newton steps from where `plane` is."""
-    active = np.arange(len(plane.weights)).astype(np.int32)
+def fit_plane(columns: Columns, plane: Plane, signs: Floats, costs: Floats, active: Ids, n_steps: int) -> Ids:
+    """Minimise ``‖w‖₁ + Σ cost·log(1 + exp(−sign·w·x))`` by Newton steps from where `plane` is.
+
+    Only weights of `active` columns move; returned are those that still may.
+    """
     enough = 0.0
     for step in range(n_steps):
         moves, shift, active, violation = newton_moves(columns, plane, signs, costs, active)
@@ -349,6 +353,7 @@ def fit_plane(columns: Columns, plane: Plane, signs: Floats, costs: Floats, n_st
             enough = _TOLERANCE * violation
         if violation <= enough or not descend(plane, moves, shift, signs, costs):
             break
+    return active
 
 
 # -- growth -----------------------------------------------------------------------------------------------
@@ -366,7 +371,7 @@ def is_one_sided(sides: Sides) -> bool:
 @njit(nogil=True, cache=True)
 def split_node(
     X: Rows, Y: Rows, samples: Ids, sides: Sides, C: float, bias: float, labels: LabelScratch, features: FeatureScratch
-) -> tuple[Ids, Levels, float, float]:
+) -> Stored:
     """A hyperplane for first `sides`, which become the sides of that hyperplane.
 
     Returns the features it uses, their weights in whole steps, the size of a step and the bias. Samples are
@@ -378,18 +383,20 @@ def split_node(
     signs, costs = sample_costs(sides, C)
     columns = useful_columns(X, samples, signs, costs, bias, features)
     plane = Plane(np.zeros(len(columns.features) + 1), np.zeros(len(samples)))
-    fit_plane(columns, plane, signs, costs, _DRAFT_STEPS)
+    active = np.arange(len(plane.weights)).astype(np.int32)
+    active = fit_plane(columns, plane, signs, costs, active, _DRAFT_STEPS)
     for i, margin in enumerate(plane.margins):
         sides[i] = margin > 0.0
     alternate_sides(Y, samples, sides, 1, labels)
     if not is_one_sided(sides):
         signs, costs = sample_costs(sides, C)
-        fit_plane(columns, plane, signs, costs, _STEPS)
-    return _stored_plane(columns, plane, bias, sides)
+        fit_plane(columns, plane, signs, costs, active, _STEPS)
+    stored: Stored = _stored_plane(columns, plane, bias, sides)
+    return stored
 
 
 @njit(nogil=True, cache=True)
-def _stored_plane(columns: Columns, plane: Plane, bias: float, sides: Sides) -> tuple[Ids, Levels, float, float]:
+def _stored_plane(columns: Columns, plane: Plane, bias: float, sides: Sides) -> Stored:
     n_columns = len(columns.features)
     largest = 0.0
     for weight in plane.weights[:n_columns]:
@@ -407,7 +414,7 @@ def _stored_plane(columns: Columns, plane: Plane, bias: float, sides: Sides) -> 
                 plane.margins[columns.rows[entry]] += step * level * columns.values[entry]
     for i, margin in enumerate(plane.margins):
         sides[i] = margin > 0.0
-    return kept[:n_kept], levels[:n_kept], step, intercept
+    return kept[:n_kept], levels[:n_kept], float(step), float(intercept)
 
 
 @njit(nogil=True, cache=True)
@@ -531,6 +538,6 @@ def _feature_scratch(n_features: int, n_entries: int) -> FeatureScratch:
         np.zeros(n_features),
         np.zeros(n_features, np.int32),
         np.empty(n_features, np.int32),
-        np.empty(n_entries, np.int32),
+        np.empty(n_entries, np.uint32),
         np.empty(n_entries, np.float32),
     )

@@ -43,9 +43,7 @@ class FastXML(Estimator):
         gains, worth = self._gains(relevant)
         growth = Growth(self.C, self.bias, self.max_leaf, self.labels_per_leaf)
         tasks = [{"seed": seed} for seed in task_seeds(self.random_state, self.n_trees)]
-        trees = run_tasks(
-            grow, tasks, n_jobs=self.n_jobs, what="trees", X=X, gains=gains, worth=worth, growth=growth
-        )
+        trees = run_tasks(grow, tasks, n_jobs=self.n_jobs, what="trees", X=X, gains=gains, worth=worth, growth=growth)
         self.forest_ = Forest.of(trees, X.shape[1], Y.shape[1])
 
     def _gains(self, Y: sparse.csr_matrix) -> tuple[sparse.csr_matrix, npt.NDArray[np.float32]]:
@@ -56,11 +54,17 @@ class FastXML(Estimator):
         return self._rank_with(Centres.none(), X, k, allowed)
 
     def _rank_with(
-        self, centres: Centres, X: sparse.csr_matrix, k: int, allowed: Mask | None, alpha: float = 1.0, gamma: float = 0.0
+        self,
+        centres: Centres,
+        X: sparse.csr_matrix,
+        k: int,
+        allowed: Mask | None,
+        alpha: float = 1.0,
+        gamma: float = 0.0,
     ) -> Ranking:
         if allowed is None:
             allowed = np.ones(len(self.classes_), dtype=np.bool_)
-        return self.forest_.rank(X, k, allowed, centres, alpha, gamma)
+        return self.forest_.rank(X, k, allowed, centres, float(alpha), float(gamma))
 
 
 @document_parameters
@@ -90,7 +94,9 @@ class PfastreXML(PfastXML):
 
     alpha: Annotated[float, Range(low=0, high=1), "share of the trees in the score; the rest is the centres'"] = 0.8
     gamma: Annotated[float, Range(above=0), "how fast a label becomes unlikely with the distance to its centre"] = 60.0
-    tail: Annotated[str, OneOf(("mean", "exact")), "centres: mean of the label's samples, or maximum likelihood"] = "mean"
+    tail: Annotated[str, OneOf(("mean", "exact")), "centres: mean of the label's samples, or maximum likelihood"] = (
+        "mean"
+    )
     beta: Annotated[float, Range(above=0), "odds against a label at its very centre, for tail='exact'"] = 1.0
     centre_features: Annotated[int, Range(low=1), "features kept in a centre, the largest"] = 500
 
@@ -109,8 +115,9 @@ class PfastreXML(PfastXML):
         propensities = self._propensities(Y)
         if propensities.ndim != 1:
             raise ParameterError("tail='exact' needs one propensity per label; give these, or choose tail='mean'")
-        settings = {"gamma": self.gamma, "beta": self.beta, "n_largest": self.centre_features}
-        return exact_centres(X, Y, propensities, **settings, n_jobs=self.n_jobs)
+        return exact_centres(
+            X, Y, propensities, gamma=self.gamma, beta=self.beta, n_largest=self.centre_features, n_jobs=self.n_jobs
+        )
 
     def _rank(self, X: sparse.csr_matrix, k: int, allowed: Mask | None) -> Ranking:
         return self._rank_with(self.centres_, X, k, allowed, self.alpha, self.gamma)

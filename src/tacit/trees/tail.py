@@ -121,7 +121,12 @@ def ascend_block(
 
 
 def ascend(
-    X: sparse.csr_matrix, is_positive: npt.NDArray[np.bool_], centre: Floats, propensity: float, gamma: float, beta: float
+    X: sparse.csr_matrix,
+    is_positive: npt.NDArray[np.bool_],
+    centre: Floats,
+    propensity: float,
+    gamma: float,
+    beta: float,
 ) -> Floats:
     """The centre of largest likelihood that gradient ascent with line search reaches."""
     value, gradient, curvature = likelihood(X, is_positive, centre, propensity, gamma, beta)
@@ -144,7 +149,12 @@ def ascend(
 
 
 def likelihood(
-    X: sparse.csr_matrix, is_positive: npt.NDArray[np.bool_], centre: Floats, propensity: float, gamma: float, beta: float
+    X: sparse.csr_matrix,
+    is_positive: npt.NDArray[np.bool_],
+    centre: Floats,
+    propensity: float,
+    gamma: float,
+    beta: float,
 ) -> tuple[float, Floats, float]:
     """Log-likelihood of one label's observed values at a centre, its gradient, and the scale of its curvature."""
     squares = np.asarray(X.multiply(X).sum(axis=1)).ravel()

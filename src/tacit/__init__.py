@@ -56,10 +56,10 @@ _LIVES_IN = {
 __all__ = [
     "SLEEC",
     "Dataset",
-    "FastXML",
     "ExMLDS1",
     "ExMLDS2",
     "ExMLDS3",
+    "FastXML",
     "OneVsAll",
     "PfastXML",
     "PfastreXML",

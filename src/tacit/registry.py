@@ -31,17 +31,15 @@ MODELS = {
     for entry in (
         Entry("Popularity", "tacit.linear.popularity", "the most frequent labels, whatever the sample"),
         Entry("OneVsAll", "tacit.linear.one_vs_all", "a linear classifier per label, small weights pruned"),
-        Entry(
-            "ExMLDS1", "tacit.embedding.exmlds", "votes of near samples, embedded by factorising label co-occurrence"
-        ),
-        Entry("SLEEC", "tacit.embedding.sleec", "votes of near samples, embedded by singular value projection"),
-        Entry(
-            "ExMLDS3", "tacit.embedding.label_correlations", "samples and labels embedded together, for missing labels"
-        ),
-        Entry("ExMLDS2", "tacit.embedding.skip_gram", "votes of near samples, embedded by skip-gram with negative sampling"),
         Entry("FastXML", "tacit.trees.fastxml", "trees whose nodes rank labels; fast, for frequent labels"),
         Entry("PfastXML", "tacit.trees.fastxml", "FastXML with rare labels weighted for those left out"),
         Entry("PfastreXML", "tacit.trees.fastxml", "PfastXML, re-ranked by nearness to each label's centre"),
+        Entry("ExMLDS1", "tacit.embedding.exmlds", "votes of near samples, embedded by shifted positive PMI"),
+        Entry("ExMLDS2", "tacit.embedding.skip_gram", "votes of near samples, embedded by skip-gram"),
+        Entry(
+            "ExMLDS3", "tacit.embedding.label_correlations", "samples and labels embedded as one, for missing labels"
+        ),
+        Entry("SLEEC", "tacit.embedding.sleec", "votes of near samples, embedded by singular value projection"),
     )
 }
 

@@ -13,13 +13,14 @@ from scipy import sparse
 from tacit.base import Mask
 from tacit.checks import as_counts
 from tacit.embedding.exmlds import Eigenvalues
-from tacit.embedding.label_sets import distinct_label_sets
-from tacit.embedding.neighbors import unit_vectors
-from tacit.embedding.pipeline import Embedded, EmbeddingModel
+from tacit.embedding.label_sets import LabelSets, distinct_label_sets
+from tacit.embedding.neighbors import cosine_neighbors, unit_vectors
+from tacit.embedding.pipeline import Embedded, Embedder, EmbeddingModel
+from tacit.embedding.sgns import Term, train_sgns
 from tacit.embedding.sppmi import DENSE_SHARE, Counts, Matrix, factorise, sample_counts, sppmi
 from tacit.embedding.voting import vote_matrix
 from tacit.kernels.knn import rank_scores, row_products
-from tacit.parameters import Range, document_parameters
+from tacit.parameters import OneOf, Range, document_parameters
 from tacit.ranking import Ranking
 from tacit.tasks import row_blocks
 
@@ -34,12 +35,10 @@ class JointEmbedder:
     """SPPMI of the joint matrix of samples and labels, factorised (ExMLDS Algorithm 3)."""
 
     dimension: int
+    cooccurrence: sparse.csr_matrix
+    weights: tuple[float, float, float]  # μ₁, μ₂, μ₃
     shift: float
     eigenvalues: str
-    cooccurrence: sparse.csr_matrix
-    label_weight: float
-    sample_weight: float
-    membership_weight: float
 
     def __call__(self, X: sparse.csr_matrix, Y: sparse.csr_matrix, seed: int) -> Embedded:  # noqa: ARG002
         """Embed the samples of a cluster together with all labels."""
@@ -53,22 +52,66 @@ class JointEmbedder:
 
     def joint_counts(self, sets: sparse.csr_matrix) -> Matrix:
         """A = [[μ₂M, μ₃Y], [μ₃Yᵀ, μ₁C]] (ExMLDS Algorithm 3, step 1)."""
-        members = np.float32(self.membership_weight) * sets
-        labels = (self.label_weight * self.cooccurrence).astype(np.float32)
+        label_weight, sample_weight, membership_weight = np.array(self.weights, np.float32)
+        members = membership_weight * sets
+        labels = (label_weight * self.cooccurrence).astype(np.float32)
         samples = sample_counts(sets)
         n_sets, n_nodes = sets.shape[0], sum(sets.shape)
         if not isinstance(samples, np.ndarray):
             if samples.nnz + labels.nnz < DENSE_SHARE * n_nodes**2:
-                blocks = [[np.float32(self.sample_weight) * samples, members], [members.T, labels]]
+                blocks = [[sample_weight * samples, members], [members.T, labels]]
                 return sparse.csr_matrix(sparse.bmat(blocks, format="csr"))
             samples = samples.toarray()
         joint = np.empty((n_nodes, n_nodes), np.float32)
         joint[:n_sets, :n_sets] = samples
-        joint[:n_sets, :n_sets] *= self.sample_weight
+        joint[:n_sets, :n_sets] *= sample_weight
         joint[:n_sets, n_sets:] = members.toarray()
         joint[n_sets:, :n_sets] = joint[:n_sets, n_sets:].T
         joint[n_sets:, n_sets:] = labels.toarray()
         return joint
+
+
+@dataclass(frozen=True, eq=False)
+class JointSgnsEmbedder:
+    """The objective that the joint factorisation stands for, by gradient steps (ExMLDS Eq. 5 to 8)."""
+
+    dimension: int
+    cooccurrence: sparse.csr_matrix
+    weights: tuple[float, float, float]  # μ₁, μ₂, μ₃
+    n_negatives: tuple[int, int, int]  # n₋¹, n₋², n₋³
+    n_context: int
+    n_passes: int
+    rate: float
+
+    def __call__(self, X: sparse.csr_matrix, Y: sparse.csr_matrix, seed: int) -> Embedded:  # noqa: ARG002
+        """Embed the samples of a cluster together with all labels."""
+        sets = distinct_label_sets(Y)
+        n_sets, n_nodes = len(sets.counts), sum(sets.matrix.shape)
+        terms = self.terms(sets)
+        vectors, _ = train_sgns(n_nodes, self.dimension, terms, n_passes=self.n_passes, rate=self.rate, seed=seed)
+        return Embedded(vectors[:n_sets][sets.of_sample], vectors[n_sets:])
+
+    def terms(self, sets: LabelSets) -> list[Term]:
+        """Labels with near labels, samples with near samples, samples with their labels; labels come last."""
+        n_sets, n_labels = sets.matrix.shape
+        counts = sets.counts.astype(np.float64)
+        samples = np.arange(n_sets, dtype=np.int32)
+        labels = np.arange(n_sets, n_sets + n_labels, dtype=np.int32)
+        near_labels = cosine_neighbors(self.cooccurrence, self.n_context).pairs()
+        near_samples = cosine_neighbors(sets.matrix, self.n_context).pairs()
+        members = sets.matrix.tocoo()
+        pairs = (  # first, second, pair weights, noise nodes, noise weights
+            (labels[near_labels[0]], labels[near_labels[1]], near_labels[2], labels, np.ones(n_labels)),
+            (*near_samples[:2], counts[near_samples[0]] * counts[near_samples[1]], samples, counts),
+            (members.row.astype(np.int32), labels[members.col], counts[members.row], labels, np.ones(n_labels)),
+        )
+        no_offsets = np.zeros(n_sets + n_labels)
+        return [
+            Term(first, second, np.asarray(drawn, np.float64), nodes, noise, n_negatives, no_offsets, weight)
+            for (first, second, drawn, nodes, noise), n_negatives, weight in zip(
+                pairs, self.n_negatives, self.weights, strict=True
+            )
+        ]
 
 
 @document_parameters
@@ -83,6 +126,13 @@ class ExMLDS3(EmbeddingModel):
     label_weight: Annotated[float, Range(low=0), "weight μ₁ of the co-occurrence of labels"] = 1.0
     sample_weight: Annotated[float, Range(low=0), "weight μ₂ of the labels that samples share"] = 1.0
     membership_weight: Annotated[float, Range(low=0), "weight μ₃ of the labels of a sample"] = 1.0
+    solver: Annotated[str, OneOf(("sppmi", "sgns")), "factorise SPPMI, or take gradient steps (Eq. 5)"] = "sppmi"
+    label_negatives: Annotated[int, Range(low=1), "n₋¹: negative samples for a pair of labels (sgns)"] = 5
+    sample_negatives: Annotated[int, Range(low=1), "n₋²: negative samples for a pair of samples (sgns)"] = 5
+    membership_negatives: Annotated[int, Range(low=1), "n₋³: negative samples for a sample and its label (sgns)"] = 5
+    n_context: Annotated[int, Range(low=1), "near label sets, and near labels, that are drawn together (sgns)"] = 100
+    n_passes: Annotated[int, Range(low=1), "passes over all pairs (sgns)"] = 30
+    rate: Annotated[float, Range(above=0), "size of the first gradient steps (sgns)"] = 0.1
     completion: Annotated[float, Range(low=0, high=1), "share of votes for labels that co-occur with those seen"] = 0.8
     label_share: Annotated[float, Range(low=0), "weight of the label-embedding score beside the votes"] = 0.5
 
@@ -110,9 +160,16 @@ class ExMLDS3(EmbeddingModel):
 
     def _fit(self, X: sparse.csr_matrix, Y: sparse.csr_matrix, cooccurrence: Any = None) -> None:
         counts = as_counts(Y.T @ Y if cooccurrence is None else cooccurrence, "cooccurrence", (Y.shape[1],) * 2)
-        weights = (self.label_weight, self.sample_weight, self.membership_weight)
-        self._fit_pipeline(X, Y, JointEmbedder(self.dimension, self.shift, self.eigenvalues, counts, *weights))
+        self._fit_pipeline(X, Y, self._embedder(counts))
         self.given_label_ = conditional_shares(counts)
+
+    def _embedder(self, counts: sparse.csr_matrix) -> Embedder:
+        weights = (self.label_weight, self.sample_weight, self.membership_weight)
+        if self.solver == "sppmi":
+            return JointEmbedder(self.dimension, counts, weights, self.shift, self.eigenvalues)
+        n_negatives = (self.label_negatives, self.sample_negatives, self.membership_negatives)
+        options = (self.n_context, self.n_passes, self.rate)
+        return JointSgnsEmbedder(self.dimension, counts, weights, n_negatives, *options)
 
     def _rank(self, X: sparse.csr_matrix, k: int, allowed: Mask | None) -> Ranking:
         n_labels = self.training_labels_.shape[1]

@@ -27,6 +27,13 @@ class LabelSets:
     of_sample: npt.NDArray[np.intp]
     counts: npt.NDArray[np.int64]
 
+    def means(self, X: sparse.csr_matrix) -> sparse.csr_matrix:
+        """The mean of the rows of X of the samples of each set."""
+        n_sets, n_samples = len(self.counts), len(self.of_sample)
+        shares = 1 / self.counts[self.of_sample].astype(np.float32)
+        average = sparse.csr_matrix((shares, (self.of_sample, np.arange(n_samples))), shape=(n_sets, n_samples))
+        return sparse.csr_matrix(average @ X)
+
 
 def distinct_label_sets(Y: sparse.csr_matrix) -> LabelSets:
     """Group the rows of a 0/1 matrix with sorted indices."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 import numpy.typing as npt
@@ -10,6 +11,9 @@ from scipy import sparse
 
 from tacit.checks import unit_rows
 from tacit.kernels.knn import nearest_points, nearest_rows
+from tacit.parameters import OneOf
+
+ContextSpace = Annotated[str, OneOf(("labels", "features")), "where the nearest label sets are sought"]
 
 #: What a matrix product of unit vectors in float32 may be off by, with room to spare.
 _ROUNDING = 1e-5
@@ -29,6 +33,12 @@ class Neighbors:
 
     samples: npt.NDArray[np.int32]
     similarities: npt.NDArray[np.float32]
+
+    def pairs(self) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32], npt.NDArray[np.float32]]:
+        """All (row, neighbour, similarity)."""
+        found = self.samples >= 0
+        rows = np.repeat(np.arange(len(found), dtype=np.int32), found.sum(axis=1))
+        return rows, self.samples[found], self.similarities[found]
 
 
 def cosine_neighbors(rows: sparse.csr_matrix, k: int) -> Neighbors:

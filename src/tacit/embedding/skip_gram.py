@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from typing import Annotated
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
 from tacit.embedding.label_sets import LabelSets, distinct_label_sets
-from tacit.embedding.neighbors import Neighbors, cosine_neighbors
+from tacit.embedding.neighbors import ContextSpace, Neighbors, cosine_neighbors
 from tacit.embedding.pipeline import Embedded, EmbeddingModel
 from tacit.embedding.sgns import Term, nce_offsets, train_sgns
 from tacit.parameters import OneOf, Range, document_parameters
@@ -22,16 +21,18 @@ class SgnsEmbedder:
 
     dimension: int
     n_context: int
+    context_space: str
     n_negatives: int
     noise_power: float
     objective: str
     n_passes: int
     rate: float
 
-    def __call__(self, X: sparse.csr_matrix, Y: sparse.csr_matrix, seed: int) -> Embedded:  # noqa: ARG002
+    def __call__(self, X: sparse.csr_matrix, Y: sparse.csr_matrix, seed: int) -> Embedded:
         """Embed the samples; those with the same label set get the same vector."""
         sets = distinct_label_sets(Y)
-        term = self.term(sets, cosine_neighbors(sets.matrix, self.n_context))
+        rows = sets.matrix if self.context_space == "labels" else sets.means(X)
+        term = self.term(sets, cosine_neighbors(rows, self.n_context))
         vectors, _ = train_sgns(
             len(sets.counts), self.dimension, [term], n_passes=self.n_passes, rate=self.rate, seed=seed
         )
@@ -39,7 +40,7 @@ class SgnsEmbedder:
 
     def term(self, sets: LabelSets, near: Neighbors) -> Term:
         """All pairs of samples whose label sets are neighbours, by similarity."""
-        first, second, similarities = neighbor_pairs(near)
+        first, second, similarities = near.pairs()
         counts = sets.counts.astype(np.float64)
         weights = counts[first] * counts[second] * similarities
         n_sets = len(sets.counts)
@@ -51,19 +52,6 @@ class SgnsEmbedder:
         return Term(first, second, weights, nodes, noise, self.n_negatives, offsets)
 
 
-Pairs = tuple[npt.NDArray[np.int32], npt.NDArray[np.int32], npt.NDArray[np.float32]]
-
-
-def neighbor_pairs(near: Neighbors) -> Pairs:
-    """All (node, neighbour, similarity); a node without neighbours is paired with itself."""
-    samples, similarities = near.samples.copy(), near.similarities.copy()
-    lonely = np.flatnonzero(samples[:, 0] < 0)
-    samples[lonely, 0], similarities[lonely, 0] = lonely, 1
-    found = samples >= 0
-    first = np.repeat(np.arange(len(samples), dtype=np.int32), found.sum(axis=1))
-    return first, samples[found], similarities[found]
-
-
 @document_parameters
 @dataclass(kw_only=True, eq=False, repr=False)
 class ExMLDS2(EmbeddingModel):
@@ -71,6 +59,7 @@ class ExMLDS2(EmbeddingModel):
 
     n_neighbors: Annotated[int, Range(low=1), "near samples that vote in each cluster"] = 20
     n_context: Annotated[int, Range(low=1), "nearest label sets that a sample is drawn to"] = 100
+    context_space: ContextSpace = "labels"
     n_negatives: Annotated[int, Range(low=1), "random samples it is pushed from, for each near one"] = 5
     noise_power: Annotated[float, Range(low=0), "draws these by their frequency to this power (0: uniformly)"] = 1.0
     objective: Annotated[str, OneOf(("sgns", "nce")), "negative sampling or noise-contrastive estimation"] = "sgns"
@@ -78,5 +67,13 @@ class ExMLDS2(EmbeddingModel):
     rate: Annotated[float, Range(above=0), "size of the first gradient steps"] = 0.1
 
     def _fit(self, X: sparse.csr_matrix, Y: sparse.csr_matrix) -> None:
-        options = (self.n_context, self.n_negatives, self.noise_power, self.objective, self.n_passes, self.rate)
+        options = (
+            self.n_context,
+            self.context_space,
+            self.n_negatives,
+            self.noise_power,
+            self.objective,
+            self.n_passes,
+            self.rate,
+        )
         self._fit_pipeline(X, Y, SgnsEmbedder(self.dimension, *options))

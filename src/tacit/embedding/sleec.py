@@ -8,8 +8,9 @@ from typing import Annotated
 import numpy as np
 from scipy import sparse
 
+from tacit.checks import unit_rows
 from tacit.embedding.label_sets import distinct_label_sets
-from tacit.embedding.neighbors import Neighbors, cosine_neighbors
+from tacit.embedding.neighbors import ContextSpace, Neighbors, cosine_neighbors
 from tacit.embedding.pipeline import Embedded, EmbeddingModel
 from tacit.embedding.svp import singular_value_projection
 from tacit.parameters import Range, document_parameters
@@ -21,30 +22,32 @@ class SvpEmbedder:
 
     dimension: int
     n_context: int
+    context_space: str
     tolerance: float
     max_steps: int
 
-    def __call__(self, X: sparse.csr_matrix, Y: sparse.csr_matrix, seed: int) -> Embedded:  # noqa: ARG002
+    def __call__(self, X: sparse.csr_matrix, Y: sparse.csr_matrix, seed: int) -> Embedded:
         """Embed the samples; those with the same label set get the same vector."""
         sets = distinct_label_sets(Y)
-        entries = neighbor_entries(cosine_neighbors(sets.matrix, self.n_context))
+        rows = sets.matrix if self.context_space == "labels" else sets.means(X)
+        entries = label_cosines(sets.matrix, cosine_neighbors(rows, self.n_context))
         found = singular_value_projection(
             entries, self.dimension, seed=seed, tolerance=self.tolerance, max_steps=self.max_steps
         )
         return Embedded(found.rows[sets.of_sample])
 
 
-def neighbor_entries(near: Neighbors) -> sparse.csr_matrix:
-    """Cosines of rows with themselves and their neighbours, at symmetric places."""
-    n, k = near.samples.shape
-    found = near.samples >= 0
-    first = np.repeat(np.arange(n), k)[found.ravel()]
-    second, products = near.samples[found], near.similarities[found]
-    diagonal = np.arange(n)
-    one_way = sparse.csr_matrix((products, (first, second)), shape=(n, n))
-    entries = one_way.maximum(one_way.T) + sparse.csr_matrix((np.ones(n, np.float32), (diagonal, diagonal)), (n, n))
-    entries.sort_indices()
-    return sparse.csr_matrix(entries, dtype=np.float32)
+def label_cosines(sets: sparse.csr_matrix, near: Neighbors) -> sparse.csr_matrix:
+    """Cosines of label sets with themselves and with their neighbours, at symmetric places; zeros are stored."""
+    n_sets = sets.shape[0]
+    first, second, _ = near.pairs()
+    places = np.unique(np.concatenate([first * np.int64(n_sets) + second, second * np.int64(n_sets) + first]))
+    places = np.union1d(places, np.arange(n_sets, dtype=np.int64) * (n_sets + 1))
+    rows, columns = np.divmod(places, n_sets)
+    unit = unit_rows(sets)
+    cosines = np.asarray(unit[rows].multiply(unit[columns]).sum(axis=1), np.float32).ravel()
+    indptr = np.searchsorted(rows, np.arange(n_sets + 1))
+    return sparse.csr_matrix((cosines, columns.astype(np.int32), indptr), shape=(n_sets, n_sets))
 
 
 @document_parameters
@@ -54,8 +57,10 @@ class SLEEC(EmbeddingModel):
 
     n_neighbors: Annotated[int, Range(low=1), "near samples that vote in each cluster"] = 20
     n_context: Annotated[int, Range(low=1), "nearest label sets whose inner products are kept"] = 100
+    context_space: ContextSpace = "labels"
     tolerance: Annotated[float, Range(above=0), "stop when a step lowers the error by less than this share"] = 0.001
     max_steps: Annotated[int, Range(low=1), "largest number of steps of singular value projection"] = 200
 
     def _fit(self, X: sparse.csr_matrix, Y: sparse.csr_matrix) -> None:
-        self._fit_pipeline(X, Y, SvpEmbedder(self.dimension, self.n_context, self.tolerance, self.max_steps))
+        options = (self.n_context, self.context_space, self.tolerance, self.max_steps)
+        self._fit_pipeline(X, Y, SvpEmbedder(self.dimension, *options))

@@ -12,7 +12,9 @@ from scipy import linalg
 
 Floats = npt.NDArray[np.floating[Any]]
 
-_MAX_GROWTH = 4  # the space has at most so many directions for each pair wanted
+# The space has at most so many directions for each pair wanted, and some for few pairs.
+_MAX_GROWTH = 4
+_ENOUGH_FOR_FEW = 100
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +77,7 @@ def leading_eigenpairs(
         start = np.random.default_rng(seed).standard_normal((size, width), dtype=np.float32)
     basis = _orthonormal(start)
     images = apply(basis)
-    limit = min(size, max(_MAX_GROWTH * n_pairs, 2 * basis.shape[1]))
+    limit = min(size, _MAX_GROWTH * n_pairs + _ENOUGH_FOR_FEW)
     while True:
         is_last = basis.shape[1] >= limit
         if is_last or basis.shape[1] >= n_pairs:

@@ -12,7 +12,6 @@ from scipy import sparse
 from tacit.embedding.spectrum import Floats, leading_eigenpairs
 from tacit.kernels.gram import products_at
 
-
 _SMALLEST_STEP = 1e-3
 _EXACT = 1e-6  # of float32
 

@@ -30,7 +30,7 @@ def _part(rows: npt.NDArray[np.uint32], is_right: Flags) -> int:
 @njit(nogil=True, cache=True)
 def find_leaves(
     x_starts: Ints,
-    x_features: npt.NDArray[np.int32],
+    x_features: npt.NDArray[np.uint32],
     x_values: Values,
     n_features: int,
     roots: npt.NDArray[np.int32],
@@ -98,7 +98,7 @@ def _log_probability(distance: float, gamma: float) -> float:
 @njit(nogil=True, cache=True)
 def rank_rows(
     x_starts: Ints,
-    x_features: npt.NDArray[np.int32],
+    x_features: npt.NDArray[np.uint32],
     x_values: Values,
     n_features: int,
     leaves: npt.NDArray[np.int32],

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from numba import njit
 
 Ids = npt.NDArray[np.int32]
-Rows32 = npt.NDArray[np.uint32]  # unsigned, which saves Numba's test for negative indices
+Places = npt.NDArray[np.uint32]  # unsigned, which saves Numba's test for negative indices
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 Values = npt.NDArray[np.float32]
@@ -38,7 +38,7 @@ class Rows(NamedTuple):
     """A CSR matrix."""
 
     starts: Ints
-    ids: Ids
+    ids: Places
     values: Values
 
 
@@ -50,7 +50,7 @@ class Columns(NamedTuple):
 
     features: Ids
     starts: Ints
-    rows: Rows32
+    rows: Places
     values: Values
 
 
@@ -69,7 +69,7 @@ class FeatureScratch(NamedTuple):
     slope: Floats  # zero between nodes
     place: Ids  # zero between nodes
     touched: Ids
-    rows: Rows32
+    rows: Places
     values: Values
 
 
@@ -461,11 +461,11 @@ def _with_room(array, n_used, n_more):  # type: ignore[no-untyped-def]
 @njit(nogil=True, cache=True)
 def grow_tree(
     x_starts: Ints,
-    x_features: Ids,
+    x_features: Places,
     x_values: Values,
     n_features: int,
     y_starts: Ints,
-    y_labels: Ids,
+    y_labels: Places,
     y_gains: Values,
     y_worth: Values,
     n_labels: int,

@@ -67,7 +67,7 @@ class Forest:
         self, X: sparse.csr_matrix, k: int, allowed: npt.NDArray[np.bool_], centres: Centres, alpha: float, gamma: float
     ) -> Ranking:
         """The best allowed labels among those in the leaves of each row, re-ranked by `centres` if there are any."""
-        rows = (X.indptr.astype(np.int64), X.indices.astype(np.int32, copy=False), X.data, X.shape[1])
+        rows = (X.indptr.astype(np.int64), X.indices.astype(np.uint32), X.data, X.shape[1])
         leaves = find_leaves(
             *rows,
             self.roots,

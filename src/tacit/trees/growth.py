@@ -66,11 +66,11 @@ def grow(
     return Tree(
         *grow_tree(
             X.indptr.astype(np.int64),
-            X.indices.astype(np.int32, copy=False),
+            X.indices.astype(np.uint32),
             X.data,
             X.shape[1],
             gains.indptr.astype(np.int64),
-            gains.indices.astype(np.int32, copy=False),
+            gains.indices.astype(np.uint32),
             gains.data,
             worth,
             gains.shape[1],

@@ -1,0 +1,76 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+
+from reference import knn as reference
+from tacit.kernels.knn import nearest_points, nearest_rows, rank_scores, rank_votes, row_products
+
+small_numbers = st.integers(-4, 4).map(lambda n: n / 4)  # exact in float32, with many ties
+
+
+def dense(draw, n_rows, n_columns, numbers=small_numbers):
+    cells = draw(st.lists(numbers, min_size=n_rows * n_columns, max_size=n_rows * n_columns))
+    return np.array(cells, np.float32).reshape(n_rows, n_columns)
+
+
+@given(st.data(), st.integers(1, 5), st.integers(1, 12), st.integers(1, 4))
+def test_nearest_points_matches_a_full_sort(data, n_queries, n_points, n_axes):
+    queries, points = dense(data.draw, n_queries, n_axes), dense(data.draw, n_points, n_axes)
+    k = data.draw(st.integers(1, n_points))
+    ids, scores = nearest_points(queries @ points.T, queries, points, k, 1e-5)
+    assert np.array_equal(ids, reference.nearest_points(queries, points, k))
+    assert np.array_equal(scores, np.take_along_axis(queries @ points.T, ids, axis=1))
+
+
+def test_nearest_points_does_not_depend_on_rounding_of_the_product():
+    rng = np.random.default_rng(0)
+    points = np.repeat(rng.standard_normal((20, 30), dtype=np.float32), 3, axis=0)
+    queries = rng.standard_normal((10, 30), dtype=np.float32)
+    exact = queries @ points.T
+    shaken = exact + rng.uniform(-4e-6, 4e-6, exact.shape).astype(np.float32)
+    expected, found = (nearest_points(rough, queries, points, 5, 1e-5) for rough in (exact, shaken))
+    assert np.array_equal(expected[0], found[0])
+    assert np.array_equal(expected[1], found[1])
+
+
+@given(st.data(), st.integers(1, 9), st.integers(1, 5), st.integers(1, 6))
+def test_nearest_rows_matches_all_products(data, n_rows, n_columns, k):
+    matrix = np.maximum(dense(data.draw, n_rows, n_columns), 0)
+    rows, columns = sparse.csr_matrix(matrix), sparse.csc_matrix(matrix)
+    ids, scores = nearest_rows(rows.indptr, rows.indices, rows.data, columns.indptr, columns.indices, columns.data, k)
+    for row, expected in enumerate(reference.nearest_rows(matrix, k)):
+        assert [(i, s) for i, s in zip(ids[row], scores[row], strict=True) if i >= 0] == expected
+        assert np.isneginf(scores[row, len(expected) :]).all()
+
+
+@given(st.data(), st.integers(1, 4), st.integers(1, 5), st.integers(1, 6), st.integers(1, 6))
+def test_votes_match_dense_sums(data, n_rows, n_training, n_labels, k):
+    Y = dense(data.draw, n_training, n_labels, st.sampled_from([0, 1]))
+    voters = dense(data.draw, n_rows, 3, st.integers(-1, n_training - 1)).astype(np.int32)
+    weights = np.maximum(dense(data.draw, n_rows, 3), 0)
+    allowed = np.array(data.draw(st.lists(st.booleans(), min_size=n_labels, max_size=n_labels)))
+    csr = sparse.csr_matrix(Y)
+    labels, scores = rank_votes(voters, weights, csr.indptr, csr.indices, allowed, k)
+    for row, expected in enumerate(reference.rank_votes(voters, weights, Y, allowed, k)):
+        assert [(i, s) for i, s in zip(labels[row], scores[row], strict=True) if i >= 0] == expected
+
+
+@given(st.data(), st.integers(1, 8), st.integers(1, 8))
+def test_scores_are_ranked(data, n_columns, k):
+    scores = dense(data.draw, 1, n_columns)
+    allowed = np.array(data.draw(st.lists(st.booleans(), min_size=n_columns, max_size=n_columns)))
+    ids, best = rank_scores(scores, allowed, k)
+    found = [(i, s) for i, s in zip(ids[0], best[0], strict=True) if i >= 0]
+    assert found == reference.rank_scores(scores[0], allowed, k)
+
+
+def test_row_products_do_not_depend_on_the_number_of_rows():
+    rng = np.random.default_rng(0)
+    left, right = rng.standard_normal((7, 33), dtype=np.float32), rng.standard_normal((5, 33), dtype=np.float32)
+    products = row_products(left, right)
+    assert products == pytest.approx(left @ right.T, abs=1e-5)
+    assert all(np.array_equal(row_products(left[i : i + 1], right)[0], products[i]) for i in range(7))

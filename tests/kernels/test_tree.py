@@ -1,0 +1,208 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+
+from reference.tree import logistic_objective, ndcg_sum
+from tacit.kernels import tree
+
+C, BIAS = 4.0, 0.7
+
+
+def as_rows(matrix: sparse.csr_matrix) -> tree.Rows:
+    return tree.Rows(matrix.indptr.astype(np.int64), matrix.indices.astype(np.uint32), matrix.data.astype(np.float32))
+
+
+def random_matrix(seed: int, n_rows: int, n_columns: int, density: float = 0.3) -> sparse.csr_matrix:
+    rng = np.random.default_rng(seed)
+    dense = rng.random((n_rows, n_columns)) * (rng.random((n_rows, n_columns)) < density)
+    return sparse.csr_matrix(dense.astype(np.float32))
+
+
+def columns_of(X: sparse.csr_matrix, samples: np.ndarray, signs: np.ndarray, costs: np.ndarray) -> tree.Columns:
+    scratch = tree._feature_scratch(X.shape[1], X.nnz + X.shape[0])
+    columns = tree.useful_columns(as_rows(X), samples, signs, costs, BIAS, scratch)
+    assert not scratch.slope.any()
+    assert not scratch.place.any()
+    return columns
+
+
+sizes = st.integers(2, 40)
+seeds = st.integers(0, 2**32 - 1)
+
+
+# -- sides ------------------------------------------------------------------------------------------------
+
+
+@given(seeds, sizes, st.integers(1, 12))
+def test_no_step_of_the_alternation_lowers_the_ndcg(seed, n_samples, n_labels):
+    gains = random_matrix(seed, n_samples, n_labels)
+    Y, scratch = as_rows(gains), tree.label_scratch(n_labels)
+    samples = np.arange(n_samples, dtype=np.int32)
+    sides = np.random.default_rng(seed).integers(0, 2, n_samples).astype(np.int8)
+    n_present = tree.present_labels(Y, samples, scratch)
+    dense, before = gains.toarray(), -1.0
+    for _ in range(20):
+        value = sum(ndcg_sum(dense, samples[sides == side]) for side in (0, 1))
+        assert value >= before - 1e-5
+        before = value
+        tree.rank_labels(Y, samples, sides, n_present, scratch)
+        if tree.choose_sides(Y, samples, sides, scratch.advantage) == 0:
+            return
+
+
+@given(seeds, sizes, st.integers(1, 12))
+def test_labels_are_ranked_by_their_gain_on_each_side(seed, n_samples, n_labels):
+    gains = random_matrix(seed, n_samples, n_labels, density=0.6)
+    Y, scratch = as_rows(gains), tree.label_scratch(n_labels)
+    samples = np.arange(n_samples, dtype=np.int32)
+    sides = np.random.default_rng(seed).integers(0, 2, n_samples).astype(np.int8)
+    n_present = tree.present_labels(Y, samples, scratch)
+    present = scratch.present[:n_present].copy()
+    assert sorted(present) == sorted(set(gains.indices))
+    tree.rank_labels(Y, samples, sides, n_present, scratch)
+    expected = np.zeros(n_labels)
+    for side, sign in ((0, -1.0), (1, 1.0)):
+        total = gains.toarray()[sides == side].sum(axis=0)
+        seen = [label for label in np.argsort(-total, kind="stable") if total[label] > 0]
+        for rank, label in enumerate(seen):
+            expected[label] += sign / np.log2(rank + 2)
+        absent = [label for label in present if total[label] == 0]
+        for rank, label in enumerate(absent):
+            expected[label] += sign / np.log2(n_present - rank + 1)
+    assert scratch.advantage == pytest.approx(expected, abs=1e-9)
+
+
+def test_the_alternation_leaves_its_scratch_clean_and_parts_two_topics():
+    gains = sparse.csr_matrix(np.kron(np.eye(2), np.ones((10, 3))).astype(np.float32))
+    scratch, samples = tree.label_scratch(6), np.arange(20, dtype=np.int32)
+    sides = (np.arange(20) < 8).astype(np.int8)
+    tree.alternate_sides(as_rows(gains), samples, sides, 50, scratch)
+    assert list(sides) == [1] * 10 + [0] * 10
+    assert not scratch.advantage.any()
+
+
+# -- the hyperplane ---------------------------------------------------------------------------------------
+
+
+@given(seeds, sizes, st.integers(1, 12))
+def test_useful_columns_are_those_whose_slope_exceeds_the_penalty(seed, n_samples, n_features):
+    X = random_matrix(seed, n_samples, n_features)
+    sides = np.arange(n_samples).astype(np.int8) % 2
+    signs, costs = tree.sample_costs(sides, C)
+    columns = columns_of(X, np.arange(n_samples, dtype=np.int32), signs, costs)
+    slopes = np.abs(X.T @ (-0.5 * signs * costs))
+    clear = np.abs(slopes - 1) > 1e-5
+    assert set(columns.features[clear[columns.features]]) == set(np.flatnonzero((slopes > 1) & clear))
+    for column, feature in enumerate(columns.features):
+        part = slice(columns.starts[column], columns.starts[column + 1])
+        dense = np.zeros(n_samples, np.float32)
+        dense[columns.rows[part]] = columns.values[part]
+        assert np.array_equal(dense, X.toarray()[:, feature])
+
+
+@given(seeds, sizes, st.integers(1, 12))
+def test_no_newton_step_raises_the_objective(seed, n_samples, n_features):
+    X = random_matrix(seed, n_samples, n_features)
+    sides = np.random.default_rng(seed).permutation(np.arange(n_samples) % 2).astype(np.int8)
+    signs, costs = tree.sample_costs(sides, C)
+    columns = columns_of(X, np.arange(n_samples, dtype=np.int32), signs, costs)
+    used = np.hstack([X.toarray()[:, columns.features], np.full((n_samples, 1), BIAS)])
+    plane = tree.Plane(np.zeros(used.shape[1]), np.zeros(n_samples))
+    active, before = np.arange(used.shape[1], dtype=np.int32), np.inf
+    for _ in range(10):
+        value = logistic_objective(used, plane.weights, signs, costs)
+        assert value <= before + 1e-9
+        assert plane.margins == pytest.approx(used @ plane.weights, abs=1e-6)
+        before = value
+        active = tree.fit_plane(columns, plane, signs, costs, active, 1)
+
+
+def test_the_hyperplane_reaches_the_optimum_of_a_peer():
+    from sklearn.linear_model import LogisticRegression
+
+    X = random_matrix(3, 200, 6, density=0.8)
+    noise = np.random.default_rng(0).normal(size=200)
+    sides = (X.toarray() @ np.array([2.0, -2, 1, -1, 0, 0]) + noise > 0.1).astype(np.int8)
+    signs, costs = tree.sample_costs(sides, C)
+    columns = columns_of(X, np.arange(200, dtype=np.int32), signs, costs)
+    plane = tree.Plane(np.zeros(len(columns.features) + 1), np.zeros(200))
+    tree.fit_plane(columns, plane, signs, costs, np.arange(len(plane.weights), dtype=np.int32), 200)
+    used = np.hstack([X.toarray()[:, columns.features], np.full((200, 1), BIAS)])
+    peer = LogisticRegression(l1_ratio=1.0, solver="saga", fit_intercept=False, tol=1e-5, max_iter=20_000)
+    peer.fit(used, sides, sample_weight=costs)
+    ours = logistic_objective(used, plane.weights, signs, costs)
+    assert ours <= 1.01 * logistic_objective(used, peer.coef_[0], signs, costs)
+
+
+@given(st.lists(st.floats(-800, 800), min_size=1, max_size=600), st.sampled_from([0.0, 0.5, 1.0]))
+def test_the_loss_does_not_overflow(margins, scale):
+    margins = np.array(margins)
+    signs, costs = np.where(np.arange(len(margins)) % 3, 1.0, -1.0), np.where(np.arange(len(margins)) % 2, 2.0, 3.0)
+    expected = (costs * np.logaddexp(0, -signs * (1 + scale) * margins)).sum()
+    assert tree.logistic_loss(margins, margins, scale, signs, costs) == pytest.approx(expected, rel=1e-9, abs=1e-9)
+
+
+@given(st.floats(-50, 50), st.floats(0.01, 50), st.floats(-5, 5))
+def test_a_move_minimises_its_own_quadratic(slope, curvature, weight):
+    def value(d):
+        return slope * d + curvature / 2 * d * d + abs(weight + d)
+
+    move = tree.shrinking_move(slope, curvature, weight)
+    assert all(value(move) <= value(move + delta) + 1e-9 for delta in (-1.0, -1e-3, 1e-3, 1.0))
+
+
+# -- trees ------------------------------------------------------------------------------------------------
+
+
+def grow(X: sparse.csr_matrix, Y: sparse.csr_matrix, max_leaf: int = 2, labels_per_leaf: int = 100) -> tuple:
+    coins = np.random.default_rng(0).integers(2**tree.N_COINS, size=X.shape[0])
+    x, y = as_rows(X), as_rows(Y)
+    return tree.grow_tree(*x, X.shape[1], *y, y.values, Y.shape[1], coins, C, BIAS, max_leaf, labels_per_leaf)
+
+
+ones = sparse.csr_matrix(np.ones((30, 3), np.float32))
+eye = sparse.csr_matrix(np.eye(30, dtype=np.float32))
+nothing = sparse.csr_matrix((30, 3), dtype=np.float32)
+DEGENERATE = {
+    "identical samples": (ones, eye),
+    "no features": (nothing, eye),
+    "no labels": (eye, nothing),
+    "the same labels everywhere": (eye, ones),
+    "one sample": (ones[:1], ones[:1]),
+}
+
+
+@pytest.mark.parametrize("case", DEGENERATE)
+def test_a_node_that_cannot_be_split_becomes_a_leaf(case):
+    X, Y = DEGENERATE[case]
+    children, _, weight_starts, _, _, leaf_starts, labels, scores = grow(X, Y)
+    assert len(leaf_starts) == len(children) + 2
+    assert len(weight_starts) == len(children) + 1
+    if case in ("identical samples", "no features"):
+        assert len(children) == 0
+        assert np.array_equal(np.sort(labels), np.arange(30))
+        assert scores == pytest.approx(np.full(30, 1 / 30))
+
+
+@given(seeds, st.integers(2, 60), st.integers(1, 5))
+def test_a_tree_keeps_every_label_and_every_child(seed, n_samples, max_leaf):
+    X, Y = random_matrix(seed, n_samples, 8), random_matrix(seed + 1, n_samples, 5)
+    Y.data[:] = 1
+    children, _, _, features, levels, leaf_starts, labels, _ = grow(X, Y, max_leaf)
+    n_leaves = len(leaf_starts) - 1
+    expected = [*range(1, len(children)), *range(-n_leaves, 0)] if len(children) else []
+    assert sorted(children.ravel()) == sorted(expected)
+    assert set(labels) == set(Y.indices)
+    assert (levels != 0).all()
+    assert (features < 8).all()
+
+
+def test_a_leaf_keeps_its_best_labels():
+    Y = sparse.csr_matrix(np.tril(np.ones((5, 5), np.float32)))
+    *_, labels, scores = grow(nothing[:5], Y, labels_per_leaf=2)
+    assert list(labels) == [0, 1]
+    assert scores == pytest.approx([1.0, 0.8])

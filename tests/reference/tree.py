@@ -1,0 +1,46 @@
+"""Slow, plain versions of what the tree kernels compute."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+
+def ndcg_sum(gains: np.ndarray, samples: np.ndarray) -> float:
+    """What the samples of one side gain by their best common ranking."""
+    total = np.sort(gains[samples].sum(axis=0))[::-1]
+    return float((total / np.log2(np.arange(2, len(total) + 2))).sum())
+
+
+def logistic_objective(X: np.ndarray, weights: np.ndarray, signs: np.ndarray, costs: np.ndarray) -> float:
+    """``‖w‖₁ + Σ cost·log(1 + exp(−sign·w·x))``, the bias being a column of X."""
+    return float(np.abs(weights).sum() + (costs * np.logaddexp(0, -signs * (X @ weights))).sum())
+
+
+def forest_scores(forest: Any, X: np.ndarray, n_labels: int) -> np.ndarray:
+    """Mean leaf scores of each row, one node at a time."""
+    scores = np.zeros((len(X), n_labels))
+    for row, x in enumerate(X):
+        for root in forest.roots:
+            node = int(root)
+            while node >= 0:
+                part = slice(forest.weight_starts[node], forest.weight_starts[node + 1])
+                step, bias = forest.terms[node]
+                margin = step * (forest.weight_levels[part] * x[forest.weight_features[part]]).sum() + bias
+                node = int(forest.children[node, int(margin > 0)])
+            leaf = -1 - node
+            part = slice(forest.leaf_starts[leaf], forest.leaf_starts[leaf + 1])
+            scores[row, forest.leaf_labels[part]] += forest.leaf_steps[leaf] * forest.leaf_levels[part]
+    return scores / len(forest.roots)
+
+
+def rescored(
+    scores: np.ndarray, X: np.ndarray, centres: sparse.csr_matrix, squares: np.ndarray, alpha: float, gamma: float
+) -> np.ndarray:
+    """PfastreXML's score of every label with a vote, -inf for the others; X has unit rows."""
+    distances = (X**2).sum(axis=1)[:, None] - 2 * X @ centres.toarray().T + squares[None, :]
+    log_p = -np.logaddexp(0, gamma / 2 * distances)
+    with np.errstate(divide="ignore"):
+        return np.where(scores > 0, alpha * np.log(scores) + (1 - alpha) * log_p, -np.inf)

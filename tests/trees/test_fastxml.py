@@ -1,0 +1,119 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import tacit
+from planted import N_LABELS, planted
+from tacit.errors import DataError, ParameterError
+from tacit.tasks import task_seeds
+from tacit.trees.compact import quantised
+from tacit.trees.forest import Forest
+from tacit.trees.growth import Growth, grow, normalised_gains
+
+
+@pytest.fixture(scope="module")
+def data():
+    return planted()
+
+
+def test_gains_are_divided_by_the_ideal_dcg():
+    Y = sparse.csr_matrix(np.array([[1, 0, 0], [0, 0, 0], [1, 1, 0]], dtype=np.float32))
+    assert normalised_gains(Y).data == pytest.approx([1, *[1 / (1 + 1 / np.log2(3))] * 2])
+
+
+def test_more_trees_begin_with_the_same_trees(data):
+    few = tacit.FastXML(n_trees=2).fit(data.X, data.Y).forest_
+    many = tacit.FastXML(n_trees=4).fit(data.X, data.Y).forest_
+    assert np.array_equal(many.children[: len(few.children)], few.children)
+    assert np.array_equal(many.leaf_levels[: len(few.leaf_levels)], few.leaf_levels)
+
+
+def test_another_seed_gives_another_forest(data):
+    one, two = (tacit.FastXML(n_trees=2, random_state=seed).fit(data.X, data.Y).forest_ for seed in (0, 1))
+    assert not np.array_equal(one.weight_levels, two.weight_levels)
+
+
+def test_a_forest_of_bare_leaves_ranks_by_frequency(data):
+    ranking = tacit.FastXML(n_trees=2, max_leaf=1000).fit(data.X, data.Y).rank(data.X[:5], k=N_LABELS)
+    counts = np.asarray(data.Y.sum(axis=0)).ravel()
+    assert (np.diff(counts[ranking.labels], axis=1) <= 0).all()
+    assert ranking.scores == pytest.approx(counts[ranking.labels] / data.Y.shape[0], abs=1e-4)
+
+
+def test_rare_labels_are_worth_more_with_propensities(data):
+    Y = data.Y.tolil()
+    Y[10:, 0] = 0
+    Y = Y.tocsr()
+    plain = tacit.FastXML(n_trees=2, max_leaf=1000).fit(data.X, Y).rank(data.X[:1], k=N_LABELS)
+    scored = tacit.PfastXML(n_trees=2, max_leaf=1000).fit(data.X, Y).rank(data.X[:1], k=N_LABELS)
+    share = [float(r.scores[0, r.labels[0] == 0][0] / r.scores[0].sum()) for r in (plain, scored)]
+    assert share[1] > share[0]
+
+
+def test_given_propensities_replace_the_model(data):
+    p = tacit.propensities(data.Y, A=0.9, B=2.0)
+    by_label = tacit.PfastXML(n_trees=2, propensities=p).fit(data.X, data.Y).rank(data.X)
+    by_entry = tacit.PfastXML(n_trees=2, propensities=data.Y.multiply(p).tocsr()).fit(data.X, data.Y).rank(data.X)
+    by_model = tacit.PfastXML(n_trees=2, A=0.9, B=2.0).fit(data.X, data.Y).rank(data.X)
+    assert np.array_equal(by_label.scores, by_model.scores)
+    assert np.array_equal(by_label.labels, by_entry.labels)
+
+
+@pytest.mark.parametrize("propensities", [np.full(N_LABELS, 2.0), np.ones(3)])
+def test_propensities_are_checked(data, propensities):
+    with pytest.raises(DataError, match="propensities must"):
+        tacit.PfastXML(n_trees=1, propensities=propensities).fit(data.X, data.Y)
+
+
+def test_exact_centres_need_propensities_by_label(data):
+    model = tacit.PfastreXML(n_trees=1, tail="exact", propensities=data.Y * 0.5)
+    with pytest.raises(ParameterError, match="tail='exact' needs one propensity per label"):
+        model.fit(data.X, data.Y)
+
+
+def test_exact_centres_rank_as_well_as_means(data):
+    test = planted(seed=1)
+    model = tacit.PfastreXML(n_trees=5, tail="exact").fit(data.X, data.Y)
+    assert tacit.evaluate(model.rank(test.X, k=1), test.Y, ks=(1,))["P@1"] > 0.95
+
+
+def test_alpha_one_keeps_the_order_of_the_trees(data):
+    trees = tacit.PfastXML(n_trees=5).fit(data.X, data.Y).rank(data.X, k=3)
+    both = tacit.PfastreXML(n_trees=5, alpha=1.0).fit(data.X, data.Y).rank(data.X, k=3)
+    assert np.array_equal(trees.labels, both.labels)
+
+
+def test_quantised_values_keep_faint_entries():
+    levels, steps = quantised(np.array([1.0, 1e-9, 0.0, 0.5]), np.array([0, 3, 3, 4]), np.uint8)
+    assert list(levels) == [255, 1, 0, 255]
+    assert steps == pytest.approx([1 / 255, 0, 0.5 / 255])
+
+
+def test_a_tree_without_inner_nodes_joins_a_forest(data):
+    gains = normalised_gains(data.Y)
+    sizes = (1000, 10)
+    trees = [
+        grow(seed, data.X, gains, gains.data, Growth(C=4, bias=1, max_leaf=size, labels_per_leaf=100))
+        for seed, size in zip(task_seeds(0, 2), sizes, strict=True)
+    ]
+    forest = Forest.of(trees, data.X.shape[1], N_LABELS)
+    assert list(forest.roots) == [-1, 0]
+    assert forest.children.min() == -len(forest.leaf_steps)
+    assert (forest.children[forest.children < 0] < -1).all()
+
+
+@pytest.mark.slow
+@pytest.mark.real_data
+def test_bibtex_with_fewer_trees(real_data):
+    train, test = (tacit.load_data(real_data / "bibtex" / f"{part}.txt") for part in ("train", "test"))
+    p = tacit.propensities(train.Y)
+    found = {
+        cls.__name__: tacit.evaluate(cls(n_trees=15).fit(train.X, train.Y).rank(test.X), test.Y, propensities=p)
+        for cls in (tacit.FastXML, tacit.PfastXML, tacit.PfastreXML)
+    }
+    assert found["FastXML"]["P@1"] > 0.61
+    assert found["FastXML"]["P@3"] > 0.365
+    assert found["PfastreXML"]["PSP@5"] > 0.57
+    assert found["FastXML"]["PSP@1"] < found["PfastXML"]["PSP@1"] < found["PfastreXML"]["PSP@1"]

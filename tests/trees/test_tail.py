@@ -1,0 +1,97 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from planted import planted
+from tacit.checks import unit_rows
+from tacit.trees import tail
+
+BETA = 1.0
+
+
+@pytest.fixture
+def data():
+    planted_data = planted(n_samples=80)
+    return unit_rows(planted_data.X).astype(np.float64), planted_data.Y
+
+
+def label(data, column):
+    return data[1].toarray()[:, column] > 0
+
+
+def test_the_mean_is_the_mean_of_the_positives(data):
+    X, Y = data
+    means = tail.mean_centres(X, Y).toarray()
+    for column in range(Y.shape[1]):
+        assert means[column] == pytest.approx(X.toarray()[label(data, column)].mean(axis=0))
+
+
+def test_a_label_without_positives_has_an_empty_centre(data):
+    X, Y = data
+    Y = Y.tolil()
+    Y[:, 2] = 0
+    Y = Y.tocsr()
+    Y.eliminate_zeros()
+    exact = tail.exact_centres(X, Y, np.full(Y.shape[1], 0.5), gamma=5, beta=BETA, n_largest=99, n_jobs=None)
+    assert exact[2].nnz == tail.mean_centres(X, Y)[2].nnz == 0
+
+
+def test_the_likelihood_is_that_of_the_paper(data):
+    X, _ = data
+    is_positive, centre, p, gamma = label(data, 0), np.full(X.shape[1], 0.1), 0.6, 3.0
+    v = 2.0 * np.exp(gamma / 2 * ((X.toarray() - centre) ** 2).sum(axis=1))
+    y = is_positive.astype(float)
+    expected = np.log((1 - y) + p * (2 * y - 1) / (1 + v)).sum()  # PfastreXML Eq. 43
+    assert tail.likelihood(X, is_positive, centre, p, gamma, 2.0)[0] == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("propensity", [0.2, 0.9, 1.0])
+def test_the_gradient_is_the_slope_of_the_likelihood(data, propensity):
+    X, _ = data
+    is_positive = label(data, 1)
+    centre = np.random.default_rng(0).normal(scale=0.2, size=X.shape[1])
+    _, gradient, _ = tail.likelihood(X, is_positive, centre, propensity, 4.0, BETA)
+    for feature in range(X.shape[1]):
+        step = np.zeros(X.shape[1])
+        step[feature] = 1e-5
+        up, down = (tail.likelihood(X, is_positive, centre + s * step, propensity, 4.0, BETA)[0] for s in (1, -1))
+        assert gradient[feature] == pytest.approx((up - down) / 2e-5, rel=1e-4, abs=1e-5)
+
+
+def test_the_ascent_never_falls_and_ends_where_the_gradient_vanishes(data, monkeypatch):
+    X, _ = data
+    is_positive, values = label(data, 0), []
+    centre = X[is_positive].mean(axis=0)
+    monkeypatch.setattr(tail, "_RELATIVE_GAIN", 0.0)
+    for n_steps in (0, 1, 2, 5, 20, 200):
+        monkeypatch.setattr(tail, "_ASCENTS", n_steps)
+        found = tail.ascend(X, is_positive, np.asarray(centre).ravel(), 0.7, 6.0, BETA)
+        value, gradient, _ = tail.likelihood(X, is_positive, found, 0.7, 6.0, BETA)
+        values.append(value)
+    assert values == sorted(values)
+    assert values[-1] > values[0]
+    assert np.abs(gradient).max() < 1e-3
+
+
+def test_the_mean_is_the_limit_of_the_exact_centre(data):
+    X, Y = data
+    propensities = np.full(Y.shape[1], 0.5)
+    means = tail.mean_centres(X, Y).toarray()
+    distances = []
+    for gamma in (5.0, 20.0, 80.0, 400.0):  # PfastreXML Eq. 48: γ grows
+        exact = tail.exact_centres(X, Y, propensities, gamma=gamma, beta=BETA, n_largest=99, n_jobs=None)
+        distances.append(np.abs(exact.toarray() - means).max())
+    assert distances == sorted(distances, reverse=True)
+    assert distances[-1] < 1e-3 < distances[0]
+
+
+def test_compact_centres_keep_the_largest_entries_and_the_whole_length():
+    centres = sparse.csr_matrix(np.array([[0.5, 0.0, -0.3, 0.1], [0.0, 0.0, 0.0, 0.0], [0.2, 0.9, 0.4, 0.0]]))
+    compact = tail.Centres.of(centres, 2)
+    assert list(compact.starts) == [0, 2, 2, 4]
+    assert list(compact.features) == [0, 2, 1, 2]
+    values = compact.levels * np.repeat(compact.steps, np.diff(compact.starts))
+    assert values == pytest.approx([0.5, -0.3, 0.9, 0.4], abs=2e-3)
+    assert compact.squares == pytest.approx([0.35, 0, 1.01])

@@ -37,7 +37,7 @@ MODELS = {
         Entry("ExMLDS1", "tacit.embedding.exmlds", "votes of near samples, embedded by shifted positive PMI"),
         Entry("ExMLDS2", "tacit.embedding.skip_gram", "votes of near samples, embedded by skip-gram"),
         Entry(
-            "ExMLDS3", "tacit.embedding.label_correlations", "samples and labels embedded as one, for missing labels"
+            "ExMLDS3", "tacit.embedding.label_correlations", "samples and labels embedded as one: missing labels"
         ),
         Entry("SLEEC", "tacit.embedding.sleec", "votes of near samples, embedded by singular value projection"),
     )

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from tacit.kernels.gram import gram, products_at
+from tacit.kernels.gram import gram, products_at, row_products
 
 
 @given(st.integers(1, 9), st.integers(1, 6), st.integers(0, 1000))
@@ -22,3 +22,11 @@ def test_products_at_are_entries_of_the_gram_matrix():
     rows = rng.standard_normal((12, 21), dtype=np.float32)
     i, j = places.nonzero()
     assert products_at(places.indptr, places.indices, rows) == pytest.approx((rows @ rows.T)[i, j], abs=1e-5)
+
+
+def test_row_products_do_not_depend_on_the_number_of_rows():
+    rng = np.random.default_rng(0)
+    left, right = rng.standard_normal((7, 33), dtype=np.float32), rng.standard_normal((33, 5), dtype=np.float32)
+    products = row_products(left, right)
+    assert products == pytest.approx(left @ right, abs=1e-5)
+    assert all(np.array_equal(row_products(left[i : i + 1], right)[0], products[i]) for i in range(7))

@@ -1,13 +1,12 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
 from reference import knn as reference
-from tacit.kernels.knn import nearest_points, nearest_rows, rank_scores, rank_votes, row_products
+from tacit.kernels.knn import nearest_points, nearest_rows, rank_scores, rank_votes
 
 small_numbers = st.integers(-4, 4).map(lambda n: n / 4)  # exact in float32, with many ties
 
@@ -66,11 +65,3 @@ def test_scores_are_ranked(data, n_columns, k):
     ids, best = rank_scores(scores, allowed, k)
     found = [(i, s) for i, s in zip(ids[0], best[0], strict=True) if i >= 0]
     assert found == reference.rank_scores(scores[0], allowed, k)
-
-
-def test_row_products_do_not_depend_on_the_number_of_rows():
-    rng = np.random.default_rng(0)
-    left, right = rng.standard_normal((7, 33), dtype=np.float32), rng.standard_normal((5, 33), dtype=np.float32)
-    products = row_products(left, right)
-    assert products == pytest.approx(left @ right.T, abs=1e-5)
-    assert all(np.array_equal(row_products(left[i : i + 1], right)[0], products[i]) for i in range(7))

@@ -19,7 +19,8 @@ from tacit.embedding.pipeline import Embedded, Embedder, EmbeddingModel
 from tacit.embedding.sgns import Term, train_sgns
 from tacit.embedding.sppmi import DENSE_SHARE, Counts, Matrix, factorise, sample_counts, sppmi
 from tacit.embedding.voting import vote_matrix
-from tacit.kernels.knn import rank_scores, row_products
+from tacit.kernels.gram import row_products
+from tacit.kernels.knn import rank_scores
 from tacit.parameters import OneOf, Range, document_parameters
 from tacit.ranking import Ranking
 from tacit.tasks import row_blocks
@@ -133,6 +134,9 @@ class ExMLDS3(EmbeddingModel):
     n_context: Annotated[int, Range(low=1), "near label sets, and near labels, that are drawn together (sgns)"] = 100
     n_passes: Annotated[int, Range(low=1), "passes over all pairs (sgns)"] = 30
     rate: Annotated[float, Range(above=0), "size of the first gradient steps (sgns)"] = 0.1
+    unlabelled_share: Annotated[
+        float, Range(low=0, high=1), "how much the map counts that samples without labels help to learn"
+    ] = 0.5
     completion: Annotated[float, Range(low=0, high=1), "share of votes for labels that co-occur with those seen"] = 0.8
     label_share: Annotated[float, Range(low=0), "weight of the label-embedding score beside the votes"] = 0.5
 
@@ -160,7 +164,7 @@ class ExMLDS3(EmbeddingModel):
 
     def _fit(self, X: sparse.csr_matrix, Y: sparse.csr_matrix, cooccurrence: Any = None) -> None:
         counts = as_counts(Y.T @ Y if cooccurrence is None else cooccurrence, "cooccurrence", (Y.shape[1],) * 2)
-        self._fit_pipeline(X, Y, self._embedder(counts))
+        self._fit_pipeline(X, Y, self._embedder(counts), self.unlabelled_share)
         self.given_label_ = conditional_shares(counts)
 
     def _embedder(self, counts: sparse.csr_matrix) -> Embedder:
@@ -195,7 +199,7 @@ class ExMLDS3(EmbeddingModel):
             for probe in self._probes(learner, X):
                 for cell, rows in probe.cells:
                     assert cell.label_points is not None  # noqa: S101
-                    products = row_products(cell.embed(X[rows]), cell.label_points)
+                    products = row_products(cell.embed(X[rows]), np.ascontiguousarray(cell.label_points.T))
                     # Differs from the paper: a label is never worse than unrelated.
                     scores[rows] += probe.share[rows, None] * unit_vectors(np.maximum(products, 0))
         return scores

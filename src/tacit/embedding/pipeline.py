@@ -7,6 +7,7 @@ in the embedder they give to the cells.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Annotated, Any, Protocol
 
 import numpy as np
@@ -16,8 +17,9 @@ from scipy import sparse
 from tacit.base import Estimator, Mask
 from tacit.checks import as_count
 from tacit.embedding.neighbors import Neighbors, embedded_neighbors, unit_vectors
-from tacit.embedding.partition import Partition, bounded_clusters, nearest_clusters
-from tacit.embedding.regressors import fit_regressor
+from tacit.embedding.partition import bounded_clusters, nearest_clusters
+from tacit.embedding.search import Search, approximate_neighbors, build_index, open_index, recall, wants_index
+from tacit.embedding.unlabelled import Regressor
 from tacit.embedding.voting import Panel, merged_neighbors, vote, vote_weights
 from tacit.labels import positives
 from tacit.parameters import Range
@@ -56,12 +58,32 @@ class Cell:
         Where that map puts the samples, as unit vectors.
     label_points : float32 array of shape (n_labels, dimension) or None
         Embedded labels.
+    index : uint8 array or None
+        A search index of the points, where they are many.
+    recall : float
+        Share of the nearest points that a search finds; 1 without an index.
     """
 
     samples: npt.NDArray[np.int32]
     weights: npt.NDArray[np.float16]
     points: npt.NDArray[np.float32]
     label_points: npt.NDArray[np.float32] | None
+    index: npt.NDArray[np.uint8] | None = None
+    recall: float = 1.0
+
+    def neighbors(self, X: sparse.csr_matrix, k: int) -> Neighbors:
+        """The nearest of its training samples (ExMLDS Algorithm 1, step 3)."""
+        queries = self.embed(X)
+        if self.index is None:
+            near = embedded_neighbors(queries, self.points, k)
+        else:
+            near = approximate_neighbors(self._open_index, queries, k)
+        return Neighbors(np.where(near.samples < 0, -1, self.samples[near.samples]), near.similarities)
+
+    @cached_property
+    def _open_index(self) -> Any:
+        assert self.index is not None  # noqa: S101
+        return open_index(self.index)
 
     def embed(self, X: sparse.csr_matrix) -> npt.NDArray[np.float32]:
         """Where the map puts samples (ExMLDS Algorithm 1, step 2), as unit vectors."""
@@ -84,30 +106,51 @@ class Learner:
     cells: list[Cell]
 
 
-def fit_partition(X: sparse.csr_matrix, samples: npt.NDArray[np.int32], max_cluster: int, seed: int) -> Partition:
-    """A task: cut the labelled samples into clusters."""
-    partition = bounded_clusters(X[samples], max_cluster, seed)
-    return Partition(partition.centers, [samples[rows] for rows in partition.clusters])
+@dataclass(frozen=True, eq=False)
+class Division:
+    """The labelled samples of each cluster, which are cut, and the others, which follow the nearest centre."""
+
+    centers: npt.NDArray[np.float32]
+    labelled: list[npt.NDArray[np.int32]]
+    others: list[npt.NDArray[np.int32]]
+
+
+def fit_partition(
+    X: sparse.csr_matrix, labelled: npt.NDArray[np.int32], others: npt.NDArray[np.int32], max_cluster: int, seed: int
+) -> Division:
+    """A task: cut the samples into clusters."""
+    partition = bounded_clusters(X[labelled], max_cluster, seed)
+    nearest = nearest_clusters(X[others], partition.centers, 1).clusters[:, 0]
+    return Division(
+        partition.centers,
+        [labelled[rows] for rows in partition.clusters],
+        [others[nearest == cluster] for cluster in range(len(partition.clusters))],
+    )
 
 
 def fit_cell(
     X: sparse.csr_matrix,
     Y: sparse.csr_matrix,
     samples: npt.NDArray[np.int32],
+    others: npt.NDArray[np.int32],
     embedder: Embedder,
-    ridge: float,
-    l1: float,
+    regressor: Regressor,
+    is_indexed: bool,
+    n_neighbors: int,
     seed: int,
 ) -> Cell:
     """A task: embed the samples of a cluster by their labels and learn the map from features."""
     features = X[samples]
     embedded = embedder(features, Y[samples], seed)
-    weights = fit_regressor(features, embedded.samples, ridge, l1).astype(np.float16)
+    weights = regressor(features, embedded.samples, X[others]).astype(np.float16)
     # Differs from the paper: neighbours are sought among the regressed samples, not among their embeddings.
     # A new sample is regressed too, so both sides carry the same error; it gains 1-2 points of P@5 on Bibtex.
     points = unit_vectors(_mapped(features, weights))
     labels = None if embedded.labels is None else embedded.labels.astype(np.float32)
-    return Cell(samples, weights, points, labels)
+    if not is_indexed:
+        return Cell(samples, weights, points, labels)
+    index = build_index(points)
+    return Cell(samples, weights, points, labels, index, recall(open_index(index), points, n_neighbors))
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -124,29 +167,35 @@ class EmbeddingModel(Estimator):
     n_neighbors: Annotated[int, Range(low=1), "near samples that vote in each cluster"] = 30
     vote_power: Annotated[float, Range(low=0), "votes weigh similarity to this power; 0: all alike"] = 6.0
 
+    search: Search = "auto"
+
     learners_: list[Learner] = field(init=False)
     training_labels_: sparse.csr_matrix = field(init=False)
 
-    def _fit_pipeline(self, X: sparse.csr_matrix, Y: sparse.csr_matrix, embedder: Embedder) -> None:
+    def _fit_pipeline(
+        self, X: sparse.csr_matrix, Y: sparse.csr_matrix, embedder: Embedder, unlabelled_share: float = 0.0
+    ) -> None:
         """Train all cells of all learners."""
         Y = positives(Y)
-        labelled = np.flatnonzero(np.diff(Y.indptr)).astype(np.int32)
+        is_labelled = np.diff(Y.indptr) > 0
+        labelled, others = (np.flatnonzero(rows).astype(np.int32) for rows in (is_labelled, ~is_labelled))
         # Where all samples are one cluster all learners would be copies, or nearly so.
         n_learners = self.n_learners if len(labelled) > self.max_cluster else 1
         seeds = task_seeds(self.random_state, 2 * n_learners)
-        partitions = run_tasks(
+        divisions = run_tasks(
             fit_partition,
             [{"seed": seed} for seed in seeds[:n_learners]],
             n_jobs=self.n_jobs,
             what="partitions",
             X=X,
-            samples=labelled,
+            labelled=labelled,
+            others=others if unlabelled_share > 0 else others[:0],
             max_cluster=self.max_cluster,
         )
         tasks = [
-            {"samples": samples, "seed": cell_seed}
-            for partition, seed in zip(partitions, seeds[n_learners:], strict=True)
-            for samples, cell_seed in zip(partition.clusters, task_seeds(seed, len(partition.clusters)), strict=True)
+            task
+            for division, seed in zip(divisions, seeds[n_learners:], strict=True)
+            for task in self._cells(division, seed)
         ]
         cells = iter(
             run_tasks(
@@ -157,12 +206,19 @@ class EmbeddingModel(Estimator):
                 X=X,
                 Y=Y,
                 embedder=embedder,
-                ridge=self.ridge,
-                l1=self.l1,
+                regressor=Regressor(self.ridge, self.l1, unlabelled_share),
+                n_neighbors=self.n_neighbors,
             )
         )
-        self.learners_ = [Learner(part.centers, [next(cells) for _ in part.clusters]) for part in partitions]
+        self.learners_ = [Learner(each.centers, [next(cells) for _ in each.labelled]) for each in divisions]
         self.training_labels_ = Y
+
+    def _cells(self, division: Division, seed: int) -> list[dict[str, Any]]:
+        seeds = task_seeds(seed, len(division.labelled))
+        return [
+            {"samples": samples, "others": others, "seed": seed, "is_indexed": wants_index(self.search, len(samples))}
+            for samples, others, seed in zip(division.labelled, division.others, seeds, strict=True)
+        ]
 
     def _rank(self, X: sparse.csr_matrix, k: int, allowed: Mask | None) -> Ranking:
         return vote(self._panels(X), self.vote_power, self.training_labels_, k, allowed)
@@ -183,6 +239,12 @@ class EmbeddingModel(Estimator):
         self._check_fitted()
         k = as_count(k, "k")
         return merged_neighbors(self._panels(self._features(X)), self.n_samples_, k)
+
+    @property
+    def search_recall_(self) -> float:
+        """Share of the nearest training samples that searches find, averaged over all clusters; 1 if exact."""
+        self._check_fitted()
+        return float(np.mean([cell.recall for learner in self.learners_ for cell in learner.cells]))
 
     def _panels(self, X: sparse.csr_matrix) -> list[Panel]:
         return [
@@ -212,9 +274,9 @@ def cluster_neighbors(probe: Probe, X: sparse.csr_matrix, n_neighbors: int) -> N
     samples = np.full((X.shape[0], n_neighbors), -1, np.int32)
     similarities = np.full((X.shape[0], n_neighbors), -np.inf, np.float32)
     for cell, rows in probe.cells:
-        near = embedded_neighbors(cell.embed(X[rows]), cell.points, n_neighbors)
+        near = cell.neighbors(X[rows], n_neighbors)
         n_found = near.samples.shape[1]
-        samples[rows, :n_found] = cell.samples[near.samples]
+        samples[rows, :n_found] = near.samples
         similarities[rows, :n_found] = near.similarities
     return Neighbors(samples, similarities)
 

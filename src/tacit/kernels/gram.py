@@ -26,7 +26,28 @@ def gram(
     return result
 
 
-@njit(nogil=True, cache=True, fastmath={"reassoc", "contract"})  # sums in SIMD lanes
+@njit(nogil=True, cache=True)
+def _dot(a: npt.NDArray[np.float32], b: npt.NDArray[np.float32]) -> np.float32:
+    """Inner product in eight lanes, written out: as fast as reordered sums, but the same bits on every machine."""
+    zero = np.float32(0)
+    s0, s1, s2, s3, s4, s5, s6, s7 = zero, zero, zero, zero, zero, zero, zero, zero
+    whole = len(a) - len(a) % 8
+    for i in range(0, whole, 8):
+        s0 += a[i] * b[i]
+        s1 += a[i + 1] * b[i + 1]
+        s2 += a[i + 2] * b[i + 2]
+        s3 += a[i + 3] * b[i + 3]
+        s4 += a[i + 4] * b[i + 4]
+        s5 += a[i + 5] * b[i + 5]
+        s6 += a[i + 6] * b[i + 6]
+        s7 += a[i + 7] * b[i + 7]
+    total = ((s0 + s1) + (s2 + s3)) + ((s4 + s5) + (s6 + s7))
+    for i in range(whole, len(a)):
+        total += a[i] * b[i]
+    return total
+
+
+@njit(nogil=True, cache=True)
 def products_at(
     indptr: npt.NDArray[np.int32], indices: npt.NDArray[np.int32], rows: npt.NDArray[np.float32]
 ) -> npt.NDArray[np.float32]:
@@ -34,9 +55,29 @@ def products_at(
     result = np.empty(len(indices), np.float32)
     for row in range(len(indptr) - 1):
         for entry in range(indptr[row], indptr[row + 1]):
-            other = indices[entry]
-            total = np.float32(0)
-            for axis in range(rows.shape[1]):
-                total += rows[row, axis] * rows[other, axis]
-            result[entry] = total
+            result[entry] = _dot(rows[row], rows[indices[entry]])
+    return result
+
+
+@njit(nogil=True, cache=True)
+def row_products(left: npt.NDArray[np.float32], right: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+    """``left @ right`` in an order of additions that does not depend on the number of rows.
+
+    Four rows of `right` at a time are added to a row of the result, an operation on whole vectors.
+    """
+    result = np.zeros((len(left), right.shape[1]), np.float32)
+    for row in range(len(left)):
+        products = result[row]
+        axis = 0
+        while axis + 4 <= len(right):
+            x0, x1, x2, x3 = left[row, axis], left[row, axis + 1], left[row, axis + 2], left[row, axis + 3]
+            for column in range(len(products)):
+                products[column] += (x0 * right[axis, column] + x1 * right[axis + 1, column]) + (
+                    x2 * right[axis + 2, column] + x3 * right[axis + 3, column]
+                )
+            axis += 4
+        while axis < len(right):
+            for column in range(len(products)):
+                products[column] += left[row, axis] * right[axis, column]
+            axis += 1
     return result

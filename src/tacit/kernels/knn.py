@@ -169,17 +169,3 @@ def rank_scores(
             if allowed[column] and scores[row, column] > 0:
                 _insert(ids[row], best[row], column, scores[row, column])
     return ids, best
-
-
-@njit(nogil=True, cache=True, fastmath={"reassoc", "contract"})  # sums in SIMD lanes, alike for every row
-def row_products(left: npt.NDArray[np.float32], right: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
-    """``left @ right.T`` in an order of additions that does not depend on the number of rows."""
-    n_axes = left.shape[1]
-    result = np.empty((len(left), len(right)), np.float32)
-    for row in range(len(left)):
-        for other in range(len(right)):
-            total = np.float32(0)
-            for axis in range(n_axes):
-                total += left[row, axis] * right[other, axis]
-            result[row, other] = total
-    return result

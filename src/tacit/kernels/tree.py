@@ -94,8 +94,7 @@ def label_scratch(n_labels: int) -> LabelScratch:
 def first_sides(X: Rows, samples: Ids, coins: Ints, depth: int, by_features: bool, slope: Floats, sides: Sides) -> None:
     """Sides to start from: the more similar of two random samples, or a coin.
 
-    Differs from the paper: it tosses coins only. Sides that begin with the features end in label rankings that
-    a hyperplane can tell apart.
+    Differs from the paper: it tosses coins only, which measured lower precision.
     """
     n = len(samples)
     for i in range(n):

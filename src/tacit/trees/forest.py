@@ -16,8 +16,6 @@ from tacit.trees.compact import quantised, smallest_ids
 from tacit.trees.growth import Tree
 from tacit.trees.tail import Centres
 
-_LEAF_LEVELS = 65535  # a leaf's scores are stored as 16-bit shares of its largest
-
 
 @dataclass(frozen=True, eq=False)
 class Forest:
@@ -46,10 +44,15 @@ class Forest:
         leaf_starts = _joined_starts([tree.leaf_starts for tree in trees])
         levels, steps = quantised(np.concatenate([tree.leaf_scores for tree in trees]), leaf_starts, np.uint16)
         return Forest(
-            roots=_renumbered(np.array([0 if len(tree.children) else -1 for tree in trees]), first_inner, first_leaf),
+            roots=np.concatenate(
+                [
+                    _renumbered(np.array([0 if len(tree.children) else -1]), inner, leaf)
+                    for tree, inner, leaf in zip(trees, first_inner[:-1], first_leaf[:-1], strict=True)
+                ]
+            ),
             children=np.concatenate(
                 [
-                    np.where(tree.children >= 0, tree.children + inner, tree.children - leaf).astype(np.int32)
+                    _renumbered(tree.children, inner, leaf)
                     for tree, inner, leaf in zip(trees, first_inner[:-1], first_leaf[:-1], strict=True)
                 ]
             ),
@@ -98,11 +101,9 @@ class Forest:
         )
 
 
-def _renumbered(
-    nodes: npt.NDArray[np.integer], inner: npt.NDArray[np.integer], leaf: npt.NDArray[np.integer]
-) -> npt.NDArray[np.int32]:
-    """Numbers within each tree as numbers within the forest."""
-    return np.where(nodes >= 0, nodes + inner[: len(nodes)], nodes - leaf[: len(nodes)]).astype(np.int32)
+def _renumbered(nodes: npt.NDArray[np.integer], first_inner: int, first_leaf: int) -> npt.NDArray[np.int32]:
+    """Numbers within a tree as numbers within the forest."""
+    return np.where(nodes >= 0, nodes + first_inner, nodes - first_leaf).astype(np.int32)
 
 
 def _joined_starts(parts: Sequence[npt.NDArray[np.int64]]) -> npt.NDArray[np.int64]:

@@ -30,7 +30,7 @@ class Centres:
 
     starts: npt.NDArray[np.int64]
     features: npt.NDArray[Any]
-    levels: npt.NDArray[np.uint8]
+    levels: npt.NDArray[np.integer]  # 8 bits, or 16 where exact centres have negative entries
     steps: npt.NDArray[np.float32]
     squares: npt.NDArray[np.float32]
 

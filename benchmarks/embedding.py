@@ -1,0 +1,175 @@
+"""The embedding family: accuracy, speed, hidden labels and memory.
+
+Usage: ``TACIT_DATA=… python -m benchmarks.embedding [PART…]``, where PART is one of
+
+accuracy    P@1/3/5 on the original test sets, mean of three seeds, and CPU seconds of a fit
+speed       the embedding stage of ExMLDS1 against that of SLEEC; whole fits against scikit-learn's LinearSVC
+hidden      80 % of the training positives hidden, co-occurrence of the full labels given to ExMLDS3
+curve       the same on Bibtex for 20 to 80 % hidden
+eurlex      EURLEX57K: accuracy, time and memory
+search      exact against approximate nearest neighbours
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from threadpoolctl import threadpool_limits
+
+import tacit
+from tacit.data.split import hide_positives
+from tacit.embedding.exmlds import SppmiEmbedder
+from tacit.embedding.neighbors import embedded_neighbors, unit_vectors
+from tacit.embedding.partition import bounded_clusters
+from tacit.embedding.sleec import SvpEmbedder
+
+SEEDS = (0, 1, 2)
+FAMILY = (tacit.ExMLDS1, tacit.ExMLDS2, tacit.ExMLDS3, tacit.SLEEC)
+
+Data = tuple[sparse.csr_matrix, sparse.csr_matrix, sparse.csr_matrix, sparse.csr_matrix]
+
+
+def load(name: str) -> Data:
+    """Training features and labels, test features and labels."""
+    folder = Path(os.environ["TACIT_DATA"]) / name
+    if name == "eurlex57k":
+        files = ("X.trn", "Y.trn", "X.tst", "Y.tst")
+        return tuple(sparse.load_npz(folder / "tfidf" / f"{file}.npz").tocsr() for file in files)  # type: ignore[return-value]
+    train, test = (tacit.load_data(folder / f"{part}.txt") for part in ("train", "test"))
+    return train.X, train.Y, test.X, test.Y
+
+
+def measure(cls: type[Any], data: Data, fit: dict[str, Any] | None = None, **parameters: Any) -> dict[str, Any]:
+    """P@k in percent and CPU seconds."""
+    X, Y, X_test, Y_test = data
+    start = time.process_time()
+    model = cls(**parameters).fit(X, Y, **(fit or {}))
+    seconds = time.process_time() - start
+    metrics = tacit.evaluate(model.rank(X_test), Y_test)
+    return {"P": np.array([100 * metrics[f"P@{k}"] for k in (1, 3, 5)]), "fit": seconds}
+
+
+def show(what: str, runs: list[dict[str, Any]]) -> None:
+    """One line: mean accuracy and fit time of some runs."""
+    accuracy = "/".join(f"{value:.1f}" for value in np.mean([run["P"] for run in runs], axis=0))
+    print(f"  {what:28s} P@1/3/5 {accuracy:16s} fit {np.mean([run['fit'] for run in runs]):7.1f} s", flush=True)
+
+
+def accuracy() -> None:
+    """Defaults on Bibtex and Delicious."""
+    for name in ("bibtex", "delicious"):
+        data = load(name)
+        for cls in FAMILY if name == "bibtex" else (tacit.ExMLDS1,):
+            show(f"{name} {cls.__name__}", [measure(cls, data, random_state=seed) for seed in SEEDS])
+
+
+def speed() -> None:
+    """Ratios of CPU time within this process, one BLAS thread."""
+    from sklearn.multiclass import OneVsRestClassifier
+    from sklearn.preprocessing import normalize
+    from sklearn.svm import LinearSVC
+
+    for name in ("bibtex", "delicious"):
+        X, Y, *_ = load(name)
+        X = normalize(X)
+        clusters = bounded_clusters(X, 6000, 0).clusters
+        spectral, svp = SppmiEmbedder(150, 1.0, "positive"), SvpEmbedder(150, 100, "labels", 0.001, 200)
+        with threadpool_limits(1):
+            for embedder in (spectral, svp):
+                embedder(X[:300], Y[:300], 0)
+            ours, theirs = (_embedding_seconds(embedder, X, Y, clusters) for embedder in (spectral, svp))
+            print(f"  {name}: embedding SPPMI {ours:.2f} s, SVP {theirs:.2f} s: {theirs / ours:.1f} x", flush=True)
+            fit = _seconds(lambda X=X, Y=Y: tacit.ExMLDS1().fit(X, Y))
+            svc = _seconds(lambda X=X, Y=Y: OneVsRestClassifier(LinearSVC()).fit(X, Y.astype(np.int64)))
+        print(f"  {name}: ExMLDS1 fit {fit:.2f} s, LinearSVC one-vs-rest {svc:.2f} s: {fit / svc:.2f}", flush=True)
+
+
+def _embedding_seconds(embedder: Any, X: Any, Y: Any, clusters: list[Any]) -> float:
+    return _seconds(lambda: [embedder(X[cluster], Y[cluster], 0) for cluster in clusters])
+
+
+def _seconds(work: Callable[[], Any]) -> float:
+    start = time.process_time()
+    work()
+    return time.process_time() - start
+
+
+def hidden(names: tuple[str, ...] = ("bibtex", "rcv1sub1", "delicious"), share: float = 0.8) -> None:
+    """Most positives hidden at random; only ExMLDS3 is told how labels occur together."""
+    for name in names:
+        X, Y, *test = load(name)
+        runs: dict[str, list[dict[str, Any]]] = {}
+        for seed in SEEDS:
+            data = (X, hide_positives(Y, share, seed), *test)
+            for cls in (tacit.ExMLDS3, tacit.ExMLDS1, tacit.SLEEC, tacit.OneVsAll):
+                extra = {"cooccurrence": Y.T @ Y} if cls is tacit.ExMLDS3 else None
+                if name != "delicious" or cls is not tacit.SLEEC:
+                    runs.setdefault(cls.__name__, []).append(measure(cls, data, extra, random_state=seed))
+        for model, found in runs.items():
+            show(f"{name} {share:.0%} {model}", found)
+
+
+def curve() -> None:
+    """How accuracy falls with the share of hidden labels."""
+    for share in (0.2, 0.4, 0.6, 0.8):
+        hidden(("bibtex",), share)
+
+
+def eurlex() -> None:
+    """Accuracy, time and peak memory; the peak only grows, so models go from small to large."""
+    data = load("eurlex57k")
+    for learners in (1, 5):
+        show(f"ExMLDS1, {learners} learners", [measure(tacit.ExMLDS1, data, n_learners=learners)])
+        print(f"    peak {_peak_megabytes():.0f} MB")
+    show("ExMLDS3", [measure(tacit.ExMLDS3, data)])
+    print(f"    peak {_peak_megabytes():.0f} MB")
+
+
+def _peak_megabytes() -> float:
+    status = Path("/proc/self/status").read_text()
+    return next(int(line.split()[1]) / 1024 for line in status.splitlines() if line.startswith("VmHWM"))
+
+
+def search() -> None:
+    """Where the exact search among points like those of EURLEX57K stops being the faster one."""
+    from sklearn.utils.extmath import randomized_svd
+
+    from tacit.embedding.search import approximate_neighbors, build_index, open_index, recall
+
+    left, values, _ = randomized_svd(load("eurlex57k")[0].astype(np.float32), 150, n_iter=2, random_state=0)
+    points = unit_vectors((left * values).astype(np.float32))
+    queries, points = points[:1000], points[1000:]
+    embedded_neighbors(queries[:5], points[:100], 30)
+    with threadpool_limits(1):
+        for n in (3000, 6000, 12000, 24000, 44000):
+            some = np.ascontiguousarray(points[:n])
+            exact = _seconds(lambda some=some: embedded_neighbors(queries, some, 30))
+            build = _seconds(lambda some=some: build_index(some))
+            index = open_index(build_index(some))
+            near = _seconds(lambda index=index: approximate_neighbors(index, queries, 30))
+            print(
+                f"  {n:6d} points, 1000 queries: exact {exact:.2f} s; index built in {build:.2f} s, searched in "
+                f"{near:.2f} s, recall@30 {recall(index, some, 30):.3f}",
+                flush=True,
+            )
+
+
+PARTS = {part.__name__: part for part in (accuracy, speed, hidden, curve, eurlex, search)}
+
+
+def main() -> None:
+    """Run the parts named on the command line, or accuracy and speed."""
+    for part in [name for name in sys.argv[1:] if name in PARTS] or ("accuracy", "speed"):
+        print(f"{part}:", flush=True)
+        PARTS[part]()
+
+
+if __name__ == "__main__":
+    main()

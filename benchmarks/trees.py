@@ -1,0 +1,155 @@
+"""The tree family against scikit-learn's one-vs-rest: CPU time, accuracy, speed of ranking, size, and growth.
+
+Usage: ``python -m benchmarks trees`` (needs TACIT_DATA); ``python benchmarks/trees.py figures`` draws docs/figures.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.svm import LinearSVC
+
+import tacit
+from tacit.checks import unit_rows
+
+MODELS = (tacit.FastXML, tacit.PfastXML, tacit.PfastreXML)
+FIGURES = Path(__file__).parents[1] / "docs" / "figures"
+SWEEPS = {
+    "n_trees": (5, 10, 20, 50),
+    "max_leaf": (3, 10, 30, 100),
+    "C": (1.0, 2.0, 4.0, 8.0, 16.0),
+    "bias": (0.1, 0.3, 1.0, 3.0),
+    "labels_per_leaf": (2, 5, 10, 100),
+    "A": (0.0, 0.3, 0.55, 0.8),
+    "B": (0.4, 1.5, 5.0, 20.0),
+    "alpha": (0.2, 0.5, 0.8, 1.0),
+    "gamma": (5.0, 20.0, 60.0, 200.0),
+}
+
+
+def load(name: str) -> tuple[tacit.Dataset, tacit.Dataset]:
+    """Training and test part of a public set."""
+    folder = Path(os.environ["TACIT_DATA"]) / name
+    return tacit.load_data(folder / "train.txt"), tacit.load_data(folder / "test.txt")
+
+
+def cpu(work: Callable[[], Any]) -> tuple[float, Any]:
+    """CPU seconds (user and system) of a call, and what it returned."""
+    start = time.process_time()
+    result = work()
+    return time.process_time() - start, result
+
+
+def measure(name: str) -> None:
+    """Print one line per model for one data set."""
+    train, test = load(name)
+    propensities = tacit.propensities(train.Y)
+    for model in MODELS:
+        model(n_trees=1).fit(train.X[:100], train.Y[:100]).rank(test.X[:10])  # compiles
+    peer, _ = cpu(lambda: OneVsRestClassifier(LinearSVC()).fit(unit_rows(train.X), train.Y))
+    for model in MODELS:
+        seconds, fitted = cpu(lambda model=model: model().fit(train.X, train.Y))
+        ranking_seconds, ranking = cpu(lambda fitted=fitted: fitted.rank(test.X, k=5))
+        found = tacit.evaluate(ranking, test.Y, propensities=propensities)
+        figures = " | ".join(
+            "/".join(f"{100 * found[f'{metric}@{k}']:.1f}" for k in (1, 3, 5)) for metric in ("P", "PSP")
+        )
+        print(
+            f"{name} {model.__name__}: {figures}; fit {seconds / peer:.2f} x LinearSVC; "
+            f"{len(test) / ranking_seconds:,.0f} rows/s; one row {one_row(fitted, test.X):.2f} ms; "
+            f"{size(fitted):.1f} MB",
+            flush=True,
+        )
+
+
+def one_row(model: Any, X: Any) -> float:
+    """Median milliseconds to rank a single row."""
+    times = []
+    for row in range(50):
+        x = X[row]
+        start = time.perf_counter()
+        model.rank(x, k=5)
+        times.append(time.perf_counter() - start)
+    return 1000 * float(np.median(times))
+
+
+def size(model: Any) -> float:
+    """Megabytes of the model folder."""
+    with tempfile.TemporaryDirectory() as folder:
+        model.save(Path(folder) / "model")
+        return sum(file.stat().st_size for file in (Path(folder) / "model").iterdir()) / 1e6
+
+
+def growth() -> dict[str, list[tuple[float, float]]]:
+    """CPU seconds by number of trees, and by number of samples over N log N."""
+    train, _ = load("bibtex")
+    tacit.FastXML(n_trees=1).fit(train.X, train.Y)
+    by_trees = [(n, cpu(lambda n=n: tacit.FastXML(n_trees=n).fit(train.X, train.Y))[0]) for n in (5, 10, 20, 40)]
+    by_samples = []
+    for share in (8, 4, 2, 1):
+        n = train.X.shape[0] // share
+        seconds, _ = cpu(lambda n=n: tacit.FastXML(n_trees=10).fit(train.X[:n], train.Y[:n]))
+        by_samples.append((n, seconds))
+    return {"trees": by_trees, "samples": by_samples}
+
+
+def draw(name: str, x: Any, lines: dict[str, Any], xlabel: str, ylabel: str) -> None:
+    """One small figure."""
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    mpl.rcParams["svg.hashsalt"] = "tacit"
+    from matplotlib import pyplot as plt
+
+    figure, axes = plt.subplots(figsize=(3.2, 2.3))
+    for label, values in lines.items():
+        axes.plot(x, values, marker="o", label=label)
+    axes.set(xlabel=xlabel, ylabel=ylabel)
+    axes.legend(fontsize=7)
+    figure.tight_layout()
+    FIGURES.mkdir(parents=True, exist_ok=True)
+    figure.savefig(FIGURES / f"trees-{name}.svg", metadata={"Date": None})
+    plt.close(figure)
+
+
+def figures() -> None:
+    """The figures of docs/trees.md: PfastreXML on a fifth of Bibtex's training set held out, and growth."""
+    train, _ = load("bibtex")
+    order = np.random.default_rng(0).permutation(len(train))
+    held, kept = np.sort(order[: len(train) // 5]), np.sort(order[len(train) // 5 :])
+    propensities = tacit.propensities(train.Y[kept])
+    for name, values in SWEEPS.items():
+        lines: dict[str, list[float]] = {"P@1": [], "P@5": [], "PSP@1": [], "PSP@5": []}
+        for value in values:
+            model = tacit.PfastreXML(**{"n_trees": 10, name: value}).fit(train.X[kept], train.Y[kept])
+            found = tacit.evaluate(model.rank(train.X[held]), train.Y[held], propensities=propensities)
+            for metric, line in lines.items():
+                line.append(100 * found[metric])
+        draw(name, [str(value) for value in values], lines, name, "percent")
+    for name, points in growth().items():
+        x, seconds = np.array(points).T
+        per = x if name == "trees" else x * np.log(x)
+        draw(f"time-{name}", x, {"measured": seconds, "in proportion": seconds[-1] * per / per[-1]}, name, "CPU s")
+
+
+def main() -> None:
+    """Print the comparison on Bibtex and Delicious, and how time grows."""
+    if "TACIT_DATA" not in os.environ:
+        print("set TACIT_DATA to the folder with the public benchmark sets")
+        return
+    for name in ("bibtex", "delicious"):
+        measure(name)
+    for what, points in growth().items():
+        print(f"CPU seconds by {what}: " + ", ".join(f"{n}: {seconds:.2f}" for n, seconds in points))
+
+
+if __name__ == "__main__":
+    figures() if sys.argv[1:] == ["figures"] else main()

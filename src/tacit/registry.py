@@ -36,9 +36,7 @@ MODELS = {
         Entry("PfastreXML", "tacit.trees.fastxml", "PfastXML, re-ranked by nearness to each label's centre"),
         Entry("ExMLDS1", "tacit.embedding.exmlds", "votes of near samples, embedded by shifted positive PMI"),
         Entry("ExMLDS2", "tacit.embedding.skip_gram", "votes of near samples, embedded by skip-gram"),
-        Entry(
-            "ExMLDS3", "tacit.embedding.label_correlations", "samples and labels embedded as one: missing labels"
-        ),
+        Entry("ExMLDS3", "tacit.embedding.label_correlations", "samples and labels embedded as one: missing labels"),
         Entry("SLEEC", "tacit.embedding.sleec", "votes of near samples, embedded by singular value projection"),
     )
 }

@@ -33,9 +33,7 @@ class OneVsAll(Estimator):
     """
 
     loss: Annotated[str, OneOf(("squared_hinge", "logistic")), "what a wrong margin costs"] = "squared_hinge"
-    C: Annotated[
-        float, Range(above=0), "cost of the loss against the penalty; logistic wants 1 to 3"
-    ] = 0.25
+    C: Annotated[float, Range(above=0), "cost of the loss against the penalty; logistic wants 1 to 3"] = 0.25
     positives: Annotated[
         str, OneOf(("propensity", "equal")), "weight of positives: 1/propensity, as many are missing, or 1"
     ] = "propensity"

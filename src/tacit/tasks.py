@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -29,7 +30,7 @@ Result = TypeVar("Result")
 
 _folder: ContextVar[Path | None] = ContextVar("tacit_checkpoint_folder", default=None)
 _running: ContextVar[_Checkpoint | None] = ContextVar("tacit_checkpoint_running", default=None)
-_limits: dict[int, Any] = {}  # one BLAS thread, by process; kept alive as long as a worker lives
+_limited = threading.local()  # some libraries count their threads per thread that calls them
 
 
 @contextmanager
@@ -84,7 +85,7 @@ def run_tasks(
     stage_of_fit = kept.next_stage(what) if kept else ""
     results: list[Any] = [kept.read(stage_of_fit, i, function) if kept else None for i in range(len(tasks))]
     missing = [i for i, result in enumerate(results) if result is None]
-    calls = (joblib.delayed(_one_blas_thread)(os.getpid(), function, {**tasks[i], **shared}) for i in missing)
+    calls = (joblib.delayed(_one_blas_thread)(function, {**tasks[i], **shared}) for i in missing)
     with stage(what, len(tasks)) as advance, threadpool_limits(1):
         advance(len(tasks) - len(missing))
         computed = joblib.Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")(calls)
@@ -96,10 +97,10 @@ def run_tasks(
     return results
 
 
-def _one_blas_thread(parent: int, function: Callable[..., Result], arguments: dict[str, Any]) -> Result:
-    process = os.getpid()
-    if process != parent and process not in _limits:  # threads share the limit set around the whole run
-        _limits[process] = threadpool_limits(1)
+def _one_blas_thread(function: Callable[..., Result], arguments: dict[str, Any]) -> Result:
+    """Run a task in a thread that is limited once; `run_tasks` takes the limit back in its own process."""
+    if not hasattr(_limited, "limits"):
+        _limited.limits = threadpool_limits(1)
     return function(**arguments)
 
 

@@ -8,7 +8,7 @@ from hypothesis.extra import numpy as hnp
 from scipy import sparse
 
 from reference import score as reference
-from tacit.kernels.score import rank_linear, top_k, top_k_csr
+from tacit.kernels.score import rank_linear, top_k
 
 # few distinct values, so that ties are common; multiples of 1/8, so that sums are exact in any order
 VALUES = st.integers(-4, 4).map(lambda value: value / 8)
@@ -40,17 +40,6 @@ def test_top_k_agrees_with_sorting(scores, k, data):
 
 
 @settings(max_examples=200, deadline=None)
-@given(matrices(st.integers(1, 5), st.integers(1, 20)), st.integers(1, 25), st.data())
-def test_top_k_csr_agrees_with_sorting_whatever_the_order_of_entries(scores, k, data):
-    allowed = data.draw(masks(scores.shape[1]))
-    matrix = sparse.csr_matrix(scores)
-    for start, end in zip(matrix.indptr[:-1], matrix.indptr[1:], strict=True):
-        order = start + np.array(data.draw(st.permutations(range(end - start))), dtype=np.int64)
-        matrix.indices[start:end], matrix.data[start:end] = matrix.indices[order], matrix.data[order]
-    check(top_k_csr(*csr_arrays(matrix), allowed, k), reference.top_k_csr(matrix, allowed, k))
-
-
-@settings(max_examples=200, deadline=None)
 @given(st.integers(1, 4), st.integers(1, 6), st.integers(1, 12), st.integers(1, 14), st.data())
 def test_rank_linear_agrees_with_a_dense_product(n_samples, n_features, n_labels, k, data):
     X = data.draw(matrices(st.just(n_samples), st.just(n_features)))
@@ -75,7 +64,6 @@ def test_no_place_or_no_sample_gives_empty_arrays(n_samples):
     k = 0 if n_samples else 2
     ranked = (
         top_k(scores, EVERY, k),
-        top_k_csr(*arrays, EVERY, k),
         rank_linear(*arrays, *one_feature, np.zeros(4, dtype=np.float32), EVERY, k),
     )
     for labels, values in ranked:

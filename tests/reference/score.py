@@ -19,11 +19,3 @@ def top_k(scores, allowed, k):
         for row in scores
     ]
     return np.array([labels for labels, _ in rows]), np.array([scores for _, scores in rows])
-
-
-def top_k_csr(matrix, allowed, k):
-    rows = []
-    for start, end in zip(matrix.indptr[:-1], matrix.indptr[1:], strict=True):
-        stored = zip(matrix.indices[start:end], matrix.data[start:end], strict=True)
-        rows.append(ranked([(label, score) for label, score in stored if not len(allowed) or allowed[label]], k))
-    return np.array([labels for labels, _ in rows]), np.array([scores for _, scores in rows])

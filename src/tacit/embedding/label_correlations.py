@@ -185,7 +185,7 @@ class ExMLDS3(EmbeddingModel):
         """ExMLDS Algorithm 4, with two weights where the paper has none."""
         votes = vote_matrix(self._panels(X), self.vote_power, self.training_labels_)
         # Differs from the paper: a neighbour's missing labels vote too, by how often they come with the ones it
-        # has. Worth 2 points of P@1 on rcv1sub1 with 80 % of the labels hidden.
+        # has. With 80 % of the labels of rcv1sub1 hidden this gains 1.5 points of P@1 and 4 of P@3.
         votes = (1 - self.completion) * votes + self.completion * (votes @ self.given_label_)
         scores = unit_vectors(votes.toarray())
         if self.label_share > 0:
@@ -199,7 +199,7 @@ class ExMLDS3(EmbeddingModel):
             for probe in self._probes(learner, X):
                 for cell, rows in probe.cells:
                     assert cell.label_points is not None  # noqa: S101
-                    products = row_products(cell.embed(X[rows]), np.ascontiguousarray(cell.label_points.T))
+                    products = row_products(cell.embed(X[rows]), cell.label_points)
                     # Differs from the paper: a label is never worse than unrelated.
                     scores[rows] += probe.share[rows, None] * unit_vectors(np.maximum(products, 0))
         return scores

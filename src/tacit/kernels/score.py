@@ -122,24 +122,3 @@ def top_k(all_scores: Floats, allowed: Mask, k: int) -> tuple[Labels, Floats]:
     for row in range(len(all_scores)):
         _select(all_scores[row], allowed, labels[row], scores[row])
     return labels, scores
-
-
-@njit(nogil=True, cache=True)
-def top_k_csr(
-    indptr: npt.NDArray[np.int64],
-    indices: npt.NDArray[np.int32],
-    data: Floats,
-    allowed: Mask,
-    k: int,
-) -> tuple[Labels, Floats]:
-    """The best k labels among those stored in each row of a sparse matrix of scores."""
-    n_samples = len(indptr) - 1
-    labels = np.empty((n_samples, k), dtype=np.int32)
-    scores = np.empty((n_samples, k), dtype=np.float32)
-    for row in range(n_samples if k > 0 else 0):
-        size = 0
-        for entry in range(indptr[row], indptr[row + 1]):
-            if len(allowed) == 0 or allowed[indices[entry]]:
-                size = _offer(labels[row], scores[row], size, indices[entry], data[entry])
-        _best_first(labels[row], scores[row], size)
-    return labels, scores

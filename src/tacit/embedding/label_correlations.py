@@ -185,7 +185,7 @@ class ExMLDS3(EmbeddingModel):
         """ExMLDS Algorithm 4, with two weights where the paper has none."""
         votes = vote_matrix(self._panels(X), self.vote_power, self.training_labels_)
         # Differs from the paper: a neighbour's missing labels vote too, by how often they come with the ones it
-        # has. With 80 % of the labels of rcv1sub1 hidden this gains 1.5 points of P@1 and 4 of P@3.
+        # has: the more labels are hidden, the more this gains.
         votes = (1 - self.completion) * votes + self.completion * (votes @ self.given_label_)
         scores = unit_vectors(votes.toarray())
         if self.label_share > 0:

@@ -52,8 +52,7 @@ class Cell:
     samples : int32 array of shape (n,)
         Its training samples.
     weights : float16 array of shape (n_features, dimension)
-        The map from features to the embedding; by far the largest part of a model, so kept at half precision
-        (P@k moves by less than 0.1 points).
+        The map from features to the embedding; by far the largest part of a model, so kept at half precision.
     points : float32 array of shape (n, dimension)
         Where that map puts the samples, as unit vectors.
     label_points : float32 array of shape (dimension, n_labels) or None
@@ -144,7 +143,7 @@ def fit_cell(
     embedded = embedder(features, Y[samples], seed)
     weights = regressor(features, embedded.samples, X[others]).astype(np.float16)
     # Differs from the paper: neighbours are sought among the regressed samples, not among their embeddings.
-    # A new sample is regressed too, so both sides carry the same error; it gains 1-2 points of P@5 on Bibtex.
+    # A new sample is regressed too, so both sides carry the same error.
     points = unit_vectors(_mapped(features, weights))
     labels = None if embedded.labels is None else np.ascontiguousarray(embedded.labels.T, np.float32)
     if not is_indexed:

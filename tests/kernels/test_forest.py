@@ -9,7 +9,7 @@ from scipy import sparse
 from planted import N_LABELS, planted
 from reference.tree import forest_scores, rescored
 from tacit.checks import unit_rows
-from tacit.kernels.forest import insert_label
+from tacit.kernels.forest import insert_label, row_levels
 from tacit.trees.fastxml import FastXML, PfastreXML
 
 
@@ -29,12 +29,13 @@ def as_dense(ranking, n_labels, absent):
     return dense
 
 
-def test_scores_are_the_means_of_the_leaves():
+@pytest.mark.parametrize("min_share", [1.0, 0.3, 0.05])
+def test_scores_are_the_means_of_the_leaves(min_share):
     data = planted()
-    model = FastXML(n_trees=3, max_leaf=5).fit(data.X, data.Y)
+    model = FastXML(n_trees=3, max_leaf=5, min_share=min_share).fit(data.X, data.Y)
     ranking = model.rank(data.X, k=N_LABELS)
-    expected = forest_scores(model.forest_, unit_rows(data.X).toarray(), N_LABELS)
-    assert as_dense(ranking, N_LABELS, 0.0) == pytest.approx(expected, abs=1e-5)
+    expected = forest_scores(model.forest_, unit_rows(data.X).toarray(), N_LABELS, min_share)
+    assert as_dense(ranking, N_LABELS, 0.0) == pytest.approx(expected, abs=1e-4)
 
 
 def test_scores_are_re_ranked_by_the_centres():
@@ -42,11 +43,28 @@ def test_scores_are_re_ranked_by_the_centres():
     model = PfastreXML(n_trees=3, max_leaf=5, alpha=0.6, gamma=8.0).fit(data.X, data.Y)
     ranking = model.rank(data.X, k=N_LABELS)
     X, centres = unit_rows(data.X).toarray(), model.centres_
-    values = np.repeat(centres.steps, np.diff(centres.starts)) * centres.levels
-    matrix = sparse.csr_matrix(
-        (values, centres.features.astype(np.int32), centres.starts), shape=(N_LABELS, X.shape[1])
-    )
-    votes = forest_scores(model.forest_, X, N_LABELS)
+    values = centres.steps[centres.labels] * centres.levels
+    matrix = sparse.csc_matrix((values, centres.labels.astype(np.int32), centres.starts), shape=(N_LABELS, X.shape[1]))
+    votes = forest_scores(model.forest_, X, N_LABELS, model.min_share)
     expected = rescored(votes, X, matrix, centres.squares, 0.6, 8.0)
     voted = votes > 0
     assert as_dense(ranking, N_LABELS, -np.inf)[voted] == pytest.approx(expected[voted], abs=1e-3)
+
+
+def test_a_row_alone_is_ranked_as_among_others():
+    data = planted()
+    model = PfastreXML(n_trees=5, max_leaf=2).fit(data.X, data.Y)
+    together = model.rank(data.X, k=N_LABELS)
+    for row in range(0, len(data), 7):
+        alone = model.rank(data.X[row], k=N_LABELS)
+        assert np.array_equal(alone.labels[0], together.labels[row])
+        assert np.array_equal(alone.scores[0], together.scores[row])
+
+
+@given(st.lists(st.floats(-1024, 1024, width=32), min_size=1, max_size=20))
+def test_rows_as_whole_numbers_are_near(values):
+    x = np.array(values, np.float32)
+    levels, steps = row_levels(np.array([0, len(x), len(x)]), x)
+    assert np.abs(levels).max() <= 32767
+    assert steps[1] == 0
+    assert levels * np.float64(steps[0]) == pytest.approx(x.astype(float), abs=float(np.abs(x).max()) / 60_000)

@@ -19,20 +19,29 @@ def logistic_objective(X: np.ndarray, weights: np.ndarray, signs: np.ndarray, co
     return float(np.abs(weights).sum() + (costs * np.logaddexp(0, -signs * (X @ weights))).sum())
 
 
-def forest_scores(forest: Any, X: np.ndarray, n_labels: int) -> np.ndarray:
+def forest_scores(forest: Any, X: np.ndarray, n_labels: int, min_share: float) -> np.ndarray:
     """Mean leaf scores of each row, one node at a time."""
     scores = np.zeros((len(X), n_labels))
-    for row, x in enumerate(X):
-        for root in forest.roots:
-            node = int(root)
-            while node >= 0:
-                part = slice(forest.weight_starts[node], forest.weight_starts[node + 1])
-                step, bias = forest.terms[node]
-                margin = step * (forest.weight_levels[part] * x[forest.weight_features[part]]).sum() + bias
-                node = int(forest.children[node, int(margin > 0)])
+
+    def add(row: int, node: int, share: float) -> None:
+        if node < 0:
             leaf = -1 - node
             part = slice(forest.leaf_starts[leaf], forest.leaf_starts[leaf + 1])
-            scores[row, forest.leaf_labels[part]] += forest.leaf_steps[leaf] * forest.leaf_levels[part]
+            scores[row, forest.leaf_labels[part]] += share * forest.leaf_steps[leaf] * forest.leaf_levels[part]
+            return
+        part = slice(forest.weight_starts[node], forest.weight_starts[node + 1])
+        step, bias = forest.terms[node].astype(float)
+        margin = step * (forest.weight_levels[part] * X[row, forest.weight_features[part]]).sum() + bias
+        right = share / (1 + np.exp(-3 * margin))
+        if min(right, share - right) < min_share:
+            right = share * (margin > 0)
+        for side, its_share in ((0, share - right), (1, right)):
+            if its_share > 0:
+                add(row, int(forest.children[node, side]), its_share)
+
+    for row in range(len(X)):
+        for root in forest.roots:
+            add(row, int(root), 1.0)
     return scores / len(forest.roots)
 
 

@@ -25,13 +25,16 @@ Stored = tuple[Ids, Levels, float, float]  # features, weights in steps, the siz
 N_COINS = 62  # bits of a sample's coin
 LEVELS = 127  # a weight is stored as a whole number of 127ths of the largest of its node
 
-_ROUNDS = 50  # of the alternation, which settles long before
-_DRAFT_STEPS, _STEPS = 2, 8  # Newton steps for the first sides, and for the second ones
+_JURY = 8192  # samples at most that decide on a hyperplane; the others of their node follow
+_ROUNDS = 20  # of the alternation
+_SETTLED = 0.02  # share of changed sides at which the alternation may stop
+_FEW = 0.1  # share of changed sides up to which rankings are mended, not sorted anew
+_DRAFT_STEPS, _STEPS = 2, 5  # Newton steps for the first sides, and for the second ones
 _TOLERANCE = 0.01  # share of the first violation of optimality that is good enough
-_HALVINGS = 10  # of a Newton step that does not descend
+_SMALL = 1e-3
 _TINY = 1e-12
-_HUGE = 1e290
 _LOW_BITS = (1 << 32) - 1
+_PULL, _BEND, _MARGIN = 0, 1, 2
 
 
 class Rows(NamedTuple):
@@ -57,19 +60,19 @@ class Columns(NamedTuple):
 class LabelScratch(NamedTuple):
     """Arrays over all labels."""
 
-    gains: Floats  # (2, n_labels), by side
-    advantage: Floats  # discount on side 1 less discount on side 0; zero between nodes
-    present: Ids
+    gains: Floats  # (2, n_labels), by side; zero between nodes
+    advantage: Floats  # discount on side 1 less discount on side 0
+    ranked: Ids  # (2, n_labels + 1): the labels of the node, best first on each side; a candidate's place behind them
     discounts: Floats  # by rank
 
 
 class FeatureScratch(NamedTuple):
     """Arrays over all features, and room for the columns of any node."""
 
-    slope: Floats  # zero between nodes
-    place: Ids  # zero between nodes
+    slopes: Values  # (n_features, 2): the slope and, through `places`, an integer; zero between nodes
+    places: Ids  # the same memory as integers
     touched: Ids
-    rows: Places
+    rows: Places  # of `Columns`
     values: Values
 
 
@@ -77,7 +80,7 @@ class Plane(NamedTuple):
     """A hyperplane in the making."""
 
     weights: Floats  # by column
-    margins: Floats  # by sample of the node
+    points: Floats  # (n_samples, 3): slope and curvature of the loss by the margin, and the margin
 
 
 # -- sides ------------------------------------------------------------------------------------------------
@@ -87,11 +90,14 @@ class Plane(NamedTuple):
 def label_scratch(n_labels: int) -> LabelScratch:
     """Scratch arrays for alternations."""
     discounts = 1.0 / np.log2(np.arange(2, n_labels + 2))
-    return LabelScratch(np.zeros((2, n_labels)), np.zeros(n_labels), np.empty(n_labels, np.int32), discounts)
+    ranked = np.empty((2, n_labels + 1), np.int32)
+    return LabelScratch(np.zeros((2, n_labels)), np.zeros(n_labels), ranked, discounts)
 
 
 @njit(nogil=True, cache=True)
-def first_sides(X: Rows, samples: Ids, coins: Ints, depth: int, by_features: bool, slope: Floats, sides: Sides) -> None:
+def first_sides(
+    X: Rows, samples: Ids, coins: Ints, depth: int, by_features: bool, slopes: Values, sides: Sides
+) -> None:
     """Sides to start from: the more similar of two random samples, or a coin.
 
     Differs from the paper: it tosses coins only, which measured lower precision.
@@ -105,87 +111,135 @@ def first_sides(X: Rows, samples: Ids, coins: Ints, depth: int, by_features: boo
     second = (first + 1 + coins[samples[n - 1]] % (n - 1)) % n
     for sign, pick in ((1.0, first), (-1.0, second)):
         for at in range(X.starts[samples[pick]], X.starts[samples[pick] + 1]):
-            slope[X.ids[at]] += sign * X.values[at]
+            slopes[X.ids[at], 0] += sign * X.values[at]
     for i, sample in enumerate(samples):
         lean = 0.0
         for at in range(X.starts[sample], X.starts[sample + 1]):
-            lean += X.values[at] * slope[X.ids[at]]
+            lean += X.values[at] * slopes[X.ids[at], 0]
         if lean != 0.0:
             sides[i] = lean > 0.0
     for pick in (first, second):
         for at in range(X.starts[samples[pick]], X.starts[samples[pick] + 1]):
-            slope[X.ids[at]] = 0.0
+            slopes[X.ids[at], 0] = 0.0
 
 
 @njit(nogil=True, cache=True)
-def present_labels(Y: Rows, samples: Ids, scratch: LabelScratch) -> int:
-    """List the labels that the samples have; return how many."""
-    marks, n_present = scratch.advantage, 0
-    for sample in samples:
+def sum_gains(Y: Rows, samples: Ids, sides: Sides, scratch: LabelScratch) -> int:
+    """Sum the gains of labels by side and list the labels; return how many there are."""
+    gains, n_present = scratch.gains, 0
+    for i, sample in enumerate(samples):
+        side = sides[i]
         for at in range(Y.starts[sample], Y.starts[sample + 1]):
             label = Y.ids[at]
-            if marks[label] == 0.0:
-                marks[label] = 1.0
-                scratch.present[n_present] = label
-                n_present += 1
-    marks[scratch.present[:n_present]] = 0.0
+            scratch.ranked[0, n_present] = scratch.ranked[1, n_present] = label
+            n_present += gains[0, label] + gains[1, label] == 0.0
+            gains[side, label] += Y.values[at]
     return n_present
 
 
 @njit(nogil=True, cache=True)
-def rank_labels(Y: Rows, samples: Ids, sides: Sides, n_present: int, scratch: LabelScratch) -> None:
-    """Rank the labels of each side by their gain there; set what each label gains by side 1 over side 0."""
-    gains, present, discounts = scratch.gains, scratch.present[:n_present], scratch.discounts
-    for label in present:
-        gains[0, label] = gains[1, label] = scratch.advantage[label] = 0.0
-    for i, sample in enumerate(samples):
-        side = sides[i]
-        for at in range(Y.starts[sample], Y.starts[sample + 1]):
-            gains[side, Y.ids[at]] += Y.values[at]
-    gain = np.empty(1, np.float32)
-    bits = gain.view(np.int32)  # as whole numbers, positive floats sort alike
-    keys = np.empty(n_present, np.int64)
-    for side in range(2):
-        sign = 2.0 * side - 1.0
-        n_ranked, rank = 0, n_present
-        for label in present:
-            gain[0] = gains[side, label]
-            if bits[0] > 0:
-                keys[n_ranked] = (np.int64(bits[0]) << 32) | label
-                n_ranked += 1
-            else:  # absent labels come last, in any order
-                rank -= 1
-                scratch.advantage[label] += sign * discounts[rank]
-        keys[:n_ranked].sort()
-        for rank in range(n_ranked):
-            label = keys[n_ranked - 1 - rank] & _LOW_BITS
-            scratch.advantage[label] += sign * discounts[rank]
+def sort_keys(keys: Ints) -> None:
+    """Sort in place, by quicksort; written out because NumPy's sorts take seconds to compile."""
+    pending = [(0, len(keys))]
+    while len(pending) > 0:
+        first, last = pending.pop()
+        while last - first > 16:
+            middle = _median(keys[first], keys[(first + last) // 2], keys[last - 1])
+            low, high = first, last - 1
+            while low <= high:
+                while keys[low] < middle:
+                    low += 1
+                while keys[high] > middle:
+                    high -= 1
+                if low <= high:
+                    keys[low], keys[high] = keys[high], keys[low]
+                    low, high = low + 1, high - 1
+            pending.append((low, last))
+            last = high + 1
+        for i in range(first + 1, last):
+            key, place = keys[i], i
+            while place > first and keys[place - 1] > key:
+                keys[place] = keys[place - 1]
+                place -= 1
+            keys[place] = key
 
 
 @njit(nogil=True, cache=True)
-def choose_sides(Y: Rows, samples: Ids, sides: Sides, advantage: Floats) -> int:
+def _median(a: int, b: int, c: int) -> int:
+    return max(min(a, b), min(max(a, b), c))
+
+
+@njit(nogil=True, cache=True)
+def sort_by_gain(labels: Ids, gains: Floats, is_nearly_sorted: bool) -> None:
+    """Sort labels by their gain, largest first."""
+    if is_nearly_sorted:
+        for i in range(1, len(labels)):
+            label, place = labels[i], i
+            while place > 0 and gains[labels[place - 1]] < gains[label]:
+                labels[place] = labels[place - 1]
+                place -= 1
+            labels[place] = label
+        return
+    gain = np.empty(1, np.float32)
+    bits = gain.view(np.int32)  # as whole numbers, positive floats sort alike
+    keys, n_keys, n_others = np.empty(len(labels), np.int64), 0, 0
+    for label in labels:  # those without gain come last, in any order
+        gain[0] = gains[label]
+        if gain[0] > 0.0:
+            keys[n_keys] = (np.int64(bits[0]) << 32) | label
+            n_keys += 1
+        else:
+            n_others += 1
+            keys[len(keys) - n_others] = label
+    sort_keys(keys[:n_keys])
+    for i in range(n_keys):
+        labels[n_keys - 1 - i] = keys[i] & _LOW_BITS
+    for i in range(n_keys, len(labels)):
+        labels[i] = keys[i]
+
+
+@njit(nogil=True, cache=True)
+def rank_labels(n_present: int, is_nearly_ranked: bool, scratch: LabelScratch) -> None:
+    """Rank the labels of each side by their gain there; set what each label gains by side 1 over side 0."""
+    for side in range(2):
+        labels = scratch.ranked[side, :n_present]
+        sort_by_gain(labels, scratch.gains[side], is_nearly_ranked)
+        for rank, label in enumerate(labels):
+            if side == 0:
+                scratch.advantage[label] = -scratch.discounts[rank]
+            else:
+                scratch.advantage[label] += scratch.discounts[rank]
+
+
+@njit(nogil=True, cache=True)
+def choose_sides(Y: Rows, samples: Ids, sides: Sides, scratch: LabelScratch) -> int:
     """Put each sample on the side whose ranking gives it the larger nDCG; return how many changed."""
     n_changed = 0
     for i, sample in enumerate(samples):
         difference = 0.0
         for at in range(Y.starts[sample], Y.starts[sample + 1]):
-            difference += Y.values[at] * advantage[Y.ids[at]]
-        if difference != 0.0:
-            side = np.int8(difference > 0.0)
-            n_changed += side != sides[i]
+            difference += Y.values[at] * scratch.advantage[Y.ids[at]]
+        side = np.int8(difference > 0.0)
+        if difference != 0.0 and side != sides[i]:
             sides[i] = side
+            n_changed += 1
+            for at in range(Y.starts[sample], Y.starts[sample + 1]):
+                scratch.gains[side, Y.ids[at]] += Y.values[at]
+                scratch.gains[1 - side, Y.ids[at]] -= Y.values[at]
     return n_changed
 
 
 @njit(nogil=True, cache=True)
 def alternate_sides(Y: Rows, samples: Ids, sides: Sides, rounds: int, scratch: LabelScratch) -> None:
-    """Rank labels and choose sides in turn, until no sample changes its side."""
-    n_present = present_labels(Y, samples, scratch)
+    """Rank labels and choose sides in turn, until few samples change their side."""
+    n_present, n_changed = sum_gains(Y, samples, sides, scratch), len(samples)
     for _ in range(rounds):
-        rank_labels(Y, samples, sides, n_present, scratch)
-        if choose_sides(Y, samples, sides, scratch.advantage) == 0:
+        rank_labels(n_present, n_changed <= _FEW * len(samples), scratch)
+        n_changed = choose_sides(Y, samples, sides, scratch)
+        if n_changed <= _SETTLED * len(samples):
             break
-    scratch.advantage[scratch.present[:n_present]] = 0.0
+    for label in scratch.ranked[0, :n_present]:
+        scratch.gains[0, label] = scratch.gains[1, label] = 0.0
 
 
 # -- the hyperplane ---------------------------------------------------------------------------------------
@@ -209,45 +263,39 @@ def useful_columns(
     X: Rows, samples: Ids, signs: Floats, costs: Floats, bias: float, scratch: FeatureScratch
 ) -> Columns:
     """Columns whose weight would leave zero: the slope of the loss there exceeds that of the L1 penalty, 1."""
-    slope, place, n_touched = scratch.slope, scratch.place, 0
+    slopes, places, n_touched = scratch.slopes, scratch.places, 0
     for i, sample in enumerate(samples):
-        pull = -0.5 * signs[i] * costs[i]  # derivative of the loss by the margin, at margin 0
+        pull = np.float32(-0.5 * signs[i] * costs[i])  # derivative of the loss by the margin, at margin 0
         for at in range(X.starts[sample], X.starts[sample + 1]):
             feature = X.ids[at]
-            if place[feature] == 0:
-                scratch.touched[n_touched] = feature
-                n_touched += 1
-            place[feature] += 1
-            slope[feature] += pull * X.values[at]
+            scratch.touched[n_touched] = feature
+            n_touched += places[feature, 1] == 0
+            places[feature, 1] += 1
+            slopes[feature, 0] += pull * X.values[at]
     touched = scratch.touched[:n_touched]
-    n_columns = 0
+    features, starts, n_columns = np.empty(n_touched, np.int32), np.zeros(n_touched + 2, np.int64), 0
     for feature in touched:
-        n_columns += abs(slope[feature]) > 1.0
-    features, starts = np.empty(n_columns, np.int32), np.zeros(n_columns + 2, np.int64)
-    column = 0
-    for feature in touched:
-        is_useful = abs(slope[feature]) > 1.0
-        slope[feature] = 0.0
-        if is_useful:
-            features[column] = feature
-            starts[column + 1] = starts[column] + place[feature]
-            place[feature] = column
-            column += 1
-        else:
-            place[feature] = -1
+        is_useful = abs(slopes[feature, 0]) > 1.0
+        slopes[feature, 0] = 0.0
+        features[n_columns] = feature
+        starts[n_columns + 1] = starts[n_columns] + places[feature, 1]
+        places[feature, 1] = n_columns if is_useful else -1
+        n_columns += is_useful
+    starts = starts[: n_columns + 2]
     _fill_columns(X, samples, bias, starts, scratch)
-    place[touched] = 0
-    return Columns(features, starts, scratch.rows, scratch.values)
+    for feature in touched:
+        places[feature, 1] = 0
+    return Columns(features[:n_columns], starts, scratch.rows, scratch.values)
 
 
 @njit(nogil=True, cache=True)
 def _fill_columns(X: Rows, samples: Ids, bias: float, starts: Ints, scratch: FeatureScratch) -> None:
-    """Write the entries of the columns that `place` names, then the column of the bias."""
+    """Write the entries of the columns that `places` names, then the column of the bias."""
     rows, values, last = scratch.rows, scratch.values, len(starts) - 2
-    cursor = starts[:-1].copy()
+    cursor = starts[:-1].astype(np.uint32)
     for i, sample in enumerate(samples):
         for at in range(X.starts[sample], X.starts[sample + 1]):
-            column = scratch.place[X.ids[at]]
+            column = scratch.places[X.ids[at], 1]
             if column >= 0:
                 rows[cursor[column]], values[cursor[column]] = i, X.values[at]
                 cursor[column] += 1
@@ -274,41 +322,36 @@ def violation_of(slope: float, weight: float) -> float:
 
 
 @njit(nogil=True, cache=True)
-def logistic_loss(margins: Floats, shift: Floats, scale: float, signs: Floats, costs: Floats) -> float:
-    """``Σ cost·log(1 + exp(−sign·margin))`` at the margins moved by ``scale·shift``."""
-    total, product, cost = 0.0, 1.0, 0.0  # the logarithm of a product is cheaper than a sum of logarithms
-    for i in range(len(margins)):
-        if costs[i] != cost or product > _HUGE:
-            total, product, cost = total + cost * np.log(product), 1.0, costs[i]
-        margin = signs[i] * (margins[i] + scale * shift[i])
-        product *= 1.0 + np.exp(-abs(margin))
-        total += cost * max(-margin, 0.0)
-    return float(total + cost * np.log(product))
+def bound_loss(points: Floats, signs: Floats, costs: Floats) -> None:
+    """Slope and curvature of the parabola that touches ``cost·log(1 + exp(−sign·margin))`` from above.
+
+    Its curvature is ``cost·tanh(m/2)/(2m)`` at margin m (Jaakkola and Jordan): no step down the parabolas can
+    raise the loss, which saves the line search.
+    """
+    for i in range(len(signs)):
+        margin = signs[i] * points[i, _MARGIN]
+        miss = 1.0 / (1.0 + np.exp(margin))
+        points[i, _PULL] = -costs[i] * signs[i] * miss
+        points[i, _BEND] = costs[i] * ((0.5 - miss) / margin if abs(margin) > _SMALL else 0.25)
 
 
 @njit(nogil=True, cache=True)
-def newton_moves(
-    columns: Columns, plane: Plane, signs: Floats, costs: Floats, active: Ids
-) -> tuple[Floats, Floats, Ids, float]:
-    """One sweep of coordinate descent over the quadratic model of the loss at `plane`.
+def newton_step(columns: Columns, plane: Plane, signs: Floats, costs: Floats, active: Ids) -> tuple[Ids, float]:
+    """One sweep of coordinate descent over a parabola above the loss.
 
-    Returns the moves of the weights and of the margins, the columns still active (a weight that rests at zero
-    is left there for good: exact optima are not worth their time in an ensemble), and the sum of violations.
+    Returns the columns still active (a weight that rests at zero is left there for good: exact optima are not
+    worth their time in an ensemble) and the sum of violations of optimality.
     """
-    n = len(signs)
-    pull, bend, shift, moves = np.empty(n), np.empty(n), np.zeros(n), np.zeros(len(plane.weights))
-    for i in range(n):
-        miss = 1.0 / (1.0 + np.exp(signs[i] * plane.margins[i]))
-        pull[i] = -costs[i] * signs[i] * miss
-        bend[i] = costs[i] * miss * (1.0 - miss)
+    weights, points = plane.weights, plane.points
+    bound_loss(points, signs, costs)
     violation, n_active = 0.0, 0
     for column in active:
         first, last = columns.starts[column], columns.starts[column + 1]
-        slope, curvature, weight = 0.0, _TINY, plane.weights[column]
+        slope, curvature, weight = 0.0, _TINY, weights[column]
         for entry in range(first, last):
             row, value = columns.rows[entry], columns.values[entry]
-            slope += value * pull[row]
-            curvature += value * value * bend[row]
+            slope += value * points[row, _PULL]
+            curvature += value * value * points[row, _BEND]
         if weight == 0.0 and abs(slope) < 1.0:
             continue
         active[n_active] = column
@@ -316,41 +359,26 @@ def newton_moves(
         violation += violation_of(slope, weight)
         move = shrinking_move(slope, curvature, weight)
         if move != 0.0:
-            moves[column] = move
+            weights[column] = weight + move
             for entry in range(first, last):
                 row, step = columns.rows[entry], move * columns.values[entry]
-                pull[row] += bend[row] * step
-                shift[row] += step
-    return moves, shift, active[:n_active], violation
-
-
-@njit(nogil=True, cache=True)
-def descend(plane: Plane, moves: Floats, shift: Floats, signs: Floats, costs: Floats) -> bool:
-    """Take the longest of the steps 1, 1/2, 1/4, … that lowers the objective; return whether there is one."""
-    now = logistic_loss(plane.margins, shift, 0.0, signs, costs) + np.abs(plane.weights).sum()
-    scale = 1.0
-    for _ in range(_HALVINGS):
-        penalty = np.abs(plane.weights + scale * moves).sum()
-        if logistic_loss(plane.margins, shift, scale, signs, costs) + penalty < now:
-            plane.weights[:] += scale * moves
-            plane.margins[:] += scale * shift
-            return True
-        scale *= 0.5
-    return False
+                points[row, _PULL] += points[row, _BEND] * step
+                points[row, _MARGIN] += step
+    return active[:n_active], violation
 
 
 @njit(nogil=True, cache=True)
 def fit_plane(columns: Columns, plane: Plane, signs: Floats, costs: Floats, active: Ids, n_steps: int) -> Ids:
-    """Minimise ``‖w‖₁ + Σ cost·log(1 + exp(−sign·w·x))`` by Newton steps from where `plane` is.
+    """Minimise ``‖w‖₁ + Σ cost·log(1 + exp(−sign·w·x))`` from where `plane` is.
 
     Only weights of `active` columns move; returned are those that still may.
     """
     enough = 0.0
     for step in range(n_steps):
-        moves, shift, active, violation = newton_moves(columns, plane, signs, costs, active)
+        active, violation = newton_step(columns, plane, signs, costs, active)
         if step == 0:
             enough = _TOLERANCE * violation
-        if violation <= enough or not descend(plane, moves, shift, signs, costs):
+        if violation <= enough:
             break
     return active
 
@@ -368,52 +396,95 @@ def is_one_sided(sides: Sides) -> bool:
 
 
 @njit(nogil=True, cache=True)
-def split_node(
+def find_plane(
     X: Rows, Y: Rows, samples: Ids, sides: Sides, C: float, bias: float, labels: LabelScratch, features: FeatureScratch
 ) -> Stored:
-    """A hyperplane for first `sides`, which become the sides of that hyperplane.
+    """A hyperplane that parts samples whose first sides are given.
 
-    Returns the features it uses, their weights in whole steps, the size of a step and the bias. Samples are
-    routed by the weights as stored, so that training and prediction agree.
+    Returns the features it uses in ascending order, their weights in whole steps, the size of a step and the bias.
     """
     alternate_sides(Y, samples, sides, _ROUNDS, labels)
     if is_one_sided(sides):
         return np.empty(0, np.int32), np.empty(0, np.int8), 0.0, 0.0
     signs, costs = sample_costs(sides, C)
     columns = useful_columns(X, samples, signs, costs, bias, features)
-    plane = Plane(np.zeros(len(columns.features) + 1), np.zeros(len(samples)))
+    plane = Plane(np.zeros(len(columns.features) + 1), np.zeros((len(samples), 3)))
     active = np.arange(len(plane.weights)).astype(np.int32)
     active = fit_plane(columns, plane, signs, costs, active, _DRAFT_STEPS)
-    for i, margin in enumerate(plane.margins):
-        sides[i] = margin > 0.0
+    for i in range(len(samples)):
+        sides[i] = plane.points[i, _MARGIN] > 0.0
     alternate_sides(Y, samples, sides, 1, labels)
     if not is_one_sided(sides):
         signs, costs = sample_costs(sides, C)
         fit_plane(columns, plane, signs, costs, active, _STEPS)
-    stored: Stored = _stored_plane(columns, plane, bias, sides)
+    stored: Stored = _in_steps(columns.features, plane.weights, bias)
     return stored
 
 
 @njit(nogil=True, cache=True)
-def _stored_plane(columns: Columns, plane: Plane, bias: float, sides: Sides) -> Stored:
-    n_columns = len(columns.features)
-    largest = 0.0
-    for weight in plane.weights[:n_columns]:
-        largest = max(largest, abs(weight))
+def _in_steps(features: Ids, weights: Floats, bias: float) -> Stored:
+    """Weights rounded to whole steps, without those that become zero."""
+    largest, n_kept = 0.0, 0
+    for column in range(len(features)):
+        largest = max(largest, abs(weights[column]))
     step = np.float32(largest / LEVELS)
-    kept, levels, n_kept = np.empty(n_columns, np.int32), np.empty(n_columns, np.int8), 0
-    intercept = np.float32(plane.weights[n_columns] * bias)
-    plane.margins[:] = intercept
-    for column in range(n_columns):
-        level = int(np.rint(plane.weights[column] / step)) if step > 0.0 else 0
-        if level != 0:
-            kept[n_kept], levels[n_kept] = columns.features[column], level
-            n_kept += 1
-            for entry in range(columns.starts[column], columns.starts[column + 1]):
-                plane.margins[columns.rows[entry]] += step * level * columns.values[entry]
-    for i, margin in enumerate(plane.margins):
-        sides[i] = margin > 0.0
-    return kept[:n_kept], levels[:n_kept], float(step), float(intercept)
+    kept = np.empty(len(features), np.int64)
+    for column in range(len(features)):
+        level = int(np.rint(weights[column] / step)) if step > 0.0 else 0
+        kept[n_kept] = (np.int64(features[column]) << 32) | (level + LEVELS)
+        n_kept += level != 0
+    sort_keys(kept[:n_kept])
+    used, levels = np.empty(n_kept, np.int32), np.empty(n_kept, np.int8)
+    for i in range(n_kept):
+        used[i], levels[i] = kept[i] >> 32, (kept[i] & _LOW_BITS) - LEVELS
+    return used, levels, float(step), float(np.float32(weights[-1] * bias))
+
+
+@njit(nogil=True, cache=True)
+def route(X: Rows, samples: Ids, plane: Stored, slopes: Values, sides: Sides) -> None:
+    """Put each sample on its side of a stored hyperplane."""
+    features, levels, step, intercept = plane
+    for i, feature in enumerate(features):
+        slopes[feature, 0] = levels[i]
+    for i, sample in enumerate(samples):
+        total = np.float32(0.0)
+        for at in range(X.starts[sample], X.starts[sample + 1]):
+            total += X.values[at] * slopes[X.ids[at], 0]
+        sides[i] = step * total + intercept > 0.0
+    for feature in features:
+        slopes[feature, 0] = 0.0
+
+
+@njit(nogil=True, cache=True)
+def split_node(
+    X: Rows,
+    Y: Rows,
+    samples: Ids,
+    sides: Sides,
+    coins: Ints,
+    depth: int,
+    C: float,
+    bias: float,
+    max_leaf: int,
+    labels: LabelScratch,
+    features: FeatureScratch,
+) -> Stored:
+    """Find a hyperplane for a node and set the sides of its samples; all on one side if there is none."""
+    plane: Stored = (np.empty(0, np.int32), np.empty(0, np.int8), 0.0, 0.0)
+    for i in range(len(sides)):
+        sides[i] = 0
+    if len(samples) <= max_leaf:
+        return plane
+    deciding = np.empty(min(len(samples), _JURY), np.int32)
+    for i in range(len(deciding)):
+        deciding[i] = samples[i * len(samples) // len(deciding)]
+    for by_features in (True, False):
+        first_sides(X, deciding, coins, depth, by_features, features.slopes, sides[: len(deciding)])
+        plane = find_plane(X, Y, deciding, sides[: len(deciding)], C, bias, labels, features)
+        route(X, samples, plane, features.slopes, sides)
+        if not is_one_sided(sides):
+            break
+    return plane
 
 
 @njit(nogil=True, cache=True)
@@ -427,24 +498,27 @@ def _part(samples: Ids, sides: Sides) -> int:
         else:
             samples[n_left] = samples[i]
             n_left += 1
-    samples[n_left:] = right[: len(samples) - n_left]
+    for i in range(n_left, len(samples)):
+        samples[i] = right[i - n_left]
     return n_left
 
 
 @njit(nogil=True, cache=True)
-def leaf_scores(Y: Rows, worth: Values, samples: Ids, limit: int, scratch: LabelScratch) -> tuple[Ids, Values]:
-    """The labels of the samples and their mean worth, the `limit` largest."""
-    total = scratch.gains[0]
-    n_present = present_labels(Y, samples, scratch)
-    total[scratch.present[:n_present]] = 0.0
+def leaf_scores(Y: Rows, worth: Values, samples: Ids, labels: Ids, scores: Values, scratch: LabelScratch) -> int:
+    """Write the labels of the samples, best first, and their mean worth; return how many there was room for."""
+    total, present, n_present = scratch.gains[0], scratch.ranked[0], 0
     for sample in samples:
         for at in range(Y.starts[sample], Y.starts[sample + 1]):
+            present[n_present] = Y.ids[at]
+            n_present += total[Y.ids[at]] == 0.0
             total[Y.ids[at]] += worth[at]
-    labels = np.sort(scratch.present[:n_present])
-    if n_present > limit:
-        best = np.argsort(-total[labels], kind="mergesort")[:limit]
-        labels = np.sort(labels[best])
-    return labels, (total[labels] / len(samples)).astype(np.float32)
+    sort_by_gain(present[:n_present], total, False)
+    n_kept = min(n_present, len(labels))
+    for i in range(n_kept):
+        labels[i], scores[i] = present[i], total[present[i]] / len(samples)
+    for label in present[:n_present]:
+        total[label] = 0.0
+    return n_kept
 
 
 @njit(nogil=True, cache=True)
@@ -453,7 +527,8 @@ def _with_room(array, n_used, n_more):  # type: ignore[no-untyped-def]
     if n_used + n_more <= len(array):
         return array
     longer = np.empty(2 * (n_used + n_more), array.dtype)
-    longer[:n_used] = array[:n_used]
+    for i in range(n_used):
+        longer[i] = array[i]
     return longer
 
 
@@ -480,63 +555,57 @@ def grow_tree(
     children (a leaf ``l`` as ``-1 - l``), their (step, bias), and their weights as starts, features and levels;
     for leaves their starts, labels and scores. A tree without inner nodes is one leaf.
     """
-    X, Y = Rows(x_starts, x_features, x_values), Rows(y_starts, y_labels, y_gains)
-    n_samples = len(coins)
-    labels, features = label_scratch(n_labels), _feature_scratch(n_features, len(x_features) + n_samples)
-    order, all_sides = np.arange(n_samples).astype(np.int32), np.empty(n_samples, np.int8)
+    X, Y, n_samples = Rows(x_starts, x_features, x_values), Rows(y_starts, y_labels, y_gains), len(coins)
+    labels, features = label_scratch(n_labels), _feature_scratch(X, n_features)
+    order, all_sides = np.arange(n_samples).astype(np.int32), np.zeros(n_samples, np.int8)
     children, terms = np.empty((n_samples, 2), np.int32), np.empty((n_samples, 2), np.float32)
     weight_starts, leaf_starts = np.zeros(n_samples + 1, np.int64), np.zeros(n_samples + 1, np.int64)
-    weight_features, weight_levels = np.empty(0, np.int32), np.empty(0, np.int8)
-    scored_labels, scores = np.empty(len(y_labels), np.int32), np.empty(len(y_labels), np.float32)
+    weight_features, weight_levels = np.empty(n_samples, np.int32), np.empty(n_samples, np.int8)
+    leaf_labels, scores = np.empty(len(y_labels), np.int32), np.empty(len(y_labels), np.float32)
     stack = [(0, n_samples, 0, -1)]  # start and stop in `order`, depth, place among the children
     n_inner, n_leaves = 0, 0
     while len(stack) > 0:
         start, stop, depth, slot = stack.pop()
         samples, sides = order[start:stop], all_sides[start:stop]
-        is_split = False
-        for by_features in (True, False):
-            if len(samples) > max_leaf and not is_split:
-                first_sides(X, samples, coins, depth, by_features, features.slope, sides)
-                used, levels, step, intercept = split_node(X, Y, samples, sides, C, bias, labels, features)
-                is_split = not is_one_sided(sides)
-        if is_split:
+        plane = split_node(X, Y, samples, sides, coins, depth, C, bias, max_leaf, labels, features)
+        if is_one_sided(sides):
+            node, end = -1 - n_leaves, leaf_starts[n_leaves]
+            n_leaves += 1
+            leaf_starts[n_leaves] = end + leaf_scores(
+                Y, y_worth, samples, leaf_labels[end : end + labels_per_leaf], scores[end:], labels
+            )
+        else:
             node, end = n_inner, weight_starts[n_inner]
-            terms[node] = (step, intercept)
-            weight_features = _with_room(weight_features, end, len(used))
-            weight_levels = _with_room(weight_levels, end, len(used))
-            weight_features[end : end + len(used)], weight_levels[end : end + len(used)] = used, levels
             n_inner += 1
-            weight_starts[n_inner] = end + len(used)
+            weight_starts[n_inner] = end + len(plane[0])
+            weight_features = _with_room(weight_features, end, len(plane[0]))
+            weight_levels = _with_room(weight_levels, end, len(plane[0]))
+            for i in range(len(plane[0])):
+                weight_features[end + i], weight_levels[end + i] = plane[0][i], plane[1][i]
+            terms[node, 0], terms[node, 1] = plane[2], plane[3]
             middle = start + _part(samples, sides)
             stack.append((middle, stop, depth + 1, 2 * node + 1))
             stack.append((start, middle, depth + 1, 2 * node))
-        else:
-            node, end = -1 - n_leaves, leaf_starts[n_leaves]
-            found, worth = leaf_scores(Y, y_worth, samples, labels_per_leaf, labels)
-            scored_labels[end : end + len(found)], scores[end : end + len(found)] = found, worth
-            n_leaves += 1
-            leaf_starts[n_leaves] = end + len(found)
         if slot >= 0:
             children[slot // 2, slot % 2] = node
-    n_weights, n_scores = weight_starts[n_inner], leaf_starts[n_leaves]
     return (
-        children[:n_inner].copy(),
-        terms[:n_inner].copy(),
-        weight_starts[: n_inner + 1].copy(),
-        weight_features[:n_weights].copy(),
-        weight_levels[:n_weights].copy(),
-        leaf_starts[: n_leaves + 1].copy(),
-        scored_labels[:n_scores].copy(),
-        scores[:n_scores].copy(),
+        children[:n_inner],
+        terms[:n_inner],
+        weight_starts[: n_inner + 1],
+        weight_features[: weight_starts[n_inner]],
+        weight_levels[: weight_starts[n_inner]],
+        leaf_starts[: n_leaves + 1],
+        leaf_labels[: leaf_starts[n_leaves]],
+        scores[: leaf_starts[n_leaves]],
     )
 
 
 @njit(nogil=True, cache=True)
-def _feature_scratch(n_features: int, n_entries: int) -> FeatureScratch:
-    return FeatureScratch(
-        np.zeros(n_features),
-        np.zeros(n_features, np.int32),
-        np.empty(n_features, np.int32),
-        np.empty(n_entries, np.uint32),
-        np.empty(n_entries, np.float32),
-    )
+def _feature_scratch(X: Rows, n_features: int) -> FeatureScratch:
+    n_rows, longest = len(X.starts) - 1, 0
+    for row in range(n_rows):
+        longest = max(longest, X.starts[row + 1] - X.starts[row])
+    n_entries = min(len(X.ids), min(n_rows, _JURY) * longest) + min(n_rows, _JURY)
+    slopes, touched = np.zeros((n_features, 2), np.float32), np.empty(n_features + 1, np.int32)
+    rows, values = np.empty(n_entries, np.uint32), np.empty(n_entries, np.float32)
+    return FeatureScratch(slopes, slopes.view(np.int32), touched, rows, values)

@@ -19,7 +19,7 @@ from tacit.ranking import Ranking
 from tacit.tasks import run_tasks, task_seeds
 from tacit.trees.forest import Forest
 from tacit.trees.growth import Growth, grow, normalised_gains
-from tacit.trees.tail import Centres, exact_centres, mean_centres
+from tacit.trees.tail import Centres, Nearness, exact_centres, mean_centres
 
 
 @document_parameters
@@ -29,9 +29,12 @@ class FastXML(Estimator):
 
     n_trees: Annotated[int, Range(low=1), "trees; time, memory and model grow in proportion"] = 50
     max_leaf: Annotated[int, Range(low=1), "samples up to which a node becomes a leaf"] = 10
-    C: Annotated[float, Range(above=0), "cost of a misplaced sample against the L1 penalty; more: denser nodes"] = 4.0
+    C: Annotated[float, Range(above=0), "cost of a misplaced sample against the L1 penalty; more: denser nodes"] = 2.5
     labels_per_leaf: Annotated[int, Range(low=1), "labels kept in a leaf, the best ones"] = 100
     bias: Annotated[float, Range(low=0), "value of the feature that every sample has besides its own"] = 1.0
+    min_share: Annotated[
+        float, Range(low=0.05, high=1), "a sample near a hyperplane goes both ways, in shares down to this; 1: one way"
+    ] = 0.2
     normalize: Annotated[bool, "scale every sample to unit length; C is meant for such samples"] = True
 
     forest_: Forest = field(init=False)
@@ -51,20 +54,13 @@ class FastXML(Estimator):
         return normalised_gains(Y), np.ones(Y.nnz, np.float32)
 
     def _rank(self, X: sparse.csr_matrix, k: int, allowed: Mask | None) -> Ranking:
-        return self._rank_with(Centres.none(), X, k, allowed)
-
-    def _rank_with(
-        self,
-        centres: Centres,
-        X: sparse.csr_matrix,
-        k: int,
-        allowed: Mask | None,
-        alpha: float = 1.0,
-        gamma: float = 0.0,
-    ) -> Ranking:
         if allowed is None:
             allowed = np.ones(len(self.classes_), dtype=np.bool_)
-        return self.forest_.rank(X, k, allowed, centres, float(alpha), float(gamma))
+        return self.forest_.rank(X, k, allowed, self.min_share, self._nearness())
+
+    def _nearness(self) -> Nearness | None:
+        """What re-ranks the labels of the leaves."""
+        return None
 
 
 @document_parameters
@@ -92,8 +88,8 @@ class PfastXML(FastXML):
 class PfastreXML(PfastXML):
     """PfastXML, its labels re-ranked by how near a sample is to the centre of each."""
 
-    alpha: Annotated[float, Range(low=0, high=1), "share of the trees in the score; the rest is the centres'"] = 0.8
-    gamma: Annotated[float, Range(above=0), "how fast a label becomes unlikely with the distance to its centre"] = 60.0
+    alpha: Annotated[float, Range(low=0, high=1), "share of the trees in the score; the rest is the centres'"] = 0.9
+    gamma: Annotated[float, Range(above=0), "how fast a label becomes unlikely with the distance to its centre"] = 30.0
     tail: Annotated[str, OneOf(("mean", "exact")), "centres: mean of the label's samples, or maximum likelihood"] = (
         "mean"
     )
@@ -119,5 +115,5 @@ class PfastreXML(PfastXML):
             X, Y, propensities, gamma=self.gamma, beta=self.beta, n_largest=self.centre_features, n_jobs=self.n_jobs
         )
 
-    def _rank(self, X: sparse.csr_matrix, k: int, allowed: Mask | None) -> Ranking:
-        return self._rank_with(self.centres_, X, k, allowed, self.alpha, self.gamma)
+    def _nearness(self) -> Nearness:
+        return Nearness(self.centres_, self.alpha, self.gamma)

@@ -10,11 +10,13 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from tacit.kernels.forest import find_leaves, rank_rows
+from tacit.kernels.forest import rank_by_nearness, rank_votes, row_levels, walk_alone, walk_together
 from tacit.ranking import Ranking
 from tacit.trees.compact import quantised, smallest_ids
 from tacit.trees.growth import Tree
-from tacit.trees.tail import Centres
+from tacit.trees.tail import Nearness
+
+_MANY_ROWS = 32  # from which on it pays to spread out the weights of nodes
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,34 +69,46 @@ class Forest:
         )
 
     def rank(
-        self, X: sparse.csr_matrix, k: int, allowed: npt.NDArray[np.bool_], centres: Centres, alpha: float, gamma: float
+        self,
+        X: sparse.csr_matrix,
+        k: int,
+        allowed: npt.NDArray[np.bool_],
+        min_share: float = 1.0,
+        nearness: Nearness | None = None,
     ) -> Ranking:
-        """The best allowed labels among those in the leaves of each row, re-ranked by `centres` if there are any."""
-        rows = (X.indptr.astype(np.int64), X.indices.astype(np.uint32), X.data, X.shape[1])
-        leaves = find_leaves(
-            *rows,
-            self.roots,
-            self.children,
-            self.terms,
-            self.weight_starts,
-            self.weight_features,
-            self.weight_levels,
-        )
+        """The best allowed labels among those in the leaves of each row, re-ranked by `nearness` if given.
+
+        A row near a hyperplane goes both ways while its shares stay at or above `min_share`.
+        """
+        starts, features = X.indptr.astype(np.int64), X.indices.astype(np.uint32)
+        levels, steps = row_levels(starts, X.data)
+        rows = (starts, features, levels, steps, X.shape[1])
+        inner = (self.children, self.terms, self.weight_starts, self.weight_features, self.weight_levels)
+        n_parts = np.ones((X.shape[0], len(self.roots)), np.int32)
+        nodes = np.empty((*n_parts.shape, int(1 / min_share) + 1), np.int32)
+        shares = np.ones(nodes.shape, np.float32)
+        nodes[:, :, 0] = self.roots
+        places = (nodes, shares, n_parts)
+        if X.shape[0] >= _MANY_ROWS:
+            walk_together(*rows, *inner, float(min_share), *places)
+        walk_alone(*rows, *inner, float(min_share), *places)
+        leaves = (*places, self.leaf_starts, self.leaf_labels, self.leaf_levels, self.leaf_steps)
+        if nearness is None:
+            return Ranking(*rank_votes(*leaves, allowed, k))
+        centres = nearness.centres
         return Ranking(
-            *rank_rows(
-                *rows,
-                leaves,
-                self.leaf_starts,
-                self.leaf_labels,
-                self.leaf_levels,
-                self.leaf_steps,
+            *rank_by_nearness(
+                starts,
+                features,
+                levels,
+                *leaves,
                 centres.starts,
-                centres.features,
+                centres.labels,
                 centres.levels,
                 centres.steps,
                 centres.squares,
-                alpha,
-                gamma,
+                float(nearness.alpha),
+                float(nearness.gamma),
                 allowed,
                 k,
             )

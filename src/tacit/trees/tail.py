@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -26,10 +26,10 @@ _RELATIVE_GAIN = 1e-7  # of the likelihood, below which the ascent stops
 
 @dataclass(frozen=True, eq=False)
 class Centres:
-    """Centres as sparse rows, each entry a level times the step of its label; `squares` are ‖μ_l‖²."""
+    """Centres by feature, each entry a level times the step of its label; `squares` are ‖μ_l‖²."""
 
     starts: npt.NDArray[np.int64]
-    features: npt.NDArray[Any]
+    labels: npt.NDArray[Any]
     levels: npt.NDArray[np.integer]  # 8 bits, or 16 where exact centres have negative entries
     steps: npt.NDArray[np.float32]
     squares: npt.NDArray[np.float32]
@@ -39,22 +39,25 @@ class Centres:
         """Keep the `n_largest` entries of each centre; its length is that of the whole."""
         squares = np.asarray(centres.multiply(centres).sum(axis=1)).ravel()
         kept = largest_entries(centres, n_largest)
-        starts = kept.indptr.astype(np.int64)
-        signs = np.sign(kept.data).astype(np.int16)
-        levels, steps = quantised(np.abs(kept.data), starts, np.uint8)
-        is_signed = bool((signs < 0).any())
+        levels, steps = quantised(np.abs(kept.data), kept.indptr.astype(np.int64), np.uint8)
+        signed = levels * np.sign(kept.data).astype(np.int16)
+        dtype = np.int16 if (signed < 0).any() else np.uint8
+        by_feature = sparse.csr_matrix((signed, kept.indices, kept.indptr), shape=centres.shape).tocsc()
         return Centres(
-            starts=starts,
-            features=smallest_ids(kept.indices, centres.shape[1]),
-            levels=(levels * signs).astype(np.int16) if is_signed else levels,
+            starts=by_feature.indptr.astype(np.int64),
+            labels=smallest_ids(by_feature.indices, centres.shape[0]),
+            levels=by_feature.data.astype(dtype),
             steps=steps,
             squares=squares.astype(np.float32),
         )
 
-    @staticmethod
-    def none() -> Centres:
-        """No centres: nothing is re-ranked."""
-        return Centres.of(sparse.csr_matrix((0, 1)), 0)
+
+class Nearness(NamedTuple):
+    """How nearness to centres enters the score of a label."""
+
+    centres: Centres
+    alpha: float
+    gamma: float
 
 
 def largest_entries(matrix: sparse.csr_matrix, n_largest: int) -> sparse.csr_matrix:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from tacit.embedding.neighbors import cosine_neighbors, embedded_neighbors, unit_vectors
+from tacit.embedding.neighbors import Neighbors, cosine_neighbors, embedded_neighbors, unit_vectors
 
 
 def test_nearest_rows_by_cosine():
@@ -31,3 +31,12 @@ def test_embedded_neighbors_gives_no_more_than_there_are():
 
 def test_unit_vectors_keep_zero_rows():
     assert unit_vectors(np.array([[3, 4], [0, 0]], np.float32)) == pytest.approx(np.array([[0.6, 0.8], [0, 0]]))
+
+
+def test_drawn_neighbours_are_neighbours_or_none():
+    near = Neighbors(np.array([[1, 2], [0, -1], [-1, -1]], np.int32), np.zeros((3, 2), np.float32))
+    rows = np.repeat(np.array([0, 1, 2], np.int32), 50)
+    drawn = near.draw(rows, np.random.default_rng(0))
+    assert set(drawn[:50]) == {1, 2}
+    assert set(drawn[50:100]) == {0}
+    assert set(drawn[100:]) == {-1}

@@ -51,10 +51,10 @@ def test_votes_match_dense_sums(data, n_rows, n_training, n_labels, k):
     Y = dense(data.draw, n_training, n_labels, st.sampled_from([0, 1]))
     voters = dense(data.draw, n_rows, 3, st.integers(-1, n_training - 1)).astype(np.int32)
     weights = np.maximum(dense(data.draw, n_rows, 3), 0)
-    allowed = np.array(data.draw(st.lists(st.booleans(), min_size=n_labels, max_size=n_labels)))
+    label_weights = dense(data.draw, 1, n_labels, st.sampled_from([0, 0.5, 1, 2]))[0]
     csr = sparse.csr_matrix(Y)
-    labels, scores = rank_votes(voters, weights, csr.indptr, csr.indices, allowed, k)
-    for row, expected in enumerate(reference.rank_votes(voters, weights, Y, allowed, k)):
+    labels, scores = rank_votes(voters, weights, csr.indptr, csr.indices, label_weights, k)
+    for row, expected in enumerate(reference.rank_votes(voters, weights, Y, label_weights, k)):
         assert [(i, s) for i, s in zip(labels[row], scores[row], strict=True) if i >= 0] == expected
 
 

@@ -24,12 +24,12 @@ def nearest_rows(matrix, k):
     ]
 
 
-def rank_votes(voters, weights, Y, allowed, k):
+def rank_votes(voters, weights, Y, label_weights, k):
     """Per row the (label, score) list of positive sums, best first; ties to the smaller label."""
     ranked = []
     for row_voters, row_weights in zip(voters, weights, strict=True):
         sums = sum((w * Y[v] for v, w in zip(row_voters, row_weights, strict=True) if v >= 0), np.zeros(Y.shape[1]))
-        ranked.append(rank_scores(sums, allowed, k))
+        ranked.append(rank_scores(sums * label_weights, label_weights > 0, k))
     return ranked
 
 

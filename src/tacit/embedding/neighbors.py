@@ -40,6 +40,12 @@ class Neighbors:
         rows = np.repeat(np.arange(len(found), dtype=np.int32), found.sum(axis=1))
         return rows, self.samples[found], self.similarities[found]
 
+    def draw(self, rows: npt.NDArray[np.int32], rng: np.random.Generator) -> npt.NDArray[np.int32]:
+        """One neighbour of each of these rows at random, -1 where it has none."""
+        n_found = (self.samples[rows] >= 0).sum(axis=1)
+        drawn: npt.NDArray[np.int32] = self.samples[rows, (rng.random(len(rows)) * n_found).astype(np.intp)]
+        return drawn
+
 
 def cosine_neighbors(rows: sparse.csr_matrix, k: int) -> Neighbors:
     """The `k` other rows of the largest positive cosine with each row of a sparse matrix.

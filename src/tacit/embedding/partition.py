@@ -10,6 +10,7 @@ from scipy import sparse
 
 from tacit.checks import unit_rows
 
+_FAINT = np.float32(1e-6)  # similarity of a sample to its cluster where it is similar to none
 _PASSES = 10  # of k-means; the clusters need not be optimal, learners differ on purpose
 
 
@@ -61,7 +62,9 @@ def nearest_clusters(X: sparse.csr_matrix, centers: npt.NDArray[np.float32], n_c
     """The nearest clusters of each row (ExMLDS Algorithm 1, step 1)."""
     similarities: npt.NDArray[np.float32] = unit_rows(X) @ np.ascontiguousarray(centers.T)
     order = np.argsort(-similarities, axis=1, kind="stable")[:, :n_clusters]
-    return Route(order, np.maximum(np.take_along_axis(similarities, order, axis=1), 0))
+    nearest = np.maximum(np.take_along_axis(similarities, order, axis=1), 0)
+    nearest[:, 0] = np.maximum(nearest[:, 0], _FAINT)
+    return Route(order, nearest)
 
 
 def _spherical_k_means(X: sparse.csr_matrix, n_clusters: int, rng: np.random.Generator) -> npt.NDArray[np.intp]:

@@ -6,7 +6,7 @@ in the embedder they give to the cells.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Annotated, Any, Protocol
 
@@ -141,27 +141,39 @@ def fit_cell(
     """A task: embed the samples of a cluster by their labels and learn the map from features."""
     features = X[samples]
     embedded = embedder(features, Y[samples], seed)
-    weights = regressor(features, embedded.samples, X[others]).astype(np.float16)
+    weights = regressor(features, embedded.samples, X[others])
+    cell = searchable_cell(samples, features, weights, is_indexed, n_neighbors)
+    if embedded.labels is None:
+        return cell
+    return replace(cell, label_points=np.ascontiguousarray(embedded.labels.T, np.float32))
+
+
+def searchable_cell(
+    samples: npt.NDArray[np.int32],
+    features: sparse.csr_matrix,
+    weights: npt.NDArray[np.float32],
+    is_indexed: bool,
+    n_neighbors: int,
+) -> Cell:
+    """A cell whose samples are where the map puts them."""
+    half = weights.astype(np.float16)
     # Differs from the paper: neighbours are sought among the regressed samples, not among their embeddings.
     # A new sample is regressed too, so both sides carry the same error.
-    points = unit_vectors(_mapped(features, weights))
-    labels = None if embedded.labels is None else np.ascontiguousarray(embedded.labels.T, np.float32)
+    points = unit_vectors(_mapped(features, half))
     if not is_indexed:
-        return Cell(samples, weights, points, labels)
+        return Cell(samples, half, points, None)
     index = build_index(points)
-    return Cell(samples, weights, points, labels, index, recall(open_index(index), points, n_neighbors))
+    return Cell(samples, half, points, None, index, recall(open_index(index), points, n_neighbors))
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class EmbeddingModel(Estimator):
-    """Base of the family; a model adds its embedder."""
+class NeighborModel(Estimator):
+    """Models whose labels are voted by near samples, in the clusters of several learners."""
 
     normalize: Annotated[bool, "divide rows of X by their length"] = True
     n_learners: Annotated[int, Range(low=1), "partitions that vote (one where all is one cluster)"] = 5
     max_cluster: Annotated[int, Range(low=2), "largest number of samples in a cluster"] = 6000
     dimension: Annotated[int, Range(low=1), "length of the embedded vectors"] = 150
-    ridge: Annotated[float, Range(above=0), "penalty on the squared size of the regressor"] = 1.0
-    l1: Annotated[float, Range(low=0), "penalty on the absolute size of its predictions (ADMM)"] = 0.0
     n_probes: Annotated[int, Range(low=1), "nearest clusters that a sample is sent to in each learner"] = 2
     n_neighbors: Annotated[int, Range(low=1), "near samples that vote in each cluster"] = 30
     vote_power: Annotated[float, Range(low=0), "votes weigh similarity to this power; 0: all alike"] = 6.0
@@ -169,6 +181,58 @@ class EmbeddingModel(Estimator):
 
     learners_: list[Learner] = field(init=False)
     training_labels_: sparse.csr_matrix = field(init=False)
+
+    def _rank(self, X: sparse.csr_matrix, k: int, allowed: Mask | None) -> Ranking:
+        return vote(self._panels(X), self.vote_power, self.training_labels_, k, allowed, self._label_weights())
+
+    def _label_weights(self) -> npt.NDArray[np.float32] | None:
+        """How much a vote for each label counts; None where all count alike."""
+        return None
+
+    def neighbors(self, X: Any, k: int = 5) -> Neighbors:
+        """The `k` training samples that count most in the ranking of each sample.
+
+        Their similarities are cosines in the embedded space, averaged over the learners; a learner that does
+        not find a sample among the nearest counts as 0.
+
+        Parameters
+        ----------
+        X : CSR, CSC or dense matrix of shape (n_samples, n_features)
+            Features.
+        k : int
+            Neighbours per sample; places beyond those that vote hold -1 and -inf.
+        """
+        self._check_fitted()
+        k = as_count(k, "k")
+        return merged_neighbors(self._panels(self._features(X)), self.n_samples_, k)
+
+    @property
+    def search_recall_(self) -> float:
+        """Share of the nearest training samples that searches find, averaged over all clusters; 1 if exact."""
+        self._check_fitted()
+        return float(np.mean([cell.recall for learner in self.learners_ for cell in learner.cells]))
+
+    def _panels(self, X: sparse.csr_matrix) -> list[Panel]:
+        return [
+            Panel(cluster_neighbors(probe, X, self.n_neighbors), probe.share)
+            for learner in self.learners_
+            for probe in self._probes(learner, X)
+        ]
+
+    def _probes(self, learner: Learner, X: sparse.csr_matrix) -> list[Probe]:
+        # Differs from the paper: a sample near the border of two clusters asks both. It costs no training and
+        # gains as much as two more learners on Delicious.
+        route = nearest_clusters(X, learner.centers, self.n_probes)
+        shares = vote_weights(route.similarities, self.vote_power) / np.float32(len(self.learners_))
+        return [Probe(cells_of(learner, route.clusters[:, i]), shares[:, i]) for i in range(shares.shape[1])]
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class EmbeddingModel(NeighborModel):
+    """Models that embed samples by their labels, then regress; each adds its embedder."""
+
+    ridge: Annotated[float, Range(above=0), "penalty on the squared size of the regressor"] = 1.0
+    l1: Annotated[float, Range(low=0), "penalty on the absolute size of its predictions (ADMM)"] = 0.0
 
     def _fit_pipeline(
         self, X: sparse.csr_matrix, Y: sparse.csr_matrix, embedder: Embedder, unlabelled_share: float = 0.0
@@ -217,46 +281,6 @@ class EmbeddingModel(Estimator):
             {"samples": samples, "others": others, "seed": seed, "is_indexed": wants_index(self.search, len(samples))}
             for samples, others, seed in zip(division.labelled, division.others, seeds, strict=True)
         ]
-
-    def _rank(self, X: sparse.csr_matrix, k: int, allowed: Mask | None) -> Ranking:
-        return vote(self._panels(X), self.vote_power, self.training_labels_, k, allowed)
-
-    def neighbors(self, X: Any, k: int = 5) -> Neighbors:
-        """The `k` training samples that count most in the ranking of each sample.
-
-        Their similarities are cosines in the embedded space, averaged over the learners; a learner that does
-        not find a sample among the nearest counts as 0.
-
-        Parameters
-        ----------
-        X : CSR, CSC or dense matrix of shape (n_samples, n_features)
-            Features.
-        k : int
-            Neighbours per sample; places beyond those that vote hold -1 and -inf.
-        """
-        self._check_fitted()
-        k = as_count(k, "k")
-        return merged_neighbors(self._panels(self._features(X)), self.n_samples_, k)
-
-    @property
-    def search_recall_(self) -> float:
-        """Share of the nearest training samples that searches find, averaged over all clusters; 1 if exact."""
-        self._check_fitted()
-        return float(np.mean([cell.recall for learner in self.learners_ for cell in learner.cells]))
-
-    def _panels(self, X: sparse.csr_matrix) -> list[Panel]:
-        return [
-            Panel(cluster_neighbors(probe, X, self.n_neighbors), probe.share)
-            for learner in self.learners_
-            for probe in self._probes(learner, X)
-        ]
-
-    def _probes(self, learner: Learner, X: sparse.csr_matrix) -> list[Probe]:
-        # Differs from the paper: a sample near the border of two clusters asks both. It costs no training and
-        # gains as much as two more learners on Delicious.
-        route = nearest_clusters(X, learner.centers, self.n_probes)
-        shares = vote_weights(route.similarities, self.vote_power) / np.float32(len(self.learners_))
-        return [Probe(cells_of(learner, route.clusters[:, i]), shares[:, i]) for i in range(shares.shape[1])]
 
 
 @dataclass(frozen=True, eq=False)

@@ -74,7 +74,7 @@ def _factor(gram: Floats, ridge: float) -> Any:
     return linalg.cho_factor(gram, overwrite_a=True, check_finite=False)
 
 
-def conjugate_gradients(X: sparse.csr_matrix, Z: Floats, ridge: float) -> Floats:
+def conjugate_gradients(X: sparse.csr_matrix, Z: Floats, ridge: float, max_steps: int = _CG_STEPS) -> Floats:
     """Solve ``(XᵀX + ridge I) V = XᵀZ``, all columns at once, each with step sizes of its own."""
     by_feature = X.T.tocsr()
     residual = np.asarray(by_feature @ Z.astype(np.float32))
@@ -82,7 +82,7 @@ def conjugate_gradients(X: sparse.csr_matrix, Z: Floats, ridge: float) -> Floats
     direction = residual.copy()
     squares = np.einsum("ij,ij->j", residual, residual)
     goal = _CG_TOLERANCE**2 * squares.max(initial=0.0)
-    for _ in range(_CG_STEPS):
+    for _ in range(max_steps):
         if squares.max(initial=0.0) <= goal:
             break
         image = by_feature @ (X @ direction) + np.float32(ridge) * direction

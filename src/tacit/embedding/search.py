@@ -21,6 +21,7 @@ Search = Annotated[
 #: Below so many points the exact search is as fast (measured: python -m benchmarks embedding).
 MIN_APPROXIMATE = 20_000
 _LINKS, _BUILD_WIDTH, _SEARCH_WIDTH = 32, 80, 128
+_LARGE, _LARGE_SEARCH_WIDTH = 200_000, 256  # a larger graph needs a wider search (python -m benchmarks.joint search)
 _RECALL_QUERIES = 200
 
 
@@ -49,7 +50,7 @@ def build_index(points: npt.NDArray[np.float32]) -> npt.NDArray[np.uint8]:
 def open_index(stored: npt.NDArray[np.uint8]) -> Any:
     """The graph behind the bytes."""
     index = _faiss().deserialize_index(np.array(stored))
-    index.hnsw.efSearch = _SEARCH_WIDTH
+    index.hnsw.efSearch = _SEARCH_WIDTH if index.ntotal < _LARGE else _LARGE_SEARCH_WIDTH
     return index
 
 

@@ -38,12 +38,18 @@ def vote_weights(similarities: Floats32, power: float) -> Floats32:
 
 
 def vote(
-    panels: Sequence[Panel], power: float, Y: sparse.csr_matrix, k: int, allowed: npt.NDArray[np.bool_] | None
+    panels: Sequence[Panel],
+    power: float,
+    Y: sparse.csr_matrix,
+    k: int,
+    allowed: npt.NDArray[np.bool_] | None,
+    label_weights: Floats32 | None = None,
 ) -> Ranking:
-    """Algorithm 1: the weighted mean label vector of the neighbours, averaged over panels."""
+    """Algorithm 1: the weighted mean label vector of the neighbours, averaged over panels, times label weights."""
     voters, weights = _voters(panels, power)
-    mask = np.ones(Y.shape[1], np.bool_) if allowed is None else allowed
-    return Ranking(*rank_votes(voters, weights, Y.indptr, Y.indices, mask, k))
+    each = np.ones(Y.shape[1], np.float32) if label_weights is None else label_weights
+    each = each if allowed is None else np.where(allowed, each, np.float32(0))
+    return Ranking(*rank_votes(voters, weights, Y.indptr, Y.indices, each, k))
 
 
 def vote_matrix(panels: Sequence[Panel], power: float, Y: sparse.csr_matrix) -> sparse.csr_matrix:
@@ -65,5 +71,5 @@ def merged_neighbors(panels: Sequence[Panel], n_training: int, k: int) -> Neighb
     voters = np.hstack([panel.near.samples for panel in panels])
     weights = np.hstack([np.maximum(panel.near.similarities, 0) * panel.share[:, None] for panel in panels])
     each_alone = np.arange(n_training + 1, dtype=np.int32)
-    everyone = np.ones(n_training, np.bool_)
+    everyone = np.ones(n_training, np.float32)
     return Neighbors(*rank_votes(voters, weights, each_alone, each_alone[:-1], everyone, k))

@@ -121,18 +121,19 @@ def rank_votes(
     weights: npt.NDArray[np.float32],
     indptr: npt.NDArray[np.int64],
     indices: npt.NDArray[np.int32],
-    allowed: npt.NDArray[np.bool_],
+    label_weights: npt.NDArray[np.float32],
     k: int,
 ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]]:
     """The `k` allowed labels with the largest sums of the weights of the samples that have them.
 
-    Voter -1 casts no vote; labels without votes leave places open (-1, -inf); ties go to the smaller label.
+    A label's sum counts times its own weight; a label of weight 0 is not allowed. Voter -1 casts no vote; labels
+    without votes leave places open (-1, -inf); ties go to the smaller label.
     """
     n_rows = len(voters)
     labels = np.full((n_rows, k), -1, np.int32)
     scores = np.full((n_rows, k), -np.inf, np.float32)
-    sums = np.zeros(len(allowed), np.float64)
-    touched = np.empty(len(allowed), np.int32)
+    sums = np.zeros(len(label_weights), np.float64)
+    touched = np.empty(len(label_weights), np.int32)
     for row in range(n_rows):
         n_touched = 0
         for place in range(voters.shape[1]):
@@ -141,14 +142,14 @@ def rank_votes(
                 continue
             for entry in range(indptr[voter], indptr[voter + 1]):
                 label = indices[entry]
-                if allowed[label]:
+                if label_weights[label] > 0:
                     if sums[label] == 0:
                         touched[n_touched] = label
                         n_touched += 1
                     sums[label] += weight
         ordered = np.sort(touched[:n_touched])
         for label in ordered:
-            _insert(labels[row], scores[row], label, np.float32(sums[label]))
+            _insert(labels[row], scores[row], label, np.float32(sums[label] * label_weights[label]))
             sums[label] = 0
     return labels, scores
 

@@ -1,0 +1,23 @@
+"""AnnexML: a map trained by a softmax over label-space neighbours, from a random start."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from tacit.embedding.joint import JointModel
+from tacit.embedding.joint_training import JointTrainer, Objective, RandomStart
+from tacit.parameters import Range, document_parameters
+
+
+@document_parameters
+@dataclass(kw_only=True, eq=False, repr=False)
+class AnnexML(JointModel):
+    """Labels voted by near samples, in a space whose map from features is trained by a softmax of cosines."""
+
+    rate: Annotated[float, Range(above=0), "size of the first steps"] = 0.1
+
+    def _trainer(self) -> JointTrainer:
+        what = Objective("softmax", self.similarity, self.gamma)
+        start = RandomStart(self.dimension)
+        return JointTrainer(what, start, self.n_context, self.block, self.n_passes, self.rate, self.held_out)

@@ -1,0 +1,80 @@
+"""Linear centres that send samples which are neighbours in a graph to the same cluster."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+Ints = npt.NDArray[np.int32]
+Floats = npt.NDArray[np.float32]
+
+
+@njit(nogil=True, cache=True)
+def partition_pass(
+    indptr: Ints,
+    indices: Ints,
+    data: Floats,
+    order: Ints,
+    chosen: Ints,
+    positives: Ints,
+    negatives: Ints,
+    centers: Floats,
+    sums: Floats,
+    squares: Floats,
+    rate: float,
+    l1: float,
+) -> None:
+    """One step for each sample of `order`: its best centre is drawn to a positive and pushed from a negative sample.
+
+    The best centre is `chosen`, or the one of the largest inner product where that is -1; a positive or negative
+    of -1 is left out. `centers` (a row per feature, a column per centre) and the two sums of FTRL-proximal are
+    changed in place.
+    """
+    scores = np.empty(centers.shape[1], np.float32)
+    for place in range(len(order)):
+        best = chosen[place]
+        if best < 0:
+            scores[:] = 0
+            for entry in range(indptr[order[place]], indptr[order[place] + 1]):
+                for center in range(len(scores)):
+                    scores[center] += data[entry] * centers[indices[entry], center]
+            best = np.argmax(scores)
+        if positives[place] >= 0:
+            _step(indptr, indices, data, positives[place], 1.0, centers, best, sums, squares, rate, l1)
+        if negatives[place] >= 0:
+            _step(indptr, indices, data, negatives[place], -1.0, centers, best, sums, squares, rate, l1)
+
+
+@njit(nogil=True, cache=True)
+def _step(
+    indptr: Ints,
+    indices: Ints,
+    data: Floats,
+    row: int,
+    sign: float,
+    centers: Floats,
+    center: int,
+    sums: Floats,
+    squares: Floats,
+    rate: float,
+    l1: float,
+) -> None:
+    """Raise log σ(sign · ⟨centre, x⟩) by FTRL-proximal with an ℓ1 penalty."""
+    logit = 0.0
+    for entry in range(indptr[row], indptr[row + 1]):
+        logit += data[entry] * centers[indices[entry], center]
+    slope = sign / (1.0 + math.exp(min(max(sign * logit, -30.0), 30.0)))
+    for entry in range(indptr[row], indptr[row + 1]):
+        feature = indices[entry]
+        gradient = -slope * data[entry]
+        square = squares[feature, center] + gradient * gradient
+        growth = (math.sqrt(square) - math.sqrt(squares[feature, center])) / rate
+        total = sums[feature, center] + gradient - growth * centers[feature, center]
+        squares[feature, center] = square
+        sums[feature, center] = total
+        excess = abs(total) - l1
+        size = excess * rate / (1.0 + math.sqrt(square)) if excess > 0 else 0.0
+        centers[feature, center] = -size if total > 0 else size

@@ -292,14 +292,18 @@ def for_scikit_learn(name: str) -> Any:
     """The model with one label: whether a target, as scikit-learn's checks make them, is the largest."""
     cls = find_model(name)
 
-    def fit(self: Any, X: Any, Y: Any) -> Any:
-        if Y is None:
-            raise ValueError("requires y to be passed, but the target y is None")
-        column = np.asarray(Y).reshape(-1, 1)
-        return cls.fit(self, X, (column == column.max()).astype(int))
+    def with_one_label(learn: Any) -> Any:
+        def method(self: Any, X: Any, Y: Any) -> Any:
+            if Y is None:
+                raise ValueError("requires y to be passed, but the target y is None")
+            column = np.asarray(Y).reshape(-1, 1)
+            return learn(self, X, (column == column.max()).astype(int))
 
+        return method
+
+    methods = {name: with_one_label(getattr(cls, name)) for name in ("fit", "partial_fit") if hasattr(cls, name)}
     place = {"__module__": __name__, "__qualname__": f"Single{name}"}  # where pickle finds the class
-    view = type(f"Single{name}", (cls,), {"fit": fit, **place})
+    view = type(f"Single{name}", (cls,), {**methods, **place})
     globals()[view.__name__] = view
     return view()
 

@@ -11,14 +11,23 @@ from typing import TYPE_CHECKING, Any
 from tacit._version import __version__
 
 if TYPE_CHECKING:
+    from tacit.blend import Blend
+    from tacit.data.cooccurrence import cooccurrence
     from tacit.data.dataset import Dataset
     from tacit.data.load import load_data
     from tacit.data.save import save_data
+    from tacit.embedding.annexml import AnnexML
     from tacit.embedding.exmlds import ExMLDS1
+    from tacit.embedding.joint import JointExMLDS
     from tacit.embedding.label_correlations import ExMLDS3
     from tacit.embedding.skip_gram import ExMLDS2
     from tacit.embedding.sleec import SLEEC
     from tacit.errors import TacitError
+    from tacit.latent.costa import COSTA
+    from tacit.latent.lfm import LFM
+    from tacit.latent.mllcs import MLLCS
+    from tacit.latent.moments import MomentMatching
+    from tacit.linear.label_tree import LabelTree
     from tacit.linear.one_vs_all import OneVsAll
     from tacit.linear.popularity import Popularity
     from tacit.metrics import evaluate
@@ -31,11 +40,19 @@ if TYPE_CHECKING:
     from tacit.trees.fastxml import FastXML, PfastreXML, PfastXML
 
 _LIVES_IN = {
+    "COSTA": "tacit.latent.costa",
+    "LFM": "tacit.latent.lfm",
+    "MLLCS": "tacit.latent.mllcs",
+    "MomentMatching": "tacit.latent.moments",
+    "AnnexML": "tacit.embedding.annexml",
+    "Blend": "tacit.blend",
     "Dataset": "tacit.data.dataset",
     "FastXML": "tacit.trees.fastxml",
     "ExMLDS1": "tacit.embedding.exmlds",
     "ExMLDS2": "tacit.embedding.skip_gram",
     "ExMLDS3": "tacit.embedding.label_correlations",
+    "JointExMLDS": "tacit.embedding.joint",
+    "LabelTree": "tacit.linear.label_tree",
     "OneVsAll": "tacit.linear.one_vs_all",
     "PfastXML": "tacit.trees.fastxml",
     "PfastreXML": "tacit.trees.fastxml",
@@ -45,6 +62,7 @@ _LIVES_IN = {
     "TacitError": "tacit.errors",
     "Tagger": "tacit.tagger.tagger",
     "checkpoint": "tacit.tasks",
+    "cooccurrence": "tacit.data.cooccurrence",
     "evaluate": "tacit.metrics",
     "load_data": "tacit.data.load",
     "load_model": "tacit.registry",
@@ -54,12 +72,20 @@ _LIVES_IN = {
 }
 
 __all__ = [
+    "COSTA",
+    "LFM",
+    "MLLCS",
     "SLEEC",
+    "AnnexML",
+    "Blend",
     "Dataset",
     "ExMLDS1",
     "ExMLDS2",
     "ExMLDS3",
     "FastXML",
+    "JointExMLDS",
+    "LabelTree",
+    "MomentMatching",
     "OneVsAll",
     "PfastXML",
     "PfastreXML",
@@ -69,6 +95,7 @@ __all__ = [
     "Tagger",
     "__version__",
     "checkpoint",
+    "cooccurrence",
     "evaluate",
     "load_data",
     "load_model",

@@ -123,7 +123,8 @@ class Estimator(Stored, BaseEstimator):  # type: ignore[misc]
         X, Y = X[sample], Y[sample]
         per_row = np.diff(Y.indptr)
         k = int(min(Y.shape[1], 2 * per_row.max() + 10))
-        scores = self._ranked(X, k, None).scores
+        learned = None if Y.shape[1] == len(self.classes_) else np.arange(len(self.classes_)) < Y.shape[1]
+        scores = self._ranked(X, k, learned).scores
         ordered = np.sort(scores[np.isfinite(scores)])[::-1]
         if not len(ordered):
             return np.inf

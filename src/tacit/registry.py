@@ -31,6 +31,7 @@ MODELS = {
     for entry in (
         Entry("Popularity", "tacit.linear.popularity", "the most frequent labels, whatever the sample"),
         Entry("OneVsAll", "tacit.linear.one_vs_all", "a linear classifier per label, small weights pruned"),
+        Entry("LabelTree", "tacit.linear.label_tree", "linear classifiers in trees over labels: large vocabularies"),
         Entry("FastXML", "tacit.trees.fastxml", "trees whose nodes rank labels; fast, for frequent labels"),
         Entry("PfastXML", "tacit.trees.fastxml", "FastXML with rare labels weighted for those left out"),
         Entry("PfastreXML", "tacit.trees.fastxml", "PfastXML, re-ranked by nearness to each label's centre"),
@@ -38,6 +39,13 @@ MODELS = {
         Entry("ExMLDS2", "tacit.embedding.skip_gram", "votes of near samples, embedded by skip-gram"),
         Entry("ExMLDS3", "tacit.embedding.label_correlations", "samples and labels embedded as one: missing labels"),
         Entry("SLEEC", "tacit.embedding.sleec", "votes of near samples, embedded by singular value projection"),
+        Entry("LFM", "tacit.latent.lfm", "logistic latent factors of samples and labels"),
+        Entry("COSTA", "tacit.latent.costa", "unseen labels as means of the seen ones they occur with"),
+        Entry("MLLCS", "tacit.latent.mllcs", "labels and their co-occurrence as one factor model: unseen labels"),
+        Entry("MomentMatching", "tacit.latent.moments", "unseen labels that occur with the seen ones as counts say"),
+        Entry("JointExMLDS", "tacit.embedding.joint", "votes of near samples, map trained directly by SGNS"),
+        Entry("AnnexML", "tacit.embedding.annexml", "votes of near samples, map trained directly by softmax"),
+        Entry("Blend", "tacit.blend", "any of these joined by weights learned for a metric"),
     )
 }
 

@@ -64,6 +64,7 @@ def run_tasks(
     *,
     n_jobs: int | None,
     what: str,
+    keep: bool = True,
     **shared: Any,
 ) -> list[Result]:
     """Results of ``function(**task, **shared)`` for every task, in order.
@@ -78,10 +79,12 @@ def run_tasks(
         How many run at a time, as in scikit-learn.
     what : str
         What the tasks are, in the plural; shown beside the progress bar.
+    keep : bool
+        Whether results go into a checkpoint; those of steps within a larger kept task need not.
     shared
         Arguments common to all tasks.
     """
-    kept = _running.get()
+    kept = _running.get() if keep else None
     stage_of_fit = kept.next_stage(what) if kept else ""
     results: list[Any] = [kept.read(stage_of_fit, i, function) if kept else None for i in range(len(tasks))]
     missing = [i for i, result in enumerate(results) if result is None]

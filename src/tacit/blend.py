@@ -1,0 +1,260 @@
+"""Models joined into one, by weights that serve a chosen metric best on samples they have not seen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Annotated, Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from tacit.base import Estimator, Mask
+from tacit.errors import ParameterError
+from tacit.labels import positives
+from tacit.metrics import evaluate
+from tacit.parameters import OneOf, Range, document_parameters, parameters_of, unknown_parameter
+from tacit.propensity import FloatArray, propensities_from_counts
+from tacit.ranking import NO_LABEL, NO_SCORE, Ranking
+
+Evidence = npt.NDArray[np.float32]
+
+_FEW_SAMPLES = 20  # too few to hold some out: weights are learned on the training samples themselves
+_MOST_SAMPLES = 5000  # that the search for weights looks at
+_RANK_OFFSET = 60.0  # of reciprocal rank fusion (Cormack, Clarke and Büttcher, 2009)
+_TRIED = (0.0, 0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 5.0)  # weights, against a sum of 1
+_ROUNDS = 5
+_METRICS = ("P", "nDCG", "R", "PSP", "PSnDCG")
+
+
+@document_parameters
+@dataclass(kw_only=True, eq=False, repr=False)
+class Blend(Estimator):
+    """Any registered models as one: a label's score is a weighted sum of what its members say.
+
+    A share of the samples is held out, the members are trained on the others, and the weights are searched for that
+    give the best `target` on those held out; then the members are trained again on all. One more weight is that of
+    log(1/propensity): ranking by probability serves P@k, ranking by probability/propensity PSP@k, and the target
+    says where in between.
+    """
+
+    models: Annotated[Any, "names of registered models, or pairs (name, parameters)"] = ("OneVsAll", "LabelTree")
+    target: Annotated[
+        str | dict, "what the weights serve: 'P@1', 'PSP@3', …, a sum 'P@1+PSP@1', or weights by metric"
+    ] = "P@1"
+    fusion: Annotated[str, OneOf(("score", "rank")), "join the members' scores, or their ranks"] = "score"
+    depth: Annotated[int, Range(low=1), "labels taken from each member"] = 100
+    validation: Annotated[float, Range(above=0, below=1), "share of the samples held out for the weights"] = 0.1
+    refit: Annotated[bool, "train the members again on all samples once the weights are known"] = True
+    A: Annotated[float, Range(low=0), "how fast propensity grows with a label's frequency"] = 0.55
+    B: Annotated[float, Range(above=0), "shift of that growth"] = 1.5
+
+    members_: list[Estimator] = field(init=False)
+    takes_log_: npt.NDArray[np.bool_] = field(init=False)  # of members whose scores are shares
+    scales_: npt.NDArray[np.float64] = field(init=False)
+    weights_: npt.NDArray[np.float64] = field(init=False)  # of the members, and of log(1/propensity)
+
+    def _fit(self, X: sparse.csr_matrix, Y: sparse.csr_matrix) -> None:
+        target = read_target(self.target)
+        members = self._untrained()
+        learned, held_out = self._split(Y)
+        self._train(members, X[learned], Y[learned])
+        self._learn_weights(members, X[held_out], positives(Y[held_out]), target)
+        if self.refit and len(learned) < X.shape[0]:
+            members = self._untrained()
+            self._train(members, X, Y)
+        self.members_ = members
+
+    def _untrained(self) -> list[Estimator]:
+        from tacit.registry import find_model  # the registry stands above the models
+
+        chosen = [(item, {}) if isinstance(item, str) else item for item in _as_list(self.models)]
+        members = []
+        for name, parameters in chosen:
+            cls = find_model(name)
+            for parameter in parameters:
+                if parameter not in parameters_of(cls):
+                    raise unknown_parameter(cls, parameter)
+            members.append(cls(**{"random_state": self.random_state, "n_jobs": self.n_jobs, **parameters}))
+        return members
+
+    def _split(self, Y: sparse.csr_matrix) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+        """Samples to train on and samples held out, or twice all where there are too few to part."""
+        n_samples = Y.shape[0]
+        order = np.random.default_rng(self.random_state).permutation(n_samples)
+        n_held_out = max(1, int(self.validation * n_samples))
+        held_out, learned = np.sort(order[:n_held_out]), np.sort(order[n_held_out:])
+        if n_samples < _FEW_SAMPLES or not all(positives(Y[rows]).nnz for rows in (learned, held_out)):
+            return np.arange(n_samples), np.arange(n_samples)
+        return learned, held_out[np.linspace(0, n_held_out - 1, min(n_held_out, _MOST_SAMPLES)).astype(np.intp)]
+
+    def _train(self, members: Sequence[Estimator], X: sparse.csr_matrix, Y: sparse.csr_matrix) -> None:
+        for member in members:  # one after the other: each runs its own tasks side by side
+            member.fit(X, Y, label_names=self.classes_)
+
+    # -- weights --------------------------------------------------------------------------------------------
+
+    def _learn_weights(
+        self, members: Sequence[Estimator], X: sparse.csr_matrix, Y: sparse.csr_matrix, target: Mapping[str, float]
+    ) -> None:
+        rankings = [_scored(member, member.rank(X, min(self.depth, Y.shape[1]))) for member in members]
+        scores = [ranking.scores[ranking.labels != NO_LABEL] for ranking in rankings]
+        self.takes_log_ = np.array([len(known) > 0 and bool((known >= 0).all()) for known in scores])
+        self.scales_ = np.ones(len(members))
+        evidence = self._evidence(rankings)
+        self.scales_ = np.array([_spread(part[np.isfinite(part)]) for part in evidence])
+        candidates = self._candidates(rankings)
+        propensities = self._propensities()
+        ks = sorted({int(metric.partition("@")[2]) for metric in target})
+
+        def value(weights: FloatArray) -> float:
+            ranking = candidates.ranked(weights, max(ks))
+            found = evaluate(ranking, Y, propensities, ks)
+            return sum(share * found[metric] for metric, share in target.items())
+
+        self.weights_ = best_weights(value, len(members))
+
+    def _propensities(self) -> FloatArray:
+        return propensities_from_counts(self.label_counts_, self.n_samples_, self.A, self.B)
+
+    # -- fusion ---------------------------------------------------------------------------------------------
+
+    def _evidence(self, rankings: Sequence[Ranking]) -> list[Evidence]:
+        """What each member says for the labels it ranks, on like scales; -inf where it ranks none."""
+        found = []
+        for ranking, takes_log, scale in zip(rankings, self.takes_log_, self.scales_, strict=True):
+            if self.fusion == "rank":
+                said = np.broadcast_to(1 / (_RANK_OFFSET + np.arange(ranking.k)), ranking.scores.shape)
+            else:
+                tiny = float(np.finfo(np.float32).tiny)
+                said = np.log(np.maximum(ranking.scores, tiny)) if takes_log else ranking.scores.astype(np.float64)
+            found.append(np.where(ranking.labels == NO_LABEL, NO_SCORE, said / scale).astype(np.float32))
+        return found
+
+    def _candidates(self, rankings: Sequence[Ranking]) -> _Candidates:
+        return _Candidates.of(
+            [ranking.labels for ranking in rankings], self._evidence(rankings), -np.log(self._propensities())
+        )
+
+    def _rank(self, X: sparse.csr_matrix, k: int, allowed: Mask | None) -> Ranking:
+        n_labels = len(self.classes_) if allowed is None else int(allowed.sum())
+        include = None if allowed is None else np.flatnonzero(allowed)
+        depth = min(max(self.depth, k), n_labels)
+        rankings = [_scored(member, member.rank(X, depth, include=include)) for member in self.members_]
+        return self._candidates(rankings).ranked(self.weights_, k)
+
+
+def _as_list(models: Any) -> list[Any]:
+    if isinstance(models, str) or not isinstance(models, Sequence) or not models:
+        raise ParameterError(
+            f"parameter 'models' must be a list of model names or pairs (name, parameters); got {models!r}"
+        )
+    for item in models:
+        is_pair = isinstance(item, list | tuple) and len(item) == 2 and isinstance(item[1], Mapping)
+        if not (isinstance(item, str) or is_pair):
+            raise ParameterError(f"a model of 'models' must be a name or a pair (name, parameters); got {item!r}")
+    return list(models)
+
+
+def read_target(target: str | Mapping[str, float]) -> dict[str, float]:
+    """Weights by metric, from a metric, a sum of metrics or a mapping."""
+    weights = dict.fromkeys(map(str.strip, target.split("+")), 1.0) if isinstance(target, str) else dict(target)
+    for metric, weight in weights.items():
+        name, at, k = str(metric).partition("@")
+        if name not in _METRICS or not at or not k.isdigit() or int(k) < 1:
+            raise ParameterError(
+                f"parameter 'target' must name metrics like 'P@1' or 'PSP@3' ({', '.join(_METRICS)}); got {metric!r}"
+            )
+        if isinstance(weight, bool) or not isinstance(weight, int | float) or not weight >= 0:
+            raise ParameterError(f"parameter 'target' must give {metric} a weight of at least 0; got {weight!r}")
+    if not any(weights.values()):
+        raise ParameterError("parameter 'target' must give at least one metric a weight above 0")
+    return weights
+
+
+def _scored(member: Estimator, ranking: Ranking) -> Ranking:
+    """The ranking without labels that the member has no score for."""
+    is_scored = ranking.scores > member.unranked_score
+    return Ranking(np.where(is_scored, ranking.labels, NO_LABEL), np.where(is_scored, ranking.scores, NO_SCORE))
+
+
+def _spread(values: npt.NDArray[np.floating]) -> float:
+    spread = float(values.std(dtype=np.float64)) if values.size else 0.0
+    return spread if spread > 0 else 1.0
+
+
+def best_weights(value: Callable[[FloatArray], float], n_members: int) -> FloatArray:
+    """Weights of members (of sum 1) and of log(1/propensity) of the largest `value` that a coordinate search finds."""
+    starts = [np.append(np.eye(n_members)[i], 0.0) for i in range(n_members)]
+    starts.append(np.append(np.full(n_members, 1 / n_members), 0.0))
+    values = [value(weights) for weights in starts]
+    best = starts[int(np.argmax(values))]
+    most = max(values)
+    for _ in range(_ROUNDS):
+        before = most
+        for place in range(n_members + 1):
+            for tried in _TRIED:
+                weights = best.copy()
+                weights[place] = tried
+                if weights[:-1].sum() == 0:
+                    continue
+                weights /= weights[:-1].sum() if place < n_members else 1.0
+                if (found := value(weights)) > most:
+                    best, most = weights, found
+        if most == before:
+            break
+    return best
+
+
+@dataclass(frozen=True, eq=False)
+class _Candidates:
+    """The labels that a member ranks, of each sample in rising order, and what speaks for them.
+
+    Attributes
+    ----------
+    labels : int32 array of shape (n_samples, n_candidates)
+        -1 where a sample has fewer.
+    evidence : list of float32 arrays of that shape
+        Of each member, and log(1/propensity) as the last.
+    """
+
+    labels: npt.NDArray[np.int32]
+    evidence: list[Evidence]
+
+    @staticmethod
+    def of(labels: Sequence[npt.NDArray[np.int32]], evidence: Sequence[Evidence], tail: FloatArray) -> _Candidates:
+        """Join the members' labels; where a member does not rank one, its last label's evidence stands in."""
+        joined = np.concatenate(labels, axis=1)
+        order = np.argsort(joined, axis=1, kind="stable")
+        ordered = np.take_along_axis(joined, order, axis=1)
+        is_new = (ordered != NO_LABEL) & (np.diff(ordered, axis=1, prepend=NO_LABEL) != 0)
+        place = np.empty_like(joined)
+        np.put_along_axis(place, order, np.cumsum(is_new, axis=1, dtype=np.int32) - 1, axis=1)
+        n_candidates = max(int(is_new.sum(axis=1).max(initial=0)), 1)
+        found = np.full((len(joined), n_candidates), NO_LABEL, dtype=np.int32)
+        parts, first = [], 0
+        for its_labels, its_evidence in zip(labels, evidence, strict=True):
+            row, column = np.nonzero(its_labels != NO_LABEL)
+            at = place[row, first + column]
+            found[row, at] = its_labels[row, column]
+            least = np.where(np.isfinite(its_evidence), its_evidence, np.inf).min(axis=1, keepdims=True)
+            part = np.repeat(np.where(np.isfinite(least), least, 0), n_candidates, axis=1).astype(np.float32)
+            part[row, at] = its_evidence[row, column]
+            parts.append(part)
+            first += its_labels.shape[1]
+        return _Candidates(found, [*parts, tail[np.maximum(found, 0)].astype(np.float32)])
+
+    def ranked(self, weights: FloatArray, k: int) -> Ranking:
+        """The best k by the weighted sum of the evidence."""
+        total = np.zeros(self.labels.shape, dtype=np.float32)
+        for part, weight in zip(self.evidence, weights, strict=True):
+            total += np.float32(weight) * part
+        total[self.labels == NO_LABEL] = NO_SCORE
+        k_found = min(k, total.shape[1])
+        order = np.argsort(-total, axis=1, kind="stable")[:, :k_found]  # labels rise: equal scores, smaller first
+        labels = np.full((len(total), k), NO_LABEL, dtype=np.int32)
+        scores = np.full((len(total), k), NO_SCORE, dtype=np.float32)
+        labels[:, :k_found] = np.take_along_axis(self.labels, order, axis=1)
+        scores[:, :k_found] = np.take_along_axis(total, order, axis=1)
+        return Ranking(labels, scores)

@@ -1,0 +1,281 @@
+"""Clusters of bounded size, and beam search in trees over labels.
+
+The weights of a node (a chunk) lie together by feature: the features it knows in rising order, for each of them its
+entries, (child, value) side by side. One pass over the features of a sample gives the margins of all children.
+
+Nodes of a tree are numbered level by level. `slot_starts` says where the children of a node begin in `children`,
+which holds nodes, or labels where the node is a leaf. Values are float32, or the bits of float16 as uint16 with
+`halves`, the table of all its numbers; with float32 `halves` is empty.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+Ints = npt.NDArray[np.int64]
+Ids = npt.NDArray[np.int32]
+Floats = npt.NDArray[np.float32]
+Flags = npt.NDArray[np.bool_]
+Entries = npt.NDArray[np.uint16]
+
+_ZERO, _ONE = np.float32(0.0), np.float32(1.0)
+_LEAST_LOG = np.float32(-80.0)  # a label that was looked at keeps a score above 0
+_SPREAD = 1000  # a node of so many features per row that meets there is searched, not spread out
+
+
+@njit(nogil=True, cache=True)
+def balanced_clusters(order: Ints, n_rows: int, sizes: Ints) -> Ids:
+    """Clusters of rows, filled up to their sizes by (row, cluster) pairs in `order`, ``row * n_clusters + cluster``."""
+    n_clusters = len(sizes)
+    room = sizes.copy()
+    cluster_of = np.full(n_rows, -1, dtype=np.int32)
+    for pair in order:
+        row, cluster = pair // n_clusters, pair % n_clusters
+        if cluster_of[row] < 0 and room[cluster] > 0:
+            cluster_of[row] = cluster
+            room[cluster] -= 1
+    return cluster_of
+
+
+@njit(nogil=True, cache=True)
+def _log_probability(margin: np.float32, power: int) -> np.float32:
+    """``log P(child | node)``: −max(0, 1 − m)^power, or with power 0 the logistic ``−log(1 + e^−m)``."""
+    if power == 0:
+        return np.float32(-max(-margin, _ZERO) - np.log1p(np.exp(-abs(np.float64(margin)))))
+    short = max(_ZERO, _ONE - margin)
+    log = -short
+    for _ in range(power - 1):
+        log *= short
+    return log
+
+
+@njit(nogil=True, cache=True)
+def _first_from(features: Ids, first: int, last: int, feature: int) -> int:
+    """The first place from `first` on, or `last`, whose feature is not below `feature`."""
+    step = 1
+    while first + step < last and features[first + step] < feature:
+        first += step
+        step *= 2
+    low, high = first, min(first + step, last)
+    while low < high:
+        middle = (low + high) // 2
+        if features[middle] < feature:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@njit(nogil=True, cache=True)
+def _add_entries(
+    x: np.float32,
+    first: int,
+    last: int,
+    entry_children: Entries,
+    values: npt.NDArray[np.generic],
+    halves: Floats,
+    margins: Floats,
+) -> None:
+    if len(halves) > 0:
+        for entry in range(first, last):
+            margins[entry_children[entry]] += x * halves[np.uint16(values[entry])]
+    else:
+        for entry in range(first, last):
+            margins[entry_children[entry]] += x * np.float32(values[entry])
+
+
+@njit(nogil=True, cache=True)
+def _margins_by_search(
+    x_features: Ids,
+    x_values: Floats,
+    first: int,
+    last: int,
+    features: Ids,
+    entry_starts: Ints,
+    entry_children: Entries,
+    values: npt.NDArray[np.generic],
+    halves: Floats,
+    margins: Floats,
+) -> None:
+    """Add w·x to `margins`; the features of the node are those from `first` to `last`."""
+    place = first
+    for at in range(len(x_features)):
+        place = _first_from(features, place, last, x_features[at])
+        if place == last:
+            return
+        if features[place] == x_features[at]:
+            _add_entries(
+                x_values[at], entry_starts[place], entry_starts[place + 1], entry_children, values, halves, margins
+            )
+
+
+@njit(nogil=True, cache=True)
+def _margins_by_map(
+    x_features: Ids,
+    x_values: Floats,
+    places: Ints,
+    entry_starts: Ints,
+    entry_children: Entries,
+    values: npt.NDArray[np.generic],
+    halves: Floats,
+    margins: Floats,
+) -> None:
+    """The same, in the same order, with the place of every feature at hand; -1 for those the node does not know."""
+    for at in range(len(x_features)):
+        place = places[x_features[at]]
+        if place >= 0:
+            _add_entries(
+                x_values[at], entry_starts[place], entry_starts[place + 1], entry_children, values, halves, margins
+            )
+
+
+@njit(nogil=True, cache=True)
+def _insert(nodes: Ids, logs: Floats, node: int, log: np.float32) -> None:
+    """Insert a node into a beam if it is better than the last one; equal ones keep their order."""
+    place = len(nodes) - 1
+    if nodes[place] >= 0 and log <= logs[place]:
+        return
+    while place > 0 and (nodes[place - 1] < 0 or logs[place - 1] < log):
+        nodes[place], logs[place] = nodes[place - 1], logs[place - 1]
+        place -= 1
+    nodes[place], logs[place] = node, log
+
+
+@njit(nogil=True, cache=True)
+def _by_node(nodes: Ids, first: int, last: int) -> tuple[Ints, Ints]:
+    """The places of a beam (``row * width + place``) sorted by their node, and where each node from `first` begins."""
+    flat = nodes.ravel()
+    starts = np.zeros(last - first + 1, dtype=np.int64)
+    for node in flat:
+        if node >= 0:
+            starts[node - first + 1] += 1
+    for i in range(last - first):
+        starts[i + 1] += starts[i]
+    order, filled = np.empty(starts[-1], dtype=np.int64), starts.copy()
+    for place in range(len(flat)):
+        if flat[place] >= 0:
+            order[filled[flat[place] - first]] = place
+            filled[flat[place] - first] += 1
+    return order, starts
+
+
+@njit(nogil=True, cache=True)
+def search_tree(
+    x_starts: Ints,
+    x_features: Ids,
+    x_values: Floats,
+    places: Ints,
+    level_starts: Ints,
+    slot_starts: Ints,
+    children: Ids,
+    intercepts: Floats,
+    chunk_starts: Ints,
+    chunk_features: Ids,
+    entry_starts: Ints,
+    entry_children: Entries,
+    values: npt.NDArray[np.generic],
+    halves: Floats,
+    power: int,
+    is_open: Flags,
+    leaves: Ids,
+    logs: Floats,
+) -> None:
+    """Follow the best nodes of each level down one tree.
+
+    Fills `leaves` (rows × beam), -1 where fewer are open, and the log-probabilities `logs` (rows × beam × children)
+    of the labels in these leaves. `places` is scratch, all -1, one per feature, or empty: then nodes are never
+    spread out. The rows that meet in a node go through it together; margins are summed in the order of a row's
+    features either way, so that a row alone gets the same bits.
+    """
+    n_rows, beam, width = logs.shape
+    nodes, paths = np.full((n_rows, beam), -1, dtype=np.int32), np.zeros((n_rows, beam), dtype=np.float32)
+    margins = np.empty(width, dtype=np.float32)
+    nodes[:, 0] = level_starts[0]
+    depth = len(level_starts) - 2
+    for level in range(depth + 1):
+        next_nodes, next_paths = np.full((n_rows, beam), -1, dtype=np.int32), np.empty((n_rows, beam), dtype=np.float32)
+        order, starts = _by_node(nodes, level_starts[level], level_starts[level + 1])
+        for i in range(len(starts) - 1):
+            if starts[i] == starts[i + 1]:
+                continue
+            node = level_starts[level] + i
+            first, last, slot = chunk_starts[node], chunk_starts[node + 1], slot_starts[node]
+            n_children = slot_starts[node + 1] - slot
+            is_spread = len(places) > 0 and _SPREAD * (starts[i + 1] - starts[i]) > (last - first)
+            if is_spread:
+                for at in range(first, last):
+                    places[chunk_features[at]] = at
+            for at in range(starts[i], starts[i + 1]):
+                row, place = order[at] // beam, order[at] % beam
+                x, v = x_features[x_starts[row] : x_starts[row + 1]], x_values[x_starts[row] : x_starts[row + 1]]
+                out = logs[row, place] if level == depth else margins
+                for child in range(n_children):
+                    out[child] = intercepts[slot + child]
+                if is_spread:
+                    _margins_by_map(x, v, places, entry_starts, entry_children, values, halves, out)
+                else:
+                    _margins_by_search(
+                        x, v, first, last, chunk_features, entry_starts, entry_children, values, halves, out
+                    )
+                for child in range(n_children):
+                    log = paths[row, place] + _log_probability(out[child], power)
+                    if level == depth:
+                        out[child] = log
+                    elif is_open[children[slot + child]]:
+                        _insert(next_nodes[row], next_paths[row], children[slot + child], log)
+            if is_spread:
+                for at in range(first, last):
+                    places[chunk_features[at]] = -1
+        if level < depth:
+            nodes, paths = next_nodes, next_paths
+    leaves[:] = nodes
+
+
+@njit(nogil=True, cache=True)
+def _offer(labels: Ids, scores: Floats, label: int, score: np.float32) -> None:
+    """Insert a label into a row of a ranking if it is among the best so far; equal scores: smaller label first."""
+    place = len(labels) - 1
+    if labels[place] >= 0 and (score < scores[place] or (score == scores[place] and label > labels[place])):
+        return
+    while place > 0 and (
+        labels[place - 1] < 0 or scores[place - 1] < score or (scores[place - 1] == score and labels[place - 1] > label)
+    ):
+        labels[place], scores[place] = labels[place - 1], scores[place - 1]
+        place -= 1
+    labels[place], scores[place] = label, score
+
+
+@njit(nogil=True, cache=True)
+def rank_found(
+    leaves: npt.NDArray[np.int32], logs: Floats, slot_starts: Ints, children: Ids, allowed: Flags, k: int
+) -> tuple[Ids, Floats]:
+    """The `k` allowed labels with the largest mean probability over trees; -1 and -inf where fewer were found.
+
+    `leaves` (trees × rows × beam) and `logs` (trees × rows × beam × children) are those of `search_tree`. A label
+    that a tree's beam did not reach has probability 0 there.
+    """
+    n_trees, n_rows, beam = leaves.shape
+    labels, scores = np.full((n_rows, k), -1, np.int32), np.full((n_rows, k), -np.inf, np.float32)
+    totals, found = np.zeros(len(allowed), np.float32), np.empty(len(allowed), np.int32)
+    for row in range(n_rows):
+        n_found = 0
+        for tree in range(n_trees):
+            for place in range(beam):
+                leaf = leaves[tree, row, place]
+                if leaf < 0:
+                    break
+                slot = slot_starts[leaf]
+                for child in range(slot_starts[leaf + 1] - slot):
+                    label = children[slot + child]
+                    if not allowed[label]:
+                        continue
+                    if totals[label] == _ZERO:
+                        found[n_found] = label
+                        n_found += 1
+                    totals[label] += np.float32(np.exp(np.float64(max(logs[tree, row, place, child], _LEAST_LOG))))
+        for label in found[:n_found]:
+            _offer(labels[row], scores[row], label, totals[label] / np.float32(n_trees))
+            totals[label] = _ZERO
+    return labels, scores

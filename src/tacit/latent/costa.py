@@ -1,0 +1,57 @@
+"""COSTA: an unseen label is the mean of the seen ones, weighed by how often they occur together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Annotated
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from tacit.labels import label_counts
+from tacit.latent.classifiers import Classifier, fit_classifiers
+from tacit.latent.counts import Cooccurrence, row_scales
+from tacit.latent.lfm import FactorModel
+from tacit.latent.training import label_vectors
+from tacit.latent.vectors import LabelVectors
+from tacit.parameters import OneOf, Range, document_parameters
+
+
+@document_parameters
+@dataclass(kw_only=True, eq=False, repr=False)
+class COSTA(FactorModel):
+    """Vectors of unseen labels as weighted means of the vectors of seen ones (Mensink et al., 2014).
+
+    `base="latent"` takes the means of the label factors of `LFM`, as the ML-LCS paper does; `base="classifiers"` those
+    of independent classifiers, the original.
+    """
+
+    base: Annotated[str, OneOf(("latent", "classifiers")), "what the means are taken of"] = "latent"
+    classifier: Classifier = "ridge"
+    ridge: Annotated[float, Range(above=0), "penalty on the weights of ridge classifiers"] = 1.0
+    calibration_folds: Annotated[
+        int, Range(low=0, high=5), "trials with seen labels hidden, to put unseen ones on their scale; 0: none"
+    ] = 2
+
+    seen_vectors_: LabelVectors = field(init=False)
+    scales_: npt.NDArray[np.float64] = field(init=False)
+
+    def _learn(self, X: sparse.csr_matrix, Y: sparse.csr_matrix, cooccurrence: Cooccurrence) -> LabelVectors:
+        counts = label_counts(Y).astype(np.float64)
+        self.scales_ = row_scales(cooccurrence, counts) * (counts > 0)
+        if self.base == "latent":
+            factors = self._train(X, Y, None).factors
+            self.seen_vectors_ = label_vectors(factors.W, factors.V)
+        else:
+            self.projection_, self.trace_ = None, np.empty(0)
+            options = (self.classifier, self.ridge, self.random_state, self.n_jobs)
+            self.seen_vectors_ = fit_classifiers(X, Y, *options)
+        return self.seen_vectors_
+
+    def _unseen_vectors(self, cooccurrence: Cooccurrence) -> LabelVectors:
+        shares = cooccurrence.scaled(self.scales_).counts.toarray()
+        totals = shares.sum(axis=0)
+        shares /= np.where(totals > 0, totals, 1)
+        seen = self.seen_vectors_
+        return LabelVectors((seen.columns @ shares).astype(np.float32), (seen.intercepts @ shares).astype(np.float32))

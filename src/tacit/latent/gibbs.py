@@ -1,0 +1,96 @@
+"""Gibbs sampling for ML-LCS: Pólya-Gamma variables and Gaussian factors drawn in turn, for small problems.
+
+Needs the extra ``gibbs``. Factors may be turned by any rotation without a change of the model, so what is averaged
+over draws are scores, never factors.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import linalg
+
+from tacit.errors import ParameterError
+from tacit.latent.em import Problem
+from tacit.latent.model import Counts, Factors, Floats
+
+_SAMPLES_AT_A_TIME = 512
+
+
+@dataclass(frozen=True, eq=False)
+class Draws:
+    """Draws from the posterior: the regression weights and the factors of labels of both types."""
+
+    W: npt.NDArray[np.float32]  # (n_draws, n_features, K)
+    V: npt.NDArray[np.float32]  # (n_draws, n_seen, K)
+    B: npt.NDArray[np.float32]  # (n_draws, n_labels, K)
+
+
+def sample_posterior(
+    problem: Problem, start: Factors, n_draws: int, n_burn_in: int, thin: int, seed: int | None
+) -> Draws:
+    """Draw from the posterior, from factors that are probable."""
+    try:
+        from polyagamma import random_polyagamma  # type: ignore[import-untyped]
+    except ImportError as error:
+        raise ParameterError("inference='gibbs' needs the package polyagamma: pip install 'tacit[gibbs]'") from error
+    if problem.counts is None:
+        raise ParameterError("Gibbs sampling needs co-occurrence counts")
+    rng = np.random.default_rng(seed)
+    X, priors, counts = problem.X, problem.priors, problem.counts
+    labels = problem.Y.toarray()
+    known = np.ones_like(labels)
+    if problem.absent == "missing":
+        known[:] = 0
+        known[np.repeat(np.arange(len(labels)), np.diff(problem.Y.indptr)), problem.Y.indices] = 1
+    kappa_y = (labels - 0.5) * known
+    kappa_m = counts.values - counts.totals / 2
+    U, V, B, W = (values.astype(np.float64) for values in (start.U, start.V, start.B, start.W))
+    kept = []
+    for step in range(n_burn_in + n_draws * thin):
+        omega = known * random_polyagamma(1.0, U @ V.T, random_state=rng)
+        U = _draw_rows(V, omega, kappa_y @ V + priors.u * (X @ W), priors.u, rng)
+        W = _draw_regression(X, U, priors.u, priors.w, rng)
+        tau = _draw_counts(random_polyagamma, counts, V @ B.T, rng)
+        factors, weights = np.vstack([U, B]), np.hstack([omega.T, tau])
+        V = _draw_rows(factors, weights, kappa_y.T @ U + kappa_m @ B, priors.v, rng)
+        tau = _draw_counts(random_polyagamma, counts, V @ B.T, rng)
+        B = _draw_rows(V, tau.T, kappa_m.T @ V, priors.beta, rng)
+        if step >= n_burn_in and (step - n_burn_in) % thin == 0:
+            kept.append((W, V, B))
+    return Draws(*(np.stack(values).astype(np.float32) for values in zip(*kept, strict=True)))
+
+
+def _draw_counts(sampler: Any, counts: Counts, gamma: Floats, rng: np.random.Generator) -> Floats:
+    """τ | γ ~ PG(m + r, γ); unobserved counts have none."""
+    observed = counts.totals > 0
+    tau = np.zeros_like(gamma)
+    tau[observed] = sampler(counts.totals[observed].astype(np.float64), gamma[observed], random_state=rng)
+    return tau
+
+
+def _draw_rows(factors: Floats, weights: Floats, right: Floats, ridge: float, rng: np.random.Generator) -> Floats:
+    """Rows from N(Σr, Σ), Σ⁻¹ = Σ_j w_ij f_j f_jᵀ + ridge I (ML-LCS Eq. 16 to 18 with draws in place of means)."""
+    K = factors.shape[1]
+    outer = np.einsum("ni,nj->nij", factors, factors).reshape(len(factors), K * K)
+    result = np.empty_like(right)
+    for start in range(0, len(right), _SAMPLES_AT_A_TIME):
+        rows = slice(start, start + _SAMPLES_AT_A_TIME)
+        precision = (weights[rows] @ outer).reshape(-1, K, K) + ridge * np.eye(K)
+        root = np.linalg.cholesky(precision)
+        mean = np.linalg.solve(precision, right[rows, :, None])
+        noise = rng.standard_normal((len(mean), K, 1))
+        result[rows] = (mean + np.linalg.solve(np.swapaxes(root, 1, 2), noise))[:, :, 0]
+    return result
+
+
+def _draw_regression(X: Any, U: Floats, lambda_u: float, lambda_w: float, rng: np.random.Generator) -> Floats:
+    precision = lambda_u * (X.T @ X).toarray().astype(np.float64)
+    precision.flat[:: len(precision) + 1] += lambda_w
+    root = linalg.cholesky(precision, lower=True)
+    mean = linalg.cho_solve((root, True), lambda_u * (X.T @ U))
+    noise = rng.standard_normal(mean.shape)
+    return np.asarray(mean + linalg.solve_triangular(root, noise, lower=True, trans="T"))

@@ -1,0 +1,93 @@
+"""Limited-memory BFGS for many small problems at once: every column has its own history and step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[Any]
+Objective = Callable[[Floats], tuple[Floats, Floats]]
+
+_MEMORY = 8
+_SUFFICIENT = 1e-4  # Armijo's condition
+_SHRINK = 0.4
+_TRIALS = 12
+
+
+def minimize_columns(objective: Objective, start: Floats, n_steps: int, tolerance: float = 1e-4) -> Floats:
+    """Minimise an objective that is a sum over the columns of its argument.
+
+    Parameters
+    ----------
+    objective : callable
+        From an (n, m) array to the m values and the (n, m) gradient.
+    start : array of shape (n, m)
+        Where to start.
+    n_steps : int
+        Steps at most.
+    tolerance : float
+        Ends when no column's gradient is longer than this share of its first.
+    """
+    point = start
+    value, gradient = objective(point)
+    first = np.sqrt(_dots(gradient, gradient))
+    history: list[tuple[Floats, Floats, Floats]] = []
+    for _ in range(n_steps):
+        if (np.sqrt(_dots(gradient, gradient)) <= tolerance * first).all():
+            break
+        direction = -_inverse_product(gradient, history, first)
+        slope = _dots(gradient, direction)
+        uphill = slope >= 0
+        direction[:, uphill] = -gradient[:, uphill]
+        slope[uphill] = -_dots(gradient, gradient)[uphill]
+        moved = _backtrack(objective, point, direction, value, slope, gradient)
+        change, turn = moved[0] - point, moved[2] - gradient
+        curvature = _dots(change, turn)
+        history = [*history[1 - _MEMORY :], (change, turn, np.where(curvature > 0, curvature, np.inf))]
+        point, value, gradient = moved
+    return point
+
+
+def _dots(a: Floats, b: Floats) -> Floats:
+    return np.asarray(np.einsum("ij,ij->j", a, b))
+
+
+def _inverse_product(gradient: Floats, history: list[tuple[Floats, Floats, Floats]], first: Floats) -> Floats:
+    """The two-loop recursion; an infinite curvature leaves its pair out."""
+    product = gradient.copy()
+    shares = []
+    for change, turn, curvature in reversed(history):
+        share = _dots(change, product) / curvature
+        product -= share * turn
+        shares.append(share)
+    if history:
+        _, turn, curvature = history[-1]
+        scale = np.where(np.isfinite(curvature), curvature, 1) / np.maximum(
+            _dots(turn, turn), np.finfo(turn.dtype).tiny
+        )
+        product *= np.where(np.isfinite(curvature), scale, 1).astype(product.dtype)
+    else:
+        product /= np.where(first > 0, first, 1)
+    for (change, turn, curvature), share in zip(history, reversed(shares), strict=True):
+        product += change * (share - _dots(turn, product) / curvature)
+    return product
+
+
+def _backtrack(
+    objective: Objective, point: Floats, direction: Floats, value: Floats, slope: Floats, gradient: Floats
+) -> tuple[Floats, Floats, Floats]:
+    """A step that lowers every column enough; a column that finds none stays where it is."""
+    step = np.ones_like(slope)
+    for _ in range(_TRIALS):
+        trial = point + step * direction
+        values, gradients = objective(trial)
+        enough = values <= value + _SUFFICIENT * step * slope
+        if enough.all():
+            return trial, values, gradients
+        step[~enough] *= _SHRINK
+    stays = ~enough
+    trial[:, stays], values[stays], gradients[:, stays] = point[:, stays], value[stays], gradient[:, stays]
+    return trial, values, gradients

@@ -1,0 +1,77 @@
+"""LFM: the latent factor model of the labels alone, without co-occurrence (the paper's LFM-SL)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Annotated
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from tacit.latent.counts import Cooccurrence
+from tacit.latent.em import Problem
+from tacit.latent.model import Counts, Priors
+from tacit.latent.regression import regression
+from tacit.latent.training import Trained, label_vectors, train, with_constant
+from tacit.latent.vectors import LabelVectors
+from tacit.latent.zero_shot import ZeroShot
+from tacit.parameters import OneOf, Range, document_parameters
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class FactorModel(ZeroShot):
+    """Base of models whose samples and labels have latent factors."""
+
+    n_factors: Annotated[int, Range(low=1), "length K of the latent vectors"] = 100
+    n_sweeps: Annotated[int, Range(low=1), "sweeps of EM"] = 40
+    n_steps: Annotated[int, Range(low=1), "conjugate-gradient steps within a sweep"] = 2
+    lambda_u: Annotated[float, Range(above=0), "precision of sample factors around their regression"] = 1.0
+    lambda_v: Annotated[float, Range(above=0), "precision of the factors of seen labels"] = 1.0
+    lambda_w: Annotated[float, Range(above=0), "precision of the regression weights"] = 1.0
+    absent: Annotated[
+        str, OneOf(("negative", "missing")), "what labels without an entry are: negatives, or left out"
+    ] = "negative"
+    normalize: Annotated[bool, "scale samples to unit length"] = True
+
+    trace_: npt.NDArray[np.float64] = field(init=False)
+
+    def _priors(self) -> Priors:
+        return Priors(self.lambda_u, self.lambda_v, 1.0, self.lambda_w)
+
+    def _problem(self, X: sparse.csr_matrix, Y: sparse.csr_matrix, counts: Counts | None) -> Problem:
+        X = with_constant(X)
+        priors = self._priors()
+        regress = regression(X, priors.w / priors.u)
+        return Problem(X, Y, counts, priors, regress, self.absent, self.n_steps, self.n_jobs)
+
+    def _train(
+        self, X: sparse.csr_matrix, Y: sparse.csr_matrix, counts: Counts | None, variational: bool = False
+    ) -> Trained:
+        """Set `projection_` and `trace_`."""
+        problem = self._problem(X, Y, counts)
+        K = min(self.n_factors, max(2, Y.shape[1]))  # more than seen labels cannot be told apart
+        trained = train(problem, K, self.n_sweeps, self.random_state, variational)
+        self.projection_ = trained.factors.W[:-1].copy()
+        self.trace_ = trained.trace
+        return trained
+
+
+@document_parameters
+@dataclass(kw_only=True, eq=False, repr=False)
+class LFM(FactorModel):
+    """Logistic latent factors of samples and seen labels; takes co-occurrence and ignores it.
+
+    Labels without a training example cannot be scored and rank last.
+    """
+
+    calibration_folds: Annotated[int, Range(low=0, high=0), "no unseen label has a score"] = 0
+
+    def _learn(self, X: sparse.csr_matrix, Y: sparse.csr_matrix, cooccurrence: Cooccurrence) -> LabelVectors:  # noqa: ARG002
+        factors = self._train(X, Y, None).factors
+        return label_vectors(factors.W, factors.V)
+
+    def _unseen_vectors(self, cooccurrence: Cooccurrence) -> LabelVectors:
+        n_labels = cooccurrence.n_labels
+        columns = np.zeros((self._dimension(), n_labels), np.float32)
+        return LabelVectors(columns, np.zeros(n_labels, np.float32)).silenced(np.ones(n_labels, np.bool_))

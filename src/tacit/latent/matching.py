@@ -1,0 +1,100 @@
+"""Moment matching: weights of an unseen label whose predictions occur with the seen labels as often as they should."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import linalg, sparse
+
+from tacit.labels import label_counts
+from tacit.latent.counts import Cooccurrence, row_scales
+from tacit.latent.lbfgs import Floats, minimize_columns
+
+_INTERCEPT = 3.0  # value of the constant feature: the penalty on an intercept is 1/9 of that on a weight
+
+
+@dataclass(frozen=True, eq=False)
+class Samples:
+    """Training samples on which moments are matched: features and seen labels."""
+
+    X: Any  # csr_matrix, or array of latent features
+    Y: sparse.csr_matrix
+
+    def label_counts(self) -> npt.NDArray[np.float64]:
+        """Positives of each seen label."""
+        return label_counts(self.Y).astype(np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class Moments:
+    """Counts to be matched, in the scale of the samples, and the weight of each squared difference."""
+
+    targets: npt.NDArray[np.float32]
+    weights: npt.NDArray[np.float32]
+
+
+def moments_of(samples: Samples, scales: npt.NDArray[np.float64], cooccurrence: Cooccurrence) -> Moments:
+    """Targets from counts, each weighed by the inverse of its label's positives."""
+    counts = samples.label_counts()
+    targets, observed = cooccurrence.scaled(scales).dense()
+    inverse = np.divide(1, counts, out=np.zeros_like(counts), where=counts > 0).astype(np.float32)
+    return Moments(targets, inverse[:, None] * observed)
+
+
+def match_linear(samples: Samples, moments: Moments, ridge: float) -> npt.NDArray[np.float32]:
+    """Min ‖diag(1/√N_s)(Y_sᵀXw − m)‖² + ridge ‖w‖² in closed form, a column of w for each label."""
+    G = (samples.Y.T @ samples.X).toarray().astype(np.float64)
+    complete = (moments.weights > 0).all(axis=1) | ~(moments.weights > 0).any(axis=1)
+    weights = moments.weights.max(axis=1, initial=0.0)
+    if complete.all():
+        return _solve_linear(G, np.sqrt(weights), moments.targets, ridge)
+    columns = zip(moments.weights.T, moments.targets.T, strict=True)  # unobserved counts differ from label to label
+    return np.hstack([_solve_linear(G, np.sqrt(w), m[:, None], ridge) for w, m in columns])
+
+
+def _solve_linear(G: Floats, roots: Floats, targets: Floats, ridge: float) -> npt.NDArray[np.float32]:
+    scaled = G * roots[:, None]
+    gram = scaled @ scaled.T
+    gram.flat[:: len(gram) + 1] += ridge
+    dual = linalg.cho_solve(linalg.cho_factor(gram, check_finite=False), targets * roots[:, None], check_finite=False)
+    return np.asarray(scaled.T @ dual, dtype=np.float32)
+
+
+def match_logistic(samples: Samples, moments: Moments, ridge: float, n_steps: int) -> npt.NDArray[np.float32]:
+    """The same with predictions σ(Xw + b): weights above, the intercept in the last row."""
+    X, Y = samples.X, samples.Y
+    X_by_feature = X.T.tocsr() if sparse.issparse(X) else X.T
+    Y_by_label = Y.T.tocsr()
+    targets, weights = moments.targets, moments.weights
+    constant, penalty = np.float32(_INTERCEPT), np.float32(ridge)
+
+    def objective(point: Floats) -> tuple[Floats, Floats]:
+        predicted = np.tanh((X @ point[:-1] + constant * point[-1]) / 2) / 2 + np.float32(0.5)
+        off = Y_by_label @ predicted - targets
+        weighted = weights * off
+        value = 0.5 * (np.einsum("ij,ij->j", weighted, off) + penalty * np.einsum("ij,ij->j", point, point))
+        slope = (Y @ weighted) * predicted * (1 - predicted)
+        gradient = np.vstack([X_by_feature @ slope, constant * slope.sum(axis=0, keepdims=True)])
+        return value.astype(np.float64), gradient + penalty * point
+
+    start = np.zeros((X.shape[1] + 1, targets.shape[1]), np.float32)
+    share = np.maximum(targets.sum(axis=0), 0.5) / (samples.label_counts().sum() + 1)
+    start[-1] = np.log(share) / constant
+    point = minimize_columns(objective, start, n_steps).astype(np.float32)
+    point[-1] *= constant
+    return point
+
+
+def sample_scales(samples: Samples, cooccurrence: Cooccurrence) -> npt.NDArray[np.float64]:
+    """What brings the rows of the counts to the positives in the samples."""
+    return row_scales(cooccurrence, samples.label_counts())
+
+
+def chosen_rows(n_rows: int, at_most: int, seed: int | None) -> Any:
+    """All rows, or a random choice where there are more than enough."""
+    if n_rows <= at_most:
+        return slice(None)
+    return np.sort(np.random.default_rng(seed).permutation(n_rows)[:at_most])

@@ -1,0 +1,247 @@
+"""MLLCS: labels of samples and co-occurrence of labels as one latent factor model (ML-LCS)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from tacit.checks import as_count
+from tacit.errors import ParameterError
+from tacit.kernels.score import top_k
+from tacit.labels import label_counts, label_mask, positives, read_labels
+from tacit.latent.active import information
+from tacit.latent.calibration import Curve
+from tacit.latent.counts import Cooccurrence, read_cooccurrence, row_scales
+from tacit.latent.em import Problem, label_precisions, types_of
+from tacit.latent.gibbs import Draws, sample_posterior
+from tacit.latent.lfm import FactorModel
+from tacit.latent.mapping import Mapping, MappingName, fit_mapping
+from tacit.latent.matching import Samples, chosen_rows, match_logistic, moments_of, sample_scales
+from tacit.latent.model import Counts, Factors, Priors, Spread, weighed_counts
+from tacit.latent.online import OnlineState, online_start, online_step
+from tacit.latent.training import label_vectors, with_constant
+from tacit.latent.vectors import LabelVectors
+from tacit.latent.zero_shot import all_names, n_rows
+from tacit.parameters import OneOf, Range, document_parameters
+from tacit.ranking import Ranking
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+Floats32 = npt.NDArray[np.float32]
+
+_MATCHING_STEPS = 40
+
+
+@document_parameters
+@dataclass(kw_only=True, eq=False, repr=False)
+class MLLCS(FactorModel):
+    """Bernoulli labels and negative-binomial co-occurrence counts that share the factors of seen labels.
+
+    An unseen label has only counts; a map Ψ takes them to the factors that predict it.
+    """
+
+    lambda_beta: Annotated[float, Range(above=0), "precision of type-2 factors"] = 1.0
+    lambda_psi: Annotated[float, Range(above=0), "penalty on the map Ψ"] = 0.3
+    dispersion: Annotated[float, Range(above=0), "r of the negative binomial"] = 300.0
+    count_weight: Annotated[float, Range(above=0), "weight of the counts beside the labels of samples"] = 0.1
+    own_counts: Annotated[bool, "whether the count of a label with itself is learned from"] = False
+    mapping: MappingName = "moments"
+    mapping_in_model: Annotated[bool, "learn a linear Ψ in every sweep, as the prior mean of label factors"] = False
+    moment_ridge: Annotated[float, Range(above=0), "penalty on label factors (mapping='moments')"] = 0.05
+    max_samples: Annotated[int, Range(low=1), "samples at most on which moments are matched, and kept"] = 20000
+    inference: Annotated[
+        str, OneOf(("em", "variational", "gibbs")), "point estimates, these with variances, or draws (small data)"
+    ] = "em"
+    n_draws: Annotated[int, Range(low=1), "draws kept (gibbs)"] = 50
+    n_burn_in: Annotated[int, Range(low=0), "draws thrown away first (gibbs)"] = 100
+    thin: Annotated[int, Range(low=1), "draws for each one that is kept (gibbs)"] = 4
+    online_samples: Annotated[
+        int | None, Range(low=1), "how many samples the batches of partial_fit come from (None: those seen so far)"
+    ] = None
+    calibration_folds: Annotated[
+        int, Range(low=0, high=5), "trials with seen labels hidden, to put unseen ones on their scale; 0: none"
+    ] = 2
+
+    label_factors_: Floats32 = field(init=False)
+    regression_: Floats32 = field(init=False)
+    scales_: npt.NDArray[np.float64] = field(init=False)
+    mapping_: Mapping = field(init=False)
+    samples_: Samples = field(init=False)
+    sample_scales_: npt.NDArray[np.float64] = field(init=False)
+    cooccurrence_: Cooccurrence = field(init=False)
+    draws_: Draws = field(init=False)
+    online_: OnlineState = field(init=False)
+
+    def _priors(self) -> Priors:
+        psi = self.lambda_psi if self.mapping_in_model else None
+        return Priors(self.lambda_u, self.lambda_v, self.lambda_beta, self.lambda_w, psi)
+
+    def _counts(self, cooccurrence: Cooccurrence, own: bool) -> Counts:
+        return weighed_counts(cooccurrence.scaled(self.scales_), self.dispersion, self.count_weight, own=own)
+
+    def _learn(self, X: sparse.csr_matrix, Y: sparse.csr_matrix, cooccurrence: Cooccurrence) -> LabelVectors:
+        for left in ("samples_", "draws_", "online_"):  # by an earlier fit with other parameters
+            self.__dict__.pop(left, None)
+        ones = positives(Y)
+        self.cooccurrence_ = cooccurrence
+        self.scales_ = _relative_scales(cooccurrence, ones)
+        counts = self._counts(cooccurrence, self.own_counts)
+        trained = self._train(X, Y, counts, self.inference == "variational")
+        self._map_unseen(trained.factors, counts)
+        if self.mapping == "moments":
+            rows = chosen_rows(X.shape[0], self.max_samples, self.random_state)
+            self.samples_ = Samples(np.asarray(with_constant(X[rows]) @ self.regression_), ones[rows])
+            self.sample_scales_ = sample_scales(self.samples_, cooccurrence)
+        problem = self._problem(X, Y, counts)
+        if self.inference == "gibbs":
+            self.draws_ = sample_posterior(
+                problem, trained.factors, self.n_draws, self.n_burn_in, self.thin, self.random_state
+            )
+            self.projection_ = None
+            return _mean_scores(self.draws_.W, self.draws_.V)
+        return self._with_variances(problem, trained.factors, trained.spread)
+
+    def _with_variances(self, problem: Problem, factors: Factors, spread: Spread | None) -> LabelVectors:
+        """Label vectors and their variances; after EM those of a Gaussian at its end (Laplace)."""
+        variances = 1 / label_precisions(problem, factors) if spread is None else spread.V
+        found = label_vectors(factors.W, factors.V)
+        return LabelVectors(found.columns, found.intercepts, np.ascontiguousarray(variances.T, dtype=np.float32))
+
+    def _map_unseen(self, factors: Factors, counts: Counts) -> None:
+        """Keep what vectors of unseen labels are made from."""
+        V, n_seen = factors.V, len(factors.V)
+        self.label_factors_, self.regression_ = V, factors.W
+        own = Counts(counts.values[:, :n_seen], counts.totals[:, :n_seen])
+        B = types_of(V, own, self.lambda_beta)
+        self.mapping_ = fit_mapping(self.mapping, B, V, self.lambda_psi, self.random_state)
+
+    def _unseen_vectors(self, cooccurrence: Cooccurrence) -> LabelVectors:
+        counts = self._counts(cooccurrence, own=True)
+        if self.inference == "gibbs":
+            pairs = zip(self.draws_.V, self.draws_.B, strict=True)
+            maps = [(V, fit_mapping("linear", B[: len(V)], V, self.lambda_psi, None)) for V, B in pairs]
+            V = np.stack([mapping(types_of(V, counts, self.lambda_beta)) for V, mapping in maps])
+            return _mean_scores(self.draws_.W, V)
+        if self.mapping == "moments" and hasattr(self, "samples_"):
+            moments = moments_of(self.samples_, self.sample_scales_, cooccurrence)
+            point = match_logistic(self.samples_, moments, self.moment_ridge, _MATCHING_STEPS)
+            V, shift = point[:-1].T, point[-1]
+        else:
+            V, shift = self.mapping_(types_of(self.label_factors_, counts, self.lambda_beta)), np.float32(0)
+        found = label_vectors(self.regression_, V)
+        unsure = np.full_like(found.columns, 1 / self.lambda_v)  # no sample has been seen: the prior's
+        return LabelVectors(found.columns, found.intercepts + shift, unsure)
+
+    # -- what to ask about ----------------------------------------------------------------------------------
+
+    def uncertain(self, X: Any, k: int = 5, include: Any = None, exclude: Any = None) -> Ranking:
+        """The `k` labels of each sample whose answer, yes or no, would teach the model most.
+
+        Scores are the expected information in bits. Parameters as in `rank`.
+        """
+        self._check_fitted()
+        if self.vectors_.variances is None or self.projection_ is None:
+            raise ParameterError("uncertain needs inference='em' or 'variational'; use intervals after Gibbs sampling")
+        k = as_count(k, "k")
+        features = self._features(X)
+        allowed = label_mask(self.classes_, include, exclude)
+        U = np.asarray(features @ self.projection_ + self.regression_[-1])
+        vectors = self.vectors_
+        variance = (U * U) @ vectors.variances + (vectors.columns**2).sum(axis=0) / np.float32(self.lambda_u)
+        scores = information(self._scores(features), variance)
+        mask = np.ones(len(self.classes_), np.bool_) if allowed is None else allowed
+        return Ranking(*top_k(scores, mask, min(k, int(mask.sum()))))
+
+    def intervals(self, X: Any, level: float = 0.9) -> tuple[Floats32, Floats32]:
+        """Lower and upper ends of the probability of every label of Y, from the draws of Gibbs sampling."""
+        self._check_fitted()
+        if self.inference != "gibbs":
+            raise ParameterError("intervals come from draws; train with inference='gibbs'")
+        features = with_constant(self._features(X))
+        log_odds = np.stack([(features @ W) @ V.T for W, V in zip(self.draws_.W, self.draws_.V, strict=True)])
+        tails = (1 - level) / 2
+        low, high = np.quantile(np.tanh(log_odds / 2) / 2 + 0.5, [tails, 1 - tails], axis=0)
+        return low.astype(np.float32), high.astype(np.float32)
+
+    # -- batches ----------------------------------------------------------------------------------------------
+
+    def partial_fit(
+        self, X: Any, Y: Any, *, label_names: Sequence[Any] | None = None, cooccurrence: Any = None
+    ) -> Self:
+        """Learn from a batch of samples by online EM; call it again with the next batch.
+
+        The first call needs the co-occurrence (by default that of its own labels) and says which labels there are.
+        After `fit` it goes on from the factors found there, but knows the samples only by them. Unseen labels are
+        mapped by the linear Ψ. The statistics take n_seen · K² numbers.
+        """
+        is_first = not hasattr(self, "classes_")
+        if not is_first and len(self.classes_) != self.cooccurrence_.n_labels:
+            raise ParameterError("labels were added or removed since the training; fit again with all of them")
+        names = self.seen_names_ if not is_first else None if label_names is None else list(label_names)
+        n_seen = None if cooccurrence is None else n_rows(cooccurrence)
+        labels = read_labels(Y, names if names is None else names[:n_seen], known_negatives=self.absent == "missing")
+        features = self._features(X, is_fit=is_first)
+        if is_first:
+            self._start_online(labels, features, names, cooccurrence)
+        elif not hasattr(self, "online_"):
+            self._resume_online()
+        batch = with_constant(features)
+        self.online_ = online_step(self.online_, batch, labels.matrix, self._priors(), self.absent, self.online_samples)
+        counts = label_counts(labels.matrix)
+        self.label_counts_ = self.label_counts_ + np.pad(counts, (0, len(self.label_counts_) - len(counts)))
+        self.n_samples_ += int(features.shape[0])
+        factors = self.online_.factors
+        self.projection_ = factors.W[:-1].copy()
+        self._map_unseen(factors, self.online_.counts)
+        n_seen = len(factors.V)
+        found = label_vectors(factors.W, np.vstack([factors.V, self.mapping_(factors.B[n_seen:])]))
+        self.vectors_ = found
+        self.threshold_ = self._matching_threshold(features, positives(labels.matrix))
+        return self
+
+    def _start_online(self, labels: Any, X: sparse.csr_matrix, names: Any, cooccurrence: Any) -> None:
+        ones = positives(labels.matrix)
+        n_seen = labels.matrix.shape[1]
+        counts = read_cooccurrence(ones.T @ ones if cooccurrence is None else cooccurrence, n_seen)
+        self.scales_ = np.ones(n_seen)
+        self.seen_names_, self.container_ = labels.names, labels.container
+        more = None if names is None else np.array(names[n_seen:], dtype=object)
+        self.classes_ = all_names(labels.names, more, counts.n_labels)
+        self.label_counts_ = np.zeros(counts.n_labels, np.int64)
+        self.n_samples_ = 0
+        self.trace_ = np.empty(0)
+        self.seen_curve_ = self.unseen_curve_ = Curve(1.0, 0.0)
+        self.cooccurrence_ = counts
+        weighed = self._counts(counts, self.own_counts)
+        K = min(self.n_factors, max(2, n_seen))
+        self.online_ = online_start(X.shape[1] + 1, weighed, K, self.random_state)
+
+    def _resume_online(self) -> None:
+        """Statistics for a model that `fit` trained: none yet, but its factors."""
+        counts = self._counts(self.cooccurrence_, self.own_counts)
+        V, W = self.label_factors_, self.regression_
+        state = online_start(len(W), counts, V.shape[1], self.random_state)
+        B = types_of(V, counts, self.lambda_beta)
+        self.online_ = replace(state, factors=replace(state.factors, V=V, W=W, B=B), n_samples=self.n_samples_)
+        self.seen_curve_ = self.unseen_curve_ = Curve(1.0, 0.0)
+
+
+def _mean_scores(W: Floats32, V: Floats32) -> LabelVectors:
+    """The mean over draws of xᵀWv, which is linear in x."""
+    draws = np.stack([w @ v.T for w, v in zip(W, V, strict=True)])
+    coefficients = np.asarray(draws.mean(axis=0, dtype=np.float64), dtype=np.float32)
+    return LabelVectors(coefficients[:-1].copy(), coefficients[-1].copy())
+
+
+def _relative_scales(cooccurrence: Cooccurrence, Y: sparse.csr_matrix) -> npt.NDArray[np.float64]:
+    """Scales of the rows among each other; all counts together keep their size, which says how sure they are."""
+    scales = row_scales(cooccurrence, label_counts(Y).astype(np.float64))
+    own = cooccurrence.counts.diagonal().sum()
+    total = float(scales @ cooccurrence.counts.diagonal())
+    return scales * (own / total) if total > 0 else scales

@@ -1,0 +1,184 @@
+"""The ML-LCS model: what is observed, what is latent, and how probable both are together.
+
+A label of a sample is Bernoulli with log-odds ξ = uᵀv; a co-occurrence count is negative binomial with log-odds
+γ = vᵀβ. The vectors v of the seen labels (type 1) are shared by both; those of type 2, β, exist for all labels; u has
+its mean at Wᵀx. With a map Ψ inside the model, v has its mean at Ψᵀβ rather than 0.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from tacit.latent.counts import Cooccurrence
+
+Floats = npt.NDArray[Any]  # of float32, or float64 for sums
+Floats32 = npt.NDArray[np.float32]
+
+_SMALL = np.float32(2e-3)  # where ω is its limit to all digits of float32
+
+
+@dataclass(frozen=True, eq=False)
+class Counts:
+    """Co-occurrence counts of seen labels (rows) with labels (columns), weighed against the labels of samples.
+
+    Attributes
+    ----------
+    values : float32 array of shape (n_seen, n_labels)
+        Counts times their weight; 0 where unobserved.
+    totals : float32 array of that shape
+        Counts plus dispersion, m + r, times their weight; 0 where unobserved.
+    """
+
+    values: Floats32
+    totals: Floats32
+
+
+def weighed_counts(cooccurrence: Cooccurrence, dispersion: float, weight: float, own: bool = False) -> Counts:
+    """Counts as the model takes them.
+
+    Differs from the paper: the count of a label with itself is left out (`own`), so that vectors of seen labels are
+    learned from what unseen labels have, too; and all counts have a weight below 1, or they drown the labels of
+    samples. Likelihoods are homogeneous in (m, r), so a weight is a scale of both.
+    """
+    values, observed = cooccurrence.dense()
+    if not own:
+        np.fill_diagonal(observed, 0)
+    values *= observed
+    return Counts(np.float32(weight) * values, np.float32(weight) * (values + np.float32(dispersion) * observed))
+
+
+@dataclass(frozen=True, eq=False)
+class Factors:
+    """The latent vectors as rows of U (samples), V (seen labels) and B (all labels), and the maps W and Ψ."""
+
+    U: Floats32
+    V: Floats32
+    B: Floats32
+    W: Floats32
+    Psi: Floats32
+
+
+@dataclass(frozen=True)
+class Priors:
+    """Precisions of the Gaussian priors; `psi` is None where Ψ is learned at the end."""
+
+    u: float
+    v: float
+    beta: float
+    w: float
+    psi: float | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Spread:
+    """Posterior variances of the coordinates of U, V and B (variational Bayes)."""
+
+    U: Floats32
+    V: Floats32
+    B: Floats32
+
+
+def polya_gamma_mean(psi: Floats) -> Floats:
+    """E[ω] = tanh(ψ/2)/(2ψ) of PG(1, ψ), whose limit at 0 is 1/4 (ML-LCS Eq. 13)."""
+    size = np.maximum(np.abs(psi), _SMALL)  # in its place the mean differs from its limit by a rounding error
+    mean = np.negative(size)
+    np.exp(mean, out=mean)  # tanh(ψ/2) = (1 − exp(−ψ)) / (1 + exp(−ψ)), with one call that has vector code
+    below = mean + np.float32(1)
+    below *= size
+    np.subtract(np.float32(0.5), np.float32(0.5) * mean, out=mean)
+    mean /= below
+    return mean
+
+
+def log_two_cosh(psi: Floats) -> Floats:
+    """log(2 cosh(ψ/2)) without overflow."""
+    size = np.abs(psi)
+    return np.asarray(size / 2 + np.log(1 + np.exp(-size)))
+
+
+def label_weights(xi: Floats, Y: sparse.csr_matrix, absent: str, variance: Floats | None = None) -> Floats:
+    """Weights ω of a block of labels (ML-LCS Eq. 13), 0 for unknown ones.
+
+    With a variance of ξ they are taken at √E[ξ²] (variational Bayes).
+    """
+    omega = polya_gamma_mean(xi if variance is None else np.sqrt(xi * xi + variance))
+    if absent == "negative":
+        return omega
+    weights = np.zeros_like(omega)
+    stored = _stored(Y)
+    weights[stored] = omega[stored]
+    return weights
+
+
+def label_slopes(xi: Floats, Y: sparse.csr_matrix, absent: str, omega: Floats) -> Floats:
+    """Slopes κ − ωξ with κ = y − ½ of a block of labels; y − σ(ξ) where ω is taken at ξ itself."""
+    slope = omega * xi
+    np.negative(slope, out=slope)
+    stored = _stored(Y)
+    if absent == "negative":
+        slope -= np.float32(0.5)
+        slope[stored] += Y.data
+    else:
+        slope[stored] += Y.data - np.float32(0.5)
+    return slope
+
+
+def label_likelihood(xi: Floats, Y: sparse.csr_matrix, absent: str, variance: Floats | None = None) -> float:
+    """Log-likelihood of the known labels of a block; with a variance of ξ, the bound on its mean."""
+    stored = _stored(Y)
+    root = xi if variance is None else np.sqrt(xi * xi + variance)
+    known = xi[stored]
+    if absent == "missing":
+        return float(((Y.data - np.float32(0.5)) * known - log_two_cosh(root[stored])).sum(dtype=np.float64))
+    total = log_two_cosh(root).sum(dtype=np.float64) + xi.sum(dtype=np.float64) / 2
+    return float((Y.data * known).sum(dtype=np.float64) - total)
+
+
+def _stored(Y: sparse.csr_matrix) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.int32]]:
+    return np.repeat(np.arange(Y.shape[0]), np.diff(Y.indptr)), Y.indices
+
+
+def count_terms(V: Floats, B: Floats, counts: Counts, variance: Floats | None = None) -> tuple[Floats, Floats, float]:
+    """Slope κ − τγ, weight τ (ML-LCS Eq. 14) and log-likelihood of the counts."""
+    gamma = V @ B.T
+    root = gamma if variance is None else np.sqrt(gamma * gamma + variance)
+    # Differs from the paper: κ = m − b/2 = (m − r)/2 for b = m + r.
+    kappa = counts.values - counts.totals / 2
+    tau = counts.totals * polya_gamma_mean(root)
+    likelihood = np.sum(kappa * gamma - counts.totals * log_two_cosh(root), dtype=np.float64)
+    return kappa - tau * gamma, tau, float(likelihood)
+
+
+def product_variance(a: Floats, a_variance: Floats, b: Floats, b_variance: Floats) -> Floats:
+    """Variances of all inner products of rows of two matrices with independent coordinates."""
+    return np.asarray((a * a) @ b_variance.T + a_variance @ (b * b + b_variance).T)
+
+
+def log_prior(factors: Factors, X: sparse.csr_matrix, priors: Priors) -> float:
+    """Logarithm of the priors of all factors, up to a constant."""
+
+    def half_square(values: Floats) -> float:
+        return float(np.sum(values.astype(np.float64) ** 2)) / 2
+
+    n_seen = len(factors.V)
+    return -(
+        priors.u * half_square(factors.U - X @ factors.W)
+        + priors.v * half_square(factors.V - factors.B[:n_seen] @ factors.Psi)
+        + priors.beta * half_square(factors.B)
+        + priors.w * half_square(factors.W)
+        + (priors.psi or 0.0) * half_square(factors.Psi)
+    )
+
+
+def initial_factors(n_samples: int, n_features: int, n_seen: int, n_labels: int, K: int, seed: int | None) -> Factors:
+    """Small random label factors; all else starts at 0."""
+    rng = np.random.default_rng(seed)
+    scale = np.float32(1 / np.sqrt(K))
+    V, B = (scale * rng.standard_normal((n, K), dtype=np.float32) for n in (n_seen, n_labels))
+    U, W, Psi = (np.zeros((n, K), np.float32) for n in (n_samples, n_features, K))
+    return Factors(U, V, B, W, Psi)

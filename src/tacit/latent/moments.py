@@ -1,0 +1,69 @@
+"""MomentMatching: unseen labels predicted so that they occur with the seen ones as often as the counts say."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Annotated, Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from tacit.labels import positives
+from tacit.latent.classifiers import Classifier, fit_classifiers
+from tacit.latent.counts import Cooccurrence
+from tacit.latent.matching import Moments, Samples, chosen_rows, match_linear, match_logistic, moments_of, sample_scales
+from tacit.latent.vectors import LabelVectors
+from tacit.latent.zero_shot import ZeroShot
+from tacit.parameters import OneOf, Range, document_parameters
+from tacit.tasks import row_blocks, run_tasks
+
+_LABELS_PER_TASK = 64
+
+
+@document_parameters
+@dataclass(kw_only=True, eq=False, repr=False)
+class MomentMatching(ZeroShot):
+    """Seen labels by their own classifiers, unseen ones by matching their co-occurrence with the seen.
+
+    The weights w of an unseen label are chosen such that σ(Xw + b), summed over the samples of every seen label,
+    gives the number of times both labels occur together.
+    """
+
+    link: Annotated[str, OneOf(("logistic", "linear")), "σ(Xw + b), or Xw in closed form"] = "logistic"
+    matching_ridge: Annotated[float, Range(above=0), "penalty on the weights of unseen labels (logistic)"] = 0.003
+    linear_ridge: Annotated[float, Range(above=0), "penalty on the weights of unseen labels (linear)"] = 1.0
+    n_steps: Annotated[int, Range(low=1), "steps of the solver (logistic); stopping early regularises"] = 40
+    max_samples: Annotated[int, Range(low=1), "training samples at most on which moments are matched, and kept"] = 20000
+    classifier: Classifier = "ridge"
+    ridge: Annotated[float, Range(above=0), "penalty on the weights of seen labels"] = 1.0
+    normalize: Annotated[bool, "scale samples to unit length"] = True
+
+    samples_: Samples = field(init=False)
+    scales_: npt.NDArray[np.float64] = field(init=False)
+
+    def _learn(self, X: sparse.csr_matrix, Y: sparse.csr_matrix, cooccurrence: Cooccurrence) -> LabelVectors:
+        self.projection_ = None
+        rows = chosen_rows(X.shape[0], self.max_samples, self.random_state)
+        self.samples_ = Samples(X[rows], positives(Y[rows]))
+        self.scales_ = sample_scales(self.samples_, cooccurrence)
+        return fit_classifiers(X, Y, self.classifier, self.ridge, self.random_state, self.n_jobs)
+
+    def _unseen_vectors(self, cooccurrence: Cooccurrence) -> LabelVectors:
+        blocks = [
+            {"moments": moments_of(self.samples_, self.scales_, cooccurrence.columns(slice(*block)))}
+            for block in row_blocks(cooccurrence.n_labels, _LABELS_PER_TASK)
+        ]
+        options: dict[str, Any] = {"link": self.link, "n_steps": self.n_steps, "samples": self.samples_}
+        options["ridge"] = self.matching_ridge if self.link == "logistic" else self.linear_ridge
+        parts = run_tasks(_match_labels, blocks, n_jobs=self.n_jobs, what="blocks of unseen labels", **options)
+        return LabelVectors(
+            np.hstack([part.columns for part in parts]), np.concatenate([part.intercepts for part in parts])
+        )
+
+
+def _match_labels(samples: Samples, moments: Moments, link: str, ridge: float, n_steps: int) -> LabelVectors:
+    if link == "linear":
+        return LabelVectors(match_linear(samples, moments, ridge), np.zeros(moments.targets.shape[1], np.float32))
+    point = match_logistic(samples, moments, ridge, n_steps)
+    return LabelVectors(point[:-1], point[-1])

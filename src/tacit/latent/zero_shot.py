@@ -1,0 +1,222 @@
+"""What models of seen and unseen labels share: counts in, a linear score per label, labels added and removed."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+from sklearn.base import clone
+from threadpoolctl import threadpool_limits
+
+from tacit.base import Estimator, Mask
+from tacit.errors import DataError
+from tacit.kernels.gram import row_products
+from tacit.kernels.score import top_k
+from tacit.labels import Names, label_counts, label_mask, positives
+from tacit.latent.calibration import Curve, fit_curve, held_out_rows, label_folds
+from tacit.latent.counts import Cooccurrence, read_cooccurrence
+from tacit.latent.vectors import LabelVectors
+from tacit.parameters import Range
+from tacit.ranking import Ranking
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+Floats32 = npt.NDArray[np.float32]
+Ids = npt.NDArray[np.intp]
+
+_NO_MASK = np.empty(0, dtype=np.bool_)
+_MIN_ROWS = 20  # fewer say nothing about the scale of scores
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class ZeroShot(Estimator):
+    """Base of models that rank labels without a training example beside those with some."""
+
+    calibration_folds: Annotated[
+        int, Range(low=0, high=5), "trials with seen labels hidden, to put unseen ones on their scale; 0: none"
+    ] = 5
+
+    seen_names_: Names = field(init=False)
+    projection_: Floats32 | None = field(init=False)
+    vectors_: LabelVectors = field(init=False)
+    seen_curve_: Curve = field(init=False)
+    unseen_curve_: Curve = field(init=False)
+
+    @abstractmethod
+    def _learn(self, X: sparse.csr_matrix, Y: sparse.csr_matrix, cooccurrence: Cooccurrence) -> LabelVectors:
+        """Set `projection_` and the model's own attributes; the vectors of the labels of Y."""
+
+    @abstractmethod
+    def _unseen_vectors(self, cooccurrence: Cooccurrence) -> LabelVectors:
+        """Vectors of labels known only by their counts with the labels of Y."""
+
+    def fit(self, X: Any, Y: Any, *, label_names: Sequence[Any] | None = None, cooccurrence: Any = None) -> Self:
+        """Learn from samples, the labels seen in them, and counts of these with all labels.
+
+        Parameters
+        ----------
+        X : CSR, CSC or dense matrix of shape (n_samples, n_features)
+            Features.
+        Y : list of lists of labels, sparse matrix or array of shape (n_samples, n_seen)
+            Labels that have examples.
+        label_names : sequence of str or int, optional
+            Names of all labels, seen ones first in column order; they become `classes_`.
+        cooccurrence : dense or sparse matrix of shape (n_seen, n_labels), optional
+            How often each seen label occurs with every label, from any source; the first `n_seen` columns are the
+            seen labels themselves. NaN is unobserved. By default the counts in Y, and all labels are seen.
+
+        Returns
+        -------
+        self
+        """
+        n_seen = None if cooccurrence is None else n_rows(cooccurrence)
+        seen_names = None if label_names is None else list(label_names)[:n_seen]
+        rest = None if label_names is None else np.array(list(label_names)[len(seen_names or ()) :], dtype=object)
+        return self._fit_checked(X, Y, seen_names, cooccurrence=cooccurrence, unseen_names=rest)
+
+    def _fit(
+        self, X: sparse.csr_matrix, Y: sparse.csr_matrix, cooccurrence: Any = None, unseen_names: Names | None = None
+    ) -> None:
+        ones = positives(Y)
+        counts = read_cooccurrence(ones.T @ ones if cooccurrence is None else cooccurrence, Y.shape[1])
+        self.seen_names_ = self.classes_
+        self.classes_ = all_names(self.classes_, unseen_names, counts.n_labels)
+        self.label_counts_ = self.counts_for(counts.n_labels)
+        with threadpool_limits(1):
+            self.seen_curve_, self.unseen_curve_ = self._curves(X, Y, counts)
+            self._fit_vectors(X, Y, counts)
+
+    def _fit_vectors(self, X: sparse.csr_matrix, Y: sparse.csr_matrix, counts: Cooccurrence) -> None:
+        """Vectors of all labels; a label of Y without a positive is unseen too."""
+        learned = self.seen_curve_.applied(self._learn(X, Y, counts))
+        is_seen = np.pad(label_counts(Y) > 0, (0, counts.n_labels - Y.shape[1]))
+        unseen = self._scored(counts.columns(np.flatnonzero(~is_seen)))
+        order = np.argsort(np.concatenate([np.flatnonzero(is_seen), np.flatnonzero(~is_seen)]))
+        self.vectors_ = learned.chosen(np.flatnonzero(is_seen[: Y.shape[1]])).joined(unseen).chosen(order)
+
+    def _curves(self, X: sparse.csr_matrix, Y: sparse.csr_matrix, counts: Cooccurrence) -> tuple[Curve, Curve]:
+        """What turns scores of seen and unseen labels into log-odds: seen labels are hidden and tried, in turn."""
+        trials = list(label_folds(Y, self.calibration_folds, self.random_state))
+        if not trials or X.shape[0] < _MIN_ROWS:
+            return Curve(1.0, 0.0), Curve(1.0, 0.0)
+        learned, tried = held_out_rows(X.shape[0], self.random_state)
+        results = [self._trial(X, Y, counts, learned, tried, *fold) for fold in trials]
+        seen, hidden = zip(*results, strict=True)
+        return fit_curve(*map(np.concatenate, zip(*seen, strict=True))), fit_curve(
+            *map(np.concatenate, zip(*hidden, strict=True))
+        )
+
+    def _trial(
+        self,
+        X: sparse.csr_matrix,
+        Y: sparse.csr_matrix,
+        counts: Cooccurrence,
+        learned: Ids,
+        tried: Ids,
+        hidden: Ids,
+        kept: Ids,
+    ) -> tuple[tuple[Floats32, Floats32], tuple[Floats32, Floats32]]:
+        """Scores and truth of kept and of hidden labels on samples held out."""
+        model = clone(self).set_params(calibration_folds=0)
+        model.n_features_in_, model.seen_curve_, model.unseen_curve_ = X.shape[1], Curve(1.0, 0.0), Curve(1.0, 0.0)
+        model._fit_vectors(X[learned], Y[learned][:, kept], counts.rows(kept).columns(np.concatenate([kept, hidden])))
+        is_scored = model.vectors_.intercepts > self.unranked_score
+        scores = model._scores(X[tried])
+        truth = Y[tried][:, np.concatenate([kept, hidden])].toarray()
+        is_hidden = np.arange(len(is_scored)) >= len(kept)
+        groups = (is_scored & ~is_hidden, is_scored & is_hidden)
+        seen, unseen = ((scores[:, group].ravel(), truth[:, group].ravel()) for group in groups)
+        return seen, unseen
+
+    def _rank(self, X: sparse.csr_matrix, k: int, allowed: Mask | None) -> Ranking:
+        return Ranking(*top_k(self._scores(X), _NO_MASK if allowed is None else allowed, k))
+
+    def _scores(self, X: sparse.csr_matrix) -> Floats32:
+        """Scores of all labels; every row is computed on its own, so that it is the same in any batch."""
+        vectors = self.vectors_
+        if self.projection_ is None:
+            return np.asarray(X @ vectors.columns + vectors.intercepts, dtype=np.float32)
+        return np.asarray(row_products(X @ self.projection_, vectors.columns) + vectors.intercepts)
+
+    # -- labels that come and go ----------------------------------------------------------------------------
+
+    def add_labels(self, columns: Any, names: Sequence[Any] | None = None) -> Self:
+        """Add labels known by their co-occurrence with the seen labels, without training again.
+
+        Parameters
+        ----------
+        columns : dense or sparse matrix of shape (n_seen, n_new)
+            How often each label of `seen_names_` occurs with each new label.
+        names : sequence, optional
+            Names of the new labels; needed where the model's labels have names.
+        """
+        self._check_fitted()
+        if not sparse.issparse(columns):
+            columns = np.asarray(columns)
+            columns = columns[:, None] if columns.ndim == 1 else columns
+        counts = read_cooccurrence(columns, len(self.seen_names_), "columns")
+        n_labels = len(self.classes_) + counts.n_labels
+        self.classes_ = all_names(self.classes_, None if names is None else np.array(list(names), object), n_labels)
+        with threadpool_limits(1):
+            self.vectors_ = self.vectors_.joined(self._scored(counts))
+        self.label_counts_ = self.counts_for(n_labels)
+        return self
+
+    def remove_labels(self, ids: Any) -> Self:
+        """Remove labels, by column number or name; the labels after them move up.
+
+        A seen label that is removed is no longer ranked, but its row of counts still describes new labels.
+        """
+        self._check_fitted()
+        kept = label_mask(self.classes_, None, ids)
+        if kept is None or not kept.any():
+            raise DataError("a model must keep at least one label; remove fewer")
+        self.classes_ = self.classes_[kept]
+        self.label_counts_ = self.label_counts_[kept]
+        self.vectors_ = self.vectors_.chosen(kept)
+        return self
+
+    def _scored(self, counts: Cooccurrence) -> LabelVectors:
+        """Vectors of unseen labels; those that occur with no seen label rank last."""
+        if counts.n_labels == 0:
+            nothing = np.empty((self._dimension(), 0), np.float32)
+            return LabelVectors(nothing, np.empty(0, np.float32), nothing)
+        unknown = np.asarray(counts.counts.sum(axis=0)).ravel() == 0
+        return self.unseen_curve_.applied(self._unseen_vectors(counts)).silenced(unknown)
+
+    def _dimension(self) -> int:
+        return self.n_features_in_ if self.projection_ is None else int(self.projection_.shape[1])
+
+
+def n_rows(matrix: Any) -> int:
+    """Rows of a matrix in any form; 0 where it is none, which is found out later."""
+    shape = np.shape(matrix)
+    return int(shape[0]) if shape else 0
+
+
+def all_names(names: Names, more: Names | None, n_labels: int) -> Names:
+    """Names of all labels from those of the first and, where given, the rest."""
+    n_new = n_labels - len(names)
+    if n_new < 0:
+        raise DataError(f"cooccurrence must have a column for each of the {len(names)} labels of Y; got {n_labels}")
+    if n_new == 0 and more is None:
+        return names
+    if more is None:
+        if names.dtype.kind not in "iu":
+            raise DataError(f"{n_new} labels without a name: give names for all {n_labels} labels")
+        first = int(names.max(initial=-1)) + 1
+        more = np.arange(first, first + n_new)
+    if len(more) != n_new:
+        raise DataError(f"names must be given for all labels: {n_new} labels are new, {len(more)} names came")
+    joined = [*names.tolist(), *more.tolist()]
+    if len(set(joined)) != len(joined):
+        raise DataError("label names must differ from each other")
+    if names.dtype.kind in "iu" and all(isinstance(name, int | np.integer) for name in more):
+        return np.array(joined, dtype=np.int64)
+    return np.array([str(name) for name in joined], dtype=object)

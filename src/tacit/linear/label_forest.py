@@ -1,0 +1,122 @@
+"""Trained label trees, laid out for the beam search."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from tacit.base import Mask
+from tacit.kernels.label_tree import rank_found, search_tree
+from tacit.linear.label_clusters import LabelClusters
+from tacit.ranking import Ranking
+
+
+@dataclass(frozen=True, eq=False)
+class Chunk:
+    """The classifiers of a node's children: entries (child, value) by feature, and intercepts."""
+
+    features: npt.NDArray[np.int32]
+    sizes: npt.NDArray[np.int32]
+    children: npt.NDArray[np.uint16]
+    values: npt.NDArray[Any]
+    intercepts: npt.NDArray[np.float32]
+
+
+@dataclass(frozen=True, eq=False)
+class LabelForest:
+    """All trees in flat arrays, laid out as the kernels of the beam search want them."""
+
+    level_starts: list[npt.NDArray[np.int64]]  # of each tree: the first node of every level, and the end
+    slot_starts: npt.NDArray[np.int64]
+    children: npt.NDArray[np.int32]
+    intercepts: npt.NDArray[np.float32]
+    chunk_starts: npt.NDArray[np.int64]
+    chunk_features: npt.NDArray[np.int32]
+    entry_starts: npt.NDArray[np.int64]
+    entry_children: npt.NDArray[np.uint16]
+    entry_values: npt.NDArray[Any]
+
+    @staticmethod
+    def of(trees: Sequence[LabelClusters], chunks: Sequence[Chunk]) -> LabelForest:
+        """Put trees and the chunks of their nodes, in order, together."""
+        level_starts, children, n_nodes = [], [], 0
+        for tree in trees:
+            sizes = [len(level) - 1 for level in tree.levels]
+            starts = n_nodes + np.concatenate([[0], np.cumsum(sizes)])
+            level_starts.append(starts)
+            children += [np.arange(starts[1], starts[-1]), tree.labels]  # a level's children are the next level
+            n_nodes = int(starts[-1])
+        return LabelForest(
+            level_starts,
+            _starts([len(chunk.intercepts) for chunk in chunks]),
+            np.concatenate(children).astype(np.int32),
+            np.concatenate([chunk.intercepts for chunk in chunks]),
+            _starts([len(chunk.features) for chunk in chunks]),
+            np.concatenate([chunk.features for chunk in chunks]),
+            _starts(np.concatenate([chunk.sizes for chunk in chunks])),
+            np.concatenate([chunk.children for chunk in chunks]),
+            np.concatenate([chunk.values for chunk in chunks]),
+        )
+
+    def rank(self, X: sparse.csr_matrix, k: int, allowed: Mask, beam: int, power: int) -> Ranking:
+        """The best allowed labels that the beams reach."""
+        n_leaves = max(int(starts[-1] - starts[-2]) for starts in self.level_starts)
+        beam = min(beam, n_leaves)
+        width = int(np.diff(self.slot_starts).max())
+        leaves = np.empty((len(self.level_starts), X.shape[0], beam), dtype=np.int32)
+        logs = np.empty((*leaves.shape, width), dtype=np.float32)
+        is_half = self.entry_values.dtype == np.float16
+        places = np.full(X.shape[1] if X.shape[0] > 1 else 0, -1, dtype=np.int64)
+        is_open = self._open_nodes(allowed)
+        for tree, starts in enumerate(self.level_starts):
+            search_tree(
+                X.indptr.astype(np.int64),
+                X.indices.astype(np.int32),
+                X.data,
+                places,
+                starts,
+                self.slot_starts,
+                self.children,
+                self.intercepts,
+                self.chunk_starts,
+                self.chunk_features,
+                self.entry_starts,
+                self.entry_children,
+                self.entry_values.view(np.uint16) if is_half else self.entry_values,
+                _all_halves() if is_half else np.empty(0, dtype=np.float32),
+                power,
+                is_open,
+                leaves[tree],
+                logs[tree],
+            )
+        return Ranking(*rank_found(leaves, logs, self.slot_starts, self.children, allowed, k))
+
+    def _open_nodes(self, allowed: Mask) -> npt.NDArray[np.bool_]:
+        """Whether a node has an allowed label below it."""
+        is_open = np.ones(len(self.slot_starts) - 1, dtype=np.bool_)
+        if allowed.all():
+            return is_open
+        for starts in self.level_starts:
+            for level in range(len(starts) - 2, -1, -1):
+                first, last = starts[level], starts[level + 1]
+                slots = self.slot_starts[first : last + 1]
+                below = self.children[slots[0] : slots[-1]]
+                good = allowed[below] if level == len(starts) - 2 else is_open[below]
+                is_open[first:last] = np.logical_or.reduceat(good, slots[:-1] - slots[0])
+        return is_open
+
+
+@cache
+def _all_halves() -> npt.NDArray[np.float32]:
+    """Every float16 as float32, by its bits."""
+    return np.arange(1 << 16, dtype=np.uint16).view(np.float16).astype(np.float32)
+
+
+def _starts(sizes: Sequence[int] | npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+    return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)

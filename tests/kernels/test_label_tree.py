@@ -1,0 +1,102 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+from reference import label_tree as reference
+from tacit.kernels.label_tree import balanced_clusters
+from tacit.linear.label_clusters import LabelClusters
+from tacit.linear.label_forest import Chunk, LabelForest
+
+N_FEATURES = 40
+
+
+@settings(max_examples=50)
+@given(st.integers(1, 20), st.integers(1, 6), st.integers(0, 99))
+def test_clusters_are_filled_in_order(n_rows, n_clusters, seed):
+    n_clusters = min(n_clusters, n_rows)
+    sizes = np.full(n_clusters, n_rows // n_clusters)
+    sizes[: n_rows % n_clusters] += 1
+    order = np.random.default_rng(seed).permutation(n_rows * n_clusters)
+    found = balanced_clusters(order, n_rows, sizes)
+    assert list(found) == list(reference.balanced_clusters(order, n_rows, sizes))
+    assert list(np.bincount(found, minlength=n_clusters)) == list(sizes)
+
+
+def random_forest(seed: int, n_labels: int, n_trees: int, depth: int, dtype: type) -> LabelForest:
+    """Trees of any shape with random weights, some of them without a single feature."""
+    rng = np.random.default_rng(seed)
+    trees, chunks = [], []
+    for _ in range(n_trees):
+        levels = [np.array([0, n_labels])]
+        for _ in range(depth):
+            cuts = rng.choice(np.arange(1, n_labels), rng.integers(0, 4), replace=False)
+            levels.append(np.union1d(levels[-1], cuts))
+        trees.append(LabelClusters(rng.permutation(n_labels).astype(np.int32), levels))
+        for below, level in zip([*levels[1:], np.arange(n_labels + 1)], levels, strict=True):
+            chunks += [random_chunk(rng, np.searchsorted(below, level), node, dtype) for node in range(len(level) - 1)]
+    return LabelForest.of(trees, chunks)
+
+
+def random_chunk(rng: np.random.Generator, first_children: np.ndarray, node: int, dtype: type) -> Chunk:
+    n_children = int(first_children[node + 1] - first_children[node])
+    dense = rng.normal(size=(N_FEATURES, n_children)) * (rng.random((N_FEATURES, n_children)) < rng.random() / 2)
+    weights = sparse.csr_matrix(dense)
+    sizes = np.diff(weights.indptr)
+    return Chunk(
+        np.flatnonzero(sizes).astype(np.int32),
+        sizes[sizes > 0].astype(np.int32),
+        weights.indices.astype(np.uint16),
+        weights.data.astype(dtype),
+        rng.normal(size=n_children).astype(np.float32),
+    )
+
+
+def random_rows(seed: int, n_rows: int) -> sparse.csr_matrix:
+    return sparse.random(n_rows, N_FEATURES, density=0.4, format="csr", dtype=np.float32, random_state=seed)
+
+
+@settings(max_examples=60)
+@given(
+    st.integers(0, 999),
+    st.integers(5, 25),
+    st.integers(1, 3),
+    st.integers(0, 3),
+    st.integers(1, 4),
+    st.sampled_from([0, 1, 2, 3]),
+    st.sampled_from([np.float32, np.float16]),
+    st.booleans(),
+)
+def test_beam_search_is_that_of_the_reference(seed, n_labels, n_trees, depth, beam, power, dtype, restrict):
+    forest = random_forest(seed, n_labels, n_trees, depth, dtype)
+    X = random_rows(seed, 6)
+    allowed = np.random.default_rng(seed).random(n_labels) < (0.4 if restrict else 1.0)
+    ranking = forest.rank(X, n_labels, allowed, beam, power)
+    for row, x in enumerate(X.toarray()):
+        expected = reference.label_scores(forest, x.astype(float), n_labels, beam, power, allowed)
+        found = ranking.labels[row][ranking.labels[row] >= 0]
+        assert set(found) == set(np.flatnonzero(expected > 0))
+        assert ranking.scores[row, : len(found)] == pytest.approx(expected[found], rel=1e-3, abs=1e-12)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float16])
+def test_a_row_alone_gets_the_same_bits(dtype):
+    forest = random_forest(3, 60, 2, 2, dtype)
+    X, allowed = random_rows(1, 300), np.ones(60, dtype=np.bool_)
+    together = forest.rank(X, 20, allowed, 3, 3)
+    for row in range(0, 300, 7):
+        alone = forest.rank(X[row], 20, allowed, 3, 3)
+        assert np.array_equal(alone.labels[0], together.labels[row])
+        assert np.array_equal(alone.scores[0], together.scores[row])
+
+
+def test_equal_scores_rank_the_smaller_label_first():
+    tree = LabelClusters(np.array([2, 0, 1], dtype=np.int32), [np.array([0, 3])])
+    none = np.empty(0, dtype=np.float32)
+    chunk = Chunk(none.astype(np.int32), none.astype(np.int32), none.astype(np.uint16), none, np.ones(3, np.float32))
+    ranking = LabelForest.of([tree], [chunk]).rank(random_rows(0, 2), 2, np.ones(3, dtype=np.bool_), 1, 3)
+    assert ranking.labels.tolist() == [[0, 1], [0, 1]]
+    assert (ranking.scores == 1).all()

@@ -1,0 +1,185 @@
+"""EM climbs the penalised log-likelihood, whatever is observed, blocked or mapped."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from planted import planted
+from reference import latent as reference
+from tacit.latent import em
+from tacit.latent.climb import climb_rows, eigen, preconditioner
+from tacit.latent.counts import read_cooccurrence
+from tacit.latent.em import Problem, label_precisions, sweep, types_of
+from tacit.latent.model import (
+    Priors,
+    count_terms,
+    initial_factors,
+    label_likelihood,
+    log_prior,
+    log_two_cosh,
+    polya_gamma_mean,
+    weighed_counts,
+)
+from tacit.latent.regression import regression
+from tacit.latent.training import initial_spread, train, with_constant
+
+PRIORS = Priors(0.7, 1.3, 0.9, 0.6)
+R = 5.0
+
+
+def problem(n_samples=60, absent="negative", priors=PRIORS, unobserved=0.0, seed=0, n_seen=8, **options):
+    X, Y = planted(n_samples, seed)
+    X = with_constant(X)
+    M = (Y.T @ Y).toarray()[:n_seen].astype(float)
+    rng = np.random.default_rng(seed)
+    M[rng.random(M.shape) < unobserved] = np.nan
+    Y = Y[:, :n_seen].tocsr()
+    if absent == "missing":
+        known = sparse.csr_matrix(rng.random(Y.shape) < 0.5)
+        Y = sparse.csr_matrix((np.asarray(Y[known.nonzero()]).ravel(), known.indices, known.indptr), shape=Y.shape)
+    counts = weighed_counts(read_cooccurrence(M, n_seen), R, 0.5, own=True)
+    return Problem(X, Y, counts, priors, regression(X, priors.w / priors.u), absent, **options), M
+
+
+def start(of, K=5):
+    n_seen, n_labels = of.counts.values.shape
+    return initial_factors(*of.X.shape, n_seen, n_labels, K, 0)
+
+
+def dense_labels(of):
+    dense = of.Y.toarray()
+    if of.absent == "missing":
+        known = np.zeros(dense.shape, bool)
+        known[np.repeat(np.arange(len(dense)), np.diff(of.Y.indptr)), of.Y.indices] = True
+        dense[~known] = np.nan
+    return dense
+
+
+@pytest.mark.parametrize("absent", ["negative", "missing"])
+@pytest.mark.parametrize("unobserved", [0.0, 0.3])
+def test_objective_is_the_one_written_out(absent, unobserved):
+    of, M = problem(absent=absent, unobserved=unobserved)
+    factors = start(of)
+    for _ in range(3):
+        factors, _, _ = sweep(of, factors)
+    labels = label_likelihood(factors.U @ factors.V.T, of.Y, absent)
+    _, _, counts = count_terms(factors.V, factors.B, of.counts)
+    lambdas = (PRIORS.u, PRIORS.v, PRIORS.beta, PRIORS.w)
+    arrays = (of.X.toarray(), dense_labels(of), M, R, factors.U, factors.V, factors.B, factors.W)
+    expected = reference.penalised_log_likelihood(*arrays, lambdas, weight=0.5)
+    assert labels + counts + log_prior(factors, of.X, PRIORS) == pytest.approx(expected, rel=1e-5)
+
+
+@pytest.mark.parametrize("absent", ["negative", "missing"])
+@pytest.mark.parametrize("psi", [None, 0.8])
+@pytest.mark.parametrize("n_steps", [1, 3])
+def test_the_penalised_likelihood_never_falls(absent, psi, n_steps):
+    of, _ = problem(absent=absent, unobserved=0.2, priors=replace(PRIORS, psi=psi), n_steps=n_steps)
+    trace = train(of, 6, 60, seed=1).trace
+    assert (np.diff(trace) >= -1e-6 * np.abs(trace[1:])).all()
+    assert trace[-1] > trace[0]
+
+
+def test_without_counts_too():
+    of, _ = problem()
+    trace = train(replace(of, counts=None), 6, 40, seed=1).trace
+    assert (np.diff(trace) >= -1e-6 * np.abs(trace[1:])).all()
+
+
+def test_blocks_of_samples_give_the_same_factors(monkeypatch):
+    of, _ = problem()
+    whole, _, one = sweep(of, start(of))
+    monkeypatch.setattr(em, "_ENTRIES_PER_TASK", 100)
+    for n_jobs in (1, 2):
+        blocks, _, many = sweep(replace(of, n_jobs=n_jobs), start(of))
+        np.testing.assert_allclose(blocks.U, whole.U, atol=1e-5)
+        np.testing.assert_allclose(blocks.V, whole.V, atol=1e-5)
+        assert many == pytest.approx(one, rel=1e-6)
+
+
+def test_a_sweep_of_many_steps_solves_equation_16():
+    of, _ = problem(n_steps=40)
+    factors = start(of)
+    factors = replace(factors, W=np.random.default_rng(3).normal(size=factors.W.shape).astype(np.float32))
+    U = sweep(of, factors)[0].U
+    omega = 0.25  # U starts at 0
+    for n in (0, 7, 31):
+        kappa = of.Y[n].toarray().ravel() - 0.5
+        precision = omega * factors.V.T @ factors.V + PRIORS.u * np.eye(5)
+        right = kappa @ factors.V + PRIORS.u * (of.X[n] @ factors.W).ravel()
+        assert U[n] == pytest.approx(np.linalg.solve(precision, right), abs=1e-3)
+
+
+def test_types_of_labels_solve_equation_18():
+    of, _ = problem()
+    V = start(of).V * 3
+    B = types_of(V, of.counts, 0.9)
+    slope, _, _ = count_terms(V, B, of.counts)
+    np.testing.assert_allclose(slope.T @ V, 0.9 * B, atol=2e-2)
+
+
+@pytest.mark.parametrize("psi", [0.0, 1e-6, 1e-4, 0.01, 1.0, -3.0, 20.0, 300.0])
+def test_polya_gamma_mean_is_its_series(psi):
+    of = np.array([psi], np.float32)
+    assert polya_gamma_mean(of)[0] == pytest.approx(reference.polya_gamma_mean(psi), rel=1e-4)
+    assert log_two_cosh(of)[0] == pytest.approx(np.logaddexp(psi / 2, -psi / 2), rel=1e-5)
+
+
+def test_kappa_of_the_counts_is_half_of_m_minus_r():
+    """The printed (m + r)/2 is wrong: the slope at γ = 0 is that of the negative binomial itself."""
+    counts = weighed_counts(read_cooccurrence(np.array([[0.0, 7.0]]), 1), R, 1.0, own=True)
+    slope, tau, _ = count_terms(np.zeros((1, 2), np.float32), np.zeros((2, 2), np.float32), counts)
+    assert slope[0] == pytest.approx((np.array([0, 7]) - R) / 2, rel=1e-4)
+    assert tau[0] == pytest.approx((np.array([0, 7]) + R) / 4, rel=1e-4)
+
+
+def test_conjugate_gradients_with_a_diagonal_and_a_shared_matrix_solve_the_system():
+    rng = np.random.default_rng(0)
+    factors, weights = rng.normal(size=(9, 4)).astype(np.float32), rng.random((3, 9)).astype(np.float32)
+    diagonal = rng.random((3, 4)).astype(np.float32) + 0.5
+    root = rng.normal(size=(4, 4)).astype(np.float32)
+    right = rng.normal(size=(3, 4)).astype(np.float32)
+    apply = preconditioner(eigen(factors.T @ factors), weights.mean(axis=1), 1.0)
+    found, image = climb_rows(right.copy(), apply, factors, weights, diagonal, 30, root @ root.T)
+    for row in range(3):
+        matrix = (factors.T * weights[row]) @ factors + np.diag(diagonal[row]) + root @ root.T
+        assert found[row] == pytest.approx(np.linalg.solve(matrix, right[row]), abs=1e-4)
+    assert image == pytest.approx(found @ factors.T, abs=1e-4)
+
+
+def test_variances_follow_the_data():
+    of, _ = problem(n_samples=120)
+    trained = train(of, 4, 20, seed=0)
+    spread = initial_spread(trained.factors)
+    for _ in range(10):
+        factors, spread, _ = sweep(of, trained.factors, spread)
+    assert np.isfinite(factors.V).all()
+    assert spread.V.max() < 1 / PRIORS.v  # surer than the prior
+    assert spread.U.max() < 1 / PRIORS.u + 1e-6
+    unseen = spread.B[8:].mean()
+    assert 0 < unseen <= 1 / PRIORS.beta
+    assert (1 / label_precisions(of, factors) <= 1 / PRIORS.v).all()
+
+
+def test_regression_by_conjugate_gradients_only_improves(monkeypatch):
+    of, _ = problem()
+    rng = np.random.default_rng(0)
+    U = rng.normal(size=(of.X.shape[0], 3)).astype(np.float32)
+    exact = regression(of.X, 2.0)(U, None)
+    monkeypatch.setattr("tacit.latent.regression.MAX_FACTOR", 3)
+    climb = regression(of.X, 2.0)
+    W = np.zeros_like(exact)
+
+    def loss(W):
+        return np.sum((U - of.X @ W) ** 2) + 2 * np.sum(W**2)
+
+    losses = [loss(W)]
+    for _ in range(8):
+        W = climb(U, W)
+        losses.append(loss(W))
+    assert (np.diff(losses) <= 1e-4).all()
+    np.testing.assert_allclose(W, exact, atol=1e-3)

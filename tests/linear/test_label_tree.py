@@ -1,0 +1,156 @@
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+import tacit
+from planted import N_LABELS, planted
+from tacit.data.synthetic import make_dataset
+from tacit.linear.label_clusters import cluster_labels, label_centres
+from tacit.linear.label_nodes import even_groups, nodes_of
+
+
+@pytest.fixture(scope="module")
+def made():
+    return make_dataset(n_samples=1_500, n_features=800, n_labels=80)
+
+
+def metrics_of(model, made):
+    train, test = made.dataset(made.train), made.dataset(made.test, complete=True)
+    return tacit.evaluate(model.fit(train.X, train.Y).rank(test.X), test.Y, tacit.propensities(train.Y))
+
+
+# -- clusters ---------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=30)
+@given(st.integers(1, 60), st.integers(2, 8), st.integers(1, 12), st.integers(0, 9))
+def test_clusters_are_nested_and_of_like_size(n_labels, arity, max_leaf, seed):
+    centres = sparse.random(n_labels, 15, density=0.4, format="csr", dtype=np.float32, random_state=seed)
+    labels = np.arange(n_labels, dtype=np.int32)
+    tree = cluster_labels(labels, centres, arity, max_leaf, seed)
+    assert sorted(tree.labels) == list(labels)
+    for above, below in zip(tree.levels[:-1], tree.levels[1:], strict=True):
+        assert set(above) <= set(below)
+        for first, last in itertools.pairwise(above):
+            sizes = np.diff(below[(below >= first) & (below <= last)])
+            assert 1 <= len(sizes) <= arity
+            assert sizes.max() - sizes.min() <= 1
+    assert np.diff(tree.levels[-1]).max() <= max_leaf
+
+
+def test_labels_that_go_together_share_a_cluster():
+    centres = sparse.csr_matrix(np.repeat(np.eye(4, dtype=np.float32), 5, axis=0)[np.arange(20) * 7 % 20])
+    tree = cluster_labels(np.arange(20, dtype=np.int32), centres, 4, 5, 0)
+    topics = np.asarray(centres.argmax(axis=1)).ravel()[tree.labels].reshape(4, 5)
+    assert (topics == topics[:, :1]).all()
+
+
+def test_centres_are_the_directions_of_means():
+    X, Y = planted()
+    unit = X.multiply(1 / np.sqrt(X.multiply(X).sum(axis=1))).tocsr()
+    means = (Y.T @ unit).toarray()
+    expected = means / np.linalg.norm(means, axis=1, keepdims=True)
+    np.testing.assert_allclose(label_centres(unit, Y, None).toarray(), expected, atol=1e-5)
+
+
+def test_nodes_cover_their_children():
+    centres = sparse.random(30, 15, density=0.4, format="csr", dtype=np.float32, random_state=0)
+    nodes = list(nodes_of(cluster_labels(np.arange(30, dtype=np.int32), centres, 3, 4, 0)))
+    assert sorted(np.concatenate([node.labels for node in nodes if node.is_leaf])) == list(range(30))
+    for node in nodes:
+        assert node.bounds[0] == 0
+        assert node.bounds[-1] == len(node.labels)
+        assert (np.diff(node.bounds) == 1).all() == node.is_leaf
+
+
+@given(st.lists(st.integers(0, 9), min_size=1, max_size=20))
+def test_groups_are_no_more_work_than_the_largest_node(work):
+    groups = even_groups(work)
+    assert [i for group in groups for i in range(len(work))[group]] == list(range(len(work)))
+    assert all(sum(work[group]) <= max(work) for group in groups)
+
+
+# -- the model --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+@pytest.mark.parametrize(("arity", "max_leaf"), [(2, 1), (3, 4), (64, 5)])
+def test_trees_of_any_shape_learn(arity, max_leaf, dtype):
+    X, Y = planted()
+    model = tacit.LabelTree(arity=arity, max_leaf=max_leaf, dtype=dtype).fit(X, Y)
+    test = planted(seed=1)
+    assert tacit.evaluate(model.rank(test.X), test.Y)["P@1"] > 0.95
+    assert model.forest_.entry_values.dtype == dtype
+
+
+def test_it_is_nearly_as_good_as_one_vs_all(made):
+    trees = metrics_of(tacit.LabelTree(max_leaf=10, C=0.25), made)
+    assert trees["P@1"] > metrics_of(tacit.OneVsAll(), made)["P@1"] - 0.03
+
+
+def test_propensity_weights_help_the_tail(made):
+    psp = {
+        positives: metrics_of(tacit.LabelTree(max_leaf=20, positives=positives), made)["PSP@5"]
+        for positives in ("equal", "propensity")
+    }
+    assert psp["propensity"] > psp["equal"]
+
+
+def test_a_wide_beam_sees_every_label():
+    X, Y = planted()
+    model = tacit.LabelTree(arity=2, max_leaf=1, beam=N_LABELS).fit(X, Y)
+    ranking = model.rank(X, k=N_LABELS)
+    assert (ranking.scores > 0).all()
+    model.beam = 1
+    assert (model.rank(X, k=N_LABELS).scores[:, -1] == model.unranked_score).all()
+
+
+def test_included_labels_are_found_outside_the_beam_too():
+    X, Y = planted()
+    model = tacit.LabelTree(arity=2, max_leaf=1, beam=1, n_trees=1).fit(X, Y)
+    for label in range(N_LABELS):
+        assert (model.rank(X[:5], k=1, include=[label]).scores > 0).all()
+
+
+def test_float16_halves_the_weights_and_hardly_moves_scores(made):
+    train = made.dataset(made.train)
+    full, half = (tacit.LabelTree(dtype=dtype, max_leaf=10).fit(train.X, train.Y) for dtype in ("float32", "float16"))
+    assert half.forest_.entry_values.nbytes * 2 == full.forest_.entry_values.nbytes
+    np.testing.assert_allclose(half.rank(train.X).scores, full.rank(train.X).scores, atol=0.01)
+
+
+def test_a_loaded_model_with_halves_ranks_alike(tmp_path):
+    X, Y = planted()
+    model = tacit.LabelTree(dtype="float16", max_leaf=3).fit(X, Y)
+    model.save(tmp_path / "model")
+    loaded = tacit.load_model(tmp_path / "model")
+    assert np.array_equal(loaded.rank(X).scores, model.rank(X).scores)
+
+
+def test_logistic_loss_gives_probabilities(made):
+    model = tacit.LabelTree(loss="logistic", C=3.0, max_leaf=20)
+    assert metrics_of(model, made)["P@1"] > 0.5
+    scores = model.rank(made.dataset(made.test).X, k=5).scores
+    assert (scores > 0).all()
+    assert (scores <= 1).all()
+
+
+@pytest.mark.real_data
+@pytest.mark.parametrize(
+    ("name", "floors"),
+    [
+        ("bibtex", {"P@1": 62.5, "P@3": 38.3, "P@5": 28.0, "PSP@1": 49.0}),
+        ("delicious", {"P@1": 66.0, "P@3": 60.0, "P@5": 55.0}),
+    ],
+)
+def test_accuracy_on_public_data(real_data, name, floors):
+    train, test = (tacit.load_data(real_data / name / f"{part}.txt") for part in ("train", "test"))
+    ranking = tacit.LabelTree(n_jobs=2).fit(train.X, train.Y).rank(test.X)
+    metrics = tacit.evaluate(ranking, test.Y, tacit.propensities(train.Y))
+    assert {key: 100 * metrics[key] for key in floors if 100 * metrics[key] < floors[key]} == {}

@@ -1,0 +1,39 @@
+"""ML-LCS written out entry by entry."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+
+def penalised_log_likelihood(X, Y, M, r, U, V, B, W, lambdas, weight=1.0):
+    """Log of the labels' and counts' likelihood and all priors, without constants; NaN in Y and M is unobserved."""
+    lambda_u, lambda_v, lambda_beta, lambda_w = lambdas
+    total = 0.0
+    for n in range(len(Y)):
+        for label in range(Y.shape[1]):
+            if not math.isnan(Y[n, label]):
+                xi = float(U[n].astype(float) @ V[label])
+                total += Y[n, label] * xi - np.logaddexp(0, xi)
+    for seen in range(M.shape[0]):
+        for label in range(M.shape[1]):
+            if not math.isnan(M[seen, label]):
+                gamma = float(V[seen].astype(float) @ B[label])
+                total += weight * (M[seen, label] * gamma - (M[seen, label] + r) * np.logaddexp(0, gamma))
+    total -= lambda_u / 2 * np.sum((U - X @ W) ** 2)
+    total -= lambda_v / 2 * np.sum(V**2) + lambda_beta / 2 * np.sum(B**2) + lambda_w / 2 * np.sum(W**2)
+    return float(total)
+
+
+def polya_gamma_mean(psi):
+    """E[ω] of PG(1, ψ) from its series: Σ_k 1/(2π² ((k − ½)² + ψ²/(4π²)))."""
+    k = np.arange(1, 2_000_000)
+    return float(np.sum(1 / (2 * np.pi**2 * ((k - 0.5) ** 2 + psi**2 / (4 * np.pi**2)))))
+
+
+def moment_objective(X, Y, targets, weights, ridge, w, intercept):
+    """Weighted squared differences between predicted and given co-occurrence, for one label."""
+    p = 1 / (1 + np.exp(-(X @ w + intercept)))
+    off = Y.T @ p - targets
+    return 0.5 * np.sum(weights * off**2) + 0.5 * ridge * (np.sum(w**2) + (intercept / 3) ** 2)

@@ -19,9 +19,23 @@ def logistic_objective(X: np.ndarray, weights: np.ndarray, signs: np.ndarray, co
     return float(np.abs(weights).sum() + (costs * np.logaddexp(0, -signs * (X @ weights))).sum())
 
 
+def node_weights(forest: Any, n_features: int) -> np.ndarray:
+    """The weights of each node, dense."""
+    weights = np.zeros((len(forest.children), n_features))
+    for node in range(len(weights)):
+        part = slice(forest.weight_starts[node], forest.weight_starts[node + 1])
+        weights[node, forest.weight_features[part]] = forest.weight_levels[part]
+    node_of = {number: node for node, number in enumerate(forest.large) if number >= 0}
+    for feature in range(n_features):
+        for at in range(forest.large_starts[feature], forest.large_starts[feature + 1]):
+            weights[node_of[forest.large_nodes[at]], feature] = forest.large_levels[at]
+    return weights * forest.terms[:, :1]
+
+
 def forest_scores(forest: Any, X: np.ndarray, n_labels: int, min_share: float) -> np.ndarray:
     """Mean leaf scores of each row, one node at a time."""
     scores = np.zeros((len(X), n_labels))
+    weights = node_weights(forest, X.shape[1])
 
     def add(row: int, node: int, share: float) -> None:
         if node < 0:
@@ -29,9 +43,7 @@ def forest_scores(forest: Any, X: np.ndarray, n_labels: int, min_share: float) -
             part = slice(forest.leaf_starts[leaf], forest.leaf_starts[leaf + 1])
             scores[row, forest.leaf_labels[part]] += share * forest.leaf_steps[leaf] * forest.leaf_levels[part]
             return
-        part = slice(forest.weight_starts[node], forest.weight_starts[node + 1])
-        step, bias = forest.terms[node].astype(float)
-        margin = step * (forest.weight_levels[part] * X[row, forest.weight_features[part]]).sum() + bias
+        margin = weights[node] @ X[row] + forest.terms[node, 1]
         right = share / (1 + np.exp(-3 * margin))
         if min(right, share - right) < min_share:
             right = share * (margin > 0)

@@ -1,7 +1,6 @@
 """Ranking labels with a whole forest, row by row.
 
-Products of rows and weights are sums of whole numbers, exact in any order: a row alone gets the same leaves as among
-others, whichever way is the faster one.
+Rows and weights are whole numbers times a step: their products are exact in any order.
 """
 
 from __future__ import annotations
@@ -20,7 +19,6 @@ Levels = npt.NDArray[np.integer]
 Flags = npt.NDArray[np.bool_]
 
 _STEEPNESS = 3.0  # of the share by the margin
-_ALL = 30.0  # the lean at which a share is all or nothing
 _X_LEVELS = 32767  # a feature is a whole number of so many parts of the largest of its row
 
 
@@ -40,143 +38,84 @@ def row_levels(x_starts: Ints, x_values: Values) -> tuple[Nodes, Floats]:
 
 
 @njit(nogil=True, cache=True)
-def right_share(total: int, x_step: float, terms: Values, share: float, min_share: float) -> float:
-    """The share that goes to side 1 of a node, of a share of a row whose product of levels is `total`.
+def right_share(margin: float, share: np.float32, min_share: float, widest: float) -> np.float32:
+    """How much of a share of a row goes to side 1 of a node; beyond the margin `widest` it is all or nothing.
 
     Differs from the paper: a row near the hyperplane goes both ways, as long as both shares are large enough.
     """
-    lean = _STEEPNESS * (np.float64(total) * x_step * terms[0] + terms[1])
-    if abs(lean) < _ALL:
-        right = share / (1.0 + np.exp(-lean))
+    if abs(margin) < widest:
+        right = np.float32(share / (1.0 + np.exp(-_STEEPNESS * margin)))
         if right >= min_share and share - right >= min_share:
-            return float(right)
-    return share if lean > 0.0 else 0.0
+            return right
+    return share if margin > 0.0 else np.float32(0.0)
 
 
 @njit(nogil=True, cache=True)
-def walk_together(
+def widest_margin(min_share: float) -> float:
+    """The margin beyond which the smaller side of a whole row would get less than `min_share`."""
+    return float(np.log(1.0 / min_share - 1.0) / _STEEPNESS) if min_share < 0.5 else 0.0
+
+
+@njit(nogil=True, cache=True)
+def find_leaves(
     x_starts: Ints,
     x_features: Places,
     x_levels: Nodes,
     x_steps: Floats,
-    n_features: int,
+    roots: Nodes,
     children: Nodes,
     terms: Values,
     weight_starts: Ints,
     weight_features: Ids,
     weight_levels: Levels,
+    large: Nodes,
+    large_starts: Ints,
+    large_nodes: Ids,
+    large_levels: Levels,
     min_share: float,
-    nodes: Nodes,
-    shares: Values,
-    n_parts: Nodes,
-) -> None:
-    """Take rows from the roots down to the first nodes of few weights, all rows of a tree together.
+    width: int,
+) -> tuple[Nodes, Values, Nodes]:
+    """The leaves of each row in each tree, its shares in them, which sum to 1, and their number; `width` at most.
 
-    The many weights of a node are spread out once for all rows that reach it: the cost of a row is its own features.
-    Row i is in tree t at ``nodes[i, t, :n_parts[i, t]]``, with `shares` that sum to 1.
+    The weights of large nodes, ``large[node] >= 0``, come by feature: a row meets those of its own features, for
+    all trees in one go. Those of the other nodes come by node: a row, spread out, meets those on its way.
     """
-    n_rows, n_trees, width = nodes.shape
-    few = len(x_features) // n_rows  # a row's own features
-    spread, kept = np.zeros(n_features, np.int32), np.empty(n_rows, np.uint32)
-    parts = np.empty(n_rows * width, np.uint32)  # row · width + part; what is pending, the next node's on top
-    for tree in range(n_trees):
-        for row in range(n_rows):
-            parts[row] = row * width
-        pending = [(np.int64(nodes[0, tree, 0]), 0, n_rows)]
-        while len(pending) > 0:
-            node, start, stop = pending.pop()
-            if node < 0 or weight_starts[node + 1] - weight_starts[node] <= few:
-                for part in parts[start:stop]:
-                    nodes[part // width, tree, part % width] = node
-                continue
-            for at in range(weight_starts[node], weight_starts[node + 1]):
-                spread[weight_features[at]] = weight_levels[at]
-            n_right, n_left = 0, 0
-            for i in range(start, stop):
-                row, part = parts[i] // width, parts[i] % width
-                total = 0
-                for at in range(x_starts[row], x_starts[row + 1]):
-                    total += np.int64(x_levels[at]) * spread[x_features[at]]
-                share = shares[row, tree, part]
-                right = np.float32(right_share(total, x_steps[row], terms[node], share, min_share))
-                if right > 0.0:
-                    parts[start + n_right] = row * width + part
-                    shares[row, tree, part] = right
-                    n_right += 1
-                if right < share:
-                    if right > 0.0:
-                        part = n_parts[row, tree]
-                        n_parts[row, tree] += 1
-                    kept[n_left] = row * width + part
-                    shares[row, tree, part] = share - right
-                    n_left += 1
-            for at in range(weight_starts[node], weight_starts[node + 1]):
-                spread[weight_features[at]] = 0
-            middle = start + n_right
-            for i in range(n_left):
-                parts[middle + i] = kept[i]
-            if n_right > 0:
-                pending.append((np.int64(children[node, 1]), start, middle))
-            if n_left > 0:
-                pending.append((np.int64(children[node, 0]), middle, middle + n_left))
-
-
-@njit(nogil=True, cache=True)
-def walk_alone(
-    x_starts: Ints,
-    x_features: Places,
-    x_levels: Nodes,
-    x_steps: Floats,
-    n_features: int,
-    children: Nodes,
-    terms: Values,
-    weight_starts: Ints,
-    weight_features: Ids,
-    weight_levels: Levels,
-    min_share: float,
-    nodes: Nodes,
-    shares: Values,
-    n_parts: Nodes,
-) -> None:
-    """Take rows from where they are down to leaves, one row after the other; a leaf is ``-1 - node``.
-
-    A row is spread out once for all trees: the cost of a node is the number of its weights.
-    """
-    n_rows, n_trees, _ = nodes.shape
-    x = np.zeros(n_features, np.int32)
+    n_rows, n_trees, widest = len(x_steps), len(roots), widest_margin(min_share)
+    leaves, shares = np.empty((n_rows, n_trees, width), np.int32), np.empty((n_rows, n_trees, width), np.float32)
+    n_leaves = np.ones((n_rows, n_trees), np.int32)
+    x, totals = np.zeros(len(large_starts) - 1, np.int32), np.zeros(large.max() + 1 if len(large) else 0, np.int64)
     for row in range(n_rows):
-        for at in range(x_starts[row], x_starts[row + 1]):
-            x[x_features[at]] = x_levels[at]
+        for entry in range(x_starts[row], x_starts[row + 1]):
+            level, feature = np.int64(x_levels[entry]), x_features[entry]
+            x[feature] = level
+            for at in range(large_starts[feature], large_starts[feature + 1]):
+                totals[large_nodes[at]] += level * large_levels[at]
         for tree in range(n_trees):
-            part = 0
-            while part < n_parts[row, tree]:
-                node, share = np.int64(nodes[row, tree, part]), shares[row, tree, part]
+            leaves[row, tree, 0], shares[row, tree, 0] = roots[tree], 1.0
+            part, n_parts = 0, 1
+            while part < n_parts:
+                node, share = np.int64(leaves[row, tree, part]), shares[row, tree, part]
                 while node >= 0:
-                    total = 0
+                    total = np.int64(0)
+                    if large[node] >= 0:
+                        total = totals[large[node]]
                     for at in range(weight_starts[node], weight_starts[node + 1]):
                         total += np.int64(weight_levels[at]) * x[weight_features[at]]
-                    right = np.float32(right_share(total, x_steps[row], terms[node], share, min_share))
+                    margin = np.float64(total) * x_steps[row] * terms[node, 0] + terms[node, 1]
+                    right = right_share(margin, share, min_share, widest)
                     if 0.0 < right < share:
-                        nodes[row, tree, n_parts[row, tree]] = children[node, 0]
-                        shares[row, tree, n_parts[row, tree]] = share - right
-                        n_parts[row, tree] += 1
+                        leaves[row, tree, n_parts], shares[row, tree, n_parts] = children[node, 0], share - right
+                        n_parts += 1
                         share = right
                     node = np.int64(children[node, 1 if right > 0.0 else 0])
-                nodes[row, tree, part], shares[row, tree, part] = node, share
+                leaves[row, tree, part], shares[row, tree, part] = -1 - node, share
                 part += 1
-        for at in range(x_starts[row], x_starts[row + 1]):
-            x[x_features[at]] = 0
-
-
-@njit(nogil=True, cache=True)
-def sort_parts(nodes: Nodes, shares: Values) -> None:
-    """Sort the leaves of a row in a tree: votes are summed in one order, however the leaves were found."""
-    for i in range(1, len(nodes)):
-        place = i
-        while place > 0 and nodes[place - 1] < nodes[place]:
-            nodes[place - 1], nodes[place] = nodes[place], nodes[place - 1]
-            shares[place - 1], shares[place] = shares[place], shares[place - 1]
-            place -= 1
+            n_leaves[row, tree] = n_parts
+        for entry in range(x_starts[row], x_starts[row + 1]):
+            x[x_features[entry]] = 0
+        for i in range(len(totals)):
+            totals[i] = 0
+    return leaves, shares, n_leaves
 
 
 @njit(nogil=True, cache=True)
@@ -193,9 +132,9 @@ def insert_label(labels: Nodes, scores: Values, label: int, score: float) -> Non
 
 @njit(nogil=True, cache=True)
 def add_votes(
-    nodes: Nodes,
+    leaves: Nodes,
     shares: Values,
-    n_parts: Nodes,
+    n_leaves: Nodes,
     leaf_starts: Ints,
     leaf_labels: Ids,
     leaf_levels: Levels,
@@ -206,10 +145,9 @@ def add_votes(
 ) -> int:
     """Sum the scores of allowed labels over the leaves of a row and list the labels; return how many there are."""
     n_voted = 0
-    for tree in range(len(n_parts)):
-        sort_parts(nodes[tree, : n_parts[tree]], shares[tree, : n_parts[tree]])
-        for part in range(n_parts[tree]):
-            leaf = -1 - nodes[tree, part]
+    for tree in range(len(n_leaves)):
+        for part in range(n_leaves[tree]):
+            leaf = leaves[tree, part]
             step = shares[tree, part] * leaf_steps[leaf]
             for at in range(leaf_starts[leaf], leaf_starts[leaf + 1]):
                 label = leaf_labels[at]
@@ -222,9 +160,9 @@ def add_votes(
 
 @njit(nogil=True, cache=True)
 def rank_votes(
-    nodes: Nodes,
+    leaves: Nodes,
     shares: Values,
-    n_parts: Nodes,
+    n_leaves: Nodes,
     leaf_starts: Ints,
     leaf_labels: Ids,
     leaf_levels: Levels,
@@ -233,12 +171,12 @@ def rank_votes(
     k: int,
 ) -> tuple[Nodes, Values]:
     """The `k` allowed labels of each row with the largest mean over its leaves; -1 and -inf where there are fewer."""
-    n_rows, n_trees = n_parts.shape
-    leaves = (leaf_starts, leaf_labels, leaf_levels, leaf_steps)
+    n_rows, n_trees = n_leaves.shape
+    contents = (leaf_starts, leaf_labels, leaf_levels, leaf_steps)
     labels, scores = np.full((n_rows, k), -1, np.int32), np.full((n_rows, k), -np.inf, np.float32)
     votes, voted = np.zeros(len(allowed), np.float32), np.empty(len(allowed) + 1, np.int32)
     for row in range(n_rows):
-        n_voted = add_votes(nodes[row], shares[row], n_parts[row], *leaves, allowed, votes, voted)
+        n_voted = add_votes(leaves[row], shares[row], n_leaves[row], *contents, allowed, votes, voted)
         for label in voted[:n_voted]:
             insert_label(labels[row], scores[row], label, votes[label] / n_trees)
             votes[label] = 0.0
@@ -257,9 +195,9 @@ def rank_by_nearness(
     x_starts: Ints,
     x_features: Places,
     x_levels: Nodes,
-    nodes: Nodes,
+    leaves: Nodes,
     shares: Values,
-    n_parts: Nodes,
+    n_leaves: Nodes,
     leaf_starts: Ints,
     leaf_labels: Ids,
     leaf_levels: Levels,
@@ -278,8 +216,8 @@ def rank_by_nearness(
 
     Entries of the centres come by feature: a row meets only those of its own features.
     """
-    n_rows, n_trees = n_parts.shape
-    leaves = (leaf_starts, leaf_labels, leaf_levels, leaf_steps)
+    n_rows, n_trees = n_leaves.shape
+    contents = (leaf_starts, leaf_labels, leaf_levels, leaf_steps)
     labels, scores = np.full((n_rows, k), -1, np.int32), np.full((n_rows, k), -np.inf, np.float32)
     votes, voted = np.zeros(len(allowed), np.float32), np.empty(len(allowed) + 1, np.int32)
     products = np.zeros(len(allowed), np.int64)
@@ -291,7 +229,7 @@ def rank_by_nearness(
             for at in range(centre_starts[feature], centre_starts[feature + 1]):
                 products[centre_labels[at]] += level * centre_levels[at]
         length = np.sqrt(square)
-        n_voted = add_votes(nodes[row], shares[row], n_parts[row], *leaves, allowed, votes, voted)
+        n_voted = add_votes(leaves[row], shares[row], n_leaves[row], *contents, allowed, votes, voted)
         for label in voted[:n_voted]:
             distance = np.float64(centre_squares[label])  # ‖x − μ‖² = ‖x‖² − 2 x·μ + ‖μ‖², x of unit length
             if length > 0.0:

@@ -10,13 +10,13 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from tacit.kernels.forest import rank_by_nearness, rank_votes, row_levels, walk_alone, walk_together
+from tacit.kernels.forest import find_leaves, rank_by_nearness, rank_votes, row_levels
 from tacit.ranking import Ranking
 from tacit.trees.compact import quantised, smallest_ids
 from tacit.trees.growth import Tree
 from tacit.trees.tail import Nearness
 
-_MANY_ROWS = 32  # from which on it pays to spread out the weights of nodes
+_LARGE = 128  # weights of a node above which they are kept by feature
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,7 +24,8 @@ class Forest:
     """Inner nodes and leaves of all trees, numbered through.
 
     A child or root below zero is the leaf ``-1 - child``. A weight is its level times the step of its node
-    (``terms[:, 0]``; ``terms[:, 1]`` is the bias), a score in a leaf its level times the leaf's step.
+    (``terms[:, 0]``; ``terms[:, 1]`` is the bias), a score in a leaf its level times the leaf's step. The weights of
+    large nodes are kept by feature: ``large[node]`` is the number of a node among these, -1 for the others.
     """
 
     roots: npt.NDArray[np.int32]
@@ -33,6 +34,10 @@ class Forest:
     weight_starts: npt.NDArray[np.int64]
     weight_features: npt.NDArray[Any]
     weight_levels: npt.NDArray[np.int8]
+    large: npt.NDArray[np.int32]
+    large_starts: npt.NDArray[np.int64]
+    large_nodes: npt.NDArray[Any]
+    large_levels: npt.NDArray[np.int8]
     leaf_starts: npt.NDArray[np.int64]
     leaf_labels: npt.NDArray[Any]
     leaf_levels: npt.NDArray[np.uint16]
@@ -59,9 +64,7 @@ class Forest:
                 ]
             ),
             terms=np.concatenate([tree.terms for tree in trees]),
-            weight_starts=_joined_starts([tree.weight_starts for tree in trees]),
-            weight_features=smallest_ids(np.concatenate([tree.weight_features for tree in trees]), n_features),
-            weight_levels=np.concatenate([tree.weight_levels for tree in trees]),
+            **_weights(trees, n_features),
             leaf_starts=leaf_starts,
             leaf_labels=smallest_ids(np.concatenate([tree.leaf_labels for tree in trees]), n_labels),
             leaf_levels=levels,
@@ -82,19 +85,27 @@ class Forest:
         """
         starts, features = X.indptr.astype(np.int64), X.indices.astype(np.uint32)
         levels, steps = row_levels(starts, X.data)
-        rows = (starts, features, levels, steps, X.shape[1])
-        inner = (self.children, self.terms, self.weight_starts, self.weight_features, self.weight_levels)
-        n_parts = np.ones((X.shape[0], len(self.roots)), np.int32)
-        nodes = np.empty((*n_parts.shape, int(1 / min_share) + 1), np.int32)
-        shares = np.ones(nodes.shape, np.float32)
-        nodes[:, :, 0] = self.roots
-        places = (nodes, shares, n_parts)
-        if X.shape[0] >= _MANY_ROWS:
-            walk_together(*rows, *inner, float(min_share), *places)
-        walk_alone(*rows, *inner, float(min_share), *places)
-        leaves = (*places, self.leaf_starts, self.leaf_labels, self.leaf_levels, self.leaf_steps)
+        leaves = find_leaves(
+            starts,
+            features,
+            levels,
+            steps,
+            self.roots,
+            self.children,
+            self.terms,
+            self.weight_starts,
+            self.weight_features,
+            self.weight_levels,
+            self.large,
+            self.large_starts,
+            self.large_nodes,
+            self.large_levels,
+            float(min_share),
+            int(1 / min_share) + 1,
+        )
+        contents = (self.leaf_starts, self.leaf_labels, self.leaf_levels, self.leaf_steps)
         if nearness is None:
-            return Ranking(*rank_votes(*leaves, allowed, k))
+            return Ranking(*rank_votes(*leaves, *contents, allowed, k))
         centres = nearness.centres
         return Ranking(
             *rank_by_nearness(
@@ -102,6 +113,7 @@ class Forest:
                 features,
                 levels,
                 *leaves,
+                *contents,
                 centres.starts,
                 centres.labels,
                 centres.levels,
@@ -113,6 +125,28 @@ class Forest:
                 k,
             )
         )
+
+
+def _weights(trees: Sequence[Tree], n_features: int) -> dict[str, Any]:
+    """The weights of all trees: by node, those of large nodes by feature."""
+    starts = _joined_starts([tree.weight_starts for tree in trees])
+    features = np.concatenate([tree.weight_features for tree in trees])
+    levels = np.concatenate([tree.weight_levels for tree in trees])
+    sizes = np.diff(starts)
+    is_large = sizes > _LARGE
+    large = np.where(is_large, np.cumsum(is_large) - 1, -1).astype(np.int32)
+    in_large = np.repeat(is_large, sizes)
+    order = np.argsort(features[in_large], kind="stable")
+    counts = np.bincount(features[in_large], minlength=n_features)
+    return {
+        "weight_starts": np.concatenate([[0], np.cumsum(np.where(is_large, 0, sizes))]).astype(np.int64),
+        "weight_features": smallest_ids(features[~in_large], n_features),
+        "weight_levels": levels[~in_large],
+        "large": large,
+        "large_starts": np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
+        "large_nodes": smallest_ids(np.repeat(large, sizes)[in_large][order], int(is_large.sum())),
+        "large_levels": levels[in_large][order],
+    }
 
 
 def _renumbered(nodes: npt.NDArray[np.integer], first_inner: int, first_leaf: int) -> npt.NDArray[np.int32]:

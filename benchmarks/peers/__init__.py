@@ -23,6 +23,13 @@ import tacit
 PEERS = {
     # Without its dependencies for deep learning, which XR-Linear does not import: they are gigabytes.
     "pecos": (("numpy<2", "scipy<1.14", "scikit-learn"), ("--no-deps", "libpecos")),
+    "omikuji": (("numpy", "scipy", "omikuji"),),
+    "napkinxc": (("numpy<2", "scipy", "napkinxc"),),
+    # The same: only its linear models are used, which import none of the networks.
+    "libmultilabel": (
+        ("numpy", "scipy", "scikit-learn", "tqdm", "psutil", "liblinear-multicore", "sparsekmeans"),
+        ("--no-deps", "libmultilabel"),
+    ),
 }
 
 
@@ -35,9 +42,18 @@ def measure(peer: str, folder: str | Path) -> dict[str, Any]:
         ``train_cpu`` and ``train_wall`` seconds, ``peak_mb``, ``model_mb``, ``rows_per_second``, ``row_ms``, and the
         `tacit.Ranking` of the test rows as ``ranking``.
     """
+    return _run(_python(peer), peer, folder)
+
+
+def measure_ours(model: str, parameters: dict[str, Any], folder: str | Path) -> dict[str, Any]:
+    """Train and rank with a model of tacit, in a process of its own as the peers."""
+    return _run(Path(sys.executable), "tacit", folder, json.dumps([model, parameters]))
+
+
+def _run(python: Path, peer: str, folder: str | Path, *arguments: str) -> dict[str, Any]:
     adapter = Path(__file__).with_name(f"run_{peer}.py")
     with tempfile.TemporaryDirectory() as scratch:
-        command = [_python(peer), adapter, folder, scratch]
+        command = [python, adapter, folder, scratch, *arguments]
         environment = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
         done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
         if done.returncode:

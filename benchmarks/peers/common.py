@@ -17,22 +17,30 @@ from scipy import sparse
 K = 5
 
 
-def run(train: Callable[..., Any], save: Callable[[Any, Path], None], rank: Callable[..., Any]) -> None:
+def run(
+    train: Callable[..., Any],
+    save: Callable[[Any, Path], None],
+    rank: Callable[..., Any],
+    prepare: Callable[..., Any] = lambda X, Y, scratch: (X, Y),  # noqa: ARG005
+) -> None:
     """Measure a peer.
 
     Parameters
     ----------
     train : callable
-        ``(X, Y) -> model``.
+        Of what `prepare` returns, ``(X, Y)`` unless told: the model.
     save : callable
         ``(model, folder)`` writes the model into the folder.
     rank : callable
         ``(model, X) -> (labels, scores)``, arrays of K columns.
+    prepare : callable
+        ``(X, Y, scratch)``: the data in the form that `train` takes; not measured.
     """
     folder, scratch = Path(sys.argv[1]), Path(sys.argv[2])
     X, Y, X_test = (_load(folder / f"{name}.npz") for name in ("X.trn", "Y.trn", "X.tst"))
+    prepared = prepare(X, Y, scratch)
     wall, before = time.perf_counter(), os.times()
-    model = train(X, Y)
+    model = train(*prepared)
     wall, after = time.perf_counter() - wall, os.times()
     save(model, scratch / "model")
     files = [file for file in (scratch / "model").rglob("*") if file.is_file()]
@@ -63,6 +71,15 @@ def top(scores: sparse.csr_matrix) -> tuple[np.ndarray, np.ndarray]:
         order = np.argsort(-scores.data[part], kind="stable")[:K]
         labels[row, : len(order)], best[row, : len(order)] = scores.indices[part][order], scores.data[part][order]
     return labels, best
+
+
+def padded(rows: list[list[tuple[int, float]]]) -> tuple[np.ndarray, np.ndarray]:
+    """Lists of (label, score) as arrays of K columns."""
+    labels, scores = np.full((len(rows), K), -1), np.full((len(rows), K), -np.inf)
+    for row, found in enumerate(rows):
+        for place, (label, score) in enumerate(found[:K]):
+            labels[row, place], scores[row, place] = label, score
+    return labels, scores
 
 
 def _load(path: Path) -> sparse.csr_matrix:

@@ -19,9 +19,12 @@ from tacit.propensity import FloatArray, propensities_from_counts
 from tacit.ranking import NO_LABEL, NO_SCORE, Ranking
 
 Evidence = npt.NDArray[np.float32]
+Rows = npt.NDArray[np.intp]
 
 _FEW_SAMPLES = 20  # too few to hold some out: weights are learned on the training samples themselves
-_MOST_SAMPLES = 5000  # that the search for weights looks at
+_ENOUGH_SAMPLES = 2000  # held out, if need be in several folds, to tell weights apart
+_MOST_SAMPLES = 10_000  # held out: more would only slow the search down
+_MOST_FOLDS = 5
 _RANK_OFFSET = 60.0  # of reciprocal rank fusion (Cormack, Clarke and Büttcher, 2009)
 _TRIED = (0.0, 0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 5.0)  # weights, against a sum of 1
 _ROUNDS = 5
@@ -41,8 +44,9 @@ class Blend(Estimator):
 
     models: Annotated[Any, "names of registered models, or pairs (name, parameters)"] = ("OneVsAll", "LabelTree")
     target: Annotated[
-        str | dict, "what the weights serve: 'P@1', 'PSP@3', …, a sum 'P@1+PSP@1', or weights by metric"
-    ] = "P@1"
+        str | dict,  # type: ignore[type-arg]  # of str to float; checks of parameters know plain types alone
+        "what the weights serve: 'P@1', 'PSP@3', …, a sum 'P@1+PSP@1', or weights by metric",
+    ] = "P@5+PSP@5"
     fusion: Annotated[str, OneOf(("score", "rank")), "join the members' scores, or their ranks"] = "score"
     depth: Annotated[int, Range(low=1), "labels taken from each member"] = 100
     validation: Annotated[float, Range(above=0, below=1), "share of the samples held out for the weights"] = 0.1
@@ -57,14 +61,17 @@ class Blend(Estimator):
 
     def _fit(self, X: sparse.csr_matrix, Y: sparse.csr_matrix) -> None:
         target = read_target(self.target)
-        members = self._untrained()
-        learned, held_out = self._split(Y)
-        self._train(members, X[learned], Y[learned])
-        self._learn_weights(members, X[held_out], positives(Y[held_out]), target)
-        if self.refit and len(learned) < X.shape[0]:
-            members = self._untrained()
-            self._train(members, X, Y)
-        self.members_ = members
+        judged = []
+        for learned, held_out in self._folds(Y):
+            members = self._trained(X[learned], Y[learned])
+            judged.append((self._rankings(members, X[held_out], min(self.depth, Y.shape[1]), None), held_out))
+        self._learn_weights(
+            [Ranking.concatenate(list(parts)) for parts in zip(*(rankings for rankings, _ in judged), strict=True)],
+            positives(Y[np.concatenate([held_out for _, held_out in judged])]),
+            target,
+        )
+        is_partly_trained = len(learned) < X.shape[0]
+        self.members_ = self._trained(X, Y) if self.refit and is_partly_trained else members
 
     def _untrained(self) -> list[Estimator]:
         from tacit.registry import find_model  # the registry stands above the models
@@ -79,29 +86,35 @@ class Blend(Estimator):
             members.append(cls(**{"random_state": self.random_state, "n_jobs": self.n_jobs, **parameters}))
         return members
 
-    def _split(self, Y: sparse.csr_matrix) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
-        """Samples to train on and samples held out, or twice all where there are too few to part."""
+    def _folds(self, Y: sparse.csr_matrix) -> list[tuple[Rows, Rows]]:
+        """Samples to train on and samples held out, more than once where one part is too small to judge weights by.
+
+        Samples too few to be parted are all trained on and all judged.
+        """
         n_samples = Y.shape[0]
         order = np.random.default_rng(self.random_state).permutation(n_samples)
-        n_held_out = max(1, int(self.validation * n_samples))
-        held_out, learned = np.sort(order[:n_held_out]), np.sort(order[n_held_out:])
-        if n_samples < _FEW_SAMPLES or not all(positives(Y[rows]).nnz for rows in (learned, held_out)):
-            return np.arange(n_samples), np.arange(n_samples)
-        return learned, held_out[np.linspace(0, n_held_out - 1, min(n_held_out, _MOST_SAMPLES)).astype(np.intp)]
+        n_held_out = min(max(1, int(self.validation * n_samples)), _MOST_SAMPLES)
+        n_folds = min(-(-_ENOUGH_SAMPLES // n_held_out), int(1 / self.validation), _MOST_FOLDS)
+        parts = [np.sort(order[i * n_held_out : (i + 1) * n_held_out]) for i in range(n_folds)]
+        folds = [(np.setdiff1d(np.arange(n_samples), part), part) for part in parts]
+        if n_samples < _FEW_SAMPLES or not all(positives(Y[rows]).nnz for fold in folds for rows in fold):
+            return [(np.arange(n_samples), np.arange(n_samples))]
+        return folds
 
-    def _train(self, members: Sequence[Estimator], X: sparse.csr_matrix, Y: sparse.csr_matrix) -> None:
-        for member in members:  # one after the other: each runs its own tasks side by side
-            member.fit(X, Y, label_names=self.classes_)
+    def _trained(self, X: sparse.csr_matrix, Y: sparse.csr_matrix) -> list[Estimator]:
+        """Members, one after the other: each runs its own tasks side by side."""
+        return [member.fit(X, Y, label_names=list(self.classes_)) for member in self._untrained()]
+
+    @staticmethod
+    def _rankings(members: Sequence[Estimator], X: sparse.csr_matrix, depth: int, include: Any) -> list[Ranking]:
+        return [_scored(member, member.rank(X, depth, include=include)) for member in members]
 
     # -- weights --------------------------------------------------------------------------------------------
 
-    def _learn_weights(
-        self, members: Sequence[Estimator], X: sparse.csr_matrix, Y: sparse.csr_matrix, target: Mapping[str, float]
-    ) -> None:
-        rankings = [_scored(member, member.rank(X, min(self.depth, Y.shape[1]))) for member in members]
+    def _learn_weights(self, rankings: Sequence[Ranking], Y: sparse.csr_matrix, target: Mapping[str, float]) -> None:
         scores = [ranking.scores[ranking.labels != NO_LABEL] for ranking in rankings]
         self.takes_log_ = np.array([len(known) > 0 and bool((known >= 0).all()) for known in scores])
-        self.scales_ = np.ones(len(members))
+        self.scales_ = np.ones(len(rankings))
         evidence = self._evidence(rankings)
         self.scales_ = np.array([_spread(part[np.isfinite(part)]) for part in evidence])
         candidates = self._candidates(rankings)
@@ -113,7 +126,7 @@ class Blend(Estimator):
             found = evaluate(ranking, Y, propensities, ks)
             return sum(share * found[metric] for metric, share in target.items())
 
-        self.weights_ = best_weights(value, len(members))
+        self.weights_ = best_weights(value, len(rankings))
 
     def _propensities(self) -> FloatArray:
         return propensities_from_counts(self.label_counts_, self.n_samples_, self.A, self.B)
@@ -141,7 +154,7 @@ class Blend(Estimator):
         n_labels = len(self.classes_) if allowed is None else int(allowed.sum())
         include = None if allowed is None else np.flatnonzero(allowed)
         depth = min(max(self.depth, k), n_labels)
-        rankings = [_scored(member, member.rank(X, depth, include=include)) for member in self.members_]
+        rankings = self._rankings(self.members_, X, depth, include)
         return self._candidates(rankings).ranked(self.weights_, k)
 
 
@@ -247,7 +260,7 @@ class _Candidates:
 
     def ranked(self, weights: FloatArray, k: int) -> Ranking:
         """The best k by the weighted sum of the evidence."""
-        total = np.zeros(self.labels.shape, dtype=np.float32)
+        total = np.zeros_like(self.evidence[0])
         for part, weight in zip(self.evidence, weights, strict=True):
             total += np.float32(weight) * part
         total[self.labels == NO_LABEL] = NO_SCORE

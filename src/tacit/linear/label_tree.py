@@ -40,7 +40,7 @@ class LabelTree(Estimator):
     beam: Annotated[int, Range(low=1), "nodes of a level that are followed when ranking"] = 10
     loss: Annotated[str, OneOf(("squared_hinge", "logistic")), "what a wrong margin costs"] = "squared_hinge"
     power: Annotated[int, Range(low=1, high=9), "probability exp(-max(0, 1 - margin)^power) of the squared hinge"] = 3
-    C: Annotated[float, Range(above=0), "cost of the loss against the penalty; logistic wants 1 to 3"] = 0.5
+    C: Annotated[float, Range(above=0), "cost of the loss against the penalty; logistic wants 1 to 3"] = 0.4
     positives: Annotated[
         str, OneOf(("propensity", "equal")), "weight of positives in leaves: 1/propensity, as many are missing, or 1"
     ] = "propensity"

@@ -1,0 +1,169 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tacit
+from planted import N_LABELS, planted
+from tacit.blend import best_weights, read_target
+from tacit.data.synthetic import make_dataset
+from tacit.errors import ParameterError
+
+
+@pytest.fixture(scope="module")
+def made():
+    return make_dataset(n_samples=1_500, n_features=800, n_labels=80)
+
+
+def metrics_of(model, made):
+    train, test = made.dataset(made.train), made.dataset(made.test, complete=True)
+    return tacit.evaluate(model.fit(train.X, train.Y).rank(test.X), test.Y, tacit.propensities(train.Y))
+
+
+# -- targets and weights ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("target", "expected"),
+    [
+        ("P@1", {"P@1": 1.0}),
+        ("P@1 + PSP@3", {"P@1": 1.0, "PSP@3": 1.0}),
+        ({"nDCG@5": 0.25, "PSnDCG@10": 2}, {"nDCG@5": 0.25, "PSnDCG@10": 2}),
+    ],
+)
+def test_targets_are_metrics_sums_or_weights(target, expected):
+    assert read_target(target) == expected
+
+
+@pytest.mark.parametrize(
+    ("target", "message"),
+    [
+        ("precision", "must name metrics like 'P@1'"),
+        ("P@0", "got 'P@0'"),
+        ("C@1", "got 'C@1'"),
+        ("P@1+", "got ''"),
+        ({"P@1": -1}, "must give P@1 a weight of at least 0; got -1"),
+        ({"P@1": float("nan")}, "must give P@1 a weight of at least 0; got nan"),
+        ({"P@1": 0}, "at least one metric a weight above 0"),
+        ({}, "at least one metric a weight above 0"),
+    ],
+)
+def test_a_target_that_is_none_is_refused(target, message):
+    with pytest.raises(ParameterError, match=message):
+        read_target(target)
+
+
+def test_the_search_finds_the_top_of_a_hill():
+    top = np.array([0.6, 0.4, 0.5])
+    weights = best_weights(lambda weights: -float(np.abs(weights - top).sum()), 2)
+    np.testing.assert_allclose(weights, top, atol=0.1)
+    assert weights[:-1].sum() == pytest.approx(1)
+
+
+@pytest.mark.parametrize("only", [0, 1, 2])
+def test_the_search_drops_members_that_do_not_help(only):
+    weights = best_weights(lambda weights: float(weights[only] - weights[-1]), 3)
+    assert list(weights) == [*np.eye(3)[only], 0]
+
+
+# -- members ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("models", "message"),
+    [
+        ("OneVsAll", "must be a list of model names"),
+        ([], "must be a list of model names"),
+        ([3], "must be a name or a pair"),
+        (["OneVsAll", ("LabelTree",)], "must be a name or a pair"),
+        (["OneVsAl"], "unknown model 'OneVsAl' .did you mean 'OneVsAll'"),
+        ([("OneVsAll", {"c": 1})], "OneVsAll has no parameter 'c'"),
+    ],
+)
+def test_members_must_be_registered_models(models, message):
+    X, Y = planted()
+    with pytest.raises(ParameterError, match=message):
+        tacit.Blend(models=models).fit(X, Y)
+
+
+def test_members_take_their_own_parameters_and_the_blend_s_seed(tmp_path):
+    X, Y = planted()
+    model = tacit.Blend(models=["onevsall", ("LabelTree", {"max_leaf": 3})], random_state=7).fit(X, Y)
+    assert [type(member).__name__ for member in model.members_] == ["OneVsAll", "LabelTree"]
+    assert model.members_[1].max_leaf == 3
+    assert {member.random_state for member in model.members_} == {7}
+    model.save(tmp_path / "model")
+    loaded = tacit.load_model(tmp_path / "model")
+    assert np.array_equal(loaded.rank(X).scores, model.rank(X).scores)
+    assert tacit.Blend(**loaded.get_params()).fit(X, Y).rank(X).labels.tolist() == model.rank(X).labels.tolist()
+
+
+def test_members_are_trained_on_all_samples_in_the_end():
+    X, Y = planted()
+    n_samples = {
+        refit: {member.n_samples_ for member in tacit.Blend(refit=refit, validation=0.25).fit(X, Y).members_}
+        for refit in (True, False)
+    }
+    assert n_samples == {True: {240}, False: {180}}
+
+
+def test_a_member_with_all_the_weight_ranks_as_it_does_alone():
+    X, Y = planted()
+    blend = tacit.Blend(models=["OneVsAll", "LabelTree"]).fit(X, Y)
+    blend.weights_ = np.array([1.0, 0.0, 0.0])
+    alone = tacit.OneVsAll().fit(X, Y)
+    assert np.array_equal(blend.rank(X, k=N_LABELS).labels, alone.rank(X, k=N_LABELS).labels)
+
+
+def test_a_member_that_knows_nothing_gets_no_weight(made):
+    train = made.dataset(made.train)
+    model = tacit.Blend(models=["Popularity", "OneVsAll"], target="P@1").fit(train.X, train.Y)
+    assert model.weights_[1] > model.weights_[0]
+
+
+def test_members_may_leave_labels_unranked(made):
+    train = made.dataset(made.train)
+    model = tacit.Blend(models=["OneVsAll", ("PfastreXML", {"n_trees": 2})], depth=20).fit(train.X, train.Y)
+    ranking = model.rank(train.X, k=80)
+    assert all(len(set(row)) == 80 for row in ranking.labels)
+    assert (np.diff(ranking.scores, axis=1) <= 0).all()
+
+
+# -- what it is for ---------------------------------------------------------------------------------------
+
+
+def test_the_weight_of_the_propensities_leads_to_the_tail(made):
+    train = made.dataset(made.train)
+    model = tacit.Blend().fit(train.X, train.Y)
+    counts = []
+    for weight in (0.0, 0.5, 2.0):
+        model.weights_ = np.append(model.weights_[:-1], weight)
+        counts.append(model.label_counts_[model.rank(train.X, k=3).labels].mean())
+    assert counts[0] > counts[1] > counts[2]
+
+
+@pytest.mark.real_data
+def test_the_target_moves_the_blend_along_the_front(real_data):
+    train, test = (tacit.load_data(real_data / "bibtex" / f"{part}.txt") for part in ("train", "test"))
+    head, tail = (
+        tacit.evaluate(
+            tacit.Blend(target=target).fit(train.X, train.Y).rank(test.X), test.Y, tacit.propensities(train.Y)
+        )
+        for target in ("P@1", "PSP@1")
+    )
+    assert head["P@1"] > tail["P@1"]
+    assert tail["PSP@1"] > head["PSP@1"]
+
+
+@pytest.mark.parametrize("fusion", ["score", "rank"])
+def test_a_blend_is_no_worse_than_its_members(made, fusion):
+    models = ["OneVsAll", ("LabelTree", {"max_leaf": 10})]
+    members = [metrics_of(tacit.OneVsAll(), made), metrics_of(tacit.LabelTree(max_leaf=10), made)]
+    blended = metrics_of(tacit.Blend(models=models, target="nDCG@5", fusion=fusion), made)
+    assert blended["nDCG@5"] > max(metrics["nDCG@5"] for metrics in members) - 0.02
+
+
+def test_few_samples_are_enough():
+    X, Y = planted(n_samples=8)
+    ranking = tacit.Blend().fit(X, Y).rank(X, k=N_LABELS)
+    assert np.isfinite(ranking.scores).all()

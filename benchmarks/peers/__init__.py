@@ -27,7 +27,7 @@ PEERS = {
     "napkinxc": (("numpy<2", "scipy", "napkinxc"),),
     # The same: only its linear models are used, which import none of the networks.
     "libmultilabel": (
-        ("numpy", "scipy", "scikit-learn", "tqdm", "psutil", "liblinear-multicore", "sparsekmeans"),
+        ("numpy", "scipy", "scikit-learn", "pandas", "pyyaml", "tqdm", "psutil", "liblinear-multicore", "sparsekmeans"),
         ("--no-deps", "libmultilabel"),
     ),
 }

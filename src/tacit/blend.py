@@ -27,6 +27,7 @@ _MOST_SAMPLES = 10_000  # held out: more would only slow the search down
 _MOST_FOLDS = 5
 _RANK_OFFSET = 60.0  # of reciprocal rank fusion (Cormack, Clarke and Büttcher, 2009)
 _TRIED = (0.0, 0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 5.0)  # weights, against a sum of 1
+_TRIED_FOR_TAIL = (-0.5, -0.35, -0.2, -0.1, -0.05, *_TRIED)  # members may lean to the tail too far by themselves
 _ROUNDS = 5
 _METRICS = ("P", "nDCG", "R", "PSP", "PSnDCG")
 
@@ -207,7 +208,7 @@ def best_weights(value: Callable[[FloatArray], float], n_members: int) -> FloatA
     for _ in range(_ROUNDS):
         before = most
         for place in range(n_members + 1):
-            for tried in _TRIED:
+            for tried in _TRIED if place < n_members else _TRIED_FOR_TAIL:
                 weights = best.copy()
                 weights[place] = tried
                 if weights[:-1].sum() == 0:

@@ -67,6 +67,22 @@ def test_counts_from_a_larger_source_are_brought_to_scale():
     assert moments(7 * M).targets == pytest.approx(moments().targets, rel=1e-6)
 
 
+def test_a_column_without_a_step_that_helps_is_tried_once():
+    n_calls = 0
+
+    def objective(point):
+        nonlocal n_calls
+        n_calls += 1
+        slope = np.ones_like(point)
+        slope[:, 1] = 2 * point[:, 1]
+        return np.array([n_calls, (point[:, 1] ** 2).sum()], float), slope  # the first only ever rises
+
+    found = minimize_columns(objective, np.ones((3, 2)), 30)
+    assert (found[:, 0] == 1).all()
+    assert np.abs(found[:, 1]).max() < 0.01
+    assert n_calls < 30
+
+
 def test_every_column_is_minimised_on_its_own():
     rng = np.random.default_rng(0)
     centers, scales = rng.normal(size=(6, 4)), np.array([0.01, 1.0, 5.0, 300.0])

@@ -29,21 +29,25 @@ def minimize_columns(objective: Objective, start: Floats, n_steps: int, toleranc
     n_steps : int
         Steps at most.
     tolerance : float
-        Ends when no column's gradient is longer than this share of its first.
+        A column is done when its gradient is no longer than this share of its first, or no step lowers it.
     """
     point = start
     value, gradient = objective(point)
     first = np.sqrt(_dots(gradient, gradient))
     history: list[tuple[Floats, Floats, Floats]] = []
+    is_done = np.zeros(len(first), np.bool_)
     for _ in range(n_steps):
-        if (np.sqrt(_dots(gradient, gradient)) <= tolerance * first).all():
+        is_done |= np.sqrt(_dots(gradient, gradient)) <= tolerance * first
+        if is_done.all():
             break
         direction = -_inverse_product(gradient, history, first)
         slope = _dots(gradient, direction)
         uphill = slope >= 0
         direction[:, uphill] = -gradient[:, uphill]
         slope[uphill] = -_dots(gradient, gradient)[uphill]
-        moved = _backtrack(objective, point, direction, value, slope, gradient)
+        direction[:, is_done] = slope[is_done] = 0  # or they would be tried for again, with all others
+        moved, is_stuck = _backtrack(objective, point, direction, value, slope, gradient)
+        is_done |= is_stuck
         change, turn = moved[0] - point, moved[2] - gradient
         curvature = _dots(change, turn)
         history = [*history[1 - _MEMORY :], (change, turn, np.where(curvature > 0, curvature, np.inf))]
@@ -78,16 +82,16 @@ def _inverse_product(gradient: Floats, history: list[tuple[Floats, Floats, Float
 
 def _backtrack(
     objective: Objective, point: Floats, direction: Floats, value: Floats, slope: Floats, gradient: Floats
-) -> tuple[Floats, Floats, Floats]:
-    """A step that lowers every column enough; a column that finds none stays where it is."""
+) -> tuple[tuple[Floats, Floats, Floats], npt.NDArray[np.bool_]]:
+    """A step that lowers every column enough, and which columns find none and stay where they are."""
     step = np.ones_like(slope)
     for _ in range(_TRIALS):
         trial = point + step * direction
         values, gradients = objective(trial)
-        enough = values <= value + _SUFFICIENT * step * slope
+        enough = (values <= value + _SUFFICIENT * step * slope) | (slope == 0)
         if enough.all():
-            return trial, values, gradients
+            break
         step[~enough] *= _SHRINK
     stays = ~enough
     trial[:, stays], values[stays], gradients[:, stays] = point[:, stays], value[stays], gradient[:, stays]
-    return trial, values, gradients
+    return (trial, values, gradients), stays

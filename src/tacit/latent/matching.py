@@ -12,7 +12,10 @@ from scipy import linalg, sparse
 from tacit.labels import label_counts
 from tacit.latent.counts import Cooccurrence, row_scales
 from tacit.latent.lbfgs import Floats, minimize_columns
+from tacit.latent.vectors import LabelVectors
+from tacit.tasks import row_blocks, run_tasks
 
+_LABELS_PER_TASK = 64
 _INTERCEPT = 3.0  # value of the constant feature: the penalty on an intercept is 1/9 of that on a weight
 
 
@@ -86,6 +89,34 @@ def match_logistic(samples: Samples, moments: Moments, ridge: float, n_steps: in
     point = minimize_columns(objective, start, n_steps).astype(np.float32)
     point[-1] *= constant
     return point
+
+
+def matched_vectors(
+    samples: Samples,
+    scales: npt.NDArray[np.float64],
+    cooccurrence: Cooccurrence,
+    link: str,
+    ridge: float,
+    n_steps: int,
+    n_jobs: int | None,
+) -> LabelVectors:
+    """Vectors of labels from their counts, some labels at a time."""
+    blocks = [
+        {"moments": moments_of(samples, scales, cooccurrence.columns(slice(*block)))}
+        for block in row_blocks(cooccurrence.n_labels, _LABELS_PER_TASK)
+    ]
+    options: dict[str, Any] = {"link": link, "n_steps": n_steps, "samples": samples, "ridge": ridge}
+    parts = run_tasks(_match_labels, blocks, n_jobs=n_jobs, what="blocks of labels", **options)
+    return LabelVectors(
+        np.hstack([part.columns for part in parts]), np.concatenate([part.intercepts for part in parts])
+    )
+
+
+def _match_labels(samples: Samples, moments: Moments, link: str, ridge: float, n_steps: int) -> LabelVectors:
+    if link == "linear":
+        return LabelVectors(match_linear(samples, moments, ridge), np.zeros(moments.targets.shape[1], np.float32))
+    point = match_logistic(samples, moments, ridge, n_steps)
+    return LabelVectors(point[:-1], point[-1])
 
 
 def sample_scales(samples: Samples, cooccurrence: Cooccurrence) -> npt.NDArray[np.float64]:

@@ -21,7 +21,7 @@ from tacit.latent.em import Problem, label_precisions, types_of
 from tacit.latent.gibbs import Draws, sample_posterior
 from tacit.latent.lfm import FactorModel
 from tacit.latent.mapping import Mapping, MappingName, fit_mapping
-from tacit.latent.matching import Samples, chosen_rows, match_logistic, moments_of, sample_scales
+from tacit.latent.matching import Samples, chosen_rows, matched_vectors, sample_scales
 from tacit.latent.model import Counts, Factors, Priors, Spread, weighed_counts
 from tacit.latent.online import OnlineState, online_start, online_step
 from tacit.latent.training import label_vectors, with_constant
@@ -54,6 +54,9 @@ class MLLCS(FactorModel):
     mapping: MappingName = "moments"
     mapping_in_model: Annotated[bool, "learn a linear Ψ in every sweep, as the prior mean of label factors"] = False
     moment_ridge: Annotated[float, Range(above=0), "penalty on label factors (mapping='moments')"] = 0.05
+    count_positives: Annotated[
+        float, Range(low=0), "positives that the counts of a seen label stand for in its score (mapping='moments')"
+    ] = 10.0
     max_samples: Annotated[int, Range(low=1), "samples at most on which moments are matched, and kept"] = 20000
     inference: Annotated[
         str, OneOf(("em", "variational", "gibbs")), "point estimates, these with variances, or draws (small data)"
@@ -105,13 +108,26 @@ class MLLCS(FactorModel):
             )
             self.projection_ = None
             return _mean_scores(self.draws_.W, self.draws_.V)
-        return self._with_variances(problem, trained.factors, trained.spread)
+        return self._with_counts(self._with_variances(problem, trained.factors, trained.spread), label_counts(ones))
 
     def _with_variances(self, problem: Problem, factors: Factors, spread: Spread | None) -> LabelVectors:
         """Label vectors and their variances; after EM those of a Gaussian at its end (Laplace)."""
         variances = 1 / label_precisions(problem, factors) if spread is None else spread.V
         found = label_vectors(factors.W, factors.V)
         return LabelVectors(found.columns, found.intercepts, np.ascontiguousarray(variances.T, dtype=np.float32))
+
+    def _with_counts(self, own: LabelVectors, n_positives: npt.NDArray[np.int64]) -> LabelVectors:
+        """Seen labels told from their samples and, as unseen ones are, from their counts.
+
+        Both err in their own way, and counts may come from more samples than these; the rarer a label, the more it
+        owes to them.
+        """
+        if self.mapping != "moments" or self.count_positives == 0:
+            return own
+        counts = self.cooccurrence_.columns(slice(len(n_positives)))
+        is_counted = np.asarray(counts.counts.sum(axis=0)).ravel() > 0
+        shares = is_counted * self.count_positives / (self.count_positives + n_positives)
+        return own.mixed(self._unseen_vectors(counts), shares.astype(np.float32))
 
     def _map_unseen(self, factors: Factors, counts: Counts) -> None:
         """Keep what vectors of unseen labels are made from."""
@@ -129,11 +145,12 @@ class MLLCS(FactorModel):
             V = np.stack([mapping(types_of(V, counts, self.lambda_beta)) for V, mapping in maps])
             return _mean_scores(self.draws_.W, V)
         if self.mapping == "moments" and hasattr(self, "samples_"):
-            moments = moments_of(self.samples_, self.sample_scales_, cooccurrence)
-            point = match_logistic(self.samples_, moments, self.moment_ridge, _MATCHING_STEPS)
-            V, shift = point[:-1].T, point[-1]
+            data = (self.samples_, self.sample_scales_, cooccurrence)
+            matched = matched_vectors(*data, "logistic", self.moment_ridge, _MATCHING_STEPS, self.n_jobs)
+            V, shift = matched.columns.T, matched.intercepts
         else:
-            V, shift = self.mapping_(types_of(self.label_factors_, counts, self.lambda_beta)), np.float32(0)
+            V = self.mapping_(types_of(self.label_factors_, counts, self.lambda_beta))
+            shift = np.zeros(len(V), np.float32)
         found = label_vectors(self.regression_, V)
         unsure = np.full_like(found.columns, 1 / self.lambda_v)  # no sample has been seen: the prior's
         return LabelVectors(found.columns, found.intercepts + shift, unsure)

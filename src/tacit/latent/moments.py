@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 import numpy.typing as npt
@@ -12,13 +12,10 @@ from scipy import sparse
 from tacit.labels import positives
 from tacit.latent.classifiers import Classifier, fit_classifiers
 from tacit.latent.counts import Cooccurrence
-from tacit.latent.matching import Moments, Samples, chosen_rows, match_linear, match_logistic, moments_of, sample_scales
+from tacit.latent.matching import Samples, chosen_rows, matched_vectors, sample_scales
 from tacit.latent.vectors import LabelVectors
 from tacit.latent.zero_shot import ZeroShot
 from tacit.parameters import OneOf, Range, document_parameters
-from tacit.tasks import row_blocks, run_tasks
-
-_LABELS_PER_TASK = 64
 
 
 @document_parameters
@@ -50,20 +47,5 @@ class MomentMatching(ZeroShot):
         return fit_classifiers(X, Y, self.classifier, self.ridge, self.random_state, self.n_jobs)
 
     def _unseen_vectors(self, cooccurrence: Cooccurrence) -> LabelVectors:
-        blocks = [
-            {"moments": moments_of(self.samples_, self.scales_, cooccurrence.columns(slice(*block)))}
-            for block in row_blocks(cooccurrence.n_labels, _LABELS_PER_TASK)
-        ]
-        options: dict[str, Any] = {"link": self.link, "n_steps": self.n_steps, "samples": self.samples_}
-        options["ridge"] = self.matching_ridge if self.link == "logistic" else self.linear_ridge
-        parts = run_tasks(_match_labels, blocks, n_jobs=self.n_jobs, what="blocks of unseen labels", **options)
-        return LabelVectors(
-            np.hstack([part.columns for part in parts]), np.concatenate([part.intercepts for part in parts])
-        )
-
-
-def _match_labels(samples: Samples, moments: Moments, link: str, ridge: float, n_steps: int) -> LabelVectors:
-    if link == "linear":
-        return LabelVectors(match_linear(samples, moments, ridge), np.zeros(moments.targets.shape[1], np.float32))
-    point = match_logistic(samples, moments, ridge, n_steps)
-    return LabelVectors(point[:-1], point[-1])
+        ridge = self.matching_ridge if self.link == "logistic" else self.linear_ridge
+        return matched_vectors(self.samples_, self.scales_, cooccurrence, self.link, ridge, self.n_steps, self.n_jobs)

@@ -56,3 +56,8 @@ class LabelVectors:
         by, add = np.float32(slope), np.float32(intercept)
         variances = None if self.variances is None else by * by * self.variances
         return LabelVectors(by * self.columns, by * self.intercepts + add, variances)
+
+    def mixed(self, other: LabelVectors, shares: Floats32) -> LabelVectors:
+        """Vectors whose scores have a share of another's, for each label; as sure as these."""
+        columns = (1 - shares) * self.columns + shares * other.columns
+        return LabelVectors(columns, (1 - shares) * self.intercepts + shares * other.intercepts, self.variances)

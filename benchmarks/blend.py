@@ -1,0 +1,83 @@
+"""The front between P@1 and PSP@1 that `Blend` offers on Bibtex and Delicious, beside its members.
+
+Usage: ``TACIT_DATA=… python -m benchmarks blend``; ``python -m benchmarks.blend figures`` draws docs/figures as well.
+Members are trained once for all targets: a checkpoint keeps them.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+import tacit
+from tacit.registry import find_model
+
+SETS = ("bibtex", "delicious")
+MEMBERS = ("OneVsAll", "FastXML", "PfastreXML", "ExMLDS1")
+SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)  # of PSP@1 in the target
+METRICS = ("P@1", "P@3", "P@5", "PSP@1", "PSP@3", "PSP@5")
+FIGURES = Path(__file__).parents[1] / "docs" / "figures"
+
+Results = dict[str, dict[str, float]]
+
+
+def measure(name: str) -> Results:
+    """Metrics on the test part of each member and of the blend for each target."""
+    folder = Path(os.environ["TACIT_DATA"]) / name
+    train, test = (tacit.load_data(folder / f"{part}.txt") for part in ("train", "test"))
+    propensities = tacit.propensities(train.Y)
+    models = {member: find_model(member)() for member in MEMBERS}
+    models |= {
+        f"Blend {share:.2f}": tacit.Blend(models=MEMBERS, target={"P@1": 1 - share, "PSP@1": share}) for share in SHARES
+    }
+    results = {}
+    with tempfile.TemporaryDirectory() as scratch, tacit.checkpoint(scratch):
+        for title, model in models.items():
+            ranking = model.fit(train.X, train.Y).rank(test.X)
+            results[title] = tacit.evaluate(ranking, test.Y, propensities)
+            figures = "".join(f"{100 * results[title][metric]:8.2f}" for metric in METRICS)
+            print(f"  {title:12s}{figures}", flush=True)
+    return results
+
+
+def draw(name: str, results: Results) -> None:
+    """P@1 against PSP@1: the members as points, the blend as a line."""
+    import matplotlib as mpl
+
+    mpl.use("svg")
+    mpl.rcParams["svg.hashsalt"] = "tacit"
+    from matplotlib import pyplot as plt
+
+    figure, axes = plt.subplots(figsize=(4.2, 3.2))
+    points = {title: (100 * found["PSP@1"], 100 * found["P@1"]) for title, found in results.items()}
+    front = [points[title] for title in points if title.startswith("Blend")]
+    axes.plot(*zip(*front, strict=True), "o-", label="Blend, from P@1 to PSP@1")
+    for member in MEMBERS:
+        axes.plot(*points[member], "x", color="black")
+        axes.annotate(member, points[member], textcoords="offset points", xytext=(4, 4), fontsize=8)
+    axes.set_xlabel("PSP@1")
+    axes.set_ylabel("P@1")
+    axes.set_title(name)
+    axes.legend(fontsize=8)
+    figure.tight_layout()
+    FIGURES.mkdir(parents=True, exist_ok=True)
+    figure.savefig(FIGURES / f"label-tree-front-{name}.svg", metadata={"Date": None})
+    plt.close(figure)
+
+
+def main(*, with_figures: bool = False) -> None:
+    """Print the table of each set."""
+    if "TACIT_DATA" not in os.environ:
+        print("set TACIT_DATA to the folder with the public benchmark sets to run this benchmark")
+        return
+    for name in SETS:
+        print(f"{name}\n  {'':12s}" + "".join(f"{metric:>8s}" for metric in METRICS))
+        results = measure(name)
+        if with_figures:
+            draw(name, results)
+
+
+if __name__ == "__main__":
+    main(with_figures=sys.argv[1:] == ["figures"])

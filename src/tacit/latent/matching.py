@@ -116,7 +116,7 @@ def _match_labels(samples: Samples, moments: Moments, link: str, ridge: float, n
     if link == "linear":
         return LabelVectors(match_linear(samples, moments, ridge), np.zeros(moments.targets.shape[1], np.float32))
     point = match_logistic(samples, moments, ridge, n_steps)
-    return LabelVectors(point[:-1], point[-1])
+    return LabelVectors(np.ascontiguousarray(point[:-1]), point[-1].copy())  # as they come back from a checkpoint
 
 
 def sample_scales(samples: Samples, cooccurrence: Cooccurrence) -> npt.NDArray[np.float64]:

@@ -53,7 +53,9 @@ def _sweeps(problem: Problem, start: Factors, spread: Spread | None, n_sweeps: i
     factors = start
     for i in range(n_sweeps):
         factors, spread, trace[i] = sweep(problem, factors, spread)
-    return Trained(factors, spread, trace)
+    arrays = (factors.U, factors.V, factors.B, factors.W, factors.Psi)
+    in_order = Factors(*map(np.ascontiguousarray, arrays))  # as a checkpoint gives them back: sums round alike
+    return Trained(in_order, spread, trace)
 
 
 def initial_spread(factors: Factors) -> Spread:

@@ -190,6 +190,7 @@ def search_tree(
     features either way, so that a row alone gets the same bits.
     """
     n_rows, beam, width = logs.shape
+    chunks = (chunk_features, entry_starts, entry_children, values, halves)
     nodes, paths = np.full((n_rows, beam), -1, dtype=np.int32), np.zeros((n_rows, beam), dtype=np.float32)
     margins = np.empty(width, dtype=np.float32)
     nodes[:, 0] = level_starts[0]
@@ -211,14 +212,11 @@ def search_tree(
                 row, place = order[at] // beam, order[at] % beam
                 x, v = x_features[x_starts[row] : x_starts[row + 1]], x_values[x_starts[row] : x_starts[row + 1]]
                 out = logs[row, place] if level == depth else margins
-                for child in range(n_children):
-                    out[child] = intercepts[slot + child]
+                out[:n_children] = intercepts[slot : slot + n_children]
                 if is_spread:
-                    _margins_by_map(x, v, places, entry_starts, entry_children, values, halves, out)
+                    _margins_by_map(x, v, places, *chunks[1:], out)
                 else:
-                    _margins_by_search(
-                        x, v, first, last, chunk_features, entry_starts, entry_children, values, halves, out
-                    )
+                    _margins_by_search(x, v, first, last, *chunks, out)
                 for child in range(n_children):
                     log = paths[row, place] + _log_probability(out[child], power)
                     if level == depth:

@@ -76,8 +76,8 @@ class Forest:
         X: sparse.csr_matrix,
         k: int,
         allowed: npt.NDArray[np.bool_],
-        min_share: float = 1.0,
-        nearness: Nearness | None = None,
+        min_share: float,
+        nearness: Nearness | None,
     ) -> Ranking:
         """The best allowed labels among those in the leaves of each row, re-ranked by `nearness` if given.
 

@@ -17,7 +17,7 @@ ROOT = Path(tacit.__file__).parent
 #: A module may import from its own layer and the ones below it.
 LAYERS = [
     {"cli", "server", "report", "__main__"},
-    {"tagger"},
+    {"tagger", "estimate", "probe", "tune", "compare"},
     {"registry"},
     {"linear", "trees", "embedding", "latent", "blend"},
     {"base"},

@@ -1,4 +1,8 @@
-"""What adapters share; imported by their own interpreters, so it needs nothing but NumPy and SciPy."""
+"""What adapters share; imported by their own interpreters, so it needs nothing but NumPy and SciPy.
+
+Adapters are called with the folder of the matrices, a folder for what they write, the name of their package, the
+number of threads, and options in JSON.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +12,7 @@ import resource
 import sys
 import time
 from collections.abc import Callable
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +20,8 @@ import numpy as np
 from scipy import sparse
 
 K = 5
+N_THREADS = int(sys.argv[4])
+OPTIONS = json.loads(sys.argv[5])
 
 
 def run(
@@ -52,6 +59,7 @@ def run(
     print(
         json.dumps(
             {
+                "version": metadata.version(sys.argv[3]),
                 "train_cpu": after.user + after.system - before.user - before.system,
                 "train_wall": wall,
                 "peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,

@@ -3,8 +3,10 @@
 import pickle
 
 import numpy as np
-from common import K, run
+from common import N_THREADS, K, run
 from libmultilabel import linear
+
+ROWS = 1000  # whose decision values for all labels are held at a time
 
 
 def save(model, folder):
@@ -16,10 +18,16 @@ def save(model, folder):
 
 def rank(model, X):
     """The best of all decision values."""
-    values = linear.predict_values(model, X)
+    parts = [best(linear.predict_values(model, X[start : start + ROWS])) for start in range(0, X.shape[0], ROWS)]
+    labels, scores = zip(*parts, strict=True)
+    return np.vstack(labels), np.vstack(scores)
+
+
+def best(values):
+    """The K largest values of each row and their columns."""
     order = np.argsort(-values, axis=1, kind="stable")[:, :K]
     return order, np.take_along_axis(values, order, axis=1)
 
 
 if __name__ == "__main__":
-    run(lambda X, Y: linear.train_tree(Y, X, verbose=False), save, rank)
+    run(lambda X, Y: linear.train_tree(Y, X, options=f"-m {N_THREADS}", verbose=False), save, rank)

@@ -1,6 +1,6 @@
 """napkinXC: a probabilistic label tree with its defaults."""
 
-from common import K, padded, run
+from common import N_THREADS, K, padded, run
 from napkinxc.models import PLT
 
 
@@ -11,8 +11,8 @@ def lists(X, Y, scratch):
 
 
 def train(X, Y, folder):
-    """Train on one thread."""
-    model = PLT(str(folder), threads=1, verbose=False)
+    """Train the tree."""
+    model = PLT(str(folder), threads=N_THREADS, verbose=False)
     model.fit(X, Y)
     return model
 

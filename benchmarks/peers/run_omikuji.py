@@ -1,6 +1,6 @@
-"""omikuji with its defaults: three trees of Parabel."""
+"""omikuji: three trees of Parabel by default; options are its hyper-parameters."""
 
-from common import K, padded, run
+from common import N_THREADS, OPTIONS, K, padded, run
 from omikuji import Model
 
 
@@ -10,10 +10,18 @@ def write(X, Y, scratch):
     with path.open("w") as file:
         file.write(f"{X.shape[0]} {X.shape[1]} {Y.shape[1]}\n")
         for row in range(X.shape[0]):
-            x, y = X[row], Y[row]
-            features = " ".join(f"{j}:{v:.6g}" for j, v in zip(x.indices, x.data, strict=True))
-            file.write(f"{','.join(map(str, y.indices))} {features}\n")
+            x, y = slice(*X.indptr[row : row + 2]), slice(*Y.indptr[row : row + 2])
+            features = " ".join(f"{j}:{v:.6g}" for j, v in zip(X.indices[x], X.data[x], strict=True))
+            file.write(f"{','.join(map(str, Y.indices[y]))} {features}\n")
     return (str(path),)
+
+
+def train(path):
+    """Train with the defaults but for the options."""
+    hyper_parameters = Model.default_hyper_param()
+    for name, value in OPTIONS.items():
+        setattr(hyper_parameters, name, value)
+    return Model.train_on_data(path, hyper_parameters, n_threads=N_THREADS)
 
 
 def rank(model, X):
@@ -22,9 +30,4 @@ def rank(model, X):
 
 
 if __name__ == "__main__":
-    run(
-        lambda path: Model.train_on_data(path, n_threads=1),
-        lambda model, folder: model.save(str(folder)),
-        rank,
-        write,
-    )
+    run(train, lambda model, folder: model.save(str(folder)), rank, write)

@@ -1,13 +1,15 @@
-"""A model of tacit, named with its parameters in JSON as the third argument."""
-
-import json
-import sys
+"""A model of tacit; the options name it and give its parameters."""
 
 import numpy as np
-from common import K, run
+from common import N_THREADS, OPTIONS, K, run
 from scipy import sparse
 
 from tacit.registry import find_model
+
+
+def new():
+    """The model, untrained."""
+    return find_model(OPTIONS["model"])(n_jobs=N_THREADS, **OPTIONS["parameters"])
 
 
 def rank(model, X):
@@ -17,11 +19,6 @@ def rank(model, X):
 
 
 if __name__ == "__main__":
-    name, parameters = json.loads(sys.argv[3])
     small = sparse.csr_matrix(np.eye(40, dtype=np.float32))
-    find_model(name)(**parameters).fit(small, small).rank(small)  # compiles, or loads what was compiled
-    run(
-        lambda X, Y: find_model(name)(**parameters).fit(X, Y),
-        lambda model, folder: model.save(folder),
-        rank,
-    )
+    new().fit(small, small).rank(small)  # compiles, or loads what was compiled
+    run(lambda X, Y: new().fit(X, Y), lambda model, folder: model.save(folder), rank)

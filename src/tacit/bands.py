@@ -65,7 +65,7 @@ def evaluate_by_band(
         Seed of the resampling.
     """
     judged = judge(ranking, Y_test, propensities, ks)
-    bands = _band_of_labels(train_counts, judged.relevant.shape[1])
+    bands = band_of_labels(train_counts, judged.relevant.shape[1])
     masks = [bands == number for number in range(len(BANDS))]
     ratios = {
         (number, metric): ratio
@@ -93,7 +93,7 @@ def _band_contributions(judged: JudgedRanking, in_band: npt.NDArray[np.bool_], k
     return ratios | {f"R@{k}": Ratio(k * shares[f"P@{k}"].numerator, positives) for k in ks}
 
 
-def _band_of_labels(train_counts: npt.ArrayLike, n_labels: int) -> npt.NDArray[np.intp]:
+def band_of_labels(train_counts: npt.ArrayLike, n_labels: int) -> npt.NDArray[np.intp]:
     """Number of the band of each label."""
     counts = np.asarray(train_counts)
     if counts.shape != (n_labels,):

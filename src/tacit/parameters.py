@@ -1,7 +1,8 @@
 """Parameters are declared once, in the class body of an estimator.
 
 ``C: Annotated[float, Range(above=0), "inverse strength of the penalty"] = 1.0`` gives a name, a type, a
-constraint, a help text and a default. Checks, command line and documentation are all derived from it.
+constraint, a help text and a default. Checks, command line and documentation are all derived from it. A `Tune` among
+them says where `tacit.tune` looks for better values than the default.
 """
 
 from __future__ import annotations
@@ -59,6 +60,24 @@ class OneOf:
 
 
 @dataclass(frozen=True)
+class Tune:
+    """Where to look for good values: from `low` to `high`, evenly in the logarithm or not, or among `choices`."""
+
+    low: float = 0.0
+    high: float = 0.0
+    log: bool = True
+    choices: tuple[Any, ...] = ()
+
+    def value(self, place: float, *, whole: bool) -> Any:
+        """The value at a place between 0 and 1, a whole number if it must be."""
+        if self.choices:
+            return self.choices[min(int(place * len(self.choices)), len(self.choices) - 1)]
+        span = (self.high / self.low) ** place if self.log else (self.high - self.low) * place
+        value = self.low * span if self.log else self.low + span
+        return round(value) if whole else float(f"{value:.3g}")
+
+
+@dataclass(frozen=True)
 class Parameter:
     """One parameter of an estimator."""
 
@@ -67,6 +86,7 @@ class Parameter:
     default: Any
     constraint: Range | OneOf | None
     help: str
+    tune: Tune | None = None
 
     def __str__(self) -> str:
         kinds = " or ".join("None" if kind is type(None) else kind.__name__ for kind in self.types) or "array"
@@ -115,23 +135,24 @@ def parameters_of(cls: Any) -> dict[str, Parameter]:
     hints = get_type_hints(cls, include_extras=True)
     found = {}
     for declared in sorted((item for item in fields(cls) if item.init), key=lambda item: item.name):
-        kind, constraint, text = _read_annotation(hints[declared.name])
         default = None if declared.default is MISSING else declared.default
-        found[declared.name] = Parameter(declared.name, kind, default, constraint, text)
+        found[declared.name] = Parameter(declared.name, default=default, **_read_annotation(hints[declared.name]))
     return found
 
 
-def _read_annotation(annotation: Any) -> tuple[tuple[type, ...], Range | OneOf | None, str]:
+def _read_annotation(annotation: Any) -> dict[str, Any]:
+    """What an annotation says of a parameter, by the names of the fields of `Parameter`."""
     extras: tuple[Any, ...] = ()
     if get_origin(annotation) is Annotated:
         annotation, *rest = get_args(annotation)
         extras = tuple(rest)
-    constraint = next((extra for extra in extras if isinstance(extra, Range | OneOf)), None)
-    text = next((extra for extra in extras if isinstance(extra, str)), "")
-    if annotation is Any:
-        return (), constraint, text
     kinds = get_args(annotation) if get_origin(annotation) in (Union, types.UnionType) else (annotation,)
-    return tuple(kinds), constraint, text
+    return {
+        "types": () if annotation is Any else tuple(kinds),
+        "constraint": next((extra for extra in extras if isinstance(extra, Range | OneOf)), None),
+        "help": next((extra for extra in extras if isinstance(extra, str)), ""),
+        "tune": next((extra for extra in extras if isinstance(extra, Tune)), None),
+    }
 
 
 def check_parameters(estimator: Any) -> None:

@@ -44,7 +44,7 @@ def test_from_numbers_to_suggestions(tacit, numeric, tmp_path):
     trained = tacit("train", numeric, "--model", "onevsall", "--out", model, "--param", "C=0.5")
     assert trained.code == 0, trained.err
     assert "trained on 240 samples and 12 labels" in trained.out
-    assert library.load_model(model).C == 0.5
+    assert library.load_model(model).model_.C == 0.5
     assert not (tmp_path / "model.partial").exists()
 
     suggested = suggestions(tacit("suggest", model, numeric, "-k", 3).out)

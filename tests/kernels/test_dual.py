@@ -8,20 +8,34 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy import sparse
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.svm import LinearSVC
 
 from reference import dual as reference
-from tacit.kernels.dual import LOGISTIC, SQUARED_HINGE, label_signs, prune, train_block
+from tacit.kernels.dual import LOGISTIC, SQUARED, SQUARED_HINGE, label_signs, prune, train_block
 
-LOSSES = {"squared hinge": SQUARED_HINGE, "logistic": LOGISTIC}
-both_losses = pytest.mark.parametrize("loss", LOSSES)
+LOSSES = {"squared hinge": SQUARED_HINGE, "logistic": LOGISTIC, "squared": SQUARED}
+all_losses = pytest.mark.parametrize("loss", LOSSES)
 
 
-def train(X, signs, *, loss, positive_cost=None, negative_cost=1.0, bias=1.0, tolerance=1e-5, passes=500, seed=0):
+def train(
+    X,
+    signs,
+    *,
+    loss,
+    positive_cost=None,
+    positive_target=None,
+    negative_cost=1.0,
+    bias=1.0,
+    tolerance=1e-5,
+    passes=500,
+    seed=0,
+):
     samples = sparse.csr_matrix(X, dtype=np.float32)
     if positive_cost is None:
         positive_cost = np.full(signs.shape[1], negative_cost)
+    if positive_target is None:
+        positive_target = np.ones(signs.shape[1])
     return train_block(
         samples.indptr.astype(np.int64),
         samples.indices.astype(np.int32),
@@ -29,6 +43,7 @@ def train(X, signs, *, loss, positive_cost=None, negative_cost=1.0, bias=1.0, to
         samples.shape[1],
         signs.astype(np.int8),
         np.asarray(positive_cost, dtype=np.float32),
+        np.asarray(positive_target, dtype=np.float32),
         negative_cost,
         bias,
         LOSSES[loss],
@@ -64,7 +79,7 @@ def test_signs_tell_the_three_states(n_samples, n_labels, absent, data):
     np.testing.assert_array_equal(found, reference.label_signs(states, labels, absent), strict=True)
 
 
-@both_losses
+@all_losses
 @settings(max_examples=30, deadline=None)
 @given(
     st.integers(0, 10_000),
@@ -79,39 +94,48 @@ def test_weights_are_those_of_the_reference(loss, seed, n_samples, n_labels, bia
     rng = np.random.default_rng(seed)
     if some_unknown:
         signs *= rng.random(signs.shape) < 0.5
-    positive_cost = rng.uniform(0.2, 4, n_labels)
+    positive_cost, positive_target = rng.uniform(0.2, 4, n_labels), rng.uniform(0.5, 5, n_labels)
     weights, duals, _, _ = train(
-        X, signs, loss=loss, positive_cost=positive_cost, negative_cost=negative_cost, bias=bias
+        X,
+        signs,
+        loss=loss,
+        positive_cost=positive_cost,
+        positive_target=positive_target,
+        negative_cost=negative_cost,
+        bias=bias,
     )
     samples = reference.with_constant(X, bias)
     np.testing.assert_allclose(weights, samples.T @ duals, atol=1e-4)
     for label in range(n_labels):
         costs = costs_of(signs[:, label], positive_cost[label], negative_cost)
-        best = reference.best_weights(samples, signs[:, label], costs, loss)
+        best = reference.best_weights(samples, signs[:, label], costs, loss, positive_target[label])
         np.testing.assert_allclose(weights[:, label], best, atol=2e-3)
 
 
-@both_losses
+@all_losses
 @pytest.mark.parametrize("seed", range(3))
 def test_duality_gap_closes_and_duals_are_feasible(loss, seed):
     X, signs = problem(seed, 200, 30, 7)
-    positive_cost = np.linspace(0.5, 5, 7)
-    weights, duals, _, moves = train(X, signs, loss=loss, positive_cost=positive_cost, negative_cost=0.7)
+    positive_cost, positive_target = np.linspace(0.5, 5, 7), np.linspace(1, 4, 7)
+    weights, duals, _, moves = train(
+        X, signs, loss=loss, positive_cost=positive_cost, positive_target=positive_target, negative_cost=0.7
+    )
     assert np.all(moves <= 1e-5)
     samples = reference.with_constant(X, 1.0)
     for label in range(7):
         y, costs = signs[:, label], costs_of(signs[:, label], positive_cost[label], 0.7)
         alpha = y * duals[:, label]
-        assert np.all(alpha >= 0)
+        assert loss == "squared" or np.all(alpha >= 0)
         if loss == "logistic":
             assert np.all(alpha <= costs * (1 + 1e-6))
-        above = reference.primal(samples, y, costs, weights[:, label].astype(float), loss)
-        below = reference.dual(samples, y, costs, duals[:, label].astype(float), loss)
+        target = positive_target[label]
+        above = reference.primal(samples, y, costs, weights[:, label].astype(float), loss, target)
+        below = reference.dual(samples, y, costs, duals[:, label].astype(float), loss, target)
         assert below <= above * (1 + 1e-5)
         assert above - below <= 1e-4 * above
 
 
-@both_losses
+@all_losses
 def test_every_pass_raises_the_dual_objective(loss):
     X, signs = problem(5, 150, 20, 4)
     samples, costs = reference.with_constant(X, 1.0), np.ones(150)
@@ -124,15 +148,18 @@ def test_every_pass_raises_the_dual_objective(loss):
     assert np.all(values[-1] > np.asarray(values[0]))
 
 
-@both_losses
-def test_objective_is_that_of_liblinear(loss):
+@all_losses
+def test_objective_is_that_of_scikit_learn(loss):
     X, signs = problem(11, 300, 40, 6)
     cost = 0.8
     weights, _, _, _ = train(X, signs, loss=loss, negative_cost=cost)
     samples, costs = reference.with_constant(X, 1.0), np.full(300, cost)
     for label in range(6):
         y = signs[:, label]
-        if loss == "squared hinge":
+        if loss == "squared":
+            peer = Ridge(alpha=1 / (2 * cost), fit_intercept=False).fit(samples, y)
+            peer.coef_, peer.intercept_ = peer.coef_[:-1], peer.coef_[-1]
+        elif loss == "squared hinge":
             peer = LinearSVC(C=cost, tol=1e-10, max_iter=100_000, dual=False).fit(X, y)
         else:
             peer = LogisticRegression(C=cost, tol=1e-10, max_iter=100_000, solver="liblinear").fit(X, y)
@@ -141,7 +168,7 @@ def test_objective_is_that_of_liblinear(loss):
         assert ours == pytest.approx(theirs, rel=1e-4)
 
 
-@both_losses
+@all_losses
 def test_labels_without_positives_and_labels_everywhere(loss):
     X, _ = problem(2, 30, 10, 1)
     signs = np.column_stack([np.zeros(30), np.ones(30)])
@@ -152,7 +179,7 @@ def test_labels_without_positives_and_labels_everywhere(loss):
     assert np.all(reference.with_constant(X, 1.0) @ weights[:, 1] > 0)
 
 
-@both_losses
+@all_losses
 def test_samples_of_unknown_state_are_left_out(loss):
     X, signs = problem(4, 40, 10, 2)
     unknown = np.arange(40) % 3 == 0
@@ -162,7 +189,7 @@ def test_samples_of_unknown_state_are_left_out(loss):
     np.testing.assert_allclose(found, without, atol=1e-3)
 
 
-@both_losses
+@all_losses
 def test_same_seed_same_bytes_in_any_thread(loss):
     X, signs = problem(7, 200, 30, 20)
 

@@ -49,7 +49,7 @@ def random_chunk(rng: np.random.Generator, first_children: np.ndarray, node: int
     return Chunk(
         np.flatnonzero(sizes).astype(np.int32),
         sizes[sizes > 0].astype(np.int32),
-        weights.indices.astype(np.uint16),
+        weights.indices.astype(np.uint8 if dtype is np.float16 else np.uint16),
         weights.data.astype(dtype),
         rng.normal(size=n_children).astype(np.float32),
     )

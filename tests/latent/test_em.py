@@ -10,7 +10,7 @@ from scipy import sparse
 
 from planted import planted
 from reference import latent as reference
-from tacit.latent import em
+from tacit.latent import em, online, training
 from tacit.latent.climb import climb_rows, eigen, preconditioner
 from tacit.latent.counts import read_cooccurrence
 from tacit.latent.em import Problem, label_precisions, sweep, types_of
@@ -88,6 +88,41 @@ def test_without_counts_too():
     of, _ = problem()
     trace = train(replace(of, counts=None), 6, 40, seed=1).trace
     assert (np.diff(trace) >= -1e-6 * np.abs(trace[1:])).all()
+
+
+@pytest.mark.parametrize("absent", ["negative", "missing"])
+@pytest.mark.parametrize("psi", [None, 0.8])
+def test_the_variational_bound_never_falls(monkeypatch, absent, psi):
+    of, _ = problem(absent=absent, unobserved=0.2, priors=replace(PRIORS, psi=psi))
+    monkeypatch.setattr(training, "_VARIATIONAL_SWEEPS", 60)
+    trace = train(of, 6, 5, seed=1, variational=True).trace[5:]
+    assert (np.diff(trace) >= -1e-6 * np.abs(trace[1:])).all()
+    assert trace[-1] > trace[0]
+
+
+@pytest.mark.parametrize("absent", ["negative", "missing"])
+def test_variational_bound_is_the_one_written_out(absent):
+    of, M = problem(absent=absent, unobserved=0.3)
+    factors = start(of)
+    spread = initial_spread(factors)
+    for _ in range(3):
+        before, variances = factors, spread
+        factors, spread, bound = sweep(of, factors, spread)
+    lambdas = (PRIORS.u, PRIORS.v, PRIORS.beta, PRIORS.w)  # the bound is taken before labels move
+    means = (factors.U, before.V, before.B)
+    arrays = (of.X.toarray(), dense_labels(of), M, R, means, (spread.U, variances.V, variances.B), factors.W)
+    assert bound == pytest.approx(reference.evidence_bound(*arrays, lambdas, weight=0.5), rel=1e-5)
+
+
+def test_online_steps_on_all_samples_end_where_em_ends(monkeypatch):
+    of, _ = problem()
+    monkeypatch.setattr(online, "_FORGETTING", 0.0)
+    state = online.online_start(of.X.shape[1], of.counts, 5, 0)
+    for _ in range(150):
+        state = online.online_step(state, of.X, of.Y, of.priors, of.absent, of.X.shape[0])
+    U = of.X @ state.factors.W
+    reached = sweep(replace(of, n_steps=30), replace(state.factors, U=U))[2]
+    assert reached == pytest.approx(train(of, 5, 600, seed=0).trace[-1], rel=2e-3)
 
 
 def test_blocks_of_samples_give_the_same_factors(monkeypatch):

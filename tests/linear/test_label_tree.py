@@ -125,6 +125,21 @@ def test_float16_halves_the_weights_and_hardly_moves_scores(made):
     np.testing.assert_allclose(half.rank(train.X).scores, full.rank(train.X).scores, atol=0.01)
 
 
+@pytest.mark.parametrize(("n_labels", "dtype"), [(256, np.uint8), (257, np.uint16)])
+def test_children_take_no_more_bytes_than_they_need(n_labels, dtype):
+    X = sparse.identity(n_labels, dtype=np.float32, format="csr")
+    model = tacit.LabelTree(max_leaf=300, n_trees=1).fit(X, X)
+    assert model.forest_.entry_children.dtype == dtype
+    assert model.rank(X, k=1).labels.ravel().tolist() == list(range(n_labels))
+
+
+def test_weights_too_large_for_halves_are_kept_whole():
+    X, Y = planted()
+    model = tacit.LabelTree(dtype="float16", normalize=False, C=1e12, bias=1e-6).fit(X * 1e-6, Y)
+    assert np.abs(model.forest_.entry_values).max() > np.finfo(np.float16).max
+    assert tacit.evaluate(model.rank(X * 1e-6), Y)["P@1"] > 0.95
+
+
 def test_a_loaded_model_with_halves_ranks_alike(tmp_path):
     X, Y = planted()
     model = tacit.LabelTree(dtype="float16", max_leaf=3).fit(X, Y)

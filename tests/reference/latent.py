@@ -26,6 +26,27 @@ def penalised_log_likelihood(X, Y, M, r, U, V, B, W, lambdas, weight=1.0):
     return float(total)
 
 
+def evidence_bound(X, Y, M, r, means, variances, W, lambdas, weight=1.0):
+    """The variational lower bound with its entropies, up to the constant of W; means and variances are (U, V, B)."""
+    (U, V, B), (S_U, S_V, S_B) = ([np.asarray(part, float) for part in parts] for parts in (means, variances))
+
+    def bounded(a, b, first, first_variance, second, second_variance):
+        mean = first @ second
+        square = mean**2 + (first**2) @ second_variance + first_variance @ (second**2 + second_variance)
+        root = math.sqrt(square)
+        return (a - b / 2) * mean - b * np.logaddexp(root / 2, -root / 2)
+
+    total = 0.0
+    for n, label in zip(*np.nonzero(~np.isnan(Y)), strict=True):
+        total += bounded(Y[n, label], 1, U[n], S_U[n], V[label], S_V[label])
+    for seen, label in zip(*np.nonzero(~np.isnan(M)), strict=True):
+        m = M[seen, label]
+        total += weight * bounded(m, m + r, V[seen], S_V[seen], B[label], S_B[label])
+    for off, variance, precision in zip((U - X @ W, V, B), (S_U, S_V, S_B), lambdas, strict=False):
+        total -= np.sum(precision * (off**2 + variance) - 1 - np.log(precision * variance)) / 2
+    return float(total - lambdas[3] / 2 * np.sum(W**2))
+
+
 def polya_gamma_mean(psi):
     """E[ω] of PG(1, ψ) from its series: Σ_k 1/(2π² ((k − ½)² + ψ²/(4π²)))."""
     k = np.arange(1, 2_000_000)

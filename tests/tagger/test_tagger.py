@@ -9,7 +9,6 @@ from sklearn.exceptions import NotFittedError
 import tacit
 from tacit.errors import DataError, ModelFileError, ParameterError
 from tacit.registry import MODELS
-from tacit.tagger.vectorizer import TextVectorizer
 
 TEXTS = ["a red apple", "a green pear", "the fast car", "a slow car", "apple and pear"] * 4
 TAGS = [["fruit", "red"], ["fruit"], ["vehicle"], ["vehicle"], ["fruit"]] * 4
@@ -77,12 +76,3 @@ def test_wrong_use(tagger, tmp_path):
         tagger.suggest(["apple", None])
     with pytest.raises(DataError, match="hold no words to learn from"):
         tacit.Tagger().fit(["", "!"], [["a"], ["b"]])
-
-
-def test_vectorizer_state_is_enough_to_transform():
-    fitted = TextVectorizer()
-    features = fitted.fit_transform(TEXTS)
-    rebuilt = TextVectorizer(fitted.feature_names_, fitted.idf_)
-    assert abs(rebuilt.transform(TEXTS) - features).max() < 1e-6
-    assert rebuilt.transform(["words never seen"]).nnz == 0
-    assert features.dtype == np.float32

@@ -11,14 +11,22 @@ import sys
 import click
 
 from tacit._version import __version__
+from tacit.cli.add_label import add_label
+from tacit.cli.compare import compare
 from tacit.cli.convert import convert
 from tacit.cli.data import data
 from tacit.cli.demo import demo
 from tacit.cli.evaluate import evaluate
+from tacit.cli.find_missing import find_missing
+from tacit.cli.inspect import inspect
+from tacit.cli.labels import labels
+from tacit.cli.learn import learn
 from tacit.cli.models import models
 from tacit.cli.split import split
 from tacit.cli.suggest import suggest
 from tacit.cli.train import train
+from tacit.cli.tune import tune
+from tacit.cli.update import update
 from tacit.errors import TacitError, did_you_mean
 
 
@@ -49,7 +57,24 @@ def cli() -> None:
     """
 
 
-for command in (demo, train, suggest, evaluate, convert, split, data, models):
+for command in (
+    demo,
+    train,
+    suggest,
+    evaluate,
+    compare,
+    inspect,
+    tune,
+    find_missing,
+    add_label,
+    labels,
+    learn,
+    update,
+    convert,
+    split,
+    data,
+    models,
+):
     cli.add_command(command)
 
 

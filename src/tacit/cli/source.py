@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-import sys
+import itertools
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tacit.data.dataset import Dataset
+
+SAMPLES_PER_BLOCK = 1024
 
 
 def read(
@@ -20,31 +23,41 @@ def read(
 
 
 def inputs_of(model: Any, dataset: Dataset) -> Any:
-    """What `model` ranks: the texts of a data set for a tagger, its features for any other model."""
+    """What `model` ranks: the texts of a data set, or its features."""
     from tacit.data.dataset import features_of, texts_of
-    from tacit.tagger.tagger import Tagger
 
-    if isinstance(model, Tagger):
+    if takes_texts(model):
         return texts_of(dataset)
-    return _as_wide_as(model, features_of(dataset))
+    return as_wide_as(getattr(model, "model_", model).n_features_in_, features_of(dataset))
 
 
-def read_unlabelled(path: Path, model: Any, data_format: str | None, text: str | None, **others: Any) -> Any:
-    """What `model` ranks, from a file whose labels, if it has any, do not matter; ``-`` is one text per line."""
-    from tacit.data.texts import load_texts
-    from tacit.tagger.tagger import Tagger
-
-    if not isinstance(model, Tagger):
-        return inputs_of(model, read(path, data_format=data_format, text=text, **others))
-    if str(path) == "-":
-        return [line.rstrip("\r\n") for line in sys.stdin]
-    return load_texts(path, format=data_format, text=text)
+def takes_texts(model: Any) -> bool:
+    """Whether a model was trained on texts."""
+    return getattr(model, "vectorizer_", None) is not None
 
 
-def _as_wide_as(model: Any, X: Any) -> Any:
-    """X with the columns of the training data: a file without header ends at its last feature in use."""
-    missing = model.n_features_in_ - X.shape[1]
-    if missing > 0:
+def stream_unlabelled(
+    path: Path, model: Any, data_format: str | None, text: str | None, **others: Any
+) -> Iterator[Any]:
+    """Blocks of what `model` ranks, from a file whose labels, if it has any, do not matter; ``-`` is stdin.
+
+    Texts are read as they are asked for, so that a file may be larger than memory.
+    """
+    from tacit.data.texts import stream_texts
+
+    if takes_texts(model):
+        texts = stream_texts(path, format=data_format, text=text)
+        while block := list(itertools.islice(texts, SAMPLES_PER_BLOCK)):
+            yield block
+        return
+    features = inputs_of(model, read(path, data_format=data_format, text=text, **others))
+    for first in range(0, features.shape[0], SAMPLES_PER_BLOCK):
+        yield features[first : first + SAMPLES_PER_BLOCK]
+
+
+def as_wide_as(n_features: int, X: Any) -> Any:
+    """X with as many columns as the training data: a file without header ends at its last feature in use."""
+    if X.shape[1] < n_features:
         X = X.copy()
-        X.resize(X.shape[0], model.n_features_in_)
+        X.resize(X.shape[0], n_features)
     return X

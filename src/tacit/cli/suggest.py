@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,43 +15,74 @@ from tacit.cli.options import data_argument, input_options, model_argument
 @model_argument
 @data_argument
 @click.option("-k", type=click.IntRange(min=1), default=5, show_default=True, help="Labels per sample.")
-@click.option("--threshold", metavar="SCORE|auto", help="Leave out labels that score lower.")
-@click.option("--include", metavar="LABEL,…", help="Suggest only these labels.")
-@click.option("--exclude", metavar="LABEL,…", help="Suggest none of these labels.")
+@click.option(
+    "--threshold",
+    metavar="SCORE|TARGET",
+    help="Leave out labels that score lower: a number, 'auto' (stored in the model), 'precision=0.8', 'labels=3', …",
+)
+@click.option("--include", metavar="LABEL,…", help="Suggest only these labels; @FILE reads them from a file.")
+@click.option("--exclude", metavar="LABEL,…", help="Suggest none of these labels; @FILE reads them from a file.")
+@click.option(
+    "--damp-head", metavar="SHARE", type=click.FloatRange(0, 1), default=0.0, help="Discount frequent labels."
+)
+@click.option("--out", type=click.Path(path_type=Path), help="Write here, .jsonl or .csv; continues where it stopped.")
 @input_options
 def suggest(
-    model: Path, data: Path, k: int, threshold: str | None, include: str | None, exclude: str | None, **source: Any
-) -> None:
+    model: Path, data: Path, k: int, threshold: str | None, include: str | None, exclude: str | None, damp_head: float,
+    out: Path | None, **source: Any,
+) -> None:  # fmt: skip
     """Suggest labels for the samples of DATA (- reads one text per line), as JSON lines on stdout.
+
+    Samples are read, labelled and written a block at a time, in order: DATA may be larger than memory. With --out an
+    interrupted run leaves OUT.partial, and the same command again goes on from there.
 
     \b
     Examples:
       tacit suggest model new.csv -k 3
+      tacit suggest model new.jsonl --threshold precision=0.8 --out suggestions.csv
       echo "a text to tag" | tacit suggest model -
     """
-    from tacit.cli.source import read_unlabelled
-    from tacit.ranking import NO_LABEL
+    from tacit.cli.source import stream_unlabelled
     from tacit.registry import load_model
+    from tacit.tagger.stream import open_output, rows_of
+    from tacit.tagger.tagger import Tagger
 
     loaded = load_model(model)
     least = _threshold(threshold, loaded)
-    inputs = read_unlabelled(data, loaded, **source)
-    ranking = loaded.rank(inputs, k, _names(include), _names(exclude))
-    names = [str(name) for name in loaded.classes_]
-    for labels, scores in zip(ranking.labels.tolist(), ranking.scores.tolist(), strict=True):
-        found = [
-            {"label": names[label], "score": round(score, 6)}
-            for label, score in zip(labels, scores, strict=True)
-            if label != NO_LABEL and score >= least
-        ]
-        click.echo(json.dumps({"suggestions": found}, ensure_ascii=False))
+    choice: dict[str, Any] = {"include": label_list(include), "exclude": label_list(exclude)}
+    if isinstance(loaded, Tagger):
+        choice |= {"damp_head": damp_head, "threshold": least}
+    elif damp_head:
+        raise click.UsageError(f"--damp-head needs a tagger; {model} holds a {type(loaded).__name__} alone")
+    with open_output(out) as output:
+        for block in _skipped(stream_unlabelled(data, loaded, **source), output.n_done):
+            ranking = loaded.rank(block, k, **choice)
+            output.write(rows_of(ranking, loaded.classes_, least))
 
 
-def _names(text: str | None) -> list[str] | None:
-    return None if text is None else [name.strip() for name in text.split(",")]
+def _skipped(blocks: Iterator[Any], n_done: int) -> Iterator[Any]:
+    """Blocks without the first `n_done` samples."""
+    for block in blocks:
+        size = block.shape[0] if hasattr(block, "shape") else len(block)
+        if n_done < size:
+            yield block[n_done:]
+        n_done = max(0, n_done - size)
+
+
+def label_list(text: str | None) -> list[str] | None:
+    """Labels separated by commas, or one per line in the file that follows an @."""
+    if text is None:
+        return None
+    if text.startswith("@"):
+        from tacit.data.files import existing_file, text_lines
+
+        return [line.strip() for _, line in text_lines(existing_file(text[1:])) if line.strip()]
+    return [name.strip() for name in text.split(",") if name.strip()]
 
 
 def _threshold(text: str | None, model: Any) -> float:
+    if hasattr(model, "threshold_for"):
+        return float(model.threshold_for(text))
     if text is None:
         return float("-inf")
     if text == "auto":
@@ -59,4 +90,4 @@ def _threshold(text: str | None, model: Any) -> float:
     try:
         return float(text)
     except ValueError:
-        raise click.UsageError(f"--threshold is a number or 'auto'; got '{text}'") from None
+        raise click.UsageError(f"--threshold is a number or 'auto' for a model alone; got '{text}'") from None

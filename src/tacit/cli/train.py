@@ -12,77 +12,118 @@ from tacit.cli.options import data_argument, input_options, jobs_option, seed_op
 
 if TYPE_CHECKING:
     from tacit.data.dataset import Dataset
+    from tacit.tagger.tagger import Tagger
 
 
 @click.command(short_help="Train a model on a data file.")
 @data_argument
-@click.option("--model", "name", default="OneVsAll", show_default=True, help="Model to train; see: tacit models")
+@click.option("--model", "name", default="auto", show_default=True, help="Model to train; see: tacit models")
 @click.option("--out", type=click.Path(path_type=Path), required=True, help="Folder for the model.")
 @click.option("--param", "assignments", metavar="NAME=VALUE", multiple=True, help="Set a parameter of the model.")
-@click.option("--valid", metavar="DATA|SHARE", help="Evaluate on this file, or on a share held out of DATA.")
+@click.option("--valid", metavar="DATA|SHARE", help="Calibrate and evaluate on this file, or on a share of DATA.")
+@click.option("--target", default="f1", show_default=True, help="Stored threshold: f1, precision=0.8, labels=3, …")
+@click.option("--no-calibrate", is_flag=True, help="Leave scores as the model gives them; trains once, not twice.")
+@click.option("--keep-texts", is_flag=True, help="Keep the training data in the model, for examples and updates.")
+@click.option("--characters", is_flag=True, help="Use character n-grams of words too: inflected or misspelt words.")
+@click.option("--vocabulary", type=click.Path(path_type=Path), help="Names of labels: SKOS, TSV or JSON.")
+@click.option("--max-memory", metavar="SIZE", help="Stay below this, such as 8G, or refuse.")
+@click.option("--dry-run", is_flag=True, help="Say what training would take, and stop.")
 @seed_option
 @jobs_option
 @input_options
 def train(
-    data: Path, name: str, out: Path, assignments: tuple[str, ...], valid: str | None, seed: int, jobs: int,
-    **source: Any,
+    data: Path, name: str, out: Path, assignments: tuple[str, ...], valid: str | None, vocabulary: Path | None,
+    max_memory: str | None, dry_run: bool, no_calibrate: bool, seed: int, jobs: int, **options: Any,
 ) -> None:  # fmt: skip
     """Train a model on DATA and save it.
 
-    An interrupted training keeps its finished parts in OUT.partial; the same command again goes on from there.
+    Says first what training will take. An interrupted training keeps its finished parts in OUT.partial; the same
+    command again goes on from there.
 
     \b
     Examples:
       tacit train articles.csv --text title,body --labels tags --out model
-      tacit train train.txt --model OneVsAll --param C=0.5 --valid 0.1 --out model
+      tacit train train.txt --model OneVsAll --param C=0.5 --valid dev.txt --out model
+      tacit train large.jsonl --max-memory 8G --out model
     """
-    from tacit.cli.evaluate import print_evaluation
     from tacit.cli.source import read
+    from tacit.data.dataset import label_lists
+    from tacit.estimate import memory_limit, parse_size
     from tacit.progress import show_progress
     from tacit.store import folder
     from tacit.tasks import checkpoint
 
-    make_model = _check_model(name, assignments)
+    own = {key: options.pop(key) for key in ("target", "keep_texts", "characters")}
+    tagger = _tagger(name, assignments, random_state=seed, n_jobs=jobs, calibrate=not no_calibrate, **own)
+    limit = None if max_memory is None else parse_size(max_memory)
     folder.check_target(out)
-    dataset = read(data, **source)
-    dataset, held_out = _validation(dataset, valid, seed, source)
-    model = make_model(dataset, random_state=seed, n_jobs=jobs)
+    if vocabulary is not None:
+        from tacit.data.vocabulary import load_vocabulary
+
+        tagger.vocabulary_ = load_vocabulary(vocabulary)
     partial = out.with_name(out.name + ".partial")
-    with show_progress(), checkpoint(partial):
-        if dataset.texts is not None:
-            model.fit(dataset.texts, dataset.Y, label_names=dataset.label_names)
-        else:
-            model.fit(dataset.X, dataset.Y, label_names=dataset.label_names)
-    model.save(out)
+    with memory_limit(limit):
+        dataset = read(data, **options)
+        if dry_run:
+            _print_estimate(tagger, dataset)
+            return
+        dataset, held_out = _validation(dataset, valid, seed, options)
+        with show_progress(), checkpoint(partial):
+            tagger.fit(
+                *_samples(dataset),
+                label_names=dataset.label_names,
+                validation=None if held_out is None else (_samples(held_out)[0], label_lists(held_out)),
+                max_memory=limit,
+            )
+        tagger.save(out)
     shutil.rmtree(partial, ignore_errors=True)
     click.echo(f"trained on {len(dataset):,} samples and {dataset.n_labels:,} labels; saved to {out}")
-    if held_out is not None:
-        print_evaluation(model, held_out)
+    _print_results(tagger, held_out)
 
 
-def _check_model(name: str, assignments: tuple[str, ...]) -> Any:
-    """A function that builds the model, once its name and parameters are known to be right."""
+def _tagger(name: str, assignments: tuple[str, ...], **own: Any) -> Tagger:
+    """A tagger, once its model and parameters are known to be right."""
     from tacit.parameters import parse_parameters
     from tacit.registry import find_model
+    from tacit.tagger.automatic import CANDIDATES
+    from tacit.tagger.tagger import Tagger
 
-    cls = find_model(name)
-    parameters = parse_parameters(cls, assignments)
+    automatic = name.lower() == "auto"
+    cls = find_model(CANDIDATES[0] if automatic else name)
+    return Tagger(model="auto" if automatic else cls.__name__, **own, **parse_parameters(cls, assignments))
 
-    def make(dataset: Dataset, **common: Any) -> Any:
-        if dataset.texts is None:
-            return cls(**{**common, **parameters})
-        from tacit.tagger.tagger import Tagger
 
-        return Tagger(model=cls.__name__, **{**common, **parameters})
+def _samples(dataset: Dataset) -> tuple[Any, Any]:
+    return dataset.X if dataset.texts is None else dataset.texts, dataset.Y
 
-    return make
+
+def _print_estimate(tagger: Tagger, dataset: Dataset) -> None:
+    model, expected = tagger.estimate(*_samples(dataset), label_names=dataset.label_names)
+    click.echo(f"{model} is expected to take {expected}")
+
+
+def _print_results(tagger: Tagger, held_out: Dataset | None) -> None:
+    """Metrics on validation samples, or those that calibration left behind."""
+    from tacit.cli.evaluate import KS, print_evaluation
+    from tacit.cli.tables import print_metrics
+
+    if held_out is not None:
+        print_evaluation(tagger, held_out)
+    elif tagger.card_["held_out_metrics"]:
+        print_metrics({f"{tagger.card_['model']}, held out": tagger.card_["held_out_metrics"]}, KS)
+    if tagger.calibration_ is not None:
+        error, threshold = tagger.calibration_.error, tagger.threshold_
+        click.echo(
+            f"scores are probabilities, off by {error:.3f} on average; threshold for {tagger.target}: {threshold:.3f}"
+        )
 
 
 def _validation(
     dataset: Dataset, valid: str | None, seed: int, source: dict[str, Any]
 ) -> tuple[Dataset, Dataset | None]:
     """What to train on and what to evaluate on."""
-    from tacit.cli.source import read
+    from tacit.cli.source import as_wide_as, read
+    from tacit.data.dataset import features_of
     from tacit.data.split import train_test_split
 
     if valid is None:
@@ -90,6 +131,9 @@ def _validation(
     try:
         share = float(valid)
     except ValueError:
-        return dataset, read(Path(valid), **{**source, "labels_path": None})
+        held_out = read(Path(valid), **{**source, "labels_path": None})
+        if dataset.X is not None:
+            held_out.X = as_wide_as(dataset.X.shape[1], features_of(held_out))
+        return dataset, held_out
     parts = train_test_split(dataset.Y, test_size=share, seed=seed)
     return dataset.rows(parts.train), dataset.rows(parts.test)

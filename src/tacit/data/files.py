@@ -9,6 +9,7 @@ import contextlib
 import gzip
 import mmap
 import os
+import sys
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,6 +20,8 @@ import numpy.typing as npt
 
 from tacit.errors import FileError, did_you_mean
 
+#: Where a file is named, this is standard input; only readers that go through it once, in order, can take it.
+STDIN = Path("-")
 BLOCK_BYTES = 1 << 20
 UTF8_MARK = b"\xef\xbb\xbf"
 _LONGEST_SNIFF = 1 << 16
@@ -44,6 +47,8 @@ def sibling(path: Path, name: str) -> Path | None:
 def existing_file(path: str | os.PathLike[str]) -> Path:
     """`path` as a Path, or an error that offers the nearest name in its folder."""
     path = Path(path)
+    if path == STDIN:
+        return path
     if path.is_dir():
         raise FileError(path, "must be a data file, but is a folder; name a file in it")
     if not path.exists():
@@ -57,6 +62,9 @@ def existing_file(path: str | os.PathLike[str]) -> Path:
 @contextlib.contextmanager
 def reading(path: Path) -> Iterator[IO[bytes]]:
     """A file open for reading its (unpacked) bytes."""
+    if path == STDIN:
+        yield sys.stdin.buffer
+        return
     try:
         with gzip.open(path) if is_gzip(path) else path.open("rb") as file:
             yield cast("IO[bytes]", file)

@@ -72,14 +72,12 @@ def write_tsv(dataset: Dataset, target: Target, staging: Staging) -> None:
     _write_table(dataset, target, staging, csv.excel_tab)
 
 
-def texts_of_records(source: Source, records: Iterator[Record]) -> list[str]:
+def texts_of_records(source: Source, records: Iterator[Record]) -> Iterator[str]:
     """The text of each record, whether it has labels or not."""
     fields = source.text
-    texts = []
     for line, record in records:
         fields = fields or _default_text_fields(source.path, line, record)
-        texts.append(_joined_text(source.path, line, record, fields))
-    return texts
+        yield _joined_text(source.path, line, record, fields)
 
 
 def _read(source: Source, records: Iterator[Record], parse_labels: LabelParser) -> Dataset:

@@ -3,31 +3,40 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 from tacit.data.dataset import texts_of
-from tacit.data.files import existing_file, plain_name, text_lines
+from tacit.data.files import STDIN, existing_file, plain_name, text_lines
 from tacit.data.formats import Source, detect_format, named_format
 from tacit.data.load import field_names, load_data
 from tacit.data.text import RECORDS, texts_of_records
 
 
-def load_texts(
+def stream_texts(
     path: str | os.PathLike[str],
     format: str | None = None,  # noqa: A002
     text: str | Sequence[str] | None = None,
-) -> list[str]:
-    """Read the texts of a file in any text format, or of a ``.txt`` file with one text per line.
+) -> Iterator[str]:
+    """The texts of a file in any text format, of a ``.txt`` file with one text per line, or of stdin (``-``).
+
+    JSONL, CSV, TSV and lines are read as they are asked for, so that a file may be larger than memory.
 
     Parameters
     ----------
     path, format, text
-        As for `tacit.load_data`.
+        As for `tacit.load_data`; stdin holds lines unless `format` says otherwise.
     """
+    if Path(path) == STDIN and format is None:
+        yield from (line.rstrip("\r\n") for line in sys.stdin)
+        return
     path = existing_file(path)
     if format is None and plain_name(path).lower().endswith(".txt"):
-        return [line for _, line in text_lines(path)]
+        yield from (line for _, line in text_lines(path))
+        return
     chosen = detect_format(path) if format is None else named_format(format)
     if chosen.name in RECORDS:
-        return texts_of_records(Source(path, text=field_names(text)), RECORDS[chosen.name](path))
-    return texts_of(load_data(path, format=chosen.name))
+        yield from texts_of_records(Source(path, text=field_names(text)), RECORDS[chosen.name](path))
+    else:
+        yield from texts_of(load_data(path, format=chosen.name))

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from tacit.embedding.joint import JointModel
 from tacit.embedding.joint_training import JointTrainer, Objective, RandomStart
-from tacit.parameters import Range, document_parameters
+from tacit.parameters import Range, Tune, document_parameters
 
 
 @document_parameters
@@ -15,7 +15,7 @@ from tacit.parameters import Range, document_parameters
 class AnnexML(JointModel):
     """Labels voted by near samples, in a space whose map from features is trained by a softmax of cosines."""
 
-    rate: Annotated[float, Range(above=0), "size of the first steps"] = 0.1
+    rate: Annotated[float, Range(above=0), Tune(0.02, 0.5), "size of the first steps"] = 0.1
 
     def _trainer(self) -> JointTrainer:
         what = Objective("softmax", self.similarity, self.gamma)

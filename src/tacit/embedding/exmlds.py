@@ -11,7 +11,7 @@ from scipy import sparse
 from tacit.embedding.label_sets import distinct_label_sets
 from tacit.embedding.pipeline import Embedded, EmbeddingModel
 from tacit.embedding.sppmi import Counts, factorise, sample_counts, sppmi
-from tacit.parameters import OneOf, Range, document_parameters
+from tacit.parameters import OneOf, Range, Tune, document_parameters
 
 Eigenvalues = Annotated[
     str, OneOf(("positive", "all")), "which eigenpairs of the indefinite SPPMI matrix to keep ('all': the SVD)"
@@ -40,7 +40,9 @@ class SppmiEmbedder:
 class ExMLDS1(EmbeddingModel):
     """Labels voted by near samples, in a space learned from the label co-occurrence of samples."""
 
-    shift: Annotated[float, Range(above=0), "number of negative samples the factorisation stands for"] = 1.0
+    shift: Annotated[
+        float, Range(above=0), Tune(0.3, 10), "number of negative samples the factorisation stands for"
+    ] = 1.0
     eigenvalues: Eigenvalues = "positive"
 
     def _fit(self, X: sparse.csr_matrix, Y: sparse.csr_matrix) -> None:

@@ -17,7 +17,7 @@ from tacit.embedding.partition import bounded_clusters
 from tacit.embedding.pipeline import Cell, Learner, NeighborModel, searchable_cell
 from tacit.embedding.search import wants_index
 from tacit.labels import positives
-from tacit.parameters import OneOf, Range, document_parameters
+from tacit.parameters import OneOf, Range, Tune, document_parameters
 from tacit.progress import announce
 from tacit.tasks import run_tasks, task_seeds
 
@@ -71,18 +71,20 @@ class JointModel(NeighborModel):
     """Base of the models whose map is trained directly; each adds its objective and where training starts."""
 
     n_learners: Annotated[int, Range(low=1), "partitions that vote, or seeds where all is one cluster"] = 3
-    dimension: Annotated[int, Range(low=1), "length of the embedded vectors"] = 150
+    dimension: Annotated[int, Range(low=1), Tune(50, 300), "length of the embedded vectors"] = 150
     partition: Annotated[
         str, OneOf(("graph", "features")), "clusters of label-space neighbours, or k-means of features"
     ] = "graph"
     similarity: Annotated[str, OneOf(("cosine", "dot")), "what is high between near samples in training"] = "cosine"
-    gamma: Annotated[float, Range(above=0), "factor of similarities in the loss"] = 10.0
-    n_context: Annotated[int, Range(low=1), "label-space neighbours that a sample is drawn to"] = 10
+    gamma: Annotated[float, Range(above=0), Tune(3, 30), "factor of similarities in the loss"] = 10.0
+    n_context: Annotated[int, Range(low=1), Tune(5, 50), "label-space neighbours that a sample is drawn to"] = 10
     block: Annotated[int, Range(low=2, high=1000), "pairs of a step, each other's negative samples"] = 64
     n_passes: Annotated[int, Range(low=1), "most passes over the samples"] = 10
-    rate: Annotated[float, Range(above=0), "size of the first steps"] = 0.01
+    rate: Annotated[float, Range(above=0), Tune(0.002, 0.1), "size of the first steps"] = 0.01
     held_out: Annotated[float, Range(low=0, below=1), "share of a cluster that tells when to stop (0: never)"] = 0.05
-    tail_power: Annotated[float, Range(low=0), "votes are divided by propensity to this power (0: plain votes)"] = 0.1
+    tail_power: Annotated[
+        float, Range(low=0), Tune(0, 0.5, log=False), "votes are divided by propensity to this power (0: plain votes)"
+    ] = 0.1
 
     @abstractmethod
     def _trainer(self) -> JointTrainer:
@@ -158,7 +160,9 @@ class JointExMLDS(JointModel):
     """Labels voted by near samples, in a space whose map from features is trained directly by SGNS."""
 
     loss: Annotated[str, OneOf(("sgns", "softmax")), "negative sampling, or the softmax of AnnexML"] = "sgns"
-    n_negatives: Annotated[float, Range(above=0), "how many negative samples count as one near one (SGNS)"] = 20.0
+    n_negatives: Annotated[
+        float, Range(above=0), Tune(5, 50), "how many negative samples count as one near one (SGNS)"
+    ] = 20.0
     offset: Annotated[float, "added to scaled similarities (SGNS); 0 as in the paper"] = -5.0
     start: Annotated[str, OneOf(("exmlds1", "random")), "training begins here ('random': take a rate of 0.1)"] = (
         "exmlds1"

@@ -21,7 +21,7 @@ from tacit.embedding.sppmi import DENSE_SHARE, Counts, Matrix, factorise, sample
 from tacit.embedding.voting import vote_matrix
 from tacit.kernels.gram import row_products
 from tacit.kernels.knn import rank_scores
-from tacit.parameters import OneOf, Range, document_parameters
+from tacit.parameters import OneOf, Range, Tune, document_parameters
 from tacit.ranking import Ranking
 from tacit.tasks import row_blocks
 
@@ -120,9 +120,11 @@ class JointSgnsEmbedder:
 class ExMLDS3(EmbeddingModel):
     """Labels voted by near samples and by near labels, embedded together; copes with missing labels."""
 
-    ridge: Annotated[float, Range(above=0), "penalty on the squared size of the regressor"] = 2.0
-    n_neighbors: Annotated[int, Range(low=1), "near samples that vote in each cluster"] = 20
-    shift: Annotated[float, Range(above=0), "number of negative samples the factorisation stands for"] = 1.0
+    ridge: Annotated[float, Range(above=0), Tune(0.1, 20), "penalty on the squared size of the regressor"] = 2.0
+    n_neighbors: Annotated[int, Range(low=1), Tune(5, 100), "near samples that vote in each cluster"] = 20
+    shift: Annotated[
+        float, Range(above=0), Tune(0.3, 10), "number of negative samples the factorisation stands for"
+    ] = 1.0
     eigenvalues: Eigenvalues = "positive"
     label_weight: Annotated[float, Range(low=0), "weight μ₁ of the co-occurrence of labels"] = 1.0
     sample_weight: Annotated[float, Range(low=0), "weight μ₂ of the labels that samples share"] = 1.0
@@ -137,8 +139,12 @@ class ExMLDS3(EmbeddingModel):
     unlabelled_share: Annotated[
         float, Range(low=0, high=1), "how much the map counts that samples without labels help to learn"
     ] = 0.5
-    completion: Annotated[float, Range(low=0, high=1), "share of votes for labels that co-occur with those seen"] = 0.8
-    label_share: Annotated[float, Range(low=0), "weight of the label-embedding score beside the votes"] = 0.5
+    completion: Annotated[
+        float, Range(low=0, high=1), Tune(0, 1, log=False), "share of votes for labels that co-occur with those seen"
+    ] = 0.8
+    label_share: Annotated[
+        float, Range(low=0), Tune(0, 2, log=False), "weight of the label-embedding score beside the votes"
+    ] = 0.5
 
     given_label_: sparse.csr_matrix = field(init=False)
 

@@ -22,7 +22,7 @@ from tacit.embedding.search import Search, approximate_neighbors, build_index, o
 from tacit.embedding.unlabelled import Regressor
 from tacit.embedding.voting import Panel, merged_neighbors, vote, vote_weights
 from tacit.labels import positives
-from tacit.parameters import Range
+from tacit.parameters import Range, Tune
 from tacit.ranking import Ranking
 from tacit.tasks import run_tasks, task_seeds
 
@@ -173,10 +173,10 @@ class NeighborModel(Estimator):
     normalize: Annotated[bool, "divide rows of X by their length"] = True
     n_learners: Annotated[int, Range(low=1), "partitions that vote (one where all is one cluster)"] = 5
     max_cluster: Annotated[int, Range(low=2), "largest number of samples in a cluster"] = 6000
-    dimension: Annotated[int, Range(low=1), "length of the embedded vectors"] = 150
+    dimension: Annotated[int, Range(low=1), Tune(50, 400), "length of the embedded vectors"] = 150
     n_probes: Annotated[int, Range(low=1), "nearest clusters that a sample is sent to in each learner"] = 2
-    n_neighbors: Annotated[int, Range(low=1), "near samples that vote in each cluster"] = 30
-    vote_power: Annotated[float, Range(low=0), "votes weigh similarity to this power; 0: all alike"] = 6.0
+    n_neighbors: Annotated[int, Range(low=1), Tune(5, 100), "near samples that vote in each cluster"] = 30
+    vote_power: Annotated[float, Range(low=0), Tune(1, 20), "votes weigh similarity to this power; 0: all alike"] = 6.0
     search: Search = "auto"
 
     learners_: list[Learner] = field(init=False)
@@ -231,7 +231,7 @@ class NeighborModel(Estimator):
 class EmbeddingModel(NeighborModel):
     """Models that embed samples by their labels, then regress; each adds its embedder."""
 
-    ridge: Annotated[float, Range(above=0), "penalty on the squared size of the regressor"] = 1.0
+    ridge: Annotated[float, Range(above=0), Tune(0.05, 20), "penalty on the squared size of the regressor"] = 1.0
     l1: Annotated[float, Range(low=0), "penalty on the absolute size of its predictions (ADMM)"] = 0.0
 
     def _fit_pipeline(

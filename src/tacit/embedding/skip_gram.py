@@ -12,7 +12,7 @@ from tacit.embedding.label_sets import LabelSets, distinct_label_sets
 from tacit.embedding.neighbors import ContextSpace, Neighbors, cosine_neighbors
 from tacit.embedding.pipeline import Embedded, EmbeddingModel
 from tacit.embedding.sgns import Term, nce_offsets, train_sgns
-from tacit.parameters import OneOf, Range, document_parameters
+from tacit.parameters import OneOf, Range, Tune, document_parameters
 
 
 @dataclass(frozen=True)
@@ -57,14 +57,14 @@ class SgnsEmbedder:
 class ExMLDS2(EmbeddingModel):
     """Labels voted by near samples, in a space learned by skip-gram over samples with similar labels."""
 
-    n_neighbors: Annotated[int, Range(low=1), "near samples that vote in each cluster"] = 20
-    n_context: Annotated[int, Range(low=1), "nearest label sets that a sample is drawn to"] = 100
+    n_neighbors: Annotated[int, Range(low=1), Tune(5, 100), "near samples that vote in each cluster"] = 20
+    n_context: Annotated[int, Range(low=1), Tune(20, 200), "nearest label sets that a sample is drawn to"] = 100
     context_space: ContextSpace = "labels"
-    n_negatives: Annotated[int, Range(low=1), "random samples it is pushed from, for each near one"] = 5
+    n_negatives: Annotated[int, Range(low=1), Tune(2, 20), "random samples it is pushed from, for each near one"] = 5
     noise_power: Annotated[float, Range(low=0), "draws these by their frequency to this power (0: uniformly)"] = 1.0
     objective: Annotated[str, OneOf(("sgns", "nce")), "negative sampling or noise-contrastive estimation"] = "sgns"
     n_passes: Annotated[int, Range(low=1), "passes over all pairs"] = 30
-    rate: Annotated[float, Range(above=0), "size of the first gradient steps"] = 0.1
+    rate: Annotated[float, Range(above=0), Tune(0.03, 0.3), "size of the first gradient steps"] = 0.1
 
     def _fit(self, X: sparse.csr_matrix, Y: sparse.csr_matrix) -> None:
         options = (

@@ -13,7 +13,7 @@ from tacit.embedding.label_sets import distinct_label_sets
 from tacit.embedding.neighbors import ContextSpace, Neighbors, cosine_neighbors
 from tacit.embedding.pipeline import Embedded, EmbeddingModel
 from tacit.embedding.svp import singular_value_projection
-from tacit.parameters import Range, document_parameters
+from tacit.parameters import Range, Tune, document_parameters
 
 
 @dataclass(frozen=True)
@@ -55,8 +55,8 @@ def label_cosines(sets: sparse.csr_matrix, near: Neighbors) -> sparse.csr_matrix
 class SLEEC(EmbeddingModel):
     """Labels voted by near samples, in a space that keeps the inner products of nearest label vectors."""
 
-    n_neighbors: Annotated[int, Range(low=1), "near samples that vote in each cluster"] = 20
-    n_context: Annotated[int, Range(low=1), "nearest label sets whose inner products are kept"] = 100
+    n_neighbors: Annotated[int, Range(low=1), Tune(5, 100), "near samples that vote in each cluster"] = 20
+    n_context: Annotated[int, Range(low=1), Tune(20, 200), "nearest label sets whose inner products are kept"] = 100
     context_space: ContextSpace = "labels"
     tolerance: Annotated[float, Range(above=0), "stop when a step lowers the error by less than this share"] = 0.001
     max_steps: Annotated[int, Range(low=1), "largest number of steps of singular value projection"] = 200

@@ -2,10 +2,11 @@
 
 For each label of the block, over the samples i whose state is known (sign y_i = ±1),
 
-    min over w of ½‖w‖² + Σ_i c_i · loss(y_i w·x_i),    loss(m) = max(0, 1 − m)²  or  log(1 + e^−m)
+    min over w of ½‖w‖² + Σ_i c_i · loss(y_i w·x_i),    loss(m) = max(0, t − m)²,  (t − m)²  or  log(1 + e^−m)
 
-is solved through its dual, one sample at a time (Hsieh et al. 2008; Yu, Huang & Lin 2011 for the logistic
-loss). Every sample carries one more feature of the value `bias`, whose weight is the intercept.
+with t = 1 for negatives and a target per label for positives, is solved through its dual, one sample at a time
+(Hsieh et al. 2008; Yu, Huang & Lin 2011 for the logistic loss). Every sample carries one more feature of the value
+`bias`, whose weight is the intercept.
 
 The labels of a block share the walk over the samples. Their weights lie side by side, `weights[feature, label]`,
 so that the inner loops run over labels, contiguous in memory, and the compiler turns them into vector
@@ -20,6 +21,7 @@ from numba import njit
 
 SQUARED_HINGE = 0
 LOGISTIC = 1
+SQUARED = 2
 
 # Samples whose step gained at least this share of the largest gain are visited again, this often, before the
 # next pass over all of them: a rare label's few positives need many more steps than the other samples. The
@@ -136,14 +138,16 @@ def _add_row(
 
 
 @njit(**_VECTOR)
-def _squared_hinge_steps(
+def _squared_steps(
     margins: Floats,
     signs: npt.NDArray[np.int8],
     duals: Floats,
     row: int,
     norm: np.float32,
     positive_cost: Floats,
+    positive_target: Floats,
     negative_cost: np.float32,
+    is_hinge: bool,
     moves: Floats,
 ) -> None:
     """Minimise over the row's duals β = yα, exactly.
@@ -152,11 +156,13 @@ def _squared_hinge_steps(
     """
     for label in range(len(margins)):
         y = np.float32(signs[row, label])
+        target = positive_target[label] if y > _ZERO else y
         ridge = _HALF / (positive_cost[label] if y > _ZERO else negative_cost)
         old = duals[row, label]
-        # Hsieh et al. 2008, Algorithm 1 with U = ∞, D_ii = 1/(2c); α ≥ 0 means yβ ≥ 0, and β = 0 where y = 0
-        new = old - (margins[label] - y + ridge * old) / (norm + ridge)
-        new = new if y * new > _ZERO else _ZERO
+        # Hsieh et al. 2008, Algorithm 1 with U = ∞, D_ii = 1/(2c)
+        new = old - (margins[label] - target + ridge * old) / (norm + ridge)
+        # The hinge wants α ≥ 0, that is yβ ≥ 0; both want β = 0 where y = 0.
+        new = new if y * (new if is_hinge else y) > _ZERO else _ZERO
         step = new - old
         duals[row, label] = new
         margins[label] = step
@@ -186,7 +192,7 @@ def _logistic_steps(
     negative_cost: np.float32,
     moves: Floats,
 ) -> None:
-    """Minimise over the row's duals β = yα, 0 < α < c, by Newton's method; otherwise as for the squared hinge.
+    """Minimise over the row's duals β = yα, 0 < α < c, by Newton's method; otherwise as for the squared losses.
 
     Yu, Huang & Lin 2011 solve log(α / (c − α)) + Q(α − α_old) + m_old = 0 for α. With α = c·σ(−m) the same
     equation reads m − m_old − Q(c·σ(−m) − α_old) = 0 in the margin m after the step. Its left side rises, is
@@ -234,6 +240,7 @@ def _visit(
     duals: Floats,
     norms: Floats,
     positive_cost: Floats,
+    positive_target: Floats,
     negative_cost: np.float32,
     loss: int,
     rows: npt.NDArray[np.int64],
@@ -248,7 +255,10 @@ def _visit(
         if loss == LOGISTIC:
             _logistic_steps(steps, signs, duals, row, norm, positive_cost, negative_cost, moves)
         else:
-            _squared_hinge_steps(steps, signs, duals, row, norm, positive_cost, negative_cost, moves)
+            is_hinge = loss == SQUARED_HINGE
+            _squared_steps(
+                steps, signs, duals, row, norm, positive_cost, positive_target, negative_cost, is_hinge, moves
+            )
         largest = _largest_size(steps)
         if largest > _ZERO:
             _add_row(indptr, indices, data, weights, bias, row, steps)
@@ -285,6 +295,7 @@ def train_block(
     n_features: int,
     signs: npt.NDArray[np.int8],
     positive_cost: Floats,
+    positive_target: Floats,
     negative_cost: float,
     bias: float,
     loss: int,
@@ -304,10 +315,12 @@ def train_block(
         As `label_signs` returns them.
     positive_cost, negative_cost
         c_i of the positives of each label, and of all negatives.
+    positive_target
+        What w·x should be for the positives of each label; -1 for negatives. LOGISTIC does not look at it.
     bias
         Value of the constant feature; 0 for no intercept.
     loss
-        SQUARED_HINGE or LOGISTIC.
+        SQUARED_HINGE, LOGISTIC or SQUARED.
     tolerance
         Training ends after a pass over all samples in which no step moved the margin of its sample by more.
     max_passes
@@ -331,34 +344,20 @@ def train_block(
     rows = _known_rows(signs)
     gains = np.zeros(len(signs), dtype=np.float32)
     moves = np.zeros(signs.shape[1], dtype=np.float32)
+    samples = (indptr, indices, data, weights, constant, signs, duals, norms)
+    objective = (positive_cost, positive_target, negative, loss)
     state = np.uint64(seed)
     passes = 0
     while passes < max_passes:
         state = _shuffle(rows, state)
-        moves = _visit(
-            indptr, indices, data, weights, constant, signs, duals, norms, positive_cost, negative, loss, rows, gains
-        )
+        moves = _visit(*samples, *objective, rows, gains)
         passes += 1
         if np.all(moves <= tolerance):
             break
         hard = _hard_rows(rows, gains)
         for _ in range(min(_HARD_VISITS, len(rows) // (2 * max(len(hard), 1)))):
             state = _shuffle(hard, state)
-            _visit(
-                indptr,
-                indices,
-                data,
-                weights,
-                constant,
-                signs,
-                duals,
-                norms,
-                positive_cost,
-                negative,
-                loss,
-                hard,
-                gains,
-            )
+            _visit(*samples, *objective, hard, gains)
     return weights, duals, passes, moves
 
 

@@ -5,7 +5,8 @@ entries, (child, value) side by side. One pass over the features of a sample giv
 
 Nodes of a tree are numbered level by level. `slot_starts` says where the children of a node begin in `children`,
 which holds nodes, or labels where the node is a leaf. Values are float32, or the bits of float16 as uint16 with
-`halves`, the table of all its numbers; with float32 `halves` is empty.
+`halves`, the table of all its numbers; with float32 `halves` is empty. Children within a node are uint8 or uint16,
+`entry_starts` int32 or int64, whichever is enough.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ Ints = npt.NDArray[np.int64]
 Ids = npt.NDArray[np.int32]
 Floats = npt.NDArray[np.float32]
 Flags = npt.NDArray[np.bool_]
-Entries = npt.NDArray[np.uint16]
+Entries = npt.NDArray[np.unsignedinteger]
 
 _ZERO, _ONE = np.float32(0.0), np.float32(1.0)
 _LEAST_LOG = np.float32(-80.0)  # a label that was looked at keeps a score above 0

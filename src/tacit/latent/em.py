@@ -23,6 +23,7 @@ from tacit.latent.model import (
     Priors,
     Spread,
     count_terms,
+    divergence,
     label_likelihood,
     label_slopes,
     label_weights,
@@ -90,7 +91,7 @@ def sweep(problem: Problem, factors: Factors, spread: Spread | None = None) -> t
     """One sweep over all factors.
 
     Also the penalised log-likelihood on the way, before label factors move; with variances (variational Bayes) it is
-    the expected one without their entropy.
+    the lower bound on the evidence, up to a constant.
     """
     priors, n_seen = problem.priors, len(factors.V)
     shared = {"V": factors.V, "W": factors.W, "ridge": priors.u, "n_steps": problem.n_steps}
@@ -103,6 +104,8 @@ def sweep(problem: Problem, factors: Factors, spread: Spread | None = None) -> t
     if spread is not None:
         spread = replace(spread, U=np.concatenate([part.spread for part in parts]))
     objective = sum(part.likelihood for part in parts) + log_prior(factors, problem.X, priors)
+    if spread is not None:
+        objective -= divergence(spread, factors, priors)
     slope = np.sum([part.slope for part in parts], axis=0)
     slope -= np.float32(priors.v) * (factors.V - factors.B[:n_seen] @ factors.Psi)
     gram = np.sum([part.gram for part in parts], axis=0)
@@ -134,8 +137,10 @@ def _move_labels(
     """One step of the factors of seen labels, as long as is best (ML-LCS Eq. 17)."""
     V, priors = factors.V, problem.priors
     diagonal = np.full_like(V, priors.v)
+    stacked = factors.U if spread is None else np.hstack([factors.U, spread.U])
+    old = None if spread is None else spread.V  # the weights of the bound are taken there
     if spread is not None:  # what the variance of samples and types adds to the weighted squares
-        sums = problem.over_rows(label_spreads, U=np.hstack([factors.U, spread.U]), V=V, spread=spread.V)
+        sums = problem.over_rows(label_spreads, U=stacked, V=V, spread=old)
         own = np.sum([part.own for part in sums], axis=0)
         precision = np.sum([part.precision for part in sums], axis=0) + np.float32(priors.v)
         if tau is not None:
@@ -145,9 +150,7 @@ def _move_labels(
         diagonal += own
         spread = replace(spread, V=1 / precision)
     direction = precondition(slope)
-    options = {"direction": direction, "spread": None if spread is None else spread.V}
-    stacked = factors.U if spread is None else np.hstack([factors.U, spread.U])
-    curvature = np.sum(problem.over_rows(label_curvatures, U=stacked, V=V, **options), axis=0)
+    curvature = np.sum(problem.over_rows(label_curvatures, U=stacked, V=V, direction=direction, spread=old), axis=0)
     curvature += row_dots(diagonal * direction, direction)
     if tau is not None:
         curvature += row_dots(tau, (direction @ factors.B.T) ** 2)
@@ -175,8 +178,9 @@ def climb_samples(
     diagonal: Floats | float = ridge
     residual = label_slopes(xi, Y, absent, omega) @ V + np.float32(ridge) * (X @ W - U)
     if spread is not None:
-        diagonal = np.float32(ridge) + omega @ spread
-        residual -= (omega @ spread) * U
+        from_labels = omega @ spread
+        diagonal = np.float32(ridge) + from_labels
+        residual -= from_labels * U
         own = 1 / (np.float32(ridge) + omega @ (V * V + spread))
     precondition = preconditioner(gram, omega.mean(axis=1, dtype=np.float64), ridge)
     change, image = climb_rows(residual, precondition, V, omega, diagonal, n_steps)
@@ -263,7 +267,10 @@ def climb_types(problem: Problem, factors: Factors, spread: Spread | None) -> tu
         own = tau.T @ spread.V
         residual -= own * factors.B
         diagonal += own
-        spread = replace(spread, B=1 / (np.float32(priors.beta) + tau.T @ (V * V + spread.V)))
+        precision = np.float32(priors.beta) + tau.T @ (V * V + spread.V)
+        if priors.psi is not None:
+            precision[:n_seen] += np.float32(priors.v) * (factors.Psi**2).sum(axis=1)
+        spread = replace(spread, B=1 / precision)
     seen, unseen = slice(n_seen), slice(n_seen, None)
     extra = None
     if priors.psi is not None:
@@ -275,12 +282,15 @@ def climb_types(problem: Problem, factors: Factors, spread: Spread | None) -> tu
         precondition = preconditioner(gram, tau[:, rows].mean(axis=0, dtype=np.float64), priors.beta)
         weights = np.ascontiguousarray(tau[:, rows].T)
         B[rows] += climb_rows(residual[rows], precondition, V, weights, diagonal[rows], problem.n_steps, shared)[0]
-    Psi = factors.Psi if priors.psi is None else ridge_map(B[seen], V, priors.psi / priors.v)
+    Psi = factors.Psi
+    if priors.psi is not None:
+        unsure = 0.0 if spread is None else spread.B[seen].sum(axis=0, dtype=np.float64)
+        Psi = ridge_map(B[seen], V, priors.psi / priors.v + unsure)
     return replace(factors, B=B, Psi=Psi), spread
 
 
-def ridge_map(inputs: Floats, outputs: Floats, ridge: float) -> Floats32:
-    """The linear map of least squares with a ridge (ML-LCS Eq. 20)."""
+def ridge_map(inputs: Floats, outputs: Floats, ridge: Floats | float) -> Floats32:
+    """The linear map of least squares with a ridge, of all inputs or of each (ML-LCS Eq. 20)."""
     gram = inputs.T.astype(np.float64) @ inputs
     gram.flat[:: len(gram) + 1] += ridge
     return np.linalg.solve(gram, inputs.T.astype(np.float64) @ outputs).astype(np.float32)

@@ -175,6 +175,15 @@ def log_prior(factors: Factors, X: sparse.csr_matrix, priors: Priors) -> float:
     )
 
 
+def divergence(spread: Spread, factors: Factors, priors: Priors) -> float:
+    """What variances cost in the variational bound: their part of the divergence of all factors from their priors."""
+    pairs = ((spread.U, priors.u), (spread.V, priors.v), (spread.B, priors.beta))
+    cost = sum(float(np.sum(prior * own - 1 - np.log(prior * own), dtype=np.float64)) for own, prior in pairs)
+    if priors.psi is not None:  # type-2 factors also move the means of type 1
+        cost += priors.v * float(spread.B[: len(factors.V)].sum(axis=0) @ (factors.Psi**2).sum(axis=1))
+    return cost / 2
+
+
 def initial_factors(n_samples: int, n_features: int, n_seen: int, n_labels: int, K: int, seed: int | None) -> Factors:
     """Small random label factors; all else starts at 0."""
     rng = np.random.default_rng(seed)

@@ -19,11 +19,15 @@ from tacit.ranking import Ranking
 
 @dataclass(frozen=True, eq=False)
 class Chunk:
-    """The classifiers of a node's children: entries (child, value) by feature, and intercepts."""
+    """The classifiers of a node's children: entries (child, value) by feature, and intercepts.
+
+    Children are uint8 or uint16, values float16 or float32. Arrays of different width become the wider when they are
+    put together.
+    """
 
     features: npt.NDArray[np.int32]
     sizes: npt.NDArray[np.int32]
-    children: npt.NDArray[np.uint16]
+    children: npt.NDArray[Any]
     values: npt.NDArray[Any]
     intercepts: npt.NDArray[np.float32]
 
@@ -38,8 +42,8 @@ class LabelForest:
     intercepts: npt.NDArray[np.float32]
     chunk_starts: npt.NDArray[np.int64]
     chunk_features: npt.NDArray[np.int32]
-    entry_starts: npt.NDArray[np.int64]
-    entry_children: npt.NDArray[np.uint16]
+    entry_starts: npt.NDArray[Any]  # int32 where that is enough, as all arrays that grow with the model
+    entry_children: npt.NDArray[Any]
     entry_values: npt.NDArray[Any]
 
     @staticmethod
@@ -59,7 +63,7 @@ class LabelForest:
             np.concatenate([chunk.intercepts for chunk in chunks]),
             _starts([len(chunk.features) for chunk in chunks]),
             np.concatenate([chunk.features for chunk in chunks]),
-            _starts(np.concatenate([chunk.sizes for chunk in chunks])),
+            _narrowed(_starts(np.concatenate([chunk.sizes for chunk in chunks]))),
             np.concatenate([chunk.children for chunk in chunks]),
             np.concatenate([chunk.values for chunk in chunks]),
         )
@@ -120,3 +124,7 @@ def _all_halves() -> npt.NDArray[np.float32]:
 
 def _starts(sizes: Sequence[int] | npt.NDArray[Any]) -> npt.NDArray[np.int64]:
     return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+
+
+def _narrowed(starts: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
+    return starts.astype(np.int32) if starts[-1] <= np.iinfo(np.int32).max else starts

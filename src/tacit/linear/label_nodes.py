@@ -13,8 +13,8 @@ from scipy import sparse
 from tacit.kernels.dual import prune, train_block
 from tacit.linear.label_clusters import LabelClusters
 from tacit.linear.label_forest import Chunk
+from tacit.linear.objective import Objective
 
-_TYPES = {"float16": np.float16, "float32": np.float32}
 _INNER_WEIGHT = 2.0  # of positives in inner nodes: a label whose cluster is missed is lost
 
 
@@ -52,10 +52,8 @@ def even_groups(work: Sequence[float]) -> list[slice]:
 class NodeOptions:
     """What all nodes share."""
 
-    C: float
     negatives: float
     bias: float
-    loss: int
     prune: float
     tolerance: float
     max_passes: int
@@ -67,11 +65,11 @@ def train_nodes(
     Y: sparse.csc_matrix,
     nodes: list[LabelNode],
     seeds: list[int],
-    label_costs: npt.NDArray[np.float32],
+    objective: Objective,
     options: NodeOptions,
 ) -> list[Chunk]:
-    """The classifiers of some nodes; `label_costs` are those of positives in leaves."""
-    return [_train_node(X, Y, node, seed, label_costs, options) for node, seed in zip(nodes, seeds, strict=True)]
+    """The classifiers of some nodes; the positives' part of the objective is for leaves."""
+    return [_train_node(X, Y, node, seed, objective, options) for node, seed in zip(nodes, seeds, strict=True)]
 
 
 def _train_node(
@@ -79,22 +77,23 @@ def _train_node(
     Y: sparse.csc_matrix,
     node: LabelNode,
     seed: int,
-    label_costs: npt.NDArray[np.float32],
+    objective: Objective,
     options: NodeOptions,
 ) -> Chunk:
     rows, signs = _samples_of(Y, node, options.negatives, seed)
     columns, samples = _compacted(X if len(rows) == X.shape[0] else X[rows])
-    inner_costs = np.full(signs.shape[1], _INNER_WEIGHT * options.C, dtype=np.float32)
+    inner_costs = np.full(signs.shape[1], _INNER_WEIGHT * objective.negative_cost, dtype=np.float32)
     weights, *_ = train_block(
         samples.indptr.astype(np.int64),
         samples.indices,
         samples.data,
         len(columns),
         signs,
-        label_costs[node.labels] if node.is_leaf else inner_costs,
-        options.C,
+        objective.positive_costs[node.labels] if node.is_leaf else inner_costs,
+        objective.positive_targets[node.labels] if node.is_leaf else np.ones_like(inner_costs),
+        objective.negative_cost,
         options.bias,
-        options.loss,
+        objective.loss,
         options.tolerance,
         options.max_passes,
         seed,
@@ -105,10 +104,16 @@ def _train_node(
     return Chunk(
         columns[is_used],
         sizes[is_used].astype(np.int32),
-        children.astype(np.uint16),
-        values.astype(_TYPES[options.dtype]),
+        children.astype(np.uint8 if signs.shape[1] <= 1 << 8 else np.uint16),
+        _halves(values) if options.dtype == "float16" else values,
         np.float32(options.bias) * weights[-1],
     )
+
+
+def _halves(values: npt.NDArray[np.float32]) -> npt.NDArray[np.floating]:
+    """The values as float16, unless one is too large: that takes features far below unit length."""
+    is_in_range = np.abs(values).max(initial=0) <= np.finfo(np.float16).max
+    return values.astype(np.float16) if is_in_range else values
 
 
 def _samples_of(

@@ -6,22 +6,19 @@ from dataclasses import dataclass, field
 from typing import Annotated
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
 from tacit.base import Estimator, Mask
 from tacit.checks import unit_rows
-from tacit.kernels.dual import LOGISTIC, SQUARED_HINGE
 from tacit.labels import positives
 from tacit.linear.label_clusters import LabelClusters, cluster_labels, label_centres
 from tacit.linear.label_forest import LabelForest
 from tacit.linear.label_nodes import NodeOptions, even_groups, nodes_of, train_nodes
+from tacit.linear.objective import LOSSES, POSITIVES, objective_of
 from tacit.parameters import OneOf, Range, document_parameters
 from tacit.propensity import propensities_from_counts
 from tacit.ranking import Ranking
 from tacit.tasks import run_tasks, task_seeds
-
-_LOSSES = {"squared_hinge": SQUARED_HINGE, "logistic": LOGISTIC}
 
 
 @document_parameters
@@ -35,22 +32,24 @@ class LabelTree(Estimator):
     """
 
     n_trees: Annotated[int, Range(low=1), "trees that are averaged; time and model grow in proportion"] = 3
-    arity: Annotated[int, Range(low=2), "children of an inner node at most"] = 64
-    max_leaf: Annotated[int, Range(low=1), "labels of a leaf at most"] = 100
+    arity: Annotated[int, Range(low=2, high=1 << 16), "children of an inner node at most"] = 64
+    max_leaf: Annotated[int, Range(low=1, high=1 << 16), "labels of a leaf at most"] = 100
     beam: Annotated[int, Range(low=1), "nodes of a level that are followed when ranking"] = 10
-    loss: Annotated[str, OneOf(("squared_hinge", "logistic")), "what a wrong margin costs"] = "squared_hinge"
-    power: Annotated[int, Range(low=1, high=9), "probability exp(-max(0, 1 - margin)^power) of the squared hinge"] = 3
+    loss: Annotated[str, OneOf(tuple(LOSSES)), "what a wrong margin costs"] = "squared_hinge"
+    power: Annotated[int, Range(low=1, high=9), "probability exp(-max(0, 1 - margin)^power); not for logistic"] = 3
     C: Annotated[float, Range(above=0), "cost of the loss against the penalty; logistic wants 1 to 3"] = 0.4
     positives: Annotated[
-        str, OneOf(("propensity", "equal")), "weight of positives in leaves: 1/propensity, as many are missing, or 1"
+        str,
+        OneOf(POSITIVES),
+        "what positives count in leaves, as many are missing: 1/propensity, an unbiased estimate, or 1",
     ] = "propensity"
     negatives: Annotated[float, Range(low=0), "samples from elsewhere per sample of a node, as negatives"] = 1.0
     A: Annotated[float, Range(low=0), "how fast propensity grows with a label's frequency"] = 0.55
     B: Annotated[float, Range(above=0), "shift of that growth"] = 1.5
     bias: Annotated[float, Range(low=0), "value of the constant feature; 0 for no intercept"] = 1.0
     prune: Annotated[float, Range(low=0), "weights smaller than this are dropped"] = 0.05
-    dtype: Annotated[str, OneOf(("float32", "float16")), "type of the weights; float16 makes models smaller"] = (
-        "float32"
+    dtype: Annotated[str, OneOf(("float16", "float32")), "type of the weights; float16 makes models smaller"] = (
+        "float16"
     )
     tolerance: Annotated[float, Range(low=0), "training ends when no margin moves by more in a pass"] = 0.2
     max_passes: Annotated[int, Range(low=1), "passes over the samples at most"] = 50
@@ -71,17 +70,13 @@ class LabelTree(Estimator):
             what="groups of nodes",
             X=X,
             Y=Y.tocsc(),
-            label_costs=self._label_costs(),
-            options=NodeOptions(
+            objective=objective_of(
+                self.loss,
+                self.positives,
                 self.C,
-                self.negatives,
-                self.bias,
-                _LOSSES[self.loss],
-                self.prune,
-                self.tolerance,
-                self.max_passes,
-                self.dtype,
+                propensities_from_counts(self.label_counts_, self.n_samples_, self.A, self.B),
             ),
+            options=NodeOptions(self.negatives, self.bias, self.prune, self.tolerance, self.max_passes, self.dtype),
         )
         self.forest_ = LabelForest.of(trees, [chunk for part in parts for chunk in part])
 
@@ -97,12 +92,6 @@ class LabelTree(Estimator):
             arity=self.arity,
             max_leaf=self.max_leaf,
         )
-
-    def _label_costs(self) -> npt.NDArray[np.float32]:
-        if self.positives == "equal":
-            return np.full(len(self.label_counts_), self.C, dtype=np.float32)
-        propensities = propensities_from_counts(self.label_counts_, self.n_samples_, self.A, self.B)
-        return (self.C / propensities).astype(np.float32)
 
     def _rank(self, X: sparse.csr_matrix, k: int, allowed: Mask | None) -> Ranking:
         power = 0 if self.loss == "logistic" else self.power

@@ -10,8 +10,9 @@ import numpy.typing as npt
 from scipy import sparse
 
 from tacit.base import Estimator, Mask
-from tacit.kernels.dual import LOGISTIC, SQUARED_HINGE, label_signs, prune, train_block
+from tacit.kernels.dual import label_signs, prune, train_block
 from tacit.kernels.score import rank_linear
+from tacit.linear.objective import LOSSES, POSITIVES, Objective, objective_of
 from tacit.parameters import OneOf, Range, document_parameters
 from tacit.propensity import propensities_from_counts
 from tacit.ranking import Ranking
@@ -19,7 +20,6 @@ from tacit.tasks import run_tasks, task_seeds
 
 LABELS_PER_TASK = 64  # side by side in memory: one walk over a sample's features serves them all
 
-_LOSSES = {"squared_hinge": SQUARED_HINGE, "logistic": LOGISTIC}
 _NO_MASK = np.empty(0, dtype=np.bool_)
 
 
@@ -32,10 +32,10 @@ class OneVsAll(Estimator):
     whose many weights near zero are dropped, so that models of large vocabularies stay small.
     """
 
-    loss: Annotated[str, OneOf(("squared_hinge", "logistic")), "what a wrong margin costs"] = "squared_hinge"
+    loss: Annotated[str, OneOf(tuple(LOSSES)), "what a wrong margin costs"] = "squared_hinge"
     C: Annotated[float, Range(above=0), "cost of the loss against the penalty; logistic wants 1 to 3"] = 0.25
     positives: Annotated[
-        str, OneOf(("propensity", "equal")), "weight of positives: 1/propensity, as many are missing, or 1"
+        str, OneOf(POSITIVES), "what positives count, as many are missing: 1/propensity, an unbiased estimate, or 1"
     ] = "propensity"
     A: Annotated[float, Range(low=0), "how fast propensity grows with a label's frequency"] = 0.55
     B: Annotated[float, Range(above=0), "shift of that growth"] = 1.5
@@ -66,21 +66,17 @@ class OneVsAll(Estimator):
             what="blocks of labels",
             X=X,
             Y=by_label,
-            positive_costs=self._positive_costs(),
-            negative_cost=self.C,
-            options=_Options(
-                _LOSSES[self.loss], self.absent == "missing", self.bias, self.prune, self.tolerance, self.max_passes
+            objective=objective_of(
+                self.loss,
+                self.positives,
+                self.C,
+                propensities_from_counts(self.label_counts_, self.n_samples_, self.A, self.B),
             ),
+            options=_Options(self.absent == "missing", self.bias, self.prune, self.tolerance, self.max_passes),
         )
         self.weights_ = sparse.hstack([block.weights for block in trained], format="csr")
         self.intercepts_ = np.concatenate([block.intercepts for block in trained])
         self.intercepts_[self.label_counts_ == 0] = self.unranked_score  # rank last
-
-    def _positive_costs(self) -> npt.NDArray[np.float32]:
-        if self.positives == "equal":
-            return np.full(len(self.label_counts_), self.C, dtype=np.float32)
-        propensities = propensities_from_counts(self.label_counts_, self.n_samples_, self.A, self.B)
-        return (self.C / propensities).astype(np.float32)
 
     def _rank(self, X: sparse.csr_matrix, k: int, allowed: Mask | None) -> Ranking:
         W = self.weights_
@@ -94,7 +90,6 @@ class OneVsAll(Estimator):
 class _Options:
     """What all blocks share."""
 
-    loss: int
     leaves_absent_out: bool
     bias: float
     prune: float
@@ -114,8 +109,7 @@ def _train_labels(
     X: sparse.csr_matrix,
     Y: sparse.csc_matrix,
     labels: npt.NDArray[np.int64],
-    positive_costs: npt.NDArray[np.float32],
-    negative_cost: float,
+    objective: Objective,
     options: _Options,
     seed: int,
 ) -> LabelBlock:
@@ -127,10 +121,11 @@ def _train_labels(
         X.data,
         X.shape[1],
         signs,
-        positive_costs[labels],
-        negative_cost,
+        objective.positive_costs[labels],
+        objective.positive_targets[labels],
+        objective.negative_cost,
         options.bias,
-        options.loss,
+        objective.loss,
         options.tolerance,
         options.max_passes,
         seed,

@@ -1,47 +1,66 @@
-"""Texts to features: scikit-learn's tf-idf, with a fitted state that is plain arrays and strings."""
+"""Texts to features: tf-idf of words and, if wanted, of the character n-grams inside them.
+
+The fitted state is plain arrays and strings. Character n-grams are taken once for each distinct word, not for
+each time it occurs.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
-from sklearn.feature_extraction.text import TfidfVectorizer
 
+from tacit.checks import unit_rows
 from tacit.errors import DataError
 
 _MIN_TEXTS_TO_DROP_HAPAXES = 1000  # below, a word that occurs once may be all there is
+_WORD = re.compile(r"(?u)\b\w\w+\b")
+_GRAM_SIZES = (3, 4, 5)
+_TEXTS_PER_BLOCK = 10_000  # whose n-grams are counted at a time
 
 
 @dataclass(eq=False)
 class TextVectorizer:
-    """Words to unit-length tf-idf rows with logarithmic term counts.
+    """Words, or words and their parts, to unit-length tf-idf rows with logarithmic term counts.
 
     Attributes
     ----------
+    characters : bool
+        Also use the character n-grams of words: for inflected languages and misspelt words. Both kinds weigh the same.
     feature_names_ : array of str
-        The vocabulary in column order.
+        The vocabulary in column order: words, then n-grams, which carry a tilde in front.
     idf_ : float array
-        Inverse document frequency of each word.
+        Inverse document frequency of each feature.
     """
 
     feature_names_: npt.NDArray[Any] = field(default_factory=lambda: np.empty(0, dtype=object))
     idf_: npt.NDArray[np.float32] = field(default_factory=lambda: np.empty(0, dtype=np.float32))
+    characters: bool = False
 
     def fit_transform(self, texts: Sequence[str]) -> sparse.csr_matrix:
         """Learn the vocabulary of `texts` and return their features."""
-        min_df = 2 if len(texts) >= _MIN_TEXTS_TO_DROP_HAPAXES else 1
-        tfidf = TfidfVectorizer(min_df=min_df, **_OPTIONS)
-        try:
-            features = tfidf.fit_transform(texts)
-        except ValueError as error:
-            raise DataError(f"the texts hold no words to learn from ({error})") from error
-        self.feature_names_ = tfidf.get_feature_names_out().astype(object)
-        self.idf_ = tfidf.idf_.astype(np.float32)
-        return sparse.csr_matrix(features)
+        min_texts = 2 if len(texts) >= _MIN_TEXTS_TO_DROP_HAPAXES else 1
+        counts, words = _count_words(texts)
+        names, columns = _vocabulary(counts, words, min_texts)
+        parts = [counts[:, columns]]
+        if self.characters:
+            grams, gram_names = _grams_of(words)
+            columns = np.flatnonzero(_document_frequency(counts, grams) >= min_texts)
+            columns = columns[np.argsort(np.array(gram_names, dtype=object)[columns])]
+            names = [*names, *(gram_names[column] for column in columns)]
+            parts.append(_product(counts, grams[:, columns]))
+        if not names:
+            raise DataError("the texts hold no words to learn from; a word has two letters or more")
+        self.feature_names_ = np.array(names, dtype=object)
+        frequencies = np.concatenate([np.bincount(part.indices, minlength=part.shape[1]) for part in parts])
+        self.idf_ = (np.log((1 + len(texts)) / (1 + frequencies)) + 1).astype(np.float32)
+        return self._weighted(parts)
 
     def fit(self, texts: Sequence[str]) -> TextVectorizer:
         """Learn the vocabulary of `texts`."""
@@ -49,11 +68,95 @@ class TextVectorizer:
         return self
 
     def transform(self, texts: Sequence[str]) -> sparse.csr_matrix:
-        """Features of `texts`; words outside the vocabulary are left out."""
-        if not hasattr(self, "_tfidf"):
-            self._tfidf = TfidfVectorizer(vocabulary=list(self.feature_names_), **_OPTIONS)
-            self._tfidf.idf_ = self.idf_
-        return sparse.csr_matrix(self._tfidf.transform(texts))
+        """Features of `texts`; words outside the vocabulary are left out, but for the n-grams in them."""
+        position = self._positions()
+        counts, words = _count_words(texts)
+        n_words = self._n_words
+        parts = [_renamed(counts, [position.get(word, -1) for word in words], n_words)]
+        if self.characters:
+            grams, names = _grams_of(words)
+            known = [position.get(name, -1) - n_words for name in names]
+            parts.append(_product(counts, _renamed(grams, known, len(position) - n_words)))
+        return self._weighted(parts)
+
+    def _positions(self) -> dict[str, int]:
+        if not hasattr(self, "_position"):
+            self._position = {name: place for place, name in enumerate(self.feature_names_)}
+            self._n_words = sum(not name.startswith("~") for name in self.feature_names_)
+        return self._position
+
+    def _weighted(self, parts: list[sparse.csr_matrix]) -> sparse.csr_matrix:
+        """Counts as tf-idf rows of unit length; words and n-grams have equal shares of it."""
+        first, weighted = 0, []
+        for part in parts:
+            idf = self.idf_[first : first + part.shape[1]]
+            values = (1 + np.log(part.data)).astype(np.float32) * idf[part.indices]
+            weighted.append(unit_rows(sparse.csr_matrix((values, part.indices, part.indptr), shape=part.shape)))
+            first += part.shape[1]
+        return weighted[0] if len(weighted) == 1 else unit_rows(sparse.hstack(weighted, format="csr"))
 
 
-_OPTIONS: dict[str, Any] = {"sublinear_tf": True, "dtype": np.float32}
+def _count_words(texts: Iterable[str]) -> tuple[sparse.csr_matrix, list[str]]:
+    """How often each distinct word occurs in each text; words in the order in which they come first."""
+    number: defaultdict[str, int] = defaultdict()
+    number.default_factory = number.__len__
+    ids: list[npt.NDArray[np.int32]] = []
+    starts = [0]
+    for text in texts:
+        found = [number[word] for word in _WORD.findall(text.lower())]
+        ids.append(np.array(found, np.int32))
+        starts.append(starts[-1] + len(found))
+    flat = np.concatenate(ids) if ids else np.empty(0, np.int32)
+    counts = sparse.csr_matrix((np.ones(len(flat), np.float32), flat, starts), shape=(len(ids), len(number)))
+    counts.sum_duplicates()
+    return counts, list(number)
+
+
+def _vocabulary(counts: sparse.csr_matrix, words: list[str], min_texts: int) -> tuple[list[str], npt.NDArray[np.intp]]:
+    """The words that occur in enough texts, sorted, and their columns."""
+    frequent = np.flatnonzero(np.bincount(counts.indices, minlength=len(words)) >= min_texts)
+    columns = np.array(sorted(frequent, key=words.__getitem__), dtype=np.intp)
+    return [words[column] for column in columns], columns
+
+
+def _grams_of(words: list[str]) -> tuple[sparse.csr_matrix, list[str]]:
+    """How often each n-gram occurs in each word, blanks at both ends counted as letters."""
+    number: defaultdict[str, int] = defaultdict()
+    number.default_factory = number.__len__
+    ids: list[int] = []
+    starts = [0]
+    for word in words:
+        padded = f" {word} "
+        ids.extend(
+            number["~" + padded[start : start + size]]
+            for size in _GRAM_SIZES
+            for start in range(len(padded) - size + 1)
+        )
+        starts.append(len(ids))
+    grams = sparse.csr_matrix((np.ones(len(ids), np.float32), ids, starts), shape=(len(words), len(number)))
+    grams.sum_duplicates()
+    return grams, list(number)
+
+
+def _document_frequency(counts: sparse.csr_matrix, grams: sparse.csr_matrix) -> npt.NDArray[np.int64]:
+    """In how many texts each n-gram occurs, in blocks of texts."""
+    frequency = np.zeros(grams.shape[1], np.int64)
+    for first in range(0, counts.shape[0], _TEXTS_PER_BLOCK):
+        frequency += np.bincount((counts[first : first + _TEXTS_PER_BLOCK] @ grams).indices, minlength=grams.shape[1])
+    return frequency
+
+
+def _product(counts: sparse.csr_matrix, grams: sparse.csr_matrix) -> sparse.csr_matrix:
+    product = sparse.csr_matrix(counts @ grams)
+    product.sort_indices()
+    return product
+
+
+def _renamed(counts: sparse.csr_matrix, columns: list[int], n_columns: int) -> sparse.csr_matrix:
+    """Counts with each column moved to its place in the vocabulary; columns below zero are left out."""
+    places = np.array(columns, dtype=np.int64)[counts.indices] if len(columns) else np.empty(0, np.int64)
+    kept = places >= 0
+    starts = np.concatenate([[0], np.cumsum(kept)])[counts.indptr]
+    moved = sparse.csr_matrix((counts.data[kept], places[kept], starts), shape=(counts.shape[0], n_columns))
+    moved.sort_indices()
+    return moved

@@ -13,7 +13,7 @@ from tacit.base import Estimator, Mask
 from tacit.checks import unit_rows
 from tacit.errors import ParameterError
 from tacit.labels import positives
-from tacit.parameters import OneOf, Range, document_parameters
+from tacit.parameters import OneOf, Range, Tune, document_parameters
 from tacit.propensity import check_propensities, inverse_propensities, propensities_from_counts
 from tacit.ranking import Ranking
 from tacit.tasks import run_tasks, task_seeds
@@ -28,8 +28,10 @@ class FastXML(Estimator):
     """An ensemble of trees; each node parts its samples such that labels rank well on both sides."""
 
     n_trees: Annotated[int, Range(low=1), "trees; time, memory and model grow in proportion"] = 50
-    max_leaf: Annotated[int, Range(low=1), "samples up to which a node becomes a leaf"] = 10
-    C: Annotated[float, Range(above=0), "cost of a misplaced sample against the L1 penalty; more: denser nodes"] = 2.5
+    max_leaf: Annotated[int, Range(low=1), Tune(5, 50), "samples up to which a node becomes a leaf"] = 10
+    C: Annotated[
+        float, Range(above=0), Tune(0.3, 20), "cost of a misplaced sample against the L1 penalty; more: denser nodes"
+    ] = 2.5
     labels_per_leaf: Annotated[int, Range(low=1), "labels kept in a leaf, the best ones"] = 100
     bias: Annotated[float, Range(low=0), "value of the feature that every sample has besides its own"] = 1.0
     min_share: Annotated[
@@ -88,8 +90,15 @@ class PfastXML(FastXML):
 class PfastreXML(PfastXML):
     """PfastXML, its labels re-ranked by how near a sample is to the centre of each."""
 
-    alpha: Annotated[float, Range(low=0, high=1), "share of the trees in the score; the rest is the centres'"] = 0.9
-    gamma: Annotated[float, Range(above=0), "how fast a label becomes unlikely with the distance to its centre"] = 30.0
+    alpha: Annotated[
+        float,
+        Range(low=0, high=1),
+        Tune(0.5, 1, log=False),
+        "share of the trees in the score; the rest is the centres'",
+    ] = 0.9
+    gamma: Annotated[
+        float, Range(above=0), Tune(3, 100), "how fast a label becomes unlikely with the distance to its centre"
+    ] = 30.0
     tail: Annotated[str, OneOf(("mean", "exact")), "centres: mean of the label's samples, or maximum likelihood"] = (
         "mean"
     )

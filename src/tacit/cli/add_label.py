@@ -1,0 +1,101 @@
+"""``tacit add-label``: a new label without training."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from tacit.cli.options import input_options, model_argument
+
+if TYPE_CHECKING:
+    from tacit.tagger.tagger import Tagger
+
+
+@click.command("add-label", short_help="Add a label to a model, without training.")
+@model_argument
+@click.argument("name")
+@click.option("--cooccurs", metavar="LABEL=COUNT", multiple=True, help="A label it occurs with, and how often.")
+@click.option("--example", "examples", metavar="TEXT", multiple=True, help="A text that has the label.")
+@click.option("--examples", "file", type=click.Path(path_type=Path), help="A file of samples that have the label.")
+@click.option("--description", metavar="TEXT", help="A text about the label.")
+@click.option("--parent", metavar="LABEL", help="The label above it.")
+@click.option("--vocabulary", type=click.Path(path_type=Path), help="SKOS, TSV or JSON that knows the label.")
+@click.option("--preview", metavar="DATA", type=click.Path(path_type=Path), help="Show what it would tag; add nothing.")
+@click.option("-n", type=click.IntRange(min=1), default=10, show_default=True, help="Samples in the preview.")
+@input_options
+def add_label(
+    model: Path, name: str, cooccurs: tuple[str, ...], examples: tuple[str, ...], file: Path | None,
+    description: str | None, parent: str | None, vocabulary: Path | None, preview: Path | None, n: int, **source: Any,
+) -> None:  # fmt: skip
+    """Add the label NAME to MODEL by labels it occurs with, by examples, or by its name and place alone.
+
+    \b
+    Examples:
+      tacit add-label model "heat pump" --cooccurs heating=40 --cooccurs electricity=25
+      tacit add-label model "heat pump" --examples pumps.txt --preview articles.csv
+      tacit add-label model "heat pump" --vocabulary thesaurus.ttl
+    """
+    from tacit.tagger.tagger import Tagger
+
+    tagger = Tagger.load(model)
+    if vocabulary is not None:
+        from tacit.data.vocabulary import load_vocabulary
+
+        tagger.vocabulary_ = load_vocabulary(vocabulary)
+    known_by = {
+        "cooccurs": _counts(cooccurs) or None,
+        "examples": _examples(tagger, examples, file, source),
+        "description": description,
+        "parent": parent,
+    }
+    if preview is not None:
+        _show(tagger, name, known_by, preview, n, source)
+        return
+    tagger.add_label(name, **known_by)
+    tagger.save(model)
+    click.echo(f"{tagger.history()[-1]}; saved to {model}")
+
+
+def _counts(assignments: tuple[str, ...]) -> dict[str, float]:
+    found = {}
+    for assignment in assignments:
+        label, equals, count = assignment.rpartition("=")
+        try:
+            found[label] = float(count)
+        except ValueError:
+            equals = ""
+        if not equals:
+            raise click.UsageError(f"--cooccurs is given as LABEL=COUNT; got '{assignment}'")
+    return found
+
+
+def _examples(tagger: Tagger, texts: tuple[str, ...], file: Path | None, source: dict[str, Any]) -> Any:
+    """Texts of the command line and of a file together, or the features of a file."""
+    if file is None:
+        return list(texts) or None
+    return (
+        [*texts, *_samples(tagger, file, source)] if tagger.vectorizer_ is not None else _samples(tagger, file, source)
+    )
+
+
+def _samples(tagger: Tagger, file: Path, source: dict[str, Any]) -> Any:
+    """What the tagger ranks, from a file whose labels do not matter."""
+    from tacit.cli.source import stream_unlabelled
+
+    blocks = list(stream_unlabelled(file, tagger, **source))
+    if tagger.vectorizer_ is not None:
+        return [text for block in blocks for text in block]
+    from scipy import sparse
+
+    return sparse.vstack(blocks, format="csr")
+
+
+def _show(tagger: Tagger, name: str, known_by: dict[str, Any], data: Path, n: int, source: dict[str, Any]) -> None:
+    """Print the samples that the label would tag first."""
+    from tacit.cli.tables import print_table
+
+    found = tagger.preview_label(name, texts=_samples(tagger, data, source), n=n, **known_by)
+    rows = [[str(row), f"{score:.3f}", " ".join(text.split())[:100]] for row, text, score in found]
+    print_table(["row", "score", "text"], rows, title=f"what '{name}' would tag first")

@@ -1,0 +1,75 @@
+"""``tacit compare``: whether one model is better than another."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from tacit.cli.options import data_argument, input_options, seed_option
+
+if TYPE_CHECKING:
+    from tacit.compare import Difference
+
+
+@click.command(short_help="Compare two models on labelled data.")
+@click.argument("a", type=click.Path(path_type=Path))
+@click.argument("b", type=click.Path(path_type=Path))
+@data_argument
+@click.option("--resamples", type=click.IntRange(min=1), default=1000, show_default=True, help="Of the samples.")
+@click.option("--json", "as_json", is_flag=True, help="Print the differences as JSON.")
+@seed_option
+@input_options
+def compare(a: Path, b: Path, data: Path, resamples: int, as_json: bool, seed: int, **source: Any) -> None:
+    """Compare the models A and B on DATA: metrics of both, and whether their difference is more than chance.
+
+    \b
+    Example: tacit compare old-model new-model test.txt
+    """
+    from tacit.cli.source import inputs_of, read
+    from tacit.compare import compare_models
+    from tacit.registry import load_model
+
+    models = [load_model(path) for path in (a, b)]
+    dataset = read(data, **source)
+    inputs = [inputs_of(model, dataset) for model in models]
+    differences = compare_models(
+        models[0], inputs[0], models[1], inputs[1], dataset.Y, dataset.label_names, n_bootstrap=resamples, seed=seed
+    )
+    if as_json:
+        click.echo(json.dumps([asdict(difference) for difference in differences], indent=1))
+    else:
+        _print(differences, len(dataset))
+
+
+def _print(differences: list[Difference], n_samples: int) -> None:
+    from tacit.cli.tables import percent, print_table
+
+    rows = [
+        [
+            one.metric,
+            percent(one.a),
+            percent(one.b),
+            f"{100 * one.difference:+.2f} ({100 * one.interval[0]:+.2f} to {100 * one.interval[1]:+.2f})",
+            f"{one.winner} is better" if one.winner else "no clear difference",
+        ]
+        for one in differences
+    ]
+    title = f"{n_samples:,} samples, percent; in brackets the 95 % interval of the difference"
+    print_table(["metric", "A", "B", "B - A", "verdict"], rows, title=title)
+    click.echo(f"\n{_verdict(differences)}")
+
+
+def _verdict(differences: list[Difference]) -> str:
+    better = {name: [one.metric for one in differences if one.winner == name] for name in "AB"}
+    if not better["A"] and not better["B"]:
+        return "The data do not tell the two models apart; more samples might."
+    parts = [f"{name} is better in {', '.join(metrics)}" for name, metrics in better.items() if metrics]
+    if len(parts) == 2:
+        return f"{parts[0]}; {parts[1]}. Choose by the metric that counts for you."
+    name = "A" if better["A"] else "B"
+    every = len(better[name]) == len(differences)
+    return f"{name} is better in every metric." if every else f"{parts[0]}; in none is it clearly worse."

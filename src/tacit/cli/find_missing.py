@@ -1,0 +1,109 @@
+"""``tacit find-missing``: labels that were left out of a tagged corpus."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from tacit.cli.options import data_argument, input_options, jobs_option, model_argument, seed_option
+
+if TYPE_CHECKING:
+    from tacit.data.dataset import Dataset
+    from tacit.tagger.find_missing import MissingLabel
+
+
+@click.command("find-missing", short_help="Find labels that were left out of tagged data.")
+@model_argument
+@data_argument
+@click.option("-n", type=click.IntRange(min=1), default=100, show_default=True, help="Pairs to find.")
+@click.option("--out", type=click.Path(path_type=Path), help="Write here, .jsonl or .csv.  [default: JSON to stdout]")
+@click.option("--folds", type=click.IntRange(min=2), default=3, show_default=True, help="Models to train.")
+@click.option(
+    "--missing", type=click.FloatRange(0, 1, True, True), help="Share of labels left out.  [default: estimated]"
+)
+@click.option(
+    "--accept", type=click.Path(path_type=Path), help="Put the pairs of this list into DATA, written to --out."
+)
+@seed_option
+@jobs_option
+@input_options
+def find_missing(
+    model: Path, data: Path, n: int, out: Path | None, folds: int, missing: float | None, accept: Path | None,
+    seed: int, jobs: int, **source: Any,
+) -> None:  # fmt: skip
+    """Find the samples and labels of DATA that belong together but are not recorded, most probable first.
+
+    Models like MODEL are trained on parts of DATA, and each judges the samples that it has not seen. Look through the
+    list, delete the lines that are wrong (or add a field 'accepted' with yes and no), and write the rest back.
+
+    \b
+    Examples:
+      tacit find-missing model train.csv -n 200 --out missing.csv
+      tacit find-missing model train.csv --accept missing.csv --out more-complete.csv
+    """
+    from tacit.cli.source import inputs_of, read
+    from tacit.progress import show_progress
+    from tacit.tagger.tagger import Tagger
+
+    if accept is not None:
+        _accept(read(data, **source), accept, out)
+        return
+    tagger = Tagger.load(model)
+    tagger._fitted_model().n_jobs = jobs
+    dataset = read(data, **source)
+    options = {"folds": folds, "missing": missing, "label_names": dataset.label_names, "seed": seed}
+    with show_progress():
+        found = tagger.find_missing(inputs_of(tagger, dataset), dataset.Y, n, **options)
+    _write(found, dataset, out)
+    expected = sum(pair.probability for pair in found)
+    click.echo(f"{len(found):,} pairs; about {expected:.0f} of them should be right", err=out is None)
+
+
+def _write(found: list[MissingLabel], dataset: Dataset, out: Path | None) -> None:
+    """Pairs with the start of their text, as JSON lines or CSV."""
+    import csv
+    import io
+    import json
+
+    records = [
+        {"row": pair.row, "label": pair.label, "probability": round(pair.probability, 4), "evidence": pair.evidence}
+        | ({} if dataset.texts is None else {"text": " ".join(dataset.texts[pair.row].split())[:200]})
+        for pair in found
+    ]
+    content = io.StringIO()
+    if out is not None and out.suffix.lower() == ".csv":
+        table = csv.DictWriter(content, list(records[0]) if records else ["row", "label"], lineterminator="\n")
+        table.writeheader()
+        table.writerows(records)
+    else:
+        content.writelines(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
+    if out is None:
+        click.echo(content.getvalue(), nl=False)
+        return
+    from tacit.data.files import Staging
+
+    with Staging() as staging, staging.open(out) as file:
+        file.write(content.getvalue().encode())
+
+
+def _accept(dataset: Dataset, accepted: Path, out: Path | None) -> None:
+    """Write `dataset` with the pairs of a list added to its labels."""
+    if out is None:
+        raise click.UsageError("--accept needs --out, the data file to write")
+    from tacit.cli.records import read_records, verdict
+    from tacit.data.completed import with_labels
+    from tacit.data.save import save_data
+    from tacit.errors import FileError
+
+    pairs = []
+    for line, record in read_records(accepted):
+        row, label = str(record.get("row", "")), str(record.get("label", "")).strip()
+        if not row.isdigit() or int(row) >= len(dataset) or not label:
+            message = f"must name a row from 0 to {len(dataset) - 1} and a label; got row '{row}' and label '{label}'"
+            raise FileError(accepted, f"{message}; take the list that find-missing wrote for this data", line=line)
+        if verdict(accepted, line, record, default=True):
+            pairs.append((int(row), label))
+    for path in save_data(with_labels(dataset, pairs), out):
+        click.echo(f"wrote {path}: {len(pairs):,} labels added" if path == out else f"wrote {path}")

@@ -1,0 +1,104 @@
+"""``tacit inspect``: what a model is and what it was trained on."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from tacit.cli.options import model_argument
+
+
+@click.command(short_help="Show what a model was trained on.")
+@model_argument
+@click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
+def inspect(model: Path, as_json: bool) -> None:
+    """Show what MODEL was trained on, by which version and with which parameters, and how good it was.
+
+    \b
+    Example: tacit inspect model
+    """
+    found = facts_of(model)
+    if as_json:
+        click.echo(json.dumps(found, indent=1, ensure_ascii=False))
+        return
+    from tacit.cli.tables import percent, print_table
+
+    simple = {name: value for name, value in found.items() if not isinstance(value, dict | list)}
+    print_table(["", str(model)], [[name, _shown(name, value)] for name, value in simple.items()])
+    for title in ("parameters", "versions"):
+        _print_mapping(title, {name: str(value) for name, value in found[title].items()})
+    _print_mapping(
+        "held-out metrics in percent", {name: percent(value) for name, value in found["held_out_metrics"].items()}
+    )
+    _print_mapping("labels by training samples", {name: f"{n:,}" for name, n in found["labels_by_band"].items()})
+    for place, act in enumerate(found["changes"], 1):
+        click.echo(f"{'changes since training' if place == 1 else ''}\n{place}. {act}".lstrip("\n"))
+
+
+def facts_of(path: Path) -> dict[str, Any]:
+    """What there is to say about a model folder, as plain values; arrays are mapped, not read."""
+    import numpy as np
+
+    from tacit.bands import BANDS, band_of_labels
+    from tacit.registry import load_model
+    from tacit.store.folder import MANIFEST, read_manifest
+
+    manifest = read_manifest(path)
+    loaded = load_model(path, verify=False)
+    model = getattr(loaded, "model_", loaded)
+    card = getattr(loaded, "card_", {})
+    counts = np.asarray(model.label_counts_)
+    by_band = np.bincount(band_of_labels(counts, len(counts)), minlength=len(BANDS))
+    return {
+        "model": type(model).__name__,
+        "kind": "tagger" if loaded is not model else "estimator",
+        "input": "texts" if getattr(loaded, "vectorizer_", None) is not None else "features",
+        "chosen because": card.get("reason"),
+        "fingerprint of the data": card.get("fingerprint"),
+        "samples": int(model.n_samples_),
+        "features": int(model.n_features_in_),
+        "labels": len(loaded.classes_),
+        "positives": int(counts.sum()),
+        "seed": model.random_state,
+        "calibration error": card.get("calibration_error"),
+        "threshold": float(loaded.threshold_),
+        "size in bytes": manifest["file"]["size"] + (path / MANIFEST).stat().st_size,
+        "checksum": manifest["sha256"],
+        "format": manifest["format_version"],
+        "parameters": _plain(model.stored_parameters()),
+        "versions": card.get("versions") or {"tacit": manifest["tacit_version"]},
+        "held_out_metrics": card.get("held_out_metrics") or {},
+        "labels_by_band": {name: int(n) for (name, _), n in zip(BANDS, by_band, strict=True)},
+        "changes": loaded.history() if hasattr(loaded, "history") else [],
+    }
+
+
+def _plain(parameters: dict[str, Any]) -> dict[str, Any]:
+    """Parameters as JSON has them; an array by its shape."""
+    return {
+        name: f"array of shape {value.shape}" if hasattr(value, "shape") else value
+        for name, value in parameters.items()
+    }
+
+
+def _shown(name: str, value: Any) -> str:
+    from tacit.estimate import format_size
+
+    if value is None:
+        return "not known"
+    if name == "size in bytes":
+        return f"{value:,} ({format_size(value)})"
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    return f"{value:,}" if isinstance(value, int) and name != "seed" else str(value)
+
+
+def _print_mapping(title: str, values: dict[str, str]) -> None:
+    from tacit.cli.tables import print_table
+
+    if values:
+        click.echo()
+        print_table([title, ""], [[name, value] for name, value in values.items()])

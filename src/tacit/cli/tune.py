@@ -1,0 +1,171 @@
+"""``tacit tune``: better parameters for a model, within a time budget."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from tacit.cli.options import data_argument, input_options, jobs_option, seed_option
+
+if TYPE_CHECKING:
+    from tacit.data.dataset import Dataset
+    from tacit.tune import Tuning
+
+_UNITS = {"": 1, "s": 1, "m": 60, "h": 3600}
+
+
+@click.command(short_help="Search for better parameters of a model.")
+@data_argument
+@click.option("--model", "name", required=True, help="Model to tune; see: tacit models")
+@click.option("--target", default="P@5", show_default=True, help="Metric to tune for: P@5, nDCG@3, PSP@1, …")
+@click.option("--budget", default="10m", show_default=True, metavar="TIME", help="Time to search, such as 90s or 2h.")
+@click.option("--valid", metavar="DATA|SHARE", help="Judge by this file, or a share of DATA.  [default: 3 folds]")
+@click.option("--search", "spaces", metavar="NAME=LOW:HIGH|A,B,…", multiple=True, help="Where to look for a parameter.")
+@click.option("--param", "assignments", metavar="NAME=VALUE", multiple=True, help="Set a parameter.")
+@click.option("--out", type=click.Path(path_type=Path), help="Train with what was found and save it here.")
+@seed_option
+@jobs_option
+@input_options
+def tune(
+    data: Path, name: str, target: str, budget: str, valid: str | None, spaces: tuple[str, ...],
+    assignments: tuple[str, ...], out: Path | None, seed: int, jobs: int, **source: Any,
+) -> None:  # fmt: skip
+    """Search for the parameters of a model that are best for a metric on DATA.
+
+    Prints what was tried and the command that trains with what was best.
+
+    \b
+    Examples:
+      tacit tune train.txt --model OneVsAll --target PSP@1 --budget 10m
+      tacit tune articles.csv --model FastXML --valid 0.2 --out model
+    """
+    from tacit import tune as tuning
+    from tacit.cli.source import read
+    from tacit.parameters import parse_parameters
+    from tacit.progress import show_progress
+    from tacit.registry import find_model
+    from tacit.store import folder
+
+    cls = find_model(name)
+    fixed = parse_parameters(cls, assignments)
+    space = {**tuning.declared_space(cls), **dict(_parse_space(cls, text) for text in spaces)}
+    tuning.check_target(target)
+    seconds = _parse_duration(budget)
+    if out is not None:
+        folder.check_target(out)
+    dataset = read(data, **source)
+    X, validation, kept = _samples(dataset, valid, seed, source)
+    with show_progress():
+        found = tuning.tune(
+            cls.__name__, X, kept, target=target, validation=validation, budget_seconds=seconds, fixed=fixed,
+            space=space, seed=seed, n_jobs=jobs,
+        )  # fmt: skip
+    _print(found)
+    best = {**fixed, **found.parameters}
+    if out is None:
+        click.echo(f"\ntrain with: {_command(data, found.model, best, source)}")
+        return
+    _train(dataset, found.model, best, out, seed, jobs)
+
+
+def _train(dataset: Dataset, name: str, parameters: dict[str, Any], out: Path, seed: int, jobs: int) -> None:
+    from tacit.progress import show_progress
+    from tacit.tagger.tagger import Tagger
+
+    tagger = Tagger(model=name, random_state=seed, n_jobs=jobs, **parameters)
+    with show_progress():
+        samples = dataset.X if dataset.texts is None else dataset.texts
+        tagger.fit(samples, dataset.Y, label_names=dataset.label_names)
+    tagger.save(out)
+    click.echo(f"\ntrained on {len(dataset):,} samples and {dataset.n_labels:,} labels; saved to {out}")
+
+
+def _samples(
+    dataset: Dataset, valid: str | None, seed: int, source: dict[str, Any]
+) -> tuple[Any, tuple[Any, Any] | None, Any]:
+    """Features to train on, samples to judge by (or None), and the labels to train on."""
+    from tacit.cli.source import as_wide_as, read
+    from tacit.data.dataset import features_of, texts_of
+    from tacit.data.split import train_test_split
+    from tacit.labels import aligned, read_labels
+    from tacit.tagger.vectorizer import TextVectorizer
+
+    vectorizer = TextVectorizer() if dataset.texts is not None else None
+    X = features_of(dataset) if vectorizer is None else vectorizer.fit_transform(texts_of(dataset))
+    if valid is None:
+        return X, None, dataset.Y
+    try:
+        share = float(valid)
+    except ValueError:
+        judged = read(Path(valid), **{**source, "labels_path": None})
+        if vectorizer is None:
+            held_out = as_wide_as(X.shape[1], features_of(judged))
+        else:
+            held_out = vectorizer.transform(texts_of(judged))
+        names = read_labels(dataset.Y, dataset.label_names).names
+        return X, (held_out, aligned(judged.Y, judged.label_names, names)), dataset.Y
+    parts = train_test_split(dataset.Y, test_size=share, seed=seed)
+    return X[parts.train], (X[parts.test], dataset.Y[parts.test]), dataset.Y[parts.train]
+
+
+def _parse_duration(text: str) -> float:
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)([smh]?)", text.strip().lower())
+    seconds = float(match[1]) * _UNITS[match[2]] if match else 0.0
+    if seconds <= 0:
+        raise click.UsageError(f"--budget is a time such as 90s, 10m or 2h; got '{text}'")
+    return seconds
+
+
+def _parse_space(cls: Any, text: str) -> tuple[str, Any]:
+    """``"C=0.1:10"`` or ``"loss=logistic,squared_hinge"`` as a parameter and where to look for it."""
+    from tacit.parameters import Tune, parameters_of, unknown_parameter
+
+    name, _, where = text.partition("=")
+    known = parameters_of(cls)
+    if name not in known:
+        raise unknown_parameter(cls, name)
+    low, colon, high = where.partition(":")
+    if not colon:
+        return name, Tune(choices=tuple(known[name].parse(choice) for choice in where.split(",")))
+    try:
+        ends = float(low), float(high)
+    except ValueError:
+        ends = (1.0, 0.0)
+    if not ends[0] < ends[1]:
+        raise click.UsageError(f"--search is given as name=low:high or name=a,b,…; got '{text}'")
+    return name, Tune(*ends, log=ends[0] > 0)
+
+
+def _print(found: Tuning) -> None:
+    from tacit.cli.tables import percent, print_table
+    from tacit.estimate import format_seconds
+
+    rows = [
+        [
+            " ".join(f"{name}={value}" for name, value in trial.parameters.items()) or "defaults",
+            f"{100 * trial.share:.0f} %",
+            percent(trial.score),
+            format_seconds(trial.seconds),
+        ]
+        for trial in found.trials
+    ]
+    print_table(
+        ["parameters", "samples", found.target, "time"], rows, title=f"{found.model}, {found.target} in percent"
+    )
+    share = "" if found.share == 1 else f" (on {100 * found.share:.0f} % of the samples: a longer budget tries more)"
+    if found.parameters:
+        click.echo(f"\n{percent(found.score)} against {percent(found.default_score)} with the defaults{share}")
+    else:
+        click.echo(f"\nnothing was better than the defaults, {percent(found.default_score)}{share}")
+
+
+def _command(data: Path, name: str, parameters: dict[str, Any], source: dict[str, Any]) -> str:
+    flags = {"data_format": "--format", "text": "--text", "labels": "--labels", "labels_path": "--labels-path"}
+    words = ["tacit", "train", str(data), "--model", name, "--out", "model"]
+    words += [word for name, value in parameters.items() for word in ("--param", f"{name}={value}")]
+    words += [word for key, flag in flags.items() if source.get(key) for word in (flag, str(source[key]))]
+    return shlex.join(words)

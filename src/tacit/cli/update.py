@@ -1,0 +1,37 @@
+"""``tacit update``: new samples for a model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from tacit.cli.options import data_argument, input_options, jobs_option, model_argument
+
+
+@click.command(short_help="Let a model learn from new samples.")
+@model_argument
+@data_argument
+@jobs_option
+@input_options
+def update(model: Path, data: Path, jobs: int, **source: Any) -> None:
+    """Let MODEL learn from the samples of DATA, and say what was done.
+
+    Exact where the model can go on from what it is (Popularity, MLLCS); any other is trained again on the data it was
+    trained on, if it kept them (tacit train --keep-texts), and the new samples together.
+
+    \b
+    Example: tacit update model new.csv
+    """
+    from tacit.cli.source import inputs_of, read
+    from tacit.progress import show_progress
+    from tacit.tagger.tagger import Tagger
+
+    tagger = Tagger.load(model)
+    tagger.n_jobs = tagger._fitted_model().n_jobs = jobs
+    dataset = read(data, **source)
+    with show_progress():
+        done = tagger.update(inputs_of(tagger, dataset), dataset.Y, label_names=dataset.label_names)
+    tagger.save(model)
+    click.echo(f"{done}; saved to {model}")

@@ -1,0 +1,122 @@
+"""Whether one model is better than another, or only luckier with the test samples: a paired bootstrap."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tacit.labels import Names, aligned, read_labels
+from tacit.metrics import KS, Interval, Ratio, contributions, judge, resample
+from tacit.propensity import propensities_from_counts
+from tacit.ranking import NO_LABEL, Ranking
+
+METRICS = ("P", "nDCG", "PSP")
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One metric of two models.
+
+    Attributes
+    ----------
+    metric : str
+        Such as "P@1".
+    a, b : float
+        Its value for the first and the second model.
+    difference : float
+        `b` - `a`.
+    interval : (low, high)
+        95 % bootstrap interval of the difference, over resamples of the test samples.
+    """
+
+    metric: str
+    a: float
+    b: float
+    difference: float
+    interval: Interval
+
+    @property
+    def winner(self) -> str:
+        """``"A"`` or ``"B"`` where the interval leaves 0 out, else an empty string."""
+        low, high = self.interval
+        return "B" if low > 0 else "A" if high < 0 else ""
+
+
+def compare(
+    ranking_a: Ranking,
+    ranking_b: Ranking,
+    Y_test: Any,
+    propensities: Any = None,
+    ks: Sequence[int] = KS,
+    n_bootstrap: int = 1000,
+    seed: int = 0,
+) -> list[Difference]:
+    """Differences of the metrics of two rankings of the same samples.
+
+    Parameters
+    ----------
+    ranking_a, ranking_b : Ranking
+        Labels of each test sample, best first, as columns of `Y_test`.
+    Y_test, propensities, ks
+        As for `tacit.evaluate`; PSP is left out without propensities.
+    n_bootstrap : int
+        Resamples of the test samples.
+    seed : int
+        Seed of the resampling.
+    """
+    of_a, of_b = (contributions(judge(ranking, Y_test, propensities, ks), ks) for ranking in (ranking_a, ranking_b))
+    names = [name for name in of_a if name.partition("@")[0] in METRICS]
+    # Both metrics divide by the same sums: a difference is a ratio like them, and is resampled like them.
+    differences = {name: Ratio(of_b[name].numerator - of_a[name].numerator, of_a[name].denominator) for name in names}
+    intervals = resample(differences, n_bootstrap, seed)
+    return [
+        Difference(name, a := of_a[name].value(), b := of_b[name].value(), b - a, intervals[name]) for name in names
+    ]
+
+
+def compare_models(
+    model_a: Any, samples_a: Any, model_b: Any, samples_b: Any, Y: Any, label_names: Sequence[Any], **options: Any
+) -> list[Difference]:
+    """`compare` for two models or taggers, which may know different labels.
+
+    Parameters
+    ----------
+    model_a, samples_a, model_b, samples_b
+        Fitted models, and the test samples in the form that each takes.
+    Y, label_names
+        Labels of the samples, and the names of their columns.
+    **options
+        `ks`, `n_bootstrap` and `seed` of `compare`.
+    """
+    k = max(options.get("ks", KS))
+    columns = _all_names(model_a.classes_, model_b.classes_)
+    truth = aligned(read_labels(Y).matrix, label_names, columns)
+    counts = np.zeros((2, truth.shape[1]), np.int64)
+    rankings = []
+    for row, (model, samples) in enumerate(((model_a, samples_a), (model_b, samples_b))):
+        places = _places(model.classes_, columns)
+        counts[row, places] = model.counts_for(len(places))
+        rankings.append(_moved(model.rank(samples, k), places))
+    n_samples = max(getattr(model, "model_", model).n_samples_ for model in (model_a, model_b))
+    weights = propensities_from_counts(counts.max(axis=0), n_samples)
+    return compare(rankings[0], rankings[1], truth, weights, **options)
+
+
+def _all_names(first: Names, second: Names) -> Names:
+    names = dict.fromkeys(str(name) for name in (*first, *second))
+    return np.array(list(names), dtype=object)
+
+
+def _places(classes: Names, columns: Names) -> npt.NDArray[np.int32]:
+    """The column of each class."""
+    position = {name: column for column, name in enumerate(columns)}
+    return np.array([position[str(name)] for name in classes], np.int32)
+
+
+def _moved(ranking: Ranking, places: npt.NDArray[np.int32]) -> Ranking:
+    labels = np.where(ranking.labels == NO_LABEL, np.int32(NO_LABEL), places[ranking.labels])
+    return Ranking(labels, ranking.scores)

@@ -1,0 +1,90 @@
+"""SKOS: concepts in any serialisation of RDF, read through rdflib (the extra ``skos``)."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tacit.data.files import read_bytes
+from tacit.errors import FileError, MissingExtraError
+
+if TYPE_CHECKING:
+    from tacit.data.vocabulary import Concept
+
+#: rdflib's name of the syntax of a file, by the end of its name.
+SYNTAXES = {
+    ".ttl": "turtle",
+    ".rdf": "xml",
+    ".xml": "xml",
+    ".owl": "xml",
+    ".nt": "nt",
+    ".n3": "n3",
+    ".jsonld": "json-ld",
+    ".trig": "trig",
+    ".nq": "nquads",
+}
+_SKOS = "http://www.w3.org/2004/02/skos/core#"
+
+
+def read_skos(path: Path, syntax: str, language: str) -> Iterator[Concept]:
+    """The concepts of an RDF file that have a name, those with a deprecation mark left out.
+
+    Ids are notations where every concept has one of its own, else URIs.
+    """
+    from tacit.data.vocabulary import Concept
+
+    graph = _graph(path, syntax)
+    rdf, uri = _rdflib().RDF, _rdflib().URIRef
+    deprecated = {s for s, o in graph.subject_objects(_rdflib().OWL.deprecated) if str(o).lower() in ("true", "1")}
+    subjects = sorted(set(graph.subjects(rdf.type, uri(_SKOS + "Concept"))) - deprecated)
+
+    def texts(subject: Any, *properties: str) -> list[str]:
+        """Values of the first of `properties` that has any in the language, or without one."""
+        for name in properties:
+            values = list(graph.objects(subject, uri(_SKOS + name)))
+            spoken = [v for v in values if (getattr(v, "language", None) or "").lower().startswith(language.lower())]
+            unmarked = [v for v in values if not getattr(v, "language", None)]
+            if found := spoken or unmarked:
+                return sorted(str(value) for value in found)
+        return []
+
+    ids = _ids(subjects, {subject: texts(subject, "notation") for subject in subjects})
+    for subject in subjects:
+        names = texts(subject, "prefLabel")
+        if not names:
+            continue
+        others = names[1:] + texts(subject, "altLabel") + texts(subject, "hiddenLabel")
+        known_as = others if ids[subject] == str(subject) else [*others, str(subject)]
+        above = set(graph.objects(subject, uri(_SKOS + "broader")))
+        above |= set(graph.subjects(uri(_SKOS + "narrower"), subject))
+        description = " ".join(texts(subject, "definition", "scopeNote"))
+        parents = sorted(ids[parent] for parent in above if parent in ids)
+        yield Concept(ids[subject], names[0], known_as, parents, description)
+
+
+def _ids(subjects: list[Any], notations: dict[Any, list[str]]) -> dict[Any, str]:
+    found = {subject: notations[subject][0] for subject in subjects if len(notations[subject]) == 1}
+    if len(found) == len(subjects) == len(set(found.values())):
+        return found
+    return {subject: str(subject) for subject in subjects}
+
+
+def _graph(path: Path, syntax: str) -> Any:
+    rdflib = _rdflib()
+    graph = rdflib.Dataset(default_union=True) if syntax in ("trig", "nquads") else rdflib.Graph()
+    content = read_bytes(path)
+    try:
+        graph.parse(data=content, format=syntax)
+    except Exception as error:  # each of rdflib's parsers raises errors of its own
+        reason = " ".join(str(error).split())[:200]
+        raise FileError(path, f"is not valid {syntax} ({type(error).__name__}: {reason}); correct it") from error
+    return graph
+
+
+def _rdflib() -> Any:
+    try:
+        return importlib.import_module("rdflib")
+    except ImportError:
+        raise MissingExtraError("reading SKOS", "skos") from None

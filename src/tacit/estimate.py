@@ -1,0 +1,326 @@
+"""What training will take, before it starts: time, memory and size of the model; and how to stay within a limit.
+
+A model is fitted on growing parts of the data in a process of its own, and what the parts took is carried on to all
+of it by a power law. Nothing here knows any model: a new one is estimated like the others.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import math
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import clone
+
+from tacit.checks import as_features
+from tacit.errors import ParameterError, TacitError
+from tacit.labels import read_labels
+from tacit.parameters import check_parameters, parameters_of
+from tacit.probe import Measurement, data_bytes, resident_bytes, write_task
+from tacit.progress import announce
+
+if TYPE_CHECKING:
+    from tacit.base import Estimator
+
+_FIRST_PART = 300  # samples of the smallest part
+_GROWTH = 2  # of a part over the one before
+_LARGEST_SHARE = 0.25  # of the samples in the largest part
+_LEAST_SECONDS = 3.0  # that probes may take however short the training: less tells too little
+_LOOK_AHEAD = 1.3  # power of the number of samples by which the next probe is expected to take longer
+_PATIENCE = 60.0  # seconds after which a probe that has not answered is given up
+#: Least and largest power of the number of samples. Training is at best linear; a flatter curve is overhead.
+_POWERS = {"seconds": (0.9, 2.0), "memory_bytes": (0.3, 1.5), "model_bytes": (0.0, 1.25)}
+_RESERVE = 32 << 20  # bytes below a limit that are left to small allocations: stacks of threads, Python's own
+_WATCH_SECONDS = 0.02
+_COUNTS = ("n_trees", "n_learners")  # parameters that a model's memory is proportional to
+
+
+# -- sizes ------------------------------------------------------------------------------------------------
+
+
+def parse_size(text: str | int) -> int:
+    """Bytes of a size such as ``"8G"``, ``"500M"`` or ``"1.5GiB"``; units are powers of 1024."""
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)i?b?\s*", str(text), re.IGNORECASE)
+    size = round(float(match[1]) * 1024 ** " kmgt".index(match[2].lower() or " ")) if match else 0
+    if size < 1:
+        raise ParameterError(f"a size is a number with K, M, G or T, such as 8G or 500M; got '{text}'")
+    return size
+
+
+def format_size(size: float) -> str:
+    """A number of bytes for people, such as ``"1.4 GB"``; units are powers of 1024."""
+    power = min(int(math.log(size, 1024)), 4) if size >= 1 else 0
+    value = size / 1024**power
+    return f"{value:.{0 if power == 0 or value >= 10 else 1}f} {('bytes', 'KB', 'MB', 'GB', 'TB')[power]}"
+
+
+def format_seconds(seconds: float) -> str:
+    """A time for people, such as ``"35 s"`` or ``"2 h 10 min"``."""
+    if seconds < 10:
+        return f"{seconds:.1f} s"
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 120 else f"{minutes // 60} h {minutes % 60} min"
+
+
+# -- estimate ---------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What training is expected to take.
+
+    Attributes
+    ----------
+    seconds : float
+        Wall time of `fit`, without the compilation of kernels on their first use.
+    memory_bytes : int
+        Peak memory of this process: what it holds now, the data among it, and what `fit` adds.
+    model_bytes : int
+        Size of the saved model.
+    """
+
+    seconds: float
+    memory_bytes: int
+    model_bytes: int
+
+    def __str__(self) -> str:
+        return (
+            f"about {format_seconds(self.seconds)}, {format_size(self.memory_bytes)} of memory, "
+            f"a model of {format_size(self.model_bytes)}"
+        )
+
+
+def estimate(model: Estimator, X: Any, Y: Any, *, max_seconds: float = 20.0) -> Estimate:
+    """What ``model.fit(X, Y)`` will take, from fits on small parts of the data.
+
+    Parameters
+    ----------
+    model : Estimator
+        A registered model; it is not changed.
+    X, Y
+        As for `fit`.
+    max_seconds : float
+        Time that the probes may take at most. They stop earlier where they have taken a twentieth of the time they
+        predict.
+    """
+    check_parameters(model)
+    features, labels = as_features(X), read_labels(Y).matrix
+    rows = _random_rows(labels)
+    with _probe(model, features[rows], labels[rows], features.shape[0]) as measure:
+        measured = _measure_parts(measure, features.shape[0], len(rows), max_seconds)
+    if not measured:
+        raise TacitError(
+            f"{type(model).__name__} could not be estimated: {min(len(rows), _FIRST_PART)} samples took longer than "
+            f"{_PATIENCE:.0f} seconds"
+        )
+    return Estimate(
+        _extrapolated(measured, "seconds", features.shape[0]),
+        resident_bytes() + round(_extrapolated(measured, "memory_bytes", features.shape[0])),
+        round(_extrapolated(measured, "model_bytes", features.shape[0])),
+    )
+
+
+def _random_rows(Y: sparse.csr_matrix) -> Any:
+    """Rows of the largest part in random order, one that has a label first."""
+    n_rows = Y.shape[0]
+    n_largest = min(n_rows, max(math.ceil(_LARGEST_SHARE * n_rows), 4 * _FIRST_PART))
+    rows = np.random.default_rng(0).permutation(n_rows)
+    labelled = np.flatnonzero(np.diff(Y.indptr)[rows] > 0)
+    if len(labelled):
+        rows[[0, labelled[0]]] = rows[[labelled[0], 0]]
+    return rows[:n_largest]
+
+
+def _measure_parts(measure: Any, n_samples: int, n_largest: int, max_seconds: float) -> list[Measurement]:
+    """Measurements of growing parts, until they are enough or have taken long enough."""
+    size = min(n_largest, _FIRST_PART)
+    if measure(size) is None:  # the first fit compiles kernels or loads them
+        return []
+    measured: list[Measurement] = []
+    while (latest := measure(size)) is not None:
+        measured.append(latest)
+        spent = sum(one.seconds for one in measured)
+        share = 0.05 * _extrapolated(measured, "seconds", n_samples)
+        size *= _GROWTH
+        ahead = latest.seconds * _GROWTH**_LOOK_AHEAD
+        if size > n_largest or (len(measured) > 1 and spent + ahead > min(max(share, _LEAST_SECONDS), max_seconds)):
+            break
+    return measured
+
+
+def _extrapolated(measured: Sequence[Measurement], what: str, n_samples: int) -> float:
+    """The power law through the last measurements, at `n_samples`."""
+    sizes = np.array([one.n_samples for one in measured[-3:]], np.float64)
+    values = np.maximum([getattr(one, what) for one in measured[-3:]], 1e-9)
+    power = 1.0
+    if len(sizes) > 1:
+        power = float(np.clip(np.polyfit(np.log(sizes), np.log(values), 1)[0], *_POWERS[what]))
+    return float(values[-1] * (n_samples / sizes[-1]) ** power)
+
+
+@contextmanager
+def _probe(model: Estimator, X: sparse.csr_matrix, Y: sparse.csr_matrix, n_samples: int) -> Iterator[Any]:
+    """A function that fits the model on the first samples in another process; None when that takes too long."""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+    with tempfile.TemporaryDirectory(prefix="tacit-") as folder:
+        write_task(Path(folder), model, X, Y, n_samples)
+        process = subprocess.Popen(  # noqa: S603 - our own module
+            [sys.executable, "-m", "tacit.probe", folder],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment,
+        )  # fmt: skip
+        try:
+            yield functools.partial(_ask, process)
+        finally:
+            process.kill()
+            process.communicate()
+
+
+def _ask(process: subprocess.Popen[str], n_samples: int) -> Measurement | None:
+    if process.stdin is None or process.stdout is None:
+        raise TypeError("a probe is asked through pipes")
+    alarm = threading.Timer(_PATIENCE, process.kill)
+    alarm.start()
+    process.stdin.write(f"{n_samples}\n")
+    process.stdin.flush()
+    line = process.stdout.readline()
+    alarm.cancel()
+    answer = json.loads(line) if line else {}
+    if "error" in answer:
+        raise TacitError(answer["error"])
+    return Measurement(**answer) if answer else None
+
+
+# -- limits -----------------------------------------------------------------------------------------------
+
+
+def within_memory(model: Estimator, X: Any, Y: Any, limit: int, expected: Estimate | None = None) -> Estimator:
+    """A model whose training is expected to stay within `limit` bytes: `model`, or a copy that does less at a time.
+
+    First fewer tasks run at a time, which changes nothing but the time; then the model gets fewer trees or learners,
+    where it has them. What was changed is announced. A TacitError says what would fit where nothing helps.
+
+    Parameters
+    ----------
+    model, X, Y
+        As for `estimate`.
+    limit : int
+        Most memory of this process, in bytes; see `parse_size`.
+    expected : Estimate, optional
+        What `estimate` gave for `model`, where it is known.
+    """
+    expected = expected or estimate(model, X, Y)
+    if expected.memory_bytes <= limit:
+        return model
+    one_at_a_time: Estimator = clone(model).set_params(n_jobs=1)
+    if model.n_jobs not in (None, 1):
+        expected = estimate(one_at_a_time, X, Y)
+        if expected.memory_bytes <= limit:
+            announce(f"one task at a time instead of {model.n_jobs}, to stay within {format_size(limit)}")
+            return one_at_a_time
+    needed = expected.memory_bytes
+    for name in _COUNTS:
+        if name in parameters_of(type(model)) and getattr(model, name) > 1:
+            fewer, needed = _fewer(one_at_a_time, name, X, Y, limit, needed)
+            if fewer is not None:
+                return fewer
+    raise TacitError(
+        f"{type(model).__name__} needs about {format_size(needed)} of memory for these data at the least, but "
+        f"{format_size(limit)} are allowed; allow more, train on fewer samples, or choose a smaller model (see: tacit "
+        "models)"
+    )
+
+
+def _fewer(model: Estimator, name: str, X: Any, Y: Any, limit: int, needed: int) -> tuple[Estimator | None, int]:
+    """`model` with as many trees or learners as fit, None if not even one does, and the least that it needs."""
+    count = getattr(model, name)
+    least = estimate(clone(model).set_params(**{name: 1}), X, Y).memory_bytes
+    if least > limit:
+        return None, least
+    each = max(needed - least, 1) / (count - 1)
+    fitting = min(1 + int((limit - least) / each), count - 1)
+    announce(f"{name} {fitting} instead of {count}, one at a time, to stay within {format_size(limit)}")
+    return clone(model).set_params(**{name: fitting}), least
+
+
+@contextmanager
+def memory_limit(limit: int | None) -> Iterator[None]:
+    """Inside the block this process gets at most `limit` bytes: more is a TacitError, not a killed process.
+
+    Only Linux keeps such a limit; elsewhere, and with None, the block is as it would be without.
+    """
+    if limit is None or sys.platform != "linux":
+        yield
+        return
+    import resource
+
+    held = data_bytes()
+    if held + 2 * _RESERVE > limit:
+        raise TacitError(
+            f"{format_size(limit)} of memory are too few: this process holds {format_size(held)} before it begins; "
+            f"allow at least {format_size(held + 4 * _RESERVE)}"
+        )
+    before = resource.getrlimit(resource.RLIMIT_DATA)
+    lift = functools.partial(resource.setrlimit, resource.RLIMIT_DATA, before)
+    watch = _Watch(limit - _RESERVE, lift)
+    resource.setrlimit(resource.RLIMIT_DATA, (limit, before[1]))
+    try:
+        watch.start()
+        yield
+        watch.stop()
+    except (MemoryError, KeyboardInterrupt) as error:
+        if isinstance(error, KeyboardInterrupt) and not watch.tripped:
+            raise
+        raise TacitError(
+            f"more than the allowed {format_size(limit)} of memory are needed; allow more, train on fewer samples, or "
+            "choose a smaller model (see: tacit models)"
+        ) from error
+    finally:
+        watch.stop()
+        lift()
+
+
+class _Watch(threading.Thread):
+    """Interrupts the main thread when the process comes near its limit in small steps.
+
+    An allocation that is too large is refused by the system, which is an error where it was asked for. Without the
+    watch, small ones would be refused too, among them what a thread needs to start: Python then waits for it forever.
+    """
+
+    def __init__(self, most_bytes: int, lift: Callable[[], None]) -> None:
+        super().__init__(daemon=True)
+        self.most_bytes = most_bytes
+        self.lift = lift
+        self.tripped = False
+        self._is_main = threading.current_thread() is threading.main_thread()
+        self._over = threading.Event()
+
+    def run(self) -> None:
+        """Look at the memory of this process until the watch is stopped."""
+        while not self._over.wait(_WATCH_SECONDS):
+            if data_bytes() > self.most_bytes and self._is_main:
+                self.tripped = True
+                self.lift()
+                signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+                return
+
+    def stop(self) -> None:
+        """End the watch; a second time does nothing."""
+        self._over.set()
+        if self.ident is not None:
+            self.join()

@@ -1,0 +1,222 @@
+"""Scores that mean something: how often a suggestion with this score is right, and where to stop suggesting."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from tacit.bands import BANDS, band_of_labels
+from tacit.errors import ParameterError
+from tacit.metrics import judge
+from tacit.ranking import NO_LABEL, NO_SCORE, Ranking
+
+Floats = npt.NDArray[np.float32]
+Doubles = npt.NDArray[np.float64]
+
+N_PLACES = 20  # of a ranking that calibration looks at
+_SHOWN = 5  # places that people see; at the same score, labels there are right more often than further down
+_WEIGHT_BEYOND = 0.1  # of a label further down
+_MIN_HITS = 40  # a band with fewer right suggestions is calibrated together with the next
+_PRIOR = 2.0  # suggestions at the mean rate that every step of a curve starts with
+_N_THRESHOLDS = 500
+TARGETS = ("precision", "recall", "f1", "labels")
+
+
+@dataclass(frozen=True, eq=False)
+class Steps:
+    """A rising curve from scores to probabilities, linear between its knots."""
+
+    scores: Floats
+    probabilities: Floats
+
+    def __call__(self, scores: npt.NDArray[Any]) -> Floats:
+        """The probability that belongs to each score."""
+        return np.asarray(np.interp(scores, self.scores, self.probabilities), np.float32)
+
+
+@dataclass(frozen=True, eq=False)
+class Trade:
+    """What one gets for a threshold, measured on held-out samples; thresholds rise.
+
+    Attributes
+    ----------
+    thresholds : float array
+        Probabilities below which a suggestion is left out.
+    precision, recall, labels : float arrays
+        Share of the suggestions that are right, of the true labels that are suggested, and suggestions per sample.
+    """
+
+    thresholds: Floats
+    precision: Floats
+    recall: Floats
+    labels: Floats
+
+    def threshold(self, target: str) -> float:
+        """The threshold for a target: ``"f1"``, ``"precision=0.8"``, ``"recall=0.5"`` or ``"labels=3"``."""
+        name, wanted = parse_target(target)
+        if name == "f1":
+            f1 = 2 * self.precision * self.recall / np.maximum(self.precision + self.recall, 1e-9)
+            return float(self.thresholds[np.argmax(f1)])
+        if name == "labels":
+            return float(self.thresholds[np.argmin(np.abs(self.labels - wanted))])
+        reached = np.flatnonzero(getattr(self, name) >= wanted)
+        if not len(reached):
+            raise ParameterError(
+                f"{name} {wanted:g} is out of reach: the most on held-out samples is {getattr(self, name).max():.2f}; "
+                "ask for less, or train on more samples"
+            )
+        # The lowest threshold with this precision suggests most; the highest with this recall errs least.
+        return float(self.thresholds[reached[0] if name == "precision" else reached[-1]])
+
+
+def parse_target(target: str) -> tuple[str, float]:
+    """Name and value of a target; f1 has none."""
+    name, equals, text = target.partition("=")
+    try:
+        wanted = float(text) if equals else float("nan")
+    except ValueError:
+        wanted = float("nan")
+    if name not in TARGETS or (name != "f1" and not wanted > 0) or (name == "f1" and equals):
+        raise ParameterError(
+            f"a threshold is a number, 'auto', 'f1', or a target such as 'precision=0.8', 'recall=0.5' or 'labels=3'; "
+            f"got '{target}'"
+        )
+    return name, wanted
+
+
+@dataclass(frozen=True, eq=False)
+class Calibration:
+    """Probabilities for the scores of one model.
+
+    Attributes
+    ----------
+    curves : list of Steps
+        One for each group of label-frequency bands.
+    curve_of_label : int array
+        Which curve a label's scores go by.
+    trade : Trade
+        Thresholds and what they give.
+    error : float
+        Mean difference between probability and truth in the first places, on samples that the curves have not seen.
+    """
+
+    curves: list[Steps]
+    curve_of_label: npt.NDArray[np.int32]
+    trade: Trade
+    error: float
+
+    def apply(self, ranking: Ranking) -> Ranking:
+        """The same labels with probabilities for scores, most probable first."""
+        probabilities = _probabilities(self.curves, self.curve_of_label, ranking)
+        order = np.argsort(-probabilities, axis=1, kind="stable")
+        return Ranking(
+            np.take_along_axis(ranking.labels, order, axis=1), np.take_along_axis(probabilities, order, axis=1)
+        )
+
+
+def calibrate(ranking: Ranking, truth: sparse.csr_matrix, train_counts: npt.NDArray[np.int64]) -> Calibration:
+    """Learn from the ranking of held-out samples how often the labels at a score are right.
+
+    Parameters
+    ----------
+    ranking : Ranking
+        Raw scores of held-out samples.
+    truth : csr_matrix of shape (n_samples, n_labels or more)
+        Their labels.
+    train_counts : int array of shape (n_labels,)
+        Training samples of each label; rare labels share a curve by band.
+    """
+    hits = judge(ranking, truth, None, (ranking.k,)).hits
+    bands = band_of_labels(train_counts, len(train_counts))
+    curve_of_band = _groups(ranking, hits, bands)
+    curve_of_label = curve_of_band[bands].astype(np.int32)
+    half = np.arange(len(ranking)) % 2 == 0
+    parts = [_curves(_rows(ranking, part), hits[part], curve_of_label) for part in (half, ~half)]
+    fair = np.empty(ranking.scores.shape, np.float32)  # of each half by the curves of the other
+    for part, curves in ((half, parts[1]), (~half, parts[0])):
+        fair[part] = _probabilities(curves, curve_of_label, _rows(ranking, part))
+    is_label = ranking.labels != NO_LABEL
+    return Calibration(
+        _curves(ranking, hits, curve_of_label),
+        curve_of_label,
+        _trade(fair[is_label], hits[is_label], len(ranking), truth.nnz),
+        calibration_error(fair[:, :_SHOWN][is_label[:, :_SHOWN]], hits[:, :_SHOWN][is_label[:, :_SHOWN]]),
+    )
+
+
+def calibration_error(probabilities: npt.NDArray[Any], hits: npt.NDArray[np.bool_], n_bins: int = 15) -> float:
+    """Mean distance between probability and share of hits over bins of equal mass."""
+    if not len(probabilities):
+        return 0.0
+    bins = np.array_split(np.argsort(probabilities, kind="stable"), n_bins)
+    gaps = [len(part) * abs(float(probabilities[part].mean()) - float(hits[part].mean())) for part in bins if len(part)]
+    return float(sum(gaps) / len(probabilities))
+
+
+def _rows(ranking: Ranking, rows: npt.NDArray[np.bool_]) -> Ranking:
+    return Ranking(ranking.labels[rows], ranking.scores[rows])
+
+
+def _groups(ranking: Ranking, hits: npt.NDArray[np.bool_], bands: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
+    """The number of the curve of each band, rarest first; bands with few hits go with the next."""
+    n_hits = np.bincount(bands[ranking.labels[hits]], minlength=len(BANDS))
+    groups, pending = np.zeros(len(BANDS), np.intp), 0
+    for band in range(len(BANDS) - 1):
+        pending += int(n_hits[band])
+        enough = pending >= _MIN_HITS and n_hits[band + 1 :].sum() >= _MIN_HITS
+        groups[band + 1] = groups[band] + enough
+        pending = 0 if enough else pending
+    return groups
+
+
+def _curves(ranking: Ranking, hits: npt.NDArray[np.bool_], curve_of_label: npt.NDArray[np.int32]) -> list[Steps]:
+    curve_of = np.where(ranking.labels == NO_LABEL, -1, curve_of_label[ranking.labels])
+    weights = np.broadcast_to(np.where(np.arange(ranking.k) < _SHOWN, 1.0, _WEIGHT_BEYOND), hits.shape)
+    in_curve = (curve_of == curve for curve in range(int(curve_of_label.max()) + 1))
+    return [_rising(ranking.scores[part].astype(np.float64), hits[part], weights[part]) for part in in_curve]
+
+
+def _rising(scores: Doubles, hits: npt.NDArray[np.bool_], weights: Doubles) -> Steps:
+    """The share of hits as a function of the score that never falls, by pooling neighbours that would."""
+    if not len(scores):
+        return Steps(np.zeros(1, np.float32), np.zeros(1, np.float32))
+    from sklearn.isotonic import IsotonicRegression
+
+    order = np.argsort(scores, kind="stable")
+    scores, right, weights = scores[order], weights[order] * hits[order], weights[order]
+    rising = IsotonicRegression().fit_transform(scores, hits[order].astype(np.float64), sample_weight=weights)
+    _, starts = np.unique(rising, return_index=True)
+    sizes = np.add.reduceat(weights, starts)
+    mean_scores = np.add.reduceat(weights * scores, starts) / sizes
+    # A step of few suggestions may be right by chance: it is drawn to the mean by a few more at the mean rate.
+    shares = (np.add.reduceat(right, starts) + _PRIOR * right.sum() / sizes.sum()) / (sizes + _PRIOR)
+    shares = IsotonicRegression().fit_transform(mean_scores, shares, sample_weight=sizes)
+    return Steps(mean_scores.astype(np.float32), shares.astype(np.float32))
+
+
+def _probabilities(curves: list[Steps], curve_of_label: npt.NDArray[np.int32], ranking: Ranking) -> Floats:
+    curve_of = curve_of_label[np.maximum(ranking.labels, 0)]
+    probabilities = np.empty(ranking.scores.shape, np.float32)
+    for number, curve in enumerate(curves):
+        chosen = curve_of == number
+        probabilities[chosen] = curve(ranking.scores[chosen])
+    probabilities[ranking.labels == NO_LABEL] = NO_SCORE
+    return probabilities
+
+
+def _trade(probabilities: Floats, hits: npt.NDArray[np.bool_], n_samples: int, n_true: int) -> Trade:
+    thresholds = np.linspace(0, probabilities.max(), _N_THRESHOLDS, dtype=np.float32)
+    order = np.argsort(probabilities, kind="stable")
+    first = np.searchsorted(probabilities[order], thresholds)
+    kept = len(order) - first
+    right = np.concatenate([np.cumsum(hits[order][::-1])[::-1], [0]])[first]
+    return Trade(
+        thresholds,
+        (right / np.maximum(kept, 1)).astype(np.float32),
+        (right / max(n_true, 1)).astype(np.float32),
+        (kept / n_samples).astype(np.float32),
+    )

@@ -1,0 +1,177 @@
+"""Why a label is suggested: the features, labels, training samples and later acts behind it.
+
+Features are found by leaving each of them out and looking at the probability lost, which works with every model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from tacit.checks import unit_rows
+from tacit.tagger.amendments import Amendment
+
+if TYPE_CHECKING:
+    from tacit.tagger.amendments import Amended
+    from tacit.tagger.living import LivingVocabulary
+
+Scores = npt.NDArray[np.float32]
+
+_MAX_FEATURES = 500  # of a sample that are left out in turn, largest first
+_N_SUGGESTIONS = 20  # other labels of the sample that are looked at
+
+
+class FeatureEvidence(NamedTuple):
+    """A feature, and by how much the score falls without it."""
+
+    feature: str
+    loss: float
+
+
+class LabelEvidence(NamedTuple):
+    """Another label of the sample: its score, and the share of its training samples that have the label, too."""
+
+    label: str
+    score: float
+    share: float
+
+
+class SampleEvidence(NamedTuple):
+    """A training sample with the label, and its cosine similarity."""
+
+    row: int
+    text: str
+    similarity: float
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """What stands behind a suggestion, strongest first.
+
+    Attributes
+    ----------
+    label : str
+        The label.
+    score : float
+        Its score for the sample: a probability, where the tagger is calibrated.
+    features : list of FeatureEvidence
+        Features without which the score would be lower.
+    labels : list of LabelEvidence
+        Other suggestions that the label occurred with in training.
+    samples : list of SampleEvidence
+        Training samples that have the label, nearest first; only where the tagger keeps them.
+    acts : list of str
+        What was done to the label since training.
+    """
+
+    label: str
+    score: float
+    features: list[FeatureEvidence] = field(default_factory=list)
+    labels: list[LabelEvidence] = field(default_factory=list)
+    samples: list[SampleEvidence] = field(default_factory=list)
+    acts: list[str] = field(default_factory=list)
+
+    def __str__(self) -> str:
+        lines = [f"{self.label}: {self.score:.3f}"]
+        lines += [f"  without '{feature}' {-loss:+.3f}" for feature, loss in self.features]
+        lines += [f"  {share:.0%} of '{label}' ({score:.2f}) have it" for label, score, share in self.labels]
+        lines += [f"  like sample {row} ({near:.2f}): {text[:80]}" for row, text, near in self.samples]
+        return "\n".join(lines + [f"  {act}" for act in self.acts])
+
+
+def explain(tagger: LivingVocabulary, text: Any, label: str, n: int = 10) -> Explanation:
+    """What stands behind a label for one sample.
+
+    Parameters
+    ----------
+    tagger : Tagger
+        A fitted tagger.
+    text : str, or a row of features
+        The sample.
+    label : str
+        The label, suggested or not.
+    n : int
+        How many features, labels and training samples to name at most.
+    """
+    x = tagger._features([text] if isinstance(text, str) else text)
+    amended = tagger.amended()
+    column = amended.find(label)
+
+    def score(rows: sparse.csr_matrix) -> Scores:
+        return amended.scores(tagger, rows, [column])[:, 0]
+
+    lost = occlusion(score, x, n, _MAX_FEATURES)
+    features = [FeatureEvidence(feature_name(tagger, feature), loss) for feature, loss in lost]
+    return Explanation(
+        str(amended.names[column]),
+        float(score(x)[0]),
+        features,
+        _labels(tagger, amended, x, column, n),
+        _samples(tagger, x, column, n),
+        [str(act) for act in tagger.amendments_ if _concerns(act, amended, column)],
+    )
+
+
+def occlusion(
+    score: Callable[[sparse.csr_matrix], Scores], x: sparse.csr_matrix, n: int, at_most: int
+) -> list[tuple[int, float]]:
+    """The `n` features of one sample without which its score falls most, and by how much; all in one call.
+
+    Of samples with more than `at_most` features, only the largest are tried.
+    """
+    tried = np.sort(np.argsort(-np.abs(x.data), kind="stable")[:at_most])
+    without = sparse.vstack([x] * (len(tried) + 1), format="csr")
+    without.data[x.nnz * np.arange(len(tried)) + tried] = 0
+    without.eliminate_zeros()
+    scores = score(without).astype(np.float64)
+    losses = scores[-1] - scores[:-1]  # the last row is the sample as it is
+    order = np.argsort(-losses, kind="stable")[:n]
+    return [(int(x.indices[tried[place]]), float(losses[place])) for place in order if losses[place] > 0]
+
+
+def feature_name(tagger: LivingVocabulary, feature: int) -> str:
+    """The word behind a feature, or its number."""
+    return str(feature) if tagger.vectorizer_ is None else str(tagger.vectorizer_.feature_names_[feature])
+
+
+def _labels(
+    tagger: LivingVocabulary, amended: Amended, x: sparse.csr_matrix, column: int, n: int
+) -> list[LabelEvidence]:
+    """Other suggestions for the sample that often come with the label."""
+    relations = tagger.relations_
+    if column >= relations.shape[1]:  # a label that training did not know
+        return []
+    ranking = amended.rank(tagger, x, _N_SUGGESTIONS, None)
+    counts = relations.diagonal()
+    found = []
+    for other, score in zip(ranking.labels[0].tolist(), ranking.scores[0].tolist(), strict=True):
+        if 0 <= other < relations.shape[0] and other != column and counts[other] > 0:
+            together = max(relations[other, column], relations[column, other])  # each row keeps its largest only
+            found.append(LabelEvidence(str(amended.names[other]), score, float(together / counts[other])))
+    found = [evidence for evidence in found if evidence.share > 0]
+    return sorted(found, key=lambda evidence: -evidence.score * evidence.share)[:n]
+
+
+def _samples(tagger: LivingVocabulary, x: sparse.csr_matrix, column: int, n: int) -> list[SampleEvidence]:
+    """The nearest training samples with the label."""
+    kept = tagger.training_
+    if kept is None or column >= kept.labels.shape[1]:
+        return []
+    rows = np.flatnonzero(kept.labels[:, [column]].toarray().ravel() > 0)
+    near = np.asarray((unit_rows(kept.features[rows]) @ unit_rows(x).T).toarray()).ravel()
+    best = np.argsort(-near, kind="stable")[:n]
+    return [
+        SampleEvidence(int(rows[place]), kept.texts[rows[place]] if kept.texts else "", float(near[place]))
+        for place in best
+        if near[place] > 0
+    ]
+
+
+def _concerns(act: Amendment, amended: Amended, column: int) -> bool:
+    """Whether an act was about a label; names it had before lead to the same column."""
+    return any(amended.leads_to(name, column) for name in [*act.labels, act.name] if name)

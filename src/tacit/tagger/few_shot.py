@@ -1,0 +1,208 @@
+"""What a few examples of a label say about other samples, measured on labels that are known.
+
+A label of which there are only a few examples, or nothing but a name, is scored by how far a sample lies in the
+direction of its examples, in standard deviations of all samples. How probable the label is at that distance is
+measured once, in training: labels of which all samples are known are treated as if there were only a few.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from tacit.labels import Labels, positives
+from tacit.tagger.vectorizer import TextVectorizer
+
+Floats = npt.NDArray[np.float64]
+
+EXAMPLES = (1, 3, 10)  # numbers of examples that are measured; others lie between them
+NAME = "name"
+_SHRINKAGE = 3.0  # mean variances added to the variance of each feature: rare ones are measured badly
+_MAX_LABELS = 60
+_MAX_BACKGROUND = 2000  # samples that stand for all others
+_NEWTON_STEPS = 30
+_RIDGE = 1e-3  # keeps a curve finite where the two kinds of samples can be told apart completely
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Log-odds of a label: ``slope · log(1 + z) + intercept``; `rate` is the share of positives it was fitted to."""
+
+    slope: float = 2.0
+    intercept: float = -6.0
+    rate: float = 0.01
+
+    def log_odds(self, z: Floats) -> Floats:
+        """Log-odds at `z` standard deviations from the mean of all samples."""
+        return self.slope * _compressed(z) + self.intercept
+
+    def evidence(self, z: Floats) -> Floats:
+        """By how much `z` raises the log-odds over those of any sample."""
+        return self.log_odds(z) - float(np.log(self.rate / (1 - self.rate)))
+
+
+def _compressed(z: Floats) -> Floats:
+    """Distances as they add to log-odds: far ones tell little more than near ones."""
+    return np.asarray(np.sign(z) * np.log1p(np.abs(z)))
+
+
+@dataclass(frozen=True, eq=False)
+class FewShot:
+    """The samples as a whole, and what examples of a label are worth.
+
+    Attributes
+    ----------
+    mean, variance : float arrays of shape (n_features,)
+        Of the training samples.
+    curves : mapping of str to Curve
+        By number of examples, ``"1"`` to ``"10"``, and ``"name"`` for the name of a label as its only example.
+    """
+
+    mean: npt.NDArray[np.float32]
+    variance: npt.NDArray[np.float32]
+    curves: dict[str, Curve] = field(default_factory=dict)
+
+    def scale(self) -> Floats:
+        """Weight of a unit of each feature."""
+        return np.asarray(1 / np.sqrt(self.variance + max(_SHRINKAGE * self.variance.mean(dtype=np.float64), 1e-12)))
+
+    def curve(self, n_examples: int) -> Curve:
+        """The curve for a number of examples; 0 stands for the name alone."""
+        if n_examples == 0:
+            return self.curves.get(NAME, Curve(slope=1.0))
+        known = [(n, self.curves[str(n)]) for n in EXAMPLES if str(n) in self.curves]
+        if not known:
+            return Curve()
+        place = np.log([n for n, _ in known])
+        values = ([getattr(curve, name) for _, curve in known] for name in ("slope", "intercept", "rate"))
+        return Curve(*(float(np.interp(np.log(n_examples), place, value)) for value in values))
+
+
+def without_background(n_features: int) -> FewShot:
+    """For a tagger that was saved before there was one: all features vary alike around zero."""
+    return FewShot(np.zeros(n_features, np.float32), np.full(n_features, 1 / n_features, np.float32))
+
+
+def measure(X: sparse.csr_matrix, labels: Labels, vectorizer: TextVectorizer | None, seed: int) -> FewShot:
+    """Measure on the training samples what few examples, and names, are worth."""
+    mean, variance = _moments(X)
+    plain = FewShot(mean, variance)
+    trial = _Trial(X, positives(labels.matrix).tocsc(), plain, np.random.default_rng(seed))
+    curves = {str(n): trial.curve(n) for n in EXAMPLES}
+    if vectorizer is not None:
+        chosen = trial.labels_with(1)
+        rows = vectorizer.transform([str(labels.names[label]) for label in chosen])
+        if rows.nnz:
+            curves[NAME] = trial.curve_of_names(chosen, rows)
+    return FewShot(mean, variance, {name: curve for name, curve in curves.items() if curve is not None})
+
+
+def _moments(X: sparse.csr_matrix) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
+    sums = np.bincount(X.indices, weights=X.data, minlength=X.shape[1])
+    squares = np.bincount(X.indices, weights=X.data.astype(np.float64) ** 2, minlength=X.shape[1])
+    mean = sums / X.shape[0]
+    return mean.astype(np.float32), np.maximum(squares / X.shape[0] - mean**2, 0).astype(np.float32)
+
+
+@dataclass(frozen=True)
+class Direction:
+    """Where the examples of a label lie, seen from the mean of all samples: z(x) = (x·towards − x·away − start)/spread.
+
+    `away` is the same for all labels, so that `towards` has no more features than the examples have.
+    """
+
+    towards: sparse.csr_matrix
+    start: float
+    spread: float
+
+
+def direction(few_shot: FewShot, examples: sparse.csr_matrix) -> Direction:
+    """The direction of some examples (rows of features)."""
+    scale = few_shot.scale()
+    center = np.asarray(examples.mean(axis=0), dtype=np.float64).ravel()
+    weights = (center - few_shot.mean) * scale
+    spread = float(np.sqrt((weights**2 * few_shot.variance).sum()))
+    start = float((weights * few_shot.mean).sum())
+    return Direction(sparse.csr_matrix((center * scale)[None, :]), start, spread or 1.0)
+
+
+def away(few_shot: FewShot) -> Floats:
+    """What every direction leads away from: the mean sample, in weights of features."""
+    return np.asarray(few_shot.mean * few_shot.scale())
+
+
+@dataclass(frozen=True, eq=False)
+class _Trial:
+    """Known labels, treated as if there were a few examples of them."""
+
+    X: sparse.csr_matrix
+    Y: sparse.csc_matrix
+    few_shot: FewShot
+    rng: np.random.Generator
+
+    def labels_with(self, n_samples: int) -> npt.NDArray[np.intp]:
+        """Some of the labels that have more samples than that."""
+        enough = np.flatnonzero(np.diff(self.Y.indptr) > n_samples)
+        return np.sort(self.rng.permutation(enough)[:_MAX_LABELS])
+
+    def curve(self, n_examples: int) -> Curve | None:
+        return _fitted(self._judged(self._with_examples(n_examples)))
+
+    def curve_of_names(self, labels: npt.NDArray[np.intp], names: sparse.csr_matrix) -> Curve | None:
+        nothing = np.empty(0, np.intp)
+        return _fitted(self._judged((label, nothing, names[place]) for place, label in enumerate(labels)))
+
+    def _with_examples(self, n: int) -> Iterator[tuple[int, npt.NDArray[np.intp], sparse.csr_matrix]]:
+        for label in self.labels_with(n):
+            samples = self.Y.indices[self.Y.indptr[label] : self.Y.indptr[label + 1]]
+            chosen = self.rng.choice(samples, n, replace=False)
+            yield label, chosen, self.X[chosen]
+
+    def _judged(
+        self, labels: Iterator[tuple[int, npt.NDArray[np.intp], sparse.csr_matrix]]
+    ) -> tuple[Floats, Floats, Floats]:
+        """Distances of samples from examples of labels, whether they have the label, how many each stands for."""
+        n_samples = self.X.shape[0]
+        others = np.sort(self.rng.permutation(n_samples)[:_MAX_BACKGROUND])
+        background = self.X[others]
+        minus = away(self.few_shot)
+        z, is_positive, weight = [], [], []
+        for label, examples, rows in labels:
+            towards = direction(self.few_shot, rows)
+            weights = towards.towards.toarray().ravel() - minus
+            samples = self.Y.indices[self.Y.indptr[label] : self.Y.indptr[label + 1]]
+            rest = np.setdiff1d(samples, examples)
+            negatives = ~np.isin(others, samples)
+            share = n_samples / len(others)
+            for matrix, value, each in ((self.X[rest], 1.0, 1.0), (background[negatives], 0.0, share)):
+                z.append((matrix @ weights - towards.start) / towards.spread)
+                is_positive.append(np.full(matrix.shape[0], value))
+                weight.append(np.full(matrix.shape[0], each))
+        empty: list[Floats] = [np.empty(0)]
+        return np.concatenate(z or empty), np.concatenate(is_positive or empty), np.concatenate(weight or empty)
+
+
+def _fitted(judged: tuple[Floats, Floats, Floats]) -> Curve | None:
+    """Weighted logistic regression of one variable by Newton's method; None without positives or negatives."""
+    z, y, weight = judged
+    if not (0 < y.sum() < len(y)):
+        return None
+    x = _compressed(z)
+    rate = float((weight * y).sum() / weight.sum())
+    slope, intercept = 0.0, float(np.log(rate / (1 - rate)))
+    for _ in range(_NEWTON_STEPS):
+        p = 1 / (1 + np.exp(-(slope * x + intercept)))
+        error, bend = weight * (y - p), weight * p * (1 - p)
+        gradient = np.array([(error * x).sum() - _RIDGE * slope, error.sum()])
+        a, b, c = (bend * x * x).sum() + _RIDGE, (bend * x).sum(), bend.sum() + _RIDGE
+        step = np.array([c * gradient[0] - b * gradient[1], a * gradient[1] - b * gradient[0]]) / (a * c - b * b)
+        step *= min(1.0, 2.0 / max(np.abs(step).max(), 1e-12))
+        slope, intercept = slope + step[0], intercept + step[1]
+        if np.abs(step).max() < 1e-6:
+            break
+    # A label is no less probable the nearer a sample lies; what is kept is rounded to what the measurement can tell.
+    return Curve(round(float(max(slope, 0.0)), 4), round(float(intercept), 4), round(max(rate, 1e-6), 6))

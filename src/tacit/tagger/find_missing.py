@@ -1,0 +1,259 @@
+"""Labels that were left out: (sample, label) pairs of a tagged corpus that are probably true but not recorded.
+
+Models of the tagger's kind are trained on parts of the corpus and rank the labels of the samples they have not seen.
+What they say is joined with how often the label comes with those the sample has. All of it is sparse: only the best
+labels of each sample are ever looked at.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+from sklearn.base import clone
+
+from tacit.base import Estimator
+from tacit.checks import as_count
+from tacit.errors import DataError, ParameterError
+from tacit.labels import Labels, positives, read_labels
+from tacit.progress import announce
+from tacit.ranking import NO_LABEL
+from tacit.tagger.explain import feature_name, occlusion
+from tacit.tagger.training import relations
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tacit.tagger.living import LivingVocabulary
+
+Floats = npt.NDArray[np.float64]
+
+_N_BINS = 40  # of scores, to see how often labels with such scores are recorded
+_CERTAIN_SHARE = 0.05  # of the recorded labels, as many pairs as are taken to be certain
+_MIN_CERTAIN = 50
+_SAMPLES_UNSEEN = 3.0  # added to the count of a label, so that one sample with two labels proves little
+_MAX_FEATURES = 50  # of a sample that are left out in turn, to name words
+
+
+class MissingLabel(NamedTuple):
+    """A label that a sample probably should have.
+
+    Attributes
+    ----------
+    row : int
+        The sample.
+    label : str
+        The label.
+    probability : float
+        That it is true; the mean over a list is the precision to expect of it.
+    evidence : str
+        Labels of the sample that it often comes with, and features that speak for it.
+    """
+
+    row: int
+    label: str
+    probability: float
+    evidence: str
+
+
+@dataclass(frozen=True, eq=False)
+class _Candidates:
+    """Pairs that models which have not seen the samples rank high; one entry per pair in each array."""
+
+    rows: npt.NDArray[np.intp]
+    labels: npt.NDArray[np.intp]
+    folds: npt.NDArray[np.intp]
+    scores: Floats
+    together: Floats  # how strongly the sample's other labels call for this one
+    is_recorded: npt.NDArray[np.bool_]
+
+
+def find_missing(
+    tagger: LivingVocabulary,
+    texts: Any,
+    tags: Any,
+    n: int = 100,
+    *,
+    folds: int = 3,
+    missing: float | None = None,
+    candidates: int = 20,
+    label_names: Sequence[Any] | None = None,
+    seed: int = 0,
+) -> list[MissingLabel]:
+    """The pairs of samples and labels that were most likely left out, most likely first.
+
+    Parameters
+    ----------
+    tagger : Tagger
+        Says which model to use; fresh ones are trained.
+    texts, tags, label_names
+        The corpus, as for ``Tagger.fit``.
+    n : int
+        How many pairs to return at most.
+    folds : int
+        Parts of the corpus; each is ranked by a model trained on the others.
+    missing : float, optional
+        The share of the true labels that is not recorded. By default it is estimated: the pairs that are most certain
+        are taken to be true, and the share of them that is not recorded is the share missing.
+    candidates : int
+        Labels looked at per sample.
+    seed : int
+        Of the division into folds.
+    """
+    n, folds, candidates = as_count(n, "n"), as_count(folds, "folds"), as_count(candidates, "candidates")
+    if folds < 2:
+        raise ParameterError("folds must be at least 2: no model may judge the samples it was trained on")
+    if missing is not None and not 0 < missing < 1:
+        raise ParameterError(f"missing is a share between 0 and 1; got {missing}")
+    labels = _labels(tagger, tags, label_names)
+    X, Y = tagger._features(texts), positives(labels.matrix)
+    if X.shape[0] != Y.shape[0]:
+        raise DataError(f"texts and tags must have one entry per sample; got {X.shape[0]} and {Y.shape[0]}")
+    if X.shape[0] < 2 * folds:
+        raise DataError(f"{folds} folds need at least {2 * folds} samples; got {X.shape[0]}")
+    models, found = _out_of_fold(tagger._fitted_model(), X, Y, folds, candidates, seed)
+    certainty = _certainty(found)
+    left_out = _left_out(found, certainty, missing)
+    order = np.lexsort((found.labels, found.rows, -certainty))
+    best = order[~found.is_recorded[order]][:n]
+    evidence = _Evidence(tagger, X, Y, labels, models, relations(Y))
+    return [
+        MissingLabel(
+            int(found.rows[pair]),
+            str(labels.names[found.labels[pair]]),
+            float(left_out[pair]),
+            evidence.of(int(found.rows[pair]), int(found.labels[pair]), int(found.folds[pair])),
+        )
+        for pair in best
+    ]
+
+
+def _labels(tagger: LivingVocabulary, tags: Any, label_names: Sequence[Any] | None) -> Labels:
+    labels = read_labels(tags, label_names)
+    classes = tagger._fitted_model().classes_
+    if labels.container != "lists" and label_names is None and len(classes) == labels.matrix.shape[1]:
+        return Labels(labels.matrix, classes, labels.container)
+    return labels
+
+
+def _out_of_fold(
+    model: Estimator, X: sparse.csr_matrix, Y: sparse.csr_matrix, folds: int, k: int, seed: int
+) -> tuple[list[Estimator], _Candidates]:
+    """Models of each fold, and the best labels of every sample by the model that has not seen it."""
+    fold_of = np.random.default_rng(seed).permutation(X.shape[0]) % folds
+    models, parts = [], []
+    for fold in range(folds):
+        announce(f"part {fold + 1} of {folds}: training on the others")
+        train, rest = np.flatnonzero(fold_of != fold), np.flatnonzero(fold_of == fold)
+        fresh = clone(model).fit(X[train], Y[train])
+        ranking = fresh.rank(X[rest], min(k, Y.shape[1]))
+        is_label = (ranking.labels != NO_LABEL) & (ranking.scores > fresh.unranked_score)
+        rows = np.repeat(rest, is_label.sum(axis=1))
+        labels = ranking.labels[is_label].astype(np.intp)
+        calls = Y[rest] @ _calls(Y[train])  # a label calls for those that come with it
+        local = np.repeat(np.arange(len(rest)), is_label.sum(axis=1))
+        parts.append(
+            _Candidates(
+                rows,
+                labels,
+                np.full(len(rows), fold),
+                ranking.scores[is_label].astype(np.float64),
+                np.asarray(calls[local, labels], dtype=np.float64).ravel(),
+                np.asarray(Y[rows, labels]).ravel() > 0,
+            )
+        )
+        models.append(fresh)
+    names = _Candidates.__dataclass_fields__
+    return models, _Candidates(**{name: np.concatenate([getattr(part, name) for part in parts]) for name in names})
+
+
+def _calls(Y: sparse.csr_matrix) -> sparse.csr_matrix:
+    """−log(1 − P(column | row)) of labels that come together, so that sums over a sample's labels are a noisy-or."""
+    counts = relations(Y).astype(np.float64).tocoo()
+    own = np.asarray(Y.sum(axis=0), dtype=np.float64).ravel()
+    other = counts.row != counts.col
+    shares = counts.data[other] / (own[counts.row[other]] + _SAMPLES_UNSEEN)
+    return sparse.csr_matrix((-np.log1p(-shares), (counts.row[other], counts.col[other])), shape=counts.shape)
+
+
+def _certainty(found: _Candidates) -> Floats:
+    """Log-odds that a pair is recorded, by the model's score and by the sample's other labels together."""
+    from sklearn.linear_model import LogisticRegression
+
+    recorded = found.is_recorded
+    if not 0 < recorded.sum() < len(recorded):
+        raise DataError(
+            "every label ranked high is recorded, or none is: nothing can be learned from that; give more samples, "
+            "or another model"
+        )
+    by_score = _log_odds_by_score(found.scores, recorded)
+    features = np.stack([by_score, found.together], axis=1)
+    spread = features.std(axis=0)
+    features = (features - features.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
+    regression = LogisticRegression(C=100.0).fit(features, recorded)
+    return np.asarray(regression.decision_function(features))
+
+
+def _log_odds_by_score(scores: Floats, recorded: npt.NDArray[np.bool_]) -> Floats:
+    """How often labels with such a score are recorded, as rising log-odds: scores of any model on one scale."""
+    bins = [part for part in np.array_split(np.argsort(scores, kind="stable"), _N_BINS) if len(part)]
+    centers = np.array([scores[part].mean() for part in bins])
+    shares = np.array([(recorded[part].sum() + 0.5) / (len(part) + 1) for part in bins])
+    log_odds = np.maximum.accumulate(np.log(shares / (1 - shares)))
+    log_odds += 1e-3 * np.arange(len(bins))  # never level, so that scores stay apart
+    beyond = np.maximum(scores - centers[-1], 0) / max(float(scores.max() - centers[-1]), 1e-12)
+    return np.asarray(np.interp(scores, centers, log_odds) + beyond)
+
+
+def _left_out(found: _Candidates, certainty: Floats, missing: float | None) -> Floats:
+    """Probability that a pair which is not recorded is true.
+
+    A true label is recorded with probability 1 − m, whatever the sample, so that of the probability p that a pair is
+    recorded follow p / (1 − m) that it is true and p·m / ((1 − m)(1 − p)) that it is true though not recorded.
+    """
+    from sklearn.isotonic import IsotonicRegression
+
+    p = IsotonicRegression().fit_transform(certainty, found.is_recorded.astype(np.float64))
+    if missing is None:
+        n_certain = max(_MIN_CERTAIN, round(_CERTAIN_SHARE * found.is_recorded.sum()))
+        certain = np.argsort(-certainty, kind="stable")[:n_certain]
+        missing = 1 - (found.is_recorded[certain].sum() + 1) / (len(certain) + 2)
+        announce(f"about {missing:.0%} of the true labels seem to be missing")
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.minimum(p * missing / ((1 - missing) * (1 - p)), 1.0))
+
+
+@dataclass(frozen=True, eq=False)
+class _Evidence:
+    """What speaks for a pair, in words."""
+
+    tagger: LivingVocabulary
+    X: sparse.csr_matrix
+    Y: sparse.csr_matrix
+    labels: Labels
+    models: list[Estimator]
+    counts: sparse.csr_matrix
+
+    def of(self, row: int, label: int, fold: int) -> str:
+        """Labels, then features."""
+        labels, features = self._labels(row, label), self._features(row, label, fold)
+        return "; ".join(part for part in ("with " + ", ".join(labels) if labels else "", ", ".join(features)) if part)
+
+    def _labels(self, row: int, label: int) -> list[str]:
+        others = self.Y.indices[self.Y.indptr[row] : self.Y.indptr[row + 1]]
+        own = self.counts.diagonal()
+        shares = {int(other): float(self.counts[other, label] / max(own[other], 1)) for other in others}
+        best = sorted((other for other in shares if shares[other] > 0), key=lambda other: -shares[other])[:3]
+        return [f"{self.labels.names[other]} ({shares[other]:.0%})" for other in best]
+
+    def _features(self, row: int, label: int, fold: int) -> list[str]:
+        model = self.models[fold]
+
+        def score(rows: sparse.csr_matrix) -> npt.NDArray[np.float32]:
+            return np.asarray(model.rank(rows, 1, include=[label]).scores[:, 0])
+
+        lost = occlusion(score, self.X[row], 3, _MAX_FEATURES)
+        return [feature_name(self.tagger, feature) for feature, _ in lost]

@@ -1,0 +1,135 @@
+"""How a tagger learns: what it holds out, what it keeps, and what it writes down about the data."""
+
+from __future__ import annotations
+
+import importlib.metadata
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import clone
+
+from tacit._version import __version__
+from tacit.base import Estimator
+from tacit.labels import Labels, aligned, positives
+from tacit.metrics import evaluate
+from tacit.progress import announce
+from tacit.tagger.calibration import N_PLACES, Calibration, calibrate
+from tacit.tasks import fingerprint
+
+_HELD_OUT_SHARE = 0.1
+_MAX_HELD_OUT = 5000
+_NEGLIGIBLE = 0.02  # a share of samples so small that training goes without it
+_MIN_TO_CALIBRATE = 50  # samples; with fewer, held-out scores say little
+_RELATIONS_PER_LABEL = 50
+_ROWS_PER_BLOCK = 4096
+
+_SMALL = 1e9  # features of all samples times labels, below which training takes seconds
+
+
+def planned(model: Estimator, X: sparse.csr_matrix, Y: sparse.csr_matrix, max_memory: int | None) -> Estimator:
+    """`model`, or one like it that stays within `max_memory` bytes, once what it will take has been announced."""
+    from tacit.estimate import estimate, within_memory
+
+    if max_memory is None and X.nnz * Y.shape[1] < _SMALL:
+        return model
+    expected = estimate(model, X, Y)
+    announce(f"{type(model).__name__} is expected to take {expected}")
+    return model if max_memory is None else within_memory(model, X, Y, max_memory, expected)
+
+
+@dataclass(eq=False)
+class Training:
+    """The training data, kept with the model when the user asks for it."""
+
+    features: sparse.csr_matrix
+    labels: sparse.csr_matrix
+    texts: list[str]
+
+
+@dataclass(frozen=True, eq=False)
+class Learned:
+    """A fitted model, its calibration and its metrics on held-out samples; None where none were held out."""
+
+    model: Estimator
+    calibration: Calibration | None
+    metrics: dict[str, float] | None
+
+
+def learn(
+    untrained: Estimator,
+    X: sparse.csr_matrix,
+    labels: Labels,
+    validation: tuple[sparse.csr_matrix, Labels] | None,
+    *,
+    seed: int,
+    hold_out: bool,
+) -> Learned:
+    """Fit a model on all samples and calibrate it on samples that it has not seen.
+
+    Without validation samples a part of the training samples is held out, and the model fitted again on all of them
+    afterwards, unless the part is too small to matter.
+    """
+    if validation is not None:
+        model = untrained.fit(X, labels.matrix, label_names=list(labels.names))
+        return _calibrated(model, model, *validation)
+    if not hold_out or X.shape[0] < _MIN_TO_CALIBRATE:
+        return Learned(untrained.fit(X, labels.matrix, label_names=list(labels.names)), None, None)
+    n_held_out = min(_MAX_HELD_OUT, int(_HELD_OUT_SHARE * X.shape[0]))
+    # At random: a split that spares rare labels would have more of them held out than new samples bring.
+    order = np.random.default_rng(seed).permutation(X.shape[0])
+    held_out, rest = np.sort(order[:n_held_out]), np.sort(order[n_held_out:])
+    announce(f"holding out {n_held_out:,} samples to calibrate the scores")
+    part = model = clone(untrained).fit(X[rest], labels.matrix[rest], label_names=list(labels.names))
+    if n_held_out > _NEGLIGIBLE * X.shape[0]:
+        announce("training again on all samples")
+        model = untrained.fit(X, labels.matrix, label_names=list(labels.names))
+    return _calibrated(model, part, X[held_out], Labels(labels.matrix[held_out], labels.names, labels.container))
+
+
+def _calibrated(model: Estimator, part: Estimator, X: sparse.csr_matrix, labels: Labels) -> Learned:
+    """`model` with the calibration of `part`, which has not seen X."""
+    ranking = part.rank(X, min(N_PLACES, len(part.classes_)))
+    truth = positives(aligned(labels.matrix, labels.names, part.classes_))
+    if not truth.nnz:
+        return Learned(model, None, None)
+    calibration = calibrate(ranking, truth, part.label_counts_)
+    metrics = evaluate(calibration.apply(ranking), truth, part.propensities_for(truth.shape[1]))
+    return Learned(model, calibration, metrics)
+
+
+def relations(Y: sparse.csr_matrix) -> sparse.csr_matrix:
+    """In how many samples labels occur together: the largest counts of each label, its own on the diagonal."""
+    by_label = positives(Y).T.tocsr().astype(np.float32)
+    by_sample = by_label.T.tocsr()
+    blocks = [
+        _largest_of_rows(sparse.csr_matrix(by_label[first : first + _ROWS_PER_BLOCK] @ by_sample))
+        for first in range(0, by_label.shape[0], _ROWS_PER_BLOCK)
+    ]
+    return sparse.vstack(blocks, format="csr")
+
+
+def _largest_of_rows(matrix: sparse.csr_matrix) -> sparse.csr_matrix:
+    rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+    order = np.lexsort((matrix.indices, -matrix.data, rows))
+    kept = order[np.arange(len(order)) - matrix.indptr[rows] < _RELATIONS_PER_LABEL]
+    return sparse.csr_matrix((matrix.data[kept], (rows[kept], matrix.indices[kept])), shape=matrix.shape)
+
+
+def card(X: sparse.csr_matrix, labels: Labels, learned: Learned, *, seed: int | None, reason: str) -> dict[str, Any]:
+    """What there is to know of a training: its data by fingerprint, sizes, seed, versions and held-out metrics."""
+    return {
+        "model": type(learned.model).__name__,
+        "reason": reason,
+        "fingerprint": fingerprint(X, labels.matrix),
+        "samples": int(X.shape[0]),
+        "features": int(X.shape[1]),
+        "labels": int(labels.matrix.shape[1]),
+        "positives": int(positives(labels.matrix).nnz),
+        "seed": seed,
+        "versions": {"tacit": __version__}
+        | {name: importlib.metadata.version(name) for name in ("numpy", "scipy", "scikit-learn", "numba")},
+        "held_out_metrics": learned.metrics or {},
+        "calibration_error": None if learned.calibration is None else learned.calibration.error,
+    }

@@ -1,0 +1,305 @@
+"""Better parameters than the defaults, as far as a time budget reaches.
+
+Successive halving: many draws of the parameters are tried on a small part of the data, the best third of them on a
+part three times as large, and so on. Where to look is declared with the parameters (`tacit.parameters.Tune`).
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from tacit.checks import as_features
+from tacit.errors import DataError, ParameterError, TacitError, did_you_mean
+from tacit.labels import aligned, read_labels
+from tacit.metrics import evaluate
+from tacit.parameters import Parameter, Tune, parameters_of, unknown_parameter
+from tacit.progress import announce, stage
+from tacit.propensity import propensities
+from tacit.registry import find_model
+
+METRICS = ("P", "nDCG", "R", "PSP", "PSnDCG")
+_KEPT = 3  # one in so many draws goes on to the next part, which is so many times as large
+_SMALLEST_PART = 500  # samples
+_WARM_UP = 200
+_MAX_PARTS = 4
+_MAX_DRAWS = 81
+_LEAST_DRAWS = 6  # on the smallest part, or the largest part is not reached for
+_CHANGED = 0.5  # chance that a draw changes a parameter; the rest stay at their defaults
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One set of parameters, tried on a share of the samples."""
+
+    parameters: dict[str, Any]
+    share: float
+    score: float
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """What a search found.
+
+    Attributes
+    ----------
+    model, target : str
+        What was tuned, and the metric it was tuned for.
+    parameters : dict
+        The best parameters; empty where nothing beat the defaults.
+    score, default_score : float
+        The metric with these and with the defaults, on the same validation samples.
+    share : float
+        Share of the training samples that the two were trained on.
+    trials : list of Trial
+        Everything that was tried, in this order.
+    """
+
+    model: str
+    target: str
+    parameters: dict[str, Any]
+    score: float
+    default_score: float
+    share: float
+    trials: list[Trial]
+
+
+@dataclass(frozen=True)
+class _Fold:
+    """Samples to train on, in random order, and samples to judge by."""
+
+    X: sparse.csr_matrix
+    Y: sparse.csr_matrix
+    X_valid: sparse.csr_matrix
+    Y_valid: sparse.csr_matrix
+
+
+def tune(
+    model_name: str,
+    X: Any,
+    Y: Any,
+    *,
+    target: str = "P@5",
+    validation: tuple[Any, Any] | None = None,
+    budget_seconds: float = 600.0,
+    fixed: Mapping[str, Any] | None = None,
+    space: Mapping[str, Tune] | None = None,
+    folds: int = 3,
+    seed: int = 0,
+    n_jobs: int | None = None,
+) -> Tuning:
+    """Search for the parameters of a model that are best for a metric.
+
+    Parameters
+    ----------
+    model_name : str
+        A registered model.
+    X, Y
+        Training samples, as for `fit`.
+    target : str
+        "P@5", "nDCG@3", "R@5", "PSP@1", "PSnDCG@5" or the like.
+    validation : pair of features and labels, optional
+        Samples to judge by, with the columns of X and Y. Without, the search is cross-validated.
+    budget_seconds : float
+        Time for the search. The defaults are tried at least once, however long that takes.
+    fixed : mapping, optional
+        Parameters that are set and not searched for.
+    space : mapping of str to Tune, optional
+        Where to look, instead of what the model declares.
+    folds : int
+        Parts of the cross-validation.
+    seed : int
+        Seed of the draws, the folds and the model. The budget makes a search differ from run to run all the same.
+    n_jobs : int, optional
+        Tasks at a time of each training.
+    """
+    started = time.perf_counter()
+    cls = find_model(model_name)
+    common = {**_checked(cls, fixed or {}), "random_state": seed, "n_jobs": n_jobs}
+    searched = _searched(cls, declared_space(cls) if space is None else space, common)
+    judge = _Judge(cls, common, _folds(X, Y, validation, folds, seed), check_target(target))
+    with stage(f"tuning {cls.__name__}", None) as advance:
+        trials = list(_search(judge, searched, started + budget_seconds, seed, advance))
+    return _best(cls.__name__, target, trials)
+
+
+# -- what is searched -------------------------------------------------------------------------------------
+
+
+def _checked(cls: type[Any], fixed: Mapping[str, Any]) -> dict[str, Any]:
+    known = parameters_of(cls)
+    for name, value in fixed.items():
+        if name not in known:
+            raise unknown_parameter(cls, name)
+        known[name].check(value)
+    return dict(fixed)
+
+
+def declared_space(cls: type[Any]) -> dict[str, Tune]:
+    """Where the parameters of a model are searched for, as declared with them."""
+    return {name: parameter.tune for name, parameter in parameters_of(cls).items() if parameter.tune is not None}
+
+
+def _searched(cls: type[Any], space: Mapping[str, Tune], common: Mapping[str, Any]) -> dict[str, Parameter]:
+    """The parameters to search for, each with its `tune`."""
+    known = parameters_of(cls)
+    found = {}
+    for name, where in space.items():
+        if name not in known:
+            raise unknown_parameter(cls, name)
+        for place in (0.0, 1.0):
+            known[name].check(where.value(place, whole=_is_whole(known[name])))
+        if name not in common:
+            found[name] = where
+    if not found:
+        raise ParameterError(f"{cls.__name__} has nothing to tune; say where to look, such as C=0.1:10")
+    return {name: replace(known[name], tune=where) for name, where in found.items()}
+
+
+def _is_whole(parameter: Parameter) -> bool:
+    return int in parameter.types and float not in parameter.types
+
+
+def _draws(searched: Mapping[str, Parameter], count: int, seed: int) -> list[dict[str, Any]]:
+    """The defaults, and up to `count` - 1 distinct random sets of parameters."""
+    rng = np.random.default_rng(seed)
+    draws: list[dict[str, Any]] = [{}]
+    for _ in range(20 * count):
+        if len(draws) == count:
+            break
+        drawn = {
+            name: parameter.tune.value(rng.random(), whole=_is_whole(parameter))
+            for name, parameter in searched.items()
+            if parameter.tune is not None and rng.random() < _CHANGED
+        }
+        changed = {name: value for name, value in drawn.items() if value != searched[name].default}
+        if changed not in draws:
+            draws.append(changed)
+    return draws
+
+
+# -- how a set of parameters is judged --------------------------------------------------------------------
+
+
+def check_target(target: str) -> str:
+    """`target`, once it is known to be a metric of rankings such as "PSP@5"."""
+    match = re.fullmatch(r"([A-Za-z]+)@([1-9]\d*)", target)
+    if match is None or match[1] not in METRICS:
+        name = target.partition("@")[0]
+        raise ParameterError(
+            f"target must be one of {', '.join(METRICS)} with a number of places, such as P@5; got '{target}'"
+            f"{did_you_mean(name, METRICS)}"
+        )
+    return target
+
+
+def _folds(X: Any, Y: Any, validation: tuple[Any, Any] | None, folds: int, seed: int) -> list[_Fold]:
+    features, labels = as_features(X), read_labels(Y)
+    if features.shape[0] != labels.matrix.shape[0]:
+        raise DataError(f"X has {features.shape[0]} samples but Y has {labels.matrix.shape[0]}; they must agree")
+    order = np.random.default_rng(seed).permutation(features.shape[0])
+    if validation is not None:
+        named = read_labels(validation[1]) if labels.container == "lists" else read_labels(validation[1], labels.names)
+        truth = aligned(named.matrix, named.names, labels.names)
+        return [_Fold(features[order], labels.matrix[order], as_features(validation[0]), truth)]
+    if not 2 <= folds <= len(order):
+        raise ParameterError(f"folds must be between 2 and the {len(order)} samples; got {folds}")
+    held_out = np.array_split(order, folds)
+    kept = [np.concatenate(held_out[:fold] + held_out[fold + 1 :]) for fold in range(folds)]
+    matrix = labels.matrix
+    return [_Fold(features[a], matrix[a], features[b], matrix[b]) for a, b in zip(kept, held_out, strict=True)]
+
+
+@dataclass(frozen=True)
+class _Judge:
+    """Trains a model on a share of every fold and measures it on what the fold holds out."""
+
+    cls: type[Any]
+    common: dict[str, Any]
+    folds: list[_Fold]
+    target: str
+
+    @property
+    def n_samples(self) -> int:
+        return int(min(fold.X.shape[0] for fold in self.folds))
+
+    def warm_up(self) -> None:
+        """Compile kernels, or load them, so that this does not count as the time of a trial."""
+        self._score(self.folds[0], {}, min(1.0, _WARM_UP / self.n_samples))
+
+    def try_out(self, parameters: dict[str, Any], share: float) -> Trial:
+        start = time.perf_counter()
+        try:
+            scores = [self._score(fold, parameters, share) for fold in self.folds]
+        except TacitError as error:  # parameters that are right by themselves, but not for these data
+            announce(f"{parameters}: {error}")
+            scores = [-math.inf]
+        return Trial(parameters, share, float(np.mean(scores)), time.perf_counter() - start)
+
+    def _score(self, fold: _Fold, parameters: dict[str, Any], share: float) -> float:
+        part = slice(0, math.ceil(share * fold.X.shape[0]))
+        model = self.cls(**{**self.common, **parameters}).fit(fold.X[part], fold.Y[part])
+        truth = fold.Y_valid
+        # Propensities of all training samples, so that scores of different parts mean the same.
+        weights = propensities(fold.Y)
+        weights = np.concatenate([weights, np.full(truth.shape[1] - len(weights), weights.min())])
+        k = int(self.target.partition("@")[2])
+        return evaluate(model.rank(fold.X_valid, k), truth, propensities=weights, ks=(k,))[self.target]
+
+
+# -- the search -------------------------------------------------------------------------------------------
+
+
+def _shares(n_samples: int) -> list[float]:
+    """Growing parts of the data, the last of them all."""
+    n_parts = 1 + min(int(math.log(max(n_samples / _SMALLEST_PART, 1), _KEPT)), _MAX_PARTS - 1)
+    return [float(_KEPT) ** -place for place in reversed(range(n_parts))]
+
+
+def _search(
+    judge: _Judge, searched: Mapping[str, Parameter], deadline: float, seed: int, advance: Any
+) -> Iterator[Trial]:
+    """Trials, part after part; the best of a part go on to the next."""
+    shares = _shares(judge.n_samples)
+    judge.warm_up()
+    trials = [judge.try_out({}, shares[0])]
+    each = max(trials[0].seconds, 1e-3)
+    left = deadline - time.perf_counter()
+    while len(shares) > 1 and left < _LEAST_DRAWS * len(shares) * each:
+        shares.pop()  # a fair choice on a part is worth more than hardly any on all
+    draws = _draws(searched, int(np.clip(left / (len(shares) * each), 2, _MAX_DRAWS)), seed)
+    for place, share in enumerate(shares):
+        if place > 0:
+            draws, trials = _going_on(trials, deadline - time.perf_counter()), []
+        for parameters in draws[len(trials) :]:
+            if trials and time.perf_counter() + trials[-1].seconds > deadline:
+                break
+            trials.append(judge.try_out(parameters, share))
+            advance(1)
+        if not trials:
+            return
+        yield from trials
+
+
+def _going_on(trials: Sequence[Trial], seconds: float) -> list[dict[str, Any]]:
+    """The defaults and the best other parameters, as many as there is time for; none if that is the defaults alone."""
+    ordered = sorted((trial for trial in trials if trial.parameters), key=lambda trial: -trial.score)
+    best = [trial.parameters for trial in ordered[: math.ceil(len(trials) / _KEPT)]]
+    affordable = int(seconds / (_KEPT * float(np.median([trial.seconds for trial in trials]))))
+    return [{}, *best][:affordable] if affordable > 1 else []
+
+
+def _best(model: str, target: str, trials: Sequence[Trial]) -> Tuning:
+    share = trials[-1].share
+    last = [trial for trial in trials if trial.share == share]
+    best = max(last, key=lambda trial: trial.score)
+    default = next(trial for trial in last if not trial.parameters)
+    return Tuning(model, target, best.parameters, best.score, default.score, share, list(trials))

@@ -1,0 +1,120 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import tacit
+from planted import planted
+from tacit.data.synthetic import make_dataset
+from tacit.kernels.dual import LOGISTIC, SQUARED, SQUARED_HINGE
+from tacit.linear.objective import LOSSES, POSITIVES, objective_of
+from tacit.losses import unbiased_hamming
+
+MODELS = {"OneVsAll": tacit.OneVsAll, "LabelTree": tacit.LabelTree}
+
+
+def losses(name, targets, margins):
+    """Of margins y·w·x beside the targets of these."""
+    if name == SQUARED_HINGE:
+        return np.maximum(0, targets - margins) ** 2
+    return (targets - margins) ** 2 if name == SQUARED else np.logaddexp(0, -margins)
+
+
+def risk(objective, observed, scores):
+    """The objective's loss of one sample, by label, without the penalty."""
+    positive = objective.positive_costs * losses(objective.loss, objective.positive_targets, scores)
+    negative = objective.negative_cost * losses(objective.loss, 1.0, -scores)
+    return np.where(observed, positive, negative)
+
+
+@st.composite
+def labels_and_scores(draw):
+    size = draw(st.integers(1, 6))
+    numbers = {"min_size": size, "max_size": size}
+    propensities = draw(st.lists(st.floats(0.05, 1.0), **numbers))
+    complete = draw(st.lists(st.booleans(), **numbers))
+    scores = draw(st.lists(st.floats(-3, 3), **numbers))
+    return np.array(propensities), np.array(complete), np.array(scores)
+
+
+@pytest.mark.parametrize("positives", POSITIVES)
+@pytest.mark.parametrize("loss", LOSSES)
+def test_nothing_missing_is_the_plain_loss(loss, positives):
+    found, plain = (objective_of(loss, kind, 0.7, np.ones(4)) for kind in (positives, "equal"))
+    for name in ("positive_costs", "positive_targets"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(plain, name), strict=True)
+    assert (found.loss, found.negative_cost) == (plain.loss, plain.negative_cost) == (LOSSES[loss], 0.7)
+
+
+@given(labels_and_scores())
+def test_the_unbiased_squared_loss_is_that_of_complete_labels_in_expectation(drawn):
+    """The derivative with respect to the scores, so that what does not depend on them plays no part."""
+    p, complete, scores = drawn
+    hidden, plain = (objective_of("squared", kind, 1.0, p) for kind in ("unbiased", "equal"))
+
+    def slope(objective, observed):
+        return (risk(objective, observed, scores + 0.5) - risk(objective, observed, scores - 0.5)).astype(float)
+
+    seen, unseen = slope(hidden, np.ones(len(p), bool)), slope(hidden, np.zeros(len(p), bool))
+    expected = np.where(complete, p * seen + (1 - p) * unseen, unseen)
+    np.testing.assert_allclose(expected, slope(plain, complete), rtol=1e-4, atol=1e-3)
+
+
+@given(labels_and_scores())
+def test_the_unbiased_squared_loss_is_that_of_theorem_4_4(drawn):
+    """With ŷ = (1 + score) / 2 it is four times the theorem's estimate, but for what scores do not change."""
+    p, observed, scores = drawn
+    objective = objective_of("squared", "unbiased", 1.0, p)
+
+    def theorem(values):
+        return unbiased_hamming(observed[None].astype(float), (1 + values[None]) / 2, p)[0]
+
+    ours = risk(objective, observed, scores).sum() - risk(objective, observed, 0 * scores).sum()
+    assert ours == pytest.approx(4 * (theorem(scores) - theorem(0 * scores)), rel=1e-4, abs=1e-3)
+
+
+@given(labels_and_scores())
+def test_the_unbiased_margin_losses_count_mistakes_without_bias(drawn):
+    """The cost of a positive, put on mistakes, has the expectation of the mistakes on complete labels."""
+    p, complete, scores = drawn
+    costs = objective_of("squared_hinge", "unbiased", 1.0, p).positive_costs.astype(float)
+    is_taken = scores > 0
+    shift = costs - 1  # what a label that is relevant costs less where it is found: no choice changes it
+    observed_cost = costs * ~is_taken - shift / 2
+    expected = np.where(complete, p * observed_cost + (1 - p) * is_taken, is_taken)
+    np.testing.assert_allclose(expected, np.where(complete, ~is_taken, is_taken), rtol=1e-4, atol=1e-4)
+
+
+def test_the_losses_of_positives_are_divided_by_propensities():
+    p = np.array([0.1, 0.5, 1.0])
+    for loss, number in (("squared_hinge", SQUARED_HINGE), ("logistic", LOGISTIC), ("squared", SQUARED)):
+        objective = objective_of(loss, "propensity", 2.0, p)
+        np.testing.assert_allclose(objective.positive_costs, 2 / p, rtol=1e-6)
+        assert (objective.positive_targets == 1).all()
+        assert objective.loss == number
+
+
+@pytest.mark.parametrize("positives", POSITIVES)
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("model", MODELS)
+def test_models_learn_with_every_objective(model, loss, positives):
+    X, Y = planted()
+    test = planted(seed=1)
+    options = {"loss": loss, "positives": positives, "C": 3.0 if loss == "logistic" else 0.4}
+    if model == "LabelTree":
+        options["max_leaf"] = 4
+    ranking = MODELS[model](**options).fit(X, Y).rank(test.X)
+    assert tacit.evaluate(ranking, test.Y)["P@1"] > 0.95
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_the_unbiased_squared_loss_lifts_rare_labels(model):
+    made = make_dataset(n_samples=1_500, n_features=800, n_labels=80)
+    train = made.dataset(made.train)
+    counts = {}
+    for positives in ("equal", "unbiased"):
+        fitted = MODELS[model](loss="squared", positives=positives).fit(train.X, train.Y)
+        counts[positives] = fitted.label_counts_[fitted.rank(train.X, k=3).labels].mean()
+    assert counts["unbiased"] < counts["equal"]

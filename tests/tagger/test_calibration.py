@@ -1,0 +1,100 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from tacit.errors import ParameterError
+from tacit.ranking import NO_LABEL, NO_SCORE, Ranking
+from tacit.tagger.calibration import Trade, calibrate, calibration_error
+
+N_SAMPLES, N_LABELS = 4000, 40
+
+
+def held_out(seed: int, bias: np.ndarray) -> tuple[Ranking, sparse.csr_matrix]:
+    """Rankings whose labels are right with a known probability: that of the score, shifted by the label's bias."""
+    rng = np.random.default_rng(seed)
+    scores = rng.normal(size=(N_SAMPLES, N_LABELS)) * 2 - 2
+    truth = rng.random(scores.shape) < 1 / (1 + np.exp(-scores - bias))
+    order = np.argsort(-scores, axis=1)[:, :20]
+    ranking = Ranking(order.astype(np.int32), np.take_along_axis(scores, order, axis=1).astype(np.float32))
+    return ranking, sparse.csr_matrix(truth, dtype=np.float32)
+
+
+def hits_of(ranking: Ranking, truth: sparse.csr_matrix) -> np.ndarray:
+    return np.take_along_axis(truth.toarray() > 0, ranking.labels, axis=1)
+
+
+def test_probabilities_are_the_planted_ones_for_rare_and_frequent_labels():
+    counts = np.where(np.arange(N_LABELS) < 20, 3, 500)
+    bias = np.where(counts == 3, -1.5, 1.0)
+    calibration = calibrate(*held_out(0, bias), counts)
+    assert len(calibration.curves) == 2
+    fresh, truth = held_out(1, bias)
+    found = calibration.apply(fresh)
+    first = Ranking(found.labels[:, :5], found.scores[:, :5])
+    assert calibration_error(first.scores.ravel(), hits_of(first, truth).ravel()) < 0.02
+    assert calibration.error < 0.02
+    for rarity in (3, 500):
+        chosen = counts[first.labels] == rarity
+        expected = 1 / (1 + np.exp(-np.quantile(fresh.scores, 0.9) - bias[counts == rarity][0]))
+        curve = calibration.curves[0 if rarity == 3 else 1]
+        assert curve(np.array([np.quantile(fresh.scores, 0.9)]))[0] == pytest.approx(expected, abs=0.06)
+        assert abs(first.scores[chosen].mean() - hits_of(first, truth)[chosen].mean()) < 0.03
+
+
+def test_curves_rise_and_rankings_are_best_first():
+    calibration = calibrate(*held_out(0, np.zeros(N_LABELS)), np.full(N_LABELS, 50))
+    for curve in calibration.curves:
+        assert (np.diff(curve.scores) > 0).all()
+        assert (np.diff(curve.probabilities) >= 0).all()
+        assert 0 <= curve.probabilities[0] <= curve.probabilities[-1] <= 1
+    found = calibration.apply(held_out(1, np.zeros(N_LABELS))[0])
+    assert (np.diff(found.scores, axis=1) <= 0).all()
+
+
+def test_open_places_stay_open():
+    ranking, truth = held_out(0, np.zeros(N_LABELS))
+    calibration = calibrate(ranking, truth, np.full(N_LABELS, 50))
+    labels, scores = ranking.labels[:3].copy(), ranking.scores[:3].copy()
+    labels[:, 15:], scores[:, 15:] = NO_LABEL, NO_SCORE
+    found = calibration.apply(Ranking(labels, scores))
+    assert (found.labels[:, 15:] == NO_LABEL).all()
+    assert (found.scores[:, 15:] == NO_SCORE).all()
+
+
+@pytest.mark.parametrize(("target", "measure"), [("precision=0.7", "precision"), ("recall=0.4", "recall")])
+def test_thresholds_reach_their_target_on_fresh_samples(target, measure):
+    calibration = calibrate(*held_out(0, np.zeros(N_LABELS)), np.full(N_LABELS, 50))
+    threshold = calibration.trade.threshold(target)
+    fresh, truth = held_out(1, np.zeros(N_LABELS))
+    found = calibration.apply(fresh)
+    chosen = found.scores >= threshold
+    right = hits_of(found, truth) & chosen
+    reached = right.sum() / (chosen.sum() if measure == "precision" else truth.nnz)
+    assert reached == pytest.approx(float(target.split("=")[1]), abs=0.03)
+
+
+def test_labels_per_sample_and_f1():
+    calibration = calibrate(*held_out(0, np.zeros(N_LABELS)), np.full(N_LABELS, 50))
+    found = calibration.apply(held_out(1, np.zeros(N_LABELS))[0])
+    assert (found.scores >= calibration.trade.threshold("labels=4")).sum() / N_SAMPLES == pytest.approx(4, abs=0.2)
+    trade = calibration.trade
+    f1 = 2 * trade.precision * trade.recall / (trade.precision + trade.recall)
+    assert f1[np.searchsorted(trade.thresholds, trade.threshold("f1"))] == f1.max()
+
+
+def test_targets_out_of_reach_or_misspelt():
+    ones = np.ones(1, np.float32)
+    trade = Trade(0.5 * ones, 0.6 * ones, 0.3 * ones, ones)
+    with pytest.raises(ParameterError, match=r"precision 0.9 is out of reach: the most on held-out samples is 0.60"):
+        trade.threshold("precision=0.9")
+    for wrong in ("precison=0.8", "precision", "recall=much", "labels=-1", "f1=0.5"):
+        with pytest.raises(ParameterError, match="a threshold is a number, 'auto', 'f1', or a target"):
+            trade.threshold(wrong)
+
+
+def test_calibration_error_of_known_cases():
+    assert calibration_error(np.full(100, 0.5), np.arange(100) % 2 == 0) == pytest.approx(0, abs=0.08)
+    assert calibration_error(np.full(100, 0.9), np.zeros(100, bool)) == pytest.approx(0.9)
+    assert calibration_error(np.empty(0), np.empty(0, bool)) == 0

@@ -1,0 +1,76 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.feature_extraction.text import TfidfVectorizer
+
+from tacit.errors import DataError
+from tacit.tagger.vectorizer import TextVectorizer
+
+WORDS = st.sampled_from(["apple", "pear", "Äpfel", "a", "car", "cars", "x9", "long-word", "naïve", "日本語", "!"])
+TEXTS = st.lists(st.lists(WORDS, max_size=8).map(" ".join), min_size=1, max_size=8)
+
+
+@given(TEXTS)
+def test_words_as_scikit_learn_weighs_them(texts):
+    try:
+        expected = TfidfVectorizer(sublinear_tf=True, dtype=np.float32).fit(texts)
+    except ValueError:
+        with pytest.raises(DataError, match="hold no words to learn from"):
+            TextVectorizer().fit(texts)
+        return
+    vectorizer = TextVectorizer()
+    features = vectorizer.fit_transform(texts)
+    assert list(vectorizer.feature_names_) == list(expected.get_feature_names_out())
+    np.testing.assert_allclose(features.toarray(), expected.transform(texts).toarray(), atol=1e-6)
+    np.testing.assert_array_equal(vectorizer.transform(texts).toarray(), features.toarray())
+
+
+@given(TEXTS.filter(lambda texts: any(len(word) > 1 for text in texts for word in text.replace("!", "").split("-"))))
+def test_character_grams_as_scikit_learn_counts_them(texts):
+    vectorizer = TextVectorizer(characters=True)
+    try:
+        features = vectorizer.fit_transform(texts)
+    except DataError:
+        return
+    names = vectorizer.feature_names_
+    n_words = sum(not name.startswith("~") for name in names)
+    words = TfidfVectorizer().build_analyzer()
+    grams = TfidfVectorizer(
+        analyzer=lambda text: [
+            padded[start : start + size]
+            for word in words(text)
+            for padded in [f" {word} "]
+            for size in (3, 4, 5)
+            for start in range(len(padded) - size + 1)
+        ],
+        sublinear_tf=True,
+    )
+    expected = grams.fit_transform(texts).toarray()
+    assert [name[1:] for name in names[n_words:]] == list(grams.get_feature_names_out())
+    part = features.toarray()[:, n_words:]
+    np.testing.assert_allclose(part * np.sqrt(2), expected, atol=1e-5)  # words have the other half of the length
+    np.testing.assert_array_equal(vectorizer.transform(texts).toarray(), features.toarray())
+
+
+def test_state_is_enough_to_transform():
+    texts = ["a red apple", "a green pear", "red cars"]
+    for characters in (False, True):
+        fitted = TextVectorizer(characters=characters)
+        features = fitted.fit_transform(texts)
+        rebuilt = TextVectorizer(fitted.feature_names_, fitted.idf_, characters)
+        np.testing.assert_array_equal(rebuilt.transform(texts).toarray(), features.toarray())
+        assert features.dtype == np.float32
+
+
+def test_unknown_words_are_left_out_but_for_their_grams():
+    assert TextVectorizer().fit(["red apples"]).transform(["words never seen"]).nnz == 0
+    assert TextVectorizer(characters=True).fit(["red apples"]).transform(["apple"]).nnz > 0
+    assert TextVectorizer().fit(["red apples"]).transform([]).shape == (0, 2)
+
+
+def test_words_of_one_text_are_dropped_where_there_are_many_texts():
+    texts = ["common words"] * 1000 + ["hapax words"]
+    assert list(TextVectorizer().fit(texts).feature_names_) == ["common", "words"]

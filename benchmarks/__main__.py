@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import sys
 
-BENCHMARKS = ("parse", "one_vs_all", "label_tree", "blend", "trees", "embedding", "joint", "latent")
+BENCHMARKS = ("parse", "one_vs_all", "label_tree", "blend", "trees", "embedding", "joint", "latent", "tagger")
 
 
 def main() -> None:

@@ -20,7 +20,7 @@ from scipy import sparse
 
 import tacit
 
-_AS_MANY = 5.0  # samples that a label of the thesaurus stands for
+_AS_MANY = 5.0  # samples that every unseen label is taken to have
 _MATCHED = 20000  # samples on which moments are matched
 _FACTORS = {"n_factors": 50, "n_sweeps": 10}  # of MLLCS: 4,108 seen labels make a sweep costly
 
@@ -53,14 +53,20 @@ def load() -> tuple[Any, ...]:
 
 
 def counts_of_relatives(Y: sparse.csr_matrix, relatives: list[np.ndarray]) -> np.ndarray:
-    """Counts of labels that occur as their relatives do on average, as if in a few samples each."""
+    """Counts of labels that occur as their relatives do on average."""
     squares = (Y.T @ Y).tocsc()
     totals = np.maximum(squares.diagonal(), 1)
     columns = np.zeros((Y.shape[1], len(relatives)))
     for column, near in zip(columns.T, relatives, strict=True):
         if len(near):
-            column[:] = _AS_MANY * (squares[:, near].toarray() / totals[near]).mean(axis=1)
+            column[:] = (squares[:, near].toarray() / totals[near]).mean(axis=1)
     return columns
+
+
+def equally_frequent(columns: np.ndarray, labels_per_sample: float) -> np.ndarray:
+    """Counts as if every label had as many samples: those left out must not make the label that is wanted rarer."""
+    totals = columns.sum(axis=0)
+    return _AS_MANY * labels_per_sample * columns / np.where(totals > 0, totals, 1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,7 +118,9 @@ def task(Y: sparse.csr_matrix, X_test: Any, Y_test: Any, Y_dev: Any, relatives: 
     position[seen] = np.arange(len(seen))
     near = [position[relatives[label]] for label in (*unseen, *(unseen[label] for _, label in pairs))]
     related = counts_of_relatives(Y[:, seen].tocsr(), [ids[ids >= 0] for ids in near])
-    sources = {"dev and test": left, "thesaurus": related, "both": left + related}
+    left, related = (equally_frequent(columns, Y.sum() / Y.shape[0]) for columns in (left, related))
+    known = np.maximum(left.any(axis=0).astype(int) + related.any(axis=0), 1)
+    sources = {"dev and test": left, "thesaurus": related, "both": (left + related) / known}
     return Task(X_test[samples], wanted, pairs, sources), seen
 
 

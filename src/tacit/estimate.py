@@ -23,30 +23,32 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from joblib import effective_n_jobs
 from scipy import sparse
 from sklearn.base import clone
 
 from tacit.checks import as_features
 from tacit.errors import ParameterError, TacitError
 from tacit.labels import read_labels
-from tacit.parameters import check_parameters, parameters_of
+from tacit.parameters import check_parameters
 from tacit.probe import Measurement, data_bytes, resident_bytes, write_task
 from tacit.progress import announce
 
 if TYPE_CHECKING:
     from tacit.base import Estimator
 
-_FIRST_PART = 300  # samples of the smallest part
+_WARM_UP = 100  # samples of a first fit, which compiles kernels or loads them
+_FIRST_PART = 500  # samples of the smallest part that is measured
 _GROWTH = 2  # of a part over the one before
 _LARGEST_SHARE = 0.25  # of the samples in the largest part
-_LEAST_SECONDS = 3.0  # that probes may take however short the training: less tells too little
+_LEAST_SECONDS = 5.0  # that probes may take however short the training: less tells too little
 _LOOK_AHEAD = 1.3  # power of the number of samples by which the next probe is expected to take longer
 _PATIENCE = 60.0  # seconds after which a probe that has not answered is given up
 #: Least and largest power of the number of samples. Training is at best linear; a flatter curve is overhead.
-_POWERS = {"seconds": (0.9, 2.0), "memory_bytes": (0.3, 1.5), "model_bytes": (0.0, 1.25)}
+_POWERS = {"cpu_seconds": (0.9, 2.0), "memory_bytes": (0.6, 1.2), "model_bytes": (0.0, 1.25)}
 _RESERVE = 32 << 20  # bytes below a limit that are left to small allocations: stacks of threads, Python's own
 _WATCH_SECONDS = 0.02
-_COUNTS = ("n_trees", "n_learners")  # parameters that a model's memory is proportional to
+_COUNTS = ("n_jobs", "n_trees", "n_learners")  # parameters that memory grows evenly with, the harmless one first
 
 
 # -- sizes ------------------------------------------------------------------------------------------------
@@ -126,11 +128,11 @@ def estimate(model: Estimator, X: Any, Y: Any, *, max_seconds: float = 20.0) -> 
         measured = _measure_parts(measure, features.shape[0], len(rows), max_seconds)
     if not measured:
         raise TacitError(
-            f"{type(model).__name__} could not be estimated: {min(len(rows), _FIRST_PART)} samples took longer than "
+            f"{type(model).__name__} could not be estimated: {min(len(rows), _FIRST_PART)} samples take longer than "
             f"{_PATIENCE:.0f} seconds"
         )
     return Estimate(
-        _extrapolated(measured, "seconds", features.shape[0]),
+        _seconds(measured, features.shape[0]),
         resident_bytes() + round(_extrapolated(measured, "memory_bytes", features.shape[0])),
         round(_extrapolated(measured, "model_bytes", features.shape[0])),
     )
@@ -150,18 +152,24 @@ def _random_rows(Y: sparse.csr_matrix) -> Any:
 def _measure_parts(measure: Any, n_samples: int, n_largest: int, max_seconds: float) -> list[Measurement]:
     """Measurements of growing parts, until they are enough or have taken long enough."""
     size = min(n_largest, _FIRST_PART)
-    if measure(size) is None:  # the first fit compiles kernels or loads them
+    if measure(min(size, _WARM_UP)) is None:
         return []
     measured: list[Measurement] = []
     while (latest := measure(size)) is not None:
         measured.append(latest)
         spent = sum(one.seconds for one in measured)
-        share = 0.05 * _extrapolated(measured, "seconds", n_samples)
+        share = 0.05 * _seconds(measured, n_samples)
         size *= _GROWTH
         ahead = latest.seconds * _GROWTH**_LOOK_AHEAD
         if size > n_largest or (len(measured) > 1 and spent + ahead > min(max(share, _LEAST_SECONDS), max_seconds)):
             break
     return measured
+
+
+def _seconds(measured: Sequence[Measurement], n_samples: int) -> float:
+    """Wall time: processor time, which other work on the machine disturbs less, at the rate the probes got it."""
+    rate = sum(one.seconds for one in measured) / max(sum(one.cpu_seconds for one in measured), 1e-9)
+    return rate * _extrapolated(measured, "cpu_seconds", n_samples)
 
 
 def _extrapolated(measured: Sequence[Measurement], what: str, n_samples: int) -> float:
@@ -196,10 +204,12 @@ def _ask(process: subprocess.Popen[str], n_samples: int) -> Measurement | None:
         raise TypeError("a probe is asked through pipes")
     alarm = threading.Timer(_PATIENCE, process.kill)
     alarm.start()
-    process.stdin.write(f"{n_samples}\n")
-    process.stdin.flush()
-    line = process.stdout.readline()
-    alarm.cancel()
+    try:
+        process.stdin.write(f"{n_samples}\n")
+        process.stdin.flush()
+        line = process.stdout.readline()
+    finally:
+        alarm.cancel()
     answer = json.loads(line) if line else {}
     if "error" in answer:
         raise TacitError(answer["error"])
@@ -224,38 +234,35 @@ def within_memory(model: Estimator, X: Any, Y: Any, limit: int, expected: Estima
     expected : Estimate, optional
         What `estimate` gave for `model`, where it is known.
     """
-    expected = expected or estimate(model, X, Y)
-    if expected.memory_bytes <= limit:
-        return model
-    one_at_a_time: Estimator = clone(model).set_params(n_jobs=1)
-    if model.n_jobs not in (None, 1):
-        expected = estimate(one_at_a_time, X, Y)
-        if expected.memory_bytes <= limit:
-            announce(f"one task at a time instead of {model.n_jobs}, to stay within {format_size(limit)}")
-            return one_at_a_time
-    needed = expected.memory_bytes
+    needed = (expected or estimate(model, X, Y)).memory_bytes
+    changes = []
     for name in _COUNTS:
-        if name in parameters_of(type(model)) and getattr(model, name) > 1:
-            fewer, needed = _fewer(one_at_a_time, name, X, Y, limit, needed)
-            if fewer is not None:
-                return fewer
-    raise TacitError(
-        f"{type(model).__name__} needs about {format_size(needed)} of memory for these data at the least, but "
-        f"{format_size(limit)} are allowed; allow more, train on fewer samples, or choose a smaller model (see: tacit "
-        "models)"
-    )
+        count = _count(model, name)
+        if needed <= limit or count == 1:
+            continue
+        smallest: Estimator = clone(model).set_params(**{name: 1})
+        least = estimate(smallest, X, Y).memory_bytes
+        # Between one and all of them memory grows evenly.
+        fitting = 1 + max(0, int((limit - least) * (count - 1) / max(needed - least, 1)))
+        model = clone(model).set_params(**{name: min(fitting, count - 1)})
+        needed = min(limit, needed) if least <= limit else least
+        changes.append(f"{name} {getattr(model, name)} instead of {count}")
+    if needed > limit:
+        raise TacitError(
+            f"{type(model).__name__} needs about {format_size(needed)} of memory for these data at the least, but "
+            f"{format_size(limit)} are allowed; allow more, train on fewer samples, or choose a smaller model (see: "
+            "tacit models)"
+        )
+    if changes:
+        announce(f"to stay within {format_size(limit)}: {', '.join(changes)}")
+    return model
 
 
-def _fewer(model: Estimator, name: str, X: Any, Y: Any, limit: int, needed: int) -> tuple[Estimator | None, int]:
-    """`model` with as many trees or learners as fit, None if not even one does, and the least that it needs."""
-    count = getattr(model, name)
-    least = estimate(clone(model).set_params(**{name: 1}), X, Y).memory_bytes
-    if least > limit:
-        return None, least
-    each = max(needed - least, 1) / (count - 1)
-    fitting = min(1 + int((limit - least) / each), count - 1)
-    announce(f"{name} {fitting} instead of {count}, one at a time, to stay within {format_size(limit)}")
-    return clone(model).set_params(**{name: fitting}), least
+def _count(model: Estimator, name: str) -> int:
+    """How many tasks run at a time, or how many trees or learners there are; 1 where there are no such things."""
+    if name == "n_jobs":
+        return int(effective_n_jobs(model.n_jobs))
+    return int(getattr(model, name, 1))
 
 
 @contextmanager

@@ -123,8 +123,8 @@ def tune(
     """
     started = time.perf_counter()
     cls = find_model(model_name)
-    common = {**_checked(cls, fixed or {}), "random_state": seed, "n_jobs": n_jobs}
-    searched = _searched(cls, declared_space(cls) if space is None else space, common)
+    common = {**(fixed or {}), "random_state": seed, "n_jobs": n_jobs}
+    searched = check_space(cls, declared_space(cls) if space is None else space, common)
     judge = _Judge(cls, common, _folds(X, Y, validation, folds, seed), check_target(target))
     with stage(f"tuning {cls.__name__}", None) as advance:
         trials = list(_search(judge, searched, started + budget_seconds, seed, advance))
@@ -134,34 +134,26 @@ def tune(
 # -- what is searched -------------------------------------------------------------------------------------
 
 
-def _checked(cls: type[Any], fixed: Mapping[str, Any]) -> dict[str, Any]:
-    known = parameters_of(cls)
-    for name, value in fixed.items():
-        if name not in known:
-            raise unknown_parameter(cls, name)
-        known[name].check(value)
-    return dict(fixed)
-
-
 def declared_space(cls: type[Any]) -> dict[str, Tune]:
     """Where the parameters of a model are searched for, as declared with them."""
     return {name: parameter.tune for name, parameter in parameters_of(cls).items() if parameter.tune is not None}
 
 
-def _searched(cls: type[Any], space: Mapping[str, Tune], common: Mapping[str, Any]) -> dict[str, Parameter]:
-    """The parameters to search for, each with its `tune`."""
+def check_space(cls: type[Any], space: Mapping[str, Tune], fixed: Mapping[str, Any]) -> dict[str, Parameter]:
+    """The parameters to search for, each with its `tune`, once all values that can come up are known to be right."""
     known = parameters_of(cls)
-    found = {}
-    for name, where in space.items():
+    for name in (*fixed, *space):
         if name not in known:
             raise unknown_parameter(cls, name)
-        for place in (0.0, 1.0):
+    for name, value in fixed.items():
+        known[name].check(value)
+    found = {name: replace(known[name], tune=where) for name, where in space.items() if name not in fixed}
+    for name, where in space.items():
+        for place in (0.0, 0.5, 1.0):
             known[name].check(where.value(place, whole=_is_whole(known[name])))
-        if name not in common:
-            found[name] = where
     if not found:
         raise ParameterError(f"{cls.__name__} has nothing to tune; say where to look, such as C=0.1:10")
-    return {name: replace(known[name], tune=where) for name, where in found.items()}
+    return found
 
 
 def _is_whole(parameter: Parameter) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -10,57 +11,73 @@ from tacit.cli.options import jobs_option, seed_option
 
 if TYPE_CHECKING:
     from tacit.data.dataset import Dataset
-    from tacit.ranking import Ranking
+    from tacit.data.synthetic import SyntheticData
+    from tacit.tagger.tagger import Tagger
 
 MODELS = ("Popularity", "OneVsAll")
-KS = (1, 3, 5)
 N_EXAMPLES = 3
+K_EXAMPLES = 4
 
 
 @click.command(short_help="The whole of tacit on made-up data, in a minute.")
+@click.option(
+    "--report",
+    type=click.Path(path_type=Path),
+    default="tacit-demo-report.html",
+    show_default=True,
+    help="Where to write the report.",
+)
 @seed_option
 @jobs_option
-def demo(seed: int, jobs: int) -> None:
-    """Generate data with missing and rare labels, train, evaluate and show suggestions."""
-    import tacit
-    from tacit.bands import evaluate_by_band
+def demo(report: Path, seed: int, jobs: int) -> None:
+    """Generate texts with missing and rare labels, train, evaluate, show suggestions and write a report."""
+    from tacit.cli.evaluate import KS, metrics_of, ranking_of
     from tacit.cli.tables import print_bands, print_metrics
     from tacit.data.synthetic import make_dataset
-    from tacit.labels import label_counts
-    from tacit.registry import find_model
+    from tacit.progress import show_progress
+    from tacit.report.write import check_report_path, write_report
+    from tacit.tagger.tagger import Tagger
 
-    made = make_dataset(seed=seed)
+    check_report_path(report)
+    made = make_dataset(seed=seed, as_text=True)
     train, test = made.dataset(made.train), made.dataset(made.test, complete=True)
-    missing = 1 - train.Y.nnz / made.Y_complete[made.train].nnz
-    n_unseen = int((label_counts(train.Y) == 0).sum())
-    click.echo(
-        f"{len(train):,} training samples, {train.n_labels:,} labels; {missing:.0%} of the true labels are missing,\n"
-        f"{n_unseen} labels never occur. Tested on {len(test):,} samples with complete labels.\n"
-    )
-    propensities = tacit.propensities(train.Y)
+    _print_sizes(made, train, test)
     metrics, bands = {}, {}
-    with tacit.show_progress():
+    with show_progress():
         for name in MODELS:
-            model = find_model(name)(random_state=seed, n_jobs=jobs).fit(train.X, train.Y)
-            ranking = model.rank(test.X, max(KS))
-            metrics[name] = tacit.evaluate(ranking, test.Y, propensities, ks=KS)
-            bands[name] = evaluate_by_band(ranking, test.Y, model.label_counts_, ks=KS, seed=seed)
+            tagger = Tagger(name, seed, jobs, calibrate=name != MODELS[0])
+            tagger.fit(train.texts, train.Y, label_names=train.label_names)
+            ranking = ranking_of(tagger, test)
+            metrics[name], bands[name] = metrics_of(tagger, test, ranking)
     print_metrics(metrics, KS)
     click.echo()
     print_bands(bands, max(KS))
     click.echo()
-    _print_examples(test, ranking)
-    click.echo("\nNow your own data:  tacit train articles.csv --out model  &&  tacit suggest model new.csv")
+    _print_examples(tagger, test)
+    write_report(report, tagger, test, ranking=ranking, data_name="made-up test data", seed=seed)
+    click.echo(f"\nMore of this, with curves, labels and examples, is in {report}: open it in a browser.")
+    click.echo("Now your own data:  tacit train articles.csv --out model  &&  tacit suggest model new.csv")
 
 
-def _print_examples(test: Dataset, ranking: Ranking) -> None:
-    """Print what the last model suggests for the first samples beside their true labels."""
+def _print_sizes(made: SyntheticData, train: Dataset, test: Dataset) -> None:
+    from tacit.labels import label_counts
+
+    missing = 1 - train.Y.nnz / made.Y_complete[made.train].nnz
+    n_unseen = int((label_counts(train.Y) == 0).sum())
+    click.echo(
+        f"{len(train):,} training texts, {train.n_labels:,} labels; {missing:.0%} of the true labels are missing,\n"
+        f"{n_unseen} labels never occur. Tested on {len(test):,} texts with complete labels.\n"
+    )
+
+
+def _print_examples(tagger: Tagger, test: Dataset) -> None:
+    """Print what the tagger suggests for the first samples, with probabilities, beside their true labels."""
     from tacit.cli.tables import print_table
-    from tacit.data.dataset import label_lists
+    from tacit.data.dataset import label_lists, texts_of
 
+    suggested = tagger.suggest(texts_of(test)[:N_EXAMPLES], k=K_EXAMPLES)
     rows = []
-    for place, truth in enumerate(label_lists(test)[:N_EXAMPLES]):
-        names = [test.label_names[label] for label in ranking.labels[place]]
-        marked = [f"[{'green' if name in truth else 'dim'}]{name}[/]" for name in names]
+    for truth, labels in zip(label_lists(test), suggested, strict=False):
+        marked = [f"[{'green' if name in truth else 'dim'}]{name}[/] {score:.0%}" for name, score in labels]
         rows.append([", ".join(truth), ", ".join(marked)])
-    print_table(["true labels", "OneVsAll suggests"], rows, title="examples")
+    print_table(["true labels", "suggested, and how probably it would be recorded"], rows, title="examples")

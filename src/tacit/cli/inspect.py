@@ -24,18 +24,21 @@ def inspect(model: Path, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(found, indent=1, ensure_ascii=False))
         return
-    from tacit.cli.tables import percent, print_table
+    from tacit.cli.tables import print_metrics, print_table
+    from tacit.metrics import KS
 
     simple = {name: value for name, value in found.items() if not isinstance(value, dict | list)}
     print_table(["", str(model)], [[name, _shown(name, value)] for name, value in simple.items()])
     for title in ("parameters", "versions"):
         _print_mapping(title, {name: str(value) for name, value in found[title].items()})
-    _print_mapping(
-        "held-out metrics in percent", {name: percent(value) for name, value in found["held_out_metrics"].items()}
-    )
+    if found["held_out_metrics"]:
+        click.echo()
+        print_metrics({"held out": found["held_out_metrics"]}, KS)
     _print_mapping("labels by training samples", {name: f"{n:,}" for name, n in found["labels_by_band"].items()})
+    if found["changes"]:
+        click.echo("\nchanges since training")
     for place, act in enumerate(found["changes"], 1):
-        click.echo(f"{'changes since training' if place == 1 else ''}\n{place}. {act}".lstrip("\n"))
+        click.echo(f"{place}. {act}")
 
 
 def facts_of(path: Path) -> dict[str, Any]:

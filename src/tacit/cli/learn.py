@@ -60,7 +60,7 @@ def _judgements(
     for line, record in read_records(feedback):
         text, row, label = record.get("text"), str(record.get("row", "")), str(record.get("label", ""))
         try:
-            tagger.amended().find(label)
+            tagger.amended().find(tagger.spelled(label))
         except ParameterError as error:
             raise FileError(feedback, str(error), line=line) from None
         if isinstance(text, str) and tagger.vectorizer_ is not None:

@@ -53,6 +53,7 @@ def tune(
     cls = find_model(name)
     fixed = parse_parameters(cls, assignments)
     space = {**tuning.declared_space(cls), **dict(_parse_space(cls, text) for text in spaces)}
+    tuning.check_space(cls, space, fixed)
     tuning.check_target(target)
     seconds = _parse_duration(budget)
     if out is not None:

@@ -19,7 +19,7 @@ from scipy import sparse
 from tacit.errors import ParameterError, did_you_mean
 from tacit.labels import Names
 from tacit.ranking import NO_LABEL, NO_SCORE, Ranking
-from tacit.tagger.few_shot import FewShot, away, direction
+from tacit.tagger.few_shot import FewShot, direction
 from tacit.tagger.scorers import (
     MAX_LOG_ODDS,
     Combined,
@@ -333,7 +333,7 @@ class Amended:
         if linear:
             dense = (X @ sparse.vstack(list(linear.values()), format="csr").T).toarray()
             products = {key: dense[:, place].astype(np.float64) for place, key in enumerate(linear)}
-        minus = X @ away(self._few_shot) if any(isinstance(part, Near) for part in parts) else np.empty(0)
+        minus = X @ self._few_shot.away if any(isinstance(part, Near) for part in parts) else np.empty(0)
         return Rows(X.shape[0], _learned_log_odds(tagger, X, columns), products, minus)
 
 

@@ -15,6 +15,7 @@ from scipy import sparse
 
 from tacit.checks import unit_rows
 from tacit.tagger.amendments import Amendment
+from tacit.tagger.scorers import Learned
 
 if TYPE_CHECKING:
     from tacit.tagger.amendments import Amended
@@ -27,7 +28,7 @@ _N_SUGGESTIONS = 20  # other labels of the sample that are looked at
 
 
 class FeatureEvidence(NamedTuple):
-    """A feature, and by how much the score falls without it."""
+    """A feature, and by how much the score falls without it; by nothing, where others are enough."""
 
     feature: str
     loss: float
@@ -100,38 +101,60 @@ def explain(tagger: LivingVocabulary, text: Any, label: str, n: int = 10) -> Exp
     """
     x = tagger._features([text] if isinstance(text, str) else text)
     amended = tagger.amended()
-    column = amended.find(label)
+    column = amended.find(tagger.spelled(label))
 
-    def score(rows: sparse.csr_matrix) -> Scores:
-        return amended.scores(tagger, rows, [column])[:, 0]
-
-    lost = occlusion(score, x, n, _MAX_FEATURES)
-    features = [FeatureEvidence(feature_name(tagger, feature), loss) for feature, loss in lost]
+    features = occlusion(lambda rows: _finely(tagger, amended, rows, column), x, n, _MAX_FEATURES)
+    scores = amended.scores(tagger, _without(x, features), [column])[:, 0].astype(np.float64)
+    losses = np.maximum(scores[-1] - scores[:-1], 0)
+    names = [feature_name(tagger, int(x.indices[place])) for place in features]
     return Explanation(
         str(amended.names[column]),
-        float(score(x)[0]),
-        features,
+        float(scores[-1]),
+        [FeatureEvidence(name, float(loss)) for name, loss in zip(names, losses, strict=True)],
         _labels(tagger, amended, x, column, n),
         _samples(tagger, x, column, n),
         [str(act) for act in tagger.amendments_ if _concerns(act, amended, column)],
     )
 
 
+def _finely(tagger: LivingVocabulary, amended: Amended, rows: sparse.csr_matrix, column: int) -> Scores:
+    """Scores that tell samples apart which are equally probable: those of the model, or log-odds of a changed label."""
+    part = amended.part(column)
+    if isinstance(part, Learned):
+        return np.asarray(tagger._fitted_model().rank(rows, 1, include=[column]).scores[:, 0])
+    return np.asarray(amended.log_odds(tagger, rows, [part])[:, 0], dtype=np.float32)
+
+
 def occlusion(
     score: Callable[[sparse.csr_matrix], Scores], x: sparse.csr_matrix, n: int, at_most: int
-) -> list[tuple[int, float]]:
-    """The `n` features of one sample without which its score falls most, and by how much; all in one call.
+) -> npt.NDArray[np.intp]:
+    """Places in `x`, one sample, of the `n` features without which its score falls most; all in one call.
 
-    Of samples with more than `at_most` features, only the largest are tried.
+    Where it falls without none, as others are enough, those that say most on their own. Of samples with more than
+    `at_most` features, only the largest are tried.
     """
     tried = np.sort(np.argsort(-np.abs(x.data), kind="stable")[:at_most])
-    without = sparse.vstack([x] * (len(tried) + 1), format="csr")
-    without.data[x.nnz * np.arange(len(tried)) + tried] = 0
-    without.eliminate_zeros()
-    scores = score(without).astype(np.float64)
-    losses = scores[-1] - scores[:-1]  # the last row is the sample as it is
-    order = np.argsort(-losses, kind="stable")[:n]
-    return [(int(x.indices[tried[place]]), float(losses[place])) for place in order if losses[place] > 0]
+    scores = score(_without(x, tried)).astype(np.float64)
+    effects = scores[-1] - scores[:-1]
+    if len(tried) and not (effects > 0).any():
+        scores = score(_alone(x, tried)).astype(np.float64)
+        effects = scores[:-1] - scores[-1]
+    order = np.argsort(-effects, kind="stable")[:n]
+    return np.asarray(tried[order[effects[order] > 0]])
+
+
+def _without(x: sparse.csr_matrix, places: npt.NDArray[np.intp]) -> sparse.csr_matrix:
+    """One sample without each of some features in turn, and at last as it is."""
+    rows = sparse.vstack([x] * (len(places) + 1), format="csr")
+    rows.data[x.nnz * np.arange(len(places)) + places] = 0
+    rows.eliminate_zeros()
+    return rows
+
+
+def _alone(x: sparse.csr_matrix, places: npt.NDArray[np.intp]) -> sparse.csr_matrix:
+    """One sample with nothing but each of some features in turn, and at last with none."""
+    indptr = np.append(np.arange(len(places) + 1), len(places))
+    return sparse.csr_matrix((x.data[places], x.indices[places], indptr), shape=(len(places) + 1, x.shape[1]))
 
 
 def feature_name(tagger: LivingVocabulary, feature: int) -> str:

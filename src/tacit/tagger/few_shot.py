@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -66,9 +67,15 @@ class FewShot:
     variance: npt.NDArray[np.float32]
     curves: dict[str, Curve] = field(default_factory=dict)
 
+    @cached_property
     def scale(self) -> Floats:
         """Weight of a unit of each feature."""
         return np.asarray(1 / np.sqrt(self.variance + max(_SHRINKAGE * self.variance.mean(dtype=np.float64), 1e-12)))
+
+    @cached_property
+    def away(self) -> Floats:
+        """What every direction leads away from: the mean sample, in weights of features."""
+        return np.asarray(self.mean * self.scale)
 
     def curve(self, n_examples: int) -> Curve:
         """The curve for a number of examples; 0 stands for the name alone."""
@@ -122,17 +129,11 @@ class Direction:
 
 def direction(few_shot: FewShot, examples: sparse.csr_matrix) -> Direction:
     """The direction of some examples (rows of features)."""
-    scale = few_shot.scale()
     center = np.asarray(examples.mean(axis=0), dtype=np.float64).ravel()
-    weights = (center - few_shot.mean) * scale
+    weights = (center - few_shot.mean) * few_shot.scale
     spread = float(np.sqrt((weights**2 * few_shot.variance).sum()))
     start = float((weights * few_shot.mean).sum())
-    return Direction(sparse.csr_matrix((center * scale)[None, :]), start, spread or 1.0)
-
-
-def away(few_shot: FewShot) -> Floats:
-    """What every direction leads away from: the mean sample, in weights of features."""
-    return np.asarray(few_shot.mean * few_shot.scale())
+    return Direction(sparse.csr_matrix((center * few_shot.scale)[None, :]), start, spread or 1.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,11 +170,10 @@ class _Trial:
         n_samples = self.X.shape[0]
         others = np.sort(self.rng.permutation(n_samples)[:_MAX_BACKGROUND])
         background = self.X[others]
-        minus = away(self.few_shot)
         z, is_positive, weight = [], [], []
         for label, examples, rows in labels:
             towards = direction(self.few_shot, rows)
-            weights = towards.towards.toarray().ravel() - minus
+            weights = towards.towards.toarray().ravel() - self.few_shot.away
             samples = self.Y.indices[self.Y.indptr[label] : self.Y.indptr[label + 1]]
             rest = np.setdiff1d(samples, examples)
             negatives = ~np.isin(others, samples)

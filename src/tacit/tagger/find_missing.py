@@ -33,7 +33,7 @@ Floats = npt.NDArray[np.float64]
 
 _N_BINS = 40  # of scores, to see how often labels with such scores are recorded
 _CERTAIN_SHARE = 0.05  # of the recorded labels, as many pairs as are taken to be certain
-_MIN_CERTAIN = 50
+_MIN_CERTAIN = 200
 _SAMPLES_UNSEEN = 3.0  # added to the count of a label, so that one sample with two labels proves little
 _MAX_FEATURES = 50  # of a sample that are left out in turn, to name words
 
@@ -218,7 +218,8 @@ def _left_out(found: _Candidates, certainty: Floats, missing: float | None) -> F
 
     p = IsotonicRegression().fit_transform(certainty, found.is_recorded.astype(np.float64))
     if missing is None:
-        n_certain = max(_MIN_CERTAIN, round(_CERTAIN_SHARE * found.is_recorded.sum()))
+        n_recorded = int(found.is_recorded.sum())
+        n_certain = max(min(_MIN_CERTAIN, n_recorded // 2), round(_CERTAIN_SHARE * n_recorded), 1)
         certain = np.argsort(-certainty, kind="stable")[:n_certain]
         missing = 1 - (found.is_recorded[certain].sum() + 1) / (len(certain) + 2)
         announce(f"about {missing:.0%} of the true labels seem to be missing")
@@ -255,5 +256,5 @@ class _Evidence:
         def score(rows: sparse.csr_matrix) -> npt.NDArray[np.float32]:
             return np.asarray(model.rank(rows, 1, include=[label]).scores[:, 0])
 
-        lost = occlusion(score, self.X[row], 3, _MAX_FEATURES)
-        return [feature_name(self.tagger, feature) for feature, _ in lost]
+        x = self.X[row]
+        return [feature_name(self.tagger, int(x.indices[place])) for place in occlusion(score, x, 3, _MAX_FEATURES)]

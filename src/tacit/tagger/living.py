@@ -122,17 +122,17 @@ class LivingVocabulary(ABC):
 
     def rename_label(self, label: str, name: str) -> None:
         """Call a label something else; its former name is still understood."""
-        self._record(Amendment("rename", [str(label)], str(name)))
+        self._record(Amendment("rename", [self.spelled(label)], str(name)))
 
     def merge_labels(self, labels: Sequence[str], into: str) -> None:
         """Make several labels one: it is suggested where any of them was. `into` is one of them, or a new name."""
         if isinstance(labels, str):
             raise ParameterError(f"labels must be a list of labels; got the single text '{labels}'")
-        self._record(Amendment("merge", [str(label) for label in labels], str(into)))
+        self._record(Amendment("merge", [self.spelled(label) for label in labels], self.spelled(into)))
 
     def retire_label(self, label: str) -> None:
         """Never suggest a label again."""
-        self._record(Amendment("retire", [str(label)]))
+        self._record(Amendment("retire", [self.spelled(label)]))
 
     def learn(self, judgements: Iterable[tuple[Any, str, bool]]) -> None:
         """Learn from suggestions that people accepted or rejected.
@@ -146,7 +146,7 @@ class LivingVocabulary(ABC):
         if not judged:
             raise DataError("there are no judgements to learn from; give at least one")
         amended = self.amended()
-        columns = np.array([amended.find(label) for _, label, _ in judged])
+        columns = np.array([amended.find(self.spelled(label)) for _, label, _ in judged])
         X = (
             self._features([sample for sample, _, _ in judged])
             if self.vectorizer_ is not None
@@ -169,6 +169,13 @@ class LivingVocabulary(ABC):
     def history(self) -> list[str]:
         """What was changed since the training, oldest first."""
         return [str(act) for act in self.amendments_]
+
+    def spelled(self, label: str) -> str:
+        """The name that a label has here, by any name that the vocabulary has for it."""
+        label, amended = str(label), self.amended()
+        if self.vocabulary_ is None or amended.is_known(label) or label not in self.vocabulary_:
+            return label
+        return next((name for name in self.vocabulary_.names_of(label) if amended.is_known(name)), label)
 
     def amended(self) -> Amended:
         """The labels as they are now."""
@@ -261,8 +268,8 @@ def _evidence(
             f"nothing is known of '{name}': no word of its name or description occurs in the training texts; give "
             "examples, labels that it occurs with, or its parent"
         )
-    counts = {str(label): float(count) for label, count in (cooccurs or {}).items()}
-    return Evidence(counts, rows, about, parent or "")
+    counts = {tagger.spelled(label): float(count) for label, count in (cooccurs or {}).items()}
+    return Evidence(counts, rows, about, tagger.spelled(parent) if parent else "")
 
 
 def _from_vocabulary(tagger: LivingVocabulary, name: str, parent: str | None) -> tuple[str, str | None]:
@@ -270,9 +277,10 @@ def _from_vocabulary(tagger: LivingVocabulary, name: str, parent: str | None) ->
     vocabulary = tagger.vocabulary_
     if vocabulary is None or name not in vocabulary:
         return name, parent
-    known = {str(label) for label in tagger.amended().names}
-    names_above = (spelling for above in vocabulary.parents_of(name) for spelling in vocabulary.names_of(above))
-    return vocabulary.text_of(name), parent or next((spelling for spelling in names_above if spelling in known), None)
+    amended = tagger.amended()
+    above = (tagger.spelled(concept) for concept in vocabulary.parents_of(name))
+    known = (label for label in above if amended.is_known(label) and not amended.is_retired(label))
+    return vocabulary.text_of(name), parent or next(known, None)
 
 
 def _check_counts(cooccurs: Mapping[str, float]) -> None:

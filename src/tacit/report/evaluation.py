@@ -1,0 +1,183 @@
+"""A model beside a data set whose labels are known: everything that the report is drawn from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from tacit.bands import BandResult, evaluate_by_band
+from tacit.data.dataset import Dataset, features_of, texts_of
+from tacit.errors import DataError
+from tacit.labels import aligned, positives
+from tacit.metrics import KS, Interval, bootstrap_intervals, evaluate, judge
+from tacit.ranking import NO_LABEL, Ranking
+from tacit.tagger.calibration import N_PLACES
+
+SHOWN = max(KS)  # places that people see
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A metric of the model beside that of the most frequent labels; coverage has no intervals."""
+
+    name: str
+    value: float
+    interval: Interval | None
+    baseline: float
+    baseline_interval: Interval | None
+
+
+@dataclass(frozen=True)
+class Band:
+    """A band of label frequency: the model, and the most frequent labels for every sample."""
+
+    model: BandResult
+    baseline: BandResult
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    """Suggestions of a model beside the truth.
+
+    Attributes
+    ----------
+    model : Tagger or Estimator
+    dataset : Dataset
+    ranking : Ranking
+        What the model suggests for each sample, further than people look.
+    truth : csr_matrix
+        The labels of each sample, in the columns of the model, then those that it does not know.
+    names : list of str
+        What the columns of `truth` are called.
+    counts : int array
+        How many training samples each label had.
+    """
+
+    model: Any
+    dataset: Dataset
+    ranking: Ranking
+    truth: sparse.csr_matrix
+    names: list[str]
+    counts: npt.NDArray[np.int64]
+    seed: int = 0
+
+    def __len__(self) -> int:
+        return len(self.dataset)
+
+    @property
+    def model_name(self) -> str:
+        """The name of the model, which in a tagger is the one that it is made of."""
+        return type(getattr(self.model, "model_", self.model)).__name__
+
+    @property
+    def card(self) -> dict[str, Any]:
+        """What the model knows of its training."""
+        return getattr(self.model, "card_", {})
+
+    @property
+    def is_calibrated(self) -> bool:
+        """Whether scores are probabilities."""
+        return getattr(self.model, "calibration_", None) is not None
+
+    @cached_property
+    def threshold(self) -> float:
+        """The score that a label must reach to be suggested when the number of labels is left to the model."""
+        return float(self.model.threshold_)
+
+    @cached_property
+    def hits(self) -> npt.NDArray[np.bool_]:
+        """Whether the label at each place is right."""
+        return judge(self.ranking, self.truth, None, [self.ranking.k]).hits
+
+    @cached_property
+    def is_label(self) -> npt.NDArray[np.bool_]:
+        """Whether there is a label at a place."""
+        return np.asarray(self.ranking.labels != NO_LABEL)
+
+    @cached_property
+    def is_tested(self) -> npt.NDArray[np.bool_]:
+        """Whether any sample has a label."""
+        return np.asarray(np.bincount(self.truth.indices, minlength=self.truth.shape[1]) > 0)
+
+    @cached_property
+    def is_suggested(self) -> npt.NDArray[np.bool_]:
+        """Whether the label at a place reaches the threshold."""
+        return self.is_label & (self.ranking.scores >= self.threshold)
+
+    @cached_property
+    def suggested(self) -> sparse.csr_matrix:
+        """The labels of each sample that reach the threshold."""
+        rows, places = np.nonzero(self.is_suggested)
+        ones = np.ones(len(rows), np.float32)
+        return sparse.csr_matrix((ones, (rows, self.ranking.labels[rows, places])), shape=self.truth.shape)
+
+    @cached_property
+    def feature_sums(self) -> npt.NDArray[np.float64]:
+        """The sum of the absolute values of each feature over the samples."""
+        return np.asarray(abs(features_of(self.dataset)).sum(axis=0, dtype=np.float64)).ravel()
+
+    @cached_property
+    def baseline(self) -> Ranking:
+        """The labels most frequent in training, the same for every sample."""
+        best = np.argsort(-self.counts, kind="stable")[:SHOWN].astype(np.int32)
+        shape = (len(self), len(best))
+        return Ranking(np.broadcast_to(best, shape), np.broadcast_to(self.counts[best].astype(np.float32), shape))
+
+    @cached_property
+    def metrics(self) -> list[Metric]:
+        """Metrics with 95 % intervals; nDCG@1 is P@1 and left out."""
+        weights = self.model.propensities_for(self.truth.shape[1])
+        values, baselines = (evaluate(ranking, self.truth, weights) for ranking in (self.ranking, self.baseline))
+        intervals, baseline_intervals = (
+            bootstrap_intervals(ranking, self.truth, weights, seed=self.seed)
+            for ranking in (self.ranking, self.baseline)
+        )
+        return [
+            Metric(name, value, intervals.get(name), baselines[name], baseline_intervals.get(name))
+            for name, value in values.items()
+            if name not in {"nDCG@1", "PSnDCG@1"}
+        ]
+
+    @cached_property
+    def bands(self) -> list[Band]:
+        """Metrics by label frequency."""
+        results = [
+            evaluate_by_band(ranking, self.truth, self.counts, seed=self.seed)
+            for ranking in (self.ranking, self.baseline)
+        ]
+        return [Band(*pair) for pair in zip(*results, strict=True)]
+
+
+def evaluate_model(model: Any, dataset: Dataset, ranking: Ranking | None = None, seed: int = 0) -> Evaluation:
+    """A fitted tagger or model beside a data set.
+
+    Parameters
+    ----------
+    model : Tagger or Estimator
+        A fitted model.
+    dataset : Dataset
+        Samples with their labels, which the model should not have seen.
+    ranking : Ranking, optional
+        What the model suggests for them, if it has been asked already.
+    seed : int
+        Seed of the intervals and of the choice of examples.
+    """
+    truth = positives(aligned(dataset.Y, dataset.label_names, model.classes_))
+    if not truth.nnz:
+        raise DataError(
+            "no sample of the data has a label, so there is nothing to report; name the field of the labels"
+        )
+    if ranking is None:
+        takes_texts = getattr(model, "vectorizer_", None) is not None
+        ranking = model.rank(texts_of(dataset) if takes_texts else features_of(dataset), N_PLACES)
+    own = [str(name) for name in model.classes_]
+    names = [*own, *(name for name in dataset.label_names if name not in set(own))]
+    vocabulary = getattr(model, "vocabulary_", None)
+    if vocabulary is not None:
+        names = [vocabulary.name_of(name) if name in vocabulary else name for name in names]
+    return Evaluation(model, dataset, ranking, truth, names, model.counts_for(truth.shape[1]), seed)

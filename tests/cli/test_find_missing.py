@@ -1,0 +1,86 @@
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+
+import tacit as library
+from tagger.articles import articles
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Texts some of whose tags are left out, and a model trained on them."""
+    place = tmp_path_factory.mktemp("missing")
+    texts, tags = articles(240)
+    recorded = [names[:1] if row % 4 == 0 else names for row, names in enumerate(tags)]
+    records = [{"text": text, "labels": names} for text, names in zip(texts, recorded, strict=True)]
+    (place / "train.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
+    library.Tagger(model="OneVsAll", calibrate=False).fit(texts, recorded).save(place / "model")
+    return place
+
+
+def test_pairs_are_found_and_written_back(tacit, folder, tmp_path):
+    _, tags = articles(240)
+    listed = tmp_path / "missing.csv"
+    found = tacit("find-missing", folder / "model", folder / "train.jsonl", "-n", 12, "--out", listed)
+    assert found.code == 0, found.err
+    assert found.out.startswith("12 pairs; about ")
+    rows = list(csv.DictReader(listed.read_text().splitlines()))
+    assert list(rows[0]) == ["row", "label", "probability", "evidence", "text"]
+    assert sum(row["label"] in tags[int(row["row"])] for row in rows) >= 11
+
+    more = tacit("find-missing", folder / "model", folder / "train.jsonl", "--accept", listed, "--out",
+                 tmp_path / "more.jsonl")  # fmt: skip
+    assert more.code == 0, more.err
+    before, after = (library.load_data(path) for path in (folder / "train.jsonl", tmp_path / "more.jsonl"))
+    assert after.texts == before.texts
+    assert after.Y.nnz == before.Y.nnz + 12
+    column = after.label_names.index(rows[0]["label"])
+    assert after.Y[int(rows[0]["row"]), column] == 1
+
+
+def test_json_lines_on_stdout_and_verdicts(tacit, folder, tmp_path):
+    found = tacit("find-missing", folder / "model", folder / "train.jsonl", "-n", 3)
+    pairs = [json.loads(line) for line in found.out.splitlines()]
+    assert len(pairs) == 3
+    assert "3 pairs; about" in found.err
+    for pair, accepted in zip(pairs, (True, False, True), strict=True):
+        pair["accepted"] = accepted
+    (tmp_path / "judged.jsonl").write_text("".join(json.dumps(pair) + "\n" for pair in pairs))
+    written = tacit("find-missing", folder / "model", folder / "train.jsonl", "--accept", tmp_path / "judged.jsonl",
+                    "--out", tmp_path / "more.csv")  # fmt: skip
+    assert written.out == f"wrote {tmp_path / 'more.csv'}: 2 labels added\n"
+
+
+def test_a_new_label_may_be_accepted(tacit, folder, tmp_path):
+    (tmp_path / "judged.csv").write_text("row,label\n0,brand new\n0,brand new\n")
+    out = tmp_path / "more.jsonl"
+    tacit("find-missing", folder / "model", folder / "train.jsonl", "--accept", tmp_path / "judged.csv", "--out", out)
+    assert "brand new" in json.loads(out.read_text().splitlines()[0])["labels"]
+
+
+BAD_CALLS = {
+    "--accept needs --out": ("MODEL", "DATA", "--accept", "good.csv"),
+    "bad.csv:3: must name a row from 0 to 239": ("MODEL", "DATA", "--accept", "bad.csv", "--out", "x.csv"),
+    "list.txt": ("MODEL", "DATA", "--accept", "list.txt", "--out", "x.csv"),
+    "no such file": ("MODEL", "absent.csv"),
+    "no such model folder": ("absent", "DATA"),
+    "is not in the range 0<x<1": ("MODEL", "DATA", "--missing", "1"),
+}
+
+
+@pytest.mark.parametrize("message", BAD_CALLS)
+def test_bad_calls_are_one_line_and_write_nothing(tacit, folder, tmp_path, monkeypatch, message):
+    (tmp_path / "good.csv").write_text("row,label\n1,cars\n")
+    (tmp_path / "bad.csv").write_text("row,label\n1,cars\n240,cars\n")
+    (tmp_path / "list.txt").write_text("row 1: cars\n")
+    monkeypatch.chdir(tmp_path)
+    places = {"MODEL": folder / "model", "DATA": folder / "train.jsonl"}
+    outcome = tacit("find-missing", *(places.get(argument, argument) for argument in BAD_CALLS[message]))
+    assert outcome.code == 2
+    assert message in outcome.err
+    assert outcome.err.count("\n") == 1
+    assert not (tmp_path / "x.csv").exists()

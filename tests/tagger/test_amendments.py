@@ -1,0 +1,263 @@
+from __future__ import annotations
+
+import copy
+
+import numpy as np
+import pytest
+
+import tacit
+from tacit.errors import DataError, ParameterError
+from tacit.registry import MODELS
+from tagger.articles import articles
+
+TEXTS, TAGS = articles()
+PROBE = ["apple pear plum", "song chord and an engine", "rain", "words never seen"]
+
+
+@pytest.fixture(scope="module")
+def trained() -> tacit.Tagger:
+    return tacit.Tagger(model="OneVsAll").fit(TEXTS, TAGS)
+
+
+@pytest.fixture
+def tagger(trained) -> tacit.Tagger:
+    return copy.copy(trained)
+
+
+def scores(tagger: tacit.Tagger, text: str) -> dict[str, float]:
+    return {found.label: found.score for found in tagger.suggest([text], k=20)[0]}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_every_model_can_be_amended_saved_and_undone(name, tmp_path):
+    tagger = tacit.Tagger(model=name).fit(TEXTS, TAGS)
+    before = tagger.suggest(PROBE, k=4)
+    tagger.add_label("orchestra", cooccurs={"music": 30})
+    tagger.add_label("pome", examples=["apple pear", "a pear and an apple"])
+    tagger.learn([("apple pear plum", "cars", False), ("song", "orchestra", True)])
+    tagger.rename_label("cars", "vehicles")
+    tagger.merge_labels(["fruit", "pome"], into="food")
+    tagger.retire_label("weather")
+    after = tagger.suggest(PROBE, k=10)
+    assert {found.label for found in after[0]} == {"vehicles", "food", "music", "orchestra"}
+    assert all(0 <= found.score <= 1 for row in after for found in row)
+    tagger.save(tmp_path / "m")
+    assert tacit.Tagger.load(tmp_path / "m").suggest(PROBE, k=10) == after
+    while tagger.amendments_:
+        tagger.undo()
+    assert tagger.suggest(PROBE, k=4) == before
+
+
+def test_an_amended_ranking_is_a_ranking(tagger):
+    tagger.add_label("pome", examples=["apple pear"])
+    tagger.retire_label("cars")
+    ranking = tagger.rank(TEXTS, k=7)
+    assert ranking.labels.shape == (len(TEXTS), 7)
+    assert (ranking.labels[:, 4:] == -1).all()
+    assert (np.diff(ranking.scores[:, :4], axis=1) <= 0).all()
+    assert all(set(row) == {1, 2, 3, 4} for row in ranking.labels[:, :4].tolist())
+    assert tagger.rank(TEXTS[:0], k=3).labels.shape == (0, 3)
+    one_by_one = [tagger.rank([text], k=4) for text in TEXTS[:5]]
+    assert all(np.array_equal(ranking.labels[i, :4], one.labels[0]) for i, one in enumerate(one_by_one))
+
+
+def test_include_and_exclude_know_new_names(tagger):
+    tagger.add_label("pome", examples=["apple pear"])
+    tagger.rename_label("cars", "vehicles")
+    assert [s.label for s in tagger.suggest(["a wheel"], include=["vehicles", "pome"])[0]] == ["vehicles", "pome"]
+    assert "pome" not in {s.label for s in tagger.suggest(["apple"], exclude=["pome"])[0]}
+    with pytest.raises(ParameterError, match="unknown label 'cars'"):
+        tagger.suggest(["a wheel"], include=["cars"])
+
+
+def test_unchanged_labels_keep_their_scores(tagger):
+    before = scores(tagger, "song chord and an engine")
+    tagger.add_label("orchestra", cooccurs={"music": 30})
+    after = scores(tagger, "song chord and an engine")
+    assert {label: after[label] for label in before} == before
+
+
+# -- added labels -----------------------------------------------------------------------------------------
+
+
+def test_one_cooccurring_label_brings_its_share_along(tagger):
+    count = float(tagger.model_.label_counts_[list(tagger.classes_).index("music")])
+    tagger.add_label("orchestra", cooccurs={"music": count / 2})
+    found = scores(tagger, "song chord tune")
+    assert found["orchestra"] == pytest.approx(found["music"] * (count / 2) / (count + 2), abs=1e-3)
+
+
+def test_several_cooccurring_labels_add_up(tagger):
+    tagger.add_label("one", cooccurs={"music": 30})
+    tagger.add_label("both", cooccurs={"music": 30, "cars": 30})
+    about_both, about_one = scores(tagger, "song chord and an engine wheel"), scores(tagger, "song chord tune")
+    assert about_both["both"] > about_both["one"]
+    assert about_both["both"] > about_one["both"]
+
+
+def test_examples_find_their_like(tagger):
+    tagger.add_label("pome", examples=["apple pear", "pear apple pear", "an apple, a pear"])
+    ranking = tagger.rank(TEXTS, k=1, include=["pome"])
+    is_pome = np.array([("apple" in text) + ("pear" in text) for text in TEXTS])
+    order = np.argsort(-ranking.scores[:, 0], kind="stable")
+    assert is_pome[order[:10]].min() >= 1
+    assert is_pome[order[-50:]].max() == 0
+
+
+def test_a_name_or_description_is_an_example(tagger):
+    tagger.add_label("choir")
+    tagger.add_label("percussion", description="the drum in a song")
+    assert scores(tagger, "a choir")["choir"] > scores(tagger, "a storm")["choir"]
+    assert scores(tagger, "a drum")["percussion"] > scores(tagger, "a storm")["percussion"]
+
+
+def test_more_kinds_of_evidence_are_joined(tagger):
+    tagger.add_label("parent only", parent="fruit")
+    tagger.add_label("pome", parent="fruit", examples=["apple pear", "pear apple"])
+    apple, plum = scores(tagger, "apple pear"), scores(tagger, "plum fig")
+    assert apple["pome"] > apple["parent only"]
+    assert apple["pome"] > plum["pome"]
+    assert plum["parent only"] > scores(tagger, "storm")["parent only"]
+
+
+def test_the_vocabulary_knows_words_and_parent(tagger):
+    from tacit.data.vocabulary import Vocabulary
+
+    tagger.vocabulary_ = Vocabulary(["1", "2"], ["fruit", "pome"], [[], ["apple"]], [[], ["1"]])
+    tagger.add_label("pome")
+    (act,) = tagger.amendments_
+    assert act.evidence.parent == "fruit"
+    assert scores(tagger, "apple")["pome"] > scores(tagger, "plum")["pome"] > scores(tagger, "storm")["pome"]
+
+
+def test_labels_go_by_any_name_of_the_vocabulary(tagger):
+    from tacit.data.vocabulary import Vocabulary
+
+    tagger.vocabulary_ = Vocabulary(["cars", "music"], ["motor vehicles", "sounds"], [["automobiles"], []])
+    tagger.add_label("garage", cooccurs={"Automobiles": 10})
+    tagger.rename_label("sounds", "tunes")
+    tagger.learn([("a wheel", "motor vehicles", True)])
+    assert [act.labels for act in tagger.amendments_] == [[], ["music"], ["cars"]]
+    assert tagger.explain("a wheel", "automobiles").label == "cars"
+
+
+def test_labels_may_build_on_added_ones(tagger):
+    tagger.add_label("orchestra", cooccurs={"music": 40})
+    tagger.add_label("violin", cooccurs={"orchestra": 20})
+    found = scores(tagger, "song chord tune")
+    assert 0 < found["violin"] < found["orchestra"]
+
+
+# -- merged, renamed, retired -----------------------------------------------------------------------------
+
+
+def test_a_merged_label_applies_where_any_does(tagger):
+    text = "song chord and an engine"
+    before = scores(tagger, text)
+    tagger.merge_labels(["music", "cars"], into="noise")
+    joined = 1 - (1 - before["music"]) * (1 - before["cars"])
+    assert scores(tagger, text)["noise"] == pytest.approx(joined, abs=1e-4)
+
+
+def test_merging_into_one_of_them_or_a_third(tagger):
+    tagger.merge_labels(["music"], into="cars")
+    assert set(scores(tagger, "song")) == {"cars", "fruit", "weather"}
+    assert max(scores(tagger, "song chord"), key=scores(tagger, "song chord").get) == "cars"
+    with pytest.raises(ParameterError, match="at least two labels are needed to merge"):
+        tagger.merge_labels(["fruit"], into="fruit")
+
+
+def test_former_names_are_understood(tagger):
+    tagger.rename_label("cars", "vehicles")
+    tagger.merge_labels(["music", "weather"], into="sounds")
+    tagger.learn([("a wheel", "cars", True), ("a storm", "weather", True)])
+    assert tagger.amendments_[-1].labels == ["vehicles", "sounds"]
+    tagger.add_label("weather", examples=["storm and wind"])  # the name is free again
+    assert set(scores(tagger, "storm")) == {"vehicles", "fruit", "sounds", "weather"}
+
+
+def test_names_clash_and_labels_must_be_there(tagger):
+    tagger.retire_label("weather")
+    with pytest.raises(ParameterError, match="there is a label 'fruit' already"):
+        tagger.add_label("fruit", examples=["apple"])
+    with pytest.raises(ParameterError, match="there is a label 'fruit' already; choose another name, or merge"):
+        tagger.rename_label("cars", "fruit")
+    with pytest.raises(ParameterError, match="unknown label 'friut' .did you mean 'fruit'"):
+        tagger.merge_labels(["friut", "cars"], into="x")
+    with pytest.raises(ParameterError, match="the label 'weather' was retired; undo that first"):
+        tagger.rename_label("weather", "climate")
+    with pytest.raises(ParameterError, match="a label needs a name"):
+        tagger.rename_label("cars", " ")
+    assert len(tagger.amendments_) == 1
+
+
+BAD_LABELS = {
+    "no word of its name": {},
+    "a count of at least 0 for each label; 'fruit' has -1": {"cooccurs": {"fruit": -1}},
+    "must have a count above 0": {"cooccurs": {"fruit": 0}},
+    "unknown label 'friut'": {"cooccurs": {"friut": 3}},
+    "the examples have no word": {"examples": ["zebra"]},
+    "unknown label 'plant'": {"parent": "plant"},
+}
+
+
+@pytest.mark.parametrize("message", BAD_LABELS)
+def test_bad_evidence_changes_nothing(tagger, message):
+    with pytest.raises(ParameterError, match=message):
+        tagger.add_label("xyzzy", **BAD_LABELS[message])
+    assert tagger.amendments_ == []
+
+
+# -- judgements -------------------------------------------------------------------------------------------
+
+
+def test_a_judgement_moves_like_texts_and_not_others(tagger):
+    before = [scores(tagger, text)["fruit"] for text in ("apple pear", "apple", "storm")]
+    tagger.learn([("apple pear", "fruit", False)])
+    after = [scores(tagger, text)["fruit"] for text in ("apple pear", "apple", "storm")]
+    assert after[0] < before[0] - 0.02
+    assert before[1] > after[1]
+    assert before[1] - after[1] < before[0] - after[0] + 0.2
+    assert after[2] == pytest.approx(before[2], abs=1e-3)
+
+
+def test_judgements_bring_up_what_the_model_would_not_suggest(tagger):
+    assert scores(tagger, "filler1 filler2")["music"] < 0.9
+    tagger.learn([("filler1 filler2", "music", True)] * 5)
+    assert max(scores(tagger, "filler1 filler2"), key=scores(tagger, "filler1 filler2").get) == "music"
+
+
+def test_judgements_in_one_act_or_several_are_the_same(tagger, trained):
+    judged = [("apple pear", "fruit", False), ("plum", "fruit", True), ("song", "music", False)]
+    tagger.learn(judged)
+    other = copy.copy(trained)
+    for judgement in judged:
+        other.learn([judgement])
+    assert tagger.suggest(PROBE) == other.suggest(PROBE)
+
+
+def test_learning_needs_judgements(tagger):
+    with pytest.raises(DataError, match="there are no judgements"):
+        tagger.learn([])
+    with pytest.raises(ParameterError, match="unknown label 'fruits'"):
+        tagger.learn([("apple", "fruits", True)])
+
+
+def test_taggers_on_features_can_be_amended():
+    from planted import planted
+
+    X, Y = planted()
+    tagger = tacit.Tagger(model="OneVsAll").fit(X, Y)
+    tagger.add_label("new", examples=X[Y[:, [3]].toarray().ravel() > 0][:3])
+    tagger.learn([(X[0], "1", False)])
+    found = tagger.rank(X, k=1, include=["new"]).scores[:, 0]
+    assert found[Y[:, [3]].toarray().ravel() > 0].mean() > 2 * found[Y[:, [3]].toarray().ravel() == 0].mean()
+
+
+def test_an_uncalibrated_tagger_keeps_the_scale_of_its_scores():
+    tagger = tacit.Tagger(model="OneVsAll", calibrate=False).fit(TEXTS, TAGS)
+    before = scores(tagger, "song chord tune")
+    tagger.learn([("song chord tune", "music", True)])
+    after = scores(tagger, "song chord tune")
+    assert after["music"] > before["music"]
+    assert after["fruit"] == before["fruit"]

@@ -1,0 +1,80 @@
+from __future__ import annotations
+
+import copy
+
+import pytest
+
+import tacit
+from tacit.errors import ParameterError
+from tacit.registry import MODELS
+from tagger.articles import articles
+
+TEXTS, TAGS = articles()
+
+
+@pytest.fixture(scope="module")
+def trained() -> tacit.Tagger:
+    return tacit.Tagger(model="OneVsAll", keep_texts=True).fit(TEXTS, TAGS)
+
+
+def test_features_are_the_words_that_matter(trained):
+    found = trained.explain("the song of an engine", "music")
+    assert found.label == "music"
+    assert found.score == trained.suggest(["the song of an engine"], include=["music"])[0][0].score
+    assert found.features[0].feature == "song"
+    assert found.features[0].loss > 0.1
+    assert [loss for _, loss in found.features] == sorted((loss for _, loss in found.features), reverse=True)
+    assert "without 'song'" in str(found)
+
+
+def test_other_labels_and_samples(trained):
+    found = trained.explain("song chord engine wheel", "music", n=3)
+    together = sum("music" in tags and "cars" in tags for tags in TAGS)
+    share = next(evidence.share for evidence in found.labels if evidence.label == "cars")
+    assert share == pytest.approx(together / sum("cars" in tags for tags in TAGS))
+    assert len(found.samples) == 3
+    assert all("music" in TAGS[row] and TEXTS[row] == text for row, text, _ in found.samples)
+    assert found.samples[0].similarity >= found.samples[1].similarity > 0
+
+
+def test_without_kept_texts_there_are_no_samples():
+    tagger = tacit.Tagger(model="OneVsAll").fit(TEXTS, TAGS)
+    assert tagger.explain("song", "music").samples == []
+
+
+def test_acts_behind_a_label(trained):
+    tagger = copy.copy(trained)
+    tagger.add_label("orchestra", cooccurs={"music": 30})
+    tagger.rename_label("orchestra", "ensemble")
+    tagger.rename_label("cars", "vehicles")
+    found = tagger.explain("a song", "ensemble")
+    assert found.acts == ["added 'orchestra' from 1 co-occurring label", "renamed 'orchestra' to 'ensemble'"]
+    assert found.features[0].feature == "song"
+    assert tagger.explain("a song", "music").acts == []
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_every_model_can_be_explained(name):
+    tagger = tacit.Tagger(model=name).fit(TEXTS, TAGS)
+    found = tagger.explain("apple pear plum fig", "fruit")
+    if name != "Popularity":
+        assert {evidence.feature for evidence in found.features} & {"apple", "pear", "plum", "fig"}
+    assert 0 <= found.score <= 1
+
+
+def test_nothing_to_explain(trained):
+    assert trained.explain("words never seen", "music").features == []
+    with pytest.raises(ParameterError, match="unknown label 'musik' .did you mean 'music'"):
+        trained.explain("song", "musik")
+
+
+def test_features_without_names():
+    from planted import planted
+
+    X, Y = planted()
+    tagger = tacit.Tagger(model="OneVsAll", keep_texts=True).fit(X, Y)
+    label = int(Y[0].indices[0])
+    found = tagger.explain(X[0], str(label))
+    assert found.features[0].feature == str(label)  # the feature that the label has for its own
+    assert found.samples[0].row == 0
+    assert found.samples[0].text == ""

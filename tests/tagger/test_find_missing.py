@@ -1,0 +1,96 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.metrics import roc_auc_score
+
+import tacit
+from tacit.data.split import hide_positives
+from tacit.data.synthetic import make_dataset
+from tacit.errors import DataError, ParameterError
+from tacit.tagger.find_missing import find_missing
+from tagger.articles import articles
+
+
+@pytest.fixture(scope="module")
+def planted_corpus():
+    """Samples of which the complete labels are known, and the same with 30 % of them hidden."""
+    from planted import planted
+
+    X, Y = planted(600)
+    return X, Y, hide_positives(Y, 0.3, seed=1)
+
+
+def test_hidden_labels_are_found(planted_corpus):
+    X, complete, recorded = planted_corpus
+    tagger = tacit.Tagger(model="OneVsAll", calibrate=False).fit(X, recorded)
+    found = tagger.find_missing(X, recorded, n=1_500)
+    assert all(recorded[pair.row, int(pair.label)] == 0 for pair in found)
+    is_hidden = np.array([complete[pair.row, int(pair.label)] for pair in found], dtype=bool)
+    probabilities = np.array([pair.probability for pair in found])
+    assert is_hidden[:100].mean() >= 0.98
+    order = -np.arange(len(found))
+    assert roc_auc_score(is_hidden, order) > 0.95
+    assert is_hidden.sum() > 0.9 * (complete.nnz - recorded.nnz)
+    assert (np.diff(probabilities) <= 1e-12).all()
+    n_hidden = int(is_hidden.sum())
+    assert probabilities[:n_hidden].mean() == pytest.approx(is_hidden[:n_hidden].mean(), abs=0.25)
+
+
+def test_expected_precision_is_near_the_real_one():
+    made = make_dataset(2000, 1000, 100, seed=3)
+    data = made.dataset(made.train, complete=True)
+    recorded = hide_positives(data.Y, 0.3, seed=5)
+    tagger = tacit.Tagger(model="OneVsAll", calibrate=False).fit(data.X, recorded)
+    found = tagger.find_missing(data.X, recorded, n=300, missing=0.3)
+    real = np.mean([data.Y[pair.row, int(pair.label)] for pair in found])  # columns of a matrix without names
+    popular = tacit.Popularity().fit(data.X, recorded).rank(data.X, k=5)
+    by_popularity = [
+        data.Y[row, label] for row in range(len(data)) for label in popular.labels[row] if recorded[row, label] == 0
+    ]
+    assert real > 3 * np.mean(by_popularity[:300])
+    assert np.mean([pair.probability for pair in found]) == pytest.approx(real, abs=0.15)
+
+
+def test_evidence_names_labels_and_words():
+    texts, tags = articles(300)
+    recorded = [names[:1] if place % 5 == 0 else names for place, names in enumerate(tags)]
+    tagger = tacit.Tagger(model="OneVsAll", calibrate=False).fit(texts, recorded)
+    found = find_missing(tagger, texts, recorded, n=20)
+    assert np.mean([pair.label in tags[pair.row] for pair in found]) > 0.9
+    pair = found[0]
+    assert any(word in pair.evidence for word in texts[pair.row].split())
+    assert any(f"with {tag} (" in pair.evidence for tag in recorded[pair.row])
+    again = find_missing(tagger, texts, recorded, n=20)
+    assert again == found
+
+
+def test_labels_of_the_corpus_need_not_be_those_of_the_model():
+    texts, tags = articles(120)
+    tagger = tacit.Tagger(model="OneVsAll", calibrate=False).fit(texts, tags)
+    renamed = [[name.upper() for name in names] for names in tags]
+    assert {pair.label for pair in tagger.find_missing(texts, renamed, n=5)} <= {"FRUIT", "CARS", "MUSIC", "WEATHER"}
+
+
+def test_wrong_use():
+    texts, tags = articles(60)
+    tagger = tacit.Tagger(model="OneVsAll", calibrate=False).fit(texts, tags)
+    with pytest.raises(ParameterError, match="folds must be at least 2"):
+        tagger.find_missing(texts, tags, folds=1)
+    with pytest.raises(ParameterError, match="missing is a share between 0 and 1; got 1"):
+        tagger.find_missing(texts, tags, missing=1)
+    with pytest.raises(DataError, match="one entry per sample; got 60 and 59"):
+        tagger.find_missing(texts, tags[:-1])
+    with pytest.raises(DataError, match="3 folds need at least 6 samples; got 4"):
+        tagger.find_missing(texts[:4], tags[:4])
+
+
+@pytest.mark.real_data
+@pytest.mark.slow
+def test_bibtex_with_hidden_labels(real_data):
+    data = tacit.load_data(real_data / "bibtex" / "train.txt")
+    recorded = hide_positives(data.Y, 0.3, seed=11)
+    tagger = tacit.Tagger(calibrate=False).fit(data.X, recorded)
+    found = tagger.find_missing(data.X, recorded, n=500)
+    names = {str(name): column for column, name in enumerate(tagger.classes_)}
+    assert np.mean([data.Y[pair.row, names[pair.label]] for pair in found]) > 0.75

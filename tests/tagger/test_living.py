@@ -1,0 +1,189 @@
+from __future__ import annotations
+
+import copy
+
+import numpy as np
+import pytest
+
+import tacit
+from tacit.errors import DataError, ParameterError
+from tacit.labels import read_labels
+from tacit.tagger import few_shot
+from tagger.articles import articles
+
+TEXTS, TAGS = articles()
+NEW_TEXTS = ["zither and song"] * 6 + ["wheel and brake"] * 2
+NEW_TAGS = [["strings", "music"]] * 6 + [["cars"]] * 2
+
+
+@pytest.fixture(scope="module")
+def kept() -> tacit.Tagger:
+    return tacit.Tagger(model="OneVsAll", keep_texts=True).fit(TEXTS, TAGS)
+
+
+@pytest.fixture
+def tagger(kept) -> tacit.Tagger:
+    return copy.copy(kept)
+
+
+def labels_of(tagger: tacit.Tagger, text: str) -> list[str]:
+    return [found.label for found in tagger.suggest([text], k=9)[0]]
+
+
+# -- previews and history ---------------------------------------------------------------------------------
+
+
+def test_a_preview_changes_nothing(tagger):
+    found = tagger.preview_label("pome", examples=["apple pear", "pear apple"], n=5)
+    assert len(found) == 5
+    assert all("apple" in text or "pear" in text for _, text, _ in found)
+    assert [score for _, _, score in found] == sorted((score for _, _, score in found), reverse=True)
+    assert tagger.history() == []
+    elsewhere = tagger.preview_label("pome", texts=["a storm", "a pear"], examples=["apple pear"], n=1)
+    assert [(row, text) for row, text, _ in elsewhere] == [(1, "a pear")]
+
+
+def test_a_preview_needs_texts(tagger):
+    tagger.training_ = None
+    with pytest.raises(ParameterError, match="a preview needs texts"):
+        tagger.preview_label("pome", examples=["apple"])
+    with pytest.raises(ParameterError, match="preview_label has no parameter 'exmaples'"):
+        tagger.preview_label("pome", exmaples=["apple"])
+
+
+def test_history_says_what_was_done(tagger):
+    tagger.add_label("pome", examples=["apple pear"], cooccurs={"fruit": 3, "cars": 1})
+    tagger.learn([("apple", "fruit", True), ("apple", "cars", False)])
+    tagger.rename_label("cars", "vehicles")
+    tagger.merge_labels(["music", "weather"], into="sounds")
+    tagger.retire_label("pome")
+    assert tagger.history() == [
+        "added 'pome' from 2 co-occurring labels, 1 example",
+        "learned from 2 judgements, 1 accepted, of 'fruit', 'cars'",
+        "renamed 'cars' to 'vehicles'",
+        "merged 'music', 'weather' to 'sounds'",
+        "retired 'pome'",
+    ]
+    assert tagger.undo() == "retired 'pome'"
+    assert len(tagger.history()) == 4
+
+
+def test_nothing_to_undo(tagger):
+    with pytest.raises(ParameterError, match="there is nothing to undo"):
+        tagger.undo()
+
+
+def test_a_new_training_forgets_the_acts(tagger):
+    fresh = tacit.Tagger(model="OneVsAll").fit(TEXTS, TAGS)
+    fresh.rename_label("cars", "vehicles")
+    fresh.fit(TEXTS, TAGS)
+    assert "cars" in fresh.classes_
+
+
+# -- updates ----------------------------------------------------------------------------------------------
+
+
+def test_counting_on_is_exact():
+    tagger = tacit.Tagger(model="Popularity", keep_texts=True).fit(TEXTS, TAGS)
+    assert tagger.update(NEW_TEXTS, NEW_TAGS) == "counted 8 new samples, exactly; 1 labels are new"
+    at_once = tacit.Popularity().fit(np.ones((168, 1)), TAGS + NEW_TAGS)
+    shares = dict(zip(at_once.classes_, at_once.shares_.tolist(), strict=True))
+    assert dict(zip(tagger.classes_, tagger.model_.shares_.tolist(), strict=True)) == shares
+    assert len(tagger.training_.texts) == tagger.training_.labels.shape[0] == 168
+    assert tagger.relations_.diagonal().tolist() == tagger.model_.label_counts_.tolist()
+    assert "strings" in labels_of(tagger, "anything")
+
+
+def test_a_model_that_learns_on_does():
+    tagger = tacit.Tagger(model="MLLCS", n_factors=4).fit(TEXTS, TAGS)
+    done = tagger.update(["wheel and brake"] * 3, [["cars"]] * 3)
+    assert done == "MLLCS learned on from 3 new samples; its calibration is the old one"
+    assert tagger.model_.n_samples_ == len(TEXTS) + 3
+    with pytest.raises(ParameterError, match="MLLCS cannot learn labels that are new to it without the training data"):
+        tagger.update(NEW_TEXTS, NEW_TAGS)
+
+
+def test_other_models_are_trained_again_on_what_was_kept(tagger):
+    done = tagger.update(NEW_TEXTS, NEW_TAGS)
+    assert done == "trained OneVsAll again on 168 samples, 160 kept and 8 new; 1 labels are new"
+    assert labels_of(tagger, "a zither")[0] == "strings"  # a word that the vectoriser did not know
+    assert len(tagger.training_.texts) == 168
+    assert len(labels_of(tagger, "a zither")) == 5
+
+
+def test_an_update_trains_as_if_all_samples_had_been_there(tagger):
+    tagger.update(NEW_TEXTS, NEW_TAGS)
+    at_once = tacit.Tagger(model="OneVsAll").fit(TEXTS + NEW_TEXTS, TAGS + NEW_TAGS)
+    assert {s.label: s.score for s in tagger.suggest(["zither"], k=9)[0]} == pytest.approx(
+        {s.label: s.score for s in at_once.suggest(["zither"], k=9)[0]}
+    )
+
+
+def test_acts_stay_in_force_after_an_update(tagger):
+    tagger.add_label("strings", examples=["chord"])  # gets samples now
+    tagger.add_label("pome", examples=["apple pear"])
+    tagger.learn([("plum fig", "fruit", False), ("apple", "pome", True)])
+    tagger.rename_label("cars", "vehicles")
+    tagger.merge_labels(["music", "weather"], into="sounds")
+    done = tagger.update([*NEW_TEXTS, "storm"], [*NEW_TAGS, ["weather"]])
+    assert "169 samples" in done
+    assert sorted(labels_of(tagger, "storm")) == ["fruit", "pome", "sounds", "strings", "vehicles"]
+    assert labels_of(tagger, "storm wind")[0] == "sounds"
+    assert tagger.history() == [
+        "added 'pome' from 1 example",
+        "learned from 2 judgements, 1 accepted, of 'fruit', 'pome'",
+    ]
+
+
+def test_tags_of_retired_labels_are_left_out(tagger):
+    tagger.retire_label("weather")
+    done = tagger.update(["storm", "a song"], [["weather"], ["music"]])
+    assert done.endswith("; 1 tags of retired labels left out")
+    assert "weather" not in labels_of(tagger, "storm")
+
+
+def test_an_update_that_cannot_be_says_what_to_do():
+    tagger = tacit.Tagger(model="OneVsAll").fit(TEXTS, TAGS)
+    with pytest.raises(ParameterError, match="OneVsAll cannot learn new samples .* keep_texts=True"):
+        tagger.update(NEW_TEXTS, NEW_TAGS)
+    with pytest.raises(DataError, match="the new samples have no labels"):
+        tagger.update(["a"], [[]])
+    with pytest.raises(DataError, match="one entry per sample; got 2 and 1"):
+        tagger.update(["a", "b"], [["cars"]])
+
+
+# -- what few examples are worth --------------------------------------------------------------------------
+
+
+def test_few_examples_are_worth_more_than_one_and_names_are_measured():
+    tagger = tacit.Tagger(model="Popularity").fit(TEXTS, TAGS)
+    X = tagger._features(TEXTS)
+    found = few_shot.measure(X, read_labels(TAGS), tagger.vectorizer_, seed=0)
+    assert found.curve(10).slope > found.curve(1).slope > 0
+    assert found.curve(5).slope == pytest.approx(
+        np.interp(np.log(5), np.log([3, 10]), [found.curve(3).slope, found.curve(10).slope])
+    )
+    assert found.curve(1000) == found.curve(10)
+    assert np.allclose(found.mean, np.asarray(X.mean(axis=0)).ravel(), atol=1e-6)
+    assert "name" not in found.curves  # none of these names occurs in a text
+    again = few_shot.measure(X, read_labels(TAGS), tagger.vectorizer_, seed=0)
+    assert again.curves == found.curves
+
+
+def test_probabilities_from_examples_are_calibrated():
+    many_texts, many_tags = articles(600, seed=1)
+    tagger = tacit.Tagger(model="Popularity").fit(many_texts, many_tags)
+    X, labels = tagger._features(many_texts), read_labels(many_tags)
+    without = [column for column in range(4) if labels.names[column] != "fruit"]
+    known = few_shot.measure(X, read_labels(labels.matrix[:, without]), None, seed=0)
+    tagger.few_shot_ = known
+    is_fruit = np.array(["fruit" in tags for tags in many_tags])
+    tagger.add_label("fruits", examples=[text for text, fruit in zip(many_texts, is_fruit, strict=True) if fruit][:3])
+    said = tagger.rank(many_texts, k=1, include=["fruits"]).scores[:, 0]
+    assert said.mean() == pytest.approx(is_fruit.mean(), abs=0.15)
+    assert said[is_fruit].mean() > said[~is_fruit].mean() + 0.2
+
+
+def test_without_positives_nothing_is_measured():
+    X = tacit.Tagger(model="Popularity").fit(["ab cd", "ef"], [["x"], ["y"]])._features(["ab cd", "ef"])
+    assert few_shot.measure(X, read_labels([["x"], ["y"]]), None, seed=0).curves == {}

@@ -17,7 +17,7 @@ $(READY): pyproject.toml
 
 install: $(READY)  ## Create the virtual environment with everything in it
 
-demo: $(READY)  ## Generate data, train, evaluate and print a table: the whole of tacit in a minute
+demo: $(READY)  ## Generate texts, train, evaluate, suggest and write a report: the whole of tacit in a minute
 	$(BIN)/tacit demo
 
 test: $(READY)  ## Run all tests (set TACIT_DATA for those on public data)

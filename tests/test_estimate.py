@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import logging
+import shutil
 import sys
 import threading
 
@@ -89,13 +90,22 @@ def test_what_a_fit_refuses_is_said(data):
 
 def test_a_probe_that_takes_too_long_is_given_up(data, monkeypatch):
     monkeypatch.setattr(estimating, "_PATIENCE", 0.01)
-    with pytest.raises(TacitError, match="could not be estimated: 500 samples take longer than"):
+    expected = estimate(tacit.OneVsAll(), data.X, data.Y)
+    assert expected.is_lower_bound
+    assert expected.seconds == pytest.approx(0.01 * 1500 / 500)
+    assert str(expected).startswith("more than 0.0 s")
+
+
+@only_linux
+def test_a_probe_that_breaks_says_so(data, monkeypatch):
+    monkeypatch.setattr(sys, "executable", shutil.which("false"))
+    with pytest.raises(TacitError, match="the process that tries the model out ended early"):
         estimate(tacit.OneVsAll(), data.X, data.Y)
 
 
 @pytest.mark.parametrize(
     ("what", "values", "power"),
-    [("cpu_seconds", (1, 2, 4), 1.0), ("cpu_seconds", (1, 1.01, 1.02), 0.9), ("memory_bytes", (1, 8, 64), 1.2)],
+    [("cpu_seconds", (1, 2, 4), 1.0), ("cpu_seconds", (1, 1.01, 1.02), 0.9), ("memory_bytes", (1, 8, 64), 1.1)],
 )
 def test_a_power_law_is_carried_on_within_bounds(what, values, power):
     blank = {"seconds": 1.0, "cpu_seconds": 1.0, "memory_bytes": 1, "model_bytes": 1}

@@ -1,5 +1,6 @@
 """omikuji: three trees of Parabel by default; options are its hyper-parameters."""
 
+import numpy as np
 from common import N_THREADS, OPTIONS, K, padded, run
 from omikuji import Model
 
@@ -7,12 +8,13 @@ from omikuji import Model
 def write(X, Y, scratch):
     """The samples as the text file that omikuji reads; it divides rows by their length by itself."""
     path = scratch / "train.txt"
+    rows = np.flatnonzero(np.diff(X.indptr) + np.diff(Y.indptr))  # it cannot read an empty line
     with path.open("w") as file:
-        file.write(f"{X.shape[0]} {X.shape[1]} {Y.shape[1]}\n")
-        for row in range(X.shape[0]):
+        file.write(f"{len(rows)} {X.shape[1]} {Y.shape[1]}\n")
+        for row in rows:
             x, y = slice(*X.indptr[row : row + 2]), slice(*Y.indptr[row : row + 2])
-            features = " ".join(f"{j}:{v:.6g}" for j, v in zip(X.indices[x], X.data[x], strict=True))
-            file.write(f"{','.join(map(str, Y.indices[y]))} {features}\n")
+            features = [f"{j}:{v:.6g}" for j, v in zip(X.indices[x], X.data[x], strict=True)]
+            file.write(" ".join([",".join(map(str, Y.indices[y])), *features]) + "\n")
     return (str(path),)
 
 

@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -45,7 +45,7 @@ _LEAST_SECONDS = 5.0  # that probes may take however short the training: less te
 _LOOK_AHEAD = 1.3  # power of the number of samples by which the next probe is expected to take longer
 _PATIENCE = 60.0  # seconds after which a probe that has not answered is given up
 #: Least and largest power of the number of samples. Training is at best linear; a flatter curve is overhead.
-_POWERS = {"cpu_seconds": (0.9, 2.0), "memory_bytes": (0.6, 1.2), "model_bytes": (0.0, 1.25)}
+_POWERS = {"cpu_seconds": (0.9, 2.0), "memory_bytes": (0.6, 1.1), "model_bytes": (0.0, 1.25)}
 _RESERVE = 32 << 20  # bytes below a limit that are left to small allocations: stacks of threads, Python's own
 _WATCH_SECONDS = 0.02
 _COUNTS = ("n_jobs", "n_trees", "n_learners")  # parameters that memory grows evenly with, the harmless one first
@@ -95,13 +95,18 @@ class Estimate:
         Peak memory of this process: what it holds now, the data among it, and what `fit` adds.
     model_bytes : int
         Size of the saved model.
+    is_lower_bound : bool
+        Whether not even the smallest part was done in time, so that all this is the least that training takes.
     """
 
     seconds: float
     memory_bytes: int
     model_bytes: int
+    is_lower_bound: bool = False
 
     def __str__(self) -> str:
+        if self.is_lower_bound:
+            return f"more than {format_seconds(self.seconds)}, and memory that cannot be told"
         return (
             f"about {format_seconds(self.seconds)}, {format_size(self.memory_bytes)} of memory, "
             f"a model of {format_size(self.model_bytes)}"
@@ -124,17 +129,15 @@ def estimate(model: Estimator, X: Any, Y: Any, *, max_seconds: float = 20.0) -> 
     check_parameters(model)
     features, labels = as_features(X), read_labels(Y).matrix
     rows = _random_rows(labels)
-    with _probe(model, features[rows], labels[rows], features.shape[0]) as measure:
-        measured = _measure_parts(measure, features.shape[0], len(rows), max_seconds)
+    n_samples = features.shape[0]
+    with _probe(model, features[rows], labels[rows], n_samples) as measure:
+        measured = _measure_parts(measure, n_samples, len(rows), max_seconds)
     if not measured:
-        raise TacitError(
-            f"{type(model).__name__} could not be estimated: {min(len(rows), _FIRST_PART)} samples take longer than "
-            f"{_PATIENCE:.0f} seconds"
-        )
+        return Estimate(_PATIENCE * max(n_samples / _FIRST_PART, 1), resident_bytes(), 0, is_lower_bound=True)
     return Estimate(
-        _seconds(measured, features.shape[0]),
-        resident_bytes() + round(_extrapolated(measured, "memory_bytes", features.shape[0])),
-        round(_extrapolated(measured, "model_bytes", features.shape[0])),
+        _seconds(measured, n_samples),
+        resident_bytes() + round(_extrapolated(measured, "memory_bytes", n_samples)),
+        round(_extrapolated(measured, "model_bytes", n_samples)),
     )
 
 
@@ -183,37 +186,43 @@ def _extrapolated(measured: Sequence[Measurement], what: str, n_samples: int) ->
 
 
 @contextmanager
-def _probe(model: Estimator, X: sparse.csr_matrix, Y: sparse.csr_matrix, n_samples: int) -> Iterator[Any]:
+def _probe(
+    model: Estimator, X: sparse.csr_matrix, Y: sparse.csr_matrix, n_samples: int
+) -> Iterator[Callable[[int], Measurement | None]]:
     """A function that fits the model on the first samples in another process; None when that takes too long."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
-    with tempfile.TemporaryDirectory(prefix="tacit-") as folder:
+    with tempfile.TemporaryDirectory(prefix="tacit-") as folder, tempfile.TemporaryFile("w+") as errors:
         write_task(Path(folder), model, X, Y, n_samples)
-        process = subprocess.Popen(  # noqa: S603 - our own module
-            [sys.executable, "-m", "tacit.probe", folder],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment,
-        )  # fmt: skip
+        command = [sys.executable, "-m", "tacit.probe", folder]
+        pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": errors}
+        process = subprocess.Popen(command, text=True, env=environment, **pipes)  # noqa: S603 - our own module
         try:
-            yield functools.partial(_ask, process)
+            yield functools.partial(_ask, process, errors)
         finally:
             process.kill()
-            process.communicate()
+            process.communicate()  # unlike `with process`, ends well when the process has closed its side
 
 
-def _ask(process: subprocess.Popen[str], n_samples: int) -> Measurement | None:
-    if process.stdin is None or process.stdout is None:
-        raise TypeError("a probe is asked through pipes")
+def _ask(process: subprocess.Popen[str], errors: IO[str], n_samples: int) -> Measurement | None:
     alarm = threading.Timer(_PATIENCE, process.kill)
     alarm.start()
     try:
-        process.stdin.write(f"{n_samples}\n")
-        process.stdin.flush()
-        line = process.stdout.readline()
+        print(n_samples, file=process.stdin, flush=True)
+        line = process.stdout.readline() if process.stdout is not None else ""
+    except BrokenPipeError:
+        line = ""
     finally:
+        gave_up = not alarm.is_alive()
         alarm.cancel()
-    answer = json.loads(line) if line else {}
-    if "error" in answer:
-        raise TacitError(answer["error"])
-    return Measurement(**answer) if answer else None
+    if line:
+        answer = json.loads(line)
+        if "error" in answer:
+            raise TacitError(answer["error"])
+        return Measurement(**answer)
+    if gave_up:
+        return None
+    errors.seek(0)
+    raise TacitError(f"the process that tries the model out ended early: {' '.join(errors.read().split()[-30:])}")
 
 
 # -- limits -----------------------------------------------------------------------------------------------

@@ -100,7 +100,8 @@ def test_convert_and_split(tacit, numeric, tmp_path):
     assert library.load_data(tmp_path / "hidden" / "train.txt").Y.nnz < 0.6 * train.Y.nnz
 
 
-def test_demo(tacit):
+def test_demo(tacit, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     shown = tacit("demo")
     assert shown.code == 0
     for word in ("OneVsAll", "Popularity", "unseen", "PSP", "missing"):

@@ -95,7 +95,7 @@ def test_update_says_what_it_did(tacit, folder, tmp_path):
     (tmp_path / "new.jsonl").write_text('{"text": "zither song", "labels": ["strings"]}\n' * 4)
     done = tacit("update", tmp_path / "m", tmp_path / "new.jsonl")
     assert done.code == 0, done.err
-    assert done.out.startswith("trained OneVsAll again on 164 samples, 160 kept and 4 new; 1 labels are new")
+    assert done.out.startswith("trained OneVsAll again on 164 samples, 160 kept and 4 new; 1 label is new")
     assert labels_of(tmp_path / "m", "a zither")[0] == "strings"
 
 

@@ -93,7 +93,8 @@ def test_skos(tmp_path):
     rdflib = pytest.importorskip("rdflib")
     turtle = tmp_path / "v.ttl"
     turtle.write_text(TURTLE, encoding="utf-8")
-    for path, syntax in ((turtle, None), (tmp_path / "v.rdf", "xml"), (tmp_path / "v.nt", "nt")):
+    syntaxes = {"v.rdf": "xml", "v.nt": "nt", "v.jsonld": "json-ld", "v.trig": "turtle", "v.ttl": None}
+    for path, syntax in ((tmp_path / name, syntax) for name, syntax in syntaxes.items()):
         if syntax:
             rdflib.Graph().parse(turtle).serialize(path, format=syntax, encoding="utf-8")
         found = load_vocabulary(path)

@@ -156,6 +156,20 @@ def test_a_vocabulary_gives_names():
     assert "1" not in names
 
 
+def test_labels_changed_since_training(tmp_path):
+    trained_tagger().save(tmp_path / "model")
+    tagger = tacit.Tagger.load(tmp_path / "model")
+    tagger.add_label("jam", cooccurs={"fruit": 20})
+    tagger.rename_label("cars", "vehicles")
+    tagger.retire_label("music")
+    text = report(
+        tagger, dataset(["apple pear", "engine", "a tune"], [["fruit", "jam"], ["vehicles"], ["music"]])
+    ).text()
+    assert "3 changes: labels amended" in text
+    assert "✗ music" not in text
+    assert "✓ vehicles" in text
+
+
 def test_nothing_to_evaluate():
     data = dataset(["apple"], [[]])
     with pytest.raises(DataError, match="no sample of the data has a label"):

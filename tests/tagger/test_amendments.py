@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import tacit
-from tacit.errors import DataError, ParameterError
+from tacit.errors import DataError, ModelFileError, ParameterError
 from tacit.registry import MODELS
 from tagger.articles import articles
 
@@ -241,6 +241,14 @@ def test_learning_needs_judgements(tagger):
         tagger.learn([])
     with pytest.raises(ParameterError, match="unknown label 'fruits'"):
         tagger.learn([("apple", "fruits", True)])
+
+
+def test_acts_of_a_later_version_are_refused(tagger):
+    from tacit.tagger.amendments import Amendment
+
+    tagger.amendments_ = [Amendment("split", ["fruit"])]
+    with pytest.raises(ModelFileError, match="changed in a way .'split'. that this tacit does not know; upgrade it"):
+        tagger.suggest(["apple"])
 
 
 def test_taggers_on_features_can_be_amended():

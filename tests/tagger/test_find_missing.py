@@ -7,9 +7,10 @@ from sklearn.metrics import roc_auc_score
 import tacit
 from tacit.data.split import hide_positives
 from tacit.data.synthetic import make_dataset
+from tacit.data.vocabulary import Vocabulary
 from tacit.errors import DataError, ParameterError
 from tacit.tagger.find_missing import find_missing
-from tagger.articles import articles
+from tagger.articles import TOPICS, articles
 
 
 @pytest.fixture(scope="module")
@@ -63,6 +64,10 @@ def test_evidence_names_labels_and_words():
     assert any(f"with {tag} (" in pair.evidence for tag in recorded[pair.row])
     again = find_missing(tagger, texts, recorded, n=20)
     assert again == found
+    tagger.vocabulary_ = Vocabulary(list(TOPICS), [name.title() for name in TOPICS])
+    named = find_missing(tagger, texts, recorded, n=1)[0]
+    assert named.label == pair.label
+    assert named.evidence.startswith(f"with {recorded[pair.row][0].title()} (")
 
 
 def test_labels_of_the_corpus_need_not_be_those_of_the_model():

@@ -85,7 +85,7 @@ def test_a_new_training_forgets_the_acts(tagger):
 
 def test_counting_on_is_exact():
     tagger = tacit.Tagger(model="Popularity", keep_texts=True).fit(TEXTS, TAGS)
-    assert tagger.update(NEW_TEXTS, NEW_TAGS) == "counted 8 new samples, exactly; 1 labels are new"
+    assert tagger.update(NEW_TEXTS, NEW_TAGS) == "counted 8 new samples, exactly; 1 label is new"
     at_once = tacit.Popularity().fit(np.ones((168, 1)), TAGS + NEW_TAGS)
     shares = dict(zip(at_once.classes_, at_once.shares_.tolist(), strict=True))
     assert dict(zip(tagger.classes_, tagger.model_.shares_.tolist(), strict=True)) == shares
@@ -105,10 +105,11 @@ def test_a_model_that_learns_on_does():
 
 def test_other_models_are_trained_again_on_what_was_kept(tagger):
     done = tagger.update(NEW_TEXTS, NEW_TAGS)
-    assert done == "trained OneVsAll again on 168 samples, 160 kept and 8 new; 1 labels are new"
+    assert done == "trained OneVsAll again on 168 samples, 160 kept and 8 new; 1 label is new"
     assert labels_of(tagger, "a zither")[0] == "strings"  # a word that the vectoriser did not know
     assert len(tagger.training_.texts) == 168
     assert len(labels_of(tagger, "a zither")) == 5
+    assert tagger.card_["updates"] == [done]
 
 
 def test_an_update_trains_as_if_all_samples_had_been_there(tagger):
@@ -138,7 +139,7 @@ def test_acts_stay_in_force_after_an_update(tagger):
 def test_tags_of_retired_labels_are_left_out(tagger):
     tagger.retire_label("weather")
     done = tagger.update(["storm", "a song"], [["weather"], ["music"]])
-    assert done.endswith("; 1 tags of retired labels left out")
+    assert done.endswith("; tags of retired labels left out: 1")
     assert "weather" not in labels_of(tagger, "storm")
 
 

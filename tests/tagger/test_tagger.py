@@ -38,6 +38,66 @@ def test_choices(tagger):
     assert 1 <= len(tagger.suggest(["apple"], threshold="auto")[0]) < 3
 
 
+@pytest.fixture(scope="module")
+def calibrated() -> tacit.Tagger:
+    rng = np.random.default_rng(0)
+    words = [[f"w{topic}x{i}" for i in range(5)] for topic in range(30)]
+    topics = [rng.choice(30, size=2, replace=False, p=np.arange(30, 0, -1) / 465) for _ in range(600)]
+    texts = [" ".join([*rng.choice(words[a], 3), *rng.choice(words[b], 2), "and", "other"]) for a, b in topics]
+    tags = [[f"t{topic}" for topic in pair if rng.random() < 0.8] for pair in topics]
+    return tacit.Tagger("OneVsAll").fit(texts, tags, validation=(texts[:200], tags[:200]))
+
+
+def test_the_first_places_do_not_depend_on_how_many_are_asked_for(calibrated):
+    texts = ["w1x0 w2x1 w3x2 w4x3", "w20x1 w21x2"]
+    assert [found[:3] for found in calibrated.suggest(texts, k=20)] == calibrated.suggest(texts, k=3)
+
+
+def test_scores_are_probabilities_in_falling_order(calibrated):
+    for found in calibrated.suggest(["w1x0 w2x1 w3x2", "nothing known"], k=30):
+        scores = [suggestion.score for suggestion in found]
+        assert scores == sorted(scores, reverse=True)
+        assert all(0 <= score <= 1 for score in scores)
+
+
+def test_damping_lets_rare_labels_rise(calibrated):
+    counts = dict(zip(calibrated.classes_, calibrated.counts_for(len(calibrated.classes_)), strict=True))
+    texts = ["w0x0 w29x1 w1x2 w28x0"] * 2
+    plain, damped = (
+        np.mean([counts[s.label] for found in calibrated.suggest(texts, damp_head=share) for s in found])
+        for share in (0.0, 1.0)
+    )
+    assert damped < plain
+    with pytest.raises(ParameterError, match="damp_head must be between 0 and 1; got 2"):
+        calibrated.suggest(texts, damp_head=2)
+
+
+def test_features_of_ones_own_instead_of_texts():
+    X = np.eye(3)[[0, 1, 2] * 10]
+    tagger = tacit.Tagger("OneVsAll").fit(X, [["a"], ["b"], ["c"]] * 10)
+    assert [found[0].label for found in tagger.suggest(np.eye(3), k=1)] == ["a", "b", "c"]
+    with pytest.raises(DataError, match="trained on features, not texts"):
+        tagger.suggest(["a text"])
+    with pytest.raises(DataError, match="trained on texts; give it a list of texts"):
+        tacit.Tagger("Popularity").fit(TEXTS, TAGS).suggest(X)
+
+
+def test_auto_says_why(calibrated, caplog):
+    with caplog.at_level("INFO", logger="tacit"):
+        tagger = tacit.Tagger(C=0.5).fit(TEXTS, TAGS)
+    assert "model 'auto': OneVsAll; 20 samples and 3 labels" in caplog.text
+    assert tagger.model_.C == 0.5
+    with pytest.raises(ParameterError, match="has no parameter 'trees'"):
+        tacit.Tagger(trees=3)
+
+
+def test_the_card_tells_the_data_apart(calibrated):
+    one, same, other = (tacit.Tagger("Popularity").fit(texts, TAGS).card_ for texts in (TEXTS, TEXTS, TEXTS[::-1]))
+    assert one["fingerprint"] == same["fingerprint"] != other["fingerprint"]
+    assert (one["samples"], one["labels"], one["seed"]) == (20, 3, 0)
+    assert calibrated.card_["held_out_metrics"]["P@1"] > 0.5
+
+
 def test_evaluate_counts_labels_that_training_did_not_have(tagger):
     assert tagger.evaluate(TEXTS, TAGS, ks=(1,))["P@1"] == 1.0
     assert tagger.evaluate(["apple"], [["fruit", "new"]], ks=(1, 2))["R@2"] == 0.5

@@ -54,6 +54,9 @@ def demo(report: Path, seed: int, jobs: int) -> None:
     print_bands(bands, max(KS))
     click.echo()
     _print_examples(tagger, test)
+    click.echo(
+        "More than half of the training labels are missing, so a suggestion is right more often than it is recorded."
+    )
     write_report(report, tagger, test, ranking=ranking, data_name="made-up test data", seed=seed)
     click.echo(f"\nMore of this, with curves, labels and examples, is in {report}: open it in a browser.")
     click.echo("Now your own data:  tacit train articles.csv --out model  &&  tacit suggest model new.csv")

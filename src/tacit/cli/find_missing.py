@@ -12,6 +12,7 @@ from tacit.cli.options import data_argument, input_options, jobs_option, model_a
 if TYPE_CHECKING:
     from tacit.data.dataset import Dataset
     from tacit.tagger.find_missing import MissingLabel
+    from tacit.tagger.tagger import Tagger
 
 
 @click.command("find-missing", short_help="Find labels that were left out of tagged data.")
@@ -56,19 +57,21 @@ def find_missing(
     options = {"folds": folds, "missing": missing, "label_names": dataset.label_names, "seed": seed}
     with show_progress():
         found = tagger.find_missing(inputs_of(tagger, dataset), dataset.Y, n, **options)
-    _write(found, dataset, out)
+    _write(found, tagger, dataset, out)
     expected = sum(pair.probability for pair in found)
     click.echo(f"{len(found):,} pairs; about {expected:.0f} of them should be right", err=out is None)
 
 
-def _write(found: list[MissingLabel], dataset: Dataset, out: Path | None) -> None:
-    """Pairs with the start of their text, as JSON lines or CSV."""
+def _write(found: list[MissingLabel], tagger: Tagger, dataset: Dataset, out: Path | None) -> None:
+    """Pairs with the name of the label, if there is a vocabulary, and the start of the text; as JSON lines or CSV."""
     import csv
     import io
     import json
 
     records = [
-        {"row": pair.row, "label": pair.label, "probability": round(pair.probability, 4), "evidence": pair.evidence}
+        {"row": pair.row, "label": pair.label}
+        | ({} if tagger.vocabulary_ is None else {"name": tagger.readable(pair.label)})
+        | {"probability": round(pair.probability, 4), "evidence": pair.evidence}
         | ({} if dataset.texts is None else {"text": " ".join(dataset.texts[pair.row].split())[:200]})
         for pair in found
     ]

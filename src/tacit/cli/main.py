@@ -22,6 +22,7 @@ from tacit.cli.inspect import inspect
 from tacit.cli.labels import labels
 from tacit.cli.learn import learn
 from tacit.cli.models import models
+from tacit.cli.serve import serve
 from tacit.cli.split import split
 from tacit.cli.suggest import suggest
 from tacit.cli.train import train
@@ -70,6 +71,7 @@ for command in (
     labels,
     learn,
     update,
+    serve,
     convert,
     split,
     data,

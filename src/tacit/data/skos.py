@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -72,11 +73,17 @@ def _ids(subjects: list[Any], notations: dict[Any, list[str]]) -> dict[Any, str]
 
 
 def _graph(path: Path, syntax: str) -> Any:
+    """The statements of a file; those of named graphs are taken together."""
     rdflib = _rdflib()
-    graph = rdflib.Dataset(default_union=True) if syntax in ("trig", "nquads") else rdflib.Graph()
     content = read_bytes(path)
+    graph = rdflib.Graph()
     try:
-        graph.parse(data=content, format=syntax)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # of rdflib, about itself
+            if syntax not in ("trig", "nquads"):
+                return graph.parse(data=content, format=syntax)
+            for *statement, _ in rdflib.Dataset().parse(data=content, format=syntax).quads():
+                graph.add(statement)
     except Exception as error:  # each of rdflib's parsers raises errors of its own
         reason = " ".join(str(error).split())[:200]
         raise FileError(path, f"is not valid {syntax} ({type(error).__name__}: {reason}); correct it") from error

@@ -8,7 +8,7 @@ from tacit.report import by_label, figures
 from tacit.report.evaluation import SHOWN, Evaluation
 from tacit.report.examples import Example, examples
 from tacit.report.markup import Markup, tag, user_text
-from tacit.report.parts import Section, figure, key, percent, side_by_side, table, with_remark
+from tacit.report.parts import Section, counted, figure, key, percent, side_by_side, table, with_remark
 
 _NAME_LENGTH = 90
 _TEXT_LENGTH = 280
@@ -37,10 +37,9 @@ def labels_section(evaluation: Evaluation) -> Section:
         for caption, scores in (("Best labels, in percent", ends.best), ("Worst labels, in percent", ends.worst))
         if scores
     ]
-    samples = f"{ends.n_positives} sample{'s' if ends.n_positives > 1 else ''}"
     intro = (
-        f"By F1 at the stored threshold, of the {ends.n_labels:,} labels that at least {samples} of these data have; "
-        "below each, the samples that have it in training and here."
+        f"By F1 at the stored threshold, of {counted(ends.n_labels, 'label')} that occur at least {ends.n_positives} × "
+        "in these data; below each, its samples in training and here."
     )
     content = drawings, tag("h3", "Best and worst"), tag("p", intro), side_by_side(*tables)
     return Section("labels", "Labels", content)

@@ -6,7 +6,18 @@ from tacit.metrics import Interval
 from tacit.report import curves, figures
 from tacit.report.evaluation import SHOWN, Evaluation
 from tacit.report.markup import Content, tag
-from tacit.report.parts import Section, facts, figure, key, percent, side_by_side, table, with_interval, with_remark
+from tacit.report.parts import (
+    Section,
+    counted,
+    facts,
+    figure,
+    key,
+    percent,
+    side_by_side,
+    table,
+    with_interval,
+    with_remark,
+)
 
 _MEANINGS = {
     "P@k": "of the first k suggestions, the share that is right",
@@ -52,7 +63,7 @@ def bands_section(evaluation: Evaluation) -> Section:
         model, baseline = band.model, band.baseline
         if not model.n_labels:
             continue
-        sizes = f"{model.n_labels:,} labels, {model.n_positives:,} × true"
+        sizes = f"{counted(model.n_labels, 'label')}, {model.n_positives:,} × true"
         if not model.n_positives:
             rows.append([with_remark(model.name, sizes), "–", "–"])
             continue
@@ -77,10 +88,7 @@ def thresholds_section(evaluation: Evaluation) -> Section:
     stored = curve.at(evaluation.threshold)
     steps = [curve.at(threshold) for threshold in _THRESHOLDS] if evaluation.is_calibrated else []
     places = sorted([*steps, stored])
-    rows = [
-        [f"{place.threshold:.3g}", *map(percent, (place.precision, place.recall, place.f1)), f"{place.labels:.2f}"]
-        for place in places
-    ]
+    rows = [[f"{place.threshold:.3g}", *_shares(place), f"{place.labels:.2f}"] for place in places]
     header = ["threshold", "precision", "recall", "F1", "labels"]
     numbers = table(
         "What a threshold gives, in percent; labels per sample", header, rows, n_names=0, chosen=places.index(stored)
@@ -92,6 +100,13 @@ def thresholds_section(evaluation: Evaluation) -> Section:
         intro += [" To have one chosen: ", tag("code", "--threshold precision=0.8"), "."]
     content = tag("p", intro), side_by_side(figure(drawing, keys), numbers)
     return Section("thresholds", "Precision and recall", content)
+
+
+def _shares(place: curves.Operating) -> tuple[str, str, str]:
+    """Precision, recall and F1; without any suggestion there is no precision."""
+    if not place.labels:
+        return "–", percent(0), "–"
+    return percent(place.precision), percent(place.recall), percent(place.f1)
 
 
 def probabilities_section(evaluation: Evaluation) -> Section:

@@ -10,7 +10,7 @@ from tacit.report.evaluation import SHOWN, Evaluation
 from tacit.report.label_sections import confusions_section, labels_section, samples_section
 from tacit.report.markup import Content, Markup, shorten, tag, user_text
 from tacit.report.metric_sections import bands_section, metrics_section, probabilities_section, thresholds_section
-from tacit.report.parts import Section, facts, percent, tiles
+from tacit.report.parts import Section, counted, facts, percent, tiles
 
 
 def page(evaluation: Evaluation, model: str | None = None, data: str | None = None) -> str:
@@ -77,7 +77,7 @@ def _what_section(evaluation: Evaluation, model: str | None, data: str | None) -
     per_sample = truth.nnz / len(evaluation)
     pairs: list[tuple[str, Content]] = [
         ("model", [evaluation.model_name, (" in ", user_text(model)) if model else None]),
-        ("evaluated on", [user_text(data) if data else "data", f": {len(evaluation):,} samples"]),
+        ("evaluated on", [user_text(data) if data else "data", ": ", counted(len(evaluation), "sample")]),
         (
             "their labels",
             f"{is_tested.sum():,} different, {per_sample:.2f} per sample; {n_unseen:,} unseen in training",
@@ -86,7 +86,7 @@ def _what_section(evaluation: Evaluation, model: str | None, data: str | None) -
     ]
     n_acts = len(getattr(evaluation.model, "amendments_", ()))
     if n_acts:
-        pairs.append(("since training", f"{n_acts:,} changes of labels or lessons from feedback"))
+        pairs.append(("since training", f"{counted(n_acts, 'change')}: labels amended, or feedback learned from"))
     return Section("what", "What was evaluated", facts(pairs))
 
 
@@ -94,11 +94,10 @@ def _training_facts(evaluation: Evaluation) -> list[tuple[str, Content]]:
     card = evaluation.card
     if not card:
         return []
-    per_sample = card["positives"] / max(card["samples"], 1)
+    sizes = ", ".join(counted(card[f"{noun}s"], noun) for noun in ("sample", "feature", "label"))
     fingerprint = str(card["fingerprint"])
     return [
-        ("trained on", f"{card['samples']:,} samples, {card['features']:,} features, {card['labels']:,} labels"),
-        ("", f"{per_sample:.2f} labels per sample"),
+        ("trained on", f"{sizes}, {card['positives'] / max(card['samples'], 1):.2f} labels per sample"),
         ("model chosen", str(card["reason"])),
         ("fingerprint", [tag("code", fingerprint[:16], title=fingerprint), f", seed {card['seed']}"]),
         ("versions", ", ".join(f"{name} {version}" for name, version in card["versions"].items())),

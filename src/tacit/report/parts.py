@@ -27,6 +27,11 @@ def percent(share: float) -> str:
     return f"{100 * share:.1f}"
 
 
+def counted(number: int, noun: str) -> str:
+    """A number of things."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
 def with_remark(content: Content, remark: str) -> Content:
     """Content with a remark in small type below it."""
     return content, tag("small", remark)

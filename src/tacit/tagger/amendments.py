@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from tacit.errors import ParameterError, did_you_mean
+from tacit.checks import unit_rows
+from tacit.errors import ModelFileError, ParameterError, did_you_mean
 from tacit.labels import Names
 from tacit.ranking import NO_LABEL, NO_SCORE, Ranking
 from tacit.tagger.few_shot import FewShot, direction
@@ -57,7 +58,7 @@ class Evidence:
     cooccurs : mapping of str to float
         With which labels it occurs, and how often.
     examples : csr_matrix, optional
-        Features of samples that have it.
+        Features of samples that have it, scaled to unit length.
     description : csr_matrix, optional
         Features of its name or of a text about it, one row.
     parent : str
@@ -149,7 +150,16 @@ class Amended:
         later = copy.copy(self)
         for name in ("_counts", "_is_ranked", "_column", "_former", "_changed", "_merged"):
             setattr(later, name, copy.copy(getattr(self, name)))
-        getattr(later, f"_{act.act}")(act)
+        if act.act == "add" and act.evidence is not None:
+            later._add(act.name, act.evidence)
+        elif act.act == "learn" and act.judgements is not None:
+            later._learn(act.judgements)
+        elif act.act in ("rename", "merge", "retire") and act.labels:
+            getattr(later, f"_{act.act}")(act)
+        else:
+            raise ModelFileError(
+                f"the model was changed in a way ('{act.act}') that this tacit does not know; upgrade it"
+            )
         return later
 
     def find(self, label: str) -> int:
@@ -201,15 +211,14 @@ class Amended:
         self.names = np.array(names, dtype=object)
         self._column = {name: column for column, name in enumerate(names) if column not in self._merged}
 
-    def _add(self, act: Amendment) -> None:
-        assert act.evidence is not None  # noqa: S101 - as every act of this kind is made
-        self.check_name(act.name)
-        part, count = self._known_by(act.evidence)
+    def _add(self, name: str, evidence: Evidence) -> None:
+        self.check_name(name)
+        part, count = self._known_by(evidence)
         self._counts.append(count)
         self._is_ranked.append(True)
-        self._former.pop(act.name, None)
+        self._former.pop(name, None)
         self._changed[len(self.names)] = part
-        self._set_names([*map(str, self.names), act.name])
+        self._set_names([*map(str, self.names), name])
 
     def _rename(self, act: Amendment) -> None:
         column = self.find(act.labels[0])
@@ -252,11 +261,10 @@ class Amended:
             self._is_ranked[column] = False
             self._changed.pop(column, None)
 
-    def _learn(self, act: Amendment) -> None:
-        assert act.judgements is not None  # noqa: S101 - as every act of this kind is made
-        columns = np.array([self.find(label) for label in act.judgements.labels])
+    def _learn(self, judgements: Judgements) -> None:
+        columns = np.array([self.find(label) for label in judgements.labels])
         for column in np.unique(columns):
-            judged = act.judgements.rows(np.flatnonzero(columns == column))
+            judged = judgements.rows(np.flatnonzero(columns == column))
             before = self.part(int(column))
             if isinstance(before, Corrected):
                 self._changed[int(column)] = Corrected(before.inner, before.judgements.followed_by(judged))
@@ -328,13 +336,14 @@ class Amended:
     def _rows(self, tagger: LivingVocabulary, X: sparse.csr_matrix, parts: Sequence[Part]) -> Rows:
         """What the parts look at, computed once."""
         columns = sorted({part.column for part in parts if isinstance(part, Learned)})
+        rows = Rows(_learned_log_odds(tagger, X, columns))
         linear = {id(part): part.weights for part in parts if part.weights is not None}
-        products = {}
-        if linear:
-            dense = (X @ sparse.vstack(list(linear.values()), format="csr").T).toarray()
-            products = {key: dense[:, place].astype(np.float64) for place, key in enumerate(linear)}
-        minus = X @ self._few_shot.away if any(isinstance(part, Near) for part in parts) else np.empty(0)
-        return Rows(X.shape[0], _learned_log_odds(tagger, X, columns), products, minus)
+        if not linear:
+            return rows
+        unit = unit_rows(X)
+        dense = (unit @ sparse.vstack(list(linear.values()), format="csr").T).toarray().astype(np.float64)
+        products = {key: dense[:, place] for place, key in enumerate(linear)}
+        return replace(rows, products=products, away=unit @ self._few_shot.away)
 
 
 def _learned_log_odds(

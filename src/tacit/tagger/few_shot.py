@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from tacit.checks import unit_rows
 from tacit.labels import Labels, positives
 from tacit.tagger.vectorizer import TextVectorizer
 
@@ -58,7 +59,7 @@ class FewShot:
     Attributes
     ----------
     mean, variance : float arrays of shape (n_features,)
-        Of the training samples.
+        Of the training samples, scaled to unit length.
     curves : mapping of str to Curve
         By number of examples, ``"1"`` to ``"10"``, and ``"name"`` for the name of a label as its only example.
     """
@@ -95,14 +96,15 @@ def without_background(n_features: int) -> FewShot:
 
 
 def measure(X: sparse.csr_matrix, labels: Labels, vectorizer: TextVectorizer | None, seed: int) -> FewShot:
-    """Measure on the training samples what few examples, and names, are worth."""
+    """Measure on the training samples, scaled to unit length, what few examples, and names, are worth."""
+    X = unit_rows(X)
     mean, variance = _moments(X)
     plain = FewShot(mean, variance)
     trial = _Trial(X, positives(labels.matrix).tocsc(), plain, np.random.default_rng(seed))
     curves = {str(n): trial.curve(n) for n in EXAMPLES}
     if vectorizer is not None:
         chosen = trial.labels_with(1)
-        rows = vectorizer.transform([str(labels.names[label]) for label in chosen])
+        rows = unit_rows(vectorizer.transform([str(labels.names[label]) for label in chosen]))
         if rows.nnz:
             curves[NAME] = trial.curve_of_names(chosen, rows)
     return FewShot(mean, variance, {name: curve for name, curve in curves.items() if curve is not None})
@@ -128,7 +130,7 @@ class Direction:
 
 
 def direction(few_shot: FewShot, examples: sparse.csr_matrix) -> Direction:
-    """The direction of some examples (rows of features)."""
+    """The direction of some examples (rows of unit length)."""
     center = np.asarray(examples.mean(axis=0), dtype=np.float64).ravel()
     weights = (center - few_shot.mean) * few_shot.scale
     spread = float(np.sqrt((weights**2 * few_shot.variance).sum()))

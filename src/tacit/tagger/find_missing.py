@@ -248,7 +248,8 @@ class _Evidence:
         own = self.counts.diagonal()
         shares = {int(other): float(self.counts[other, label] / max(own[other], 1)) for other in others}
         best = sorted((other for other in shares if shares[other] > 0), key=lambda other: -shares[other])[:3]
-        return [f"{self.labels.names[other]} ({shares[other]:.0%})" for other in best]
+        names = (self.tagger.readable(str(self.labels.names[other])) for other in best)
+        return [f"{name} ({shares[other]:.0%})" for name, other in zip(names, best, strict=True)]
 
     def _features(self, row: int, label: int, fold: int) -> list[str]:
         model = self.models[fold]

@@ -13,6 +13,7 @@ import numpy as np
 from scipy import sparse
 
 from tacit.base import Estimator
+from tacit.checks import unit_rows
 from tacit.data.vocabulary import Vocabulary
 from tacit.errors import DataError, ParameterError
 from tacit.ranking import Ranking
@@ -155,7 +156,7 @@ class LivingVocabulary(ABC):
         said = said_before(self, amended, X, columns)
         names = [str(amended.names[column]) for column in columns]
         accepted = np.array([bool(verdict) for _, _, verdict in judged])
-        record = Judgements(X, names, accepted, said)
+        record = Judgements(unit_rows(X), names, accepted, said)
         self._record(Amendment("learn", list(dict.fromkeys(names)), judgements=record))
 
     def undo(self) -> str:
@@ -176,6 +177,11 @@ class LivingVocabulary(ABC):
         if self.vocabulary_ is None or amended.is_known(label) or label not in self.vocabulary_:
             return label
         return next((name for name in self.vocabulary_.names_of(label) if amended.is_known(name)), label)
+
+    def readable(self, label: str) -> str:
+        """The preferred name of a label in the vocabulary, or the label itself."""
+        vocabulary = self.vocabulary_
+        return label if vocabulary is None or label not in vocabulary else vocabulary.name_of(label)
 
     def amended(self) -> Amended:
         """The labels as they are now."""
@@ -261,7 +267,7 @@ def _evidence(
     rows = None if examples is None else _example_features(tagger, examples)
     about = None
     if description is not None and tagger.vectorizer_ is not None:
-        about = tagger._features([description])
+        about = unit_rows(tagger._features([description]))
         about = about if about.nnz else None
     if rows is None and about is None and not cooccurs and not parent:
         raise ParameterError(
@@ -295,4 +301,4 @@ def _example_features(tagger: LivingVocabulary, examples: Any) -> sparse.csr_mat
     rows = tagger._features(examples)
     if not rows.nnz:
         raise ParameterError("the examples have no word or feature that the training samples have; give other examples")
-    return rows[np.flatnonzero(np.diff(rows.indptr))]
+    return unit_rows(rows[np.flatnonzero(np.diff(rows.indptr))])

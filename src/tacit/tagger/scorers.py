@@ -47,12 +47,11 @@ class Rows:
     learned : mapping of int to array
         Log-odds of labels that the model learned, by column.
     products : mapping of int to array
-        Products of the features with the weights of parts, by the part's identity.
+        Products of the features, scaled to unit length, with the weights of parts, by the part's identity.
     away : array
-        Product of the features with the mean sample, for directions.
+        Product of the same features with the mean sample, for directions.
     """
 
-    n: int
     learned: dict[int, Floats] = field(default_factory=dict)
     products: dict[int, Floats] = field(default_factory=dict)
     away: Floats = field(default_factory=lambda: np.empty(0))
@@ -183,7 +182,7 @@ class Judgements:
     Attributes
     ----------
     features : csr_matrix
-        A row for each.
+        A row of unit length for each.
     labels : list of str
         The label judged, by the name it had then.
     accepted : bool array

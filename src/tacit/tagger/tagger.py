@@ -24,15 +24,13 @@ from tacit.store import folder
 from tacit.store.state import Stored
 from tacit.tagger import automatic, training
 from tacit.tagger.amendments import Amendment
-from tacit.tagger.calibration import Calibration, parse_target
+from tacit.tagger.calibration import N_PLACES, Calibration, parse_target
 from tacit.tagger.living import LivingVocabulary
 from tacit.tagger.training import Training
 from tacit.tagger.vectorizer import TextVectorizer
 
 if TYPE_CHECKING:
     from tacit.estimate import Estimate
-
-_SPARE_PLACES = 15  # ranked beyond those asked for: calibrated and discounted, labels change places
 
 
 class Suggestion(NamedTuple):
@@ -134,7 +132,9 @@ class Tagger(LivingVocabulary, Stored):
         if validation is not None:
             names = None if _are_lists(validation[1]) else labels.names
             held_out = (self._features(validation[0]), read_labels(validation[1], names))
-        untrained = training.planned(untrained, X, labels.matrix, max_memory)
+        n_out = training.n_held_out(X.shape[0]) if self.calibrate and validation is None else 0
+        twice = not training.is_negligible(n_out, X.shape[0])
+        untrained = training.planned(untrained, X, labels.matrix, max_memory, twice=twice)
         seed = self.random_state or 0
         learned = training.learn(untrained, X, labels, held_out, seed=seed, hold_out=self.calibrate)
         self.model_, self.calibration_ = learned.model, learned.calibration
@@ -228,7 +228,7 @@ class Tagger(LivingVocabulary, Stored):
             raise ParameterError(f"damp_head must be between 0 and 1; got {damp_head}")
         X = self._features(texts)
         allowed = label_mask(self.classes_, include, exclude)
-        ranking = self.amended().rank(self, X, k + _SPARE_PLACES, allowed)
+        ranking = self.amended().rank(self, X, max(k, N_PLACES), allowed)  # so deep as calibration looked
         scores = np.where(ranking.scores >= threshold, ranking.scores, np.float32(NO_SCORE))
         labels = np.where(ranking.scores >= threshold, ranking.labels, np.int32(NO_LABEL))
         if damp_head > 0:

@@ -28,14 +28,16 @@ _ROWS_PER_BLOCK = 4096
 _SMALL = 1e9  # features of all samples times labels, below which training takes seconds
 
 
-def planned(model: Estimator, X: sparse.csr_matrix, Y: sparse.csr_matrix, max_memory: int | None) -> Estimator:
+def planned(
+    model: Estimator, X: sparse.csr_matrix, Y: sparse.csr_matrix, max_memory: int | None, *, twice: bool
+) -> Estimator:
     """`model`, or one like it that stays within `max_memory` bytes, once what it will take has been announced."""
     from tacit.estimate import estimate, within_memory
 
     if max_memory is None and X.nnz * Y.shape[1] < _SMALL:
         return model
     expected = estimate(model, X, Y)
-    announce(f"{type(model).__name__} is expected to take {expected}")
+    announce(f"{type(model).__name__} is expected to take {expected}" + (", and is trained twice" if twice else ""))
     return model if max_memory is None else within_memory(model, X, Y, max_memory, expected)
 
 
@@ -57,6 +59,16 @@ class Learned:
     metrics: dict[str, float] | None
 
 
+def n_held_out(n_samples: int) -> int:
+    """How many training samples are held out to calibrate; with few samples none, as their scores would say little."""
+    return min(_MAX_HELD_OUT, int(_HELD_OUT_SHARE * n_samples)) if n_samples >= _MIN_TO_CALIBRATE else 0
+
+
+def is_negligible(n_held_out: int, n_samples: int) -> bool:
+    """Whether a model can do without the samples held out."""
+    return n_held_out <= _NEGLIGIBLE * n_samples
+
+
 def learn(
     untrained: Estimator,
     X: sparse.csr_matrix,
@@ -74,15 +86,15 @@ def learn(
     if validation is not None:
         model = untrained.fit(X, labels.matrix, label_names=list(labels.names))
         return _calibrated(model, model, *validation)
-    if not hold_out or X.shape[0] < _MIN_TO_CALIBRATE:
-        return Learned(untrained.fit(X, labels.matrix, label_names=list(labels.names)), None, None)
-    n_held_out = min(_MAX_HELD_OUT, int(_HELD_OUT_SHARE * X.shape[0]))
+    n_out = n_held_out(X.shape[0]) if hold_out else 0
     # At random: a split that spares rare labels would have more of them held out than new samples bring.
     order = np.random.default_rng(seed).permutation(X.shape[0])
-    held_out, rest = np.sort(order[:n_held_out]), np.sort(order[n_held_out:])
-    announce(f"holding out {n_held_out:,} samples to calibrate the scores")
+    held_out, rest = np.sort(order[:n_out]), np.sort(order[n_out:])
+    if not n_out or not positives(labels.matrix[rest]).nnz:
+        return Learned(untrained.fit(X, labels.matrix, label_names=list(labels.names)), None, None)
+    announce(f"holding out {n_out:,} samples to calibrate the scores")
     part = model = clone(untrained).fit(X[rest], labels.matrix[rest], label_names=list(labels.names))
-    if n_held_out > _NEGLIGIBLE * X.shape[0]:
+    if not is_negligible(n_out, X.shape[0]):
         announce("training again on all samples")
         model = untrained.fit(X, labels.matrix, label_names=list(labels.names))
     return _calibrated(model, part, X[held_out], Labels(labels.matrix[held_out], labels.names, labels.container))

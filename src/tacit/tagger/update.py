@@ -64,6 +64,7 @@ def update(tagger: Tagger, samples: Any, tags: Any, label_names: Sequence[str] |
         raise DataError(f"texts and tags must have one entry per sample; got {X.shape[0]} and {new.Y.shape[0]}")
     if not new.Y.nnz:
         raise DataError("the new samples have no labels; there is nothing to learn")
+    earlier = tagger.card_.get("updates", [])
     n_learned = len(model.classes_)
     knows_all = new.Y.indices.max() < n_learned
     if isinstance(model, Popularity):
@@ -80,8 +81,10 @@ def update(tagger: Tagger, samples: Any, tags: Any, label_names: Sequence[str] |
             f"{type(model).__name__} cannot learn {what} without the training data, which this tagger did not keep; "
             "train it again on all samples, with keep_texts=True (--keep-texts) to update it later"
         )
+    done += f"; tags of retired labels left out: {new.n_retired:,}" if new.n_retired else ""
+    tagger.card_ = {**tagger.card_, "updates": [*earlier, done]}
     tagger._replayed = None
-    return done + (f"; {new.n_retired:,} tags of retired labels left out" if new.n_retired else "")
+    return done
 
 
 def _new_samples(amended: Amended, samples: Any, tags: Any, label_names: Sequence[str] | None) -> _NewSamples:
@@ -137,7 +140,7 @@ def _counted_on(tagger: Tagger, model: Popularity, X: sparse.csr_matrix, new: _N
 
 
 def _new_labels(n: int) -> str:
-    return f"; {n:,} labels are new" if n else ""
+    return "" if n == 0 else "; 1 label is new" if n == 1 else f"; {n:,} labels are new"
 
 
 def _keep(tagger: Tagger, X: sparse.csr_matrix, new: _NewSamples, Y: sparse.csr_matrix) -> None:

@@ -1,0 +1,128 @@
+"""``tacit serve``: a model as an HTTP service with a page."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from tacit.server.limits import Limits
+
+
+@click.command(short_help="Serve models over HTTP, with a page to try and teach them.")
+@click.argument("folders", metavar="MODEL…", nargs=-1, type=click.Path(path_type=Path))
+@click.option("--name", "named", metavar="NAME=MODEL", multiple=True, help="A model under a name of its own.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen at.")
+@click.option("--port", type=click.IntRange(0, 65535), default=8000, show_default=True, help="0: any that is free.")
+@click.option("--token", envvar="TACIT_TOKEN", metavar="TEXT", help="What callers must show; better by $TACIT_TOKEN.")
+@click.option("--token-file", type=click.Path(path_type=Path), help="A file that holds the token.")
+@click.option("--insecure", is_flag=True, help="Let everyone in who can reach the address, without a token.")
+@click.option("--allow-host", metavar="NAME", multiple=True, help="A name under which the service is known, too.")
+@click.option(
+    "--feedback", type=click.Path(path_type=Path), help="Folder for what people teach.  [default: beside MODEL]"
+)
+@click.option(
+    "--max-body", type=click.IntRange(min=1), default=2_000_000, show_default=True, help="Bytes of a request."
+)
+@click.option("--max-batch", default=64, show_default=True, help="Texts in a request.")
+@click.option("--max-waiting", default=256, show_default=True, help="Texts that may wait for a model.")
+@click.option("--timeout", default=10.0, show_default=True, help="Seconds that a request waits for its turn at most.")
+@click.option(
+    "--limit", metavar="NAME.LIMIT=N", multiple=True, help="A limit of one model: max_batch, max_waiting, timeout."
+)
+@click.option("--watch/--no-watch", default=True, help="Load a model anew when its folder changes.  [default: watch]")
+def serve(
+    folders: tuple[Path, ...], named: tuple[str, ...], host: str, port: int, token: str | None, token_file: Path | None,
+    insecure: bool, allow_host: tuple[str, ...], feedback: Path | None, max_body: int, limit: tuple[str, ...],
+    watch: bool, **common: Any,
+) -> None:  # fmt: skip
+    """Serve one or several models over HTTP: suggestions, reasons, feedback, and a page for people.
+
+    What people teach goes to a log beside the model, MODEL.feedback.jsonl; `tacit learn MODEL LOG` saves it with the
+    model. Stop with Ctrl-C: requests that run are finished.
+
+    \b
+    Examples:
+      tacit serve model
+      tacit serve news=models/news law --limit law.max_waiting=64
+      TACIT_TOKEN=$(cat token) tacit serve model --host 0.0.0.0
+    """
+    from tacit.errors import MissingExtraError
+    from tacit.server.limits import LOCAL_HOSTS, Limits, Settings, is_local
+
+    models = _by_name(folders, named)
+    limits = _limits(models, Limits(**common), limit)
+    secret = _token(token, token_file)
+    if secret is None and not is_local(host) and not insecure:
+        raise click.UsageError(
+            f"{host} can be reached by others: give a token (TACIT_TOKEN or --token-file), or --insecure to let all in"
+        )
+    hosts = LOCAL_HOSTS | {name.lower() for name in allow_host} if is_local(host) or allow_host else None
+    try:
+        import fastapi  # noqa: F401 - the error of a missing one is ours to tell
+        import uvicorn  # noqa: F401
+    except ImportError:
+        raise MissingExtraError("tacit serve", "serve") from None
+    from tacit.server.run import serve as run
+
+    settings = Settings(token=secret, max_body=max_body, hosts=hosts)
+    run(models, limits, settings, host=host, port=port, feedback=feedback, watch=watch, ready=_announce)
+
+
+def _announce(address: str, models: Mapping[str, Any]) -> None:
+    for name, served in models.items():
+        click.echo(f"serving '{name}': {len(served.tagger.classes_):,} labels")
+    click.echo(f"{address}  (stop with Ctrl-C)")
+
+
+def _by_name(folders: tuple[Path, ...], named: tuple[str, ...]) -> dict[str, Path]:
+    """Model folders by the name that callers use: one that was given, or that of the folder."""
+    pairs = [(folder.resolve().name, folder) for folder in folders]
+    for assignment in named:
+        name, equals, path = assignment.partition("=")
+        if not equals or not path:
+            raise click.UsageError(f"--name is given as NAME=MODEL; got '{assignment}'")
+        pairs.append((name, Path(path)))
+    if not pairs:
+        raise click.UsageError("name at least one model folder to serve")
+    found: dict[str, Path] = {}
+    for name, folder in pairs:
+        if not re.fullmatch(r"[\w.-]+", name):
+            raise click.UsageError(
+                f"a model must be called by letters, digits, '.', '_' and '-'; got '{name}': use --name"
+            )
+        if name in found:
+            raise click.UsageError(f"two models are called '{name}'; tell them apart with --name NAME=MODEL")
+        found[name] = folder
+    return found
+
+
+def _limits(models: Mapping[str, Path], common: Limits, given: tuple[str, ...]) -> dict[str, Limits]:
+    from tacit.errors import did_you_mean
+
+    limits = dict.fromkeys(models, common)
+    for assignment in given:
+        place, equals, value = assignment.partition("=")
+        name, dot, which = place.rpartition(".")
+        if not equals or not dot:
+            raise click.UsageError(f"--limit is given as NAME.LIMIT=N; got '{assignment}'")
+        if name not in limits:
+            raise click.UsageError(f"--limit: no model is called '{name}'{did_you_mean(name, limits)}")
+        limits[name] = limits[name].changed(which, value)
+    return limits
+
+
+def _token(token: str | None, file: Path | None) -> str | None:
+    if file is not None:
+        from tacit.data.files import existing_file
+
+        token = existing_file(file).read_text(encoding="utf-8").strip()
+    if token is None:
+        return None
+    if len(token) < 8 or not token.isascii() or not token.isprintable() or " " in token:
+        raise click.UsageError("a token must have at least 8 printable ASCII characters and no blanks")
+    return token

@@ -1,0 +1,1 @@
+"""A trained tagger at work: an HTTP service and its page."""

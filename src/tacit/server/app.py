@@ -1,0 +1,109 @@
+"""The service as an ASGI app."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from typing import Any
+
+from fastapi import FastAPI
+from starlette.types import ASGIApp
+
+from tacit._version import __version__
+from tacit.errors import TacitError
+from tacit.server.guard import Guard
+from tacit.server.limits import Settings
+from tacit.server.logs import event, failure
+from tacit.server.metrics import Metrics
+from tacit.server.models import Models
+from tacit.server.problems import answer_problems
+from tacit.server.routes import SHARED_SCHEMAS, api
+from tacit.server.site import PATHS, page_routes
+
+_SECONDS_BETWEEN_LOOKS = 2.0
+_DESCRIPTION = """Suggestions of labels for texts, from a trained tacit model.
+
+Errors are problem documents (RFC 9457). Where the service has a token, send it as `Authorization: Bearer TOKEN`."""
+
+
+def build_app(models: Models, settings: Settings, metrics: Metrics, *, watch: bool = True) -> ASGIApp:
+    """The service.
+
+    Parameters
+    ----------
+    models : Models
+        What to serve.
+    settings : Settings
+        Limits of the service as a whole.
+    metrics : Metrics
+        Where to count.
+    watch : bool
+        Look at the model folders now and then, and load what is new there.
+    """
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        watching = asyncio.create_task(_watch(models, metrics)) if watch else None
+        event("started", models=list(models))
+        yield
+        if watching is not None:
+            watching.cancel()
+            with suppress(asyncio.CancelledError):
+                await watching
+        for served in models.values():
+            await served.close()
+        event("stopped")
+
+    app = FastAPI(
+        title="tacit",
+        version=__version__,
+        description=_DESCRIPTION,
+        docs_url=None,  # its page loads scripts from elsewhere
+        redoc_url=None,
+        lifespan=lifespan,
+        redirect_slashes=False,
+    )
+    app.state.models = models
+    app.state.metrics = metrics
+    app.include_router(api)
+    app.include_router(page_routes())
+    answer_problems(app)
+    _describe(app, settings)
+    return Guard(app, settings, metrics, PATHS | {"/healthz"})
+
+
+def _describe(app: FastAPI, settings: Settings) -> None:
+    """Add to the OpenAPI description what all addresses share."""
+    document: dict[str, Any] = app.openapi()
+    schemas = document["components"]["schemas"]
+    for model in SHARED_SCHEMAS:
+        schemas[model.__name__] = model.model_json_schema()
+    for name in ("HTTPValidationError", "ValidationError"):  # of FastAPI; ours are problem documents
+        schemas.pop(name, None)
+    if settings.token is not None:
+        document["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
+        document["security"] = [{"token": []}]
+
+
+async def _watch(models: Models, metrics: Metrics) -> None:
+    """Load models anew whose folder changed; a folder that cannot be loaded is tried again when it changes again."""
+    failed: dict[str, Any] = {}
+    while True:
+        await asyncio.sleep(_SECONDS_BETWEEN_LOOKS)
+        for name, served in models.items():
+            signature = await asyncio.to_thread(served.folder_signature)
+            if signature in (served.signature, failed.get(name), ()):
+                continue
+            try:
+                await served.reload()
+            except TacitError as error:
+                failed[name] = signature
+                metrics.reloads.add(model=name, outcome="failed")
+                failure("reload failed", error, model=name)
+            except Exception as error:  # noqa: BLE001 - such as a full queue: looked at again soon
+                failure("reload failed", error, model=name)
+            else:
+                metrics.reloads.add(model=name, outcome="done")
+                event("reloaded", model=name, left_out=served.left_out, level=logging.INFO)

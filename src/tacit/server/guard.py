@@ -1,0 +1,162 @@
+"""What every request passes before it is understood: who asks, how much comes in, how long it took."""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import time
+from typing import Any
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from tacit.server.limits import Settings
+from tacit.server.logs import event, failure
+from tacit.server.metrics import Metrics
+from tacit.server.problems import Problem, busy
+
+_WITH_BODY = ("POST", "PUT", "PATCH")
+_SAFE_HEADERS = [
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cache-control", b"no-store"),
+]
+
+
+class Guard:
+    """An ASGI app around another one.
+
+    Parameters
+    ----------
+    app : ASGI app
+        What is guarded.
+    open_paths : frozenset of str
+        Where no token is needed: the page, which holds nothing, and the sign of life.
+    """
+
+    def __init__(self, app: ASGIApp, settings: Settings, metrics: Metrics, open_paths: frozenset[str]) -> None:
+        self._app = app
+        self._settings = settings
+        self._metrics = metrics
+        self._open_paths = open_paths
+        self._credentials = None if settings.token is None else b"bearer " + settings.token.encode()
+        self._n_open = 0
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        start = time.perf_counter()
+        status = 500
+
+        async def noting(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                present = {name for name, _ in message["headers"]}
+                message["headers"] = [
+                    *message["headers"],
+                    *(header for header in _SAFE_HEADERS if header[0] not in present),
+                ]
+            await send(message)
+
+        self._n_open += 1
+        try:
+            await self._answer(scope, receive, noting)
+        finally:
+            self._n_open -= 1
+            self._note(scope, status, time.perf_counter() - start)
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            headers: dict[bytes, bytes] = dict(scope["headers"])
+            self._admit(scope, headers)
+            if scope["method"] in _WITH_BODY:
+                receive = await self._whole_body(headers, receive)
+            await self._app(scope, receive, send)
+        except Problem as problem:
+            response = problem.response()
+            if problem.status == 401:
+                response.headers["WWW-Authenticate"] = 'Bearer realm="tacit"'
+            if problem.status in (408, 413):  # the rest of the body is not read
+                response.headers["Connection"] = "close"
+            await response(scope, receive, send)
+        except Exception as error:  # noqa: BLE001 - nobody outside is told what it was
+            failure("error", error, route=_route(scope))
+            await Problem(500, "the service made a mistake; its log says where").response()(scope, receive, send)
+
+    def _admit(self, scope: Scope, headers: dict[bytes, bytes]) -> None:
+        """Raise unless the request may be read."""
+        if self._n_open > self._settings.max_open:
+            raise busy(f"more than {self._settings.max_open} requests are open; try again in a moment")
+        if self._credentials is None:
+            self._check_host(headers.get(b"host", b""))
+        elif scope["path"] not in self._open_paths:
+            given = headers.get(b"authorization", b"")
+            scheme, _, token = given.partition(b" ")
+            if not hmac.compare_digest(scheme.lower() + b" " + token, self._credentials):
+                raise Problem(401, "send the token of the service in the header 'Authorization: Bearer TOKEN'")
+
+    def _check_host(self, host: bytes) -> None:
+        hosts = self._settings.hosts
+        if hosts is None:
+            return
+        name = host.decode("latin-1").lower()
+        name = name[1 : name.find("]")] if name.startswith("[") else name.partition(":")[0]
+        if name not in hosts:
+            raise Problem(421, "the service does not answer under this name; see the option --allow-host")
+
+    async def _whole_body(self, headers: dict[bytes, bytes], receive: Receive) -> Receive:
+        """Read the body, within its limits, and hand it on in one piece."""
+        if not headers.get(b"content-type", b"").partition(b";")[0].strip().lower() == b"application/json":
+            raise Problem(415, "send JSON, with the header 'Content-Type: application/json'")
+        most = self._settings.max_body
+        declared = headers.get(b"content-length", b"0")
+        if declared.isdigit() and int(declared) > most:
+            raise _too_large(most)
+        try:
+            body = await asyncio.wait_for(_read(receive, most), self._settings.body_timeout)
+        except asyncio.TimeoutError:
+            raise Problem(408, f"the body must come within {self._settings.body_timeout:g} s") from None
+        pending: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+        async def replay() -> Message:
+            return pending.pop() if pending else await receive()
+
+        return replay
+
+    def _note(self, scope: Scope, status: int, seconds: float) -> None:
+        route = _route(scope)
+        self._metrics.requests.add(route=route, method=_method(scope), status=str(status))
+        self._metrics.seconds.observe(seconds, route=route)
+        about: dict[str, Any] = scope.get("tacit.about", {})
+        event("request", method=_method(scope), route=route, status=status, seconds=round(seconds, 6), **about)
+
+
+async def _read(receive: Receive, most: int) -> bytes:
+    parts: list[bytes] = []
+    size = 0
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise Problem(400, "the connection was closed before the whole request had come")
+        parts.append(message.get("body", b""))
+        size += len(parts[-1])
+        if size > most:
+            raise _too_large(most)
+        if not message.get("more_body", False):
+            return b"".join(parts)
+
+
+def _too_large(most: int) -> Problem:
+    return Problem(413, f"a request may have {most:,} bytes; send fewer or shorter texts at a time")
+
+
+def _route(scope: Scope) -> str:
+    """The address without what callers put into it; they could make endless counters otherwise."""
+    return str(getattr(scope.get("route"), "path", "other"))
+
+
+def _method(scope: Scope) -> str:
+    method = str(scope["method"])
+    return method if method in ("GET", "HEAD", "OPTIONS", "DELETE", *_WITH_BODY) else "other"

@@ -1,0 +1,86 @@
+"""How much the service takes on, and from whom."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from ipaddress import ip_address
+
+from tacit.errors import ParameterError, did_you_mean
+
+MAX_K = 1000  # suggestions per text
+TEXTS_PER_RANKING = 32  # more at a time gain little, and let the next request wait longer
+ACTS_PER_COMMIT = 256
+LOCAL_HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Limits of one model.
+
+    Attributes
+    ----------
+    max_batch : int
+        Texts, or judgements, in a request.
+    max_waiting : int
+        Texts that may wait for the model; further requests are turned away.
+    timeout : float
+        Seconds that a request waits for its turn at most.
+    """
+
+    max_batch: int = 64
+    max_waiting: int = 256
+    timeout: float = 10.0
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if not value > 0:
+                raise ParameterError(f"the limit {field.name} must be above 0; got {value}")
+
+    def changed(self, name: str, value: str) -> Limits:
+        """These limits with one of them changed, as the command line gives it."""
+        kinds = {field.name: type(getattr(self, field.name)) for field in fields(self)}
+        if name not in kinds:
+            raise ParameterError(
+                f"there is no limit '{name}'{did_you_mean(name, kinds)} (there are: {', '.join(kinds)})"
+            )
+        try:
+            return replace(self, **{name: kinds[name](value)})
+        except ValueError as error:
+            if isinstance(error, ParameterError):
+                raise
+            raise ParameterError(f"the limit {name} must be a number; got '{value}'") from None
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Limits of the service as a whole.
+
+    Attributes
+    ----------
+    token : str, optional
+        What a caller must show; None lets everyone in who can reach the service.
+    max_body : int
+        Bytes of a request.
+    max_open : int
+        Requests at a time, whatever they are for.
+    body_timeout : float
+        Seconds within which the whole body of a request must have come.
+    hosts : frozenset of str, optional
+        Names under which the service answers. They keep the pages of other sites, whose names were made to lead
+        here, from using a service without a token; None: any name.
+    """
+
+    token: str | None = None
+    max_body: int = 2_000_000
+    max_open: int = 1000
+    body_timeout: float = 10.0
+    hosts: frozenset[str] | None = LOCAL_HOSTS
+
+
+def is_local(host: str) -> bool:
+    """Whether nobody but this machine can reach an address."""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

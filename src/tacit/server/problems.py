@@ -1,0 +1,145 @@
+"""Errors as the service tells them: problem documents (RFC 9457) that name the field, and never a stack trace."""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+
+from tacit.errors import TacitError
+
+MEDIA_TYPE = "application/problem+json"
+_TITLES = {
+    400: "The request cannot be read",
+    401: "A token is needed",
+    404: "There is no such thing",
+    405: "The address does not take this method",
+    408: "The request came too slowly",
+    409: "That cannot be done now",
+    413: "The request is too large",
+    415: "The request must be JSON",
+    421: "The service has another name",
+    422: "The request is not as it must be",
+    429: "Too many requests",
+    500: "The service made a mistake",
+    503: "The service is too busy",
+    507: "The service cannot write",
+}
+_N_NEAREST = 3
+_MOST_COMPARED = 3000  # names; each takes microseconds, and callers can ask as often as they like
+
+
+class Problem(Exception):  # noqa: N818 - RFC 9457 calls it so
+    """What a caller is told instead of an answer."""
+
+    def __init__(
+        self,
+        status: int,
+        detail: str,
+        *,
+        field: str | None = None,
+        nearest: Sequence[str] = (),
+        retry_after: int | None = None,
+    ) -> None:
+        super().__init__(detail)
+        self.status = status
+        self.errors = [{"field": field, "message": detail}] if field else []
+        self.detail = detail
+        self.nearest = list(nearest)
+        self.headers = {} if retry_after is None else {"Retry-After": str(retry_after)}
+
+    def response(self) -> Response:
+        """The problem document."""
+        document: dict[str, Any] = {
+            "type": "about:blank",
+            "title": _TITLES.get(self.status, "The request failed"),
+            "status": self.status,
+            "detail": self.detail,
+        }
+        if self.errors:
+            document["errors"] = self.errors
+        if self.nearest:
+            document["nearest"] = self.nearest
+        content = json.dumps(document, ensure_ascii=True)
+        return Response(content, self.status, self.headers, MEDIA_TYPE)
+
+
+def busy(detail: str) -> Problem:
+    """Too many requests at once; trying again soon helps."""
+    return Problem(429, detail, retry_after=1)
+
+
+def unknown(what: str, name: str, known: Iterable[str], *, status: int, field: str) -> Problem:
+    """A name that nothing has, with those that are spelt alike."""
+    nearest = spelt_alike(name, known)
+    hint = f"; did you mean {' or '.join(repr(near) for near in nearest)}?" if nearest else ""
+    return Problem(status, f"unknown {what} {name[:200]!r}{hint}", field=field, nearest=nearest)
+
+
+def spelt_alike(name: str, known: Iterable[str]) -> list[str]:
+    """The nearest spellings; of many names, only those that start alike or have the same words are compared."""
+    wanted = name[:200].casefold()
+    spelled = {other.casefold(): other for other in map(str, known)}
+    candidates = list(spelled)
+    if len(candidates) > _MOST_COMPARED:
+        words = set(wanted.split())
+        alike = (other for other in candidates if other[:2] == wanted[:2] or not words.isdisjoint(other.split()))
+        near = sorted(alike, key=lambda other: abs(len(other) - len(wanted)))
+        candidates = near[:_MOST_COMPARED]
+    return [spelled[near] for near in difflib.get_close_matches(wanted, candidates, n=_N_NEAREST, cutoff=0.6)]
+
+
+def answer_problems(app: FastAPI) -> None:
+    """Let an app tell all its errors as problem documents."""
+    app.add_exception_handler(Problem, _own)
+    app.add_exception_handler(TacitError, _of_tacit)
+    app.add_exception_handler(RequestValidationError, _of_fields)
+    app.add_exception_handler(HTTPException, _of_routing)
+
+
+async def _own(_: Request, error: Exception) -> Response:
+    assert isinstance(error, Problem)  # noqa: S101 - as registered
+    return error.response()
+
+
+async def _of_tacit(_: Request, error: Exception) -> Response:
+    return Problem(422, " ".join(str(error).split())).response()
+
+
+async def _of_routing(_: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)  # noqa: S101 - as registered
+    details = {404: "there is nothing at this address; /openapi.json lists what there is",
+               405: "the address does not take this method; /openapi.json lists what it takes",
+               400: "the body is not JSON in UTF-8"}  # fmt: skip
+    response = Problem(error.status_code, details.get(error.status_code, str(error.detail))).response()
+    response.headers.update(error.headers or {})
+    return response
+
+
+async def _of_fields(_: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestValidationError)  # noqa: S101 - as registered
+    found = error.errors()
+    if any(each["type"] == "json_invalid" for each in found):
+        return Problem(
+            400, f"the body is not JSON: {found[0].get('ctx', {}).get('error', 'it cannot be read')}"
+        ).response()
+    problem = Problem(422, "")
+    problem.errors = [{"field": _place(each["loc"]), "message": _message(each)} for each in found]
+    problem.detail = "; ".join(f"{each['field']}: {each['message']}" for each in problem.errors[:3])
+    return problem.response()
+
+
+def _place(parts: Sequence[str | int]) -> str:
+    """``judgements[0].text`` for the way to a field."""
+    inside = [part for part in parts if part not in ("body", "query", "path", "header")]
+    return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in inside).lstrip(".") or "body"
+
+
+def _message(error: Mapping[str, Any]) -> str:
+    message = str(error["msg"]).removeprefix("Value error, ")
+    return message[:1].lower() + message[1:]

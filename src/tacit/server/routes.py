@@ -1,0 +1,261 @@
+"""The addresses of the service."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Path, Query, Request, Response
+
+from tacit._version import __version__
+from tacit.errors import FileError, ParameterError, TacitError
+from tacit.server.labels import find_labels, name_of
+from tacit.server.logs import failure
+from tacit.server.metrics import CONTENT_TYPE, Key, Metrics, resident_memory
+from tacit.server.models import Models, Served, Wish, as_json
+from tacit.server.problems import MEDIA_TYPE, Problem
+from tacit.server.schemas import (
+    Act,
+    ExplainAnswer,
+    ExplainRequest,
+    FeedbackRequest,
+    Health,
+    LabelsAnswer,
+    ModelsAnswer,
+    NewLabel,
+    ProblemDocument,
+    ServedModel,
+    SuggestAnswer,
+    SuggestRequest,
+    UndoRequest,
+)
+from tacit.tagger.calibration import parse_target
+
+_DECIMALS = 6
+
+
+def _problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """How the errors of an address are described."""
+    content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/ProblemDocument"}}}
+    return {status: {"description": "A problem", "content": content} for status in (401, 421, *statuses)}
+
+
+_OF_BODIES = (400, 404, 408, 413, 415, 422, 429, 503)
+
+api = APIRouter(default_response_class=Response)
+
+
+@api.post("/v1/suggest", response_model=SuggestAnswer, responses=_problems(*_OF_BODIES), tags=["suggest"])
+async def suggest(request: Request, asked: SuggestRequest) -> Any:
+    """Suggest labels for a text or several."""
+    served = _served(request, asked.model)
+    texts = asked.all_texts()
+    _check_size(served, texts, "texts")
+    _check_threshold(asked.threshold)
+    wish = Wish(asked.k, asked.threshold, _chosen(asked.include), _chosen(asked.exclude), asked.damp_head)
+    found = await served.suggest(texts, wish)
+    _about(request, model=served.name, texts=len(texts))
+    _metrics(request).texts.add(len(texts), model=served.name)
+    tagger = served.tagger
+    results = [
+        {
+            "suggestions": [
+                {"label": label, "name": name_of(tagger, label), "score": round(score, _DECIMALS)}
+                for label, score in suggestions
+            ]
+        }
+        for suggestions in found
+    ]
+    return _json({"model": served.name, "results": results})
+
+
+@api.post("/v1/explain", response_model=ExplainAnswer, responses=_problems(*_OF_BODIES), tags=["suggest"])
+async def explain(request: Request, asked: ExplainRequest) -> Any:
+    """Say what stands behind a label for a text."""
+    served = _served(request, asked.model)
+    tagger = served.tagger
+    found = await served.explain(asked.text, asked.label, asked.n)
+    return _json(
+        {
+            "model": served.name,
+            "label": found.label,
+            "name": name_of(tagger, found.label),
+            "score": round(found.score, _DECIMALS),
+            "features": [{"feature": word, "loss": round(loss, _DECIMALS)} for word, loss in found.features],
+            "labels": [
+                {"label": label, "name": name_of(tagger, label), "score": round(score, _DECIMALS), "share": share}
+                for label, score, share in found.labels
+            ],
+            "samples": [{"text": text, "similarity": near} for _, text, near in found.samples],
+            "acts": found.acts,
+        }
+    )
+
+
+@api.get("/v1/labels", response_model=LabelsAnswer, responses=_problems(404, 422, 429, 503), tags=["labels"])
+async def labels(
+    request: Request,
+    model: Annotated[str | None, Query(description="Which model.")] = None,
+    search: Annotated[str, Query(max_length=500, description="Part of a name, upper and lower case alike.")] = "",
+    offset: Annotated[int, Query(ge=0, le=2**31)] = 0,
+    limit: Annotated[int, Query(ge=1, le=1000)] = 20,
+) -> Any:
+    """List labels: those that start with the words first, then the most frequent."""
+    served = _served(request, model)
+    total, found = await served.ask(lambda tagger: find_labels(tagger, search, offset, limit))
+    return _json({"model": served.name, "total": total, "labels": found})
+
+
+@api.post("/v1/labels", status_code=201, response_model=Act, responses=_problems(*_OF_BODIES, 507), tags=["teach"])
+async def add_label(request: Request, asked: NewLabel) -> Any:
+    """Add a label without training; it can be taken back with /v1/undo."""
+    served = _served(request, asked.model)
+    _check_size(served, asked.examples or (), "examples")
+    return await _taught(request, served, {"act": "add", **asked.model_dump(exclude={"model"}, exclude_none=True)})
+
+
+@api.post("/v1/feedback", status_code=201, response_model=Act, responses=_problems(*_OF_BODIES, 507), tags=["teach"])
+async def feedback(request: Request, asked: FeedbackRequest) -> Any:
+    """Accept or reject suggestions; they are on disk, and learned, when this answers."""
+    served = _served(request, asked.model)
+    _check_size(served, asked.judgements, "judgements")
+    answer = await _taught(request, served, {"act": "judge", **asked.model_dump(exclude={"model"})})
+    for judgement in asked.judgements:
+        _metrics(request).judged.add(model=served.name, accepted=str(judgement.accepted).lower())
+    return answer
+
+
+@api.post("/v1/undo", response_model=Act, responses=_problems(*_OF_BODIES, 409, 507), tags=["teach"])
+async def undo(request: Request, asked: UndoRequest) -> Any:
+    """Take an act back: the last one, or the one with this id."""
+    served = _served(request, asked.model)
+    done = await _on_disk(served.undo(asked.id))
+    return _json({"model": served.name, "id": done.number, "act": f"took back: {done.act}"})
+
+
+@api.get("/v1/models", response_model=ModelsAnswer, responses=_problems(), tags=["models"])
+async def models(request: Request) -> Any:
+    """List the models that are served."""
+    return _json({"version": __version__, "models": [_card(served) for served in _models(request).values()]})
+
+
+@api.post(
+    "/v1/models/{name}/reload",
+    response_model=ServedModel,
+    responses=_problems(404, 409, 415, 422, 429, 503),
+    tags=["models"],
+)
+async def reload(request: Request, name: Annotated[str, Path(max_length=200)]) -> Any:
+    """Load a model anew from its folder, without a break."""
+    served = _served(request, name)
+    try:
+        await served.reload()
+    except TacitError as error:
+        failure("reload failed", error, model=name)
+        _metrics(request).reloads.add(model=name, outcome="failed")
+        raise Problem(409, "the folder does not hold a whole model; the one in use stays, the log says more") from None
+    _metrics(request).reloads.add(model=name, outcome="done")
+    return _json(_card(served))
+
+
+@api.get("/healthz", response_model=Health, responses={421: _problems()[421]}, tags=["service"])
+async def healthz() -> Any:
+    """Say that the service answers: all its models are loaded."""
+    return _json({"status": "ready"})
+
+
+@api.get("/metrics", responses={200: {"content": {"text/plain": {}}}, **_problems()}, tags=["service"])
+async def metrics(request: Request) -> Any:
+    """Counters for Prometheus."""
+    served = _models(request).values()
+    gauges: dict[str, tuple[str, Mapping[Key, float]]] = {
+        "tacit_waiting_texts": ("Texts that wait for suggestions.", {_key(each): each.n_waiting for each in served}),
+        "tacit_labels": ("Labels of a model.", {_key(each): len(each.tagger.classes_) for each in served}),
+        "tacit_acts": ("Acts taught since the model was saved.", {_key(each): each.n_acts for each in served}),
+        "tacit_loaded_timestamp_seconds": ("When a model was loaded.", {_key(each): each.loaded_at for each in served}),
+        "process_resident_memory_bytes": ("Memory held by the process.", {(): resident_memory()}),
+    }
+    return Response(_metrics(request).text(gauges), media_type=CONTENT_TYPE)
+
+
+# -- what the addresses share -----------------------------------------------------------------------------
+
+
+def _models(request: Request) -> Models:
+    found: Models = request.app.state.models
+    return found
+
+
+def _metrics(request: Request) -> Metrics:
+    found: Metrics = request.app.state.metrics
+    return found
+
+
+def _served(request: Request, name: str | None) -> Served:
+    return _models(request).find(name)
+
+
+def _about(request: Request, **about: Any) -> None:
+    """What the log says of a request."""
+    request.scope["tacit.about"] = about
+
+
+async def _taught(request: Request, served: Served, act: Mapping[str, Any]) -> Response:
+    _about(request, model=served.name, act=act["act"])
+    done = await _on_disk(served.teach(act))
+    return _json({"model": served.name, "id": done.number, "act": done.act}, 201)
+
+
+async def _on_disk(writing: Any) -> Any:
+    """What was written; a problem of its own if it could not be."""
+    try:
+        return await writing
+    except FileError as error:
+        failure("feedback not written", error)
+        raise Problem(507, "the feedback could not be written, and is not recorded; the log says more") from None
+
+
+def _check_size(served: Served, items: Any, field: str) -> None:
+    most = served.limits.max_batch
+    if len(items) > most:
+        raise Problem(422, f"{field}: at most {most} in a request; got {len(items)}", field=field)
+
+
+def _check_threshold(threshold: float | str | None) -> None:
+    """Raise before anything waits; numbers are numbers, not texts."""
+    if isinstance(threshold, str) and threshold != "auto":
+        try:
+            parse_target(threshold)
+        except ParameterError as error:
+            raise Problem(422, str(error), field="threshold") from None
+
+
+def _chosen(labels: list[str] | None) -> tuple[str, ...] | None:
+    return None if labels is None else tuple(labels)
+
+
+def _card(served: Served) -> dict[str, Any]:
+    tagger = served.tagger
+    return {
+        "name": served.name,
+        "kind": type(tagger.model_).__name__,
+        "labels": len(tagger.classes_),
+        "calibrated": tagger.calibration_ is not None,
+        "threshold": round(tagger.threshold_, _DECIMALS),
+        "acts": served.n_acts,
+        "max_batch": served.limits.max_batch,
+        "loaded": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(served.loaded_at)),
+    }
+
+
+def _key(served: Served) -> Key:
+    return (("model", served.name),)
+
+
+def _json(content: Any, status: int = 200) -> Response:
+    return Response(as_json(content), status, media_type="application/json")
+
+
+#: Not an answer of any address by itself, but what all of them give instead of one.
+SHARED_SCHEMAS = (ProblemDocument,)

@@ -5,7 +5,19 @@ from __future__ import annotations
 import importlib
 import sys
 
-BENCHMARKS = ("parse", "one_vs_all", "label_tree", "blend", "trees", "embedding", "joint", "latent", "tagger")
+BENCHMARKS = (
+    "parse",
+    "one_vs_all",
+    "label_tree",
+    "blend",
+    "trees",
+    "embedding",
+    "joint",
+    "latent",
+    "tagger",
+    "find_missing",
+    "living",
+)
 
 
 def main() -> None:

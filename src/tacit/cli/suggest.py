@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -50,11 +50,14 @@ def suggest(
     loaded = load_model(model)
     least = _threshold(threshold, loaded)
     choice: dict[str, Any] = {"include": label_list(include), "exclude": label_list(exclude)}
+    readable: Callable[[str], str] = str
     if isinstance(loaded, Tagger):
+        readable = loaded.readable
+        choice = {what: labels and [loaded.spelled(label) for label in labels] for what, labels in choice.items()}
         choice |= {"damp_head": damp_head, "threshold": least}
     elif damp_head:
         raise click.UsageError(f"--damp-head needs a tagger; {model} holds a {type(loaded).__name__} alone")
-    with open_output(out) as output:
+    with open_output(out, readable) as output:
         for block in _skipped(stream_unlabelled(data, loaded, **source), output.n_done):
             ranking = loaded.rank(block, k, **choice)
             output.write(rows_of(ranking, loaded.classes_, least))

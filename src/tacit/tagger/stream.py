@@ -7,7 +7,7 @@ import io
 import json
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -16,6 +16,7 @@ from tacit.labels import Names
 from tacit.ranking import NO_LABEL, Ranking
 
 Row = list[tuple[str, float]]
+Readable = Callable[[str], str]
 
 
 def rows_of(ranking: Ranking, names: Names, threshold: float) -> Iterator[Row]:
@@ -29,11 +30,12 @@ def rows_of(ranking: Ranking, names: Names, threshold: float) -> Iterator[Row]:
 
 
 class Output(ABC):
-    """Where suggestions go; `n_lines` are there already, `n_done` samples."""
+    """Where suggestions go; `n_lines` are there already, `n_done` samples. `readable` gives the name of a label."""
 
-    def __init__(self, file: io.TextIOBase, n_lines: int) -> None:
+    def __init__(self, file: io.TextIOBase, n_lines: int, readable: Readable = str) -> None:
         self.file = file
         self.n_done = n_lines
+        self.readable = readable
 
     def write(self, rows: Iterable[Row]) -> None:
         """Write a block of samples and hand it to the system."""
@@ -48,39 +50,44 @@ class Output(ABC):
 
 
 class JsonLines(Output):
-    """An object with the list ``suggestions`` per sample."""
+    """An object with the list ``suggestions`` per sample; a label with a name of its own has it beside."""
 
     def write_row(self, row: Row) -> None:
         """Write one sample."""
-        found = [{"label": label, "score": score} for label, score in row]
+        found = [self._named(label) | {"score": score} for label, score in row]
         self.file.write(json.dumps({"suggestions": found}, ensure_ascii=False) + "\n")
+
+    def _named(self, label: str) -> dict[str, object]:
+        name = self.readable(label)
+        return {"label": label} if name == label else {"label": label, "name": name}
 
 
 class CsvLines(Output):
-    """A line per sample: its labels and their scores, each separated by bars, as `tacit.load_data` reads them."""
+    """A line per sample: labels, names and scores, each separated by bars as `tacit.load_data` reads them."""
 
-    def __init__(self, file: io.TextIOBase, n_lines: int) -> None:
-        super().__init__(file, max(n_lines - 1, 0))
+    def __init__(self, file: io.TextIOBase, n_lines: int, readable: Readable = str) -> None:
+        super().__init__(file, max(n_lines - 1, 0), readable)
         self._table = csv.writer(file, lineterminator="\n")
         if not n_lines:
-            self._table.writerow(["labels", "scores"])
+            self._table.writerow(["labels", "names", "scores"])
 
     def write_row(self, row: Row) -> None:
         """Write one sample."""
         labels = [label for label, _ in row]
         awkward = any("|" in label or "\n" in label or label.startswith("[") for label in labels)
         joined = json.dumps(labels, ensure_ascii=False) if awkward else "|".join(labels)
-        self._table.writerow([joined, "|".join(str(score) for _, score in row)])
+        names = "|".join(self.readable(label) for label in labels)
+        self._table.writerow([joined, names, "|".join(str(score) for _, score in row)])
 
 
 @contextmanager
-def open_output(path: Path | None) -> Iterator[Output]:
+def open_output(path: Path | None, readable: Readable = str) -> Iterator[Output]:
     """Where to write: stdout, or a file that takes its name once it is whole.
 
     The file grows under the name ``PATH.partial``; what a stopped run left there is kept, and counted in `n_done`.
     """
     if path is None:
-        yield JsonLines(sys.stdout, 0)  # type: ignore[arg-type]
+        yield JsonLines(sys.stdout, 0, readable)  # type: ignore[arg-type]
         return
     kinds = {".jsonl": JsonLines, ".csv": CsvLines}
     kind = kinds.get(path.suffix.lower())
@@ -91,7 +98,7 @@ def open_output(path: Path | None) -> Iterator[Output]:
     try:
         n_lines = _keep_whole_lines(partial)
         with partial.open("a", encoding="utf-8", newline="") as file:
-            output = kind(file, n_lines)
+            output = kind(file, n_lines, readable)
             yield output
         partial.replace(path)
     except OSError as error:

@@ -22,9 +22,10 @@ from tacit.ranking import NO_LABEL, NO_SCORE, Ranking
 from tacit.registry import find_model, load_model
 from tacit.store import folder
 from tacit.store.state import Stored
-from tacit.tagger import automatic, training
+from tacit.tagger import automatic, few_shot, training
 from tacit.tagger.amendments import Amendment
 from tacit.tagger.calibration import N_PLACES, Calibration, parse_target
+from tacit.tagger.few_shot import FewShot
 from tacit.tagger.living import LivingVocabulary
 from tacit.tagger.training import Training
 from tacit.tagger.vectorizer import TextVectorizer
@@ -143,6 +144,7 @@ class Tagger(LivingVocabulary, Stored):
         if self.keep_texts:
             self.training_ = Training(X, labels.matrix, list(texts) if self.vectorizer_ is not None else [])
         self.card_ = training.card(X, labels, learned, seed=self.random_state, reason=reason)
+        self.few_shot_ = few_shot.measure(X, labels, self.vectorizer_, seed)
         self.amendments_ = []
         return self
 
@@ -336,6 +338,7 @@ class Tagger(LivingVocabulary, Stored):
             "training_": Training,
             "vocabulary_": Vocabulary,
             "amendments_": list[Amendment],
+            "few_shot_": FewShot,
             "card_": dict[str, Any],
         }
 

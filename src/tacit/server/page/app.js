@@ -145,7 +145,7 @@ function suggestionItem(suggestion) {
       "div",
       { className: "line" },
       element("span", { className: "name" }, name),
-      element("span", { className: "score", ariaLabel: `probability ${percent(score)}` }, percent(score)),
+      element("span", { className: "score" }, percent(score)),
     ),
     bar(score),
     element("div", { className: "actions" }, ...verdicts, whyButton, leaveOut),

@@ -92,11 +92,12 @@ class Page:
             self.press("Tab")
         raise AssertionError(f"Tab never leads to: {script}")
 
-    def screenshot(self, path: Path, *, width: int, height: int, dark: bool = False, scale: float = 1) -> None:
+    def screenshot(self, path: Path, *, width: int, height: int, dark: bool = False) -> None:
         """A picture of the whole page."""
         features = [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]
         self.call("Emulation.setEmulatedMedia", features=features)
-        self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=scale, mobile=False)
+        screen = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600}
+        self.call("Emulation.setDeviceMetricsOverride", **screen)
         shot = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=True)
         path.write_bytes(base64.b64decode(shot["data"]))
 

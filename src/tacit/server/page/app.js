@@ -3,6 +3,8 @@
 import { ask, tell, useToken } from "./service.js";
 
 const $ = (id) => document.getElementById(id);
+const LEAST_LOSS = 0.005; // of probability, for a word to count as a reason
+const LEAST_SHARE = 0.1; // of the texts with another label, for that label to count as one
 const state = { model: null, text: "", excluded: new Map(), round: 0 };
 
 function element(tag, properties = {}, ...children) {
@@ -166,23 +168,25 @@ async function explain({ label }, why, button) {
 
 function reasons(found) {
   const parts = [];
-  if (found.features.length) {
-    const largest = Math.max(...found.features.map((word) => word.loss), 1e-9);
-    const rows = found.features.map((word) =>
+  const clear = found.features.filter((word) => word.loss >= LEAST_LOSS);
+  const words = clear.length ? clear : found.features.slice(0, 3);
+  if (words.length) {
+    const largest = Math.max(...words.map((word) => word.loss), LEAST_LOSS);
+    const rows = words.map((word) =>
       element(
         "li",
         {},
         element("span", { className: "word" }, word.feature),
         bar(word.loss / largest, "thin"),
-        element("span", { className: "muted" }, word.loss >= 0.005 ? `−${percent(word.loss)} without it` : "one of several"),
+        element("span", { className: "muted" }, word.loss >= LEAST_LOSS ? `−${percent(word.loss)} without it` : "one of several"),
       ),
     );
     parts.push(element("h4", {}, "Words that speak for it"), element("ul", { className: "words" }, ...rows));
   }
-  const often = found.labels.filter((other) => other.share >= 0.05);
+  const often = found.labels.filter((other) => other.share >= LEAST_SHARE);
   if (often.length) {
-    const rows = often.map((other) => element("li", {}, `${percent(other.share)} of texts with “${other.name}”`));
-    parts.push(element("h4", {}, "In training it came with"), element("ul", {}, ...rows));
+    const rows = often.map((other) => element("li", {}, `${percent(other.share)} of those with “${other.name}”`));
+    parts.push(element("h4", {}, "Training texts that have it"), element("ul", {}, ...rows));
   }
   if (found.samples.length) {
     const rows = found.samples.slice(0, 3).map((sample) => element("li", {}, shortened(sample.text, 160)));

@@ -1,0 +1,63 @@
+"""A service that runs beside the tests, in a thread of its own."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import uvicorn
+
+from tacit.server.app import build_app
+from tacit.server.limits import Limits, Settings
+from tacit.server.metrics import Metrics
+from tacit.server.models import Models, Served
+
+PATIENCE = 60.0
+
+
+class Live(httpx.Client):
+    """A client of a running service; `models` are those that it serves."""
+
+    models: Models
+
+    @property
+    def first(self) -> Served:
+        return self.models.find(None)
+
+    def suggest(self, text: str, **wish: Any) -> list[str]:
+        """Labels of a text."""
+        answer = self.post("/v1/suggest", json={"text": text, **wish})
+        assert answer.status_code == 200, answer.text
+        return [found["label"] for found in answer.json()["results"][0]["suggestions"]]
+
+
+@contextlib.contextmanager
+def serving(
+    folders: dict[str, Path], logs: Path, settings: Settings | None = None, limits: Limits | None = None, **options: Any
+) -> Iterator[Live]:
+    """Serve models until the block ends; then what waits is finished."""
+    metrics = Metrics()
+    models = Models()
+    for name, folder in folders.items():
+        models[name] = Served(name, folder, logs / f"{name}.feedback.jsonl", limits or Limits(), metrics)
+    app = build_app(models, settings or Settings(), metrics, **{"watch": False, **options})
+    config = uvicorn.Config(app, log_config=None, access_log=False, lifespan="on", ws="none")
+    server = uvicorn.Server(config)
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        thread = threading.Thread(target=server.run, args=([taken],))
+        thread.start()
+        address = f"http://127.0.0.1:{taken.getsockname()[1]}"
+        try:
+            with Live(base_url=address, timeout=PATIENCE, transport=httpx.HTTPTransport(retries=20)) as client:
+                client.models = models
+                yield client
+        finally:
+            server.should_exit = True
+            thread.join(PATIENCE)
+            assert not thread.is_alive()

@@ -24,6 +24,7 @@ class Live(httpx.Client):
     """A client of a running service; `models` are those that it serves."""
 
     models: Models
+    server: uvicorn.Server
 
     @property
     def first(self) -> Served:
@@ -55,7 +56,7 @@ def serving(
         address = f"http://127.0.0.1:{taken.getsockname()[1]}"
         try:
             with Live(base_url=address, timeout=PATIENCE, transport=httpx.HTTPTransport(retries=20)) as client:
-                client.models = models
+                client.models, client.server = models, server
                 yield client
         finally:
             server.should_exit = True

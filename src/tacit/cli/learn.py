@@ -22,10 +22,14 @@ if TYPE_CHECKING:
 def learn(model: Path, feedback: Path | None, undo: bool, data: Path | None, **source: Any) -> None:
     """Let MODEL learn from FEEDBACK: JSON lines, or CSV, with the fields text, label and accepted.
 
+    FEEDBACK may also be the log of `tacit serve`: what is new in it since the last time is learned, labels that were
+    added are added.
+
     \b
     Examples:
       echo '{"text": "a pear", "label": "cars", "accepted": false}' > feedback.jsonl
       tacit learn model feedback.jsonl
+      tacit learn model model.feedback.jsonl
       tacit learn model --undo
     """
     from tacit.tagger.tagger import Tagger
@@ -40,10 +44,20 @@ def learn(model: Path, feedback: Path | None, undo: bool, data: Path | None, **s
             raise click.UsageError(f"there is no feedback to undo ({last})")
         done = f"took back: {tagger.undo()}"
     else:
-        tagger.learn(_judgements(tagger, feedback, data, source))
-        done = tagger.history()[-1]
+        done = _learned(tagger, feedback, data, source)
     tagger.save(model)
     click.echo(f"{done}; saved to {model}")
+
+
+def _learned(tagger: Tagger, feedback: Path, data: Path | None, source: dict[str, Any]) -> str:
+    """Let the tagger learn from a file; says what it learned."""
+    from tacit.server.feedback import is_log
+    from tacit.server.teaching import learn_from_log
+
+    if is_log(feedback):
+        return learn_from_log(tagger, feedback)
+    tagger.learn(_judgements(tagger, feedback, data, source))
+    return tagger.history()[-1]
 
 
 def _judgements(

@@ -139,8 +139,15 @@ class FeedbackLog:
             self._file = path.open("a+b", buffering=0)
         except OSError as error:
             raise FileError(path, f"cannot be written: {error.strerror or error}; name another folder") from error
-        _lock(self._file, path)
-        found = read_log(path)
+        try:
+            self._prepare()
+        except BaseException:
+            self._file.close()
+            raise
+
+    def _prepare(self) -> None:
+        _lock(self._file, self.path)
+        found = read_log(self.path)
         self._size = found.size
         self._next = len(found.records) + 1
         self.log = found.log or secrets.token_hex(16)
@@ -148,7 +155,7 @@ class FeedbackLog:
             self._file.truncate(found.size)
         if not found.log:
             self._write(_line({"number": 0, "act": "open", "log": self.log, "format": FORMAT}))
-            _sync_folder(path.parent)
+            _sync_folder(self.path.parent)
 
     def append(self, acts: Sequence[Mapping[str, Any]]) -> list[int]:
         """Add acts and give their numbers; they are on disk when this returns, or none of them is."""

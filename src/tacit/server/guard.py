@@ -81,9 +81,8 @@ class Guard:
             if problem.status in (408, 413):  # the rest of the body is not read
                 response.headers["Connection"] = "close"
             await response(scope, receive, send)
-        except Exception as error:  # noqa: BLE001 - nobody outside is told what it was
+        except Exception as error:  # noqa: BLE001 - the caller has had a problem document
             failure("error", error, route=_route(scope))
-            await Problem(500, "the service made a mistake; its log says where").response()(scope, receive, send)
 
     def _admit(self, scope: Scope, headers: dict[bytes, bytes]) -> None:
         """Raise unless the request may be read."""

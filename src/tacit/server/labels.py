@@ -8,12 +8,6 @@ if TYPE_CHECKING:
     from tacit.tagger.tagger import Tagger
 
 
-def name_of(tagger: Tagger, label: str) -> str:
-    """What the vocabulary calls a label, or the label itself."""
-    vocabulary = tagger.vocabulary_
-    return vocabulary.name_of(label) if vocabulary is not None and label in vocabulary else label
-
-
 def find_labels(tagger: Tagger, search: str, offset: int, limit: int) -> tuple[int, list[dict[str, Any]]]:
     """How many labels have `search` in their name, and some of them: names that start with it first, then frequent."""
     wanted = search.casefold().strip()
@@ -22,7 +16,7 @@ def find_labels(tagger: Tagger, search: str, offset: int, limit: int) -> tuple[i
     counts = tagger.counts_for(len(amended.names)).tolist()
     found = []
     for column, label in enumerate(map(str, amended.names)):
-        name = name_of(tagger, label)
+        name = tagger.readable(label)
         spelled = name.casefold()
         if (wanted in spelled or wanted in label.casefold()) and amended.is_column(column):
             found.append((not spelled.startswith(wanted), -counts[column], column, label, name))

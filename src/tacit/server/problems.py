@@ -100,6 +100,7 @@ def answer_problems(app: FastAPI) -> None:
     app.add_exception_handler(TacitError, _of_tacit)
     app.add_exception_handler(RequestValidationError, _of_fields)
     app.add_exception_handler(HTTPException, _of_routing)
+    app.add_exception_handler(Exception, _of_a_mistake)
 
 
 async def _own(_: Request, error: Exception) -> Response:
@@ -109,6 +110,10 @@ async def _own(_: Request, error: Exception) -> Response:
 
 async def _of_tacit(_: Request, error: Exception) -> Response:
     return Problem(422, " ".join(str(error).split())).response()
+
+
+async def _of_a_mistake(_: Request, __: Exception) -> Response:
+    return Problem(500, "the service made a mistake; its log says where").response()
 
 
 async def _of_routing(_: Request, error: Exception) -> Response:

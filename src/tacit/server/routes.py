@@ -10,7 +10,7 @@ from fastapi import APIRouter, Path, Query, Request, Response
 
 from tacit._version import __version__
 from tacit.errors import FileError, ParameterError, TacitError
-from tacit.server.labels import find_labels, name_of
+from tacit.server.labels import find_labels
 from tacit.server.logs import failure
 from tacit.server.metrics import CONTENT_TYPE, Key, Metrics, resident_memory
 from tacit.server.models import Models, Served, Wish, as_json
@@ -52,7 +52,7 @@ async def suggest(request: Request, asked: SuggestRequest) -> Any:
     served = _served(request, asked.model)
     texts = asked.all_texts()
     _check_size(served, texts, "texts")
-    _check_threshold(asked.threshold)
+    _check_threshold(served, asked.threshold)
     wish = Wish(asked.k, asked.threshold, _chosen(asked.include), _chosen(asked.exclude), asked.damp_head)
     found = await served.suggest(texts, wish)
     _about(request, model=served.name, texts=len(texts))
@@ -61,7 +61,7 @@ async def suggest(request: Request, asked: SuggestRequest) -> Any:
     results = [
         {
             "suggestions": [
-                {"label": label, "name": name_of(tagger, label), "score": round(score, _DECIMALS)}
+                {"label": label, "name": tagger.readable(label), "score": round(score, _DECIMALS)}
                 for label, score in suggestions
             ]
         }
@@ -80,11 +80,11 @@ async def explain(request: Request, asked: ExplainRequest) -> Any:
         {
             "model": served.name,
             "label": found.label,
-            "name": name_of(tagger, found.label),
+            "name": tagger.readable(found.label),
             "score": round(found.score, _DECIMALS),
             "features": [{"feature": word, "loss": round(loss, _DECIMALS)} for word, loss in found.features],
             "labels": [
-                {"label": label, "name": name_of(tagger, label), "score": round(score, _DECIMALS), "share": share}
+                {"label": label, "name": tagger.readable(label), "score": round(score, _DECIMALS), "share": share}
                 for label, score, share in found.labels
             ],
             "samples": [{"text": text, "similarity": near} for _, text, near in found.samples],
@@ -222,13 +222,14 @@ def _check_size(served: Served, items: Any, field: str) -> None:
         raise Problem(422, f"{field}: at most {most} in a request; got {len(items)}", field=field)
 
 
-def _check_threshold(threshold: float | str | None) -> None:
-    """Raise before anything waits; numbers are numbers, not texts."""
-    if isinstance(threshold, str) and threshold != "auto":
-        try:
-            parse_target(threshold)
-        except ParameterError as error:
-            raise Problem(422, str(error), field="threshold") from None
+def _check_threshold(served: Served, threshold: float | str | None) -> None:
+    """Raise before anything waits."""
+    try:
+        if isinstance(threshold, str) and threshold != "auto":
+            parse_target(threshold)  # here numbers are numbers, not texts
+        served.tagger.threshold_for(threshold)
+    except ParameterError as error:
+        raise Problem(422, str(error), field="threshold") from None
 
 
 def _chosen(labels: list[str] | None) -> tuple[str, ...] | None:

@@ -4,11 +4,21 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from tacit.server.limits import MAX_K
 
-Text = Annotated[str, Field(max_length=1_000_000)]
+
+def _whole(text: str) -> str:
+    """`text`, unless it holds half of a surrogate pair, which JSON can name and no file can hold."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise ValueError(f"must be text; character {error.start} is half of a surrogate pair") from None
+    return text
+
+
+Text = Annotated[str, AfterValidator(_whole)]
 LabelName = Annotated[str, Field(min_length=1, max_length=500)]
 ModelName = Annotated[str | None, Field(None, description="Which model; the first one served by default.")]
 Place = Annotated[int, Field(ge=1, le=2**53)]
@@ -32,7 +42,7 @@ class SuggestRequest(_Request):
     texts: list[Text] = Field([], min_length=1, description="Several texts.")
     model: ModelName
     k: int = Field(5, ge=1, le=MAX_K, description="Suggestions per text at most.")
-    threshold: float | str | None = Field(
+    threshold: Annotated[float, Field(ge=-1e9, le=1e9)] | str | None = Field(
         None,
         description="Leave out suggestions that are less probable: a number, 'auto', 'f1', 'precision=0.8', "
         "'recall=0.5' or 'labels=3'.",

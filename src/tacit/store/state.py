@@ -122,7 +122,8 @@ class Unpacker:
         if "model" in tree:
             return self.model(tree)
         if "list" in tree:
-            items = [self.value(item, (get_args(kind) or (Any,))[0]) for item in tree["list"]]
+            inner = (get_args(kind) or (Any,))[0]
+            items = [self.value(item, inner) if isinstance(item, dict) else item for item in tree["list"]]
             return tuple(items) if (get_origin(kind) or kind) is tuple else items
         return self._mapping(tree["map"], kind)
 

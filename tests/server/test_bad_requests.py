@@ -1,0 +1,196 @@
+from __future__ import annotations
+
+import json
+
+import httpx
+import pytest
+
+from server.live import serving
+from tacit.server.limits import Limits, Settings
+from tacit.server.problems import spelt_alike
+
+TOKEN = "correct-horse-battery"
+
+
+@pytest.fixture(scope="module")
+def live(saved, tmp_path_factory):
+    with serving(
+        {"articles": saved}, tmp_path_factory.mktemp("logs"), Settings(max_body=20_000), Limits(max_batch=3)
+    ) as client:
+        yield client
+
+
+def check(answer, status, detail, field=None):
+    assert answer.status_code == status, answer.text
+    assert answer.headers["content-type"] == "application/problem+json"
+    problem = answer.json()
+    assert problem["status"] == status
+    assert problem["title"]
+    assert detail in problem["detail"]
+    assert (problem["errors"][0]["field"] if field else problem.get("errors")) == field
+    return problem
+
+
+GOOD = {"text": "a"}
+BAD_SUGGESTS = [
+    ({}, "either 'text' or 'texts'", "body"),
+    ({"text": "a", "texts": ["a"]}, "either 'text' or 'texts'", "body"),
+    ({"text": 5}, "valid string", "text"),
+    ({"texts": []}, "at least 1 item", "texts"),
+    ({"texts": ["a", None]}, "valid string", "texts[1]"),
+    ({"texts": ["a"] * 4}, "at most 3 in a request; got 4", "texts"),
+    (GOOD | {"k": 0}, "greater than or equal to 1", "k"),
+    (GOOD | {"k": "3"}, "valid integer", "k"),
+    (GOOD | {"k": 10**6}, "less than or equal to 1000", "k"),
+    (GOOD | {"kk": 3}, "not permitted", "kk"),
+    (GOOD | {"damp_head": 2}, "less than or equal to 1", "damp_head"),
+    (GOOD | {"threshold": "precision=2"}, "precision", "threshold"),
+    (GOOD | {"threshold": 1e300}, "less than or equal", "threshold.constrained-float"),
+    (GOOD | {"threshold": "0.5"}, "threshold", "threshold"),
+    (GOOD | {"include": "fruit"}, "valid list", "include"),
+    (GOOD | {"exclude": ["froot"]}, "unknown label 'froot'; did you mean 'fruit'", "exclude"),
+]
+
+
+@pytest.mark.parametrize(("content", "detail", "field"), BAD_SUGGESTS)
+def test_wrong_fields_are_named(live, content, detail, field):
+    check(live.post("/v1/suggest", json=content), 422, detail, field)
+
+
+def test_unknown_labels_come_with_the_nearest(live):
+    problem = check(live.post("/v1/suggest", json={"text": "a", "include": ["wether"]}), 422, "unknown", "include")
+    assert problem["nearest"] == ["weather"]
+    check(live.post("/v1/explain", json={"text": "a", "label": "musik"}), 422, "did you mean 'music'", "label")
+    judged = {"judgements": [{"text": "a", "label": "fruit", "accepted": True},
+                             {"text": "a", "label": "cers", "accepted": True}]}  # fmt: skip
+    check(live.post("/v1/feedback", json=judged), 422, "did you mean 'cars'", "judgements[1].label")
+    check(live.post("/v1/labels", json={"name": "x", "cooccurs": {"car": 3}}), 422, "'cars'", "cooccurs.car")
+    check(live.post("/v1/labels", json={"name": "x", "parent": "car"}), 422, "'cars'", "parent")
+    assert live.get("/v1/models").json()["models"][0]["acts"] == 0
+
+
+def test_labels_that_cannot_be_added(live):
+    check(live.post("/v1/labels", json={"name": "fruit"}), 422, "there is a label 'fruit' already", "name")
+    check(live.post("/v1/labels", json={"name": "xyzzy"}), 422, "nothing is known of 'xyzzy'", "name")
+    check(live.post("/v1/labels", json={"name": " "}), 422, "needs a name", "name")
+    check(live.post("/v1/labels", json={"name": "x", "examples": ["qqq"]}), 422, "give other examples", "examples")
+    check(live.post("/v1/labels", json={"name": "x", "cooccurs": {"cars": 0}}), 422, "count above 0", "cooccurs")
+
+
+def test_unknown_models_and_addresses(live):
+    problem = check(live.post("/v1/suggest", json={"text": "a", "model": "artikles"}), 404, "unknown model", "model")
+    assert problem["nearest"] == ["articles"]
+    check(live.get("/v1/labels", params={"model": "../articles"}), 404, "unknown model", "model")
+    check(live.post("/v1/models/other/reload", json={}), 404, "unknown model", "model")
+    check(live.get("/v2"), 404, "nothing at this address")
+    not_allowed = live.delete("/v1/suggest")
+    check(not_allowed, 405, "does not take this method")
+    assert not_allowed.headers["allow"] == "POST"
+
+
+@pytest.mark.parametrize("path", ["/page/../guard.py", "/page/%2e%2e/guard.py", "/page//etc/passwd", "/manifest.json"])
+def test_files_cannot_be_reached(live, path):
+    request = live.build_request("GET", "/")
+    request.url = request.url.copy_with(raw_path=path.encode())
+    check(live.send(request), 404, "nothing at this address")
+
+
+def post_raw(live, body, **headers):
+    return live.post("/v1/suggest", content=body, headers={"Content-Type": "application/json", **headers})
+
+
+@pytest.mark.parametrize(
+    "body", [b"", b"{", b'{"text": "a"', b"\xff\xfe{}", b"[" * 9000, b'{"text": "a", "k": ' + b"9" * 5000 + b"}"]
+)
+def test_malformed_json_is_a_400(live, body):
+    answer = post_raw(live, body)
+    assert answer.status_code in (400, 422)
+    check(answer, answer.status_code, "", "body" if answer.status_code == 422 else None)
+
+
+@pytest.mark.parametrize("body", [b"5", b'"text"', b"null", b"[]"])
+def test_json_of_another_kind_is_a_422(live, body):
+    assert post_raw(live, body).status_code == 422
+
+
+def test_lone_surrogates_and_strange_numbers(live):
+    check(post_raw(live, b'{"text": "a\\ud800"}'), 422, "character 1 is half of a surrogate pair", "text")
+    for content in (
+        {"judgements": [{"text": "\ud800", "label": "fruit", "accepted": True}]},
+        {"judgements": [{"text": "a", "label": "\ud800", "accepted": True}]},
+        {"judgements": [{"text": "a", "label": "fruit", "accepted": True}], "model": "\ud800"},
+    ):
+        answer = live.post("/v1/feedback", content=json.dumps(content), headers={"Content-Type": "application/json"})
+        assert answer.status_code in (404, 422)
+    assert post_raw(live, b'{"text": "a", "threshold": NaN}').status_code == 422
+    assert post_raw(live, b'{"text": "\\u0000", "threshold": -1e8}').status_code == 200
+
+
+def test_what_is_too_large_is_not_read(live):
+    check(post_raw(live, json.dumps({"text": "a" * 30_000}).encode()), 413, "20,000 bytes")
+
+    def chunks():
+        for _ in range(100):
+            yield b"a" * 1000
+
+    check(live.post("/v1/suggest", content=chunks(), headers={"Content-Type": "application/json"}), 413, "20,000 bytes")
+    assert live.suggest("song")
+
+
+def test_only_json_is_taken(live):
+    check(live.post("/v1/suggest", content=b'{"text": "a"}'), 415, "Content-Type")
+    check(live.post("/v1/feedback", content=b"{}", headers={"Content-Type": "text/plain"}), 415, "Content-Type")
+
+
+def test_other_names_than_local_ones_are_refused(live):
+    check(live.get("/v1/models", headers={"Host": "evil.example"}), 421, "--allow-host")
+    assert live.get("/v1/models", headers={"Host": "localhost:1"}).status_code == 200
+    assert live.get("/v1/models", headers={"Host": "[::1]:8000"}).status_code == 200
+
+
+def test_a_token_is_needed_for_all_but_the_page(start):
+    live = start(settings=Settings(token=TOKEN))
+    described = live.get("/openapi.json", headers={"Authorization": f"Bearer {TOKEN}"}).json()
+    for path, methods in described["paths"].items():
+        for method in methods:
+            answer = live.request(method, path.replace("{name}", "articles"))
+            if path == "/healthz":
+                assert answer.status_code == 200
+            else:
+                check(answer, 401, "Authorization")
+                assert answer.headers["www-authenticate"].startswith("Bearer")
+    for path in ("/", "/page/style.css", "/page/app.js", "/page/service.js"):
+        page = live.get(path)
+        assert page.status_code == 200
+        assert "default-src 'none'" in page.headers["content-security-policy"]
+        assert live.get(path, headers={"If-None-Match": page.headers["etag"]}).status_code == 304
+    for wrong in ("", "Bearer", f"Bearer {TOKEN}x", f"Basic {TOKEN}", f"Bearer  {TOKEN}", "Bearer café"):
+        headers = httpx.Headers([(b"Authorization", wrong.encode())])
+        check(live.get("/v1/models", headers=headers), 401, "Authorization")
+    right = {"Authorization": f"bearer {TOKEN}", "Host": "any.example"}
+    assert live.get("/v1/models", headers=right).status_code == 200
+    assert described["components"]["securitySchemes"]["token"]["scheme"] == "bearer"
+
+
+def test_a_body_that_does_not_come(start):
+    import socket
+
+    live = start(settings=Settings(body_timeout=0.05))
+    with socket.create_connection((live.base_url.host, live.base_url.port), timeout=30) as slow:
+        slow.sendall(b"POST /v1/suggest HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+                     b"Content-Length: 100\r\n\r\n{")  # fmt: skip
+        answer = slow.recv(10_000)
+    assert answer.startswith(b"HTTP/1.1 408")
+
+
+def test_more_open_requests_than_allowed(start):
+    live = start(settings=Settings(max_open=0))
+    answer = live.get("/v1/models")
+    check(answer, 429, "requests are open")
+    assert answer.headers["retry-after"] == "1"
+
+
+def test_of_many_names_few_are_compared():
+    many = [f"label {number}" for number in range(20_000)]
+    assert "label 1234" in spelt_alike("Lable 1234", many)
+    assert spelt_alike("zzz", many) == []

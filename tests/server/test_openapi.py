@@ -1,0 +1,74 @@
+"""Requests made up from the description of the service, by Schemathesis: right ones and wrong ones."""
+
+from __future__ import annotations
+
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, Phase, given, settings
+from schemathesis import GenerationMode
+from schemathesis.checks import not_a_server_error
+from schemathesis.specs.openapi.checks import (
+    content_type_conformance,
+    negative_data_rejection,
+    response_schema_conformance,
+    status_code_conformance,
+)
+
+from server.live import serving
+
+ADDRESSES = [
+    ("POST", "/v1/suggest"),
+    ("POST", "/v1/explain"),
+    ("GET", "/v1/labels"),
+    ("POST", "/v1/labels"),
+    ("POST", "/v1/feedback"),
+    ("POST", "/v1/undo"),
+    ("GET", "/v1/models"),
+    ("POST", "/v1/models/{name}/reload"),
+    ("GET", "/healthz"),
+    ("GET", "/metrics"),
+]
+CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
+
+
+@pytest.fixture(scope="module")
+def live(saved, tmp_path_factory):
+    with serving({"articles": saved}, tmp_path_factory.mktemp("logs")) as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def described(live):
+    return schemathesis.openapi.from_url(f"{live.base_url}/openapi.json")
+
+
+def test_all_addresses_are_described(described):
+    assert {(each.ok().method.upper(), each.ok().path) for each in described.get_all_operations()} == set(ADDRESSES)
+
+
+@pytest.mark.parametrize("mode", list(GenerationMode), ids=lambda mode: mode.value)
+@pytest.mark.parametrize("address", ADDRESSES, ids=" ".join)
+def test_the_service_is_as_described(described, live, address, mode):
+    method, path = address
+    operation = described[path][method]
+    has_wrong = bool(operation.body) or bool(operation.query)
+    if mode == GenerationMode.NEGATIVE and not has_wrong:
+        pytest.skip("takes nothing that could be wrong")
+    checks = [*CHECKS, negative_data_rejection] if mode == GenerationMode.NEGATIVE else CHECKS
+
+    @given(case=operation.as_strategy(generation_mode=mode))
+    @settings(
+        max_examples=20,
+        phases=[Phase.explicit, Phase.generate],
+        suppress_health_check=list(HealthCheck),
+        derandomize=True,
+        database=None,
+    )
+    def run(case):
+        case.headers = {**(case.headers or {}), "Content-Type": "application/json"} if operation.body else case.headers
+        answer = case.call_and_validate(base_url=str(live.base_url), checks=checks)
+        if answer.status_code >= 400:
+            assert answer.headers["content-type"] == ["application/problem+json"]
+            assert "Traceback" not in answer.text
+
+    run()

@@ -83,6 +83,9 @@ VARIANTS: tuple[dict[str, Any], ...] = (
     {"prune": 0.08},
     {"tolerance": 0.1},
     {"beam": 20},
+    {"loss": "squared"},
+    {"loss": "squared", "C": 1.0},
+    {"loss": "squared", "positives": "unbiased"},
 )
 MODELS_OF_LOSSES = {"bibtex": BOTH, "delicious": BOTH, "eurlex57k": {"LabelTree": {"n_trees": 1}}}
 
@@ -205,7 +208,7 @@ def defaults(*names: str) -> None:
     columns = ("P@1", "P@5", "PSP@1", "PSP@5")
     for name in names or VALIDATED:
         X, Y, *_ = load(name)
-        print(f"{name}\n  {'':24s}{'CPU s':>8s}" + "".join(f"{metric:>8s}" for metric in columns), flush=True)
+        print(f"{name}\n  {'':36s}{'CPU s':>8s}" + "".join(f"{metric:>8s}" for metric in columns), flush=True)
         for options in VARIANTS:
             found = []
             start = time.process_time()
@@ -217,7 +220,7 @@ def defaults(*names: str) -> None:
                 found.append([result[metric] for metric in columns])
             line = [(time.process_time() - start) / len(SEEDS), *np.mean(found, axis=0)]
             title = ", ".join(f"{key}={value}" for key, value in options.items()) or "defaults"
-            print(f"  {title:24s}" + "".join(f"{value:8.2f}" for value in line), flush=True)
+            print(f"  {title:36s}" + "".join(f"{value:8.2f}" for value in line), flush=True)
 
 
 def figures(model: str, options: dict[str, Any], X: Any, Y: Any, X_test: Any, Y_test: Any) -> dict[str, float]:

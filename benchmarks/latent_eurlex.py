@@ -20,8 +20,6 @@ from scipy import sparse
 
 import tacit
 
-_AS_MANY = 5.0  # samples that every unseen label is taken to have
-_MATCHED = 20000  # samples on which moments are matched
 _FACTORS = {"n_factors": 50, "n_sweeps": 10}  # of MLLCS: 4,108 seen labels make a sweep costly
 
 
@@ -63,10 +61,14 @@ def counts_of_relatives(Y: sparse.csr_matrix, relatives: list[np.ndarray]) -> np
     return columns
 
 
-def equally_frequent(columns: np.ndarray, labels_per_sample: float) -> np.ndarray:
-    """Counts as if every label had as many samples: those left out must not make the label that is wanted rarer."""
+def equally_frequent(columns: np.ndarray, Y: sparse.csr_matrix) -> np.ndarray:
+    """Counts as if every label had as many samples as a label of Y has on average.
+
+    One or two samples do not tell how frequent a label is, and a sample left out must not make the wanted label rarer.
+    """
     totals = columns.sum(axis=0)
-    return _AS_MANY * labels_per_sample * columns / np.where(totals > 0, totals, 1)
+    per_label, per_sample = Y.sum() / Y.shape[1], Y.sum() / Y.shape[0]
+    return per_label * per_sample * columns / np.where(totals > 0, totals, 1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,7 +120,7 @@ def task(Y: sparse.csr_matrix, X_test: Any, Y_test: Any, Y_dev: Any, relatives: 
     position[seen] = np.arange(len(seen))
     near = [position[relatives[label]] for label in (*unseen, *(unseen[label] for _, label in pairs))]
     related = counts_of_relatives(Y[:, seen].tocsr(), [ids[ids >= 0] for ids in near])
-    left, related = (equally_frequent(columns, Y.sum() / Y.shape[0]) for columns in (left, related))
+    left, related = (equally_frequent(columns, Y[:, seen]) for columns in (left, related))
     known = np.maximum(left.any(axis=0).astype(int) + related.any(axis=0), 1)
     sources = {"dev and test": left, "thesaurus": related, "both": (left + related) / known}
     return Task(X_test[samples], wanted, pairs, sources), seen
@@ -133,18 +135,21 @@ def main() -> None:
     print(f"  {n_unseen} labels, {len(of.wanted)} samples; chance {1000 / n_unseen:.1f} %", flush=True)
     for source in of.sources:
         print(f"  {source}: {of.reachable(source):.0f} % of the wanted labels have counts", flush=True)
-    rows = np.sort(np.random.default_rng(0).permutation(X.shape[0])[:_MATCHED])
+    options = {"classifier": "one_vs_all", "calibration_folds": 0}  # only unseen labels are ranked: one scale
     models = (
-        ("COSTA", tacit.COSTA(base="classifiers", classifier="one_vs_all", calibration_folds=0), slice(None)),
-        ("MLLCS", tacit.MLLCS(calibration_folds=0, count_positives=0, **_FACTORS), slice(None)),
-        ("MomentMatching", tacit.MomentMatching(classifier="one_vs_all", calibration_folds=0), rows),
+        tacit.COSTA(base="classifiers", **options),
+        tacit.MLLCS(count_positives=0, calibration_folds=0, **_FACTORS),
+        tacit.MomentMatching(**options),
     )
-    for what, model, chosen in models:
+    for model in models:
         start = time.process_time()
-        model.fit(X[chosen], Y[chosen], cooccurrence=Y.T @ Y)
+        model.fit(X, Y, cooccurrence=Y.T @ Y)
         fit = time.process_time() - start
         found = ", ".join(f"{source} {of.recall(model, source):.1f} %" for source in of.sources)
-        print(f"  {what:15s} recall@10: {found} ({fit:.0f} + {time.process_time() - start - fit:.0f} s)", flush=True)
+        print(
+            f"  {type(model).__name__:15s} recall@10: {found} ({fit:.0f} + {time.process_time() - start - fit:.0f} s)",
+            flush=True,
+        )
 
 
 if __name__ == "__main__":

@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 Floats = npt.NDArray[Any]
-Objective = Callable[[Floats], tuple[Floats, Floats]]
+Columns = npt.NDArray[np.intp]
+Objective = Callable[[Floats, Columns], tuple[Floats, Floats]]
 
 _MEMORY = 8
 _SUFFICIENT = 1e-4  # Armijo's condition
@@ -23,7 +24,7 @@ def minimize_columns(objective: Objective, start: Floats, n_steps: int, toleranc
     Parameters
     ----------
     objective : callable
-        From an (n, m) array to the m values and the (n, m) gradient.
+        From an (n, m) array and the numbers of its columns to the m values and the (n, m) gradient.
     start : array of shape (n, m)
         Where to start.
     n_steps : int
@@ -32,7 +33,7 @@ def minimize_columns(objective: Objective, start: Floats, n_steps: int, toleranc
         A column is done when its gradient is no longer than this share of its first, or no step lowers it.
     """
     point = start
-    value, gradient = objective(point)
+    value, gradient = objective(point, np.arange(start.shape[1]))
     first = np.sqrt(_dots(gradient, gradient))
     history: list[tuple[Floats, Floats, Floats]] = []
     is_done = np.zeros(len(first), np.bool_)
@@ -45,8 +46,7 @@ def minimize_columns(objective: Objective, start: Floats, n_steps: int, toleranc
         uphill = slope >= 0
         direction[:, uphill] = -gradient[:, uphill]
         slope[uphill] = -_dots(gradient, gradient)[uphill]
-        direction[:, is_done] = slope[is_done] = 0  # or they would be tried for again, with all others
-        moved, is_stuck = _backtrack(objective, point, direction, value, slope, gradient)
+        moved, is_stuck = _backtrack(objective, point, direction, value, slope, gradient, np.flatnonzero(~is_done))
         is_done |= is_stuck
         change, turn = moved[0] - point, moved[2] - gradient
         curvature = _dots(change, turn)
@@ -81,17 +81,33 @@ def _inverse_product(gradient: Floats, history: list[tuple[Floats, Floats, Float
 
 
 def _backtrack(
-    objective: Objective, point: Floats, direction: Floats, value: Floats, slope: Floats, gradient: Floats
+    objective: Objective,
+    point: Floats,
+    direction: Floats,
+    value: Floats,
+    slope: Floats,
+    gradient: Floats,
+    left: Columns,
 ) -> tuple[tuple[Floats, Floats, Floats], npt.NDArray[np.bool_]]:
-    """A step that lowers every column enough, and which columns find none and stay where they are."""
-    step = np.ones_like(slope)
+    """A step that lowers each of some columns enough, and which of them find none; these and the others stay.
+
+    Only columns that still look for their step are computed.
+    """
+    moved = point.copy(), value.copy(), gradient.copy()
+    step = 1.0
     for _ in range(_TRIALS):
-        trial = point + step * direction
-        values, gradients = objective(trial)
-        enough = (values <= value + _SUFFICIENT * step * slope) | (slope == 0)
-        if enough.all():
+        trial = point[:, left] + np.asarray(step, point.dtype) * direction[:, left]
+        values, gradients = objective(trial, left)
+        enough = values <= value[left] + _SUFFICIENT * step * slope[left]
+        lowered, left = left[enough], left[~enough]
+        moved[0][:, lowered], moved[1][lowered], moved[2][:, lowered] = (
+            trial[:, enough],
+            values[enough],
+            gradients[:, enough],
+        )
+        if not len(left):
             break
-        step[~enough] *= _SHRINK
-    stays = ~enough
-    trial[:, stays], values[stays], gradients[:, stays] = point[:, stays], value[stays], gradient[:, stays]
-    return (trial, values, gradients), stays
+        step *= _SHRINK
+    is_stuck = np.zeros(len(value), np.bool_)
+    is_stuck[left] = True
+    return moved, is_stuck

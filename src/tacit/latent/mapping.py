@@ -14,7 +14,7 @@ import numpy.typing as npt
 from scipy import linalg
 
 from tacit.latent.em import ridge_map
-from tacit.latent.lbfgs import Floats, minimize_columns
+from tacit.latent.lbfgs import Columns, Floats, minimize_columns
 from tacit.parameters import OneOf
 
 Floats32 = npt.NDArray[np.float32]
@@ -85,7 +85,7 @@ def _fit_network(inputs: Floats32, outputs: Floats32, seed: int | None) -> tuple
     def unpacked(point: Floats) -> tuple[Floats, Floats]:
         return point[: sizes[0]].reshape(-1, _HIDDEN), point[sizes[0] :].reshape(_HIDDEN, -1)
 
-    def objective(point: Floats) -> tuple[Floats, Floats]:
+    def objective(point: Floats, _: Columns) -> tuple[Floats, Floats]:
         first, second = unpacked(point)
         hidden = np.tanh(constant @ first)
         off = hidden @ second - outputs

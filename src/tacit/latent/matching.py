@@ -11,7 +11,7 @@ from scipy import linalg, sparse
 
 from tacit.labels import label_counts
 from tacit.latent.counts import Cooccurrence, row_scales
-from tacit.latent.lbfgs import Floats, minimize_columns
+from tacit.latent.lbfgs import Columns, Floats, minimize_columns
 from tacit.latent.vectors import LabelVectors
 from tacit.tasks import row_blocks, run_tasks
 
@@ -74,10 +74,10 @@ def match_logistic(samples: Samples, moments: Moments, ridge: float, n_steps: in
     targets, weights = moments.targets, moments.weights
     constant, penalty = np.float32(_INTERCEPT), np.float32(ridge)
 
-    def objective(point: Floats) -> tuple[Floats, Floats]:
+    def objective(point: Floats, columns: Columns) -> tuple[Floats, Floats]:
         predicted = np.tanh((X @ point[:-1] + constant * point[-1]) / 2) / 2 + np.float32(0.5)
-        off = Y_by_label @ predicted - targets
-        weighted = weights * off
+        off = Y_by_label @ predicted - targets[:, columns]
+        weighted = weights[:, columns] * off
         value = 0.5 * (np.einsum("ij,ij->j", weighted, off) + penalty * np.einsum("ij,ij->j", point, point))
         slope = (Y @ weighted) * predicted * (1 - predicted)
         gradient = np.vstack([X_by_feature @ slope, constant * slope.sum(axis=0, keepdims=True)])

@@ -57,6 +57,11 @@ class Lane(Generic[Job, Result]):
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="tacit-lane")
         self.n_waiting = 0
 
+    @property
+    def is_full(self) -> bool:
+        """Whether a further job would be turned away, however small."""
+        return self.n_waiting >= self._max_waiting
+
     async def submit(self, job: Job, size: int = 1) -> Result:
         """The result of a job, once its turn has come."""
         if self._waiting and self.n_waiting + size > self._max_waiting:

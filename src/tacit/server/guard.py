@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hmac
 import time
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -31,10 +32,21 @@ class Guard:
         What is guarded.
     open_paths : frozenset of str
         Where no token is needed: the page, which holds nothing, and the sign of life.
+    turned_away : mapping of str to function
+        By path, whether a request to it would be turned away in any case: then it is, before it is read.
     """
 
-    def __init__(self, app: ASGIApp, settings: Settings, metrics: Metrics, open_paths: frozenset[str]) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        settings: Settings,
+        metrics: Metrics,
+        *,
+        open_paths: frozenset[str],
+        turned_away: Mapping[str, Callable[[], bool]],
+    ) -> None:
         self._app = app
+        self._turned_away = turned_away
         self._settings = settings
         self._metrics = metrics
         self._open_paths = open_paths
@@ -95,6 +107,8 @@ class Guard:
             scheme, _, token = given.partition(b" ")
             if not hmac.compare_digest(scheme.lower() + b" " + token, self._credentials):
                 raise Problem(401, "send the token of the service in the header 'Authorization: Bearer TOKEN'")
+        if scope["path"] in self._turned_away and self._turned_away[scope["path"]]():
+            raise busy("too many requests wait; try again in a moment")
 
     def _check_host(self, host: bytes) -> None:
         hosts = self._settings.hosts

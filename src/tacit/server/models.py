@@ -72,17 +72,22 @@ class Served:
         Where what people teach it is recorded.
     """
 
+    tagger: Tagger
+    left_out: int  # acts of the log that do not fit the model
+    signature: Signature
+    loaded_at: float
+    _acts: dict[int, str]  # in force and not saved with the model: number, and what it was
+    _before_last: tuple[int, Tagger] | None  # the number of the last act, and the tagger without it
+
     def __init__(self, name: str, folder: Path, log: Path, limits: Limits, metrics: Metrics) -> None:
         self.name = name
         self.limits = limits
         self._folder = folder
         self._metrics = metrics
+        saved = self._read_folder()
         self._log = FeedbackLog(log)
-        self._acts: dict[int, str] = {}
-        self._before_last: tuple[int, Tagger] | None = None
-        self.left_out = 0
         try:
-            self._load()
+            self._adopt(*saved)
         except BaseException:
             self._log.close()
             raise
@@ -144,6 +149,11 @@ class Served:
         """Texts that wait for suggestions."""
         return self._suggesting.n_waiting
 
+    @property
+    def is_full(self) -> bool:
+        """Whether a further text would be turned away."""
+        return self._suggesting.is_full
+
     async def close(self) -> None:
         """Finish what waits and let go of the log."""
         for lane in (self._suggesting, self._teaching, self._asking):
@@ -177,7 +187,7 @@ class Served:
             elif kind == "undo":
                 results.extend(_attempt(partial(self._undo, lesson.number)) for lesson in group)
             else:
-                result = _attempt(self._load)
+                result = _attempt(lambda: self._adopt(*self._read_folder()))
                 results.extend(result for _ in group)
         return results
 
@@ -216,18 +226,23 @@ class Served:
         self._publish(earlier)
         return Recorded(number, self._acts.pop(number))
 
-    def _load(self) -> None:
-        """Read the folder and replay what of the log is not saved there."""
+    def _read_folder(self) -> tuple[Signature, Tagger]:
         signature = _signature(self._folder)
         loaded = Tagger.load(self._folder)
         if loaded.vectorizer_ is None:
             raise ParameterError(f"{self._folder}: was trained on features; a service needs a model trained on texts")
-        self._saved = last_learned(loaded, self._log.log)
-        records = self._log.contents().in_force(self._saved)
+        return signature, loaded
+
+    def _adopt(self, signature: Signature, loaded: Tagger) -> None:
+        """Replay what of the log is not saved with a tagger, and let it answer."""
+        saved = last_learned(loaded, self._log.log)
+        records = self._log.contents().in_force(saved)
         tagger, refused = taught(loaded, records)
-        self._loaded, self._before_last, self.left_out = loaded, None, len(refused)
-        self._acts = {record.number: described(record) for record in records if record.number not in refused}
         self._publish(tagger)
+        self._loaded, self._saved = loaded, saved
+        self._before_last = None
+        self._acts = {record.number: described(record) for record in records if record.number not in refused}
+        self.left_out = len(refused)
         self.signature = signature
         self.loaded_at = time.time()
 
@@ -305,6 +320,10 @@ class Models(dict[str, Served]):
         if served is None:
             raise unknown("model", name, self, status=404, field="model")
         return served
+
+    def are_full(self) -> bool:
+        """Whether a request for suggestions would be turned away, whichever model it means."""
+        return all(served.is_full for served in self.values())
 
 
 def as_json(value: Any) -> bytes:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import socket
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import uvicorn
+from starlette.types import ASGIApp
 
 from tacit.errors import ParameterError
 from tacit.server.app import build_app
@@ -41,27 +43,36 @@ def serve(
     feedback : Path, optional
         Folder for the logs of what people teach; by default each lies beside its model.
     """
-    listening = _listening(host, port)
-    write_logs()
     metrics = Metrics()
     models = Models()
-    for name, folder in folders.items():
-        models[name] = Served(name, folder, log_path(name, folder, feedback), limits[name], metrics)
-        event("loaded", model=name, acts=models[name].n_acts, left_out=models[name].left_out)
-    config = uvicorn.Config(
-        build_app(models, settings, metrics, watch=watch),
+    with _listening(host, port) as listening:
+        for name, folder in folders.items():
+            models[name] = Served(name, folder, log_path(name, folder, feedback), limits[name], metrics)
+        write_logs()
+        for name, served in models.items():
+            event("loaded", model=name, acts=served.n_acts, left_out=served.left_out)
+        app = build_app(models, settings, metrics, watch=watch)
+        gc.collect()
+        gc.freeze()  # what is there now stays: no need to look through it again and again
+        listening.listen(_BACKLOG)  # from here on callers wait rather than fail
+        shown = f"[{host}]" if ":" in host else host
+        ready(f"http://{shown}:{listening.getsockname()[1]}/", models)
+        patience = max(limit.timeout for limit in limits.values())
+        uvicorn.Server(_config(app, patience)).run(sockets=[listening])
+
+
+def _config(app: ASGIApp, patience: float) -> uvicorn.Config:
+    return uvicorn.Config(
+        app,
         log_config=None,
         access_log=False,
         server_header=False,
         lifespan="on",
         backlog=_BACKLOG,
         timeout_keep_alive=_KEEP_ALIVE,
-        timeout_graceful_shutdown=round(max(limit.timeout for limit in limits.values())) + 5,
+        timeout_graceful_shutdown=round(patience) + 5,
         ws="none",
     )
-    shown = f"[{host}]" if ":" in host else host
-    ready(f"http://{shown}:{listening.getsockname()[1]}/", models)
-    uvicorn.Server(config).run(sockets=[listening])
 
 
 def log_path(name: str, folder: Path, feedback: Path | None) -> Path:
@@ -74,13 +85,15 @@ def log_path(name: str, folder: Path, feedback: Path | None) -> Path:
 
 def _listening(host: str, port: int) -> socket.socket:
     """A socket at an address, or an error that says why not; taken before anything is loaded."""
+    taken = None
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         taken = socket.socket(family, kind, protocol)
         taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         taken.bind(address)
     except OSError as error:
+        if taken is not None:
+            taken.close()
         reason = error.strerror or error
         raise ParameterError(f"cannot listen at {host}:{port}: {reason}; choose another --host or --port") from error
-    taken.set_inheritable(True)
     return taken

@@ -1,0 +1,109 @@
+from __future__ import annotations
+
+import socket
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+import tacit as library
+from tacit.server.limits import LOCAL_HOSTS, Limits, Settings
+from tagger.articles import articles
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("serve")
+    library.Tagger(model="Popularity").fit(*articles()).save(place / "model")
+    return place
+
+
+@pytest.fixture
+def run(monkeypatch):
+    """What would be served, instead of serving it."""
+    calls = []
+
+    def note(folders: Mapping[str, Path], limits: Mapping[str, Limits], settings: Settings, **options: object) -> None:
+        calls.append((dict(folders), dict(limits), settings, options))
+
+    monkeypatch.setattr("tacit.server.run.serve", note)
+    return calls
+
+
+def test_one_model_on_this_machine_alone(tacit, run, folder):
+    assert tacit("serve", folder / "model").code == 0
+    ((folders, limits, settings, options),) = run
+    assert folders == {"model": folder / "model"}
+    assert limits == {"model": Limits()}
+    assert settings == Settings(token=None, hosts=LOCAL_HOSTS)
+    assert (options["host"], options["port"], options["feedback"]) == ("127.0.0.1", 8000, None)
+
+
+def test_several_models_with_names_limits_and_a_token(tacit, run, folder, tmp_path, monkeypatch):
+    (tmp_path / "token").write_text("correct-horse\n")
+    outcome = tacit(
+        "serve", folder / "model", "--name", f"other={folder / 'model'}", "--limit", "other.max_waiting=7",
+        "--timeout", "3", "--host", "0.0.0.0", "--token-file", tmp_path / "token",
+    )  # fmt: skip
+    assert outcome.code == 0, outcome.err
+    ((folders, limits, settings, _),) = run
+    assert list(folders) == ["model", "other"]
+    assert limits == {"model": Limits(timeout=3), "other": Limits(timeout=3, max_waiting=7)}
+    assert settings.token == "correct-horse"
+    assert settings.hosts is None
+    monkeypatch.setenv("TACIT_TOKEN", "from-the-environment")
+    tacit("serve", folder / "model", "--allow-host", "Tags.Example")
+    assert run[1][2].token == "from-the-environment"
+    assert run[1][2].hosts == LOCAL_HOSTS | {"tags.example"}
+
+
+BAD_CALLS = {
+    "name at least one model folder": (),
+    "0.0.0.0 can be reached by others: give a token": ("MODEL", "--host", "0.0.0.0"),
+    "a token must have at least 8 printable": ("MODEL", "--token", "short"),
+    "absent: no such file": ("MODEL", "--token-file", "absent"),
+    "two models are called 'model'": ("MODEL", "MODEL"),
+    "--name is given as NAME=MODEL; got 'x'": ("--name", "x"),
+    "letters, digits, '.', '_' and '-'; got 'a b'": ("--name", "a b=MODEL"),
+    "--limit is given as NAME.LIMIT=N; got 'timeout=3'": ("MODEL", "--limit", "timeout=3"),
+    "no model is called 'modle' (did you mean 'model'?)": ("MODEL", "--limit", "modle.timeout=3"),
+    "there is no limit 'time'": ("MODEL", "--limit", "model.time=3"),
+    "the limit timeout must be above 0; got -1.0": ("MODEL", "--timeout", "-1"),
+}
+
+
+@pytest.mark.parametrize("message", BAD_CALLS)
+def test_bad_calls_are_one_line(tacit, run, folder, tmp_path, monkeypatch, message):
+    monkeypatch.chdir(tmp_path)
+    outcome = tacit("serve", *(folder / "model" if each == "MODEL" else each for each in BAD_CALLS[message]))
+    assert outcome.code == 2
+    assert message in outcome.err
+    assert outcome.err.strip().count("\n") == 0
+    assert not run
+
+
+def test_everyone_is_let_in_if_that_is_said(tacit, run, folder):
+    assert tacit("serve", folder / "model", "--host", "0.0.0.0", "--insecure").code == 0
+    assert run[0][2] == Settings(token=None, hosts=None)
+
+
+def test_models_that_are_not_there_and_addresses_that_are_taken(tacit, folder, tmp_path):
+    missing = tacit("serve", tmp_path / "absent", "--port", 0)
+    assert missing.code == 2
+    assert "no such model folder" in missing.err
+    assert not list(tmp_path.iterdir())
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        outcome = tacit("serve", folder / "model", "--port", port, "--feedback", tmp_path)
+    assert outcome.code == 2
+    assert f"cannot listen at 127.0.0.1:{port}" in outcome.err
+
+
+def test_a_missing_extra_is_named(tacit, folder, monkeypatch):
+    monkeypatch.setitem(sys.modules, "uvicorn", None)
+    outcome = tacit("serve", folder / "model")
+    assert outcome.code == 2
+    assert "pip install 'tacit[serve]'" in outcome.err

@@ -9,6 +9,7 @@ trace       P@1 and objective during EM (docs/figures/unseen-trace.svg)
 mappings    every Ψ of MLLCS, on validation splits cut from train
 speed       one sweep on Delicious against its matrix products; K = 0.8 L with memory
 online      online EM beside batch EM on Bibtex
+variational variational Bayes beside EM, on validation splits of Bibtex
 add         how long it takes to add a label
 model       the plate diagram (docs/figures/unseen-model.svg)
 """
@@ -275,6 +276,14 @@ def online() -> None:
     print(f"  K = {K}: {n_seen} x {K} x {K} numbers, {model.online_.squares.nbytes / 2**20:.1f} MB")
 
 
+def variational() -> None:
+    """Variational Bayes beside EM, half of the labels unseen, on validation splits."""
+    for inference in ("em", "variational"):
+        runs = [measure(tacit.MLLCS, validation("bibtex", seed), seed, inference=inference) for seed in (100, 101)]
+        every, seen_only, unseen_only, _ = np.mean(runs, axis=0)
+        print(f"  {inference:11s} all {text(every)} seen {text(seen_only)} unseen {text(unseen_only)}", flush=True)
+
+
 def add() -> None:
     """Milliseconds to add one label to a trained model."""
     for name in ("bibtex", "delicious"):
@@ -334,7 +343,7 @@ def model() -> None:
     _save(figure, "unseen-model")
 
 
-PARTS = {part.__name__: part for part in (unseen, seen, mappings, curve, trace, speed, online, add, model)}
+PARTS = {part.__name__: part for part in (unseen, seen, mappings, curve, trace, speed, online, variational, add, model)}
 
 
 def main() -> None:

@@ -18,10 +18,11 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import psutil
@@ -217,13 +218,19 @@ def measure(model: Path, data: Path, seconds: float) -> None:
         print(f"start to first answer: {wall:.2f} s ({_cpu_seconds(process):.2f} s of CPU time)")
         print(f"texts: {np.median([len(text) for text in texts]):,.0f} characters at the median")
         overhead(load, process, tagger, texts)
-        full = asyncio.run(load.steady(N_CLIENTS, seconds))
-        print(f"{N_CLIENTS} clients for {seconds:g} s: {full}", flush=True)
-        print(f"memory: {process.memory_info().rss / 1e6:,.0f} MB", flush=True)
+        full = _run(process, f"{N_CLIENTS} clients for {seconds:g} s", load.steady(N_CLIENTS, seconds))
         capacity = len(full.latencies) / full.seconds
-        print(f"twice that rate: {asyncio.run(load.at_rate(2 * capacity, seconds / 3))}", flush=True)
-        print(f"half of it, right after: {asyncio.run(load.at_rate(capacity / 2, seconds / 3))}", flush=True)
-        print(f"memory: {process.memory_info().rss / 1e6:,.0f} MB", flush=True)
+        _run(process, "twice that rate", load.at_rate(2 * capacity, seconds / 3))
+        _run(process, "half of it, right after", load.at_rate(capacity / 2, seconds / 3))
+
+
+def _run(process: psutil.Process, what: str, requests: Coroutine[Any, Any, Tally]) -> Tally:
+    """Let requests happen and print what came of them."""
+    before = _cpu_seconds(process)
+    tally = asyncio.run(requests)
+    used = (_cpu_seconds(process) - before) / tally.seconds
+    print(f"{what}: {tally}; {used:.0%} of a core, {process.memory_info().rss / 1e6:,.0f} MB", flush=True)
+    return tally
 
 
 def main() -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import socket
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -62,3 +64,17 @@ def serving(
             server.should_exit = True
             thread.join(PATIENCE)
             assert not thread.is_alive()
+
+
+@contextlib.contextmanager
+def started(*arguments: object, cwd: Path | None = None) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """``tacit`` with these arguments as a process of its own, at a port that is free, and its address."""
+    command = [sys.executable, "-m", "tacit", *map(str, arguments), "--port", "0"]
+    process = subprocess.Popen(command, cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    assert process.stdout is not None
+    try:
+        yield process, next(line.split()[0] for line in process.stdout if line.startswith("http://"))
+    finally:
+        process.kill()
+        process.wait()
+        process.stdout.close()

@@ -7,13 +7,13 @@ import os
 import random
 import signal
 import subprocess
-import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import httpx
 import pytest
 
+from server.live import started
 from tacit import Tagger
 from tacit.server.feedback import read_log
 from tacit.server.limits import Limits
@@ -134,37 +134,19 @@ def acknowledged_until_killed(address: str, process: subprocess.Popen, enough: i
     return sent
 
 
-def started(model, logs) -> tuple[subprocess.Popen, str]:
-    command = [sys.executable, "-m", "tacit", "serve", str(model), "--port", "0", "--feedback", str(logs), "--no-watch"]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-    assert process.stdout is not None
-    for line in process.stdout:
-        if line.startswith("http://"):
-            return process, line.split()[0]
-    raise AssertionError("the service did not start")
-
-
 def kill_and_check(model, logs, times):
+    command = ("serve", model, "--feedback", logs, "--no-watch")
     promised = []
     for time in range(times):
-        process, address = started(model, logs)
-        try:
+        with started(*command) as (process, address):
             promised += acknowledged_until_killed(address, process, enough=random.randint(5, 40), tag=str(time))
-        finally:
-            process.kill()
-            process.wait()
-            process.stdout.close()
         log = read_log(logs / "articles.feedback.jsonl")
         kept = {each["text"] for record in log.records for each in record.content["judgements"]}
         assert not set(promised) - kept
-    process, address = started(model, logs)
-    try:
+    with started(*command) as (process, address):
         card = httpx.get(f"{address}v1/models", timeout=60).json()["models"][0]
         process.send_signal(signal.SIGTERM)
         assert process.wait(60) == -signal.SIGTERM  # after all was finished, as is the custom
-    finally:
-        process.kill()
-        process.stdout.close()
     lines = (logs / "articles.feedback.jsonl").read_bytes().splitlines()
     assert card["acts"] == len(lines) - 1 >= len(promised)
     assert [json.loads(line)["record"]["number"] for line in lines] == list(range(len(lines)))

@@ -73,6 +73,8 @@ def _judgements(
     found = []
     for line, record in read_records(feedback):
         text, row, label = record.get("text"), str(record.get("row", "")), str(record.get("label", ""))
+        if not label:
+            raise FileError(feedback, "must name the label judged in a field 'label'; add it", line=line)
         try:
             tagger.amended().find(tagger.spelled(label))
         except ParameterError as error:

@@ -52,8 +52,8 @@ def serve(
         for name, served in models.items():
             event("loaded", model=name, acts=served.n_acts, left_out=served.left_out)
         app = build_app(models, settings, metrics, watch=watch)
-        gc.collect()
         gc.freeze()  # what is there now stays: no need to look through it again and again
+        gc.enable()
         listening.listen(_BACKLOG)  # from here on callers wait rather than fail
         shown = f"[{host}]" if ":" in host else host
         ready(f"http://{shown}:{listening.getsockname()[1]}/", models)
@@ -67,6 +67,7 @@ def _config(app: ASGIApp, patience: float) -> uvicorn.Config:
         log_config=None,
         access_log=False,
         server_header=False,
+        proxy_headers=False,
         lifespan="on",
         backlog=_BACKLOG,
         timeout_keep_alive=_KEEP_ALIVE,

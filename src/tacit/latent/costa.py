@@ -15,7 +15,7 @@ from tacit.latent.counts import Cooccurrence, row_scales
 from tacit.latent.lfm import FactorModel
 from tacit.latent.training import label_vectors
 from tacit.latent.vectors import LabelVectors
-from tacit.parameters import OneOf, Range, document_parameters
+from tacit.parameters import OneOf, Range, Tune, document_parameters
 
 
 @document_parameters
@@ -29,7 +29,7 @@ class COSTA(FactorModel):
 
     base: Annotated[str, OneOf(("latent", "classifiers")), "what the means are taken of"] = "latent"
     classifier: Classifier = "ridge"
-    ridge: Annotated[float, Range(above=0), "penalty on the weights of ridge classifiers"] = 1.0
+    ridge: Annotated[float, Range(above=0), Tune(0.05, 20), "penalty on the weights of ridge classifiers"] = 1.0
     calibration_folds: Annotated[
         int, Range(low=0, high=5), "trials with seen labels hidden, to put unseen ones on their scale; 0: none"
     ] = 2

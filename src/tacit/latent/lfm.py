@@ -16,19 +16,21 @@ from tacit.latent.regression import regression
 from tacit.latent.training import Trained, label_vectors, train, with_constant
 from tacit.latent.vectors import LabelVectors
 from tacit.latent.zero_shot import ZeroShot
-from tacit.parameters import OneOf, Range, document_parameters
+from tacit.parameters import OneOf, Range, Tune, document_parameters
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class FactorModel(ZeroShot):
     """Base of models whose samples and labels have latent factors."""
 
-    n_factors: Annotated[int, Range(low=1), "length K of the latent vectors"] = 100
+    n_factors: Annotated[int, Range(low=1), Tune(30, 300), "length K of the latent vectors"] = 100
     n_sweeps: Annotated[int, Range(low=1), "sweeps of EM"] = 40
     n_steps: Annotated[int, Range(low=1), "conjugate-gradient steps within a sweep"] = 2
-    lambda_u: Annotated[float, Range(above=0), "precision of sample factors around their regression"] = 1.0
-    lambda_v: Annotated[float, Range(above=0), "precision of the factors of seen labels"] = 1.0
-    lambda_w: Annotated[float, Range(above=0), "precision of the regression weights"] = 1.0
+    lambda_u: Annotated[float, Range(above=0), Tune(0.1, 10), "precision of sample factors around their regression"] = (
+        1.0
+    )
+    lambda_v: Annotated[float, Range(above=0), Tune(0.1, 10), "precision of the factors of seen labels"] = 1.0
+    lambda_w: Annotated[float, Range(above=0), Tune(0.1, 10), "precision of the regression weights"] = 1.0
     absent: Annotated[
         str, OneOf(("negative", "missing")), "what labels without an entry are: negatives, or left out"
     ] = "negative"

@@ -27,7 +27,7 @@ from tacit.latent.online import OnlineState, online_start, online_step
 from tacit.latent.training import label_vectors, with_constant
 from tacit.latent.vectors import LabelVectors
 from tacit.latent.zero_shot import all_names, n_rows
-from tacit.parameters import OneOf, Range, document_parameters
+from tacit.parameters import OneOf, Range, Tune, document_parameters
 from tacit.ranking import Ranking
 
 if TYPE_CHECKING:
@@ -47,13 +47,17 @@ class MLLCS(FactorModel):
     """
 
     lambda_beta: Annotated[float, Range(above=0), "precision of type-2 factors"] = 1.0
-    lambda_psi: Annotated[float, Range(above=0), "penalty on the map Ψ"] = 0.3
-    dispersion: Annotated[float, Range(above=0), "r of the negative binomial"] = 300.0
-    count_weight: Annotated[float, Range(above=0), "weight of the counts beside the labels of samples"] = 0.1
+    lambda_psi: Annotated[float, Range(above=0), Tune(0.03, 3), "penalty on the map Ψ"] = 0.3
+    dispersion: Annotated[float, Range(above=0), Tune(30, 3000), "r of the negative binomial"] = 300.0
+    count_weight: Annotated[
+        float, Range(above=0), Tune(0.01, 1), "weight of the counts beside the labels of samples"
+    ] = 0.1
     own_counts: Annotated[bool, "whether the count of a label with itself is learned from"] = False
     mapping: MappingName = "moments"
     mapping_in_model: Annotated[bool, "learn a linear Ψ in every sweep, as the prior mean of label factors"] = False
-    moment_ridge: Annotated[float, Range(above=0), "penalty on label factors (mapping='moments')"] = 0.05
+    moment_ridge: Annotated[float, Range(above=0), Tune(0.005, 0.5), "penalty on label factors (mapping='moments')"] = (
+        0.05
+    )
     count_positives: Annotated[
         float, Range(low=0), "positives that the counts of a seen label stand for in its score (mapping='moments')"
     ] = 10.0

@@ -15,7 +15,7 @@ from tacit.latent.counts import Cooccurrence
 from tacit.latent.matching import Samples, chosen_rows, matched_vectors, sample_scales
 from tacit.latent.vectors import LabelVectors
 from tacit.latent.zero_shot import ZeroShot
-from tacit.parameters import OneOf, Range, document_parameters
+from tacit.parameters import OneOf, Range, Tune, document_parameters
 
 
 @document_parameters
@@ -28,12 +28,14 @@ class MomentMatching(ZeroShot):
     """
 
     link: Annotated[str, OneOf(("logistic", "linear")), "σ(Xw + b), or Xw in closed form"] = "logistic"
-    matching_ridge: Annotated[float, Range(above=0), "penalty on the weights of unseen labels (logistic)"] = 0.003
+    matching_ridge: Annotated[
+        float, Range(above=0), Tune(0.0003, 0.03), "penalty on the weights of unseen labels (logistic)"
+    ] = 0.003
     linear_ridge: Annotated[float, Range(above=0), "penalty on the weights of unseen labels (linear)"] = 1.0
     n_steps: Annotated[int, Range(low=1), "steps of the solver (logistic); stopping early regularises"] = 40
     max_samples: Annotated[int, Range(low=1), "training samples at most on which moments are matched, and kept"] = 20000
     classifier: Classifier = "ridge"
-    ridge: Annotated[float, Range(above=0), "penalty on the weights of seen labels"] = 1.0
+    ridge: Annotated[float, Range(above=0), Tune(0.05, 20), "penalty on the weights of seen labels"] = 1.0
     normalize: Annotated[bool, "scale samples to unit length"] = True
 
     samples_: Samples = field(init=False)

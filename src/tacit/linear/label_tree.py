@@ -15,7 +15,7 @@ from tacit.linear.label_clusters import LabelClusters, cluster_labels, label_cen
 from tacit.linear.label_forest import LabelForest
 from tacit.linear.label_nodes import NodeOptions, even_groups, nodes_of, train_nodes
 from tacit.linear.objective import LOSSES, POSITIVES, objective_of
-from tacit.parameters import OneOf, Range, document_parameters
+from tacit.parameters import OneOf, Range, Tune, document_parameters
 from tacit.propensity import propensities_from_counts
 from tacit.ranking import Ranking
 from tacit.tasks import run_tasks, task_seeds
@@ -33,17 +33,21 @@ class LabelTree(Estimator):
 
     n_trees: Annotated[int, Range(low=1), "trees that are averaged; time and model grow in proportion"] = 3
     arity: Annotated[int, Range(low=2, high=1 << 16), "children of an inner node at most"] = 64
-    max_leaf: Annotated[int, Range(low=1, high=1 << 16), "labels of a leaf at most"] = 100
+    max_leaf: Annotated[int, Range(low=1, high=1 << 16), Tune(30, 300), "labels of a leaf at most"] = 100
     beam: Annotated[int, Range(low=1), "nodes of a level that are followed when ranking"] = 10
     loss: Annotated[str, OneOf(tuple(LOSSES)), "what a wrong margin costs"] = "squared_hinge"
     power: Annotated[int, Range(low=1, high=9), "probability exp(-max(0, 1 - margin)^power); not for logistic"] = 3
-    C: Annotated[float, Range(above=0), "cost of the loss against the penalty; logistic wants 1 to 3"] = 0.4
+    C: Annotated[
+        float, Range(above=0), Tune(0.05, 3), "cost of the loss against the penalty; logistic wants 1 to 3"
+    ] = 0.4
     positives: Annotated[
         str,
         OneOf(POSITIVES),
         "what positives count in leaves, as many are missing: 1/propensity, an unbiased estimate, or 1",
     ] = "propensity"
-    negatives: Annotated[float, Range(low=0), "samples from elsewhere per sample of a node, as negatives"] = 1.0
+    negatives: Annotated[
+        float, Range(low=0), Tune(0, 3, log=False), "samples from elsewhere per sample of a node, as negatives"
+    ] = 1.0
     A: Annotated[float, Range(low=0), "how fast propensity grows with a label's frequency"] = 0.55
     B: Annotated[float, Range(above=0), "shift of that growth"] = 1.5
     bias: Annotated[float, Range(low=0), "value of the constant feature; 0 for no intercept"] = 1.0

@@ -13,7 +13,7 @@ from tacit.base import Estimator, Mask
 from tacit.kernels.dual import label_signs, prune, train_block
 from tacit.kernels.score import rank_linear
 from tacit.linear.objective import LOSSES, POSITIVES, Objective, objective_of
-from tacit.parameters import OneOf, Range, document_parameters
+from tacit.parameters import OneOf, Range, Tune, document_parameters
 from tacit.propensity import propensities_from_counts
 from tacit.ranking import Ranking
 from tacit.tasks import run_tasks, task_seeds
@@ -33,7 +33,9 @@ class OneVsAll(Estimator):
     """
 
     loss: Annotated[str, OneOf(tuple(LOSSES)), "what a wrong margin costs"] = "squared_hinge"
-    C: Annotated[float, Range(above=0), "cost of the loss against the penalty; logistic wants 1 to 3"] = 0.25
+    C: Annotated[
+        float, Range(above=0), Tune(0.03, 3), "cost of the loss against the penalty; logistic wants 1 to 3"
+    ] = 0.25
     positives: Annotated[
         str, OneOf(POSITIVES), "what positives count, as many are missing: 1/propensity, an unbiased estimate, or 1"
     ] = "propensity"

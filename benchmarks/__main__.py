@@ -17,6 +17,7 @@ BENCHMARKS = (
     "tagger",
     "find_missing",
     "living",
+    "service",
 )
 
 

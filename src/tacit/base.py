@@ -111,10 +111,12 @@ class Estimator(Stored, BaseEstimator):  # type: ignore[misc]
 
     def _features(self, X: Any, *, is_fit: bool = False) -> sparse.csr_matrix:
         features = as_features(X)
-        try:
-            validate_data(self, X, reset=is_fit, skip_check_array=True)
-        except ValueError as error:
-            raise DataError(str(error)) from error
+        nameless = sparse.issparse(X) and not hasattr(self, "feature_names_in_")
+        if is_fit or not nameless or features.shape[1] != self.n_features_in_:  # else there is nothing to check
+            try:
+                validate_data(self, X, reset=is_fit, skip_check_array=True)
+            except ValueError as error:
+                raise DataError(str(error)) from error
         return unit_rows(features) if getattr(self, "normalize", False) else features
 
     def _matching_threshold(self, X: sparse.csr_matrix, Y: sparse.csr_matrix) -> float:

@@ -52,6 +52,9 @@ def serve(
       tacit serve news=models/news law --limit law.max_waiting=64
       TACIT_TOKEN=$(cat token) tacit serve model --host 0.0.0.0
     """
+    from tacit.cli.startup import postpone
+
+    postpone()
     from tacit.server.limits import LOCAL_HOSTS, Limits, Settings, is_local
 
     models = _by_name(folders, named)

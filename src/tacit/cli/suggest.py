@@ -42,6 +42,9 @@ def suggest(
       tacit suggest model new.jsonl --threshold precision=0.8 --out suggestions.csv
       echo "a text to tag" | tacit suggest model -
     """
+    from tacit.cli.startup import postpone
+
+    postpone()
     from tacit.cli.source import stream_unlabelled
     from tacit.registry import load_model
     from tacit.tagger.stream import open_output, rows_of

@@ -5,9 +5,12 @@ They are half of the time that ``tacit suggest`` takes to start.
 
 from __future__ import annotations
 
+import gc
 import importlib
 import importlib.util
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import ModuleType
 
 #: scikit-learn imports these for compatibility shims.
@@ -42,3 +45,15 @@ def postpone(names: tuple[str, ...] = SELDOM_NEEDED) -> None:
         sys.modules[name] = later
         if package:
             setattr(sys.modules[package], child, later)
+
+
+@contextmanager
+def quick_start() -> Iterator[None]:
+    """Around the imports and the loading of a model: nothing of it becomes garbage, so nothing is searched for it."""
+    postpone()
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        gc.enable()

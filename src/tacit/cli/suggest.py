@@ -42,15 +42,15 @@ def suggest(
       tacit suggest model new.jsonl --threshold precision=0.8 --out suggestions.csv
       echo "a text to tag" | tacit suggest model -
     """
-    from tacit.cli.startup import postpone
+    from tacit.cli.startup import quick_start
 
-    postpone()
-    from tacit.cli.source import stream_unlabelled
-    from tacit.registry import load_model
-    from tacit.tagger.stream import open_output, rows_of
-    from tacit.tagger.tagger import Tagger
+    with quick_start():
+        from tacit.cli.source import stream_unlabelled
+        from tacit.registry import load_model
+        from tacit.tagger.stream import open_output, rows_of
+        from tacit.tagger.tagger import Tagger
 
-    loaded = load_model(model)
+        loaded = load_model(model)
     least = _threshold(threshold, loaded)
     choice: dict[str, Any] = {"include": label_list(include), "exclude": label_list(exclude)}
     readable: Callable[[str], str] = str

@@ -10,6 +10,7 @@ import types
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
+from functools import cache
 from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
@@ -143,6 +144,7 @@ class Unpacker:
         return matrix
 
 
+@cache
 def _plain(kind: Any) -> Any:
     """The type behind ``Annotated`` and ``| None``."""
     if get_origin(kind) is Annotated:

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from tacit.data.synthetic import SyntheticData, make_dataset
+
 settings.register_profile("tacit", deadline=None, derandomize=bool(os.environ.get("CI")))  # first calls compile
 settings.load_profile("tacit")
 
@@ -22,3 +24,9 @@ def real_data() -> Path:
     if not path.is_dir():
         pytest.fail(f"TACIT_DATA={folder} is not a folder")
     return path
+
+
+@pytest.fixture(scope="module")
+def made() -> SyntheticData:
+    """Made-up data with missing labels; its truth is known."""
+    return make_dataset(n_samples=1_500, n_features=800, n_labels=80)

@@ -7,6 +7,10 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
+import tacit
+from tacit.base import Estimator
+from tacit.data.synthetic import SyntheticData
+
 N_LABELS = 12
 N_FEATURES = 20
 
@@ -25,3 +29,9 @@ def planted(n_samples: int = 240, seed: int = 0) -> Planted:
     noise = rng.random((n_samples, N_FEATURES - N_LABELS)) * (rng.random((n_samples, N_FEATURES - N_LABELS)) < 0.3)
     X = np.hstack([Y, 0.3 * noise]).astype(np.float32)
     return Planted(sparse.csr_matrix(X), sparse.csr_matrix(Y))
+
+
+def metrics_of(model: Estimator, made: SyntheticData) -> dict[str, float]:
+    """Metrics on the complete test labels of a model trained on the incomplete ones."""
+    train, test = made.dataset(made.train), made.dataset(made.test, complete=True)
+    return tacit.evaluate(model.fit(train.X, train.Y).rank(test.X), test.Y, tacit.propensities(train.Y))

@@ -4,21 +4,9 @@ import numpy as np
 import pytest
 
 import tacit
-from planted import N_LABELS, planted
+from planted import N_LABELS, metrics_of, planted
 from tacit.blend import best_weights, read_target
-from tacit.data.synthetic import make_dataset
 from tacit.errors import ParameterError
-
-
-@pytest.fixture(scope="module")
-def made():
-    return make_dataset(n_samples=1_500, n_features=800, n_labels=80)
-
-
-def metrics_of(model, made):
-    train, test = made.dataset(made.train), made.dataset(made.test, complete=True)
-    return tacit.evaluate(model.fit(train.X, train.Y).rank(test.X), test.Y, tacit.propensities(train.Y))
-
 
 # -- targets and weights ----------------------------------------------------------------------------------
 

@@ -34,3 +34,15 @@ def test_parts_and_their_concatenation():
 def test_wrong_shapes(labels, scores):
     with pytest.raises(DataError, match=r"two \(n, k\) arrays of one shape; got"):
         Ranking(labels, scores)
+
+
+def test_sorting_keeps_the_order_of_equal_scores():
+    found = Ranking(np.array([[4, 7, 2, -1]]), np.array([[0.5, 0.9, 0.5, -np.inf]])).sorted()
+    assert found.labels.tolist() == [[7, 4, 2, -1]]
+    assert found.scores.tolist() == [[np.float32(0.9), 0.5, 0.5, -np.inf]]
+
+
+def test_padding_adds_places_without_labels():
+    found = Ranking(np.array([[4, 7]]), np.array([[0.9, 0.5]])).padded(4)
+    assert found.labels.tolist() == [[4, 7, -1, -1]]
+    assert found.scores[0, 2:].tolist() == [-np.inf, -np.inf]

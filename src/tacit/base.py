@@ -154,7 +154,7 @@ class Estimator(Stored, BaseEstimator):  # type: ignore[misc]
         allowed = label_mask(self.classes_, include, exclude)
         available = len(self.classes_) if allowed is None else int(allowed.sum())
         ranking = self._ranked(features, min(k, available), allowed)
-        return ranking if ranking.k == k else _padded(ranking, k)
+        return ranking if ranking.k == k else ranking.padded(k)
 
     def _ranked(self, X: sparse.csr_matrix, k: int, allowed: Mask | None) -> Ranking:
         if k == 0 or X.shape[0] == 0:
@@ -244,13 +244,6 @@ class Estimator(Stored, BaseEstimator):  # type: ignore[misc]
 
 def _rank_rows(model: Estimator, X: sparse.csr_matrix, rows: slice, k: int, allowed: Mask | None) -> Ranking:
     return model._rank_filled(X[rows], k, allowed)
-
-
-def _padded(ranking: Ranking, k: int) -> Ranking:
-    labels = np.full((len(ranking), k), NO_LABEL, dtype=np.int32)
-    scores = np.full((len(ranking), k), NO_SCORE, dtype=np.float32)
-    labels[:, : ranking.k], scores[:, : ranking.k] = ranking.labels, ranking.scores
-    return Ranking(labels, scores)
 
 
 def _check_training_data(X: sparse.csr_matrix, Y: sparse.csr_matrix) -> npt.NDArray[np.int64]:

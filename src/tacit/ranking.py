@@ -53,6 +53,18 @@ class Ranking:
         """The ranking of some of the samples."""
         return Ranking(self.labels[rows], self.scores[rows])
 
+    def padded(self, k: int) -> Ranking:
+        """With `k` places, at least as many as there are; the new ones hold no label."""
+        more = ((0, 0), (0, k - self.k))
+        return Ranking(
+            np.pad(self.labels, more, constant_values=NO_LABEL), np.pad(self.scores, more, constant_values=NO_SCORE)
+        )
+
+    def sorted(self) -> Ranking:
+        """Best first; labels with equal scores keep their order."""
+        order = np.argsort(-self.scores, axis=1, kind="stable")
+        return Ranking(np.take_along_axis(self.labels, order, axis=1), np.take_along_axis(self.scores, order, axis=1))
+
     def to_csr(self, n_labels: int) -> sparse.csr_matrix:
         """Scores as a sparse (n_samples, n_labels) matrix, column ids sorted; a score of 0 is stored."""
         filled = self.labels != NO_LABEL

@@ -9,21 +9,9 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 import tacit
-from planted import N_LABELS, planted
-from tacit.data.synthetic import make_dataset
+from planted import N_LABELS, metrics_of, planted
 from tacit.linear.label_clusters import cluster_labels, label_centres
 from tacit.linear.label_nodes import even_groups, nodes_of
-
-
-@pytest.fixture(scope="module")
-def made():
-    return make_dataset(n_samples=1_500, n_features=800, n_labels=80)
-
-
-def metrics_of(model, made):
-    train, test = made.dataset(made.train), made.dataset(made.test, complete=True)
-    return tacit.evaluate(model.fit(train.X, train.Y).rank(test.X), test.Y, tacit.propensities(train.Y))
-
 
 # -- clusters ---------------------------------------------------------------------------------------------
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -52,9 +51,7 @@ def serve(
       tacit serve news=models/news law --limit law.max_waiting=64
       TACIT_TOKEN=$(cat token) tacit serve model --host 0.0.0.0
     """
-    from tacit.cli.startup import postpone
-
-    postpone()
+    from tacit.cli.startup import quick_start
     from tacit.server.limits import LOCAL_HOSTS, Limits, Settings, is_local
 
     models = _by_name(folders, named)
@@ -66,14 +63,11 @@ def serve(
         )
     hosts = LOCAL_HOSTS | {name.lower() for name in allow_host} if is_local(host) or allow_host else None
     settings = Settings(token=secret, max_body=max_body, hosts=hosts)
-    gc.disable()  # until all is loaded, of which nothing is garbage: the start is quicker by a fifth
-    try:
-        _check_extra()
+    _check_extra()
+    with quick_start():
         from tacit.server.run import serve as run
 
-        run(models, limits, settings, host=host, port=port, feedback=feedback, watch=watch, ready=_announce)
-    finally:
-        gc.enable()
+    run(models, limits, settings, host=host, port=port, feedback=feedback, watch=watch, ready=_announce)
 
 
 def _check_extra() -> None:

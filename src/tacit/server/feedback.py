@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from tacit.errors import FileError
+from tacit.store.files import sync
 
 FORMAT = 1
 _START, _MIDDLE, _END = b'{"sum":"', b'","record":', b"}\n"
@@ -155,7 +156,7 @@ class FeedbackLog:
             self._file.truncate(found.size)
         if not found.log:
             self._write(_line({"number": 0, "act": "open", "log": self.log, "format": FORMAT}))
-            _sync_folder(self.path.parent)
+            sync(self.path.parent)
 
     def append(self, acts: Sequence[Mapping[str, Any]]) -> list[int]:
         """Add acts and give their numbers; they are on disk when this returns, or none of them is."""
@@ -206,13 +207,3 @@ def _lock(file: BinaryIO | Any, path: Path) -> None:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
         raise FileError(path, "is being written by another service; stop it, or name another folder") from None
-
-
-def _sync_folder(folder: Path) -> None:
-    if os.name == "nt":  # cannot open a folder there
-        return
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

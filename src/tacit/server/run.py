@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import socket
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -10,6 +9,7 @@ from pathlib import Path
 import uvicorn
 from starlette.types import ASGIApp
 
+from tacit.cli.startup import quick_start
 from tacit.errors import ParameterError
 from tacit.server.app import build_app
 from tacit.server.limits import Limits, Settings
@@ -46,14 +46,13 @@ def serve(
     metrics = Metrics()
     models = Models()
     with _listening(host, port) as listening:
-        for name, folder in folders.items():
-            models[name] = Served(name, folder, log_path(name, folder, feedback), limits[name], metrics)
+        with quick_start():
+            for name, folder in folders.items():
+                models[name] = Served(name, folder, log_path(name, folder, feedback), limits[name], metrics)
+            app = build_app(models, settings, metrics, watch=watch)
         write_logs()
         for name, served in models.items():
             event("loaded", model=name, acts=served.n_acts, left_out=served.left_out)
-        app = build_app(models, settings, metrics, watch=watch)
-        gc.freeze()  # what is there now stays: no need to look through it again and again
-        gc.enable()
         listening.listen(_BACKLOG)  # from here on callers wait rather than fail
         shown = f"[{host}]" if ":" in host else host
         ready(f"http://{shown}:{listening.getsockname()[1]}/", models)

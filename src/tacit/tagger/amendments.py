@@ -10,7 +10,7 @@ import copy
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +19,7 @@ from scipy import sparse
 from tacit.checks import unit_rows
 from tacit.errors import ModelFileError, ParameterError, did_you_mean
 from tacit.labels import Names
-from tacit.ranking import NO_LABEL, NO_SCORE, Ranking
+from tacit.ranking import NO_LABEL, Ranking
 from tacit.tagger.few_shot import FewShot, direction
 from tacit.tagger.scorers import (
     MAX_LOG_ODDS,
@@ -315,8 +315,8 @@ class Amended:
         also = np.broadcast_to(np.array(changed, np.int32), (X.shape[0], len(changed)))
         labels = np.hstack([ranking.labels, also])
         scores = np.hstack([ranking.scores, self.scores(tagger, X, changed)])
-        order = np.argsort(-scores, axis=1, kind="stable")[:, :k]  # stable: ties stay as the model has them
-        return _padded(np.take_along_axis(labels, order, axis=1), np.take_along_axis(scores, order, axis=1), k)
+        best = Ranking(labels, scores).sorted().top(k)
+        return best.padded(k)
 
     def scores(self, tagger: LivingVocabulary, X: sparse.csr_matrix, columns: Sequence[int]) -> npt.NDArray[np.float32]:
         """Scores of some labels for all samples, of shape (n_samples, len(columns))."""
@@ -371,8 +371,3 @@ def _to_log_odds(tagger: LivingVocabulary, scores: npt.NDArray[np.float64]) -> n
 
 def _from_log_odds(tagger: LivingVocabulary, log_odds: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     return sigmoid(log_odds) if tagger.calibration_ is not None else log_odds + tagger.threshold_
-
-
-def _padded(labels: npt.NDArray[Any], scores: npt.NDArray[Any], k: int) -> Ranking:
-    missing = ((0, 0), (0, k - labels.shape[1]))
-    return Ranking(np.pad(labels, missing, constant_values=NO_LABEL), np.pad(scores, missing, constant_values=NO_SCORE))

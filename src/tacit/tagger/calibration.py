@@ -111,11 +111,7 @@ class Calibration:
 
     def apply(self, ranking: Ranking) -> Ranking:
         """The same labels with probabilities for scores, most probable first."""
-        probabilities = _probabilities(self.curves, self.curve_of_label, ranking)
-        order = np.argsort(-probabilities, axis=1, kind="stable")
-        return Ranking(
-            np.take_along_axis(ranking.labels, order, axis=1), np.take_along_axis(probabilities, order, axis=1)
-        )
+        return Ranking(ranking.labels, _probabilities(self.curves, self.curve_of_label, ranking)).sorted()
 
 
 def calibrate(ranking: Ranking, truth: sparse.csr_matrix, train_counts: npt.NDArray[np.int64]) -> Calibration:
@@ -135,10 +131,10 @@ def calibrate(ranking: Ranking, truth: sparse.csr_matrix, train_counts: npt.NDAr
     curve_of_band = _groups(ranking, hits, bands)
     curve_of_label = curve_of_band[bands].astype(np.int32)
     half = np.arange(len(ranking)) % 2 == 0
-    parts = [_curves(_rows(ranking, part), hits[part], curve_of_label) for part in (half, ~half)]
+    parts = [_curves(ranking.rows(part), hits[part], curve_of_label) for part in (half, ~half)]
     fair = np.empty(ranking.scores.shape, np.float32)  # of each half by the curves of the other
     for part, curves in ((half, parts[1]), (~half, parts[0])):
-        fair[part] = _probabilities(curves, curve_of_label, _rows(ranking, part))
+        fair[part] = _probabilities(curves, curve_of_label, ranking.rows(part))
     is_label = ranking.labels != NO_LABEL
     return Calibration(
         _curves(ranking, hits, curve_of_label),
@@ -155,10 +151,6 @@ def calibration_error(probabilities: npt.NDArray[Any], hits: npt.NDArray[np.bool
     bins = np.array_split(np.argsort(probabilities, kind="stable"), n_bins)
     gaps = [len(part) * abs(float(probabilities[part].mean()) - float(hits[part].mean())) for part in bins if len(part)]
     return float(sum(gaps) / len(probabilities))
-
-
-def _rows(ranking: Ranking, rows: npt.NDArray[np.bool_]) -> Ranking:
-    return Ranking(ranking.labels[rows], ranking.scores[rows])
 
 
 def _groups(ranking: Ranking, hits: npt.NDArray[np.bool_], bands: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:

@@ -230,16 +230,15 @@ class Tagger(LivingVocabulary, Stored):
             raise ParameterError(f"damp_head must be between 0 and 1; got {damp_head}")
         X = self._features(texts)
         allowed = label_mask(self.classes_, include, exclude)
-        ranking = self.amended().rank(self, X, max(k, N_PLACES), allowed)  # so deep as calibration looked
-        scores = np.where(ranking.scores >= threshold, ranking.scores, np.float32(NO_SCORE))
-        labels = np.where(ranking.scores >= threshold, ranking.labels, np.int32(NO_LABEL))
+        depth = max(k, N_PLACES)  # as deep as calibration looked, so that the first places do not depend on k
+        ranking = self.amended().rank(self, X, depth, allowed)
+        is_kept = ranking.scores >= threshold
+        labels, scores = np.where(is_kept, ranking.labels, NO_LABEL), np.where(is_kept, ranking.scores, NO_SCORE)
         if damp_head > 0:
             propensities = model.propensities_for(len(self.classes_))
-            discount = ((propensities.min() / propensities) ** damp_head).astype(np.float32)
-            scores = np.where(labels == NO_LABEL, scores, scores * discount[labels])
-            order = np.argsort(-scores, axis=1, kind="stable")
-            labels, scores = np.take_along_axis(labels, order, axis=1), np.take_along_axis(scores, order, axis=1)
-        return Ranking(np.ascontiguousarray(labels[:, :k]), np.ascontiguousarray(scores[:, :k]))
+            discount = (propensities.min() / propensities) ** damp_head
+            scores = np.where(is_kept, scores * discount[labels], NO_SCORE)
+        return Ranking(labels, scores).sorted().top(k)
 
     def probabilities(self, X: sparse.csr_matrix, k: int, include: Any = None) -> Ranking:
         """The labels that the model learned in training, with what their scores mean where that is known."""

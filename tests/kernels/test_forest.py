@@ -64,7 +64,7 @@ def test_a_row_alone_is_ranked_as_among_others():
 @given(st.lists(st.floats(-1024, 1024, width=32), min_size=1, max_size=20))
 def test_rows_as_whole_numbers_are_near(values):
     x = np.array(values, np.float32)
-    levels, steps = row_levels(np.array([0, len(x), len(x)]), x)
+    levels, steps = row_levels(np.array([0, len(x), len(x)], np.uint64), x)
     assert np.abs(levels).max() <= 32767
     assert steps[1] == 0
     assert levels * np.float64(steps[0]) == pytest.approx(x.astype(float), abs=float(np.abs(x).max()) / 60_000)

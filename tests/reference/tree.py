@@ -33,7 +33,7 @@ def node_weights(forest: Any, n_features: int) -> np.ndarray:
 
 
 def forest_scores(forest: Any, X: np.ndarray, n_labels: int, min_share: float) -> np.ndarray:
-    """Mean leaf scores of each row, one node at a time."""
+    """Mean leaf scores of each row, one node at a time; those below zero are left out of rankings."""
     scores = np.zeros((len(X), n_labels))
     weights = node_weights(forest, X.shape[1])
 
@@ -44,7 +44,7 @@ def forest_scores(forest: Any, X: np.ndarray, n_labels: int, min_share: float) -
             scores[row, forest.leaf_labels[part]] += share * forest.leaf_steps[leaf] * forest.leaf_levels[part]
             return
         margin = weights[node] @ X[row] + forest.terms[node, 1]
-        right = share / (1 + np.exp(-3 * margin))
+        right = share * np.clip((1 + margin) / 2, 0, 1)
         if min(right, share - right) < min_share:
             right = share * (margin > 0)
         for side, its_share in ((0, share - right), (1, right)):
@@ -54,7 +54,14 @@ def forest_scores(forest: Any, X: np.ndarray, n_labels: int, min_share: float) -
     for row in range(len(X)):
         for root in forest.roots:
             add(row, int(root), 1.0)
-    return scores / len(forest.roots)
+    return np.maximum(scores / len(forest.roots), 0)
+
+
+def refitted(scores: np.ndarray, leaf_of: np.ndarray, Y: np.ndarray, refit: float) -> np.ndarray:
+    """Leaf scores with a share of the mean residual of each leaf added; `leaf_of` has a row per sample."""
+    residuals = Y - scores[leaf_of].mean(axis=1)
+    means = [residuals[(leaf_of == leaf).any(axis=1)].mean(axis=0) for leaf in range(len(scores))]
+    return scores + refit * np.array(means)
 
 
 def rescored(

@@ -6,6 +6,7 @@ from scipy import sparse
 
 import tacit
 from planted import N_LABELS, planted
+from reference.tree import refitted
 from tacit.errors import DataError, ParameterError
 from tacit.tasks import task_seeds
 from tacit.trees.compact import quantised
@@ -24,8 +25,7 @@ def test_gains_are_divided_by_the_ideal_dcg():
 
 
 def test_more_trees_begin_with_the_same_trees(data):
-    few = tacit.FastXML(n_trees=2).fit(data.X, data.Y).forest_
-    many = tacit.FastXML(n_trees=4).fit(data.X, data.Y).forest_
+    few, many = (tacit.FastXML(n_trees=n, refit=0).fit(data.X, data.Y).forest_ for n in (2, 4))
     assert np.array_equal(many.children[: len(few.children)], few.children)
     assert np.array_equal(many.leaf_levels[: len(few.leaf_levels)], few.leaf_levels)
 
@@ -89,19 +89,50 @@ def test_quantised_values_keep_faint_entries():
     levels, steps = quantised(np.array([1.0, 1e-9, 0.0, 0.5]), np.array([0, 3, 3, 4]), np.uint8)
     assert list(levels) == [255, 1, 0, 255]
     assert steps == pytest.approx([1 / 255, 0, 0.5 / 255])
+    levels, steps = quantised(np.array([-2.0, 1.0, -1e-9]), np.array([0, 3]), np.int8)
+    assert list(levels) == [-127, 64, -1]
+    assert steps == pytest.approx([2 / 127])
 
 
 def test_a_tree_without_inner_nodes_joins_a_forest(data):
     gains = normalised_gains(data.Y)
     sizes = (1000, 10)
     trees = [
-        grow(seed, data.X, gains, gains.data, Growth(C=4, bias=1, max_leaf=size, labels_per_leaf=100))
+        grow(seed, data.X, gains, data.Y, Growth(C=4, bias=1, max_leaf=size, labels_per_leaf=100))
         for seed, size in zip(task_seeds(0, 2), sizes, strict=True)
     ]
-    forest = Forest.of(trees, data.X.shape[1], N_LABELS)
+    forest = Forest.of(trees, data.Y, data.X.shape[1], refit=1.0)
     assert list(forest.roots) == [-1, 0]
     assert forest.children.min() == -len(forest.leaf_steps)
     assert (forest.children[forest.children < 0] < -1).all()
+
+
+@pytest.mark.parametrize("refit", [0.0, 1.5])
+def test_leaves_make_up_for_what_the_forest_gets_wrong(data, refit):
+    gains, growth = normalised_gains(data.Y), Growth(C=4, bias=1, max_leaf=20, labels_per_leaf=100)
+    trees = [grow(seed, data.X, gains, data.Y, growth) for seed in task_seeds(0, 3)]
+    forest = Forest.of(trees, data.Y, data.X.shape[1], refit)
+    scores, starts, leaf_of, first = np.zeros((len(forest.leaf_steps), N_LABELS)), forest.leaf_starts.astype(int), [], 0
+    for tree in trees:
+        leaf_of.append(tree.leaf_of + first)
+        for leaf in range(len(tree.leaf_starts) - 1):
+            part = slice(tree.leaf_starts[leaf], tree.leaf_starts[leaf + 1])
+            scores[first + leaf, tree.leaf_labels[part]] = tree.leaf_scores[part]
+        first += len(tree.leaf_starts) - 1
+    expected = refitted(scores, np.stack(leaf_of, axis=1), data.Y.toarray(), refit)
+    for leaf in range(len(scores)):
+        part = slice(starts[leaf], starts[leaf + 1])
+        found = forest.leaf_levels[part] * forest.leaf_steps[leaf]
+        assert found == pytest.approx(expected[leaf, forest.leaf_labels[part]], abs=1e-4)
+
+
+def test_a_refitted_forest_fits_better(data):
+    errors = []
+    for refit in (0.0, 0.5, 1.0):
+        model = tacit.FastXML(n_trees=10, max_leaf=30, min_share=1.0, refit=refit).fit(data.X, data.Y)
+        scores = model.rank(data.X, k=N_LABELS).to_csr(N_LABELS)
+        errors.append(float(np.square((scores - data.Y).toarray()).sum()))
+    assert errors[0] > errors[1] > errors[2]
 
 
 @pytest.mark.slow

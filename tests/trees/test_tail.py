@@ -87,9 +87,21 @@ def test_the_mean_is_the_limit_of_the_exact_centre(data):
     assert distances[-1] < 1e-3 < distances[0]
 
 
+def test_the_length_of_a_mean_is_freed_of_what_few_samples_add_to_it():
+    rng = np.random.default_rng(0)
+    samples = rng.normal([2.0, 1.0, 0.0, 0.0], 1.0, size=(20_000, 4))
+    samples /= np.linalg.norm(samples, axis=1, keepdims=True)
+    true = float(np.square(samples.mean(axis=0)).sum())
+    means = sparse.csr_matrix(samples.reshape(-1, 10, 4).mean(axis=1))
+    naive = tail.squared_lengths(means).mean()
+    freed = tail.squared_lengths_of_means(means, np.full(means.shape[0], 10)).mean()
+    assert abs(freed - true) < 0.2 * (naive - true)
+    assert tail.squared_lengths_of_means(sparse.csr_matrix(samples[:1]), np.array([1])) == pytest.approx([1.0])
+
+
 def test_compact_centres_keep_the_largest_entries_and_the_whole_length():
     centres = sparse.csr_matrix(np.array([[0.5, 0.0, -0.3, 0.1], [0.0, 0.0, 0.0, 0.0], [0.2, 0.9, 0.4, 0.0]]))
-    compact = tail.Centres.of(centres, 2)
+    compact = tail.Centres.of(centres, tail.squared_lengths(centres), 2)
     assert list(compact.starts) == [0, 1, 2, 4, 4]
     assert list(compact.labels) == [0, 2, 0, 2]
     values = compact.levels * compact.steps[compact.labels]

@@ -10,7 +10,8 @@ import numpy.typing as npt
 from numba import njit
 
 Ids = npt.NDArray[np.integer]
-Places = npt.NDArray[np.uint32]  # unsigned, which saves Numba's test for negative indices
+Places = npt.NDArray[np.uint32]  # unsigned, as are `Starts`: Numba tests every signed index for being negative
+Starts = npt.NDArray[np.uint64]
 Nodes = npt.NDArray[np.int32]
 Ints = npt.NDArray[np.int64]
 Values = npt.NDArray[np.float32]
@@ -18,12 +19,11 @@ Floats = npt.NDArray[np.float64]
 Levels = npt.NDArray[np.integer]
 Flags = npt.NDArray[np.bool_]
 
-_STEEPNESS = 3.0  # of the share by the margin
 _X_LEVELS = 32767  # a feature is a whole number of so many parts of the largest of its row
 
 
 @njit(nogil=True, cache=True)
-def row_levels(x_starts: Ints, x_values: Values) -> tuple[Nodes, Floats]:
+def row_levels(x_starts: Starts, x_values: Values) -> tuple[Nodes, Floats]:
     """Rows as whole numbers, and the step of each row: ``values ≈ levels · step``."""
     levels, steps = np.zeros(len(x_values), np.int32), np.zeros(len(x_starts) - 1)
     for row in range(len(steps)):
@@ -38,79 +38,77 @@ def row_levels(x_starts: Ints, x_values: Values) -> tuple[Nodes, Floats]:
 
 
 @njit(nogil=True, cache=True)
-def right_share(margin: float, share: np.float32, min_share: float, widest: float) -> np.float32:
-    """How much of a share of a row goes to side 1 of a node; beyond the margin `widest` it is all or nothing.
-
-    Differs from the paper: a row near the hyperplane goes both ways, as long as both shares are large enough.
-    """
-    if abs(margin) < widest:
-        right = np.float32(share / (1.0 + np.exp(-_STEEPNESS * margin)))
-        if right >= min_share and share - right >= min_share:
-            return right
-    return share if margin > 0.0 else np.float32(0.0)
-
-
-@njit(nogil=True, cache=True)
-def widest_margin(min_share: float) -> float:
-    """The margin beyond which the smaller side of a whole row would get less than `min_share`."""
-    return float(np.log(1.0 / min_share - 1.0) / _STEEPNESS) if min_share < 0.5 else 0.0
-
-
-@njit(nogil=True, cache=True)
 def find_leaves(
-    x_starts: Ints,
+    x_starts: Starts,
     x_features: Places,
     x_levels: Nodes,
     x_steps: Floats,
     roots: Nodes,
     children: Nodes,
     terms: Values,
-    weight_starts: Ints,
+    weight_starts: Starts,
     weight_features: Ids,
     weight_levels: Levels,
     large: Nodes,
-    large_starts: Ints,
+    large_starts: Starts,
     large_nodes: Ids,
     large_levels: Levels,
     min_share: float,
-    width: int,
-) -> tuple[Nodes, Values, Nodes]:
-    """The leaves of each row in each tree, its shares in them, which sum to 1, and their number; `width` at most.
+) -> tuple[Nodes, Values, Ints]:
+    """The leaves of each row in all trees, its shares in them, which sum to 1 per tree, and their number.
 
-    The weights of large nodes, ``large[node] >= 0``, come by feature: a row meets those of its own features, for
-    all trees in one go. Those of the other nodes come by node: a row, spread out, meets those on its way.
+    Differs from the paper: a row within the margin of a hyperplane, where ``|w·x| < 1``, goes both ways, in shares of
+    ``(1 ± w·x)/2``, as long as both are at least `min_share` of a whole row.
+
+    A row goes down all trees at once, level by level: nodes do not wait for each other as those of one tree would.
+    The weights of large nodes, ``large[node] >= 0``, come by feature: a row meets those of its own features. Those
+    of the other nodes come by node: a row, spread out, meets those on its way.
     """
-    n_rows, n_trees, widest = len(x_steps), len(roots), widest_margin(min_share)
-    leaves, shares = np.empty((n_rows, n_trees, width), np.int32), np.empty((n_rows, n_trees, width), np.float32)
-    n_leaves = np.ones((n_rows, n_trees), np.int32)
+    n_rows, n_trees = len(x_steps), len(roots)
+    room = n_trees * int(1.0 / min_share + 1.0) + 1
+    leaves, shares = np.empty((n_rows, room), np.int32), np.empty((n_rows, room), np.float32)
+    n_leaves = np.empty(n_rows, np.int64)
     x, totals = np.zeros(len(large_starts) - 1, np.int32), np.zeros(large.max() + 1 if len(large) else 0, np.int64)
+    nodes, node_shares, margins = np.empty(room, np.int32), np.empty(room, np.float32), np.empty(room)
+    next_nodes, next_shares = np.empty(room, np.int32), np.empty(room, np.float32)
     for row in range(n_rows):
         for entry in range(x_starts[row], x_starts[row + 1]):
             level, feature = np.int64(x_levels[entry]), x_features[entry]
             x[feature] = level
             for at in range(large_starts[feature], large_starts[feature + 1]):
                 totals[large_nodes[at]] += level * large_levels[at]
-        for tree in range(n_trees):
-            leaves[row, tree, 0], shares[row, tree, 0] = roots[tree], 1.0
-            part, n_parts = 0, 1
-            while part < n_parts:
-                node, share = np.int64(leaves[row, tree, part]), shares[row, tree, part]
-                while node >= 0:
-                    total = np.int64(0)
-                    if large[node] >= 0:
-                        total = totals[large[node]]
-                    for at in range(weight_starts[node], weight_starts[node + 1]):
-                        total += np.int64(weight_levels[at]) * x[weight_features[at]]
-                    margin = np.float64(total) * x_steps[row] * terms[node, 0] + terms[node, 1]
-                    right = right_share(margin, share, min_share, widest)
-                    if 0.0 < right < share:
-                        leaves[row, tree, n_parts], shares[row, tree, n_parts] = children[node, 0], share - right
-                        n_parts += 1
-                        share = right
-                    node = np.int64(children[node, 1 if right > 0.0 else 0])
-                leaves[row, tree, part], shares[row, tree, part] = -1 - node, share
-                part += 1
-            n_leaves[row, tree] = n_parts
+        n_nodes, n_found = 0, 0
+        for root in roots:
+            nodes[n_nodes], node_shares[n_nodes] = root, 1.0
+            leaves[row, n_found], shares[row, n_found] = -1 - root, 1.0
+            n_nodes += root >= 0
+            n_found += root < 0
+        while n_nodes > 0:
+            for i in range(n_nodes):
+                node, total = np.uint32(nodes[i]), np.int64(0)
+                if large[node] >= 0:
+                    total = totals[np.uint32(large[node])]
+                for at in range(weight_starts[node], weight_starts[node + 1]):
+                    total += np.int64(weight_levels[at]) * x[weight_features[at]]
+                margins[i] = np.float64(total) * x_steps[row] * terms[node, 0] + terms[node, 1]
+            n_next = 0
+            for i in range(n_nodes):
+                node, share, side = np.uint32(nodes[i]), node_shares[i], np.uint32(margins[i] > 0.0)
+                other_share = np.float32(share * (0.5 - 0.5 * abs(margins[i])))
+                if other_share >= min_share:
+                    other, share = children[node, 1 - side], share - other_share
+                    next_nodes[n_next], next_shares[n_next] = other, other_share
+                    leaves[row, n_found], shares[row, n_found] = -1 - other, other_share
+                    n_next += other >= 0
+                    n_found += other < 0
+                child = children[node, side]
+                next_nodes[n_next], next_shares[n_next] = child, share
+                leaves[row, n_found], shares[row, n_found] = -1 - child, share
+                n_next += child >= 0
+                n_found += child < 0
+            nodes, next_nodes, node_shares, next_shares = next_nodes, nodes, next_shares, node_shares
+            n_nodes = n_next
+        n_leaves[row] = n_found
         for entry in range(x_starts[row], x_starts[row + 1]):
             x[x_features[entry]] = 0
         for i in range(len(totals)):
@@ -134,110 +132,113 @@ def insert_label(labels: Nodes, scores: Values, label: int, score: float) -> Non
 def add_votes(
     leaves: Nodes,
     shares: Values,
-    n_leaves: Nodes,
-    leaf_starts: Ints,
+    leaf_starts: Starts,
     leaf_labels: Ids,
     leaf_levels: Levels,
     leaf_steps: Values,
-    allowed: Flags,
     votes: Values,
-    voted: Nodes,
+    is_listed: Flags,
+    listed: Nodes,
 ) -> int:
-    """Sum the scores of allowed labels over the leaves of a row and list the labels; return how many there are."""
-    n_voted = 0
-    for tree in range(len(n_leaves)):
-        for part in range(n_leaves[tree]):
-            leaf = leaves[tree, part]
-            step = shares[tree, part] * leaf_steps[leaf]
-            for at in range(leaf_starts[leaf], leaf_starts[leaf + 1]):
-                label = leaf_labels[at]
-                if allowed[label]:
-                    voted[n_voted] = label
-                    n_voted += votes[label] == 0.0
-                    votes[label] += step * np.float32(leaf_levels[at])
-    return n_voted
+    """Sum the scores of labels over the leaves of a row and list the labels; return how many there are."""
+    n_listed = 0
+    for i in range(len(leaves)):
+        leaf = np.uint32(leaves[i])
+        step = shares[i] * leaf_steps[leaf]
+        for at in range(leaf_starts[leaf], leaf_starts[leaf + 1]):
+            label = leaf_labels[at]
+            listed[n_listed] = label
+            n_listed += not is_listed[label]
+            is_listed[label] = True
+            votes[label] += step * np.float32(leaf_levels[at])
+    return n_listed
 
 
 @njit(nogil=True, cache=True)
 def rank_votes(
     leaves: Nodes,
     shares: Values,
-    n_leaves: Nodes,
-    leaf_starts: Ints,
+    n_leaves: Ints,
+    leaf_starts: Starts,
     leaf_labels: Ids,
     leaf_levels: Levels,
     leaf_steps: Values,
+    n_trees: int,
     allowed: Flags,
     k: int,
 ) -> tuple[Nodes, Values]:
-    """The `k` allowed labels of each row with the largest mean over its leaves; -1 and -inf where there are fewer."""
-    n_rows, n_trees = n_leaves.shape
-    contents = (leaf_starts, leaf_labels, leaf_levels, leaf_steps)
+    """The `k` allowed labels of each row with the largest mean above zero over the trees; the rest is -1 and -inf."""
+    n_rows, contents = len(n_leaves), (leaf_starts, leaf_labels, leaf_levels, leaf_steps)
     labels, scores = np.full((n_rows, k), -1, np.int32), np.full((n_rows, k), -np.inf, np.float32)
-    votes, voted = np.zeros(len(allowed), np.float32), np.empty(len(allowed) + 1, np.int32)
+    votes, listed = np.zeros(len(allowed), np.float32), np.empty(len(allowed) + 1, np.int32)
+    is_listed = np.zeros(len(allowed), np.bool_)
     for row in range(n_rows):
-        n_voted = add_votes(leaves[row], shares[row], n_leaves[row], *contents, allowed, votes, voted)
-        for label in voted[:n_voted]:
-            insert_label(labels[row], scores[row], label, votes[label] / n_trees)
-            votes[label] = 0.0
+        n = n_leaves[row]
+        n_listed = add_votes(leaves[row, :n], shares[row, :n], *contents, votes, is_listed, listed)
+        for label in listed[:n_listed]:
+            if votes[label] > 0.0 and allowed[label]:
+                insert_label(labels[row], scores[row], label, votes[label] / n_trees)
+            votes[label], is_listed[label] = 0.0, False
     return labels, scores
 
 
 @njit(nogil=True, cache=True)
-def log_nearness(distance: float, gamma: float) -> float:
-    """``log 1/(1 + exp(γ/2·distance))`` of a squared distance."""
-    power = 0.5 * gamma * distance
-    return float(-max(power, 0.0) - np.log1p(np.exp(-abs(power))))
-
-
-@njit(nogil=True, cache=True)
 def rank_by_nearness(
-    x_starts: Ints,
+    x_starts: Starts,
     x_features: Places,
     x_levels: Nodes,
     leaves: Nodes,
     shares: Values,
-    n_leaves: Nodes,
-    leaf_starts: Ints,
+    n_leaves: Ints,
+    leaf_starts: Starts,
     leaf_labels: Ids,
     leaf_levels: Levels,
     leaf_steps: Values,
-    centre_starts: Ints,
+    centre_starts: Starts,
     centre_labels: Ids,
     centre_levels: Levels,
     centre_steps: Values,
     centre_squares: Values,
     alpha: float,
     gamma: float,
+    n_trees: int,
     allowed: Flags,
     k: int,
 ) -> tuple[Nodes, Values]:
     """Like `rank_votes`, a label's score being ``alpha·log(mean) + (1 - alpha)·log P`` with its tail classifier P.
 
-    Entries of the centres come by feature: a row meets only those of its own features.
+    ``P = 1/(1 + exp(power))`` with ``power = γ/2·‖x − μ‖²``. Entries of the centres come by feature: a row meets
+    only those of its own features.
     """
-    n_rows, n_trees = n_leaves.shape
-    contents = (leaf_starts, leaf_labels, leaf_levels, leaf_steps)
+    n_rows, contents = len(n_leaves), (leaf_starts, leaf_labels, leaf_levels, leaf_steps)
     labels, scores = np.full((n_rows, k), -1, np.int32), np.full((n_rows, k), -np.inf, np.float32)
-    votes, voted = np.zeros(len(allowed), np.float32), np.empty(len(allowed) + 1, np.int32)
-    products = np.zeros(len(allowed), np.int64)
+    votes, listed = np.zeros(len(allowed), np.float32), np.empty(len(allowed) + 1, np.int32)
+    is_listed, products = np.zeros(len(allowed), np.bool_), np.zeros(len(allowed), np.int64)
     for row in range(n_rows):
-        square = 0.0
+        square, n_products = 0.0, 0
         for entry in range(x_starts[row], x_starts[row + 1]):
             level, feature = np.int64(x_levels[entry]), x_features[entry]
             square += np.float64(level) * level
+            n_products += np.int64(centre_starts[feature + 1] - centre_starts[feature])
             for at in range(centre_starts[feature], centre_starts[feature + 1]):
                 products[centre_labels[at]] += level * centre_levels[at]
-        length = np.sqrt(square)
-        n_voted = add_votes(leaves[row], shares[row], n_leaves[row], *contents, allowed, votes, voted)
-        for label in voted[:n_voted]:
-            distance = np.float64(centre_squares[label])  # ‖x − μ‖² = ‖x‖² − 2 x·μ + ‖μ‖², x of unit length
-            if length > 0.0:
-                distance += 1.0 - 2.0 * centre_steps[label] * (products[label] / length)
-            score = alpha * np.log(votes[label] / n_trees) + (1.0 - alpha) * log_nearness(distance, gamma)
-            insert_label(labels[row], scores[row], label, score)
-            votes[label] = 0.0
-        for entry in range(x_starts[row], x_starts[row + 1]):
-            for at in range(centre_starts[x_features[entry]], centre_starts[x_features[entry] + 1]):
-                products[centre_labels[at]] = 0
+        length = max(np.sqrt(square), 1.0)  # levels are whole: less than 1 is 0, and so are the products
+        n = n_leaves[row]
+        n_listed = add_votes(leaves[row, :n], shares[row, :n], *contents, votes, is_listed, listed)
+        for label in listed[:n_listed]:
+            if votes[label] > 0.0 and allowed[label]:
+                # ‖x − μ‖² = ‖x‖² − 2 x·μ + ‖μ‖², x of unit length
+                distance = centre_squares[label] - 2.0 * centre_steps[label] * (products[label] / length)
+                power = 0.5 * gamma * (distance + 1.0 if square > 0.0 else distance)
+                score = alpha * np.log(votes[label] / n_trees) - (1.0 - alpha) * max(power, 0.0)
+                if score > scores[row, k - 1]:  # what is left to take off cannot help it
+                    score -= (1.0 - alpha) * np.log1p(np.exp(-abs(power)))
+                    insert_label(labels[row], scores[row], label, score)
+            votes[label], is_listed[label] = 0.0, False
+        if n_products >= len(products):
+            products[:] = 0
+        else:
+            for feature in x_features[x_starts[row] : x_starts[row + 1]]:
+                for at in range(centre_starts[feature], centre_starts[feature + 1]):
+                    products[centre_labels[at]] = 0
     return labels, scores

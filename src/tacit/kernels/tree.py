@@ -14,7 +14,8 @@ import numpy.typing as npt
 from numba import njit
 
 Ids = npt.NDArray[np.int32]
-Places = npt.NDArray[np.uint32]  # unsigned, which saves Numba's test for negative indices
+Places = npt.NDArray[np.uint32]  # unsigned, as are `Starts`: Numba tests every signed index for being negative
+Starts = npt.NDArray[np.uint64]
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 Values = npt.NDArray[np.float32]
@@ -27,20 +28,21 @@ LEVELS = 127  # a weight is stored as a whole number of 127ths of the largest of
 
 _JURY = 8192  # samples at most that decide on a hyperplane; the others of their node follow
 _ROUNDS = 20  # of the alternation
-_SETTLED = 0.02  # share of changed sides at which the alternation may stop
-_FEW = 0.1  # share of changed sides up to which rankings are mended, not sorted anew
+_SETTLED = 0.1  # share of changed sides at which the alternation may stop
 _DRAFT_STEPS, _STEPS = 2, 5  # Newton steps for the first sides, and for the second ones
 _TOLERANCE = 0.01  # share of the first violation of optimality that is good enough
+_FAINT = 10  # levels up to which a weight is left out: it costs more time than it is worth
 _SMALL = 1e-3
 _TINY = 1e-12
-_LOW_BITS = (1 << 32) - 1
 _PULL, _BEND, _MARGIN = 0, 1, 2
+_BUCKET_BITS = 18  # a bucket holds a 32nd of an octave of gains
+_BUCKETS = 512
 
 
 class Rows(NamedTuple):
     """A CSR matrix."""
 
-    starts: Ints
+    starts: Starts
     ids: Places
     values: Values
 
@@ -52,7 +54,7 @@ class Columns(NamedTuple):
     """
 
     features: Ids
-    starts: Ints
+    starts: Starts
     rows: Places
     values: Values
 
@@ -138,72 +140,44 @@ def sum_gains(Y: Rows, samples: Ids, sides: Sides, scratch: LabelScratch) -> int
 
 
 @njit(nogil=True, cache=True)
-def sort_keys(keys: Ints) -> None:
-    """Sort in place, by quicksort; written out because NumPy's sorts take seconds to compile."""
-    pending = [(0, len(keys))]
-    while len(pending) > 0:
-        first, last = pending.pop()
-        while last - first > 16:
-            middle = _median(keys[first], keys[(first + last) // 2], keys[last - 1])
-            low, high = first, last - 1
-            while low <= high:
-                while keys[low] < middle:
-                    low += 1
-                while keys[high] > middle:
-                    high -= 1
-                if low <= high:
-                    keys[low], keys[high] = keys[high], keys[low]
-                    low, high = low + 1, high - 1
-            pending.append((low, last))
-            last = high + 1
-        for i in range(first + 1, last):
-            key, place = keys[i], i
-            while place > first and keys[place - 1] > key:
-                keys[place] = keys[place - 1]
-                place -= 1
-            keys[place] = key
+def sort_by_gain(labels: Ids, gains: Floats) -> None:
+    """Sort labels by their gain, largest first: into buckets, then by insertion."""
+    _sort_into_buckets(labels, gains)
+    for i in range(1, len(labels)):
+        label, place = labels[i], i
+        while place > 0 and gains[labels[place - 1]] < gains[label]:
+            labels[place] = labels[place - 1]
+            place -= 1
+        labels[place] = label
 
 
 @njit(nogil=True, cache=True)
-def _median(a: int, b: int, c: int) -> int:
-    return max(min(a, b), min(max(a, b), c))
+def _sort_into_buckets(labels: Ids, gains: Floats) -> None:
+    """Sort labels by their gain, largest first, but for those within a 32nd of the gain of each other, more or less."""
+    largest = 0.0
+    for label in labels:
+        largest = max(largest, gains[label])
+    float_bits = np.array([largest, 0.0], np.float32)
+    bits = float_bits.view(np.int32)  # as whole numbers, positive floats sort alike
+    ends, buckets = np.zeros(_BUCKETS + 1, np.int64), np.empty(len(labels), np.int64)
+    for i, label in enumerate(labels):
+        float_bits[1] = gains[label]
+        buckets[i] = min((bits[0] - bits[1]) >> _BUCKET_BITS, _BUCKETS - 1)
+        ends[buckets[i] + 1] += 1
+    for bucket in range(_BUCKETS):
+        ends[bucket + 1] += ends[bucket]
+    unsorted = labels.copy()
+    for i, label in enumerate(unsorted):
+        labels[ends[buckets[i]]] = label
+        ends[buckets[i]] += 1
 
 
 @njit(nogil=True, cache=True)
-def sort_by_gain(labels: Ids, gains: Floats, is_nearly_sorted: bool) -> None:
-    """Sort labels by their gain, largest first."""
-    if is_nearly_sorted:
-        for i in range(1, len(labels)):
-            label, place = labels[i], i
-            while place > 0 and gains[labels[place - 1]] < gains[label]:
-                labels[place] = labels[place - 1]
-                place -= 1
-            labels[place] = label
-        return
-    gain = np.empty(1, np.float32)
-    bits = gain.view(np.int32)  # as whole numbers, positive floats sort alike
-    keys, n_keys, n_others = np.empty(len(labels), np.int64), 0, 0
-    for label in labels:  # those without gain come last, in any order
-        gain[0] = gains[label]
-        if gain[0] > 0.0:
-            keys[n_keys] = (np.int64(bits[0]) << 32) | label
-            n_keys += 1
-        else:
-            n_others += 1
-            keys[len(keys) - n_others] = label
-    sort_keys(keys[:n_keys])
-    for i in range(n_keys):
-        labels[n_keys - 1 - i] = keys[i] & _LOW_BITS
-    for i in range(n_keys, len(labels)):
-        labels[i] = keys[i]
-
-
-@njit(nogil=True, cache=True)
-def rank_labels(n_present: int, is_nearly_ranked: bool, scratch: LabelScratch) -> None:
+def rank_labels(n_present: int, scratch: LabelScratch) -> None:
     """Rank the labels of each side by their gain there; set what each label gains by side 1 over side 0."""
     for side in range(2):
         labels = scratch.ranked[side, :n_present]
-        sort_by_gain(labels, scratch.gains[side], is_nearly_ranked)
+        sort_by_gain(labels, scratch.gains[side])
         for rank, label in enumerate(labels):
             if side == 0:
                 scratch.advantage[label] = -scratch.discounts[rank]
@@ -232,9 +206,9 @@ def choose_sides(Y: Rows, samples: Ids, sides: Sides, scratch: LabelScratch) -> 
 @njit(nogil=True, cache=True)
 def alternate_sides(Y: Rows, samples: Ids, sides: Sides, rounds: int, scratch: LabelScratch) -> None:
     """Rank labels and choose sides in turn, until few samples change their side."""
-    n_present, n_changed = sum_gains(Y, samples, sides, scratch), len(samples)
+    n_present = sum_gains(Y, samples, sides, scratch)
     for _ in range(rounds):
-        rank_labels(n_present, n_changed <= _FEW * len(samples), scratch)
+        rank_labels(n_present, scratch)
         n_changed = choose_sides(Y, samples, sides, scratch)
         if n_changed <= _SETTLED * len(samples):
             break
@@ -285,7 +259,7 @@ def useful_columns(
     _fill_columns(X, samples, bias, starts, scratch)
     for feature in touched:
         places[feature, 1] = 0
-    return Columns(features[:n_columns], starts, scratch.rows, scratch.values)
+    return Columns(features[:n_columns], starts.astype(np.uint64), scratch.rows, scratch.values)
 
 
 @njit(nogil=True, cache=True)
@@ -401,7 +375,7 @@ def find_plane(
 ) -> Stored:
     """A hyperplane that parts samples whose first sides are given.
 
-    Returns the features it uses in ascending order, their weights in whole steps, the size of a step and the bias.
+    Returns the features it uses, their weights in whole steps, the size of a step and the bias.
     """
     alternate_sides(Y, samples, sides, _ROUNDS, labels)
     if is_one_sided(sides):
@@ -423,21 +397,17 @@ def find_plane(
 
 @njit(nogil=True, cache=True)
 def _in_steps(features: Ids, weights: Floats, bias: float) -> Stored:
-    """Weights rounded to whole steps, without those that become zero."""
+    """Weights rounded to whole steps, without the faint ones."""
     largest, n_kept = 0.0, 0
     for column in range(len(features)):
         largest = max(largest, abs(weights[column]))
     step = np.float32(largest / LEVELS)
-    kept = np.empty(len(features), np.int64)
+    used, levels = np.empty(len(features), np.int32), np.empty(len(features), np.int8)
     for column in range(len(features)):
         level = int(np.rint(weights[column] / step)) if step > 0.0 else 0
-        kept[n_kept] = (np.int64(features[column]) << 32) | (level + LEVELS)
-        n_kept += level != 0
-    sort_keys(kept[:n_kept])
-    used, levels = np.empty(n_kept, np.int32), np.empty(n_kept, np.int8)
-    for i in range(n_kept):
-        used[i], levels[i] = kept[i] >> 32, (kept[i] & _LOW_BITS) - LEVELS
-    return used, levels, float(step), float(np.float32(weights[-1] * bias))
+        used[n_kept], levels[n_kept] = features[column], level
+        n_kept += abs(level) > _FAINT
+    return used[:n_kept], levels[:n_kept], float(step), float(np.float32(weights[-1] * bias))
 
 
 @njit(nogil=True, cache=True)
@@ -512,7 +482,7 @@ def leaf_scores(Y: Rows, worth: Values, samples: Ids, labels: Ids, scores: Value
             present[n_present] = Y.ids[at]
             n_present += total[Y.ids[at]] == 0.0
             total[Y.ids[at]] += worth[at]
-    sort_by_gain(present[:n_present], total, False)
+    sort_by_gain(present[:n_present], total)
     n_kept = min(n_present, len(labels))
     for i in range(n_kept):
         labels[i], scores[i] = present[i], total[present[i]] / len(samples)
@@ -534,11 +504,11 @@ def _with_room(array, n_used, n_more):  # type: ignore[no-untyped-def]
 
 @njit(nogil=True, cache=True)
 def grow_tree(
-    x_starts: Ints,
+    x_starts: Starts,
     x_features: Places,
     x_values: Values,
     n_features: int,
-    y_starts: Ints,
+    y_starts: Starts,
     y_labels: Places,
     y_gains: Values,
     y_worth: Values,
@@ -548,12 +518,12 @@ def grow_tree(
     bias: float,
     max_leaf: int,
     labels_per_leaf: int,
-) -> tuple[Ids, Values, Ints, Ids, Levels, Ints, Ids, Values]:
+) -> tuple[Ids, Values, Ints, Ids, Levels, Ints, Ids, Values, Ids]:
     """Grow a tree over all samples, depth first.
 
     Inner nodes and leaves are numbered in the order they are made. Returned are, for inner nodes, their two
     children (a leaf ``l`` as ``-1 - l``), their (step, bias), and their weights as starts, features and levels;
-    for leaves their starts, labels and scores. A tree without inner nodes is one leaf.
+    for leaves their starts, labels and scores; and the leaf of each sample. A tree without inner nodes is one leaf.
     """
     X, Y, n_samples = Rows(x_starts, x_features, x_values), Rows(y_starts, y_labels, y_gains), len(coins)
     labels, features = label_scratch(n_labels), _feature_scratch(X, n_features)
@@ -562,6 +532,7 @@ def grow_tree(
     weight_starts, leaf_starts = np.zeros(n_samples + 1, np.int64), np.zeros(n_samples + 1, np.int64)
     weight_features, weight_levels = np.empty(n_samples, np.int32), np.empty(n_samples, np.int8)
     leaf_labels, scores = np.empty(len(y_labels), np.int32), np.empty(len(y_labels), np.float32)
+    leaf_of = np.empty(n_samples, np.int32)
     stack = [(0, n_samples, 0, -1)]  # start and stop in `order`, depth, place among the children
     n_inner, n_leaves = 0, 0
     while len(stack) > 0:
@@ -570,6 +541,8 @@ def grow_tree(
         plane = split_node(X, Y, samples, sides, coins, depth, C, bias, max_leaf, labels, features)
         if is_one_sided(sides):
             node, end = -1 - n_leaves, leaf_starts[n_leaves]
+            for sample in samples:
+                leaf_of[sample] = n_leaves
             n_leaves += 1
             leaf_starts[n_leaves] = end + leaf_scores(
                 Y, y_worth, samples, leaf_labels[end : end + labels_per_leaf], scores[end:], labels
@@ -597,6 +570,7 @@ def grow_tree(
         leaf_starts[: n_leaves + 1],
         leaf_labels[: leaf_starts[n_leaves]],
         scores[: leaf_starts[n_leaves]],
+        leaf_of,
     )
 
 
@@ -604,7 +578,7 @@ def grow_tree(
 def _feature_scratch(X: Rows, n_features: int) -> FeatureScratch:
     n_rows, longest = len(X.starts) - 1, 0
     for row in range(n_rows):
-        longest = max(longest, X.starts[row + 1] - X.starts[row])
+        longest = max(longest, np.int64(X.starts[row + 1] - X.starts[row]))
     n_entries = min(len(X.ids), min(n_rows, _JURY) * longest) + min(n_rows, _JURY)
     slopes, touched = np.zeros((n_features, 2), np.float32), np.empty(n_features + 1, np.int32)
     rows, values = np.empty(n_entries, np.uint32), np.empty(n_entries, np.float32)

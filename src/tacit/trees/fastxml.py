@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
 from tacit.base import Estimator, Mask
@@ -19,7 +18,22 @@ from tacit.ranking import Ranking
 from tacit.tasks import run_tasks, task_seeds
 from tacit.trees.forest import Forest
 from tacit.trees.growth import Growth, grow, normalised_gains
-from tacit.trees.tail import Centres, Nearness, exact_centres, mean_centres
+from tacit.trees.tail import (
+    Centres,
+    Nearness,
+    exact_centres,
+    mean_centres,
+    squared_lengths,
+    squared_lengths_of_means,
+)
+
+
+Refit = Annotated[
+    float,
+    Range(low=0, high=2),
+    Tune(0, 2, log=False),
+    "how much of what all trees together get wrong on their samples is added to their leaves; 0: leaves are means",
+]
 
 
 @document_parameters
@@ -37,6 +51,7 @@ class FastXML(Estimator):
     min_share: Annotated[
         float, Range(low=0.05, high=1), "a sample near a hyperplane goes both ways, in shares down to this; 1: one way"
     ] = 0.2
+    refit: Refit = 2.0
     normalize: Annotated[bool, "scale every sample to unit length; C is meant for such samples"] = True
 
     forest_: Forest = field(init=False)
@@ -49,11 +64,11 @@ class FastXML(Estimator):
         growth = Growth(self.C, self.bias, self.max_leaf, self.labels_per_leaf)
         tasks = [{"seed": seed} for seed in task_seeds(self.random_state, self.n_trees)]
         trees = run_tasks(grow, tasks, n_jobs=self.n_jobs, what="trees", X=X, gains=gains, worth=worth, growth=growth)
-        self.forest_ = Forest.of(trees, X.shape[1], Y.shape[1])
+        self.forest_ = Forest.of(trees, worth, X.shape[1], self.refit)
 
-    def _gains(self, Y: sparse.csr_matrix) -> tuple[sparse.csr_matrix, npt.NDArray[np.float32]]:
+    def _gains(self, Y: sparse.csr_matrix) -> tuple[sparse.csr_matrix, sparse.csr_matrix]:
         """What labels gain in the nDCG of nodes, and what they count in leaves."""
-        return normalised_gains(Y), np.ones(Y.nnz, np.float32)
+        return normalised_gains(Y), Y
 
     def _rank(self, X: sparse.csr_matrix, k: int, allowed: Mask | None) -> Ranking:
         if allowed is None:
@@ -70,14 +85,15 @@ class FastXML(Estimator):
 class PfastXML(FastXML):
     """FastXML with every label worth the inverse of its propensity: rare labels count for those left out."""
 
+    refit: Refit = 1.0  # more would help rare labels at the expense of the first place
     A: Annotated[float, Range(low=0), "propensity model: how fast the propensity rises with a label's count"] = 0.55
     B: Annotated[float, Range(above=0), "propensity model: added to a label's count"] = 1.5
     propensities: Annotated[Any, "propensities per label or per sample and label, instead of the model"] = None
 
-    def _gains(self, Y: sparse.csr_matrix) -> tuple[sparse.csr_matrix, npt.NDArray[np.float32]]:
+    def _gains(self, Y: sparse.csr_matrix) -> tuple[sparse.csr_matrix, sparse.csr_matrix]:
         # Not divided by the ideal DCG, which would undo the propensities.
         gains = inverse_propensities(Y, self._propensities(Y)).astype(np.float32)
-        return gains, gains.data
+        return gains, gains
 
     def _propensities(self, Y: sparse.csr_matrix) -> Any:
         if self.propensities is None:
@@ -113,8 +129,13 @@ class PfastreXML(PfastXML):
         super()._fit(X, Y)
         relevant = positives(Y)
         unit = X if self.normalize else unit_rows(X)
-        centres = mean_centres(unit, relevant) if self.tail == "mean" else self._exact_centres(unit, relevant)
-        self.centres_ = Centres.of(centres, self.centre_features)
+        if self.tail == "mean":
+            centres = mean_centres(unit, relevant)
+            squares = squared_lengths_of_means(centres, self.label_counts_)
+        else:
+            centres = self._exact_centres(unit, relevant)
+            squares = squared_lengths(centres)
+        self.centres_ = Centres.of(centres, squares, self.centre_features)
 
     def _exact_centres(self, X: sparse.csr_matrix, Y: sparse.csr_matrix) -> sparse.csr_matrix:
         propensities = self._propensities(Y)

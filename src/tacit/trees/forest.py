@@ -11,12 +11,13 @@ import numpy.typing as npt
 from scipy import sparse
 
 from tacit.kernels.forest import find_leaves, rank_by_nearness, rank_votes, row_levels
+from tacit.kernels.refit import sum_residuals
 from tacit.ranking import Ranking
 from tacit.trees.compact import quantised, smallest_ids
 from tacit.trees.growth import Tree
 from tacit.trees.tail import Nearness
 
-_LARGE = 128  # weights of a node above which they are kept by feature
+_LARGE = 64  # weights of a node above which they are kept by feature
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,25 +32,34 @@ class Forest:
     roots: npt.NDArray[np.int32]
     children: npt.NDArray[np.int32]
     terms: npt.NDArray[np.float32]
-    weight_starts: npt.NDArray[np.int64]
+    weight_starts: npt.NDArray[np.uint64]
     weight_features: npt.NDArray[Any]
     weight_levels: npt.NDArray[np.int8]
     large: npt.NDArray[np.int32]
-    large_starts: npt.NDArray[np.int64]
+    large_starts: npt.NDArray[np.uint64]
     large_nodes: npt.NDArray[Any]
     large_levels: npt.NDArray[np.int8]
-    leaf_starts: npt.NDArray[np.int64]
+    leaf_starts: npt.NDArray[np.uint64]
     leaf_labels: npt.NDArray[Any]
-    leaf_levels: npt.NDArray[np.uint16]
+    leaf_levels: npt.NDArray[np.int16]
     leaf_steps: npt.NDArray[np.float32]
 
     @staticmethod
-    def of(trees: Sequence[Tree], n_features: int, n_labels: int) -> Forest:
-        """Put trees together, in order."""
+    def of(trees: Sequence[Tree], Y: sparse.csr_matrix, n_features: int, refit: float) -> Forest:
+        """Put trees together, in order.
+
+        Y is what their leaves are means of; `refit` is how much of what the means get wrong, all trees together, is
+        added to them (0: nothing).
+        """
         first_inner = np.cumsum([0] + [len(tree.children) for tree in trees])
         first_leaf = np.cumsum([0] + [len(tree.leaf_starts) - 1 for tree in trees])
         leaf_starts = _joined_starts([tree.leaf_starts for tree in trees])
-        levels, steps = quantised(np.concatenate([tree.leaf_scores for tree in trees]), leaf_starts, np.uint16)
+        leaf_labels = np.concatenate([tree.leaf_labels for tree in trees])
+        leaf_scores = np.concatenate([tree.leaf_scores for tree in trees])
+        if refit > 0:
+            leaves = np.stack([tree.leaf_of + first for tree, first in zip(trees, first_leaf, strict=False)], axis=1)
+            leaf_scores += refit * _mean_residuals(leaves, leaf_starts, leaf_labels, leaf_scores, Y)
+        levels, steps = quantised(leaf_scores, leaf_starts, np.int16)
         return Forest(
             roots=np.concatenate(
                 [
@@ -65,8 +75,8 @@ class Forest:
             ),
             terms=np.concatenate([tree.terms for tree in trees]),
             **_weights(trees, n_features),
-            leaf_starts=leaf_starts,
-            leaf_labels=smallest_ids(np.concatenate([tree.leaf_labels for tree in trees]), n_labels),
+            leaf_starts=leaf_starts.astype(np.uint64),
+            leaf_labels=smallest_ids(leaf_labels, Y.shape[1]),
             leaf_levels=levels,
             leaf_steps=steps,
         )
@@ -83,7 +93,7 @@ class Forest:
 
         A row near a hyperplane goes both ways while its shares stay at or above `min_share`.
         """
-        starts, features = X.indptr.astype(np.int64), X.indices.astype(np.uint32)
+        starts, features = X.indptr.astype(np.uint64), X.indices.astype(np.uint32)
         levels, steps = row_levels(starts, X.data)
         leaves = find_leaves(
             starts,
@@ -101,11 +111,10 @@ class Forest:
             self.large_nodes,
             self.large_levels,
             float(min_share),
-            int(1 / min_share) + 1,
         )
         contents = (self.leaf_starts, self.leaf_labels, self.leaf_levels, self.leaf_steps)
         if nearness is None:
-            return Ranking(*rank_votes(*leaves, *contents, allowed, k))
+            return Ranking(*rank_votes(*leaves, *contents, len(self.roots), allowed, k))
         centres = nearness.centres
         return Ranking(
             *rank_by_nearness(
@@ -121,10 +130,34 @@ class Forest:
                 centres.squares,
                 float(nearness.alpha),
                 float(nearness.gamma),
+                len(self.roots),
                 allowed,
                 k,
             )
         )
+
+
+def _mean_residuals(
+    leaves: npt.NDArray[np.integer],
+    leaf_starts: npt.NDArray[np.int64],
+    leaf_labels: npt.NDArray[np.int32],
+    leaf_scores: npt.NDArray[np.float32],
+    Y: sparse.csr_matrix,
+) -> npt.NDArray[np.float32]:
+    """What the forest gets wrong on the samples of each leaf, for each of its labels, on average."""
+    sums = sum_residuals(
+        leaves.astype(np.int32),
+        leaf_starts.astype(np.uint64),
+        leaf_labels.astype(np.uint32),
+        leaf_scores,
+        Y.indptr.astype(np.uint64),
+        Y.indices.astype(np.uint32),
+        Y.data,
+        Y.shape[1],
+    )
+    n_samples = np.bincount(leaves.ravel(), minlength=len(leaf_starts) - 1)
+    means: npt.NDArray[np.float32] = sums / np.repeat(n_samples, np.diff(leaf_starts)).astype(np.float32)
+    return means
 
 
 def _weights(trees: Sequence[Tree], n_features: int) -> dict[str, Any]:
@@ -139,11 +172,11 @@ def _weights(trees: Sequence[Tree], n_features: int) -> dict[str, Any]:
     order = np.argsort(features[in_large], kind="stable")
     counts = np.bincount(features[in_large], minlength=n_features)
     return {
-        "weight_starts": np.concatenate([[0], np.cumsum(np.where(is_large, 0, sizes))]).astype(np.int64),
+        "weight_starts": np.concatenate([[0], np.cumsum(np.where(is_large, 0, sizes))]).astype(np.uint64),
         "weight_features": smallest_ids(features[~in_large], n_features),
         "weight_levels": levels[~in_large],
         "large": large,
-        "large_starts": np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
+        "large_starts": np.concatenate([[0], np.cumsum(counts)]).astype(np.uint64),
         "large_nodes": smallest_ids(np.repeat(large, sizes)[in_large][order], int(is_large.sum())),
         "large_levels": levels[in_large][order],
     }

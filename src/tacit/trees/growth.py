@@ -23,6 +23,7 @@ class Tree:
     leaf_starts: npt.NDArray[np.int64]
     leaf_labels: npt.NDArray[np.int32]
     leaf_scores: npt.NDArray[np.float32]
+    leaf_of: npt.NDArray[np.int32]
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,7 @@ def normalised_gains(Y: sparse.csr_matrix) -> sparse.csr_matrix:
 
 
 def grow(
-    seed: int, X: sparse.csr_matrix, gains: sparse.csr_matrix, worth: npt.NDArray[np.float32], growth: Growth
+    seed: int, X: sparse.csr_matrix, gains: sparse.csr_matrix, worth: sparse.csr_matrix, growth: Growth
 ) -> Tree:
     """Grow one tree.
 
@@ -57,7 +58,7 @@ def grow(
         Features.
     gains : csr_matrix of float32
         What a sample gains by each of its labels in the nDCG of a node.
-    worth : float32 array
+    worth : csr_matrix of float32
         What the same entries count in leaves.
     growth : Growth
         Parameters.
@@ -65,14 +66,14 @@ def grow(
     coins = np.random.default_rng(seed).integers(2**N_COINS, size=X.shape[0])
     return Tree(
         *grow_tree(
-            X.indptr.astype(np.int64),
+            X.indptr.astype(np.uint64),
             X.indices.astype(np.uint32),
             X.data,
             X.shape[1],
-            gains.indptr.astype(np.int64),
+            gains.indptr.astype(np.uint64),
             gains.indices.astype(np.uint32),
             gains.data,
-            worth,
+            worth.data,
             gains.shape[1],
             coins,
             float(growth.C),

@@ -28,25 +28,23 @@ _RELATIVE_GAIN = 1e-7  # of the likelihood, below which the ascent stops
 class Centres:
     """Centres by feature, each entry a level times the step of its label; `squares` are ‖μ_l‖²."""
 
-    starts: npt.NDArray[np.int64]
+    starts: npt.NDArray[np.uint64]
     labels: npt.NDArray[Any]
     levels: npt.NDArray[np.integer]  # 8 bits, or 16 where exact centres have negative entries
     steps: npt.NDArray[np.float32]
     squares: npt.NDArray[np.float32]
 
     @staticmethod
-    def of(centres: sparse.csr_matrix, n_largest: int) -> Centres:
-        """Keep the `n_largest` entries of each centre; its length is that of the whole."""
-        squares = np.asarray(centres.multiply(centres).sum(axis=1)).ravel()
+    def of(centres: sparse.csr_matrix, squares: Floats, n_largest: int) -> Centres:
+        """Keep the `n_largest` entries of each centre."""
         kept = largest_entries(centres, n_largest)
-        levels, steps = quantised(np.abs(kept.data), kept.indptr.astype(np.int64), np.uint8)
-        signed = levels * np.sign(kept.data).astype(np.int16)
-        dtype = np.int16 if (signed < 0).any() else np.uint8
-        by_feature = sparse.csr_matrix((signed, kept.indices, kept.indptr), shape=centres.shape).tocsc()
+        dtype = np.int16 if (kept.data < 0).any() else np.uint8
+        levels, steps = quantised(kept.data, kept.indptr.astype(np.int64), dtype)
+        by_feature = sparse.csr_matrix((levels, kept.indices, kept.indptr), shape=centres.shape).tocsc()
         return Centres(
-            starts=by_feature.indptr.astype(np.int64),
+            starts=by_feature.indptr.astype(np.uint64),
             labels=smallest_ids(by_feature.indices, centres.shape[0]),
-            levels=by_feature.data.astype(dtype),
+            levels=by_feature.data,
             steps=steps,
             squares=squares.astype(np.float32),
         )
@@ -70,6 +68,21 @@ def largest_entries(matrix: sparse.csr_matrix, n_largest: int) -> sparse.csr_mat
     is_kept[order[rank < n_largest]] = True
     starts = np.concatenate([[0], np.cumsum(np.bincount(rows[is_kept], minlength=matrix.shape[0]))])
     return sparse.csr_matrix((matrix.data[is_kept], matrix.indices[is_kept], starts), shape=matrix.shape)
+
+
+def squared_lengths(centres: sparse.csr_matrix) -> Floats:
+    """‖μ‖² of each centre."""
+    return np.asarray(centres.multiply(centres).sum(axis=1), dtype=np.float64).ravel()
+
+
+def squared_lengths_of_means(centres: sparse.csr_matrix, counts: npt.NDArray[np.int64]) -> Floats:
+    """‖μ‖² of centres of which the means of `counts` samples of unit length are estimates.
+
+    Differs from the paper: a mean of few samples is longer than the centre it estimates, by the variance of the
+    samples over their number, and so would seem far from every sample.
+    """
+    squares = squared_lengths(centres)
+    return np.maximum(squares - (1 - squares) / np.maximum(counts, 1), 0)
 
 
 def mean_centres(X: sparse.csr_matrix, Y: sparse.csr_matrix) -> sparse.csr_matrix:

@@ -1,0 +1,46 @@
+"""What a forest gets wrong on its own samples, by leaf."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+Ids = npt.NDArray[np.int32]
+Places = npt.NDArray[np.uint32]  # unsigned, as are `Starts`: Numba tests every signed index for being negative
+Starts = npt.NDArray[np.uint64]
+Values = npt.NDArray[np.float32]
+
+
+@njit(nogil=True, cache=True)
+def sum_residuals(
+    leaves: Ids,
+    leaf_starts: Starts,
+    leaf_labels: Places,
+    leaf_scores: Values,
+    y_starts: Starts,
+    y_labels: Places,
+    y_values: Values,
+    n_labels: int,
+) -> Values:
+    """For each label of each leaf, the sum over the leaf's samples of their value less their mean score.
+
+    ``leaves[sample, tree]`` is the sample's leaf in a tree; a mean score is that of the sample's leaves.
+    """
+    sums, residuals = np.zeros(len(leaf_scores), np.float32), np.zeros(n_labels, np.float32)
+    share = np.float32(1.0 / leaves.shape[1])
+    for sample in range(len(leaves)):
+        for leaf in leaves[sample]:
+            for at in range(leaf_starts[leaf], leaf_starts[leaf + 1]):
+                residuals[leaf_labels[at]] -= share * leaf_scores[at]
+        for at in range(y_starts[sample], y_starts[sample + 1]):
+            residuals[y_labels[at]] += y_values[at]
+        for leaf in leaves[sample]:
+            for at in range(leaf_starts[leaf], leaf_starts[leaf + 1]):
+                sums[at] += residuals[leaf_labels[at]]
+        for leaf in leaves[sample]:
+            for at in range(leaf_starts[leaf], leaf_starts[leaf + 1]):
+                residuals[leaf_labels[at]] = 0.0
+        for at in range(y_starts[sample], y_starts[sample + 1]):
+            residuals[y_labels[at]] = 0.0
+    return sums

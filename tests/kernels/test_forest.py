@@ -46,7 +46,7 @@ def test_scores_are_re_ranked_by_the_centres():
     values = centres.steps[centres.labels] * centres.levels
     matrix = sparse.csc_matrix((values, centres.labels.astype(np.int32), centres.starts), shape=(N_LABELS, X.shape[1]))
     votes = forest_scores(model.forest_, X, N_LABELS, model.min_share)
-    expected = rescored(votes, X, matrix, centres.squares, 0.6, 8.0)
+    expected = rescored(votes, X, matrix, centres.offsets, 0.6, 8.0)
     voted = votes > 0
     assert as_dense(ranking, N_LABELS, -np.inf)[voted] == pytest.approx(expected[voted], abs=1e-3)
 

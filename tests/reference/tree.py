@@ -65,10 +65,9 @@ def refitted(scores: np.ndarray, leaf_of: np.ndarray, Y: np.ndarray, refit: floa
 
 
 def rescored(
-    scores: np.ndarray, X: np.ndarray, centres: sparse.csr_matrix, squares: np.ndarray, alpha: float, gamma: float
+    scores: np.ndarray, X: np.ndarray, centres: sparse.csr_matrix, offsets: np.ndarray, alpha: float, gamma: float
 ) -> np.ndarray:
     """PfastreXML's score of every label with a vote, -inf for the others; X has unit rows."""
-    distances = (X**2).sum(axis=1)[:, None] - 2 * X @ centres.toarray().T + squares[None, :]
-    log_p = -np.logaddexp(0, gamma / 2 * distances)
+    log_p = -np.logaddexp(0, gamma / 2 * (offsets[None, :] - 2 * X @ centres.toarray().T))
     with np.errstate(divide="ignore"):
         return np.where(scores > 0, alpha * np.log(scores) + (1 - alpha) * log_p, -np.inf)

@@ -99,6 +99,15 @@ def test_the_length_of_a_mean_is_freed_of_what_few_samples_add_to_it():
     assert tail.squared_lengths_of_means(sparse.csr_matrix(samples[:1]), np.array([1])) == pytest.approx([1.0])
 
 
+def test_a_typical_sample_has_even_odds_by_default():
+    squares, gamma = np.array([0.1, 0.5]), 7.0
+    typical = 1 - squares  # mean of ‖x − μ‖² over samples with the mean μ
+    for beta, expected in ((1.0, gamma / 2 * typical), (3.0, np.log(3) + gamma / 2 * typical), (None, np.zeros(2))):
+        own = beta is None
+        offsets = tail.offsets_with_own_odds(squares) if own else tail.offsets_with_odds(squares, beta, gamma)
+        assert gamma / 2 * (offsets - 2 * squares) == pytest.approx(expected)  # where x·μ = ‖μ‖², as for a typical x
+
+
 def test_compact_centres_keep_the_largest_entries_and_the_whole_length():
     centres = sparse.csr_matrix(np.array([[0.5, 0.0, -0.3, 0.1], [0.0, 0.0, 0.0, 0.0], [0.2, 0.9, 0.4, 0.0]]))
     compact = tail.Centres.of(centres, tail.squared_lengths(centres), 2)
@@ -106,4 +115,4 @@ def test_compact_centres_keep_the_largest_entries_and_the_whole_length():
     assert list(compact.labels) == [0, 2, 0, 2]
     values = compact.levels * compact.steps[compact.labels]
     assert values == pytest.approx([0.5, 0.9, -0.3, 0.4], abs=2e-3)
-    assert compact.squares == pytest.approx([0.35, 0, 1.01])
+    assert compact.offsets == pytest.approx([0.35, 0, 1.01])

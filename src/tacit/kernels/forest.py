@@ -198,7 +198,7 @@ def rank_by_nearness(
     centre_labels: Ids,
     centre_levels: Levels,
     centre_steps: Values,
-    centre_squares: Values,
+    centre_offsets: Values,
     alpha: float,
     gamma: float,
     n_trees: int,
@@ -207,8 +207,8 @@ def rank_by_nearness(
 ) -> tuple[Nodes, Values]:
     """Like `rank_votes`, a label's score being ``alpha·log(mean) + (1 - alpha)·log P`` with its tail classifier P.
 
-    ``P = 1/(1 + exp(power))`` with ``power = γ/2·‖x − μ‖²``. Entries of the centres come by feature: a row meets
-    only those of its own features.
+    ``P = 1/(1 + exp(power))`` with ``power = γ/2·(offset − 2 x·μ)``, x of unit length. Entries of the centres come by
+    feature: a row meets only those of its own features.
     """
     n_rows, contents = len(n_leaves), (leaf_starts, leaf_labels, leaf_levels, leaf_steps)
     labels, scores = np.full((n_rows, k), -1, np.int32), np.full((n_rows, k), -np.inf, np.float32)
@@ -227,9 +227,8 @@ def rank_by_nearness(
         n_listed = add_votes(leaves[row, :n], shares[row, :n], *contents, votes, is_listed, listed)
         for label in listed[:n_listed]:
             if votes[label] > 0.0 and allowed[label]:
-                # ‖x − μ‖² = ‖x‖² − 2 x·μ + ‖μ‖², x of unit length
-                distance = centre_squares[label] - 2.0 * centre_steps[label] * (products[label] / length)
-                power = 0.5 * gamma * (distance + 1.0 if square > 0.0 else distance)
+                likeness = centre_steps[label] * (products[label] / length)
+                power = 0.5 * gamma * (centre_offsets[label] - 2.0 * likeness)
                 score = alpha * np.log(votes[label] / n_trees) - (1.0 - alpha) * max(power, 0.0)
                 if score > scores[row, k - 1]:  # what is left to take off cannot help it
                     score -= (1.0 - alpha) * np.log1p(np.exp(-abs(power)))

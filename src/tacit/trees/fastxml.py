@@ -23,10 +23,11 @@ from tacit.trees.tail import (
     Nearness,
     exact_centres,
     mean_centres,
+    offsets_with_odds,
+    offsets_with_own_odds,
     squared_lengths,
     squared_lengths_of_means,
 )
-
 
 Refit = Annotated[
     float,
@@ -85,7 +86,7 @@ class FastXML(Estimator):
 class PfastXML(FastXML):
     """FastXML with every label worth the inverse of its propensity: rare labels count for those left out."""
 
-    refit: Refit = 1.0  # more would help rare labels at the expense of the first place
+    refit: Refit = 1.0
     A: Annotated[float, Range(low=0), "propensity model: how fast the propensity rises with a label's count"] = 0.55
     B: Annotated[float, Range(above=0), "propensity model: added to a label's count"] = 1.5
     propensities: Annotated[Any, "propensities per label or per sample and label, instead of the model"] = None
@@ -106,6 +107,7 @@ class PfastXML(FastXML):
 class PfastreXML(PfastXML):
     """PfastXML, its labels re-ranked by how near a sample is to the centre of each."""
 
+    refit: Refit = 2.0
     alpha: Annotated[
         float,
         Range(low=0, high=1),
@@ -118,7 +120,11 @@ class PfastreXML(PfastXML):
     tail: Annotated[str, OneOf(("mean", "exact")), "centres: mean of the label's samples, or maximum likelihood"] = (
         "mean"
     )
-    beta: Annotated[float, Range(above=0), "odds against a label at its very centre, for tail='exact'"] = 1.0
+    beta: Annotated[
+        float | None,
+        Range(above=0),
+        "odds against a label at its very centre; None: even odds for a typical sample of the label, with means",
+    ] = None
     centre_features: Annotated[int, Range(low=1), "features kept in a centre, the largest"] = 500
 
     centres_: Centres = field(init=False)
@@ -129,20 +135,23 @@ class PfastreXML(PfastXML):
         super()._fit(X, Y)
         relevant = positives(Y)
         unit = X if self.normalize else unit_rows(X)
-        if self.tail == "mean":
+        beta = 1.0 if self.beta is None else self.beta
+        if self.tail == "exact":
+            centres = self._exact_centres(unit, relevant, beta)
+            offsets = offsets_with_odds(squared_lengths(centres), beta, self.gamma)
+        else:
             centres = mean_centres(unit, relevant)
             squares = squared_lengths_of_means(centres, self.label_counts_)
-        else:
-            centres = self._exact_centres(unit, relevant)
-            squares = squared_lengths(centres)
-        self.centres_ = Centres.of(centres, squares, self.centre_features)
+            own = self.beta is None
+            offsets = offsets_with_own_odds(squares) if own else offsets_with_odds(squares, beta, self.gamma)
+        self.centres_ = Centres.of(centres, offsets, self.centre_features)
 
-    def _exact_centres(self, X: sparse.csr_matrix, Y: sparse.csr_matrix) -> sparse.csr_matrix:
+    def _exact_centres(self, X: sparse.csr_matrix, Y: sparse.csr_matrix, beta: float) -> sparse.csr_matrix:
         propensities = self._propensities(Y)
         if propensities.ndim != 1:
             raise ParameterError("tail='exact' needs one propensity per label; give these, or choose tail='mean'")
         return exact_centres(
-            X, Y, propensities, gamma=self.gamma, beta=self.beta, n_largest=self.centre_features, n_jobs=self.n_jobs
+            X, Y, propensities, gamma=self.gamma, beta=beta, n_largest=self.centre_features, n_jobs=self.n_jobs
         )
 
     def _nearness(self) -> Nearness:

@@ -127,7 +127,7 @@ class Forest:
                 centres.labels,
                 centres.levels,
                 centres.steps,
-                centres.squares,
+                centres.offsets,
                 float(nearness.alpha),
                 float(nearness.gamma),
                 len(self.roots),

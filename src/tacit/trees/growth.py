@@ -45,9 +45,7 @@ def normalised_gains(Y: sparse.csr_matrix) -> sparse.csr_matrix:
     return sparse.csr_matrix((gains, Y.indices, Y.indptr), shape=Y.shape)
 
 
-def grow(
-    seed: int, X: sparse.csr_matrix, gains: sparse.csr_matrix, worth: sparse.csr_matrix, growth: Growth
-) -> Tree:
+def grow(seed: int, X: sparse.csr_matrix, gains: sparse.csr_matrix, worth: sparse.csr_matrix, growth: Growth) -> Tree:
     """Grow one tree.
 
     Parameters

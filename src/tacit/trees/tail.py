@@ -1,7 +1,9 @@
 """Tail classifiers: a centre for each label, near which the label is likely.
 
 ``P(y_l = 1 | x) = 1/(1 + v)`` with ``v = β exp(γ/2 ‖x − μ_l‖²)`` (PfastreXML Eq. 41), x of unit length. The centre
-μ_l is the mean of the label's samples, or the maximum of the likelihood of which the mean is the limit.
+μ_l is the mean of the label's samples, or the maximum of the likelihood of which the mean is the limit. The odds β are
+given, or each label's own: such that a typical sample of the label, as far from its centre as they are on average, has
+even odds. With the same β for all, P prefers labels with short centres, which are the frequent ones.
 """
 
 from __future__ import annotations
@@ -26,16 +28,16 @@ _RELATIVE_GAIN = 1e-7  # of the likelihood, below which the ascent stops
 
 @dataclass(frozen=True, eq=False)
 class Centres:
-    """Centres by feature, each entry a level times the step of its label; `squares` are ‖μ_l‖²."""
+    """Centres by feature, each entry a level times the step of its label: ``v = exp(γ/2 (offset − 2 x·μ_l))``."""
 
     starts: npt.NDArray[np.uint64]
     labels: npt.NDArray[Any]
     levels: npt.NDArray[np.integer]  # 8 bits, or 16 where exact centres have negative entries
     steps: npt.NDArray[np.float32]
-    squares: npt.NDArray[np.float32]
+    offsets: npt.NDArray[np.float32]
 
     @staticmethod
-    def of(centres: sparse.csr_matrix, squares: Floats, n_largest: int) -> Centres:
+    def of(centres: sparse.csr_matrix, offsets: Floats, n_largest: int) -> Centres:
         """Keep the `n_largest` entries of each centre."""
         kept = largest_entries(centres, n_largest)
         dtype = np.int16 if (kept.data < 0).any() else np.uint8
@@ -46,7 +48,7 @@ class Centres:
             labels=smallest_ids(by_feature.indices, centres.shape[0]),
             levels=by_feature.data,
             steps=steps,
-            squares=squares.astype(np.float32),
+            offsets=offsets.astype(np.float32),
         )
 
 
@@ -68,6 +70,16 @@ def largest_entries(matrix: sparse.csr_matrix, n_largest: int) -> sparse.csr_mat
     is_kept[order[rank < n_largest]] = True
     starts = np.concatenate([[0], np.cumsum(np.bincount(rows[is_kept], minlength=matrix.shape[0]))])
     return sparse.csr_matrix((matrix.data[is_kept], matrix.indices[is_kept], starts), shape=matrix.shape)
+
+
+def offsets_with_odds(squares: Floats, beta: float, gamma: float) -> Floats:
+    """Offsets for the same odds against every label at its very centre."""
+    return 1 + squares + 2 * np.log(beta) / gamma  # ‖x − μ‖² = 1 + ‖μ‖² − 2 x·μ
+
+
+def offsets_with_own_odds(squares: Floats) -> Floats:
+    """Offsets for even odds at the mean distance of a label's samples from its centre, 1 − ‖μ‖²."""
+    return 2 * squares
 
 
 def squared_lengths(centres: sparse.csr_matrix) -> Floats:

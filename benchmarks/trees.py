@@ -1,6 +1,7 @@
 """The tree family against scikit-learn's one-vs-rest and PECOS: CPU time, accuracy, speed of ranking, size, growth.
 
-Usage: ``python -m benchmarks trees`` (needs TACIT_DATA); ``python -m benchmarks.trees figures`` draws docs/figures.
+Usage: ``python -m benchmarks trees`` (needs TACIT_DATA); ``python -m benchmarks.trees figures`` draws docs/figures,
+``python -m benchmarks.trees choices`` compares what differs from the papers on parts cut from the training sets.
 """
 
 from __future__ import annotations
@@ -37,6 +38,21 @@ SWEEPS = {
     "gamma": (5.0, 15.0, 30.0, 100.0),
     "refit": (0.0, 0.5, 1.0, 1.5, 2.0),
 }
+
+CHOICES: tuple[tuple[Any, dict[str, Any]], ...] = (
+    (tacit.FastXML, {}),
+    (tacit.FastXML, {"refit": 0.0}),
+    (tacit.FastXML, {"refit": 1.0}),
+    (tacit.FastXML, {"min_share": 1.0}),
+    (tacit.FastXML, {"refit": 0.0, "min_share": 1.0}),
+    (tacit.PfastXML, {}),
+    (tacit.PfastXML, {"refit": 0.0}),
+    (tacit.PfastXML, {"refit": 2.0}),
+    (tacit.PfastreXML, {}),
+    (tacit.PfastreXML, {"beta": 1.0}),
+    (tacit.PfastreXML, {"refit": 0.0}),
+    (tacit.PfastreXML, {"refit": 0.0, "min_share": 1.0, "beta": 1.0, "alpha": 0.8, "gamma": 60.0}),
+)
 
 
 def load(name: str) -> tuple[tacit.Dataset, tacit.Dataset]:
@@ -163,6 +179,25 @@ def figures() -> None:
         draw(f"time-{name}", x, {"measured": seconds, "in proportion": seconds[-1] * per / per[-1]}, name, "CPU s")
 
 
+def choices() -> None:
+    """What differs from the papers and what does not, each on held-out parts of training sets."""
+    for name, n_folds in (("bibtex", 5), ("delicious", 2)):
+        train, _ = load(name)
+        parts = np.array_split(np.random.default_rng(7).permutation(len(train)), 5)
+        for model, parameters in CHOICES:
+            found = []
+            for fold in range(n_folds):
+                held = np.sort(parts[fold])
+                kept = np.setdiff1d(np.arange(len(train)), held)
+                fitted = model(random_state=fold, n_jobs=2, **parameters).fit(train.X[kept], train.Y[kept])
+                propensities = tacit.propensities(train.Y[kept])
+                scores = tacit.evaluate(fitted.rank(train.X[held]), train.Y[held], propensities=propensities)
+                found.append([100 * scores[f"{metric}@{k}"] for metric in ("P", "PSP") for k in (1, 3, 5)])
+            mean = [f"{value:.1f}" for value in np.mean(found, axis=0)]
+            settings = ", ".join(f"{key}={value}" for key, value in parameters.items()) or "defaults"
+            print(f"{name} {model.__name__} {settings}: {'/'.join(mean[:3])} | {'/'.join(mean[3:])}", flush=True)
+
+
 def main() -> None:
     """Print the comparison on three sets, and how time grows."""
     if "TACIT_DATA" not in os.environ:
@@ -174,4 +209,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    figures() if sys.argv[1:] == ["figures"] else main()
+    {"figures": figures, "choices": choices}.get(" ".join(sys.argv[1:]), main)()

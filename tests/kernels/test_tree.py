@@ -172,7 +172,9 @@ def test_a_move_minimises_its_own_quadratic(slope, curvature, weight):
 def grow(X: sparse.csr_matrix, Y: sparse.csr_matrix, max_leaf: int = 2, labels_per_leaf: int = 100) -> Tree:
     coins = np.random.default_rng(0).integers(2**tree.N_COINS, size=X.shape[0])
     x, y = as_rows(X), as_rows(Y)
-    return Tree(*tree.grow_tree(*x, X.shape[1], *y, y.values, Y.shape[1], coins, C, BIAS, max_leaf, labels_per_leaf))
+    return Tree(
+        *tree.grow_tree(*x, X.shape[1], *y, y.values, Y.shape[1], coins, True, C, BIAS, max_leaf, labels_per_leaf)
+    )
 
 
 ones = sparse.csr_matrix(np.ones((30, 3), np.float32))

@@ -80,8 +80,8 @@ def test_exact_centres_rank_as_well_as_means(data):
 
 
 def test_alpha_one_keeps_the_order_of_the_trees(data):
-    trees = tacit.PfastXML(n_trees=5).fit(data.X, data.Y).rank(data.X, k=3)
-    both = tacit.PfastreXML(n_trees=5, alpha=1.0).fit(data.X, data.Y).rank(data.X, k=3)
+    trees = tacit.PfastXML(n_trees=5, refit=1.0).fit(data.X, data.Y).rank(data.X, k=3)
+    both = tacit.PfastreXML(n_trees=5, alpha=1.0, refit=1.0).fit(data.X, data.Y).rank(data.X, k=3)
     assert np.exp(both.scores) == pytest.approx(trees.scores, rel=1e-5)
 
 

@@ -215,7 +215,7 @@ def rank_by_nearness(
     votes, listed = np.zeros(len(allowed), np.float32), np.empty(len(allowed) + 1, np.int32)
     is_listed, products = np.zeros(len(allowed), np.bool_), np.zeros(len(allowed), np.int64)
     for row in range(n_rows):
-        square, n_products = 0.0, 0
+        square, n_products = 0.0, np.int64(0)
         for entry in range(x_starts[row], x_starts[row + 1]):
             level, feature = np.int64(x_levels[entry]), x_features[entry]
             square += np.float64(level) * level

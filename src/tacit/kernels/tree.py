@@ -433,6 +433,7 @@ def split_node(
     sides: Sides,
     coins: Ints,
     depth: int,
+    starts_by_features: bool,
     C: float,
     bias: float,
     max_leaf: int,
@@ -448,11 +449,11 @@ def split_node(
     deciding = np.empty(min(len(samples), _JURY), np.int32)
     for i in range(len(deciding)):
         deciding[i] = samples[i * len(samples) // len(deciding)]
-    for by_features in (True, False):
+    for by_features in (starts_by_features, False):
         first_sides(X, deciding, coins, depth, by_features, features.slopes, sides[: len(deciding)])
         plane = find_plane(X, Y, deciding, sides[: len(deciding)], C, bias, labels, features)
         route(X, samples, plane, features.slopes, sides)
-        if not is_one_sided(sides):
+        if not by_features or not is_one_sided(sides):
             break
     return plane
 
@@ -514,6 +515,7 @@ def grow_tree(
     y_worth: Values,
     n_labels: int,
     coins: Ints,
+    starts_by_features: bool,
     C: float,
     bias: float,
     max_leaf: int,
@@ -538,7 +540,7 @@ def grow_tree(
     while len(stack) > 0:
         start, stop, depth, slot = stack.pop()
         samples, sides = order[start:stop], all_sides[start:stop]
-        plane = split_node(X, Y, samples, sides, coins, depth, C, bias, max_leaf, labels, features)
+        plane = split_node(X, Y, samples, sides, coins, depth, starts_by_features, C, bias, max_leaf, labels, features)
         if is_one_sided(sides):
             node, end = -1 - n_leaves, leaf_starts[n_leaves]
             for sample in samples:
@@ -576,10 +578,9 @@ def grow_tree(
 
 @njit(nogil=True, cache=True)
 def _feature_scratch(X: Rows, n_features: int) -> FeatureScratch:
-    n_rows, longest = len(X.starts) - 1, 0
-    for row in range(n_rows):
-        longest = max(longest, np.int64(X.starts[row + 1] - X.starts[row]))
-    n_entries = min(len(X.ids), min(n_rows, _JURY) * longest) + min(n_rows, _JURY)
+    lengths = (X.starts[1:] - X.starts[:-1]).astype(np.int64)
+    n_deciding = min(len(lengths), _JURY)
+    n_entries = min(len(X.ids), n_deciding * lengths.max()) + n_deciding
     slopes, touched = np.zeros((n_features, 2), np.float32), np.empty(n_features + 1, np.int32)
     rows, values = np.empty(n_entries, np.uint32), np.empty(n_entries, np.float32)
     return FeatureScratch(slopes, slopes.view(np.int32), touched, rows, values)

@@ -58,11 +58,12 @@ class FastXML(Estimator):
     forest_: Forest = field(init=False)
 
     unranked_score: ClassVar[float] = 0.0
+    has_mixed_starts: ClassVar[bool] = False
 
     def _fit(self, X: sparse.csr_matrix, Y: sparse.csr_matrix) -> None:
         relevant = positives(Y)
         gains, worth = self._gains(relevant)
-        growth = Growth(self.C, self.bias, self.max_leaf, self.labels_per_leaf)
+        growth = Growth(self.C, self.bias, self.max_leaf, self.labels_per_leaf, self.has_mixed_starts)
         tasks = [{"seed": seed} for seed in task_seeds(self.random_state, self.n_trees)]
         trees = run_tasks(grow, tasks, n_jobs=self.n_jobs, what="trees", X=X, gains=gains, worth=worth, growth=growth)
         self.forest_ = Forest.of(trees, worth, X.shape[1], self.refit)
@@ -90,6 +91,8 @@ class PfastXML(FastXML):
     A: Annotated[float, Range(low=0), "propensity model: how fast the propensity rises with a label's count"] = 0.55
     B: Annotated[float, Range(above=0), "propensity model: added to a label's count"] = 1.5
     propensities: Annotated[Any, "propensities per label or per sample and label, instead of the model"] = None
+
+    has_mixed_starts: ClassVar[bool] = True  # trees that differ more
 
     def _gains(self, Y: sparse.csr_matrix) -> tuple[sparse.csr_matrix, sparse.csr_matrix]:
         # Not divided by the ideal DCG, which would undo the propensities.

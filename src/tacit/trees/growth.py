@@ -34,6 +34,7 @@ class Growth:
     bias: float
     max_leaf: int
     labels_per_leaf: int
+    is_mixed: bool = False  # whether half of the trees start their nodes from coins alone
 
 
 def normalised_gains(Y: sparse.csr_matrix) -> sparse.csr_matrix:
@@ -61,7 +62,9 @@ def grow(seed: int, X: sparse.csr_matrix, gains: sparse.csr_matrix, worth: spars
     growth : Growth
         Parameters.
     """
-    coins = np.random.default_rng(seed).integers(2**N_COINS, size=X.shape[0])
+    rng = np.random.default_rng(seed)
+    coins = rng.integers(2**N_COINS, size=X.shape[0])
+    starts_by_features = not growth.is_mixed or rng.random() < 0.5
     return Tree(
         *grow_tree(
             X.indptr.astype(np.uint64),
@@ -74,6 +77,7 @@ def grow(seed: int, X: sparse.csr_matrix, gains: sparse.csr_matrix, worth: spars
             worth.data,
             gains.shape[1],
             coins,
+            starts_by_features,
             float(growth.C),
             float(growth.bias),
             int(growth.max_leaf),

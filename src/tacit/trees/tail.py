@@ -74,7 +74,7 @@ def largest_entries(matrix: sparse.csr_matrix, n_largest: int) -> sparse.csr_mat
 
 def offsets_with_odds(squares: Floats, beta: float, gamma: float) -> Floats:
     """Offsets for the same odds against every label at its very centre."""
-    return 1 + squares + 2 * np.log(beta) / gamma  # ‖x − μ‖² = 1 + ‖μ‖² − 2 x·μ
+    return squares + float(1 + 2 * np.log(beta) / gamma)  # ‖x − μ‖² = 1 + ‖μ‖² − 2 x·μ
 
 
 def offsets_with_own_odds(squares: Floats) -> Floats:

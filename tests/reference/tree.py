@@ -25,7 +25,7 @@ def node_weights(forest: Any, n_features: int) -> np.ndarray:
     for node in range(len(weights)):
         part = slice(forest.weight_starts[node], forest.weight_starts[node + 1])
         weights[node, forest.weight_features[part]] = forest.weight_levels[part]
-    node_of = {number: node for node, number in enumerate(forest.large) if number >= 0}
+    node_of = {number: node for node, number in enumerate(forest.large) if number > 0}
     for feature in range(n_features):
         for at in range(forest.large_starts[feature], forest.large_starts[feature + 1]):
             weights[node_of[forest.large_nodes[at]], feature] = forest.large_levels[at]

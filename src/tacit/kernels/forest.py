@@ -19,6 +19,7 @@ Floats = npt.NDArray[np.float64]
 Levels = npt.NDArray[np.integer]
 Flags = npt.NDArray[np.bool_]
 
+_FEW_LABELS = 512  # up to which all labels are looked at rather than those voted for
 _X_LEVELS = 32767  # a feature is a whole number of so many parts of the largest of its row
 
 
@@ -61,14 +62,14 @@ def find_leaves(
     ``(1 ± w·x)/2``, as long as both are at least `min_share` of a whole row.
 
     A row goes down all trees at once, level by level: nodes do not wait for each other as those of one tree would.
-    The weights of large nodes, ``large[node] >= 0``, come by feature: a row meets those of its own features. Those
+    The weights of large nodes, ``large[node] > 0``, come by feature: a row meets those of its own features. Those
     of the other nodes come by node: a row, spread out, meets those on its way.
     """
     n_rows, n_trees = len(x_steps), len(roots)
     room = n_trees * int(1.0 / min_share + 1.0) + 1
     leaves, shares = np.empty((n_rows, room), np.int32), np.empty((n_rows, room), np.float32)
     n_leaves = np.empty(n_rows, np.int64)
-    x, totals = np.zeros(len(large_starts) - 1, np.int32), np.zeros(large.max() + 1 if len(large) else 0, np.int64)
+    x, totals = np.zeros(len(large_starts) - 1, np.int32), np.zeros(large.max() + 1 if len(large) else 1, np.int64)
     nodes, node_shares, margins = np.empty(room, np.int32), np.empty(room, np.float32), np.empty(room)
     next_nodes, next_shares = np.empty(room, np.int32), np.empty(room, np.float32)
     for row in range(n_rows):
@@ -77,17 +78,16 @@ def find_leaves(
             x[feature] = level
             for at in range(large_starts[feature], large_starts[feature + 1]):
                 totals[large_nodes[at]] += level * large_levels[at]
-        n_nodes, n_found = 0, 0
+        found, found_shares, n_nodes, n_found = leaves[row], shares[row], 0, 0
         for root in roots:
             nodes[n_nodes], node_shares[n_nodes] = root, 1.0
-            leaves[row, n_found], shares[row, n_found] = -1 - root, 1.0
+            found[n_found], found_shares[n_found] = -1 - root, 1.0
             n_nodes += root >= 0
             n_found += root < 0
         while n_nodes > 0:
             for i in range(n_nodes):
-                node, total = np.uint32(nodes[i]), np.int64(0)
-                if large[node] >= 0:
-                    total = totals[np.uint32(large[node])]
+                node = np.uint32(nodes[i])
+                total = totals[large[node]]  # 0 for nodes that are not large
                 for at in range(weight_starts[node], weight_starts[node + 1]):
                     total += np.int64(weight_levels[at]) * x[weight_features[at]]
                 margins[i] = np.float64(total) * x_steps[row] * terms[node, 0] + terms[node, 1]
@@ -98,12 +98,12 @@ def find_leaves(
                 if other_share >= min_share:
                     other, share = children[node, 1 - side], share - other_share
                     next_nodes[n_next], next_shares[n_next] = other, other_share
-                    leaves[row, n_found], shares[row, n_found] = -1 - other, other_share
+                    found[n_found], found_shares[n_found] = -1 - other, other_share
                     n_next += other >= 0
                     n_found += other < 0
                 child = children[node, side]
                 next_nodes[n_next], next_shares[n_next] = child, share
-                leaves[row, n_found], shares[row, n_found] = -1 - child, share
+                found[n_found], found_shares[n_found] = -1 - child, share
                 n_next += child >= 0
                 n_found += child < 0
             nodes, next_nodes, node_shares, next_shares = next_nodes, nodes, next_shares, node_shares
@@ -141,16 +141,21 @@ def add_votes(
     listed: Nodes,
 ) -> int:
     """Sum the scores of labels over the leaves of a row and list the labels; return how many there are."""
-    n_listed = 0
+    n_listed, lists_all = 0, len(votes) <= _FEW_LABELS
     for i in range(len(leaves)):
         leaf = np.uint32(leaves[i])
         step = shares[i] * leaf_steps[leaf]
         for at in range(leaf_starts[leaf], leaf_starts[leaf + 1]):
-            label = leaf_labels[at]
-            listed[n_listed] = label
-            n_listed += not is_listed[label]
-            is_listed[label] = True
-            votes[label] += step * np.float32(leaf_levels[at])
+            votes[leaf_labels[at]] += step * np.float32(leaf_levels[at])
+        if not lists_all:
+            for at in range(leaf_starts[leaf], leaf_starts[leaf + 1]):
+                listed[n_listed] = leaf_labels[at]
+                n_listed += not is_listed[leaf_labels[at]]
+                is_listed[leaf_labels[at]] = True
+    if lists_all:
+        n_listed = len(votes)
+        for label in range(n_listed):
+            listed[label] = label
     return n_listed
 
 
@@ -173,11 +178,11 @@ def rank_votes(
     votes, listed = np.zeros(len(allowed), np.float32), np.empty(len(allowed) + 1, np.int32)
     is_listed = np.zeros(len(allowed), np.bool_)
     for row in range(n_rows):
-        n = n_leaves[row]
+        n, best, best_scores = n_leaves[row], labels[row], scores[row]
         n_listed = add_votes(leaves[row, :n], shares[row, :n], *contents, votes, is_listed, listed)
         for label in listed[:n_listed]:
             if votes[label] > 0.0 and allowed[label]:
-                insert_label(labels[row], scores[row], label, votes[label] / n_trees)
+                insert_label(best, best_scores, label, votes[label] / n_trees)
             votes[label], is_listed[label] = 0.0, False
     return labels, scores
 
@@ -223,16 +228,16 @@ def rank_by_nearness(
             for at in range(centre_starts[feature], centre_starts[feature + 1]):
                 products[centre_labels[at]] += level * centre_levels[at]
         length = max(np.sqrt(square), 1.0)  # levels are whole: less than 1 is 0, and so are the products
-        n = n_leaves[row]
+        n, best, best_scores = n_leaves[row], labels[row], scores[row]
         n_listed = add_votes(leaves[row, :n], shares[row, :n], *contents, votes, is_listed, listed)
         for label in listed[:n_listed]:
             if votes[label] > 0.0 and allowed[label]:
                 likeness = centre_steps[label] * (products[label] / length)
                 power = 0.5 * gamma * (centre_offsets[label] - 2.0 * likeness)
                 score = alpha * np.log(votes[label] / n_trees) - (1.0 - alpha) * max(power, 0.0)
-                if score > scores[row, k - 1]:  # what is left to take off cannot help it
+                if score > best_scores[k - 1]:  # what is left to take off cannot help it
                     score -= (1.0 - alpha) * np.log1p(np.exp(-abs(power)))
-                    insert_label(labels[row], scores[row], label, score)
+                    insert_label(best, best_scores, label, score)
             votes[label], is_listed[label] = 0.0, False
         if n_products >= len(products):
             products[:] = 0

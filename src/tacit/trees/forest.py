@@ -26,7 +26,7 @@ class Forest:
 
     A child or root below zero is the leaf ``-1 - child``. A weight is its level times the step of its node
     (``terms[:, 0]``; ``terms[:, 1]`` is the bias), a score in a leaf its level times the leaf's step. The weights of
-    large nodes are kept by feature: ``large[node]`` is the number of a node among these, -1 for the others.
+    large nodes are kept by feature: ``large[node]`` is the number of a node among these, from 1, and 0 for the others.
     """
 
     roots: npt.NDArray[np.int32]
@@ -35,7 +35,7 @@ class Forest:
     weight_starts: npt.NDArray[np.uint64]
     weight_features: npt.NDArray[Any]
     weight_levels: npt.NDArray[np.int8]
-    large: npt.NDArray[np.int32]
+    large: npt.NDArray[np.uint32]
     large_starts: npt.NDArray[np.uint64]
     large_nodes: npt.NDArray[Any]
     large_levels: npt.NDArray[np.int8]
@@ -167,7 +167,7 @@ def _weights(trees: Sequence[Tree], n_features: int) -> dict[str, Any]:
     levels = np.concatenate([tree.weight_levels for tree in trees])
     sizes = np.diff(starts)
     is_large = sizes > _LARGE
-    large = np.where(is_large, np.cumsum(is_large) - 1, -1).astype(np.int32)
+    large = np.where(is_large, np.cumsum(is_large), 0).astype(np.uint32)
     in_large = np.repeat(is_large, sizes)
     order = np.argsort(features[in_large], kind="stable")
     counts = np.bincount(features[in_large], minlength=n_features)
@@ -177,7 +177,7 @@ def _weights(trees: Sequence[Tree], n_features: int) -> dict[str, Any]:
         "weight_levels": levels[~in_large],
         "large": large,
         "large_starts": np.concatenate([[0], np.cumsum(counts)]).astype(np.uint64),
-        "large_nodes": smallest_ids(np.repeat(large, sizes)[in_large][order], int(is_large.sum())),
+        "large_nodes": smallest_ids(np.repeat(large, sizes)[in_large][order], int(is_large.sum()) + 1),
         "large_levels": levels[in_large][order],
     }
 

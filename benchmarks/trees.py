@@ -152,7 +152,10 @@ def draw(name: str, x: Any, lines: dict[str, Any], xlabel: str, ylabel: str) -> 
     for label, values in lines.items():
         axes.plot(x, values, marker="o", label=label)
     axes.set(xlabel=xlabel, ylabel=ylabel)
-    axes.legend(fontsize=7, loc="center" if len(lines) > 2 else "best")  # between P@5 and the others
+    if len(lines) > 2:
+        axes.legend(fontsize=7, loc="center", bbox_to_anchor=(0.5, 0.32), ncols=2)  # between P@5 and the others
+    else:
+        axes.legend(fontsize=7)
     figure.tight_layout()
     FIGURES.mkdir(parents=True, exist_ok=True)
     figure.savefig(FIGURES / f"trees-{name}.svg", metadata={"Date": None})

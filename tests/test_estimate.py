@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import contextlib
 import logging
 import shutil
 import sys
@@ -203,6 +204,22 @@ def test_many_small_steps_beyond_the_limit_are_an_error_too():
     with pytest.raises(TacitError, match="more than the allowed"), memory_limit(data_bytes() + (200 << 20)):
         grow()
     assert not [thread for thread in threading.enumerate() if isinstance(thread, estimating._Watch)]
+
+
+@only_linux
+def test_an_interruption_that_got_lost_is_repeated():
+    def grow():
+        held = []
+        while True:
+            held.append(np.ones(1 << 12))
+
+    def grow_on():
+        with contextlib.suppress(KeyboardInterrupt):
+            grow()
+        grow()
+
+    with pytest.raises(TacitError, match="more than the allowed"), memory_limit(data_bytes() + (200 << 20)):
+        grow_on()
 
 
 @only_linux

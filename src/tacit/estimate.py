@@ -48,6 +48,7 @@ _PATIENCE = 60.0  # seconds after which a probe that has not answered is given u
 _POWERS = {"cpu_seconds": (0.9, 2.0), "memory_bytes": (0.6, 1.1), "model_bytes": (0.0, 1.25)}
 _RESERVE = 32 << 20  # bytes below a limit that are left to small allocations: stacks of threads, Python's own
 _WATCH_SECONDS = 0.02
+_AGAIN_SECONDS = 0.25  # an interruption is lost where Python ignores errors, as in callbacks of its garbage collector
 _COUNTS = ("n_jobs", "n_trees", "n_learners")  # parameters that memory grows evenly with, the harmless one first
 
 
@@ -300,6 +301,7 @@ def memory_limit(limit: int | None) -> Iterator[None]:
         yield
         watch.stop()
     except (MemoryError, KeyboardInterrupt) as error:
+        watch.stop()
         if isinstance(error, KeyboardInterrupt) and not watch.tripped:
             raise
         raise TacitError(
@@ -328,12 +330,11 @@ class _Watch(threading.Thread):
 
     def run(self) -> None:
         """Look at the memory of this process until the watch is stopped."""
-        while not self._over.wait(_WATCH_SECONDS):
-            if data_bytes() > self.most_bytes and self._is_main:
+        while not self._over.wait(_AGAIN_SECONDS if self.tripped else _WATCH_SECONDS):
+            if self.tripped or (data_bytes() > self.most_bytes and self._is_main):
                 self.tripped = True
                 self.lift()
                 signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
-                return
 
     def stop(self) -> None:
         """End the watch; a second time does nothing."""

@@ -3,6 +3,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import shutil
+import signal
 import sys
 import threading
 
@@ -204,6 +205,22 @@ def test_many_small_steps_beyond_the_limit_are_an_error_too():
     with pytest.raises(TacitError, match="more than the allowed"), memory_limit(data_bytes() + (200 << 20)):
         grow()
     assert not [thread for thread in threading.enumerate() if isinstance(thread, estimating._Watch)]
+
+
+@only_linux
+def test_the_limit_holds_where_interruptions_are_ignored():
+    def grow():
+        held = []
+        while True:
+            held.append(np.ones(1 << 12))
+
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        with pytest.raises(TacitError, match="more than the allowed"), memory_limit(data_bytes() + (200 << 20)):
+            grow()
+        assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 @only_linux

@@ -295,6 +295,9 @@ def memory_limit(limit: int | None) -> Iterator[None]:
     before = resource.getrlimit(resource.RLIMIT_DATA)
     lift = functools.partial(resource.setrlimit, resource.RLIMIT_DATA, before)
     watch = _Watch(limit - _RESERVE, lift)
+    is_deaf = watch.is_main and signal.getsignal(signal.SIGINT) is signal.SIG_IGN  # as in the background of a script
+    if is_deaf:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     resource.setrlimit(resource.RLIMIT_DATA, (limit, before[1]))
     try:
         watch.start()
@@ -311,6 +314,8 @@ def memory_limit(limit: int | None) -> Iterator[None]:
     finally:
         watch.stop()
         lift()
+        if is_deaf:
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 class _Watch(threading.Thread):
@@ -325,13 +330,13 @@ class _Watch(threading.Thread):
         self.most_bytes = most_bytes
         self.lift = lift
         self.tripped = False
-        self._is_main = threading.current_thread() is threading.main_thread()
+        self.is_main = threading.current_thread() is threading.main_thread()
         self._over = threading.Event()
 
     def run(self) -> None:
         """Look at the memory of this process until the watch is stopped."""
         while not self._over.wait(_AGAIN_SECONDS if self.tripped else _WATCH_SECONDS):
-            if self.tripped or (data_bytes() > self.most_bytes and self._is_main):
+            if self.tripped or (data_bytes() > self.most_bytes and self.is_main):
                 self.tripped = True
                 self.lift()
                 signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)

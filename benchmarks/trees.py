@@ -68,6 +68,12 @@ def cpu(work: Callable[[], Any]) -> tuple[float, Any]:
     return time.process_time() - start, result
 
 
+def shown(found: list[dict[str, float]]) -> str:
+    """P and PSP at 1, 3 and 5 in percent, the mean of several results."""
+    parts = ([np.mean([result[f"{metric}@{k}"] for result in found]) for k in (1, 3, 5)] for metric in ("P", "PSP"))
+    return " | ".join("/".join(f"{100 * value:.2f}" for value in part) for part in parts)
+
+
 def measure(name: str, train: tacit.Dataset, test: tacit.Dataset, peer: str, peer_cpu: float) -> None:
     """Print one line per model for one data set: the mean over seeds, and cost in units of a peer's."""
     propensities = tacit.propensities(train.Y)
@@ -76,12 +82,9 @@ def measure(name: str, train: tacit.Dataset, test: tacit.Dataset, peer: str, pee
         for seed in SEEDS:
             spent, fitted = cpu(lambda model=model, seed=seed: model(random_state=seed, n_jobs=2).fit(train.X, train.Y))
             seconds += spent / len(SEEDS)
-            ranking = fitted.rank(test.X, k=5)
-            scores = tacit.evaluate(ranking, test.Y, propensities=propensities)
-            found.append([100 * scores[f"{metric}@{k}"] for metric in ("P", "PSP") for k in (1, 3, 5)])
-        mean = [f"{value:.1f}" for value in np.mean(found, axis=0)]
+            found.append(tacit.evaluate(fitted.rank(test.X, k=5), test.Y, propensities=propensities))
         print(
-            f"{name} {model.__name__}: {'/'.join(mean[:3])} | {'/'.join(mean[3:])}; "
+            f"{name} {model.__name__}: {shown(found)}; "
             f"fit {seconds / peer_cpu:.2f} x {peer}; {rows_per_second(fitted, test.X):,.0f} rows/s a core; "
             f"one row {one_row(fitted, test.X):.2f} ms; {size(fitted):.1f} MB",
             flush=True,
@@ -194,11 +197,9 @@ def choices() -> None:
                 kept = np.setdiff1d(np.arange(len(train)), held)
                 fitted = model(random_state=fold, n_jobs=2, **parameters).fit(train.X[kept], train.Y[kept])
                 propensities = tacit.propensities(train.Y[kept])
-                scores = tacit.evaluate(fitted.rank(train.X[held]), train.Y[held], propensities=propensities)
-                found.append([100 * scores[f"{metric}@{k}"] for metric in ("P", "PSP") for k in (1, 3, 5)])
-            mean = [f"{value:.1f}" for value in np.mean(found, axis=0)]
+                found.append(tacit.evaluate(fitted.rank(train.X[held]), train.Y[held], propensities=propensities))
             settings = ", ".join(f"{key}={value}" for key, value in parameters.items()) or "defaults"
-            print(f"{name} {model.__name__} {settings}: {'/'.join(mean[:3])} | {'/'.join(mean[3:])}", flush=True)
+            print(f"{name} {model.__name__} {settings}: {shown(found)}", flush=True)
 
 
 def main() -> None:

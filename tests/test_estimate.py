@@ -195,13 +195,14 @@ def test_an_array_beyond_the_limit_is_an_error_and_the_limit_is_lifted_again():
     assert np.ones(400 << 17)[-1] == 1
 
 
+def grow():
+    held = []
+    while True:
+        held.append(np.ones(1 << 12))
+
+
 @only_linux
 def test_many_small_steps_beyond_the_limit_are_an_error_too():
-    def grow():
-        held = []
-        while True:
-            held.append(np.ones(1 << 15))
-
     with pytest.raises(TacitError, match="more than the allowed"), memory_limit(data_bytes() + (200 << 20)):
         grow()
     assert not [thread for thread in threading.enumerate() if isinstance(thread, estimating._Watch)]
@@ -209,11 +210,6 @@ def test_many_small_steps_beyond_the_limit_are_an_error_too():
 
 @only_linux
 def test_the_limit_holds_where_interruptions_are_ignored():
-    def grow():
-        held = []
-        while True:
-            held.append(np.ones(1 << 12))
-
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         with pytest.raises(TacitError, match="more than the allowed"), memory_limit(data_bytes() + (200 << 20)):
@@ -225,11 +221,6 @@ def test_the_limit_holds_where_interruptions_are_ignored():
 
 @only_linux
 def test_an_interruption_that_got_lost_is_repeated():
-    def grow():
-        held = []
-        while True:
-            held.append(np.ones(1 << 12))
-
     def grow_on():
         with contextlib.suppress(KeyboardInterrupt):
             grow()

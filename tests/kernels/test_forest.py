@@ -9,7 +9,7 @@ from scipy import sparse
 from planted import N_LABELS, planted
 from reference.tree import forest_scores, rescored
 from tacit.checks import unit_rows
-from tacit.kernels.forest import insert_label, row_levels
+from tacit.kernels.forest import _FEW_LABELS, insert_label, row_levels
 from tacit.trees.fastxml import FastXML, PfastreXML
 
 
@@ -29,26 +29,34 @@ def as_dense(ranking, n_labels, absent):
     return dense
 
 
+def with_labels(Y, n_labels):
+    """The same labels among many that no sample has: these are ranked by a list of those voted for."""
+    return sparse.csr_matrix((Y.data, Y.indices, Y.indptr), shape=(Y.shape[0], n_labels))
+
+
+@pytest.mark.parametrize("n_labels", [N_LABELS, _FEW_LABELS + 1])
 @pytest.mark.parametrize("min_share", [1.0, 0.3, 0.05])
-def test_scores_are_the_means_of_the_leaves(min_share):
+def test_scores_are_the_means_of_the_leaves(min_share, n_labels):
     data = planted()
-    model = FastXML(n_trees=3, max_leaf=5, min_share=min_share).fit(data.X, data.Y)
-    ranking = model.rank(data.X, k=N_LABELS)
-    expected = forest_scores(model.forest_, unit_rows(data.X).toarray(), N_LABELS, min_share)
-    assert as_dense(ranking, N_LABELS, 0.0) == pytest.approx(expected, abs=1e-4)
+    model = FastXML(n_trees=3, max_leaf=5, min_share=min_share).fit(data.X, with_labels(data.Y, n_labels))
+    ranking = model.rank(data.X, k=n_labels)
+    expected = forest_scores(model.forest_, unit_rows(data.X).toarray(), n_labels, min_share)
+    assert as_dense(ranking, n_labels, 0.0) == pytest.approx(expected, abs=1e-4)
 
 
-def test_scores_are_re_ranked_by_the_centres():
+@pytest.mark.parametrize("n_labels", [N_LABELS, _FEW_LABELS + 1])
+def test_scores_are_re_ranked_by_the_centres(n_labels):
     data = planted()
-    model = PfastreXML(n_trees=3, max_leaf=5, alpha=0.6, gamma=8.0).fit(data.X, data.Y)
-    ranking = model.rank(data.X, k=N_LABELS)
+    Y = with_labels(data.Y, n_labels)
+    model = PfastreXML(n_trees=3, max_leaf=5, alpha=0.6, gamma=8.0).fit(data.X, Y)
+    ranking = model.rank(data.X, k=n_labels)
     X, centres = unit_rows(data.X).toarray(), model.centres_
     values = centres.steps[centres.labels] * centres.levels
-    matrix = sparse.csc_matrix((values, centres.labels.astype(np.int32), centres.starts), shape=(N_LABELS, X.shape[1]))
-    votes = forest_scores(model.forest_, X, N_LABELS, model.min_share)
+    matrix = sparse.csc_matrix((values, centres.labels.astype(np.int32), centres.starts), shape=(n_labels, X.shape[1]))
+    votes = forest_scores(model.forest_, X, n_labels, model.min_share)
     expected = rescored(votes, X, matrix, centres.offsets, 0.6, 8.0)
     voted = votes > 0
-    assert as_dense(ranking, N_LABELS, -np.inf)[voted] == pytest.approx(expected[voted], abs=1e-3)
+    assert as_dense(ranking, n_labels, -np.inf)[voted] == pytest.approx(expected[voted], abs=1e-3)
 
 
 def test_a_row_alone_is_ranked_as_among_others():

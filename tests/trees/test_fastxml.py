@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -124,6 +126,17 @@ def test_leaves_make_up_for_what_the_forest_gets_wrong(data, refit):
         part = slice(starts[leaf], starts[leaf + 1])
         found = forest.leaf_levels[part] * forest.leaf_steps[leaf]
         assert found == pytest.approx(expected[leaf, forest.leaf_labels[part]], abs=1e-4)
+
+
+def test_half_of_the_trees_of_a_mixed_forest_start_from_coins(data):
+    gains, growth = normalised_gains(data.Y), Growth(C=4, bias=1, max_leaf=20, labels_per_leaf=100)
+    is_same = []
+    for seed in range(12):
+        plain, mixed = (
+            grow(seed, data.X, gains, data.Y, replace(growth, is_mixed=is_mixed)) for is_mixed in (False, True)
+        )
+        is_same.append(np.array_equal(plain.leaf_of, mixed.leaf_of))
+    assert 2 <= sum(is_same) <= 10
 
 
 def test_a_refitted_forest_fits_better(data):

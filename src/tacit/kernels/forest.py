@@ -39,6 +39,28 @@ def row_levels(x_starts: Starts, x_values: Values) -> tuple[Nodes, Floats]:
 
 
 @njit(nogil=True, cache=True)
+def find_margins(
+    nodes: Nodes,
+    x: Nodes,
+    x_step: float,
+    totals: Ints,
+    terms: Values,
+    weight_starts: Starts,
+    weight_features: Ids,
+    weight_levels: Levels,
+    large: Ids,
+    margins: Floats,
+) -> None:
+    """Set ``w·x`` of each node for a row that is spread out; `totals` are those of large nodes, 0 for the others."""
+    for i in range(len(nodes)):
+        node = np.uint32(nodes[i])
+        total = totals[large[node]]
+        for at in range(weight_starts[node], weight_starts[node + 1]):
+            total += np.int64(weight_levels[at]) * x[weight_features[at]]
+        margins[i] = np.float64(total) * x_step * terms[node, 0] + terms[node, 1]
+
+
+@njit(nogil=True, cache=True)
 def find_leaves(
     x_starts: Starts,
     x_features: Places,
@@ -50,7 +72,7 @@ def find_leaves(
     weight_starts: Starts,
     weight_features: Ids,
     weight_levels: Levels,
-    large: Nodes,
+    large: Ids,
     large_starts: Starts,
     large_nodes: Ids,
     large_levels: Levels,
@@ -70,6 +92,7 @@ def find_leaves(
     leaves, shares = np.empty((n_rows, room), np.int32), np.empty((n_rows, room), np.float32)
     n_leaves = np.empty(n_rows, np.int64)
     x, totals = np.zeros(len(large_starts) - 1, np.int32), np.zeros(large.max() + 1 if len(large) else 1, np.int64)
+    planes = (terms, weight_starts, weight_features, weight_levels, large)
     nodes, node_shares, margins = np.empty(room, np.int32), np.empty(room, np.float32), np.empty(room)
     next_nodes, next_shares = np.empty(room, np.int32), np.empty(room, np.float32)
     for row in range(n_rows):
@@ -85,12 +108,7 @@ def find_leaves(
             n_nodes += root >= 0
             n_found += root < 0
         while n_nodes > 0:
-            for i in range(n_nodes):
-                node = np.uint32(nodes[i])
-                total = totals[large[node]]  # 0 for nodes that are not large
-                for at in range(weight_starts[node], weight_starts[node + 1]):
-                    total += np.int64(weight_levels[at]) * x[weight_features[at]]
-                margins[i] = np.float64(total) * x_steps[row] * terms[node, 0] + terms[node, 1]
+            find_margins(nodes[:n_nodes], x, x_steps[row], totals, *planes, margins)
             n_next = 0
             for i in range(n_nodes):
                 node, share, side = np.uint32(nodes[i]), node_shares[i], np.uint32(margins[i] > 0.0)

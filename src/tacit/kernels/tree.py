@@ -493,14 +493,14 @@ def leaf_scores(Y: Rows, worth: Values, samples: Ids, labels: Ids, scores: Value
 
 
 @njit(nogil=True, cache=True)
-def _with_room(array, n_used, n_more):  # type: ignore[no-untyped-def]
-    """`array`, or a longer copy of it if there is no room for more."""
-    if n_used + n_more <= len(array):
-        return array
-    longer = np.empty(2 * (n_used + n_more), array.dtype)
-    for i in range(n_used):
-        longer[i] = array[i]
-    return longer
+def _appended(array, n_used, more):  # type: ignore[no-untyped-def]
+    """`array`, or a longer copy of it, with `more` behind the part that is used."""
+    if n_used + len(more) > len(array):
+        longer = np.empty(2 * (n_used + len(more)), array.dtype)
+        longer[:n_used] = array[:n_used]
+        array = longer
+    array[n_used : n_used + len(more)] = more
+    return array
 
 
 @njit(nogil=True, cache=True)
@@ -553,10 +553,8 @@ def grow_tree(
             node, end = n_inner, weight_starts[n_inner]
             n_inner += 1
             weight_starts[n_inner] = end + len(plane[0])
-            weight_features = _with_room(weight_features, end, len(plane[0]))
-            weight_levels = _with_room(weight_levels, end, len(plane[0]))
-            for i in range(len(plane[0])):
-                weight_features[end + i], weight_levels[end + i] = plane[0][i], plane[1][i]
+            weight_features = _appended(weight_features, end, plane[0])
+            weight_levels = _appended(weight_levels, end, plane[1])
             terms[node, 0], terms[node, 1] = plane[2], plane[3]
             middle = start + _part(samples, sides)
             stack.append((middle, stop, depth + 1, 2 * node + 1))

@@ -10,16 +10,18 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar, get_type_hints
 
 import joblib
 import numpy as np
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from tacit.errors import ModelFileError, TacitError
 from tacit.progress import stage
@@ -88,8 +90,8 @@ def run_tasks(
     stage_of_fit = kept.next_stage(what) if kept else ""
     results: list[Any] = [kept.read(stage_of_fit, i, function) if kept else None for i in range(len(tasks))]
     missing = [i for i, result in enumerate(results) if result is None]
-    calls = (joblib.delayed(_one_blas_thread)(function, {**tasks[i], **shared}) for i in missing)
-    with stage(what, len(tasks)) as advance, threadpool_limits(1):
+    calls = (joblib.delayed(_run_limited)(function, {**tasks[i], **shared}) for i in missing)
+    with stage(what, len(tasks)) as advance, one_blas_thread():
         advance(len(tasks) - len(missing))
         computed = joblib.Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")(calls)
         for i, result in zip(missing, computed, strict=True):
@@ -100,11 +102,23 @@ def run_tasks(
     return results
 
 
-def _one_blas_thread(function: Callable[..., Result], arguments: dict[str, Any]) -> Result:
+def _run_limited(function: Callable[..., Result], arguments: dict[str, Any]) -> Result:
     """Run a task in a thread that is limited once; `run_tasks` takes the limit back in its own process."""
     if not hasattr(_limited, "limits"):
-        _limited.limits = threadpool_limits(1)
+        _limited.limits = one_blas_thread()
     return function(**arguments)
+
+
+def one_blas_thread() -> AbstractContextManager[Any]:
+    """Until the end of the block, products of matrices use one thread."""
+    limits: AbstractContextManager[Any] = _thread_pools(len(sys.modules)).limit(limits=1)
+    return limits
+
+
+@lru_cache(maxsize=1)
+def _thread_pools(_n_modules: int) -> ThreadpoolController:
+    """The thread pools of all loaded libraries; to find them takes milliseconds, so only after new imports."""
+    return ThreadpoolController()
 
 
 def row_blocks(n_rows: int, size: int) -> list[tuple[int, int]]:

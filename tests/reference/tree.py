@@ -37,7 +37,7 @@ def forest_scores(forest: Any, X: np.ndarray, n_labels: int, min_share: float) -
     scores = np.zeros((len(X), n_labels))
     weights = node_weights(forest, X.shape[1])
 
-    def add(row: int, node: int, share: float) -> None:
+    def add(row: int, node: int, share: float, depth: int) -> None:
         if node < 0:
             leaf = -1 - node
             part = slice(forest.leaf_starts[leaf], forest.leaf_starts[leaf + 1])
@@ -45,15 +45,15 @@ def forest_scores(forest: Any, X: np.ndarray, n_labels: int, min_share: float) -
             return
         margin = weights[node] @ X[row] + forest.terms[node, 1]
         right = share * np.clip((1 + margin) / 2, 0, 1)
-        if min(right, share - right) < min_share:
+        if min(right, share - right) < max(min_share, 0.4 - 0.05 * depth):
             right = share * (margin > 0)
         for side, its_share in ((0, share - right), (1, right)):
             if its_share > 0:
-                add(row, int(forest.children[node, side]), its_share)
+                add(row, int(forest.children[node, side]), its_share, depth + 1)
 
     for row in range(len(X)):
         for root in forest.roots:
-            add(row, int(root), 1.0)
+            add(row, int(root), 1.0, 0)
     return np.maximum(scores / len(forest.roots), 0)
 
 

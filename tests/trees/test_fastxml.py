@@ -1,19 +1,17 @@
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from scipy import sparse
 
 import tacit
 from planted import N_LABELS, planted
-from reference.tree import refitted
+from reference.tree import node_weights, refitted
 from tacit.errors import DataError, ParameterError
 from tacit.tasks import task_seeds
 from tacit.trees.compact import quantised
 from tacit.trees.forest import Forest
-from tacit.trees.growth import Growth, grow, normalised_gains
+from tacit.trees.growth import _FEW, Growth, balanced_gains, grow, normalised_gains
 
 
 @pytest.fixture(scope="module")
@@ -128,15 +126,30 @@ def test_leaves_make_up_for_what_the_forest_gets_wrong(data, refit):
         assert found == pytest.approx(expected[leaf, forest.leaf_labels[part]], abs=1e-4)
 
 
-def test_half_of_the_trees_of_a_mixed_forest_start_from_coins(data):
-    gains, growth = normalised_gains(data.Y), Growth(C=4, bias=1, max_leaf=20, labels_per_leaf=100)
-    is_same = []
-    for seed in range(12):
-        plain, mixed = (
-            grow(seed, data.X, gains, data.Y, replace(growth, is_mixed=is_mixed)) for is_mixed in (False, True)
-        )
-        is_same.append(np.array_equal(plain.leaf_of, mixed.leaf_of))
-    assert 2 <= sum(is_same) <= 10
+def test_balanced_labels_gain_by_the_inverse_of_their_number():
+    Y = sparse.csr_matrix([[1, 0, 0], [1, 1, 0], [1, 0, 0]], dtype=np.float32)
+    counts = np.array([3, 1, 0])
+    ratio = balanced_gains(Y, counts).toarray()[:, :2] / np.where(Y.toarray()[:, :2], 1, np.inf)
+    assert ratio[1, 1] / ratio[1, 0] == pytest.approx((3 + _FEW) / (1 + _FEW))
+    assert ratio[0, 0] / ratio[1, 0] == pytest.approx(1 + 1 / np.log2(3))
+
+
+@pytest.mark.parametrize("cls", [tacit.FastXML, tacit.PfastXML])
+def test_balanced_nodes_part_by_rare_labels(cls):
+    """Of two independent ways to part samples, that of forty rare labels rather than that of two frequent ones."""
+    rng = np.random.default_rng(0)
+    n, half = 4000, 20
+    frequent, side = rng.integers(2, size=n), rng.integers(2, size=n)
+    rare = side * half + rng.integers(half, size=n)
+    rows = np.arange(n)
+    Y = sparse.csr_matrix((np.ones(2 * n), (np.tile(rows, 2), np.concatenate([frequent, 2 + rare]))))
+    X = sparse.csr_matrix(np.column_stack([frequent, 1 - frequent, side, 1 - side]).astype(np.float32))
+    used = {}
+    for balanced in (False, True):
+        forest = cls(n_trees=20, max_leaf=n // 2 + 500, balanced=balanced).fit(X, Y).forest_
+        weights = np.abs(node_weights(forest, X.shape[1])[forest.roots])
+        used[balanced] = int((weights[:, 2:].sum(axis=1) > weights[:, :2].sum(axis=1)).sum())
+    assert used[True] > used[False]
 
 
 def test_a_refitted_forest_fits_better(data):

@@ -20,6 +20,8 @@ Levels = npt.NDArray[np.integer]
 Flags = npt.NDArray[np.bool_]
 
 _FEW_LABELS = 512  # up to which all labels are looked at rather than those voted for
+_ROOT_SHARE, _LESS_PER_LEVEL = 0.4, 0.05  # a share that parts near the root has a long way to go: it must be larger
+_ALMOST = 1 - 1e-5  # less than what scores lose by rounding
 _X_LEVELS = 32767  # a feature is a whole number of so many parts of the largest of its row
 
 
@@ -81,7 +83,7 @@ def find_leaves(
     """The leaves of each row in all trees, its shares in them, which sum to 1 per tree, and their number.
 
     Differs from the paper: a row within the margin of a hyperplane, where ``|w·x| < 1``, goes both ways, in shares of
-    ``(1 ± w·x)/2``, as long as both are at least `min_share` of a whole row.
+    ``(1 ± w·x)/2``, as long as both are at least `min_share` of a whole row, and a little more near the root.
 
     A row goes down all trees at once, level by level: nodes do not wait for each other as those of one tree would.
     The weights of large nodes, ``large[node] > 0``, come by feature: a row meets those of its own features. Those
@@ -107,13 +109,15 @@ def find_leaves(
             found[n_found], found_shares[n_found] = -1 - root, 1.0
             n_nodes += root >= 0
             n_found += root < 0
+        depth = 0
         while n_nodes > 0:
+            least = max(min_share, _ROOT_SHARE - _LESS_PER_LEVEL * depth)
             find_margins(nodes[:n_nodes], x, x_steps[row], totals, *planes, margins)
             n_next = 0
             for i in range(n_nodes):
                 node, share, side = np.uint32(nodes[i]), node_shares[i], np.uint32(margins[i] > 0.0)
                 other_share = np.float32(share * (0.5 - 0.5 * abs(margins[i])))
-                if other_share >= min_share:
+                if other_share >= least:
                     other, share = children[node, 1 - side], share - other_share
                     next_nodes[n_next], next_shares[n_next] = other, other_share
                     found[n_found], found_shares[n_found] = -1 - other, other_share
@@ -126,6 +130,7 @@ def find_leaves(
                 n_found += child < 0
             nodes, next_nodes, node_shares, next_shares = next_nodes, nodes, next_shares, node_shares
             n_nodes = n_next
+            depth += 1
         n_leaves[row] = n_found
         for entry in range(x_starts[row], x_starts[row + 1]):
             x[x_features[entry]] = 0
@@ -248,14 +253,17 @@ def rank_by_nearness(
         length = max(np.sqrt(square), 1.0)  # levels are whole: less than 1 is 0, and so are the products
         n, best, best_scores = n_leaves[row], labels[row], scores[row]
         n_listed = add_votes(leaves[row, :n], shares[row, :n], *contents, votes, is_listed, listed)
+        too_few = 0.0  # votes with which a label cannot reach the last place, however near it is
         for label in listed[:n_listed]:
-            if votes[label] > 0.0 and allowed[label]:
+            if votes[label] > too_few and allowed[label]:
                 likeness = centre_steps[label] * (products[label] / length)
                 power = 0.5 * gamma * (centre_offsets[label] - 2.0 * likeness)
-                score = alpha * np.log(votes[label] / n_trees) - (1.0 - alpha) * max(power, 0.0)
-                if score > best_scores[k - 1]:  # what is left to take off cannot help it
-                    score -= (1.0 - alpha) * np.log1p(np.exp(-abs(power)))
+                unlikely = max(power, 0.0) + np.log1p(np.exp(-abs(power)))  # -log P
+                score = alpha * np.log(votes[label] / n_trees) - (1.0 - alpha) * unlikely
+                if score > best_scores[k - 1]:
                     insert_label(best, best_scores, label, score)
+                    if alpha > 0.0:
+                        too_few = _ALMOST * n_trees * np.exp(best_scores[k - 1] / alpha)
             votes[label], is_listed[label] = 0.0, False
         if n_products >= len(products):
             products[:] = 0

@@ -27,7 +27,7 @@ N_COINS = 62  # bits of a sample's coin
 LEVELS = 127  # a weight is stored as a whole number of 127ths of the largest of its node
 
 _JURY = 8192  # samples at most that decide on a hyperplane; the others of their node follow
-_ROUNDS = 20  # of the alternation
+_ROUNDS, _MENDING_ROUNDS = 20, 2  # of the alternation, and of that from the sides of a first hyperplane
 _SETTLED = 0.1  # share of changed sides at which the alternation may stop
 _DRAFT_STEPS, _STEPS = 2, 5  # Newton steps for the first sides, and for the second ones
 _TOLERANCE = 0.01  # share of the first violation of optimality that is good enough
@@ -387,7 +387,7 @@ def find_plane(
     active = fit_plane(columns, plane, signs, costs, active, _DRAFT_STEPS)
     for i in range(len(samples)):
         sides[i] = plane.points[i, _MARGIN] > 0.0
-    alternate_sides(Y, samples, sides, 1, labels)
+    alternate_sides(Y, samples, sides, _MENDING_ROUNDS, labels)
     if not is_one_sided(sides):
         signs, costs = sample_costs(sides, C)
         fit_plane(columns, plane, signs, costs, active, _STEPS)

@@ -11,7 +11,6 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 from sklearn.base import clone
-from threadpoolctl import threadpool_limits
 
 from tacit.base import Estimator, Mask
 from tacit.errors import DataError
@@ -23,6 +22,7 @@ from tacit.latent.counts import Cooccurrence, read_cooccurrence
 from tacit.latent.vectors import LabelVectors
 from tacit.parameters import Range
 from tacit.ranking import Ranking
+from tacit.tasks import one_blas_thread
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -88,7 +88,7 @@ class ZeroShot(Estimator):
         self.seen_names_ = self.classes_
         self.classes_ = all_names(self.classes_, unseen_names, counts.n_labels)
         self.label_counts_ = self.counts_for(counts.n_labels)
-        with threadpool_limits(1):
+        with one_blas_thread():
             self.seen_curve_, self.unseen_curve_ = self._curves(X, Y, counts)
             self._fit_vectors(X, Y, counts)
 
@@ -163,7 +163,7 @@ class ZeroShot(Estimator):
         counts = read_cooccurrence(columns, len(self.seen_names_), "columns")
         n_labels = len(self.classes_) + counts.n_labels
         self.classes_ = all_names(self.classes_, None if names is None else np.array(list(names), object), n_labels)
-        with threadpool_limits(1):
+        with one_blas_thread():
             self.vectors_ = self.vectors_.joined(self._scored(counts))
         self.label_counts_ = self.counts_for(n_labels)
         return self

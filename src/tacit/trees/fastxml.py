@@ -17,7 +17,7 @@ from tacit.propensity import check_propensities, inverse_propensities, propensit
 from tacit.ranking import Ranking
 from tacit.tasks import run_tasks, task_seeds
 from tacit.trees.forest import Forest
-from tacit.trees.growth import Growth, grow, normalised_gains
+from tacit.trees.growth import Growth, balanced_gains, grow, normalised_gains
 from tacit.trees.tail import (
     Centres,
     Nearness,
@@ -31,8 +31,8 @@ from tacit.trees.tail import (
 
 Refit = Annotated[
     float,
-    Range(low=0, high=2),
-    Tune(0, 2, log=False),
+    Range(low=0, high=4),
+    Tune(0, 4, log=False),
     "how much of what all trees together get wrong on their samples is added to their leaves; 0: leaves are means",
 ]
 
@@ -52,25 +52,32 @@ class FastXML(Estimator):
     min_share: Annotated[
         float, Range(low=0.05, high=1), "a sample near a hyperplane goes both ways, in shares down to this; 1: one way"
     ] = 0.2
-    refit: Refit = 2.0
+    balanced: Annotated[
+        bool, "labels count in nodes by the inverse of their number of samples, so that rare ones decide too"
+    ] = True
+    refit: Refit = 3.0
     normalize: Annotated[bool, "scale every sample to unit length; C is meant for such samples"] = True
 
     forest_: Forest = field(init=False)
 
     unranked_score: ClassVar[float] = 0.0
-    has_mixed_starts: ClassVar[bool] = False
 
     def _fit(self, X: sparse.csr_matrix, Y: sparse.csr_matrix) -> None:
         relevant = positives(Y)
-        gains, worth = self._gains(relevant)
-        growth = Growth(self.C, self.bias, self.max_leaf, self.labels_per_leaf, self.has_mixed_starts)
+        worth = self._worth(relevant)
+        gains = balanced_gains(relevant, self.label_counts_) if self.balanced else self._papers_gains(relevant)
+        growth = Growth(self.C, self.bias, self.max_leaf, self.labels_per_leaf)
         tasks = [{"seed": seed} for seed in task_seeds(self.random_state, self.n_trees)]
         trees = run_tasks(grow, tasks, n_jobs=self.n_jobs, what="trees", X=X, gains=gains, worth=worth, growth=growth)
         self.forest_ = Forest.of(trees, worth, X.shape[1], self.refit)
 
-    def _gains(self, Y: sparse.csr_matrix) -> tuple[sparse.csr_matrix, sparse.csr_matrix]:
-        """What labels gain in the nDCG of nodes, and what they count in leaves."""
-        return normalised_gains(Y), Y
+    def _worth(self, Y: sparse.csr_matrix) -> sparse.csr_matrix:
+        """What labels count in leaves."""
+        return Y
+
+    def _papers_gains(self, Y: sparse.csr_matrix) -> sparse.csr_matrix:
+        """What labels gain in the nDCG of nodes, as the paper has it."""
+        return normalised_gains(Y)
 
     def _rank(self, X: sparse.csr_matrix, k: int, allowed: Mask | None) -> Ranking:
         if allowed is None:
@@ -92,12 +99,11 @@ class PfastXML(FastXML):
     B: Annotated[float, Range(above=0), "propensity model: added to a label's count"] = 1.5
     propensities: Annotated[Any, "propensities per label or per sample and label, instead of the model"] = None
 
-    has_mixed_starts: ClassVar[bool] = True  # trees that differ more
+    def _worth(self, Y: sparse.csr_matrix) -> sparse.csr_matrix:
+        return inverse_propensities(Y, self._propensities(Y)).astype(np.float32)
 
-    def _gains(self, Y: sparse.csr_matrix) -> tuple[sparse.csr_matrix, sparse.csr_matrix]:
-        # Not divided by the ideal DCG, which would undo the propensities.
-        gains = inverse_propensities(Y, self._propensities(Y)).astype(np.float32)
-        return gains, gains
+    def _papers_gains(self, Y: sparse.csr_matrix) -> sparse.csr_matrix:
+        return self._worth(Y)  # not divided by the ideal DCG, which would undo the propensities
 
     def _propensities(self, Y: sparse.csr_matrix) -> Any:
         if self.propensities is None:
@@ -110,13 +116,13 @@ class PfastXML(FastXML):
 class PfastreXML(PfastXML):
     """PfastXML, its labels re-ranked by how near a sample is to the centre of each."""
 
-    refit: Refit = 2.0
+    refit: Refit = 1.5
     alpha: Annotated[
         float,
         Range(low=0, high=1),
         Tune(0.5, 1, log=False),
         "share of the trees in the score; the rest is the centres'",
-    ] = 0.9
+    ] = 0.95
     gamma: Annotated[
         float, Range(above=0), Tune(3, 100), "how fast a label becomes unlikely with the distance to its centre"
     ] = 30.0
@@ -128,7 +134,7 @@ class PfastreXML(PfastXML):
         Range(above=0),
         "odds against a label at its very centre; None: even odds for a typical sample of the label, with means",
     ] = None
-    centre_features: Annotated[int, Range(low=1), "features kept in a centre, the largest"] = 500
+    centre_features: Annotated[int, Range(low=1), "features kept in a centre, the largest"] = 300
 
     centres_: Centres = field(init=False)
 

@@ -10,6 +10,8 @@ from scipy import sparse
 
 from tacit.kernels.tree import N_COINS, grow_tree
 
+_FEW = 20  # samples of a label below which it hardly counts for more: few samples cannot decide where many others go
+
 
 @dataclass(frozen=True, eq=False)
 class Tree:
@@ -34,7 +36,6 @@ class Growth:
     bias: float
     max_leaf: int
     labels_per_leaf: int
-    is_mixed: bool = False  # whether half of the trees start their nodes from coins alone
 
 
 def normalised_gains(Y: sparse.csr_matrix) -> sparse.csr_matrix:
@@ -44,6 +45,16 @@ def normalised_gains(Y: sparse.csr_matrix) -> sparse.csr_matrix:
     ideal = np.cumsum(discounts)[np.maximum(per_row, 1) - 1]
     gains = np.repeat(1 / ideal, per_row).astype(np.float32)  # FastXML: I(y) = 1 / Σ_{j ≤ |y|} 1/log(1 + j)
     return sparse.csr_matrix((gains, Y.indices, Y.indptr), shape=Y.shape)
+
+
+def balanced_gains(Y: sparse.csr_matrix, counts: npt.NDArray[np.int64]) -> sparse.csr_matrix:
+    """Normalised gains over the number of samples of each label: frequent labels do not outweigh the others.
+
+    Differs from the papers, whose nodes part by frequent labels first.
+    """
+    gains = normalised_gains(Y)
+    gains.data /= (counts[Y.indices] + _FEW).astype(np.float32)
+    return gains
 
 
 def grow(seed: int, X: sparse.csr_matrix, gains: sparse.csr_matrix, worth: sparse.csr_matrix, growth: Growth) -> Tree:
@@ -64,7 +75,7 @@ def grow(seed: int, X: sparse.csr_matrix, gains: sparse.csr_matrix, worth: spars
     """
     rng = np.random.default_rng(seed)
     coins = rng.integers(2**N_COINS, size=X.shape[0])
-    starts_by_features = not growth.is_mixed or rng.random() < 0.5
+    starts_by_features = rng.random() < 0.5  # trees that start in different ways are less alike
     return Tree(
         *grow_tree(
             X.indptr.astype(np.uint64),

@@ -126,11 +126,11 @@ def test_leaves_make_up_for_what_the_forest_gets_wrong(data, refit):
         assert found == pytest.approx(expected[leaf, forest.leaf_labels[part]], abs=1e-4)
 
 
-def test_balanced_labels_gain_by_the_inverse_of_their_number():
+def test_balanced_labels_gain_by_a_power_of_their_number():
     Y = sparse.csr_matrix([[1, 0, 0], [1, 1, 0], [1, 0, 0]], dtype=np.float32)
     counts = np.array([3, 1, 0])
-    ratio = balanced_gains(Y, counts).toarray()[:, :2] / np.where(Y.toarray()[:, :2], 1, np.inf)
-    assert ratio[1, 1] / ratio[1, 0] == pytest.approx((3 + _FEW) / (1 + _FEW))
+    ratio = balanced_gains(Y, counts, 0.5).toarray()[:, :2] / np.where(Y.toarray()[:, :2], 1, np.inf)
+    assert ratio[1, 1] / ratio[1, 0] == pytest.approx(np.sqrt((3 + _FEW) / (1 + _FEW)))
     assert ratio[0, 0] / ratio[1, 0] == pytest.approx(1 + 1 / np.log2(3))
 
 
@@ -145,11 +145,11 @@ def test_balanced_nodes_part_by_rare_labels(cls):
     Y = sparse.csr_matrix((np.ones(2 * n), (np.tile(rows, 2), np.concatenate([frequent, 2 + rare]))))
     X = sparse.csr_matrix(np.column_stack([frequent, 1 - frequent, side, 1 - side]).astype(np.float32))
     used = {}
-    for balanced in (False, True):
-        forest = cls(n_trees=20, max_leaf=n // 2 + 500, balanced=balanced).fit(X, Y).forest_
+    for balance in (None, 1.0):
+        forest = cls(n_trees=20, max_leaf=n // 2 + 500, balance=balance).fit(X, Y).forest_
         weights = np.abs(node_weights(forest, X.shape[1])[forest.roots])
-        used[balanced] = int((weights[:, 2:].sum(axis=1) > weights[:, :2].sum(axis=1)).sum())
-    assert used[True] > used[False]
+        used[balance] = int((weights[:, 2:].sum(axis=1) > weights[:, :2].sum(axis=1)).sum())
+    assert used[1.0] > used[None]
 
 
 def test_a_refitted_forest_fits_better(data):

@@ -36,6 +36,13 @@ Refit = Annotated[
     "how much of what all trees together get wrong on their samples is added to their leaves; 0: leaves are means",
 ]
 
+Balance = Annotated[
+    float | None,
+    Range(low=0, high=2),
+    Tune(0, 1.5, log=False),
+    "labels count in nodes by their number of samples to the power of minus this; None: as in the papers",
+]
+
 
 @document_parameters
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -52,10 +59,8 @@ class FastXML(Estimator):
     min_share: Annotated[
         float, Range(low=0.05, high=1), "a sample near a hyperplane goes both ways, in shares down to this; 1: one way"
     ] = 0.2
-    balanced: Annotated[
-        bool, "labels count in nodes by the inverse of their number of samples, so that rare ones decide too"
-    ] = True
-    refit: Refit = 3.0
+    balance: Balance = 0.75
+    refit: Refit = 2.5
     normalize: Annotated[bool, "scale every sample to unit length; C is meant for such samples"] = True
 
     forest_: Forest = field(init=False)
@@ -65,7 +70,10 @@ class FastXML(Estimator):
     def _fit(self, X: sparse.csr_matrix, Y: sparse.csr_matrix) -> None:
         relevant = positives(Y)
         worth = self._worth(relevant)
-        gains = balanced_gains(relevant, self.label_counts_) if self.balanced else self._papers_gains(relevant)
+        if self.balance is None:
+            gains = self._papers_gains(relevant)
+        else:
+            gains = balanced_gains(relevant, self.label_counts_, self.balance)
         growth = Growth(self.C, self.bias, self.max_leaf, self.labels_per_leaf)
         tasks = [{"seed": seed} for seed in task_seeds(self.random_state, self.n_trees)]
         trees = run_tasks(grow, tasks, n_jobs=self.n_jobs, what="trees", X=X, gains=gains, worth=worth, growth=growth)
@@ -94,6 +102,7 @@ class FastXML(Estimator):
 class PfastXML(FastXML):
     """FastXML with every label worth the inverse of its propensity: rare labels count for those left out."""
 
+    balance: Balance = 1.0
     refit: Refit = 1.0
     A: Annotated[float, Range(low=0), "propensity model: how fast the propensity rises with a label's count"] = 0.55
     B: Annotated[float, Range(above=0), "propensity model: added to a label's count"] = 1.5

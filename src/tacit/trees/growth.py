@@ -47,13 +47,13 @@ def normalised_gains(Y: sparse.csr_matrix) -> sparse.csr_matrix:
     return sparse.csr_matrix((gains, Y.indices, Y.indptr), shape=Y.shape)
 
 
-def balanced_gains(Y: sparse.csr_matrix, counts: npt.NDArray[np.int64]) -> sparse.csr_matrix:
-    """Normalised gains over the number of samples of each label: frequent labels do not outweigh the others.
+def balanced_gains(Y: sparse.csr_matrix, counts: npt.NDArray[np.int64], balance: float) -> sparse.csr_matrix:
+    """Normalised gains over the number of samples of each label, to a power: frequent labels do not outweigh others.
 
     Differs from the papers, whose nodes part by frequent labels first.
     """
     gains = normalised_gains(Y)
-    gains.data /= (counts[Y.indices] + _FEW).astype(np.float32)
+    gains.data *= ((counts[Y.indices] + _FEW) ** -balance).astype(np.float32)
     return gains
 
 

@@ -33,25 +33,28 @@ SWEEPS = {
     "labels_per_leaf": (2, 5, 10, 100),
     "A": (0.0, 0.3, 0.55, 0.8),
     "B": (0.4, 1.5, 5.0, 20.0),
-    "alpha": (0.5, 0.8, 0.9, 1.0),
+    "alpha": (0.5, 0.8, 0.95, 1.0),
     "min_share": (0.05, 0.1, 0.2, 0.4, 1.0),
     "gamma": (5.0, 15.0, 30.0, 100.0),
     "refit": (0.0, 0.5, 1.0, 1.5, 2.0),
+    "balance": (0.0, 0.5, 0.75, 1.0, 1.5),
 }
 
 CHOICES: tuple[tuple[Any, dict[str, Any]], ...] = (
     (tacit.FastXML, {}),
+    (tacit.FastXML, {"balance": None}),
+    (tacit.FastXML, {"balance": 1.0}),
     (tacit.FastXML, {"refit": 0.0}),
-    (tacit.FastXML, {"refit": 1.0}),
     (tacit.FastXML, {"min_share": 1.0}),
-    (tacit.FastXML, {"refit": 0.0, "min_share": 1.0}),
+    (tacit.FastXML, {"balance": None, "refit": 0.0, "min_share": 1.0}),
     (tacit.PfastXML, {}),
+    (tacit.PfastXML, {"balance": None}),
     (tacit.PfastXML, {"refit": 0.0}),
     (tacit.PfastXML, {"refit": 2.0}),
     (tacit.PfastreXML, {}),
+    (tacit.PfastreXML, {"balance": None}),
     (tacit.PfastreXML, {"beta": 1.0}),
-    (tacit.PfastreXML, {"refit": 0.0}),
-    (tacit.PfastreXML, {"refit": 0.0, "min_share": 1.0, "beta": 1.0, "alpha": 0.8, "gamma": 60.0}),
+    (tacit.PfastreXML, {"alpha": 0.8, "gamma": 60.0, "balance": None, "refit": 0.0, "min_share": 1.0, "beta": 1.0}),
 )
 
 

@@ -11,7 +11,7 @@ from tacit.errors import DataError, ParameterError
 from tacit.tasks import task_seeds
 from tacit.trees.compact import quantised
 from tacit.trees.forest import Forest
-from tacit.trees.growth import _FEW, Growth, balanced_gains, grow, normalised_gains
+from tacit.trees.growth import _FEW, Growth, balanced_weights, grow, normalised_gains
 
 
 @pytest.fixture(scope="module")
@@ -21,7 +21,9 @@ def data():
 
 def test_gains_are_divided_by_the_ideal_dcg():
     Y = sparse.csr_matrix(np.array([[1, 0, 0], [0, 0, 0], [1, 1, 0]], dtype=np.float32))
-    assert normalised_gains(Y).data == pytest.approx([1, *[1 / (1 + 1 / np.log2(3))] * 2])
+    assert normalised_gains(Y, np.ones(3)).data == pytest.approx([1, *[1 / (1 + 1 / np.log2(3))] * 2])
+    weighted = normalised_gains(Y, np.array([0.5, 2.0, 1.0]))
+    assert weighted.data == pytest.approx([1, *(np.array([0.5, 2.0]) / (2.0 + 0.5 / np.log2(3)))])
 
 
 def test_more_trees_begin_with_the_same_trees(data):
@@ -95,7 +97,7 @@ def test_quantised_values_keep_faint_entries():
 
 
 def test_a_tree_without_inner_nodes_joins_a_forest(data):
-    gains = normalised_gains(data.Y)
+    gains = normalised_gains(data.Y, np.ones(N_LABELS))
     sizes = (1000, 10)
     trees = [
         grow(seed, data.X, gains, data.Y, Growth(C=4, bias=1, max_leaf=size, labels_per_leaf=100))
@@ -109,7 +111,7 @@ def test_a_tree_without_inner_nodes_joins_a_forest(data):
 
 @pytest.mark.parametrize("refit", [0.0, 1.5])
 def test_leaves_make_up_for_what_the_forest_gets_wrong(data, refit):
-    gains, growth = normalised_gains(data.Y), Growth(C=4, bias=1, max_leaf=20, labels_per_leaf=100)
+    gains, growth = normalised_gains(data.Y, np.ones(N_LABELS)), Growth(C=4, bias=1, max_leaf=20, labels_per_leaf=100)
     trees = [grow(seed, data.X, gains, data.Y, growth) for seed in task_seeds(0, 3)]
     forest = Forest.of(trees, data.Y, data.X.shape[1], refit)
     scores, starts, leaf_of, first = np.zeros((len(forest.leaf_steps), N_LABELS)), forest.leaf_starts.astype(int), [], 0
@@ -126,12 +128,10 @@ def test_leaves_make_up_for_what_the_forest_gets_wrong(data, refit):
         assert found == pytest.approx(expected[leaf, forest.leaf_labels[part]], abs=1e-4)
 
 
-def test_balanced_labels_gain_by_a_power_of_their_number():
-    Y = sparse.csr_matrix([[1, 0, 0], [1, 1, 0], [1, 0, 0]], dtype=np.float32)
-    counts = np.array([3, 1, 0])
-    ratio = balanced_gains(Y, counts, 0.5).toarray()[:, :2] / np.where(Y.toarray()[:, :2], 1, np.inf)
-    assert ratio[1, 1] / ratio[1, 0] == pytest.approx(np.sqrt((3 + _FEW) / (1 + _FEW)))
-    assert ratio[0, 0] / ratio[1, 0] == pytest.approx(1 + 1 / np.log2(3))
+def test_rare_labels_weigh_more():
+    weights = balanced_weights(np.array([0, 80, 380]), 0.5)
+    assert weights / weights[0] == pytest.approx(np.sqrt(_FEW / (np.array([0, 80, 380]) + _FEW)))
+    assert balanced_weights(np.array([3, 5]), 0.0) == pytest.approx([1, 1])
 
 
 @pytest.mark.parametrize("cls", [tacit.FastXML, tacit.PfastXML])

@@ -17,7 +17,7 @@ from tacit.propensity import check_propensities, inverse_propensities, propensit
 from tacit.ranking import Ranking
 from tacit.tasks import run_tasks, task_seeds
 from tacit.trees.forest import Forest
-from tacit.trees.growth import Growth, balanced_gains, grow, normalised_gains
+from tacit.trees.growth import Growth, balanced_weights, grow, normalised_gains
 from tacit.trees.tail import (
     Centres,
     Nearness,
@@ -69,11 +69,7 @@ class FastXML(Estimator):
 
     def _fit(self, X: sparse.csr_matrix, Y: sparse.csr_matrix) -> None:
         relevant = positives(Y)
-        worth = self._worth(relevant)
-        if self.balance is None:
-            gains = self._papers_gains(relevant)
-        else:
-            gains = balanced_gains(relevant, self.label_counts_, self.balance)
+        gains, worth = self._gains(relevant), self._worth(relevant)
         growth = Growth(self.C, self.bias, self.max_leaf, self.labels_per_leaf)
         tasks = [{"seed": seed} for seed in task_seeds(self.random_state, self.n_trees)]
         trees = run_tasks(grow, tasks, n_jobs=self.n_jobs, what="trees", X=X, gains=gains, worth=worth, growth=growth)
@@ -83,9 +79,9 @@ class FastXML(Estimator):
         """What labels count in leaves."""
         return Y
 
-    def _papers_gains(self, Y: sparse.csr_matrix) -> sparse.csr_matrix:
-        """What labels gain in the nDCG of nodes, as the paper has it."""
-        return normalised_gains(Y)
+    def _gains(self, Y: sparse.csr_matrix) -> sparse.csr_matrix:
+        """What labels gain in the nDCG of nodes."""
+        return normalised_gains(Y, balanced_weights(self.label_counts_, self.balance or 0.0))
 
     def _rank(self, X: sparse.csr_matrix, k: int, allowed: Mask | None) -> Ranking:
         if allowed is None:
@@ -111,8 +107,13 @@ class PfastXML(FastXML):
     def _worth(self, Y: sparse.csr_matrix) -> sparse.csr_matrix:
         return inverse_propensities(Y, self._propensities(Y)).astype(np.float32)
 
-    def _papers_gains(self, Y: sparse.csr_matrix) -> sparse.csr_matrix:
-        return self._worth(Y)  # not divided by the ideal DCG, which would undo the propensities
+    def _gains(self, Y: sparse.csr_matrix) -> sparse.csr_matrix:
+        # Not divided by the ideal DCG of the weights, which would undo them.
+        if self.balance is None:
+            return self._worth(Y)
+        gains = normalised_gains(Y, np.ones(Y.shape[1]))
+        gains.data *= balanced_weights(self.label_counts_, self.balance)[Y.indices].astype(np.float32)
+        return gains
 
     def _propensities(self, Y: sparse.csr_matrix) -> Any:
         if self.propensities is None:

@@ -38,23 +38,24 @@ class Growth:
     labels_per_leaf: int
 
 
-def normalised_gains(Y: sparse.csr_matrix) -> sparse.csr_matrix:
-    """Labels divided by the ideal DCG of their sample, so that every sample can gain as much."""
-    per_row = np.diff(Y.indptr)
-    discounts = 1 / np.log2(np.arange(2, per_row.max(initial=1) + 2))
-    ideal = np.cumsum(discounts)[np.maximum(per_row, 1) - 1]
-    gains = np.repeat(1 / ideal, per_row).astype(np.float32)  # FastXML: I(y) = 1 / Σ_{j ≤ |y|} 1/log(1 + j)
-    return sparse.csr_matrix((gains, Y.indices, Y.indptr), shape=Y.shape)
-
-
-def balanced_gains(Y: sparse.csr_matrix, counts: npt.NDArray[np.int64], balance: float) -> sparse.csr_matrix:
-    """Normalised gains over the number of samples of each label, to a power: frequent labels do not outweigh others.
+def balanced_weights(counts: npt.NDArray[np.int64], balance: float) -> npt.NDArray[np.float64]:
+    """What labels count for in nodes: their number of samples to a negative power, so that rare ones decide too.
 
     Differs from the papers, whose nodes part by frequent labels first.
     """
-    gains = normalised_gains(Y)
-    gains.data *= ((counts[Y.indices] + _FEW) ** -balance).astype(np.float32)
-    return gains
+    weights: npt.NDArray[np.float64] = np.power(counts + float(_FEW), -float(balance))
+    return weights
+
+
+def normalised_gains(Y: sparse.csr_matrix, weights: npt.NDArray[np.float64]) -> sparse.csr_matrix:
+    """The weights of labels divided by the ideal DCG of their sample, so that every sample can gain as much."""
+    per_row, values = np.diff(Y.indptr), weights[Y.indices]
+    rows = np.repeat(np.arange(Y.shape[0]), per_row)
+    best_first = values[np.lexsort((-values, rows))]
+    ranks = np.arange(len(rows)) - np.repeat(Y.indptr[:-1], per_row)
+    ideal = np.bincount(rows, best_first / np.log2(ranks + 2), minlength=Y.shape[0])
+    gains = (values / ideal[rows]).astype(np.float32)  # FastXML: I(y) = 1 / Σ_{j ≤ |y|} 1/log(1 + j), weights being 1
+    return sparse.csr_matrix((gains, Y.indices, Y.indptr), shape=Y.shape)
 
 
 def grow(seed: int, X: sparse.csr_matrix, gains: sparse.csr_matrix, worth: sparse.csr_matrix, growth: Growth) -> Tree:

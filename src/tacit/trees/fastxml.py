@@ -81,7 +81,7 @@ class FastXML(Estimator):
 
     def _gains(self, Y: sparse.csr_matrix) -> sparse.csr_matrix:
         """What labels gain in the nDCG of nodes."""
-        return normalised_gains(Y, balanced_weights(self.label_counts_, self.balance or 0.0))
+        return normalised_gains(Y, balanced_weights(self.label_counts_, self.balance or 0.0))  # the paper's are 1
 
     def _rank(self, X: sparse.csr_matrix, k: int, allowed: Mask | None) -> Ranking:
         if allowed is None:

@@ -76,7 +76,7 @@ def grow(seed: int, X: sparse.csr_matrix, gains: sparse.csr_matrix, worth: spars
     """
     rng = np.random.default_rng(seed)
     coins = rng.integers(2**N_COINS, size=X.shape[0])
-    starts_by_features = rng.random() < 0.5  # trees that start in different ways are less alike
+    starts_by_features = rng.random() < 0.5  # the paper has coins only: trees that start in two ways are less alike
     return Tree(
         *grow_tree(
             X.indptr.astype(np.uint64),

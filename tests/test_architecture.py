@@ -33,6 +33,7 @@ LAYERS = [
         "store",
         "ranking",
         "parameters",
+        "weighting",
     },
     {"kernels"},
     {"progress", "errors", "_version"},

@@ -117,7 +117,12 @@ class Estimator(Stored, BaseEstimator):  # type: ignore[misc]
                 validate_data(self, X, reset=is_fit, skip_check_array=True)
             except ValueError as error:
                 raise DataError(str(error)) from error
+        features = self._weighted(features, is_fit=is_fit)
         return unit_rows(features) if getattr(self, "normalize", False) else features
+
+    def _weighted(self, X: sparse.csr_matrix, *, is_fit: bool) -> sparse.csr_matrix:  # noqa: ARG002
+        """Features with the weights that a model gives them before rows are scaled; as they are, unless it does."""
+        return X
 
     def _matching_threshold(self, X: sparse.csr_matrix, Y: sparse.csr_matrix) -> float:
         """The score above which a sample of the training rows gets as many labels as it has."""

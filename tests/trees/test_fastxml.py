@@ -11,7 +11,7 @@ from tacit.errors import DataError, ParameterError
 from tacit.tasks import task_seeds
 from tacit.trees.compact import quantised
 from tacit.trees.forest import Forest
-from tacit.trees.growth import _FEW, Growth, balanced_weights, grow, normalised_gains
+from tacit.trees.growth import _FEW, Growth, balanced_gains, grow, normalised_gains
 
 
 @pytest.fixture(scope="module")
@@ -19,11 +19,18 @@ def data():
     return planted()
 
 
+def grown(data, seed, max_leaf, balance=None):
+    growth = Growth(C=4, bias=1, max_leaf=max_leaf, labels_per_leaf=100, balance=balance, rescaled=True)
+    counts = np.bincount(data.Y.indices, minlength=N_LABELS)
+    return grow(seed, data.X, normalised_gains(data.Y), counts, data.Y, growth)
+
+
 def test_gains_are_divided_by_the_ideal_dcg():
     Y = sparse.csr_matrix(np.array([[1, 0, 0], [0, 0, 0], [1, 1, 0]], dtype=np.float32))
-    assert normalised_gains(Y, np.ones(3)).data == pytest.approx([1, *[1 / (1 + 1 / np.log2(3))] * 2])
-    weighted = normalised_gains(Y, np.array([0.5, 2.0, 1.0]))
-    assert weighted.data == pytest.approx([1, *(np.array([0.5, 2.0]) / (2.0 + 0.5 / np.log2(3)))])
+    assert normalised_gains(Y).data == pytest.approx([1, *[1 / (1 + 1 / np.log2(3))] * 2])
+    weighted = normalised_gains(Y @ sparse.diags([0.5, 2.0, 1.0]))
+    assert weighted.toarray()[0] == pytest.approx([1, 0, 0])
+    assert weighted.toarray()[2] == pytest.approx(np.array([0.5, 2.0, 0]) / (2.0 + 0.5 / np.log2(3)))
 
 
 def test_more_trees_begin_with_the_same_trees(data):
@@ -97,12 +104,7 @@ def test_quantised_values_keep_faint_entries():
 
 
 def test_a_tree_without_inner_nodes_joins_a_forest(data):
-    gains = normalised_gains(data.Y, np.ones(N_LABELS))
-    sizes = (1000, 10)
-    trees = [
-        grow(seed, data.X, gains, data.Y, Growth(C=4, bias=1, max_leaf=size, labels_per_leaf=100))
-        for seed, size in zip(task_seeds(0, 2), sizes, strict=True)
-    ]
+    trees = [grown(data, seed, max_leaf=size) for seed, size in zip(task_seeds(0, 2), (1000, 10), strict=True)]
     forest = Forest.of(trees, data.Y, data.X.shape[1], refit=1.0)
     assert list(forest.roots) == [-1, 0]
     assert forest.children.min() == -len(forest.leaf_steps)
@@ -111,8 +113,7 @@ def test_a_tree_without_inner_nodes_joins_a_forest(data):
 
 @pytest.mark.parametrize("refit", [0.0, 1.5])
 def test_leaves_make_up_for_what_the_forest_gets_wrong(data, refit):
-    gains, growth = normalised_gains(data.Y, np.ones(N_LABELS)), Growth(C=4, bias=1, max_leaf=20, labels_per_leaf=100)
-    trees = [grow(seed, data.X, gains, data.Y, growth) for seed in task_seeds(0, 3)]
+    trees = [grown(data, seed, max_leaf=20) for seed in task_seeds(0, 3)]
     forest = Forest.of(trees, data.Y, data.X.shape[1], refit)
     scores, starts, leaf_of, first = np.zeros((len(forest.leaf_steps), N_LABELS)), forest.leaf_starts.astype(int), [], 0
     for tree in trees:
@@ -128,10 +129,29 @@ def test_leaves_make_up_for_what_the_forest_gets_wrong(data, refit):
         assert found == pytest.approx(expected[leaf, forest.leaf_labels[part]], abs=1e-4)
 
 
-def test_rare_labels_weigh_more():
-    weights = balanced_weights(np.array([0, 80, 380]), 0.5)
-    assert weights / weights[0] == pytest.approx(np.sqrt(_FEW / (np.array([0, 80, 380]) + _FEW)))
-    assert balanced_weights(np.array([3, 5]), 0.0) == pytest.approx([1, 1])
+def test_rare_labels_gain_more():
+    counts, Y = np.array([0, 80, 380]), sparse.csr_matrix(np.array([[1, 1, 1], [0, 0, 1]], dtype=np.float32))
+    gains = balanced_gains(Y, counts, 0.5, rescaled=False).toarray()
+    assert gains[0] / gains[0, 0] == pytest.approx(np.sqrt(_FEW / (counts + _FEW)))
+    assert gains[1, 2] == gains[0, 2]
+    assert balanced_gains(Y, counts, 0.0, rescaled=False).data == pytest.approx(Y.data)
+    rescaled = balanced_gains(Y, counts, 0.5, rescaled=True).toarray()
+    assert rescaled[1, 2] == pytest.approx(1)
+    assert rescaled[0] @ (1 / np.log2([2, 3, 4])) == pytest.approx(1)
+
+
+def test_trees_differ_in_how_much_rare_labels_gain(data, monkeypatch):
+    powers = []
+    monkeypatch.setattr(
+        "tacit.trees.growth.balanced_gains",
+        lambda gains, counts, power, rescaled: (powers.append(power), balanced_gains(gains, counts, power, rescaled))[
+            1
+        ],
+    )
+    tacit.FastXML(n_trees=40, max_leaf=300, balance=0.5).fit(data.X, data.Y)
+    assert 0 <= min(powers) < 0.2
+    assert 0.8 < max(powers) <= 1
+    assert np.mean(powers) == pytest.approx(0.5, abs=0.15)
 
 
 @pytest.mark.parametrize("cls", [tacit.FastXML, tacit.PfastXML])
@@ -155,11 +175,28 @@ def test_balanced_nodes_part_by_rare_labels(cls):
 def test_without_balance_nodes_gain_as_in_the_papers(data):
     propensities = tacit.propensities(data.Y)
     for cls, expected in (
-        (tacit.FastXML, normalised_gains(data.Y, np.ones(N_LABELS))),
+        (tacit.FastXML, normalised_gains(data.Y)),
         (tacit.PfastXML, data.Y.multiply(1 / propensities)),
     ):
         model = cls(n_trees=1, balance=None).fit(data.X, data.Y)
         assert model._gains(data.Y).toarray() == pytest.approx(expected.toarray(), rel=1e-6)
+
+
+def test_flags_and_counts_are_weighted_by_how_rare_they_are(data, tmp_path):
+    flags = data.X.sign()
+    by_itself, asked, refused = (tacit.FastXML(n_trees=3, idf=idf).fit(flags, data.Y) for idf in (None, True, False))
+    assert np.array_equal(by_itself.forest_.weight_levels, asked.forest_.weight_levels)
+    assert not np.array_equal(by_itself.forest_.weight_levels, refused.forest_.weight_levels)
+    assert by_itself.idf_ == pytest.approx(np.log((1 + flags.shape[0]) / (1 + np.diff(flags.tocsc().indptr))) + 1)
+    assert refused.idf_ is None
+    weighted = flags @ sparse.diags(by_itself.idf_)
+    by_hand = tacit.FastXML(n_trees=3).fit(weighted, data.Y)
+    assert by_hand.idf_ is None
+    assert np.array_equal(by_hand.forest_.weight_levels, by_itself.forest_.weight_levels)
+    by_itself.save(tmp_path / "model")
+    expected = by_hand.rank(weighted, 3)
+    for model in (by_itself, tacit.load_model(tmp_path / "model")):
+        assert np.array_equal(model.rank(flags, 3).labels, expected.labels)
 
 
 @pytest.mark.parametrize("balance", [-0.1, 2.1, "much"])

@@ -18,6 +18,7 @@ from scipy import sparse
 
 from tacit.checks import unit_rows
 from tacit.errors import DataError
+from tacit.weighting import inverse_document_frequencies
 
 _MIN_TEXTS_TO_DROP_HAPAXES = 1000  # below, a word that occurs once may be all there is
 _WORD = re.compile(r"(?u)\b\w\w+\b")
@@ -59,7 +60,7 @@ class TextVectorizer:
             raise DataError("the texts hold no words to learn from; a word has two letters or more")
         self.feature_names_ = np.array(names, dtype=object)
         frequencies = np.concatenate([np.bincount(part.indices, minlength=part.shape[1]) for part in parts])
-        self.idf_ = (np.log((1 + len(texts)) / (1 + frequencies)) + 1).astype(np.float32)
+        self.idf_ = inverse_document_frequencies(frequencies, len(texts))
         return self._weighted(parts)
 
     def fit(self, texts: Sequence[str]) -> TextVectorizer:

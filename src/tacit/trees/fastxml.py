@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 from scipy import sparse
 
 from tacit.base import Estimator, Mask
@@ -17,7 +18,7 @@ from tacit.propensity import check_propensities, inverse_propensities, propensit
 from tacit.ranking import Ranking
 from tacit.tasks import run_tasks, task_seeds
 from tacit.trees.forest import Forest
-from tacit.trees.growth import Growth, balanced_weights, grow, normalised_gains
+from tacit.trees.growth import Growth, grow, normalised_gains
 from tacit.trees.tail import (
     Centres,
     Nearness,
@@ -28,6 +29,7 @@ from tacit.trees.tail import (
     squared_lengths,
     squared_lengths_of_means,
 )
+from tacit.weighting import holds_counts, inverse_document_frequencies, samples_with, weighted_columns
 
 Refit = Annotated[
     float,
@@ -40,7 +42,8 @@ Balance = Annotated[
     float | None,
     Range(low=0, high=2),
     Tune(0, 1.5, log=False),
-    "labels count in nodes by their number of samples to the power of minus this; None: as in the papers",
+    "labels count in nodes by a power of their number of samples, in each tree another, on average minus this; "
+    "None: as in the papers",
 ]
 
 
@@ -61,18 +64,30 @@ class FastXML(Estimator):
     ] = 0.25
     balance: Balance = 0.75
     refit: Refit = 2.5
+    idf: Annotated[
+        bool | None,
+        "features count for more the fewer samples have them; None: if all values are whole numbers, as counts are",
+    ] = None
     normalize: Annotated[bool, "scale every sample to unit length; C is meant for such samples"] = True
 
+    idf_: npt.NDArray[np.float32] | None = field(init=False)
     forest_: Forest = field(init=False)
 
     unranked_score: ClassVar[float] = 0.0
+    gains_are_rescaled: ClassVar[bool] = True
+
+    def _weighted(self, X: sparse.csr_matrix, *, is_fit: bool) -> sparse.csr_matrix:
+        if is_fit:
+            is_weighted = holds_counts(X) if self.idf is None else self.idf
+            self.idf_ = inverse_document_frequencies(samples_with(X), X.shape[0]) if is_weighted else None
+        return X if self.idf_ is None else weighted_columns(X, self.idf_)
 
     def _fit(self, X: sparse.csr_matrix, Y: sparse.csr_matrix) -> None:
         relevant = positives(Y)
-        gains, worth = self._gains(relevant), self._worth(relevant)
-        growth = Growth(self.C, self.bias, self.max_leaf, self.labels_per_leaf)
+        worth = self._worth(relevant)
+        shared = {"X": X, "gains": self._gains(relevant), "counts": self.label_counts_, "worth": worth}
         tasks = [{"seed": seed} for seed in task_seeds(self.random_state, self.n_trees)]
-        trees = run_tasks(grow, tasks, n_jobs=self.n_jobs, what="trees", X=X, gains=gains, worth=worth, growth=growth)
+        trees = run_tasks(grow, tasks, n_jobs=self.n_jobs, what="trees", **shared, growth=self._growth())
         self.forest_ = Forest.of(trees, worth, X.shape[1], self.refit)
 
     def _worth(self, Y: sparse.csr_matrix) -> sparse.csr_matrix:
@@ -80,8 +95,11 @@ class FastXML(Estimator):
         return Y
 
     def _gains(self, Y: sparse.csr_matrix) -> sparse.csr_matrix:
-        """What labels gain in the nDCG of nodes."""
-        return normalised_gains(Y, balanced_weights(self.label_counts_, self.balance or 0.0))  # the paper's are 1
+        """What labels gain in the nDCG of nodes, before they are balanced."""
+        return normalised_gains(Y)
+
+    def _growth(self) -> Growth:
+        return Growth(self.C, self.bias, self.max_leaf, self.labels_per_leaf, self.balance, self.gains_are_rescaled)
 
     def _rank(self, X: sparse.csr_matrix, k: int, allowed: Mask | None) -> Ranking:
         if allowed is None:
@@ -104,16 +122,13 @@ class PfastXML(FastXML):
     B: Annotated[float, Range(above=0), "propensity model: added to a label's count"] = 1.5
     propensities: Annotated[Any, "propensities per label or per sample and label, instead of the model"] = None
 
+    gains_are_rescaled: ClassVar[bool] = False  # a sample with rare labels gains more than others
+
     def _worth(self, Y: sparse.csr_matrix) -> sparse.csr_matrix:
         return inverse_propensities(Y, self._propensities(Y)).astype(np.float32)
 
     def _gains(self, Y: sparse.csr_matrix) -> sparse.csr_matrix:
-        # Not divided by the ideal DCG of the weights, which would undo them.
-        if self.balance is None:
-            return self._worth(Y)
-        gains = normalised_gains(Y, np.ones(Y.shape[1]))
-        gains.data *= balanced_weights(self.label_counts_, self.balance)[Y.indices].astype(np.float32)
-        return gains
+        return self._worth(Y) if self.balance is None else normalised_gains(Y)
 
     def _propensities(self, Y: sparse.csr_matrix) -> Any:
         if self.propensities is None:

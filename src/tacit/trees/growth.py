@@ -30,35 +30,53 @@ class Tree:
 
 @dataclass(frozen=True)
 class Growth:
-    """What shapes a tree; `FastXML` documents the parameters."""
+    """What shapes a tree; `FastXML` documents the parameters.
+
+    With `rescaled`, balanced gains are divided by their ideal DCG again: every sample can gain as much.
+    """
 
     C: float
     bias: float
     max_leaf: int
     labels_per_leaf: int
+    balance: float | None
+    rescaled: bool
 
 
-def balanced_weights(counts: npt.NDArray[np.int64], balance: float) -> npt.NDArray[np.float64]:
-    """What labels count for in nodes: their number of samples to a negative power, so that rare ones decide too.
+def normalised_gains(worth: sparse.csr_matrix) -> sparse.csr_matrix:
+    """What labels are worth divided by the ideal DCG of their sample, so that every sample can gain as much."""
+    per_row, values = np.diff(worth.indptr), worth.data.astype(np.float64)
+    rows = np.repeat(np.arange(worth.shape[0]), per_row)
+    best_first = values[np.lexsort((-values, rows))]
+    ranks = np.arange(len(rows)) - np.repeat(worth.indptr[:-1], per_row)
+    ideal = np.bincount(rows, best_first / np.log2(ranks + 2), minlength=worth.shape[0])
+    return _with_values(worth, values / ideal[rows])  # FastXML: I(y) = 1 / Σ_{j ≤ |y|} 1/log(1 + j), all worth 1
+
+
+def balanced_gains(
+    gains: sparse.csr_matrix, counts: npt.NDArray[np.int64], power: float, rescaled: bool
+) -> sparse.csr_matrix:
+    """Gains over a power of the number of samples of their label, so that rare labels decide too.
 
     Differs from the papers, whose nodes part by frequent labels first.
     """
-    weights: npt.NDArray[np.float64] = np.power(counts + float(_FEW), -float(balance))
-    return weights
+    weights = np.power(counts + float(_FEW), -power)
+    balanced = _with_values(gains, gains.data * weights[gains.indices])
+    return normalised_gains(balanced) if rescaled else balanced
 
 
-def normalised_gains(Y: sparse.csr_matrix, weights: npt.NDArray[np.float64]) -> sparse.csr_matrix:
-    """The weights of labels divided by the ideal DCG of their sample, so that every sample can gain as much."""
-    per_row, values = np.diff(Y.indptr), weights[Y.indices]
-    rows = np.repeat(np.arange(Y.shape[0]), per_row)
-    best_first = values[np.lexsort((-values, rows))]
-    ranks = np.arange(len(rows)) - np.repeat(Y.indptr[:-1], per_row)
-    ideal = np.bincount(rows, best_first / np.log2(ranks + 2), minlength=Y.shape[0])
-    gains = (values / ideal[rows]).astype(np.float32)  # FastXML: I(y) = 1 / Σ_{j ≤ |y|} 1/log(1 + j), weights being 1
-    return sparse.csr_matrix((gains, Y.indices, Y.indptr), shape=Y.shape)
+def _with_values(matrix: sparse.csr_matrix, values: npt.NDArray[np.float64]) -> sparse.csr_matrix:
+    return sparse.csr_matrix((values.astype(np.float32), matrix.indices, matrix.indptr), shape=matrix.shape)
 
 
-def grow(seed: int, X: sparse.csr_matrix, gains: sparse.csr_matrix, worth: sparse.csr_matrix, growth: Growth) -> Tree:
+def grow(
+    seed: int,
+    X: sparse.csr_matrix,
+    gains: sparse.csr_matrix,
+    counts: npt.NDArray[np.int64],
+    worth: sparse.csr_matrix,
+    growth: Growth,
+) -> Tree:
     """Grow one tree.
 
     Parameters
@@ -68,7 +86,9 @@ def grow(seed: int, X: sparse.csr_matrix, gains: sparse.csr_matrix, worth: spars
     X : csr_matrix of float32
         Features.
     gains : csr_matrix of float32
-        What a sample gains by each of its labels in the nDCG of a node.
+        What a sample gains by each of its labels in the nDCG of a node, before labels are balanced.
+    counts : int array
+        The number of samples of each label.
     worth : csr_matrix of float32
         What the same entries count in leaves.
     growth : Growth
@@ -77,6 +97,11 @@ def grow(seed: int, X: sparse.csr_matrix, gains: sparse.csr_matrix, worth: spars
     rng = np.random.default_rng(seed)
     coins = rng.integers(2**N_COINS, size=X.shape[0])
     starts_by_features = rng.random() < 0.5  # the paper has coins only: trees that start in two ways are less alike
+    if growth.balance is not None:
+        power = rng.uniform(
+            0.0, 2.0 * growth.balance
+        )  # of each tree its own: frequent labels part some, rare ones others
+        gains = balanced_gains(gains, counts, power, growth.rescaled)
     return Tree(
         *grow_tree(
             X.indptr.astype(np.uint64),

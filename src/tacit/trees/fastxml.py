@@ -63,7 +63,7 @@ class FastXML(Estimator):
         float, Range(low=0.05, high=1), "a sample near a hyperplane goes both ways, in shares down to this; 1: one way"
     ] = 0.25
     balance: Balance = 0.75
-    refit: Refit = 2.5
+    refit: Refit = 2.0
     idf: Annotated[
         bool | None,
         "features count for more the fewer samples have them; None: if all values are whole numbers, as counts are",
@@ -117,7 +117,7 @@ class PfastXML(FastXML):
     """FastXML with every label worth the inverse of its propensity: rare labels count for those left out."""
 
     balance: Balance = 1.0
-    refit: Refit = 1.0
+    refit: Refit = 0.75
     A: Annotated[float, Range(low=0), "propensity model: how fast the propensity rises with a label's count"] = 0.55
     B: Annotated[float, Range(above=0), "propensity model: added to a label's count"] = 1.5
     propensities: Annotated[Any, "propensities per label or per sample and label, instead of the model"] = None

@@ -40,13 +40,15 @@ SWEEPS = {
     "balance": (0.0, 0.5, 0.75, 1.0, 1.5),
 }
 
+PAPERS: dict[str, Any] = {"idf": False, "balance": None, "refit": 0.0, "min_share": 1.0}
 CHOICES: tuple[tuple[Any, dict[str, Any]], ...] = (
     (tacit.FastXML, {}),
     (tacit.FastXML, {"balance": None}),
     (tacit.FastXML, {"balance": 1.0}),
+    (tacit.FastXML, {"idf": False}),
     (tacit.FastXML, {"refit": 0.0}),
     (tacit.FastXML, {"min_share": 1.0}),
-    (tacit.FastXML, {"balance": None, "refit": 0.0, "min_share": 1.0}),
+    (tacit.FastXML, PAPERS),
     (tacit.PfastXML, {}),
     (tacit.PfastXML, {"balance": None}),
     (tacit.PfastXML, {"refit": 0.0}),
@@ -54,7 +56,8 @@ CHOICES: tuple[tuple[Any, dict[str, Any]], ...] = (
     (tacit.PfastreXML, {}),
     (tacit.PfastreXML, {"balance": None}),
     (tacit.PfastreXML, {"beta": 1.0}),
-    (tacit.PfastreXML, {"alpha": 0.8, "gamma": 60.0, "balance": None, "refit": 0.0, "min_share": 1.0, "beta": 1.0}),
+    (tacit.PfastreXML, {"idf": False}),
+    (tacit.PfastreXML, {"alpha": 0.8, "gamma": 60.0, "beta": 1.0, **PAPERS}),
 )
 
 

@@ -159,7 +159,7 @@ class PfastreXML(PfastXML):
         Range(above=0),
         "odds against a label at its very centre; None: even odds for a typical sample of the label, with means",
     ] = None
-    centre_features: Annotated[int, Range(low=1), "features kept in a centre, the largest"] = 300
+    centre_features: Annotated[int, Range(low=1), "features kept in a centre, the largest"] = 100
 
     centres_: Centres = field(init=False)
 

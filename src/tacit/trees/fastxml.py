@@ -117,7 +117,7 @@ class PfastXML(FastXML):
     """FastXML with every label worth the inverse of its propensity: rare labels count for those left out."""
 
     balance: Balance = 1.0
-    refit: Refit = 0.75
+    refit: Refit = 0.5
     A: Annotated[float, Range(low=0), "propensity model: how fast the propensity rises with a label's count"] = 0.55
     B: Annotated[float, Range(above=0), "propensity model: added to a label's count"] = 1.5
     propensities: Annotated[Any, "propensities per label or per sample and label, instead of the model"] = None
@@ -147,7 +147,7 @@ class PfastreXML(PfastXML):
         Range(low=0, high=1),
         Tune(0.5, 1, log=False),
         "share of the trees in the score; the rest is the centres'",
-    ] = 0.95
+    ] = 0.97
     gamma: Annotated[
         float, Range(above=0), Tune(3, 100), "how fast a label becomes unlikely with the distance to its centre"
     ] = 30.0

@@ -57,7 +57,7 @@ CHOICES: tuple[tuple[Any, dict[str, Any]], ...] = (
     (tacit.PfastreXML, {"balance": None}),
     (tacit.PfastreXML, {"beta": 1.0}),
     (tacit.PfastreXML, {"idf": False}),
-    (tacit.PfastreXML, {"alpha": 0.8, "gamma": 60.0, "beta": 1.0, **PAPERS}),
+    (tacit.PfastreXML, {"alpha": 0.8, "gamma": 60.0, "beta": 1.0, "centre_features": 10_000, **PAPERS}),
 )
 
 

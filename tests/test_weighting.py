@@ -18,7 +18,8 @@ def test_a_stored_zero_is_no_occurrence():
 
 
 @pytest.mark.parametrize(
-    ("values", "expected"), [([1, 1, 1], True), ([3, -2, 0], True), ([1, 0.5, 1], False), ([], True)]
+    ("values", "expected"),
+    [([1, 1, 1], True), ([3, 2, 0], True), ([1, 0.5, 1], False), ([1, -2, 1], False), ([1, 5e8], False), ([], True)],
 )
 def test_counts_are_whole_numbers(values, expected):
     X = sparse.csr_matrix(np.array(values, dtype=np.float32).reshape(1, -1)) if values else sparse.csr_matrix((2, 3))
@@ -30,3 +31,8 @@ def test_columns_are_weighted_in_a_new_matrix():
     weighted = weighted_columns(X, np.array([1, 2, 3], dtype=np.float32))
     assert weighted.toarray().tolist() == [[1, 4, 0], [0, 0, 9]]
     assert X.data.tolist() == [1, 2, 3]
+
+
+def test_large_values_stay_finite():
+    X = sparse.csr_matrix(np.array([[3e38, 1]], dtype=np.float32))
+    assert np.isfinite(weighted_columns(X, np.array([9, 9], dtype=np.float32)).data).all()

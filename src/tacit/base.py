@@ -98,8 +98,9 @@ class Estimator(Stored, BaseEstimator):  # type: ignore[misc]
         """Check everything, then `_fit` with the `data` that some models take beside X and Y."""
         check_parameters(self)
         labels = read_labels(Y, label_names, known_negatives=getattr(self, "absent", "") == "missing")
-        features = self._features(X, is_fit=True)
-        counts = _check_training_data(features, labels.matrix)
+        checked = self._checked(X, is_fit=True)
+        counts = _check_training_data(checked, labels.matrix)
+        features = self._scaled(checked, is_fit=True)
         self.classes_ = labels.names
         self.container_ = labels.container
         self.label_counts_ = counts
@@ -109,7 +110,11 @@ class Estimator(Stored, BaseEstimator):  # type: ignore[misc]
         self.threshold_ = self._matching_threshold(features, positives(labels.matrix))
         return self
 
-    def _features(self, X: Any, *, is_fit: bool = False) -> sparse.csr_matrix:
+    def _features(self, X: Any) -> sparse.csr_matrix:
+        """Features as the model wants them, from what a user passes to a fitted model."""
+        return self._scaled(self._checked(X))
+
+    def _checked(self, X: Any, *, is_fit: bool = False) -> sparse.csr_matrix:
         features = as_features(X)
         nameless = sparse.issparse(X) and not hasattr(self, "feature_names_in_")
         if is_fit or not nameless or features.shape[1] != self.n_features_in_:  # else there is nothing to check
@@ -117,11 +122,14 @@ class Estimator(Stored, BaseEstimator):  # type: ignore[misc]
                 validate_data(self, X, reset=is_fit, skip_check_array=True)
             except ValueError as error:
                 raise DataError(str(error)) from error
-        features = self._weighted(features, is_fit=is_fit)
-        return unit_rows(features) if getattr(self, "normalize", False) else features
+        return features
+
+    def _scaled(self, X: sparse.csr_matrix, *, is_fit: bool = False) -> sparse.csr_matrix:
+        weighted = self._weighted(X, is_fit=is_fit)
+        return unit_rows(weighted) if getattr(self, "normalize", False) else weighted.astype(np.float32, copy=False)
 
     def _weighted(self, X: sparse.csr_matrix, *, is_fit: bool) -> sparse.csr_matrix:  # noqa: ARG002
-        """Features with the weights that a model gives them before rows are scaled; as they are, unless it does."""
+        """X with the weights that a model gives to features, before rows are scaled; by default X itself."""
         return X
 
     def _matching_threshold(self, X: sparse.csr_matrix, Y: sparse.csr_matrix) -> float:

@@ -8,6 +8,8 @@ from scipy import sparse
 
 Weights = npt.NDArray[np.float32]
 
+_ALL_WHOLE = 2.0**23  # from here on, float32 holds whole numbers only
+
 
 def inverse_document_frequencies(n_with: npt.NDArray[np.integer], n_samples: int) -> Weights:
     """Weights of features from the number of samples that have them; 1 for those that all have."""
@@ -21,10 +23,10 @@ def samples_with(X: sparse.csr_matrix) -> npt.NDArray[np.int64]:
 
 
 def holds_counts(X: sparse.csr_matrix) -> bool:
-    """Whether all values are whole numbers: flags or counts, which nobody has weighted yet."""
-    return bool((X.data == np.rint(X.data)).all())
+    """Whether all values are flags or counts, which nobody has weighted yet: whole numbers from 0 up."""
+    return bool(((X.data >= 0) & (X.data < _ALL_WHOLE) & (X.data == np.rint(X.data))).all())
 
 
 def weighted_columns(X: sparse.csr_matrix, weights: Weights) -> sparse.csr_matrix:
-    """Every feature of X times its weight."""
-    return sparse.csr_matrix((X.data * weights[X.indices], X.indices, X.indptr), shape=X.shape)
+    """Every feature of X times its weight, in float64: the largest values of float32 would overflow."""
+    return sparse.csr_matrix((X.data.astype(np.float64) * weights[X.indices], X.indices, X.indptr), shape=X.shape)

@@ -8,6 +8,7 @@ import tacit
 from planted import N_LABELS, planted
 from reference.tree import node_weights, refitted
 from tacit.errors import DataError, ParameterError
+from tacit.kernels.tree import grow_tree
 from tacit.tasks import task_seeds
 from tacit.trees.compact import quantised
 from tacit.trees.forest import Forest
@@ -19,8 +20,8 @@ def data():
     return planted()
 
 
-def grown(data, seed, max_leaf, balance=None):
-    growth = Growth(C=4, bias=1, max_leaf=max_leaf, labels_per_leaf=100, balance=balance, rescaled=True)
+def grown(data, seed, max_leaf):
+    growth = Growth(C=4, bias=1, max_leaf=max_leaf, labels_per_leaf=100, balance=None, rescaled=True)
     counts = np.bincount(data.Y.indices, minlength=N_LABELS)
     return grow(seed, data.X, normalised_gains(data.Y), counts, data.Y, growth)
 
@@ -172,14 +173,37 @@ def test_balanced_nodes_part_by_rare_labels(cls):
     assert used[1.0] > used[None]
 
 
-def test_without_balance_nodes_gain_as_in_the_papers(data):
-    propensities = tacit.propensities(data.Y)
-    for cls, expected in (
-        (tacit.FastXML, normalised_gains(data.Y)),
-        (tacit.PfastXML, data.Y.multiply(1 / propensities)),
-    ):
-        model = cls(n_trees=1, balance=None).fit(data.X, data.Y)
-        assert model._gains(data.Y).toarray() == pytest.approx(expected.toarray(), rel=1e-6)
+def gains_of_nodes(monkeypatch, cls, data, balance):
+    """What the nodes of a tree get."""
+    got = []
+
+    def spy(*arguments):
+        got.append(arguments[6])
+        return grow_tree(*arguments)
+
+    monkeypatch.setattr("tacit.trees.growth.grow_tree", spy)
+    cls(n_trees=1, balance=balance).fit(data.X, data.Y)
+    return sparse.csr_matrix((got[0], data.Y.indices, data.Y.indptr), shape=data.Y.shape).toarray()
+
+
+def ideal_dcg(gains):
+    return -np.sort(-gains, axis=1) @ (1 / np.log2(np.arange(gains.shape[1]) + 2))
+
+
+def test_without_balance_nodes_gain_as_in_the_papers(data, monkeypatch):
+    Y = data.Y.toarray()
+    per_sample = gains_of_nodes(monkeypatch, tacit.FastXML, data, None)
+    assert per_sample == pytest.approx(Y / np.maximum(ideal_dcg(Y), 1e-9)[:, None], rel=1e-5)
+    per_label = gains_of_nodes(monkeypatch, tacit.PfastXML, data, None)
+    assert per_label == pytest.approx(Y / tacit.propensities(data.Y), rel=1e-5)
+
+
+def test_samples_of_rare_labels_gain_more_with_propensities_only(data, monkeypatch):
+    has_labels = np.diff(data.Y.indptr) > 0
+    plain = ideal_dcg(gains_of_nodes(monkeypatch, tacit.FastXML, data, 1.0))[has_labels]
+    assert plain == pytest.approx(1, rel=1e-5)
+    weighted = ideal_dcg(gains_of_nodes(monkeypatch, tacit.PfastXML, data, 1.0))[has_labels]
+    assert weighted.max() > 1.05 * weighted.min()
 
 
 def test_flags_and_counts_are_weighted_by_how_rare_they_are(data, tmp_path):
@@ -189,6 +213,7 @@ def test_flags_and_counts_are_weighted_by_how_rare_they_are(data, tmp_path):
     assert not np.array_equal(by_itself.forest_.weight_levels, refused.forest_.weight_levels)
     assert by_itself.idf_ == pytest.approx(np.log((1 + flags.shape[0]) / (1 + np.diff(flags.tocsc().indptr))) + 1)
     assert refused.idf_ is None
+    assert tacit.FastXML(n_trees=1, idf=True).fit(data.X, data.Y).idf_ is not None
     weighted = flags @ sparse.diags(by_itself.idf_)
     by_hand = tacit.FastXML(n_trees=3).fit(weighted, data.Y)
     assert by_hand.idf_ is None
@@ -197,6 +222,23 @@ def test_flags_and_counts_are_weighted_by_how_rare_they_are(data, tmp_path):
     expected = by_hand.rank(weighted, 3)
     for model in (by_itself, tacit.load_model(tmp_path / "model")):
         assert np.array_equal(model.rank(flags, 3).labels, expected.labels)
+
+
+def test_a_fit_that_fails_leaves_the_weights_of_the_last_one(data):
+    flags = data.X.sign()
+    model = tacit.FastXML(n_trees=2).fit(flags, data.Y)
+    before = model.rank(flags)
+    with pytest.raises(DataError, match="one row per sample"):
+        model.fit(0.5 * flags[:50], data.Y)
+    assert np.array_equal(model.rank(flags).scores, before.scores)
+
+
+def test_models_saved_without_weights_rank_as_they_did(data):
+    model = tacit.FastXML(n_trees=2, idf=False).fit(data.X, data.Y)
+    state, parameters = model.stored_state(), model.stored_parameters()
+    del state["idf_"], parameters["idf"]
+    restored = tacit.FastXML.restored(parameters, {**state, "n_features_in_": data.X.shape[1]})
+    assert np.array_equal(restored.rank(data.X).labels, model.rank(data.X).labels)
 
 
 @pytest.mark.parametrize("balance", [-0.1, 2.1, "much"])

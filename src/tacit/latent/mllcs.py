@@ -207,7 +207,7 @@ class MLLCS(FactorModel):
         names = self.seen_names_ if not is_first else None if label_names is None else list(label_names)
         n_seen = None if cooccurrence is None else n_rows(cooccurrence)
         labels = read_labels(Y, names if names is None else names[:n_seen], known_negatives=self.absent == "missing")
-        features = self._features(X, is_fit=is_first)
+        features = self._scaled(self._checked(X, is_fit=is_first))
         if is_first:
             self._start_online(labels, features, names, cooccurrence)
         elif not hasattr(self, "online_"):

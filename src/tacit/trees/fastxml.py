@@ -42,8 +42,8 @@ Balance = Annotated[
     float | None,
     Range(low=0, high=2),
     Tune(0, 1.5, log=False),
-    "labels count in nodes by a power of their number of samples, in each tree another, on average minus this; "
-    "None: as in the papers",
+    "labels count in nodes by their number of samples to the power of minus b, each tree drawing b between 0 and twice "
+    "this; None: as in the papers",
 ]
 
 
@@ -66,11 +66,11 @@ class FastXML(Estimator):
     refit: Refit = 2.0
     idf: Annotated[
         bool | None,
-        "features count for more the fewer samples have them; None: if all values are whole numbers, as counts are",
+        "features count for more the fewer samples have them; None: if all values to learn from are flags or counts",
     ] = None
     normalize: Annotated[bool, "scale every sample to unit length; C is meant for such samples"] = True
 
-    idf_: npt.NDArray[np.float32] | None = field(init=False)
+    idf_: npt.NDArray[np.float32] | None = field(init=False, default=None)
     forest_: Forest = field(init=False)
 
     unranked_score: ClassVar[float] = 0.0

@@ -98,9 +98,8 @@ def grow(
     coins = rng.integers(2**N_COINS, size=X.shape[0])
     starts_by_features = rng.random() < 0.5  # the paper has coins only: trees that start in two ways are less alike
     if growth.balance is not None:
-        power = rng.uniform(
-            0.0, 2.0 * growth.balance
-        )  # of each tree its own: frequent labels part some, rare ones others
+        # Each tree its own power: frequent labels part the samples in some, rare ones in others.
+        power = rng.uniform(0.0, 2.0 * growth.balance)
         gains = balanced_gains(gains, counts, power, growth.rescaled)
     return Tree(
         *grow_tree(

@@ -38,6 +38,8 @@ SWEEPS = {
     "gamma": (5.0, 15.0, 30.0, 100.0),
     "refit": (0.0, 0.5, 1.0, 1.5, 2.0),
     "balance": (0.0, 0.5, 0.75, 1.0, 1.5),
+    "idf": (False, True),
+    "centre_features": (10, 30, 100, 300),
 }
 
 PAPERS: dict[str, Any] = {"idf": False, "balance": None, "refit": 0.0, "min_share": 1.0}

@@ -143,12 +143,12 @@ def test_rare_labels_gain_more():
 
 def test_trees_differ_in_how_much_rare_labels_gain(data, monkeypatch):
     powers = []
-    monkeypatch.setattr(
-        "tacit.trees.growth.balanced_gains",
-        lambda gains, counts, power, rescaled: (powers.append(power), balanced_gains(gains, counts, power, rescaled))[
-            1
-        ],
-    )
+
+    def spy(gains, counts, power, rescaled):
+        powers.append(power)
+        return balanced_gains(gains, counts, power, rescaled)
+
+    monkeypatch.setattr("tacit.trees.growth.balanced_gains", spy)
     tacit.FastXML(n_trees=40, max_leaf=300, balance=0.5).fit(data.X, data.Y)
     assert 0 <= min(powers) < 0.2
     assert 0.8 < max(powers) <= 1
@@ -173,17 +173,22 @@ def test_balanced_nodes_part_by_rare_labels(cls):
     assert used[1.0] > used[None]
 
 
-def gains_of_nodes(monkeypatch, cls, data, balance):
-    """What the nodes of a tree get."""
+def arguments_of_trees(monkeypatch, model, data):
+    """What `grow_tree` gets for each tree of a model."""
     got = []
 
     def spy(*arguments):
-        got.append(arguments[6])
+        got.append(arguments)
         return grow_tree(*arguments)
 
     monkeypatch.setattr("tacit.trees.growth.grow_tree", spy)
-    cls(n_trees=1, balance=balance).fit(data.X, data.Y)
-    return sparse.csr_matrix((got[0], data.Y.indices, data.Y.indptr), shape=data.Y.shape).toarray()
+    model.fit(data.X, data.Y)
+    return got
+
+
+def gains_of_nodes(monkeypatch, cls, data, balance):
+    gains = arguments_of_trees(monkeypatch, cls(n_trees=1, balance=balance), data)[0][6]
+    return sparse.csr_matrix((gains, data.Y.indices, data.Y.indptr), shape=data.Y.shape).toarray()
 
 
 def ideal_dcg(gains):
@@ -204,6 +209,12 @@ def test_samples_of_rare_labels_gain_more_with_propensities_only(data, monkeypat
     assert plain == pytest.approx(1, rel=1e-5)
     weighted = ideal_dcg(gains_of_nodes(monkeypatch, tacit.PfastXML, data, 1.0))[has_labels]
     assert weighted.max() > 1.05 * weighted.min()
+
+
+@pytest.mark.parametrize("cls", [tacit.FastXML, tacit.PfastXML])
+def test_half_of_the_trees_start_from_coins(cls, data, monkeypatch):
+    starts_by_features = [tree[10] for tree in arguments_of_trees(monkeypatch, cls(n_trees=40, max_leaf=300), data)]
+    assert 10 <= sum(starts_by_features) <= 30
 
 
 def test_flags_and_counts_are_weighted_by_how_rare_they_are(data, tmp_path):
@@ -239,6 +250,12 @@ def test_models_saved_without_weights_rank_as_they_did(data):
     del state["idf_"], parameters["idf"]
     restored = tacit.FastXML.restored(parameters, {**state, "n_features_in_": data.X.shape[1]})
     assert np.array_equal(restored.rank(data.X).labels, model.rank(data.X).labels)
+
+
+@pytest.mark.parametrize("idf", ["yes", 2, 0.5])
+def test_idf_is_yes_or_no(data, idf):
+    with pytest.raises(ParameterError, match="idf"):
+        tacit.FastXML(n_trees=1, idf=idf).fit(data.X, data.Y)
 
 
 @pytest.mark.parametrize("balance", [-0.1, 2.1, "much"])

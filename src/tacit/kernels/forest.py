@@ -118,13 +118,12 @@ def find_leaves(
     for row in range(n_rows):
         entries = slice(x_starts[row], x_starts[row + 1])
         spread_row(x_features[entries], x_levels[entries], large_starts, large_nodes, large_levels, x, totals)
-        found, found_shares, n_nodes, n_found = leaves[row], shares[row], 0, 0
+        found, found_shares, n_nodes, n_found, depth = leaves[row], shares[row], 0, 0, 0
         for root in roots:
             nodes[n_nodes], node_shares[n_nodes] = root, 1.0
             found[n_found], found_shares[n_found] = -1 - root, 1.0
             n_nodes += root >= 0
             n_found += root < 0
-        depth = 0
         while n_nodes > 0:
             least = max(min_share, _ROOT_SHARE - _LESS_PER_LEVEL * depth)
             find_margins(nodes[:n_nodes], x, x_steps[row], totals, *planes, margins)

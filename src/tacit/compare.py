@@ -13,6 +13,7 @@ from tacit.labels import Names, aligned, read_labels
 from tacit.metrics import KS, Interval, Ratio, contributions, judge, resample
 from tacit.propensity import propensities_from_counts
 from tacit.ranking import NO_LABEL, Ranking
+from tacit.tagger.tagger import Tagger
 
 METRICS = ("P", "nDCG", "PSP")
 
@@ -92,6 +93,7 @@ def compare_models(
     **options
         `ks`, `n_bootstrap` and `seed` of `compare`.
     """
+    model_a, model_b = Tagger.around(model_a), Tagger.around(model_b)
     k = max(options.get("ks", KS))
     columns = _all_names(model_a.classes_, model_b.classes_)
     truth = aligned(read_labels(Y).matrix, label_names, columns)
@@ -101,7 +103,7 @@ def compare_models(
         places = _places(model.classes_, columns)
         counts[row, places] = model.counts_for(len(places))
         rankings.append(_moved(model.rank(samples, k), places))
-    n_samples = max(getattr(model, "model_", model).n_samples_ for model in (model_a, model_b))
+    n_samples = max(model.n_samples_ for model in (model_a, model_b))
     weights = propensities_from_counts(counts.max(axis=0), n_samples)
     return compare(rankings[0], rankings[1], truth, weights, **options)
 

@@ -6,6 +6,10 @@
     ├── DataError (ValueError)            an array or a data set is not what it must be
     │   └── FileError                     the same, in a file: names file and line
     ├── ParameterError (ValueError)       a parameter, model, label or option is unknown or out of range
+    │   ├── LabelError                    a label cannot be used: names it
+    │   │   ├── UnknownLabelError         there is no such label
+    │   │   └── RetiredLabelError         it was retired
+    │   └── ActError                      an act does not fit the labels as they are now
     ├── ModelFileError (ValueError)       a model folder is missing, damaged, too new or not a model
     ├── DownloadError (OSError)           a public data set could not be fetched
     └── MissingExtraError (ImportError)   an optional dependency is not installed
@@ -41,6 +45,39 @@ class FileError(DataError):
 
 class ParameterError(TacitError, ValueError):
     """A parameter, model name, label name or option is unknown or out of range."""
+
+
+class LabelError(ParameterError):
+    """A label that cannot be used; `field` says where it was named, if that is known."""
+
+    def __init__(self, message: str, label: str, field: str = "") -> None:
+        super().__init__(f"{field}: {message}" if field else message)
+        self.reason = message
+        self.label = label
+        self.field = field
+
+
+class UnknownLabelError(LabelError):
+    """There is no label of this name."""
+
+    def __init__(self, label: str, known: Iterable[str] = (), field: str = "") -> None:
+        super().__init__(f"unknown label '{label}'{did_you_mean(label, known)}", label, field)
+
+
+class RetiredLabelError(LabelError):
+    """There was a label of this name, but it was retired."""
+
+    def __init__(self, label: str, field: str = "") -> None:
+        super().__init__(f"the label '{label}' was retired; undo that first, or name another label", label, field)
+
+
+class ActError(ParameterError):
+    """An act that does not fit the labels as they are now; `field` says which part of it."""
+
+    def __init__(self, message: str, field: str = "") -> None:
+        super().__init__(message)
+        self.reason = message
+        self.field = field
 
 
 class ModelFileError(TacitError, ValueError):

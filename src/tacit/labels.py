@@ -58,7 +58,7 @@ def read_labels(
     """
     if sparse.issparse(Y):
         matrix, container = _from_sparse(Y, what), "sparse"
-    elif _is_lists(Y):
+    elif are_lists(Y):
         matrix, found = _from_lists(Y, names, what)
         return Labels(matrix, found, "lists")
     else:
@@ -67,7 +67,7 @@ def read_labels(
     return Labels(matrix, _column_names(names, matrix.shape[1]), container)  # type: ignore[arg-type]
 
 
-def _is_lists(Y: Any) -> bool:
+def are_lists(Y: Any) -> bool:
     """Whether Y holds a collection of labels per sample (and is not a 2-D array or data frame)."""
     if isinstance(Y, np.ndarray):
         return Y.ndim == 1 and Y.dtype == object
@@ -190,7 +190,7 @@ def positives(matrix: sparse.csr_matrix) -> sparse.csr_matrix:
 
 def relevant_labels(Y: Any, what: str = "Y") -> sparse.csr_matrix:
     """The positives of a checked sparse matrix or array: zeros, known or not, are left out."""
-    if not sparse.issparse(Y) and _is_lists(Y):
+    if not sparse.issparse(Y) and are_lists(Y):
         raise DataError(f"{what} must be a sparse matrix or a 2-D array of 0 and 1; got {type(Y).__name__}")
     return positives(read_labels(Y, what=what).matrix)
 

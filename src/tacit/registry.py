@@ -64,7 +64,8 @@ def find_model(name: str) -> type[Any]:
     return entry.load()
 
 
-def _find_stored(name: str) -> type[Stored]:
+def find_stored(name: str) -> type[Stored]:
+    """The class of a model, or the tagger, by the exact name that a model folder has."""
     entry = {**MODELS, TAGGER.name: TAGGER}.get(name)
     if entry is None:
         raise ModelFileError(f"the model folder names the class '{name}', which is not a registered model")
@@ -83,4 +84,4 @@ def load_model(path: str | Path, verify: bool = True) -> Any:
     """
     from tacit.store import folder
 
-    return folder.load(path, _find_stored, verify=verify)
+    return folder.load(path, find_stored, verify=verify)

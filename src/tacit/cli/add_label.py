@@ -53,9 +53,10 @@ def add_label(
     if preview is not None:
         _show(tagger, name, known_by, preview, n, source)
         return
-    tagger.add_label(name, **known_by)
+    label = tagger.add_label(name, **known_by)
     tagger.save(model)
-    click.echo(f"{tagger.history()[-1]}; saved to {model}")
+    also = "" if tagger.readable(label) == label else f" ({tagger.readable(label)})"
+    click.echo(f"{tagger.history()[-1]}{also}; saved to {model}")
 
 
 def _counts(assignments: tuple[str, ...]) -> dict[str, float]:
@@ -75,9 +76,7 @@ def _examples(tagger: Tagger, texts: tuple[str, ...], file: Path | None, source:
     """Texts of the command line and of a file together, or the features of a file."""
     if file is None:
         return list(texts) or None
-    return (
-        [*texts, *_samples(tagger, file, source)] if tagger.vectorizer_ is not None else _samples(tagger, file, source)
-    )
+    return [*texts, *_samples(tagger, file, source)] if tagger.takes_texts else _samples(tagger, file, source)
 
 
 def _samples(tagger: Tagger, file: Path, source: dict[str, Any]) -> Any:
@@ -85,7 +84,7 @@ def _samples(tagger: Tagger, file: Path, source: dict[str, Any]) -> Any:
     from tacit.cli.source import stream_unlabelled
 
     blocks = list(stream_unlabelled(file, tagger, **source))
-    if tagger.vectorizer_ is not None:
+    if tagger.takes_texts:
         return [text for block in blocks for text in block]
     from scipy import sparse
 
@@ -99,3 +98,8 @@ def _show(tagger: Tagger, name: str, known_by: dict[str, Any], data: Path, n: in
     found = tagger.preview_label(name, texts=_samples(tagger, data, source), n=n, **known_by)
     rows = [[str(row), f"{score:.3f}", " ".join(text.split())[:100]] for row, text, score in found]
     print_table(["row", "score", "text"], rows, title=f"what '{name}' would tag first")
+    if found and found[0].score < tagger.threshold_:
+        click.echo(
+            f"all of these are below the threshold of the model ({tagger.threshold_:.3f}): with --threshold auto the "
+            "label would not be suggested here; more examples, or labels that it occurs with, make it surer"
+        )

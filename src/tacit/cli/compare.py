@@ -31,9 +31,9 @@ def compare(a: Path, b: Path, data: Path, resamples: int, as_json: bool, seed: i
     """
     from tacit.cli.source import inputs_of, read
     from tacit.compare import compare_models
-    from tacit.registry import load_model
+    from tacit.tagger.tagger import Tagger
 
-    models = [load_model(path) for path in (a, b)]
+    models = [Tagger.load(path) for path in (a, b)]
     dataset = read(data, **source)
     inputs = [inputs_of(model, dataset) for model in models]
     differences = compare_models(

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from tacit.bands import BandResult
     from tacit.data.dataset import Dataset
     from tacit.ranking import Ranking
+    from tacit.tagger.tagger import Tagger
 
 KS = (1, 3, 5)
 
@@ -35,52 +36,50 @@ def evaluate(model: Path, data: Path, report: Path | None, as_json: bool, **sour
       tacit evaluate model test.csv --report report.html
     """
     from tacit.cli.source import read
-    from tacit.registry import load_model
+    from tacit.tagger.tagger import Tagger
 
     if report is not None:
         from tacit.report.write import check_report_path, write_report
 
         check_report_path(report)
-    loaded = load_model(model)
+    tagger = Tagger.load(model)
     dataset = read(data, **source)
-    ranking = ranking_of(loaded, dataset)
+    ranking = ranking_of(tagger, dataset)
     if report is not None:
-        write_report(report, loaded, dataset, ranking=ranking, model_name=str(model), data_name=str(data))
+        write_report(report, tagger, dataset, ranking=ranking, model_name=str(model), data_name=str(data))
     if as_json:
-        click.echo(json.dumps(metrics_of(loaded, dataset, ranking)[0], indent=1))
+        click.echo(json.dumps(metrics_of(tagger, dataset, ranking)[0], indent=1))
     else:
-        print_evaluation(loaded, dataset, ranking)
+        print_evaluation(tagger, dataset, ranking)
     if report is not None:
         click.echo(f"report: {report}", err=as_json)
 
 
-def ranking_of(model: Any, dataset: Dataset) -> Ranking:
-    """What a model or tagger suggests, further than the metrics look: the report draws curves from the rest."""
+def ranking_of(tagger: Tagger, dataset: Dataset) -> Ranking:
+    """What a tagger suggests, further than the metrics look: the report draws curves from the rest."""
     from tacit.cli.source import inputs_of
-    from tacit.tagger.calibration import N_PLACES
 
-    ranking: Ranking = model.rank(inputs_of(model, dataset), N_PLACES)
-    return ranking
+    return tagger.rank(inputs_of(tagger, dataset), tagger.n_places_)
 
 
-def metrics_of(model: Any, dataset: Dataset, ranking: Ranking) -> tuple[dict[str, float], list[BandResult]]:
-    """Metrics of a ranking by a model or tagger, overall and by band."""
+def metrics_of(tagger: Tagger, dataset: Dataset, ranking: Ranking) -> tuple[dict[str, float], list[BandResult]]:
+    """Metrics of a ranking by a tagger, overall and by band."""
     from tacit import metrics
     from tacit.bands import evaluate_by_band
     from tacit.labels import aligned
 
-    truth = aligned(dataset.Y, dataset.label_names, model.classes_)
-    weights = model.propensities_for(truth.shape[1])
+    truth = aligned(dataset.Y, dataset.label_names, tagger.classes_)
+    weights = tagger.propensities_for(truth.shape[1])
     overall = metrics.evaluate(ranking, truth, propensities=weights, ks=KS)
-    return overall, evaluate_by_band(ranking, truth, model.counts_for(truth.shape[1]), ks=KS)
+    return overall, evaluate_by_band(ranking, truth, tagger.counts_for(truth.shape[1]), ks=KS)
 
 
-def print_evaluation(model: Any, dataset: Dataset, ranking: Ranking | None = None) -> None:
-    """Print the metrics of one model."""
+def print_evaluation(tagger: Tagger, dataset: Dataset, ranking: Ranking | None = None) -> None:
+    """Print the metrics of one tagger."""
     from tacit.cli.tables import print_bands, print_metrics
 
-    name = type(getattr(model, "model_", model)).__name__
-    overall, bands = metrics_of(model, dataset, ranking_of(model, dataset) if ranking is None else ranking)
+    name = tagger.model_name_
+    overall, bands = metrics_of(tagger, dataset, ranking_of(tagger, dataset) if ranking is None else ranking)
     print_metrics({name: overall}, KS)
     click.echo()
     print_bands({name: bands}, max(KS))

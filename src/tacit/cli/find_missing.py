@@ -52,7 +52,7 @@ def find_missing(
         _accept(read(data, **source), accept, out)
         return
     tagger = Tagger.load(model)
-    tagger._fitted_model().n_jobs = jobs
+    tagger.set_params(n_jobs=jobs)
     dataset = read(data, **source)
     options = {"folds": folds, "missing": missing, "label_names": dataset.label_names, "seed": seed}
     with show_progress():

@@ -46,28 +46,27 @@ def facts_of(path: Path) -> dict[str, Any]:
     import numpy as np
 
     from tacit.bands import BANDS, band_of_labels
-    from tacit.registry import load_model
     from tacit.store.folder import MANIFEST, read_manifest
+    from tacit.tagger.tagger import Tagger
 
     manifest = read_manifest(path)
-    loaded = load_model(path, verify=False)
-    model = getattr(loaded, "model_", loaded)
-    card = getattr(loaded, "card_", {})
+    tagger = Tagger.load(path, verify=False)
+    model, card = tagger._fitted_model(), tagger.card_
     counts = np.asarray(model.label_counts_)
     by_band = np.bincount(band_of_labels(counts, len(counts)), minlength=len(BANDS))
     return {
-        "model": type(model).__name__,
-        "kind": "tagger" if loaded is not model else "estimator",
-        "input": "texts" if getattr(loaded, "vectorizer_", None) is not None else "features",
+        "model": tagger.model_name_,
+        "kind": "tagger" if manifest["model"] == "Tagger" else "estimator",
+        "input": "texts" if tagger.takes_texts else "features",
         "chosen because": card.get("reason"),
         "fingerprint of the data": card.get("fingerprint"),
         "samples": int(model.n_samples_),
         "features": int(model.n_features_in_),
-        "labels": len(loaded.classes_),
+        "labels": len(tagger.classes_),
         "positives": int(counts.sum()),
         "seed": model.random_state,
         "calibration error": card.get("calibration_error"),
-        "threshold": float(loaded.threshold_),
+        "threshold": float(tagger.threshold_),
         "size in bytes": manifest["file"]["size"] + (path / MANIFEST).stat().st_size,
         "checksum": manifest["sha256"],
         "format": manifest["format_version"],
@@ -75,7 +74,7 @@ def facts_of(path: Path) -> dict[str, Any]:
         "versions": card.get("versions") or {"tacit": manifest["tacit_version"]},
         "held_out_metrics": card.get("held_out_metrics") or {},
         "labels_by_band": {name: int(n) for (name, _), n in zip(BANDS, by_band, strict=True)},
-        "changes": loaded.history() if hasattr(loaded, "history") else [],
+        "changes": tagger.history(),
     }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,6 +27,7 @@ def labels(context: click.Context, model: Path) -> None:
       tacit labels model rename "motor cars" cars
       tacit labels model merge car cars automobile --into cars
       tacit labels model retire "telex"
+      tacit labels model history
       tacit labels model undo
     """
     context.obj = model
@@ -35,7 +37,7 @@ def labels(context: click.Context, model: Path) -> None:
         tagger = Tagger.load(model)
         for place, act in enumerate(tagger.history(), 1):
             click.echo(f"{place}. {act}")
-        click.echo(f"{len(tagger.classes_):,} labels, {len(tagger.amendments_):,} acts since training")
+        click.echo(f"{len(tagger.classes_):,} labels, {len(tagger.history()):,} acts since training")
 
 
 @labels.command()
@@ -65,22 +67,47 @@ def retire(model: Path, label: str) -> None:
 
 
 @labels.command()
+@click.argument("act", metavar="[ID]", required=False)
 @click.pass_obj
-def undo(model: Path) -> None:
-    """Take the last act back, whatever it was."""
+def undo(model: Path, act: str | None) -> None:
+    """Take an act back, whatever it was: the last one, or the one with an ID that `history` shows."""
+    _change(model, lambda tagger: f"took back: {tagger.undo(_whole_id(tagger, act))}")
+
+
+@labels.command()
+@click.option("--json", "as_json", is_flag=True, help="One act per line, as `tacit learn` reads them.")
+@click.pass_obj
+def history(model: Path, as_json: bool) -> None:
+    """Show all acts since training with their ids, those taken back included."""
+    from tacit.store.acts import in_force
     from tacit.tagger.tagger import Tagger
 
     tagger = Tagger.load(model)
-    done = tagger.undo()
-    tagger.save(model)
-    click.echo(f"took back: {done}; saved to {model}")
+    current = {act.id for act in in_force(tagger.acts_)}
+    words = {act.id: str(act) for act in tagger.acts_}
+    for act in tagger.acts_:
+        if as_json:
+            click.echo(json.dumps(act.to_json(), ensure_ascii=False))
+            continue
+        said = f"took back: {words.get(act.content['of'], 'an act')}" if act.kind == "undo" else str(act)
+        remark = "" if act.kind == "undo" or act.id in current else "  (taken back)"
+        remark = "  (does not apply)" if act.id in tagger.left_out_ else remark
+        click.echo("  ".join(filter(None, [act.id[:12], act.time, act.who, said])) + remark)
+
+
+def _whole_id(tagger: Tagger, start: str | None) -> str | None:
+    """The id that starts like this, as `history` shows the start alone."""
+    found = [] if start is None else [act.id for act in tagger.acts_ if act.id.startswith(start)]
+    if len(found) > 1:
+        raise click.UsageError(f"{len(found)} acts have an id that starts with '{start}'; give more of it")
+    return found[0] if found else start
 
 
 def _change(model: Path, change: Callable[[Tagger], Any]) -> None:
-    """Load, change and save a model; the old one stays if anything goes wrong."""
+    """Load a model, change it and record that; the model stays as it was if anything goes wrong."""
     from tacit.tagger.tagger import Tagger
 
     tagger = Tagger.load(model)
-    change(tagger)
+    done = change(tagger) or tagger.history()[-1]
     tagger.save(model)
-    click.echo(f"{tagger.history()[-1]}; saved to {model}")
+    click.echo(f"{done}; saved to {model}")

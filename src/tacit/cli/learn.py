@@ -10,6 +10,7 @@ import click
 from tacit.cli.options import input_options, model_argument
 
 if TYPE_CHECKING:
+    from tacit.store.ledger import Contents
     from tacit.tagger.tagger import Tagger
 
 
@@ -22,14 +23,14 @@ if TYPE_CHECKING:
 def learn(model: Path, feedback: Path | None, undo: bool, data: Path | None, **source: Any) -> None:
     """Let MODEL learn from FEEDBACK: JSON lines, or CSV, with the fields text, label and accepted.
 
-    FEEDBACK may also be the log of `tacit serve`: what is new in it since the last time is learned, labels that were
-    added are added.
+    FEEDBACK may also be acts from elsewhere: the file of `tacit serve --acts`, or what `tacit labels MODEL history
+    --json` wrote. Each act is learned once, however often it is given.
 
     \b
     Examples:
       echo '{"text": "a pear", "label": "cars", "accepted": false}' > feedback.jsonl
       tacit learn model feedback.jsonl
-      tacit learn model model.feedback.jsonl
+      tacit learn model acts.jsonl
       tacit learn model --undo
     """
     from tacit.tagger.tagger import Tagger
@@ -37,27 +38,64 @@ def learn(model: Path, feedback: Path | None, undo: bool, data: Path | None, **s
     if (feedback is None) != undo:
         raise click.UsageError("name the file of feedback, or --undo the last one")
     tagger = Tagger.load(model)
-    if feedback is None:
-        acts = tagger.amendments_
-        if not acts or acts[-1].act != "learn":
-            last = f"the last act is: {acts[-1]}; take it back with: tacit labels {model} undo" if acts else "no acts"
-            raise click.UsageError(f"there is no feedback to undo ({last})")
-        done = f"took back: {tagger.undo()}"
-    else:
-        done = _learned(tagger, feedback, data, source)
+    done = _taken_back(tagger, model) if feedback is None else _learned(tagger, feedback, data, source)
     tagger.save(model)
     click.echo(f"{done}; saved to {model}")
 
 
+def _taken_back(tagger: Tagger, model: Path) -> str:
+    from tacit.store.acts import in_force
+
+    last = next(reversed(in_force(tagger.acts_)), None)
+    if last is None or last.kind != "judge":
+        also = f"the last act is: {last}; take it back with: tacit labels {model} undo" if last else "no acts"
+        raise click.UsageError(f"there is no feedback to undo ({also})")
+    return f"took back: {tagger.undo()}"
+
+
 def _learned(tagger: Tagger, feedback: Path, data: Path | None, source: dict[str, Any]) -> str:
     """Let the tagger learn from a file; says what it learned."""
-    from tacit.server.feedback import is_log
-    from tacit.server.teaching import learn_from_log
+    from tacit.data.files import existing_file
+    from tacit.tagger.home import learn_from
 
-    if is_log(feedback):
-        return learn_from_log(tagger, feedback)
-    tagger.learn(_judgements(tagger, feedback, data, source))
-    return tagger.history()[-1]
+    contents = _acts(existing_file(feedback))
+    if contents is None:
+        tagger.learn(_judgements(tagger, feedback, data, source))
+        return tagger.history()[-1]
+    acts, refused = learn_from(tagger, contents)
+    done = f"learned {len(acts) - len(refused):,} new acts of {feedback}"
+    if refused:
+        first = next(act for act in acts if act.id in refused)
+        done += f"; left out {len(refused):,} that do not fit the model ({first}: {refused[first.id]})"
+    return done
+
+
+def _acts(path: Path) -> Contents | None:
+    """The acts in a ledger or an export of one; None if the file holds judgements."""
+    from tacit.data.files import text_lines
+    from tacit.errors import FileError
+    from tacit.store.acts import parse_lines
+    from tacit.store.ledger import Contents, Ledger, is_ledger
+
+    if is_ledger(path):
+        return Ledger(path).read()
+    if path.suffix.lower() in (".csv", ".tsv") or not _is_export(path):
+        return None
+    return Contents(parse_lines(text_lines(path), lambda line, why: FileError(path, why, line=line)))
+
+
+def _is_export(path: Path) -> bool:
+    """Whether the first line is an act."""
+    import json
+
+    from tacit.data.files import text_lines
+
+    first = next((line for _, line in text_lines(path) if line.strip()), "")
+    try:
+        record = json.loads(first)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(record, dict) and {"id", "kind"} <= record.keys()
 
 
 def _judgements(
@@ -76,15 +114,15 @@ def _judgements(
         if not label:
             raise FileError(feedback, "must name the label judged in a field 'label'; add it", line=line)
         try:
-            tagger.amended().find(tagger.spelled(label))
+            tagger.column(label)
         except ParameterError as error:
             raise FileError(feedback, str(error), line=line) from None
-        if isinstance(text, str) and tagger.vectorizer_ is not None:
+        if isinstance(text, str) and tagger.takes_texts:
             sample: Any = text
         elif row.isdigit() and int(row) < n_samples and samples is not None:
             sample = samples[int(row)]
         else:
-            wanted = "'text', or 'row' with --data" if tagger.vectorizer_ is not None else "'row', with --data"
+            wanted = "'text', or 'row' with --data" if tagger.takes_texts else "'row', with --data"
             raise FileError(feedback, f"must name its sample by a field {wanted}; add it", line=line)
         found.append((sample, label, verdict(feedback, line, record)))
     return found

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 @click.option("--insecure", is_flag=True, help="Let everyone in who can reach the address, without a token.")
 @click.option("--allow-host", metavar="NAME", multiple=True, help="A name under which the service is known, too.")
 @click.option(
-    "--feedback", type=click.Path(path_type=Path), help="Folder for what people teach.  [default: beside MODEL]"
+    "--acts", metavar="[NAME=]FILE", multiple=True, help="Record what people teach here.  [default: in MODEL]"
 )
 @click.option(
     "--max-body", type=click.IntRange(min=1), default=2_000_000, show_default=True, help="Bytes of a request."
@@ -37,13 +37,13 @@ if TYPE_CHECKING:
 @click.option("--watch/--no-watch", default=True, help="Load a model anew when its folder changes.  [default: watch]")
 def serve(
     folders: tuple[Path, ...], named: tuple[str, ...], host: str, port: int, token: str | None, token_file: Path | None,
-    insecure: bool, allow_host: tuple[str, ...], feedback: Path | None, max_body: int, limit: tuple[str, ...],
+    insecure: bool, allow_host: tuple[str, ...], acts: tuple[str, ...], max_body: int, limit: tuple[str, ...],
     watch: bool, **common: Any,
 ) -> None:  # fmt: skip
     """Serve one or several models over HTTP: suggestions, reasons, feedback, and a page for people.
 
-    What people teach goes to a log beside the model, MODEL.feedback.jsonl; `tacit learn MODEL LOG` saves it with the
-    model. Stop with Ctrl-C: requests that run are finished.
+    What people teach is recorded in the model folder, at once; where that is read-only, in a file that --acts names,
+    which `tacit learn MODEL FILE` brings home. Stop with Ctrl-C: requests that run are finished.
 
     \b
     Examples:
@@ -67,7 +67,7 @@ def serve(
     with quick_start():
         from tacit.server.run import serve as run
 
-    run(models, limits, settings, host=host, port=port, feedback=feedback, watch=watch, ready=_announce)
+    run(models, limits, settings, host=host, port=port, acts=_acts(models, acts), watch=watch, ready=_announce)
 
 
 def _check_extra() -> None:
@@ -105,6 +105,19 @@ def _by_name(folders: tuple[Path, ...], named: tuple[str, ...]) -> dict[str, Pat
         if name in found:
             raise click.UsageError(f"two models are called '{name}'; tell them apart with --name NAME=MODEL")
         found[name] = folder
+    return found
+
+
+def _acts(models: Mapping[str, Path], given: tuple[str, ...]) -> dict[str, Path]:
+    """Files for acts by model; the name may be left out where there is but one."""
+    found = {}
+    for text in given:
+        name, equals, path = text.partition("=")
+        if not equals or name not in models:
+            name, path = next(iter(models)), text
+            if len(models) > 1:
+                raise click.UsageError(f"--acts is given as NAME=FILE where there are several models; got '{text}'")
+        found[name] = Path(path)
     return found
 
 

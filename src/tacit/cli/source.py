@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tacit.data.dataset import Dataset
+    from tacit.tagger.tagger import Tagger
 
 SAMPLES_PER_BLOCK = 1024
 
@@ -22,35 +23,28 @@ def read(
     return load_data(path, labels_path=labels_path, format=data_format, text=text, labels=labels)
 
 
-def inputs_of(model: Any, dataset: Dataset) -> Any:
-    """What `model` ranks: the texts of a data set, or its features."""
+def inputs_of(tagger: Tagger, dataset: Dataset) -> Any:
+    """What `tagger` ranks: the texts of a data set, or its features."""
     from tacit.data.dataset import features_of, texts_of
 
-    if takes_texts(model):
-        return texts_of(dataset)
-    return as_wide_as(getattr(model, "model_", model).n_features_in_, features_of(dataset))
-
-
-def takes_texts(model: Any) -> bool:
-    """Whether a model was trained on texts."""
-    return getattr(model, "vectorizer_", None) is not None
+    return texts_of(dataset) if tagger.takes_texts else as_wide_as(tagger.n_features_in_, features_of(dataset))
 
 
 def stream_unlabelled(
-    path: Path, model: Any, data_format: str | None, text: str | None, **others: Any
+    path: Path, tagger: Tagger, data_format: str | None, text: str | None, **others: Any
 ) -> Iterator[Any]:
-    """Blocks of what `model` ranks, from a file whose labels, if it has any, do not matter; ``-`` is stdin.
+    """Blocks of what `tagger` ranks, from a file whose labels, if it has any, do not matter; ``-`` is stdin.
 
     Texts are read as they are asked for, so that a file may be larger than memory.
     """
     from tacit.data.texts import stream_texts
 
-    if takes_texts(model):
+    if tagger.takes_texts:
         texts = stream_texts(path, format=data_format, text=text)
         while block := list(itertools.islice(texts, SAMPLES_PER_BLOCK)):
             yield block
         return
-    features = inputs_of(model, read(path, data_format=data_format, text=text, **others))
+    features = inputs_of(tagger, read(path, data_format=data_format, text=text, **others))
     for first in range(0, features.shape[0], SAMPLES_PER_BLOCK):
         yield features[first : first + SAMPLES_PER_BLOCK]
 

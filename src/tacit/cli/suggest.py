@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from tacit.cli.options import data_argument, input_options, model_argument
 @click.command(short_help="Suggest labels for new samples.")
 @model_argument
 @data_argument
-@click.option("-k", type=click.IntRange(min=1), default=5, show_default=True, help="Labels per sample.")
+@click.option("-k", type=click.IntRange(min=1), help="Labels per sample.  [default: 5; no limit with --threshold]")
 @click.option(
     "--threshold",
     metavar="SCORE|TARGET",
@@ -28,8 +28,8 @@ from tacit.cli.options import data_argument, input_options, model_argument
 @click.option("--out", type=click.Path(path_type=Path), help="Write here, .jsonl or .csv; continues where it stopped.")
 @input_options
 def suggest(
-    model: Path, data: Path, k: int, threshold: str | None, include: str | None, exclude: str | None, damp_head: float,
-    out: Path | None, **source: Any,
+    model: Path, data: Path, k: int | None, threshold: str | None, include: str | None, exclude: str | None,
+    damp_head: float, out: Path | None, **source: Any,
 ) -> None:  # fmt: skip
     """Suggest labels for the samples of DATA (- reads one text per line), as JSON lines on stdout.
 
@@ -46,24 +46,18 @@ def suggest(
 
     with quick_start():
         from tacit.cli.source import stream_unlabelled
-        from tacit.registry import load_model
-        from tacit.tagger.stream import open_output, rows_of
+        from tacit.tagger.stream import open_output
         from tacit.tagger.tagger import Tagger
 
-        loaded = load_model(model)
-    least = _threshold(threshold, loaded)
-    choice: dict[str, Any] = {"include": label_list(include), "exclude": label_list(exclude)}
-    readable: Callable[[str], str] = str
-    if isinstance(loaded, Tagger):
-        readable = loaded.readable
-        choice = {what: labels and [loaded.spelled(label) for label in labels] for what, labels in choice.items()}
-        choice |= {"damp_head": damp_head, "threshold": least}
-    elif damp_head:
-        raise click.UsageError(f"--damp-head needs a tagger; {model} holds a {type(loaded).__name__} alone")
-    with open_output(out, readable) as output:
-        for block in _skipped(stream_unlabelled(data, loaded, **source), output.n_done):
-            ranking = loaded.rank(block, k, **choice)
-            output.write(rows_of(ranking, loaded.classes_, least))
+        tagger = Tagger.load(model)
+    tagger.threshold_for(threshold)  # one that cannot be met is told before anything is read
+    wish: dict[str, Any] = {
+        "k": k, "threshold": threshold, "include": label_list(include), "exclude": label_list(exclude),
+        "damp_head": damp_head,
+    }  # fmt: skip
+    with open_output(out, tagger.readable) as output:
+        for block in _skipped(stream_unlabelled(data, tagger, **source), output.n_done):
+            output.write(tagger.suggest(block, **wish))
 
 
 def _skipped(blocks: Iterator[Any], n_done: int) -> Iterator[Any]:
@@ -84,16 +78,3 @@ def label_list(text: str | None) -> list[str] | None:
 
         return [line.strip() for _, line in text_lines(existing_file(text[1:])) if line.strip()]
     return [name.strip() for name in text.split(",") if name.strip()]
-
-
-def _threshold(text: str | None, model: Any) -> float:
-    if hasattr(model, "threshold_for"):
-        return float(model.threshold_for(text))
-    if text is None:
-        return float("-inf")
-    if text == "auto":
-        return float(model.threshold_)
-    try:
-        return float(text)
-    except ValueError:
-        raise click.UsageError(f"--threshold is a number or 'auto' for a model alone; got '{text}'") from None

@@ -27,18 +27,21 @@ if TYPE_CHECKING:
 @click.option("--characters", is_flag=True, help="Use character n-grams of words too: inflected or misspelt words.")
 @click.option("--vocabulary", type=click.Path(path_type=Path), help="Names of labels: SKOS, TSV or JSON.")
 @click.option("--max-memory", metavar="SIZE", help="Stay below this, such as 8G, or refuse.")
+@click.option("--keep-acts", "acts", flag_value="keep", help="Replay what people taught the model at OUT.")
+@click.option("--discard-acts", "acts", flag_value="discard", help="Forget what people taught the model at OUT.")
 @click.option("--dry-run", is_flag=True, help="Say what training would take, and stop.")
 @seed_option
 @jobs_option
 @input_options
 def train(
     data: Path, name: str, out: Path, assignments: tuple[str, ...], valid: str | None, vocabulary: Path | None,
-    max_memory: str | None, dry_run: bool, no_calibrate: bool, seed: int, jobs: int, **options: Any,
+    max_memory: str | None, acts: Any, dry_run: bool, no_calibrate: bool, seed: int, jobs: int, **options: Any,
 ) -> None:  # fmt: skip
     """Train a model on DATA and save it.
 
-    Says first what training will take. An interrupted training keeps its finished parts in OUT.partial; the same
-    command again goes on from there.
+    A model at OUT that people have taught (labels added or changed, feedback) is replaced only with --keep-acts or
+    --discard-acts. Says first what training will take. An interrupted training keeps its finished parts in
+    OUT.partial; the same command again goes on from there.
 
     \b
     Examples:
@@ -57,10 +60,12 @@ def train(
     tagger = _tagger(name, assignments, random_state=seed, n_jobs=jobs, calibrate=not no_calibrate, **own)
     limit = None if max_memory is None else parse_size(max_memory)
     folder.check_target(out)
+    if acts is None:
+        folder.refuse_acts(out)
     if vocabulary is not None:
         from tacit.data.vocabulary import load_vocabulary
 
-        tagger.vocabulary_ = load_vocabulary(vocabulary)
+        tagger.vocabulary = load_vocabulary(vocabulary)
     partial = out.with_name(out.name + ".partial")
     with memory_limit(limit):
         dataset = read(data, **options)
@@ -75,9 +80,11 @@ def train(
                 validation=None if held_out is None else (_samples(held_out)[0], label_lists(held_out)),
                 max_memory=limit,
             )
-        tagger.save(out)
+        tagger.save(out, acts=acts)
     shutil.rmtree(partial, ignore_errors=True)
     click.echo(f"trained on {len(dataset):,} samples and {dataset.n_labels:,} labels; saved to {out}")
+    if tagger.left_out_:
+        click.echo(f"acts that do not apply to this model: {len(tagger.left_out_):,}; see: tacit labels {out} history")
     _print_results(tagger, held_out)
 
 

@@ -58,6 +58,7 @@ def tune(
     seconds = _parse_duration(budget)
     if out is not None:
         folder.check_target(out)
+        folder.refuse_acts(out)
     dataset = read(data, **source)
     X, validation, kept = _samples(dataset, valid, seed, source)
     with show_progress():

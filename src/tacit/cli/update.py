@@ -19,7 +19,8 @@ def update(model: Path, data: Path, jobs: int, **source: Any) -> None:
     """Let MODEL learn from the samples of DATA, and say what was done.
 
     Exact where the model can go on from what it is (Popularity, MLLCS); any other is trained again on the data it was
-    trained on, if it kept them (tacit train --keep-texts), and the new samples together.
+    trained on, if it kept them (tacit train --keep-texts), and the new samples together. Labels that were added,
+    renamed, merged, retired or judged since stay so.
 
     \b
     Example: tacit update model new.csv
@@ -29,7 +30,7 @@ def update(model: Path, data: Path, jobs: int, **source: Any) -> None:
     from tacit.tagger.tagger import Tagger
 
     tagger = Tagger.load(model)
-    tagger.n_jobs = tagger._fitted_model().n_jobs = jobs
+    tagger.set_params(n_jobs=jobs)
     dataset = read(data, **source)
     with show_progress():
         done = tagger.update(inputs_of(tagger, dataset), dataset.Y, label_names=dataset.label_names)

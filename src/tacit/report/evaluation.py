@@ -16,7 +16,7 @@ from tacit.errors import DataError
 from tacit.labels import aligned, positives
 from tacit.metrics import KS, Interval, bootstrap_intervals, evaluate, judge
 from tacit.ranking import NO_LABEL, Ranking
-from tacit.tagger.calibration import N_PLACES
+from tacit.tagger.tagger import Tagger
 
 SHOWN = max(KS)  # places that people see
 
@@ -46,7 +46,7 @@ class Evaluation:
 
     Attributes
     ----------
-    model : Tagger or Estimator
+    model : Tagger
     dataset : Dataset
     ranking : Ranking
         What the model suggests for each sample, further than people look.
@@ -58,7 +58,7 @@ class Evaluation:
         How many training samples each label had.
     """
 
-    model: Any
+    model: Tagger
     dataset: Dataset
     ranking: Ranking
     truth: sparse.csr_matrix
@@ -72,17 +72,17 @@ class Evaluation:
     @property
     def model_name(self) -> str:
         """The name of the model, which in a tagger is the one that it is made of."""
-        return type(getattr(self.model, "model_", self.model)).__name__
+        return self.model.model_name_
 
     @property
     def card(self) -> dict[str, Any]:
         """What the model knows of its training."""
-        return getattr(self.model, "card_", {})
+        return self.model.card_
 
     @property
     def is_calibrated(self) -> bool:
         """Whether scores are probabilities."""
-        return getattr(self.model, "calibration_", None) is not None
+        return self.model.calibration_ is not None
 
     @cached_property
     def threshold(self) -> float:
@@ -167,17 +167,16 @@ def evaluate_model(model: Any, dataset: Dataset, ranking: Ranking | None = None,
     seed : int
         Seed of the intervals and of the choice of examples.
     """
+    model = Tagger.around(model)
     truth = positives(aligned(dataset.Y, dataset.label_names, model.classes_))
     if not truth.nnz:
         raise DataError(
             "no sample of the data has a label, so there is nothing to report; name the field of the labels"
         )
     if ranking is None:
-        takes_texts = getattr(model, "vectorizer_", None) is not None
-        ranking = model.rank(texts_of(dataset) if takes_texts else features_of(dataset), N_PLACES)
+        samples = texts_of(dataset) if model.takes_texts else features_of(dataset)
+        ranking = model.rank(samples, model.n_places_)
     own = [str(name) for name in model.classes_]
-    names = [*own, *(name for name in dataset.label_names if name not in set(own))]
-    vocabulary = getattr(model, "vocabulary_", None)
-    if vocabulary is not None:
-        names = [vocabulary.name_of(name) if name in vocabulary else name for name in names]
+    known = set(own)
+    names = [model.readable(name) for name in [*own, *(name for name in dataset.label_names if name not in known)]]
     return Evaluation(model, dataset, ranking, truth, names, model.counts_for(truth.shape[1]), seed)

@@ -84,7 +84,7 @@ def _what_section(evaluation: Evaluation, model: str | None, data: str | None) -
         ),
         *_training_facts(evaluation),
     ]
-    n_acts = len(getattr(evaluation.model, "amendments_", ()))
+    n_acts = len(evaluation.model.history())
     if n_acts:
         pairs.append(("since training", f"{counted(n_acts, 'change')}: labels amended, or feedback learned from"))
     return Section("what", "What was evaluated", facts(pairs))

@@ -11,14 +11,14 @@ if TYPE_CHECKING:
 def find_labels(tagger: Tagger, search: str, offset: int, limit: int) -> tuple[int, list[dict[str, Any]]]:
     """How many labels have `search` in their name, and some of them: names that start with it first, then frequent."""
     wanted = search.casefold().strip()
-    amended = tagger.amended()
-    n_learned = len(tagger._fitted_model().classes_)
-    counts = tagger.counts_for(len(amended.names)).tolist()
+    state = tagger._state
+    n_learned = len(state.ground.classes)
+    counts = tagger.counts_for(len(state)).tolist()
     found = []
-    for column, label in enumerate(map(str, amended.names)):
+    for column, label in enumerate(map(str, state.names.tolist())):
         name = tagger.readable(label)
         spelled = name.casefold()
-        if (wanted in spelled or wanted in label.casefold()) and amended.is_column(column):
+        if (wanted in spelled or wanted in label.casefold()) and state.is_suggested[column]:
             found.append((not spelled.startswith(wanted), -counts[column], column, label, name))
     found.sort()
     page = [

@@ -1,26 +1,29 @@
-"""The taggers that are served, side by side, each with its own queues and its own log."""
+"""The taggers that are served, side by side, each with its own queues."""
 
 from __future__ import annotations
 
+import copy
 import json
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from tacit.errors import ParameterError, TacitError
+from tacit.errors import ActError, FileError, LabelError, ParameterError, UnknownLabelError
 from tacit.server.batching import Lane
-from tacit.server.feedback import FeedbackLog, Record, described
 from tacit.server.limits import ACTS_PER_COMMIT, TEXTS_PER_RANKING, Limits
 from tacit.server.metrics import Metrics
 from tacit.server.problems import Problem, unknown
-from tacit.server.teaching import FieldError, UnknownLabelError, column_of, last_learned, taught
-from tacit.store.folder import MANIFEST
+from tacit.store.acts import Act, in_force
+from tacit.store.folder import ACTS, MANIFEST
+from tacit.store.ledger import LedgerError
+from tacit.tagger import acting, home
 from tacit.tagger.explain import Explanation
-from tacit.tagger.tagger import Suggestion, Tagger
+from tacit.tagger.suggest import Suggestion, Wish
+from tacit.tagger.tagger import Tagger
 
 Signature = tuple[tuple[str, int, int], ...]
 
@@ -29,30 +32,19 @@ _QUESTIONS_WAITING = 32
 
 
 @dataclass(frozen=True)
-class Wish:
-    """What a caller wants to know of texts; requests with the same wish are ranked together."""
-
-    k: int = 5
-    threshold: float | str | None = None
-    include: tuple[str, ...] | None = None
-    exclude: tuple[str, ...] | None = None
-    damp_head: float = 0.0
-
-
-@dataclass(frozen=True)
 class Lesson:
-    """A change of a served model: ``teach`` with an act for the log, ``undo`` of a number, or ``reload``."""
+    """A change of a served model: an act, ``undo`` of an act by its id, or ``reload``."""
 
     kind: str
-    act: Mapping[str, Any] | None = None
-    number: int | None = None
+    content: Mapping[str, Any] | None = None
+    act: str | None = None
 
 
 @dataclass(frozen=True)
 class Recorded:
-    """An act that is on disk: its number, and what it was in words."""
+    """An act that is on disk: its id, and what it was in words."""
 
-    number: int
+    id: str
     act: str
 
 
@@ -68,29 +60,22 @@ class Served:
         What callers call it.
     folder : Path
         Where it was saved.
-    log : Path
-        Where what people teach it is recorded.
+    acts : Path, optional
+        Where what people teach it is recorded, if not in the folder.
     """
 
     tagger: Tagger
-    left_out: int  # acts of the log that do not fit the model
     signature: Signature
     loaded_at: float
-    _acts: dict[int, str]  # in force and not saved with the model: number, and what it was
-    _before_last: tuple[int, Tagger] | None  # the number of the last act, and the tagger without it
 
-    def __init__(self, name: str, folder: Path, log: Path, limits: Limits, metrics: Metrics) -> None:
+    def __init__(self, name: str, folder: Path, acts: Path | None, limits: Limits, metrics: Metrics) -> None:
         self.name = name
         self.limits = limits
         self._folder = folder
+        self._acts = acts
         self._metrics = metrics
-        saved = self._read_folder()
-        self._log = FeedbackLog(log)
-        try:
-            self._adopt(*saved)
-        except BaseException:
-            self._log.close()
-            raise
+        self._load()
+        self._check_writable()
         self._suggesting: Lane[tuple[Wish, Sequence[str]], list[list[Suggestion]]] = Lane(
             self._suggest_together, TEXTS_PER_RANKING, limits.max_waiting, limits.timeout
         )
@@ -107,28 +92,21 @@ class Served:
 
     async def explain(self, text: str, label: str, n: int) -> Explanation:
         """What `Tagger.explain` says."""
-        tagger = self.tagger
-
-        def answer() -> Explanation:
-            column_of(tagger, label, "label")
-            return tagger.explain(text, label, n)
-
-        explanation: Explanation = await self._asking.submit(self._naming(answer))
+        explanation: Explanation = await self.ask(lambda tagger: tagger.explain(text, label, n))
         return explanation
 
     async def ask(self, question: Callable[[Tagger], Any]) -> Any:
         """The answer to any question about the tagger, given by the thread for questions."""
-        tagger = self.tagger
-        return await self._asking.submit(lambda: question(tagger))
+        return await self._asking.submit(self._told(question))
 
-    async def teach(self, act: Mapping[str, Any]) -> Recorded:
+    async def teach(self, kind: str, content: Mapping[str, Any]) -> Recorded:
         """Record an act and learn it; when this returns, it is on disk and the next suggestion knows it."""
-        recorded: Recorded = await self._teaching.submit(Lesson("teach", act))
+        recorded: Recorded = await self._teaching.submit(Lesson(kind, content))
         return recorded
 
-    async def undo(self, number: int | None) -> Recorded:
+    async def undo(self, act: str | None) -> Recorded:
         """Take an act back, the last one by default."""
-        recorded: Recorded = await self._teaching.submit(Lesson("undo", number=number))
+        recorded: Recorded = await self._teaching.submit(Lesson("undo", act=act))
         return recorded
 
     async def reload(self) -> None:
@@ -136,13 +114,18 @@ class Served:
         await self._teaching.submit(Lesson("reload"))
 
     def folder_signature(self) -> Signature:
-        """What tells the model in the folder from others; `signature` is that of the one in use."""
-        return _signature(self._folder)
+        """What tells the model in the folder, and its acts, from others; `signature` is that of the one in use."""
+        return _signature(self._folder, self._acts)
 
     @property
     def n_acts(self) -> int:
-        """Acts of the log that are in force and not saved with the model."""
-        return len(self._acts)
+        """Acts that are in force."""
+        return len(in_force(self.tagger.acts_)) - self.left_out
+
+    @property
+    def left_out(self) -> int:
+        """Acts that do not apply to the model."""
+        return len(self.tagger.left_out_)
 
     @property
     def n_waiting(self) -> int:
@@ -155,15 +138,13 @@ class Served:
         return self._suggesting.is_full
 
     async def close(self) -> None:
-        """Finish what waits and let go of the log."""
+        """Finish what waits."""
         for lane in (self._suggesting, self._teaching, self._asking):
             await lane.close()
-        self._log.close()
 
     # -- in the thread for suggestions --------------------------------------------------------------------
 
     def _suggest_together(self, jobs: Sequence[tuple[Wish, Sequence[str]]]) -> list[list[list[Suggestion]] | Exception]:
-        tagger = self.tagger
         results: dict[int, list[list[Suggestion]] | Exception] = {}
         places: dict[Wish, list[int]] = {}
         for place, (wish, _) in enumerate(jobs):
@@ -171,7 +152,7 @@ class Served:
         for wish, together in places.items():
             texts = [text for place in together for text in jobs[place][1]]
             self._metrics.ranked.observe(len(texts), model=self.name)
-            found = _attempt(self._naming(partial(_suggest, tagger, texts, wish)))
+            found = _attempt(self._told(partial(_suggest, texts=texts, wish=wish)))
             rows = None if isinstance(found, Exception) else iter(found)
             for place in together:
                 results[place] = found if rows is None else [next(rows) for _ in jobs[place][1]]
@@ -181,70 +162,68 @@ class Served:
 
     def _teach_together(self, lessons: Sequence[Lesson]) -> list[Any]:
         results: list[Any] = []
-        for kind, group in groupby(lessons, key=lambda lesson: lesson.kind):
-            if kind == "teach":
-                results.extend(self._teach([lesson.act or {} for lesson in group]))
-            elif kind == "undo":
-                results.extend(_attempt(partial(self._undo, lesson.number)) for lesson in group)
-            else:
-                result = _attempt(lambda: self._adopt(*self._read_folder()))
+        for is_reload, group in groupby(lessons, key=lambda lesson: lesson.kind == "reload"):
+            if is_reload:
+                result = _attempt(self._load)
                 results.extend(result for _ in group)
-        return results
-
-    def _teach(self, acts: Sequence[Mapping[str, Any]]) -> list[Recorded | Exception]:
-        """Learn acts that came together and write them with one sync; each is recorded, or refused with a reason."""
-        drafts = [Record(place, str(act["act"]), act) for place, act in enumerate(acts)]
-        later, refused = taught(self.tagger, drafts)
-        accepted = [draft for draft in drafts if draft.number not in refused]
-        numbers = iter(self._log.append([draft.content for draft in accepted]) if accepted else [])
-        results: list[Recorded | Exception] = []
-        for draft in drafts:
-            if draft.number in refused:
-                results.append(self._named(refused[draft.number], later))
             else:
-                recorded = Recorded(next(numbers), described(draft))
-                self._acts[recorded.number] = recorded.act
-                results.append(recorded)
-        if accepted:
-            self._before_last = (max(self._acts), self.tagger) if len(accepted) == 1 else None
-            self._publish(later)
+                results.extend(self._teach(list(group)))
         return results
 
-    def _undo(self, number: int | None) -> Recorded:
-        number = max(self._acts, default=None) if number is None else number
-        if number not in self._acts:
-            raise Problem(
-                409, "there is nothing to take back: no act since the model was saved has this id", field="id"
-            )
-        if self._before_last is not None and self._before_last[0] == number:
-            earlier = self._before_last[1]
+    def _teach(self, lessons: Sequence[Lesson]) -> list[Recorded | Exception]:
+        """Record acts that came together with one sync; each is recorded, or refused with a reason."""
+        later = copy.copy(self.tagger)
+        home.refresh(later)
+        results: list[Any] = [_attempt(partial(self._act, later, lesson)) for lesson in lessons]
+        acts = [result[0] for result in results if isinstance(result, tuple)]
+        refused = home.commit(later, acts) if acts else {}
+        self._publish(later)
+        return [
+            self._named(result if isinstance(result, Exception) else refused[result[0].id], later)
+            if isinstance(result, Exception) or result[0].id in refused
+            else Recorded(*result[1])
+            for result in results
+        ]
+
+    def _act(self, tagger: Tagger, lesson: Lesson) -> tuple[Act, tuple[str, str]]:
+        """The act that a lesson asks for, applied to a tagger; and what to answer: an id, and what it was."""
+        if lesson.kind == "undo":
+            last = next(reversed(in_force(tagger.acts_)), None)
+            wanted = lesson.act or ("" if last is None else last.id)
+            what = next((str(act) for act in in_force(tagger.acts_) if act.id == wanted), None)
+            if what is None:
+                raise Problem(409, "there is nothing to take back: no act in force has this id", field="id")
+            act = Act("undo", {"of": wanted})
+            answer = (wanted, what)
         else:
-            records = [record for record in self._log.contents().in_force(self._saved) if record.number != number]
-            earlier, _ = taught(self._loaded, records)
-        self._log.append([{"act": "undo", "of": number}])
-        self._before_last = None
-        self._publish(earlier)
-        return Recorded(number, self._acts.pop(number))
+            content = lesson.content or {}
+            if lesson.kind == "judge":
+                act = acting.judge(
+                    tagger, [(each["text"], each["label"], each["accepted"]) for each in content["judgements"]]
+                )
+            else:
+                act = acting.add(tagger, **content)
+            answer = (act.id, str(act))
+        tagger._do(act)
+        return act, answer
 
-    def _read_folder(self) -> tuple[Signature, Tagger]:
-        signature = _signature(self._folder)
-        loaded = Tagger.load(self._folder)
-        if loaded.vectorizer_ is None:
+    def _load(self) -> None:
+        """Load the model with its acts, and let it answer."""
+        signature = self.folder_signature()
+        loaded = Tagger.load(self._folder, acts=self._acts)
+        if not loaded.takes_texts:
             raise ParameterError(f"{self._folder}: was trained on features; a service needs a model trained on texts")
-        return signature, loaded
-
-    def _adopt(self, signature: Signature, loaded: Tagger) -> None:
-        """Replay what of the log is not saved with a tagger, and let it answer."""
-        saved = last_learned(loaded, self._log.log)
-        records = self._log.contents().in_force(saved)
-        tagger, refused = taught(loaded, records)
-        self._publish(tagger)
-        self._loaded, self._saved = loaded, saved
-        self._before_last = None
-        self._acts = {record.number: described(record) for record in records if record.number not in refused}
-        self.left_out = len(refused)
+        self._publish(loaded)
         self.signature = signature
         self.loaded_at = time.time()
+
+    def _check_writable(self) -> None:
+        """Raise now, rather than when somebody teaches, if acts cannot be recorded."""
+        try:
+            home.commit(copy.copy(self.tagger), [])
+        except LedgerError as error:
+            place = self._acts or self._folder
+            raise FileError(place, f"cannot be written; record acts elsewhere with --acts FILE ({error})") from error
 
     def _publish(self, tagger: Tagger) -> None:
         """Let a tagger answer from now on, once all that it computes on first use is there."""
@@ -253,39 +232,28 @@ class Served:
 
     # -- errors -------------------------------------------------------------------------------------------
 
-    def _naming(self, answer: Callable[[], Any]) -> Callable[[], Any]:
-        """`answer`, with errors told as problems that name the field, and labels spelt like an unknown one."""
+    def _told(self, question: Callable[[Tagger], Any]) -> Callable[[], Any]:
+        """A question to the tagger in use, with errors told as problems that name the field."""
+        tagger = self.tagger
 
         def call() -> Any:
             try:
-                return answer()
-            except FieldError as error:
-                raise self._named(error, self.tagger) from None
+                return question(tagger)
+            except (LabelError, ActError) as error:
+                raise self._named(error, tagger) from None
 
         return call
 
-    def _named(self, error: TacitError, tagger: Tagger) -> Exception:
+    def _named(self, error: Exception, tagger: Tagger) -> Exception:
         if isinstance(error, UnknownLabelError):
-            return unknown("label", error.label, known_names(tagger), status=422, field=error.field)
-        if isinstance(error, FieldError):
-            return Problem(422, str(error), field=error.field)
-        return error
-
-
-def known_names(tagger: Tagger) -> Iterable[str]:
-    """All that labels are called: in the data, and in the vocabulary."""
-    vocabulary = tagger.vocabulary_
-    yield from map(str, tagger.classes_)
-    if vocabulary is not None:
-        yield from vocabulary.names
+            return unknown("label", error.label, tagger._state.all_names(), status=422, field=error.field or "label")
+        if isinstance(error, LabelError | ActError):
+            return Problem(422, error.reason, field=error.field or "label")
+        return Problem(422, str(error)) if isinstance(error, ParameterError) else error
 
 
 def _suggest(tagger: Tagger, texts: Sequence[str], wish: Wish) -> list[list[Suggestion]]:
-    columns = {
-        field: None if labels is None else [column_of(tagger, label, field) for label in labels]
-        for field, labels in (("include", wish.include), ("exclude", wish.exclude))
-    }
-    return tagger.suggest(texts, wish.k, wish.threshold, damp_head=wish.damp_head, **columns)
+    return tagger.suggest(texts, wish.k, wish.threshold, wish.include, wish.exclude, wish.damp_head)
 
 
 def _call_each(questions: Sequence[Callable[[], Any]]) -> list[Any]:
@@ -299,14 +267,15 @@ def _attempt(function: Callable[[], Any]) -> Any:
         return error
 
 
-def _signature(folder: Path) -> Signature:
-    """What changes when the model in a folder does."""
+def _signature(folder: Path, acts: Path | None) -> Signature:
+    """What changes when the model in a folder does, or its acts."""
     try:
-        files = sorted(file for file in folder.iterdir() if file.name == MANIFEST or file.suffix == ".safetensors")
-        stats = [(file.name, file.stat()) for file in files]
+        stats = [(folder / MANIFEST, (folder / MANIFEST).stat())]
     except OSError:  # being replaced
         return ()
-    return tuple((name, stat.st_mtime_ns, stat.st_size) for name, stat in stats)
+    ledgers = [folder / ACTS] if acts is None else [folder / ACTS, acts]
+    stats += [(file, file.stat()) for file in ledgers if file.exists()]
+    return tuple((file.name, stat.st_mtime_ns, stat.st_size) for file, stat in stats)
 
 
 class Models(dict[str, Served]):

@@ -9,11 +9,12 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path, Query, Request, Response
 
 from tacit._version import __version__
-from tacit.errors import FileError, ParameterError, TacitError
+from tacit.errors import ParameterError, TacitError
 from tacit.server.labels import find_labels
+from tacit.server.limits import MAX_K
 from tacit.server.logs import failure
 from tacit.server.metrics import CONTENT_TYPE, Key, Metrics, resident_memory
-from tacit.server.models import Models, Served, Wish, as_json
+from tacit.server.models import Models, Served, as_json
 from tacit.server.problems import MEDIA_TYPE, Problem
 from tacit.server.schemas import (
     Act,
@@ -30,9 +31,9 @@ from tacit.server.schemas import (
     SuggestRequest,
     UndoRequest,
 )
+from tacit.store.ledger import LedgerError
 from tacit.tagger.calibration import parse_target
-
-_DECIMALS = 6
+from tacit.tagger.suggest import DECIMALS, Wish
 
 
 def _problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
@@ -61,8 +62,8 @@ async def suggest(request: Request, asked: SuggestRequest) -> Any:
     results = [
         {
             "suggestions": [
-                {"label": label, "name": tagger.readable(label), "score": round(score, _DECIMALS)}
-                for label, score in suggestions
+                {"label": label, "name": tagger.readable(label), "score": round(score, DECIMALS)}
+                for label, score in suggestions[:MAX_K]
             ]
         }
         for suggestions in found
@@ -81,10 +82,10 @@ async def explain(request: Request, asked: ExplainRequest) -> Any:
             "model": served.name,
             "label": found.label,
             "name": tagger.readable(found.label),
-            "score": round(found.score, _DECIMALS),
-            "features": [{"feature": word, "loss": round(loss, _DECIMALS)} for word, loss in found.features],
+            "score": round(found.score, DECIMALS),
+            "features": [{"feature": word, "loss": round(loss, DECIMALS)} for word, loss in found.features],
             "labels": [
-                {"label": label, "name": tagger.readable(label), "score": round(score, _DECIMALS), "share": share}
+                {"label": label, "name": tagger.readable(label), "score": round(score, DECIMALS), "share": share}
                 for label, score, share in found.labels
             ],
             "samples": [{"text": text, "similarity": near} for _, text, near in found.samples],
@@ -112,7 +113,7 @@ async def add_label(request: Request, asked: NewLabel) -> Any:
     """Add a label without training; it can be taken back with /v1/undo."""
     served = _served(request, asked.model)
     _check_size(served, asked.examples or (), "examples")
-    return await _taught(request, served, {"act": "add", **asked.model_dump(exclude={"model"}, exclude_none=True)})
+    return await _taught(request, served, "add", asked.model_dump(exclude={"model"}, exclude_none=True))
 
 
 @api.post("/v1/feedback", status_code=201, response_model=Act, responses=_problems(*_OF_BODIES, 507), tags=["teach"])
@@ -120,7 +121,7 @@ async def feedback(request: Request, asked: FeedbackRequest) -> Any:
     """Accept or reject suggestions; they are on disk, and learned, when this answers."""
     served = _served(request, asked.model)
     _check_size(served, asked.judgements, "judgements")
-    answer = await _taught(request, served, {"act": "judge", **asked.model_dump(exclude={"model"})})
+    answer = await _taught(request, served, "judge", asked.model_dump(exclude={"model"}))
     for judgement in asked.judgements:
         _metrics(request).judged.add(model=served.name, accepted=str(judgement.accepted).lower())
     return answer
@@ -131,7 +132,7 @@ async def undo(request: Request, asked: UndoRequest) -> Any:
     """Take an act back: the last one, or the one with this id."""
     served = _served(request, asked.model)
     done = await _on_disk(served.undo(asked.id))
-    return _json({"model": served.name, "id": done.number, "act": f"took back: {done.act}"})
+    return _json({"model": served.name, "id": done.id, "act": f"took back: {done.act}"})
 
 
 @api.get("/v1/models", response_model=ModelsAnswer, responses=_problems(), tags=["models"])
@@ -172,7 +173,7 @@ async def metrics(request: Request) -> Any:
     gauges: dict[str, tuple[str, Mapping[Key, float]]] = {
         "tacit_waiting_texts": ("Texts that wait for suggestions.", {_key(each): each.n_waiting for each in served}),
         "tacit_labels": ("Labels of a model.", {_key(each): len(each.tagger.classes_) for each in served}),
-        "tacit_acts": ("Acts taught since the model was saved.", {_key(each): each.n_acts for each in served}),
+        "tacit_acts": ("Acts in force since the training.", {_key(each): each.n_acts for each in served}),
         "tacit_loaded_timestamp_seconds": ("When a model was loaded.", {_key(each): each.loaded_at for each in served}),
         "process_resident_memory_bytes": ("Memory held by the process.", {(): resident_memory()}),
     }
@@ -201,19 +202,19 @@ def _about(request: Request, **about: Any) -> None:
     request.scope["tacit.about"] = about
 
 
-async def _taught(request: Request, served: Served, act: Mapping[str, Any]) -> Response:
-    _about(request, model=served.name, act=act["act"])
-    done = await _on_disk(served.teach(act))
-    return _json({"model": served.name, "id": done.number, "act": done.act}, 201)
+async def _taught(request: Request, served: Served, kind: str, content: Mapping[str, Any]) -> Response:
+    _about(request, model=served.name, act=kind)
+    done = await _on_disk(served.teach(kind, content))
+    return _json({"model": served.name, "id": done.id, "act": done.act}, 201)
 
 
 async def _on_disk(writing: Any) -> Any:
     """What was written; a problem of its own if it could not be."""
     try:
         return await writing
-    except FileError as error:
-        failure("feedback not written", error)
-        raise Problem(507, "the feedback could not be written, and is not recorded; the log says more") from None
+    except LedgerError as error:
+        failure("act not written", error)
+        raise Problem(507, "the act could not be written, and is not recorded; the log says more") from None
 
 
 def _check_size(served: Served, items: Any, field: str) -> None:
@@ -243,7 +244,7 @@ def _card(served: Served) -> dict[str, Any]:
         "kind": type(tagger.model_).__name__,
         "labels": len(tagger.classes_),
         "calibrated": tagger.calibration_ is not None,
-        "threshold": round(tagger.threshold_, _DECIMALS),
+        "threshold": round(tagger.threshold_, DECIMALS),
         "acts": served.n_acts,
         "max_batch": served.limits.max_batch,
         "loaded": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(served.loaded_at)),

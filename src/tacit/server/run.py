@@ -28,7 +28,7 @@ def serve(
     *,
     host: str,
     port: int,
-    feedback: Path | None,
+    acts: Mapping[str, Path],
     watch: bool,
     ready: Callable[[str, Models], None],
 ) -> None:
@@ -40,15 +40,15 @@ def serve(
         Model folders by the name that callers use.
     limits : mapping of str to Limits
         Limits of each model.
-    feedback : Path, optional
-        Folder for the logs of what people teach; by default each lies beside its model.
+    acts : mapping of str to Path
+        Files that record what people teach, by model; by default that is in the model folder.
     """
     metrics = Metrics()
     models = Models()
     with _listening(host, port) as listening:
         with quick_start():
             for name, folder in folders.items():
-                models[name] = Served(name, folder, log_path(name, folder, feedback), limits[name], metrics)
+                models[name] = Served(name, folder, acts.get(name), limits[name], metrics)
             app = build_app(models, settings, metrics, watch=watch)
         write_logs()
         for name, served in models.items():
@@ -73,14 +73,6 @@ def _config(app: ASGIApp, patience: float) -> uvicorn.Config:
         timeout_graceful_shutdown=round(patience) + 5,
         ws="none",
     )
-
-
-def log_path(name: str, folder: Path, feedback: Path | None) -> Path:
-    """Where what people teach a model is recorded."""
-    if feedback is not None:
-        return feedback / f"{name}.feedback.jsonl"
-    folder = folder.resolve()
-    return folder.with_name(f"{folder.name}.feedback.jsonl")
 
 
 def _listening(host: str, port: int) -> socket.socket:

@@ -21,7 +21,7 @@ def _whole(text: str) -> str:
 Text = Annotated[str, AfterValidator(_whole)]
 LabelName = Annotated[str, Field(min_length=1, max_length=500)]
 ModelName = Annotated[str | None, Field(None, description="Which model; the first one served by default.")]
-Place = Annotated[int, Field(ge=1, le=2**53)]
+ActId = Annotated[str, Field(min_length=1, max_length=100)]
 
 
 class _Request(BaseModel):
@@ -41,7 +41,9 @@ class SuggestRequest(_Request):
     text: Text = Field("", description="The text; or give several as texts.")
     texts: list[Text] = Field([], min_length=1, description="Several texts.")
     model: ModelName
-    k: int = Field(5, ge=1, le=MAX_K, description="Suggestions per text at most.")
+    k: int | None = Field(
+        None, ge=1, le=MAX_K, description="Suggestions per text at most; 5 without a threshold, no limit with one."
+    )
     threshold: Annotated[float, Field(ge=-1e9, le=1e9)] | str | None = Field(
         None,
         description="Leave out suggestions that are less probable: a number, 'auto', 'f1', 'precision=0.8', "
@@ -178,7 +180,7 @@ class FeedbackRequest(_Request):
 class UndoRequest(_Request):
     """Which act to take back; the last one by default."""
 
-    id: Place | None = None
+    id: ActId | None = None
     model: ModelName
 
 
@@ -186,7 +188,7 @@ class Act(BaseModel):
     """Something that was taught, or taken back; it is on disk."""
 
     model: str
-    id: int
+    id: str = Field(description="Tells the act from all others; /v1/undo takes it.")
     act: str
 
 
@@ -198,7 +200,7 @@ class ServedModel(BaseModel):
     labels: int
     calibrated: bool
     threshold: float = Field(description="The score that the threshold 'auto' stands for.")
-    acts: int = Field(description="Acts taught since the model was saved.")
+    acts: int = Field(description="Acts in force since the training.")
     max_batch: int
     loaded: str
 

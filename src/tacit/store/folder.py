@@ -1,53 +1,143 @@
-"""A model folder: ``manifest.json`` and the safetensors file that it names.
+"""A model folder: an immutable base, ``manifest.json`` and the safetensors file that it names, and ``acts.jsonl``.
 
-The data file carries its checksum in its name and the manifest is replaced last, in one rename: whatever
-happens while saving, the folder holds either the old model or the new one.
+The data file carries its checksum in its name and the manifest is replaced last, in one rename: whatever happens while
+saving, the folder holds either the old model or the new one. Only one process at a time writes, under the lock of the
+ledger; it also removes what a writer that was killed left behind. Readers take no lock.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
+
+from safetensors import SafetensorError
 
 from tacit._version import __version__
 from tacit.errors import ModelFileError
 from tacit.store.files import read_arrays, replacing, sha256, write_arrays
+from tacit.store.ledger import Contents, Ledger, LedgerError, Writing
 from tacit.store.state import Arrays, Stored, Unpacker, pack_model
 
 FORMAT = "tacit-model"
 FORMAT_VERSION = 1
 MANIFEST = "manifest.json"
+ACTS = "acts.jsonl"
+_DRAFTS = (".safetensors", ".tmp")
+_READS = 20  # of a folder that others write, before giving up
+
+Value = TypeVar("Value")
+Stamp = tuple[int, int]
 
 
-def save(model: Stored, path: str | Path) -> None:
-    """Write `model` to the folder `path`; an older model there survives any failure."""
-    folder = Path(path)
-    check_target(folder)
-    arrays: Arrays = {}
-    tree = pack_model(model, arrays)
-    is_new = not folder.exists()
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        data_file = _write_data(folder, arrays)
+# -- writing ----------------------------------------------------------------------------------------------
+
+
+class FolderWriter:
+    """A model folder that only this process may write.
+
+    Attributes
+    ----------
+    ledger : Writing
+        The ledger in the folder.
+    """
+
+    def __init__(self, folder: Path, ledger: Writing) -> None:
+        self.folder = folder
+        self.ledger = ledger
+
+    @cached_property
+    def manifest(self) -> dict[str, Any] | None:
+        """That of the model in the folder, if there is one."""
+        return read_manifest(self.folder) if (self.folder / MANIFEST).exists() else None
+
+    def acts(self) -> Contents:
+        """The acts on the model in the folder."""
+        found = self.ledger.read()
+        return found if self.manifest is not None and found.origin == origin_of(self.manifest) else Contents()
+
+    def refuse_acts(self) -> None:
+        """Raise if a new model would forget what people taught the one that is there."""
+        inside = {} if self.manifest is None else self.manifest.get("state", {}).get("map", {})
+        n_acts = len(self.acts().acts) + len((inside.get("amendments_") or {}).get("list", ()))  # those of tacit 0.1
+        if n_acts:
+            raise ModelFileError(
+                f"{self.folder}: the model there has {n_acts:,} acts (labels added or changed, feedback) that a new "
+                "one would forget; keep them with --keep-acts (acts='keep'), forget them with --discard-acts "
+                "(acts='discard'), or choose another folder"
+            )
+
+    def replace(self, model: Stored, origin: str | None = None) -> dict[str, Any]:
+        """Write a model in the place of the one that is there, and give its manifest.
+
+        The acts in the folder apply to it if `origin` is theirs.
+        """
+        arrays: Arrays = {}
+        tree = pack_model(model, arrays)
+        draft = self.folder / "arrays.safetensors"
+        write_arrays(draft, arrays)
+        digest = sha256(draft)
+        data_file = draft.replace(self.folder / f"arrays-{digest[:16]}.safetensors")
         manifest = {
             "format": FORMAT,
             "format_version": FORMAT_VERSION,
             "tacit_version": __version__,
-            "file": {"name": data_file.name, "size": data_file.stat().st_size, "sha256": sha256(data_file)},
+            "file": {"name": data_file.name, "size": data_file.stat().st_size, "sha256": digest},
+            **({} if origin is None else {"origin": origin}),
             **tree,
         }
         manifest["sha256"] = _checksum(manifest)
-        with replacing(folder / MANIFEST) as temporary:
+        with replacing(self.folder / MANIFEST) as temporary:
             temporary.write_text(json.dumps(manifest, indent=1, ensure_ascii=False), encoding="utf-8")
-    except OSError as error:
-        _remove_leftovers(folder)
-        if is_new and folder.is_dir() and not any(folder.iterdir()):
-            folder.rmdir()
-        raise ModelFileError(f"{folder}: the model could not be saved ({error.strerror or error})") from error
-    _remove_leftovers(folder)
+        self.manifest = manifest
+        return manifest
+
+    def remove_leftovers(self) -> None:
+        """Delete what the manifest does not name: drafts, and the data of models that were replaced."""
+        found = [file for file in self.folder.iterdir() if file.name.endswith(_DRAFTS)]
+        if (self.folder / MANIFEST).exists() and len(found) == 1:
+            return
+        kept = None if self.manifest is None else self.manifest["file"]["name"]
+        for file in found:
+            if file.name != kept:
+                with suppress(PermissionError):  # on Windows, while somebody reads it
+                    file.unlink(missing_ok=True)
+
+
+@contextmanager
+def writing(path: str | Path) -> Iterator[FolderWriter]:
+    """Be the only one who writes a model folder, which is created if need be."""
+    folder = Path(path)
+    check_target(folder)
+    is_new = not folder.exists()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with Ledger(folder / ACTS).writing() as ledger:
+            writer = FolderWriter(folder, ledger)
+            try:
+                yield writer
+            finally:
+                writer.remove_leftovers()
+    except (OSError, SafetensorError, LedgerError) as error:
+        reason = error.strerror or error if isinstance(error, OSError) else error
+        raise ModelFileError(f"{folder}: the model could not be saved ({reason})") from error
+    finally:
+        if is_new and folder.is_dir() and not (folder / MANIFEST).exists():
+            (folder / f"{ACTS}.lock").unlink(missing_ok=True)
+            if not any(folder.iterdir()):
+                folder.rmdir()
+
+
+def save(model: Stored, path: str | Path) -> None:
+    """Write `model` to the folder `path`; an older model there survives any failure, and one with acts is kept."""
+    with writing(path) as writer:
+        writer.refuse_acts()
+        writer.replace(model)
+        writer.ledger.clear()
 
 
 def check_target(folder: Path) -> None:
@@ -55,30 +145,32 @@ def check_target(folder: Path) -> None:
     if not folder.exists():
         return
     names = [entry.name for entry in folder.iterdir()] if folder.is_dir() else ["a file"]
-    if MANIFEST not in names and not all(name.endswith((".safetensors", ".tmp")) for name in names):
+    if MANIFEST not in names and not all(name.endswith(_DRAFTS) or name.startswith(ACTS) for name in names):
         raise ModelFileError(f"{folder}: exists and is not a model folder; choose another name or remove it")
 
 
-def _write_data(folder: Path, arrays: Arrays) -> Path:
-    draft = folder / "arrays.safetensors"
-    write_arrays(draft, arrays)
-    return draft.replace(folder / f"arrays-{sha256(draft)[:16]}.safetensors")
+def refuse_acts(folder: Path) -> None:
+    """Raise if a new model would forget what people taught the one that is there; looks without a lock."""
+    if (folder / MANIFEST).exists():
+        FolderWriter(folder, Writing(Ledger(folder / ACTS))).refuse_acts()
 
 
-def _remove_leftovers(folder: Path) -> None:
-    """Delete data files that the manifest does not name."""
-    try:
-        kept = read_manifest(folder)["file"]["name"]
-    except ModelFileError:
-        kept = None
-    for file in folder.glob("*.safetensors"):
-        if file.name != kept:
-            file.unlink()
+# -- reading ----------------------------------------------------------------------------------------------
 
 
 def _checksum(manifest: dict[str, Any]) -> str:
     content = {key: value for key, value in manifest.items() if key != "sha256"}
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+
+def base_of(manifest: Mapping[str, Any]) -> str:
+    """What tells a base from all others."""
+    return str(manifest["sha256"])
+
+
+def origin_of(manifest: Mapping[str, Any]) -> str:
+    """The base whose acts apply to a base: itself, or the one that it came out of by updates."""
+    return str(manifest.get("origin", manifest["sha256"]))
 
 
 def read_manifest(path: str | Path) -> dict[str, Any]:
@@ -106,10 +198,46 @@ def read_manifest(path: str | Path) -> dict[str, Any]:
     return manifest
 
 
-def load(path: str | Path, find_model: Callable[[str], type[Stored]], *, verify: bool = True) -> Stored:
-    """The model in the folder `path`; `verify` compares the data with its checksum."""
+def read(path: str | Path, reader: Callable[[Path, dict[str, Any]], Value]) -> Value:
+    """What `reader` makes of a folder and its manifest; again, if the model was replaced meanwhile."""
     folder = Path(path)
-    manifest = read_manifest(folder)
+    for _ in range(_READS):
+        before = stamp(folder)
+        try:
+            found = reader(folder, read_manifest(folder))
+        except ModelFileError:
+            if stamp(folder) == before:
+                raise
+        else:
+            if stamp(folder) == before:
+                return found
+    raise ModelFileError(f"{folder}: is being replaced all the time; try again when nobody writes it")
+
+
+def stamp(folder: Path) -> Stamp:
+    """What changes when a manifest is replaced, which gives it another file."""
+    try:
+        found = (folder / MANIFEST).stat()
+    except OSError:
+        return (0, 0)
+    return found.st_ino, found.st_mtime_ns
+
+
+def load(path: str | Path, find_model: Callable[[str], type[Stored]], *, verify: bool = True) -> Stored:
+    """The model in the folder `path`, with the acts on it; `verify` compares the data with its checksum."""
+
+    def reader(folder: Path, manifest: dict[str, Any]) -> Stored:
+        model = read_base(folder, manifest, find_model, verify=verify)
+        model.take_home(folder, manifest)
+        return model
+
+    return read(path, reader)
+
+
+def read_base(
+    folder: Path, manifest: dict[str, Any], find_model: Callable[[str], type[Stored]], *, verify: bool = True
+) -> Stored:
+    """The model that a manifest describes."""
     try:
         file = folder / Path(manifest["file"]["name"]).name
         if not file.is_file() or file.stat().st_size != manifest["file"]["size"]:
@@ -119,3 +247,5 @@ def load(path: str | Path, find_model: Callable[[str], type[Stored]], *, verify:
         return Unpacker(read_arrays(file), find_model, verify=verify).model(manifest)
     except (KeyError, TypeError, AttributeError, IndexError) as error:
         raise ModelFileError(f"{folder / MANIFEST}: unexpected content ({error!r})") from error
+    except OSError as error:
+        raise ModelFileError(f"{folder}: cannot be read ({error.strerror or error})") from error

@@ -11,6 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
 from functools import cache
+from pathlib import Path
 from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
@@ -37,6 +38,9 @@ class Stored(ABC):
     @abstractmethod
     def restored(cls, parameters: Mapping[str, Any], state: Mapping[str, Any]) -> Stored:
         """A fitted model from what the two functions above gave."""
+
+    def take_home(self, folder: Path, manifest: Mapping[str, Any]) -> None:  # noqa: B027 - most have nothing to do
+        """Learn which folder the model was loaded from; most models do not care."""
 
     @classmethod
     @abstractmethod

@@ -17,12 +17,15 @@ from tacit.ranking import NO_LABEL, NO_SCORE, Ranking
 Floats = npt.NDArray[np.float32]
 Doubles = npt.NDArray[np.float64]
 
-N_PLACES = 20  # of a ranking that calibration looks at
+N_PLACES = 20  # of a ranking that calibration looks at, and as many as a threshold is measured on, at least
+_PLACES_PER_LABEL = 4  # places for each label that samples have on average, where that is more
+_MAX_PLACES = 200
 _SHOWN = 5  # places that people see; at the same score, labels there are right more often than further down
 _WEIGHT_BEYOND = 0.1  # of a label further down
 _MIN_HITS = 40  # a band with fewer right suggestions is calibrated together with the next
 _PRIOR = 2.0  # suggestions at the mean rate that every step of a curve starts with
 _N_THRESHOLDS = 500
+_MIN_SHARE = 0.01  # suggestions per sample, below which a precision is not measured
 TARGETS = ("precision", "recall", "f1", "labels")
 
 
@@ -57,20 +60,34 @@ class Trade:
 
     def threshold(self, target: str) -> float:
         """The threshold for a target: ``"f1"``, ``"precision=0.8"``, ``"recall=0.5"`` or ``"labels=3"``."""
+        threshold, shortfall = self.nearest(target)
+        if shortfall:
+            raise ParameterError(f"{shortfall}; ask for less, or train on more samples")
+        return threshold
+
+    def nearest(self, target: str) -> tuple[float, str]:
+        """The threshold that comes nearest to a target; and why it is not reached, if it is not."""
         name, wanted = parse_target(target)
         if name == "f1":
             f1 = 2 * self.precision * self.recall / np.maximum(self.precision + self.recall, 1e-9)
-            return float(self.thresholds[np.argmax(f1)])
-        if name == "labels":
-            return float(self.thresholds[np.argmin(np.abs(self.labels - wanted))])
-        reached = np.flatnonzero(getattr(self, name) >= wanted)
+            return float(self.thresholds[np.argmax(f1)]), ""
+        # What a handful of suggestions reached, they may have reached by chance.
+        values = np.where(self._is_measured, getattr(self, name), -np.inf)
+        most = float(values.max())
+        reached = np.flatnonzero(values >= wanted)
         if not len(reached):
-            raise ParameterError(
-                f"{name} {wanted:g} is out of reach: the most on held-out samples is {getattr(self, name).max():.2f}; "
-                "ask for less, or train on more samples"
-            )
+            what = f"{wanted:g} labels per sample are" if name == "labels" else f"{name} {wanted:g} is"
+            best = int(np.argmax(values))
+            return float(self.thresholds[best]), f"{what} out of reach: the most on held-out samples is {most:.2f}"
+        if name == "labels":
+            return float(self.thresholds[np.argmin(np.abs(self.labels - wanted))]), ""
         # The lowest threshold with this precision suggests most; the highest with this recall errs least.
-        return float(self.thresholds[reached[0] if name == "precision" else reached[-1]])
+        return float(self.thresholds[reached[0] if name == "precision" else reached[-1]]), ""
+
+    @property
+    def _is_measured(self) -> npt.NDArray[np.bool_]:
+        """Thresholds above which enough suggestions were left to measure a precision."""
+        return np.asarray(self.labels >= min(_MIN_SHARE, float(self.labels.max())))
 
 
 def parse_target(target: str) -> tuple[str, float]:
@@ -102,16 +119,28 @@ class Calibration:
         Thresholds and what they give.
     error : float
         Mean difference between probability and truth in the first places, on samples that the curves have not seen.
+    n_places : int
+        How many labels of each sample `trade` was measured on.
     """
 
     curves: list[Steps]
     curve_of_label: npt.NDArray[np.int32]
     trade: Trade
     error: float
+    n_places: int = N_PLACES
+
+    def most(self, scores: npt.NDArray[Any]) -> Floats:
+        """The largest probability that a score may stand for, whichever the label."""
+        return np.asarray(np.max([curve(scores) for curve in self.curves], axis=0))
 
     def apply(self, ranking: Ranking) -> Ranking:
         """The same labels with probabilities for scores, most probable first."""
         return Ranking(ranking.labels, _probabilities(self.curves, self.curve_of_label, ranking)).sorted()
+
+
+def places_for(Y: sparse.csr_matrix) -> int:
+    """How far to look down rankings of samples with such labels."""
+    return int(np.clip(np.ceil(_PLACES_PER_LABEL * Y.nnz / max(Y.shape[0], 1)), N_PLACES, _MAX_PLACES))
 
 
 def calibrate(ranking: Ranking, truth: sparse.csr_matrix, train_counts: npt.NDArray[np.int64]) -> Calibration:
@@ -126,21 +155,23 @@ def calibrate(ranking: Ranking, truth: sparse.csr_matrix, train_counts: npt.NDAr
     train_counts : int array of shape (n_labels,)
         Training samples of each label; rare labels share a curve by band.
     """
-    hits = judge(ranking, truth, None, (ranking.k,)).hits
+    all_hits = judge(ranking, truth, None, (ranking.k,)).hits
+    first, hits = ranking.top(N_PLACES), all_hits[:, :N_PLACES]
     bands = band_of_labels(train_counts, len(train_counts))
-    curve_of_band = _groups(ranking, hits, bands)
+    curve_of_band = _groups(first, hits, bands)
     curve_of_label = curve_of_band[bands].astype(np.int32)
     half = np.arange(len(ranking)) % 2 == 0
-    parts = [_curves(ranking.rows(part), hits[part], curve_of_label) for part in (half, ~half)]
+    parts = [_curves(first.rows(part), hits[part], curve_of_label) for part in (half, ~half)]
     fair = np.empty(ranking.scores.shape, np.float32)  # of each half by the curves of the other
     for part, curves in ((half, parts[1]), (~half, parts[0])):
         fair[part] = _probabilities(curves, curve_of_label, ranking.rows(part))
     is_label = ranking.labels != NO_LABEL
     return Calibration(
-        _curves(ranking, hits, curve_of_label),
+        _curves(first, hits, curve_of_label),
         curve_of_label,
-        _trade(fair[is_label], hits[is_label], len(ranking), truth.nnz),
+        _trade(fair[is_label], all_hits[is_label], len(ranking), truth.nnz),
         calibration_error(fair[:, :_SHOWN][is_label[:, :_SHOWN]], hits[:, :_SHOWN][is_label[:, :_SHOWN]]),
+        ranking.k,
     )
 
 

@@ -14,12 +14,12 @@ import numpy.typing as npt
 from scipy import sparse
 
 from tacit.checks import unit_rows
-from tacit.tagger.amendments import Amendment
-from tacit.tagger.scorers import Learned
+from tacit.store.acts import in_force
+from tacit.tagger.changes import Changes
+from tacit.tagger.parts import Learned
 
 if TYPE_CHECKING:
-    from tacit.tagger.amendments import Amended
-    from tacit.tagger.living import LivingVocabulary
+    from tacit.tagger.tagger import Tagger
 
 Scores = npt.NDArray[np.float32]
 
@@ -85,7 +85,7 @@ class Explanation:
         return "\n".join(lines + [f"  {act}" for act in self.acts])
 
 
-def explain(tagger: LivingVocabulary, text: Any, label: str, n: int = 10) -> Explanation:
+def explain(tagger: Tagger, text: Any, label: str, n: int = 10) -> Explanation:
     """What stands behind a label for one sample.
 
     Parameters
@@ -100,29 +100,29 @@ def explain(tagger: LivingVocabulary, text: Any, label: str, n: int = 10) -> Exp
         How many features, labels and training samples to name at most.
     """
     x = tagger._features([text] if isinstance(text, str) else text)
-    amended = tagger.amended()
-    column = amended.find(tagger.spelled(label))
-
-    features = occlusion(lambda rows: _finely(tagger, amended, rows, column), x, n, _MAX_FEATURES)
-    scores = amended.scores(tagger, _without(x, features), [column])[:, 0].astype(np.float64)
+    changes = tagger._changes
+    state = changes.state
+    column = state.find(label)
+    features = occlusion(lambda rows: _finely(changes, rows, column), x, n, _MAX_FEATURES)
+    scores = state.scores(changes.scores, _without(x, features), [column])[:, 0].astype(np.float64)
     losses = np.maximum(scores[-1] - scores[:-1], 0)
     names = [feature_name(tagger, int(x.indices[place])) for place in features]
     return Explanation(
-        str(amended.names[column]),
+        state.name(column),
         float(scores[-1]),
         [FeatureEvidence(name, float(loss)) for name, loss in zip(names, losses, strict=True)],
-        _labels(tagger, amended, x, column, n),
+        _labels(changes, tagger.relations_, x, column, n),
         _samples(tagger, x, column, n),
-        [str(act) for act in tagger.amendments_ if _concerns(act, amended, column)],
+        [str(act) for act in in_force(changes.acts) if any(state.leads_to(name) == column for name in act.labels())],
     )
 
 
-def _finely(tagger: LivingVocabulary, amended: Amended, rows: sparse.csr_matrix, column: int) -> Scores:
+def _finely(changes: Changes, rows: sparse.csr_matrix, column: int) -> Scores:
     """Scores that tell samples apart which are equally probable: those of the model, or log-odds of a changed label."""
-    part = amended.part(column)
+    part = changes.state.part(column)
     if isinstance(part, Learned):
-        return np.asarray(tagger._fitted_model().rank(rows, 1, include=[column]).scores[:, 0])
-    return np.asarray(amended.log_odds(tagger, rows, [part])[:, 0], dtype=np.float32)
+        return np.asarray(changes.scores.model.rank(rows, 1, include=[column]).scores[:, 0])
+    return np.asarray(changes.state.log_odds(changes.scores, rows, [part])[:, 0], dtype=np.float32)
 
 
 def occlusion(
@@ -157,30 +157,29 @@ def _alone(x: sparse.csr_matrix, places: npt.NDArray[np.intp]) -> sparse.csr_mat
     return sparse.csr_matrix((x.data[places], x.indices[places], indptr), shape=(len(places) + 1, x.shape[1]))
 
 
-def feature_name(tagger: LivingVocabulary, feature: int) -> str:
+def feature_name(tagger: Tagger, feature: int) -> str:
     """The word behind a feature, or its number."""
     return str(feature) if tagger.vectorizer_ is None else str(tagger.vectorizer_.feature_names_[feature])
 
 
 def _labels(
-    tagger: LivingVocabulary, amended: Amended, x: sparse.csr_matrix, column: int, n: int
+    changes: Changes, relations: sparse.csr_matrix, x: sparse.csr_matrix, column: int, n: int
 ) -> list[LabelEvidence]:
     """Other suggestions for the sample that often come with the label."""
-    relations = tagger.relations_
     if column >= relations.shape[1]:  # a label that training did not know
         return []
-    ranking = amended.rank(tagger, x, _N_SUGGESTIONS, None)
+    ranking = changes.state.rank(changes.scores, x, _N_SUGGESTIONS)
     counts = relations.diagonal()
     found = []
     for other, score in zip(ranking.labels[0].tolist(), ranking.scores[0].tolist(), strict=True):
         if 0 <= other < relations.shape[0] and other != column and counts[other] > 0:
             together = max(relations[other, column], relations[column, other])  # each row keeps its largest only
-            found.append(LabelEvidence(str(amended.names[other]), score, float(together / counts[other])))
+            found.append(LabelEvidence(changes.state.name(other), score, float(together / counts[other])))
     found = [evidence for evidence in found if evidence.share > 0]
     return sorted(found, key=lambda evidence: -evidence.score * evidence.share)[:n]
 
 
-def _samples(tagger: LivingVocabulary, x: sparse.csr_matrix, column: int, n: int) -> list[SampleEvidence]:
+def _samples(tagger: Tagger, x: sparse.csr_matrix, column: int, n: int) -> list[SampleEvidence]:
     """The nearest training samples with the label."""
     kept = tagger.training_
     if kept is None or column >= kept.labels.shape[1]:
@@ -193,8 +192,3 @@ def _samples(tagger: LivingVocabulary, x: sparse.csr_matrix, column: int, n: int
         for place in best
         if near[place] > 0
     ]
-
-
-def _concerns(act: Amendment, amended: Amended, column: int) -> bool:
-    """Whether an act was about a label; names it had before lead to the same column."""
-    return any(amended.leads_to(name, column) for name in [*act.labels, act.name] if name)

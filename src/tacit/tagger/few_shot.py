@@ -38,16 +38,13 @@ class Curve:
     intercept: float = -6.0
     rate: float = 0.01
 
-    def log_odds(self, z: Floats) -> Floats:
-        """Log-odds at `z` standard deviations from the mean of all samples."""
-        return self.slope * _compressed(z) + self.intercept
-
-    def evidence(self, z: Floats) -> Floats:
-        """By how much `z` raises the log-odds over those of any sample."""
-        return self.log_odds(z) - float(np.log(self.rate / (1 - self.rate)))
+    @property
+    def usual(self) -> float:
+        """Log-odds of any sample, of which nothing is known."""
+        return float(np.log(self.rate / (1 - self.rate)))
 
 
-def _compressed(z: Floats) -> Floats:
+def compressed(z: Floats) -> Floats:
     """Distances as they add to log-odds: far ones tell little more than near ones."""
     return np.asarray(np.sign(z) * np.log1p(np.abs(z)))
 
@@ -67,6 +64,11 @@ class FewShot:
     mean: npt.NDArray[np.float32]
     variance: npt.NDArray[np.float32]
     curves: dict[str, Curve] = field(default_factory=dict)
+
+    @property
+    def n_features(self) -> int:
+        """How many features samples have."""
+        return len(self.mean)
 
     @cached_property
     def scale(self) -> Floats:
@@ -193,7 +195,7 @@ def _fitted(judged: tuple[Floats, Floats, Floats]) -> Curve | None:
     z, y, weight = judged
     if not (0 < y.sum() < len(y)):
         return None
-    x = _compressed(z)
+    x = compressed(z)
     rate = float((weight * y).sum() / weight.sum())
     slope, intercept = 0.0, float(np.log(rate / (1 - rate)))
     for _ in range(_NEWTON_STEPS):

@@ -27,7 +27,7 @@ from tacit.tagger.training import relations
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tacit.tagger.living import LivingVocabulary
+    from tacit.tagger.tagger import Tagger
 
 Floats = npt.NDArray[np.float64]
 
@@ -72,7 +72,7 @@ class _Candidates:
 
 
 def find_missing(
-    tagger: LivingVocabulary,
+    tagger: Tagger,
     texts: Any,
     tags: Any,
     n: int = 100,
@@ -131,7 +131,7 @@ def find_missing(
     ]
 
 
-def _labels(tagger: LivingVocabulary, tags: Any, label_names: Sequence[Any] | None) -> Labels:
+def _labels(tagger: Tagger, tags: Any, label_names: Sequence[Any] | None) -> Labels:
     labels = read_labels(tags, label_names)
     classes = tagger._fitted_model().classes_
     if labels.container != "lists" and label_names is None and len(classes) == labels.matrix.shape[1]:
@@ -231,7 +231,7 @@ def _left_out(found: _Candidates, certainty: Floats, missing: float | None) -> F
 class _Evidence:
     """What speaks for a pair, in words."""
 
-    tagger: LivingVocabulary
+    tagger: Tagger
     X: sparse.csr_matrix
     Y: sparse.csr_matrix
     labels: Labels

@@ -12,21 +12,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tacit.errors import FileError
-from tacit.labels import Names
-from tacit.ranking import NO_LABEL, Ranking
+from tacit.tagger.suggest import DECIMALS, Suggestion
 
-Row = list[tuple[str, float]]
+Row = list[Suggestion]
 Readable = Callable[[str], str]
-
-
-def rows_of(ranking: Ranking, names: Names, threshold: float) -> Iterator[Row]:
-    """The labels of each sample with their scores, those below the threshold left out."""
-    for labels, scores in zip(ranking.labels.tolist(), ranking.scores.tolist(), strict=True):
-        yield [
-            (str(names[label]), round(score, 6))
-            for label, score in zip(labels, scores, strict=True)
-            if label != NO_LABEL and score >= threshold
-        ]
 
 
 class Output(ABC):
@@ -54,7 +43,7 @@ class JsonLines(Output):
 
     def write_row(self, row: Row) -> None:
         """Write one sample."""
-        found = [self._named(label) | {"score": score} for label, score in row]
+        found = [self._named(label) | {"score": round(score, DECIMALS)} for label, score in row]
         self.file.write(json.dumps({"suggestions": found}, ensure_ascii=False) + "\n")
 
     def _named(self, label: str) -> dict[str, object]:
@@ -77,7 +66,7 @@ class CsvLines(Output):
         awkward = any("|" in label or "\n" in label or label.startswith("[") for label in labels)
         joined = json.dumps(labels, ensure_ascii=False) if awkward else "|".join(labels)
         names = "|".join(self.readable(label) for label in labels)
-        self._table.writerow([joined, names, "|".join(str(score) for _, score in row)])
+        self._table.writerow([joined, names, "|".join(str(round(score, DECIMALS)) for _, score in row)])
 
 
 @contextmanager

@@ -1,67 +1,57 @@
-"""Texts and tags in, suggestions out: a vectoriser, a model and what its scores mean, as one object."""
+"""Texts and tags in, suggestions out: a vectoriser, a model and what its scores mean, and what people change later."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import inspect
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
+from sklearn.base import BaseEstimator
 
 from tacit.base import Estimator, NotFittedError
-from tacit.checks import as_count, as_features
-from tacit.data.vocabulary import Vocabulary
-from tacit.errors import DataError, ModelFileError, ParameterError
-from tacit.labels import Labels, Names, aligned, label_mask, read_labels
+from tacit.checks import as_features
+from tacit.data.vocabulary import Vocabulary, load_vocabulary
+from tacit.errors import ParameterError, TacitError
+from tacit.labels import Labels, Names, aligned, are_lists, label_sets, read_labels
 from tacit.metrics import evaluate
-from tacit.parameters import parameters_of, unknown_parameter
+from tacit.parameters import Range, document_parameters, parameters_of, unknown_parameter
 from tacit.progress import announce
-from tacit.ranking import NO_LABEL, NO_SCORE, Ranking
-from tacit.registry import find_model, load_model
+from tacit.ranking import NO_LABEL, Ranking
+from tacit.registry import find_model, find_stored
 from tacit.store import folder
+from tacit.store.acts import Act, in_force
 from tacit.store.state import Stored
-from tacit.tagger import automatic, few_shot, training
-from tacit.tagger.amendments import Amendment
-from tacit.tagger.calibration import N_PLACES, Calibration, parse_target
+from tacit.tagger import acting, automatic, few_shot, home, suggest, training
+from tacit.tagger.acting import Preview
+from tacit.tagger.calibration import Calibration, parse_target
+from tacit.tagger.changes import Changes
 from tacit.tagger.few_shot import FewShot
-from tacit.tagger.living import LivingVocabulary
+from tacit.tagger.legacy import Amendment, as_acts
+from tacit.tagger.samples import are_texts, features_of, sample_features
+from tacit.tagger.scores import Scores
+from tacit.tagger.state import Ground, State
+from tacit.tagger.suggest import Suggestion, Wish
 from tacit.tagger.training import Training
 from tacit.tagger.vectorizer import TextVectorizer
 
 if TYPE_CHECKING:
     from tacit.estimate import Estimate
+    from tacit.tagger.explain import Explanation
+    from tacit.tagger.find_missing import MissingLabel
 
 
-class Suggestion(NamedTuple):
-    """A label for a text, with its score: the probability that it is right, where the tagger is calibrated."""
-
-    label: str
-    score: float
-
-
-class Tagger(LivingVocabulary, Stored):
+@document_parameters
+@dataclass(init=False, eq=False, repr=False)
+class Tagger(Stored, BaseEstimator):  # type: ignore[misc]
     """Suggest tags for texts, or for samples with features of your own.
 
-    Parameters
-    ----------
-    model : str
-        Name of a registered model, or "auto" for one that fits the data.
-    random_state : int
-        Seed; the same seed gives the same model.
-    n_jobs : int, optional
-        Tasks at a time (-1: all cores).
-    calibrate : bool
-        Learn on held-out samples what scores mean. Without validation samples this trains twice.
-    target : str
-        What the stored threshold is for: "f1", or a target such as "precision=0.8", "recall=0.5" or "labels=3".
-    keep_texts : bool
-        Keep the training data with the model: for examples in explanations and for updates.
-    characters : bool
-        Use the character n-grams of words too: for inflected languages and misspelt words.
-    **model_params
-        Parameters of the model.
+    Further keyword arguments are parameters of the model: ``Tagger("PfastreXML", n_trees=20)``.
 
     Examples
     --------
@@ -70,37 +60,69 @@ class Tagger(LivingVocabulary, Stored):
     'fruit'
     """
 
-    vectorizer_: TextVectorizer | None
-    model_: Estimator | None = None
-    calibration_: Calibration | None = None
-    relations_: sparse.csr_matrix
-    training_: Training | None = None
-    vocabulary_: Vocabulary | None = None
-    amendments_: list[Amendment]
-    card_: dict[str, Any]
+    model: Annotated[str, "name of a registered model, or 'auto' for one that fits the data"] = "auto"
+    random_state: Annotated[int | None, Range(low=0), "seed; the same seed gives the same model"] = 0
+    n_jobs: Annotated[int | None, "tasks at a time (-1: all cores); never changes the model"] = None
+    calibrate: Annotated[bool, "learn on held-out samples what scores mean; may train twice"] = True
+    target: Annotated[str, "what the stored threshold is for: 'f1', 'precision=0.8', 'recall=0.5', 'labels=3'"] = "f1"
+    keep_texts: Annotated[bool, "keep the training data, for examples in explanations and for updates"] = False
+    characters: Annotated[bool, "use character n-grams of words, too: inflected languages, misspelt words"] = False
+    vocabulary: Annotated[Any, "names of labels: a Vocabulary, or a file that load_vocabulary reads"] = None
+
+    vectorizer_: TextVectorizer | None = field(init=False)
+    model_: Estimator | None = field(init=False, default=None)
+    calibration_: Calibration | None = field(init=False, default=None)
+    relations_: sparse.csr_matrix = field(init=False)
+    training_: Training | None = field(init=False, default=None)
+    vocabulary_: Vocabulary | None = field(init=False, default=None)
+    few_shot_: FewShot | None = field(init=False, default=None)
+    card_: dict[str, Any] = field(init=False)
 
     def __init__(
-        self,
-        model: str = "auto",
-        random_state: int | None = 0,
-        n_jobs: int | None = None,
-        *,
-        calibrate: bool = True,
-        target: str = "f1",
-        keep_texts: bool = False,
-        characters: bool = False,
-        **model_params: Any,
+        self, model: str = "auto", random_state: int | None = 0, n_jobs: int | None = None, **parameters: Any
     ) -> None:
-        self.model = model
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.calibrate = calibrate
-        self.target = target
-        self.keep_texts = keep_texts
-        self.characters = characters
-        self.model_params = model_params
-        parse_target(target)
-        _check_parameters(model, model_params)
+        own = {item.name: item.default for item in fields(type(self)) if item.init}
+        own |= {"model": model, "random_state": random_state, "n_jobs": n_jobs}
+        for name in own.keys() & parameters.keys():
+            own[name] = parameters.pop(name)
+        for name, value in own.items():
+            setattr(self, name, value)
+        self.model_params = parameters
+        self._home: home.Home | None = None
+        self._known: Changes | None = None
+        self._amendments: Sequence[Amendment] = ()
+        self._check_parameters()
+
+    # -- parameters, as scikit-learn has them -------------------------------------------------------------
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: ARG002 - the signature is scikit-learn's
+        """The parameters of the tagger and those that were given for its model."""
+        return {name: getattr(self, name) for name in parameters_of(type(self))} | self.model_params
+
+    def set_params(self, **parameters: Any) -> Tagger:
+        """Set parameters of the tagger or of its model."""
+        own = parameters_of(type(self))
+        for name, value in parameters.items():
+            if name in own:
+                setattr(self, name, value)
+            else:
+                self.model_params = {**self.model_params, name: value}
+        if "n_jobs" in parameters and self.model_ is not None:
+            self.model_.n_jobs = self.n_jobs
+        self._check_parameters()
+        return self
+
+    def _check_parameters(self) -> None:
+        own = parameters_of(type(self))
+        for name, parameter in own.items():
+            parameter.check(getattr(self, name))
+        parse_target(self.target)
+        candidates = automatic.CANDIDATES if self.model == "auto" else (self.model,)
+        known = {name: parameter for each in candidates for name, parameter in parameters_of(find_model(each)).items()}
+        for name, value in self.model_params.items():
+            if name not in known:
+                raise unknown_parameter(find_model(candidates[0]), name)
+            known[name].check(value)
 
     # -- learning -----------------------------------------------------------------------------------------
 
@@ -128,10 +150,11 @@ class Tagger(LivingVocabulary, Stored):
         max_memory : int, optional
             Bytes that this process may take: the model does less at a time, or is smaller, to stay below.
         """
+        self._check_parameters()
         X, labels, untrained, reason = self._prepared(texts, tags, label_names)
         held_out = None
         if validation is not None:
-            names = None if _are_lists(validation[1]) else labels.names
+            names = None if are_lists(validation[1]) else labels.names
             held_out = (self._features(validation[0]), read_labels(validation[1], names))
         n_out = training.n_held_out(X.shape[0]) if self.calibrate and validation is None else 0
         twice = not training.is_negligible(n_out, X.shape[0])
@@ -145,7 +168,12 @@ class Tagger(LivingVocabulary, Stored):
             self.training_ = Training(X, labels.matrix, list(texts) if self.vectorizer_ is not None else [])
         self.card_ = training.card(X, labels, learned, seed=self.random_state, reason=reason)
         self.few_shot_ = few_shot.measure(X, labels, self.vectorizer_, seed)
-        self.amendments_ = []
+        if self.vocabulary is not None:
+            given = self.vocabulary
+            self.vocabulary_ = given if isinstance(given, Vocabulary) else load_vocabulary(given)
+        self._home = self._known = None
+        if self.calibration_ is not None and (shortfall := self.calibration_.trade.nearest(self.target)[1]):
+            announce(f"target '{self.target}': {shortfall}; the stored threshold comes nearest to it")
         return self
 
     def estimate(self, texts: Any, tags: Any, *, label_names: Sequence[str] | None = None) -> tuple[str, Estimate]:
@@ -160,111 +188,104 @@ class Tagger(LivingVocabulary, Stored):
     ) -> tuple[sparse.csr_matrix, Labels, Estimator, str]:
         """Features, labels, an untrained model for them, and why it is this one."""
         labels = read_labels(tags, label_names)
-        self.vectorizer_ = TextVectorizer(characters=self.characters) if _are_texts(texts) else None
+        self.vectorizer_ = TextVectorizer(characters=self.characters) if are_texts(texts) else None
         X = as_features(texts) if self.vectorizer_ is None else self.vectorizer_.fit_transform(texts)
-        cls, reason = self._choose(X, labels)
+        cls, reason = find_model(self.model) if self.model != "auto" else None, "named by the user"
+        if cls is None:
+            choice = automatic.choose(X, labels.matrix)
+            announce(f"model 'auto': {choice.model}; {choice.reason}")
+            cls, reason = find_model(choice.model), choice.reason
+            for name in self.model_params.keys() - parameters_of(cls).keys():
+                raise unknown_parameter(cls, name)
         return X, labels, cls(random_state=self.random_state, n_jobs=self.n_jobs, **self.model_params), reason
 
-    def _choose(self, X: sparse.csr_matrix, labels: Labels) -> tuple[type[Any], str]:
-        if self.model != "auto":
-            return find_model(self.model), "named by the user"
-        choice = automatic.choose(X, labels.matrix)
-        announce(f"model 'auto': {choice.model}; {choice.reason}")
-        cls = find_model(choice.model)
-        _check_known(cls, self.model_params)
-        return cls, choice.reason
+    def update(self, texts: Any, tags: Any, *, label_names: Sequence[str] | None = None) -> str:
+        """Learn from new samples; says what was done.
+
+        Exact where the model can count on, or learn on; otherwise the model is trained again on the training data,
+        which the tagger must have kept (``keep_texts=True``), and the new samples together. Acts stay in force.
+        """
+        from tacit.tagger.update import update
+
+        return update(self, texts, tags, label_names)
+
+    @staticmethod
+    def around(model: Any) -> Tagger:
+        """A tagger made of a fitted model, for its features; a tagger is given back as it is."""
+        if isinstance(model, Tagger):
+            return model
+        if not isinstance(model, Estimator):
+            raise ParameterError(f"a tagger is made around a fitted model; got a {type(model).__name__}")
+        model._check_fitted()
+        tagger = Tagger(type(model).__name__, calibrate=False, **model.get_params(deep=False))
+        return tagger._with({"vectorizer_": None, "model_": model})
 
     # -- suggesting ---------------------------------------------------------------------------------------
 
     def suggest(
         self,
         texts: Any,
-        k: int = 5,
+        k: int | None = None,
         threshold: float | str | None = None,
         include: Any = None,
         exclude: Any = None,
         damp_head: float = 0.0,
     ) -> list[list[Suggestion]]:
-        """For each text its `k` best labels, best first.
+        """For each text its best labels, best first.
 
         Parameters
         ----------
         texts : sequence of str, or matrix of features
             One entry per sample.
-        k : int
-            Suggestions per text at most.
+        k : int, optional
+            Suggestions per text at most; by default 5 without a threshold, and no limit with one.
         threshold : float or str, optional
             Leave out suggestions that are less probable. "auto" takes the threshold stored in the model, "f1",
             "precision=0.8", "recall=0.5" and "labels=3" the one that reached this on held-out samples.
         include, exclude : sequences of labels, optional
-            Suggest only these; suggest none of these.
+            Suggest only these; suggest none of these. Any name of a label is understood, former ones included.
         damp_head : float between 0 and 1
-            Discount frequent labels by their propensity, so that a few of them do not drown the rest.
+            Discount frequent labels by their propensity, so that a few of them do not drown the rest. The threshold
+            is for the probability before the discount.
         """
-        least = self.threshold_for(threshold)
-        ranking = self.rank(texts, k, include, exclude, damp_head=damp_head, threshold=least)
-        names = self.classes_
-        return [
-            [
-                Suggestion(str(names[label]), score)
-                for label, score in zip(labels, scores, strict=True)
-                if label != NO_LABEL
-            ]
-            for labels, scores in zip(ranking.labels.tolist(), ranking.scores.tolist(), strict=True)
-        ]
+        return suggest.named(self._ranked(texts, Wish(k, threshold, include, exclude, damp_head)), self.classes_)
 
     def rank(
         self,
         texts: Any,
-        k: int = 5,
+        k: int | None = None,
         include: Any = None,
         exclude: Any = None,
         *,
         damp_head: float = 0.0,
-        threshold: float = -np.inf,
+        threshold: float | str | None = None,
     ) -> Ranking:
-        """The `k` best labels of each text as column numbers of `classes_`; parameters as for `suggest`."""
-        model = self._fitted_model()
-        k = as_count(k, "k")
-        if not 0 <= damp_head <= 1:
-            raise ParameterError(f"damp_head must be between 0 and 1; got {damp_head}")
-        X = self._features(texts)
-        allowed = label_mask(self.classes_, include, exclude)
-        depth = max(k, N_PLACES)  # as deep as calibration looked, so that the first places do not depend on k
-        ranking = self.amended().rank(self, X, depth, allowed)
-        is_kept = ranking.scores >= threshold
-        labels, scores = np.where(is_kept, ranking.labels, NO_LABEL), np.where(is_kept, ranking.scores, NO_SCORE)
-        if damp_head > 0:
-            propensities = model.propensities_for(len(self.classes_))
-            discount = (propensities.min() / propensities) ** damp_head
-            scores = np.where(is_kept, scores * discount[labels], NO_SCORE)
-        return Ranking(labels, scores).sorted().top(k)
+        """The best labels of each text as column numbers of `classes_`; parameters as for `suggest`."""
+        return self._ranked(texts, Wish(k, threshold, include, exclude, damp_head))
 
-    def probabilities(self, X: sparse.csr_matrix, k: int, include: Any = None) -> Ranking:
-        """The labels that the model learned in training, with what their scores mean where that is known."""
-        ranking = self._fitted_model().rank(X, k, include)
-        return ranking if self.calibration_ is None else self.calibration_.apply(ranking)
+    def _ranked(self, texts: Any, wish: Wish) -> Ranking:
+        changes = self._changes
+        return suggest.rank(changes.scores, changes.state, self._features(texts), wish, self.propensities_for)
+
+    def predict(self, texts: Any) -> Any:
+        """Label sets: the labels that reach the stored threshold, in the form the training labels had."""
+        ranking = self.rank(texts, threshold="auto")
+        chosen = Ranking(ranking.labels, np.where(ranking.labels == NO_LABEL, -np.inf, 1))
+        return label_sets(chosen.to_csr(len(self.classes_)), self.classes_, self._fitted_model().container_)  # type: ignore[arg-type]
 
     def threshold_for(self, threshold: float | str | None) -> float:
         """The least score that a threshold, as `suggest` takes it, stands for."""
-        if threshold is None:
-            return -np.inf
-        if threshold == "auto":
-            return self.threshold_
-        try:
-            return float(threshold)
-        except ValueError:
-            parse_target(str(threshold))
-        if self.calibration_ is None:
-            raise ParameterError(f"threshold '{threshold}' needs a calibrated tagger; train with calibrate=True")
-        return self.calibration_.trade.threshold(str(threshold))
+        return self._changes.scores.threshold_for(threshold)
 
     @property
     def threshold_(self) -> float:
         """The threshold stored in the model, which reaches `target` on held-out samples."""
-        if self.calibration_ is None:
-            return self._fitted_model().threshold_
-        return self.calibration_.trade.threshold(self.target)
+        return self._changes.scores.threshold
+
+    @property
+    def n_places_(self) -> int:
+        """How far down a ranking calibration looked, and a report should look."""
+        return self._changes.scores.n_places
 
     def evaluate(self, texts: Any, tags: Any, ks: Sequence[int] = (1, 3, 5)) -> dict[str, float]:
         """Metrics of the suggestions for texts whose tags are known."""
@@ -278,7 +299,36 @@ class Tagger(LivingVocabulary, Stored):
     @property
     def classes_(self) -> Names:
         """Label names in column order: those of the training data, then those added later."""
-        return self.amended().names
+        return self._state.names
+
+    def column(self, label: str) -> int:
+        """The column of a label by any of its names: current, former, or another name that the vocabulary has."""
+        return self._state.find(label)
+
+    def readable(self, label: str) -> str:
+        """The preferred name of a label in the vocabulary, or the label itself."""
+        vocabulary = self.vocabulary_
+        return label if vocabulary is None or label not in vocabulary else vocabulary.name_of(label)
+
+    @property
+    def takes_texts(self) -> bool:
+        """Whether the tagger was trained on texts, not on features."""
+        return self.vectorizer_ is not None
+
+    @property
+    def n_features_in_(self) -> int:
+        """How many features its samples have."""
+        return self._fitted_model().n_features_in_
+
+    @property
+    def n_samples_(self) -> int:
+        """How many samples the model was trained on."""
+        return self._fitted_model().n_samples_
+
+    @property
+    def model_name_(self) -> str:
+        """The name of the model that it is made of."""
+        return type(self._fitted_model()).__name__
 
     def counts_for(self, n_labels: int) -> npt.NDArray[np.int64]:
         """Training positives of each label; labels beyond the model's own have none."""
@@ -288,102 +338,247 @@ class Tagger(LivingVocabulary, Stored):
         """Propensities from the training counts; labels beyond the model's own have count 0."""
         return self._fitted_model().propensities_for(n_labels)
 
+    # -- labels that change, judgements -------------------------------------------------------------------
+
+    def add_label(
+        self,
+        name: str,
+        *,
+        cooccurs: Mapping[str, float] | None = None,
+        examples: Any = None,
+        description: str | None = None,
+        parent: str | None = None,
+    ) -> str:
+        """Add a label without training, by any of these, or by its name alone; gives the name it has now.
+
+        Parameters
+        ----------
+        name : str
+            What it is called. A concept of the vocabulary is added by what labels are called there, by any name.
+        cooccurs : mapping of str to number, optional
+            Labels that it occurs with, and in how many samples.
+        examples : list of texts or matrix of features, optional
+            Samples that have it; three are much better than one.
+        description : str, optional
+            A text about it; each line counts by itself.
+        parent : str, optional
+            The label above it.
+        """
+        act = acting.add(self, name, cooccurs, examples, description, parent)
+        self._do(act)
+        return str(act.content["name"])
+
+    def preview_label(self, name: str, *, texts: Any = None, n: int = 10, **known_by: Any) -> list[Preview]:
+        """The `n` samples that a label would tag first if it were added; nothing is changed.
+
+        Parameters
+        ----------
+        name, **known_by
+            As for `add_label`.
+        texts : list of texts or matrix of features, optional
+            Where to look; by default the training samples, if the tagger keeps them.
+        """
+        return acting.preview(self, name, texts, n, known_by)
+
+    def rename_label(self, label: str, name: str) -> None:
+        """Call a label something else; its former name is still understood."""
+        self._do(Act("rename", {"label": self._name_now(label), "name": acting.as_name(name)}))
+
+    def merge_labels(self, labels: Sequence[str], into: str) -> None:
+        """Make several labels one: it is suggested where any of them was. `into` is one of them, or a new name."""
+        self._do(acting.merge(self, labels, into))
+
+    def retire_label(self, label: str) -> None:
+        """Never suggest a label again."""
+        self._do(Act("retire", {"label": self._name_now(label)}))
+
+    def learn(self, judgements: Iterable[tuple[Any, str, bool]]) -> None:
+        """Learn from suggestions that people accepted or rejected.
+
+        Parameters
+        ----------
+        judgements : iterable of (text, label, accepted)
+            Instead of a text there may be a row of features, where the tagger was trained on features.
+        """
+        self._do(acting.judge(self, judgements))
+
+    def undo(self, act: str | None = None) -> str:
+        """Take an act back, by its id, or the last one; says which that was."""
+        current = in_force(self.acts_)
+        if act is None:
+            if not current:
+                raise ParameterError("there is nothing to undo; nothing was changed since the training")
+            act = current[-1].id
+        self._do(Act("undo", {"of": act}))
+        return next(str(each) for each in current if each.id == act)
+
+    @property
+    def acts_(self) -> list[Act]:
+        """All acts since the training, in the order in which they were done."""
+        return list(self._changes.acts)
+
+    @property
+    def left_out_(self) -> Mapping[str, TacitError]:
+        """Why acts that were not taken back do not apply to the labels as they are, by id."""
+        return self._changes.left_out
+
+    def history(self) -> list[str]:
+        """What was changed since the training and not taken back, oldest first."""
+        return [str(act) for act in in_force(self.acts_)]
+
+    def _name_now(self, label: str) -> str:
+        return self._state.name(self._state.find(label))
+
+    def _do(self, act: Act) -> None:
+        """Apply an act, or raise why it does not fit."""
+        later, refused = self._changes.tried([act])
+        if refused:
+            raise refused[act.id]
+        self._become(later)
+
+    # -- why, and what is missing -------------------------------------------------------------------------
+
+    def explain(self, text: Any, label: str, n: int = 10) -> Explanation:
+        """What stands behind a suggestion: features, labels it occurs with, training samples, later acts."""
+        from tacit.tagger.explain import explain
+
+        return explain(self, text, label, n)
+
+    def find_missing(self, texts: Any, tags: Any, n: int = 100, **options: Any) -> list[MissingLabel]:
+        """The (sample, label) pairs of a tagged corpus that were most likely left out; see `find_missing`."""
+        from tacit.tagger.find_missing import find_missing
+
+        return find_missing(self, texts, tags, n, **options)
+
+    # -- the pieces ---------------------------------------------------------------------------------------
+
+    @property
+    def _changes(self) -> Changes:
+        """The acts, on what the tagger is now."""
+        known, model = self._known, self._fitted_model()
+        if known is not None:
+            scores, ground = known.scores, known.state.ground
+            now = (model, self.calibration_, self.target, self._few_shot, self.vocabulary_)
+            if all(
+                a is b
+                for a, b in zip(
+                    now, (scores.model, scores.calibration, scores.target, ground.few_shot, ground.vocabulary),
+                    strict=True,
+                )
+            ):  # fmt: skip
+                return known
+        fresh = self._without_acts()
+        self._known = fresh if known is None else fresh.plus(known.acts)
+        return self._known
+
+    @property
+    def _state(self) -> State:
+        return self._changes.state
+
+    @property
+    def _few_shot(self) -> FewShot:
+        if self.few_shot_ is None:
+            self.few_shot_ = few_shot.without_background(self._fitted_model().n_features_in_)
+        return self.few_shot_
+
+    def _without_acts(self) -> Changes:
+        model, vectorizer = self._fitted_model(), self.vectorizer_
+        ground = Ground(model.classes_, model.label_counts_, self._few_shot, self.vocabulary_)
+        scores = Scores(model, self.calibration_, self.target)
+        features = partial(sample_features, vectorizer=vectorizer, n_features=model.n_features_in_)
+        return Changes.none(ground, scores, features)
+
+    def _become(self, changes: Changes) -> None:
+        self._known = changes
+
+    def _stay(self, where: home.Home) -> None:
+        self._home, self._known = where, where.changes
+
     def _features(self, texts: Any) -> sparse.csr_matrix:
-        if self.vectorizer_ is None:
-            if _are_texts(texts):
-                raise DataError("this tagger was trained on features, not texts; give it a matrix of features")
-            return as_features(texts)
-        if not _are_texts(texts):
-            raise DataError("this tagger was trained on texts; give it a list of texts")
-        return self.vectorizer_.transform(texts)
+        return features_of(texts, self.vectorizer_)
 
     def _fitted_model(self) -> Estimator:
         if self.model_ is None:
             raise NotFittedError("this Tagger is not fitted; call fit or load a model")
         return self.model_
 
+    def __sklearn_is_fitted__(self) -> bool:
+        return self.model_ is not None
+
     # -- saving -------------------------------------------------------------------------------------------
 
-    def save(self, path: str | Path) -> None:
-        """Write the tagger to the folder `path`; a tagger that is there survives any failure."""
+    def save(self, path: str | Path, *, acts: home.Policy = None) -> None:
+        """Write the tagger to the folder `path`; a tagger that is there survives any failure.
+
+        Onto the folder that it was loaded from, only the acts are written that are new; what others have done
+        meanwhile stays, and an act that no longer fits is refused.
+
+        Parameters
+        ----------
+        path : path
+            A folder.
+        acts : "keep" or "discard", optional
+            What becomes of the acts on another model that is there: they apply to this one, too, or are forgotten.
+            By default such a model is not replaced.
+        """
         self._fitted_model()
-        folder.save(self, path)
+        home.save(self, Path(path), acts)
 
     @staticmethod
-    def load(path: str | Path) -> Tagger:
-        """Read a tagger from the folder `path`."""
-        loaded = load_model(path)
-        if not isinstance(loaded, Tagger):
-            raise ModelFileError(f"{path}: holds a {type(loaded).__name__} without texts; use tacit.load_model")
-        return loaded
+    def load(path: str | Path, *, verify: bool = True, acts: str | Path | None = None) -> Tagger:
+        """Read a tagger, with the acts on it, from the folder `path`; a model without texts is wrapped in one.
+
+        Parameters
+        ----------
+        path : path
+            The folder.
+        verify : bool
+            Compare the data with their checksum first, which reads them once.
+        acts : path, optional
+            A ledger that lies elsewhere, with further acts; new ones are recorded there.
+        """
+
+        def reader(where: Path, manifest: dict[str, Any]) -> Tagger:
+            tagger = Tagger.around(folder.read_base(where, manifest, find_stored, verify=verify))
+            home.move_in(tagger, where, manifest, None if acts is None else Path(acts))
+            return tagger
+
+        return folder.read(path, reader)
+
+    def take_home(self, folder: Path, manifest: Mapping[str, Any]) -> None:
+        """Learn which folder the tagger was loaded from, and the acts there."""
+        home.move_in(self, folder, manifest)
+
+    def _acts_of_old(self, base: str) -> list[Act]:
+        """Acts that tacit 0.1 stored in the base."""
+        return as_acts(self._amendments, base, self.vectorizer_)
 
     def stored_parameters(self) -> dict[str, Any]:
         """Parameters that define the tagger."""
-        own = ("model", "random_state", "calibrate", "target", "keep_texts", "characters")
-        return {name: getattr(self, name) for name in own} | self.model_params
+        return {name: value for name, value in self.get_params().items() if name not in ("n_jobs", "vocabulary")}
 
     def stored_state(self) -> dict[str, Any]:
         """Fitted attributes by name."""
-        return {name: getattr(self, name) for name in self.state_types()}
+        return {name: getattr(self, name) for name in self.state_types() if name != "amendments_"}
 
     @classmethod
     def state_types(cls) -> dict[str, Any]:
         """The declared type of each fitted attribute."""
-        return {
-            "vectorizer_": TextVectorizer,
-            "model_": Estimator,
-            "calibration_": Calibration,
-            "relations_": sparse.csr_matrix,
-            "training_": Training,
-            "vocabulary_": Vocabulary,
-            "amendments_": list[Amendment],
-            "few_shot_": FewShot,
-            "card_": dict[str, Any],
-        }
+        hints = inspect.get_annotations(cls, eval_str=True)
+        return {item.name: hints[item.name] for item in fields(cls) if not item.init} | {"amendments_": list[Amendment]}
 
     @classmethod
     def restored(cls, parameters: Mapping[str, Any], state: Mapping[str, Any]) -> Tagger:
         """A fitted tagger from its parameters and fitted attributes."""
-        tagger = cls(**parameters)
-        tagger.relations_ = sparse.csr_matrix((len(state["model_"].classes_),) * 2, dtype=np.float32)
-        tagger.amendments_, tagger.card_ = [], {}  # as a tagger of version 0.1 has them
+        return cls(**parameters)._with(state)
+
+    def _with(self, state: Mapping[str, Any]) -> Tagger:
+        """The tagger with fitted attributes; those that are not given are as in a tagger of version 0.1."""
+        n_labels = len(state["model_"].classes_)
+        self.relations_ = sparse.csr_matrix((n_labels, n_labels), dtype=np.float32)
+        self.card_ = {}
+        self._amendments = state.get("amendments_", ())
         for name, value in state.items():
-            setattr(tagger, name, value)
-        return tagger
-
-
-def _check_parameters(model: str, parameters: Mapping[str, Any]) -> None:
-    """Raise unless the model is registered and has these parameters, with these values."""
-    if model != "auto":
-        cls = find_model(model)
-        _check_known(cls, parameters)
-        return
-    for name in parameters:
-        if not any(name in parameters_of(find_model(candidate)) for candidate in automatic.CANDIDATES):
-            raise unknown_parameter(find_model(automatic.CANDIDATES[0]), name)
-
-
-def _check_known(cls: type[Any], parameters: Mapping[str, Any]) -> None:
-    known = parameters_of(cls)
-    for name, value in parameters.items():
-        if name not in known:
-            raise unknown_parameter(cls, name)
-        known[name].check(value)
-
-
-def _are_texts(samples: Any) -> bool:
-    """Whether samples are texts, all of them; a list with other things among the texts is an error."""
-    if isinstance(samples, str):
-        raise DataError("texts must be a list of texts; got a single one: wrap it in a list")
-    if sparse.issparse(samples) or getattr(samples, "ndim", 1) == 2:
-        return False
-    for place, text in enumerate(samples):
-        if not isinstance(text, str):
-            if isinstance(text, list | tuple | np.ndarray):  # rows of features
-                return False
-            raise DataError(f"texts must be str; entry {place} is a {type(text).__name__}")
-    return True
-
-
-def _are_lists(tags: Any) -> bool:
-    return not sparse.issparse(tags) and getattr(tags, "ndim", 1) == 1
+            if name != "amendments_":
+                setattr(self, name, value)
+        return self

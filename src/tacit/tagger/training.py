@@ -15,7 +15,7 @@ from tacit.base import Estimator
 from tacit.labels import Labels, aligned, positives
 from tacit.metrics import evaluate
 from tacit.progress import announce
-from tacit.tagger.calibration import N_PLACES, Calibration, calibrate
+from tacit.tagger.calibration import N_PLACES, Calibration, calibrate, places_for
 from tacit.tasks import fingerprint
 
 _HELD_OUT_SHARE = 0.1
@@ -102,12 +102,12 @@ def learn(
 
 def _calibrated(model: Estimator, part: Estimator, X: sparse.csr_matrix, labels: Labels) -> Learned:
     """`model` with the calibration of `part`, which has not seen X."""
-    ranking = part.rank(X, min(N_PLACES, len(part.classes_)))
     truth = positives(aligned(labels.matrix, labels.names, part.classes_))
+    ranking = part.rank(X, min(places_for(truth), len(part.classes_)))
     if not truth.nnz:
         return Learned(model, None, None)
     calibration = calibrate(ranking, truth, part.label_counts_)
-    metrics = evaluate(calibration.apply(ranking), truth, part.propensities_for(truth.shape[1]))
+    metrics = evaluate(calibration.apply(ranking.top(N_PLACES)), truth, part.propensities_for(truth.shape[1]))
     return Learned(model, calibration, metrics)
 
 

@@ -70,7 +70,7 @@ class TextVectorizer:
 
     def transform(self, texts: Sequence[str]) -> sparse.csr_matrix:
         """Features of `texts`; words outside the vocabulary are left out, but for the n-grams in them."""
-        position = self._positions()
+        position = self.positions()
         counts, words = _count_words(texts)
         n_words = self._n_words
         parts = [_renamed(counts, [position.get(word, -1) for word in words], n_words)]
@@ -80,7 +80,8 @@ class TextVectorizer:
             parts.append(_product(counts, _renamed(grams, known, len(position) - n_words)))
         return self._weighted(parts)
 
-    def _positions(self) -> dict[str, int]:
+    def positions(self) -> dict[str, int]:
+        """Columns by the name of the feature."""
         if not hasattr(self, "_position"):
             self._position = {name: place for place, name in enumerate(self.feature_names_)}
             self._n_words = sum(not name.startswith("~") for name in self.feature_names_)

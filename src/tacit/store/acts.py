@@ -1,0 +1,233 @@
+"""An act: one change of a tagger after its training, in the one form that is stored, sent and replayed.
+
+::
+
+    {"id": "5f0c…", "time": "2026-03-01T12:00:00Z", "kind": "rename", "label": "motor cars", "name": "cars"}
+
+========  ==================================================================================================
+kind      what it says
+========  ==================================================================================================
+add       ``name``, and any of ``examples``, ``cooccurs`` ({label: count}), ``description`` and ``parent``
+rename    ``label``, ``name``
+merge     ``labels``, ``into``
+retire    ``label``
+judge     ``judgements``: a list of ``{"text": …, "label": …, "accepted": true}``
+undo      ``of``: the id of the act that is taken back
+========  ==================================================================================================
+
+A sample is a text or, for a tagger trained on features, an object of values by feature: in ``examples`` as
+``{"features": {"17": 1.0}}``, in a judgement under ``features`` in the place of ``text``.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import secrets
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from tacit.errors import ParameterError
+
+Sample = str | dict[str, float]  # a text, or values by feature
+
+_SHOWN = 3  # labels or judgements that an act names in words
+
+
+def new_id() -> str:
+    """An id that no other act has."""
+    return secrets.token_hex(16)
+
+
+def now() -> str:
+    """The time, to the second, as acts have it."""
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+
+
+@dataclass(frozen=True, eq=False)
+class Act:
+    """One change of a tagger after its training.
+
+    Attributes
+    ----------
+    kind : str
+        "add", "rename", "merge", "retire", "judge" or "undo".
+    content : mapping
+        What the act says; see the head of this module.
+    id : str
+        Tells the act from all others, wherever it is copied to.
+    time : str
+        When it was done, in UTC.
+    who : str
+        Who did it; empty where nobody said.
+    """
+
+    kind: str
+    content: Mapping[str, Any]
+    id: str = field(default_factory=new_id)
+    time: str = field(default_factory=now)
+    who: str = ""
+
+    def __post_init__(self) -> None:
+        fields = _FIELDS.get(self.kind)
+        if fields is None:
+            raise ParameterError(f"an act is one of {', '.join(_FIELDS)}; got '{self.kind}': it may need a newer tacit")
+        for name, (is_right, must) in fields.items():
+            value = self.content.get(name)
+            if not is_right(value):
+                raise ParameterError(f"the field '{name}' of an act of the kind '{self.kind}' must be {must}")
+        if not self.id or not all(isinstance(text, str) for text in (self.id, self.time, self.who)):
+            raise ParameterError("the fields 'id', 'time' and 'who' of an act must be texts, and the id not empty")
+
+    def to_json(self) -> dict[str, Any]:
+        """The act as a JSON object."""
+        about = {"id": self.id, "time": self.time, **({"who": self.who} if self.who else {})}
+        return {**about, "kind": self.kind, **self.content}
+
+    @staticmethod
+    def from_json(value: Any) -> Act:
+        """The act that `to_json` described; raises `ParameterError` for anything else."""
+        if not isinstance(value, Mapping) or "kind" not in value or "id" not in value:
+            raise ParameterError("an act must be a JSON object with the fields 'id' and 'kind'")
+        content = {name: item for name, item in value.items() if name not in ("id", "time", "who", "kind")}
+        return Act(value["kind"], content, value["id"], value.get("time", now()), value.get("who", ""))
+
+    def __str__(self) -> str:
+        return _WORDS[self.kind](self.content)
+
+    def labels(self) -> list[str]:
+        """The labels that the act is about, by the names they had."""
+        found = [self.content.get(name) for name in ("label", "name", "into")]
+        found += self.content.get("labels", ())
+        found += (judged["label"] for judged in self.content.get("judgements", ()))
+        return [label for label in dict.fromkeys(found) if label]
+
+
+def in_force(acts: Sequence[Act]) -> list[Act]:
+    """The acts that were not taken back, without those that take back; an undo can be taken back too."""
+    undone: set[str] = set()
+    for act in reversed(acts):
+        if act.kind == "undo" and act.id not in undone:
+            undone.add(act.content["of"])
+    return [act for act in acts if act.kind != "undo" and act.id not in undone]
+
+
+def parse_lines(lines: Iterable[tuple[int, str]], fail: Callable[[int, str], Exception]) -> list[Act]:
+    """The acts in numbered lines of JSON, as ``tacit labels MODEL history --json`` writes them."""
+    acts = []
+    for number, line in lines:
+        if line.strip():
+            try:
+                acts.append(Act.from_json(json.loads(line)))
+            except (ValueError, RecursionError) as error:
+                raise fail(number, str(error)) from None
+    return acts
+
+
+# -- what acts must say -----------------------------------------------------------------------------------
+
+
+def _is_name(value: Any) -> bool:
+    return isinstance(value, str) and bool(value.strip())
+
+
+def _is_sample(value: Any) -> bool:
+    if isinstance(value, str):
+        return True
+    return isinstance(value, Mapping) and all(isinstance(key, str) and _is_number(value[key]) for key in value)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _are_examples(value: Any) -> bool:
+    def is_one(each: Any) -> bool:
+        return isinstance(each, str) or (isinstance(each, Mapping) and _is_sample(each.get("features")))
+
+    return value is None or (isinstance(value, list | tuple) and len(value) > 0 and all(map(is_one, value)))
+
+
+def _are_counts(value: Any) -> bool:
+    if not isinstance(value, Mapping):
+        return value is None
+    return all(_is_name(label) and _is_number(count) and count >= 0 for label, count in value.items())
+
+
+def _are_judgements(value: Any) -> bool:
+    def is_one(each: Any) -> bool:
+        return (
+            isinstance(each, Mapping)
+            and _is_name(each.get("label"))
+            and isinstance(each.get("accepted"), bool)
+            and _is_sample(each.get("text", each.get("features")))
+        )
+
+    return isinstance(value, list | tuple) and len(value) > 0 and all(map(is_one, value))
+
+
+_NAME = (_is_name, "a text that is not blank")
+_OPTIONAL = (lambda value: value is None or isinstance(value, str), "a text")
+_FIELDS: dict[str, dict[str, tuple[Callable[[Any], bool], str]]] = {
+    "add": {
+        "name": _NAME,
+        "examples": (_are_examples, "a list of samples: texts, or objects of values by feature"),
+        "about": (_are_examples, "a list of samples: texts, or objects of values by feature"),
+        "cooccurs": (_are_counts, "an object of counts by label"),
+        "description": _OPTIONAL,
+        "parent": _OPTIONAL,
+    },
+    "rename": {"label": _NAME, "name": _NAME},
+    "merge": {
+        "labels": (lambda value: isinstance(value, list | tuple) and all(map(_is_name, value)), "a list of labels"),
+        "into": _NAME,
+    },
+    "retire": {"label": _NAME},
+    "judge": {"judgements": (_are_judgements, "a list of objects with 'text', 'label' and 'accepted'")},
+    "undo": {"of": _NAME},
+}
+
+
+# -- acts in words ----------------------------------------------------------------------------------------
+
+
+def _counted(n: int, what: str) -> str:
+    return f"{n:,} {what}" if n == 1 else f"{n:,} {what}s"
+
+
+def _named(labels: Sequence[str]) -> str:
+    return ", ".join(f"'{label}'" for label in labels[:_SHOWN]) + (", …" if len(labels) > _SHOWN else "")
+
+
+def _added(content: Mapping[str, Any]) -> str:
+    sources = []
+    if content.get("cooccurs"):
+        sources.append(_counted(len(content["cooccurs"]), "co-occurring label"))
+    if content.get("examples"):
+        sources.append(_counted(len(content["examples"]), "example"))
+    if content.get("description"):
+        sources.append("a description")
+    if content.get("parent"):
+        sources.append(f"its parent '{content['parent']}'")
+    return f"added '{content['name']}' from {', '.join(sources) or 'its name'}"
+
+
+def _judged(content: Mapping[str, Any]) -> str:
+    judgements = content["judgements"]
+    if len(judgements) <= _SHOWN:
+        return ", ".join(f"{'accepted' if each['accepted'] else 'rejected'} '{each['label']}'" for each in judgements)
+    n_accepted = sum(each["accepted"] for each in judgements)
+    labels = list(dict.fromkeys(each["label"] for each in judgements))
+    return f"judged {_counted(len(judgements), 'suggestion')}, {n_accepted:,} accepted, of {_named(labels)}"
+
+
+_WORDS: dict[str, Callable[[Mapping[str, Any]], str]] = {
+    "add": _added,
+    "rename": lambda content: f"renamed '{content['label']}' to '{content['name']}'",
+    "merge": lambda content: f"merged {_named(content['labels'])} into '{content['into']}'",
+    "retire": lambda content: f"retired '{content['label']}'",
+    "judge": _judged,
+    "undo": lambda content: f"took back {content['of'][:8]}",
+}

@@ -1,0 +1,239 @@
+"""The ledger of a model: all acts since its training, one per line, in a file beside the base.
+
+Lines are only ever added. Each carries the checksum of its record, and is on disk before anyone is told that the act
+was recorded. A line that was being written when the machine or the process stopped was promised to nobody: readers
+ignore it, and the next writer cuts it off. So a copy that is made while somebody writes is a ledger, too.
+
+::
+
+    {"sum":"8c1f…","record":{"format":2,"id":"c3d9…","origin":"51ab…"}}
+    {"sum":"b07a…","record":{"id":"5f0c…","time":"…","kind":"rename","label":"motor cars","name":"cars"}}
+
+The feedback logs that the service of tacit 0.1 wrote have lines of the same form, and can be read.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple
+
+from filelock import FileLock, Timeout
+
+from tacit.errors import ModelFileError, ParameterError
+from tacit.store.acts import Act, new_id
+from tacit.store.files import replacing, sync
+
+FORMAT = 2
+_START, _MIDDLE, _END = b'{"sum":"', b'","record":', b"}\n"
+_SUM_BYTES = 8
+_MAX_HEADER = 300  # bytes of the first line
+_PATIENCE = 60.0  # seconds to wait for another writer
+_POLL = 0.005
+
+
+class Mark(NamedTuple):
+    """A place in a ledger: which file it is, and the end of a line in it."""
+
+    file: str = ""
+    end: int = 0
+
+
+START = Mark()
+
+
+@dataclass(frozen=True, eq=False)
+class Contents:
+    """What a ledger holds, or what is new in it.
+
+    Attributes
+    ----------
+    acts : list of Act
+        In the order in which they were done.
+    origin : str
+        The base that the first act was made for; acts apply to it and to those that come out of it by updates.
+    mark : Mark
+        Where the last act ends.
+    is_whole : bool
+        Whether these are all acts of the ledger, not only the new ones.
+    """
+
+    acts: Sequence[Act] = ()
+    origin: str = ""
+    mark: Mark = START
+    is_whole: bool = True
+
+
+class LedgerError(ModelFileError):
+    """A ledger that cannot be opened or written now: a full disk, no permission, another writer."""
+
+
+class Ledger:
+    """The ledger in a file; there need not be one yet."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def read(self, after: Mark | None = None) -> Contents:
+        """The acts that follow a mark; all of them without one, or if the file is another one now."""
+        try:
+            with self.path.open("rb") as file:
+                return self._read(file, after or START)
+        except FileNotFoundError:
+            return Contents()
+        except OSError as error:
+            raise LedgerError(f"{self.path}: cannot be read ({error.strerror or error})") from error
+
+    @contextmanager
+    def writing(self) -> Iterator[Writing]:
+        """Be the only one who writes the ledger, and what else its lock protects."""
+        try:
+            lock = FileLock(f"{self.path}.lock", timeout=_PATIENCE, poll_interval=_POLL)
+            lock.acquire()
+        except Timeout:
+            detail = f"another process has been writing for {_PATIENCE:.0f} s; try again"
+            raise LedgerError(f"{self.path}: {detail}") from None
+        except OSError as error:
+            raise LedgerError(f"{self.path}: cannot be written ({error.strerror or error})") from error
+        try:
+            yield Writing(self)
+        finally:
+            lock.release()
+
+    def _read(self, file: BinaryIO, after: Mark) -> Contents:
+        first = file.readline()
+        header = _record(first)
+        if header is None:
+            if file.read(_MAX_HEADER):
+                raise self._damaged(1, "its checksum does not match")
+            return Contents()
+        origin, name = self._origin(header), str(header.get("id", header.get("log")))
+        is_whole = after.file != name
+        end = len(first) if is_whole else after.end
+        file.seek(end)
+        acts: list[Act] = []
+        is_torn = False
+        for line in file:
+            record = _record(line)
+            if is_torn and record is not None:
+                raise self._damaged(len(acts) + 2, "its checksum does not match")
+            if record is None:
+                is_torn = True
+            else:
+                acts.append(self._act(len(acts) + 2, record, origin))
+                end += len(line)
+        return Contents(acts, origin, Mark(name, end), is_whole)
+
+    def _origin(self, header: Mapping[str, Any]) -> str:
+        if header.get("act") == "open" and header.get("format") == 1:  # a feedback log of tacit 0.1
+            return f"log:{header.get('log')}"
+        if header.get("format") != FORMAT:
+            raise ModelFileError(f"{self.path}: a ledger of another format ({header.get('format')}); upgrade tacit")
+        return str(header.get("origin", ""))
+
+    def _act(self, line: int, record: Mapping[str, Any], origin: str) -> Act:
+        try:
+            return Act.from_json(_renewed(record, origin) if origin.startswith("log:") else record)
+        except ParameterError as error:
+            raise self._damaged(line, str(error)) from None
+
+    def _damaged(self, line: int, why: str) -> ModelFileError:
+        return ModelFileError(f"{self.path}:{line}: damaged ({why}); copy the model again, or move this file away")
+
+
+class Writing:
+    """A ledger that only this process may write, until `Ledger.writing` ends."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
+
+    def read(self, after: Mark | None = None) -> Contents:
+        """As `Ledger.read`."""
+        return self._ledger.read(after)
+
+    def append(self, acts: Sequence[Act], origin: str, at: Mark) -> Mark:
+        """Add acts after a mark, the end of all that was read; they are on disk when this returns, or none of them is.
+
+        A ledger that is new gets this origin.
+        """
+        path = self._ledger.path
+        name, is_new = at.file or new_id(), not at.end
+        header = [_line({"format": FORMAT, "id": name, "origin": origin})] if is_new else []
+        content = b"".join([*header, *(_line(act.to_json()) for act in acts)])
+        try:
+            with path.open("ab", buffering=0) as file:
+                file.truncate(at.end)  # a torn line was promised to nobody
+                try:
+                    written = 0
+                    while written < len(content):
+                        written += file.write(content[written:])
+                    os.fsync(file.fileno())
+                except OSError:
+                    with suppress(OSError):
+                        file.truncate(at.end)
+                    raise
+            if is_new:
+                sync(path.parent)
+        except OSError as error:
+            raise LedgerError(f"{path}: cannot be written ({error.strerror or error})") from error
+        return Mark(name, at.end + len(content))
+
+    def rewrite(self, acts: Sequence[Act], origin: str) -> None:
+        """Put these acts in the place of all that are there."""
+        with replacing(self._ledger.path) as draft:
+            Writing(Ledger(draft)).append(acts, origin, START)
+
+    def clear(self) -> None:
+        """Forget all acts."""
+        self._ledger.path.unlink(missing_ok=True)
+
+
+def is_ledger(path: Path) -> bool:
+    """Whether a file is a ledger, or a feedback log of tacit 0.1."""
+    try:
+        with path.open("rb") as file:
+            return file.read(len(_START)) == _START
+    except OSError:
+        return False
+
+
+# -- lines ------------------------------------------------------------------------------------------------
+
+
+def _record(line: bytes) -> dict[str, Any] | None:
+    """The record in a line, or None if the line is torn or damaged."""
+    start = len(_START) + 2 * _SUM_BYTES
+    record = line[start + len(_MIDDLE) : -len(_END)]
+    if line != _START + _checksum(record) + _MIDDLE + record + _END:
+        return None
+    try:
+        found = json.loads(record)
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def _checksum(record: bytes) -> bytes:
+    return hashlib.blake2b(record, digest_size=_SUM_BYTES).hexdigest().encode()
+
+
+def _line(record: Mapping[str, Any]) -> bytes:
+    try:
+        content = json.dumps(record, ensure_ascii=False, separators=(",", ":")).encode()
+    except UnicodeEncodeError:  # half of a surrogate pair, which only its number can name
+        content = json.dumps(record, separators=(",", ":")).encode()
+    return _START + _checksum(content) + _MIDDLE + content + _END
+
+
+def _renewed(record: Mapping[str, Any], origin: str) -> dict[str, Any]:
+    """A record of a feedback log as an act: its id is the log and its number there."""
+    content = {name: value for name, value in record.items() if name not in ("number", "time", "act", "of")}
+    if record.get("act") == "undo":
+        content["of"] = f"{origin}:{record.get('of')}"
+    about = {"id": f"{origin}:{record.get('number')}", "time": record.get("time"), "kind": record.get("act")}
+    return {**content, **about}

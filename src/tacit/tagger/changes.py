@@ -1,0 +1,196 @@
+"""The acts on a tagger, replayed on what it learned in training.
+
+`Changes` knows the acts, what the base makes of their samples, and the state that they lead to. It is never changed:
+`plus` gives another one. What the base makes of samples can be kept in a file, so that a start need not compute it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from tacit.errors import ActError, ModelFileError, TacitError
+from tacit.store.acts import Act, Sample, in_force
+from tacit.store.files import read_arrays, write_arrays
+from tacit.tagger.parts import Row, rows_of, stacked
+from tacit.tagger.scores import Scores
+from tacit.tagger.state import ActSamples, Ground, State
+
+_STATES_KEPT = 3  # for undo: the state before the last acts, and a few earlier ones
+
+
+@dataclass(frozen=True, eq=False)
+class Changes:
+    """Acts and the state that they lead to.
+
+    Attributes
+    ----------
+    scores : Scores
+        The trained model.
+    features : function
+        From a list of samples to a matrix with a row for each.
+    acts : list of Act
+        All acts, in the order in which they were done.
+    left_out : mapping of str to TacitError
+        Why acts that were not taken back do not apply, by id.
+    """
+
+    scores: Scores
+    features: Callable[[Sequence[Sample]], sparse.csr_matrix]
+    states: tuple[tuple[tuple[str, ...], State, Mapping[str, TacitError]], ...]  # by the ids of acts that lead there
+    acts: Sequence[Act] = ()
+    samples: dict[str, ActSamples] = field(default_factory=dict)
+
+    @staticmethod
+    def none(ground: Ground, scores: Scores, features: Callable[..., sparse.csr_matrix]) -> Changes:
+        """No acts yet."""
+        return Changes(scores, features, (((), State(ground), {}),))
+
+    @property
+    def state(self) -> State:
+        """The labels as they are now."""
+        return self.states[-1][1]
+
+    @property
+    def left_out(self) -> Mapping[str, TacitError]:
+        """Why acts that were not taken back do not apply, by id."""
+        return self.states[-1][2]
+
+    def plus(self, acts: Sequence[Act], samples: Mapping[str, ActSamples] | None = None) -> Changes:
+        """With further acts; those that do not fit are left out of the state."""
+        known = {**self.samples, **(samples or {})}
+        wanted = [act for act in acts if act.kind in ("add", "judge") and act.id not in known]
+        known.update(self._samples_of(wanted))
+        everything = [*self.acts, *acts]
+        current = in_force(everything)
+        ids = tuple(act.id for act in current)
+        *_, (before, state, left_out) = (kept for kept in self.states if ids[: len(kept[0])] == kept[0])
+        later, refused = state.after(current[len(before) :], known, self.scores)
+        kept = [entry for entry in self.states if ids[: len(entry[0])] == entry[0] and len(entry[0]) < len(ids)]
+        kept = [kept[0], *kept[1:][-_STATES_KEPT + 2 :]] if kept else []
+        states = (*kept, (ids, later, {**left_out, **refused}))
+        return Changes(self.scores, self.features, states, everything, known)
+
+    def tried(self, acts: Sequence[Act]) -> tuple[Changes, dict[str, TacitError]]:
+        """With those of some new acts that fit, one after the other; and why the others do not, by id."""
+        known = {act.id for act in self.acts}
+        refused: dict[str, TacitError] = {}
+        wanted: list[Act] = []
+        for act in acts:
+            if act.id in known:
+                refused[act.id] = ActError(f"known already: {act}", "id")
+            elif act.kind == "undo" and (reason := self._not_to_undo(act, wanted)):
+                refused[act.id] = reason
+            else:
+                wanted.append(act)
+                known.add(act.id)
+        later = self.plus(wanted)
+        new = {act.id for act in wanted}
+        misfits = {name: error for name, error in later.left_out.items() if name in new}
+        if misfits:
+            later = self.plus([act for act in wanted if act.id not in misfits])
+        return later, refused | misfits
+
+    def _not_to_undo(self, undo: Act, others: Sequence[Act]) -> ActError | None:
+        of = undo.content["of"]
+        if any(act.id == of for act in in_force([*self.acts, *others])):
+            return None
+        what = next((f"it was taken back already: {act}" for act in self.acts if act.id == of), "no act has this id")
+        return ActError(f"there is nothing to take back: {what}", "of")
+
+    # -- samples ------------------------------------------------------------------------------------------
+
+    def _samples_of(self, acts: Sequence[Act]) -> dict[str, ActSamples]:
+        """What the base makes of the samples of acts, all at once."""
+        given = [samples_in(act) for act in acts]
+        flat = [sample for each in given for sample in each]
+        rows = iter(rows_of(self.features(flat))) if flat else iter(())
+        return {act.id: ActSamples([next(rows) for _ in each]) for act, each in zip(acts, given, strict=True)}
+
+
+def samples_in(act: Act) -> list[Sample]:
+    """The samples of an act: examples, then texts about the label; or those judged."""
+    content = act.content
+    if act.kind == "judge":
+        return [each.get("text", each.get("features")) for each in content["judgements"]]
+    if act.kind != "add":
+        return []
+    given = [*(content.get("examples") or ()), *(content.get("about") or ())]
+    return [*(each if isinstance(each, str) else each["features"] for each in given), *texts_about(content)]
+
+
+def texts_about(content: Mapping[str, Any]) -> list[str]:
+    """Texts that say what an added label is: the lines of its description and its name, or its name alone."""
+    name = [] if "://" in content["name"] else [content["name"]]
+    if content.get("description"):
+        return list(dict.fromkeys([*name, *filter(str.strip, content["description"].splitlines())]))
+    is_known = any(content.get(other) for other in ("examples", "cooccurs", "about"))
+    return [] if is_known else name
+
+
+# -- what a base makes of samples, in a file --------------------------------------------------------------
+
+
+def write_samples(path: Path, base: str, changes: Changes) -> None:
+    """Keep what a base makes of the samples of acts; if that cannot be written, a start takes longer."""
+    acts = [act for act in changes.acts if act.id in changes.samples]
+    samples = [changes.samples[act.id] for act in acts]
+    rows = [row for each in samples for row in each.rows]
+    said = [np.full(len(each.rows), np.nan, np.float32) if each.said is None else each.said for each in samples]
+    matrix = stacked(rows, changes.state.ground.few_shot.n_features)
+    arrays = {
+        "base": _codes([base]),
+        "acts": _codes([act.id for act in acts]),
+        "rows": np.array([len(each.rows) for each in samples], np.int64),
+        "said": np.concatenate(said) if said else np.empty(0, np.float32),
+        "lengths": np.diff(matrix.indptr).astype(np.int64),
+        "indices": matrix.indices.astype(np.int32),
+        "values": matrix.data.astype(np.float32),
+    }
+    write_arrays(path, arrays)
+
+
+def read_samples(path: Path, base: str, n_features: int) -> dict[str, ActSamples]:
+    """What `write_samples` kept for this base, by the id of the act; nothing if it is for another, or damaged."""
+    try:
+        arrays = read_arrays(path) if path.is_file() else {}
+        if not arrays or _texts(arrays["base"]) != [base]:
+            return {}
+        lengths, indices, values = arrays["lengths"], arrays["indices"], arrays["values"]
+        ends = np.concatenate([[0], np.cumsum(lengths)])
+        stops = np.concatenate([[0], np.cumsum(arrays["rows"])])
+        is_right = (
+            (lengths >= 0).all() and (arrays["rows"] >= 0).all()
+            and ends[-1] == len(indices) == len(values) and stops[-1] == len(lengths) == len(arrays["said"])
+            and (not len(indices) or (indices.min() >= 0 and indices.max() < n_features))
+            and indices.dtype == np.int32 and values.dtype == np.float32 and np.isfinite(values).all()
+        )  # fmt: skip
+        names = _texts(arrays["acts"])
+        if not is_right or len(names) != len(stops) - 1:
+            return {}
+    except (ModelFileError, KeyError, ValueError, TypeError, AttributeError, IndexError):
+        return {}
+    cuts = ends.tolist()
+    rows = [Row(indices[a:b], values[a:b]) for a, b in pairwise(cuts)]
+    said = np.asarray(arrays["said"], np.float32)
+    is_heard = ~np.isnan(said)
+    found = {}
+    for name, first, last in ((name, *ends) for name, ends in zip(names, pairwise(stops.tolist()), strict=True)):
+        heard = said[first:last].copy() if is_heard[first:last].all() and last > first else None
+        found[name] = ActSamples(rows[first:last], heard)
+    return found
+
+
+def _codes(texts: Sequence[str]) -> npt.NDArray[np.uint8]:
+    return np.frombuffer("\n".join(texts).encode("utf-8", "surrogatepass"), np.uint8)
+
+
+def _texts(codes: npt.NDArray[np.uint8]) -> list[str]:
+    return codes.tobytes().decode("utf-8", "surrogatepass").split("\n") if len(codes) else []

@@ -1,0 +1,260 @@
+"""Where a tagger lives: the folder it was loaded from, and the ledger that its acts are recorded in.
+
+An act is recorded under the lock of the ledger, after those of others have been read: it is checked against the labels
+as they are at that moment.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from tacit.errors import ActError, ModelFileError, TacitError
+from tacit.progress import announce
+from tacit.store import folder
+from tacit.store.acts import Act
+from tacit.store.folder import ACTS, FolderWriter, Stamp, base_of, origin_of
+from tacit.store.ledger import START, Contents, Ledger, Mark, Writing
+from tacit.tagger.changes import Changes, read_samples, write_samples
+from tacit.tagger.legacy import learned_of_log
+
+if TYPE_CHECKING:
+    from tacit.tagger.tagger import Tagger
+
+Policy = Literal["keep", "discard"] | None
+
+_MIN_NEW = 200  # acts since the file of samples was written, from which on it is written again ...
+_NEW_SHARE = 0.1  # ... or this share of all
+
+
+@dataclass(frozen=True, eq=False)
+class Home:
+    """What a tagger knows of the folder that it was loaded from.
+
+    Attributes
+    ----------
+    folder : Path
+        The model folder.
+    base, origin : str
+        The base that was there, and the one that its acts were first made for.
+    ledger : Ledger
+        Where acts are recorded: in the folder, or elsewhere.
+    changes : Changes
+        The acts that are on disk, and what they lead to.
+    inherited : int
+        How many of them come before the ledger: stored in the base by tacit 0.1, or in the folder of a ledger that
+        lies elsewhere.
+    mark : Mark
+        How far the ledger was read.
+    stamp : Stamp
+        Changes when the base is replaced.
+    fitted, parameters : mappings
+        What was loaded, which tells whether the tagger was trained again since.
+    n_kept : int
+        Acts whose samples are in the file beside the ledger.
+    """
+
+    folder: Path
+    base: str
+    origin: str
+    ledger: Ledger
+    changes: Changes
+    inherited: int
+    mark: Mark
+    stamp: Stamp
+    fitted: Mapping[str, Any]
+    parameters: Mapping[str, Any]
+    n_kept: int = 0
+
+    @property
+    def is_apart(self) -> bool:
+        """Whether the ledger lies elsewhere than in the folder."""
+        return self.ledger.path != self.folder / ACTS
+
+    def has_base_of(self, tagger: Tagger) -> bool:
+        """Whether a tagger is, but for acts, what was loaded."""
+        same = all(getattr(tagger, name) is value for name, value in self.fitted.items())
+        return same and tagger.stored_parameters() == self.parameters
+
+
+def move_in(tagger: Tagger, path: Path, manifest: Mapping[str, Any], apart: Path | None = None) -> None:
+    """Let a tagger that was just loaded from a folder know its acts; those in a ledger elsewhere, too."""
+    inherited = tagger._acts_of_old(base_of(manifest))
+    ledger = Ledger(path.resolve() / ACTS)
+    found = ledger.read()
+    if found.acts and found.origin != origin_of(manifest):
+        announce(
+            f"{ledger.path}: its {len(found.acts):,} acts were made for another model and are left out; "
+            f"bring them in with: tacit learn {path} {ledger.path}"
+        )
+        found = Contents()
+    if apart is not None:
+        inherited = [*inherited, *found.acts]
+        ledger = Ledger(apart.resolve())
+        found = ledger.read()
+    known = {act.id for act in inherited}
+    acts = [*inherited, *(act for act in found.acts if act.id not in known)]
+    samples = {}
+    if acts:
+        samples = read_samples(_samples_file(ledger), base_of(manifest), tagger._few_shot.n_features)
+    changes = tagger._changes.plus(acts, samples) if acts else tagger._changes
+    tagger._stay(
+        Home(
+            path.resolve(), base_of(manifest), origin_of(manifest), ledger, changes, len(inherited), found.mark,
+            folder.stamp(path), tagger.stored_state(), tagger.stored_parameters(), len(samples),
+        )
+    )  # fmt: skip
+    if changes.left_out:
+        first = next(act for act in changes.acts if act.id in changes.left_out)
+        announce(f"acts that no longer apply: {len(changes.left_out):,} ({first}: {changes.left_out[first.id]})")
+
+
+def _samples_file(ledger: Ledger) -> Path:
+    return ledger.path.with_name(f"{ledger.path.name}.samples")
+
+
+@contextmanager
+def _writing(home: Home) -> Iterator[Writing]:
+    """The only one who writes: the folder, or a ledger that lies elsewhere."""
+    if home.is_apart:
+        with home.ledger.writing() as ledger:
+            yield ledger
+    else:
+        with folder.writing(home.folder) as writer:
+            yield writer.ledger
+
+
+def commit(tagger: Tagger, acts: Sequence[Act]) -> dict[str, TacitError]:
+    """Record acts in the ledger; those that fit are on disk when this returns.
+
+    The tagger learns them, and those that others have recorded meanwhile. The others are refused, with a reason by id;
+    nothing is recorded if the ledger cannot be written.
+    """
+    home = tagger._home
+    if home is None:
+        raise ModelFileError("this tagger was not loaded from a folder; save it first")
+    tried = tagger._changes
+    refused: dict[str, TacitError]
+    with _writing(home) as ledger:
+        refresh(tagger, ledger)
+        is_alone, home = tagger._home is home, tagger._home or home
+        own = tried.acts[len(home.changes.acts) :]
+        if is_alone and [act.id for act in own] == [act.id for act in acts]:  # they have been tried on this very state
+            later, refused = tried, {}
+        else:
+            later, refused = home.changes.tried(acts)
+        accepted = later.acts[len(home.changes.acts) :]
+        mark = ledger.append(accepted, home.origin, home.mark) if accepted else home.mark
+        tagger._stay(_kept(replace(home, changes=later, mark=mark)))
+    return refused
+
+
+def refresh(tagger: Tagger, ledger: Ledger | Writing | None = None) -> None:
+    """Let a tagger know what others have recorded, or put in the place of its base, since it was loaded."""
+    home = tagger._home
+    if home is None:
+        return
+    found = (ledger or home.ledger).read(home.mark)
+    is_replaced = folder.stamp(home.folder) != home.stamp or (found.is_whole and home.mark != START)
+    if is_replaced:
+        fresh = tagger.load(home.folder, acts=home.ledger.path if home.is_apart else None)
+        tagger.__dict__.update(fresh.__dict__)
+    elif found.acts:
+        known = {act.id for act in home.changes.acts}
+        later = home.changes.plus([act for act in found.acts if act.id not in known])
+        tagger._stay(replace(home, changes=later, mark=found.mark))
+
+
+def _kept(home: Home) -> Home:
+    """With the samples of acts in a file, where many are not yet; if it cannot be written, a start takes longer."""
+    acts = home.changes.acts
+    if len(acts) - home.n_kept < max(_MIN_NEW, _NEW_SHARE * len(acts)):
+        return home
+    with suppress(OSError):
+        write_samples(_samples_file(home.ledger), home.base, home.changes)
+    return replace(home, n_kept=len(acts))
+
+
+def save(tagger: Tagger, path: Path, acts: Policy) -> None:
+    """Write a tagger to a folder: its new acts alone, if it came from there and only acts are new."""
+    home = tagger._home
+    is_home = home is not None and home.folder == path.resolve() and (home.folder / folder.MANIFEST).exists()
+    if is_home and home is not None and acts is None:
+        own = tagger._changes.acts[len(home.changes.acts) :]
+        if not home.has_base_of(tagger):
+            _save_base(tagger, home, own)
+            return
+        try:
+            refused = commit(tagger, own)
+        except BaseException:
+            tagger._become((tagger._home or home).changes.plus(own))
+            raise
+        _raise_refused(own, refused)
+        return
+    with folder.writing(path) as writer:
+        if acts is None:
+            writer.refuse_acts()
+        kept = tagger.load(path).acts_ if acts == "keep" and writer.manifest is not None else []
+        known = {act.id for act in kept}
+        own = [act for act in tagger._changes.acts if act.id not in known]
+        _replace(tagger, writer, [*kept, *own], origin_of(writer.manifest) if kept and writer.manifest else None)
+
+
+def _save_base(tagger: Tagger, home: Home, own: Sequence[Act]) -> None:
+    """Put a new base in the place of the one that a tagger came from; the acts go over to it."""
+    with folder.writing(home.folder) as writer:
+        if writer.manifest is None or base_of(writer.manifest) != home.base:
+            raise ModelFileError(
+                f"{home.folder}: somebody else has replaced the model since this one was loaded; load it again, and "
+                "repeat what was done"
+            )
+        found = writer.ledger.read(home.mark)
+        known = {act.id for act in [*home.changes.acts, *own]}
+        others = [act for act in found.acts if act.id not in known]
+        _replace(tagger, writer, [*home.changes.acts, *others, *own], home.origin)
+
+
+def _replace(tagger: Tagger, writer: FolderWriter, acts: Sequence[Act], origin: str | None) -> None:
+    """Write base and acts. The manifest decides in one instant which acts count, so that no order can lose any."""
+    before = writer.ledger.read()
+    if origin is not None and [act.id for act in before.acts] != [act.id for act in acts]:
+        writer.ledger.rewrite(acts, origin)
+    manifest = writer.replace(tagger, origin)
+    if origin is None:
+        writer.ledger.clear()
+        if acts:
+            writer.ledger.append(acts, base_of(manifest), START)
+    _samples_file(Ledger(writer.folder / ACTS)).unlink(missing_ok=True)
+    mark = writer.ledger.read().mark
+    changes = tagger._without_acts().plus(acts)
+    ledger = Ledger(writer.folder.resolve() / ACTS)
+    tagger._stay(
+        _kept(
+            Home(
+                writer.folder.resolve(), base_of(manifest), origin_of(manifest), ledger, changes, 0, mark,
+                folder.stamp(writer.folder), tagger.stored_state(), tagger.stored_parameters(),
+            )
+        )
+    )  # fmt: skip
+
+
+def _raise_refused(acts: Sequence[Act], refused: Mapping[str, TacitError]) -> None:
+    """One error for all acts that no longer fit."""
+    reasons = [f"{act}: {refused[act.id]}" for act in acts if act.id in refused]
+    if reasons:
+        raise ActError(f"not saved, as others have changed the labels meanwhile: {'; '.join(reasons)}")
+
+
+def learn_from(tagger: Tagger, contents: Contents) -> tuple[list[Act], dict[str, TacitError]]:
+    """Let a tagger take over the acts of a ledger, an export or a feedback log, each once; gives what was new."""
+    known = {act.id for act in tagger._changes.acts}
+    acts = [act for act in contents.acts if act.id not in known]
+    if contents.origin.startswith("log:"):
+        last = learned_of_log(tagger.card_, contents.origin)
+        acts = [act for act in acts if int(act.id.rpartition(":")[2]) > last]
+    later, refused = tagger._changes.tried(acts)
+    tagger._become(later)
+    return acts, refused

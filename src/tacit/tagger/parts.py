@@ -1,0 +1,289 @@
+"""How a label is scored that changed after training: a small tree of parts over the scores of the model.
+
+Every part stands for log-odds. A `Plan` computes those of many labels together, part by kind, for a block of samples.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from tacit.checks import unit_rows
+from tacit.kernels.correction import correction_forces
+from tacit.tagger.few_shot import Curve, Direction, FewShot, compressed, direction
+from tacit.tagger.scores import MAX_LOG_ODDS, Floats, Scores, logit, sigmoid
+
+_PRIOR_VARIANCE = 2.0  # of the weights of a correction
+_PASSES = 20
+_TOLERANCE = 1e-3
+_MORE = 0.5  # of what a second way to know a label adds to the first
+_ALIKE = 0.8  # cosine similarity with an example below which it says nothing by itself
+_SAME_EXAMPLE = 5.0  # log-odds of a label for a sample that is one of its examples
+_SAME_NAME = 3.0  # ... and for one that is its name or description
+
+
+class Row(NamedTuple):
+    """A sample of unit length, as the features that it has."""
+
+    indices: npt.NDArray[np.int32]
+    values: npt.NDArray[np.float32]
+
+
+class Judged(NamedTuple):
+    """A judged suggestion: the sample, the verdict, and what the tagger said before any judgement, as log-odds."""
+
+    row: Row
+    accepted: bool
+    said: float
+
+
+@dataclass(frozen=True, eq=False)
+class Learned:
+    """A label that the model learned in training."""
+
+    column: int
+
+
+@dataclass(frozen=True, eq=False)
+class Near:
+    """A label known by a few examples, or by texts about it."""
+
+    examples: tuple[Row, ...]
+    direction: Direction
+    curve: Curve
+    same: float
+
+    @staticmethod
+    def examples_of(few_shot: FewShot, rows: tuple[Row, ...]) -> Near:
+        """Known by samples that have it."""
+        towards = direction(few_shot, stacked(rows, few_shot.n_features))
+        return Near(rows, towards, few_shot.curve(len(rows)), _SAME_EXAMPLE)
+
+    @staticmethod
+    def texts_about(few_shot: FewShot, rows: tuple[Row, ...]) -> Near:
+        """Known by its name, or by a description."""
+        towards = direction(few_shot, stacked(rows, few_shot.n_features))
+        return Near(rows, towards, few_shot.curve(0), _SAME_NAME)
+
+
+@dataclass(frozen=True, eq=False)
+class AnyOf:
+    """A label that others bring along: it applies with probability `shares` where each of them does.
+
+    Labels that are merged into one have shares of 1. `power` discounts what several labels bring together, as a sample
+    has several of them at once.
+    """
+
+    parts: tuple[Part, ...]
+    shares: Floats
+    power: float = 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class Combined:
+    """A label known in several ways: the first says how probable it is, the others by how much that rises or falls.
+
+    Half of what the others add counts, as the ways are not independent.
+    """
+
+    first: Part
+    others: tuple[Near, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Corrected:
+    """A label with judged suggestions: what was said before, plus what the judgements teach."""
+
+    inner: Part
+    judged: list[Judged]
+    _weights: dict[int, Row] = field(default_factory=dict, repr=False)  # by number of judgements
+
+
+Part = Learned | Near | AnyOf | Combined | Corrected
+
+
+def children(part: Part) -> tuple[Part, ...]:
+    """The parts that a part looks at."""
+    if isinstance(part, AnyOf):
+        return part.parts
+    if isinstance(part, Combined):
+        return (part.first, *part.others)
+    return (part.inner,) if isinstance(part, Corrected) else ()
+
+
+def stacked(rows: Sequence[Row], n_features: int) -> sparse.csr_matrix:
+    """Rows as a matrix."""
+    indptr = np.cumsum([0, *(len(row.indices) for row in rows)])
+    indices = np.concatenate([row.indices for row in rows]) if rows else np.empty(0, np.int32)
+    values = np.concatenate([row.values for row in rows]) if rows else np.empty(0, np.float32)
+    return sparse.csr_matrix((values, indices, indptr), shape=(len(rows), n_features))
+
+
+def rows_of(X: sparse.csr_matrix) -> list[Row]:
+    """Samples, scaled to unit length, one by one."""
+    X = unit_rows(X)
+    ends = X.indptr.tolist()
+    indices, values = X.indices.astype(np.int32, copy=False), X.data.astype(np.float32, copy=False)
+    return [Row(indices[a:b], values[a:b]) for a, b in pairwise(ends)]
+
+
+class Plan:
+    """How to compute the log-odds of some labels: their parts by kind, those first that others look at.
+
+    Parameters
+    ----------
+    roots : sequence of Part
+        A part for each label.
+    few_shot : FewShot
+        The samples of the training as a whole.
+    """
+
+    def __init__(self, roots: Sequence[Part], few_shot: FewShot) -> None:
+        self._few_shot = few_shot
+        self._slots: dict[int, int] = {}
+        levels: list[dict[type, list[Part]]] = []
+        depth: dict[int, int] = {}
+        parts: list[Part] = []
+
+        def visit(part: Part) -> int:
+            if id(part) not in depth:
+                level = 1 + max(map(visit, children(part)), default=-1)
+                depth[id(part)] = level
+                self._slots[id(part)] = len(parts)
+                parts.append(part)
+                if isinstance(part, Near):  # a slot more: what its likeness to an example says by itself
+                    parts.append(part)
+                while len(levels) <= level:
+                    levels.append({})
+                levels[level].setdefault(type(part), []).append(part)
+            return depth[id(part)]
+
+        for root in roots:
+            visit(root)
+        self._n_slots = len(parts)
+        self._roots = self._slots_of(roots)
+        learned = [part for part in parts if isinstance(part, Learned)]
+        self._columns, where = np.unique([part.column for part in learned], return_inverse=True)
+        self._learned = self._slots_of(learned), where
+        _correct([part for part in parts if isinstance(part, Corrected)], few_shot.n_features)
+        rows: list[Row] = []
+        makers: dict[type, Callable[[Any, list[Row]], Step]] = {
+            Near: self._near,
+            AnyOf: self._any_of,
+            Combined: self._combined,
+            Corrected: self._corrected,
+        }
+        kinds = (item for level in levels for item in level.items())
+        self._steps = [makers[kind](group, rows) for kind, group in kinds if kind in makers]
+        self._linear = stacked(rows, few_shot.n_features).T.tocsr()
+
+    def log_odds(self, scores: Scores, X: sparse.csr_matrix) -> Floats:
+        """Log-odds of the labels for all samples, of shape (n_samples, n_labels)."""
+        values = np.empty((X.shape[0], self._n_slots))
+        slots, where = self._learned
+        values[:, slots] = scores.log_odds(X, self._columns)[:, where]
+        if self._steps:
+            unit = unit_rows(X)
+            products = (unit @ self._linear).toarray().astype(np.float64)
+            away = (unit @ self._few_shot.away)[:, None]
+            for step in self._steps:
+                step(values, products, away)
+        return values[:, self._roots]
+
+    def _slots_of(self, parts: Sequence[Part]) -> npt.NDArray[np.intp]:
+        return np.array([self._slots[id(part)] for part in parts], dtype=np.intp)
+
+    def _alike(self, parts: Sequence[Near]) -> npt.NDArray[np.intp]:
+        return self._slots_of(parts) + 1
+
+    # -- a step for all parts of one kind: reads the values of parts below, writes those of its own ------------
+
+    def _near(self, parts: Sequence[Near], rows: list[Row]) -> Step:
+        slots, alike_slots, first = self._slots_of(parts), self._alike(parts), len(rows)
+        rows.extend(Row(*_nonzero(part.direction.towards)) for part in parts)
+        towards = slice(first, len(rows))
+        starts = np.cumsum([0, *(len(part.examples) for part in parts)])[:-1]
+        rows.extend(row for part in parts for row in part.examples)
+        examples = slice(towards.stop, len(rows))
+        start, spread = (np.array([getattr(part.direction, name) for part in parts]) for name in ("start", "spread"))
+        slope, base = (np.array([getattr(part.curve, name) for part in parts]) for name in ("slope", "intercept"))
+        same = np.array([part.same for part in parts])
+
+        def step(values: Floats, products: Floats, away: Floats) -> None:
+            by_direction = slope * compressed((products[:, towards] - away - start) / spread) + base
+            nearest = np.maximum.reduceat(products[:, examples], starts, axis=1)
+            alike = np.clip((nearest - _ALIKE) / (1 - _ALIKE), 0, 1)
+            values[:, alike_slots] = by_likeness = -MAX_LOG_ODDS + alike * (same + MAX_LOG_ODDS)
+            values[:, slots] = np.maximum(by_direction, by_likeness)
+
+        return step
+
+    def _any_of(self, parts: Sequence[AnyOf], _: list[Row]) -> Step:
+        slots, below = self._slots_of(parts), self._slots_of([child for part in parts for child in part.parts])
+        starts = np.cumsum([0, *(len(part.parts) for part in parts)])[:-1]
+        shares, power = np.concatenate([part.shares for part in parts]), np.array([part.power for part in parts])
+
+        def step(values: Floats, _: Floats, __: Floats) -> None:
+            brought = np.log1p(-np.minimum(shares * sigmoid(values[:, below]), 1 - 1e-6))
+            values[:, slots] = logit(-np.expm1(power * np.add.reduceat(brought, starts, axis=1)))
+
+        return step
+
+    def _combined(self, parts: Sequence[Combined], _: list[Row]) -> Step:
+        slots, first = self._slots_of(parts), self._slots_of([part.first for part in parts])
+        near = [other for part in parts for other in part.others]
+        others, alike = self._slots_of(near), self._alike(near)
+        starts = np.cumsum([0, *(len(part.others) for part in parts)])[:-1]
+        usual = np.array([other.curve.usual for other in near])
+
+        def step(values: Floats, _: Floats, __: Floats) -> None:
+            added = np.add.reduceat(values[:, others] - usual, starts, axis=1)
+            by_likeness = np.maximum.reduceat(values[:, alike], starts, axis=1)
+            together = np.clip(values[:, first] + _MORE * added, -MAX_LOG_ODDS, MAX_LOG_ODDS)
+            values[:, slots] = np.maximum(together, by_likeness)
+
+        return step
+
+    def _corrected(self, parts: Sequence[Corrected], rows: list[Row]) -> Step:
+        slots, inner = self._slots_of(parts), self._slots_of([part.inner for part in parts])
+        weights = slice(len(rows), len(rows) + len(parts))
+        rows.extend(part._weights[len(part.judged)] for part in parts)
+
+        def step(values: Floats, products: Floats, _: Floats) -> None:
+            values[:, slots] = np.clip(values[:, inner] + products[:, weights], -MAX_LOG_ODDS, MAX_LOG_ODDS)
+
+        return step
+
+
+Step = Callable[[Floats, Floats, Floats], None]
+
+
+def _nonzero(row: sparse.csr_matrix) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]]:
+    return row.indices, row.data
+
+
+def _correct(parts: Sequence[Corrected], n_features: int) -> None:
+    """Compute the weights of corrections that have none yet: logistic regressions whose offset is what was said."""
+    new = [part for part in parts if len(part.judged) not in part._weights]
+    if not new:
+        return
+    judged = [each for part in new for each in part.judged]
+    X = stacked([each.row for each in judged], n_features)
+    signs = np.array([1.0 if each.accepted else -1.0 for each in judged])
+    offsets = np.array([each.said for each in judged], dtype=np.float64)
+    groups = np.cumsum([0, *(len(part.judged) for part in new)])
+    forces = correction_forces(
+        groups, X.indptr.astype(np.int64), X.indices.astype(np.int32), X.data.astype(np.float32), signs, offsets,
+        n_features, _PRIOR_VARIANCE, _PASSES, _TOLERANCE,
+    )  # fmt: skip
+    pulls = sparse.csr_matrix((_PRIOR_VARIANCE * signs * forces, np.arange(len(judged)), groups))
+    weights = sparse.csr_matrix(pulls @ X.astype(np.float64))
+    for place, part in enumerate(new):
+        row = slice(weights.indptr[place], weights.indptr[place + 1])
+        part._weights[len(part.judged)] = Row(weights.indices[row], weights.data[row])

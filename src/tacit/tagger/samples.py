@@ -1,0 +1,91 @@
+"""Samples in any form, as features: texts, rows of features, and what acts hold of either."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from tacit.checks import as_features
+from tacit.errors import DataError
+from tacit.store.acts import Sample
+from tacit.tagger.vectorizer import TextVectorizer
+
+
+def are_texts(samples: Any) -> bool:
+    """Whether samples are texts, all of them; a list with other things among the texts is an error."""
+    if isinstance(samples, str):
+        raise DataError("texts must be a list of texts; got a single one: wrap it in a list")
+    if sparse.issparse(samples) or getattr(samples, "ndim", 1) == 2:
+        return False
+    for place, text in enumerate(samples):
+        if not isinstance(text, str):
+            if isinstance(text, list | tuple | np.ndarray):  # rows of features
+                return False
+            raise DataError(f"texts must be str; entry {place} is a {type(text).__name__}")
+    return True
+
+
+def features_of(samples: Any, vectorizer: TextVectorizer | None) -> sparse.csr_matrix:
+    """Features of what a user gives: texts where there is a vectoriser, else a matrix."""
+    if vectorizer is None:
+        if are_texts(samples):
+            raise DataError("this tagger was trained on features, not texts; give it a matrix of features")
+        return as_features(samples)
+    if not are_texts(samples):
+        raise DataError("this tagger was trained on texts; give it a list of texts")
+    return vectorizer.transform(samples)
+
+
+def as_samples(given: Any, vectorizer: TextVectorizer | None) -> list[Sample]:
+    """What acts hold of samples: texts as they are, rows of features as values by feature."""
+    if vectorizer is not None:
+        if not are_texts(given):
+            raise DataError("this tagger was trained on texts; give it a list of texts")
+        return list(given)
+    X = features_of(given, None)
+    return [named_values(X[row]) for row in range(X.shape[0])]
+
+
+def named_values(row: sparse.csr_matrix, vectorizer: TextVectorizer | None = None) -> dict[str, float]:
+    """A row of features as values by feature: by number or, with a vectoriser, by word and without its weight."""
+    columns, values = row.indices.tolist(), row.data.tolist()
+    if vectorizer is None:
+        return {str(column): value for column, value in zip(columns, values, strict=True)}
+    names, idf = vectorizer.feature_names_, vectorizer.idf_
+    return {str(names[i]): float(value / idf[i]) for i, value in zip(columns, values, strict=True)}
+
+
+def sample_features(samples: Sequence[Sample], vectorizer: TextVectorizer | None, n_features: int) -> sparse.csr_matrix:
+    """Features of what acts hold of samples; features that the training did not have are left out."""
+    texts = [sample for sample in samples if isinstance(sample, str)]
+    if vectorizer is not None and len(texts) == len(samples):
+        return vectorizer.transform(texts)
+    of_texts = None if vectorizer is None or not texts else vectorizer.transform(texts)
+    columns, values, indptr, row = [], [], [0], 0
+    for sample in samples:
+        if not isinstance(sample, str):
+            known = _values_by_column(sample, vectorizer, n_features)
+            columns.extend(known)
+            values.extend(known.values())
+        elif of_texts is not None:  # without a vectoriser a text says nothing
+            part = of_texts[row]
+            columns.extend(part.indices.tolist())
+            values.extend(part.data.tolist())
+            row += 1
+        indptr.append(len(columns))
+    found = sparse.csr_matrix(
+        (np.array(values, np.float32), np.array(columns, np.int32), indptr), shape=(len(samples), n_features)
+    )
+    found.sort_indices()
+    return found
+
+
+def _values_by_column(sample: dict[str, float], vectorizer: TextVectorizer | None, n_features: int) -> dict[int, float]:
+    """Values by column; of words they are weighted as the vectoriser weighs them."""
+    if vectorizer is None:
+        return {int(name): value for name, value in sample.items() if name.isdigit() and int(name) < n_features}
+    place, idf = vectorizer.positions(), vectorizer.idf_
+    return {place[name]: value * float(idf[place[name]]) for name, value in sample.items() if name in place}

@@ -1,0 +1,119 @@
+"""The scores of a trained model, and what they mean: probabilities where it is calibrated, and thresholds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from tacit.base import Estimator
+from tacit.errors import ParameterError
+from tacit.ranking import NO_LABEL, Ranking
+from tacit.tagger.calibration import N_PLACES, Calibration, parse_target
+
+Floats = npt.NDArray[np.float64]
+
+MAX_LOG_ODDS = 13.0  # a probability of one in half a million, or of all but that
+_TIE = 1e-5  # log-odds between neighbours in the model's ranking, so that those of equal probability stay in order
+
+
+def logit(p: Floats) -> Floats:
+    """Log-odds of probabilities, bounded."""
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.clip(np.log(p) - np.log1p(-p), -MAX_LOG_ODDS, MAX_LOG_ODDS))
+
+
+def sigmoid(x: Floats) -> Floats:
+    """Probabilities of log-odds."""
+    return np.asarray(0.5 * (1 + np.tanh(0.5 * x)))
+
+
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """A model with its calibration, if there is one, and the target of its stored threshold."""
+
+    model: Estimator
+    calibration: Calibration | None
+    target: str
+
+    @property
+    def n_places(self) -> int:
+        """How far down a ranking calibration looked."""
+        return N_PLACES if self.calibration is None else self.calibration.n_places
+
+    # -- ranking ------------------------------------------------------------------------------------------
+
+    def rank(self, X: sparse.csr_matrix, k: int, include: Any = None) -> Ranking:
+        """The `k` best labels of each sample; with probabilities for scores, most probable first, if calibrated."""
+        ranking = self.model.rank(X, k, include)
+        return ranking if self.calibration is None else self.calibration.apply(ranking)
+
+    def rank_above(self, X: sparse.csr_matrix, least: float, include: Any = None) -> Ranking:
+        """All labels of each sample whose score is at least `least`, and perhaps some below it."""
+        n_labels = len(self.model.classes_) if include is None else len(include)
+        depth = min(self.n_places, n_labels)
+        rankings = [self.model.rank(X, depth, include)]
+        rows = [np.arange(X.shape[0])]
+        while depth < n_labels and len(rows[-1]):
+            last = rankings[-1].scores[:, -1]  # what is not ranked yet scores no more than this
+            bound = last if self.calibration is None else self.calibration.most(last)
+            rows.append(rows[-1][bound >= least])
+            depth = min(4 * depth, n_labels)
+            rankings.append(self.model.rank(X[rows[-1]], depth, include))
+        labels = np.full((X.shape[0], rankings[-1].k), NO_LABEL, np.int32)
+        scores = np.full(labels.shape, -np.inf, np.float32)
+        for where, ranking in zip(rows, rankings, strict=True):
+            labels[where, : ranking.k], scores[where, : ranking.k] = ranking.labels, ranking.scores
+        found = Ranking(labels, scores)
+        return found if self.calibration is None else self.calibration.apply(found)
+
+    # -- log-odds -----------------------------------------------------------------------------------------
+
+    def log_odds(self, X: sparse.csr_matrix, columns: npt.NDArray[np.intp]) -> Floats:
+        """Log-odds of some labels (sorted columns) for all samples; without calibration, distances to the threshold."""
+        dense = np.full((X.shape[0], len(columns)), -MAX_LOG_ODDS)
+        if not len(columns):
+            return dense
+        ranking = self.rank(X, len(columns), columns)
+        place = np.searchsorted(columns, ranking.labels)
+        rows = np.broadcast_to(np.arange(X.shape[0])[:, None], place.shape)
+        scores = ranking.scores.astype(np.float64)
+        if self.calibration is None:
+            values = np.clip(scores - self.threshold, -MAX_LOG_ODDS, MAX_LOG_ODDS)
+        else:
+            values = logit(scores)
+        values = values - _TIE * np.arange(ranking.k)
+        known = ranking.labels != NO_LABEL
+        dense[rows[known], place[known]] = values[known]
+        return dense
+
+    def of_log_odds(self, log_odds: Floats) -> npt.NDArray[np.float32]:
+        """Scores that stand for log-odds."""
+        scores = log_odds + self.threshold if self.calibration is None else sigmoid(log_odds)
+        return np.asarray(scores, dtype=np.float32)
+
+    # -- thresholds ---------------------------------------------------------------------------------------
+
+    @property
+    def threshold(self) -> float:
+        """The stored threshold: the one for the target or, where that is out of reach, the nearest to it."""
+        if self.calibration is None:
+            return self.model.threshold_
+        return self.calibration.trade.nearest(self.target)[0]
+
+    def threshold_for(self, threshold: float | str | None) -> float:
+        """The least score that a threshold, as `Tagger.suggest` takes it, stands for."""
+        if threshold is None:
+            return -np.inf
+        if threshold == "auto":
+            return self.threshold
+        try:
+            return float(threshold)
+        except ValueError:
+            parse_target(str(threshold))
+        if self.calibration is None:
+            raise ParameterError(f"threshold '{threshold}' needs a calibrated tagger; train with calibrate=True")
+        return self.calibration.trade.threshold(str(threshold))

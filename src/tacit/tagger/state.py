@@ -1,0 +1,409 @@
+"""What acts lead to: the labels as they are now, what they are called, and how they are scored.
+
+A state is never changed. It holds what differs from the training, so that it costs as much as there are acts, however
+many labels there are.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import groupby, islice
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from tacit.data.vocabulary import Vocabulary
+from tacit.errors import ActError, LabelError, ParameterError, RetiredLabelError, TacitError, UnknownLabelError
+from tacit.labels import Names
+from tacit.ranking import NO_SCORE, Ranking
+from tacit.store.acts import Act
+from tacit.tagger.few_shot import FewShot
+from tacit.tagger.parts import AnyOf, Combined, Corrected, Judged, Learned, Near, Part, Plan, Row, stacked
+from tacit.tagger.scores import Floats, Scores
+from tacit.tasks import row_blocks
+
+Mask = npt.NDArray[np.bool_]
+
+_VALUES_PER_BLOCK = 4_000_000  # log-odds held at a time
+_MOST_SPELLINGS = 50_000  # among more the search for the nearest would take too long
+_SAMPLES_UNSEEN = 2.0  # added to the count of a label: one sample that has both it and another proves little
+SHARE_OF_PARENT = 0.1  # how often a label applies where its parent does, if nothing is known
+
+
+@dataclass(frozen=True, eq=False)
+class Ground:
+    """What acts start from: the labels of the training and their counts, the samples as a whole, a vocabulary."""
+
+    classes: Names
+    counts: npt.NDArray[np.int64]
+    few_shot: FewShot
+    vocabulary: Vocabulary | None = None
+
+    @cached_property
+    def index(self) -> dict[str, int]:
+        """Columns by name."""
+        return {name: column for column, name in enumerate(map(str, self.classes.tolist()))}
+
+
+@dataclass(eq=False)
+class ActSamples:
+    """What a base makes of the samples of an act: rows of features, and what the tagger said of those judged."""
+
+    rows: list[Row]
+    said: npt.NDArray[np.float32] | None = None
+
+
+class State:
+    """The labels after some acts. A column is never taken away; labels added later have columns at the end."""
+
+    def __init__(self, ground: Ground) -> None:
+        self.ground = ground
+        self._added: list[str] = []
+        self._given: dict[str, int] = {}  # names that labels got later, and their columns
+        self._renamed: dict[int, str] = {}
+        self._former: dict[str, int] = {}
+        self._merged: dict[int, int] = {}  # columns that went into others
+        self._retired: set[int] = set()
+        self._counts: dict[int, float] = {}
+        self._changed: dict[int, Part] = {}
+        self._own: set[int] = set()  # columns whose list of judgements nobody else holds
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What a copy has: not what is derived from it."""
+        derived = ("names", "is_suggested", "_plan")
+        return {name: value for name, value in self.__dict__.items() if name not in derived}
+
+    # -- names --------------------------------------------------------------------------------------------
+
+    def __len__(self) -> int:
+        return len(self.ground.classes) + len(self._added)
+
+    @cached_property
+    def names(self) -> Names:
+        """Names in column order."""
+        if not self._added and not self._renamed:
+            return self.ground.classes
+        names = np.empty(len(self), dtype=object)
+        names[: len(self.ground.classes)] = [str(name) for name in self.ground.classes.tolist()]
+        names[len(self.ground.classes) :] = self._added
+        for column, name in self._renamed.items():
+            names[column] = name
+        return names
+
+    @cached_property
+    def is_suggested(self) -> Mask:
+        """Whether each column stands for a label that may be suggested."""
+        mask = np.ones(len(self), dtype=bool)
+        mask[[*self._retired, *self._merged]] = False
+        return mask
+
+    def name(self, column: int) -> str:
+        """What a label is called."""
+        return self._renamed[column] if column in self._renamed else self._first_name(column)
+
+    def find(self, label: Any, field: str = "") -> int:
+        """The column of a label by its name, a name that it had before, or another name that the vocabulary knows.
+
+        Raises
+        ------
+        UnknownLabelError, RetiredLabelError
+            If no label may be used under this name; they carry `field`.
+        """
+        name = str(label)
+        column = self.leads_to(name)
+        vocabulary = self.ground.vocabulary
+        if column is None and vocabulary is not None and name in vocabulary:
+            known = map(self.leads_to, vocabulary.names_of(name))
+            column = next((found for found in known if found is not None), None)
+        if column is None:
+            raise UnknownLabelError(name, islice(self.all_names(), _MOST_SPELLINGS), field)
+        if column in self._retired:
+            raise RetiredLabelError(name, field)
+        return column
+
+    def columns(self, labels: Any, field: str) -> npt.NDArray[np.intp]:
+        """Columns of labels that are given by names, or as columns."""
+        array = np.asarray(labels if hasattr(labels, "dtype") else list(labels))
+        if array.ndim != 1:
+            raise ParameterError(f"{field} must be a list of labels; got an array of shape {array.shape}")
+        if array.dtype.kind in "iu":
+            outside = (array < 0) | (array >= len(self))
+            if outside.any():
+                raise ParameterError(f"{field} names column {array[outside][0]}, but there are {len(self)} labels")
+            return array.astype(np.intp)
+        if len(array) and array.dtype.kind not in "UO":
+            raise ParameterError(f"{field} must hold column numbers or label names; got values of type {array.dtype}")
+        return np.array([self.find(label, field) for label in array.tolist()], dtype=np.intp)
+
+    def all_names(self) -> Iterable[str]:
+        """All that labels are called: by themselves, and in the vocabulary."""
+        yield from map(str, self.names.tolist())
+        yield from () if self.ground.vocabulary is None else self.ground.vocabulary.names
+
+    def check_name(self, name: str) -> None:
+        """Raise unless a label may be called that."""
+        if not name.strip():
+            raise ActError("a label needs a name; got a blank one", "name")
+        if self._current(name) is not None:
+            retired = " (it was retired)" if self._current(name) in self._retired else ""
+            raise ActError(f"there is a label '{name}' already{retired}; choose another name, or merge the two", "name")
+
+    def name_in_training(self, label: str) -> str | None:
+        """What the label of a name is called in the training data, whatever happened to it since; None if unknown.
+
+        Added labels are called by the name that they were added by.
+        """
+        vocabulary = self.ground.vocabulary
+        names = [label, *(vocabulary.names_of(label) if vocabulary is not None and label in vocabulary else ())]
+        for name in names:
+            column = self._current(name)
+            column = self._former.get(name) if column is None else column
+            if column is not None:
+                return self._first_name(column)
+        return None
+
+    def _first_name(self, column: int) -> str:
+        n_learned = len(self.ground.classes)
+        return str(self.ground.classes[column]) if column < n_learned else self._added[column - n_learned]
+
+    def _current(self, name: str) -> int | None:
+        column = self._given.get(name)
+        if column is not None:
+            return column
+        column = self.ground.index.get(name)
+        return None if column is None or column in self._renamed or column in self._merged else column
+
+    def leads_to(self, name: str) -> int | None:
+        """The column that a name, current or former, leads to."""
+        column = self._current(name)
+        if column is None:
+            column = self._former.get(name)
+        while column is not None and column in self._merged:
+            column = self._merged[column]
+        return column
+
+    # -- acts ---------------------------------------------------------------------------------------------
+
+    def after(
+        self, acts: Sequence[Act], samples: Mapping[str, ActSamples], scores: Scores
+    ) -> tuple[State, dict[str, TacitError]]:
+        """The state after further acts, and why those of them were refused that do not fit, by id."""
+        later = copy.copy(self)
+        for name in ("_added", "_given", "_renamed", "_former", "_merged", "_retired", "_counts", "_changed"):
+            setattr(later, name, copy.copy(getattr(self, name)))
+        later._own = set()
+        refused: dict[str, TacitError] = {}
+        for kind, run in groupby(acts, key=lambda act: act.kind):
+            group = list(run)
+            if kind == "judge":
+                later._hear([(act, samples[act.id]) for act in group], scores)
+            for act in group:
+                try:
+                    later._apply(act, samples.get(act.id))
+                except (LabelError, ActError) as error:  # noqa: PERF203 - one bad act must not stop the others
+                    refused[act.id] = error
+        return later, refused
+
+    def _apply(self, act: Act, samples: ActSamples | None) -> None:
+        content = act.content
+        if act.kind == "add":
+            self._add(content, samples.rows if samples is not None else [])
+        elif act.kind == "rename":
+            column = self.find(content["label"], "label")
+            self.check_name(content["name"])
+            self._call(column, content["name"])
+        elif act.kind == "merge":
+            self._merge(content["labels"], content["into"])
+        elif act.kind == "retire":
+            column = self.find(content["label"], "label")
+            self._retired.add(column)
+            self._changed.pop(column, None)
+        elif act.kind == "judge" and samples is not None and samples.said is not None:
+            self._judge(content["judgements"], samples.rows, samples.said.tolist())
+
+    def _call(self, column: int, name: str) -> None:
+        before = self.name(column)
+        self._given.pop(before, None)
+        self._former[before] = column
+        self._former.pop(name, None)
+        self._renamed[column] = name
+        self._given[name] = column
+
+    def _add(self, content: Mapping[str, Any], rows: list[Row]) -> None:
+        name = content["name"]
+        self.check_name(name)
+        part, count = self._known_by(content, rows)
+        column = len(self)
+        self._added.append(name)
+        self._given[name] = column
+        self._former.pop(name, None)
+        self._counts[column] = count
+        self._changed[column] = part
+
+    def _merge(self, labels: Sequence[str], into: str) -> None:
+        columns = list(dict.fromkeys(self.find(label, "labels") for label in labels))
+        target = self.leads_to(into)
+        if target is not None and target not in self._retired and target not in columns:
+            columns.append(target)
+        if len(columns) < 2:
+            raise ActError(f"at least two labels are needed to merge; got {', '.join(labels)}", "labels")
+        if target is None or target not in columns:
+            self.check_name(into)
+            target = columns[0]
+        self._changed[target] = AnyOf(tuple(map(self._captured, columns)), np.ones(len(columns)))
+        self._counts[target] = sum(self._count(column) for column in columns)
+        for column in columns:
+            if column != target:
+                name = self.name(column)
+                self._changed.pop(column, None)
+                self._given.pop(name, None)
+                self._former[name] = column
+                self._merged[column] = target
+        if self.name(target) != into:
+            self._call(target, into)
+
+    def _judge(self, judgements: Sequence[Mapping[str, Any]], rows: Sequence[Row], said: Sequence[float]) -> None:
+        columns = [self.find(each["label"], f"judgements[{i}].label") for i, each in enumerate(judgements)]
+        for column, each, row, heard in zip(columns, judgements, rows, said, strict=True):
+            part = self.part(column)
+            if not isinstance(part, Corrected):
+                part = self._changed[column] = Corrected(part, [])
+            elif column not in self._own:
+                part = self._changed[column] = Corrected(part.inner, [*part.judged])
+            self._own.add(column)
+            part.judged.append(Judged(row, each["accepted"], heard))
+
+    def _hear(self, judged: Sequence[tuple[Act, ActSamples]], scores: Scores) -> None:
+        """Note what the tagger says of judged samples, before any judgement; where that is not known."""
+        places: dict[int, list[tuple[ActSamples, int]]] = {}
+        for act, samples in judged:
+            if samples.said is None or len(samples.said) != len(samples.rows):
+                samples.said = np.zeros(len(samples.rows), np.float32)
+                for place, each in enumerate(act.content["judgements"]):
+                    try:
+                        places.setdefault(self.find(each["label"]), []).append((samples, place))
+                    except LabelError:  # noqa: PERF203 - the act will be refused
+                        continue
+        if not places:
+            return
+        parts = {column: self.part(column) for column in places}
+        inner = {column: part.inner if isinstance(part, Corrected) else part for column, part in parts.items()}
+        for column, where in places.items():
+            X = stacked([samples.rows[place] for samples, place in where], self.ground.few_shot.n_features)
+            said = self.log_odds(scores, X, [inner[column]])[:, 0]
+            for (samples, place), value in zip(where, said, strict=True):
+                samples.said[place] = value  # type: ignore[index]
+
+    def _captured(self, column: int) -> Part:
+        """How a label is scored now, for another label to hold: later judgements of it do not reach that."""
+        self._own.discard(column)
+        return self.part(column)
+
+    def _count(self, column: int) -> float:
+        return self._counts[column] if column in self._counts else float(self.ground.counts[column])
+
+    def _known_by(self, content: Mapping[str, Any], rows: list[Row]) -> tuple[Part, float]:
+        """How a new label is scored, and how many samples it is likely to have had in training."""
+        given = content.get("cooccurs") or {}
+        counts = {self.find(label, f"cooccurs.{label}"): float(n) for label, n in given.items() if n > 0}
+        if content.get("parent"):
+            parent = self.find(content["parent"], "parent")
+            counts.setdefault(parent, max(SHARE_OF_PARENT * self._count(parent), 1.0))
+        few_shot = self.ground.few_shot
+        n_examples = len(content.get("examples") or ())
+        examples, about = (tuple(row for row in part if len(row.indices)) for part in _cut(rows, n_examples))
+        near = []
+        if n_examples and not examples:
+            raise ActError(
+                "the examples have no word or feature that the training samples have; give other examples", "examples"
+            )
+        if examples:
+            near.append(Near.examples_of(few_shot, examples))
+        if about:
+            near.append(Near.texts_about(few_shot, about))
+        count = max([*counts.values(), float(len(examples)), 1.0])
+        if not counts:
+            if not near:
+                raise ActError(
+                    f"nothing is known of '{content['name']}': no word of its name or description occurs in the "
+                    "training texts; give examples, labels that it occurs with, or its parent",
+                    "name",
+                )
+            return (near[0] if len(near) == 1 else Combined(near[0], tuple(near[1:]))), count
+        columns = list(counts)
+        together = np.array([counts[column] for column in columns])
+        alone = np.array([self._count(column) for column in columns])
+        shares = np.minimum(together / (alone + _SAMPLES_UNSEEN), 1.0)
+        # A sample has several of the labels at once: adding up what each brings would count it several times.
+        power = float(np.sqrt(together.max() / together.sum()))
+        brought = AnyOf(tuple(map(self._captured, columns)), shares, power)
+        return (Combined(brought, tuple(near)) if near else brought), count
+
+    # -- scores -------------------------------------------------------------------------------------------
+
+    def part(self, column: int) -> Part:
+        """How a label is scored."""
+        return self._changed.get(column) or Learned(column)
+
+    @cached_property
+    def _plan(self) -> tuple[npt.NDArray[np.intp], Plan]:
+        """The columns that changed, and how they are scored."""
+        columns = sorted(self._changed)
+        plan = Plan([self._changed[column] for column in columns], self.ground.few_shot)
+        return np.array(columns, dtype=np.intp), plan
+
+    def log_odds(self, scores: Scores, X: sparse.csr_matrix, parts: Sequence[Part]) -> Floats:
+        """Log-odds of labels for all samples, of shape (n_samples, len(parts))."""
+        return Plan(parts, self.ground.few_shot).log_odds(scores, X)
+
+    def scores(self, scores: Scores, X: sparse.csr_matrix, columns: Sequence[int]) -> npt.NDArray[np.float32]:
+        """Scores of some labels for all samples, of shape (n_samples, len(columns))."""
+        return scores.of_log_odds(self.log_odds(scores, X, [self.part(column) for column in columns]))
+
+    def rank(
+        self, scores: Scores, X: sparse.csr_matrix, k: int | None, allowed: Mask | None = None, least: float = NO_SCORE
+    ) -> Ranking:
+        """The `k` best allowed labels of each sample (`allowed`: mask over columns); all above `least` without `k`."""
+
+        def learned(rows: sparse.csr_matrix, include: npt.NDArray[np.intp] | None) -> Ranking:
+            n_labels = len(self.ground.classes) if include is None else len(include)
+            if k is None:
+                return scores.rank_above(rows, least, include)
+            return scores.rank(rows, max(min(k, n_labels), 1), include)
+
+        if not self._changed and self.is_suggested.all():
+            ranking = learned(X, None if allowed is None else np.flatnonzero(allowed))
+        else:
+            may = self.is_suggested if allowed is None else self.is_suggested & allowed
+            size = max(64, min(2048, _VALUES_PER_BLOCK // (len(self._changed) + 1)))
+            blocks = row_blocks(X.shape[0], size) or [(0, 0)]
+            ranking = _joined([self._rank_block(scores, X[slice(*block)], may, learned) for block in blocks])
+        if k is None:
+            return ranking
+        return ranking.top(k) if ranking.k >= k else ranking.padded(k)
+
+    def _rank_block(self, scores: Scores, X: sparse.csr_matrix, may: Mask, learned: Callable[..., Ranking]) -> Ranking:
+        changed, plan = self._plan
+        is_wanted = may[changed]
+        unchanged = may[: len(self.ground.classes)].copy()
+        unchanged[changed[changed < len(unchanged)]] = False
+        ranking = learned(X, np.flatnonzero(unchanged))
+        if not is_wanted.any():
+            return ranking
+        also = np.broadcast_to(changed[is_wanted].astype(np.int32), (X.shape[0], int(is_wanted.sum())))
+        more = scores.of_log_odds(plan.log_odds(scores, X)[:, is_wanted])
+        return Ranking(np.hstack([ranking.labels, also]), np.hstack([ranking.scores, more])).sorted()
+
+
+def _cut(rows: list[Row], n: int) -> tuple[list[Row], list[Row]]:
+    return rows[:n], rows[n:]
+
+
+def _joined(rankings: Sequence[Ranking]) -> Ranking:
+    k = max(ranking.k for ranking in rankings)
+    return Ranking.concatenate([ranking if ranking.k == k else ranking.padded(k) for ranking in rankings])

@@ -1,0 +1,112 @@
+"""What is wanted of suggestions, and the one way to make them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from tacit.checks import as_count
+from tacit.errors import ParameterError
+from tacit.labels import Names
+from tacit.ranking import NO_LABEL, NO_SCORE, Ranking
+from tacit.tagger.scores import Scores
+from tacit.tagger.state import State
+
+DECIMALS = 6  # of scores in files and answers
+K = 5  # suggestions per sample where neither a number nor a threshold is given
+
+
+class Suggestion(NamedTuple):
+    """A label for a text, with its score: the probability that it is right, where the tagger is calibrated."""
+
+    label: str
+    score: float
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What a caller wants of suggestions; means the same to library, command line and service.
+
+    Attributes
+    ----------
+    k : int, optional
+        Suggestions per sample at most; None is 5 without a threshold, and no limit with one.
+    threshold : float or str, optional
+        Leave out labels that are less probable: a number, "auto" or a target such as "precision=0.8".
+    include, exclude : tuples of labels or columns, optional
+        Suggest only these; suggest none of these.
+    damp_head : float
+        From 0 to 1: order by probabilities that are discounted by propensity, so that rare labels rise.
+    """
+
+    k: int | None = None
+    threshold: float | str | None = None
+    include: Sequence[str | int] | npt.NDArray[np.integer] | None = None
+    exclude: Sequence[str | int] | npt.NDArray[np.integer] | None = None
+    damp_head: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.k is not None:
+            object.__setattr__(self, "k", as_count(self.k, "k"))
+        if not 0 <= self.damp_head <= 1:
+            raise ParameterError(f"damp_head must be between 0 and 1; got {self.damp_head}")
+        if isinstance(self.threshold, str):
+            with suppress(ValueError):
+                object.__setattr__(self, "threshold", float(self.threshold))
+        for name in ("include", "exclude"):
+            if isinstance(getattr(self, name), str):
+                text = getattr(self, name)
+                raise ParameterError(f"{name} must be a list of labels; got the single text '{text}'")
+
+
+def rank(
+    scores: Scores,
+    state: State,
+    X: sparse.csr_matrix,
+    wish: Wish,
+    propensities: Callable[[int], npt.NDArray[np.float64]],
+) -> Ranking:
+    """The labels that a wish asks for, best first."""
+    least = scores.threshold_for(wish.threshold)
+    allowed = _allowed(state, wish)
+    k, is_measured = wish.k, isinstance(wish.threshold, str) and scores.calibration is not None
+    if k is None and (wish.threshold is None or is_measured):
+        # What a target gives was measured on so many places; further down, more would pass than it promised.
+        k = K if wish.threshold is None else scores.n_places
+    # As deep as calibration looked, so that the first places do not depend on k.
+    depth = None if k is None else max(k, scores.n_places)
+    ranking = state.rank(scores, X, depth, allowed, least)
+    is_kept = (ranking.labels != NO_LABEL) & (ranking.scores >= least)
+    labels, values = np.where(is_kept, ranking.labels, NO_LABEL), np.where(is_kept, ranking.scores, NO_SCORE)
+    if wish.damp_head > 0:
+        shares = propensities(len(state))
+        discount = (shares.min() / shares) ** wish.damp_head
+        values = np.where(is_kept, values * discount[labels], NO_SCORE)
+    found = Ranking(labels, values).sorted()
+    longest = int(is_kept.sum(axis=1).max(initial=0)) if k is None else k
+    return found.top(longest)
+
+
+def _allowed(state: State, wish: Wish) -> npt.NDArray[np.bool_] | None:
+    if wish.include is None and wish.exclude is None:
+        return None
+    mask = np.full(len(state), wish.include is None)
+    if wish.include is not None:
+        mask[state.columns(wish.include, "include")] = True
+    if wish.exclude is not None:
+        mask[state.columns(wish.exclude, "exclude")] = False
+    return mask
+
+
+def named(ranking: Ranking, names: Names) -> list[list[Suggestion]]:
+    """The labels of each sample by name."""
+    return [
+        [Suggestion(str(names[label]), score) for label, score in zip(labels, scores, strict=True) if label != NO_LABEL]
+        for labels, scores in zip(ranking.labels.tolist(), ranking.scores.tolist(), strict=True)
+    ]

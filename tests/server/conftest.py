@@ -30,13 +30,13 @@ def model(saved: Path, tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def start(model: Path, tmp_path: Path) -> Iterator[Callable[..., Live]]:
+def start(model: Path) -> Iterator[Callable[..., Live]]:
     """Start a service with the options given; it stops after the test."""
     with ExitStack() as running:
 
         def begin(**options: Any) -> Live:
             folders = options.pop("folders", {"articles": model})
-            return running.enter_context(serving(folders, tmp_path / "logs", **options))
+            return running.enter_context(serving(folders, **options))
 
         yield begin
 

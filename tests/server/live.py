@@ -41,13 +41,21 @@ class Live(httpx.Client):
 
 @contextlib.contextmanager
 def serving(
-    folders: dict[str, Path], logs: Path, settings: Settings | None = None, limits: Limits | None = None, **options: Any
+    folders: dict[str, Path],
+    acts: Path | None = None,
+    settings: Settings | None = None,
+    limits: Limits | None = None,
+    **options: Any,
 ) -> Iterator[Live]:
-    """Serve models until the block ends; then what waits is finished."""
+    """Serve models until the block ends; then what waits is finished.
+
+    What they are taught is recorded in their folders, or in the file `acts` if there is but one.
+    """
+    assert acts is None or len(folders) == 1
     metrics = Metrics()
     models = Models()
     for name, folder in folders.items():
-        models[name] = Served(name, folder, logs / f"{name}.feedback.jsonl", limits or Limits(), metrics)
+        models[name] = Served(name, folder, acts, limits or Limits(), metrics)
     app = build_app(models, settings or Settings(), metrics, **{"watch": False, **options})
     config = uvicorn.Config(app, log_config=None, access_log=False, lifespan="on", ws="none")
     server = uvicorn.Server(config)

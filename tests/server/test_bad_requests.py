@@ -14,9 +14,8 @@ TOKEN = "correct-horse-battery"
 
 @pytest.fixture(scope="module")
 def live(saved, tmp_path_factory):
-    with serving(
-        {"articles": saved}, tmp_path_factory.mktemp("logs"), Settings(max_body=20_000), Limits(max_batch=3)
-    ) as client:
+    acts = tmp_path_factory.mktemp("acts") / "acts.jsonl"
+    with serving({"articles": saved}, acts, Settings(max_body=20_000), Limits(max_batch=3)) as client:
         yield client
 
 

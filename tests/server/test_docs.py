@@ -16,6 +16,7 @@ import pytest
 
 from server.live import started
 from tacit.cli.serve import serve
+from tacit.store.ledger import Ledger
 from tagger.articles import articles
 
 ROOT = Path(__file__).parents[2]
@@ -43,8 +44,12 @@ def test_from_a_csv_to_the_page(tmp_path):
     with started(*run, cwd=tmp_path) as (_, address):
         assert "<h1>tacit</h1>" in httpx.get(address, timeout=60).text
         answer = httpx.post(f"{address}v1/suggest", json={"text": "a song and a drum"}, timeout=60).json()
+        judged = {"text": "a song and a drum", "label": "music", "accepted": True}
+        recorded = httpx.post(f"{address}v1/feedback", json={"judgements": [judged]}, timeout=60)
     assert answer["results"][0]["suggestions"][0]["label"] == "music"
-    assert (tmp_path / "model.feedback.jsonl").exists()
+    assert recorded.status_code == 201, recorded.text
+    assert Ledger(tmp_path / "model" / "acts.jsonl").read().acts[0].labels() == ["music"]
+    assert {path.name for path in tmp_path.iterdir()} == {"articles.csv", "model"}
 
 
 def test_addresses_of_the_docs_are_those_of_the_service(live):

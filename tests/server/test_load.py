@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import os
 import random
 import signal
 import subprocess
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import httpx
@@ -15,10 +15,12 @@ import pytest
 
 from server.live import started
 from tacit import Tagger
-from tacit.server.feedback import read_log
 from tacit.server.limits import Limits
+from tacit.store.ledger import Ledger
+from tagger.articles import articles
 
 TEXTS = ["apple pear", "song choir drum", "rain wind", "engine road", "grape tune storm"]
+N_CLIENTS = 6
 
 
 def test_answers_are_right_whoever_asks_at_the_same_time(live, saved):
@@ -68,25 +70,60 @@ def test_a_full_service_turns_away_and_recovers(start, monkeypatch):
     assert live.suggest("apple")
 
 
-def test_a_model_is_swapped_under_load(live, model):
-    taggers = [Tagger.load(model), Tagger.load(model)]
-    taggers[1].rename_label("music", "sounds")
-    may_answer = {tuple(found.label for found in tagger.suggest(["song"])[0]) for tagger in taggers}
-    is_over = threading.Event()
+def test_a_model_is_swapped_under_load(live, saved, model):
+    """Another base, and other acts by another process: each answer is that of the model before or after a swap."""
+    bases = [Tagger.load(saved), Tagger(model="OneVsAll").fit(*articles(seed=1))]
+    other = Tagger.load(model)
+
+    def renamed():
+        other.rename_label("music", "sounds")
+        other.save(model)
+
+    def undone():
+        other.undo()
+        other.save(model)
+
+    def replaced(base):
+        base.save(model, acts="keep")
+
+    swaps = [(renamed, (0, "sounds")), (undone, (0, "music")), (renamed, (0, "sounds")),
+             (lambda: replaced(bases[1]), (1, "sounds")), (undone, (1, "music")), (renamed, (1, "sounds")),
+             (lambda: replaced(Tagger.load(saved)), (0, "sounds")), (undone, (0, "music"))]  # fmt: skip
+    expected = {}
+    for place, base in enumerate(bases):
+        found = tuple((label, round(score, 6)) for label, score in base.suggest(["song road"])[0])
+        expected[place, "music"] = found
+        expected[place, "sounds"] = tuple(("sounds" if label == "music" else label, score) for label, score in found)
+    assert len(set(expected.values())) == 4
+    is_over, seen = threading.Event(), []
+
+    def answer():
+        found = live.post("/v1/suggest", json={"text": "song road"}).json()["results"][0]["suggestions"]
+        return tuple((each["label"], each["score"]) for each in found)
 
     def ask():
-        seen = set()
         while not is_over.is_set():
-            seen.add(tuple(live.suggest("song")))
-        return seen
+            seen.append(answer())
 
     with ThreadPoolExecutor(4) as clients:
         asking = [clients.submit(ask) for _ in range(4)]
-        for swap in range(6):
-            taggers[(swap + 1) % 2].save(model)
-            assert live.post("/v1/models/articles/reload", json={}).status_code == 200
-        is_over.set()
-        assert set.union(*(each.result() for each in asking)) == may_answer
+        try:
+            before = expected[0, "music"]
+            for swap, state in swaps:
+                n_seen, after = len(seen), expected[state]
+                swap()
+                assert live.post("/v1/models/articles/reload", json={}).status_code == 200
+                assert answer() == after
+                end = time.monotonic() + 60
+                while after not in seen[n_seen:]:
+                    assert time.monotonic() < end
+                assert set(seen[n_seen:]) <= {before, after}
+                before = after
+        finally:
+            is_over.set()
+        for each in asking:
+            each.result()
+    assert set(seen) == set(expected.values())
 
 
 def test_stopping_finishes_what_runs(start, monkeypatch):
@@ -107,9 +144,9 @@ def test_stopping_finishes_what_runs(start, monkeypatch):
         assert "fruit" in asking.result()
 
 
-def acknowledged_until_killed(address: str, process: subprocess.Popen, enough: int, tag: str) -> list[str]:
-    """Send feedback from several clients, kill the service in the middle of it, and give what was acknowledged."""
-    sent, lock = [], threading.Lock()
+def acknowledged_until_killed(address: str, process: subprocess.Popen, enough: int, tag: str) -> list[list[str]]:
+    """Send feedback from several clients, kill the service in the middle of it; gives the ids that each was told."""
+    told, lock = [[] for _ in range(N_CLIENTS)], threading.Lock()
 
     def send(client_number):
         number = 0
@@ -124,40 +161,58 @@ def acknowledged_until_killed(address: str, process: subprocess.Popen, enough: i
                     return
                 if answer.status_code == 201:
                     with lock:
-                        sent.append(text)
-                        if len(sent) == enough:
+                        told[client_number].append(answer.json()["id"])
+                        if sum(map(len, told)) == enough:
                             os.kill(process.pid, signal.SIGKILL)
 
-    with ThreadPoolExecutor(6) as clients:
-        list(clients.map(send, range(6)))
+    with ThreadPoolExecutor(N_CLIENTS) as clients:
+        list(clients.map(send, range(N_CLIENTS)))
     process.wait()
-    return sent
+    return told
 
 
-def kill_and_check(model, logs, times):
-    command = ("serve", model, "--feedback", logs, "--no-watch")
-    promised = []
-    for time in range(times):
+def kill_and_check(model, times):
+    command, path = ("serve", model, "--no-watch"), model / "acts.jsonl"
+    ids: list[str] = []
+    for round_number in range(times):
         with started(*command) as (process, address):
-            promised += acknowledged_until_killed(address, process, enough=random.randint(5, 40), tag=str(time))
-        log = read_log(logs / "articles.feedback.jsonl")
-        kept = {each["text"] for record in log.records for each in record.content["judgements"]}
-        assert not set(promised) - kept
+            enough = random.randint(5, 40)
+            told = acknowledged_until_killed(address, process, enough=enough, tag=str(round_number))
+        found = [act.id for act in Ledger(path).read().acts]
+        assert found[: len(ids)] == ids  # what was there before stays as it was
+        new = found[len(ids) :]
+        for one in told:  # all that was acknowledged is there, in the order in which each client sent it
+            assert [name for name in new if name in set(one)] == one
+        n_told = sum(map(len, told))
+        assert n_told >= enough
+        assert n_told <= len(new) <= n_told + N_CLIENTS  # besides, at most what was being sent
+        assert len(set(found)) == len(found)
+        ids = found
+        whole = path.read_bytes()
+        path.write_bytes(whole + whole.splitlines(keepends=True)[-1][: random.randint(1, 50)])  # torn
+        assert [act.id for act in Ledger(path).read().acts] == ids
     with started(*command) as (process, address):
         card = httpx.get(f"{address}v1/models", timeout=60).json()["models"][0]
+        judged = {"text": "apple", "label": "fruit", "accepted": True}
+        last = httpx.post(f"{address}v1/feedback", json={"judgements": [judged]}, timeout=60).json()
         process.send_signal(signal.SIGTERM)
         assert process.wait(60) == -signal.SIGTERM  # after all was finished, as is the custom
-    lines = (logs / "articles.feedback.jsonl").read_bytes().splitlines()
-    assert card["acts"] == len(lines) - 1 >= len(promised)
-    assert [json.loads(line)["record"]["number"] for line in lines] == list(range(len(lines)))
+    assert card["acts"] == len(ids)
+    contents = Ledger(path).read()
+    assert [act.id for act in contents.acts] == [*ids, last["id"]]
+    assert contents.mark.end == path.stat().st_size  # the torn line is gone
+    assert len(path.read_bytes().splitlines()) == 1 + len(contents.acts)
+    arrays = next(model.glob("arrays-*.safetensors")).name
+    left = {file.name for file in model.iterdir()} - {"acts.jsonl.samples"}
+    assert left == {"manifest.json", arrays, "acts.jsonl", "acts.jsonl.lock"}
 
 
 @pytest.mark.skipif(os.name == "nt", reason="there is no SIGKILL")
-def test_feedback_survives_being_killed(model, tmp_path):
-    kill_and_check(model, tmp_path, 1)
+def test_feedback_survives_being_killed(model):
+    kill_and_check(model, 1)
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="there is no SIGKILL")
-def test_feedback_survives_being_killed_twenty_times(model, tmp_path):
-    kill_and_check(model, tmp_path, 20)
+def test_feedback_survives_being_killed_twenty_times(model):
+    kill_and_check(model, 20)

@@ -33,7 +33,7 @@ CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance,
 
 @pytest.fixture(scope="module")
 def live(saved, tmp_path_factory):
-    with serving({"articles": saved}, tmp_path_factory.mktemp("logs")) as client:
+    with serving({"articles": saved}, tmp_path_factory.mktemp("acts") / "acts.jsonl") as client:
         yield client
 
 

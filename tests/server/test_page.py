@@ -7,6 +7,8 @@ import pytest
 from server.browser import CHROMIUM, Page, chromium
 from server.live import Live
 from tacit.server.limits import Settings
+from tacit.store.acts import in_force
+from tacit.store.ledger import Ledger
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed")
 
@@ -44,7 +46,7 @@ def check_nothing_odd(page: Page, live: Live) -> None:
     assert {request for request in page.requests if not request.startswith(("data:", str(live.base_url)))} == set()
 
 
-def test_the_whole_way_by_keyboard(new_tab, live):
+def test_the_whole_way_by_keyboard(new_tab, live, model):
     page = opened(new_tab(), live)
     suggest(page, "apple pear song chord tune")
     assert set(labels(page)[:2]) == {"fruit", "music"}
@@ -73,10 +75,10 @@ def test_the_whole_way_by_keyboard(new_tab, live):
     press_button(page, "Allow music again")
     page.wait_until("[...document.querySelectorAll('.suggestion')].some(it => it.dataset.label === 'music')")
 
-    press_button(page, "Take back: added 'pome'")
+    press_button(page, "Take back: added 'pome' from 1 example")
     page.wait_until("![...document.querySelectorAll('.suggestion')].some(it => it.dataset.label === 'pome')")
-    acts = live.first._log.contents().in_force()
-    judged = [each for record in acts for each in record.content["judgements"]]
+    acts = in_force(Ledger(model / "acts.jsonl").read().acts)
+    judged = [each for act in acts for each in act.content["judgements"]]
     assert [(each["label"], each["accepted"]) for each in judged] == [("fruit", True), ("cars", False)]
     check_nothing_odd(page, live)
 
@@ -88,6 +90,21 @@ def test_frequent_labels_are_damped(new_tab, live):
     page.press("ArrowRight")
     page.wait_until("document.getElementById('damp-value').textContent === 'damped by 10 %'")
     page.wait_until("document.querySelectorAll('.suggestion').length > 0")
+    check_nothing_odd(page, live)
+
+
+def test_any_number_of_labels_may_be_asked_for(new_tab, live):
+    page = opened(new_tab(), live)
+    suggest(page, "apple song")
+    for k, threshold, n_shown in (("2", "", 2), ("", "", 4), ("", "auto", None), ("3", "auto", None)):
+        page.evaluate(f"document.getElementById('threshold').value = {threshold!r}")
+        page.evaluate(f"document.getElementById('k').value = {k!r}")
+        page.evaluate("document.getElementById('status').textContent = ''")
+        page.evaluate("document.getElementById('suggest-form').requestSubmit()")
+        page.wait_until("document.getElementById('status').textContent !== ''")
+        wish = {"k": int(k) if k else None, "threshold": threshold or None}
+        assert labels(page) == live.suggest("apple song", **wish)
+        assert n_shown in (None, len(labels(page)))
     check_nothing_odd(page, live)
 
 

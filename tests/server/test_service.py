@@ -2,16 +2,19 @@ from __future__ import annotations
 
 import json
 import logging
-import os
+from pathlib import Path
+from typing import Any
 
 import pytest
+from filelock import FileLock
 
 from planted import planted
-from server.live import serving
+from server.live import Live, serving
 from tacit import Tagger
 from tacit.errors import FileError, ParameterError
 from tacit.server.limits import Limits, Settings
 from tacit.server.logs import JsonLines
+from tacit.store.ledger import Ledger
 from tagger.articles import articles
 
 TEXTS = ["apple pear wheel", "song choir", "rain in the road", "filler1"]
@@ -90,7 +93,8 @@ def test_feedback_is_learned_at_once_and_taken_back(live):
     assert live.suggest("filler1")[0] == "music"
     judge(live, "filler2", "fruit", True)
     undone = live.post("/v1/undo", json={"id": answer.json()["id"]}).json()
-    assert undone["act"].startswith("took back: accepted 'music'")
+    assert undone["id"] == answer.json()["id"]
+    assert undone["act"] == "took back: judged 5 suggestions, 5 accepted, of 'music'"
     assert live.suggest("filler1") == before
     assert live.post("/v1/undo", json={}).json()["act"] == "took back: accepted 'fruit'"
     nothing = live.post("/v1/undo", json={})
@@ -101,7 +105,7 @@ def test_feedback_is_learned_at_once_and_taken_back(live):
 def test_a_label_is_added_and_taken_back(live):
     added = live.post("/v1/labels", json={"name": "pome", "examples": ["apple pear"], "cooccurs": {"fruit": 20}})
     assert added.status_code == 201
-    assert added.json()["act"] == "added 'pome'"
+    assert added.json()["act"] == "added 'pome' from 1 co-occurring label, 1 example"
     assert "pome" in live.suggest("apple", k=3)
     assert live.get("/v1/labels", params={"search": "pom"}).json()["labels"][0]["added"]
     assert judge(live, "apple", "pome", True).status_code == 201
@@ -110,24 +114,20 @@ def test_a_label_is_added_and_taken_back(live):
     assert judge(live, "apple", "pome", True).status_code == 422
 
 
-def test_nothing_is_lost_over_a_restart_and_learn_saves_it(saved, model, tmp_path, tacit_command):
-    with serving({"articles": model}, tmp_path) as live:
+def test_nothing_is_lost_over_a_restart(model):
+    with serving({"articles": model}) as live:
         live.post("/v1/labels", json={"name": "pome", "examples": ["apple pear"]})
         judge(live, "filler1", "music", True, times=5)
         judge(live, "filler1", "cars", True, times=5)
         live.post("/v1/undo", json={})
         taught = live.suggest("filler1"), live.suggest("apple", k=9)
-    with serving({"articles": model}, tmp_path) as live:
+    with serving({"articles": model}) as live:
         assert (live.suggest("filler1"), live.suggest("apple", k=9)) == taught
         assert live.get("/v1/models").json()["models"][0]["acts"] == 2
-        log = next(tmp_path.glob("*.feedback.jsonl"))
-        done = tacit_command("learn", model, log)
-        assert done.startswith(f"learned 2 new acts of {log}"), done
-        assert live.post("/v1/models/articles/reload", json={}).json()["acts"] == 0
-        assert (live.suggest("filler1"), live.suggest("apple", k=9)) == taught
-        assert live.post("/v1/undo", json={}).status_code == 409  # it is in the model now
-    assert tacit_command("learn", model, log).startswith("learned 0 new acts")
-    assert "pome" in [found.label for found in Tagger.load(model).suggest(["apple"], k=9)[0]]
+        assert live.post("/v1/undo", json={}).json()["act"].startswith("took back: judged 5 suggestions")
+    tagger = Tagger.load(model)
+    assert tagger.history() == ["added 'pome' from 1 example"]
+    assert "pome" in [found.label for found in tagger.suggest(["apple"], k=9)[0]]
 
 
 @pytest.fixture
@@ -142,17 +142,177 @@ def tacit_command(monkeypatch, capsys):
     return run
 
 
-def test_feedback_that_cannot_be_written_is_refused(live, monkeypatch):
-    def full(_):
-        raise OSError(28, "No space left on device")
+def full(*_: object, **__: object) -> None:
+    raise OSError(28, "No space left on device")
 
-    with monkeypatch.context() as patch:
-        patch.setattr(os, "fsync", full)
-        refused = judge(live, "filler1", "music", True)
-    assert refused.status_code == 507
-    assert "/" not in refused.json()["detail"]  # no path
-    assert judge(live, "filler1", "music", True).json()["id"] == 1
-    assert live.first._log.contents().in_force()[0].number == 1
+
+@pytest.mark.parametrize("is_apart", [False, True])
+def test_acts_that_cannot_be_written_are_refused(start, model, tmp_path, monkeypatch, is_apart):
+    path = tmp_path / "elsewhere.jsonl" if is_apart else model / "acts.jsonl"
+    live = start(acts=path if is_apart else None)
+    first = live.post("/v1/labels", json={"name": "pome", "examples": ["apple pear"]}).json()
+    before, suggested = path.read_bytes(), live.suggest("filler1")
+    for target in ("os.fsync", "tacit.store.ledger.FileLock.acquire"):
+        with monkeypatch.context() as patch:
+            patch.setattr(target, full)
+            answers = [
+                judge(live, "filler1", "music", True, times=5),
+                live.post("/v1/labels", json={"name": "drums", "examples": ["drum"]}),
+                live.post("/v1/undo", json={}),
+            ]
+        for answer in answers:
+            assert answer.status_code == 507, answer.text
+            assert answer.headers["content-type"] == "application/problem+json"
+            assert "/" not in answer.json()["detail"]  # no path
+        assert path.read_bytes() == before
+        assert live.suggest("filler1") == suggested
+        assert "drums" not in live.suggest("drum", k=9)
+        assert "pome" in live.suggest("apple", k=9)
+    second = judge(live, "filler1", "music", True, times=5).json()
+    assert [act.id for act in Ledger(path).read().acts] == [first["id"], second["id"]]
+    assert live.suggest("filler1")[0] == "music"
+
+
+def test_a_ledger_that_cannot_be_written_is_told_at_the_start(model, tmp_path, monkeypatch):
+    class Locked(FileLock):
+        def acquire(self, *arguments: Any, **options: Any) -> Any:
+            if Path(self.lock_file).parent == model:
+                raise PermissionError(13, "Permission denied")
+            return super().acquire(*arguments, **options)
+
+    monkeypatch.setattr("tacit.store.ledger.FileLock", Locked)
+    with (
+        pytest.raises(FileError, match="articles: cannot be written; record acts elsewhere with --acts FILE.*denied"),
+        serving({"articles": model}),
+    ):
+        pass
+    with serving({"articles": model}, tmp_path / "acts.jsonl") as live:
+        assert judge(live, "filler1", "music", True).status_code == 201
+
+
+# -- acts of others ---------------------------------------------------------------------------------------
+
+
+def contents_of(folder: Path) -> dict[str, tuple[bytes, int]]:
+    return {file.name: (file.read_bytes(), file.stat().st_mtime_ns) for file in folder.iterdir()}
+
+
+def reloaded(live: Live) -> dict[str, Any]:
+    answer = live.post("/v1/models/articles/reload", json={})
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+def test_what_others_record_is_known_after_a_reload(live, model, tacit_command):
+    judge(live, "filler1", "music", True, times=5)
+    tacit_command("labels", model, "rename", "cars", "vehicles")
+    tagger = Tagger.load(model)
+    tagger.add_label("pome", examples=["apple pear"])
+    tagger.save(model)
+    assert "vehicles" not in live.suggest("wheel", k=9)
+    assert reloaded(live)["acts"] == 3
+    assert live.suggest("wheel")[0] == "vehicles"
+    assert "pome" in live.suggest("apple", k=9)
+    assert live.suggest("filler1")[0] == "music"
+    undone = live.post("/v1/undo", json={}).json()
+    assert undone["act"] == "took back: added 'pome' from 1 example"  # whoever did it
+    assert undone["id"] == tagger.acts_[-1].id
+    for answers in (live.suggest("apple", k=9), reloaded(live) and live.suggest("apple", k=9)):
+        assert "pome" not in answers
+    assert Tagger.load(model).history() == [
+        "judged 5 suggestions, 5 accepted, of 'music'",
+        "renamed 'cars' to 'vehicles'",
+    ]
+    assert "'vehicles'" in tacit_command("labels", model, "undo")
+    reloaded(live)
+    assert live.suggest("wheel")[0] == "cars"
+
+
+def test_whoever_teaches_knows_what_others_did(live, model, tacit_command):
+    tacit_command("labels", model, "retire", "music")
+    refused = judge(live, "a song", "music", True)
+    assert refused.status_code == 422
+    assert refused.json()["detail"] == "the label 'music' was retired; undo that first, or name another label"
+    assert "music" not in live.suggest("song", k=9)
+    tacit_command("labels", model, "rename", "cars", "vehicles")
+    assert judge(live, "a wheel", "cars", True).json()["act"] == "accepted 'vehicles'"
+    assert [act.kind for act in Ledger(model / "acts.jsonl").read().acts] == ["retire", "rename", "judge"]
+
+
+def test_two_services_may_teach_one_model(live, model):
+    with serving({"articles": model}) as second:
+        added = live.post("/v1/labels", json={"name": "pome", "examples": ["apple pear"]}).json()
+        judged = judge(second, "apple", "pome", True).json()  # which the first one added
+        assert "pome" in second.suggest("apple", k=9)
+        assert [act.id for act in Ledger(model / "acts.jsonl").read().acts] == [added["id"], judged["id"]]
+        assert reloaded(live) | {"loaded": ""} == reloaded(second) | {"loaded": ""}
+        assert live.suggest("apple", k=9) == second.suggest("apple", k=9)
+        assert second.post("/v1/undo", json={"id": added["id"]}).status_code == 200
+        late = live.post("/v1/undo", json={"id": added["id"]})  # the other one was first
+        assert late.status_code == 409
+    assert "pome" not in Tagger.load(model).suggest(["apple"], k=9)[0]
+
+
+def test_acts_elsewhere_leave_the_model_alone_and_come_home_once(start, model, tmp_path, tacit_command):
+    before, path = contents_of(model), tmp_path / "acts.jsonl"
+    live = start(acts=path)
+    live.post("/v1/labels", json={"name": "pome", "examples": ["apple pear"]})
+    judge(live, "filler1", "music", True, times=5)
+    judge(live, "filler1", "cars", True, times=5)
+    live.post("/v1/undo", json={})
+    assert reloaded(live)["acts"] == 2
+    taught = live.post("/v1/suggest", json={"texts": [*TEXTS, "apple"], "k": 9}).json()
+    assert contents_of(model) == before
+
+    with serving({"articles": model}, path) as again:
+        assert again.post("/v1/suggest", json={"texts": [*TEXTS, "apple"], "k": 9}).json() == taught
+    assert contents_of(model) == before
+
+    done = tacit_command("learn", model, path)
+    assert done.startswith(f"learned 4 new acts of {path}; saved to {model}"), done
+    at_home = contents_of(model)
+    assert at_home["manifest.json"] == before["manifest.json"]
+    assert tacit_command("learn", model, path).startswith("learned 0 new acts")
+    assert contents_of(model)["acts.jsonl"][0] == at_home["acts.jsonl"][0]
+    assert reloaded(live)["acts"] == 2  # not twice
+    assert live.post("/v1/suggest", json={"texts": [*TEXTS, "apple"], "k": 9}).json() == taught
+    with serving({"articles": model}) as home:
+        assert home.post("/v1/suggest", json={"texts": [*TEXTS, "apple"], "k": 9}).json() == taught
+        assert home.get("/v1/models").json()["models"][0]["acts"] == 2
+    live.post("/v1/undo", json={})
+    judge(live, "filler2", "fruit", True)
+    assert tacit_command("learn", model, path).startswith("learned 2 new acts")
+    assert Tagger.load(model).history() == ["added 'pome' from 1 example", "accepted 'fruit'"]
+
+
+def test_what_came_home_can_be_taken_back_before_a_reload(start, model, tmp_path, tacit_command):
+    path = tmp_path / "acts.jsonl"
+    live = start(acts=path)
+    added = live.post("/v1/labels", json={"name": "pome", "examples": ["apple pear"]}).json()
+    tacit_command("learn", model, path)
+    assert live.post("/v1/undo", json={"id": added["id"]}).status_code == 200
+    assert "pome" not in live.suggest("apple", k=9)
+    reloaded(live)
+    assert "pome" not in live.suggest("apple", k=9)
+    assert live.post("/v1/undo", json={"id": added["id"]}).status_code == 409
+    with serving({"articles": model}, path) as again:
+        assert "pome" not in again.suggest("apple", k=9)
+    assert "pome" in [found.label for found in Tagger.load(model).suggest(["apple"], k=9)[0]]  # it was not told yet
+    assert tacit_command("learn", model, path).startswith("learned 1 new act")
+    assert "pome" not in [found.label for found in Tagger.load(model).suggest(["apple"], k=9)[0]]
+
+
+def test_an_act_that_the_command_line_brought_in_is_taken_back_for_good(live, saved, model, tmp_path, tacit_command):
+    path = tmp_path / "acts.jsonl"
+    with serving({"articles": saved}, path) as elsewhere:
+        added = elsewhere.post("/v1/labels", json={"name": "pome", "examples": ["apple pear"]}).json()
+    tacit_command("learn", model, path)
+    assert live.post("/v1/undo", json={"id": added["id"]}).status_code == 200  # before a reload
+    assert reloaded(live)["acts"] == 0
+    assert "pome" not in live.suggest("apple", k=9)
+    assert tacit_command("learn", model, path).startswith("learned 0 new acts")
+    assert reloaded(live)["acts"] == 0
+    assert "pome" not in live.suggest("apple", k=9)
 
 
 # -- models that change -----------------------------------------------------------------------------------
@@ -175,6 +335,36 @@ def test_a_model_is_loaded_anew_when_its_folder_changes(start, model, monkeypatc
     assert str(model) not in refused.text
 
 
+@pytest.mark.parametrize("is_apart", [False, True])
+def test_what_it_was_taught_is_no_reason_to_load_a_model_anew(start, model, tmp_path, is_apart):
+    live = start(acts=tmp_path / "acts.jsonl" if is_apart else None)
+
+    def is_current():
+        return live.first.folder_signature() == live.first.signature
+
+    assert is_current()
+    for _ in range(2):
+        judge(live, "filler1", "music", True)
+        assert is_current()
+    other = Tagger.load(model)
+    other.rename_label("music", "sounds")
+    other.save(model)
+    assert not is_current()
+    judge(live, "filler1", "fruit", True)
+    assert is_current() is not is_apart  # in the folder it was read before the act was recorded
+    reloaded(live)
+    assert is_current()
+    assert "sounds" in live.suggest("song")
+    other = Tagger.load(model)
+    other.undo()
+    other.save(model)
+    assert live.post("/v1/undo", json={"id": "no such act"}).status_code == 409
+    assert is_current() is not is_apart
+    Tagger(model="OneVsAll").fit(*articles(seed=1)).save(model, acts="keep")
+    judge(live, "filler1", "fruit", True)
+    assert not is_current()  # the base is another one
+
+
 # -- what cannot be served --------------------------------------------------------------------------------
 
 
@@ -182,13 +372,8 @@ def test_models_of_features_are_refused(tmp_path):
     Tagger(model="OneVsAll").fit(*planted()).save(tmp_path / "numbers")
     with (
         pytest.raises(ParameterError, match="needs a model trained on texts"),
-        serving({"numbers": tmp_path / "numbers"}, tmp_path),
+        serving({"numbers": tmp_path / "numbers"}),
     ):
-        pass
-
-
-def test_a_log_has_one_writer(live, model, tmp_path):
-    with pytest.raises(FileError, match="written by another service"), serving({"articles": model}, tmp_path / "logs"):
         pass
 
 

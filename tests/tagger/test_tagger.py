@@ -7,7 +7,7 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 import tacit
-from tacit.errors import DataError, ModelFileError, ParameterError
+from tacit.errors import DataError, ParameterError
 from tacit.registry import MODELS
 
 TEXTS = ["a red apple", "a green pear", "the fast car", "a slow car", "apple and pear"] * 4
@@ -113,9 +113,6 @@ def test_saving(tagger, tmp_path):
         for name in "ab"
     ]
     assert bytes_of[0] == bytes_of[1]
-    tacit.Popularity().fit(np.eye(2), [["a"], ["b"]]).save(tmp_path / "model")
-    with pytest.raises(ModelFileError, match="holds a Popularity without texts"):
-        tacit.Tagger.load(tmp_path / "model")
 
 
 @pytest.mark.parametrize("name", MODELS)

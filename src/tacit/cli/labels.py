@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +14,8 @@ from tacit.cli.options import model_argument
 
 if TYPE_CHECKING:
     from tacit.tagger.tagger import Tagger
+
+_SHOWN = 12  # characters of an id
 
 
 @click.group(short_help="Rename, merge or retire labels of a model.", invoke_without_command=True)
@@ -85,6 +88,7 @@ def history(model: Path, as_json: bool) -> None:
     tagger = Tagger.load(model)
     current = {act.id for act in in_force(tagger.acts_)}
     words = {act.id: str(act) for act in tagger.acts_}
+    starts = Counter(act.id[:_SHOWN] for act in tagger.acts_)
     for act in tagger.acts_:
         if as_json:
             click.echo(json.dumps(act.to_json(), ensure_ascii=False))
@@ -92,15 +96,16 @@ def history(model: Path, as_json: bool) -> None:
         said = f"took back: {words.get(act.content['of'], 'an act')}" if act.kind == "undo" else str(act)
         remark = "" if act.kind == "undo" or act.id in current else "  (taken back)"
         remark = "  (does not apply)" if act.id in tagger.left_out_ else remark
-        click.echo("  ".join(filter(None, [act.id[:12], act.time, act.who, said])) + remark)
+        shown = act.id[:_SHOWN] if starts[act.id[:_SHOWN]] == 1 else act.id  # those of tacit 0.1 start alike
+        click.echo("  ".join(filter(None, [shown, act.time, act.who, said])) + remark)
 
 
 def _whole_id(tagger: Tagger, start: str | None) -> str | None:
     """The id that starts like this, as `history` shows the start alone."""
     found = [] if start is None else [act.id for act in tagger.acts_ if act.id.startswith(start)]
-    if len(found) > 1:
+    if len(found) > 1 and start not in found:
         raise click.UsageError(f"{len(found)} acts have an id that starts with '{start}'; give more of it")
-    return found[0] if found else start
+    return found[0] if len(found) == 1 else start
 
 
 def _change(model: Path, change: Callable[[Tagger], Any]) -> None:

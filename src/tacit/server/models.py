@@ -12,14 +12,13 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from tacit.errors import ActError, FileError, LabelError, ParameterError, UnknownLabelError
+from tacit.errors import ActError, FileError, LabelError, ModelFileError, ParameterError, UnknownLabelError
 from tacit.server.batching import Lane
 from tacit.server.limits import ACTS_PER_COMMIT, TEXTS_PER_RANKING, Limits
 from tacit.server.metrics import Metrics
 from tacit.server.problems import Problem, unknown
 from tacit.store.acts import Act, in_force
 from tacit.store.folder import ACTS, MANIFEST
-from tacit.store.ledger import LedgerError
 from tacit.tagger import acting, home
 from tacit.tagger.explain import Explanation
 from tacit.tagger.suggest import Suggestion, Wish
@@ -178,6 +177,7 @@ class Served:
         acts = [result[0] for result in results if isinstance(result, tuple)]
         refused = home.commit(later, acts) if acts else {}
         self._publish(later)
+        self._note_own(later)
         return [
             self._named(result if isinstance(result, Exception) else refused[result[0].id], later)
             if isinstance(result, Exception) or result[0].id in refused
@@ -217,11 +217,18 @@ class Served:
         self.signature = signature
         self.loaded_at = time.time()
 
+    def _note_own(self, tagger: Tagger) -> None:
+        """Let the signature know the acts recorded here, unless others changed anything that is not loaded yet."""
+        now, where = self.folder_signature(), tagger._home
+        others = now[:-1]  # the last one is the ledger that acts are recorded in, by its size at the end
+        if now and where is not None and now[-1][-1] == where.mark.end and others == self.signature[: len(others)]:
+            self.signature = now
+
     def _check_writable(self) -> None:
         """Raise now, rather than when somebody teaches, if acts cannot be recorded."""
         try:
             home.commit(copy.copy(self.tagger), [])
-        except LedgerError as error:
+        except ModelFileError as error:
             place = self._acts or self._folder
             raise FileError(place, f"cannot be written; record acts elsewhere with --acts FILE ({error})") from error
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path, Query, Request, Response
 
 from tacit._version import __version__
-from tacit.errors import ParameterError, TacitError
+from tacit.errors import ModelFileError, ParameterError, TacitError
 from tacit.server.labels import find_labels
 from tacit.server.limits import MAX_K
 from tacit.server.logs import failure
@@ -31,7 +31,6 @@ from tacit.server.schemas import (
     SuggestRequest,
     UndoRequest,
 )
-from tacit.store.ledger import LedgerError
 from tacit.tagger.calibration import parse_target
 from tacit.tagger.suggest import DECIMALS, Wish
 
@@ -212,7 +211,7 @@ async def _on_disk(writing: Any) -> Any:
     """What was written; a problem of its own if it could not be."""
     try:
         return await writing
-    except LedgerError as error:
+    except ModelFileError as error:
         failure("act not written", error)
         raise Problem(507, "the act could not be written, and is not recorded; the log says more") from None
 

@@ -33,6 +33,8 @@ from tacit.errors import ParameterError
 
 Sample = str | dict[str, float]  # a text, or values by feature
 
+_ABOUT = frozenset(("id", "time", "who", "kind"))
+_VERDICTS = (True, False)
 _SHOWN = 3  # labels or judgements that an act names in words
 
 
@@ -91,7 +93,7 @@ class Act:
         """The act that `to_json` described; raises `ParameterError` for anything else."""
         if not isinstance(value, Mapping) or "kind" not in value or "id" not in value:
             raise ParameterError("an act must be a JSON object with the fields 'id' and 'kind'")
-        content = {name: item for name, item in value.items() if name not in ("id", "time", "who", "kind")}
+        content = {name: item for name, item in value.items() if name not in _ABOUT}
         return Act(value["kind"], content, value["id"], value.get("time", now()), value.get("who", ""))
 
     def __str__(self) -> str:
@@ -157,15 +159,14 @@ def _are_counts(value: Any) -> bool:
 
 
 def _are_judgements(value: Any) -> bool:
-    def is_one(each: Any) -> bool:
-        return (
-            isinstance(each, Mapping)
-            and _is_name(each.get("label"))
-            and isinstance(each.get("accepted"), bool)
-            and _is_sample(each.get("text", each.get("features")))
-        )
-
-    return isinstance(value, list | tuple) and len(value) > 0 and all(map(is_one, value))
+    if not isinstance(value, list | tuple) or not value:
+        return False
+    for each in value:
+        if not isinstance(each, Mapping) or not _is_name(each.get("label")) or each.get("accepted") not in _VERDICTS:
+            return False
+        if not isinstance(each.get("text"), str) and not _is_sample(each.get("features")):
+            return False
+    return True
 
 
 _NAME = (_is_name, "a text that is not blank")

@@ -35,6 +35,7 @@ _SUM_BYTES = 8
 _MAX_HEADER = 300  # bytes of the first line
 _PATIENCE = 60.0  # seconds to wait for another writer
 _POLL = 0.005
+_decode = json.JSONDecoder().decode
 
 
 class Mark(NamedTuple):
@@ -212,7 +213,7 @@ def _record(line: bytes) -> dict[str, Any] | None:
     if line != _START + _checksum(record) + _MIDDLE + record + _END:
         return None
     try:
-        found = json.loads(record)
+        found = _decode(record.decode())
     except (ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) else None

@@ -99,11 +99,13 @@ class Changes:
         return later, refused | misfits
 
     def _not_to_undo(self, undo: Act, others: Sequence[Act]) -> ActError | None:
-        of = undo.content["of"]
-        if any(act.id == of for act in in_force([*self.acts, *others])):
+        of, acts = undo.content["of"], [*self.acts, *others]
+        undone = {act.content["of"] for act in acts if act.kind == "undo"}
+        what = next((act for act in acts if act.id == of), None)
+        if what is not None and (of not in undone or any(act.id == of for act in in_force(acts))):
             return None
-        what = next((f"it was taken back already: {act}" for act in self.acts if act.id == of), "no act has this id")
-        return ActError(f"there is nothing to take back: {what}", "of")
+        reason = "no act has this id" if what is None else f"it was taken back already: {what}"
+        return ActError(f"there is nothing to take back: {reason}", "of")
 
     # -- samples ------------------------------------------------------------------------------------------
 
@@ -143,13 +145,13 @@ def write_samples(path: Path, base: str, changes: Changes) -> None:
     acts = [act for act in changes.acts if act.id in changes.samples]
     samples = [changes.samples[act.id] for act in acts]
     rows = [row for each in samples for row in each.rows]
-    said = [np.full(len(each.rows), np.nan, np.float32) if each.said is None else each.said for each in samples]
+    said = [value for each in samples for value in each.said or [np.nan] * len(each.rows)]
     matrix = stacked(rows, changes.state.ground.few_shot.n_features)
     arrays = {
         "base": _codes([base]),
         "acts": _codes([act.id for act in acts]),
         "rows": np.array([len(each.rows) for each in samples], np.int64),
-        "said": np.concatenate(said) if said else np.empty(0, np.float32),
+        "said": np.array(said, np.float32),
         "lengths": np.diff(matrix.indptr).astype(np.int64),
         "indices": matrix.indices.astype(np.int32),
         "values": matrix.data.astype(np.float32),
@@ -179,12 +181,11 @@ def read_samples(path: Path, base: str, n_features: int) -> dict[str, ActSamples
         return {}
     cuts = ends.tolist()
     rows = [Row(indices[a:b], values[a:b]) for a, b in pairwise(cuts)]
-    said = np.asarray(arrays["said"], np.float32)
-    is_heard = ~np.isnan(said)
+    said = np.asarray(arrays["said"], np.float64).tolist()
     found = {}
-    for name, first, last in ((name, *ends) for name, ends in zip(names, pairwise(stops.tolist()), strict=True)):
-        heard = said[first:last].copy() if is_heard[first:last].all() and last > first else None
-        found[name] = ActSamples(rows[first:last], heard)
+    for name, (first, last) in zip(names, pairwise(stops.tolist()), strict=True):
+        heard = said[first:last]
+        found[name] = ActSamples(rows[first:last], None if not heard or heard[0] != heard[0] else heard)
     return found
 
 

@@ -6,6 +6,7 @@ as they are at that moment.
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -80,6 +81,19 @@ class Home:
         return same and tagger.stored_parameters() == self.parameters
 
 
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """Acts are many small objects, none of them garbage: looking for some would take longer than reading them."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
+@_no_collection()
 def move_in(tagger: Tagger, path: Path, manifest: Mapping[str, Any], apart: Path | None = None) -> None:
     """Let a tagger that was just loaded from a folder know its acts; those in a ledger elsewhere, too."""
     inherited = tagger._acts_of_old(base_of(manifest))

@@ -169,7 +169,8 @@ class Plan:
         self._n_slots = len(parts)
         self._roots = self._slots_of(roots)
         learned = [part for part in parts if isinstance(part, Learned)]
-        self._columns, where = np.unique([part.column for part in learned], return_inverse=True)
+        columns = np.array([part.column for part in learned], dtype=np.intp)
+        self._columns, where = np.unique(columns, return_inverse=True)
         self._learned = self._slots_of(learned), where
         _correct([part for part in parts if isinstance(part, Corrected)], few_shot.n_features)
         rows: list[Row] = []

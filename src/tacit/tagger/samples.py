@@ -64,7 +64,9 @@ def sample_features(samples: Sequence[Sample], vectorizer: TextVectorizer | None
     if vectorizer is not None and len(texts) == len(samples):
         return vectorizer.transform(texts)
     of_texts = None if vectorizer is None or not texts else vectorizer.transform(texts)
-    columns, values, indptr, row = [], [], [0], 0
+    columns: list[int] = []
+    values: list[float] = []
+    indptr, row = [0], 0
     for sample in samples:
         if not isinstance(sample, str):
             known = _values_by_column(sample, vectorizer, n_features)

@@ -55,7 +55,7 @@ class ActSamples:
     """What a base makes of the samples of an act: rows of features, and what the tagger said of those judged."""
 
     rows: list[Row]
-    said: npt.NDArray[np.float32] | None = None
+    said: list[float] | None = None
 
 
 class State:
@@ -224,7 +224,7 @@ class State:
             self._retired.add(column)
             self._changed.pop(column, None)
         elif act.kind == "judge" and samples is not None and samples.said is not None:
-            self._judge(content["judgements"], samples.rows, samples.said.tolist())
+            self._judge(content["judgements"], samples.rows, samples.said)
 
     def _call(self, column: int, name: str) -> None:
         before = self.name(column)
@@ -283,7 +283,7 @@ class State:
         places: dict[int, list[tuple[ActSamples, int]]] = {}
         for act, samples in judged:
             if samples.said is None or len(samples.said) != len(samples.rows):
-                samples.said = np.zeros(len(samples.rows), np.float32)
+                samples.said = [0.0] * len(samples.rows)
                 for place, each in enumerate(act.content["judgements"]):
                     try:
                         places.setdefault(self.find(each["label"]), []).append((samples, place))
@@ -297,7 +297,7 @@ class State:
             X = stacked([samples.rows[place] for samples, place in where], self.ground.few_shot.n_features)
             said = self.log_odds(scores, X, [inner[column]])[:, 0]
             for (samples, place), value in zip(where, said, strict=True):
-                samples.said[place] = value  # type: ignore[index]
+                samples.said[place] = float(np.float32(value))  # type: ignore[index]
 
     def _captured(self, column: int) -> Part:
         """How a label is scored now, for another label to hold: later judgements of it do not reach that."""

@@ -92,7 +92,7 @@ async function suggest() {
     tell("/v1/suggest", {
       model: state.model,
       text,
-      k: Number($("k").value),
+      k: $("k").value ? Number($("k").value) : null, // blank: as many as the service finds right
       threshold: $("threshold").value || null,
       exclude: [...state.excluded.keys()],
       damp_head: Number($("damp").value),

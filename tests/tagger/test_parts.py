@@ -1,0 +1,187 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+from sklearn.linear_model import LogisticRegression
+
+from tacit.checks import unit_rows
+from tacit.tagger.few_shot import Curve, FewShot, _fitted, direction
+from tacit.tagger.parts import (
+    _PRIOR_VARIANCE,
+    AnyOf,
+    Combined,
+    Corrected,
+    Judged,
+    Learned,
+    Near,
+    Part,
+    Plan,
+    Row,
+    children,
+    rows_of,
+    stacked,
+)
+from tacit.tagger.scores import MAX_LOG_ODDS, logit, sigmoid
+
+N_FEATURES = 6
+FEW_SHOT = FewShot(
+    np.full(N_FEATURES, 0.1, np.float32), np.full(N_FEATURES, 0.2, np.float32), {"1": Curve(2, -5, 0.02)}
+)
+
+
+class Given:
+    """Stands for the scores of a model: the same probability of each label for every sample."""
+
+    def __init__(self, *probabilities: float) -> None:
+        self.probabilities = np.array(probabilities)
+
+    def log_odds(self, X, columns):
+        return np.tile(logit(self.probabilities[columns]), (X.shape[0], 1))
+
+
+def probability(part: Part, *learned: float) -> float:
+    X = sparse.csr_matrix((2, N_FEATURES), dtype=np.float32)
+    return float(sigmoid(Plan([part], FEW_SHOT).log_odds(Given(*learned), X))[0, 0])
+
+
+def judged(X: sparse.csr_matrix, accepted, said) -> list[Judged]:
+    return [
+        Judged(row, bool(yes), float(log_odds)) for row, yes, log_odds in zip(rows_of(X), accepted, said, strict=True)
+    ]
+
+
+@given(st.integers(1, 12), st.integers(0, 1000))
+def test_a_correction_is_where_prior_and_judgements_balance(n, seed):
+    rng = np.random.default_rng(seed)
+    X = unit_rows(sparse.random(n, N_FEATURES, 0.5, "csr", np.float32, random_state=seed))
+    accepted, said = rng.random(n) < 0.5, rng.normal(0, 2, n)
+    part = Corrected(Learned(0), judged(X, accepted, said))
+    Plan([part, Corrected(Learned(1), judged(X[:1], [True], [0.0]))], FEW_SHOT)  # computed together with another one
+    weights = stacked([part._weights[n]], N_FEATURES).toarray().ravel()
+    gradient = X.T @ (accepted - sigmoid(said + X @ weights)) - weights / _PRIOR_VARIANCE
+    assert np.abs(gradient).max() < 0.02
+
+
+def test_joined_labels_apply_where_any_does():
+    both = AnyOf((Learned(0), Learned(1)), np.ones(2))
+    assert probability(both, 0.5, 0.2) == pytest.approx(1 - 0.5 * 0.8)
+    assert probability(both, 0.0, 0.0) < 1e-5
+    assert probability(both, 1.0, 0.3) == pytest.approx(1, abs=1e-5)
+
+
+def test_labels_that_come_together_are_not_counted_twice():
+    one = AnyOf((Learned(0),), np.array([0.5]))
+    two = AnyOf((Learned(0), Learned(1)), np.array([0.5, 0.5]), power=float(np.sqrt(0.5)))
+    assert probability(one, 0.8, 0.8) == pytest.approx(0.4)
+    assert probability(two, 0.8, 0.8) == pytest.approx(1 - 0.6 ** (2 * np.sqrt(0.5)))
+    assert probability(one, 0.8, 0.8) < probability(two, 0.8, 0.8) < 1 - 0.6**2
+
+
+def test_evidence_counts_from_the_rate_of_any_label():
+    few_shot = FewShot(np.zeros(4, np.float32), np.ones(4, np.float32))
+    example = sparse.csr_matrix(np.eye(4, dtype=np.float32)[:1])
+    curve = Curve(2.0, float(logit(np.array(0.1))), 0.1)
+    near = Near(tuple(rows_of(example)), direction(few_shot, example), curve, same=-MAX_LOG_ODDS)
+    X = sparse.csr_matrix(np.eye(4, dtype=np.float32)[:2])
+    both = sigmoid(Plan([Combined(Learned(0), (near,))], few_shot).log_odds(Given(0.3), X))[:, 0]
+    assert both[0] > 0.3  # as the example
+    assert both[1] == pytest.approx(0.3)  # unlike it: no more and no less than any sample
+
+
+def test_a_sample_that_is_an_example_has_the_label():
+    X = unit_rows(
+        sparse.csr_matrix(np.array([[1, 2, 0, 0, 0, 0], [0, 0, 1, 0, 0, 0], [0, 0, 0, 0, 1, 1.0]], np.float32))
+    )
+    near = Near.examples_of(FEW_SHOT, tuple(rows_of(X[:2])))
+    rarely = AnyOf((Learned(0),), np.array([0.01]))
+    alone, together = Plan([near, Combined(rarely, (near,))], FEW_SHOT).log_odds(Given(0.01), X).T
+    assert (sigmoid(alone[:2]) > 0.99).all()
+    assert (sigmoid(together[:2]) > 0.99).all()
+    assert sigmoid(alone[2]) < 0.5
+
+
+# -- a plan against parts computed one by one -------------------------------------------------------------
+
+
+def slowly(part: Part, learned: np.ndarray, x: np.ndarray) -> float:
+    """Log-odds of one label for one sample of unit length, by the definition of each part."""
+    if isinstance(part, Learned):
+        return float(learned[part.column])
+    if isinstance(part, Near):
+        towards = part.direction.towards.toarray().ravel() - FEW_SHOT.away
+        z = (x @ towards - part.direction.start) / part.direction.spread
+        by_direction = part.curve.slope * np.sign(z) * np.log1p(abs(z)) + part.curve.intercept
+        return max(by_direction, alike(part, x))
+    if isinstance(part, AnyOf):
+        neither = 1.0
+        for share, child in zip(part.shares, part.parts, strict=True):
+            neither *= (1 - min(share / (1 + np.exp(-slowly(child, learned, x))), 1 - 1e-6)) ** part.power
+        return float(np.clip(np.log(1 - neither) - np.log(neither), -MAX_LOG_ODDS, MAX_LOG_ODDS))
+    if isinstance(part, Combined):
+        more = sum(slowly(near, learned, x) - np.log(near.curve.rate / (1 - near.curve.rate)) for near in part.others)
+        together = np.clip(slowly(part.first, learned, x) + 0.5 * more, -MAX_LOG_ODDS, MAX_LOG_ODDS)
+        return float(max(together, *(alike(near, x) for near in part.others)))
+    weights = stacked([part._weights[len(part.judged)]], N_FEATURES).toarray().ravel()
+    return float(np.clip(slowly(part.inner, learned, x) + x @ weights, -MAX_LOG_ODDS, MAX_LOG_ODDS))
+
+
+def alike(near: Near, x: np.ndarray) -> float:
+    nearest = max(float(stacked([row], N_FEATURES).toarray().ravel() @ x) for row in near.examples)
+    share = min(max((nearest - 0.8) / 0.2, 0), 1)
+    return -MAX_LOG_ODDS + share * (near.same + MAX_LOG_ODDS)
+
+
+def random_part(rng: np.random.Generator, depth: int) -> Part:
+    kind = rng.choice(["learned", "near", "any", "combined", "corrected"]) if depth else rng.choice(["learned", "near"])
+    samples = unit_rows(sparse.csr_matrix((rng.random((int(rng.integers(1, 4)), N_FEATURES)) > 0.5).astype(np.float32)))
+    rows = tuple(row for row in rows_of(samples) if len(row.indices)) or (
+        Row(np.zeros(1, np.int32), np.ones(1, np.float32)),
+    )
+    if kind == "learned":
+        return Learned(int(rng.integers(3)))
+    if kind == "near":
+        return Near.examples_of(FEW_SHOT, rows)
+    if kind == "any":
+        parts = tuple(random_part(rng, depth - 1) for _ in range(rng.integers(1, 4)))
+        return AnyOf(parts, rng.random(len(parts)), float(rng.uniform(0.5, 1)))
+    if kind == "combined":
+        return Combined(random_part(rng, depth - 1), (Near.texts_about(FEW_SHOT, rows),) * int(rng.integers(1, 3)))
+    return Corrected(random_part(rng, depth - 1), [Judged(row, bool(rng.random() < 0.5), rng.normal()) for row in rows])
+
+
+@given(st.integers(0, 10_000))
+def test_a_plan_computes_what_its_parts_say(seed):
+    rng = np.random.default_rng(seed)
+    parts = [random_part(rng, int(rng.integers(0, 4))) for _ in range(rng.integers(1, 6))]
+    parts.append(AnyOf((parts[0], parts[-1]), np.ones(2)))  # parts that several labels share
+    learned = rng.random(3)
+    X = unit_rows(
+        sparse.csr_matrix(rng.random((4, N_FEATURES)).astype(np.float32) * (rng.random((4, N_FEATURES)) > 0.4))
+    )
+    found = Plan(parts, FEW_SHOT).log_odds(Given(*learned), X)
+    dense = X.toarray().astype(np.float64)
+    expected = [[slowly(part, logit(learned), x) for part in parts] for x in dense]
+    np.testing.assert_allclose(found, expected, atol=1e-4)
+
+
+def test_children_are_what_a_part_looks_at():
+    near = Near.examples_of(FEW_SHOT, rows_of(sparse.csr_matrix(np.eye(N_FEATURES, dtype=np.float32)[:1])))
+    assert children(Learned(0)) == children(near) == ()
+    assert children(Combined(Learned(0), (near,)))[1] is near
+
+
+def test_a_curve_is_a_logistic_regression():
+    rng = np.random.default_rng(0)
+    z = np.concatenate([rng.normal(3, 2, 50), rng.normal(0, 1, 500)])
+    y = np.repeat([1.0, 0.0], [50, 500])
+    weight = np.where(y > 0, 1.0, 4.0)
+    curve = _fitted((z, y, weight))
+    x = (np.sign(z) * np.log1p(np.abs(z)))[:, None]
+    other = LogisticRegression(C=1e6).fit(x, y, sample_weight=weight)
+    assert curve.slope == pytest.approx(other.coef_[0, 0], rel=1e-2)
+    assert curve.intercept == pytest.approx(other.intercept_[0], rel=1e-2)
+    assert curve.rate == pytest.approx(50 / 2050, abs=1e-5)
+    assert _fitted((z, np.zeros_like(y), weight)) is None

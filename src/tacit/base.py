@@ -6,20 +6,23 @@ from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias, get_type_hints
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
+from scipy.special import expit
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError as SklearnNotFittedError
 from sklearn.utils import Tags
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from tacit.checks import as_count, as_features, unit_rows
-from tacit.errors import DataError, TacitError
+from tacit.errors import DataError, ParameterError, TacitError
 from tacit.kernels.fill import fill_open_places
-from tacit.labels import Names, label_counts, label_mask, label_sets, positives, read_labels
+from tacit.labels import Names, label_counts, label_mask, label_sets, labels_in_order, positives, read_labels
+from tacit.metrics import DEFAULT_METRIC, evaluate
 from tacit.parameters import Range, check_parameters
 from tacit.propensity import propensities_from_counts
 from tacit.ranking import NO_LABEL, NO_SCORE, Ranking
@@ -31,9 +34,12 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 Mask = npt.NDArray[np.bool_]
+Link: TypeAlias = Literal["identity", "logistic"]
 
 _ROWS_PER_TASK = 1024  # of a ranking
 _THRESHOLD_SAMPLE = 2000  # training rows that set the threshold
+_MOST_DENSE_BYTES = 1 << 30  # of the scores of all labels
+_DENSE_AT_A_TIME = 1 << 23  # scores that are put into columns together
 
 
 class NotFittedError(TacitError, SklearnNotFittedError):  # type: ignore[misc]
@@ -72,6 +78,11 @@ class Estimator(Stored, BaseEstimator):  # type: ignore[misc]
 
         Places left open with -1 are filled with the most frequent other labels, at `unranked_score`.
         """
+
+    @property
+    def _link(self) -> Link | None:
+        """How scores become probabilities: as they are, by the logistic function, or (None) not at all."""
+        return None
 
     # -- fit ----------------------------------------------------------------------------------------------
 
@@ -181,10 +192,117 @@ class Estimator(Stored, BaseEstimator):  # type: ignore[misc]
     def _rank_filled(self, X: sparse.csr_matrix, k: int, allowed: Mask | None) -> Ranking:
         ranking = self._rank(X, k, allowed)
         if (ranking.labels[:, -1] == NO_LABEL).any():
-            order = np.argsort(-self.label_counts_, kind="stable").astype(np.int32)
+            order = self._by_frequency()
             others = order if allowed is None else order[allowed[order]]
             fill_open_places(ranking.labels, ranking.scores, others, self.unranked_score)
         return ranking
+
+    def _by_frequency(self) -> npt.NDArray[np.int32]:
+        """All labels, the most frequent first: the order of labels that the model does not rank."""
+        return np.argsort(-self.label_counts_, kind="stable").astype(np.int32)
+
+    def decision_function(self, X: Any) -> npt.NDArray[np.float32]:
+        """Scores of all labels, for tools that want them dense; `rank` takes far less memory.
+
+        Sorting a row, equal scores by column, gives the order of ``rank(X, k=n_labels)``. To keep it, labels that the
+        model does not rank have distinct scores at the very bottom, the same for all samples.
+
+        Parameters
+        ----------
+        X : CSR, CSC or dense matrix of shape (n_samples, n_features)
+            Features.
+
+        Returns
+        -------
+        float32 array of shape (n_samples, n_labels)
+            Finite scores, columns in the order of `classes_`. More than 1 GiB is an error.
+        """
+        self._check_fitted()
+        features = self._features(X)
+        n_samples, n_labels = features.shape[0], len(self.classes_)
+        self._check_dense(n_samples, "use rank(X, k)")
+        unranked = np.float32(self.unranked_score)
+        step = np.nextafter(unranked, np.float32(np.inf)) - unranked
+        bottom = np.empty(n_labels, np.float32)
+        bottom[self._by_frequency()] = unranked + step * np.arange(n_labels, dtype=np.float64)[::-1]
+        scores = np.empty((n_samples, n_labels), np.float32)
+        for start, stop in row_blocks(n_samples, max(1, _DENSE_AT_A_TIME // n_labels)):
+            found = self._ranked(features[start:stop], n_labels, None)
+            filled = np.where(found.scores == unranked, bottom[found.labels], found.scores)
+            scores[start:stop] = Ranking(found.labels, filled).to_dense()
+        return scores
+
+    def _check_dense(self, n_samples: int, instead: str) -> None:
+        n_labels = len(self.classes_)
+        if (n_bytes := 4 * n_samples * n_labels) > _MOST_DENSE_BYTES:
+            raise DataError(
+                f"scores of all labels must fit into 1 GiB; {n_samples} samples and {n_labels} labels take "
+                f"{n_bytes / 2**30:.2f} GiB; {instead}, or fewer samples at a time"
+            )
+
+    def _has_probabilities(self) -> bool:
+        if self._link is None:
+            raise ParameterError(
+                f"the scores of {type(self).__name__} with these parameters are not probabilities; see "
+                "docs/metrics.md, or let a Tagger calibrate them"
+            )
+        return True
+
+    @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any, k: int | None = None) -> sparse.csr_matrix:
+        """Probabilities of the `k` most probable labels of each sample.
+
+        Each label has a probability of its own: those of a sample do not sum to 1. Only models whose scores are
+        probabilities or log-odds have this method; which, and with which parameters, is in docs/metrics.md.
+
+        Parameters
+        ----------
+        X : CSR, CSC or dense matrix of shape (n_samples, n_features)
+            Features.
+        k : int, optional
+            Labels per sample; by default all, as long as their scores would fit into 1 GiB.
+
+        Returns
+        -------
+        csr_matrix of float32, shape (n_samples, n_labels)
+            Columns in the order of `classes_`. The labels of ``rank(X, k)`` are stored, also where their probability
+            is 0; the others are no more probable than these.
+        """
+        self._check_fitted()
+        n_labels = len(self.classes_)
+        n_places = n_labels if k is None else min(as_count(k, "k"), n_labels)
+        features = self._features(X)
+        if k is None:
+            self._check_dense(features.shape[0], "use predict_proba(X, k)")
+        ranking = self._ranked(features, n_places, None)
+        probable = expit(ranking.scores) if self._link == "logistic" else np.clip(ranking.scores, 0, 1)
+        return Ranking(ranking.labels, probable).to_csr(n_labels)
+
+    def score(self, X: Any, Y: Any) -> float:
+        """P@5 of the ranking of some samples: what scikit-learn's searches maximise unless given `scoring`.
+
+        It is what `tacit.tune` maximises by default, too. With five labels or fewer all models score alike: there, and
+        for other metrics, pass a function to `scoring` that calls `tacit.evaluate`.
+
+        Parameters
+        ----------
+        X : CSR, CSC or dense matrix of shape (n_samples, n_features)
+            Features.
+        Y : list of lists of labels, sparse matrix or array of shape (n_samples, n_labels)
+            Their labels. Lists and data frames are matched with `classes_` by name, other matrices by column. A name
+            in a list that the model does not know is a label it misses.
+
+        Returns
+        -------
+        float
+            In [0, 1], larger is better. Samples without labels count as 0.
+        """
+        self._check_fitted()
+        features = self._features(X)
+        truth = labels_in_order(Y, self.classes_, getattr(self, "seen_names_", self.classes_))
+        _check_samples(features, truth)
+        k = int(DEFAULT_METRIC.partition("@")[2])
+        return evaluate(self._ranked(features, min(k, len(self.classes_)), None), truth, ks=(k,))[DEFAULT_METRIC]
 
     def predict(self, X: Any) -> Any:
         """Label sets: the labels that score above `threshold_`, in the form the training labels had."""
@@ -259,8 +377,7 @@ def _rank_rows(model: Estimator, X: sparse.csr_matrix, rows: slice, k: int, allo
     return model._rank_filled(X[rows], k, allowed)
 
 
-def _check_training_data(X: sparse.csr_matrix, Y: sparse.csr_matrix) -> npt.NDArray[np.int64]:
-    """The number of positives of each label, once everything is there to learn from."""
+def _check_samples(X: sparse.csr_matrix, Y: sparse.csr_matrix) -> None:
     if X.shape[0] != Y.shape[0]:
         raise DataError(
             f"X and Y must have one row per sample: inconsistent numbers of samples, {X.shape[0]} in X and "
@@ -269,6 +386,11 @@ def _check_training_data(X: sparse.csr_matrix, Y: sparse.csr_matrix) -> npt.NDAr
     if X.shape[0] == 0 or X.shape[1] == 0:
         what = "sample(s)" if X.shape[0] == 0 else "feature(s)"
         raise DataError(f"Found array with 0 {what} (shape={X.shape}) while a minimum of 1 is required.")
+
+
+def _check_training_data(X: sparse.csr_matrix, Y: sparse.csr_matrix) -> npt.NDArray[np.int64]:
+    """The number of positives of each label, once everything is there to learn from."""
+    _check_samples(X, Y)
     counts = label_counts(Y)
     if not counts.any():
         raise DataError("Y has no positive label anywhere; there is nothing to learn")

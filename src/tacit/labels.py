@@ -179,6 +179,27 @@ def aligned(matrix: sparse.csr_matrix, names: Sequence[Any] | Names, classes: Na
     return result
 
 
+def labels_in_order(Y: Any, classes: Names, learned: Names) -> sparse.csr_matrix:
+    """Labels in any form, in the order of `classes`, followed by those of lists that are not among them.
+
+    Lists and data frames go by name. The columns of other matrices are `classes`, or the labels that a model learned
+    from where it has more.
+    """
+    labels = read_labels(Y)
+    n_columns = labels.matrix.shape[1]
+    if labels.container == "lists":
+        return aligned(labels.matrix, labels.names, classes)
+    if hasattr(Y, "columns"):
+        known = set(map(str, classes))
+        for name in map(str, labels.names):
+            if name not in known:
+                raise DataError(f"Y has the column '{name}', which is no label of the model{did_you_mean(name, known)}")
+        return aligned(labels.matrix, labels.names, classes)
+    if n_columns not in (len(classes), len(learned)):
+        raise DataError(f"Y must have a column for each of the {len(classes)} labels of the model; got {n_columns}")
+    return aligned(labels.matrix, classes if n_columns == len(classes) else learned, classes)
+
+
 def positives(matrix: sparse.csr_matrix) -> sparse.csr_matrix:
     """Only the stored ones of a label matrix."""
     if matrix.data.all():

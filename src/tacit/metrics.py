@@ -21,6 +21,7 @@ from tacit.propensity import FloatArray, IntArray, entries, inverse_propensities
 from tacit.ranking import NO_LABEL, Ranking
 
 KS = (1, 3, 5)
+DEFAULT_METRIC = "P@5"  # by which models are scored and tuned
 Interval: TypeAlias = tuple[float, float]
 Key = TypeVar("Key")
 

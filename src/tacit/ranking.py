@@ -73,7 +73,26 @@ class Ranking:
         matrix.sort_indices()
         return matrix
 
+    def to_dense(self) -> npt.NDArray[np.float32]:
+        """Scores by column, of a ranking of all labels: sorting a row, equal scores by column, gives the ranking.
+
+        Where labels of equal scores stand in another order than their columns, the better ones are raised by the
+        least step that float32 has.
+        """
+        steps = np.zeros(self.labels.shape, np.int64)
+        np.cumsum(self.labels[:, 1:] < self.labels[:, :-1], axis=1, out=steps[:, 1:])
+        least = _mirrored(self.scores.view(np.int32).astype(np.int64)) + steps
+        raised = np.maximum.accumulate(least[:, ::-1], axis=1)[:, ::-1] - steps
+        dense = np.empty(self.scores.shape, np.float32)
+        np.put_along_axis(dense, self.labels, _mirrored(raised).astype(np.int32).view(np.float32), axis=1)
+        return dense
+
     @staticmethod
     def concatenate(parts: list[Ranking]) -> Ranking:
         """Rankings of consecutive blocks of samples as one."""
         return Ranking(np.concatenate([part.labels for part in parts]), np.concatenate([part.scores for part in parts]))
+
+
+def _mirrored(bits: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """The bits of float32 as whole numbers in the order of the floats, one apart from the next; and back."""
+    return np.where(bits < 0, -(2**31) - bits, bits)

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from tacit.base import Link
 from tacit.embedding.graph_partition import graph_clusters
 from tacit.embedding.joint_training import ExmldsStart, JointTrainer, Objective, RandomStart
 from tacit.embedding.neighbors import Neighbors, cosine_neighbors
@@ -123,6 +124,10 @@ class JointModel(NeighborModel):
             {"samples": samples, "seed": seed, "is_indexed": wants_index(self.search, len(samples))}
             for samples, seed in zip(division.clusters, seeds, strict=True)
         ]
+
+    @property
+    def _link(self) -> Link | None:
+        return "identity" if self.tail_power == 0 else None
 
     def _label_weights(self) -> npt.NDArray[np.float32] | None:
         # Differs from the paper: rare labels, which are left out most often, count more.

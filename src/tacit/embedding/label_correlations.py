@@ -181,6 +181,10 @@ class ExMLDS3(EmbeddingModel):
         options = (self.n_context, self.n_passes, self.rate)
         return JointSgnsEmbedder(self.dimension, counts, weights, n_negatives, *options)
 
+    @property
+    def _link(self) -> None:
+        return None  # votes and the scores of labels are scaled to unit length and added
+
     def _rank(self, X: sparse.csr_matrix, k: int, allowed: Mask | None) -> Ranking:
         n_labels = self.training_labels_.shape[1]
         mask = np.ones(n_labels, np.bool_) if allowed is None else allowed

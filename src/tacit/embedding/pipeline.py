@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from tacit.base import Estimator, Mask
+from tacit.base import Estimator, Link, Mask
 from tacit.checks import as_count
 from tacit.embedding.neighbors import Neighbors, embedded_neighbors, unit_vectors
 from tacit.embedding.partition import bounded_clusters, nearest_clusters
@@ -181,6 +181,10 @@ class NeighborModel(Estimator):
 
     learners_: list[Learner] = field(init=False)
     training_labels_: sparse.csr_matrix = field(init=False)
+
+    @property
+    def _link(self) -> Link | None:
+        return "identity"  # the share of the near samples that have a label
 
     def _rank(self, X: sparse.csr_matrix, k: int, allowed: Mask | None) -> Ranking:
         return vote(self._panels(X), self.vote_power, self.training_labels_, k, allowed, self._label_weights())

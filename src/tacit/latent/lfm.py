@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from tacit.base import Link
 from tacit.latent.counts import Cooccurrence
 from tacit.latent.em import Problem
 from tacit.latent.model import Counts, Priors
@@ -68,6 +69,10 @@ class LFM(FactorModel):
     """
 
     calibration_folds: Annotated[int, Range(low=0, high=0), "no unseen label has a score"] = 0
+
+    @property
+    def _link(self) -> Link:
+        return "logistic"
 
     def _learn(self, X: sparse.csr_matrix, Y: sparse.csr_matrix, cooccurrence: Cooccurrence) -> LabelVectors:  # noqa: ARG002
         factors = self._train(X, Y, None).factors

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from tacit.base import Link
 from tacit.checks import as_count
 from tacit.errors import ParameterError
 from tacit.kernels.score import top_k
@@ -84,6 +85,10 @@ class MLLCS(FactorModel):
     cooccurrence_: Cooccurrence = field(init=False)
     draws_: Draws = field(init=False)
     online_: OnlineState = field(init=False)
+
+    @property
+    def _link(self) -> Link:
+        return "logistic"
 
     def _priors(self) -> Priors:
         psi = self.lambda_psi if self.mapping_in_model else None

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from scipy import sparse
 from sklearn.base import clone
 
-from tacit.base import Estimator, Mask
+from tacit.base import Estimator, Link, Mask
 from tacit.errors import DataError
 from tacit.kernels.gram import row_products
 from tacit.kernels.score import top_k
@@ -31,6 +31,7 @@ Floats32 = npt.NDArray[np.float32]
 Ids = npt.NDArray[np.intp]
 
 _NO_MASK = np.empty(0, dtype=np.bool_)
+_NO_CURVE = Curve(1.0, 0.0)
 _MIN_ROWS = 20  # fewer say nothing about the scale of scores
 
 
@@ -104,7 +105,7 @@ class ZeroShot(Estimator):
         """What turns scores of seen and unseen labels into log-odds: seen labels are hidden and tried, in turn."""
         trials = list(label_folds(Y, self.calibration_folds, self.random_state))
         if not trials or X.shape[0] < _MIN_ROWS:
-            return Curve(1.0, 0.0), Curve(1.0, 0.0)
+            return _NO_CURVE, _NO_CURVE
         learned, tried = held_out_rows(X.shape[0], self.random_state)
         results = [self._trial(X, Y, counts, learned, tried, *fold) for fold in trials]
         seen, hidden = zip(*results, strict=True)
@@ -124,7 +125,7 @@ class ZeroShot(Estimator):
     ) -> tuple[tuple[Floats32, Floats32], tuple[Floats32, Floats32]]:
         """Scores and truth of kept and of hidden labels on samples held out."""
         model = clone(self).set_params(calibration_folds=0)
-        model.n_features_in_, model.seen_curve_, model.unseen_curve_ = X.shape[1], Curve(1.0, 0.0), Curve(1.0, 0.0)
+        model.n_features_in_, model.seen_curve_, model.unseen_curve_ = X.shape[1], _NO_CURVE, _NO_CURVE
         model._fit_vectors(X[learned], Y[learned][:, kept], counts.rows(kept).columns(np.concatenate([kept, hidden])))
         is_scored = model.vectors_.intercepts > self.unranked_score
         scores = model._scores(X[tried])
@@ -133,6 +134,12 @@ class ZeroShot(Estimator):
         groups = (is_scored & ~is_hidden, is_scored & is_hidden)
         seen, unseen = ((scores[:, group].ravel(), truth[:, group].ravel()) for group in groups)
         return seen, unseen
+
+    @property
+    def _link(self) -> Link | None:
+        """Curves make log-odds of scores, unless there was too little to learn them from."""
+        is_calibrated = self.calibration_folds > 0 and getattr(self, "seen_curve_", None) != _NO_CURVE
+        return "logistic" if is_calibrated else None
 
     def _rank(self, X: sparse.csr_matrix, k: int, allowed: Mask | None) -> Ranking:
         return Ranking(*top_k(self._scores(X), _NO_MASK if allowed is None else allowed, k))

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from tacit.base import Estimator, Mask
+from tacit.base import Estimator, Link, Mask
 from tacit.kernels.dual import label_signs, prune, train_block
 from tacit.kernels.score import rank_linear
 from tacit.linear.objective import LOSSES, POSITIVES, Objective, objective_of
@@ -79,6 +79,11 @@ class OneVsAll(Estimator):
         self.weights_ = sparse.hstack([block.weights for block in trained], format="csr")
         self.intercepts_ = np.concatenate([block.intercepts for block in trained])
         self.intercepts_[self.label_counts_ == 0] = self.unranked_score  # rank last
+
+    @property
+    def _link(self) -> Link | None:
+        # Positives that count more than negatives raise the odds.
+        return "logistic" if self.loss == "logistic" and self.positives == "equal" else None
 
     def _rank(self, X: sparse.csr_matrix, k: int, allowed: Mask | None) -> Ranking:
         W = self.weights_

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from tacit.base import Estimator, Mask
+from tacit.base import Estimator, Link, Mask
 from tacit.parameters import document_parameters
 from tacit.ranking import Ranking
 
@@ -22,6 +22,10 @@ class Popularity(Estimator):
 
     def _fit(self, X: sparse.csr_matrix, Y: sparse.csr_matrix) -> None:  # noqa: ARG002
         self.shares_ = (self.label_counts_ / X.shape[0]).astype(np.float32)
+
+    @property
+    def _link(self) -> Link:
+        return "identity"
 
     def _rank(self, X: sparse.csr_matrix, k: int, allowed: Mask | None) -> Ranking:
         order = np.argsort(-self.shares_, kind="stable")

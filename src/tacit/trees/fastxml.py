@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from tacit.base import Estimator, Mask
+from tacit.base import Estimator, Link, Mask
 from tacit.checks import unit_rows
 from tacit.errors import ParameterError
 from tacit.labels import positives
@@ -101,6 +101,10 @@ class FastXML(Estimator):
     def _growth(self) -> Growth:
         return Growth(self.C, self.bias, self.max_leaf, self.labels_per_leaf, self.balance, self.gains_are_rescaled)
 
+    @property
+    def _link(self) -> Link | None:
+        return "identity" if self.refit == 0 else None  # leaves hold the shares of their samples that have a label
+
     def _rank(self, X: sparse.csr_matrix, k: int, allowed: Mask | None) -> Ranking:
         if allowed is None:
             allowed = np.ones(len(self.classes_), dtype=np.bool_)
@@ -123,6 +127,10 @@ class PfastXML(FastXML):
     propensities: Annotated[Any, "propensities per label or per sample and label, instead of the model"] = None
 
     gains_are_rescaled: ClassVar[bool] = False  # a sample with rare labels gains more than others
+
+    @property
+    def _link(self) -> None:
+        return None  # shares times what labels are worth
 
     def _worth(self, Y: sparse.csr_matrix) -> sparse.csr_matrix:
         return inverse_propensities(Y, self._propensities(Y)).astype(np.float32)

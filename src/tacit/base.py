@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +22,7 @@ from tacit.checks import as_count, as_features, unit_rows
 from tacit.errors import DataError, ParameterError, TacitError
 from tacit.kernels.fill import fill_open_places
 from tacit.labels import Names, label_counts, label_mask, label_sets, labels_in_order, positives, read_labels
-from tacit.metrics import DEFAULT_METRIC, evaluate
+from tacit.metrics import SCORE_METRIC, evaluate
 from tacit.parameters import Range, check_parameters
 from tacit.propensity import propensities_from_counts
 from tacit.ranking import NO_LABEL, NO_SCORE, Ranking
@@ -279,10 +279,9 @@ class Estimator(Stored, BaseEstimator):  # type: ignore[misc]
         return Ranking(ranking.labels, probable).to_csr(n_labels)
 
     def score(self, X: Any, Y: Any) -> float:
-        """P@5 of the ranking of some samples: what scikit-learn's searches maximise unless given `scoring`.
+        """nDCG@5 of the ranking of some samples: what scikit-learn's searches maximise unless given `scoring`.
 
-        It is what `tacit.tune` maximises by default, too. With five labels or fewer all models score alike: there, and
-        for other metrics, pass a function to `scoring` that calls `tacit.evaluate`.
+        For other metrics pass a function to `scoring` that calls `tacit.evaluate`.
 
         Parameters
         ----------
@@ -301,8 +300,8 @@ class Estimator(Stored, BaseEstimator):  # type: ignore[misc]
         features = self._features(X)
         truth = labels_in_order(Y, self.classes_, getattr(self, "seen_names_", self.classes_))
         _check_samples(features, truth)
-        k = int(DEFAULT_METRIC.partition("@")[2])
-        return evaluate(self._ranked(features, min(k, len(self.classes_)), None), truth, ks=(k,))[DEFAULT_METRIC]
+        k = int(SCORE_METRIC.partition("@")[2])
+        return evaluate(self._ranked(features, min(k, len(self.classes_)), None), truth, ks=(k,))[SCORE_METRIC]
 
     def predict(self, X: Any) -> Any:
         """Label sets: the labels that score above `threshold_`, in the form the training labels had."""
@@ -344,24 +343,6 @@ class Estimator(Stored, BaseEstimator):  # type: ignore[misc]
         parameters: dict[str, Any] = self.get_params(deep=False)
         del parameters["n_jobs"]
         return parameters
-
-    def stored_state(self) -> dict[str, Any]:
-        """Fitted attributes by name."""
-        return {name: getattr(self, name) for name in self.state_types() if hasattr(self, name)}
-
-    @classmethod
-    def restored(cls, parameters: Mapping[str, Any], state: Mapping[str, Any]) -> Estimator:
-        """A fitted model from its parameters and fitted attributes."""
-        model = cls(**parameters)
-        for name, value in state.items():
-            setattr(model, name, value)
-        return model
-
-    @classmethod
-    def state_types(cls) -> dict[str, Any]:
-        """The declared type of each fitted attribute."""
-        hints = get_type_hints(cls)
-        return {item.name: hints[item.name] for item in fields(cls) if not item.init}
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

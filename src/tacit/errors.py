@@ -24,6 +24,9 @@ import difflib
 from collections.abc import Iterable
 from pathlib import Path
 
+_MOST_COMPARED = 3000  # names; each takes microseconds, and callers of a service can ask as often as they like
+_LONGEST = 200  # characters of a name that are compared
+
 
 class TacitError(Exception):
     """Base of all errors raised on purpose."""
@@ -61,7 +64,9 @@ class UnknownLabelError(LabelError):
     """There is no label of this name."""
 
     def __init__(self, label: str, known: Iterable[str] = (), field: str = "") -> None:
-        super().__init__(f"unknown label '{label}'{did_you_mean(label, known)}", label, field)
+        self.nearest = spelt_alike(label, known)
+        hint = f" (did you mean '{self.nearest[0]}'?)" if self.nearest else ""
+        super().__init__(f"unknown label '{label}'{hint}", label, field)
 
 
 class RetiredLabelError(LabelError):
@@ -95,8 +100,18 @@ class MissingExtraError(TacitError, ImportError):
         super().__init__(f"{what} needs the extra '{extra}'; install it with: pip install 'tacit[{extra}]'")
 
 
+def spelt_alike(name: str, known: Iterable[str], n: int = 3) -> list[str]:
+    """The nearest spellings; of many names, only those that start alike or have the same words are compared."""
+    wanted = name[:_LONGEST].casefold()
+    spelled = {str(other).casefold(): str(other) for other in known}
+    candidates = list(spelled)
+    if len(candidates) > _MOST_COMPARED:
+        words = set(wanted.split())
+        alike = (other for other in candidates if other[:2] == wanted[:2] or not words.isdisjoint(other.split()))
+        candidates = sorted(alike, key=lambda other: abs(len(other) - len(wanted)))[:_MOST_COMPARED]
+    return [spelled[near] for near in difflib.get_close_matches(wanted, candidates, n=n, cutoff=0.6)]
+
+
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """``" (did you mean 'x'?)"`` for the nearest spelling among `known`, or an empty string."""
-    candidates = {str(candidate).lower(): str(candidate) for candidate in known}
-    nearest = difflib.get_close_matches(name.lower(), candidates, n=1, cutoff=0.6)
-    return f" (did you mean '{candidates[nearest[0]]}'?)" if nearest else ""
+    return "".join(f" (did you mean '{near}'?)" for near in spelt_alike(name, known, 1))

@@ -5,7 +5,7 @@ A label has three states for a sample: positive (a stored 1), known negative (a 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -14,7 +14,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from tacit.checks import as_csr, check_indices
-from tacit.errors import DataError, ParameterError, did_you_mean
+from tacit.errors import DataError, ParameterError, UnknownLabelError, did_you_mean
 
 Container = Literal["lists", "sparse", "dense"]
 Names = npt.NDArray[Any]  # of str (dtype object) or of whole numbers
@@ -231,22 +231,25 @@ def label_sets(matrix: sparse.csr_matrix, names: Names, container: Container) ->
     return [list(names[row]) for row in np.split(matrix.indices, matrix.indptr[1:-1])]
 
 
-def label_mask(names: Names, include: Any, exclude: Any) -> npt.NDArray[np.bool_] | None:
+def label_mask(
+    names: Names, include: Any, exclude: Any, find: Callable[[str, str], int] | None = None
+) -> npt.NDArray[np.bool_] | None:
     """Which labels may be ranked; None where all may.
 
-    `include` and `exclude` are column numbers (any integer type) or label names.
+    `include` and `exclude` are column numbers (any integer type) or label names. `find` gives the column of a name, and
+    is told where the name stands; by default names must be those in `names`.
     """
     if include is None and exclude is None:
         return None
     mask = np.full(len(names), include is None)
     if include is not None:
-        mask[_columns(names, include, "include")] = True
+        mask[_columns(names, include, "include", find)] = True
     if exclude is not None:
-        mask[_columns(names, exclude, "exclude")] = False
+        mask[_columns(names, exclude, "exclude", find)] = False
     return mask
 
 
-def _columns(names: Names, chosen: Any, what: str) -> npt.NDArray[np.intp]:
+def _columns(names: Names, chosen: Any, what: str, find: Callable[[str, str], int] | None) -> npt.NDArray[np.intp]:
     if isinstance(chosen, str):
         raise ParameterError(f"{what} must be a list of labels; got the single text '{chosen}'")
     array = np.asarray(list(chosen))
@@ -261,8 +264,10 @@ def _columns(names: Names, chosen: Any, what: str) -> npt.NDArray[np.intp]:
         return array.astype(np.intp)
     if array.dtype.kind not in "UO":
         raise ParameterError(f"{what} must hold column numbers or label names; got values of type {array.dtype}")
+    if find is not None:
+        return np.array([find(str(name), what) for name in array], dtype=np.intp)
     position = {str(name): column for column, name in enumerate(names)}
     for name in array:
         if str(name) not in position:
-            raise ParameterError(f"{what}: unknown label '{name}'{did_you_mean(str(name), position)}")
+            raise UnknownLabelError(str(name), position, what)
     return np.array([position[str(name)] for name in array], dtype=np.intp)

@@ -21,7 +21,7 @@ from tacit.propensity import FloatArray, IntArray, entries, inverse_propensities
 from tacit.ranking import NO_LABEL, Ranking
 
 KS = (1, 3, 5)
-DEFAULT_METRIC = "P@5"  # by which models are scored and tuned
+SCORE_METRIC = "nDCG@5"  # what `score` is, for scikit-learn's tools; P@5 would be the same for all with five labels
 Interval: TypeAlias = tuple[float, float]
 Key = TypeVar("Key")
 

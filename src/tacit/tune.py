@@ -19,7 +19,7 @@ from scipy import sparse
 from tacit.checks import as_features
 from tacit.errors import DataError, ParameterError, TacitError, did_you_mean
 from tacit.labels import aligned, read_labels
-from tacit.metrics import DEFAULT_METRIC, evaluate
+from tacit.metrics import evaluate
 from tacit.parameters import Parameter, Tune, parameters_of, unknown_parameter
 from tacit.progress import announce, stage
 from tacit.propensity import propensities
@@ -87,7 +87,7 @@ def tune(
     X: Any,
     Y: Any,
     *,
-    target: str = DEFAULT_METRIC,
+    target: str = "P@5",
     validation: tuple[Any, Any] | None = None,
     budget_seconds: float = 600.0,
     fixed: Mapping[str, Any] | None = None,

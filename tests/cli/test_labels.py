@@ -33,6 +33,11 @@ def model(folder: Path, tmp_path: Path) -> Path:
     return path
 
 
+def contents_of(model: Path) -> dict[str, bytes]:
+    """The files of a model, but for the lock."""
+    return {file.name: file.read_bytes() for file in model.iterdir() if file.suffix != ".lock"}
+
+
 def labels_of(model: Path, text: str) -> list[str]:
     return [found.label for found in library.Tagger.load(model).suggest([text], k=9)[0]]
 
@@ -54,7 +59,7 @@ def test_examples_from_a_file_and_a_vocabulary(tacit, model, tmp_path):
     assert "2 examples" in tacit("add-label", model, "pome", "--examples", tmp_path / "pumps.txt").out
     (tmp_path / "v.tsv").write_text("id\tname\talternatives\tparents\n1\tmusic\n2\tensemble\tchoir\t1\n")
     added = tacit("add-label", model, "ensemble", "--vocabulary", tmp_path / "v.tsv")
-    assert "its name or description, its parent 'music'" in added.out
+    assert added.out.startswith("added 'ensemble' from a description, its parent 'music'; saved to ")
     assert library.Tagger.load(model).vocabulary_.name_of("choir") == "ensemble"
 
 
@@ -73,13 +78,13 @@ def test_learning_and_forgetting(tacit, model, tmp_path):
     feedback.write_text('{"text": "filler1", "label": "music", "accepted": true}\n' * 5)
     before = labels_of(model, "filler1")
     learned = tacit("learn", model, feedback)
-    assert learned.out == f"learned from 5 judgements, 5 accepted, of 'music'; saved to {model}\n"
+    assert learned.out == f"judged 5 suggestions, 5 accepted, of 'music'; saved to {model}\n"
     assert labels_of(model, "filler1")[0] == "music"
-    assert tacit("learn", model, "--undo").out.startswith("took back: learned from 5 judgements")
+    assert tacit("learn", model, "--undo").out.startswith("took back: judged 5 suggestions, 5 accepted")
     assert labels_of(model, "filler1") == before
     table = tmp_path / "feedback.csv"
     table.write_text("text,label,accepted\na song,music,no\n")
-    assert "1 judgement, 0 accepted" in tacit("learn", model, table).out
+    assert tacit("learn", model, table).out == f"rejected 'music'; saved to {model}\n"
 
 
 def test_learning_about_features_by_row(tacit, folder, tmp_path):
@@ -99,19 +104,249 @@ def test_update_says_what_it_did(tacit, folder, tmp_path):
     assert labels_of(tmp_path / "m", "a zither")[0] == "strings"
 
 
-def test_an_interrupted_command_leaves_the_model(tacit, model, monkeypatch):
-    before = {file.name: file.read_bytes() for file in model.iterdir()}
+# -- the history ------------------------------------------------------------------------------------------
 
+
+def taught(tacit, model, tmp_path) -> None:
+    """Teach a model something of every kind."""
+    feedback = tmp_path / "judged.jsonl"
+    feedback.write_text('{"text": "filler1", "label": "cars", "accepted": true}\n' * 5)
+    for arguments in (
+        ("labels", model, "rename", "cars", "vehicles"),
+        ("add-label", model, "pome", "--example", "apple pear", "--cooccurs", "fruit=20"),
+        ("learn", model, feedback),
+        ("labels", model, "retire", "weather"),
+        ("labels", model, "undo"),
+        ("labels", model, "merge", "music", "weather", "--into", "sounds"),
+    ):
+        outcome = tacit(*arguments)
+        assert outcome.code == 0, outcome.err
+
+
+def all_suggestions(model: Path) -> list[list[tuple[str, float]]]:
+    return library.Tagger.load(model).suggest(["apple pear", "song", "wheel", "rain", "filler1"], k=9)
+
+
+def test_the_history_shows_all_acts_with_their_ids(tacit, model, tmp_path):
+    assert tacit("labels", model, "history").out == ""
+    taught(tacit, model, tmp_path)
+    acts = library.Tagger.load(model).acts_
+    shown = tacit("labels", model, "history")
+    assert shown.code == 0
+    words = [
+        "renamed 'cars' to 'vehicles'",
+        "added 'pome' from 1 co-occurring label, 1 example",
+        "judged 5 suggestions, 5 accepted, of 'vehicles'",
+        "retired 'weather'  (taken back)",
+        "took back: retired 'weather'",
+        "merged 'music', 'weather' into 'sounds'",
+    ]
+    assert shown.out.splitlines() == [
+        f"{act.id[:12]}  {act.time}  {said}" for act, said in zip(acts, words, strict=True)
+    ]
+    assert tacit("labels", model).out.splitlines() == [
+        f"1. {words[0]}",
+        f"2. {words[1]}",
+        f"3. {words[2]}",
+        f"4. {words[5]}",
+        "5 labels, 4 acts since training",
+    ]
+    lines = tacit("labels", model, "history", "--json").out.splitlines()
+    assert [json.loads(line) for line in lines] == [act.to_json() for act in acts]
+
+
+def test_an_exported_history_makes_another_copy_the_same(tacit, folder, model, tmp_path):
+    taught(tacit, model, tmp_path)
+    export, other = tmp_path / "history.jsonl", tmp_path / "other"
+    export.write_text(tacit("labels", model, "history", "--json").out)
+    library.load_model(folder / "plain").save(other)
+    assert all_suggestions(other) != all_suggestions(model)
+    learned = tacit("learn", other, export)
+    assert learned.code == 0, learned.err
+    assert learned.out == f"learned 6 new acts of {export}; saved to {other}\n"
+    assert all_suggestions(other) == all_suggestions(model)
+    assert tacit("labels", other, "history").out == tacit("labels", model, "history").out
+    before = contents_of(other)
+    assert tacit("learn", other, export).out.startswith("learned 0 new acts")
+    assert tacit("learn", other, model / "acts.jsonl").out.startswith("learned 0 new acts")  # the ledger itself
+    assert contents_of(other) == before
+    tacit("labels", other, "undo")
+    assert tacit("learn", model, other / "acts.jsonl").out.startswith("learned 1 new act")
+    assert all_suggestions(other) == all_suggestions(model)
+
+
+def test_acts_that_do_not_fit_are_left_out_and_told(tacit, folder, model, tmp_path):
+    taught(tacit, model, tmp_path)
+    export, other = tmp_path / "history.jsonl", tmp_path / "other"
+    export.write_text(tacit("labels", model, "history", "--json").out)
+    library.load_model(folder / "plain").save(other)
+    tacit("labels", other, "retire", "fruit")
+    learned = tacit("learn", other, export)
+    assert learned.code == 0
+    assert "left out 1 that do not fit the model (added 'pome' from 1 co-occurring label, 1 example: " in learned.out
+    assert "the label 'fruit' was retired" in learned.out
+    assert "pome" not in labels_of(other, "apple")
+    (tmp_path / "bad.jsonl").write_text(export.read_text() + '{"id": "x", "kind": "rename", "label": "cars"}\n')
+    before = contents_of(other)
+    refused = tacit("learn", other, tmp_path / "bad.jsonl")
+    assert refused.code == 2
+    assert "bad.jsonl:7: the field 'name' of an act of the kind 'rename' must be" in refused.err
+    assert contents_of(other) == before
+
+
+def test_any_act_is_undone_by_its_id_or_the_start_of_it(tacit, model, tmp_path):
+    taught(tacit, model, tmp_path)
+    acts = {act.kind: act for act in library.Tagger.load(model).acts_}
+    assert tacit("labels", model, "undo", acts["add"].id).out == f"took back: {acts['add']}; saved to {model}\n"
+    assert "pome" not in labels_of(model, "apple")
+    start = tacit("labels", model, "history").out.splitlines()[0].split()[0]
+    assert tacit("labels", model, "undo", start).out == f"took back: renamed 'cars' to 'vehicles'; saved to {model}\n"
+    assert "cars" in labels_of(model, "wheel")
+    assert "(taken back)" in tacit("labels", model, "history").out.splitlines()[0]
+    assert tacit("labels", model, "undo").out.startswith("took back: merged 'music', 'weather' into 'sounds'")
+    before = contents_of(model)
+    for again in (acts["add"].id, start):
+        outcome = tacit("labels", model, "undo", again)
+        assert outcome.code == 2
+        assert "there is nothing to take back: it was taken back already: " in outcome.err
+    outcome = tacit("labels", model, "undo", "no-such-id")
+    assert outcome.code == 2
+    assert "there is nothing to take back: no act has this id" in outcome.err
+    assert contents_of(model) == before
+
+
+def renames(*ids: str) -> str:
+    pairs = zip(ids, ("cars", "music", "fruit"), strict=False)
+    return "".join(
+        json.dumps({"id": name, "time": "", "kind": "rename", "label": label, "name": f"{label}!"}) + "\n"
+        for name, label in pairs
+    )
+
+
+def test_a_start_that_several_ids_have_is_refused(tacit, model, tmp_path):
+    (tmp_path / "acts.jsonl").write_text(renames("log:abcdefghijkl:1", "log:abcdefghijkl:10", "other"))
+    assert tacit("learn", model, tmp_path / "acts.jsonl").code == 0
+    before = contents_of(model)
+    outcome = tacit("labels", model, "undo", "log:abc")
+    assert outcome.code == 2
+    assert "2 acts have an id that starts with 'log:abc'; give more of it" in outcome.err
+    assert contents_of(model) == before
+    shown = [line.split()[0] for line in tacit("labels", model, "history").out.splitlines()]
+    assert shown == ["log:abcdefghijkl:1", "log:abcdefghijkl:10", "other"]  # each tells its act from the others
+    assert "'cars!'" in tacit("labels", model, "undo", shown[0]).out
+    assert sorted(labels_of(model, "wheel")) == ["cars", "fruit!", "music!", "weather"]
+
+
+# -- training again ---------------------------------------------------------------------------------------
+
+
+def test_a_taught_model_is_not_trained_over_by_mistake(tacit, folder, model, tmp_path, monkeypatch):
+    def train(*_: object, **__: object) -> None:
+        raise AssertionError("must not train")
+
+    taught(tacit, model, tmp_path)
+    before = contents_of(model)
+    monkeypatch.setattr("tacit.tagger.tagger.Tagger.fit", train)
+    monkeypatch.setattr("tacit.cli.source.read", train)
+    refused = tacit("train", folder / "train.jsonl", "--model", "OneVsAll", "--out", model)
+    assert refused.code == 2
+    assert "the model there has 6 acts" in refused.err
+    assert "--keep-acts" in refused.err
+    assert "--discard-acts" in refused.err
+    assert refused.err.strip().count("\n") == 0
+    assert contents_of(model) == before
+
+
+def test_acts_are_replayed_on_a_new_model(tacit, folder, model, tmp_path):
+    taught(tacit, model, tmp_path)
+    history = tacit("labels", model, "history").out
+    done = tacit(
+        "train", folder / "train.jsonl", "--model", "OneVsAll", "--param", "C=0.5", "--out", model, "--keep-acts"
+    )
+    assert done.code == 0, done.err
+    assert library.Tagger.load(model).model_.C == 0.5
+    assert tacit("labels", model, "history").out == history
+    tacit("train", folder / "train.jsonl", "--model", "OneVsAll", "--param", "C=0.5", "--out", tmp_path / "fresh")
+    export = tmp_path / "history.jsonl"
+    export.write_text(tacit("labels", model, "history", "--json").out)
+    tacit("learn", tmp_path / "fresh", export)
+    assert all_suggestions(model) == all_suggestions(tmp_path / "fresh")
+    assert tacit("labels", model, "undo").out.startswith("took back: merged")
+
+
+def test_acts_that_do_not_fit_the_new_model_are_told(tacit, model, tmp_path):
+    taught(tacit, model, tmp_path)
+    samples = [("apple pear", "fruit"), ("wheel road", "vehicles")] * 20
+    records = [{"text": f"{words} {n}", "labels": [label]} for n, (words, label) in enumerate(samples)]
+    (tmp_path / "new.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
+    done = tacit("train", tmp_path / "new.jsonl", "--model", "OneVsAll", "--out", model, "--keep-acts")
+    assert done.code == 0, done.err
+    shown = tacit("labels", model, "history").out.splitlines()
+    n_left_out = sum("(does not apply)" in line for line in shown)
+    assert n_left_out == 2  # neither 'cars' nor 'music' is there
+    assert f"acts that do not apply to this model: {n_left_out}; see: tacit labels {model} history" in done.out
+    assert sorted(labels_of(model, "apple")) == ["fruit", "pome", "vehicles"]
+
+
+def test_acts_are_forgotten_if_that_is_said(tacit, folder, model, tmp_path):
+    taught(tacit, model, tmp_path)
+    done = tacit("train", folder / "train.jsonl", "--model", "OneVsAll", "--out", model, "--discard-acts")
+    assert done.code == 0, done.err
+    assert tacit("labels", model, "history").out == ""
+    assert all_suggestions(model) == all_suggestions(folder / "plain")
+    again = tacit("train", folder / "train.jsonl", "--model", "Popularity", "--out", model)  # nothing to forget
+    assert again.code == 0, again.err
+
+
+def test_a_preview_says_if_nothing_would_be_suggested(tacit, folder, model):
+    hint = "all of these are below the threshold of the model"
+    data = ("--preview", folder / "train.jsonl")
+    unsure = tacit("add-label", model, "zither", "--example", "filler3", "--cooccurs", "music=1", *data)
+    assert unsure.code == 0, unsure.err
+    tagger = library.Tagger.load(model)
+    assert f"{hint} ({tagger.threshold_:.3f}): with --threshold auto the label would not be suggested" in unsure.out
+    sure = tacit("add-label", model, "pome", "--example", "apple pear plum", "--cooccurs", "fruit=2000", *data)
+    assert sure.code == 0, sure.err
+    assert hint not in sure.out
+    for name, known_by, is_sure in (
+        ("zither", {"examples": ["filler3"], "cooccurs": {"music": 1}}, False),
+        ("pome", {"examples": ["apple pear plum"], "cooccurs": {"fruit": 2000}}, True),
+    ):
+        first = tagger.preview_label(name, texts=articles().texts, n=1, **known_by)[0]
+        assert (first.score >= tagger.threshold_) == is_sure
+    assert "pome" not in labels_of(model, "apple")
+
+
+# -- what must not happen ---------------------------------------------------------------------------------
+
+
+def test_an_interrupted_command_leaves_the_model(tacit, folder, model, tmp_path, monkeypatch):
     def stop(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    for where in ("tacit.store.folder.replacing", "tacit.tagger.living.LivingVocabulary._record"):
+    def interrupted(where: str, *arguments: object) -> None:
+        before = contents_of(model)
         with monkeypatch.context() as patch:
             patch.setattr(where, stop)
-            assert tacit("labels", model, "rename", "cars", "vehicles").code == 130
-        assert "cars" in labels_of(model, "wheel")
-    kept = {file.name: file.read_bytes() for file in model.iterdir() if file.name in before}
-    assert kept == before
+            assert tacit(*arguments).code == 130
+        assert contents_of(model) == before
+
+    feedback = tmp_path / "feedback.jsonl"
+    feedback.write_text('{"text": "filler1", "label": "music", "accepted": true}\n')
+    for where in ("tacit.store.ledger.Writing.append", "tacit.tagger.tagger.Tagger._do"):
+        interrupted(where, "labels", model, "rename", "cars", "vehicles")
+        interrupted(where, "add-label", model, "pome", "--example", "apple")
+        interrupted(where, "learn", model, feedback)
+    assert library.Tagger.load(model).history() == []
+    assert tacit("labels", model, "rename", "cars", "vehicles").code == 0
+    for where in ("tacit.store.ledger.Writing.append", "tacit.tagger.tagger.Tagger._do"):
+        interrupted(where, "labels", model, "undo")
+    for where in ("tacit.store.folder.write_arrays", "tacit.store.folder.replacing"):
+        train = ("train", folder / "train.jsonl", "--model", "Popularity", "--out", model)
+        interrupted(where, *train, "--keep-acts")
+        interrupted(where, *train, "--discard-acts")
+    assert library.Tagger.load(model).history() == ["renamed 'cars' to 'vehicles'"]
+    assert "vehicles" in labels_of(model, "wheel")
 
 
 BAD_CALLS = {
@@ -121,6 +356,7 @@ BAD_CALLS = {
     "Missing option '--into'": ("labels", "MODEL", "merge", "cars", "music"),
     "No such command 'renam'": ("labels", "MODEL", "renam", "a", "b"),
     "there is nothing to undo": ("labels", "MODEL", "undo"),
+    "there is nothing to take back: no act has this id": ("labels", "MODEL", "undo", "5f0c"),
     "there is no feedback to undo (no acts)": ("learn", "MODEL", "--undo"),
     "name the file of feedback, or --undo": ("learn", "MODEL"),
     "bad.jsonl:2: unknown label 'carz'": ("learn", "MODEL", "bad.jsonl"),

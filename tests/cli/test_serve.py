@@ -37,7 +37,7 @@ def test_one_model_on_this_machine_alone(tacit, run, folder):
     assert folders == {"model": folder / "model"}
     assert limits == {"model": Limits()}
     assert settings == Settings(token=None, hosts=LOCAL_HOSTS)
-    assert (options["host"], options["port"], options["feedback"]) == ("127.0.0.1", 8000, None)
+    assert (options["host"], options["port"], options["acts"]) == ("127.0.0.1", 8000, {})
 
 
 def test_several_models_with_names_limits_and_a_token(tacit, run, folder, tmp_path, monkeypatch):
@@ -69,6 +69,21 @@ BAD_CALLS = {
     "--limit is given as NAME.LIMIT=N; got 'timeout=3'": ("MODEL", "--limit", "timeout=3"),
     "no model is called 'modle' (did you mean 'model'?)": ("MODEL", "--limit", "modle.timeout=3"),
     "there is no limit 'time'": ("MODEL", "--limit", "model.time=3"),
+    "--acts is given as NAME=FILE where there are several models; got 'a'": (
+        "MODEL",
+        "--name",
+        "b=MODEL",
+        "--acts",
+        "a",
+    ),
+    "--acts is given as NAME=FILE where there are several models; got 'c=a'": (
+        "MODEL",
+        "--name",
+        "b=MODEL",
+        "--acts",
+        "c=a",
+    ),
+    "No such option '--feedback'": ("MODEL", "--feedback", "logs"),
     "the limit timeout must be above 0; got -1.0": ("MODEL", "--timeout", "-1"),
 }
 
@@ -81,6 +96,31 @@ def test_bad_calls_are_one_line(tacit, run, folder, tmp_path, monkeypatch, messa
     assert message in outcome.err
     assert outcome.err.strip().count("\n") == 0
     assert not run
+
+
+def test_acts_may_be_recorded_elsewhere(tacit, run, folder):
+    model = folder / "model"
+    for given, expected in [
+        (("--acts", "a.jsonl"), {"model": Path("a.jsonl")}),
+        (("--acts", "model=a.jsonl"), {"model": Path("a.jsonl")}),
+        (("--acts", "a=b.jsonl"), {"model": Path("a=b.jsonl")}),
+        (("--name", f"b={model}", "--acts", "b=a.jsonl"), {"b": Path("a.jsonl")}),
+        (("--name", f"b={model}", "--acts", "b=a", "--acts", "model=b"), {"b": Path("a"), "model": Path("b")}),
+    ]:
+        outcome = tacit("serve", model, *given)
+        assert outcome.code == 0, outcome.err
+        assert run.pop()[3]["acts"] == expected
+
+
+def test_a_model_that_cannot_be_taught_is_told_with_what_to_do(tacit, folder, monkeypatch):
+    def refuse(*_: object, **__: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("tacit.store.ledger.FileLock.acquire", refuse)
+    outcome = tacit("serve", folder / "model", "--port", 0)
+    assert outcome.code == 2
+    assert "cannot be written; record acts elsewhere with --acts FILE" in outcome.err
+    assert outcome.err.strip().count("\n") == 0
 
 
 def test_everyone_is_let_in_if_that_is_said(tacit, run, folder):
@@ -97,9 +137,10 @@ def test_models_that_are_not_there_and_addresses_that_are_taken(tacit, folder, t
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = taken.getsockname()[1]
-        outcome = tacit("serve", folder / "model", "--port", port, "--feedback", tmp_path)
+        outcome = tacit("serve", folder / "model", "--port", port, "--acts", tmp_path / "acts.jsonl")
     assert outcome.code == 2
     assert f"cannot listen at 127.0.0.1:{port}" in outcome.err
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_missing_extra_is_named(tacit, folder, monkeypatch):

@@ -3,6 +3,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import random
 import subprocess
 import sys
 
@@ -77,6 +78,52 @@ def test_standard_input_in_any_text_format(model):
 
     assert run("a pear\nthe car\n") == ["fruit", "vehicle"]
     assert run('{"text": "a pear"}\n{"text": "the car"}\n', "--format", "jsonl") == ["fruit", "vehicle"]
+
+
+def test_how_many_labels_come(tacit, tmp_path):
+    """Five without a threshold; with one, all that reach it."""
+    rng = random.Random(0)
+    words = [f"word{chr(97 + number)}" for number in range(12)]
+    tags = [rng.sample(words, 6) for _ in range(120)]
+    many_labels, data = tmp_path / "model", tmp_path / "new.txt"
+    library.Tagger(model="OneVsAll").fit([" ".join(names) for names in tags], tags).save(many_labels)
+    data.write_text(" ".join(words[:6]) + "\n")
+
+    def n_found(*options):
+        outcome = tacit("suggest", many_labels, data, *options)
+        assert outcome.code == 0, outcome.err
+        return len(json.loads(outcome.out)["suggestions"])
+
+    assert n_found() == 5
+    assert n_found("-k", 7) == 7
+    assert n_found("--threshold", 0) == 12
+    assert n_found("--threshold", 0, "-k", 7) == 7
+    tagger = library.Tagger.load(many_labels)
+    for threshold in ("0.5", "auto", "recall=0.9", "labels=7"):
+        (expected,) = tagger.suggest([data.read_text()], threshold=threshold)
+        assert n_found("--threshold", threshold) == len(expected) == 6
+        assert n_found("--threshold", threshold, "-k", 2) == 2
+    assert n_found("--threshold", 1.1) == 0
+
+
+def test_choices_by_former_names(tacit, model, many, tmp_path):
+    tagger = library.Tagger.load(model)
+    tagger.rename_label("vehicle", "cars")
+    tagger.retire_label("red|green")
+    tagger.save(tmp_path / "taught")
+
+    def found(*options):
+        out = tacit("suggest", tmp_path / "taught", many, *options).out
+        return {each["label"] for line in out.splitlines() for each in json.loads(line)["suggestions"]}
+
+    assert found() == {"cars", "fruit"}
+    assert found("--include", "vehicle") == {"cars"}
+    assert found("--exclude", "vehicle") == {"fruit"}
+    for option in ("--include", "--exclude"):
+        refused = tacit("suggest", tmp_path / "taught", many, option, "red|green")
+        assert refused.code == 2
+        assert "the label 'red|green' was retired; undo that first, or name another label" in refused.err
+        assert refused.err.count("\n") == 1
 
 
 def test_choices_from_a_file(tacit, model, many, tmp_path):

@@ -6,8 +6,8 @@ import httpx
 import pytest
 
 from server.live import serving
+from tacit.errors import spelt_alike
 from tacit.server.limits import Limits, Settings
-from tacit.server.problems import spelt_alike
 
 TOKEN = "correct-horse-battery"
 
@@ -74,6 +74,21 @@ def test_labels_that_cannot_be_added(live):
     check(live.post("/v1/labels", json={"name": " "}), 422, "needs a name", "name")
     check(live.post("/v1/labels", json={"name": "x", "examples": ["qqq"]}), 422, "give other examples", "examples")
     check(live.post("/v1/labels", json={"name": "x", "cooccurs": {"cars": 0}}), 422, "count above 0", "cooccurs")
+
+
+@pytest.mark.parametrize(
+    ("content", "status", "detail", "field"),
+    [
+        ({"id": 1}, 422, "valid string", "id"),
+        ({"id": ""}, 422, "at least 1 character", "id"),
+        ({"id": "a" * 101}, 422, "at most 100 characters", "id"),
+        ({"act": "a"}, 422, "not permitted", "act"),
+        ({"id": "0123456789abcdef"}, 409, "no act in force has this id", "id"),
+        ({}, 409, "there is nothing to take back", "id"),
+    ],
+)
+def test_acts_that_cannot_be_taken_back(live, content, status, detail, field):
+    check(live.post("/v1/undo", json=content), status, detail, field)
 
 
 def test_unknown_models_and_addresses(live):

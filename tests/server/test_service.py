@@ -78,12 +78,30 @@ def test_several_models_each_with_its_own(start, saved, model, tmp_path):
     assert "pome" not in live.suggest("apple", k=9)
 
 
+def test_without_a_number_five_come_and_with_a_threshold_all_that_reach_it(live, model):
+    for name in ("pome", "drums", "lorry"):
+        assert live.post("/v1/labels", json={"name": name, "examples": ["apple drum engine"]}).status_code == 201
+    n_labels = live.get("/v1/models").json()["models"][0]["labels"]
+    assert n_labels == 7
+    assert len(live.suggest("apple")) == len(live.suggest("apple", k=None)) == 5
+    assert len(live.suggest("apple", threshold=0)) == n_labels
+    assert len(live.suggest("apple", threshold=0, k=6)) == 6
+    tagger = Tagger.load(model)
+    for threshold in (0.01, "auto", "recall=0.9", "labels=3"):
+        expected = [found.label for found in tagger.suggest(["apple"], threshold=threshold)[0]]
+        assert live.suggest("apple", threshold=threshold) == expected
+
+
 # -- teaching ---------------------------------------------------------------------------------------------
 
 
 def judge(live, text, label, accepted, times=1):
     judgement = {"text": text, "label": label, "accepted": accepted}
     return live.post("/v1/feedback", json={"judgements": [judgement] * times})
+
+
+def labels_of(model: Path, text: str) -> list[str]:
+    return [found.label for found in Tagger.load(model).suggest([text], k=9)[0]]
 
 
 def test_feedback_is_learned_at_once_and_taken_back(live):
@@ -125,9 +143,8 @@ def test_nothing_is_lost_over_a_restart(model):
         assert (live.suggest("filler1"), live.suggest("apple", k=9)) == taught
         assert live.get("/v1/models").json()["models"][0]["acts"] == 2
         assert live.post("/v1/undo", json={}).json()["act"].startswith("took back: judged 5 suggestions")
-    tagger = Tagger.load(model)
-    assert tagger.history() == ["added 'pome' from 1 example"]
-    assert "pome" in [found.label for found in tagger.suggest(["apple"], k=9)[0]]
+    assert Tagger.load(model).history() == ["added 'pome' from 1 example"]
+    assert "pome" in labels_of(model, "apple")
 
 
 @pytest.fixture
@@ -217,8 +234,9 @@ def test_what_others_record_is_known_after_a_reload(live, model, tacit_command):
     undone = live.post("/v1/undo", json={}).json()
     assert undone["act"] == "took back: added 'pome' from 1 example"  # whoever did it
     assert undone["id"] == tagger.acts_[-1].id
-    for answers in (live.suggest("apple", k=9), reloaded(live) and live.suggest("apple", k=9)):
-        assert "pome" not in answers
+    assert "pome" not in live.suggest("apple", k=9)
+    reloaded(live)
+    assert "pome" not in live.suggest("apple", k=9)
     assert Tagger.load(model).history() == [
         "judged 5 suggestions, 5 accepted, of 'music'",
         "renamed 'cars' to 'vehicles'",
@@ -239,6 +257,32 @@ def test_whoever_teaches_knows_what_others_did(live, model, tacit_command):
     assert [act.kind for act in Ledger(model / "acts.jsonl").read().acts] == ["retire", "rename", "judge"]
 
 
+def test_former_names_are_understood_and_retired_ones_told(live, model, tacit_command):
+    tacit_command("labels", model, "rename", "cars", "vehicles")
+    tacit_command("labels", model, "merge", "fruit", "weather", "--into", "nature")
+    tacit_command("labels", model, "retire", "music")
+    reloaded(live)
+    assert live.suggest("wheel", include=["cars", "fruit"], k=9) == ["vehicles", "nature"]
+    assert live.suggest("wheel", exclude=["cars"], k=9) == ["nature"]
+    assert live.post("/v1/explain", json={"text": "a wheel", "label": "cars"}).json()["label"] == "vehicles"
+    added = live.post("/v1/labels", json={"name": "pome", "cooccurs": {"weather": 9}, "parent": "cars"})
+    assert added.json()["act"] == "added 'pome' from 1 co-occurring label, its parent 'vehicles'"
+    judgement = {"text": "song", "label": "music", "accepted": True}
+    requests = {
+        "include": ("/v1/suggest", {"text": "song", "include": ["music"]}),
+        "exclude": ("/v1/suggest", {"text": "song", "exclude": ["cars", "music"]}),
+        "label": ("/v1/explain", {"text": "song", "label": "music"}),
+        "judgements[1].label": ("/v1/feedback", {"judgements": [judgement | {"label": "cars"}, judgement]}),
+        "cooccurs.music": ("/v1/labels", {"name": "x", "cooccurs": {"music": 9}}),
+        "parent": ("/v1/labels", {"name": "x", "examples": ["song"], "parent": "music"}),
+    }
+    for field, (address, content) in requests.items():
+        refused = live.post(address, json=content)
+        assert refused.status_code == 422
+        reason = "the label 'music' was retired; undo that first, or name another label"
+        assert refused.json()["errors"] == [{"field": field, "message": reason}]
+
+
 def test_two_services_may_teach_one_model(live, model):
     with serving({"articles": model}) as second:
         added = live.post("/v1/labels", json={"name": "pome", "examples": ["apple pear"]}).json()
@@ -250,7 +294,7 @@ def test_two_services_may_teach_one_model(live, model):
         assert second.post("/v1/undo", json={"id": added["id"]}).status_code == 200
         late = live.post("/v1/undo", json={"id": added["id"]})  # the other one was first
         assert late.status_code == 409
-    assert "pome" not in Tagger.load(model).suggest(["apple"], k=9)[0]
+    assert "pome" not in labels_of(model, "apple")
 
 
 def test_acts_elsewhere_leave_the_model_alone_and_come_home_once(start, model, tmp_path, tacit_command):
@@ -297,9 +341,9 @@ def test_what_came_home_can_be_taken_back_before_a_reload(start, model, tmp_path
     assert live.post("/v1/undo", json={"id": added["id"]}).status_code == 409
     with serving({"articles": model}, path) as again:
         assert "pome" not in again.suggest("apple", k=9)
-    assert "pome" in [found.label for found in Tagger.load(model).suggest(["apple"], k=9)[0]]  # it was not told yet
+    assert "pome" in labels_of(model, "apple")  # it was not told yet
     assert tacit_command("learn", model, path).startswith("learned 1 new act")
-    assert "pome" not in [found.label for found in Tagger.load(model).suggest(["apple"], k=9)[0]]
+    assert "pome" not in labels_of(model, "apple")
 
 
 def test_an_act_that_the_command_line_brought_in_is_taken_back_for_good(live, saved, model, tmp_path, tacit_command):

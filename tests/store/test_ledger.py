@@ -119,6 +119,15 @@ def test_a_record_that_is_no_act_is_named(ledger, record, message):
         ledger.read()
 
 
+def test_a_damaged_line_is_counted_from_the_first(ledger):
+    mark = add(ledger, "a", "b", "c").mark
+    with ledger.path.open("ab") as file:
+        file.write(b"rubbish\n" + module._line(retired("d").to_json()))
+    for after in (None, mark):
+        with pytest.raises(ModelFileError, match="acts.jsonl:5: damaged"):
+            ledger.read(after)
+
+
 def test_another_format_is_not_read(ledger):
     ledger.path.write_bytes(module._line({"format": 3, "id": "x"}))
     with pytest.raises(ModelFileError, match=r"a ledger of another format \(3\); upgrade tacit"):
@@ -134,6 +143,10 @@ def test_other_files_are_left_alone(tmp_path):
     with pytest.raises(ModelFileError, match="damaged"):
         add(Ledger(path), "x")
     assert path.read_bytes() == before
+    path.write_text("my only copy of these notes\n")
+    with pytest.raises(ModelFileError, match="notes.jsonl:1: damaged"):
+        add(Ledger(path), "x")
+    assert path.read_text() == "my only copy of these notes\n"
     with pytest.raises(LedgerError, match="cannot be written"):
         add(Ledger(path / "inside"), "x")
 

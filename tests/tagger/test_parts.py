@@ -8,6 +8,7 @@ from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 
 from tacit.checks import unit_rows
+from tacit.store.samples import Row, rows_of, stacked
 from tacit.tagger.few_shot import Curve, FewShot, _fitted, direction
 from tacit.tagger.parts import (
     _PRIOR_VARIANCE,
@@ -19,10 +20,7 @@ from tacit.tagger.parts import (
     Near,
     Part,
     Plan,
-    Row,
     children,
-    rows_of,
-    stacked,
 )
 from tacit.tagger.scores import MAX_LOG_ODDS, logit, sigmoid
 

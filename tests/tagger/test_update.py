@@ -84,12 +84,11 @@ def test_a_new_training_forgets_the_acts(tagger):
 
 
 def test_counting_on_is_exact():
-    tagger = tacit.Tagger(model="Popularity", keep_texts=True).fit(TEXTS, TAGS)
+    tagger = tacit.Tagger(model="Popularity").fit(TEXTS, TAGS)
     assert tagger.update(NEW_TEXTS, NEW_TAGS) == "counted 8 new samples, exactly; 1 label is new"
     at_once = tacit.Popularity().fit(np.ones((168, 1)), TAGS + NEW_TAGS)
     shares = dict(zip(at_once.classes_, at_once.shares_.tolist(), strict=True))
     assert dict(zip(tagger.classes_, tagger.model_.shares_.tolist(), strict=True)) == shares
-    assert len(tagger.training_.texts) == tagger.training_.labels.shape[0] == 168
     assert tagger.relations_.diagonal().tolist() == tagger.model_.label_counts_.tolist()
     assert "strings" in labels_of(tagger, "anything")
 

@@ -45,8 +45,8 @@ def suggest(
     from tacit.cli.startup import quick_start
 
     with quick_start():
+        from tacit.cli.output import open_output
         from tacit.cli.source import stream_unlabelled
-        from tacit.tagger.stream import open_output
         from tacit.tagger.tagger import Tagger
 
         tagger = Tagger.load(model)

@@ -12,7 +12,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from tacit.errors import ActError, FileError, LabelError, ModelFileError, ParameterError, UnknownLabelError
+from tacit.errors import ActError, FileError, LabelError, ModelFileError, ParameterError, UnknownLabelError, spelt_alike
 from tacit.server.batching import Lane
 from tacit.server.limits import ACTS_PER_COMMIT, TEXTS_PER_RANKING, Limits
 from tacit.server.metrics import Metrics
@@ -179,7 +179,7 @@ class Served:
         self._publish(later)
         self._note_own(later)
         return [
-            self._named(result if isinstance(result, Exception) else refused[result[0].id], later)
+            self._named(result if isinstance(result, Exception) else refused[result[0].id])
             if isinstance(result, Exception) or result[0].id in refused
             else Recorded(*result[1])
             for result in results
@@ -247,13 +247,13 @@ class Served:
             try:
                 return question(tagger)
             except (LabelError, ActError) as error:
-                raise self._named(error, tagger) from None
+                raise self._named(error) from None
 
         return call
 
-    def _named(self, error: Exception, tagger: Tagger) -> Exception:
+    def _named(self, error: Exception) -> Exception:
         if isinstance(error, UnknownLabelError):
-            return unknown("label", error.label, tagger._state.all_names(), status=422, field=error.field or "label")
+            return unknown("label", error.label, error.nearest, status=422, field=error.field or "label")
         if isinstance(error, LabelError | ActError):
             return Problem(422, error.reason, field=error.field or "label")
         return Problem(422, str(error)) if isinstance(error, ParameterError) else error
@@ -294,7 +294,7 @@ class Models(dict[str, Served]):
             return next(iter(self.values()))
         served = self.get(name)
         if served is None:
-            raise unknown("model", name, self, status=404, field="model")
+            raise unknown("model", name, spelt_alike(name, self), status=404, field="model")
         return served
 
     def are_full(self) -> bool:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import difflib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fastapi import FastAPI, Request, Response
@@ -30,8 +29,6 @@ _TITLES = {
     503: "The service is too busy",
     507: "The service cannot write",
 }
-_N_NEAREST = 3
-_MOST_COMPARED = 3000  # names; each takes microseconds, and callers can ask as often as they like
 
 
 class Problem(Exception):  # noqa: N818 - RFC 9457 calls it so
@@ -74,24 +71,10 @@ def busy(detail: str) -> Problem:
     return Problem(429, detail, retry_after=1)
 
 
-def unknown(what: str, name: str, known: Iterable[str], *, status: int, field: str) -> Problem:
+def unknown(what: str, name: str, nearest: Sequence[str], *, status: int, field: str) -> Problem:
     """A name that nothing has, with those that are spelt alike."""
-    nearest = spelt_alike(name, known)
     hint = f"; did you mean {' or '.join(repr(near) for near in nearest)}?" if nearest else ""
     return Problem(status, f"unknown {what} {name[:200]!r}{hint}", field=field, nearest=nearest)
-
-
-def spelt_alike(name: str, known: Iterable[str]) -> list[str]:
-    """The nearest spellings; of many names, only those that start alike or have the same words are compared."""
-    wanted = name[:200].casefold()
-    spelled = {other.casefold(): other for other in map(str, known)}
-    candidates = list(spelled)
-    if len(candidates) > _MOST_COMPARED:
-        words = set(wanted.split())
-        alike = (other for other in candidates if other[:2] == wanted[:2] or not words.isdisjoint(other.split()))
-        near = sorted(alike, key=lambda other: abs(len(other) - len(wanted)))
-        candidates = near[:_MOST_COMPARED]
-    return [spelled[near] for near in difflib.get_close_matches(wanted, candidates, n=_N_NEAREST, cutoff=0.6)]
 
 
 def answer_problems(app: FastAPI) -> None:

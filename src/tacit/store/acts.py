@@ -48,9 +48,9 @@ def now() -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False, slots=True)
 class Act:
-    """One change of a tagger after its training.
+    """One change of a tagger after its training; never changed itself.
 
     Attributes
     ----------
@@ -73,14 +73,14 @@ class Act:
     who: str = ""
 
     def __post_init__(self) -> None:
-        fields = _FIELDS.get(self.kind)
+        fields = _FIELDS.get(self.kind) if isinstance(self.kind, str) else None
         if fields is None:
             raise ParameterError(f"an act is one of {', '.join(_FIELDS)}; got '{self.kind}': it may need a newer tacit")
         for name, (is_right, must) in fields.items():
-            value = self.content.get(name)
-            if not is_right(value):
+            if not is_right(self.content.get(name)):
                 raise ParameterError(f"the field '{name}' of an act of the kind '{self.kind}' must be {must}")
-        if not self.id or not all(isinstance(text, str) for text in (self.id, self.time, self.who)):
+        are_texts = isinstance(self.id, str) and isinstance(self.time, str) and isinstance(self.who, str)
+        if not are_texts or not self.id:
             raise ParameterError("the fields 'id', 'time' and 'who' of an act must be texts, and the id not empty")
 
     def to_json(self) -> dict[str, Any]:

@@ -124,7 +124,7 @@ def writing(path: str | Path) -> Iterator[FolderWriter]:
                 writer.remove_leftovers()
     except (OSError, SafetensorError, LedgerError) as error:
         reason = error.strerror or error if isinstance(error, OSError) else error
-        raise ModelFileError(f"{folder}: the model could not be saved ({reason})") from error
+        raise LedgerError(f"{folder}: the model could not be saved ({reason})") from error
     finally:
         if is_new and folder.is_dir() and not (folder / MANIFEST).exists():
             (folder / f"{ACTS}.lock").unlink(missing_ok=True)

@@ -32,7 +32,7 @@ from tacit.store.files import replacing, sync
 FORMAT = 2
 _START, _MIDDLE, _END = b'{"sum":"', b'","record":', b"}\n"
 _SUM_BYTES = 8
-_MAX_HEADER = 300  # bytes of the first line
+_BEFORE = len(_START) + 2 * _SUM_BYTES + len(_MIDDLE)  # bytes of a line before its record
 _PATIENCE = 60.0  # seconds to wait for another writer
 _POLL = 0.005
 _decode = json.JSONDecoder().decode
@@ -85,6 +85,10 @@ class Ledger:
         try:
             with self.path.open("rb") as file:
                 return self._read(file, after or START)
+        except ModelFileError:
+            if after is None:
+                raise
+            return self.read()  # whose error counts the lines from the first
         except FileNotFoundError:
             return Contents()
         except OSError as error:
@@ -110,7 +114,7 @@ class Ledger:
         first = file.readline()
         header = _record(first)
         if header is None:
-            if file.read(_MAX_HEADER):
+            if first[: len(_START)] != _START[: len(first)] or first.endswith(b"\n"):  # else it was never finished
                 raise self._damaged(1, "its checksum does not match")
             return Contents()
         origin, name = self._origin(header), str(header.get("id", header.get("log")))
@@ -118,16 +122,17 @@ class Ledger:
         end = len(first) if is_whole else after.end
         file.seek(end)
         acts: list[Act] = []
-        is_torn = False
+        torn = b""
         for line in file:
             record = _record(line)
-            if is_torn and record is not None:
-                raise self._damaged(len(acts) + 2, "its checksum does not match")
-            if record is None:
-                is_torn = True
+            if torn or record is None:
+                torn += line
             else:
                 acts.append(self._act(len(acts) + 2, record, origin))
                 end += len(line)
+        # What was never finished is the start of a line; where a disk wrote a later part first, zeros are before it.
+        if torn.count(_START) > 1 and b"\0" not in torn:
+            raise self._damaged(len(acts) + 2, "its checksum does not match")
         return Contents(acts, origin, Mark(name, end), is_whole)
 
     def _origin(self, header: Mapping[str, Any]) -> str:
@@ -208,9 +213,8 @@ def is_ledger(path: Path) -> bool:
 
 def _record(line: bytes) -> dict[str, Any] | None:
     """The record in a line, or None if the line is torn or damaged."""
-    start = len(_START) + 2 * _SUM_BYTES
-    record = line[start + len(_MIDDLE) : -len(_END)]
-    if line != _START + _checksum(record) + _MIDDLE + record + _END:
+    record = line[_BEFORE : -len(_END)]
+    if line[:_BEFORE] != _START + _checksum(record) + _MIDDLE or not line.endswith(_END):
         return None
     try:
         found = _decode(record.decode())

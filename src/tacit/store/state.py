@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 import numpy.typing as npt
@@ -20,32 +20,39 @@ from scipy import sparse
 
 from tacit.errors import ModelFileError
 
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
 Arrays = dict[str, npt.NDArray[Any]]
 
 
 class Stored(ABC):
-    """A model that can be packed: its parameters and its fitted state."""
+    """A model that can be packed: a dataclass of parameters and fitted attributes."""
 
     @abstractmethod
     def stored_parameters(self) -> dict[str, Any]:
         """Parameters that define the model (not `n_jobs`: it changes nothing)."""
 
-    @abstractmethod
     def stored_state(self) -> dict[str, Any]:
         """Fitted attributes by name."""
+        return {name: getattr(self, name) for name in self.state_types() if hasattr(self, name)}
 
     @classmethod
-    @abstractmethod
-    def restored(cls, parameters: Mapping[str, Any], state: Mapping[str, Any]) -> Stored:
-        """A fitted model from what the two functions above gave."""
+    def restored(cls, parameters: Mapping[str, Any], state: Mapping[str, Any]) -> Self:
+        """A fitted model from its parameters and fitted attributes."""
+        model = cls(**parameters)
+        for name, value in state.items():
+            setattr(model, name, value)
+        return model
+
+    @classmethod
+    def state_types(cls) -> dict[str, Any]:
+        """The declared type of each fitted attribute: a field of the dataclass that is no parameter."""
+        hints = get_type_hints(cls)
+        return {item.name: hints[item.name] for item in fields(cls) if not item.init}  # type: ignore[arg-type]
 
     def take_home(self, folder: Path, manifest: Mapping[str, Any]) -> None:  # noqa: B027 - most have nothing to do
-        """Learn which folder the model was loaded from; most models do not care."""
-
-    @classmethod
-    @abstractmethod
-    def state_types(cls) -> dict[str, Any]:
-        """The declared type of each fitted attribute."""
+        """Learn which folder the model was loaded from."""
 
 
 def pack(value: Any, arrays: Arrays, name: str = "state") -> Any:

@@ -95,9 +95,11 @@ def _parent(tagger: Tagger, vocabulary: Vocabulary, name: str) -> str | None:
 def _check_counts(cooccurs: Mapping[str, float]) -> None:
     for label, count in cooccurs.items():
         if isinstance(count, bool) or not isinstance(count, int | float | np.number) or not 0 <= count < np.inf:
-            raise ParameterError(f"cooccurs must give a count of at least 0 for each label; '{label}' has {count!r}")
+            message = f"cooccurs must give a count of at least 0 for each label; '{label}' has {count!r}"
+            raise ActError(message, f"cooccurs.{label}")
     if cooccurs and not any(cooccurs.values()):
-        raise ParameterError("cooccurs must have a count above 0; a label that occurs with no other needs examples")
+        message = "cooccurs must have a count above 0; a label that occurs with no other needs examples"
+        raise ActError(message, "cooccurs")
 
 
 def merge(tagger: Tagger, labels: Sequence[str], into: str) -> Act:

@@ -8,20 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
-from tacit.errors import ActError, ModelFileError, TacitError
+from tacit.errors import ActError, TacitError
 from tacit.store.acts import Act, Sample, in_force
-from tacit.store.files import read_arrays, write_arrays
-from tacit.tagger.parts import Row, rows_of, stacked
+from tacit.store.samples import ActSamples, rows_of
 from tacit.tagger.scores import Scores
-from tacit.tagger.state import ActSamples, Ground, State
+from tacit.tagger.state import Ground, State
 
 _STATES_KEPT = 3  # for undo: the state before the last acts, and a few earlier ones
 
@@ -62,6 +57,12 @@ class Changes:
     def left_out(self) -> Mapping[str, TacitError]:
         """Why acts that were not taken back do not apply, by id."""
         return self.states[-1][2]
+
+    def are_of(self, model: Any, calibration: Any, target: str, few_shot: Any, vocabulary: Any) -> bool:
+        """Whether the acts were replayed on exactly these."""
+        scores, ground = self.scores, self.state.ground
+        same = scores.model is model and scores.calibration is calibration and scores.target == target
+        return same and ground.few_shot is few_shot and ground.vocabulary is vocabulary
 
     def plus(self, acts: Sequence[Act], samples: Mapping[str, ActSamples] | None = None) -> Changes:
         """With further acts; those that do not fit are left out of the state."""
@@ -135,63 +136,3 @@ def texts_about(content: Mapping[str, Any]) -> list[str]:
         return list(dict.fromkeys([*name, *filter(str.strip, content["description"].splitlines())]))
     is_known = any(content.get(other) for other in ("examples", "cooccurs", "about"))
     return [] if is_known else name
-
-
-# -- what a base makes of samples, in a file --------------------------------------------------------------
-
-
-def write_samples(path: Path, base: str, changes: Changes) -> None:
-    """Keep what a base makes of the samples of acts; if that cannot be written, a start takes longer."""
-    acts = [act for act in changes.acts if act.id in changes.samples]
-    samples = [changes.samples[act.id] for act in acts]
-    rows = [row for each in samples for row in each.rows]
-    said = [value for each in samples for value in each.said or [np.nan] * len(each.rows)]
-    matrix = stacked(rows, changes.state.ground.few_shot.n_features)
-    arrays = {
-        "base": _codes([base]),
-        "acts": _codes([act.id for act in acts]),
-        "rows": np.array([len(each.rows) for each in samples], np.int64),
-        "said": np.array(said, np.float32),
-        "lengths": np.diff(matrix.indptr).astype(np.int64),
-        "indices": matrix.indices.astype(np.int32),
-        "values": matrix.data.astype(np.float32),
-    }
-    write_arrays(path, arrays)
-
-
-def read_samples(path: Path, base: str, n_features: int) -> dict[str, ActSamples]:
-    """What `write_samples` kept for this base, by the id of the act; nothing if it is for another, or damaged."""
-    try:
-        arrays = read_arrays(path) if path.is_file() else {}
-        if not arrays or _texts(arrays["base"]) != [base]:
-            return {}
-        lengths, indices, values = arrays["lengths"], arrays["indices"], arrays["values"]
-        ends = np.concatenate([[0], np.cumsum(lengths)])
-        stops = np.concatenate([[0], np.cumsum(arrays["rows"])])
-        is_right = (
-            (lengths >= 0).all() and (arrays["rows"] >= 0).all()
-            and ends[-1] == len(indices) == len(values) and stops[-1] == len(lengths) == len(arrays["said"])
-            and (not len(indices) or (indices.min() >= 0 and indices.max() < n_features))
-            and indices.dtype == np.int32 and values.dtype == np.float32 and np.isfinite(values).all()
-        )  # fmt: skip
-        names = _texts(arrays["acts"])
-        if not is_right or len(names) != len(stops) - 1:
-            return {}
-    except (ModelFileError, KeyError, ValueError, TypeError, AttributeError, IndexError):
-        return {}
-    cuts = ends.tolist()
-    rows = [Row(indices[a:b], values[a:b]) for a, b in pairwise(cuts)]
-    said = np.asarray(arrays["said"], np.float64).tolist()
-    found = {}
-    for name, (first, last) in zip(names, pairwise(stops.tolist()), strict=True):
-        heard = said[first:last]
-        found[name] = ActSamples(rows[first:last], None if not heard or heard[0] != heard[0] else heard)
-    return found
-
-
-def _codes(texts: Sequence[str]) -> npt.NDArray[np.uint8]:
-    return np.frombuffer("\n".join(texts).encode("utf-8", "surrogatepass"), np.uint8)
-
-
-def _texts(codes: npt.NDArray[np.uint8]) -> list[str]:
-    return codes.tobytes().decode("utf-8", "surrogatepass").split("\n") if len(codes) else []

@@ -163,10 +163,10 @@ def feature_name(tagger: Tagger, feature: int) -> str:
 
 
 def _labels(
-    changes: Changes, relations: sparse.csr_matrix, x: sparse.csr_matrix, column: int, n: int
+    changes: Changes, relations: sparse.csr_matrix | None, x: sparse.csr_matrix, column: int, n: int
 ) -> list[LabelEvidence]:
     """Other suggestions for the sample that often come with the label."""
-    if column >= relations.shape[1]:  # a label that training did not know
+    if relations is None or column >= relations.shape[1]:  # a label that training did not know
         return []
     ranking = changes.state.rank(changes.scores, x, _N_SUGGESTIONS)
     counts = relations.diagonal()

@@ -19,8 +19,9 @@ from tacit.store import folder
 from tacit.store.acts import Act
 from tacit.store.folder import ACTS, FolderWriter, Stamp, base_of, origin_of
 from tacit.store.ledger import START, Contents, Ledger, Mark, Writing
-from tacit.tagger.changes import Changes, read_samples, write_samples
-from tacit.tagger.legacy import learned_of_log
+from tacit.store.legacy import learned_of_log
+from tacit.store.samples import read_samples, write_samples
+from tacit.tagger.changes import Changes
 
 if TYPE_CHECKING:
     from tacit.tagger.tagger import Tagger
@@ -188,7 +189,8 @@ def _kept(home: Home) -> Home:
     if len(acts) - home.n_kept < max(_MIN_NEW, _NEW_SHARE * len(acts)):
         return home
     with suppress(OSError):
-        write_samples(_samples_file(home.ledger), home.base, home.changes)
+        n_features = home.changes.state.ground.few_shot.n_features
+        write_samples(_samples_file(home.ledger), home.base, home.changes.samples, n_features)
     return replace(home, n_kept=len(acts))
 
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,6 +15,7 @@ from scipy import sparse
 
 from tacit.checks import unit_rows
 from tacit.kernels.correction import correction_forces
+from tacit.store.samples import Row, stacked
 from tacit.tagger.few_shot import Curve, Direction, FewShot, compressed, direction
 from tacit.tagger.scores import MAX_LOG_ODDS, Floats, Scores, logit, sigmoid
 
@@ -26,13 +26,6 @@ _MORE = 0.5  # of what a second way to know a label adds to the first
 _ALIKE = 0.8  # cosine similarity with an example below which it says nothing by itself
 _SAME_EXAMPLE = 5.0  # log-odds of a label for a sample that is one of its examples
 _SAME_NAME = 3.0  # ... and for one that is its name or description
-
-
-class Row(NamedTuple):
-    """A sample of unit length, as the features that it has."""
-
-    indices: npt.NDArray[np.int32]
-    values: npt.NDArray[np.float32]
 
 
 class Judged(NamedTuple):
@@ -115,22 +108,6 @@ def children(part: Part) -> tuple[Part, ...]:
     if isinstance(part, Combined):
         return (part.first, *part.others)
     return (part.inner,) if isinstance(part, Corrected) else ()
-
-
-def stacked(rows: Sequence[Row], n_features: int) -> sparse.csr_matrix:
-    """Rows as a matrix."""
-    indptr = np.cumsum([0, *(len(row.indices) for row in rows)])
-    indices = np.concatenate([row.indices for row in rows]) if rows else np.empty(0, np.int32)
-    values = np.concatenate([row.values for row in rows]) if rows else np.empty(0, np.float32)
-    return sparse.csr_matrix((values, indices, indptr), shape=(len(rows), n_features))
-
-
-def rows_of(X: sparse.csr_matrix) -> list[Row]:
-    """Samples, scaled to unit length, one by one."""
-    X = unit_rows(X)
-    ends = X.indptr.tolist()
-    indices, values = X.indices.astype(np.int32, copy=False), X.data.astype(np.float32, copy=False)
-    return [Row(indices[a:b], values[a:b]) for a, b in pairwise(ends)]
 
 
 class Plan:

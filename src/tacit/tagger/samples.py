@@ -11,6 +11,7 @@ from scipy import sparse
 from tacit.checks import as_features
 from tacit.errors import DataError
 from tacit.store.acts import Sample
+from tacit.store.legacy import named_values
 from tacit.tagger.vectorizer import TextVectorizer
 
 
@@ -47,15 +48,6 @@ def as_samples(given: Any, vectorizer: TextVectorizer | None) -> list[Sample]:
         return list(given)
     X = features_of(given, None)
     return [named_values(X[row]) for row in range(X.shape[0])]
-
-
-def named_values(row: sparse.csr_matrix, vectorizer: TextVectorizer | None = None) -> dict[str, float]:
-    """A row of features as values by feature: by number or, with a vectoriser, by word and without its weight."""
-    columns, values = row.indices.tolist(), row.data.tolist()
-    if vectorizer is None:
-        return {str(column): value for column, value in zip(columns, values, strict=True)}
-    names, idf = vectorizer.feature_names_, vectorizer.idf_
-    return {str(names[i]): float(value / idf[i]) for i, value in zip(columns, values, strict=True)}
 
 
 def sample_features(samples: Sequence[Sample], vectorizer: TextVectorizer | None, n_features: int) -> sparse.csr_matrix:

@@ -10,7 +10,7 @@ import copy
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import groupby, islice
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -18,19 +18,19 @@ import numpy.typing as npt
 from scipy import sparse
 
 from tacit.data.vocabulary import Vocabulary
-from tacit.errors import ActError, LabelError, ParameterError, RetiredLabelError, TacitError, UnknownLabelError
+from tacit.errors import ActError, LabelError, RetiredLabelError, TacitError, UnknownLabelError
 from tacit.labels import Names
 from tacit.ranking import NO_SCORE, Ranking
 from tacit.store.acts import Act
+from tacit.store.samples import ActSamples, Row, stacked
 from tacit.tagger.few_shot import FewShot
-from tacit.tagger.parts import AnyOf, Combined, Corrected, Judged, Learned, Near, Part, Plan, Row, stacked
+from tacit.tagger.parts import AnyOf, Combined, Corrected, Judged, Learned, Near, Part, Plan
 from tacit.tagger.scores import Floats, Scores
 from tacit.tasks import row_blocks
 
 Mask = npt.NDArray[np.bool_]
 
 _VALUES_PER_BLOCK = 4_000_000  # log-odds held at a time
-_MOST_SPELLINGS = 50_000  # among more the search for the nearest would take too long
 _SAMPLES_UNSEEN = 2.0  # added to the count of a label: one sample that has both it and another proves little
 SHARE_OF_PARENT = 0.1  # how often a label applies where its parent does, if nothing is known
 
@@ -48,14 +48,6 @@ class Ground:
     def index(self) -> dict[str, int]:
         """Columns by name."""
         return {name: column for column, name in enumerate(map(str, self.classes.tolist()))}
-
-
-@dataclass(eq=False)
-class ActSamples:
-    """What a base makes of the samples of an act: rows of features, and what the tagger said of those judged."""
-
-    rows: list[Row]
-    said: list[float] | None = None
 
 
 class State:
@@ -121,26 +113,12 @@ class State:
             known = map(self.leads_to, vocabulary.names_of(name))
             column = next((found for found in known if found is not None), None)
         if column is None:
-            raise UnknownLabelError(name, islice(self.all_names(), _MOST_SPELLINGS), field)
+            raise UnknownLabelError(name, self._all_names(), field)
         if column in self._retired:
             raise RetiredLabelError(name, field)
         return column
 
-    def columns(self, labels: Any, field: str) -> npt.NDArray[np.intp]:
-        """Columns of labels that are given by names, or as columns."""
-        array = np.asarray(labels if hasattr(labels, "dtype") else list(labels))
-        if array.ndim != 1:
-            raise ParameterError(f"{field} must be a list of labels; got an array of shape {array.shape}")
-        if array.dtype.kind in "iu":
-            outside = (array < 0) | (array >= len(self))
-            if outside.any():
-                raise ParameterError(f"{field} names column {array[outside][0]}, but there are {len(self)} labels")
-            return array.astype(np.intp)
-        if len(array) and array.dtype.kind not in "UO":
-            raise ParameterError(f"{field} must hold column numbers or label names; got values of type {array.dtype}")
-        return np.array([self.find(label, field) for label in array.tolist()], dtype=np.intp)
-
-    def all_names(self) -> Iterable[str]:
+    def _all_names(self) -> Iterable[str]:
         """All that labels are called: by themselves, and in the vocabulary."""
         yield from map(str, self.names.tolist())
         yield from () if self.ground.vocabulary is None else self.ground.vocabulary.names
@@ -207,7 +185,7 @@ class State:
                     later._apply(act, samples.get(act.id))
                 except (LabelError, ActError) as error:  # noqa: PERF203 - one bad act must not stop the others
                     refused[act.id] = error
-        return later, refused
+        return copy.copy(later), refused  # without what was derived from it on the way
 
     def _apply(self, act: Act, samples: ActSamples | None) -> None:
         content = act.content
@@ -329,8 +307,10 @@ class State:
         count = max([*counts.values(), float(len(examples)), 1.0])
         if not counts:
             if not near:
+                name, vocabulary = content["name"], self.ground.vocabulary
+                shown = vocabulary.name_of(name) if vocabulary is not None and name in vocabulary else name
                 raise ActError(
-                    f"nothing is known of '{content['name']}': no word of its name or description occurs in the "
+                    f"nothing is known of '{shown}': no word of its name or description occurs in the "
                     "training texts; give examples, labels that it occurs with, or its parent",
                     "name",
                 )

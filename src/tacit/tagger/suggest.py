@@ -13,7 +13,7 @@ from scipy import sparse
 
 from tacit.checks import as_count
 from tacit.errors import ParameterError
-from tacit.labels import Names
+from tacit.labels import Names, label_mask
 from tacit.ranking import NO_LABEL, NO_SCORE, Ranking
 from tacit.tagger.scores import Scores
 from tacit.tagger.state import State
@@ -59,10 +59,6 @@ class Wish:
         if isinstance(self.threshold, str):
             with suppress(ValueError):
                 object.__setattr__(self, "threshold", float(self.threshold))
-        for name in ("include", "exclude"):
-            if isinstance(getattr(self, name), str):
-                text = getattr(self, name)
-                raise ParameterError(f"{name} must be a list of labels; got the single text '{text}'")
 
 
 def rank(
@@ -74,7 +70,7 @@ def rank(
 ) -> Ranking:
     """The labels that a wish asks for, best first."""
     least = scores.threshold_for(wish.threshold)
-    allowed = _allowed(state, wish)
+    allowed = label_mask(state.names, wish.include, wish.exclude, state.find)
     k, is_measured = wish.k, isinstance(wish.threshold, str) and scores.calibration is not None
     if k is None and (wish.threshold is None or is_measured):
         # What a target gives was measured on so many places; further down, more would pass than it promised.
@@ -91,17 +87,6 @@ def rank(
     found = Ranking(labels, values).sorted()
     longest = int(is_kept.sum(axis=1).max(initial=0)) if k is None else k
     return found.top(longest)
-
-
-def _allowed(state: State, wish: Wish) -> npt.NDArray[np.bool_] | None:
-    if wish.include is None and wish.exclude is None:
-        return None
-    mask = np.full(len(state), wish.include is None)
-    if wish.include is not None:
-        mask[state.columns(wish.include, "include")] = True
-    if wish.exclude is not None:
-        mask[state.columns(wish.exclude, "exclude")] = False
-    return mask
 
 
 def named(ranking: Ranking, names: Names) -> list[list[Suggestion]]:

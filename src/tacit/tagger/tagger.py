@@ -15,25 +15,24 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 
 from tacit.base import Estimator, NotFittedError
-from tacit.checks import as_features
 from tacit.data.vocabulary import Vocabulary, load_vocabulary
 from tacit.errors import ParameterError, TacitError
-from tacit.labels import Labels, Names, aligned, are_lists, label_sets, read_labels
-from tacit.metrics import evaluate
+from tacit.labels import Names, label_sets, labels_in_order
+from tacit.metrics import SCORE_METRIC, evaluate
 from tacit.parameters import Range, document_parameters, parameters_of, unknown_parameter
 from tacit.progress import announce
 from tacit.ranking import NO_LABEL, Ranking
 from tacit.registry import find_model, find_stored
 from tacit.store import folder
 from tacit.store.acts import Act, in_force
+from tacit.store.legacy import Amendment, as_acts
 from tacit.store.state import Stored
 from tacit.tagger import acting, automatic, few_shot, home, suggest, training
 from tacit.tagger.acting import Preview
 from tacit.tagger.calibration import Calibration, parse_target
 from tacit.tagger.changes import Changes
 from tacit.tagger.few_shot import FewShot
-from tacit.tagger.legacy import Amendment, as_acts
-from tacit.tagger.samples import are_texts, features_of, sample_features
+from tacit.tagger.samples import features_of, sample_features
 from tacit.tagger.scores import Scores
 from tacit.tagger.state import Ground, State
 from tacit.tagger.suggest import Suggestion, Wish
@@ -72,11 +71,12 @@ class Tagger(Stored, BaseEstimator):  # type: ignore[misc]
     vectorizer_: TextVectorizer | None = field(init=False)
     model_: Estimator | None = field(init=False, default=None)
     calibration_: Calibration | None = field(init=False, default=None)
-    relations_: sparse.csr_matrix = field(init=False)
+    relations_: sparse.csr_matrix | None = field(init=False, default=None)
     training_: Training | None = field(init=False, default=None)
     vocabulary_: Vocabulary | None = field(init=False, default=None)
     few_shot_: FewShot | None = field(init=False, default=None)
     card_: dict[str, Any] = field(init=False)
+    amendments_: list[Amendment] = field(init=False)  # in a base of tacit 0.1 alone
 
     def __init__(
         self, model: str = "auto", random_state: int | None = 0, n_jobs: int | None = None, **parameters: Any
@@ -90,7 +90,7 @@ class Tagger(Stored, BaseEstimator):  # type: ignore[misc]
         self.model_params = parameters
         self._home: home.Home | None = None
         self._known: Changes | None = None
-        self._amendments: Sequence[Amendment] = ()
+        self.card_, self.amendments_ = {}, []
         self._check_parameters()
 
     # -- parameters, as scikit-learn has them -------------------------------------------------------------
@@ -151,26 +151,13 @@ class Tagger(Stored, BaseEstimator):  # type: ignore[misc]
             Bytes that this process may take: the model does less at a time, or is smaller, to stay below.
         """
         self._check_parameters()
-        X, labels, untrained, reason = self._prepared(texts, tags, label_names)
-        held_out = None
-        if validation is not None:
-            names = None if are_lists(validation[1]) else labels.names
-            held_out = (self._features(validation[0]), read_labels(validation[1], names))
-        n_out = training.n_held_out(X.shape[0]) if self.calibrate and validation is None else 0
-        twice = not training.is_negligible(n_out, X.shape[0])
-        untrained = training.planned(untrained, X, labels.matrix, max_memory, twice=twice)
-        seed = self.random_state or 0
-        learned = training.learn(untrained, X, labels, held_out, seed=seed, hold_out=self.calibrate)
-        self.model_, self.calibration_ = learned.model, learned.calibration
-        self.relations_ = training.relations(labels.matrix)
-        self.training_ = None
-        if self.keep_texts:
-            self.training_ = Training(X, labels.matrix, list(texts) if self.vectorizer_ is not None else [])
-        self.card_ = training.card(X, labels, learned, seed=self.random_state, reason=reason)
-        self.few_shot_ = few_shot.measure(X, labels, self.vectorizer_, seed)
-        if self.vocabulary is not None:
-            given = self.vocabulary
-            self.vocabulary_ = given if isinstance(given, Vocabulary) else load_vocabulary(given)
+        state = training.train(self, texts, tags, label_names, validation, max_memory)
+        if self.vocabulary is None or isinstance(self.vocabulary, Vocabulary):
+            state["vocabulary_"] = self.vocabulary
+        else:
+            state["vocabulary_"] = load_vocabulary(self.vocabulary)
+        for name, value in state.items():
+            setattr(self, name, value)
         self._home = self._known = None
         if self.calibration_ is not None and (shortfall := self.calibration_.trade.nearest(self.target)[1]):
             announce(f"target '{self.target}': {shortfall}; the stored threshold comes nearest to it")
@@ -180,24 +167,8 @@ class Tagger(Stored, BaseEstimator):  # type: ignore[misc]
         """The model that `fit` would train, and what a training of it would take."""
         from tacit.estimate import estimate
 
-        X, labels, untrained, _ = self._prepared(texts, tags, label_names)
-        return type(untrained).__name__, estimate(untrained, X, labels.matrix)
-
-    def _prepared(
-        self, texts: Any, tags: Any, label_names: Sequence[str] | None
-    ) -> tuple[sparse.csr_matrix, Labels, Estimator, str]:
-        """Features, labels, an untrained model for them, and why it is this one."""
-        labels = read_labels(tags, label_names)
-        self.vectorizer_ = TextVectorizer(characters=self.characters) if are_texts(texts) else None
-        X = as_features(texts) if self.vectorizer_ is None else self.vectorizer_.fit_transform(texts)
-        cls, reason = find_model(self.model) if self.model != "auto" else None, "named by the user"
-        if cls is None:
-            choice = automatic.choose(X, labels.matrix)
-            announce(f"model 'auto': {choice.model}; {choice.reason}")
-            cls, reason = find_model(choice.model), choice.reason
-            for name in self.model_params.keys() - parameters_of(cls).keys():
-                raise unknown_parameter(cls, name)
-        return X, labels, cls(random_state=self.random_state, n_jobs=self.n_jobs, **self.model_params), reason
+        prepared = training.prepare(self, texts, tags, label_names)
+        return type(prepared.model).__name__, estimate(prepared.model, prepared.X, prepared.labels.matrix)
 
     def update(self, texts: Any, tags: Any, *, label_names: Sequence[str] | None = None) -> str:
         """Learn from new samples; says what was done.
@@ -218,7 +189,8 @@ class Tagger(Stored, BaseEstimator):  # type: ignore[misc]
             raise ParameterError(f"a tagger is made around a fitted model; got a {type(model).__name__}")
         model._check_fitted()
         tagger = Tagger(type(model).__name__, calibrate=False, **model.get_params(deep=False))
-        return tagger._with({"vectorizer_": None, "model_": model})
+        tagger.vectorizer_, tagger.model_ = None, model
+        return tagger
 
     # -- suggesting ---------------------------------------------------------------------------------------
 
@@ -289,12 +261,13 @@ class Tagger(Stored, BaseEstimator):  # type: ignore[misc]
 
     def evaluate(self, texts: Any, tags: Any, ks: Sequence[int] = (1, 3, 5)) -> dict[str, float]:
         """Metrics of the suggestions for texts whose tags are known."""
-        labels = read_labels(tags)
-        if labels.container != "lists":  # columns of a matrix are those of the training matrix
-            labels = read_labels(tags, self._fitted_model().classes_)
-        ranking = self.rank(texts, max(ks))
-        truth = aligned(labels.matrix, labels.names, self.classes_)
-        return evaluate(ranking, truth, propensities=self.propensities_for(truth.shape[1]), ks=tuple(ks))
+        truth = labels_in_order(tags, self.classes_, self._fitted_model().classes_)
+        weights = self.propensities_for(truth.shape[1])
+        return evaluate(self.rank(texts, max(ks)), truth, propensities=weights, ks=tuple(ks))
+
+    def score(self, texts: Any, tags: Any) -> float:
+        """nDCG@5 of the suggestions: what scikit-learn's searches maximise unless given `scoring`."""
+        return self.evaluate(texts, tags)[SCORE_METRIC]
 
     @property
     def classes_(self) -> Names:
@@ -410,7 +383,7 @@ class Tagger(Stored, BaseEstimator):  # type: ignore[misc]
                 raise ParameterError("there is nothing to undo; nothing was changed since the training")
             act = current[-1].id
         self._do(Act("undo", {"of": act}))
-        return next(str(each) for each in current if each.id == act)
+        return next(str(each) for each in self.acts_ if each.id == act)
 
     @property
     def acts_(self) -> list[Act]:
@@ -456,20 +429,10 @@ class Tagger(Stored, BaseEstimator):  # type: ignore[misc]
     def _changes(self) -> Changes:
         """The acts, on what the tagger is now."""
         known, model = self._known, self._fitted_model()
-        if known is not None:
-            scores, ground = known.scores, known.state.ground
-            now = (model, self.calibration_, self.target, self._few_shot, self.vocabulary_)
-            if all(
-                a is b
-                for a, b in zip(
-                    now, (scores.model, scores.calibration, scores.target, ground.few_shot, ground.vocabulary),
-                    strict=True,
-                )
-            ):  # fmt: skip
-                return known
-        fresh = self._without_acts()
-        self._known = fresh if known is None else fresh.plus(known.acts)
-        return self._known
+        if known is None or not known.are_of(model, self.calibration_, self.target, self._few_shot, self.vocabulary_):
+            fresh = self._without_acts()
+            self._known = fresh if known is None else fresh.plus(known.acts)
+        return self._known  # type: ignore[return-value]
 
     @property
     def _state(self) -> State:
@@ -551,7 +514,10 @@ class Tagger(Stored, BaseEstimator):  # type: ignore[misc]
 
     def _acts_of_old(self, base: str) -> list[Act]:
         """Acts that tacit 0.1 stored in the base."""
-        return as_acts(self._amendments, base, self.vectorizer_)
+        names, idf = (
+            (None, None) if self.vectorizer_ is None else (self.vectorizer_.feature_names_, self.vectorizer_.idf_)
+        )
+        return as_acts(self.amendments_, base, names, idf)
 
     def stored_parameters(self) -> dict[str, Any]:
         """Parameters that define the tagger."""
@@ -559,26 +525,13 @@ class Tagger(Stored, BaseEstimator):  # type: ignore[misc]
 
     def stored_state(self) -> dict[str, Any]:
         """Fitted attributes by name."""
-        return {name: getattr(self, name) for name in self.state_types() if name != "amendments_"}
+        return {name: value for name, value in super().stored_state().items() if name != "amendments_"}
 
-    @classmethod
-    def state_types(cls) -> dict[str, Any]:
-        """The declared type of each fitted attribute."""
-        hints = inspect.get_annotations(cls, eval_str=True)
-        return {item.name: hints[item.name] for item in fields(cls) if not item.init} | {"amendments_": list[Amendment]}
 
-    @classmethod
-    def restored(cls, parameters: Mapping[str, Any], state: Mapping[str, Any]) -> Tagger:
-        """A fitted tagger from its parameters and fitted attributes."""
-        return cls(**parameters)._with(state)
-
-    def _with(self, state: Mapping[str, Any]) -> Tagger:
-        """The tagger with fitted attributes; those that are not given are as in a tagger of version 0.1."""
-        n_labels = len(state["model_"].classes_)
-        self.relations_ = sparse.csr_matrix((n_labels, n_labels), dtype=np.float32)
-        self.card_ = {}
-        self._amendments = state.get("amendments_", ())
-        for name, value in state.items():
-            if name != "amendments_":
-                setattr(self, name, value)
-        return self
+# What `help` and scikit-learn's repr show: the parameters as they are declared, then those of the model.
+_KINDS = [inspect.Parameter.POSITIONAL_OR_KEYWORD] * 4 + [inspect.Parameter.KEYWORD_ONLY] * 5
+_SHOWN = [("self", inspect.Parameter.empty), *((item.name, item.default) for item in fields(Tagger) if item.init)]
+Tagger.__init__.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+    [inspect.Parameter(name, kind, default=default) for (name, default), kind in zip(_SHOWN, _KINDS, strict=True)]
+    + [inspect.Parameter("model_params", inspect.Parameter.VAR_KEYWORD)]
+)

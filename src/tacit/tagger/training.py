@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import importlib.metadata
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
@@ -12,11 +13,20 @@ from sklearn.base import clone
 
 from tacit._version import __version__
 from tacit.base import Estimator
-from tacit.labels import Labels, aligned, positives
+from tacit.checks import as_features
+from tacit.labels import Labels, aligned, are_lists, positives, read_labels
 from tacit.metrics import evaluate
+from tacit.parameters import parameters_of, unknown_parameter
 from tacit.progress import announce
+from tacit.registry import find_model
+from tacit.tagger import automatic, few_shot
 from tacit.tagger.calibration import N_PLACES, Calibration, calibrate, places_for
+from tacit.tagger.samples import are_texts, features_of
+from tacit.tagger.vectorizer import TextVectorizer
 from tacit.tasks import fingerprint
+
+if TYPE_CHECKING:
+    from tacit.tagger.tagger import Tagger
 
 _HELD_OUT_SHARE = 0.1
 _MAX_HELD_OUT = 5000
@@ -26,6 +36,65 @@ _RELATIONS_PER_LABEL = 50
 _ROWS_PER_BLOCK = 4096
 
 _SMALL = 1e9  # features of all samples times labels, below which training takes seconds
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """Features, labels, an untrained model for them and why it is this one; a vectoriser, if there were texts."""
+
+    X: sparse.csr_matrix
+    labels: Labels
+    model: Estimator
+    reason: str
+    vectorizer: TextVectorizer | None
+
+
+def prepare(tagger: Tagger, texts: Any, tags: Any, label_names: Sequence[str] | None) -> Prepared:
+    """What a training begins with."""
+    labels = read_labels(tags, label_names)
+    vectorizer = TextVectorizer(characters=tagger.characters) if are_texts(texts) else None
+    X = as_features(texts) if vectorizer is None else vectorizer.fit_transform(texts)
+    name, reason = tagger.model, "named by the user"
+    if name == "auto":
+        name, reason = automatic.choose(X, labels.matrix)
+        announce(f"model 'auto': {name}; {reason}")
+    cls = find_model(name)
+    for unknown in tagger.model_params.keys() - parameters_of(cls).keys():
+        raise unknown_parameter(cls, unknown)
+    model = cls(random_state=tagger.random_state, n_jobs=tagger.n_jobs, **tagger.model_params)
+    return Prepared(X, labels, model, reason, vectorizer)
+
+
+def train(
+    tagger: Tagger,
+    texts: Any,
+    tags: Any,
+    label_names: Sequence[str] | None,
+    validation: tuple[Any, Any] | None,
+    max_memory: int | None,
+) -> dict[str, Any]:
+    """The fitted attributes of a tagger."""
+    prepared = prepare(tagger, texts, tags, label_names)
+    X, labels, vectorizer = prepared.X, prepared.labels, prepared.vectorizer
+    held_out = None
+    if validation is not None:
+        names = None if are_lists(validation[1]) else labels.names
+        held_out = (features_of(validation[0], vectorizer), read_labels(validation[1], names))
+    n_out = n_held_out(X.shape[0]) if tagger.calibrate and validation is None else 0
+    untrained = planned(prepared.model, X, labels.matrix, max_memory, twice=not is_negligible(n_out, X.shape[0]))
+    seed = tagger.random_state or 0
+    learned = learn(untrained, X, labels, held_out, seed=seed, hold_out=tagger.calibrate)
+    learned.model.container_ = labels.container  # label sets come out in the form in which tags came in
+    kept = Training(X, labels.matrix, list(texts) if vectorizer is not None else []) if tagger.keep_texts else None
+    return {
+        "vectorizer_": vectorizer,
+        "model_": learned.model,
+        "calibration_": learned.calibration,
+        "relations_": relations(labels.matrix),
+        "training_": kept,
+        "card_": card(X, labels, learned, seed=tagger.random_state, reason=prepared.reason),
+        "few_shot_": few_shot.measure(X, labels, vectorizer, seed),
+    }
 
 
 def planned(

@@ -58,7 +58,7 @@ def update(tagger: Tagger, samples: Any, tags: Any, label_names: Sequence[str] |
     new = _new_samples(changes.state, samples, tagger._features(samples), tags, label_names)
     earlier = tagger.card_.get("updates", [])
     n_known = len(model.classes_)
-    if isinstance(model, Popularity):
+    if isinstance(model, Popularity) and tagger.training_ is None:
         done = _counted_on(tagger, model, new)
     elif hasattr(model, "partial_fit") and len(new.names) == n_known:
         tagger.model_ = copy.copy(model)
@@ -151,7 +151,8 @@ def _counted_on(tagger: Tagger, model: Popularity, new: _NewSamples) -> str:
 def _keep(tagger: Tagger, new: _NewSamples) -> None:
     """Write new samples down where the tagger keeps what it learned from."""
     n_labels = len(new.names)
-    tagger.relations_ = _widened(tagger.relations_, n_labels, n_labels) + relations(new.Y)
+    if tagger.relations_ is not None:
+        tagger.relations_ = _widened(tagger.relations_, n_labels, n_labels) + relations(new.Y)
     tagger.card_ = {**tagger.card_, "samples": tagger.card_.get("samples", 0) + new.X.shape[0], "labels": n_labels}
     kept = tagger.training_
     if kept is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,8 +11,8 @@ import numpy.typing as npt
 from scipy import sparse
 
 from tacit.store.acts import Act
-from tacit.tagger.samples import named_values
-from tacit.tagger.vectorizer import TextVectorizer
+
+Names = Sequence[str] | npt.NDArray[Any] | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,11 +46,15 @@ class Amendment:
     judgements: Judgements | None = None
 
 
-def as_acts(amendments: Sequence[Amendment], base: str, vectorizer: TextVectorizer | None) -> list[Act]:
-    """The same as acts; their ids are made of the base and their place in it."""
+def as_acts(amendments: Sequence[Amendment], base: str, features: Names, weights: npt.NDArray[Any] | None) -> list[Act]:
+    """The same as acts, with ids made of the base and their place in it; words are freed of their weights there."""
+
+    def rows(matrix: sparse.csr_matrix) -> list[dict[str, float]]:
+        return [named_values(matrix[row], features, weights) for row in range(matrix.shape[0])]
+
     found = []
     for place, old in enumerate(amendments):
-        contents = [{"label": label} for label in old.labels] if old.act == "retire" else [_content(old, vectorizer)]
+        contents = [{"label": label} for label in old.labels] if old.act == "retire" else [_content(old, rows)]
         kind = "judge" if old.act == "learn" else old.act
         found += [Act(kind, content, f"{base[:16]}:{place}.{i}", "") for i, content in enumerate(contents)]
     return found
@@ -61,10 +65,15 @@ def learned_of_log(card: dict[str, Any], origin: str) -> int:
     return int(card.get("feedback", {}).get(origin.removeprefix("log:"), 0))
 
 
-def _content(old: Amendment, vectorizer: TextVectorizer | None) -> dict[str, Any]:
-    def rows(matrix: sparse.csr_matrix) -> list[dict[str, float]]:
-        return [named_values(matrix[row], vectorizer) for row in range(matrix.shape[0])]
+def named_values(row: sparse.csr_matrix, features: Names = None, weights: Any = None) -> dict[str, float]:
+    """A row of features as values by number or, if they have names, by name and divided by their weights."""
+    columns, values = row.indices.tolist(), row.data.tolist()
+    if features is None:
+        return {str(column): value for column, value in zip(columns, values, strict=True)}
+    return {str(features[i]): float(value / weights[i]) for i, value in zip(columns, values, strict=True)}
 
+
+def _content(old: Amendment, rows: Callable[[sparse.csr_matrix], list[dict[str, float]]]) -> dict[str, Any]:
     if old.act == "rename":
         return {"label": old.labels[0], "name": old.name}
     if old.act == "merge":

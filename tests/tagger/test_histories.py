@@ -1,0 +1,110 @@
+"""Whole histories: acts, updates and reloads lead to where the same acts on all the data lead."""
+
+from __future__ import annotations
+
+import pytest
+
+import tacit
+from tacit.store.ledger import Contents
+from tacit.tagger import home
+from tagger.articles import articles
+
+TEXTS, TAGS = articles()
+FIRST = (["zither and song"] * 6 + ["wheel and brake"] * 2, [["strings", "music"]] * 6 + [["cars"]] * 2)
+SECOND = (["a storm over the road", "plum jam", "a zither"], [["weather", "vehicles"], ["fruit"], ["strings"]])
+AS_FIRST_CALLED = (SECOND[0], [["weather", "cars"], ["fruit"], ["strings"]])
+PROBE = ["apple pear plum", "song chord and an engine", "rain and storm", "a zither", "wheel road", "words never seen"]
+MODELS = {
+    "OneVsAll": {},
+    "LabelTree": {"n_trees": 2},
+    "FastXML": {"n_trees": 4},
+    "ExMLDS1": {},
+    "Popularity": {},
+    "MomentMatching": {},
+}
+
+
+def rename_and_retire(tagger: tacit.Tagger) -> None:
+    tagger.rename_label("cars", "vehicles")
+    tagger.retire_label("weather")
+
+
+def merge_added_labels(tagger: tacit.Tagger) -> None:
+    tagger.add_label("pome", examples=["apple pear", "pear pear apple"])
+    tagger.add_label("stone fruit", examples=["plum plum"], cooccurs={"fruit": 12})
+    tagger.merge_labels(["pome", "stone fruit"], into="tree fruit")
+    tagger.rename_label("cars", "vehicles")
+
+
+def learn_and_undo(tagger: tacit.Tagger) -> None:
+    tagger.rename_label("cars", "vehicles")
+    tagger.learn([("plum fig", "fruit", False), ("rain wind", "weather", True), ("road", "vehicles", True)])
+    tagger.merge_labels(["music", "weather"], into="sounds")
+    tagger.learn([("song of the wind", "sounds", True)])
+    tagger.undo(tagger.acts_[2].id)  # the merger; what was learned of it does not apply any more
+    tagger.retire_label("fruit")
+    tagger.undo()
+
+
+def add_what_then_gets_samples(tagger: tacit.Tagger) -> None:
+    tagger.rename_label("cars", "vehicles")
+    tagger.add_label("strings", examples=["chord"])
+    tagger.rename_label("strings", "string instruments")
+    tagger.learn([("a zither", "string instruments", True)])
+
+
+HISTORIES = [rename_and_retire, merge_added_labels, learn_and_undo, add_what_then_gets_samples]
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("history", HISTORIES, ids=lambda history: history.__name__)
+def test_two_updates_and_a_reload_lead_to_where_all_the_data_lead(tmp_path, model, history):
+    parameters = {"model": model, **MODELS[model], "calibrate": False}
+    tagger = tacit.Tagger(keep_texts=True, **parameters).fit(TEXTS, TAGS)
+    history(tagger)
+    tagger.save(tmp_path / "model")
+    for texts, tags in (FIRST, SECOND):  # the second names labels as they are called now
+        updated = tacit.Tagger.load(tmp_path / "model")
+        updated.update(texts, tags)
+        updated.save(tmp_path / "model")
+    loaded = tacit.Tagger.load(tmp_path / "model")
+    texts, tags = (
+        old + first + second for old, first, second in zip((TEXTS, TAGS), FIRST, AS_FIRST_CALLED, strict=True)
+    )
+    at_once = tacit.Tagger(**parameters).fit(texts, tags)
+    home.learn_from(at_once, Contents(tagger.acts_))
+    assert {label: score for row in loaded.suggest(PROBE, k=20) for label, score in row} == pytest.approx(
+        {label: score for row in at_once.suggest(PROBE, k=20) for label, score in row}, abs=1e-6
+    )
+    for label in ("cars", "weather", "fruit", "music"):
+        assert _known(loaded, label) == _known(at_once, label)
+    assert len(loaded.acts_) == len(tagger.acts_)
+    if history is rename_and_retire:
+        assert loaded.column("cars") == loaded.column("vehicles")
+        assert "weather" not in {found.label for row in loaded.suggest(PROBE, k=20) for found in row}
+
+
+def _known(tagger: tacit.Tagger, label: str) -> str:
+    """What a name leads to, or why to nothing."""
+    try:
+        return str(tagger.classes_[tagger.column(label)])
+    except tacit.TacitError as error:
+        return str(error)
+
+
+def test_an_update_fails_before_the_training_not_after(monkeypatch):
+    tagger = tacit.Tagger(model="OneVsAll", keep_texts=True).fit(TEXTS, TAGS)
+    merge_added_labels(tagger)
+    said = tagger.update(*FIRST)
+    assert said.startswith("trained OneVsAll again on 168 samples")
+    assert tagger.suggest(["plum"], k=1)[0][0].label in ("tree fruit", "fruit")
+    assert tagger.history()[-2:] == ["merged 'pome', 'stone fruit' into 'tree fruit'", "renamed 'cars' to 'vehicles'"]
+
+
+def test_what_no_longer_applies_is_said(tmp_path):
+    tagger = tacit.Tagger(model="OneVsAll").fit(TEXTS, TAGS)
+    tagger.rename_label("music", "sounds")
+    tagger.save(tmp_path / "model")
+    other = tacit.Tagger(model="OneVsAll").fit(["a wheel", "a plum"] * 5, [["cars"], ["fruit"]] * 5)
+    other.save(tmp_path / "model", acts="keep")
+    assert [str(act) for act in other.acts_ if act.id in other.left_out_] == ["renamed 'music' to 'sounds'"]

@@ -122,16 +122,17 @@ class Ledger:
         end = len(first) if is_whole else after.end
         file.seek(end)
         acts: list[Act] = []
-        torn = b""
+        torn, is_followed = b"", False
         for line in file:
             record = _record(line)
             if torn or record is None:
+                is_followed |= record is not None
                 torn += line
             else:
                 acts.append(self._act(len(acts) + 2, record, origin))
                 end += len(line)
         # What was never finished is the start of a line; where a disk wrote a later part first, zeros are before it.
-        if torn.count(_START) > 1 and b"\0" not in torn:
+        if (is_followed or torn.count(_START) > 1) and b"\0" not in torn:
             raise self._damaged(len(acts) + 2, "its checksum does not match")
         return Contents(acts, origin, Mark(name, end), is_whole)
 

@@ -17,7 +17,7 @@ from tacit.ranking import NO_LABEL, NO_SCORE, Ranking
 Floats = npt.NDArray[np.float32]
 Doubles = npt.NDArray[np.float64]
 
-N_PLACES = 20  # of a ranking that calibration looks at, and as many as a threshold is measured on, at least
+N_PLACES = 20  # of a ranking that calibration looks at, at least
 _PLACES_PER_LABEL = 4  # places for each label that samples have on average, where that is more
 _MAX_PLACES = 200
 _SHOWN = 5  # places that people see; at the same score, labels there are right more often than further down
@@ -25,7 +25,7 @@ _WEIGHT_BEYOND = 0.1  # of a label further down
 _MIN_HITS = 40  # a band with fewer right suggestions is calibrated together with the next
 _PRIOR = 2.0  # suggestions at the mean rate that every step of a curve starts with
 _N_THRESHOLDS = 500
-_MIN_SHARE = 0.01  # suggestions per sample, below which a precision is not measured
+_MAX_NEEDED = 0.5  # suggestions per sample that are enough to measure any precision
 TARGETS = ("precision", "recall", "f1", "labels")
 
 
@@ -51,12 +51,15 @@ class Trade:
         Probabilities below which a suggestion is left out.
     precision, recall, labels : float arrays
         Share of the suggestions that are right, of the true labels that are suggested, and suggestions per sample.
+    n_samples : int
+        How many samples that was measured on; 0 if unknown.
     """
 
     thresholds: Floats
     precision: Floats
     recall: Floats
     labels: Floats
+    n_samples: int = 0
 
     def threshold(self, target: str) -> float:
         """The threshold for a target: ``"f1"``, ``"precision=0.8"``, ``"recall=0.5"`` or ``"labels=3"``."""
@@ -71,23 +74,20 @@ class Trade:
         if name == "f1":
             f1 = 2 * self.precision * self.recall / np.maximum(self.precision + self.recall, 1e-9)
             return float(self.thresholds[np.argmax(f1)]), ""
-        # What a handful of suggestions reached, they may have reached by chance.
-        values = np.where(self._is_measured, getattr(self, name), -np.inf)
-        most = float(values.max())
+        values = getattr(self, name)
+        if name == "precision":  # a handful of suggestions may reach any precision by chance
+            needed = 1 / max(1 - wanted, 1e-9)
+            values = np.where(self.labels * self.n_samples >= min(needed, _MAX_NEEDED * self.n_samples), values, 0)
+        best = int(np.argmax(values))
         reached = np.flatnonzero(values >= wanted)
         if not len(reached):
             what = f"{wanted:g} labels per sample are" if name == "labels" else f"{name} {wanted:g} is"
-            best = int(np.argmax(values))
-            return float(self.thresholds[best]), f"{what} out of reach: the most on held-out samples is {most:.2f}"
+            found = f"the most on {self.n_samples:,} held-out samples is {values[best]:.2f}"
+            return float(self.thresholds[best]), f"{what} out of reach: {found}"
         if name == "labels":
             return float(self.thresholds[np.argmin(np.abs(self.labels - wanted))]), ""
         # The lowest threshold with this precision suggests most; the highest with this recall errs least.
         return float(self.thresholds[reached[0] if name == "precision" else reached[-1]]), ""
-
-    @property
-    def _is_measured(self) -> npt.NDArray[np.bool_]:
-        """Thresholds above which enough suggestions were left to measure a precision."""
-        return np.asarray(self.labels >= min(_MIN_SHARE, float(self.labels.max())))
 
 
 def parse_target(target: str) -> tuple[str, float]:
@@ -155,21 +155,23 @@ def calibrate(ranking: Ranking, truth: sparse.csr_matrix, train_counts: npt.NDAr
     train_counts : int array of shape (n_labels,)
         Training samples of each label; rare labels share a curve by band.
     """
-    all_hits = judge(ranking, truth, None, (ranking.k,)).hits
-    first, hits = ranking.top(N_PLACES), all_hits[:, :N_PLACES]
+    hits = judge(ranking, truth, None, (ranking.k,)).hits
     bands = band_of_labels(train_counts, len(train_counts))
-    curve_of_band = _groups(first, hits, bands)
+    curve_of_band = _groups(ranking, hits, bands)
     curve_of_label = curve_of_band[bands].astype(np.int32)
     half = np.arange(len(ranking)) % 2 == 0
-    parts = [_curves(first.rows(part), hits[part], curve_of_label) for part in (half, ~half)]
+    parts = [_curves(ranking.rows(part), hits[part], curve_of_label) for part in (half, ~half)]
     fair = np.empty(ranking.scores.shape, np.float32)  # of each half by the curves of the other
     for part, curves in ((half, parts[1]), (~half, parts[0])):
         fair[part] = _probabilities(curves, curve_of_label, ranking.rows(part))
     is_label = ranking.labels != NO_LABEL
+    curves = _curves(ranking, hits, curve_of_label)
+    # A threshold is for the probabilities of all curves: those of the halves rise in other steps.
+    given = _probabilities(curves, curve_of_label, ranking)
     return Calibration(
-        _curves(first, hits, curve_of_label),
+        curves,
         curve_of_label,
-        _trade(fair[is_label], all_hits[is_label], len(ranking), truth.nnz),
+        _trade(given[is_label], hits[is_label], len(ranking), truth.nnz),
         calibration_error(fair[:, :_SHOWN][is_label[:, :_SHOWN]], hits[:, :_SHOWN][is_label[:, :_SHOWN]]),
         ranking.k,
     )
@@ -242,4 +244,5 @@ def _trade(probabilities: Floats, hits: npt.NDArray[np.bool_], n_samples: int, n
         (right / np.maximum(kept, 1)).astype(np.float32),
         (right / max(n_true, 1)).astype(np.float32),
         (kept / n_samples).astype(np.float32),
+        n_samples,
     )

@@ -20,7 +20,7 @@ from tacit.parameters import parameters_of, unknown_parameter
 from tacit.progress import announce
 from tacit.registry import find_model
 from tacit.tagger import automatic, few_shot
-from tacit.tagger.calibration import N_PLACES, Calibration, calibrate, places_for
+from tacit.tagger.calibration import Calibration, calibrate, places_for
 from tacit.tagger.samples import are_texts, features_of
 from tacit.tagger.vectorizer import TextVectorizer
 from tacit.tasks import fingerprint
@@ -176,7 +176,7 @@ def _calibrated(model: Estimator, part: Estimator, X: sparse.csr_matrix, labels:
     if not truth.nnz:
         return Learned(model, None, None)
     calibration = calibrate(ranking, truth, part.label_counts_)
-    metrics = evaluate(calibration.apply(ranking.top(N_PLACES)), truth, part.propensities_for(truth.shape[1]))
+    metrics = evaluate(calibration.apply(ranking), truth, part.propensities_for(truth.shape[1]))
     return Learned(model, calibration, metrics)
 
 

@@ -164,7 +164,7 @@ def draw(results: dict[str, dict[str, Any]]) -> None:
 
 def yso(*names: str) -> None:
     """yso-finna-en, words of the titles by tf-idf; 10,000 of the test rows are ranked."""
-    from tacit.tagger.vectorizer import TextVectorizer
+    from tacit.vectorizer import TextVectorizer
 
     source = Path(os.environ["TACIT_DATA"]) / "yso-finna-en"
     train, test = (tacit.load_data(source / f"{part}.jsonl.gz") for part in ("train", "test"))

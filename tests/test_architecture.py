@@ -34,6 +34,7 @@ LAYERS = [
         "ranking",
         "parameters",
         "weighting",
+        "vectorizer",
     },
     {"kernels"},
     {"progress", "errors", "_version"},

@@ -11,7 +11,7 @@ import inspect
 import json
 import math
 import types
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, dataclass, fields
 from numbers import Integral, Real
 from typing import Annotated, Any, TypeVar, Union, get_args, get_origin, get_type_hints
@@ -182,6 +182,26 @@ def unknown_parameter(cls: type, name: str) -> ParameterError:
     return ParameterError(
         f"{cls.__name__} has no parameter '{name}'{did_you_mean(name, known)} (it has: {', '.join(known)})"
     )
+
+
+def check_values(classes: Iterable[Any], values: Mapping[str, Any]) -> None:
+    """Raise unless one of the estimator classes has parameters of these names that may have these values."""
+    classes = list(classes)
+    known = {name: parameter for cls in classes for name, parameter in parameters_of(cls).items()}
+    for name, value in values.items():
+        if name not in known:
+            raise unknown_parameter(classes[0], name)
+        known[name].check(value)
+
+
+def show_parameters(cls: Any, n_positional: int) -> None:
+    """Let `help` and scikit-learn's repr see the declared parameters of a class whose ``__init__`` takes keywords."""
+    shown = [("self", inspect.Parameter.empty), *((item.name, item.default) for item in fields(cls) if item.init)]
+    kinds: list[Any] = [inspect.Parameter.POSITIONAL_OR_KEYWORD] * (1 + n_positional)
+    kinds += [inspect.Parameter.KEYWORD_ONLY] * (len(shown) - len(kinds))
+    declared = [inspect.Parameter(name, kind, default=it) for (name, it), kind in zip(shown, kinds, strict=True)]
+    others = inspect.Parameter("model_params", inspect.Parameter.VAR_KEYWORD)
+    cls.__init__.__signature__ = inspect.Signature([*declared, others])
 
 
 def document_parameters(cls: type[Model]) -> type[Model]:

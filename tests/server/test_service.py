@@ -450,10 +450,10 @@ def test_logs_and_metrics_hold_no_texts(start, caplog):
     assert secret not in json.dumps(lines)
     text = live.get("/metrics").text
     assert secret not in text
-    assert 'tacit_requests_total{route="/v1/suggest",method="POST",status="200"} 1' in text
-    assert 'tacit_requests_total{route="other",method="GET",status="404"} 1' in text
-    assert 'tacit_judgements_total{model="articles",accepted="true"} 1' in text
-    assert 'tacit_ranked_texts_count{model="articles"} 1' in text
+    assert 'tacit_requests_total{method="POST",route="/v1/suggest",status="200"} 1.0' in text
+    assert 'tacit_requests_total{method="GET",route="other",status="404"} 1.0' in text
+    assert 'tacit_judgements_total{accepted="true",model="articles"} 1.0' in text
+    assert 'tacit_ranked_texts_count{model="articles"} 1.0' in text
 
 
 def test_a_mistake_is_told_without_its_trace(live, monkeypatch, caplog):

@@ -157,6 +157,11 @@ def test_acts_of_another_model_are_left_out_and_said(model, saved, caplog):
     with caplog.at_level("INFO", logger="tacit"):
         assert "cars" in tacit.Tagger.load(other).classes_
     assert "its 1 acts were made for another model and are left out; bring them in with: tacit learn" in caplog.text
+    tagger = tacit.Tagger.load(other)
+    tagger.rename_label("fruit", "fruits")
+    tagger.save(other)
+    assert tacit.Tagger.load(other).history() == ["renamed 'fruit' to 'fruits'"]
+    assert [str(act) for act in Ledger(other / "acts.jsonl.left-out").read().acts] == taught.history()
 
 
 def test_a_tagger_is_saved_elsewhere_with_its_acts(model, tmp_path):

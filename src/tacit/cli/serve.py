@@ -75,6 +75,7 @@ def _check_extra() -> None:
 
     try:
         import fastapi  # noqa: F401
+        import prometheus_client  # noqa: F401
         import uvicorn  # noqa: F401
     except ImportError:
         raise MissingExtraError("tacit serve", "serve") from None

@@ -94,7 +94,7 @@ def _samples(
     from tacit.data.dataset import features_of, texts_of
     from tacit.data.split import train_test_split
     from tacit.labels import aligned, read_labels
-    from tacit.tagger.vectorizer import TextVectorizer
+    from tacit.vectorizer import TextVectorizer
 
     vectorizer = TextVectorizer() if dataset.texts is not None else None
     X = features_of(dataset) if vectorizer is None else vectorizer.fit_transform(texts_of(dataset))

@@ -40,7 +40,7 @@ def convert(
 
 
 def _vectorized(dataset: Dataset) -> Dataset:
-    from tacit.tagger.vectorizer import TextVectorizer
+    from tacit.vectorizer import TextVectorizer
 
     vectorizer = TextVectorizer()
     X = vectorizer.fit_transform(texts_of(dataset))

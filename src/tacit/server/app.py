@@ -101,10 +101,10 @@ async def _watch(models: Models, metrics: Metrics) -> None:
                 await served.reload()
             except TacitError as error:
                 failed[name] = signature
-                metrics.reloads.add(model=name, outcome="failed")
+                metrics.reloads.labels(name, "failed").inc()
                 failure("reload failed", error, model=name)
             except Exception as error:  # noqa: BLE001 - such as a full queue: looked at again soon
                 failure("reload failed", error, model=name)
             else:
-                metrics.reloads.add(model=name, outcome="done")
+                metrics.reloads.labels(name, "done").inc()
                 event("reloaded", model=name, left_out=served.left_out, level=logging.INFO)

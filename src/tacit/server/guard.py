@@ -140,8 +140,8 @@ class Guard:
 
     def _note(self, scope: Scope, status: int, seconds: float) -> None:
         route = _route(scope)
-        self._metrics.requests.add(route=route, method=_method(scope), status=str(status))
-        self._metrics.seconds.observe(seconds, route=route)
+        self._metrics.requests.labels(route, _method(scope), str(status)).inc()
+        self._metrics.seconds.labels(route).observe(seconds)
         about: dict[str, Any] = scope.get("tacit.about", {})
         event("request", method=_method(scope), route=route, status=status, seconds=round(seconds, 6), **about)
 

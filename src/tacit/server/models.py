@@ -150,7 +150,7 @@ class Served:
             places.setdefault(wish, []).append(place)
         for wish, together in places.items():
             texts = [text for place in together for text in jobs[place][1]]
-            self._metrics.ranked.observe(len(texts), model=self.name)
+            self._metrics.ranked.labels(self.name).observe(len(texts))
             found = _attempt(self._told(partial(_suggest, texts=texts, wish=wish)))
             rows = None if isinstance(found, Exception) else iter(found)
             for place in together:

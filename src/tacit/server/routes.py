@@ -13,7 +13,7 @@ from tacit.errors import ModelFileError, ParameterError, TacitError
 from tacit.server.labels import find_labels
 from tacit.server.limits import MAX_K
 from tacit.server.logs import failure
-from tacit.server.metrics import CONTENT_TYPE, Key, Metrics, resident_memory
+from tacit.server.metrics import CONTENT_TYPE, Metrics
 from tacit.server.models import Models, Served, as_json
 from tacit.server.problems import MEDIA_TYPE, Problem
 from tacit.server.schemas import (
@@ -56,7 +56,7 @@ async def suggest(request: Request, asked: SuggestRequest) -> Any:
     wish = Wish(asked.k, asked.threshold, _chosen(asked.include), _chosen(asked.exclude), asked.damp_head)
     found = await served.suggest(texts, wish)
     _about(request, model=served.name, texts=len(texts))
-    _metrics(request).texts.add(len(texts), model=served.name)
+    _metrics(request).texts.labels(served.name).inc(len(texts))
     tagger = served.tagger
     results = [
         {
@@ -122,7 +122,7 @@ async def feedback(request: Request, asked: FeedbackRequest) -> Any:
     _check_size(served, asked.judgements, "judgements")
     answer = await _taught(request, served, "judge", asked.model_dump(exclude={"model"}))
     for judgement in asked.judgements:
-        _metrics(request).judged.add(model=served.name, accepted=str(judgement.accepted).lower())
+        _metrics(request).judged.labels(served.name, str(judgement.accepted).lower()).inc()
     return answer
 
 
@@ -153,9 +153,9 @@ async def reload(request: Request, name: Annotated[str, Path(max_length=200)]) -
         await served.reload()
     except TacitError as error:
         failure("reload failed", error, model=name)
-        _metrics(request).reloads.add(model=name, outcome="failed")
+        _metrics(request).reloads.labels(name, "failed").inc()
         raise Problem(409, "the folder does not hold a whole model; the one in use stays, the log says more") from None
-    _metrics(request).reloads.add(model=name, outcome="done")
+    _metrics(request).reloads.labels(name, "done").inc()
     return _json(_card(served))
 
 
@@ -168,15 +168,13 @@ async def healthz() -> Any:
 @api.get("/metrics", responses={200: {"content": {"text/plain": {}}}, **_problems()}, tags=["service"])
 async def metrics(request: Request) -> Any:
     """Counters for Prometheus."""
-    served = _models(request).values()
-    gauges: dict[str, tuple[str, Mapping[Key, float]]] = {
-        "tacit_waiting_texts": ("Texts that wait for suggestions.", {_key(each): each.n_waiting for each in served}),
-        "tacit_labels": ("Labels of a model.", {_key(each): len(each.tagger.classes_) for each in served}),
-        "tacit_acts": ("Acts in force since the training.", {_key(each): each.n_acts for each in served}),
-        "tacit_loaded_timestamp_seconds": ("When a model was loaded.", {_key(each): each.loaded_at for each in served}),
-        "process_resident_memory_bytes": ("Memory held by the process.", {(): resident_memory()}),
-    }
-    return Response(_metrics(request).text(gauges), media_type=CONTENT_TYPE)
+    counted = _metrics(request)
+    for served in _models(request).values():
+        counted.waiting.labels(served.name).set(served.n_waiting)
+        counted.labels.labels(served.name).set(len(served.tagger.classes_))
+        counted.acts.labels(served.name).set(served.n_acts)
+        counted.loaded.labels(served.name).set(served.loaded_at)
+    return Response(counted.text(), headers={"Content-Type": CONTENT_TYPE})
 
 
 # -- what the addresses share -----------------------------------------------------------------------------
@@ -248,10 +246,6 @@ def _card(served: Served) -> dict[str, Any]:
         "max_batch": served.limits.max_batch,
         "loaded": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(served.loaded_at)),
     }
-
-
-def _key(served: Served) -> Key:
-    return (("model", served.name),)
 
 
 def _json(content: Any, status: int = 200) -> Response:

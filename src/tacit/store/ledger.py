@@ -79,6 +79,7 @@ class Ledger:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self.samples = path.with_name(f"{path.name}.samples")  # what the base makes of the acts' samples: a cache
 
     def read(self, after: Mark | None = None) -> Contents:
         """The acts that follow a mark; all of them without one, or if the file is another one now."""
@@ -173,6 +174,8 @@ class Writing:
         header = [_line({"format": FORMAT, "id": name, "origin": origin})] if is_new else []
         content = b"".join([*header, *(_line(act.to_json()) for act in acts)])
         try:
+            if is_new and self.read().acts:  # acts on another model, which were left out
+                path.replace(path.with_name(f"{path.name}.left-out"))
             with path.open("ab", buffering=0) as file:
                 file.truncate(at.end)  # a torn line was promised to nobody
                 try:

@@ -82,7 +82,9 @@ class Trade:
         reached = np.flatnonzero(values >= wanted)
         if not len(reached):
             what = f"{wanted:g} labels per sample are" if name == "labels" else f"{name} {wanted:g} is"
-            found = f"the most on {f'{self.n_samples:,} ' if self.n_samples else ''}held-out samples is {values[best]:.2f}"
+            found = (
+                f"the most on {f'{self.n_samples:,} ' if self.n_samples else ''}held-out samples is {values[best]:.2f}"
+            )
             return float(self.thresholds[best]), f"{what} out of reach: {found}"
         if name == "labels":
             return float(self.thresholds[np.argmin(np.abs(self.labels - wanted))]), ""

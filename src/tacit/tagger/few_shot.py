@@ -17,7 +17,7 @@ from scipy import sparse
 
 from tacit.checks import unit_rows
 from tacit.labels import Labels, positives
-from tacit.tagger.vectorizer import TextVectorizer
+from tacit.vectorizer import TextVectorizer
 
 Floats = npt.NDArray[np.float64]
 

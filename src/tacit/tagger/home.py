@@ -45,10 +45,8 @@ class Home:
     ledger : Ledger
         Where acts are recorded: in the folder, or elsewhere.
     changes : Changes
-        The acts that are on disk, and what they lead to.
-    inherited : int
-        How many of them come before the ledger: stored in the base by tacit 0.1, or in the folder of a ledger that
-        lies elsewhere.
+        The acts that are on disk, and what they lead to; some may come before those in the ledger, stored in the base
+        by tacit 0.1, or in the folder of a ledger that lies elsewhere.
     mark : Mark
         How far the ledger was read.
     stamp : Stamp
@@ -64,7 +62,6 @@ class Home:
     origin: str
     ledger: Ledger
     changes: Changes
-    inherited: int
     mark: Mark
     stamp: Stamp
     fitted: Mapping[str, Any]
@@ -114,21 +111,17 @@ def move_in(tagger: Tagger, path: Path, manifest: Mapping[str, Any], apart: Path
     acts = [*inherited, *(act for act in found.acts if act.id not in known)]
     samples = {}
     if acts:
-        samples = read_samples(_samples_file(ledger), base_of(manifest), tagger._few_shot.n_features)
+        samples = read_samples(ledger.samples, base_of(manifest), tagger._few_shot.n_features)
     changes = tagger._changes.plus(acts, samples) if acts else tagger._changes
     tagger._stay(
         Home(
-            path.resolve(), base_of(manifest), origin_of(manifest), ledger, changes, len(inherited), found.mark,
-            folder.stamp(path), tagger.stored_state(), tagger.stored_parameters(), len(samples),
+            path.resolve(), base_of(manifest), origin_of(manifest), ledger, changes, found.mark, folder.stamp(path),
+            tagger.stored_state(), tagger.stored_parameters(), len(samples),
         )
     )  # fmt: skip
     if changes.left_out:
         first = next(act for act in changes.acts if act.id in changes.left_out)
         announce(f"acts that no longer apply: {len(changes.left_out):,} ({first}: {changes.left_out[first.id]})")
-
-
-def _samples_file(ledger: Ledger) -> Path:
-    return ledger.path.with_name(f"{ledger.path.name}.samples")
 
 
 @contextmanager
@@ -173,6 +166,8 @@ def refresh(tagger: Tagger, ledger: Ledger | Writing | None = None) -> None:
     if home is None:
         return
     found = (ledger or home.ledger).read(home.mark)
+    if found.origin != home.origin and not home.is_apart:  # acts on another model
+        found = Contents()
     is_replaced = folder.stamp(home.folder) != home.stamp or (found.is_whole and home.mark != START)
     if is_replaced:
         fresh = tagger.load(home.folder, acts=home.ledger.path if home.is_apart else None)
@@ -190,7 +185,7 @@ def _kept(home: Home) -> Home:
         return home
     with suppress(OSError):
         n_features = home.changes.state.ground.few_shot.n_features
-        write_samples(_samples_file(home.ledger), home.base, home.changes.samples, n_features)
+        write_samples(home.ledger.samples, home.base, home.changes.samples, n_features)
     return replace(home, n_kept=len(acts))
 
 
@@ -243,14 +238,14 @@ def _replace(tagger: Tagger, writer: FolderWriter, acts: Sequence[Act], origin: 
         writer.ledger.clear()
         if acts:
             writer.ledger.append(acts, base_of(manifest), START)
-    _samples_file(Ledger(writer.folder / ACTS)).unlink(missing_ok=True)
-    mark = writer.ledger.read().mark
-    changes = tagger._without_acts().plus(acts)
     ledger = Ledger(writer.folder.resolve() / ACTS)
+    ledger.samples.unlink(missing_ok=True)
+    mark = ledger.read().mark
+    changes = tagger._without_acts().plus(acts)
     tagger._stay(
         _kept(
             Home(
-                writer.folder.resolve(), base_of(manifest), origin_of(manifest), ledger, changes, 0, mark,
+                writer.folder.resolve(), base_of(manifest), origin_of(manifest), ledger, changes, mark,
                 folder.stamp(writer.folder), tagger.stored_state(), tagger.stored_parameters(),
             )
         )

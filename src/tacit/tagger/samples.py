@@ -12,7 +12,7 @@ from tacit.checks import as_features
 from tacit.errors import DataError
 from tacit.store.acts import Sample
 from tacit.store.legacy import named_values
-from tacit.tagger.vectorizer import TextVectorizer
+from tacit.vectorizer import TextVectorizer
 
 
 def are_texts(samples: Any) -> bool:

@@ -294,7 +294,8 @@ class State:
             counts.setdefault(parent, max(SHARE_OF_PARENT * self._count(parent), 1.0))
         few_shot = self.ground.few_shot
         n_examples = len(content.get("examples") or ())
-        examples, about = (tuple(row for row in part if len(row.indices)) for part in _cut(rows, n_examples))
+        parts = (rows[:n_examples], rows[n_examples:])
+        examples, about = (tuple(row for row in part if len(row.indices)) for part in parts)
         near = []
         if n_examples and not examples:
             raise ActError(
@@ -378,10 +379,6 @@ class State:
         also = np.broadcast_to(changed[is_wanted].astype(np.int32), (X.shape[0], int(is_wanted.sum())))
         more = scores.of_log_odds(plan.log_odds(scores, X)[:, is_wanted])
         return Ranking(np.hstack([ranking.labels, also]), np.hstack([ranking.scores, more])).sorted()
-
-
-def _cut(rows: list[Row], n: int) -> tuple[list[Row], list[Row]]:
-    return rows[:n], rows[n:]
 
 
 def _joined(rankings: Sequence[Ranking]) -> Ranking:

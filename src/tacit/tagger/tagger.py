@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import partial
@@ -19,7 +18,7 @@ from tacit.data.vocabulary import Vocabulary, load_vocabulary
 from tacit.errors import ParameterError, TacitError
 from tacit.labels import Names, label_sets, labels_in_order
 from tacit.metrics import SCORE_METRIC, evaluate
-from tacit.parameters import Range, document_parameters, parameters_of, unknown_parameter
+from tacit.parameters import Range, check_parameters, check_values, document_parameters, parameters_of, show_parameters
 from tacit.progress import announce
 from tacit.ranking import NO_LABEL, Ranking
 from tacit.registry import find_model, find_stored
@@ -37,7 +36,7 @@ from tacit.tagger.scores import Scores
 from tacit.tagger.state import Ground, State
 from tacit.tagger.suggest import Suggestion, Wish
 from tacit.tagger.training import Training
-from tacit.tagger.vectorizer import TextVectorizer
+from tacit.vectorizer import TextVectorizer
 
 if TYPE_CHECKING:
     from tacit.estimate import Estimate
@@ -113,16 +112,10 @@ class Tagger(Stored, BaseEstimator):  # type: ignore[misc]
         return self
 
     def _check_parameters(self) -> None:
-        own = parameters_of(type(self))
-        for name, parameter in own.items():
-            parameter.check(getattr(self, name))
+        check_parameters(self)
         parse_target(self.target)
         candidates = automatic.CANDIDATES if self.model == "auto" else (self.model,)
-        known = {name: parameter for each in candidates for name, parameter in parameters_of(find_model(each)).items()}
-        for name, value in self.model_params.items():
-            if name not in known:
-                raise unknown_parameter(find_model(candidates[0]), name)
-            known[name].check(value)
+        check_values(map(find_model, candidates), self.model_params)
 
     # -- learning -----------------------------------------------------------------------------------------
 
@@ -514,9 +507,8 @@ class Tagger(Stored, BaseEstimator):  # type: ignore[misc]
 
     def _acts_of_old(self, base: str) -> list[Act]:
         """Acts that tacit 0.1 stored in the base."""
-        names, idf = (
-            (None, None) if self.vectorizer_ is None else (self.vectorizer_.feature_names_, self.vectorizer_.idf_)
-        )
+        words = self.vectorizer_
+        names, idf = (None, None) if words is None else (words.feature_names_, words.idf_)
         return as_acts(self.amendments_, base, names, idf)
 
     def stored_parameters(self) -> dict[str, Any]:
@@ -528,10 +520,4 @@ class Tagger(Stored, BaseEstimator):  # type: ignore[misc]
         return {name: value for name, value in super().stored_state().items() if name != "amendments_"}
 
 
-# What `help` and scikit-learn's repr show: the parameters as they are declared, then those of the model.
-_KINDS = [inspect.Parameter.POSITIONAL_OR_KEYWORD] * 4 + [inspect.Parameter.KEYWORD_ONLY] * 5
-_SHOWN = [("self", inspect.Parameter.empty), *((item.name, item.default) for item in fields(Tagger) if item.init)]
-Tagger.__init__.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
-    [inspect.Parameter(name, kind, default=default) for (name, default), kind in zip(_SHOWN, _KINDS, strict=True)]
-    + [inspect.Parameter("model_params", inspect.Parameter.VAR_KEYWORD)]
-)
+show_parameters(Tagger, n_positional=3)

@@ -16,14 +16,14 @@ from tacit.base import Estimator
 from tacit.checks import as_features
 from tacit.labels import Labels, aligned, are_lists, positives, read_labels
 from tacit.metrics import evaluate
-from tacit.parameters import parameters_of, unknown_parameter
+from tacit.parameters import check_values
 from tacit.progress import announce
 from tacit.registry import find_model
 from tacit.tagger import automatic, few_shot
 from tacit.tagger.calibration import Calibration, calibrate, places_for
 from tacit.tagger.samples import are_texts, features_of
-from tacit.tagger.vectorizer import TextVectorizer
 from tacit.tasks import fingerprint
+from tacit.vectorizer import TextVectorizer
 
 if TYPE_CHECKING:
     from tacit.tagger.tagger import Tagger
@@ -59,8 +59,7 @@ def prepare(tagger: Tagger, texts: Any, tags: Any, label_names: Sequence[str] | 
         name, reason = automatic.choose(X, labels.matrix)
         announce(f"model 'auto': {name}; {reason}")
     cls = find_model(name)
-    for unknown in tagger.model_params.keys() - parameters_of(cls).keys():
-        raise unknown_parameter(cls, unknown)
+    check_values([cls], tagger.model_params)
     model = cls(random_state=tagger.random_state, n_jobs=tagger.n_jobs, **tagger.model_params)
     return Prepared(X, labels, model, reason, vectorizer)
 

@@ -92,7 +92,8 @@ def _new_samples(
         raise DataError("the new samples have no labels; there is nothing to learn")
     known = [str(name) for name in state.ground.classes.tolist()]
     used = np.unique(matrix.indices)
-    called = {column: _name_in_training(state, str(labels.names[column])) for column in used.tolist()}
+    tagged = {column: str(labels.names[column]) for column in used.tolist()}
+    called = {column: state.name_in_training(name) or name for column, name in tagged.items()}
     more = sorted(set(called.values()) - set(known))
     names = [*known, *more]
     place = {name: column for column, name in enumerate(names)}
@@ -100,11 +101,6 @@ def _new_samples(
     moved[used] = [place[called[column]] for column in used.tolist()]
     rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
     return _NewSamples(samples, X, _ones(rows, moved[matrix.indices], (matrix.shape[0], len(names))), names)
-
-
-def _name_in_training(state: State, name: str) -> str:
-    """What a label is called in the training data, whatever happened to it since."""
-    return state.name_in_training(name) or name
 
 
 def _ones(rows: npt.NDArray[Any], columns: npt.NDArray[Any], shape: tuple[int, int]) -> sparse.csr_matrix:

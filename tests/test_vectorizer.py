@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 from tacit.errors import DataError
-from tacit.tagger.vectorizer import TextVectorizer
+from tacit.vectorizer import TextVectorizer
 
 WORDS = st.sampled_from(["apple", "pear", "Äpfel", "a", "car", "cars", "x9", "long-word", "naïve", "日本語", "!"])
 TEXTS = st.lists(st.lists(WORDS, max_size=8).map(" ".join), min_size=1, max_size=8)

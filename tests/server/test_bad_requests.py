@@ -83,8 +83,8 @@ def test_labels_that_cannot_be_added(live):
         ({"id": ""}, 422, "at least 1 character", "id"),
         ({"id": "a" * 101}, 422, "at most 100 characters", "id"),
         ({"act": "a"}, 422, "not permitted", "act"),
-        ({"id": "0123456789abcdef"}, 409, "no act in force has this id", "id"),
-        ({}, 409, "there is nothing to take back", "id"),
+        ({"id": "0123456789abcdef"}, 409, "no act has this id", "id"),
+        ({}, 409, "there is nothing to undo", "id"),
     ],
 )
 def test_acts_that_cannot_be_taken_back(live, content, status, detail, field):

@@ -117,7 +117,7 @@ def test_feedback_is_learned_at_once_and_taken_back(live):
     assert live.post("/v1/undo", json={}).json()["act"] == "took back: accepted 'fruit'"
     nothing = live.post("/v1/undo", json={})
     assert nothing.status_code == 409
-    assert "nothing to take back" in nothing.json()["detail"]
+    assert "nothing to undo" in nothing.json()["detail"]
 
 
 def test_a_label_is_added_and_taken_back(live):

@@ -19,7 +19,7 @@ from tacit.server.metrics import Metrics
 from tacit.server.problems import Problem, unknown
 from tacit.store.acts import Act, in_force
 from tacit.store.folder import ACTS, MANIFEST
-from tacit.tagger import acting, home
+from tacit.tagger import home
 from tacit.tagger.explain import Explanation
 from tacit.tagger.suggest import Suggestion, Wish
 from tacit.tagger.tagger import Tagger
@@ -187,25 +187,18 @@ class Served:
 
     def _act(self, tagger: Tagger, lesson: Lesson) -> tuple[Act, tuple[str, str]]:
         """The act that a lesson asks for, applied to a tagger; and what to answer: an id, and what it was."""
+        content, what = lesson.content or {}, ""
         if lesson.kind == "undo":
-            last = next(reversed(in_force(tagger.acts_)), None)
-            wanted = lesson.act or ("" if last is None else last.id)
-            what = next((str(act) for act in in_force(tagger.acts_) if act.id == wanted), None)
-            if what is None:
-                raise Problem(409, "there is nothing to take back: no act in force has this id", field="id")
-            act = Act("undo", {"of": wanted})
-            answer = (wanted, what)
+            try:
+                what = tagger.undo(lesson.act)
+            except ParameterError as error:
+                raise Problem(409, str(error), field="id") from None
+        elif lesson.kind == "judge":
+            tagger.learn((each["text"], each["label"], each["accepted"]) for each in content["judgements"])
         else:
-            content = lesson.content or {}
-            if lesson.kind == "judge":
-                act = acting.judge(
-                    tagger, [(each["text"], each["label"], each["accepted"]) for each in content["judgements"]]
-                )
-            else:
-                act = acting.add(tagger, **content)
-            answer = (act.id, str(act))
-        tagger._do(act)
-        return act, answer
+            tagger.add_label(**content)
+        act = tagger._changes.acts[-1]
+        return act, (act.content.get("of", act.id), what or str(act))
 
     def _load(self) -> None:
         """Load the model with its acts, and let it answer."""

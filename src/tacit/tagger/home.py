@@ -113,15 +113,15 @@ def move_in(tagger: Tagger, path: Path, manifest: Mapping[str, Any], apart: Path
     if acts:
         samples = read_samples(ledger.samples, base_of(manifest), tagger._few_shot.n_features)
     changes = tagger._changes.plus(acts, samples) if acts else tagger._changes
-    tagger._stay(
-        Home(
-            path.resolve(), base_of(manifest), origin_of(manifest), ledger, changes, found.mark, folder.stamp(path),
-            tagger.stored_state(), tagger.stored_parameters(), len(samples),
-        )
-    )  # fmt: skip
+    tagger._stay(_home(tagger, path, manifest, ledger=ledger, changes=changes, mark=found.mark, n_kept=len(samples)))
     if changes.left_out:
         first = next(act for act in changes.acts if act.id in changes.left_out)
         announce(f"acts that no longer apply: {len(changes.left_out):,} ({first}: {changes.left_out[first.id]})")
+
+
+def _home(tagger: Tagger, path: Path, manifest: Mapping[str, Any], **known: Any) -> Home:
+    stored: dict[str, Any] = {"fitted": tagger.stored_state(), "parameters": tagger.stored_parameters()}
+    return Home(path.resolve(), base_of(manifest), origin_of(manifest), stamp=folder.stamp(path), **stored, **known)
 
 
 @contextmanager
@@ -203,7 +203,9 @@ def save(tagger: Tagger, path: Path, acts: Policy) -> None:
         except BaseException:
             tagger._become((tagger._home or home).changes.plus(own))
             raise
-        _raise_refused(own, refused)
+        if refused:
+            reasons = "; ".join(f"{act}: {refused[act.id]}" for act in own if act.id in refused)
+            raise ActError(f"not saved, as others have changed the labels meanwhile: {reasons}")
         return
     with folder.writing(path) as writer:
         if acts is None:
@@ -242,21 +244,7 @@ def _replace(tagger: Tagger, writer: FolderWriter, acts: Sequence[Act], origin: 
     ledger.samples.unlink(missing_ok=True)
     mark = ledger.read().mark
     changes = tagger._without_acts().plus(acts)
-    tagger._stay(
-        _kept(
-            Home(
-                writer.folder.resolve(), base_of(manifest), origin_of(manifest), ledger, changes, mark,
-                folder.stamp(writer.folder), tagger.stored_state(), tagger.stored_parameters(),
-            )
-        )
-    )  # fmt: skip
-
-
-def _raise_refused(acts: Sequence[Act], refused: Mapping[str, TacitError]) -> None:
-    """One error for all acts that no longer fit."""
-    reasons = [f"{act}: {refused[act.id]}" for act in acts if act.id in refused]
-    if reasons:
-        raise ActError(f"not saved, as others have changed the labels meanwhile: {'; '.join(reasons)}")
+    tagger._stay(_kept(_home(tagger, writer.folder, manifest, ledger=ledger, changes=changes, mark=mark)))
 
 
 def learn_from(tagger: Tagger, contents: Contents) -> tuple[list[Act], dict[str, TacitError]]:

@@ -163,7 +163,7 @@ def service(model: Path) -> Iterator[tuple[psutil.Process, int, float]]:
     """A running service, its port, and the seconds until it was ready."""
     start = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder, Path(folder, "log").open("w") as log:
-        command = [sys.executable, "-m", "tacit", "serve", str(model), "--port", "0", "--feedback", folder]
+        command = [sys.executable, "-m", "tacit", "serve", str(model), "--port", "0", "--acts", f"{folder}/acts.jsonl"]
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True)
         try:
             assert process.stdout is not None

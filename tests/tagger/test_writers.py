@@ -135,17 +135,17 @@ def test_two_writers_at_once_two_hundred_times(model, pair):
     two_writers(model, pair, times=50)
 
 
-def test_a_service_and_the_command_line_at_once(model):
+@pytest.mark.parametrize("times", [10, pytest.param(200, marks=pytest.mark.slow)])
+def test_a_service_and_the_command_line_at_once(model, times):
     """Acts through HTTP while the library writes to the same folder."""
     from server.live import serving
 
-    times = 10
     other = worker("a", model, times, "library")
     with serving({"model": model}) as live:
         for number in range(times):
             answer = live.post("/v1/labels", json={"name": f"s{number}", "examples": ["a plum"]})
             assert answer.status_code == 201, answer.text
-            assert f"s{number}" in live.suggest("a plum", k=100)
+            assert f"s{number}" in live.suggest("a plum", k=1000)
         done = acknowledged(other)
         assert live.post("/v1/models/model/reload", json={}).status_code == 200
         named = {label["label"] for label in live.get("/v1/labels", params={"limit": 1000}).json()["labels"]}

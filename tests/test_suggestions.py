@@ -75,6 +75,7 @@ WISHES: dict[str, dict[str, Any]] = {
     "included, retired": {"include": ["telex"]},
     "excluded, retired": {"exclude": ["telex"]},
     "unknown": {"include": ["friut"]},
+    "nothing included": {"include": [], "threshold": 0.1},
 }
 
 
@@ -197,6 +198,14 @@ def test_a_target_that_cannot_be_met_is_said(rich, target, caplog):
     assert f"target '{target}': " in caplog.text
     assert "out of reach" in caplog.text
     assert stored.suggest(texts[:1], threshold="auto") is not None
+
+
+def test_a_threshold_is_a_number(rich):
+    tagger, texts, _ = rich
+    for threshold in (float("nan"), "nan"):
+        with pytest.raises(tacit.TacitError, match="threshold must be a number or a target; got nan"):
+            tagger.suggest(texts, threshold=threshold)
+    assert tagger.suggest(texts[:2], include=[], threshold=0.1) == [[], []]
 
 
 def test_a_precision_that_a_handful_reached_by_chance_is_not_promised():

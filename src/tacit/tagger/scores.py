@@ -54,7 +54,7 @@ class Scores:
     def rank_above(self, X: sparse.csr_matrix, least: float, include: Any = None) -> Ranking:
         """All labels of each sample whose score is at least `least`, and perhaps some below it."""
         n_labels = len(self.model.classes_) if include is None else len(include)
-        depth = min(self.n_places, n_labels)
+        depth = max(min(self.n_places, n_labels), 1)
         rankings = [self.model.rank(X, depth, include)]
         rows = [np.arange(X.shape[0])]
         while depth < n_labels and len(rows[-1]):

@@ -59,6 +59,8 @@ class Wish:
         if isinstance(self.threshold, str):
             with suppress(ValueError):
                 object.__setattr__(self, "threshold", float(self.threshold))
+        if self.threshold != self.threshold:
+            raise ParameterError("threshold must be a number or a target; got nan")
 
 
 def rank(

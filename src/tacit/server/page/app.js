@@ -92,7 +92,7 @@ async function suggest() {
     tell("/v1/suggest", {
       model: state.model,
       text,
-      k: $("k").value ? Number($("k").value) : null, // blank: as many as the service finds right
+      k: $("k").value ? Number($("k").value) : null, // blank: 5, or all that reach a threshold
       threshold: $("threshold").value || null,
       exclude: [...state.excluded.keys()],
       damp_head: Number($("damp").value),
@@ -316,6 +316,9 @@ $("text").addEventListener("keydown", (event) => {
 $("damp").addEventListener("input", () => {
   const share = Number($("damp").value);
   $("damp-value").textContent = share ? `damped by ${percent(share)}` : "as they are";
+});
+$("threshold").addEventListener("change", () => {
+  $("k").placeholder = $("threshold").value ? "all" : "5";
 });
 for (const id of ["damp", "threshold", "k"]) {
   $(id).addEventListener("change", () => {

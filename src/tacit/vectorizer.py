@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from tacit.checks import unit_rows
+from tacit.checks import as_features, unit_rows
 from tacit.errors import DataError
 from tacit.weighting import inverse_document_frequencies
 
@@ -96,6 +96,31 @@ class TextVectorizer:
             weighted.append(unit_rows(sparse.csr_matrix((values, part.indices, part.indptr), shape=part.shape)))
             first += part.shape[1]
         return weighted[0] if len(weighted) == 1 else unit_rows(sparse.hstack(weighted, format="csr"))
+
+
+def are_texts(samples: Any) -> bool:
+    """Whether samples are texts, all of them; a list with other things among the texts is an error."""
+    if isinstance(samples, str):
+        raise DataError("texts must be a list of texts; got a single one: wrap it in a list")
+    if sparse.issparse(samples) or getattr(samples, "ndim", 1) == 2:
+        return False
+    for place, text in enumerate(samples):
+        if not isinstance(text, str):
+            if isinstance(text, list | tuple | np.ndarray):  # rows of features
+                return False
+            raise DataError(f"texts must be str; entry {place} is a {type(text).__name__}")
+    return True
+
+
+def features_of(samples: Any, vectorizer: TextVectorizer | None) -> sparse.csr_matrix:
+    """Features of what a user gives: texts where there is a vectoriser, else a matrix."""
+    if vectorizer is None:
+        if are_texts(samples):
+            raise DataError("this tagger was trained on features, not texts; give it a matrix of features")
+        return as_features(samples)
+    if not are_texts(samples):
+        raise DataError("this tagger was trained on texts; give it a list of texts")
+    return vectorizer.transform(samples)
 
 
 def _count_words(texts: Iterable[str]) -> tuple[sparse.csr_matrix, list[str]]:

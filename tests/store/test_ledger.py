@@ -128,6 +128,27 @@ def test_a_damaged_line_is_counted_from_the_first(ledger):
             ledger.read(after)
 
 
+def test_an_older_copy_put_in_its_place_is_noticed(ledger):
+    add(ledger, "a")
+    older = ledger.path.read_bytes()
+    mark = add(ledger, "b", "c").mark
+    ledger.path.write_bytes(older)
+    again = ledger.read(mark)
+    assert (labels_in(again), again.is_whole) == (["a"], True)
+    with ledger.writing() as writing, pytest.raises(LedgerError, match="somebody has put a shorter file in its place"):
+        writing.append([retired("d")], "the base", mark)
+    assert labels_in(add(ledger, "d" * 200)) == ["a", "d" * 200]  # longer than it was, but not the same
+    assert ledger.read(mark).is_whole
+
+
+def test_zeros_before_whole_lines_are_damage(ledger):
+    add(ledger, "a", "b", "c")
+    lines = ledger.path.read_bytes().splitlines(keepends=True)
+    ledger.path.write_bytes(lines[0] + b"\0" * len(lines[1]) + b"".join(lines[2:]))
+    with pytest.raises(ModelFileError, match="acts.jsonl:2: damaged"):
+        ledger.read()
+
+
 def test_another_format_is_not_read(ledger):
     ledger.path.write_bytes(module._line({"format": 3, "id": "x"}))
     with pytest.raises(ModelFileError, match=r"a ledger of another format \(3\); upgrade tacit"):

@@ -22,7 +22,6 @@ A sample is a text or, for a tagger trained on features, an object of values by 
 from __future__ import annotations
 
 import json
-import math
 import secrets
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -35,6 +34,7 @@ Sample = str | dict[str, float]  # a text, or values by feature
 
 _ABOUT = frozenset(("id", "time", "who", "kind"))
 _VERDICTS = (True, False)
+_LARGEST = 1e30  # of a number; features are stored with single precision
 _SHOWN = 3  # labels or judgements that an act names in words
 
 
@@ -94,7 +94,7 @@ class Act:
         if not isinstance(value, Mapping) or "kind" not in value or "id" not in value:
             raise ParameterError("an act must be a JSON object with the fields 'id' and 'kind'")
         content = {name: item for name, item in value.items() if name not in _ABOUT}
-        return Act(value["kind"], content, value["id"], value.get("time", now()), value.get("who", ""))
+        return Act(value["kind"], content, value["id"], value.get("time") or now(), value.get("who") or "")
 
     def __str__(self) -> str:
         return _WORDS[self.kind](self.content)
@@ -107,12 +107,18 @@ class Act:
         return [label for label in dict.fromkeys(found) if label]
 
 
-def in_force(acts: Sequence[Act]) -> list[Act]:
-    """The acts that were not taken back, without those that take back; an undo can be taken back too."""
+def taken_back(acts: Sequence[Act]) -> set[str]:
+    """The ids of acts that were taken back; an undo can be taken back too."""
     undone: set[str] = set()
     for act in reversed(acts):
         if act.kind == "undo" and act.id not in undone:
             undone.add(act.content["of"])
+    return undone
+
+
+def in_force(acts: Sequence[Act]) -> list[Act]:
+    """The acts that were not taken back, without those that take back."""
+    undone = taken_back(acts)
     return [act for act in acts if act.kind != "undo" and act.id not in undone]
 
 
@@ -142,7 +148,7 @@ def _is_sample(value: Any) -> bool:
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= _LARGEST
 
 
 def _are_examples(value: Any) -> bool:

@@ -27,7 +27,7 @@ FORMAT = "tacit-model"
 FORMAT_VERSION = 1
 MANIFEST = "manifest.json"
 ACTS = "acts.jsonl"
-_DRAFTS = (".safetensors", ".tmp")
+_DRAFTS = ("arrays*.safetensors", ".*.tmp")
 _READS = 20  # of a folder that others write, before giving up
 
 Value = TypeVar("Value")
@@ -98,7 +98,7 @@ class FolderWriter:
 
     def remove_leftovers(self) -> None:
         """Delete what the manifest does not name: drafts, and the data of models that were replaced."""
-        found = [file for file in self.folder.iterdir() if file.name.endswith(_DRAFTS)]
+        found = [file for pattern in _DRAFTS for file in self.folder.glob(pattern)]
         if (self.folder / MANIFEST).exists() and len(found) == 1:
             return
         kept = None if self.manifest is None else self.manifest["file"]["name"]
@@ -145,7 +145,7 @@ def check_target(folder: Path) -> None:
     if not folder.exists():
         return
     names = [entry.name for entry in folder.iterdir()] if folder.is_dir() else ["a file"]
-    if MANIFEST not in names and not all(name.endswith(_DRAFTS) or name.startswith(ACTS) for name in names):
+    if MANIFEST not in names and not all(name.startswith((".", "arrays", ACTS)) for name in names):
         raise ModelFileError(f"{folder}: exists and is not a model folder; choose another name or remove it")
 
 

@@ -35,14 +35,16 @@ _SUM_BYTES = 8
 _BEFORE = len(_START) + 2 * _SUM_BYTES + len(_MIDDLE)  # bytes of a line before its record
 _PATIENCE = 60.0  # seconds to wait for another writer
 _POLL = 0.005
+_TAIL = 64  # bytes by which a place is recognised; no line is shorter
 _decode = json.JSONDecoder().decode
 
 
 class Mark(NamedTuple):
-    """A place in a ledger: which file it is, and the end of a line in it."""
+    """A place in a ledger: which file it is, the end of a line in it, and the last bytes before that."""
 
     file: str = ""
     end: int = 0
+    tail: bytes = b""
 
 
 START = Mark()
@@ -119,8 +121,12 @@ class Ledger:
                 raise self._damaged(1, "its checksum does not match")
             return Contents()
         origin, name = self._origin(header), str(header.get("id", header.get("log")))
+        end, last = len(first), first
         is_whole = after.file != name
-        end = len(first) if is_whole else after.end
+        if not is_whole:  # unless an older copy was put in its place
+            file.seek(max(after.end - _TAIL, 0))
+            is_whole = file.read(min(after.end, _TAIL)) != after.tail
+            end, last = (len(first), first) if is_whole else (after.end, after.tail)
         file.seek(end)
         acts: list[Act] = []
         torn, is_followed = b"", False
@@ -131,11 +137,10 @@ class Ledger:
                 torn += line
             else:
                 acts.append(self._act(len(acts) + 2, record, origin))
-                end += len(line)
-        # What was never finished is the start of a line; where a disk wrote a later part first, zeros are before it.
-        if (is_followed or torn.count(_START) > 1) and b"\0" not in torn:
+                end, last = end + len(line), line
+        if is_followed or torn.count(_START) > 1:  # what was never finished is the start of one line
             raise self._damaged(len(acts) + 2, "its checksum does not match")
-        return Contents(acts, origin, Mark(name, end), is_whole)
+        return Contents(acts, origin, Mark(name, end, last[-_TAIL:]), is_whole)
 
     def _origin(self, header: Mapping[str, Any]) -> str:
         if header.get("act") == "open" and header.get("format") == 1:  # a feedback log of tacit 0.1
@@ -174,9 +179,11 @@ class Writing:
         header = [_line({"format": FORMAT, "id": name, "origin": origin})] if is_new else []
         content = b"".join([*header, *(_line(act.to_json()) for act in acts)])
         try:
-            if is_new and self.read().acts:  # acts on another model, which were left out
-                path.replace(path.with_name(f"{path.name}.left-out"))
+            if is_new and (found := self.read()).acts:  # acts on another model, which were left out
+                path.replace(path.with_name(f"{path.name}.left-out-{found.mark.file[:8]}"))
             with path.open("ab", buffering=0) as file:
+                if file.tell() < at.end:
+                    raise LedgerError(f"{path}: somebody has put a shorter file in its place; load the model again")
                 file.truncate(at.end)  # a torn line was promised to nobody
                 try:
                     written = 0
@@ -191,7 +198,7 @@ class Writing:
                 sync(path.parent)
         except OSError as error:
             raise LedgerError(f"{path}: cannot be written ({error.strerror or error})") from error
-        return Mark(name, at.end + len(content))
+        return Mark(name, at.end + len(content), (at.tail + content)[-_TAIL:])
 
     def rewrite(self, acts: Sequence[Act], origin: str) -> None:
         """Put these acts in the place of all that are there."""

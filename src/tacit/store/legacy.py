@@ -60,6 +60,11 @@ def as_acts(amendments: Sequence[Amendment], base: str, features: Names, weights
     return found
 
 
+def learned_logs(card: dict[str, Any]) -> dict[str, Any]:
+    """What the card of a tagger says of feedback logs, for the card of one that comes in its place."""
+    return {"feedback": card["feedback"]} if "feedback" in card else {}
+
+
 def learned_of_log(card: dict[str, Any], origin: str) -> int:
     """The number of the last act of a feedback log of tacit 0.1 that a tagger learned; 0 if none."""
     return int(card.get("feedback", {}).get(origin.removeprefix("log:"), 0))

@@ -26,10 +26,14 @@ class Row(NamedTuple):
 
 @dataclass(eq=False)
 class ActSamples:
-    """What a base makes of the samples of an act: rows of features, and what the tagger said of those judged."""
+    """What a base makes of the samples of an act: rows of features, and what the tagger said of those judged.
+
+    What it said depends on the acts before, which `after` stands for.
+    """
 
     rows: list[Row]
     said: list[float] | None = None
+    after: str = "nothing"
 
 
 def stacked(rows: Sequence[Row], n_features: int) -> sparse.csr_matrix:
@@ -53,8 +57,11 @@ def write_samples(path: Path, base: str, by_act: Mapping[str, ActSamples], n_fea
     rows = [row for each in samples for row in each.rows]
     said = [value for each in samples for value in each.said or [np.nan] * len(each.rows)]
     matrix = stacked(rows, n_features)
+    histories = {after: place for place, after in enumerate(dict.fromkeys(each.after for each in samples))}
     arrays = {
         "base": _codes([base]),
+        "histories": _codes(list(histories)),
+        "after": np.array([histories[each.after] for each in samples], np.int64),
         "acts": _codes(list(by_act)),
         "rows": np.array([len(each.rows) for each in samples], np.int64),
         "said": np.array(said, np.float32),
@@ -80,8 +87,9 @@ def read_samples(path: Path, base: str, n_features: int) -> dict[str, ActSamples
             and (not len(indices) or (indices.min() >= 0 and indices.max() < n_features))
             and indices.dtype == np.int32 and values.dtype == np.float32 and np.isfinite(values).all()
         )  # fmt: skip
-        names = _texts(arrays["acts"])
-        if not is_right or len(names) != len(stops) - 1:
+        names, histories = _texts(arrays["acts"]), _texts(arrays["histories"])
+        after = [histories[place] for place in arrays["after"].tolist()]
+        if not is_right or not len(names) == len(after) == len(stops) - 1:
             return {}
     except (ModelFileError, KeyError, ValueError, TypeError, AttributeError, IndexError):
         return {}
@@ -89,9 +97,9 @@ def read_samples(path: Path, base: str, n_features: int) -> dict[str, ActSamples
     rows = [Row(indices[a:b], values[a:b]) for a, b in pairwise(cuts)]
     said = np.asarray(arrays["said"], np.float64).tolist()
     found = {}
-    for name, (first, last) in zip(names, pairwise(stops.tolist()), strict=True):
+    for name, (first, last), history in zip(names, pairwise(stops.tolist()), after, strict=True):
         heard = said[first:last]
-        found[name] = ActSamples(rows[first:last], None if not heard or heard[0] != heard[0] else heard)
+        found[name] = ActSamples(rows[first:last], None if not heard or heard[0] != heard[0] else heard, history)
     return found
 
 

@@ -9,9 +9,10 @@ import numpy as np
 from scipy import sparse
 
 from tacit.data.vocabulary import Vocabulary
-from tacit.errors import ActError, DataError, LabelError, ParameterError, RetiredLabelError
+from tacit.errors import ActError, DataError, ParameterError
 from tacit.store.acts import Act
 from tacit.tagger.samples import as_samples
+from tacit.vectorizer import features_of
 
 if TYPE_CHECKING:
     from tacit.tagger.tagger import Tagger
@@ -68,31 +69,27 @@ def add(
 
 def _concept(tagger: Tagger, vocabulary: Vocabulary, name: str) -> str:
     """What a concept of the vocabulary is called as a label; an error if there is one already."""
-    try:
-        label = tagger._name_now(name)
-    except RetiredLabelError:
-        raise
-    except LabelError:
+    if tagger._state.known(name) is None:
         place = vocabulary.find(name)
         labels = tagger._state.ground.index
         by_id = sum(concept in labels for concept in vocabulary.ids)
         by_name = sum(concept in labels for concept in vocabulary.names)
         return vocabulary.ids[place] if by_id > by_name else vocabulary.names[place]
+    label = tagger._name_now(name)
     also = "" if label == name else f" is the label '{label}', which"
     raise ActError(f"'{name}'{also} is there already; to teach it, judge suggestions of it", "name")
 
 
 def _parent(tagger: Tagger, vocabulary: Vocabulary, name: str) -> str | None:
     """The first concept above that is a label."""
-    for above in vocabulary.parents_of(name):
-        try:
-            return tagger._name_now(above)
-        except LabelError:  # noqa: PERF203 - the next one may be
-            continue
-    return None
+    state = tagger._state
+    known = (column for column in map(state.known, vocabulary.parents_of(name)) if column is not None)
+    return next((state.name(column) for column in known if state.is_suggested[column]), None)
 
 
-def _check_counts(cooccurs: Mapping[str, float]) -> None:
+def _check_counts(cooccurs: Any) -> None:
+    if not isinstance(cooccurs, Mapping):
+        raise ActError(f"cooccurs must be counts by label; got a {type(cooccurs).__name__}", "cooccurs")
     for label, count in cooccurs.items():
         if isinstance(count, bool) or not isinstance(count, int | float | np.number) or not 0 <= count < np.inf:
             message = f"cooccurs must give a count of at least 0 for each label; '{label}' has {count!r}"
@@ -106,23 +103,27 @@ def merge(tagger: Tagger, labels: Sequence[str], into: str) -> Act:
     """The act that makes several labels one."""
     if isinstance(labels, str):
         raise ParameterError(f"labels must be a list of labels; got the single text '{labels}'")
-    try:
-        into = tagger._name_now(into)
-    except LabelError:
-        into = as_name(into)
+    into = as_name(into) if tagger._state.known(into) is None else tagger._name_now(into)
     return Act("merge", {"labels": [tagger._name_now(label) for label in labels], "into": into})
 
 
 def judge(tagger: Tagger, judgements: Iterable[tuple[Any, str, bool]]) -> Act:
     """The act that records suggestions as accepted or rejected."""
     judged = list(judgements)
+    for place, each in enumerate(judged):
+        if not isinstance(each, tuple | list) or len(each) != 3:
+            raise DataError(
+                f"a judgement is a sample, a label and whether it is right; entry {place} is something else"
+            )
     if not judged:
         raise DataError("there are no judgements to learn from; give at least one")
     state = tagger._state
     names = [state.name(state.find(label, f"judgements[{i}].label")) for i, (_, label, _) in enumerate(judged)]
     given: Any = [sample for sample, _, _ in judged]
     if tagger.vectorizer_ is None:
-        rows = [sparse.csr_matrix(np.atleast_2d(row) if not sparse.issparse(row) else row) for row in given]
+        rows = [features_of(row if sparse.issparse(row) else np.atleast_2d(row), None) for row in given]
+        if {row.shape for row in rows} != {(1, tagger.n_features_in_)}:
+            raise DataError(f"each sample judged must be one row of {tagger.n_features_in_} features")
         given = sparse.vstack(rows, format="csr")
     samples = as_samples(given, tagger.vectorizer_)
     return Act(

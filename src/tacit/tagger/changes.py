@@ -13,7 +13,7 @@ from typing import Any
 from scipy import sparse
 
 from tacit.errors import ActError, TacitError
-from tacit.store.acts import Act, Sample, in_force
+from tacit.store.acts import Act, Sample, in_force, taken_back
 from tacit.store.samples import ActSamples, rows_of
 from tacit.tagger.scores import Scores
 from tacit.tagger.state import Ground, State
@@ -101,9 +101,9 @@ class Changes:
 
     def _not_to_undo(self, undo: Act, others: Sequence[Act]) -> ActError | None:
         of, acts = undo.content["of"], [*self.acts, *others]
-        undone = {act.content["of"] for act in acts if act.kind == "undo"}
+        undone = taken_back(acts)
         what = next((act for act in acts if act.id == of), None)
-        if what is not None and (of not in undone or any(act.id == of for act in in_force(acts))):
+        if what is not None and of not in undone:
             return None
         reason = "no act has this id" if what is None else f"it was taken back already: {what}"
         return ActError(f"there is nothing to take back: {reason}", "of")
@@ -122,7 +122,9 @@ def samples_in(act: Act) -> list[Sample]:
     """The samples of an act: examples, then texts about the label; or those judged."""
     content = act.content
     if act.kind == "judge":
-        return [each.get("text", each.get("features")) for each in content["judgements"]]
+        return [
+            each["text"] if isinstance(each.get("text"), str) else each["features"] for each in content["judgements"]
+        ]
     if act.kind != "add":
         return []
     given = [*(content.get("examples") or ()), *(content.get("about") or ())]

@@ -19,7 +19,7 @@ from tacit.store import folder
 from tacit.store.acts import Act
 from tacit.store.folder import ACTS, FolderWriter, Stamp, base_of, origin_of
 from tacit.store.ledger import START, Contents, Ledger, Mark, Writing
-from tacit.store.legacy import learned_of_log
+from tacit.store.legacy import learned_logs, learned_of_log
 from tacit.store.samples import read_samples, write_samples
 from tacit.tagger.changes import Changes
 
@@ -153,7 +153,8 @@ def commit(tagger: Tagger, acts: Sequence[Act]) -> dict[str, TacitError]:
         if is_alone and [act.id for act in own] == [act.id for act in acts]:  # they have been tried on this very state
             later, refused = tried, {}
         else:
-            later, refused = home.changes.tried(acts)
+            known = {act.id for act in home.changes.acts}  # some may be on disk already
+            later, refused = home.changes.tried([act for act in acts if act.id not in known])
         accepted = later.acts[len(home.changes.acts) :]
         mark = ledger.append(accepted, home.origin, home.mark) if accepted else home.mark
         tagger._stay(_kept(replace(home, changes=later, mark=mark)))
@@ -171,7 +172,7 @@ def refresh(tagger: Tagger, ledger: Ledger | Writing | None = None) -> None:
     is_replaced = folder.stamp(home.folder) != home.stamp or (found.is_whole and home.mark != START)
     if is_replaced:
         fresh = tagger.load(home.folder, acts=home.ledger.path if home.is_apart else None)
-        tagger.__dict__.update(fresh.__dict__)
+        tagger.__dict__.update(fresh.set_params(n_jobs=tagger.n_jobs).__dict__)
     elif found.acts:
         known = {act.id for act in home.changes.acts}
         later = home.changes.plus([act for act in found.acts if act.id not in known])
@@ -180,13 +181,13 @@ def refresh(tagger: Tagger, ledger: Ledger | Writing | None = None) -> None:
 
 def _kept(home: Home) -> Home:
     """With the samples of acts in a file, where many are not yet; if it cannot be written, a start takes longer."""
-    acts = home.changes.acts
-    if len(acts) - home.n_kept < max(_MIN_NEW, _NEW_SHARE * len(acts)):
+    n_acts = len(home.changes.samples)
+    if n_acts - home.n_kept < max(_MIN_NEW, _NEW_SHARE * n_acts):
         return home
     with suppress(OSError):
         n_features = home.changes.state.ground.few_shot.n_features
         write_samples(home.ledger.samples, home.base, home.changes.samples, n_features)
-    return replace(home, n_kept=len(acts))
+    return replace(home, n_kept=n_acts)
 
 
 def save(tagger: Tagger, path: Path, acts: Policy) -> None:
@@ -205,12 +206,17 @@ def save(tagger: Tagger, path: Path, acts: Policy) -> None:
             raise
         if refused:
             reasons = "; ".join(f"{act}: {refused[act.id]}" for act in own if act.id in refused)
-            raise ActError(f"not saved, as others have changed the labels meanwhile: {reasons}")
+            others = f" (the other {len(own) - len(refused):,} are saved)" if len(own) > len(refused) else ""
+            raise ActError(f"not saved, as others have changed the labels meanwhile{others}: {reasons}")
         return
     with folder.writing(path) as writer:
         if acts is None:
             writer.refuse_acts()
-        kept = tagger.load(path).acts_ if acts == "keep" and writer.manifest is not None else []
+        kept = []
+        if acts == "keep" and writer.manifest is not None:
+            there = tagger.load(path)
+            kept = there.acts_
+            tagger.card_ = {**tagger.card_, **learned_logs(there.card_)}
         known = {act.id for act in kept}
         own = [act for act in tagger._changes.acts if act.id not in known]
         _replace(tagger, writer, [*kept, *own], origin_of(writer.manifest) if kept and writer.manifest else None)
@@ -224,16 +230,21 @@ def _save_base(tagger: Tagger, home: Home, own: Sequence[Act]) -> None:
                 f"{home.folder}: somebody else has replaced the model since this one was loaded; load it again, and "
                 "repeat what was done"
             )
-        found = writer.ledger.read(home.mark)
-        known = {act.id for act in [*home.changes.acts, *own]}
-        others = [act for act in found.acts if act.id not in known]
-        _replace(tagger, writer, [*home.changes.acts, *others, *own], home.origin)
+        if home.is_apart:  # acts stay where they are
+            writer.replace(tagger, home.origin)
+        else:
+            known = {act.id for act in [*home.changes.acts, *own]}
+            others = [act for act in writer.acts().acts if act.id not in known]
+            _replace(tagger, writer, [*home.changes.acts, *others, *own], home.origin)
+    if home.is_apart:
+        tagger.__dict__.update(tagger.load(home.folder, acts=home.ledger.path).__dict__)
+        commit(tagger, own)
 
 
 def _replace(tagger: Tagger, writer: FolderWriter, acts: Sequence[Act], origin: str | None) -> None:
-    """Write base and acts. The manifest decides in one instant which acts count, so that no order can lose any."""
+    """Write base and acts. The manifest decides in one instant which acts count: a crash leaves no mix of two."""
     before = writer.ledger.read()
-    if origin is not None and [act.id for act in before.acts] != [act.id for act in acts]:
+    if origin is not None and (before.origin, [act.id for act in before.acts]) != (origin, [act.id for act in acts]):
         writer.ledger.rewrite(acts, origin)
     manifest = writer.replace(tagger, origin)
     if origin is None:

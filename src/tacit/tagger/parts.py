@@ -128,21 +128,24 @@ class Plan:
         depth: dict[int, int] = {}
         parts: list[Part] = []
 
-        def visit(part: Part) -> int:
-            if id(part) not in depth:
-                level = 1 + max(map(visit, children(part)), default=-1)
-                depth[id(part)] = level
-                self._slots[id(part)] = len(parts)
+        waiting = list(reversed(roots))
+        while waiting:  # no recursion: a label may build on another one, thousands deep
+            part = waiting[-1]
+            below = [child for child in children(part) if id(child) not in depth]
+            if below:
+                waiting.extend(below)
+                continue
+            waiting.pop()
+            if id(part) in depth:
+                continue
+            level = depth[id(part)] = 1 + max((depth[id(child)] for child in children(part)), default=-1)
+            self._slots[id(part)] = len(parts)
+            parts.append(part)
+            if isinstance(part, Near):  # a slot more: what its likeness to an example says by itself
                 parts.append(part)
-                if isinstance(part, Near):  # a slot more: what its likeness to an example says by itself
-                    parts.append(part)
-                while len(levels) <= level:
-                    levels.append({})
-                levels[level].setdefault(type(part), []).append(part)
-            return depth[id(part)]
-
-        for root in roots:
-            visit(root)
+            while len(levels) <= level:
+                levels.append({})
+            levels[level].setdefault(type(part), []).append(part)
         self._n_slots = len(parts)
         self._roots = self._slots_of(roots)
         learned = [part for part in parts if isinstance(part, Learned)]

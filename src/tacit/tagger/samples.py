@@ -8,36 +8,10 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from tacit.checks import as_features
 from tacit.errors import DataError
 from tacit.store.acts import Sample
 from tacit.store.legacy import named_values
-from tacit.vectorizer import TextVectorizer
-
-
-def are_texts(samples: Any) -> bool:
-    """Whether samples are texts, all of them; a list with other things among the texts is an error."""
-    if isinstance(samples, str):
-        raise DataError("texts must be a list of texts; got a single one: wrap it in a list")
-    if sparse.issparse(samples) or getattr(samples, "ndim", 1) == 2:
-        return False
-    for place, text in enumerate(samples):
-        if not isinstance(text, str):
-            if isinstance(text, list | tuple | np.ndarray):  # rows of features
-                return False
-            raise DataError(f"texts must be str; entry {place} is a {type(text).__name__}")
-    return True
-
-
-def features_of(samples: Any, vectorizer: TextVectorizer | None) -> sparse.csr_matrix:
-    """Features of what a user gives: texts where there is a vectoriser, else a matrix."""
-    if vectorizer is None:
-        if are_texts(samples):
-            raise DataError("this tagger was trained on features, not texts; give it a matrix of features")
-        return as_features(samples)
-    if not are_texts(samples):
-        raise DataError("this tagger was trained on texts; give it a list of texts")
-    return vectorizer.transform(samples)
+from tacit.vectorizer import TextVectorizer, are_texts, features_of
 
 
 def as_samples(given: Any, vectorizer: TextVectorizer | None) -> list[Sample]:
@@ -80,6 +54,7 @@ def sample_features(samples: Sequence[Sample], vectorizer: TextVectorizer | None
 def _values_by_column(sample: dict[str, float], vectorizer: TextVectorizer | None, n_features: int) -> dict[int, float]:
     """Values by column; of words they are weighted as the vectoriser weighs them."""
     if vectorizer is None:
-        return {int(name): value for name, value in sample.items() if name.isdigit() and int(name) < n_features}
+        numbers = {name: int(name) for name in sample if name.isascii() and name.isdigit() and len(name) < 12}
+        return {number: sample[name] for name, number in numbers.items() if number < n_features}
     place, idf = vectorizer.positions(), vectorizer.idf_
     return {place[name]: value * float(idf[place[name]]) for name, value in sample.items() if name in place}

@@ -7,6 +7,7 @@ many labels there are.
 from __future__ import annotations
 
 import copy
+import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -64,6 +65,9 @@ class State:
         self._counts: dict[int, float] = {}
         self._changed: dict[int, Part] = {}
         self._own: set[int] = set()  # columns whose list of judgements nobody else holds
+        self._history = self._settled = (
+            "trained"  # stand for all acts so far, and for those up to the last but judgements
+        )
 
     def __getstate__(self) -> dict[str, Any]:
         """What a copy has: not what is derived from it."""
@@ -98,24 +102,28 @@ class State:
         """What a label is called."""
         return self._renamed[column] if column in self._renamed else self._first_name(column)
 
-    def find(self, label: Any, field: str = "") -> int:
+    def find(self, label: Any, field: str = "", *, hint: bool = True) -> int:
         """The column of a label by its name, a name that it had before, or another name that the vocabulary knows.
 
         Raises
         ------
         UnknownLabelError, RetiredLabelError
-            If no label may be used under this name; they carry `field`.
+            If no label may be used under this name; they carry `field`, and with `hint` the nearest names.
         """
-        name = str(label)
-        column = self.leads_to(name)
-        vocabulary = self.ground.vocabulary
-        if column is None and vocabulary is not None and name in vocabulary:
-            known = map(self.leads_to, vocabulary.names_of(name))
-            column = next((found for found in known if found is not None), None)
+        column = self.known(label)
         if column is None:
-            raise UnknownLabelError(name, self._all_names(), field)
+            raise UnknownLabelError(str(label), self._all_names() if hint else (), field)
         if column in self._retired:
-            raise RetiredLabelError(name, field)
+            raise RetiredLabelError(str(label), field)
+        return column
+
+    def known(self, label: Any) -> int | None:
+        """The column that a name, by whomever it was given, leads to, retired or not; None if it is unknown."""
+        name, vocabulary = str(label), self.ground.vocabulary
+        column = self.leads_to(name)
+        if column is None and vocabulary is not None and name in vocabulary:
+            found = map(self.leads_to, vocabulary.names_of(name))
+            column = next((each for each in found if each is not None), None)
         return column
 
     def _all_names(self) -> Iterable[str]:
@@ -142,7 +150,15 @@ class State:
             column = self._current(name)
             column = self._former.get(name) if column is None else column
             if column is not None:
-                return self._first_name(column)
+                first = self._first_name(column)
+                if column >= len(self.ground.classes) and first in self.ground.index:
+                    other = self.name(self.ground.index[first])
+                    raise ActError(
+                        f"the label '{name}' was added under a name that '{other}' has in the training data, and "
+                        "cannot be learned from samples; add it under another name",
+                        "name",
+                    )
+                return first
         return None
 
     def _first_name(self, column: int) -> str:
@@ -183,8 +199,12 @@ class State:
             for act in group:
                 try:
                     later._apply(act, samples.get(act.id))
-                except (LabelError, ActError) as error:  # noqa: PERF203 - one bad act must not stop the others
+                except (LabelError, ActError) as error:
                     refused[act.id] = error
+                    continue
+                later._history = hashlib.blake2b(f"{later._history}{act.id}".encode(), digest_size=8).hexdigest()
+                if kind != "judge":
+                    later._settled = later._history
         return copy.copy(later), refused  # without what was derived from it on the way
 
     def _apply(self, act: Act, samples: ActSamples | None) -> None:
@@ -192,17 +212,17 @@ class State:
         if act.kind == "add":
             self._add(content, samples.rows if samples is not None else [])
         elif act.kind == "rename":
-            column = self.find(content["label"], "label")
+            column = self.find(content["label"], "label", hint=False)
             self.check_name(content["name"])
             self._call(column, content["name"])
         elif act.kind == "merge":
             self._merge(content["labels"], content["into"])
         elif act.kind == "retire":
-            column = self.find(content["label"], "label")
+            column = self.find(content["label"], "label", hint=False)
             self._retired.add(column)
             self._changed.pop(column, None)
-        elif act.kind == "judge" and samples is not None and samples.said is not None:
-            self._judge(content["judgements"], samples.rows, samples.said)
+        elif act.kind == "judge" and samples is not None:
+            self._judge(content["judgements"], samples.rows, samples.said or [])
 
     def _call(self, column: int, name: str) -> None:
         before = self.name(column)
@@ -224,7 +244,7 @@ class State:
         self._changed[column] = part
 
     def _merge(self, labels: Sequence[str], into: str) -> None:
-        columns = list(dict.fromkeys(self.find(label, "labels") for label in labels))
+        columns = list(dict.fromkeys(self.find(label, "labels", hint=False) for label in labels))
         target = self.leads_to(into)
         if target is not None and target not in self._retired and target not in columns:
             columns.append(target)
@@ -233,7 +253,8 @@ class State:
         if target is None or target not in columns:
             self.check_name(into)
             target = columns[0]
-        self._changed[target] = AnyOf(tuple(map(self._captured, columns)), np.ones(len(columns)))
+        parts = [part for column in columns for part in _members(self._captured(column))]
+        self._changed[target] = AnyOf(tuple(parts), np.ones(len(parts)))
         self._counts[target] = sum(self._count(column) for column in columns)
         for column in columns:
             if column != target:
@@ -246,7 +267,8 @@ class State:
             self._call(target, into)
 
     def _judge(self, judgements: Sequence[Mapping[str, Any]], rows: Sequence[Row], said: Sequence[float]) -> None:
-        columns = [self.find(each["label"], f"judgements[{i}].label") for i, each in enumerate(judgements)]
+        fields = (f"judgements[{i}].label" for i in range(len(judgements)))
+        columns = [self.find(each["label"], field, hint=False) for each, field in zip(judgements, fields, strict=True)]
         for column, each, row, heard in zip(columns, judgements, rows, said, strict=True):
             part = self.part(column)
             if not isinstance(part, Corrected):
@@ -260,13 +282,11 @@ class State:
         """Note what the tagger says of judged samples, before any judgement; where that is not known."""
         places: dict[int, list[tuple[ActSamples, int]]] = {}
         for act, samples in judged:
-            if samples.said is None or len(samples.said) != len(samples.rows):
-                samples.said = [0.0] * len(samples.rows)
-                for place, each in enumerate(act.content["judgements"]):
-                    try:
-                        places.setdefault(self.find(each["label"]), []).append((samples, place))
-                    except LabelError:  # noqa: PERF203 - the act will be refused
-                        continue
+            if samples.said is None or samples.after != self._settled or len(samples.said) != len(samples.rows):
+                columns = [self.known(each["label"]) for each in act.content["judgements"]]
+                samples.said, samples.after = None if None in columns else [0.0] * len(columns), self._settled
+                for place, column in enumerate(columns if None not in columns else ()):
+                    places.setdefault(column, []).append((samples, place))  # type: ignore[arg-type]
         if not places:
             return
         parts = {column: self.part(column) for column in places}
@@ -288,9 +308,9 @@ class State:
     def _known_by(self, content: Mapping[str, Any], rows: list[Row]) -> tuple[Part, float]:
         """How a new label is scored, and how many samples it is likely to have had in training."""
         given = content.get("cooccurs") or {}
-        counts = {self.find(label, f"cooccurs.{label}"): float(n) for label, n in given.items() if n > 0}
+        counts = {self.find(label, f"cooccurs.{label}", hint=False): float(n) for label, n in given.items() if n > 0}
         if content.get("parent"):
-            parent = self.find(content["parent"], "parent")
+            parent = self.find(content["parent"], "parent", hint=False)
             counts.setdefault(parent, max(SHARE_OF_PARENT * self._count(parent), 1.0))
         few_shot = self.ground.few_shot
         n_examples = len(content.get("examples") or ())
@@ -379,6 +399,11 @@ class State:
         also = np.broadcast_to(changed[is_wanted].astype(np.int32), (X.shape[0], int(is_wanted.sum())))
         more = scores.of_log_odds(plan.log_odds(scores, X)[:, is_wanted])
         return Ranking(np.hstack([ranking.labels, also]), np.hstack([ranking.scores, more])).sorted()
+
+
+def _members(part: Part) -> tuple[Part, ...]:
+    """The labels that a label was merged from, or itself."""
+    return part.parts if isinstance(part, AnyOf) and part.power == 1 and (part.shares == 1).all() else (part,)
 
 
 def _joined(rankings: Sequence[Ranking]) -> Ranking:

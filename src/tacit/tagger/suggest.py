@@ -31,19 +31,7 @@ class Suggestion(NamedTuple):
 
 @dataclass(frozen=True)
 class Wish:
-    """What a caller wants of suggestions; means the same to library, command line and service.
-
-    Attributes
-    ----------
-    k : int, optional
-        Suggestions per sample at most; None is 5 without a threshold, and no limit with one.
-    threshold : float or str, optional
-        Leave out labels that are less probable: a number, "auto" or a target such as "precision=0.8".
-    include, exclude : tuples of labels or columns, optional
-        Suggest only these; suggest none of these.
-    damp_head : float
-        From 0 to 1: order by probabilities that are discounted by propensity, so that rare labels rise.
-    """
+    """What a caller wants of suggestions, as `Tagger.suggest` describes it: the same everywhere."""
 
     k: int | None = None
     threshold: float | str | None = None

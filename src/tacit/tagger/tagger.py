@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -31,12 +31,12 @@ from tacit.tagger.acting import Preview
 from tacit.tagger.calibration import Calibration, parse_target
 from tacit.tagger.changes import Changes
 from tacit.tagger.few_shot import FewShot
-from tacit.tagger.samples import features_of, sample_features
+from tacit.tagger.samples import sample_features
 from tacit.tagger.scores import Scores
 from tacit.tagger.state import Ground, State
 from tacit.tagger.suggest import Suggestion, Wish
 from tacit.tagger.training import Training
-from tacit.vectorizer import TextVectorizer
+from tacit.vectorizer import TextVectorizer, features_of
 
 if TYPE_CHECKING:
     from tacit.estimate import Estimate
@@ -213,7 +213,10 @@ class Tagger(Stored, BaseEstimator):  # type: ignore[misc]
             Discount frequent labels by their propensity, so that a few of them do not drown the rest. The threshold
             is for the probability before the discount.
         """
-        return suggest.named(self._ranked(texts, Wish(k, threshold, include, exclude, damp_head)), self.classes_)
+        wish = Wish(k, threshold, include, exclude, damp_head)
+        if wish.k is not None:
+            wish = replace(wish, k=min(wish.k, len(self._state)))  # a list needs no padding
+        return suggest.named(self._ranked(texts, wish), self.classes_)
 
     def rank(
         self,

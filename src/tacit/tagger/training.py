@@ -21,9 +21,8 @@ from tacit.progress import announce
 from tacit.registry import find_model
 from tacit.tagger import automatic, few_shot
 from tacit.tagger.calibration import Calibration, calibrate, places_for
-from tacit.tagger.samples import are_texts, features_of
 from tacit.tasks import fingerprint
-from tacit.vectorizer import TextVectorizer
+from tacit.vectorizer import TextVectorizer, are_texts, features_of
 
 if TYPE_CHECKING:
     from tacit.tagger.tagger import Tagger

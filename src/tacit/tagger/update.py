@@ -19,6 +19,7 @@ from tacit.errors import DataError, ParameterError
 from tacit.labels import label_counts, positives, read_labels
 from tacit.linear.popularity import Popularity
 from tacit.store.acts import in_force
+from tacit.store.legacy import learned_logs
 from tacit.tagger.state import State
 from tacit.tagger.training import Training, relations
 
@@ -56,7 +57,7 @@ def update(tagger: Tagger, samples: Any, tags: Any, label_names: Sequence[str] |
     """
     model, changes = tagger._fitted_model(), tagger._changes
     new = _new_samples(changes.state, samples, tagger._features(samples), tags, label_names)
-    earlier = tagger.card_.get("updates", [])
+    earlier, logs = tagger.card_.get("updates", []), learned_logs(tagger.card_)
     n_known = len(model.classes_)
     if isinstance(model, Popularity) and tagger.training_ is None:
         done = _counted_on(tagger, model, new)
@@ -74,7 +75,7 @@ def update(tagger: Tagger, samples: Any, tags: Any, label_names: Sequence[str] |
             "train it again on all samples, with keep_texts=True (--keep-texts) to update it later"
         )
     done += _new_labels(len(new.names) - n_known)
-    tagger.card_ = {**tagger.card_, "updates": [*earlier, done]}
+    tagger.card_ = {**tagger.card_, **logs, "updates": [*earlier, done]}
     tagger._become(tagger._without_acts().plus(changes.acts))
     return done + _no_longer(tagger, set(new.names[n_known:]), set(changes.left_out))
 

@@ -38,8 +38,6 @@ class Home:
 
     Attributes
     ----------
-    folder : Path
-        The model folder.
     base, origin : str
         The base that was there, and the one that its acts were first made for.
     ledger : Ledger
@@ -47,10 +45,8 @@ class Home:
     changes : Changes
         The acts that are on disk, and what they lead to; some may come before those in the ledger, stored in the base
         by tacit 0.1, or in the folder of a ledger that lies elsewhere.
-    mark : Mark
-        How far the ledger was read.
-    stamp : Stamp
-        Changes when the base is replaced.
+    mark, stamp
+        How far the ledger was read; what changes when the base is replaced.
     fitted, parameters : mappings
         What was loaded, which tells whether the tagger was trained again since.
     n_kept : int

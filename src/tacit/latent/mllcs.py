@@ -64,7 +64,7 @@ class MLLCS(FactorModel):
     count_positives: Annotated[
         float, Range(low=0), "positives that the counts of a seen label stand for in its score (mapping='moments')"
     ] = 10.0
-    max_samples: Annotated[int, Range(low=1), "samples at most that are kept, to match moments on and for partial_fit"] = 20000
+    max_samples: Annotated[int, Range(low=1), "samples at most that are kept, for moments and for partial_fit"] = 20000
     inference: Annotated[
         str, OneOf(("em", "variational", "gibbs")), "point estimates, these with variances, or draws (small data)"
     ] = "em"
@@ -101,7 +101,7 @@ class MLLCS(FactorModel):
         return weighed_counts(cooccurrence.scaled(self.scales_), self.dispersion, self.count_weight, own=own)
 
     def _learn(self, X: sparse.csr_matrix, Y: sparse.csr_matrix, cooccurrence: Cooccurrence) -> LabelVectors:
-        for left in ("samples_", "sample_scales_", "draws_", "online_", "relabelled_"):  # by an earlier fit with other parameters
+        for left in ("draws_", "online_", "relabelled_"):  # by an earlier fit with other parameters
             self.__dict__.pop(left, None)
         ones = positives(Y)
         self.cooccurrence_ = cooccurrence
@@ -267,7 +267,8 @@ class MLLCS(FactorModel):
             return
         self._keep(joined_samples(self.samples_, Samples(X, Y), n_before, self.max_samples, self.random_state))
         own = label_vectors(factors.W, factors.V)
-        variances = np.ascontiguousarray(1 / self.online_.label_precisions(self._priors(), total).T)
+        precisions = self.online_.label_precisions(self._priors(), total)
+        variances = np.ascontiguousarray(1 / precisions.T, dtype=np.float32)
         n_positives = self.label_counts_[:n_seen]
         own = self._with_counts(LabelVectors(own.columns, own.intercepts, variances), n_positives)
         self._join_vectors(own, n_positives, self.cooccurrence_)

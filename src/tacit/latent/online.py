@@ -10,6 +10,7 @@ on samples that were kept, so that no matrix of features by features is ever sto
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -35,6 +36,7 @@ from tacit.tasks import row_blocks
 
 _FORGETTING = 0.6
 _CLIMBS = 5  # rounds of the factors of a batch
+_ROUNDS = 3  # of a batch after a fit, which may be larger than all before it
 _ENTRIES_AT_A_TIME = 2**22  # of samples by K², or by labels
 _MOST_STATISTICS = 1 << 32  # bytes
 
@@ -139,31 +141,63 @@ def online_step(
 
     After a fit, `past` are features of samples before this batch.
     """
-    factors = state.factors
+    n_counted = n_total or state.n_samples + X.shape[0]
+    if not state.is_from_fit:
+        U, after = _with_batch(state, state.factors, X, Y, priors, absent)
+        after = _with_features(after, state, X, U)
+        return _maximised(after, _regression(after, priors, n_counted), X, Y, priors, absent, n_counted)
+    assert past is not None  # noqa: S101
+    regress = _regression_on(past, X, state.factors.W, _share(state, X), n_counted, priors)
+    after = state
+    for _ in range(_ROUNDS):
+        U, after = _with_batch(state, after.factors, X, Y, priors, absent)
+        after = _maximised(after, regress(U), X, Y, priors, absent, n_counted)
+    return after
+
+
+def _share(state: OnlineState, X: sparse.csr_matrix) -> np.float32:
+    """How much of the statistics a batch replaces."""
+    n_new = X.shape[0]
+    return np.float32(n_new / (state.n_samples + n_new) if state.is_from_fit else (state.n_batches + 1) ** -_FORGETTING)
+
+
+def _with_batch(
+    state: OnlineState, factors: Factors, X: sparse.csr_matrix, Y: sparse.csr_matrix, priors: Priors, absent: str
+) -> tuple[Floats32, OnlineState]:
+    """E step: factors of the samples of a batch, and statistics that have them in."""
     U, squares, products = _batch_statistics(X, Y, factors, priors, absent)
-    n_samples = state.n_samples + X.shape[0]
-    share = np.float32(X.shape[0] / n_samples if state.is_from_fit else (state.n_batches + 1) ** -_FORGETTING)
-    size = np.float32(1 / X.shape[0])
-    n_counted = n_total or n_samples
-    state = replace(
+    share, size = _share(state, X), np.float32(1 / X.shape[0])
+    return U, replace(
         state,
+        factors=factors,
         squares=_mixed(state.squares, size * squares, share),
         products=_mixed(state.products, size * products, share),
-        n_samples=n_samples,
+        n_samples=state.n_samples + X.shape[0],
         n_batches=state.n_batches + 1,
     )
-    if state.is_from_fit:
-        assert past is not None  # noqa: S101
-        W = _regression_on(past, X, U, factors.W, float(share), n_counted, priors)
-    else:
-        state = replace(
-            state,
-            feature_squares=_mixed(state.feature_squares, size * (X.T @ X).toarray(), share),
-            feature_products=_mixed(state.feature_products, size * (X.T @ U), share),
-        )
-        W = _regression(state, priors, n_counted)
-    V = _label_factors(state, priors, n_counted)
-    factors = replace(factors, V=V, W=W)
+
+
+def _with_features(after: OnlineState, before: OnlineState, X: sparse.csr_matrix, U: Floats32) -> OnlineState:
+    """Statistics of the regression that have a batch in."""
+    share, size = _share(before, X), np.float32(1 / X.shape[0])
+    return replace(
+        after,
+        feature_squares=_mixed(before.feature_squares, size * (X.T @ X).toarray(), share),
+        feature_products=_mixed(before.feature_products, size * (X.T @ U), share),
+    )
+
+
+def _maximised(
+    state: OnlineState,
+    W: Floats32,
+    X: sparse.csr_matrix,
+    Y: sparse.csr_matrix,
+    priors: Priors,
+    absent: str,
+    n_counted: int,
+) -> OnlineState:
+    """M step: factors of labels from the statistics and the counts."""
+    factors = replace(state.factors, V=_label_factors(state, priors, n_counted), W=W)
     problem = Problem(X, Y, state.counts, priors, lambda _, W: W, absent)
     for _ in range(2):
         factors, _ = climb_types(problem, factors, None)
@@ -204,19 +238,20 @@ def _climbed(
 
 
 def _regression_on(
-    past: sparse.csr_matrix,
-    X: sparse.csr_matrix,
-    U: Floats32,
-    W: Floats32,
-    share: float,
-    n_samples: int,
-    priors: Priors,
-) -> Floats32:
-    """The regression of all samples: the last one was best for `past`, so only the batch has a residual."""
+    past: sparse.csr_matrix, X: sparse.csr_matrix, W: Floats32, share: np.float32, n_samples: int, priors: Priors
+) -> Callable[[Floats32], Floats32]:
+    """The function from factors of a batch to the regression of all samples.
+
+    The last regression, W, was best for `past`, so only the batch has residuals.
+    """
     old, new = np.sqrt([n_samples * (1 - share) / past.shape[0], n_samples * share / X.shape[0]]).astype(np.float32)
-    rows = sparse.vstack([old * past, new * X], format="csr")
-    residual = np.vstack([np.zeros((past.shape[0], U.shape[1]), np.float32), new * (U - X @ W)])
-    return np.asarray(W + ridge_solver(rows, priors.w / priors.u)(residual), dtype=np.float32)
+    solve = ridge_solver(sparse.vstack([old * past, new * X], format="csr"), priors.w / priors.u)
+
+    def regress(U: Floats32) -> Floats32:
+        residual = np.vstack([np.zeros((past.shape[0], U.shape[1]), np.float32), new * (U - X @ W)])
+        return np.asarray(W + solve(residual), dtype=np.float32)
+
+    return regress
 
 
 def _regression(state: OnlineState, priors: Priors, n_samples: int) -> Floats32:

@@ -22,6 +22,7 @@ from tacit.embedding.search import Search, approximate_neighbors, build_index, o
 from tacit.embedding.unlabelled import Regressor
 from tacit.embedding.voting import Panel, merged_neighbors, vote, vote_weights
 from tacit.labels import positives
+from tacit.linear.halves import as_halves
 from tacit.parameters import Range, Tune
 from tacit.ranking import Ranking
 from tacit.tasks import run_tasks, task_seeds
@@ -51,8 +52,9 @@ class Cell:
     ----------
     samples : int32 array of shape (n,)
         Its training samples.
-    weights : float16 array of shape (n_features, dimension)
-        The map from features to the embedding; by far the largest part of a model, so kept at half precision.
+    weights : float16 or float32 array of shape (n_features, dimension)
+        The map from features to the embedding; by far the largest part of a model, so kept at half precision where
+        that can hold it.
     points : float32 array of shape (n, dimension)
         Where that map puts the samples, as unit vectors.
     label_points : float32 array of shape (dimension, n_labels) or None
@@ -64,7 +66,7 @@ class Cell:
     """
 
     samples: npt.NDArray[np.int32]
-    weights: npt.NDArray[np.float16]
+    weights: npt.NDArray[np.floating[Any]]
     points: npt.NDArray[np.float32]
     label_points: npt.NDArray[np.float32] | None
     index: npt.NDArray[np.uint8] | None = None
@@ -89,11 +91,11 @@ class Cell:
         return unit_vectors(_mapped(X, self.weights))
 
 
-def _mapped(X: sparse.csr_matrix, weights: npt.NDArray[np.float16]) -> npt.NDArray[np.float32]:
+def _mapped(X: sparse.csr_matrix, weights: npt.NDArray[np.floating[Any]]) -> npt.NDArray[np.float32]:
     used = np.unique(X.indices)  # few for a single sample: only their weights are converted
     columns = np.searchsorted(used, X.indices).astype(np.int32)
     compact = sparse.csr_matrix((X.data, columns, X.indptr), shape=(X.shape[0], len(used)))
-    mapped: npt.NDArray[np.float32] = compact @ weights[used].astype(np.float32)
+    mapped: npt.NDArray[np.float32] = compact @ weights[used].astype(np.float32, copy=False)
     return mapped
 
 
@@ -156,14 +158,14 @@ def searchable_cell(
     n_neighbors: int,
 ) -> Cell:
     """A cell whose samples are where the map puts them."""
-    half = weights.astype(np.float16)
+    kept = as_halves(weights)
     # Differs from the paper: neighbours are sought among the regressed samples, not among their embeddings.
     # A new sample is regressed too, so both sides carry the same error.
-    points = unit_vectors(_mapped(features, half))
+    points = unit_vectors(_mapped(features, kept))
     if not is_indexed:
-        return Cell(samples, half, points, None)
+        return Cell(samples, kept, points, None)
     index = build_index(points)
-    return Cell(samples, half, points, None, index, recall(open_index(index), points, n_neighbors))
+    return Cell(samples, kept, points, None, index, recall(open_index(index), points, n_neighbors))
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

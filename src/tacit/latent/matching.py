@@ -124,6 +124,20 @@ def sample_scales(samples: Samples, cooccurrence: Cooccurrence) -> npt.NDArray[n
     return row_scales(cooccurrence, samples.label_counts())
 
 
+def joined_samples(kept: Samples, new: Samples, n_before: int, at_most: int, seed: int | None) -> Samples:
+    """A random choice of all samples, the new ones and `n_before` others, of which a random choice is kept."""
+    if kept.X.shape[0] + new.X.shape[0] > at_most:
+        rng = np.random.default_rng(None if seed is None else [seed, n_before])
+        n_new = int(rng.hypergeometric(new.X.shape[0], n_before, min(at_most, n_before + new.X.shape[0])))
+        kept, new = _drawn(kept, at_most - n_new, rng), _drawn(new, n_new, rng)
+    return Samples(sparse.vstack([kept.X, new.X], format="csr"), sparse.vstack([kept.Y, new.Y], format="csr"))
+
+
+def _drawn(samples: Samples, at_most: int, rng: np.random.Generator) -> Samples:
+    rows = np.sort(rng.permutation(samples.X.shape[0])[:at_most])
+    return Samples(samples.X[rows], samples.Y[rows])
+
+
 def chosen_rows(n_rows: int, at_most: int, seed: int | None) -> Any:
     """All rows, or a random choice where there are more than enough."""
     if n_rows <= at_most:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from tacit.base import Link
+from tacit.base import Link, _check_samples
 from tacit.checks import as_count
+from tacit.embedding.regressors import MAX_FACTOR
 from tacit.errors import ParameterError
 from tacit.kernels.score import top_k
 from tacit.labels import label_counts, label_mask, positives, read_labels
@@ -22,14 +23,15 @@ from tacit.latent.em import Problem, label_precisions, types_of
 from tacit.latent.gibbs import Draws, sample_posterior
 from tacit.latent.lfm import FactorModel
 from tacit.latent.mapping import Mapping, MappingName, fit_mapping
-from tacit.latent.matching import Samples, chosen_rows, matched_vectors, sample_scales
+from tacit.latent.matching import Samples, chosen_rows, joined_samples, matched_vectors, sample_scales
 from tacit.latent.model import Counts, Factors, Priors, Spread, weighed_counts
-from tacit.latent.online import OnlineState, online_start, online_step
+from tacit.latent.online import OnlineState, online_resume, online_start, online_step
 from tacit.latent.training import label_vectors, with_constant
 from tacit.latent.vectors import LabelVectors
 from tacit.latent.zero_shot import all_names, n_rows
 from tacit.parameters import OneOf, Range, Tune, document_parameters
 from tacit.ranking import Ranking
+from tacit.tasks import one_blas_thread
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -62,7 +64,7 @@ class MLLCS(FactorModel):
     count_positives: Annotated[
         float, Range(low=0), "positives that the counts of a seen label stand for in its score (mapping='moments')"
     ] = 10.0
-    max_samples: Annotated[int, Range(low=1), "samples at most on which moments are matched, and kept"] = 20000
+    max_samples: Annotated[int, Range(low=1), "samples at most that are kept, for moments and for partial_fit"] = 20000
     inference: Annotated[
         str, OneOf(("em", "variational", "gibbs")), "point estimates, these with variances, or draws (small data)"
     ] = "em"
@@ -85,6 +87,7 @@ class MLLCS(FactorModel):
     cooccurrence_: Cooccurrence = field(init=False)
     draws_: Draws = field(init=False)
     online_: OnlineState = field(init=False)
+    relabelled_: bool = field(init=False)
 
     @property
     def _link(self) -> Link:
@@ -98,7 +101,7 @@ class MLLCS(FactorModel):
         return weighed_counts(cooccurrence.scaled(self.scales_), self.dispersion, self.count_weight, own=own)
 
     def _learn(self, X: sparse.csr_matrix, Y: sparse.csr_matrix, cooccurrence: Cooccurrence) -> LabelVectors:
-        for left in ("samples_", "draws_", "online_"):  # by an earlier fit with other parameters
+        for left in ("draws_", "online_", "relabelled_"):  # by an earlier fit with other parameters
             self.__dict__.pop(left, None)
         ones = positives(Y)
         self.cooccurrence_ = cooccurrence
@@ -106,10 +109,8 @@ class MLLCS(FactorModel):
         counts = self._counts(cooccurrence, self.own_counts)
         trained = self._train(X, Y, counts, self.inference == "variational")
         self._map_unseen(trained.factors, counts)
-        if self.mapping == "moments":
-            rows = chosen_rows(X.shape[0], self.max_samples, self.random_state)
-            self.samples_ = Samples(np.asarray(with_constant(X[rows]) @ self.regression_), ones[rows])
-            self.sample_scales_ = sample_scales(self.samples_, cooccurrence)
+        rows = chosen_rows(X.shape[0], self.max_samples, self.random_state)
+        self._keep(Samples(X[rows], Y[rows]))
         problem = self._problem(X, Y, counts)
         if self.inference == "gibbs":
             self.draws_ = sample_posterior(
@@ -118,6 +119,22 @@ class MLLCS(FactorModel):
             self.projection_ = None
             return _mean_scores(self.draws_.W, self.draws_.V)
         return self._with_counts(self._with_variances(problem, trained.factors, trained.spread), label_counts(ones))
+
+    def _keep(self, samples: Samples) -> None:
+        """Keep samples by their features: where they are in the space of the factors changes with every batch."""
+        self.samples_ = samples
+        self.sample_scales_ = sample_scales(samples, self.cooccurrence_)
+
+    def _latent_samples(self) -> Samples:
+        """The samples kept, in the space of the factors as it is."""
+        kept, W = self.samples_, self.regression_
+        if isinstance(kept.X, np.ndarray):  # by an earlier version, which kept them in that space
+            return kept
+        last = getattr(self, "_in_space", None)
+        if last is None or last[0] is not kept or last[1] is not W:
+            last = (kept, W, Samples(np.asarray(with_constant(kept.X) @ W), positives(kept.Y)))
+            self._in_space = last
+        return last[2]
 
     def _with_variances(self, problem: Problem, factors: Factors, spread: Spread | None) -> LabelVectors:
         """Label vectors and their variances; after EM those of a Gaussian at its end (Laplace)."""
@@ -153,8 +170,8 @@ class MLLCS(FactorModel):
             maps = [(V, fit_mapping("linear", B[: len(V)], V, self.lambda_psi, None)) for V, B in pairs]
             V = np.stack([mapping(types_of(V, counts, self.lambda_beta)) for V, mapping in maps])
             return _mean_scores(self.draws_.W, V)
-        if self.mapping == "moments" and hasattr(self, "samples_"):
-            data = (self.samples_, self.sample_scales_, cooccurrence)
+        if self.mapping == "moments" and self._has_samples():
+            data = (self._latent_samples(), self.sample_scales_, cooccurrence)
             matched = matched_vectors(*data, "logistic", self.moment_ridge, _MATCHING_STEPS, self.n_jobs)
             V, shift = matched.columns.T, matched.intercepts
         else:
@@ -203,33 +220,59 @@ class MLLCS(FactorModel):
         """Learn from a batch of samples by online EM; call it again with the next batch.
 
         The first call needs the co-occurrence (by default that of its own labels) and says which labels there are.
-        After `fit` it goes on from the factors found there, but knows the samples only by them. Unseen labels are
-        mapped by the linear Ψ. The statistics take n_seen · K² numbers.
+        After `fit` it goes on from the statistics of the fit, which the samples kept (`max_samples`) stand for: a batch
+        counts as much as its samples do among all so far. Counts and calibration stay those of the fit, and unseen
+        labels are mapped as there. Without a fit, every batch replaces a share of what is known, which falls slowly,
+        and unseen labels are mapped by the linear Ψ; but with more than 4,000 features the first batch is fitted.
+        The statistics take n_seen · K² numbers.
         """
+        if self.inference == "gibbs":
+            raise ParameterError("partial_fit learns by EM and cannot go on from draws; use inference='em'")
         is_first = not hasattr(self, "classes_")
-        if not is_first and len(self.classes_) != self.cooccurrence_.n_labels:
+        if not is_first and (len(self.classes_) != self.cooccurrence_.n_labels or getattr(self, "relabelled_", False)):
             raise ParameterError("labels were added or removed since the training; fit again with all of them")
         names = self.seen_names_ if not is_first else None if label_names is None else list(label_names)
         n_seen = None if cooccurrence is None else n_rows(cooccurrence)
         labels = read_labels(Y, names if names is None else names[:n_seen], known_negatives=self.absent == "missing")
-        features = self._scaled(self._checked(X, is_fit=is_first))
-        if is_first:
-            self._start_online(labels, features, names, cooccurrence)
-        elif not hasattr(self, "online_"):
-            self._resume_online()
-        batch = with_constant(features)
-        self.online_ = online_step(self.online_, batch, labels.matrix, self._priors(), self.absent, self.online_samples)
-        counts = label_counts(labels.matrix)
-        self.label_counts_ = self.label_counts_ + np.pad(counts, (0, len(self.label_counts_) - len(counts)))
-        self.n_samples_ += int(features.shape[0])
+        checked = self._checked(X, is_fit=is_first)
+        _check_samples(checked, labels.matrix)
+        if is_first and checked.shape[1] > MAX_FACTOR:  # statistics of features by features would be too large
+            return self.fit(X, Y, label_names=label_names, cooccurrence=cooccurrence)
+        features = self._scaled(checked)
+        with one_blas_thread():
+            if is_first:
+                self._start_online(labels, features, names, cooccurrence)
+            elif not hasattr(self, "online_"):
+                self._resume_online()
+            self._learn_on(features, labels.matrix)
+        return self
+
+    def _learn_on(self, X: sparse.csr_matrix, Y: sparse.csr_matrix) -> None:
+        """One step of online EM, and the label vectors it leads to."""
+        is_from_fit = self.online_.is_from_fit
+        past = with_constant(self.samples_.X) if is_from_fit else None
+        total = self.online_samples
+        self.online_ = online_step(self.online_, with_constant(X), Y, self._priors(), self.absent, total, past)
+        n_positives = label_counts(Y)
+        self.label_counts_ = self.label_counts_ + np.pad(n_positives, (0, len(self.label_counts_) - len(n_positives)))
+        n_before = self.n_samples_
+        self.n_samples_ += int(X.shape[0])
         factors = self.online_.factors
         self.projection_ = factors.W[:-1].copy()
         self._map_unseen(factors, self.online_.counts)
         n_seen = len(factors.V)
-        found = label_vectors(factors.W, np.vstack([factors.V, self.mapping_(factors.B[n_seen:])]))
-        self.vectors_ = found
-        self.threshold_ = self._matching_threshold(features, positives(labels.matrix))
-        return self
+        if not is_from_fit:
+            self.vectors_ = label_vectors(factors.W, np.vstack([factors.V, self.mapping_(factors.B[n_seen:])]))
+            self.threshold_ = self._matching_threshold(X, positives(Y))
+            return
+        self._keep(joined_samples(self.samples_, Samples(X, Y), n_before, self.max_samples, self.random_state))
+        own = label_vectors(factors.W, factors.V)
+        precisions = self.online_.label_precisions(self._priors(), total)
+        variances = np.ascontiguousarray(1 / precisions.T, dtype=np.float32)
+        n_positives = self.label_counts_[:n_seen]
+        own = self._with_counts(LabelVectors(own.columns, own.intercepts, variances), n_positives)
+        self._join_vectors(own, n_positives, self.cooccurrence_)
+        self.threshold_ = self._matching_threshold(self.samples_.X, positives(self.samples_.Y))
 
     def _start_online(self, labels: Any, X: sparse.csr_matrix, names: Any, cooccurrence: Any) -> None:
         ones = positives(labels.matrix)
@@ -249,13 +292,34 @@ class MLLCS(FactorModel):
         self.online_ = online_start(X.shape[1] + 1, weighed, K, self.random_state)
 
     def _resume_online(self) -> None:
-        """Statistics for a model that `fit` trained: none yet, but its factors."""
+        """The statistics of the fit."""
+        if not self._has_samples() or isinstance(self.samples_.X, np.ndarray):
+            raise ParameterError(
+                "this model was saved by an earlier version, without the samples that partial_fit goes on from; "
+                "fit it again"
+            )
+        kept = self.samples_
+        data = (with_constant(kept.X), kept.Y, self.label_factors_, self.regression_)
         counts = self._counts(self.cooccurrence_, self.own_counts)
-        V, W = self.label_factors_, self.regression_
-        state = online_start(len(W), counts, V.shape[1], self.random_state)
-        B = types_of(V, counts, self.lambda_beta)
-        self.online_ = replace(state, factors=replace(state.factors, V=V, W=W, B=B), n_samples=self.n_samples_)
-        self.seen_curve_ = self.unseen_curve_ = Curve(1.0, 0.0)
+        options = (self._priors(), self.absent, self.n_samples_, self.online_samples)
+        self.online_ = online_resume(*data, counts, *options)
+
+    def _has_samples(self) -> bool:
+        """Whether the samples kept belong to the factors: earlier versions let batches change these alone."""
+        is_left_behind = hasattr(self, "online_") and not self.online_.is_from_fit
+        return hasattr(self, "samples_") and not is_left_behind
+
+    def add_labels(self, columns: Any, names: Sequence[Any] | None = None) -> Self:
+        """Add labels known by their co-occurrence with the seen labels; see `ZeroShot.add_labels`."""
+        super().add_labels(columns, names)
+        self.relabelled_ = True
+        return self
+
+    def remove_labels(self, ids: Any) -> Self:
+        """Remove labels, by column number or name; see `ZeroShot.remove_labels`."""
+        super().remove_labels(ids)
+        self.relabelled_ = True
+        return self
 
 
 def _mean_scores(W: Floats32, V: Floats32) -> LabelVectors:

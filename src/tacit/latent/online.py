@@ -2,21 +2,29 @@
 
 What the factors of seen labels need of all samples is, for each label, a K × K matrix and a vector; for the regression
 of samples on features the same. A batch replaces a share of these statistics, which falls with the number of batches.
+
+After a fit the statistics are those of the fit, and a batch has the share of its samples among all: nothing is
+forgotten, as these statistics come from factors that were good already. The regression then goes on by least squares
+on samples that were kept, so that no matrix of features by features is ever stored.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from tacit.latent.climb import eigen
-from tacit.latent.em import Problem, climb_samples, climb_types
+from tacit.embedding.regressors import ridge_solver
+from tacit.errors import ParameterError
+from tacit.latent.climb import Eigen, eigen
+from tacit.latent.em import Problem, climb_samples, climb_types, ridge_map, types_of
 from tacit.latent.model import (
     Counts,
     Factors,
+    Floats,
     Floats32,
     Priors,
     count_terms,
@@ -24,9 +32,13 @@ from tacit.latent.model import (
     label_slopes,
     label_weights,
 )
+from tacit.tasks import row_blocks
 
 _FORGETTING = 0.6
 _CLIMBS = 5  # rounds of the factors of a batch
+_ROUNDS = 3  # of a batch after a fit, which may be larger than all before it
+_ENTRIES_AT_A_TIME = 2**22  # of samples by K², or by labels
+_MOST_STATISTICS = 1 << 32  # bytes
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,11 +52,13 @@ class OnlineState:
     squares, products : arrays of shape (n_seen, K, K) and (n_seen, K)
         Means of ωuuᵀ and κu for every seen label.
     feature_squares, feature_products : arrays of shape (n_features, n_features) and (n_features, K)
-        Means of xxᵀ and xuᵀ.
+        Means of xxᵀ and xuᵀ; empty after a fit.
     counts : Counts
         Co-occurrence counts, which came with the first batch.
     n_samples, n_batches : int
         Seen so far.
+    is_from_fit : bool
+        Whether the statistics began as those of a fit.
     """
 
     factors: Factors
@@ -55,15 +69,63 @@ class OnlineState:
     counts: Counts
     n_samples: int
     n_batches: int
+    is_from_fit: bool = False
+
+    def label_precisions(self, priors: Priors, n_total: int | None) -> Floats32:
+        """Diagonals of the precision of seen label factors, all else known."""
+        squares = _label_system(self, priors, n_total or self.n_samples)[0]
+        return np.asarray(np.diagonal(squares, axis1=1, axis2=2), dtype=np.float32)
 
 
 def online_start(n_features: int, counts: Counts, n_factors: int, seed: int | None) -> OnlineState:
     """Before the first batch."""
     n_seen, n_labels = counts.values.shape
+    _check_size(n_labels, n_factors)
     factors = initial_factors(0, n_features, n_seen, n_labels, n_factors, seed)
     squares = np.zeros((n_seen, n_factors, n_factors), np.float32)
     features = np.zeros((n_features, n_features), np.float32)
     return OnlineState(factors, squares, squares[:, 0].copy(), features, factors.W.copy(), counts, 0, 0)
+
+
+def online_resume(
+    X: sparse.csr_matrix,
+    Y: sparse.csr_matrix,
+    V: Floats32,
+    W: Floats32,
+    counts: Counts,
+    priors: Priors,
+    absent: str,
+    n_samples: int,
+    n_total: int | None,
+) -> OnlineState:
+    """The state that a fit leaves: statistics whose best factors are those it found.
+
+    X and Y are samples of the fit, all of its `n_samples` or some, which then stand for all.
+    """
+    n_seen, K = V.shape
+    _check_size(counts.values.shape[1], K)
+    B = types_of(V, counts, priors.beta)
+    Psi = np.zeros((K, K), np.float32) if priors.psi is None else ridge_map(B[:n_seen], V, priors.psi / priors.v)
+    factors = Factors(np.empty((0, K), np.float32), V, B, W, Psi)
+    _, squares, _ = _batch_statistics(X, Y, factors, priors, absent)
+    squares *= np.float32(1 / X.shape[0])
+    none = np.empty((0, 0), np.float32)
+    state = OnlineState(factors, squares, np.zeros_like(V), none, none, counts, n_samples, 0, is_from_fit=True)
+    # EM stops before it converges, and samples may be some of many: products are those that lead to V itself, so that
+    # only what a batch says moves it.
+    n_counted = n_total or n_samples
+    precision, right = _label_system(state, priors, n_counted)
+    products = (np.einsum("lij,lj->li", precision, V, dtype=np.float64) - right) / n_counted
+    return replace(state, products=products.astype(np.float32))
+
+
+def _check_size(n_labels: int, K: int) -> None:
+    n_bytes = 4 * n_labels * K * K
+    if n_bytes > _MOST_STATISTICS:
+        raise ParameterError(
+            f"partial_fit needs n_labels · K² numbers, which must fit into {_MOST_STATISTICS >> 30} GiB; {n_labels} "
+            f"labels with K = {K} take {n_bytes / 2**30:.1f} GiB; lower n_factors, or fit on all samples at once"
+        )
 
 
 def online_step(
@@ -73,26 +135,69 @@ def online_step(
     priors: Priors,
     absent: str,
     n_total: int | None,
+    past: sparse.csr_matrix | None = None,
 ) -> OnlineState:
-    """Learn from one batch; `n_total` is how many samples there are, by default as many as were seen."""
-    factors = state.factors
+    """Learn from one batch; `n_total` is how many samples there are, by default as many as were seen.
+
+    After a fit, `past` are features of samples before this batch.
+    """
+    n_counted = n_total or state.n_samples + X.shape[0]
+    if not state.is_from_fit:
+        U, after = _with_batch(state, state.factors, X, Y, priors, absent)
+        after = _with_features(after, state, X, U)
+        return _maximised(after, _regression(after, priors, n_counted), X, Y, priors, absent, n_counted)
+    assert past is not None  # noqa: S101
+    regress = _regression_on(past, X, state.factors.W, _share(state, X), n_counted, priors)
+    after = state
+    for _ in range(_ROUNDS):
+        U, after = _with_batch(state, after.factors, X, Y, priors, absent)
+        after = _maximised(after, regress(U), X, Y, priors, absent, n_counted)
+    return after
+
+
+def _share(state: OnlineState, X: sparse.csr_matrix) -> np.float32:
+    """How much of the statistics a batch replaces."""
+    n_new = X.shape[0]
+    return np.float32(n_new / (state.n_samples + n_new) if state.is_from_fit else (state.n_batches + 1) ** -_FORGETTING)
+
+
+def _with_batch(
+    state: OnlineState, factors: Factors, X: sparse.csr_matrix, Y: sparse.csr_matrix, priors: Priors, absent: str
+) -> tuple[Floats32, OnlineState]:
+    """E step: factors of the samples of a batch, and statistics that have them in."""
     U, squares, products = _batch_statistics(X, Y, factors, priors, absent)
-    share = np.float32((state.n_batches + 1) ** -_FORGETTING)
-    n_samples = state.n_samples + X.shape[0]
-    size = np.float32(1 / X.shape[0])
-    state = replace(
+    share, size = _share(state, X), np.float32(1 / X.shape[0])
+    return U, replace(
         state,
+        factors=factors,
         squares=_mixed(state.squares, size * squares, share),
         products=_mixed(state.products, size * products, share),
-        feature_squares=_mixed(state.feature_squares, size * (X.T @ X).toarray(), share),
-        feature_products=_mixed(state.feature_products, size * (X.T @ U), share),
-        n_samples=n_samples,
+        n_samples=state.n_samples + X.shape[0],
         n_batches=state.n_batches + 1,
     )
-    n_counted = n_total or n_samples
-    W = _regression(state, priors, n_counted)
-    V = _label_factors(state, priors, n_counted)
-    factors = replace(factors, V=V, W=W)
+
+
+def _with_features(after: OnlineState, before: OnlineState, X: sparse.csr_matrix, U: Floats32) -> OnlineState:
+    """Statistics of the regression that have a batch in."""
+    share, size = _share(before, X), np.float32(1 / X.shape[0])
+    return replace(
+        after,
+        feature_squares=_mixed(before.feature_squares, size * (X.T @ X).toarray(), share),
+        feature_products=_mixed(before.feature_products, size * (X.T @ U), share),
+    )
+
+
+def _maximised(
+    state: OnlineState,
+    W: Floats32,
+    X: sparse.csr_matrix,
+    Y: sparse.csr_matrix,
+    priors: Priors,
+    absent: str,
+    n_counted: int,
+) -> OnlineState:
+    """M step: factors of labels from the statistics and the counts."""
+    factors = replace(state.factors, V=_label_factors(state, priors, n_counted), W=W)
     problem = Problem(X, Y, state.counts, priors, lambda _, W: W, absent)
     for _ in range(2):
         factors, _ = climb_types(problem, factors, None)
@@ -107,16 +212,46 @@ def _batch_statistics(
     X: sparse.csr_matrix, Y: sparse.csr_matrix, factors: Factors, priors: Priors, absent: str
 ) -> tuple[Floats32, Floats32, Floats32]:
     """Factors of the samples of a batch, and the sums of ωuuᵀ and κu over them."""
+    n_seen, K = factors.V.shape
+    gram = eigen(factors.V.T @ factors.V)
+    squares, products = np.zeros((n_seen, K * K), np.float32), np.zeros((n_seen, K), np.float32)
+    parts = []
+    for start, stop in row_blocks(X.shape[0], max(1, _ENTRIES_AT_A_TIME // max(K * K, n_seen))):
+        U, omega, kappa = _climbed(X[start:stop], Y[start:stop], factors, gram, priors, absent)
+        squares += omega.T @ np.einsum("ni,nj->nij", U, U).reshape(len(U), K * K)
+        products += kappa.T @ U
+        parts.append(U)
+    return np.concatenate(parts), squares.reshape(-1, K, K), products
+
+
+def _climbed(
+    X: sparse.csr_matrix, Y: sparse.csr_matrix, factors: Factors, gram: Eigen, priors: Priors, absent: str
+) -> tuple[Floats32, Floats, Floats]:
+    """Factors of samples, and ω and κ of their labels."""
     V = factors.V
-    gram = eigen(V.T @ V)
     U = np.asarray(X @ factors.W)
     for _ in range(_CLIMBS):
         U = climb_samples(X, Y, U, V, factors.W, gram, priors.u, 2, absent).U
     xi = U @ V.T
     omega = label_weights(xi, Y, absent)
-    K = V.shape[1]
-    squares = omega.T @ np.einsum("ni,nj->nij", U, U).reshape(len(U), K * K)
-    return U, squares.reshape(-1, K, K), (label_slopes(xi, Y, absent, omega) + omega * xi).T @ U  # κ = slope + ωξ
+    return U, omega, label_slopes(xi, Y, absent, omega) + omega * xi  # κ = slope + ωξ
+
+
+def _regression_on(
+    past: sparse.csr_matrix, X: sparse.csr_matrix, W: Floats32, share: np.float32, n_samples: int, priors: Priors
+) -> Callable[[Floats32], Floats32]:
+    """The function from factors of a batch to the regression of all samples.
+
+    The last regression, W, was best for `past`, so only the batch has residuals.
+    """
+    old, new = np.sqrt([n_samples * (1 - share) / past.shape[0], n_samples * share / X.shape[0]]).astype(np.float32)
+    solve = ridge_solver(sparse.vstack([old * past, new * X], format="csr"), priors.w / priors.u)
+
+    def regress(U: Floats32) -> Floats32:
+        residual = np.vstack([np.zeros((past.shape[0], U.shape[1]), np.float32), new * (U - X @ W)])
+        return np.asarray(W + solve(residual), dtype=np.float32)
+
+    return regress
 
 
 def _regression(state: OnlineState, priors: Priors, n_samples: int) -> Floats32:
@@ -127,11 +262,16 @@ def _regression(state: OnlineState, priors: Priors, n_samples: int) -> Floats32:
 
 def _label_factors(state: OnlineState, priors: Priors, n_samples: int) -> Floats32:
     """ML-LCS Eq. 17 from the statistics, exactly."""
+    squares, right = _label_system(state, priors, n_samples)
+    return np.asarray(np.linalg.solve(squares, right[:, :, None])[:, :, 0], dtype=np.float32)
+
+
+def _label_system(state: OnlineState, priors: Priors, n_samples: int) -> tuple[Floats32, Floats32]:
+    """Left and right sides of ML-LCS Eq. 17."""
     B = state.factors.B
     slope, tau, _ = count_terms(state.factors.V, B, state.counts)
     kappa = slope + tau * (state.factors.V @ B.T)
     K = B.shape[1]
     squares = n_samples * state.squares + (tau @ np.einsum("ni,nj->nij", B, B).reshape(len(B), K * K)).reshape(-1, K, K)
     squares += np.float32(priors.v) * np.eye(K, dtype=np.float32)
-    right = n_samples * state.products + kappa @ B
-    return np.asarray(np.linalg.solve(squares, right[:, :, None])[:, :, 0], dtype=np.float32)
+    return squares, n_samples * state.products + kappa @ B

@@ -95,11 +95,16 @@ class ZeroShot(Estimator):
 
     def _fit_vectors(self, X: sparse.csr_matrix, Y: sparse.csr_matrix, counts: Cooccurrence) -> None:
         """Vectors of all labels; a label of Y without a positive is unseen too."""
-        learned = self.seen_curve_.applied(self._learn(X, Y, counts))
-        is_seen = np.pad(label_counts(Y) > 0, (0, counts.n_labels - Y.shape[1]))
+        self._join_vectors(self._learn(X, Y, counts), label_counts(Y), counts)
+
+    def _join_vectors(self, learned: LabelVectors, n_positives: npt.NDArray[np.int64], counts: Cooccurrence) -> None:
+        """Vectors learned for the labels of Y, and for those without a positive what their counts say."""
+        calibrated = self.seen_curve_.applied(learned)
+        n_seen = len(n_positives)
+        is_seen = np.pad(n_positives > 0, (0, counts.n_labels - n_seen))
         unseen = self._scored(counts.columns(np.flatnonzero(~is_seen)))
         order = np.argsort(np.concatenate([np.flatnonzero(is_seen), np.flatnonzero(~is_seen)]))
-        self.vectors_ = learned.chosen(np.flatnonzero(is_seen[: Y.shape[1]])).joined(unseen).chosen(order)
+        self.vectors_ = calibrated.chosen(np.flatnonzero(is_seen[:n_seen])).joined(unseen).chosen(order)
 
     def _curves(self, X: sparse.csr_matrix, Y: sparse.csr_matrix, counts: Cooccurrence) -> tuple[Curve, Curve]:
         """What turns scores of seen and unseen labels into log-odds: seen labels are hidden and tried, in turn."""

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from tacit.kernels.dual import prune, train_block
+from tacit.linear.halves import as_halves
 from tacit.linear.label_clusters import LabelClusters
 from tacit.linear.label_forest import Chunk
 from tacit.linear.objective import Objective
@@ -105,15 +106,9 @@ def _train_node(
         columns[is_used],
         sizes[is_used].astype(np.int32),
         children.astype(np.uint8 if signs.shape[1] <= 1 << 8 else np.uint16),
-        _halves(values) if options.dtype == "float16" else values,
+        as_halves(values) if options.dtype == "float16" else values,
         np.float32(options.bias) * weights[-1],
     )
-
-
-def _halves(values: npt.NDArray[np.float32]) -> npt.NDArray[np.floating]:
-    """The values as float16, unless one is too large: that takes features far below unit length."""
-    is_in_range = np.abs(values).max(initial=0) <= np.finfo(np.float16).max
-    return values.astype(np.float16) if is_in_range else values
 
 
 def _samples_of(

@@ -1,0 +1,266 @@
+"""Batches after a fit add to what the fit learned."""
+
+from __future__ import annotations
+
+import copy
+import tracemalloc
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import tacit
+from planted import planted
+from tacit.data.split import hold_out_labels
+from tacit.errors import DataError, ParameterError
+from tacit.latent import online
+from tacit.latent.matching import Samples, joined_samples
+
+N_LABELS = 30
+PLAIN = {"calibration_folds": 0}
+
+
+def blurred(n_samples: int, seed: int) -> tuple[sparse.csr_matrix, sparse.csr_matrix]:
+    """A label or more, each a direction among 60 features, under noise: some hundred samples do not teach it all."""
+    directions = np.random.default_rng(99).standard_normal((N_LABELS, 60)) * 0.26
+    rng = np.random.default_rng(seed)
+    labels = rng.random((n_samples, N_LABELS)) < 0.06
+    labels[np.arange(n_samples), rng.integers(0, N_LABELS, n_samples)] = True
+    features = labels @ directions + 0.4 * rng.standard_normal((n_samples, 60))
+    return sparse.csr_matrix(features.astype(np.float32)), sparse.csr_matrix(labels.astype(np.float32))
+
+
+X, Y = blurred(600, 0)
+X_TEST, Y_TEST = blurred(2000, 1)
+HELD = hold_out_labels(Y, 0.3, seed=1)
+N_SEEN = len(HELD.seen)
+COUNTS = HELD.cooccurrence.toarray()
+
+
+def precision(model) -> float:
+    return tacit.evaluate(model.rank(X_TEST, k=1), Y_TEST, ks=(1,))["P@1"]
+
+
+def scores(model, labels=slice(None)):
+    return model._scores(model._features(X_TEST))[:, labels].ravel()
+
+
+def correlation(first, second) -> float:
+    return float(np.corrcoef(first, second)[0, 1])
+
+
+@pytest.fixture(scope="module")
+def whole():
+    return tacit.MLLCS(**PLAIN).fit(X, Y)
+
+
+@pytest.mark.parametrize("size", [300, 50])
+def test_a_fit_and_batches_teach_what_a_fit_on_all_teaches(whole, size):
+    model = tacit.MLLCS(**PLAIN).fit(X[:300], Y[:300])
+    first, before = precision(model), correlation(scores(model), scores(whole))
+    for start in range(300, 600, size):
+        model.partial_fit(X[start : start + size], Y[start : start + size])
+    assert first < precision(whole) - 0.003
+    assert precision(model) > precision(whole) - 0.003
+    assert before < 0.95
+    assert correlation(scores(model), scores(whole)) > 0.965
+    assert model.n_samples_ == 600
+    assert np.array_equal(model.label_counts_, whole.label_counts_)
+
+
+def test_a_few_samples_change_little(whole):
+    model = copy.copy(whole).partial_fit(X[:5], Y[:5])
+    assert correlation(scores(model), scores(whole)) > 0.999
+    assert precision(model) > precision(whole) - 0.002
+    assert model.threshold_ == pytest.approx(whole.threshold_, abs=0.1)
+
+
+def test_many_small_batches_do_not_drift(whole):
+    model = copy.copy(whole)
+    for rows in np.array_split(np.random.default_rng(0).permutation(600), 60):
+        model.partial_fit(X[rows], Y[rows])
+    assert correlation(scores(model), scores(whole)) > 0.995
+    assert precision(model) > precision(whole) - 0.005
+
+
+def test_a_copy_learns_on_alone(whole):
+    before = scores(whole)
+    copy.copy(whole).partial_fit(X[:50], Y[:50])
+    assert np.array_equal(scores(whole), before)
+    assert not hasattr(whole, "online_")
+
+
+def test_the_statistics_of_a_fit_lead_to_its_factors(whole):
+    model = copy.copy(whole)
+    model._resume_online()
+    again = online._label_factors(model.online_, model._priors(), model.n_samples_)
+    assert again == pytest.approx(whole.label_factors_, abs=2e-3)
+
+
+@pytest.mark.parametrize("mapping", ["moments", "linear"])
+def test_a_label_added_after_batches_is_the_one_a_fit_on_all_gives(mapping):
+    known, new = slice(N_SEEN + 4), slice(N_SEEN + 4, None)
+    options = PLAIN | {"mapping": mapping}
+    model = tacit.MLLCS(**options).fit(X[:400], HELD.Y_seen[:400], cooccurrence=COUNTS[:, known])
+    model.partial_fit(X[400:], HELD.Y_seen[400:]).add_labels(COUNTS[:, new])
+    all_at_once = tacit.MLLCS(**options).fit(X, HELD.Y_seen, cooccurrence=COUNTS[:, known]).add_labels(COUNTS[:, new])
+    assert correlation(scores(model, new), scores(all_at_once, new)) > 0.95
+    assert correlation(scores(model), scores(all_at_once)) > 0.95
+
+
+def test_the_same_counts_give_the_same_label_after_batches():
+    model = tacit.MLLCS(**PLAIN).fit(X, HELD.Y_seen, cooccurrence=COUNTS)
+    model.partial_fit(X[:20], HELD.Y_seen[:20]).add_labels(COUNTS[:, N_SEEN:])
+    given, added = scores(model, slice(N_SEEN, N_LABELS)), scores(model, slice(N_LABELS, None))
+    assert added == pytest.approx(given, abs=1e-3)
+
+
+@pytest.mark.parametrize("options", [{"absent": "missing"}, {"inference": "variational"}, {"mapping_in_model": True}])
+def test_every_kind_of_fit_goes_on(options):
+    data, test = planted(), planted(seed=1)
+    labels = data.Y
+    if "absent" in options:
+        known = np.where(np.random.default_rng(0).random(labels.shape) < 0.5, labels.toarray(), np.nan)
+        labels = known.astype(np.float32)
+    model = tacit.MLLCS(**options).fit(data.X, labels)
+    before = tacit.evaluate(model.rank(test.X, k=1), test.Y, ks=(1,))["P@1"]
+    for start in range(0, 40, 10):
+        model.partial_fit(data.X[start : start + 10], labels[start : start + 10])
+    assert tacit.evaluate(model.rank(test.X, k=1), test.Y, ks=(1,))["P@1"] > before - 0.02
+    assert np.isfinite(model.uncertain(test.X, k=3).scores).all()
+
+
+def test_a_label_first_seen_in_a_batch_is_learned():
+    data, test = planted(), planted(seed=1)
+    without = data.Y.toarray()
+    without[:, 3] = 0
+    model = tacit.MLLCS(**PLAIN).fit(data.X[:120], without[:120])
+    assert (model.rank(test.X, k=12).labels[:, -1] == 3).all()
+    for start in range(120, 240, 40):
+        model.partial_fit(data.X[start : start + 40], data.Y[start : start + 40])
+    found, has_it = model.decision_function(test.X)[:, 3], test.Y.toarray()[:, 3] > 0
+    assert found[has_it].mean() > found[~has_it].mean() + 1
+
+
+# -- what is kept ---------------------------------------------------------------------------------------------
+
+
+def test_a_loaded_model_goes_on_as_the_one_that_was_saved(tmp_path):
+    model = tacit.MLLCS(**PLAIN).fit(X[:300], Y[:300])
+    model.save(tmp_path / "fitted")
+    model.partial_fit(X[300:350], Y[300:350])
+    loaded = tacit.load_model(tmp_path / "fitted").partial_fit(X[300:350], Y[300:350])
+    assert np.array_equal(scores(loaded), scores(model))
+    model.save(tmp_path / "learned on")
+    loaded = tacit.load_model(tmp_path / "learned on").partial_fit(X[350:400], Y[350:400])
+    assert np.array_equal(scores(loaded), scores(model.partial_fit(X[350:400], Y[350:400])))
+
+
+def test_no_more_samples_are_kept_than_wanted():
+    model = tacit.MLLCS(max_samples=200, **PLAIN).fit(X[:300], Y[:300])
+    for start in range(300, 600, 50):
+        model.partial_fit(X[start : start + 50], Y[start : start + 50])
+    assert model.samples_.X.shape[0] == model.samples_.Y.shape[0] == 200
+    assert precision(model) > precision(tacit.MLLCS(**PLAIN).fit(X[:300], Y[:300]))
+
+
+def test_samples_kept_are_a_random_choice_of_all():
+    numbers = sparse.csr_matrix(np.arange(1, 1001, dtype=np.float32)[:, None])
+    kept = Samples(numbers[:100], numbers[:100])
+    for start in range(100, 1000, 30):
+        new = numbers[start : start + 30]
+        kept = joined_samples(kept, Samples(new, new), start, 100, seed=0)
+    chosen = kept.X.toarray().ravel()
+    assert len(np.unique(chosen)) == 100
+    assert 30 < (chosen <= 500).sum() < 70
+    assert np.array_equal(kept.Y.toarray().ravel(), chosen)
+
+
+def test_a_model_without_samples_says_so(whole):
+    earlier = copy.copy(whole)
+    earlier.samples_ = earlier._latent_samples()  # as earlier versions kept them
+    column = COUNTS[0, 0] * np.ones((N_LABELS, 1))
+    assert np.array_equal(scores(copy.copy(earlier).add_labels(column)), scores(copy.copy(whole).add_labels(column)))
+    bare = copy.copy(whole)
+    del bare.samples_
+    for model in (earlier, bare):
+        with pytest.raises(ParameterError, match="saved by an earlier version, without the samples .* fit it again"):
+            model.partial_fit(X[:5], Y[:5])
+
+
+def test_batches_that_cannot_be_learned_from_are_refused(whole, monkeypatch):
+    with pytest.raises(DataError, match="inconsistent numbers of samples, 5 in X and 4 in Y"):
+        copy.copy(whole).partial_fit(X[:5], Y[:4])
+    with pytest.raises(DataError, match="Found array with 0 sample"):
+        copy.copy(whole).partial_fit(X[:0], Y[:0])
+    with pytest.raises(ParameterError, match="cannot go on from draws"):
+        tacit.MLLCS(inference="gibbs").partial_fit(X, Y)
+    changed = copy.copy(whole).add_labels(np.ones((N_LABELS, 1))).remove_labels([2])
+    with pytest.raises(ParameterError, match="labels were added or removed"):
+        changed.partial_fit(X[:5], Y[:5])
+    monkeypatch.setattr(online, "_MOST_STATISTICS", 1000)
+    for model in (copy.copy(whole), tacit.MLLCS()):
+        with pytest.raises(ParameterError, match="30 labels with K = 30 take .* lower n_factors"):
+            model.partial_fit(X, Y)
+
+
+# -- memory ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("is_fitted", [True, False])
+def test_many_features_need_no_matrix_of_features_by_features(is_fitted):
+    X, Y = planted(300)
+    wide = sparse.random(300, 100_000 - X.shape[1], density=2e-4, format="csr", dtype=np.float32, random_state=0)
+    X = sparse.hstack([X, 0.1 * wide], format="csr")
+    model = tacit.MLLCS(n_factors=6, n_sweeps=10, **PLAIN)
+    if is_fitted:
+        model.fit(X[:200], Y[:200])
+    tracemalloc.start()
+    try:
+        for start in range(200 if is_fitted else 0, 300, 50):
+            model.partial_fit(X[start : start + 50], Y[start : start + 50])
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 100e6  # features by features: 40 GB
+    assert tacit.evaluate(model.rank(X, k=1), Y, ks=(1,))["P@1"] > 0.9
+
+
+def test_conjugate_gradients_find_the_regression_that_a_factor_gives(whole, monkeypatch):
+    expected = copy.copy(whole).partial_fit(X[:50], Y[:50])
+    monkeypatch.setattr("tacit.embedding.regressors.MAX_FACTOR", 3)
+    found = copy.copy(whole).partial_fit(X[:50], Y[:50])
+    assert correlation(scores(found), scores(expected)) > 0.9999
+
+
+# -- texts and public data ------------------------------------------------------------------------------------
+
+
+def test_a_tagger_updated_with_its_own_texts_keeps_its_precision():
+    rng = np.random.default_rng(0)
+    tags = [[f"tag{t}" for t in rng.choice(40, rng.integers(1, 4), replace=False)] for _ in range(500)]
+    texts = [" ".join([*(f"{tag}{rng.integers(3)}" for tag in row), *(f"w{rng.integers(50)}" for _ in range(4))])
+             for row in tags]  # fmt: skip
+    tagger = tacit.Tagger("MLLCS").fit(texts, tags)
+    before = tagger.evaluate(texts, tags)["P@1"]
+    tagger.update(texts[:20], tags[:20])
+    assert before > 0.97
+    assert tagger.evaluate(texts, tags)["P@1"] > before - 0.01
+
+
+@pytest.mark.real_data
+@pytest.mark.slow
+def test_fifty_rows_after_a_fit_on_bibtex(real_data):
+    train, test = (tacit.load_data(real_data / "bibtex" / f"{part}.txt") for part in ("train", "test"))
+    held = hold_out_labels(train.Y, 0.5, seed=0)
+    seen = np.arange(len(held.seen))
+    truth = test.Y[:, held.order]
+
+    def precisions(model):
+        wanted = (None, seen, np.arange(len(seen), truth.shape[1]))
+        return np.array([tacit.evaluate(model.rank(test.X, include=labels), truth)["P@1"] for labels in wanted])
+
+    model = tacit.MLLCS().fit(train.X, held.Y_seen, cooccurrence=held.cooccurrence)
+    before = precisions(model)
+    model.partial_fit(train.X[:50], held.Y_seen[:50])
+    assert (precisions(model) > before - 0.01).all()

@@ -1,0 +1,67 @@
+"""Half precision is for weights that it can hold."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tacit
+from planted import planted
+from tacit.linear.halves import as_halves
+from tacit.registry import MODELS
+from tacit.store.state import pack_model
+
+#: What makes the same model of features that are all `scale` times as long, beside `normalize=False`.
+RESCALED = {
+    "ExMLDS1": lambda scale: {"ridge": scale**2},
+    "ExMLDS2": lambda scale: {"ridge": scale**2},
+    "ExMLDS3": lambda scale: {"ridge": scale**2},
+    "SLEEC": lambda scale: {"ridge": scale**2},
+    "JointExMLDS": lambda scale: {"ridge": scale**2},
+    "AnnexML": lambda scale: {},
+    "LabelTree": lambda scale: {"C": 0.4 / scale**2, "prune": 0.05 / scale, "bias": scale},
+}
+
+
+def dtypes(model) -> set[str]:
+    arrays = {}
+    pack_model(model, arrays)
+    return {str(array.dtype) for array in arrays.values()}
+
+
+@pytest.mark.parametrize("size", [1e-30, 1e-7, 1e-5, 1e-2, 1.0, 1e3, 1e5, 1e30])
+def test_values_keep_their_digits(size):
+    values = (size * np.random.default_rng(0).standard_normal((40, 5))).astype(np.float32)
+    kept = as_halves(values)
+    assert kept.dtype == (np.float16 if 1e-3 < size < 1e4 else np.float32)
+    error = np.linalg.norm((kept - values) / np.float32(size)) / np.linalg.norm(values / np.float32(size))
+    assert error < 1e-3
+
+
+def test_a_few_small_values_among_others_are_no_reason():
+    values = np.array([1.0, 0.5, 1e-7, -1e-9, 0.0], np.float32)
+    assert as_halves(values).dtype == np.float16
+    for nothing in (np.zeros(3, np.float32), np.zeros((0, 4), np.float32)):
+        assert as_halves(nothing).dtype == np.float16
+    assert as_halves(np.array([1.0, 65_520.0], np.float32)).dtype == np.float32
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_models_with_half_precision_are_all_tried(name):
+    X, Y = planted(120)
+    if name not in RESCALED and name != "Blend":  # which is made of others
+        assert "float16" not in dtypes(getattr(tacit, name)().fit(X, Y))
+
+
+@pytest.mark.parametrize("name", RESCALED)
+@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
+def test_short_and_long_rows_are_ranked_alike(name, scale):
+    X, Y = planted()
+    test = planted(seed=1)
+    options = RESCALED[name](scale)
+    model = getattr(tacit, name)(normalize=False, **options).fit(np.float32(scale) * X, Y)
+    ranking = model.rank(np.float32(scale) * test.X)
+    assert np.isfinite(ranking.scores).all()
+    assert tacit.evaluate(ranking, test.Y, ks=(1,))["P@1"] > 0.97
+    if scale == 1:
+        assert "float16" in dtypes(model)

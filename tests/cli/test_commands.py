@@ -2,14 +2,19 @@ from __future__ import annotations
 
 import io
 import json
+import os
+import shutil
+import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 import tacit as library
 from planted import planted
+from tacit.progress import Stopped
 
 
 @pytest.fixture
@@ -181,3 +186,143 @@ def test_standard_input_is_read_once(tacit, articles, tmp_path, monkeypatch):
     assert refused.err == "tacit: error: -: standard input can be read once; give a file for the other data\n"
     at_stdin(monkeypatch, b"")
     assert "standard input is empty; it must hold at least one sample" in tacit(*train).err
+
+
+# -- interruptions ----------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def stop_after(monkeypatch):
+    """Let training be interrupted after a number of tasks."""
+
+    def stop(n_tasks: int) -> None:
+        n_calls = 0
+
+        def asked() -> None:
+            nonlocal n_calls
+            n_calls += 1
+            if n_calls > n_tasks:
+                raise Stopped
+
+        monkeypatch.setattr("tacit.progress.stop_if_asked", asked)
+
+    return stop
+
+
+def test_an_interrupted_training_says_what_is_kept_and_resumes(tacit, numeric, tmp_path, stop_after):
+    partial, model = tmp_path / "model.partial", tmp_path / "model"
+    train = ("train", numeric, "--model", "FastXML", "--param", "n_trees=6", "--no-calibrate", "--jobs", "1")
+    stop_after(0)
+    stopped = tacit(*train, "--out", model)
+    assert stopped.code == 130
+    assert stopped.err == "tacit: interrupted; nothing was finished; the same command starts again\n"
+    assert not partial.exists()
+    stop_after(4)
+    stopped = tacit(*train, "--out", model)
+    assert stopped.code == 130
+    assert stopped.err == (
+        f"tacit: interrupted; what is finished is kept in {partial}; the same command goes on from there\n"
+    )
+    stop_after(1000)
+    resumed = tacit(*train, "--out", model)
+    assert resumed.code == 0
+    assert f"resuming: 4 of 6 trees are in {partial}" in resumed.err.splitlines()
+    assert not partial.exists()
+    fresh = tacit(*train, "--out", tmp_path / "fresh")
+    assert "resuming" not in fresh.err
+    assert {file.name for file in model.iterdir()} == {file.name for file in (tmp_path / "fresh").iterdir()}
+
+
+def test_a_folder_of_somebody_else_is_not_removed(tacit, numeric, tmp_path):
+    partial = tmp_path / "model.partial"
+    train = ("train", numeric, "--model", "Popularity", "--out", tmp_path / "model")
+    for name in ("thesis.txt", "0123456789abcdef0123456789abcdef/thesis.txt", "drafts/x.safetensors"):
+        thesis = partial / name
+        thesis.parent.mkdir(parents=True)
+        thesis.write_text("years of work")
+        refused = tacit(*train)
+        assert refused.code == 2
+        assert f"{partial}: is needed for the finished parts of this training, but holds something else" in refused.err
+        assert refused.err.count("\n") == 1
+        assert thesis.read_text() == "years of work"
+        assert not (tmp_path / "model").exists()
+        shutil.rmtree(partial)
+    partial.write_text("a file")
+    assert "holds something else (a file)" in tacit(*train).err
+
+
+def test_parts_of_another_training_are_left(tacit, numeric, tmp_path, stop_after):
+    partial = tmp_path / "model.partial"
+    train = ("train", numeric, "--model", "FastXML", "--no-calibrate", "--jobs", "1", "--out", tmp_path / "model")
+    stop_after(4)
+    assert tacit(*train, "--param", "n_trees=6").code == 130
+    kept = sorted(partial.rglob("*.safetensors"))
+    stop_after(1000)
+    done = tacit(*train, "--param", "n_trees=5")
+    assert done.code == 0
+    assert "resuming" not in done.err
+    assert f"{partial} has parts of another training; remove it unless you go on with that\n" in done.err
+    assert sorted(partial.rglob("*.safetensors")) == kept
+    assert "resuming: 4 of 6 trees" in tacit(*train, "--param", "n_trees=6").err
+    assert not partial.exists()
+
+
+# -- what cannot be read or written ------------------------------------------------------------------------
+
+
+def one_line_of(arguments: tuple[object, ...], limit: str = "") -> str:
+    """What a process says that must fail, within seconds, with one line."""
+    command = f"{limit} exec nice {sys.executable} -m tacit {' '.join(str(word) for word in arguments)}"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=60, check=False)
+    lines = [line for line in done.stderr.splitlines() if not line.startswith("compiling")]
+    assert done.returncode == 2, done.stderr
+    assert len(lines) == 1, done.stderr
+    return lines[0]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")
+def test_a_model_of_named_pipes(numeric, tmp_path):
+    model = tmp_path / "model"
+    library.Tagger.around(library.Popularity().fit(*planted())).save(model)
+    for name in [file.name for file in model.iterdir() if not file.name.endswith(".lock")] + ["acts.jsonl"]:
+        copy = shutil.copytree(model, tmp_path / "copy")
+        (copy / name).unlink(missing_ok=True)
+        os.mkfifo(copy / name)
+        line = one_line_of(("suggest", copy, numeric))
+        assert str(copy) in line
+        shutil.rmtree(copy)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs ulimit")
+def test_a_full_disk(articles, tmp_path):
+    """A limit on the size of files stands for it."""
+    words = ("--text", "title,body", "--labels", "tags")
+    train = ("train", articles, *words, "--model", "OneVsAll", "--no-calibrate", "--out", tmp_path / "model")
+    line = one_line_of(train, "ulimit -f 1;")
+    assert "the checkpoint cannot be written" in line or "could not be saved" in line
+    assert "File too large" in line
+    assert not (tmp_path / "model").exists()
+    train = ("train", articles, *words, "--model", "Popularity", "--no-calibrate", "--out", tmp_path / "model")
+    assert "could not be saved" in one_line_of(train, "ulimit -f 1;")
+    subprocess.run([sys.executable, "-m", "tacit", *map(str, train)], check=True, timeout=60, capture_output=True)
+    before = {file.name: file.read_bytes() for file in (tmp_path / "model").iterdir()}
+    line = one_line_of(("update", tmp_path / "model", articles, *words), "ulimit -f 1;")
+    assert "could not be saved" in line
+    assert {file.name: file.read_bytes() for file in (tmp_path / "model").iterdir()} == before
+    out = tmp_path / "out.jsonl"
+    line = one_line_of(("suggest", tmp_path / "model", articles, "--text", "title", "--out", out), "ulimit -f 1;")
+    assert line == f"tacit: error: {out}: cannot be written: File too large"
+    assert not out.exists()
+
+
+def test_indices_beyond_the_shape_of_a_matrix(tacit, numeric, tmp_path):
+    """With checksums that fit: the error must not be theirs."""
+    model = tmp_path / "model"
+    tagger = library.Tagger.around(library.OneVsAll().fit(*planted()))
+    matrix = next(value for value in vars(tagger.model_).values() if sparse.issparse(value))
+    matrix.indices[0] = 10**6
+    tagger.save(model)
+    outcome = tacit("suggest", model, numeric)
+    assert outcome.code == 2
+    assert "unexpected content (" in outcome.err
+    assert outcome.err.count("\n") == 1

@@ -17,6 +17,7 @@ from typing import NamedTuple
 import pytest
 
 import tacit
+from tacit.cli.interrupt import PATIENCE
 from tacit.data.synthetic import make_dataset
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="looks into /proc")
@@ -188,3 +189,37 @@ def test_ctrl_c_at_many_moments(bench):
     outcomes = attack(bench, [list(COMMANDS)[i % len(COMMANDS)] for i in range(n_tries)], seed)
     print(json.dumps(outcomes, indent=1))
     assert sum(outcomes.values()) == n_tries
+
+
+def test_ctrl_c_where_no_step_ends(tmp_path):
+    """Here tacit waits for standard input. It ends by itself after a while, and at once at a second Ctrl-C."""
+    words = [sys.executable, "-m", "tacit", "train", "-", "--out", "model"]
+    seconds = []
+    for times in (1, 2):
+        process = subprocess.Popen(
+            words, cwd=tmp_path, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+        while len(os.listdir(f"/proc/{process.pid}/task")) < 2:  # noqa: PTH208
+            time.sleep(0.001)
+        time.sleep(0.5)
+        started = time.perf_counter()
+        for _ in range(times):
+            process.send_signal(signal.SIGINT)
+            time.sleep(0.05)
+        assert process.wait(60) == 130
+        seconds.append(time.perf_counter() - started)
+        assert process.stderr.read() == f"{_LINE}nothing was written; the same command starts again\n"
+        for pipe in (process.stdin, process.stdout, process.stderr):
+            pipe.close()
+    assert seconds[0] >= PATIENCE > seconds[1]
+
+
+@pytest.mark.parametrize("state", [signal.SIG_IGN, signal.SIG_DFL])
+def test_a_process_in_the_background_is_not_interrupted(tmp_path, state):
+    """Shells have what runs in the background ignore Ctrl-C; tacit leaves that so."""
+    code = (
+        f"import signal, sys; signal.signal(signal.SIGINT, signal.{state.name}); sys.argv = ['tacit', 'models']\n"
+        "from tacit.cli.main import main\n"
+        f"main(); assert signal.getsignal(signal.SIGINT) is signal.{state.name}"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60, capture_output=True)

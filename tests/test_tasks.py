@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,7 +14,8 @@ from threadpoolctl import ThreadpoolController, threadpool_info
 
 import tacit
 from tacit import tasks
-from tacit.progress import announce
+from tacit.progress import Stopped, announce, asked_to_stop
+from tacit.progress import stop_if_asked as stop
 from tacit.tasks import fingerprint, fitting, row_blocks, run_tasks, task_seeds
 
 
@@ -83,6 +85,59 @@ def test_a_checkpoint_keeps_what_was_finished(tmp_path):
     assert all(isinstance(answer, Answer) for answer in answers)
     assert np.array_equal(answers[1].values, np.arange(4.0))
     assert answers[1].matrix.shape == (5, 5)
+
+
+@pytest.fixture
+def asked():
+    """The user wants the work to stop."""
+    asked_to_stop.set()
+    yield asked_to_stop
+    asked_to_stop.clear()
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_work_that_is_asked_to_stop_keeps_what_is_finished(tmp_path, monkeypatch, n_jobs):
+    calls = iter(range(100))
+    monkeypatch.setattr("tacit.progress.stop_if_asked", lambda: asked_to_stop.set() if next(calls) == 3 else stop())
+    with (
+        tacit.checkpoint(tmp_path / "kept") as kept,
+        pytest.raises(Stopped, match="^$"),
+        fitting("a"),
+    ):
+        run(list(range(20, 70)), tmp_path / "log", n_jobs)
+    asked_to_stop.clear()
+    assert kept.n_kept() == 4
+
+
+def test_a_thread_with_a_task_goes_on(tmp_path, asked):
+    with ThreadPoolExecutor(1) as threads:
+        answers = threads.submit(run, [1, 2], tmp_path / "log").result()
+    assert [answer.square for answer in answers] == [1, 4]
+
+
+def test_a_resumed_fit_says_so_once(tmp_path, capsys):
+    for _ in range(2):
+        with tacit.show_progress(), tacit.checkpoint(tmp_path / "a [folder]"), fitting("a"):
+            run([3, 4], tmp_path / "log")
+            run([5], tmp_path / "log")
+    assert capsys.readouterr().err == f"resuming: 2 of 2 numbers are in {tmp_path / 'a [folder]'}\n"
+
+
+def test_a_checkpoint_removes_what_is_its_own(tmp_path):
+    folder = tmp_path / "kept"
+    with tacit.checkpoint(folder) as other, fitting("other"):
+        run([3], tmp_path / "log")
+    with tacit.checkpoint(folder) as kept, fitting("a"):
+        run([3], tmp_path / "log")
+    assert len(list(folder.iterdir())) == 2
+    kept.check()
+    assert kept.remove()
+    assert len(list(folder.iterdir())) == 1
+    (folder / "notes.txt").write_text("")
+    with pytest.raises(tacit.TacitError, match="holds something else \\(notes.txt\\)"):
+        kept.check()
+    assert other.remove()
+    assert [entry.name for entry in folder.iterdir()] == ["notes.txt"]
 
 
 def test_another_fit_does_not_take_over(tmp_path):

@@ -1,11 +1,13 @@
-"""What long work tells its user: a bar per stage, and a line when a kernel is compiled.
+"""What long work tells its user, and hears from them: a bar per stage, a line when a kernel is compiled, Ctrl-C.
 
-Silent by default, so that a library call prints nothing; ``with tacit.show_progress():`` shows it on stderr.
+Silent by default, so that a library call prints nothing; ``with tacit.show_progress():`` shows it on stderr. In a
+library call Ctrl-C is Python's; the command line sets `asked_to_stop` instead, and work stops between two steps.
 """
 
 from __future__ import annotations
 
 import logging
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -13,6 +15,17 @@ from typing import Any
 
 logger = logging.getLogger("tacit")
 _bars: ContextVar[Any] = ContextVar("tacit_progress_bars", default=None)
+asked_to_stop = threading.Event()
+
+
+class Stopped(BaseException):
+    """Work that was asked to stop has stopped, with what it had finished in order."""
+
+
+def stop_if_asked() -> None:
+    """Raise `Stopped` if the user wants that; a thread that was given a task goes on with it."""
+    if asked_to_stop.is_set() and threading.current_thread() is threading.main_thread():
+        raise Stopped
 
 
 @contextmanager
@@ -22,7 +35,8 @@ def show_progress() -> Iterator[None]:
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
+    console = Console(stderr=True)
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bars:
         token = _bars.set(bars)
         try:
             yield
@@ -32,16 +46,20 @@ def show_progress() -> Iterator[None]:
 
 @contextmanager
 def stage(what: str, total: int | None) -> Iterator[Callable[[int], None]]:
-    """A stage of `total` steps; yields a function that counts steps done."""
+    """A stage of `total` steps; yields a function that counts steps done, after each of which the user can stop it."""
     bars = _bars.get()
-    if bars is None:
-        yield lambda _steps: None
-        return
-    bar = bars.add_task(what, total=total)
+    bar = None if bars is None else bars.add_task(what, total=total)
+
+    def advance(steps: int) -> None:
+        if bars is not None:
+            bars.advance(bar, steps)
+        stop_if_asked()
+
     try:
-        yield lambda steps: bars.advance(bar, steps)
+        yield advance
     finally:
-        bars.remove_task(bar)
+        if bars is not None:
+            bars.remove_task(bar)
 
 
 def announce(message: str) -> None:
@@ -50,4 +68,4 @@ def announce(message: str) -> None:
     if bars is None:
         logger.info(message)
     else:
-        bars.console.print(message, style="dim")
+        bars.console.print(message, style="dim", markup=False, highlight=False, soft_wrap=True)

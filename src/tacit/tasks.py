@@ -10,10 +10,12 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
+import shutil
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from contextvars import ContextVar
 from functools import lru_cache
 from pathlib import Path
@@ -21,39 +23,108 @@ from typing import Any, TypeVar, get_type_hints
 
 import joblib
 import numpy as np
+from safetensors import SafetensorError
 from threadpoolctl import ThreadpoolController
 
 from tacit.errors import ModelFileError, TacitError
-from tacit.progress import stage
+from tacit.progress import announce, stage
 from tacit.store.files import read_arrays, sha256, write_arrays
 from tacit.store.state import Arrays, Unpacker, pack
 
 Result = TypeVar("Result")
 
-_folder: ContextVar[Path | None] = ContextVar("tacit_checkpoint_folder", default=None)
-_running: ContextVar[_Checkpoint | None] = ContextVar("tacit_checkpoint_running", default=None)
+_kept_in: ContextVar[Checkpoint | None] = ContextVar("tacit_checkpoint", default=None)
+_running: ContextVar[_KeptFit | None] = ContextVar("tacit_checkpoint_running", default=None)
 _limited = threading.local()  # some libraries count their threads per thread that calls them
+_FIT_NAME = 32  # hexadecimal digits
+
+
+class Checkpoint:
+    """A folder of finished tasks, in a folder for each fit.
+
+    Attributes
+    ----------
+    folder : Path
+        Where it is.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._fits: set[Path] = set()
+        self._has_resumed = False
+
+    def check(self) -> None:
+        """Raise if there is anything at the place of the folder that no checkpoint has left there."""
+        if not self.folder.exists():
+            return
+        others = _names_of_others(self.folder) if self.folder.is_dir() else ["a file"]
+        if others:
+            raise TacitError(
+                f"{self.folder}: is needed for the finished parts of this training, but holds something else "
+                f"({others[0]}); move it, or choose another name for the model"
+            )
+
+    def n_kept(self) -> int:
+        """How many finished tasks there are of the fits of this process."""
+        return sum(1 for fit in list(self._fits) for _ in fit.glob("*.safetensors"))
+
+    def remove(self) -> bool:
+        """Remove what the fits of this process left; gives whether parts of another training are still there."""
+        for fit in self._fits:
+            shutil.rmtree(fit, ignore_errors=True)
+        self.remove_empty()
+        return self.folder.exists()
+
+    def remove_empty(self) -> None:
+        """Remove the folders that hold nothing."""
+        for folder in (*self._fits, self.folder):
+            with suppress(OSError):
+                folder.rmdir()
+
+    def of_fit(self, identity: str) -> _KeptFit:
+        """The finished tasks of one fit."""
+        self._fits.add(self.folder / identity)
+        return _KeptFit(self.folder / identity, self)
+
+    def tell_resumed(self, what: str, n_found: int, n_tasks: int) -> None:
+        """Say once that this process goes on with the work of another."""
+        if not self._has_resumed:
+            self._has_resumed = True
+            announce(f"resuming: {n_found:,} of {n_tasks:,} {what} are in {self.folder}")
+
+
+def _names_of_others(folder: Path) -> list[str]:
+    """What is in a folder and cannot come from a checkpoint."""
+    names = []
+    for entry in folder.iterdir():
+        if entry.is_symlink() or not entry.is_dir() or not re.fullmatch(rf"[0-9a-f]{{{_FIT_NAME}}}", entry.name):
+            names.append(entry.name)
+            continue
+        names += [f"{entry.name}/{part.name}" for part in entry.iterdir() if not part.name.endswith(_KeptFit.ENDINGS)]
+    return sorted(names)
 
 
 @contextmanager
-def checkpoint(folder: str | os.PathLike[str]) -> Iterator[None]:
+def checkpoint(folder: str | os.PathLike[str]) -> Iterator[Checkpoint]:
     """Keep the finished tasks of every `fit` inside the block in `folder`.
 
     The same fit (model, parameters and data) in a later process takes them up where it was interrupted.
     The folder is the caller's: remove it when the model is saved.
     """
-    token = _folder.set(Path(folder))
+    kept = Checkpoint(Path(folder))
+    token = _kept_in.set(kept)
     try:
-        yield
+        yield kept
     finally:
-        _folder.reset(token)
+        _kept_in.reset(token)
+        kept.remove_empty()
 
 
 @contextmanager
 def fitting(*identity: Any) -> Iterator[None]:
     """Around one fit: `identity` (model, parameters, data) tells it from all others in a checkpoint."""
-    folder = _folder.get()
-    token = _running.set(None if folder is None else _Checkpoint(folder / fingerprint(*identity)[:32]))
+    kept = _kept_in.get()
+    token = _running.set(None if kept is None else kept.of_fit(fingerprint(*identity)[:_FIT_NAME]))
     try:
         yield
     finally:
@@ -91,6 +162,8 @@ def run_tasks(
     results: list[Any] = [kept.read(stage_of_fit, i, function) if kept else None for i in range(len(tasks))]
     missing = [i for i, result in enumerate(results) if result is None]
     calls = (joblib.delayed(_run_limited)(function, {**tasks[i], **shared}) for i in missing)
+    if kept and len(missing) < len(tasks):
+        kept.checkpoint.tell_resumed(what, len(tasks) - len(missing), len(tasks))
     with stage(what, len(tasks)) as advance, one_blas_thread():
         advance(len(tasks) - len(missing))
         computed = joblib.Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")(calls)
@@ -143,16 +216,25 @@ def fingerprint(*parts: Any) -> str:
     return digest.hexdigest()
 
 
-class _Checkpoint:
+class _KeptFit:
     """Finished tasks of one fit, a file each; a file that does not match its name's checksum is ignored."""
 
-    def __init__(self, folder: Path) -> None:
+    ENDINGS = (".safetensors", ".draft", ".tmp")
+
+    def __init__(self, folder: Path, checkpoint: Checkpoint) -> None:
         self.folder = folder
+        self.checkpoint = checkpoint
         self.stages = 0
-        try:
+        with self._writing():
             folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise TacitError(f"{folder}: the checkpoint cannot be written ({error.strerror})") from error
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        try:
+            yield
+        except (OSError, SafetensorError) as error:
+            reason = error.strerror or error if isinstance(error, OSError) else error
+            raise TacitError(f"{self.folder}: the checkpoint cannot be written ({reason})") from error
 
     def next_stage(self, what: str) -> str:
         self.stages += 1
@@ -175,8 +257,9 @@ class _Checkpoint:
         tree = json.dumps(pack(result, arrays)).encode()
         arrays["tree"] = np.frombuffer(tree, np.uint8)
         draft = self.folder / f"{stage_of_fit}-{index:06d}.draft"
-        write_arrays(draft, arrays)
-        draft.replace(draft.with_name(f"{draft.stem}-{sha256(draft)[:16]}.safetensors"))
+        with self._writing():
+            write_arrays(draft, arrays)
+            draft.replace(draft.with_name(f"{draft.stem}-{sha256(draft)[:16]}.safetensors"))
 
 
 def _no_models(name: str) -> Any:

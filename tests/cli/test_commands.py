@@ -2,14 +2,20 @@ from __future__ import annotations
 
 import io
 import json
+import os
+import shutil
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 import tacit as library
 from planted import planted
+from tacit.progress import Stopped
 
 
 @pytest.fixture
@@ -148,3 +154,197 @@ def test_bad_calls_are_one_line_and_change_nothing(tacit, numeric, tmp_path, mon
     assert outcome.err.startswith("tacit: error: ")
     assert outcome.err.count("\n") == 1
     assert list(work.iterdir()) == []
+
+
+def at_stdin(monkeypatch: pytest.MonkeyPatch, content: bytes) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
+
+
+@pytest.mark.parametrize("name", ["jsonl", "csv", "fasttext", "xmc", "svmlight0"])
+def test_no_record_of_standard_input_is_lost(tacit, articles, numeric, tmp_path, monkeypatch, name):
+    """What shows the format is the first record, and must be read again with the others."""
+    is_text = name in ("jsonl", "csv", "fasttext")
+    options = ("--text", "title,body") if is_text else ()
+    file, back, again = tmp_path / "file", tmp_path / f"back.{name}", tmp_path / f"again.{name}"
+    assert tacit("convert", articles if is_text else numeric, file, "--to", name, *options).code == 0
+    is_detected = name not in ("csv", "svmlight0")
+    for given in [("--format", name)] + [()] * is_detected:
+        at_stdin(monkeypatch, file.read_bytes())
+        done = tacit("convert", "-", back, "--to", name, *given)
+        assert done.code == 0, done.err
+        assert tacit("convert", file, again, "--to", name, "--format", name).code == 0
+        assert back.read_bytes() == again.read_bytes()
+    at_stdin(monkeypatch, file.read_bytes())
+    trained = tacit("train", "-", "--format", name, "--model", "Popularity", "--out", tmp_path / "model")
+    assert f"trained on {90 if is_text else 240} samples" in trained.out, trained.err
+
+
+def test_standard_input_is_read_once(tacit, articles, tmp_path, monkeypatch):
+    train = ("train", "-", "--format", "csv", "--model", "Popularity", "--out", tmp_path / "model")
+    at_stdin(monkeypatch, articles.read_bytes())
+    refused = tacit(*train, "--valid", "-")
+    assert refused.code == 2
+    assert refused.err == "tacit: error: -: standard input can be read once; give a file for the other data\n"
+    at_stdin(monkeypatch, b"")
+    assert "standard input is empty; it must hold at least one sample" in tacit(*train).err
+
+
+# -- interruptions ----------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def stop_after(monkeypatch):
+    """Let training be interrupted after a number of tasks."""
+
+    def stop(n_tasks: int) -> None:
+        n_calls = 0
+
+        def asked() -> None:
+            nonlocal n_calls
+            n_calls += 1
+            if n_calls > n_tasks:
+                raise Stopped
+
+        monkeypatch.setattr("tacit.progress.stop_if_asked", asked)
+
+    return stop
+
+
+def test_an_interrupted_training_says_what_is_kept_and_resumes(tacit, numeric, tmp_path, stop_after):
+    partial, model = tmp_path / "model.partial", tmp_path / "model"
+    train = ("train", numeric, "--model", "FastXML", "--param", "n_trees=6", "--no-calibrate", "--jobs", "1")
+    stop_after(0)
+    stopped = tacit(*train, "--out", model)
+    assert stopped.code == 130
+    assert stopped.err == "tacit: interrupted; nothing was finished; the same command starts again\n"
+    assert not partial.exists()
+    stop_after(4)
+    stopped = tacit(*train, "--out", model)
+    assert stopped.code == 130
+    assert stopped.err == (
+        f"tacit: interrupted; what is finished is kept in {partial}; the same command goes on from there\n"
+    )
+    stop_after(1000)
+    resumed = tacit(*train, "--out", model)
+    assert resumed.code == 0
+    assert f"resuming: 4 of 6 trees are in {partial}" in resumed.err.splitlines()
+    assert not partial.exists()
+    fresh = tacit(*train, "--out", tmp_path / "fresh")
+    assert "resuming" not in fresh.err
+    assert {file.name for file in model.iterdir()} == {file.name for file in (tmp_path / "fresh").iterdir()}
+
+
+def test_a_folder_of_somebody_else_is_not_removed(tacit, numeric, tmp_path):
+    partial = tmp_path / "model.partial"
+    train = ("train", numeric, "--model", "Popularity", "--out", tmp_path / "model")
+    for name in ("thesis.txt", "0123456789abcdef0123456789abcdef/thesis.txt", "drafts/x.safetensors"):
+        thesis = partial / name
+        thesis.parent.mkdir(parents=True)
+        thesis.write_text("years of work")
+        refused = tacit(*train)
+        assert refused.code == 2
+        assert f"{partial}: is needed for the finished parts of this training, but holds something else" in refused.err
+        assert refused.err.count("\n") == 1
+        assert thesis.read_text() == "years of work"
+        assert not (tmp_path / "model").exists()
+        shutil.rmtree(partial)
+    partial.write_text("a file")
+    assert "holds something else (a file)" in tacit(*train).err
+
+
+def test_parts_of_another_training_are_left(tacit, numeric, tmp_path, stop_after):
+    partial = tmp_path / "model.partial"
+    train = ("train", numeric, "--model", "FastXML", "--no-calibrate", "--jobs", "1", "--out", tmp_path / "model")
+    stop_after(4)
+    assert tacit(*train, "--param", "n_trees=6").code == 130
+    kept = sorted(partial.rglob("*.safetensors"))
+    stop_after(1000)
+    done = tacit(*train, "--param", "n_trees=5")
+    assert done.code == 0
+    assert "resuming" not in done.err
+    assert f"{partial} has parts of another training; remove it unless you go on with that\n" in done.err
+    assert sorted(partial.rglob("*.safetensors")) == kept
+    assert "resuming: 4 of 6 trees" in tacit(*train, "--param", "n_trees=6").err
+    assert not partial.exists()
+
+
+# -- what cannot be read or written ------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")
+def test_a_model_of_named_pipes(tacit, numeric, tmp_path):
+    """Nobody writes into them, so who opens one waits forever."""
+    model = tmp_path / "model"
+    library.Tagger.around(library.Popularity().fit(*planted())).save(model)
+    names = [file.name for file in model.iterdir() if not file.name.endswith(".lock")]
+    for name in {*names, "acts.jsonl"}:
+        copy = shutil.copytree(model, tmp_path / "copy")
+        (copy / name).unlink(missing_ok=True)
+        os.mkfifo(copy / name)
+        outcome = tacit("suggest", copy, numeric)
+        assert outcome.code == 2
+        assert outcome.err.startswith(f"tacit: error: {copy / name}: m")  # must be a file, or missing
+        assert outcome.err.count("\n") == 1
+        shutil.rmtree(copy)
+
+
+@pytest.fixture
+def full_disk():
+    """Inside the block no file can grow beyond a kibibyte, which stands for a full disk."""
+    resource = pytest.importorskip("resource", reason="no such limits here")
+
+    @contextmanager
+    def limited() -> Iterator[None]:
+        before = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1024, before[1]))
+        try:
+            yield
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+    return limited
+
+
+def test_a_full_disk(tacit, articles, tmp_path, full_disk):
+    words = (articles, "--text", "title,body")
+    model, out = tmp_path / "model", tmp_path / "out.jsonl"
+    for name in ("OneVsAll", "Popularity"):  # with parts to keep, and without
+        train = ("train", *words, "--model", name, "--no-calibrate", "--out", model)
+        assert tacit(*train).code == 0  # kernels are compiled and kept
+        before = {file.name: file.read_bytes() for file in model.iterdir()}
+        with full_disk():
+            failed = [tacit(*train), tacit("suggest", model, *words, "--out", out)]
+            if name == "Popularity":
+                failed.append(tacit("update", model, *words))
+        for outcome in failed:
+            assert outcome.code == 2
+            assert "File too large" in outcome.err
+            assert outcome.err.startswith("tacit: error: ")
+            assert outcome.err.count("\n") == 1
+        assert "cannot be written" in failed[1].err
+        assert {file.name: file.read_bytes() for file in model.iterdir()} == before
+        assert not out.exists()
+
+
+def test_a_full_disk_while_parts_are_kept(tmp_path, full_disk):
+    X, Y = planted()
+    library.FastXML(n_trees=1).fit(X, Y)
+    with (
+        full_disk(),
+        library.checkpoint(tmp_path / "kept"),
+        pytest.raises(library.TacitError, match="the checkpoint cannot be written"),
+    ):
+        library.FastXML(n_trees=2).fit(X, Y)
+
+
+def test_indices_beyond_the_shape_of_a_matrix(tacit, numeric, tmp_path):
+    """With checksums that fit: the error must not be theirs."""
+    model = tmp_path / "model"
+    tagger = library.Tagger.around(library.OneVsAll().fit(*planted()))
+    matrix = next(value for value in vars(tagger.model_).values() if sparse.issparse(value))
+    matrix.indices[0] = 10**6
+    tagger.save(model)
+    outcome = tacit("suggest", model, numeric)
+    assert outcome.code == 2
+    assert "unexpected content (" in outcome.err
+    assert outcome.err.count("\n") == 1

@@ -37,6 +37,7 @@ def add_label(
       tacit add-label model "heat pump" --examples pumps.txt --preview articles.csv
       tacit add-label model "heat pump" --vocabulary thesaurus.ttl
     """
+    from tacit.cli.interrupt import keeps_model
     from tacit.tagger.tagger import Tagger
 
     tagger = Tagger.load(model)
@@ -53,6 +54,7 @@ def add_label(
     if preview is not None:
         _show(tagger, name, known_by, preview, n, source)
         return
+    keeps_model(model)
     label = tagger.add_label(name, **known_by)
     tagger.save(model)
     also = "" if tagger.readable(label) == label else f" ({tagger.readable(label)})"

@@ -76,8 +76,10 @@ def _fetch(entry: CatalogEntry, folder: Path | None) -> dict[str, Path]:
     from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, Progress, TransferSpeedColumn
 
+    from tacit.cli.interrupt import keeps
     from tacit.data.catalog import fetch
 
+    keeps("what was downloaded is kept; the same command goes on from there")
     with Progress(BarColumn(), DownloadColumn(), TransferSpeedColumn(), console=Console(stderr=True)) as bars:
         bar = bars.add_task(entry.name, total=None)
         return fetch(entry.name, folder, progress=lambda done, total: bars.update(bar, completed=done, total=total))

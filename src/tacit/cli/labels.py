@@ -110,9 +110,11 @@ def _whole_id(tagger: Tagger, start: str | None) -> str | None:
 
 def _change(model: Path, change: Callable[[Tagger], Any]) -> None:
     """Load a model, change it and record that; the model stays as it was if anything goes wrong."""
+    from tacit.cli.interrupt import keeps_model
     from tacit.tagger.tagger import Tagger
 
     tagger = Tagger.load(model)
+    keeps_model(model)
     done = change(tagger) or tagger.history()[-1]
     tagger.save(model)
     click.echo(f"{done}; saved to {model}")

@@ -33,11 +33,13 @@ def learn(model: Path, feedback: Path | None, undo: bool, data: Path | None, **s
       tacit learn model acts.jsonl
       tacit learn model --undo
     """
+    from tacit.cli.interrupt import keeps_model
     from tacit.tagger.tagger import Tagger
 
     if (feedback is None) != undo:
         raise click.UsageError("name the file of feedback, or --undo the last one")
     tagger = Tagger.load(model)
+    keeps_model(model)
     done = _taken_back(tagger, model) if feedback is None else _learned(tagger, feedback, data, source)
     tagger.save(model)
     click.echo(f"{done}; saved to {model}")

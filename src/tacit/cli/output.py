@@ -1,37 +1,49 @@
-"""Suggestions to a file or stdout, block by block; an interrupted file is continued."""
+"""Suggestions to a file or stdout, block by block; an interrupted file is continued.
+
+Such a file is ``PATH.partial``: a line that names the model, the input and the options, then what is done.
+"""
 
 from __future__ import annotations
 
 import csv
 import io
 import json
+import shutil
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from tacit.errors import FileError
+from tacit.store.files import replacing
 from tacit.tagger.suggest import DECIMALS, Suggestion
 
 Row = list[Suggestion]
 Readable = Callable[[str], str]
+_HEADING = "tacit suggest"
+_LONGEST_HEADING = 1 << 24  # bytes; the file may be anything
 
 
 class Output(ABC):
-    """Where suggestions go; `n_lines` are there already, `n_done` samples. `readable` gives the name of a label."""
+    """Where suggestions go; `n_done` samples are there already. `readable` gives the name of a label."""
 
-    def __init__(self, file: io.TextIOBase, n_lines: int, readable: Readable = str) -> None:
+    n_heading = 0  # rows before the first sample
+
+    def __init__(self, file: io.TextIOBase, n_rows: int, readable: Readable = str) -> None:
         self.file = file
-        self.n_done = n_lines
+        self.n_done = max(n_rows - self.n_heading, 0)
         self.readable = readable
 
     def write(self, rows: Iterable[Row]) -> None:
         """Write a block of samples and hand it to the system."""
+        n_rows = 0
         for row in rows:
             self.write_row(row)
-            self.n_done += 1
+            n_rows += 1
         self.file.flush()
+        self.n_done += n_rows
 
     @abstractmethod
     def write_row(self, row: Row) -> None:
@@ -54,10 +66,12 @@ class JsonLines(Output):
 class CsvLines(Output):
     """A line per sample: labels, names and scores, each separated by bars as `tacit.load_data` reads them."""
 
-    def __init__(self, file: io.TextIOBase, n_lines: int, readable: Readable = str) -> None:
-        super().__init__(file, max(n_lines - 1, 0), readable)
+    n_heading = 1
+
+    def __init__(self, file: io.TextIOBase, n_rows: int, readable: Readable = str) -> None:
+        super().__init__(file, n_rows, readable)
         self._table = csv.writer(file, lineterminator="\n")
-        if not n_lines:
+        if not n_rows:
             self._table.writerow(["labels", "names", "scores"])
 
     def write_row(self, row: Row) -> None:
@@ -69,42 +83,78 @@ class CsvLines(Output):
         self._table.writerow([joined, names, "|".join(str(round(score, DECIMALS)) for _, score in row)])
 
 
+_KINDS = {".jsonl": JsonLines, ".csv": CsvLines}
+
+
 @contextmanager
-def open_output(path: Path | None, readable: Readable = str) -> Iterator[Output]:
+def open_output(
+    path: Path | None, run: Mapping[str, Any], readable: Readable = str, *, goes_on: bool = True
+) -> Iterator[Output]:
     """Where to write: stdout, or a file that takes its name once it is whole.
 
-    The file grows under the name ``PATH.partial``; what a stopped run left there is kept, and counted in `n_done`.
+    The file grows under the name ``PATH.partial``; what a stopped run left there is kept, and counted in `n_done`, if
+    that run was the same: `run` says in JSON values what makes the difference. Unless `goes_on` it starts again.
     """
     if path is None:
         yield JsonLines(sys.stdout, 0, readable)  # type: ignore[arg-type]
         return
-    kinds = {".jsonl": JsonLines, ".csv": CsvLines}
-    kind = kinds.get(path.suffix.lower())
+    kind = _KINDS.get(path.suffix.lower())
     if kind is None:
-        raise FileError(path, f"must end in {' or '.join(kinds)}; name the file so")
+        raise FileError(path, f"must end in {' or '.join(_KINDS)}; name the file so")
     partial = path.with_name(path.name + ".partial")
+    heading = json.dumps({_HEADING: run}, ensure_ascii=False, sort_keys=True).encode() + b"\n"
     output = None
     try:
-        n_lines = _keep_whole_lines(partial)
+        n_rows = _kept_rows(partial, heading, path, goes_on)
         with partial.open("a", encoding="utf-8", newline="") as file:
-            output = kind(file, n_lines, readable)
+            output = kind(file, n_rows, readable)
             yield output
-        partial.replace(path)
+        _take_name(partial, len(heading), path)
     except OSError as error:
         raise FileError(path, f"cannot be written: {error.strerror or error}") from error
     finally:
-        if output is not None and not output.n_done:
+        if output is not None and not (output.n_done and goes_on):
             partial.unlink(missing_ok=True)
 
 
-def _keep_whole_lines(partial: Path) -> int:
-    """Cut off the line that a stopped run did not finish, and count those before it."""
-    if not partial.exists():
-        return 0
-    n_lines = end = 0
-    with partial.open("r+b") as file:
+def _kept_rows(partial: Path, heading: bytes, path: Path, goes_on: bool) -> int:
+    """Cut off the row that a stopped run did not finish, and count those before it; begins a file that is not there."""
+    if partial.exists() and not partial.is_file():
+        raise FileError(partial, f"is needed for what is done of {path.name}, but is no file; move it")
+    with partial.open("a+b") as file:
+        file.seek(0)
+        found = file.readline(_LONGEST_HEADING)
+        if not heading.startswith(found):  # a run that was stopped in the heading is the same as none
+            raise FileError(partial, _difference(found, heading, path))
+        if found != heading or not goes_on:
+            file.truncate(0)
+            file.write(heading)
+            return 0
+        n_rows = n_quotes = 0
+        end = here = len(heading)
         for line in file:
-            if line.endswith(b"\n"):
-                n_lines, end = n_lines + 1, end + len(line)
+            here += len(line)
+            n_quotes += line.count(b'"') if path.suffix.lower() == ".csv" else 0
+            if line.endswith(b"\n") and n_quotes % 2 == 0:  # a cell may have line feeds, within quotes
+                n_rows, end = n_rows + 1, here
         file.truncate(end)
-    return n_lines
+        return n_rows
+
+
+def _difference(found: bytes, heading: bytes, path: Path) -> str:
+    """Why what a stopped run left cannot be continued."""
+    advice = f"finish that run, remove the file to start {path.name} anew, or choose another --out"
+    try:
+        before, now = (json.loads(line)[_HEADING] for line in (found, heading))
+        names = [name for name in sorted(now.keys() | before.keys()) if before.get(name) != now.get(name)]
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return f"does not say what left it there, so it cannot be continued; {advice}"
+    return f"is of an interrupted run that differs in {', '.join(names)}; {advice}"
+
+
+def _take_name(partial: Path, n_bytes: int, path: Path) -> None:
+    """Give a file that is whole its name, without its heading of so many bytes."""
+    with replacing(path) as whole, partial.open("rb") as source, whole.open("wb") as target:
+        source.seek(n_bytes)
+        shutil.copyfileobj(source, target, 1 << 20)
+    partial.unlink()

@@ -65,8 +65,11 @@ def serve(
     settings = Settings(token=secret, max_body=max_body, hosts=hosts)
     _check_extra()
     with quick_start():
+        from tacit.cli.interrupt import hand_over, keeps
         from tacit.server.run import serve as run
 
+    keeps("what people taught and was acknowledged is kept; the same command serves again")
+    hand_over()  # requests in progress are finished first
     run(models, limits, settings, host=host, port=port, acts=_acts(models, acts), watch=watch, ready=_announce)
 
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from tacit.cli.options import data_argument, input_options, model_argument
+
+if TYPE_CHECKING:
+    from tacit.tagger.tagger import Tagger
 
 
 @click.command(short_help="Suggest labels for new samples.")
@@ -45,8 +48,11 @@ def suggest(
     from tacit.cli.startup import quick_start
 
     with quick_start():
+        from tacit.cli.interrupt import keeps
         from tacit.cli.output import open_output
         from tacit.cli.source import stream_unlabelled
+        from tacit.data.files import STDIN
+        from tacit.progress import stop_if_asked
         from tacit.tagger.tagger import Tagger
 
         tagger = Tagger.load(model)
@@ -55,9 +61,43 @@ def suggest(
         "k": k, "threshold": threshold, "include": label_list(include), "exclude": label_list(exclude),
         "damp_head": damp_head,
     }  # fmt: skip
-    with open_output(out, tagger.readable) as output:
-        for block in _skipped(stream_unlabelled(data, tagger, **source), output.n_done):
+    goes_on = data != STDIN  # of standard input nobody can tell whether it is the same again
+    run = {} if out is None else _run(model, tagger, data, wish, source)
+    with open_output(out, run, tagger.readable, goes_on=goes_on) as output:
+        n_before = output.n_done
+        if n_before:
+            click.echo(f"going on after {n_before:,} samples in {out}.partial", err=True)
+        if goes_on or out is None:
+            keeps(lambda: _kept(out, output.n_done))
+        for block in _skipped(stream_unlabelled(data, tagger, **source), n_before):
             output.write(tagger.suggest(block, **wish))
+            stop_if_asked()
+
+
+def _kept(out: Path | None, n_done: int) -> str:
+    if out is None:
+        return "nothing is kept but what was printed; with --out FILE the same command goes on where it stopped"
+    if not n_done:
+        return "nothing was finished; the same command starts again"
+    return f"{n_done:,} samples are kept in {out}.partial; the same command goes on from there"
+
+
+def _run(model: Path, tagger: Tagger, data: Path, wish: dict[str, Any], source: dict[str, Any]) -> dict[str, Any]:
+    """What tells this run from others that would write something else: model, input and options."""
+    import hashlib
+
+    from tacit._version import __version__
+    from tacit.data.files import STDIN, existing_file
+    from tacit.store.folder import base_of, read_manifest
+
+    acts = "\n".join(act.id for act in tagger.acts_)
+    found = existing_file(data)
+    return {
+        "tacit": __version__,
+        "model": [str(model.resolve()), base_of(read_manifest(model)), hashlib.sha256(acts.encode()).hexdigest()[:16]],
+        "input": "-" if found == STDIN else [str(found.resolve()), found.stat().st_size, found.stat().st_mtime_ns],
+        "options": {name: value if value is None else repr(value) for name, value in (wish | source).items()},
+    }
 
 
 def _skipped(blocks: Iterator[Any], n_done: int) -> Iterator[Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +12,7 @@ from tacit.cli.options import data_argument, input_options, jobs_option, seed_op
 if TYPE_CHECKING:
     from tacit.data.dataset import Dataset
     from tacit.tagger.tagger import Tagger
+    from tacit.tasks import Checkpoint
 
 
 @click.command(short_help="Train a model on a data file.")
@@ -49,12 +49,13 @@ def train(
       tacit train train.txt --model OneVsAll --param C=0.5 --valid dev.txt --out model
       tacit train large.jsonl --max-memory 8G --out model
     """
+    from tacit.cli.interrupt import keeps
     from tacit.cli.source import read
     from tacit.data.dataset import label_lists
     from tacit.estimate import memory_limit, parse_size
     from tacit.progress import show_progress
     from tacit.store import folder
-    from tacit.tasks import checkpoint
+    from tacit.tasks import Checkpoint, checkpoint
 
     own = {key: options.pop(key) for key in ("target", "keep_texts", "characters")}
     tagger = _tagger(name, assignments, random_state=seed, n_jobs=jobs, calibrate=not no_calibrate, **own)
@@ -67,13 +68,15 @@ def train(
 
         tagger.vocabulary = load_vocabulary(vocabulary)
     partial = out.with_name(out.name + ".partial")
+    Checkpoint(partial).check()
     with memory_limit(limit):
         dataset = read(data, **options)
         if dry_run:
             _print_estimate(tagger, dataset)
             return
         dataset, held_out = _validation(dataset, valid, seed, options)
-        with show_progress(), checkpoint(partial):
+        with show_progress(), checkpoint(partial) as kept:
+            keeps(lambda: _kept(kept))
             tagger.fit(
                 *_samples(dataset),
                 label_names=dataset.label_names,
@@ -81,7 +84,9 @@ def train(
                 max_memory=limit,
             )
         tagger.save(out, acts=acts)
-    shutil.rmtree(partial, ignore_errors=True)
+    keeps(f"the model is trained and saved to {out}; for its figures: tacit evaluate {out} DATA")
+    if kept.remove():
+        click.echo(f"{kept.folder} has parts of another training; remove it unless you go on with that", err=True)
     click.echo(f"trained on {len(dataset):,} samples and {dataset.n_labels:,} labels; saved to {out}")
     if tagger.left_out_:
         click.echo(f"acts that do not apply to this model: {len(tagger.left_out_):,}; see: tacit labels {out} history")
@@ -98,6 +103,12 @@ def _tagger(name: str, assignments: tuple[str, ...], **own: Any) -> Tagger:
     automatic = name.lower() == "auto"
     cls = find_model(CANDIDATES[0] if automatic else name)
     return Tagger(model="auto" if automatic else cls.__name__, **own, **parse_parameters(cls, assignments))
+
+
+def _kept(kept: Checkpoint) -> str:
+    if not kept.n_kept():
+        return "nothing was finished; the same command starts again"
+    return f"what is finished is kept in {kept.folder}; the same command goes on from there"
 
 
 def _samples(dataset: Dataset) -> tuple[Any, Any]:

@@ -44,6 +44,7 @@ def tune(
       tacit tune articles.csv --model FastXML --valid 0.2 --out model
     """
     from tacit import tune as tuning
+    from tacit.cli.interrupt import keeps
     from tacit.cli.source import read
     from tacit.parameters import parse_parameters
     from tacit.progress import show_progress
@@ -68,13 +69,16 @@ def tune(
         )  # fmt: skip
     _print(found)
     best = {**fixed, **found.parameters}
+    command = _command(data, found.model, best, source)
     if out is None:
-        click.echo(f"\ntrain with: {_command(data, found.model, best, source)}")
+        click.echo(f"\ntrain with: {command}")
         return
+    keeps(f"the search is done, nothing was written; train with: {command}")
     _train(dataset, found.model, best, out, seed, jobs)
 
 
 def _train(dataset: Dataset, name: str, parameters: dict[str, Any], out: Path, seed: int, jobs: int) -> None:
+    from tacit.cli.interrupt import keeps
     from tacit.progress import show_progress
     from tacit.tagger.tagger import Tagger
 
@@ -83,6 +87,7 @@ def _train(dataset: Dataset, name: str, parameters: dict[str, Any], out: Path, s
         samples = dataset.X if dataset.texts is None else dataset.texts
         tagger.fit(samples, dataset.Y, label_names=dataset.label_names)
     tagger.save(out)
+    keeps(f"the model is trained and saved to {out}")
     click.echo(f"\ntrained on {len(dataset):,} samples and {dataset.n_labels:,} labels; saved to {out}")
 
 

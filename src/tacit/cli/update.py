@@ -25,14 +25,24 @@ def update(model: Path, data: Path, jobs: int, **source: Any) -> None:
     \b
     Example: tacit update model new.csv
     """
+    from tacit.cli.interrupt import keeps
     from tacit.cli.source import inputs_of, read
     from tacit.progress import show_progress
+    from tacit.store import folder
     from tacit.tagger.tagger import Tagger
 
     tagger = Tagger.load(model)
     tagger.set_params(n_jobs=jobs)
+    before = folder.stamp(model)
+    keeps(lambda: _kept(model, folder.stamp(model) == before))
     dataset = read(data, **source)
     with show_progress():
         done = tagger.update(inputs_of(tagger, dataset), dataset.Y, label_names=dataset.label_names)
     tagger.save(model)
     click.echo(f"{done}; saved to {model}")
+
+
+def _kept(model: Path, is_as_before: bool) -> str:
+    if is_as_before:
+        return f"{model} is as it was; the same command starts again"
+    return f"{model} has learned from the samples and is saved; do not give them again"

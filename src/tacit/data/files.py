@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import gzip
+import io
 import mmap
 import os
 import sys
@@ -20,12 +21,13 @@ import numpy.typing as npt
 
 from tacit.errors import FileError, did_you_mean
 
-#: Where a file is named, this is standard input; only readers that go through it once, in order, can take it.
+#: Where a file is named, this is standard input; outside `holding_stdin` it can be gone through once, in order.
 STDIN = Path("-")
 BLOCK_BYTES = 1 << 20
 UTF8_MARK = b"\xef\xbb\xbf"
 _LONGEST_SNIFF = 1 << 16
 _FORGET = getattr(mmap, "MADV_DONTNEED", None)
+_held: list[tuple[IO[bytes], bytes]] = []  # standard input that was read to its end, and what is held of it
 
 
 def is_gzip(path: Path) -> bool:
@@ -60,10 +62,33 @@ def existing_file(path: str | os.PathLike[str]) -> Path:
 
 
 @contextlib.contextmanager
+def holding_stdin(path: Path) -> Iterator[None]:
+    """Inside the block standard input, if `path` is that, can be gone through as often as a file.
+
+    What shows the format of a file is read before the samples are, and some readers go through these twice.
+    """
+    if path != STDIN:
+        yield
+        return
+    source = sys.stdin.buffer
+    if _held and _held[-1][0] is source:
+        raise FileError(path, "standard input can be read once; give a file for the other data")
+    content = source.read()
+    if not content:
+        raise FileError(path, "standard input is empty; it must hold at least one sample")
+    _held[:] = [(source, content)]
+    try:
+        yield
+    finally:
+        _held[:] = [(source, b"")]
+
+
+@contextlib.contextmanager
 def reading(path: Path) -> Iterator[IO[bytes]]:
     """A file open for reading its (unpacked) bytes."""
     if path == STDIN:
-        yield sys.stdin.buffer
+        held = [content for source, content in _held if source is sys.stdin.buffer]
+        yield io.BytesIO(held[0]) if held else sys.stdin.buffer
         return
     try:
         with gzip.open(path) if is_gzip(path) else path.open("rb") as file:
@@ -112,7 +137,7 @@ def line_blocks(path: Path, *, skip_lines: int = 0) -> Iterator[npt.NDArray[np.u
     A plain file is memory-mapped, and its pages are given back once they are read, so that resident memory
     does not grow with the file.
     """
-    return _unpacked_blocks(path, skip_lines) if is_gzip(path) else _mapped_blocks(path, skip_lines)
+    return _unpacked_blocks(path, skip_lines) if is_gzip(path) or path == STDIN else _mapped_blocks(path, skip_lines)
 
 
 def _unpacked_blocks(path: Path, skip_lines: int) -> Iterator[npt.NDArray[np.uint8]]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tacit.data.files import existing_file
+from tacit.data.files import existing_file, holding_stdin
 from tacit.data.formats import Source, detect_format, named_format
 from tacit.errors import ParameterError
 
@@ -56,16 +56,17 @@ def load_data(
         If a file is missing, damaged or not what it must be; names file and line.
     """
     path = existing_file(path)
-    chosen = detect_format(path) if format is None else named_format(format)
-    if not chosen.is_text and (text is not None or labels is not None):
-        raise ParameterError(f"text= and labels= name fields of text files; {path.name} is read as {chosen.name}")
-    source = Source(
-        path=path,
-        labels_path=None if labels_path is None else existing_file(Path(labels_path)),
-        text=field_names(text),
-        labels=labels,
-    )
-    return chosen.read(source)
+    with holding_stdin(path):
+        chosen = detect_format(path) if format is None else named_format(format)
+        if not chosen.is_text and (text is not None or labels is not None):
+            raise ParameterError(f"text= and labels= name fields of text files; {path.name} is read as {chosen.name}")
+        source = Source(
+            path=path,
+            labels_path=None if labels_path is None else existing_file(Path(labels_path)),
+            text=field_names(text),
+            labels=labels,
+        )
+        return chosen.read(source)
 
 
 def field_names(fields: str | Sequence[str] | None) -> tuple[str, ...]:

@@ -179,6 +179,9 @@ def read_manifest(path: str | Path) -> dict[str, Any]:
     if not folder.is_dir():
         raise ModelFileError(f"{folder}: no such model folder; train one with: tacit train … --out {folder}")
     file = folder / MANIFEST
+    for part in (file, folder / ACTS):
+        if part.exists() and not part.is_file():  # a named pipe would be waited for
+            raise ModelFileError(f"{part}: must be a file; copy the model again")
     try:
         manifest = json.loads(file.read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -245,7 +248,9 @@ def read_base(
         if verify and sha256(file) != manifest["file"]["sha256"]:
             raise ModelFileError(f"{file}: damaged (its checksum does not match); copy the model again")
         return Unpacker(read_arrays(file), find_model, verify=verify).model(manifest)
-    except (KeyError, TypeError, AttributeError, IndexError) as error:
+    except ModelFileError:
+        raise
+    except (KeyError, TypeError, AttributeError, IndexError, ValueError) as error:  # SciPy's, of a matrix, among them
         raise ModelFileError(f"{folder / MANIFEST}: unexpected content ({error!r})") from error
     except OSError as error:
         raise ModelFileError(f"{folder}: cannot be read ({error.strerror or error})") from error

@@ -1,0 +1,148 @@
+"""Ctrl-C: one line that says what is kept and how to go on, and exit code 130.
+
+An exception that Python raises wherever the main thread happens to be, also within compiled kernels and callbacks, ends
+in a traceback or a crash. So Ctrl-C raises nothing: it asks to stop, and long work stops between two steps (see
+`tacit.progress`). Where no step ends within `PATIENCE`, or at a second Ctrl-C, the process ends at once. That is safe:
+whatever a command writes takes its name when it is whole.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import signal
+import socket
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+
+from tacit import progress
+
+EXIT_CODE = 130
+PATIENCE = 2.0  # seconds from Ctrl-C to the end of the process
+_NOTHING = "nothing was written; the same command starts again"
+
+
+@dataclass
+class _Now:
+    """What this process does about Ctrl-C at the moment."""
+
+    kept: Callable[[], str] = lambda: _NOTHING
+    watch: _Watch | None = None
+
+
+_now = _Now()
+
+
+def keeps(message: str | Callable[[], str] = _NOTHING) -> None:
+    """Say from now on that this is kept when the command is interrupted; a function is asked at that moment."""
+    _now.kept = message if callable(message) else lambda: message
+
+
+def keeps_model(model: Path) -> None:
+    """Say from now on that a model holds a change of its labels, or feedback, whole or not at all."""
+    keeps(f"{model} has the whole change or nothing of it; see: tacit labels {model} history")
+
+
+@contextmanager
+def interruptible() -> Iterator[None]:
+    """Around a command, in the main thread; does nothing where the process is told to ignore Ctrl-C."""
+    keeps()
+    is_main = threading.current_thread() is threading.main_thread()
+    if not is_main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield
+        return
+    _now.watch = _Watch()
+    try:
+        yield
+    finally:
+        hand_over()
+        atexit.unregister(_ignore)
+        atexit.register(_ignore)  # the last to be registered is the first to be run: nothing is left to interrupt
+
+
+def hand_over() -> None:
+    """Leave Ctrl-C to Python again, or to a library that has its own way with it."""
+    if _now.watch is not None:
+        watch, _now.watch = _now.watch, None
+        watch.close()
+
+
+def end() -> None:
+    """End the process after an interruption."""
+    if _now.watch is None or not _now.watch.has_heard:
+        print(_line(), file=sys.stderr)
+        sys.exit(EXIT_CODE)
+    with suppress(OSError, ValueError):
+        sys.stdout.flush()
+    _now.watch.end()
+
+
+def _line() -> str:
+    try:
+        kept = _now.kept()
+    except Exception:  # noqa: BLE001 - whatever it is, the process must end
+        kept = "the same command goes on or starts again"
+    return f"tacit: interrupted; {kept}"
+
+
+def _ignore() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+class _Watch:
+    """Hears Ctrl-C in a thread of its own, which runs also while the main thread is in a kernel."""
+
+    def __init__(self) -> None:
+        self.has_heard = False
+        self._ending = threading.Lock()
+        self._near, self._far = socket.socketpair()
+        self._far.setblocking(False)
+        progress.asked_to_stop.clear()
+        self._thread = threading.Thread(target=self._listen, name="tacit-interrupt", daemon=True)
+        self._thread.start()
+        self._fd_before = signal.set_wakeup_fd(self._far.fileno(), warn_on_full_buffer=False)
+        signal.signal(signal.SIGINT, _handle)
+
+    def close(self) -> None:
+        """Have things as they were before."""
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.set_wakeup_fd(self._fd_before)
+        self._far.close()
+        self._thread.join()
+        self._near.close()
+        progress.asked_to_stop.clear()
+
+    def end(self) -> None:
+        """Say the line, and end without running anything more: threads may still be in kernels."""
+        self._ending.acquire()  # never given back: who comes second waits for the end
+        erase = "\r\x1b[2K\x1b[?25h" if os.isatty(2) else ""  # a bar, and it hides the cursor
+        with suppress(OSError):
+            os.write(2, f"{erase}{_line()}\n".encode(errors="replace"))
+        os._exit(EXIT_CODE)
+
+    def _listen(self) -> None:
+        while received := self._near.recv(1):
+            if received[0] != signal.SIGINT or _is_of_memory():
+                continue
+            self.has_heard = True
+            progress.asked_to_stop.set()
+            self._near.settimeout(PATIENCE)
+            with suppress(TimeoutError):
+                if not self._near.recv(1):  # the command has ended by itself
+                    return
+            self.end()
+
+
+def _handle(_signal: int, _frame: FrameType | None) -> None:
+    if _is_of_memory():
+        raise KeyboardInterrupt
+
+
+def _is_of_memory() -> bool:
+    """Whether it was the watch of `tacit.estimate.memory_limit` that interrupted, not a person."""
+    return any(getattr(thread, "tripped", False) for thread in threading.enumerate())

@@ -24,6 +24,7 @@ from tacit.embedding.voting import Panel, merged_neighbors, vote, vote_weights
 from tacit.labels import positives
 from tacit.parameters import Range, Tune
 from tacit.ranking import Ranking
+from tacit.store.declared import Array, Csr, Items
 from tacit.tasks import run_tasks, task_seeds
 
 
@@ -63,11 +64,11 @@ class Cell:
         Share of the nearest points that a search finds; 1 without an index.
     """
 
-    samples: npt.NDArray[np.int32]
-    weights: npt.NDArray[np.float16]
-    points: npt.NDArray[np.float32]
-    label_points: npt.NDArray[np.float32] | None
-    index: npt.NDArray[np.uint8] | None = None
+    samples: Annotated[npt.NDArray[np.int32], Array("int32", ("n_points",), below="n_samples", is_filled=True)]
+    weights: Annotated[npt.NDArray[np.float16], Array("float16 float32", ("n_features", "dimension"))]
+    points: Annotated[npt.NDArray[np.float32], Array("float32", ("n_points", "dimension"))]
+    label_points: Annotated[npt.NDArray[np.float32] | None, Array("float32", ("dimension", "n_labels"))]
+    index: Annotated[npt.NDArray[np.uint8] | None, Array("uint8", ("",))] = None
     recall: float = 1.0
 
     def neighbors(self, X: sparse.csr_matrix, k: int) -> Neighbors:
@@ -101,8 +102,8 @@ def _mapped(X: sparse.csr_matrix, weights: npt.NDArray[np.float16]) -> npt.NDArr
 class Learner:
     """One partition of the training samples with a trained cell for each cluster."""
 
-    centers: npt.NDArray[np.float32]
-    cells: list[Cell]
+    centers: Annotated[npt.NDArray[np.float32], Array("float32", ("n_cells", "n_features"))]
+    cells: Annotated[list[Cell], Items("n_cells", is_filled=True)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,8 +180,8 @@ class NeighborModel(Estimator):
     vote_power: Annotated[float, Range(low=0), Tune(1, 20), "votes weigh similarity to this power; 0: all alike"] = 6.0
     search: Search = "auto"
 
-    learners_: list[Learner] = field(init=False)
-    training_labels_: sparse.csr_matrix = field(init=False)
+    learners_: Annotated[list[Learner], Items("n_cast", is_filled=True)] = field(init=False)
+    training_labels_: Annotated[sparse.csr_matrix, Csr("float32", ("n_samples", "n_labels"))] = field(init=False)
 
     @property
     def _link(self) -> Link | None:
@@ -297,8 +298,9 @@ class Probe:
 
 def cluster_neighbors(probe: Probe, X: sparse.csr_matrix, n_neighbors: int) -> Neighbors:
     """The nearest training samples in the cell of each row (ExMLDS Algorithm 1, step 3)."""
-    samples = np.full((X.shape[0], n_neighbors), -1, np.int32)
-    similarities = np.full((X.shape[0], n_neighbors), -np.inf, np.float32)
+    width = min(n_neighbors, max((len(cell.samples) for cell, _ in probe.cells), default=0))
+    samples = np.full((X.shape[0], width), -1, np.int32)
+    similarities = np.full((X.shape[0], width), -np.inf, np.float32)
     for cell, rows in probe.cells:
         near = cell.neighbors(X[rows], n_neighbors)
         n_found = near.samples.shape[1]

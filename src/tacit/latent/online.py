@@ -7,6 +7,7 @@ of samples on features the same. A batch replaces a share of these statistics, w
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Annotated
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +25,7 @@ from tacit.latent.model import (
     label_slopes,
     label_weights,
 )
+from tacit.store.declared import Array
 
 _FORGETTING = 0.6
 _CLIMBS = 5  # rounds of the factors of a batch
@@ -48,10 +50,10 @@ class OnlineState:
     """
 
     factors: Factors
-    squares: Floats32
-    products: Floats32
-    feature_squares: Floats32
-    feature_products: Floats32
+    squares: Annotated[Floats32, Array("float32", ("n_seen", "n_factors", "n_factors"))]
+    products: Annotated[Floats32, Array("float32", ("n_seen", "n_factors"))]
+    feature_squares: Annotated[Floats32, Array("float32", ("n_features+1", "n_features+1"))]
+    feature_products: Annotated[Floats32, Array("float32", ("n_features+1", "n_factors"))]
     counts: Counts
     n_samples: int
     n_batches: int

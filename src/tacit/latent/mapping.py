@@ -41,9 +41,9 @@ class Mapping:
     first: Annotated[  # kernel: centres; neural: weights of the hidden layer, the last row its intercepts
         Floats32, Array("float32", ("", ""))
     ]
-    second: Annotated[
+    second: Annotated[  # from kernel values or hidden units to the correction
         Floats32, Array("float32", ("", "n_factors"))
-    ]  # from kernel values or hidden units to the correction
+    ]
     width: float
 
     def __call__(self, B: Floats) -> Floats32:

@@ -61,7 +61,7 @@ class LabelForest:
             if len(starts) < 2 or starts[0] != end or starts[-1] > sizes["n_nodes"] or (np.diff(starts) <= 0).any():
                 return (
                     f"level_starts.{tree}",
-                    f"must rise from {end} to at most {sizes['n_nodes']}, the number of nodes",
+                    f"must rise from {end} to at most {sizes['n_nodes']} nodes",
                 )
             end = int(starts[-1])
             first_slots = self.slot_starts[starts]

@@ -283,7 +283,8 @@ def check_model(model: Any, where: str = "", shared: Mapping[str, int] | None = 
 def _check_fields(value: Any, where: str, sizes: Sizes) -> None:
     """The fields of an object: first what has sizes, then what lies inside, then the entries of arrays."""
     found = {}
-    for name, kind in kinds_of(type(value)).items():
+    cls: Any = type(value)
+    for name, kind in kinds_of(cls).items():
         if hasattr(value, name):
             found[name] = (getattr(value, name), kind)
         else:

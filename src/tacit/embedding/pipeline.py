@@ -19,12 +19,13 @@ from tacit.checks import as_count
 from tacit.embedding.neighbors import Neighbors, embedded_neighbors, unit_vectors
 from tacit.embedding.partition import bounded_clusters, nearest_clusters
 from tacit.embedding.search import Search, approximate_neighbors, build_index, open_index, recall, wants_index
+from tacit.embedding.search import what_is_wrong as index_problem
 from tacit.embedding.unlabelled import Regressor
 from tacit.embedding.voting import Panel, merged_neighbors, vote, vote_weights
 from tacit.labels import positives
 from tacit.parameters import Range, Tune
 from tacit.ranking import Ranking
-from tacit.store.declared import Array, Csr, Items
+from tacit.store.declared import Array, Csr, Items, Sizes
 from tacit.tasks import run_tasks, task_seeds
 
 
@@ -70,6 +71,11 @@ class Cell:
     label_points: Annotated[npt.NDArray[np.float32] | None, Array("float32", ("dimension", "n_labels"))]
     index: Annotated[npt.NDArray[np.uint8] | None, Array("uint8", ("",))] = None
     recall: float = 1.0
+
+    def what_is_wrong(self, sizes: Sizes) -> tuple[str, str] | None:
+        """Whoever searches an index follows it blindly."""
+        reason = "" if self.index is None else index_problem(self.index, sizes["n_points"], sizes["dimension"])
+        return ("index", f"must be a search index of the points: {reason}") if reason else None
 
     def neighbors(self, X: sparse.csr_matrix, k: int) -> Neighbors:
         """The nearest of its training samples (ExMLDS Algorithm 1, step 3)."""

@@ -249,8 +249,9 @@ def read_base(
         check_model(model)
         return model
     except TacitError as error:
-        known = isinstance(error, ModelFileError) and str(error).startswith(str(folder))
-        raise error if known else ModelFileError(f"{folder / MANIFEST}: {error}") from None
+        text = " ".join(str(error).split())  # of a parameter that is an array
+        is_known = isinstance(error, ModelFileError) and text.startswith(str(folder))
+        raise error if is_known else ModelFileError(f"{folder / MANIFEST}: {text}") from None
     except (KeyError, TypeError, AttributeError, IndexError, ValueError, OverflowError, RecursionError) as error:
         raise ModelFileError(f"{folder / MANIFEST}: unexpected content ({error!r})") from error
     except OSError as error:

@@ -220,6 +220,7 @@ def main(models: Path, journal: Path, first: int, last: int) -> None:
         for seed in range(first, last):
             source = sources[seed % len(sources)]
             lines.write(f"{seed}\t{source.name}\t")
+            lines.flush()  # a crash writes nothing
             lines.write(try_one(source, Path(scratch) / "model", seed) + "\n")
 
 

@@ -11,6 +11,7 @@ import json
 import math
 import random
 import shutil
+import signal
 import sys
 import tempfile
 import traceback
@@ -26,7 +27,8 @@ from scipy import sparse
 import tacit
 from tacit.store import files, folder
 
-SECONDS = 10.0  # for a case, before it counts as a hang
+SECONDS = 10.0  # of CPU for a case, before it counts as a hang
+WALL_SECONDS = 120.0  # on a machine that has other things to do
 TEXTS = ["a red apple and a pear", "the fast car on the road", "", "words never seen"]
 _NUMBERS: list[Any] = [
     0, 1, -1, 2, 7, 255, 65_535, 65_536, 10**8, 2**31 - 1, 2**31, 2**32, 2**63 - 1, 2**63, 10**40, -(10**40),
@@ -196,7 +198,8 @@ def use(model: Any) -> None:
 def try_one(source: Path, target: Path, seed: int) -> str:
     """What becomes of one damaged model: ranked, refused, or a traceback."""
     what = damaged(source, target, seed)
-    faulthandler.dump_traceback_later(SECONDS, exit=True)
+    faulthandler.dump_traceback_later(WALL_SECONDS, exit=True)
+    signal.setitimer(signal.ITIMER_PROF, SECONDS)  # ends the process, whatever it is doing
     try:
         use(tacit.load_model(target, verify=seed % 2 == 0))
         return f"ranked\t{what}"
@@ -206,12 +209,14 @@ def try_one(source: Path, target: Path, seed: int) -> str:
     except BaseException:  # noqa: BLE001 - the outcome is what we are here for
         return f"traceback\t{what}\t{traceback.format_exc()!r}"
     finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
         faulthandler.cancel_dump_traceback_later()
         shutil.rmtree(target)
 
 
 def main(models: Path, journal: Path, first: int, last: int) -> None:
     faulthandler.enable()
+    faulthandler.register(signal.SIGPROF, chain=True)
     warnings.simplefilter("ignore")
     sources = sorted(path.parent for path in models.glob("*/manifest.json"))
     for source in sources:  # whatever must be compiled is compiled before anybody looks at the clock

@@ -255,7 +255,7 @@ def kind_of(annotation: Any) -> Kind:
         arms = get_args(annotation)
         inner = kind_of(next(arm for arm in arms if arm is not type(None)))
         return Kind(inner.type, type(None) in arms, inner.extras)
-    return Kind(annotation, annotation is Any, ())
+    return Kind(annotation, annotation is type(None), ())
 
 
 @cache

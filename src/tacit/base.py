@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -21,12 +21,13 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from tacit.checks import as_count, as_features, unit_rows
 from tacit.errors import DataError, ParameterError, TacitError
 from tacit.kernels.fill import fill_open_places
-from tacit.labels import Names, label_counts, label_mask, label_sets, labels_in_order, positives, read_labels
+from tacit.labels import Container, Names, label_counts, label_mask, label_sets, labels_in_order, positives, read_labels
 from tacit.metrics import SCORE_METRIC, evaluate
-from tacit.parameters import Range, check_parameters
+from tacit.parameters import OneOf, Range, check_parameters
 from tacit.propensity import propensities_from_counts
 from tacit.ranking import NO_LABEL, NO_SCORE, Ranking
 from tacit.store import folder
+from tacit.store.declared import NAMES, Array, Size
 from tacit.store.state import Stored
 from tacit.tasks import fitting, row_blocks, run_tasks
 
@@ -57,12 +58,12 @@ class Estimator(Stored, BaseEstimator):  # type: ignore[misc]
     random_state: Annotated[int | None, Range(low=0), "seed; the same seed gives the same model"] = 0
     n_jobs: Annotated[int | None, "tasks at a time (-1: all cores); never changes the model"] = None
 
-    classes_: Names = field(init=False)
-    n_features_in_: int = field(init=False)
-    label_counts_: npt.NDArray[np.int64] = field(init=False)
-    n_samples_: int = field(init=False)
+    classes_: Annotated[Names, Array(NAMES, ("n_labels",), is_filled=True)] = field(init=False)
+    n_features_in_: Annotated[int, Range(low=1), Size("n_features")] = field(init=False)
+    label_counts_: Annotated[npt.NDArray[np.int64], Array("int64", ("n_labels",), low="0")] = field(init=False)
+    n_samples_: Annotated[int, Range(low=1), Size("n_samples")] = field(init=False)
     threshold_: float = field(init=False)
-    container_: str = field(init=False)
+    container_: Annotated[str, OneOf(get_args(Container))] = field(init=False)
 
     unranked_score: ClassVar[float] = float(np.finfo(np.float32).min)
 

@@ -17,6 +17,7 @@ from tacit.metrics import evaluate
 from tacit.parameters import OneOf, Range, document_parameters, parameters_of, unknown_parameter
 from tacit.propensity import FloatArray, propensities_from_counts
 from tacit.ranking import NO_LABEL, NO_SCORE, Ranking
+from tacit.store.declared import Array, Items
 
 Evidence = npt.NDArray[np.float32]
 Rows = npt.NDArray[np.intp]
@@ -55,10 +56,14 @@ class Blend(Estimator):
     A: Annotated[float, Range(low=0), "how fast propensity grows with a label's frequency"] = 0.55
     B: Annotated[float, Range(above=0), "shift of that growth"] = 1.5
 
-    members_: list[Estimator] = field(init=False)
-    takes_log_: npt.NDArray[np.bool_] = field(init=False)  # of members whose scores are shares
-    scales_: npt.NDArray[np.float64] = field(init=False)
-    weights_: npt.NDArray[np.float64] = field(init=False)  # of the members, and of log(1/propensity)
+    members_: Annotated[list[Estimator], Items("n_members", is_filled=True)] = field(init=False)
+    takes_log_: Annotated[npt.NDArray[np.bool_], Array("bool", ("n_members",))] = field(  # whose scores are shares
+        init=False
+    )
+    scales_: Annotated[npt.NDArray[np.float64], Array("float64", ("n_members",))] = field(init=False)
+    weights_: Annotated[npt.NDArray[np.float64], Array("float64", ("n_members+1",))] = field(  # last: log(1/propensity)
+        init=False
+    )
 
     def _fit(self, X: sparse.csr_matrix, Y: sparse.csr_matrix) -> None:
         target = read_target(self.target)

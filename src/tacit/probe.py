@@ -57,7 +57,7 @@ def write_task(folder: Path, model: Estimator, X: sparse.csr_matrix, Y: sparse.c
 
 def _read_task(folder: Path) -> tuple[Estimator, sparse.csr_matrix, sparse.csr_matrix, int]:
     tree = json.loads((folder / _TREE).read_text(encoding="utf-8"))
-    unpacker = Unpacker(read_arrays(folder / _ARRAYS), find_model, verify=False)
+    unpacker = Unpacker(read_arrays(folder / _ARRAYS), find_model)
     parameters = unpacker.value(tree["parameters"], dict[str, Any])
     X, Y = unpacker.value(tree["data"])
     return find_model(tree["model"])(n_jobs=tree["n_jobs"], **parameters), X.copy(), Y.copy(), tree["n_samples"]

@@ -249,7 +249,7 @@ class _KeptFit:
                     continue
                 tree = json.loads(arrays.pop("tree").tobytes())
                 kind = get_type_hints(function).get("return", Any)
-                return Unpacker(arrays, _no_models, verify=False).value(tree, kind)
+                return Unpacker(arrays, _no_models).value(tree, kind)
         return None
 
     def write(self, stage_of_fit: str, index: int, result: Any) -> None:

@@ -10,7 +10,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,10 +18,12 @@ from scipy import sparse
 
 from tacit.checks import as_features, unit_rows
 from tacit.errors import DataError
+from tacit.store.declared import Array, Sizes
 from tacit.weighting import inverse_document_frequencies
 
 _MIN_TEXTS_TO_DROP_HAPAXES = 1000  # below, a word that occurs once may be all there is
 _WORD = re.compile(r"(?u)\b\w\w+\b")
+_GRAM = "~"  # before the name of an n-gram
 _GRAM_SIZES = (3, 4, 5)
 _TEXTS_PER_BLOCK = 10_000  # whose n-grams are counted at a time
 
@@ -40,9 +42,24 @@ class TextVectorizer:
         Inverse document frequency of each feature.
     """
 
-    feature_names_: npt.NDArray[Any] = field(default_factory=lambda: np.empty(0, dtype=object))
-    idf_: npt.NDArray[np.float32] = field(default_factory=lambda: np.empty(0, dtype=np.float32))
+    feature_names_: Annotated[npt.NDArray[Any], Array("object", ("n_features",))] = field(
+        default_factory=lambda: np.empty(0, dtype=object)
+    )
+    idf_: Annotated[npt.NDArray[np.float32], Array("float32", ("n_features",))] = field(
+        default_factory=lambda: np.empty(0, dtype=np.float32)
+    )
     characters: bool = False
+
+    def what_is_wrong(self, sizes: Sizes) -> tuple[str, str] | None:
+        """No two features have the same name, and n-grams come last, if there are any."""
+        if len(self.positions()) != sizes["n_features"]:
+            return "feature_names_", "must differ from each other"
+        if self._n_words < sizes["n_features"]:
+            if not self.characters:
+                return "feature_names_", "must be words; got an n-gram"
+            if any(name.startswith(_GRAM) for name in self.feature_names_[: self._n_words]):
+                return "feature_names_", "must be words, then n-grams"
+        return None
 
     def fit_transform(self, texts: Sequence[str]) -> sparse.csr_matrix:
         """Learn the vocabulary of `texts` and return their features."""
@@ -84,7 +101,7 @@ class TextVectorizer:
         """Columns by the name of the feature."""
         if not hasattr(self, "_position"):
             self._position = {name: place for place, name in enumerate(self.feature_names_)}
-            self._n_words = sum(not name.startswith("~") for name in self.feature_names_)
+            self._n_words = sum(not name.startswith(_GRAM) for name in self.feature_names_)
         return self._position
 
     def _weighted(self, parts: list[sparse.csr_matrix]) -> sparse.csr_matrix:
@@ -155,7 +172,7 @@ def _grams_of(words: list[str]) -> tuple[sparse.csr_matrix, list[str]]:
     for word in words:
         padded = f" {word} "
         ids.extend(
-            number["~" + padded[start : start + size]]
+            number[_GRAM + padded[start : start + size]]
             for size in _GRAM_SIZES
             for start in range(len(padded) - size + 1)
         )

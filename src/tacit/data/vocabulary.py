@@ -13,11 +13,12 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from tacit.data.files import existing_file, plain_name, read_bytes, text_lines
 from tacit.data.names import bare_uri
 from tacit.errors import FileError, ParameterError, did_you_mean
+from tacit.store.declared import Items
 
 _MOST_SPELLINGS = 50_000  # among more the search for the nearest would take too long
 _SEPARATOR = "|"  # between several names or parents in a cell of a table
@@ -41,11 +42,11 @@ class Vocabulary:
         What the concept means; empty where nothing is said.
     """
 
-    ids: list[str]
-    names: list[str]
-    alternatives: list[list[str]] = field(default_factory=list)
-    parents: list[list[str]] = field(default_factory=list)
-    descriptions: list[str] = field(default_factory=list)
+    ids: Annotated[list[str], Items("n_concepts")]
+    names: Annotated[list[str], Items("n_concepts")]
+    alternatives: Annotated[list[list[str]], Items("n_concepts")] = field(default_factory=list)
+    parents: Annotated[list[list[str]], Items("n_concepts")] = field(default_factory=list)
+    descriptions: Annotated[list[str], Items("n_concepts")] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.alternatives = self.alternatives or [[] for _ in self.ids]

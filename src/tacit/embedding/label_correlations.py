@@ -23,6 +23,7 @@ from tacit.kernels.gram import row_products
 from tacit.kernels.knn import rank_scores
 from tacit.parameters import OneOf, Range, Tune, document_parameters
 from tacit.ranking import Ranking
+from tacit.store.declared import Csr, Sizes
 from tacit.tasks import row_blocks
 
 if TYPE_CHECKING:
@@ -146,7 +147,12 @@ class ExMLDS3(EmbeddingModel):
         float, Range(low=0), Tune(0, 2, log=False), "weight of the label-embedding score beside the votes"
     ] = 0.5
 
-    given_label_: sparse.csr_matrix = field(init=False)
+    given_label_: Annotated[sparse.csr_matrix, Csr("float32", ("n_labels", "n_labels"))] = field(init=False)
+
+    def what_is_wrong(self, sizes: Sizes) -> tuple[str, str] | None:  # noqa: ARG002
+        """Labels must be embedded, too, where that counts."""
+        has_labels = all(cell.label_points is not None for learner in self.learners_ for cell in learner.cells)
+        return None if has_labels or self.label_share == 0 else ("learners_", "must have embedded labels in every cell")
 
     def fit(self, X: Any, Y: Any, *, label_names: Sequence[Any] | None = None, cooccurrence: Any = None) -> Self:
         """Learn from samples, their labels and the co-occurrence of labels.

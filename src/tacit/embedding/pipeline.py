@@ -19,12 +19,14 @@ from tacit.checks import as_count
 from tacit.embedding.neighbors import Neighbors, embedded_neighbors, unit_vectors
 from tacit.embedding.partition import bounded_clusters, nearest_clusters
 from tacit.embedding.search import Search, approximate_neighbors, build_index, open_index, recall, wants_index
+from tacit.embedding.search import what_is_wrong as index_problem
 from tacit.embedding.unlabelled import Regressor
 from tacit.embedding.voting import Panel, merged_neighbors, vote, vote_weights
 from tacit.labels import positives
 from tacit.linear.halves import as_halves
 from tacit.parameters import Range, Tune
 from tacit.ranking import Ranking
+from tacit.store.declared import Array, Csr, Items, Sizes
 from tacit.tasks import run_tasks, task_seeds
 
 
@@ -65,12 +67,17 @@ class Cell:
         Share of the nearest points that a search finds; 1 without an index.
     """
 
-    samples: npt.NDArray[np.int32]
-    weights: npt.NDArray[np.floating[Any]]
-    points: npt.NDArray[np.float32]
-    label_points: npt.NDArray[np.float32] | None
-    index: npt.NDArray[np.uint8] | None = None
+    samples: Annotated[npt.NDArray[np.int32], Array("int32", ("n_points",), below="n_samples", is_filled=True)]
+    weights: Annotated[npt.NDArray[np.floating[Any]], Array("float16 float32", ("n_features", "dimension"))]
+    points: Annotated[npt.NDArray[np.float32], Array("float32", ("n_points", "dimension"))]
+    label_points: Annotated[npt.NDArray[np.float32] | None, Array("float32", ("dimension", "n_labels"))]
+    index: Annotated[npt.NDArray[np.uint8] | None, Array("uint8", ("",))] = None
     recall: float = 1.0
+
+    def what_is_wrong(self, sizes: Sizes) -> tuple[str, str] | None:
+        """Whoever searches an index follows it blindly."""
+        reason = "" if self.index is None else index_problem(self.index, sizes["n_points"], sizes["dimension"])
+        return ("index", f"must be a search index of the points: {reason}") if reason else None
 
     def neighbors(self, X: sparse.csr_matrix, k: int) -> Neighbors:
         """The nearest of its training samples (ExMLDS Algorithm 1, step 3)."""
@@ -103,8 +110,8 @@ def _mapped(X: sparse.csr_matrix, weights: npt.NDArray[np.floating[Any]]) -> npt
 class Learner:
     """One partition of the training samples with a trained cell for each cluster."""
 
-    centers: npt.NDArray[np.float32]
-    cells: list[Cell]
+    centers: Annotated[npt.NDArray[np.float32], Array("float32", ("n_cells", "n_features"))]
+    cells: Annotated[list[Cell], Items("n_cells", is_filled=True)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,8 +188,8 @@ class NeighborModel(Estimator):
     vote_power: Annotated[float, Range(low=0), Tune(1, 20), "votes weigh similarity to this power; 0: all alike"] = 6.0
     search: Search = "auto"
 
-    learners_: list[Learner] = field(init=False)
-    training_labels_: sparse.csr_matrix = field(init=False)
+    learners_: Annotated[list[Learner], Items("n_cast", is_filled=True)] = field(init=False)
+    training_labels_: Annotated[sparse.csr_matrix, Csr("float32", ("n_samples", "n_labels"))] = field(init=False)
 
     @property
     def _link(self) -> Link | None:
@@ -299,8 +306,9 @@ class Probe:
 
 def cluster_neighbors(probe: Probe, X: sparse.csr_matrix, n_neighbors: int) -> Neighbors:
     """The nearest training samples in the cell of each row (ExMLDS Algorithm 1, step 3)."""
-    samples = np.full((X.shape[0], n_neighbors), -1, np.int32)
-    similarities = np.full((X.shape[0], n_neighbors), -np.inf, np.float32)
+    width = min(n_neighbors, max((len(cell.samples) for cell, _ in probe.cells), default=0))
+    samples = np.full((X.shape[0], width), -1, np.int32)
+    similarities = np.full((X.shape[0], width), -np.inf, np.float32)
     for cell, rows in probe.cells:
         near = cell.neighbors(X[rows], n_neighbors)
         n_found = near.samples.shape[1]

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tacit.embedding.neighbors import Neighbors, embedded_neighbors
-from tacit.errors import MissingExtraError
+from tacit.errors import MissingExtraError, ModelFileError
 from tacit.parameters import OneOf
 from tacit.progress import announce
 
@@ -49,9 +49,74 @@ def build_index(points: npt.NDArray[np.float32]) -> npt.NDArray[np.uint8]:
 
 def open_index(stored: npt.NDArray[np.uint8]) -> Any:
     """The graph behind the bytes."""
-    index = _faiss().deserialize_index(np.array(stored))
+    try:
+        index = _faiss().deserialize_index(np.array(stored))
+    except RuntimeError as error:
+        raise ModelFileError(f"the search index cannot be read by this version of faiss ({error})") from error
     index.hnsw.efSearch = _SEARCH_WIDTH if index.ntotal < _LARGE else _LARGE_SEARCH_WIDTH
     return index
+
+
+def what_is_wrong(stored: npt.NDArray[np.uint8], n_points: int, dimension: int) -> str:
+    """Why bytes are no graph of so many points, or nothing: faiss follows whatever links and lengths it reads.
+
+    The layout is that of ``IndexHNSWFlat``. A point is linked on some levels, from 0 up; `offsets` says where its
+    links begin, `per_level` how many places the levels below one take.
+    """
+    read = _Reader(stored)
+    try:
+        read.header(b"IHNf", dimension, n_points)
+        read.vector("<f8")
+        per_level, levels, offsets, links = (read.vector(kind) for kind in ("<i4", "<i4", "<u8", "<i4"))
+        entry, top, *_ = read.numbers("<i4", 5)
+        read.header(b"IxFI", dimension, n_points)
+        codes = read.vector("<f4")
+    except ValueError as error:
+        return str(error)
+    if read.at != len(stored) or len(codes) != n_points * dimension:
+        return "it has another length"
+    n_levels = len(per_level) - 1
+    if len(levels) != n_points or n_levels < 1 or levels.min() < 1 or levels.max() > n_levels:
+        return "its levels are wrong"
+    if per_level[0] != 0 or (np.diff(per_level) < 0).any() or not 0 <= entry < n_points or levels[entry] != top + 1:
+        return "its levels are wrong"
+    starts = np.concatenate([[0], np.cumsum(per_level[levels], dtype=np.int64)])
+    if not np.array_equal(starts, offsets) or starts[-1] != len(links):
+        return "its links are misplaced"
+    if links.min(initial=-1) < -1 or links.max(initial=-1) >= n_points:
+        return "a link leads nowhere"
+    for level in range(1, n_levels):  # a point is linked to points of the same level alone
+        first = starts[:-1][levels > level] + per_level[level]
+        linked = links[first[:, None] + np.arange(per_level[level + 1] - per_level[level])]
+        if (levels[linked[linked >= 0]] <= level).any():
+            return "a link leads to a point of a lower level"
+    return ""
+
+
+class _Reader:
+    """Reads what faiss wrote, from the beginning on; raises `ValueError` where there is something else."""
+
+    def __init__(self, stored: npt.NDArray[np.uint8]) -> None:
+        self.stored, self.at = stored, 0
+
+    def numbers(self, kind: str, n: int) -> npt.NDArray[Any]:
+        end = self.at + n * np.dtype(kind).itemsize
+        if end > len(self.stored):
+            raise ValueError("it is too short")
+        found = self.stored[self.at : end].copy().view(kind)  # copied, as it may not be aligned
+        self.at = end
+        return found
+
+    def vector(self, kind: str) -> npt.NDArray[Any]:
+        return self.numbers(kind, int(self.numbers("<u8", 1)[0]))
+
+    def header(self, name: bytes, dimension: int, n_points: int) -> None:
+        if self.numbers("u1", 4).tobytes() != name:
+            raise ValueError("it is of another kind")
+        if self.numbers("<i4", 1)[0] != dimension or self.numbers("<i8", 3)[0] != n_points:
+            raise ValueError("it is of other points")
+        if self.numbers("u1", 1)[0] != 1 or self.numbers("<i4", 1)[0] != 0:
+            raise ValueError("it is not for inner products")
 
 
 def approximate_neighbors(index: Any, queries: npt.NDArray[np.float32], k: int) -> Neighbors:

@@ -16,6 +16,7 @@ from tacit.latent.lfm import FactorModel
 from tacit.latent.training import label_vectors
 from tacit.latent.vectors import LabelVectors
 from tacit.parameters import OneOf, Range, Tune, document_parameters
+from tacit.store.declared import Array, Inside
 
 
 @document_parameters
@@ -34,8 +35,8 @@ class COSTA(FactorModel):
         int, Range(low=0, high=5), "trials with seen labels hidden, to put unseen ones on their scale; 0: none"
     ] = 2
 
-    seen_vectors_: LabelVectors = field(init=False)
-    scales_: npt.NDArray[np.float64] = field(init=False)
+    seen_vectors_: Annotated[LabelVectors, Inside(("n_labels", "n_seen"))] = field(init=False)
+    scales_: Annotated[npt.NDArray[np.float64], Array("float64", ("n_seen",))] = field(init=False)
 
     def _learn(self, X: sparse.csr_matrix, Y: sparse.csr_matrix, cooccurrence: Cooccurrence) -> LabelVectors:
         counts = label_counts(Y).astype(np.float64)

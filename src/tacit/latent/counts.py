@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +11,7 @@ from scipy import sparse
 
 from tacit.checks import as_counts, check_indices
 from tacit.errors import DataError
+from tacit.store.declared import Csr
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,8 +26,8 @@ class Cooccurrence:
         1 where the count is not known.
     """
 
-    counts: sparse.csr_matrix
-    unobserved: sparse.csr_matrix
+    counts: Annotated[sparse.csr_matrix, Csr("float32", ("n_seen", "n_counted"))]
+    unobserved: Annotated[sparse.csr_matrix, Csr("float32", ("n_seen", "n_counted"))]
 
     @property
     def n_labels(self) -> int:

@@ -7,7 +7,7 @@ over draws are scores, never factors.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,7 @@ from scipy import linalg
 from tacit.errors import ParameterError
 from tacit.latent.em import Problem
 from tacit.latent.model import Counts, Factors, Floats
+from tacit.store.declared import Array
 
 _SAMPLES_AT_A_TIME = 512
 
@@ -24,9 +25,9 @@ _SAMPLES_AT_A_TIME = 512
 class Draws:
     """Draws from the posterior: the regression weights and the factors of labels of both types."""
 
-    W: npt.NDArray[np.float32]  # (n_draws, n_features, K)
-    V: npt.NDArray[np.float32]  # (n_draws, n_seen, K)
-    B: npt.NDArray[np.float32]  # (n_draws, n_labels, K)
+    W: Annotated[npt.NDArray[np.float32], Array("float32", ("n_draws", "n_features+1", "n_factors"))]
+    V: Annotated[npt.NDArray[np.float32], Array("float32", ("n_draws", "n_seen", "n_factors"))]
+    B: Annotated[npt.NDArray[np.float32], Array("float32", ("n_draws", "n_counted", "n_factors"))]
 
 
 def sample_posterior(

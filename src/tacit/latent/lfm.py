@@ -18,6 +18,7 @@ from tacit.latent.training import Trained, label_vectors, train, with_constant
 from tacit.latent.vectors import LabelVectors
 from tacit.latent.zero_shot import ZeroShot
 from tacit.parameters import OneOf, Range, Tune, document_parameters
+from tacit.store.declared import Array
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -37,7 +38,7 @@ class FactorModel(ZeroShot):
     ] = "negative"
     normalize: Annotated[bool, "scale samples to unit length"] = True
 
-    trace_: npt.NDArray[np.float64] = field(init=False)
+    trace_: Annotated[npt.NDArray[np.float64], Array("float64", ("",))] = field(init=False)
 
     def _priors(self) -> Priors:
         return Priors(self.lambda_u, self.lambda_v, 1.0, self.lambda_w)

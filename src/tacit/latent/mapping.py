@@ -16,6 +16,7 @@ from scipy import linalg
 from tacit.latent.em import ridge_map
 from tacit.latent.lbfgs import Columns, Floats, minimize_columns
 from tacit.parameters import OneOf
+from tacit.store.declared import Array
 
 Floats32 = npt.NDArray[np.float32]
 
@@ -35,10 +36,14 @@ _NETWORK_STEPS = 200
 class Mapping:
     """A fitted Ψ: linear, plus a correction where there are centres (kernel) or a hidden layer (neural)."""
 
-    kind: str
-    linear: Floats32
-    first: Floats32  # kernel: centres; neural: weights of the hidden layer, the last row its intercepts
-    second: Floats32  # from kernel values or hidden units to the correction
+    kind: Annotated[str, OneOf(MAPPINGS)]
+    linear: Annotated[Floats32, Array("float32", ("n_factors", "n_factors"))]
+    first: Annotated[  # kernel: centres; neural: weights of the hidden layer, the last row its intercepts
+        Floats32, Array("float32", ("", ""))
+    ]
+    second: Annotated[  # from kernel values or hidden units to the correction
+        Floats32, Array("float32", ("", "n_factors"))
+    ]
     width: float
 
     def __call__(self, B: Floats) -> Floats32:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +13,7 @@ from tacit.labels import label_counts
 from tacit.latent.counts import Cooccurrence, row_scales
 from tacit.latent.lbfgs import Columns, Floats, minimize_columns
 from tacit.latent.vectors import LabelVectors
+from tacit.store.declared import Array, Csr
 from tacit.tasks import row_blocks, run_tasks
 
 _LABELS_PER_TASK = 64
@@ -23,8 +24,10 @@ _INTERCEPT = 3.0  # value of the constant feature: the penalty on an intercept i
 class Samples:
     """Training samples on which moments are matched: features and seen labels."""
 
-    X: Any  # csr_matrix, or array of latent features
-    Y: sparse.csr_matrix
+    X: Annotated[  # csr_matrix, or array of latent features
+        Any, Csr("float32", ("n_rows", "n_inputs")), Array("float32", ("n_rows", "n_inputs"))
+    ]
+    Y: Annotated[sparse.csr_matrix, Csr("float32", ("n_rows", "n_seen"))]
 
     def label_counts(self) -> npt.NDArray[np.float64]:
         """Positives of each seen label."""

@@ -31,6 +31,7 @@ from tacit.latent.vectors import LabelVectors
 from tacit.latent.zero_shot import all_names, n_rows
 from tacit.parameters import OneOf, Range, Tune, document_parameters
 from tacit.ranking import Ranking
+from tacit.store.declared import Array, Inside, Sometimes
 from tacit.tasks import one_blas_thread
 
 if TYPE_CHECKING:
@@ -78,16 +79,16 @@ class MLLCS(FactorModel):
         int, Range(low=0, high=5), "trials with seen labels hidden, to put unseen ones on their scale; 0: none"
     ] = 2
 
-    label_factors_: Floats32 = field(init=False)
-    regression_: Floats32 = field(init=False)
-    scales_: npt.NDArray[np.float64] = field(init=False)
+    label_factors_: Annotated[Floats32, Array("float32", ("n_seen", "n_factors"))] = field(init=False)
+    regression_: Annotated[Floats32, Array("float32", ("n_features+1", "n_factors"))] = field(init=False)
+    scales_: Annotated[npt.NDArray[np.float64], Array("float64", ("n_seen",))] = field(init=False)
     mapping_: Mapping = field(init=False)
-    samples_: Samples = field(init=False)
-    sample_scales_: npt.NDArray[np.float64] = field(init=False)
+    samples_: Annotated[Samples, Inside(("n_inputs", "n_factors")), Sometimes()] = field(init=False)
+    sample_scales_: Annotated[npt.NDArray[np.float64], Array("float64", ("n_seen",)), Sometimes()] = field(init=False)
     cooccurrence_: Cooccurrence = field(init=False)
-    draws_: Draws = field(init=False)
-    online_: OnlineState = field(init=False)
-    relabelled_: bool = field(init=False)
+    draws_: Annotated[Draws, Sometimes(unless=("inference", "gibbs"))] = field(init=False)
+    online_: Annotated[OnlineState, Sometimes()] = field(init=False)
+    relabelled_: Annotated[bool, Sometimes()] = field(init=False)
 
     @property
     def _link(self) -> Link:

@@ -8,13 +8,14 @@ its mean at Wᵀx. With a map Ψ inside the model, v has its mean at Ψᵀβ rat
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
 from tacit.latent.counts import Cooccurrence
+from tacit.store.declared import Array
 
 Floats = npt.NDArray[Any]  # of float32, or float64 for sums
 Floats32 = npt.NDArray[np.float32]
@@ -34,8 +35,8 @@ class Counts:
         Counts plus dispersion, m + r, times their weight; 0 where unobserved.
     """
 
-    values: Floats32
-    totals: Floats32
+    values: Annotated[Floats32, Array("float32", ("n_seen", "n_counted"))]
+    totals: Annotated[Floats32, Array("float32", ("n_seen", "n_counted"))]
 
 
 def weighed_counts(cooccurrence: Cooccurrence, dispersion: float, weight: float, own: bool = False) -> Counts:
@@ -56,11 +57,11 @@ def weighed_counts(cooccurrence: Cooccurrence, dispersion: float, weight: float,
 class Factors:
     """The latent vectors as rows of U (samples), V (seen labels) and B (all labels), and the maps W and Ψ."""
 
-    U: Floats32
-    V: Floats32
-    B: Floats32
-    W: Floats32
-    Psi: Floats32
+    U: Annotated[Floats32, Array("float32", ("", "n_factors"))]
+    V: Annotated[Floats32, Array("float32", ("n_seen", "n_factors"))]
+    B: Annotated[Floats32, Array("float32", ("n_counted", "n_factors"))]
+    W: Annotated[Floats32, Array("float32", ("n_features+1", "n_factors"))]
+    Psi: Annotated[Floats32, Array("float32", ("n_factors", "n_factors"))]
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from tacit.latent.matching import Samples, chosen_rows, matched_vectors, sample_
 from tacit.latent.vectors import LabelVectors
 from tacit.latent.zero_shot import ZeroShot
 from tacit.parameters import OneOf, Range, Tune, document_parameters
+from tacit.store.declared import Array, Inside
 
 
 @document_parameters
@@ -38,8 +39,8 @@ class MomentMatching(ZeroShot):
     ridge: Annotated[float, Range(above=0), Tune(0.05, 20), "penalty on the weights of seen labels"] = 1.0
     normalize: Annotated[bool, "scale samples to unit length"] = True
 
-    samples_: Samples = field(init=False)
-    scales_: npt.NDArray[np.float64] = field(init=False)
+    samples_: Annotated[Samples, Inside(("n_inputs", "n_features"))] = field(init=False)
+    scales_: Annotated[npt.NDArray[np.float64], Array("float64", ("n_seen",))] = field(init=False)
 
     def _learn(self, X: sparse.csr_matrix, Y: sparse.csr_matrix, cooccurrence: Cooccurrence) -> LabelVectors:
         self.projection_ = None

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Annotated
 
 import numpy as np
 import numpy.typing as npt
@@ -32,6 +33,7 @@ from tacit.latent.model import (
     label_slopes,
     label_weights,
 )
+from tacit.store.declared import Array
 from tacit.tasks import row_blocks
 
 _FORGETTING = 0.6
@@ -62,10 +64,10 @@ class OnlineState:
     """
 
     factors: Factors
-    squares: Floats32
-    products: Floats32
-    feature_squares: Floats32
-    feature_products: Floats32
+    squares: Annotated[Floats32, Array("float32", ("n_seen", "n_factors", "n_factors"))]
+    products: Annotated[Floats32, Array("float32", ("n_seen", "n_factors"))]
+    feature_squares: Annotated[Floats32, Array("float32", ("n_squares", "n_squares"))]  # none after a fit
+    feature_products: Annotated[Floats32, Array("float32", ("n_squares", "n_products"))]
     counts: Counts
     n_samples: int
     n_batches: int

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from tacit.base import Estimator, Mask
+from tacit.store.declared import Array
 
 Floats32 = npt.NDArray[np.float32]
 
@@ -27,9 +28,9 @@ class LabelVectors:
         How sure the vectors are.
     """
 
-    columns: Floats32
-    intercepts: Floats32
-    variances: Floats32 | None = None
+    columns: Annotated[Floats32, Array("float32", ("dimension", "n_labels"))]
+    intercepts: Annotated[Floats32, Array("float32", ("n_labels",))]
+    variances: Annotated[Floats32 | None, Array("float32", ("dimension", "n_labels"))] = None
 
     def joined(self, other: LabelVectors) -> LabelVectors:
         """These labels, then the others."""

@@ -22,6 +22,7 @@ from tacit.latent.counts import Cooccurrence, read_cooccurrence
 from tacit.latent.vectors import LabelVectors
 from tacit.parameters import Range
 from tacit.ranking import Ranking
+from tacit.store.declared import NAMES, Array
 from tacit.tasks import one_blas_thread
 
 if TYPE_CHECKING:
@@ -43,8 +44,10 @@ class ZeroShot(Estimator):
         int, Range(low=0, high=5), "trials with seen labels hidden, to put unseen ones on their scale; 0: none"
     ] = 5
 
-    seen_names_: Names = field(init=False)
-    projection_: Floats32 | None = field(init=False)
+    seen_names_: Annotated[Names, Array(NAMES, ("n_seen",))] = field(init=False)
+    projection_: Annotated[
+        Floats32 | None, Array("float32", ("n_features", "dimension"), if_none=("dimension", "n_features"))
+    ] = field(init=False)
     vectors_: LabelVectors = field(init=False)
     seen_curve_: Curve = field(init=False)
     unseen_curve_: Curve = field(init=False)

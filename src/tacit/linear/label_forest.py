@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from itertools import pairwise
+from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +16,7 @@ from tacit.base import Mask
 from tacit.kernels.label_tree import rank_found, search_tree
 from tacit.linear.label_clusters import LabelClusters
 from tacit.ranking import Ranking
+from tacit.store.declared import Array, Items, Sizes
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,15 +38,40 @@ class Chunk:
 class LabelForest:
     """All trees in flat arrays, laid out as the kernels of the beam search want them."""
 
-    level_starts: list[npt.NDArray[np.int64]]  # of each tree: the first node of every level, and the end
-    slot_starts: npt.NDArray[np.int64]
-    children: npt.NDArray[np.int32]
-    intercepts: npt.NDArray[np.float32]
-    chunk_starts: npt.NDArray[np.int64]
-    chunk_features: npt.NDArray[np.int32]
-    entry_starts: npt.NDArray[Any]  # int32 where that is enough, as all arrays that grow with the model
-    entry_children: npt.NDArray[Any]
-    entry_values: npt.NDArray[Any]
+    level_starts: Annotated[  # of each tree: the first node of every level, and the end
+        list[Annotated[npt.NDArray[np.int64], Array("int64", ("",))]], Items("n_trees", is_filled=True)
+    ]
+    slot_starts: Annotated[
+        npt.NDArray[np.int64], Array("int64", ("n_nodes+1",), starts="n_slots", rises=True, widest="n_children")
+    ]
+    children: Annotated[npt.NDArray[np.int32], Array("int32", ("n_slots",))]
+    intercepts: Annotated[npt.NDArray[np.float32], Array("float32", ("n_slots",))]
+    chunk_starts: Annotated[npt.NDArray[np.int64], Array("int64", ("n_nodes+1",), starts="n_chunk_features")]
+    chunk_features: Annotated[npt.NDArray[np.int32], Array("int32", ("n_chunk_features",), below="n_features")]
+    entry_starts: Annotated[  # int32 where that is enough, as all arrays that grow with the model
+        npt.NDArray[Any], Array("int32 int64", ("n_chunk_features+1",), starts="n_entries")
+    ]
+    entry_children: Annotated[npt.NDArray[Any], Array("uint8 uint16", ("n_entries",), below="n_children")]
+    entry_values: Annotated[npt.NDArray[Any], Array("float16 float32", ("n_entries",))]
+
+    def what_is_wrong(self, sizes: Sizes) -> tuple[str, str] | None:
+        """Levels must follow each other, children be in the next level, those of the last one be labels."""
+        end = 0
+        for tree, starts in enumerate(self.level_starts):
+            if len(starts) < 2 or starts[0] != end or starts[-1] > sizes["n_nodes"] or (np.diff(starts) <= 0).any():
+                return (
+                    f"level_starts.{tree}",
+                    f"must rise from {end} to at most {sizes['n_nodes']} nodes",
+                )
+            end = int(starts[-1])
+            first_slots = self.slot_starts[starts]
+            bounds = [*pairwise(starts[1:].tolist()), (0, sizes["n_labels"])]
+            for (first, last), (low, below) in zip(pairwise(first_slots), bounds, strict=True):
+                children = self.children[first:last]
+                if children.min() < low or children.max() >= below:
+                    found = f"{children.min()} to {children.max()}"
+                    return "children", f"must hold numbers from {low} to {below - 1} in tree {tree}; got {found}"
+        return None if end == sizes["n_nodes"] else ("level_starts", f"must end at {sizes['n_nodes']}; got {end}")
 
     @staticmethod
     def of(trees: Sequence[LabelClusters], chunks: Sequence[Chunk]) -> LabelForest:

@@ -16,6 +16,7 @@ from tacit.linear.objective import LOSSES, POSITIVES, Objective, objective_of
 from tacit.parameters import OneOf, Range, Tune, document_parameters
 from tacit.propensity import propensities_from_counts
 from tacit.ranking import Ranking
+from tacit.store.declared import Array, Csr
 from tacit.tasks import run_tasks, task_seeds
 
 LABELS_PER_TASK = 64  # side by side in memory: one walk over a sample's features serves them all
@@ -50,8 +51,8 @@ class OneVsAll(Estimator):
     max_passes: Annotated[int, Range(low=1), "passes over the samples at most"] = 50
     normalize: Annotated[bool, "scale samples to unit length"] = True
 
-    weights_: sparse.csr_matrix = field(init=False)
-    intercepts_: npt.NDArray[np.float32] = field(init=False)
+    weights_: Annotated[sparse.csr_matrix, Csr("float32", ("n_features", "n_labels"))] = field(init=False)
+    intercepts_: Annotated[npt.NDArray[np.float32], Array("float32", ("n_labels",))] = field(init=False)
 
     def _fit(self, X: sparse.csr_matrix, Y: sparse.csr_matrix) -> None:
         by_label = Y.tocsc()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Annotated
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +12,7 @@ from scipy import sparse
 from tacit.base import Estimator, Link, Mask
 from tacit.parameters import document_parameters
 from tacit.ranking import Ranking
+from tacit.store.declared import Array
 
 
 @document_parameters
@@ -18,7 +20,7 @@ from tacit.ranking import Ranking
 class Popularity(Estimator):
     """Rank labels by their share of the training samples."""
 
-    shares_: npt.NDArray[np.float32] = field(init=False)
+    shares_: Annotated[npt.NDArray[np.float32], Array("float32", ("n_labels",))] = field(init=False)
 
     def _fit(self, X: sparse.csr_matrix, Y: sparse.csr_matrix) -> None:  # noqa: ARG002
         self.shares_ = (self.label_counts_ / X.shape[0]).astype(np.float32)

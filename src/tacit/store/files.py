@@ -88,8 +88,10 @@ def _arrays_of(mapped: mmap.mmap) -> dict[str, npt.NDArray[Any]]:
         dtype, shape = np.dtype(_DTYPES[entry["dtype"]]), tuple(entry["shape"])
         first, last = entry["data_offsets"]
         size = int(np.prod(shape, dtype=object))
-        if first < 0 or last > len(mapped) - start or last - first != size * dtype.itemsize:
+        if min(first, *shape) < 0 or last > len(mapped) - start or last - first != size * dtype.itemsize:
             raise ValueError(f"'{name}' lies outside the file")
+        if size and (start + first) % dtype.itemsize:
+            raise ValueError(f"'{name}' is not aligned")  # kernels would be compiled again, or worse
         arrays[name] = np.frombuffer(mapped, dtype, size, start + first).reshape(shape)
     return arrays
 

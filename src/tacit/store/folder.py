@@ -18,7 +18,8 @@ from typing import Any, TypeVar
 from safetensors import SafetensorError
 
 from tacit._version import __version__
-from tacit.errors import ModelFileError
+from tacit.errors import ModelFileError, TacitError
+from tacit.store.declared import check_model
 from tacit.store.files import read_arrays, replacing, sha256, write_arrays
 from tacit.store.ledger import Contents, Ledger, LedgerError, Writing
 from tacit.store.state import Arrays, Stored, Unpacker, pack_model
@@ -240,17 +241,21 @@ def load(path: str | Path, find_model: Callable[[str], type[Stored]], *, verify:
 def read_base(
     folder: Path, manifest: dict[str, Any], find_model: Callable[[str], type[Stored]], *, verify: bool = True
 ) -> Stored:
-    """The model that a manifest describes."""
+    """The model that a manifest describes, which is as its class declares; `verify` is for the checksum alone."""
     try:
         file = folder / Path(manifest["file"]["name"]).name
         if not file.is_file() or file.stat().st_size != manifest["file"]["size"]:
             raise ModelFileError(f"{file}: missing or truncated; copy the model again")
         if verify and sha256(file) != manifest["file"]["sha256"]:
             raise ModelFileError(f"{file}: damaged (its checksum does not match); copy the model again")
-        return Unpacker(read_arrays(file), find_model, verify=verify).model(manifest)
-    except ModelFileError:
-        raise
-    except (KeyError, TypeError, AttributeError, IndexError, ValueError) as error:  # SciPy's, of a matrix, among them
+        model = Unpacker(read_arrays(file), find_model).model(manifest)
+        check_model(model)
+        return model
+    except TacitError as error:
+        text = " ".join(str(error).split())  # of a parameter that is an array
+        is_known = isinstance(error, ModelFileError) and text.startswith(str(folder))
+        raise error if is_known else ModelFileError(f"{folder / MANIFEST}: {text}") from None
+    except (KeyError, TypeError, AttributeError, IndexError, ValueError, OverflowError, RecursionError) as error:
         raise ModelFileError(f"{folder / MANIFEST}: unexpected content ({error!r})") from error
     except OSError as error:
         raise ModelFileError(f"{folder}: cannot be read ({error.strerror or error})") from error

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
 from tacit.store.acts import Act
+from tacit.store.declared import Array, Csr, Items
 
 Names = Sequence[str] | npt.NDArray[Any] | None
 
@@ -20,8 +21,8 @@ class Evidence:
     """What an added label was known by."""
 
     cooccurs: dict[str, float] = field(default_factory=dict)
-    examples: sparse.csr_matrix | None = None
-    description: sparse.csr_matrix | None = None
+    examples: Annotated[sparse.csr_matrix | None, Csr("float32 float64", ("", "n_features"))] = None
+    description: Annotated[sparse.csr_matrix | None, Csr("float32 float64", ("", "n_features"))] = None
     parent: str = ""
 
 
@@ -29,10 +30,10 @@ class Evidence:
 class Judgements:
     """Suggestions that people judged; `log_odds` is what the tagger said."""
 
-    features: sparse.csr_matrix
-    labels: list[str]
-    accepted: npt.NDArray[np.bool_]
-    log_odds: npt.NDArray[np.float32]
+    features: Annotated[sparse.csr_matrix, Csr("float32 float64", ("n_judged", "n_features"))]
+    labels: Annotated[list[str], Items("n_judged")]
+    accepted: Annotated[npt.NDArray[np.bool_], Array("bool", ("n_judged",))]
+    log_odds: Annotated[npt.NDArray[np.float32], Array("float32 float64", ("n_judged",))]
 
 
 @dataclass(frozen=True, eq=False)

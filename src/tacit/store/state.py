@@ -6,24 +6,25 @@ names a class to build, except a model from the registry: the annotations of the
 
 from __future__ import annotations
 
-import types
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
-from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Union, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, get_args, get_origin, get_type_hints
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
 from tacit.errors import ModelFileError
+from tacit.store.declared import check_csr, check_texts, kind_of
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
 Arrays = dict[str, npt.NDArray[Any]]
+
+_MOST = 1 << 63
 
 
 class Stored(ABC):
@@ -48,7 +49,7 @@ class Stored(ABC):
     @classmethod
     def state_types(cls) -> dict[str, Any]:
         """The declared type of each fitted attribute: a field of the dataclass that is no parameter."""
-        hints = get_type_hints(cls)
+        hints = get_type_hints(cls, include_extras=True)
         return {item.name: hints[item.name] for item in fields(cls) if not item.init}  # type: ignore[arg-type]
 
     def take_home(self, folder: Path, manifest: Mapping[str, Any]) -> None:  # noqa: B027 - most have nothing to do
@@ -100,14 +101,11 @@ class Unpacker:
         The named arrays.
     find_model : callable
         From a registered name to its class; raises for any other name.
-    verify : bool
-        Check the indices of sparse matrices, which kernels trust.
     """
 
-    def __init__(self, arrays: Arrays, find_model: Callable[[str], type[Stored]], *, verify: bool) -> None:
+    def __init__(self, arrays: Arrays, find_model: Callable[[str], type[Stored]]) -> None:
         self.arrays = arrays
         self.find_model = find_model
-        self.verify = verify
 
     def model(self, tree: Mapping[str, Any]) -> Stored:
         """A model packed by `pack_model`."""
@@ -122,12 +120,15 @@ class Unpacker:
 
     def value(self, tree: Any, kind: Any = Any) -> Any:
         """A value packed by `pack`, of the declared type `kind`."""
-        kind = _plain(kind)
+        kind = kind_of(kind).type
         if not isinstance(tree, dict):
+            if isinstance(tree, int) and not -_MOST <= tree < _MOST:
+                raise ModelFileError(f"numbers must fit into 64 bits; got one of {tree.bit_length()}")
             return tree
         if "array" in tree:
             return self.arrays[tree["array"]]
         if "strings" in tree:
+            check_texts(tree["strings"], "names")
             return np.array(tree["strings"], dtype=object)
         if "csr" in tree:
             return self._csr(tree["csr"], tuple(tree["shape"]))
@@ -147,19 +148,8 @@ class Unpacker:
         return {key: self.value(item, inner) for key, item in content.items()}
 
     def _csr(self, name: str, shape: tuple[int, ...]) -> sparse.csr_matrix:
-        indptr, indices, data = (self.arrays[f"{name}.{part}"] for part in ("indptr", "indices", "data"))
-        matrix = sparse.csr_matrix((data, indices, indptr), shape=shape, copy=False)
-        if self.verify:
-            matrix.check_format(full_check=True)
+        parts = {part: self.arrays[f"{name}.{part}"] for part in ("data", "indices", "indptr")}
+        check_csr(parts, shape, name.removeprefix("state."))  # kernels trust the indices
+        matrix = sparse.csr_matrix(tuple(parts.values()), shape=shape, copy=False)
         matrix.has_canonical_format = True  # every matrix we keep is; checking would read it all
         return matrix
-
-
-@cache
-def _plain(kind: Any) -> Any:
-    """The type behind ``Annotated`` and ``| None``."""
-    if get_origin(kind) is Annotated:
-        return _plain(get_args(kind)[0])
-    if get_origin(kind) in (Union, types.UnionType):
-        return _plain(next(arm for arm in get_args(kind) if arm is not type(None)))
-    return kind

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +12,9 @@ from scipy import sparse
 from tacit.bands import BANDS, band_of_labels
 from tacit.errors import ParameterError
 from tacit.metrics import judge
+from tacit.parameters import Range
 from tacit.ranking import NO_LABEL, NO_SCORE, Ranking
+from tacit.store.declared import Array, Items
 
 Floats = npt.NDArray[np.float32]
 Doubles = npt.NDArray[np.float64]
@@ -33,8 +35,8 @@ TARGETS = ("precision", "recall", "f1", "labels")
 class Steps:
     """A rising curve from scores to probabilities, linear between its knots."""
 
-    scores: Floats
-    probabilities: Floats
+    scores: Annotated[Floats, Array("float32", ("n_knots",), is_filled=True)]
+    probabilities: Annotated[Floats, Array("float32", ("n_knots",))]
 
     def __call__(self, scores: npt.NDArray[Any]) -> Floats:
         """The probability that belongs to each score."""
@@ -55,11 +57,11 @@ class Trade:
         How many samples that was measured on; 0 if unknown.
     """
 
-    thresholds: Floats
-    precision: Floats
-    recall: Floats
-    labels: Floats
-    n_samples: int = 0
+    thresholds: Annotated[Floats, Array("float32", ("n_thresholds",), is_filled=True)]
+    precision: Annotated[Floats, Array("float32", ("n_thresholds",))]
+    recall: Annotated[Floats, Array("float32", ("n_thresholds",))]
+    labels: Annotated[Floats, Array("float32", ("n_thresholds",))]
+    n_samples: Annotated[int, Range(low=0)] = 0
 
     def threshold(self, target: str) -> float:
         """The threshold for a target: ``"f1"``, ``"precision=0.8"``, ``"recall=0.5"`` or ``"labels=3"``."""
@@ -125,11 +127,11 @@ class Calibration:
         How many labels of each sample `trade` was measured on.
     """
 
-    curves: list[Steps]
-    curve_of_label: npt.NDArray[np.int32]
+    curves: Annotated[list[Steps], Items("n_curves", is_filled=True)]
+    curve_of_label: Annotated[npt.NDArray[np.int32], Array("int32", ("n_labels",), below="n_curves")]
     trade: Trade
     error: float
-    n_places: int = N_PLACES
+    n_places: Annotated[int, Range(low=1, high=_MAX_PLACES)] = N_PLACES
 
     def most(self, scores: npt.NDArray[Any]) -> Floats:
         """The largest probability that a score may stand for, whichever the label."""

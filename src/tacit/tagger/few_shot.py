@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Annotated
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +18,8 @@ from scipy import sparse
 
 from tacit.checks import unit_rows
 from tacit.labels import Labels, positives
+from tacit.parameters import Range
+from tacit.store.declared import Array
 from tacit.vectorizer import TextVectorizer
 
 Floats = npt.NDArray[np.float64]
@@ -36,7 +39,7 @@ class Curve:
 
     slope: float = 2.0
     intercept: float = -6.0
-    rate: float = 0.01
+    rate: Annotated[float, Range(above=0, below=1)] = 0.01
 
     @property
     def usual(self) -> float:
@@ -61,8 +64,8 @@ class FewShot:
         By number of examples, ``"1"`` to ``"10"``, and ``"name"`` for the name of a label as its only example.
     """
 
-    mean: npt.NDArray[np.float32]
-    variance: npt.NDArray[np.float32]
+    mean: Annotated[npt.NDArray[np.float32], Array("float32", ("n_features",))]
+    variance: Annotated[npt.NDArray[np.float32], Array("float32", ("n_features",))]
     curves: dict[str, Curve] = field(default_factory=dict)
 
     @property

@@ -24,6 +24,7 @@ from tacit.ranking import NO_LABEL, Ranking
 from tacit.registry import find_model, find_stored
 from tacit.store import folder
 from tacit.store.acts import Act, in_force
+from tacit.store.declared import Csr
 from tacit.store.legacy import Amendment, as_acts
 from tacit.store.state import Stored
 from tacit.tagger import acting, automatic, few_shot, home, suggest, training
@@ -70,7 +71,9 @@ class Tagger(Stored, BaseEstimator):  # type: ignore[misc]
     vectorizer_: TextVectorizer | None = field(init=False)
     model_: Estimator | None = field(init=False, default=None)
     calibration_: Calibration | None = field(init=False, default=None)
-    relations_: sparse.csr_matrix | None = field(init=False, default=None)
+    relations_: Annotated[sparse.csr_matrix | None, Csr("float32", ("n_labels", "n_labels"))] = field(
+        init=False, default=None
+    )
     training_: Training | None = field(init=False, default=None)
     vocabulary_: Vocabulary | None = field(init=False, default=None)
     few_shot_: FewShot | None = field(init=False, default=None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 from scipy import sparse
@@ -19,6 +19,7 @@ from tacit.metrics import evaluate
 from tacit.parameters import check_values
 from tacit.progress import announce
 from tacit.registry import find_model
+from tacit.store.declared import Csr, Sizes
 from tacit.tagger import automatic, few_shot
 from tacit.tagger.calibration import Calibration, calibrate, places_for
 from tacit.tasks import fingerprint
@@ -112,9 +113,14 @@ def planned(
 class Training:
     """The training data, kept with the model when the user asks for it."""
 
-    features: sparse.csr_matrix
-    labels: sparse.csr_matrix
+    features: Annotated[sparse.csr_matrix, Csr("float32", ("n_kept", "n_features"))]
+    labels: Annotated[sparse.csr_matrix, Csr("float32", ("n_kept", "n_labels"))]
     texts: list[str]
+
+    def what_is_wrong(self, sizes: Sizes) -> tuple[str, str] | None:
+        """There are as many texts as samples, or none."""
+        is_right = len(self.texts) in (0, sizes["n_kept"])
+        return None if is_right else ("texts", f"must hold {sizes['n_kept']} texts, or none; got {len(self.texts)}")
 
 
 @dataclass(frozen=True, eq=False)

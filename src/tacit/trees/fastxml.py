@@ -16,6 +16,7 @@ from tacit.labels import positives
 from tacit.parameters import OneOf, Range, Tune, document_parameters
 from tacit.propensity import check_propensities, inverse_propensities, propensities_from_counts
 from tacit.ranking import Ranking
+from tacit.store.declared import Array
 from tacit.tasks import run_tasks, task_seeds
 from tacit.trees.forest import Forest
 from tacit.trees.growth import Growth, grow, normalised_gains
@@ -70,7 +71,7 @@ class FastXML(Estimator):
     ] = None
     normalize: Annotated[bool, "scale every sample to unit length; C is meant for such samples"] = True
 
-    idf_: npt.NDArray[np.float32] | None = field(init=False, default=None)
+    idf_: Annotated[npt.NDArray[np.float32] | None, Array("float32", ("n_features",))] = field(init=False, default=None)
     forest_: Forest = field(init=False)
 
     unranked_score: ClassVar[float] = 0.0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +13,7 @@ from scipy import sparse
 from tacit.kernels.forest import find_leaves, rank_by_nearness, rank_votes, row_levels
 from tacit.kernels.refit import sum_residuals
 from tacit.ranking import Ranking
+from tacit.store.declared import IDS, Array
 from tacit.trees.compact import quantised, smallest_ids
 from tacit.trees.growth import Tree
 from tacit.trees.tail import Nearness
@@ -29,20 +30,24 @@ class Forest:
     large nodes are kept by feature: ``large[node]`` is the number of a node among these, from 1, and 0 for the others.
     """
 
-    roots: npt.NDArray[np.int32]
-    children: npt.NDArray[np.int32]
-    terms: npt.NDArray[np.float32]
-    weight_starts: npt.NDArray[np.uint64]
-    weight_features: npt.NDArray[Any]
-    weight_levels: npt.NDArray[np.int8]
-    large: npt.NDArray[np.uint32]
-    large_starts: npt.NDArray[np.uint64]
-    large_nodes: npt.NDArray[Any]
-    large_levels: npt.NDArray[np.int8]
-    leaf_starts: npt.NDArray[np.uint64]
-    leaf_labels: npt.NDArray[Any]
-    leaf_levels: npt.NDArray[np.int16]
-    leaf_steps: npt.NDArray[np.float32]
+    roots: Annotated[
+        npt.NDArray[np.int32], Array("int32", ("n_trees",), low="-n_leaves", below="n_nodes", is_filled=True)
+    ]
+    children: Annotated[
+        npt.NDArray[np.int32], Array("int32", ("n_nodes", "2"), low="-n_leaves", below="n_nodes", is_after=True)
+    ]
+    terms: Annotated[npt.NDArray[np.float32], Array("float32", ("n_nodes", "2"))]
+    weight_starts: Annotated[npt.NDArray[np.uint64], Array("uint64", ("n_nodes+1",), starts="n_weights")]
+    weight_features: Annotated[npt.NDArray[Any], Array(IDS, ("n_weights",), below="n_features")]
+    weight_levels: Annotated[npt.NDArray[np.int8], Array("int8", ("n_weights",))]
+    large: Annotated[npt.NDArray[np.uint32], Array("uint32", ("n_nodes",), below="n_nodes+1", most="n_large")]
+    large_starts: Annotated[npt.NDArray[np.uint64], Array("uint64", ("n_features+1",), starts="n_large_weights")]
+    large_nodes: Annotated[npt.NDArray[Any], Array(IDS, ("n_large_weights",), below="n_large+1")]
+    large_levels: Annotated[npt.NDArray[np.int8], Array("int8", ("n_large_weights",))]
+    leaf_starts: Annotated[npt.NDArray[np.uint64], Array("uint64", ("n_leaves+1",), starts="n_leaf_labels")]
+    leaf_labels: Annotated[npt.NDArray[Any], Array(IDS, ("n_leaf_labels",), below="n_labels")]
+    leaf_levels: Annotated[npt.NDArray[np.int16], Array("int16", ("n_leaf_labels",))]
+    leaf_steps: Annotated[npt.NDArray[np.float32], Array("float32", ("n_leaves",))]
 
     @staticmethod
     def of(trees: Sequence[Tree], Y: sparse.csr_matrix, n_features: int, refit: float) -> Forest:

@@ -9,12 +9,13 @@ even odds. With the same β for all, P prefers labels with short centres, which 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from tacit.store.declared import IDS, Array
 from tacit.tasks import row_blocks, run_tasks
 from tacit.trees.compact import quantised, smallest_ids
 
@@ -30,11 +31,13 @@ _RELATIVE_GAIN = 1e-7  # of the likelihood, below which the ascent stops
 class Centres:
     """Centres by feature, each entry a level times the step of its label: ``v = exp(γ/2 (offset − 2 x·μ_l))``."""
 
-    starts: npt.NDArray[np.uint64]
-    labels: npt.NDArray[Any]
-    levels: npt.NDArray[np.integer]  # 8 bits, or 16 where exact centres have negative entries
-    steps: npt.NDArray[np.float32]
-    offsets: npt.NDArray[np.float32]
+    starts: Annotated[npt.NDArray[np.uint64], Array("uint64", ("n_features+1",), starts="n_entries")]
+    labels: Annotated[npt.NDArray[Any], Array(IDS, ("n_entries",), below="n_labels")]
+    levels: Annotated[  # 8 bits, or 16 where exact centres have negative entries
+        npt.NDArray[np.integer], Array("uint8 int16", ("n_entries",))
+    ]
+    steps: Annotated[npt.NDArray[np.float32], Array("float32", ("n_labels",))]
+    offsets: Annotated[npt.NDArray[np.float32], Array("float32", ("n_labels",))]
 
     @staticmethod
     def of(centres: sparse.csr_matrix, offsets: Floats, n_largest: int) -> Centres:

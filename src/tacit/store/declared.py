@@ -1,0 +1,422 @@
+"""What fitted state must be like: declared beside the fields of its classes, checked here whenever a model is loaded.
+
+``leaf_labels: Annotated[npt.NDArray[Any], Array(IDS, ("n_leaf_labels",), below="n_labels")]`` says all that the kernels
+take for granted: a type, a size for each axis, the range of the entries. Sizes have names. One that nothing has given a
+value yet takes it from the first array that has it; from then on it is the same everywhere in that object and in those
+inside it. ``"n_nodes+1"`` and ``"-n_leaves"`` are sizes, too. Fields without a declaration must have the type of their
+annotation.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields, is_dataclass
+from functools import cache
+from itertools import chain
+from typing import Annotated, Any, NoReturn, Union, get_args, get_origin, get_type_hints
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from tacit.errors import ModelFileError, ParameterError
+from tacit.parameters import OneOf, Range, check_parameters
+
+Sizes = dict[str, int]
+
+IDS = "ids"  # the type of `tacit.trees.compact.smallest_ids`
+NAMES = "object integer"  # texts or whole numbers
+SHARED = ("n_features", "n_labels")  # sizes that a model inside a model has in common with it
+
+_SHORT = 1 << 16  # ids below this have 16 bits
+
+
+def _fail(where: str, problem: str) -> NoReturn:
+    raise ModelFileError(f"{where} {problem}")
+
+
+# -- the vocabulary of declarations -----------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Array:
+    """An array.
+
+    Attributes
+    ----------
+    dtypes : str
+        Its type, or several to choose from; ``IDS`` is the smallest that holds numbers below `below`.
+    shape : tuple of sizes
+        ``""`` is any size.
+    low, below : str
+        Sizes that entries are not below (0 where only `below` is given), and are below.
+    starts : str
+        Entries begin at 0, never fall, and end at this size: where stretches of another array begin.
+    rises : bool
+        No two of these starts are the same.
+    widest, most : str
+        Names that the longest stretch, and the largest entry, get as sizes.
+    is_after : bool
+        Entries are negative, or larger than the number of their row: no walk from row to entry comes back.
+    is_filled : bool
+        There is at least one entry.
+    if_none : pair of str
+        Two sizes that are the same where there is None in place of the array.
+    """
+
+    dtypes: str
+    shape: tuple[str, ...]
+    low: str = ""
+    below: str = ""
+    starts: str = ""
+    rises: bool = False
+    widest: str = ""
+    most: str = ""
+    is_after: bool = False
+    is_filled: bool = False
+    if_none: tuple[str, str] | None = None
+
+    def fits(self, value: Any) -> bool:
+        """Whether a value is an array at all."""
+        return isinstance(value, np.ndarray)
+
+    def check_shape(self, value: npt.NDArray[Any], where: str, sizes: Sizes) -> None:
+        """Raise unless type and axes are right; sizes that are new take their values."""
+        if not _is_one_of(value.dtype, self.dtypes):
+            _fail(where, f"must be an array of {' or '.join(self.dtypes.split())}; got {value.dtype}")
+        _check_axes(value.shape, self.shape, where, sizes)
+        if self.is_filled and not value.size:
+            _fail(where, "must not be empty")
+
+    def check_values(self, value: npt.NDArray[Any], where: str, sizes: Sizes) -> None:
+        """Raise unless the entries are right."""
+        if self.dtypes == IDS and value.dtype != (np.uint16 if _size(self.below, sizes) <= _SHORT else np.int32):
+            _fail(where, f"must have the smallest type for numbers below {_size(self.below, sizes)}; got {value.dtype}")
+        if self.starts:
+            self._check_starts(value, where, sizes)
+        elif self.low or self.below or self.most:
+            self._check_range(value, where, sizes)
+        if self.is_after and not (np.arange(len(value)).reshape(-1, *[1] * (value.ndim - 1)) < value)[value >= 0].all():
+            _fail(where, "must hold numbers larger than that of their row: nodes come before their children")
+
+    def _check_starts(self, value: npt.NDArray[Any], where: str, sizes: Sizes) -> None:
+        end = _size(self.starts, sizes)
+        if not len(value) or value[0] != 0 or value[-1] != end:
+            ends = f"{value[0]} and {value[-1]}" if len(value) else "nothing"
+            _fail(where, f"must begin at 0 and end at {end}; got {ends}")
+        is_wrong = value[1:] <= value[:-1] if self.rises else value[1:] < value[:-1]
+        if is_wrong.any():
+            _fail(where, f"must {'rise' if self.rises else 'never fall'}; got a fall at entry {is_wrong.argmax() + 1}")
+        if self.widest:
+            sizes[self.widest] = int(np.diff(value).max(initial=0))
+
+    def _check_range(self, value: npt.NDArray[Any], where: str, sizes: Sizes) -> None:
+        if not value.size:
+            if self.most:
+                sizes[self.most] = 0
+            return
+        least, most = value.min(), value.max()
+        low = _size(self.low, sizes) if self.low else 0 if self.below else None
+        if low is not None and not least >= low:
+            _fail(where, f"must hold numbers from {low} up; got {least}")
+        if self.below and not most < (below := _size(self.below, sizes)):
+            _fail(where, f"must hold numbers below {below} ({self.below}); got {most}")
+        if self.most:
+            sizes[self.most] = int(most)
+
+
+@dataclass(frozen=True)
+class Csr:
+    """A CSR matrix; that its indices lie inside its shape is checked when it is rebuilt."""
+
+    dtypes: str
+    shape: tuple[str, str]
+
+    def fits(self, value: Any) -> bool:
+        """Whether a value is such a matrix at all."""
+        return bool(sparse.issparse(value))
+
+    def check_shape(self, value: Any, where: str, sizes: Sizes) -> None:
+        """Raise unless type and shape are right; sizes that are new take their values."""
+        if not _is_one_of(value.dtype, self.dtypes):
+            _fail(where, f"must be a sparse matrix of {' or '.join(self.dtypes.split())}; got {value.dtype}")
+        _check_axes(value.shape, self.shape, where, sizes)
+
+    def check_values(self, value: Any, where: str, sizes: Sizes) -> None:
+        """Nothing is left to check."""
+
+
+@dataclass(frozen=True)
+class Items:
+    """How many items a list has: a size."""
+
+    size: str
+    is_filled: bool = False
+
+
+@dataclass(frozen=True)
+class Size:
+    """A number that is a size by this name."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class Inside:
+    """Sizes of an object inside this one by what they are here: ``Inside(("n_labels", "n_seen"))``."""
+
+    pairs: tuple[tuple[str, str], ...]
+
+    def __init__(self, *pairs: tuple[str, str]) -> None:
+        object.__setattr__(self, "pairs", pairs)
+
+
+@dataclass(frozen=True)
+class Sometimes:
+    """An attribute that a fitted model need not have, unless a parameter has some value."""
+
+    unless: tuple[str, Any] | None = None
+
+
+def check_csr(parts: Mapping[str, npt.NDArray[Any]], shape: tuple[Any, ...], where: str) -> None:
+    """Raise unless three arrays are a CSR matrix of this shape, whose indices lie inside it."""
+    if len(shape) != 2 or not all(type(size) is int and 0 <= size < 1 << 62 for size in shape):
+        _fail(where, f"must have a shape of two numbers; got {list(shape)}")
+    sizes = {"n_rows": shape[0], "n_columns": shape[1]}
+    declared = {
+        "data": Array("number", ("n_entries",)),
+        "indices": Array("int32 int64", ("n_entries",), below="n_columns"),
+        "indptr": Array("int32 int64", ("n_rows+1",), starts="n_entries"),
+    }
+    for name, array in declared.items():
+        array.check_shape(parts[name], f"{where}.{name}", sizes)
+    for name, array in declared.items():
+        array.check_values(parts[name], f"{where}.{name}", sizes)
+
+
+def _is_one_of(dtype: np.dtype[Any], names: str) -> bool:
+    for name in ("uint16 int32" if names == IDS else names).split():
+        if name == "integer" and dtype.kind in "iu":
+            return True
+        if name == "number" and dtype.kind in "iufb":
+            return True
+        if dtype.name == name and dtype.isnative:
+            return True
+    return False
+
+
+def _size(expression: str, sizes: Sizes) -> int:
+    name = expression.lstrip("-").removesuffix("+1")
+    value = int(name) if name.isdigit() else sizes[name]
+    value += expression.endswith("+1")
+    return -value if expression.startswith("-") else value
+
+
+def _check_axes(shape: tuple[int, ...], declared: tuple[str, ...], where: str, sizes: Sizes) -> None:
+    if len(shape) != len(declared):
+        _fail(where, f"must have {len(declared)} axes; got {len(shape)}")
+    for axis, (found, expression) in enumerate(zip(shape, declared, strict=True)):
+        if not expression:
+            continue
+        name = expression.removesuffix("+1")
+        if not name.isdigit() and name not in sizes:
+            sizes[name] = found - expression.endswith("+1")
+            if sizes[name] < 0:
+                _fail(where, "must not be empty")
+        expected = _size(expression, sizes)
+        if found != expected:
+            _fail(where, f"must have {expected} ({expression}) entries along axis {axis}; got {found}")
+
+
+# -- annotations ------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Kind:
+    """An annotation taken apart: the plain type, whether None will do, and what is declared."""
+
+    type: Any
+    takes_none: bool
+    extras: tuple[Any, ...]
+
+    def find(self, *kinds: Any) -> Any:
+        """The first declaration of some kinds, or None."""
+        return next((extra for extra in self.extras if isinstance(extra, kinds)), None)
+
+
+@cache
+def kind_of(annotation: Any) -> Kind:
+    """What an annotation says."""
+    if get_origin(annotation) is Annotated:
+        inner = kind_of(get_args(annotation)[0])
+        return Kind(inner.type, inner.takes_none, inner.extras + annotation.__metadata__)
+    if get_origin(annotation) in (Union, types.UnionType):
+        arms = get_args(annotation)
+        inner = kind_of(next(arm for arm in arms if arm is not type(None)))
+        return Kind(inner.type, type(None) in arms, inner.extras)
+    return Kind(annotation, annotation is type(None), ())
+
+
+@cache
+def kinds_of(cls: Any) -> dict[str, Kind]:
+    """The fields of a dataclass and what they hold; of a model, its fitted attributes."""
+    hints = get_type_hints(cls, include_extras=True)
+    is_model = hasattr(cls, "stored_parameters")
+    return {item.name: kind_of(hints[item.name]) for item in fields(cls) if not (is_model and item.init)}
+
+
+# -- checks -----------------------------------------------------------------------------------------------
+
+
+def check_model(model: Any, where: str = "", shared: Mapping[str, int] | None = None) -> Sizes:
+    """Raise `ModelFileError` unless a model that was rebuilt is as its class declares; gives its sizes."""
+    try:
+        check_parameters(model)
+    except ParameterError as error:
+        raise ModelFileError(f"{where.removesuffix('.') or type(model).__name__}: {error}") from None
+    sizes: Sizes = dict(shared or {})
+    _check_fields(model, where, sizes)
+    return sizes
+
+
+def _check_fields(value: Any, where: str, sizes: Sizes) -> None:
+    """The fields of an object: first what has sizes, then what lies inside, then the entries of arrays."""
+    found = {}
+    cls: Any = type(value)
+    for name, kind in kinds_of(cls).items():
+        if hasattr(value, name):
+            found[name] = (getattr(value, name), kind)
+        else:
+            _check_missing(value, kind, where + name)
+    arrays = []
+    for name, (item, kind) in found.items():
+        if _is_model(kind.type) and item is not None:
+            _check_type(item, kind, where + name)
+            inner = check_model(item, f"{where}{name}.", {size: sizes[size] for size in SHARED if size in sizes})
+            sizes.update({size: inner[size] for size in SHARED if size in inner})
+    for name, (item, kind) in found.items():
+        declared = _check_sizes(item, kind, where + name, sizes)
+        if declared is not None:
+            arrays.append((declared, item, where + name))
+    for name, (item, kind) in found.items():
+        if kind.find(Array, Csr) is None and not _is_model(kind.type):
+            _check_inside(item, kind, where + name, sizes)
+    for declared, item, place in arrays:
+        declared.check_values(item, place, sizes)
+    if hasattr(value, "what_is_wrong") and (problem := value.what_is_wrong(sizes)) is not None:
+        _fail(where + problem[0], problem[1])
+
+
+def _check_missing(model: Any, kind: Kind, where: str) -> None:
+    sometimes = kind.find(Sometimes)
+    if sometimes is None or (sometimes.unless and getattr(model, sometimes.unless[0]) == sometimes.unless[1]):
+        _fail(where, "is missing")
+
+
+def _check_sizes(value: Any, kind: Kind, where: str, sizes: Sizes) -> Array | Csr | None:
+    """Types and shapes of arrays, lengths of lists, numbers that are sizes; the declaration of an array, if it is one.
+
+    Where there are several declarations, the one for what is there counts.
+    """
+    declared = [extra for extra in kind.extras if isinstance(extra, Array | Csr)]
+    if declared:
+        if value is None and kind.takes_none:
+            for array in declared:
+                if isinstance(array, Array) and array.if_none is not None:
+                    sizes[array.if_none[0]] = sizes[array.if_none[1]]
+            return None
+        fitting = next((each for each in declared if each.fits(value)), None)
+        if fitting is None:
+            what = "a sparse matrix" if isinstance(declared[0], Csr) else "an array"
+            _fail(where, f"must be {what}; got {_called(value)}")
+        fitting.check_shape(value, where, sizes)
+        return fitting
+    if (items := kind.find(Items)) is not None and value is not None:
+        _check_type(value, kind, where)
+        _check_axes((len(value),), (items.size,), where, sizes)
+        if items.is_filled and not value:
+            _fail(where, "must not be empty")
+    if (size := kind.find(Size)) is not None:
+        _check_type(value, kind, where)
+        if sizes.setdefault(size.name, value) != value:
+            _fail(where, f"must be {sizes[size.name]}; got {value}")
+    return None
+
+
+def _check_inside(value: Any, kind: Kind, where: str, sizes: Sizes) -> None:
+    """Anything that is neither an array nor a model."""
+    _check_type(value, kind, where)
+    if value is None or kind.type is Any:
+        return
+    if (limit := kind.find(Range, OneOf)) is not None and not limit.holds(value):
+        _fail(where, f"must be {limit}; got {value!r}")
+    origin, arguments = get_origin(kind.type), get_args(kind.type)
+    if origin is list:
+        inner = kind_of(arguments[0])
+        renamed = tuple(each for each in kind.extras if isinstance(each, Inside))
+        _check_items(value, Kind(inner.type, inner.takes_none, inner.extras + renamed), where, sizes)
+    elif origin is dict:
+        for key, item in value.items():
+            _check_inside(item, kind_of(arguments[1]), f"{where}.{key}", sizes)
+    elif is_dataclass(kind.type):
+        inside = kind.find(Inside)
+        own = {} if inside is None else {inner: sizes[outer] for inner, outer in inside.pairs if outer in sizes}
+        _check_fields(value, f"{where}.", {**sizes, **own})
+
+
+def _check_items(items: list[Any], inner: Kind, where: str, sizes: Sizes) -> None:
+    if inner.type is str:
+        check_texts(items, where)
+    elif get_origin(inner.type) is list and get_args(inner.type)[0] is str:  # all at once: vocabularies are long
+        for item in items:
+            _check_type(item, inner, where)
+        check_texts(list(chain.from_iterable(items)), where)
+    elif _is_model(inner.type):
+        for i, item in enumerate(items):
+            _check_type(item, inner, f"{where}.{i}")
+            check_model(item, f"{where}.{i}.", {size: sizes[size] for size in SHARED if size in sizes})
+    else:
+        for i, item in enumerate(items):
+            declared = _check_sizes(item, inner, f"{where}.{i}", sizes)
+            if declared is None:
+                _check_inside(item, inner, f"{where}.{i}", sizes)
+            else:
+                declared.check_values(item, f"{where}.{i}", sizes)
+
+
+def check_texts(items: Iterable[Any], where: str) -> None:
+    """Raise unless all items are texts that can be written to a file."""
+    listed = list(items)
+    if set(map(type, listed)) - {str}:
+        _fail(where, "must hold texts")
+    try:
+        "".join(listed).encode()
+    except UnicodeEncodeError:
+        _fail(where, "must hold texts that are valid Unicode")
+
+
+def _is_model(kind: Any) -> bool:
+    return isinstance(kind, type) and hasattr(kind, "stored_parameters")
+
+
+def _check_type(value: Any, kind: Kind, where: str) -> None:
+    """Raise unless a value has the type of its annotation."""
+    if kind.type is Any or (value is None and kind.takes_none):
+        return
+    wanted = get_origin(kind.type) or kind.type
+    if wanted is float:
+        is_right = isinstance(value, int | float) and not isinstance(value, bool)
+    elif wanted is int:
+        is_right = isinstance(value, int) and not isinstance(value, bool)
+    else:
+        is_right = isinstance(value, wanted)
+    if not is_right:
+        _fail(where, f"must be {_WORDS.get(wanted, wanted.__name__)}; got {_called(value)}")
+
+
+_WORDS = {float: "a number", int: "a whole number", str: "a text", bool: "true or false", list: "a list"}
+
+
+def _called(value: Any) -> str:
+    return "nothing" if value is None else _WORDS.get(type(value), type(value).__name__)

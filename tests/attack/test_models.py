@@ -1,0 +1,280 @@
+"""Models from elsewhere: whatever a model folder holds, with checksums that match, loading it is safe.
+
+Set ``TACIT_ATTACK=10000`` for as many damaged models; a failure names its seeds.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+from typing import Any, get_args, get_origin
+
+import numpy as np
+import pytest
+from safetensors.numpy import save
+from scipy import sparse
+
+import tacit
+from attack import model_mutator
+from tacit.data.vocabulary import Vocabulary
+from tacit.errors import ModelFileError
+from tacit.registry import MODELS, TAGGER
+from tacit.store.declared import Array, Csr, Kind, kind_of, kinds_of
+
+N_SHORT = 700  # cases in every run of the tests
+N_CASES = int(os.environ.get("TACIT_ATTACK", str(N_SHORT)))
+FIRST = int(os.environ.get("TACIT_ATTACK_SEED", "0"))
+
+#: Small, and with all that a model can hold: several levels, cells and learners.
+PARAMETERS: dict[str, dict[str, Any]] = {
+    "LabelTree": {"n_trees": 2, "arity": 3, "max_leaf": 3, "beam": 2},
+    "FastXML": {"n_trees": 3, "C": 50.0, "idf": True},
+    "PfastXML": {"n_trees": 2},
+    "PfastreXML": {"n_trees": 2},
+    "Blend": {"models": ["OneVsAll", ("FastXML", {"n_trees": 2}), "LFM"]},
+}
+FACTORS = {"n_factors": 6, "n_sweeps": 3, "calibration_folds": 1}
+CELLS = {"max_cluster": 60, "n_learners": 2, "dimension": 8, "n_neighbors": 5}
+
+
+def samples() -> tuple[sparse.csr_matrix, sparse.csr_matrix]:
+    """Few samples of many features, so that the nodes of trees have many weights."""
+    rng = np.random.default_rng(0)
+    Y = sparse.random(150, 24, density=0.1, format="lil", rng=rng, dtype=np.float32)
+    Y[np.arange(150), np.arange(150) % 24] = 1
+    Y = (Y.tocsr() > 0).astype(np.float32)
+    noise = sparse.random(150, 176, density=0.4, format="csr", rng=rng, dtype=np.float32)
+    return sparse.hstack([Y, noise], format="csr").astype(np.float32), Y
+
+
+def texts() -> tuple[list[str], list[list[str]]]:
+    words = {"fruit": "apple pear plum fig", "car": "car road wheel fast", "music": "song chord tune drum"}
+    rng = np.random.default_rng(0)
+    tags = [list(rng.choice(list(words), size=rng.integers(1, 3), replace=False)) for _ in range(80)]
+    return [" ".join(rng.choice(words[tag].split()) for tag in row for _ in range(3)) for row in tags], tags
+
+
+@pytest.fixture(scope="session")
+def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a small model of each kind."""
+    folder = tmp_path_factory.mktemp("models")
+    X, Y = samples()
+    for name, entry in MODELS.items():
+        known = {item.name for item in fields(entry.load())}
+        usual = {key: value for key, value in (FACTORS | CELLS).items() if key in known}
+        usual |= {"calibration_folds": 0} if name == "LFM" else {}
+        entry.load()(**usual | PARAMETERS.get(name, {})).fit(X, Y).save(folder / name)
+    tacit.PfastreXML(n_trees=2, tail="exact").fit(X, Y).save(folder / "PfastreXMLExact")
+    tacit.MLLCS(**FACTORS).partial_fit(X, Y).save(folder / "MLLCSOnline")
+    tacit.SLEEC(**CELLS, search="approximate").fit(X, Y).save(folder / "SLEECApproximate")
+    vocabulary = Vocabulary(["1", "2"], ["fruit", "car"], [["food"], []], [[], ["1"]])
+    said, tags = texts()
+    options: dict[str, Any] = {"keep_texts": True, "characters": True, "vocabulary": vocabulary}
+    tacit.Tagger("OneVsAll", **options).fit(said, tags).save(folder / "Tagger")
+    tacit.Tagger("LabelTree").fit(said, tags).save(folder / "TaggerOfTrees")
+    return folder
+
+
+# -- what is declared -------------------------------------------------------------------------------------
+
+
+def undeclared(kind: Kind, where: str) -> Iterator[str]:
+    """Fields, also those inside, that hold arrays of which nothing is said."""
+    plain = kind.type
+    if kind.find(Array, Csr) is not None:
+        return
+    if plain is sparse.csr_matrix or (get_origin(plain) or plain) is np.ndarray:
+        yield where
+    elif is_dataclass(plain) and not hasattr(plain, "stored_parameters"):
+        for name, inner in kinds_of(plain).items():
+            yield from undeclared(inner, f"{where}.{name}")
+    else:
+        for argument in get_args(plain):
+            yield from undeclared(kind_of(argument), f"{where}[]")
+
+
+@pytest.mark.parametrize("entry", [*MODELS.values(), TAGGER], ids=lambda entry: entry.name)
+def test_every_array_of_a_model_is_declared(entry):
+    assert [each for name, kind in kinds_of(entry.load()).items() for each in undeclared(kind, name)] == []
+
+
+# -- random damage ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+def test_a_damaged_model_is_refused_or_ranks(models, tmp_path):
+    """No signal, no hang, no traceback."""
+    journal, last = tmp_path / "journal", FIRST + N_CASES
+    crashes: list[str] = []
+    seed = FIRST
+    while seed < last:
+        script = [sys.executable, model_mutator.__file__, str(models), str(journal), str(seed), str(last)]
+        done = subprocess.run(script, check=False, capture_output=True, text=True)
+        lines = journal.read_text(encoding="utf-8").splitlines()
+        if done.returncode == 0:
+            break
+        assert lines, done.stderr
+        assert len(lines[-1].split("\t")) == 3, done.stderr  # the last one has no outcome
+        crashes.append(f"{lines[-1]} exit {done.returncode}: {done.stderr[-1500:]}")
+        seed = int(lines[-1].split("\t")[0]) + 1
+        with journal.open("a", encoding="utf-8") as file:
+            file.write("crashed\n")
+    outcomes = [line.split("\t") for line in journal.read_text(encoding="utf-8").splitlines()]
+    counted = Counter(outcome[2] for outcome in outcomes)
+    sys.stdout.write(f"{counted}\n")
+    bad = ["\n".join(outcome) for outcome in outcomes if outcome[2] not in ("ranked", "refused")]
+    assert not crashes, f"{len(crashes)} crashes, {counted}:\n" + "\n".join(crashes[:10])
+    assert not bad, f"{counted}:\n" + "\n\n".join(bad[:10])
+    assert len(outcomes) == N_CASES
+    assert min(counted["ranked"], counted["refused"]) > N_CASES // 20
+
+
+# -- damage by hand ---------------------------------------------------------------------------------------
+
+
+def refused(source: Path, target: Path, match: str, change: Callable[[Any, Any], None]) -> None:
+    """A model that is changed, with fresh checksums, is refused, also without a look at the checksum."""
+    manifest, arrays = model_mutator.read(source)
+    change(manifest["state"]["map"], arrays)
+    model_mutator.write(target, manifest, save({name: np.ascontiguousarray(each) for name, each in arrays.items()}))
+    for verify in (True, False):
+        with pytest.raises(ModelFileError, match=match) as error:
+            tacit.load_model(target, verify=verify)
+        assert "\n" not in str(error.value)
+
+
+def entry(name: str, at: Any, value: Any) -> Callable[[Any, Any], None]:
+    def change(_: Any, arrays: Any) -> None:
+        arrays[f"state.{name}"][at] = value
+
+    return change
+
+
+def cycle(_: Any, arrays: Any) -> None:
+    children = arrays["state.forest_.children"]
+    children[np.argwhere(children >= 0)[0][0]] = 0
+
+
+BY_HAND = {
+    "leaf labels beyond the labels": (
+        "FastXML", entry("forest_.leaf_labels", 3, 24), r"forest_.leaf_labels must hold numbers below 24 .*; got 24"),
+    "children beyond the nodes": (
+        "FastXML", entry("forest_.children", (0, 1), 10**6), r"forest_.children must hold numbers below .*; got 10000"),
+    "leaves beyond the leaves": (
+        "FastXML", entry("forest_.children", (0, 0), -(10**6)), r"forest_.children must hold numbers from -\d+ up"),
+    "a cycle of children": ("FastXML", cycle, r"forest_.children must hold numbers larger than that of their row"),
+    "leaf starts that fall": ("FastXML", entry("forest_.leaf_starts", 2, 10**9), r"leaf_starts must never fall"),
+    "leaf starts that end too late": (
+        "FastXML", entry("forest_.leaf_starts", -1, 10**9), r"leaf_starts must begin at 0 and end at \d+; got 0 and 1"),
+    "large starts that fall": ("FastXML", entry("forest_.large_starts", 1, 10**12), r"large_starts must never fall"),
+    "large nodes beyond": ("FastXML", entry("forest_.large_nodes", 0, 60_000), r"large_nodes must hold numbers below"),
+    "numbers of large nodes": ("FastXML", entry("forest_.large", 0, 2**31), r"forest_.large must hold numbers below"),
+    "roots beyond the nodes": ("FastXML", entry("forest_.roots", 0, 10**6), r"forest_.roots must hold numbers below"),
+    "features of weights": (
+        "FastXML", entry("forest_.weight_features", 0, 200), r"weight_features must hold numbers below 200 .*; got 2"),
+    "labels of centres": ("PfastreXML", entry("centres_.labels", 0, 24), r"centres_.labels must hold numbers below 24"),
+    "children of a label tree": (
+        "LabelTree", entry("forest_.children", 0, 10**6), r"forest_.children must hold numbers from 1 to"),
+    "labels of a label tree": (
+        "LabelTree", entry("forest_.children", -1, 24), r"forest_.children must hold numbers from 0 to 23"),
+    "a child in its own level": ("LabelTree", entry("forest_.children", 0, 0), r"forest_.children must hold numbers"),
+    "entry starts of a label tree": ("LabelTree", entry("forest_.entry_starts", 1, 10**8), r"entry_starts must never"),
+    "entry children of a label tree": (
+        "LabelTree", entry("forest_.entry_children", 0, 255), r"entry_children must hold numbers below"),
+    "features of a label tree": (
+        "LabelTree", entry("forest_.chunk_features", 0, 10**8), r"chunk_features must hold numbers below 200"),
+    "levels of a label tree": ("LabelTree", entry("forest_.level_starts.0", 0, -5), r"level_starts.0 must rise from 0"),
+    "samples of SLEEC": (
+        "SLEEC", entry("learners_.0.cells.0.samples", 0, 150), r"samples must hold numbers below 150 .*; got 150"),
+    "indices of a sparse matrix": (
+        "OneVsAll", entry("weights_.indices", 0, 24), r"weights_.indices must hold numbers below 24"),
+    "starts of a sparse matrix": ("OneVsAll", entry("weights_.indptr", 1, 10**8), r"weights_.indptr must never fall"),
+    "curves of a tagger": ("Tagger", entry("calibration_.curve_of_label", 0, 9), r"curve_of_label must hold numbers"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BY_HAND)
+def test_an_entry_out_of_range_is_refused(models, tmp_path, name):
+    model, change, match = BY_HAND[name]
+    refused(models / model, tmp_path / "model", match, change)
+
+
+def test_a_matrix_of_two_rows_for_all_features_is_refused(models, tmp_path):
+    def change(state: Any, arrays: Any) -> None:
+        arrays["state.weights_.indptr"] = arrays["state.weights_.indptr"][[0, 1, -1]]
+        state["weights_"]["shape"] = [2, 24]
+
+    refused(models / "OneVsAll", tmp_path / "model", r"weights_ must have 200 \(n_features\) entries along ax", change)
+
+
+def test_a_matrix_of_more_columns_than_labels_is_refused(models, tmp_path):
+    def change(state: Any, arrays: Any) -> None:
+        state["weights_"]["shape"] = [200, 10**8]
+        arrays["state.weights_.indices"][0] = 10**8 - 1
+
+    refused(models / "OneVsAll", tmp_path / "model", r"weights_ must have 24 \(n_labels\) entries along axis 1", change)
+
+
+def test_one_intercept_for_all_labels_is_refused(models, tmp_path):
+    def change(_: Any, arrays: Any) -> None:
+        arrays["state.intercepts_"] = arrays["state.intercepts_"][:1]
+
+    refused(models / "OneVsAll", tmp_path / "model", r"intercepts_ must have 24 \(n_labels\) entries", change)
+
+
+def test_an_array_of_another_type_is_refused(models, tmp_path):
+    def change(_: Any, arrays: Any) -> None:
+        arrays["state.intercepts_"] = arrays["state.intercepts_"].astype(np.float64)
+
+    refused(models / "OneVsAll", tmp_path / "model", "intercepts_ must be an array of float32; got float64", change)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "match"),
+    [
+        ("container_", "tuple", "container_ must be one of 'lists', 'sparse', 'dense'; got 'tuple'"),
+        ("n_samples_", 0, "n_samples_ must be >= 1; got 0"),
+        ("n_samples_", 10**30, "numbers must fit into 64 bits"),
+        ("n_features_in_", True, "n_features_in_ must be a whole number; got true or false"),
+        ("threshold_", "high", "threshold_ must be a number; got a text"),
+        ("shares_", None, "shares_ must be an array; got nothing"),
+        ("classes_", {"strings": ["a", 1]}, "names must hold texts"),
+        ("classes_", {"strings": ["\ud800"] * 24}, "valid Unicode"),
+    ],
+)
+def test_a_number_or_text_out_of_range_is_refused(models, tmp_path, name, value, match):
+    refused(models / "Popularity", tmp_path / "model", match, lambda state, _: state.update({name: value}))
+
+
+def test_a_missing_attribute_is_refused(models, tmp_path):
+    refused(models / "OneVsAll", tmp_path / "model", "intercepts_ is missing", lambda at, _: at.pop("intercepts_"))
+
+
+def test_a_parameter_out_of_range_is_refused(models, tmp_path):
+    manifest, arrays = model_mutator.read(models / "FastXML")
+    manifest["parameters"]["map"]["min_share"] = 1e-9
+    model_mutator.write(tmp_path / "model", manifest, save(arrays))
+    with pytest.raises(ModelFileError, match="FastXML: parameter 'min_share' must be"):
+        tacit.load_model(tmp_path / "model")
+
+
+def test_members_of_a_blend_are_checked(models, tmp_path):
+    change = entry("members_.1.forest_.leaf_labels", 0, 24)
+    refused(models / "Blend", tmp_path / "model", r"members_.1.forest_.leaf_labels must hold numbers below 24", change)
+
+
+def test_the_model_of_a_tagger_is_checked(models, tmp_path):
+    change = entry("model_.forest_.children", -1, 99)
+    refused(models / "TaggerOfTrees", tmp_path / "model", "model_.forest_.children must hold numbers from", change)
+
+
+def test_a_tagger_has_as_many_words_as_features(models, tmp_path):
+    def change(state: Any, _: Any) -> None:
+        state["vectorizer_"]["map"]["feature_names_"]["strings"].pop()
+
+    refused(models / "Tagger", tmp_path / "model", r"vectorizer_.feature_names_ must have \d+ \(n_features\)", change)

@@ -28,7 +28,7 @@ from tacit.cli.suggest import suggest
 from tacit.cli.train import train
 from tacit.cli.tune import tune
 from tacit.cli.update import update
-from tacit.errors import TacitError, did_you_mean
+from tacit.errors import TacitError, did_you_mean, printable
 
 
 class _Group(click.Group):
@@ -100,5 +100,5 @@ def main() -> None:
 
 
 def _fail(message: str) -> None:
-    click.echo(f"tacit: error: {' '.join(message.split())}", err=True)
+    click.echo(f"tacit: error: {printable(' '.join(message.split()))}", err=True)
     sys.exit(2)

@@ -30,7 +30,7 @@ BLOCK_BYTES = 1 << 20
 UTF8_MARK = b"\xef\xbb\xbf"
 _LONGEST_SNIFF = 1 << 16
 _UNPACKED_AT_ONCE = 1 << 17
-_FREE_BYTES = 1 << 24  # a packed file may become so large whatever its own size
+_FREE_BYTES = 1 << 22  # a packed file may become so large whatever its own size
 _FORGET = getattr(mmap, "MADV_DONTNEED", None)
 
 

@@ -152,7 +152,11 @@ def _table_records(path: Path, dialect: type[csv.Dialect], limits: Limits) -> It
                     yield start, dict(zip(header, row, strict=True))
                 start = rows.line_num + 1
         except csv.Error as error:
-            raise FileError(path, f"{error}; quote cells as CSV demands", line=start) from error
+            too_long = "field limit" in str(error)
+            message = f"a cell must have at most {limits.max_line} characters; close its quotes, or raise max_line"
+            raise FileError(
+                path, message if too_long else f"{error}; quote cells as CSV demands", line=start
+            ) from error
 
 
 def _checked_header(path: Path, row: list[str]) -> list[str]:

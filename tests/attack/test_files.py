@@ -429,9 +429,12 @@ COMMANDS = {
     "fewer features": (["convert", "ok.svm", "b.txt", "--max-features", "1"], "raise max_features"),
     "shorter lines": (["convert", "ok.jsonl", "b.csv", "--max-line", "10"], "raise max_line"),
     "less expansion": (["convert", "a.jsonl.gz", "b.csv", "--max-expansion", "2"], "raise max_expansion"),
-    "memory": (["train", "ok.jsonl", "--out", "m", "--max-memory", "99999999999999T"], "a size is a number"),
-    "much memory": (["train", "ok.jsonl", "--out", "m", "--max-memory", "9" * 400], "a size is a number"),
-    "long size": (["convert", "ok.jsonl", "b.csv", "--max-line", "99999999999999T"], "a size is a number"),
+    "memory": (
+        ["train", "ok.jsonl", "--out", "m", "--max-memory", "99999999999999T"],
+        "a size must be below 4,194,304T",
+    ),
+    "much memory": (["train", "ok.jsonl", "--out", "m", "--max-memory", "9" * 400], "a size must be below"),
+    "long size": (["convert", "ok.jsonl", "b.csv", "--max-line", "99999999999999T"], "a size must be below"),
     "name of a file": (["convert", "a\x1b[2J.svm", "b.txt"], r"a\\x1b\[2J.svm: no such file"),
     "name of a command": (["\x1b[2J"], r"no command '\\x1b\[2J'"),
 }

@@ -40,8 +40,8 @@ def stream_unlabelled(
     tagger: Tagger,
     data_format: str | None,
     text: str | None,
-    labels: str | None,
-    labels_path: Path | None,
+    labels: str | None = None,
+    labels_path: Path | None = None,
     **limits: int | None,
 ) -> Iterator[Any]:
     """Blocks of what `tagger` ranks, from a file whose labels, if it has any, do not matter; ``-`` is stdin.

@@ -26,6 +26,7 @@ from pathlib import Path
 
 _MOST_COMPARED = 3000  # names; each takes microseconds, and callers of a service can ask as often as they like
 _LONGEST = 200  # characters of a name that are compared
+_LONGEST_MESSAGE = 2000  # characters; a file may hold names of megabytes
 
 
 class TacitError(Exception):
@@ -43,7 +44,7 @@ class FileError(DataError):
         self.path = Path(path)
         self.line = line
         place = f"{path}:{line}" if line is not None else f"{path}"
-        super().__init__(f"{place}: {message}")
+        super().__init__(printable(f"{place}: {message}"))
 
 
 class ParameterError(TacitError, ValueError):
@@ -98,6 +99,13 @@ class MissingExtraError(TacitError, ImportError):
 
     def __init__(self, what: str, extra: str) -> None:
         super().__init__(f"{what} needs the extra '{extra}'; install it with: pip install 'tacit[{extra}]'")
+
+
+def printable(message: str) -> str:
+    """A message as it can go to a terminal: what a file holds must not move its cursor, nor fill its pages."""
+    if len(message) > _LONGEST_MESSAGE:
+        message = f"{message[: _LONGEST_MESSAGE // 2]} … {message[-_LONGEST_MESSAGE // 2 :]}"
+    return "".join(char if char.isprintable() else repr(char)[1:-1] for char in message)
 
 
 def spelt_alike(name: str, known: Iterable[str], n: int = 3) -> list[str]:

@@ -46,6 +46,7 @@ _LOOK_AHEAD = 1.3  # power of the number of samples by which the next probe is e
 _PATIENCE = 60.0  # seconds after which a probe that has not answered is given up
 #: Least and largest power of the number of samples. Training is at best linear; a flatter curve is overhead.
 _POWERS = {"cpu_seconds": (0.9, 2.0), "memory_bytes": (0.6, 1.1), "model_bytes": (0.0, 1.25)}
+_LARGEST_SIZE = 2**62  # bytes; what the system can be told of
 _RESERVE = 32 << 20  # bytes below a limit that are left to small allocations: stacks of threads, Python's own
 _WATCH_SECONDS = 0.02
 _AGAIN_SECONDS = 0.25  # an interruption is lost where Python ignores errors, as in callbacks of its garbage collector
@@ -58,10 +59,12 @@ _COUNTS = ("n_jobs", "n_trees", "n_learners")  # parameters that memory grows ev
 def parse_size(text: str | int) -> int:
     """Bytes of a size such as ``"8G"``, ``"500M"`` or ``"1.5GiB"``; units are powers of 1024."""
     match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)i?b?\s*", str(text), re.IGNORECASE)
-    size = round(float(match[1]) * 1024 ** " kmgt".index(match[2].lower() or " ")) if match else 0
-    if size < 1:
+    size = float(match[1]) * 1024 ** " kmgt".index(match[2].lower() or " ") if match else 0
+    if size >= _LARGEST_SIZE:
+        raise ParameterError(f"a size must be below {_LARGEST_SIZE >> 40:,}T, which no machine has; got '{text}'")
+    if size <= 0.5:
         raise ParameterError(f"a size is a number with K, M, G or T, such as 8G or 500M; got '{text}'")
-    return size
+    return round(size)
 
 
 def format_size(size: float) -> str:

@@ -82,7 +82,7 @@ def test_mutated_files(tmp_path, name, packed):
         result = load_or_refuse(path, format=name)
         if isinstance(result, DataError):
             n_refused += 1
-            assert "\n" not in str(result)
+            assert str(result).isprintable()
         else:
             assert_sound(result)
             if not packed:
@@ -106,6 +106,6 @@ def test_detection_of_mutated_files(tmp_path):
         replace_content(path, gzip.compress(content, 1) if path.suffix == ".gz" else content)
         result = load_or_refuse(path)
         if isinstance(result, DataError):
-            assert "\n" not in str(result)
+            assert str(result).isprintable()
         else:
             assert_sound(result)

@@ -29,7 +29,7 @@ from tacit.cli.suggest import suggest
 from tacit.cli.train import train
 from tacit.cli.tune import tune
 from tacit.cli.update import update
-from tacit.errors import TacitError, did_you_mean
+from tacit.errors import TacitError, did_you_mean, printable
 from tacit.progress import Stopped
 
 
@@ -100,5 +100,5 @@ def run() -> None:
 
 
 def _fail(message: str) -> None:
-    click.echo(f"tacit: error: {' '.join(message.split())}", err=True)
+    click.echo(f"tacit: error: {printable(' '.join(message.split()))}", err=True)
     sys.exit(2)

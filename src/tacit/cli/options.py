@@ -16,9 +16,21 @@ seed_option = click.option("--seed", type=click.IntRange(min=0), default=0, show
 jobs_option = click.option("--jobs", type=int, default=-1, help="Tasks at a time.  [default: all cores]")
 
 
+def _size(_context: click.Context, _option: click.Parameter, value: str | None) -> int | None:
+    from tacit.estimate import parse_size
+
+    return None if value is None else parse_size(value)
+
+
 def input_options(function: Function) -> Function:
-    """How to read a data file: `data_format`, `text`, `labels`, `labels_path`."""
+    """How to read a data file: `data_format`, `text`, `labels`, `labels_path`, and the limits of `load_data`."""
     for option in (
+        click.option(
+            "--max-expansion", type=click.IntRange(min=1), help="Most bytes from a packed one.  [default: 500]"
+        ),
+        click.option("--max-line", metavar="SIZE", callback=_size, help="Longest line of a file.  [default: 32M]"),
+        click.option("--max-features", type=click.IntRange(min=1), help="Most features of a file.  [default: 10^8]"),
+        click.option("--max-labels", type=click.IntRange(min=1), help="Most labels of a file.  [default: 10^7]"),
         click.option("--labels-path", type=click.Path(path_type=Path), help="Label names, or the labels of a pair."),
         click.option("--labels", metavar="FIELD", help="Field that holds the labels of a text file."),
         click.option("--text", metavar="FIELD,…", help="Field or fields that hold the text."),

@@ -15,12 +15,17 @@ SAMPLES_PER_BLOCK = 1024
 
 
 def read(
-    path: Path, data_format: str | None, text: str | None, labels: str | None, labels_path: Path | None
+    path: Path,
+    data_format: str | None,
+    text: str | None,
+    labels: str | None,
+    labels_path: Path | None,
+    **limits: int | None,
 ) -> Dataset:
     """The data set that the input options describe."""
     from tacit.data.load import load_data
 
-    return load_data(path, labels_path=labels_path, format=data_format, text=text, labels=labels)
+    return load_data(path, labels_path=labels_path, format=data_format, text=text, labels=labels, **limits)
 
 
 def inputs_of(tagger: Tagger, dataset: Dataset) -> Any:
@@ -31,7 +36,13 @@ def inputs_of(tagger: Tagger, dataset: Dataset) -> Any:
 
 
 def stream_unlabelled(
-    path: Path, tagger: Tagger, data_format: str | None, text: str | None, **others: Any
+    path: Path,
+    tagger: Tagger,
+    data_format: str | None,
+    text: str | None,
+    labels: str | None = None,
+    labels_path: Path | None = None,
+    **limits: int | None,
 ) -> Iterator[Any]:
     """Blocks of what `tagger` ranks, from a file whose labels, if it has any, do not matter; ``-`` is stdin.
 
@@ -40,11 +51,11 @@ def stream_unlabelled(
     from tacit.data.texts import stream_texts
 
     if tagger.takes_texts:
-        texts = stream_texts(path, format=data_format, text=text)
+        texts = stream_texts(path, format=data_format, text=text, **limits)
         while block := list(itertools.islice(texts, SAMPLES_PER_BLOCK)):
             yield block
         return
-    features = inputs_of(tagger, read(path, data_format=data_format, text=text, **others))
+    features = inputs_of(tagger, read(path, data_format, text, labels, labels_path, **limits))
     for first in range(0, features.shape[0], SAMPLES_PER_BLOCK):
         yield features[first : first + SAMPLES_PER_BLOCK]
 

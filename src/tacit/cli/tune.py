@@ -172,6 +172,7 @@ def _print(found: Tuning) -> None:
 
 def _command(data: Path, name: str, parameters: dict[str, Any], source: dict[str, Any]) -> str:
     flags = {"data_format": "--format", "text": "--text", "labels": "--labels", "labels_path": "--labels-path"}
+    flags |= {key: f"--{key.replace('_', '-')}" for key in source if key.startswith("max_")}
     words = ["tacit", "train", str(data), "--model", name, "--out", "model"]
     words += [word for name, value in parameters.items() for word in ("--param", f"{name}={value}")]
     words += [word for key, flag in flags.items() if source.get(key) for word in (flag, str(source[key]))]

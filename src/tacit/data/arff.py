@@ -49,14 +49,14 @@ _MESSAGES = {
 def read(source: Source) -> Dataset:
     """Read an ARFF file and the names of its labels."""
     path = source.path
-    attributes, header_lines = read_header(path)
-    names_path, names = read_label_names(path, source.labels_path)
+    attributes, header_lines = read_header(path, source.limits)
+    names_path, names = read_label_names(path, source.labels_path, source.limits)
     labels = label_columns(path, attributes, names_path, names)
     is_label = set(labels)
     features = [place for place in range(len(attributes)) if place not in is_label]
     if not features:
         raise FileError(path, "all attributes are labels; at least one must be a feature")
-    rows = _read_data(path, attributes, labels, header_lines)
+    rows = _read_data(source, attributes, labels, header_lines)
     table = rows.to_csr(len(attributes))
     table.eliminate_zeros()
     X, Y = (sparse.csr_matrix(table[:, columns]) for columns in (features, labels))
@@ -65,14 +65,15 @@ def read(source: Source) -> Dataset:
     return Dataset(X, Y, names, feature_names=[attributes[place].name for place in features])
 
 
-def _read_data(path: Path, attributes: list[Attribute], labels: list[int], header_lines: int) -> SparseRows:
+def _read_data(source: Source, attributes: list[Attribute], labels: list[int], header_lines: int) -> SparseRows:
+    path, limits = source.path, source.limits
     kinds = kinds_of(attributes, labels)
-    marks = [parse.count_marks(block) for block in line_blocks(path, skip_lines=header_lines)]
+    marks = [parse.count_marks(block) for block in line_blocks(path, limits, skip_lines=header_lines)]
     sizes = [lines + commas for lines, _, commas in marks]
     rows = SparseRows(sum(lines for lines, _, _ in marks), sum(sizes), with_values=True)
     redo = np.empty((max(sizes, default=0), 3), dtype=np.int64)
     line = header_lines + 1
-    for block, (lines_here, _, _) in zip(line_blocks(path, skip_lines=header_lines), marks, strict=False):
+    for block, (lines_here, _, _) in zip(line_blocks(path, limits, skip_lines=header_lines), marks, strict=False):
         _refuse_implied(path, block, line, attributes)
         ids, values = rows.ids[rows.n_entries :], rows.values[rows.n_entries :]
         ends = rows.ends[rows.n_rows + 1 :]

@@ -11,6 +11,7 @@ from xml.etree import ElementTree as ET
 import numpy as np
 
 from tacit.data.files import decode, plain_name, read_bytes, sibling, text_lines
+from tacit.data.limits import Limits
 from tacit.data.names import read_names
 from tacit.data.numeric import shown
 from tacit.errors import FileError, did_you_mean
@@ -37,11 +38,11 @@ class Attribute:
         return next(iter(self.values.values()), 0.0)
 
 
-def read_header(path: Path) -> tuple[list[Attribute], int]:
+def read_header(path: Path, limits: Limits) -> tuple[list[Attribute], int]:
     """The attributes, and the number of lines up to and including ``@data``."""
     attributes: list[Attribute] = []
     seen: set[str] = set()
-    for number, line in text_lines(path):
+    for number, line in text_lines(path, limits):
         word = line.strip().lower()
         if not word or word.startswith(("%", "@relation")):
             continue
@@ -114,13 +115,13 @@ def quoted(text: str) -> str:
     return "'" + re.sub(r"(['\\])", r"\\\1", text) + "'"
 
 
-def read_label_names(path: Path, labels_path: Path | None) -> tuple[Path, list[str]]:
+def read_label_names(path: Path, labels_path: Path | None, limits: Limits) -> tuple[Path, list[str]]:
     """Where the labels of an ARFF file are named, and the names: Mulan's XML or a list."""
     if labels_path is None:
         labels_path = _find_xml(path)
     if plain_name(labels_path).lower().endswith(".xml"):
-        return labels_path, _read_xml(labels_path)
-    return labels_path, read_names(labels_path).names
+        return labels_path, _read_xml(labels_path, limits)
+    return labels_path, read_names(labels_path, limits).names
 
 
 def _find_xml(path: Path) -> Path:
@@ -134,8 +135,8 @@ def _find_xml(path: Path) -> Path:
     raise FileError(path, f"{message}; give the XML, or a list of label names, as labels_path")
 
 
-def _read_xml(path: Path) -> list[str]:
-    text = decode(path, read_bytes(path).removeprefix(b"\xef\xbb\xbf"), 1)
+def _read_xml(path: Path, limits: Limits) -> list[str]:
+    text = decode(path, read_bytes(path, limits).removeprefix(b"\xef\xbb\xbf"), 1)
     if "<!DOCTYPE" in text or "<!ENTITY" in text:
         raise FileError(path, "must not declare a document type; remove the <! … > part")
     try:

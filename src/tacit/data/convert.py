@@ -23,6 +23,7 @@ def convert(
     labels_path: str | os.PathLike[str] | None = None,
     text: str | Sequence[str] | None = None,
     labels: str | None = None,
+    **limits: int | None,
 ) -> list[Path]:
     """Read a data file and write it in another format; returns the files written.
 
@@ -30,7 +31,7 @@ def convert(
     Features cannot become texts. The other arguments are those of `load_data`, for the source.
     """
     written_as = format_to_write(Path(target)) if to_format is None else named_format(to_format)
-    dataset = load_data(source, labels_path, from_format, text, labels)
+    dataset = load_data(source, labels_path, from_format, text, labels, **limits)
     if written_as.is_text and dataset.texts is None:
         message = "texts cannot be made from features; choose a numeric format"
         raise ParameterError(f"{source} holds features and '{written_as.name}' holds texts: {message}")

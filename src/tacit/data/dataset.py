@@ -24,7 +24,7 @@ class Dataset:
         Features; None for a text file.
     Y : csr_matrix of float32, shape (n_samples, n_labels)
         A stored 1 is a positive, a stored 0 a known negative, an absent entry unknown.
-    label_names : list of str
+    label_names : sequence of str
         Names in column order; the column numbers as text where a file has no names.
     texts : list of str or None
         One text per sample; None for a numeric file.
@@ -34,7 +34,7 @@ class Dataset:
 
     X: sparse.csr_matrix | None
     Y: sparse.csr_matrix
-    label_names: list[str]
+    label_names: Sequence[str]
     texts: list[str] | None = None
     feature_names: list[str] | None = None
 

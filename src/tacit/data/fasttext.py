@@ -21,7 +21,7 @@ PREFIX = "__label__"
 def read(source: Source) -> Dataset:
     """Read a fastText file."""
     texts, rows, lines = [], [], []
-    for number, line in text_lines(source.path):
+    for number, line in text_lines(source.path, source.limits):
         words = line.split()
         if not words:
             continue
@@ -33,8 +33,8 @@ def read(source: Source) -> Dataset:
         lines.append(number)
     if not rows:
         raise FileError(source.path, "the file has no rows; it must hold at least one sample")
-    names = None if source.labels_path is None else read_names(source.labels_path)
-    Y, label_names = encode_labels(source.path, rows, lines, names)
+    names = None if source.labels_path is None else read_names(source.labels_path, source.limits)
+    Y, label_names = encode_labels(source, rows, lines, names)
     return Dataset(None, Y, label_names, texts=texts)
 
 

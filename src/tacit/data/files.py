@@ -6,19 +6,22 @@ Whatever goes wrong below a reader (missing file, broken gzip, wrong encoding) b
 from __future__ import annotations
 
 import contextlib
+import functools
 import gzip
 import io
 import mmap
 import os
+import stat
 import sys
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, cast
+from typing import IO, Any, cast
 
 import numpy as np
 import numpy.typing as npt
 
+from tacit.data.limits import LIMITS, Limits
 from tacit.errors import FileError, did_you_mean
 
 #: Where a file is named, this is standard input; outside `holding_stdin` it can be gone through once, in order.
@@ -26,6 +29,8 @@ STDIN = Path("-")
 BLOCK_BYTES = 1 << 20
 UTF8_MARK = b"\xef\xbb\xbf"
 _LONGEST_SNIFF = 1 << 16
+_UNPACKED_AT_ONCE = 1 << 17
+_FREE_BYTES = 1 << 22  # a packed file may become so large whatever its own size
 _FORGET = getattr(mmap, "MADV_DONTNEED", None)
 _held: list[tuple[IO[bytes], bytes]] = []  # standard input that was read to its end, and what is held of it
 
@@ -56,9 +61,23 @@ def existing_file(path: str | os.PathLike[str]) -> Path:
     if not path.exists():
         names = (entry.name for entry in path.parent.iterdir()) if path.parent.is_dir() else ()
         raise FileError(path, f"no such file{did_you_mean(path.name, names)}")
-    if path.stat().st_size == 0:
+    mode = path.stat().st_mode
+    if not stat.S_ISREG(mode):  # not opened: that may wait forever
+        kind = "a pipe" if stat.S_ISFIFO(mode) else "a device or socket"
+        message = f"must be a file that can be read more than once, but is {kind}"
+        raise FileError(path, f"{message}; save what it gives to a file (suggest takes '-' for standard input)")
+    if path.stat().st_size == 0 and not first_byte(path):  # those of /proc have content but no size
         raise FileError(path, "the file is empty; it must hold at least one sample")
     return path
+
+
+def first_byte(path: Path) -> bytes:
+    """The first byte of a file as it lies there, packed or not; none if it is empty."""
+    try:
+        with path.open("rb") as file:
+            return file.read(1)
+    except OSError as error:
+        raise FileError(path, f"cannot be read: {error.strerror or error}") from error
 
 
 @contextlib.contextmanager
@@ -84,25 +103,47 @@ def holding_stdin(path: Path) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def reading(path: Path) -> Iterator[IO[bytes]]:
+def reading(path: Path, limits: Limits = LIMITS) -> Iterator[IO[bytes]]:
     """A file open for reading its (unpacked) bytes."""
     if path == STDIN:
         held = [content for source, content in _held if source is sys.stdin.buffer]
         yield io.BytesIO(held[0]) if held else sys.stdin.buffer
         return
     try:
-        with gzip.open(path) if is_gzip(path) else path.open("rb") as file:
-            yield cast("IO[bytes]", file)
+        with path.open("rb") as file:
+            yield _unpacked(path, file, limits) if is_gzip(path) else file
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise FileError(path, f"is not a whole gzip file ({error}); copy or download it again") from error
     except OSError as error:
         raise FileError(path, f"cannot be read: {error.strerror or error}") from error
 
 
-def read_bytes(path: Path) -> bytes:
+class _Unpacking(io.RawIOBase):
+    """What a gzip file unpacks to, as long as it does not become too much."""
+
+    def __init__(self, path: Path, packed: IO[bytes], limits: Limits) -> None:
+        self._path, self._packed, self._limits = path, packed, limits
+        self._content = gzip.GzipFile(fileobj=packed)
+        self._n_bytes = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        n_read = self._content.readinto(buffer)
+        self._n_bytes += n_read
+        self._limits.check_expansion(self._path, self._packed.tell(), self._n_bytes, _FREE_BYTES)
+        return n_read
+
+
+def _unpacked(path: Path, file: IO[bytes], limits: Limits) -> IO[bytes]:
+    return cast("IO[bytes]", io.BufferedReader(_Unpacking(path, file, limits), _UNPACKED_AT_ONCE))
+
+
+def read_bytes(path: Path, limits: Limits = LIMITS) -> bytes:
     """The whole (unpacked) content."""
-    with reading(path) as file:
-        return file.read()
+    with reading(path, limits) as file:
+        return b"".join(iter(functools.partial(file.read, BLOCK_BYTES), b"")) if is_gzip(path) else file.read()
 
 
 def first_line(path: Path) -> bytes:
@@ -121,36 +162,42 @@ def decode(path: Path, raw: bytes, line: int) -> str:
         raise FileError(path, f"{message}; save the file as UTF-8", line=line) from error
 
 
-def text_lines(path: Path, *, keep_ends: bool = False) -> Iterator[tuple[int, str]]:
+def text_lines(path: Path, limits: Limits = LIMITS, *, keep_ends: bool = False) -> Iterator[tuple[int, str]]:
     """Line numbers (from 1) and lines of a UTF-8 file, without their ends unless `keep_ends` is set."""
-    with reading(path) as file:
-        for number, raw in enumerate(file, 1):
+    with reading(path, limits) as file:
+        most = limits.max_line + 1
+        for number, raw in enumerate(iter(functools.partial(file.readline, most), b""), 1):
+            if len(raw) == most:
+                limits.check_line(path, most, number)
             if number == 1:
                 raw = raw.removeprefix(UTF8_MARK)
             line = decode(path, raw, number)
             yield number, line if keep_ends else line.removesuffix("\n").removesuffix("\r")
 
 
-def line_blocks(path: Path, *, skip_lines: int = 0) -> Iterator[npt.NDArray[np.uint8]]:
+def line_blocks(path: Path, limits: Limits = LIMITS, *, skip_lines: int = 0) -> Iterator[npt.NDArray[np.uint8]]:
     """Arrays of whole lines, each about a megabyte long and ending with a line feed.
 
     A plain file is memory-mapped, and its pages are given back once they are read, so that resident memory
     does not grow with the file.
     """
-    return _unpacked_blocks(path, skip_lines) if is_gzip(path) or path == STDIN else _mapped_blocks(path, skip_lines)
+    mapped = not is_gzip(path) and path != STDIN and path.stat().st_size > 0
+    return _mapped_blocks(path, limits, skip_lines) if mapped else _read_blocks(path, limits, skip_lines)
 
 
-def _unpacked_blocks(path: Path, skip_lines: int) -> Iterator[npt.NDArray[np.uint8]]:
-    with reading(path) as file:
+def _read_blocks(path: Path, limits: Limits, skip_lines: int) -> Iterator[npt.NDArray[np.uint8]]:
+    with reading(path, limits) as file:
         for _ in range(skip_lines):
-            file.readline()
+            limits.check_line(path, len(file.readline(limits.max_line + 1)), None)
         mark = UTF8_MARK if skip_lines == 0 else b""
-        while piece := (file.read(BLOCK_BYTES) + file.readline()).removeprefix(mark):
+        # A block ends with the line it breaks off in; a line feed beyond the limit is not looked for.
+        while piece := (file.read(BLOCK_BYTES) + (rest := file.readline(limits.max_line + 1))).removeprefix(mark):
+            limits.check_line(path, len(rest), None)
             mark = b""
             yield np.frombuffer(piece if piece.endswith(b"\n") else piece + b"\n", dtype=np.uint8)
 
 
-def _mapped_blocks(path: Path, skip_lines: int) -> Iterator[npt.NDArray[np.uint8]]:
+def _mapped_blocks(path: Path, limits: Limits, skip_lines: int) -> Iterator[npt.NDArray[np.uint8]]:
     with reading(path) as file:
         # Not closed here: the mapping must live as long as the last array that looks at it.
         content = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
@@ -159,7 +206,9 @@ def _mapped_blocks(path: Path, skip_lines: int) -> Iterator[npt.NDArray[np.uint8
         start = (content.find(b"\n", start) + 1) or len(content)
     released = 0
     while start < len(content):
-        end = (content.find(b"\n", start + BLOCK_BYTES) + 1) or len(content)
+        furthest = start + BLOCK_BYTES + limits.max_line + 1
+        end = (content.find(b"\n", start + BLOCK_BYTES, furthest) + 1) or min(len(content), furthest)
+        limits.check_line(path, end - start - BLOCK_BYTES, None)
         if content[end - 1] == ord("\n"):
             yield np.frombuffer(content, dtype=np.uint8, count=end - start, offset=start)
         else:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tacit.data.files import first_line, plain_name
+from tacit.data.limits import LIMITS, Limits
 from tacit.errors import FileError, ParameterError, did_you_mean
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ class Source:
     labels_path: Path | None = None
     text: tuple[str, ...] = ()
     labels: str | None = None
+    limits: Limits = LIMITS
 
 
 @dataclass(frozen=True)

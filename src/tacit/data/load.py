@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from tacit.data.files import existing_file, holding_stdin
 from tacit.data.formats import Source, detect_format, named_format
+from tacit.data.limits import Limits
 from tacit.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -21,6 +22,11 @@ def load_data(
     format: str | None = None,  # noqa: A002
     text: str | Sequence[str] | None = None,
     labels: str | None = None,
+    *,
+    max_labels: int | None = None,
+    max_features: int | None = None,
+    max_line: int | None = None,
+    max_expansion: int | None = None,
 ) -> Dataset:
     """Read samples and their labels from a file, plain or gzip.
 
@@ -44,6 +50,10 @@ def load_data(
     labels : str, optional
         Likewise the field with the labels. By default the first of ``labels``, ``tags``, ``label``,
         ``concepts``, ``subjects``, ``keywords`` there is.
+    max_labels, max_features, max_line, max_expansion : int, optional
+        Limits on what a file may ask for, which honest data do not meet: the numbers of labels (ten million) and
+        features (a hundred million), the bytes of a line (32 MiB) and the bytes that one byte of a packed file may
+        become (500).
 
     Returns
     -------
@@ -60,11 +70,15 @@ def load_data(
         chosen = detect_format(path) if format is None else named_format(format)
         if not chosen.is_text and (text is not None or labels is not None):
             raise ParameterError(f"text= and labels= name fields of text files; {path.name} is read as {chosen.name}")
+        limits = Limits.of(
+            max_labels=max_labels, max_features=max_features, max_line=max_line, max_expansion=max_expansion
+        )
         source = Source(
             path=path,
             labels_path=None if labels_path is None else existing_file(Path(labels_path)),
             text=field_names(text),
             labels=labels,
+            limits=limits,
         )
         return chosen.read(source)
 

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+from typing import overload
 
 import numpy as np
 from scipy import sparse
 
 from tacit.data.dataset import Dataset
 from tacit.data.files import Staging, sibling, text_lines
-from tacit.data.formats import Target
+from tacit.data.formats import Source, Target
+from tacit.data.limits import LIMITS, Limits
 from tacit.errors import DataError, FileError, did_you_mean
 
 LABELS_FILE = "labels.txt"
 FEATURES_FILE = "features.txt"
-MOST_LABELS = 100_000_000  # each needs a name, and a damaged header may announce any number
+_MOST_SPELT_OUT = 1_000_000  # numbers as a list of names; of more columns they are made when asked for
 _MOST_SPELLINGS = 50_000  # among more the search for the nearest would take too long
 
 
@@ -45,12 +47,12 @@ class NamesFile:
         return by_name | {key: column for column, key in enumerate(self.ids)}
 
 
-def read_names(path: Path) -> NamesFile:
+def read_names(path: Path, limits: Limits = LIMITS) -> NamesFile:
     """Read a file with one name per line, or with ``id<TAB>name`` (or ``id<TAB>…<TAB>name``).
 
     The first line says how many fields there are; further tabs are blanks in the name.
     """
-    lines = list(text_lines(path))
+    lines = list(text_lines(path, limits))
     while lines and not lines[-1][1]:
         lines.pop()
     if not lines:
@@ -85,44 +87,82 @@ def _told_apart(names: list[str], ids: list[str]) -> list[str]:
     return [f"{name} ({key})" if uses[name] > 1 else name for name, key in zip(names, ids, strict=True)]
 
 
-def label_names(path: Path, n_labels: int, given: Path | None, *, first: int = 0) -> list[str]:
+def label_names(
+    path: Path, n_labels: int, given: Path | None, limits: Limits = LIMITS, *, first: int = 0
+) -> Sequence[str]:
     """Names of the labels of a numeric file.
 
     Those of the file `given`, which must fit; or of ``labels.txt`` beside it, if that fits; or their numbers,
     counted from `first`.
     """
-    if n_labels > MOST_LABELS:
-        raise FileError(path, f"has {n_labels} labels; there may be {MOST_LABELS}: correct the header or the ids")
+    limits.check_columns(path, n_labels, "label")
     if given is not None:
-        names = read_names(given).names
+        names = read_names(given, limits).names
         if len(names) != n_labels:
             raise FileError(given, f"names {len(names)} columns, but {path.name} has {n_labels}; they must agree")
         return names
-    return _names_beside(path, LABELS_FILE, n_labels) or numbered(n_labels, first)
+    return _names_beside(path, LABELS_FILE, n_labels, limits) or numbered(n_labels, first)
 
 
-def feature_names(path: Path, n_features: int) -> list[str] | None:
+def feature_names(path: Path, n_features: int, limits: Limits = LIMITS) -> list[str] | None:
     """Names of the features of a numeric file, from ``features.txt`` beside it if that fits."""
-    return _names_beside(path, FEATURES_FILE, n_features)
+    return _names_beside(path, FEATURES_FILE, n_features, limits)
 
 
-def _names_beside(path: Path, name: str, n_columns: int) -> list[str] | None:
+def _names_beside(path: Path, name: str, n_columns: int, limits: Limits) -> list[str] | None:
     found = sibling(path, name)
-    if found is None or sum(1 for _, line in text_lines(found) if line) != n_columns:
+    if found is None or sum(1 for _, line in text_lines(found, limits) if line) != n_columns:
         return None
-    return read_names(found).names
+    return read_names(found, limits).names
 
 
-def numbered(n_columns: int, first: int = 0) -> list[str]:
+class Numbers(Sequence[str]):
+    """Numbers as the names of columns, each made when it is asked for: a header of 13 bytes may announce millions."""
+
+    def __init__(self, numbers: range) -> None:
+        self._numbers = numbers
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    def __iter__(self) -> Iterator[str]:
+        return map(str, self._numbers)
+
+    @overload
+    def __getitem__(self, place: int) -> str: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> Numbers: ...
+
+    def __getitem__(self, place: int | slice) -> str | Numbers:
+        return Numbers(self._numbers[place]) if isinstance(place, slice) else str(self._numbers[place])
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Numbers):
+            return self._numbers == other._numbers
+        if not isinstance(other, Sequence) or isinstance(other, str):
+            return NotImplemented
+        return len(self) == len(other) and all(mine == theirs for mine, theirs in zip(self, other, strict=True))
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"Numbers({self._numbers!r})"
+
+
+def numbered(n_columns: int, first: int = 0) -> Sequence[str]:
     """Names for columns without names: their numbers."""
-    return [str(column) for column in range(first, first + n_columns)]
+    names = Numbers(range(first, first + n_columns))
+    return list(names) if n_columns <= _MOST_SPELT_OUT else names
 
 
 def encode_labels(
-    path: Path, rows: Sequence[Sequence[str]], lines: Sequence[int], names: NamesFile | None
+    source: Source, rows: Sequence[Sequence[str]], lines: Sequence[int], names: NamesFile | None
 ) -> tuple[sparse.csr_matrix, list[str]]:
     """Lists of label names as Y and the names of its columns, those of `names` or all that occur, sorted."""
+    path = source.path
     columns_named = names.names if names is not None else sorted({label for row in rows for label in row})
+    source.limits.check_columns(path, len(columns_named), "label")
     if not columns_named:
         raise FileError(path, "no sample has a label; at least one must have, or name a file of labels")
     columns = names.columns() if names is not None else {name: i for i, name in enumerate(columns_named)}

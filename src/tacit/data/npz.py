@@ -20,6 +20,7 @@ from scipy import sparse
 from tacit.data.dataset import Dataset, features_of
 from tacit.data.files import Staging, read_bytes, sibling
 from tacit.data.formats import Source, Target
+from tacit.data.limits import Limits
 from tacit.data.names import feature_names, label_names, write_companions
 from tacit.errors import FileError, ParameterError
 
@@ -36,18 +37,21 @@ _DAMAGE = (
     zipfile.BadZipFile,
     zlib.error,
 )
+_PACKINGS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # what NumPy writes; others unpack without bound
+_FREE_BYTES = 1 << 26  # a matrix may become so large whatever the size of its file
+_ENTRY_BYTES = 8  # an entry of a CSR matrix
 _PART = r"(?<![A-Za-z0-9]){}(?![A-Za-z0-9])"
 
 
 def read(source: Source) -> Dataset:
     """Read a pair of NPZ files, given either."""
     X_path, Y_path, names_path = find_pair(source)
-    X, Y = _read_features(X_path), _read_labels(Y_path)
+    X, Y = _read_features(X_path, source.limits), _read_labels(Y_path, source.limits)
     if X.shape[0] != Y.shape[0]:
         message = f"has {Y.shape[0]} samples, but {X_path.name} has {X.shape[0]}; they must agree"
         raise FileError(Y_path, message)
-    names = label_names(Y_path, Y.shape[1], names_path)
-    return Dataset(X, Y, names, feature_names=feature_names(X_path, X.shape[1]))
+    names = label_names(Y_path, Y.shape[1], names_path, source.limits)
+    return Dataset(X, Y, names, feature_names=feature_names(X_path, X.shape[1], source.limits))
 
 
 def find_pair(source: Source) -> tuple[Path, Path, Path | None]:
@@ -69,8 +73,8 @@ def _swapped(name: str, here: str, there: str) -> str | None:
     return swapped if n_found == 1 else None
 
 
-def _read_features(path: Path) -> sparse.csr_matrix:
-    X = _to_csr(path, _read_matrix(path), "features")
+def _read_features(path: Path, limits: Limits) -> sparse.csr_matrix:
+    X = _to_csr(path, _read_matrix(path, "feature", limits), "features")
     X.sum_duplicates()
     if not np.isfinite(X.data).all():
         row = int(np.searchsorted(X.indptr, np.flatnonzero(~np.isfinite(X.data))[0], side="right")) - 1
@@ -78,8 +82,8 @@ def _read_features(path: Path) -> sparse.csr_matrix:
     return X
 
 
-def _read_labels(path: Path) -> sparse.csr_matrix:
-    matrix = _read_matrix(path)
+def _read_labels(path: Path, limits: Limits) -> sparse.csr_matrix:
+    matrix = _read_matrix(path, "label", limits)
     if isinstance(matrix, np.ndarray) and np.isnan(matrix).any():
         rows, columns = np.nonzero(~np.isnan(matrix))
         matrix = sparse.coo_matrix((matrix[rows, columns], (rows, columns)), shape=matrix.shape).tocsr()
@@ -93,31 +97,51 @@ def _read_labels(path: Path) -> sparse.csr_matrix:
     return Y
 
 
-def _read_matrix(path: Path) -> sparse.csr_matrix | sparse.csc_matrix | npt.NDArray[np.generic]:
+def _read_matrix(
+    path: Path, column: str, limits: Limits
+) -> sparse.csr_matrix | sparse.csc_matrix | npt.NDArray[np.generic]:
     """The checked matrix in a file; nothing in it is unpickled."""
-    parts = _read_parts(path)
+    parts = _read_parts(path, limits)
+    size, unpacked = path.stat().st_size, sum(part.nbytes for part in parts.values())
     if len(parts) == 1:
         (dense,) = parts.values()
         if dense.ndim != 2 or dense.dtype.kind not in "fiub":
             raise FileError(path, f"must hold a matrix of numbers; got {dense.dtype} of shape {dense.shape}")
+        limits.check_columns(path, dense.shape[1], column)
+        entries = int(np.count_nonzero(dense))
+        limits.check_expansion(path, size, unpacked + 2 * _ENTRY_BYTES * entries, _FREE_BYTES)
         return dense
     missing = {"data", "indices", "indptr", "shape", "format"} - parts.keys()
     if missing:
         raise FileError(path, f"must hold one matrix, dense or as scipy saves it; lacks {', '.join(sorted(missing))}")
-    return _sparse_matrix(path, parts)
+    matrix = _sparse_matrix(path, parts)
+    limits.check_columns(path, matrix.shape[1], column)
+    entries = matrix.nnz + matrix.shape[0]  # of a CSC matrix, rows cost nothing yet
+    limits.check_expansion(path, size, unpacked + _ENTRY_BYTES * entries, _FREE_BYTES)
+    return matrix
 
 
-def _read_parts(path: Path) -> dict[str, npt.NDArray[np.generic]]:
-    content = read_bytes(path)
+def _read_parts(path: Path, limits: Limits) -> dict[str, npt.NDArray[np.generic]]:
+    content = read_bytes(path, limits)
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as packed:
+            members = packed.infolist()
+        if any(member.compress_type not in _PACKINGS for member in members):
+            raise ValueError("it is packed in another way than NumPy does")
+    except _DAMAGE as error:
+        raise _damaged(path, error) from error
+    limits.check_expansion(path, path.stat().st_size, sum(member.file_size for member in members), _FREE_BYTES)
     try:
         with warnings.catch_warnings(), np.load(io.BytesIO(content), allow_pickle=False) as archive:
             warnings.simplefilter("ignore")
-            if isinstance(archive, np.ndarray):
-                raise ValueError("it is an .npy file")
             return {name: archive[name] for name in archive.files}
     except _DAMAGE as error:
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise FileError(path, f"is not a whole NPZ file of numbers ({reason}); save it again") from error
+        raise _damaged(path, error) from error
+
+
+def _damaged(path: Path, error: Exception) -> FileError:
+    reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+    return FileError(path, f"is not a whole NPZ file of numbers ({reason}); save it again")
 
 
 def _sparse_matrix(path: Path, parts: dict[str, npt.NDArray[np.generic]]) -> sparse.csr_matrix | sparse.csc_matrix:

@@ -11,10 +11,10 @@ import numpy.typing as npt
 from scipy import sparse
 
 from tacit.data.files import line_blocks
+from tacit.data.limits import LARGEST_DIMENSION, LIMITS, Limits
 from tacit.errors import FileError
 from tacit.kernels import parse
 
-LARGEST_DIMENSION = 2**31 - 1
 _LONGEST_TOKEN = 40
 _NOT_FINITE = re.compile(rb"[+-]?(nan|inf|infinity)", re.IGNORECASE)
 
@@ -35,6 +35,8 @@ class RowLayout:
         Empty lines are skipped and rows may end in a comment; otherwise each line is a row.
     column : str
         What the number before the colon stands for, in messages.
+    feature_remedy, label_remedy : str
+        What to do about an id that is out of range, in messages.
     """
 
     n_features: int = LARGEST_DIMENSION
@@ -44,6 +46,8 @@ class RowLayout:
     with_labels: bool = True
     loose: bool = False
     column: str = "feature"
+    feature_remedy: str = "correct the row"
+    label_remedy: str = "correct the row"
 
 
 class SparseRows:
@@ -94,7 +98,7 @@ class SparseRows:
 
 
 def read_rows(
-    path: Path, layout: RowLayout, *, skip_lines: int = 0, n_rows: int | None = None
+    path: Path, layout: RowLayout, limits: Limits = LIMITS, *, skip_lines: int = 0, n_rows: int | None = None
 ) -> tuple[SparseRows, SparseRows]:
     """Features and labels of all rows of a file.
 
@@ -107,13 +111,13 @@ def read_rows(
     n_rows : int, optional
         How many rows the header announces; any other number is an error.
     """
-    marks = [parse.count_marks(block) for block in line_blocks(path, skip_lines=skip_lines)]
+    marks = [parse.count_marks(block) for block in line_blocks(path, limits, skip_lines=skip_lines)]
     n_lines, n_colons, n_commas = (sum(column) for column in zip((0, 0, 0), *marks, strict=True))
     features = SparseRows(n_lines, n_colons, with_values=True)
     labels = SparseRows(n_lines, n_commas + n_lines if layout.with_labels else 0, with_values=False)
     redo = np.empty((max((colons for _, colons, _ in marks), default=0), 3), dtype=np.int64)
     line = 1 + skip_lines
-    for block, (lines_here, _, _) in zip(line_blocks(path, skip_lines=skip_lines), marks, strict=False):
+    for block, (lines_here, _, _) in zip(line_blocks(path, limits, skip_lines=skip_lines), marks, strict=False):
         _read_block(path, block, line, layout, features, labels, redo)
         if n_rows is not None and features.n_rows > n_rows:
             _check_surplus(path, features, labels, n_rows, skip_lines)
@@ -226,7 +230,8 @@ def row_error(
         message = f"values must be finite in 32-bit floating point; got '{token}'"
     else:
         message = f"values must be numbers; got '{token}'"
-    return FileError(path, f"{message}; correct the row", line=line)
+    remedies = {parse.FEATURE_RANGE: layout.feature_remedy, parse.LABEL_RANGE: layout.label_remedy}
+    return FileError(path, f"{message}; {remedies.get(status, 'correct the row')}", line=line)
 
 
 def shown(raw: bytes) -> str:

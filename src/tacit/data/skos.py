@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
+import json
+import logging
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from xml.parsers import expat
 
 from tacit.data.files import read_bytes
 from tacit.errors import FileError, MissingExtraError
@@ -26,6 +30,7 @@ SYNTAXES = {
     ".trig": "trig",
     ".nq": "nquads",
 }
+_LONGEST_ENTITY = 256  # characters; namespaces, which entities abbreviate, are shorter
 _SKOS = "http://www.w3.org/2004/02/skos/core#"
 
 
@@ -76,10 +81,13 @@ def _graph(path: Path, syntax: str) -> Any:
     """The statements of a file; those of named graphs are taken together."""
     rdflib = _rdflib()
     content = read_bytes(path)
+    if syntax == "xml":
+        _refuse_entities(path, content)
+    elif syntax == "json-ld":
+        _refuse_remote_contexts(path, content)
     graph = rdflib.Graph()
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)  # of rdflib, about itself
+        with _as_written(rdflib):
             if syntax not in ("trig", "nquads"):
                 return graph.parse(data=content, format=syntax)
             for *statement, _ in rdflib.Dataset().parse(data=content, format=syntax).quads():
@@ -88,6 +96,69 @@ def _graph(path: Path, syntax: str) -> Any:
         reason = " ".join(str(error).split())[:200]
         raise FileError(path, f"is not valid {syntax} ({type(error).__name__}: {reason}); correct it") from error
     return graph
+
+
+@contextlib.contextmanager
+def _as_written(rdflib: Any) -> Iterator[None]:
+    """Literals are kept as they are written: a number such as 1E999999999 would be spelt out."""
+    log, before = logging.getLogger("rdflib.term"), rdflib.NORMALIZE_LITERALS
+    silent, log.disabled, rdflib.NORMALIZE_LITERALS = log.disabled, True, False
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # of rdflib, about itself
+            yield
+    finally:
+        log.disabled, rdflib.NORMALIZE_LITERALS = silent, before
+
+
+class _PrologEndsError(Exception):
+    """The root element begins: no declaration can follow."""
+
+
+def _refuse_entities(path: Path, content: bytes) -> None:
+    """Entities may abbreviate namespaces, as ontology editors write them; those of entities could grow without end."""
+
+    def refuse(what: str) -> None:
+        message = f"must not declare {what}, which can make a small file huge or name other files"
+        raise FileError(path, f"{message}; write out what it stands for, or save the file as Turtle")
+
+    def entity(name: str, is_parameter: bool, value: str | None, *_: Any) -> None:
+        plain = value is not None and "&" not in value and len(value) <= _LONGEST_ENTITY
+        if name not in ("lt", "gt", "amp", "apos", "quot") and (is_parameter or not plain):
+            refuse(f"the entity '{name}' other than as a short text")
+
+    def attribute(element: str, name: str, kind: str, default: str | None, _required: bool) -> None:  # noqa: ARG001
+        if default is not None:
+            refuse(f"a default of the attribute '{name}'")
+
+    def root(*_: Any) -> None:
+        raise _PrologEndsError
+
+    for encoding in (None, "utf-8"):  # as the file says, and as rdflib takes it
+        parser = expat.ParserCreate(encoding)
+        parser.EntityDeclHandler, parser.AttlistDeclHandler, parser.StartElementHandler = entity, attribute, root
+        with contextlib.suppress(_PrologEndsError, expat.ExpatError, LookupError):  # rdflib tells what is not XML
+            parser.Parse(content, True)
+
+
+def _refuse_remote_contexts(path: Path, content: bytes) -> None:
+    """What terms mean must stand in the file: rdflib would open any address or file that is named instead."""
+    try:
+        stack = [json.loads(content)]
+    except (ValueError, RecursionError) as error:
+        raise FileError(path, f"must be JSON ({error}); correct it") from error
+    while stack:
+        item = stack.pop()
+        if isinstance(item, dict):
+            for key in ("@context", "@import"):
+                named = item.get(key)
+                for context in named if isinstance(named, list) else [named]:
+                    if isinstance(context, str):
+                        message = f"refers to the context '{context}', but nothing beyond the file is read"
+                        raise FileError(path, f"{message}; write the context itself, or save the file as Turtle")
+            stack.extend(item.values())
+        elif isinstance(item, list):
+            stack.extend(item)
 
 
 def _rdflib() -> Any:

@@ -14,8 +14,9 @@ from __future__ import annotations
 from tacit.data.dataset import Dataset, features_of
 from tacit.data.files import Staging
 from tacit.data.formats import Source, Target
+from tacit.data.limits import LARGEST_DIMENSION
 from tacit.data.names import feature_names, label_names, read_names, write_companions
-from tacit.data.numeric import LARGEST_DIMENSION, RowLayout, SparseRows, read_rows
+from tacit.data.numeric import RowLayout, SparseRows, read_rows
 from tacit.data.rows import write_rows
 from tacit.data.xmc import check_finite, positives
 from tacit.errors import FileError
@@ -42,13 +43,19 @@ def read_libsvm(source: Source) -> Dataset:
 
 
 def _read(source: Source, first_feature: int | None, first_label: int | None) -> Dataset:
-    path = source.path
-    names = None if source.labels_path is None else read_names(source.labels_path)
-    bound = LARGEST_DIMENSION
-    if names is not None:
-        bound = len(names.names) + (1 if first_label is None else first_label)
-    layout = RowLayout(n_labels=bound, first_feature=first_feature or 0, first_label=first_label or 0, loose=True)
-    features, labels = read_rows(path, layout)
+    path, limits = source.path, source.limits
+    names = None if source.labels_path is None else read_names(source.labels_path, limits)
+    most = limits.max_labels if names is None else len(names.names)
+    layout = RowLayout(
+        n_features=min(limits.max_features + (1 if first_feature is None else first_feature), LARGEST_DIMENSION),
+        n_labels=min(most + (1 if first_label is None else first_label), LARGEST_DIMENSION),
+        first_feature=first_feature or 0,
+        first_label=first_label or 0,
+        loose=True,
+        feature_remedy="correct the row, or raise max_features",
+        label_remedy="correct the row, or raise max_labels" if names is None else "correct the row",
+    )
+    features, labels = read_rows(path, layout, limits)
     if features.n_rows == 0:
         raise FileError(path, "the file has no rows; it must hold at least one sample")
     first_feature = _first_id(features) if first_feature is None else first_feature
@@ -56,6 +63,7 @@ def _read(source: Source, first_feature: int | None, first_label: int | None) ->
     n_features, n_labels = _n_columns(features, first_feature), _n_columns(labels, first_label)
     if n_features == 0:
         raise FileError(path, "no row has a feature; at least one must have, written id:value")
+    limits.check_columns(path, n_features, "feature")
     if names is not None:
         if n_labels > len(names.names):
             message = f"has labels from 0 to {n_labels - 1}, but {names.path.name} names {len(names.names)}"
@@ -69,8 +77,8 @@ def _read(source: Source, first_feature: int | None, first_label: int | None) ->
     return Dataset(
         X,
         positives(labels.to_csr(n_labels, first_id=first_label)),
-        label_names(path, n_labels, source.labels_path, first=first_label),
-        feature_names=feature_names(path, n_features),
+        label_names(path, n_labels, source.labels_path, limits, first=first_label),
+        feature_names=feature_names(path, n_features, limits),
     )
 
 

@@ -23,6 +23,7 @@ from typing import Any
 from tacit.data.dataset import Dataset, label_lists, texts_of
 from tacit.data.files import Staging, text_lines
 from tacit.data.formats import Source, Target
+from tacit.data.limits import LIMITS, Limits
 from tacit.data.names import encode_labels, read_names, write_names
 from tacit.errors import FileError, did_you_mean
 
@@ -30,7 +31,6 @@ TEXT_FIELD = "text"
 TEXT_PARTS = ("title", "body", "content", "document")
 LABEL_FIELDS = ("labels", "tags", "label", "concepts", "subjects", "keywords")
 _SEPARATORS = "|;,"
-_LARGEST_CELL = 2**31 - 1
 
 _HALF_CHARACTER = re.compile("[\ud800-\udfff]")
 
@@ -40,17 +40,17 @@ LabelParser = Callable[[Path, Sequence[int], Sequence[Any]], list[list[str]]]
 
 def read_jsonl(source: Source) -> Dataset:
     """Read one JSON object per line."""
-    return _read(source, _json_records(source.path), _labels_of_values)
+    return _read(source, _json_records(source.path, source.limits), _labels_of_values)
 
 
 def read_csv(source: Source) -> Dataset:
     """Read comma-separated values with a header line."""
-    return _read(source, _comma_records(source.path), _labels_of_cells)
+    return _read(source, _comma_records(source.path, source.limits), _labels_of_cells)
 
 
 def read_tsv(source: Source) -> Dataset:
     """Read tab-separated values with a header line."""
-    return _read(source, _tab_records(source.path), _labels_of_cells)
+    return _read(source, _tab_records(source.path, source.limits), _labels_of_cells)
 
 
 def write_jsonl(dataset: Dataset, target: Target, staging: Staging) -> None:
@@ -97,17 +97,17 @@ def _read(source: Source, records: Iterator[Record], parse_labels: LabelParser) 
         lines.append(line)
     if not texts:
         raise FileError(path, "the file has no rows; it must hold at least one sample")
-    names = None if source.labels_path is None else read_names(source.labels_path)
+    names = None if source.labels_path is None else read_names(source.labels_path, source.limits)
     if all(cell is None for cell in cells) and (names is None or source.labels):
         wanted = f"'{source.labels}'" if source.labels else f"for labels ({', '.join(LABEL_FIELDS)})"
         hint = did_you_mean(source.labels or "", first)
         raise FileError(path, f"no record has a field {wanted}{hint}; name the field of the labels")
-    Y, label_names = encode_labels(path, parse_labels(path, lines, cells), lines, names)
+    Y, label_names = encode_labels(source, parse_labels(path, lines, cells), lines, names)
     return Dataset(None, Y, label_names, texts=texts)
 
 
-def _json_records(path: Path) -> Iterator[Record]:
-    for number, line in text_lines(path):
+def _json_records(path: Path, limits: Limits = LIMITS) -> Iterator[Record]:
+    for number, line in text_lines(path, limits):
         if not line.strip():
             continue
         try:
@@ -120,25 +120,25 @@ def _json_records(path: Path) -> Iterator[Record]:
         yield number, record
 
 
-def _comma_records(path: Path) -> Iterator[Record]:
-    return _table_records(path, csv.excel)
+def _comma_records(path: Path, limits: Limits = LIMITS) -> Iterator[Record]:
+    return _table_records(path, csv.excel, limits)
 
 
-def _tab_records(path: Path) -> Iterator[Record]:
-    return _table_records(path, csv.excel_tab)
+def _tab_records(path: Path, limits: Limits = LIMITS) -> Iterator[Record]:
+    return _table_records(path, csv.excel_tab, limits)
 
 
 #: The reader of records of each format with named fields.
-RECORDS: Mapping[str, Callable[[Path], Iterator[Record]]] = {
+RECORDS: Mapping[str, Callable[..., Iterator[Record]]] = {
     "jsonl": _json_records,
     "csv": _comma_records,
     "tsv": _tab_records,
 }
 
 
-def _table_records(path: Path, dialect: type[csv.Dialect]) -> Iterator[Record]:
-    with _large_cells():
-        rows = csv.reader((line for _, line in text_lines(path, keep_ends=True)), dialect, strict=True)
+def _table_records(path: Path, dialect: type[csv.Dialect], limits: Limits) -> Iterator[Record]:
+    with _large_cells(limits):
+        rows = csv.reader((line for _, line in text_lines(path, limits, keep_ends=True)), dialect, strict=True)
         header: list[str] = []
         start = 1
         try:
@@ -152,7 +152,11 @@ def _table_records(path: Path, dialect: type[csv.Dialect]) -> Iterator[Record]:
                     yield start, dict(zip(header, row, strict=True))
                 start = rows.line_num + 1
         except csv.Error as error:
-            raise FileError(path, f"{error}; quote cells as CSV demands", line=start) from error
+            too_long = "field limit" in str(error)
+            message = f"a cell must have at most {limits.max_line} characters; close its quotes, or raise max_line"
+            raise FileError(
+                path, message if too_long else f"{error}; quote cells as CSV demands", line=start
+            ) from error
 
 
 def _checked_header(path: Path, row: list[str]) -> list[str]:
@@ -165,9 +169,9 @@ def _checked_header(path: Path, row: list[str]) -> list[str]:
 
 
 @contextlib.contextmanager
-def _large_cells() -> Iterator[None]:
+def _large_cells(limits: Limits) -> Iterator[None]:
     """Lift the csv module's limit of 128 KiB per cell, which long documents exceed."""
-    limit = csv.field_size_limit(_LARGEST_CELL)
+    limit = csv.field_size_limit(min(limits.max_line, 2**31 - 1))
     try:
         yield
     finally:
@@ -247,9 +251,10 @@ def _labels_of_cells(path: Path, lines: Sequence[int], cells: Sequence[str | Non
 
 def _labels_of_list(path: Path, line: int, cell: str) -> list[str]:
     try:
-        return _label_names(path, line, json.loads(cell))
-    except (json.JSONDecodeError, RecursionError) as error:
+        labels = json.loads(cell)
+    except (ValueError, RecursionError) as error:  # a number may have more digits than Python reads
         raise FileError(path, f"labels that open with [ must be a JSON list ({error})", line=line) from error
+    return _label_names(path, line, labels)
 
 
 def _write_table(dataset: Dataset, target: Target, staging: Staging, dialect: type[csv.Dialect]) -> None:

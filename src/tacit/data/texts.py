@@ -10,7 +10,8 @@ from pathlib import Path
 from tacit.data.dataset import texts_of
 from tacit.data.files import STDIN, existing_file, plain_name, text_lines
 from tacit.data.formats import Source, detect_format, named_format
-from tacit.data.load import field_names, load_data
+from tacit.data.limits import Limits
+from tacit.data.load import field_names
 from tacit.data.text import RECORDS, texts_of_records
 
 
@@ -18,6 +19,7 @@ def stream_texts(
     path: str | os.PathLike[str],
     format: str | None = None,  # noqa: A002
     text: str | Sequence[str] | None = None,
+    **limits: int | None,
 ) -> Iterator[str]:
     """The texts of a file in any text format, of a ``.txt`` file with one text per line, or of stdin (``-``).
 
@@ -25,18 +27,20 @@ def stream_texts(
 
     Parameters
     ----------
-    path, format, text
+    path, format, text, **limits
         As for `tacit.load_data`; stdin holds lines unless `format` says otherwise.
     """
     if Path(path) == STDIN and format is None:
         yield from (line.rstrip("\r\n") for line in sys.stdin)
         return
+    allowed = Limits.of(**limits)
     path = existing_file(path)
     if format is None and plain_name(path).lower().endswith(".txt"):
-        yield from (line for _, line in text_lines(path))
+        yield from (line for _, line in text_lines(path, allowed))
         return
     chosen = detect_format(path) if format is None else named_format(format)
     if chosen.name in RECORDS:
-        yield from texts_of_records(Source(path, text=field_names(text)), RECORDS[chosen.name](path))
+        source = Source(path, text=field_names(text), limits=allowed)
+        yield from texts_of_records(source, RECORDS[chosen.name](path, allowed))
     else:
-        yield from texts_of(load_data(path, format=chosen.name))
+        yield from texts_of(chosen.read(Source(path, limits=allowed)))

@@ -14,8 +14,9 @@ from scipy import sparse
 from tacit.data.dataset import Dataset, features_of
 from tacit.data.files import Staging, first_line
 from tacit.data.formats import Source, Target
+from tacit.data.limits import LARGEST_DIMENSION, Limits
 from tacit.data.names import feature_names, label_names, write_companions
-from tacit.data.numeric import LARGEST_DIMENSION, RowLayout, read_rows
+from tacit.data.numeric import RowLayout, read_rows
 from tacit.data.rows import write_rows
 from tacit.errors import FileError
 
@@ -23,14 +24,14 @@ from tacit.errors import FileError
 def read(source: Source) -> Dataset:
     """Read an XMC file."""
     path = source.path
-    n_rows, n_features, n_labels = read_header(path, ("samples", "features", "labels"))
-    features, labels = read_rows(path, RowLayout(n_features, n_labels), skip_lines=1, n_rows=n_rows)
+    n_rows, n_features, n_labels = read_header(path, ("samples", "features", "labels"), source.limits)
+    features, labels = read_rows(path, RowLayout(n_features, n_labels), source.limits, skip_lines=1, n_rows=n_rows)
     X = features.to_csr(n_features, n_rows=n_rows)
     if not features.rising:
         check_finite(path, X)
     Y = positives(labels.to_csr(n_labels, n_rows=n_rows))
-    names = label_names(path, n_labels, source.labels_path)
-    return Dataset(X, Y, names, feature_names=feature_names(path, n_features))
+    names = label_names(path, n_labels, source.labels_path, source.limits)
+    return Dataset(X, Y, names, feature_names=feature_names(path, n_features, source.limits))
 
 
 def write(dataset: Dataset, target: Target, staging: Staging) -> None:
@@ -42,7 +43,7 @@ def write(dataset: Dataset, target: Target, staging: Staging) -> None:
     write_companions(staging, target, dataset)
 
 
-def read_header(path: Path, counts: tuple[str, ...]) -> list[int]:
+def read_header(path: Path, counts: tuple[str, ...], limits: Limits) -> list[int]:
     """The positive whole numbers of the first line."""
     fields = first_line(path).split()
     expected = f"the first line must be the numbers of {', '.join(counts[:-1])} and {counts[-1]}"
@@ -53,6 +54,8 @@ def read_header(path: Path, counts: tuple[str, ...]) -> list[int]:
         if len(text) > 10 or not 0 < int(text) <= LARGEST_DIMENSION:
             got = text[:20].decode()
             raise FileError(path, f"the number of {what} must be in 1 … {LARGEST_DIMENSION}; got {got}", line=1)
+        if what != "samples":
+            limits.check_columns(path, int(text), what.removesuffix("s"), line=1)
     return [int(text) for text in fields]
 
 

@@ -15,6 +15,7 @@ from scipy import sparse
 from tacit.data.dataset import Dataset, features_of
 from tacit.data.files import Staging, first_line, sibling
 from tacit.data.formats import Source, Target
+from tacit.data.limits import Limits
 from tacit.data.names import feature_names, label_names, write_companions
 from tacit.data.numeric import RowLayout, read_rows
 from tacit.data.rows import write_rows
@@ -27,12 +28,12 @@ _FEATURES, _LABELS = "_X_Xf", "_X_Y"
 def read(source: Source) -> Dataset:
     """Read a pair of files, given either."""
     X_path, Y_path, names_path = find_pair(source)
-    X, Y = _read_matrix(X_path, "feature"), _read_matrix(Y_path, "label")
+    X, Y = _read_matrix(X_path, "feature", source.limits), _read_matrix(Y_path, "label", source.limits)
     if X.shape[0] != Y.shape[0]:
         message = f"has {Y.shape[0]} samples, but {X_path.name} has {X.shape[0]}; they must agree"
         raise FileError(Y_path, message, line=1)
-    names = label_names(Y_path, Y.shape[1], names_path)
-    return Dataset(X, Y, names, feature_names=feature_names(X_path, X.shape[1]))
+    names = label_names(Y_path, Y.shape[1], names_path, source.limits)
+    return Dataset(X, Y, names, feature_names=feature_names(X_path, X.shape[1], source.limits))
 
 
 def find_pair(source: Source) -> tuple[Path, Path, Path | None]:
@@ -54,10 +55,10 @@ def _other_half(path: Path, here: str, there: str) -> Path:
     return found
 
 
-def _read_matrix(path: Path, column: str) -> sparse.csr_matrix:
-    n_rows, n_columns = read_header(path, ("samples", f"{column}s"))
+def _read_matrix(path: Path, column: str, limits: Limits) -> sparse.csr_matrix:
+    n_rows, n_columns = read_header(path, ("samples", f"{column}s"), limits)
     layout = RowLayout(n_features=n_columns, with_labels=False, column=column)
-    rows, _ = read_rows(path, layout, skip_lines=1, n_rows=n_rows)
+    rows, _ = read_rows(path, layout, limits, skip_lines=1, n_rows=n_rows)
     if column == "label":
         wrong = np.flatnonzero((rows.used_values != 0) & (rows.used_values != 1))
         if len(wrong):

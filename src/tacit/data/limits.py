@@ -1,0 +1,72 @@
+"""What a data file may ask for: limits that honest data do not meet, so that no tiny file costs hours or gigabytes.
+
+What is read is otherwise bounded by the size of the file. These are the places where a few bytes ask for more.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from tacit.errors import FileError, ParameterError
+
+#: Ids are 32-bit numbers.
+LARGEST_DIMENSION = 2**31 - 1
+
+
+@dataclass(frozen=True)
+class Limits:
+    """The limits of `tacit.load_data`, which takes each as a keyword.
+
+    Attributes
+    ----------
+    max_labels : int
+        Columns of Y. The largest public sets have three million.
+    max_features : int
+        Columns of X. The largest public sets have 55 million.
+    max_line : int
+        Bytes of a line of text, or of a cell of a table.
+    max_expansion : int
+        Bytes that one byte of a packed file (gzip, NPZ) may become, once the whole is large. Text has 3 to 30.
+    """
+
+    max_labels: int = 10_000_000
+    max_features: int = 100_000_000
+    max_line: int = 1 << 25
+    max_expansion: int = 500
+
+    @classmethod
+    def of(cls, **given: Any) -> Limits:
+        """The default limits, but those that are given."""
+        names = [field.name for field in fields(cls)]
+        for name, value in given.items():
+            if name not in names:
+                raise ParameterError(f"there is no limit '{name}'; there are {', '.join(names)}")
+            if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < 1):
+                raise ParameterError(f"{name} must be a whole number of at least 1; got {value!r}")
+            if value is not None and value > LARGEST_DIMENSION and name in ("max_labels", "max_features"):
+                raise ParameterError(f"{name} must be at most {LARGEST_DIMENSION}; got {value}")
+        return cls(**{name: value for name, value in given.items() if value is not None})
+
+    def check_columns(self, path: Path, n_columns: int, column: str, *, line: int | None = None) -> None:
+        """Refuse more columns than the limit; `column` is ``label`` or ``feature``."""
+        limit = self.max_labels if column == "label" else self.max_features
+        if n_columns > limit:
+            message = f"has {n_columns} {column}s, but the limit is {limit}; correct the file"
+            raise FileError(path, f"{message}, or raise max_{column}s", line=line)
+
+    def check_line(self, path: Path, n_bytes: int, line: int | None) -> None:
+        """Refuse a line of more bytes than the limit."""
+        if n_bytes > self.max_line:
+            message = f"a line must have at most {self.max_line} bytes, but here is a longer one"
+            raise FileError(path, f"{message}; end lines with line feeds, or raise max_line", line=line)
+
+    def check_expansion(self, path: Path, packed: int, unpacked: int, free: int) -> None:
+        """Refuse what becomes too large when unpacked; up to `free` bytes are always allowed."""
+        if unpacked > free and unpacked > packed * self.max_expansion:
+            message = f"{packed} packed bytes become more than {self.max_expansion} times as many"
+            raise FileError(path, f"{message}; unpack the file if it is to be so, or raise max_expansion")
+
+
+LIMITS = Limits()

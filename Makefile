@@ -4,7 +4,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-fast check format bench clean
+.PHONY: help install demo test test-fast attack check format bench clean
 
 help:  ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -25,6 +25,9 @@ test: $(READY)  ## Run all tests (set TACIT_DATA for those on public data)
 
 test-fast: $(READY)  ## Run the tests that take no time
 	$(BIN)/python -m pytest -n 2 -m "not slow and not real_data" $(ARGS)
+
+attack: $(READY)  ## Run the long attacks: damaged models and files, signals at random moments, several writers
+	TACIT_ATTACK=10000 TACIT_ATTACK_ROUNDS=100 $(BIN)/python -m pytest tests/attack tests/tagger/test_writers.py $(ARGS)
 
 check: $(READY)  ## Lint, formatting and types
 	$(BIN)/ruff check .

@@ -23,18 +23,9 @@ _STATES_KEPT = 3  # for undo: the state before the last acts, and a few earlier 
 
 @dataclass(frozen=True, eq=False)
 class Changes:
-    """Acts and the state that they lead to.
+    """Acts in the order in which they were done, and the state that they lead to.
 
-    Attributes
-    ----------
-    scores : Scores
-        The trained model.
-    features : function
-        From a list of samples to a matrix with a row for each.
-    acts : list of Act
-        All acts, in the order in which they were done.
-    left_out : mapping of str to TacitError
-        Why acts that were not taken back do not apply, by id.
+    `features` makes a matrix of a list of samples, with a row for each.
     """
 
     scores: Scores

@@ -29,17 +29,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class _NewSamples:
-    """Samples to learn from.
-
-    Attributes
-    ----------
-    samples : list of str or matrix
-        As they came.
-    X, Y : csr_matrix
-        Their features, and their labels in the columns of the training, then those that are new to it.
-    names : list of str
-        All names in column order, as the training has them.
-    """
+    """Samples to learn from, as they came and as features; their labels by the names that the training has for them."""
 
     samples: Any
     X: sparse.csr_matrix

@@ -35,7 +35,7 @@ class Command(NamedTuple):
 
 
 COMMANDS = {
-    "train": Command(("train", "train.jsonl", "--model", "OneVsAll", "--param", "C=2", "--out", "model")),
+    "train": Command(("train", "train.jsonl", "--model", "FastXML", "--param", "n_trees=24", "--out", "model")),
     "tune": Command(("tune", "train.jsonl", "--model", "OneVsAll", "--budget", "1s", "--valid", "0.2"), False),
     "suggest": Command(("suggest", "old", "new.jsonl", "--out", "out.jsonl")),
     "suggest-csv": Command(("suggest", "old", "new.jsonl", "-k", "3", "--out", "out.csv")),
@@ -185,7 +185,7 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
 
 def test_ctrl_c_at_a_few_moments(bench):
     seed = random.SystemRandom().randrange(10**6)
-    attack(bench, ["train", "suggest", "find-missing"], seed)
+    attack(bench, ["train", "suggest"], seed)
 
 
 @pytest.mark.slow

@@ -240,7 +240,8 @@ def _save_base(tagger: Tagger, home: Home, own: Sequence[Act]) -> None:
 def _replace(tagger: Tagger, writer: FolderWriter, acts: Sequence[Act], origin: str | None) -> None:
     """Write base and acts. The manifest decides in one instant which acts count: a crash leaves no mix of two."""
     before = writer.ledger.read()
-    if origin is not None and (before.origin, [act.id for act in before.acts]) != (origin, [act.id for act in acts]):
+    is_same = before.origin == origin and [act.id for act in before.acts] == [act.id for act in acts]
+    if origin is not None and acts and not is_same:
         writer.ledger.rewrite(acts, origin)
     manifest = writer.replace(tagger, origin)
     if origin is None:

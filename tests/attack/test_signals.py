@@ -188,7 +188,7 @@ def test_ctrl_c_at_a_few_moments(bench):
     attack(bench, ["train", "suggest"], seed)
 
 
-@pytest.mark.slow
+@pytest.mark.skipif(not os.environ.get("TACIT_ATTACK"), reason="a long run: make attack")
 def test_ctrl_c_at_many_moments(bench):
     """`TACIT_TRIES` interruptions (200) of all long commands in turn, from the seed `TACIT_SEED`."""
     for name in COMMANDS:

@@ -1,7 +1,7 @@
 """Several processes at one model, and processes that are killed: nothing acknowledged is lost, nothing is damaged.
 
-Each worker is a process that does what it is told in a loop and writes down what was acknowledged. The tests marked
-slow are the same at the full count.
+Each worker is a process that does what it is told in a loop and writes down what was acknowledged. The long runs,
+the same at the full count, are for ``make attack``.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from tacit.store.ledger import Ledger
 from tagger.articles import articles
 
 TESTS = Path(__file__).parents[1]
+LONG_RUN = pytest.mark.skipif(not os.environ.get("TACIT_ATTACK"), reason="a long run: make attack")
 
 #: A worker: its name, the model folder, how often, and what to do. It prints a line for each act acknowledged.
 WORKER = """
@@ -129,13 +130,13 @@ def test_two_writers_at_once(model, pair):
     two_writers(model, pair, times=6)
 
 
-@pytest.mark.slow
+@LONG_RUN
 @pytest.mark.parametrize("pair", PAIRS, ids="-".join)
 def test_two_writers_at_once_two_hundred_times(model, pair):
     two_writers(model, pair, times=50)
 
 
-@pytest.mark.parametrize("times", [10, pytest.param(200, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("times", [10, pytest.param(200, marks=LONG_RUN)])
 def test_a_service_and_the_command_line_at_once(model, times):
     """Acts through HTTP while the library writes to the same folder."""
     from server.live import serving
@@ -179,7 +180,7 @@ def test_killed_writers_lose_nothing(model, what):
     kill_at_random(model, what, times=2, seed=1)
 
 
-@pytest.mark.slow
+@LONG_RUN
 @pytest.mark.skipif(os.name == "nt", reason="there is no SIGKILL")
 @pytest.mark.parametrize("what", ["library", "learn", "update"])
 def test_killed_writers_lose_nothing_seventy_times(model, what):

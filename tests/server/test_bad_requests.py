@@ -47,7 +47,7 @@ BAD_SUGGESTS = [
     (GOOD | {"threshold": 1e300}, "less than or equal", "threshold.constrained-float"),
     (GOOD | {"threshold": "0.5"}, "threshold", "threshold"),
     (GOOD | {"include": "fruit"}, "valid list", "include"),
-    (GOOD | {"exclude": ["froot"]}, "unknown label 'froot'; did you mean 'fruit'", "exclude"),
+    (GOOD | {"exclude": ["froot"]}, "unknown label 'froot' (did you mean 'fruit'?)", "exclude"),
 ]
 
 

@@ -138,10 +138,10 @@ def test_two_writers_at_once_two_hundred_times(model, pair):
 
 @pytest.mark.parametrize("times", [10, pytest.param(200, marks=LONG_RUN)])
 def test_a_service_and_the_command_line_at_once(model, times):
-    """Acts through HTTP while the library writes to the same folder."""
+    """Acts through HTTP while commands write to the same folder."""
     from server.live import serving
 
-    other = worker("a", model, times, "library")
+    other = worker("a", model, times, "add-label")
     with serving({"model": model}) as live:
         for number in range(times):
             answer = live.post("/v1/labels", json={"name": f"s{number}", "examples": ["a plum"]})

@@ -12,11 +12,20 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from tacit.errors import ActError, FileError, LabelError, ModelFileError, ParameterError, UnknownLabelError, spelt_alike
+from tacit.errors import (
+    ActError,
+    FileError,
+    LabelError,
+    ModelFileError,
+    ParameterError,
+    UnknownLabelError,
+    did_you_mean,
+    spelt_alike,
+)
 from tacit.server.batching import Lane
 from tacit.server.limits import ACTS_PER_COMMIT, TEXTS_PER_RANKING, Limits
 from tacit.server.metrics import Metrics
-from tacit.server.problems import Problem, unknown
+from tacit.server.problems import Problem
 from tacit.store.acts import Act, in_force
 from tacit.store.folder import ACTS, MANIFEST
 from tacit.tagger import home
@@ -246,7 +255,7 @@ class Served:
 
     def _named(self, error: Exception) -> Exception:
         if isinstance(error, UnknownLabelError):
-            return unknown("label", error.label, error.nearest, status=422, field=error.field or "label")
+            return Problem(422, error.reason, field=error.field or "label", nearest=error.nearest)
         if isinstance(error, LabelError | ActError):
             return Problem(422, error.reason, field=error.field or "label")
         return Problem(422, str(error)) if isinstance(error, ParameterError) else error
@@ -287,7 +296,8 @@ class Models(dict[str, Served]):
             return next(iter(self.values()))
         served = self.get(name)
         if served is None:
-            raise unknown("model", name, spelt_alike(name, self), status=404, field="model")
+            detail = f"unknown model '{name[:200]}'{did_you_mean(name, self)}"
+            raise Problem(404, detail, field="model", nearest=spelt_alike(name, self))
         return served
 
     def are_full(self) -> bool:

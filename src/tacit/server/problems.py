@@ -71,12 +71,6 @@ def busy(detail: str) -> Problem:
     return Problem(429, detail, retry_after=1)
 
 
-def unknown(what: str, name: str, nearest: Sequence[str], *, status: int, field: str) -> Problem:
-    """A name that nothing has, with those that are spelt alike."""
-    hint = f"; did you mean {' or '.join(repr(near) for near in nearest)}?" if nearest else ""
-    return Problem(status, f"unknown {what} {name[:200]!r}{hint}", field=field, nearest=nearest)
-
-
 def answer_problems(app: FastAPI) -> None:
     """Let an app tell all its errors as problem documents."""
     app.add_exception_handler(Problem, _own)

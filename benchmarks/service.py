@@ -11,15 +11,17 @@ import argparse
 import asyncio
 import gzip
 import json
+import multiprocessing
 import os
 import re
+import resource
 import subprocess
 import sys
 import tempfile
 import time
 from collections import Counter
 from collections.abc import Coroutine, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -34,6 +36,8 @@ N_TEXTS = 500
 N_CLIENTS = 50
 N_SINGLE = 400
 K = 5
+N_IDLE, N_SLOW = 2000, 500  # callers of a flood
+SECONDS_AWAY = 2.0  # until one of them comes back
 
 
 @dataclass
@@ -83,7 +87,8 @@ class Client:
     def close(self) -> None:
         """Hang up."""
         if self._streams is not None:
-            self._streams[1].close()
+            self._streams[1].transport.abort()
+            self._streams = None
 
 
 @dataclass
@@ -98,7 +103,11 @@ class Load:
         """Ask once and note what came."""
         place = number % len(self.requests)
         start = time.perf_counter()
-        status, body = await client.ask(self.requests[place])
+        try:
+            status, body = await client.ask(self.requests[place])
+        except (OSError, asyncio.IncompleteReadError):  # hung up on
+            status, body = 0, b""
+            client.close()
         tally.statuses[status] += 1
         if status == 200:
             tally.latencies.append(time.perf_counter() - start)
@@ -143,6 +152,53 @@ class Load:
         return tally
 
 
+async def hold(port: int, sent: bytes) -> None:
+    """Connect, send the beginning of a request or nothing, then a byte a second; come back when hung up on."""
+    while True:
+        with suppress(OSError):
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            writer.write(sent)
+            reading = asyncio.create_task(reader.read())
+            while sent and not reading.done():
+                writer.write(b" ")
+                await asyncio.wait([reading], timeout=1.0)
+            await reading
+        await asyncio.sleep(SECONDS_AWAY)
+
+
+def flood(port: int) -> None:
+    """Callers who hold connections, in a process of their own."""
+    _allow_many_files()
+    head = b"POST /v1/suggest HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
+    sent = [b""] * N_IDLE + [head + b"Content-Length: 1000\r\n\r\n"] * N_SLOW
+
+    async def all_of_them() -> None:
+        await asyncio.gather(*(hold(port, each) for each in sent))
+
+    asyncio.run(all_of_them())
+
+
+async def beside_a_flood(load: Load, n_clients: int, seconds: float) -> Tally:
+    """Honest clients, and the sign of life, beside a flood."""
+    attack = multiprocessing.get_context("spawn").Process(target=flood, args=(load.port,), daemon=True)
+    attack.start()
+    await asyncio.sleep(5.0)
+    asking = asyncio.create_task(load.steady(n_clients, seconds))
+    health = Client(load.port)
+    request = f"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1:{load.port}\r\n\r\n".encode()
+    slowest = 0.0
+    while not asking.done():
+        start = time.perf_counter()
+        status, _ = await health.ask(request)
+        assert status == 200
+        slowest = max(slowest, time.perf_counter() - start)
+        await asyncio.sleep(0.1)
+    health.close()
+    attack.kill()
+    print(f"/healthz was answered throughout, after {1000 * slowest:.0f} ms at the most", flush=True)
+    return await asking
+
+
 def _request(text: str, port: int) -> bytes:
     body = json.dumps({"text": text, "k": K}).encode()
     head = f"POST /v1/suggest HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nContent-Type: application/json\r\n"
@@ -164,7 +220,8 @@ def service(model: Path) -> Iterator[tuple[psutil.Process, int, float]]:
     start = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder, Path(folder, "log").open("w") as log:
         command = [sys.executable, "-m", "tacit", "serve", str(model), "--port", "0", "--acts", f"{folder}/acts.jsonl"]
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True)
+        limited = ["sh", "-c", 'ulimit -n 1024 && exec "$@"', "sh", *command]
+        process = subprocess.Popen(limited, stdout=subprocess.PIPE, stderr=log, text=True)
         try:
             assert process.stdout is not None
             address = next(line for line in process.stdout if line.startswith("http://"))
@@ -172,6 +229,8 @@ def service(model: Path) -> Iterator[tuple[psutil.Process, int, float]]:
         finally:
             process.terminate()
             process.wait()
+        for line in Path(folder, "log").read_text().splitlines():
+            json.loads(line)  # nothing but structured lines
 
 
 def overhead(load: Load, process: psutil.Process, tagger: tacit.Tagger, texts: list[str]) -> None:
@@ -201,6 +260,11 @@ def overhead(load: Load, process: psutil.Process, tagger: tacit.Tagger, texts: l
     )
 
 
+def _allow_many_files() -> None:
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (8192 if most < 0 else min(8192, most), most))
+
+
 def _cpu_seconds(process: psutil.Process) -> float:
     return sum(process.cpu_times()[:2])
 
@@ -220,8 +284,15 @@ def measure(model: Path, data: Path, seconds: float) -> None:
         overhead(load, process, tagger, texts)
         full = _run(process, f"{N_CLIENTS} clients for {seconds:g} s", load.steady(N_CLIENTS, seconds))
         capacity = len(full.latencies) / full.seconds
-        _run(process, "twice that rate", load.at_rate(2 * capacity, seconds / 3))
+        for times in (2, 4):
+            tally = _run(process, f"{times} times that rate", load.at_rate(times * capacity, seconds / 3))
+            print(f"  {len(tally.latencies) / tally.seconds / capacity:.0%} of the answers per second", flush=True)
         _run(process, "half of it, right after", load.at_rate(capacity / 2, seconds / 3))
+        _run(
+            process,
+            f"beside {N_IDLE:,} idle connections and {N_SLOW} slow bodies",
+            beside_a_flood(load, N_CLIENTS, seconds / 3),
+        )
 
 
 def _run(process: psutil.Process, what: str, requests: Coroutine[Any, Any, Tally]) -> Tally:
@@ -240,6 +311,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=60.0)
     given = parser.parse_args(sys.argv[1:] if sys.argv[0].endswith("service.py") else [])
     data = Path(os.environ["TACIT_DATA"])
+    _allow_many_files()
     if given.model is not None:
         measure(given.model, data, given.seconds)
         return

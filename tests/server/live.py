@@ -18,6 +18,7 @@ from tacit.server.app import build_app
 from tacit.server.limits import Limits, Settings
 from tacit.server.metrics import Metrics
 from tacit.server.models import Models, Served
+from tacit.server.run import server
 
 PATIENCE = 60.0
 
@@ -56,20 +57,20 @@ def serving(
     models = Models()
     for name, folder in folders.items():
         models[name] = Served(name, folder, acts, limits or Limits(), metrics)
-    app = build_app(models, settings or Settings(), metrics, **{"watch": False, **options})
-    config = uvicorn.Config(app, log_config=None, access_log=False, lifespan="on", ws="none")
-    server = uvicorn.Server(config)
+    settings = settings or Settings()
+    app = build_app(models, settings, metrics, **{"watch": False, **options})
+    running = server(app, models, settings, metrics, patience=PATIENCE)
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
-        thread = threading.Thread(target=server.run, args=([taken],))
+        thread = threading.Thread(target=running.run, args=([taken],))
         thread.start()
         address = f"http://127.0.0.1:{taken.getsockname()[1]}"
         try:
             with Live(base_url=address, timeout=PATIENCE, transport=httpx.HTTPTransport(retries=20)) as client:
-                client.models, client.server = models, server
+                client.models, client.server = models, running
                 yield client
         finally:
-            server.should_exit = True
+            running.should_exit = True
             thread.join(PATIENCE)
             assert not thread.is_alive()
 

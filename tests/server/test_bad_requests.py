@@ -186,24 +186,6 @@ def test_a_token_is_needed_for_all_but_the_page(start):
     assert described["components"]["securitySchemes"]["token"]["scheme"] == "bearer"
 
 
-def test_a_body_that_does_not_come(start):
-    import socket
-
-    live = start(settings=Settings(body_timeout=0.05))
-    with socket.create_connection((live.base_url.host, live.base_url.port), timeout=30) as slow:
-        slow.sendall(b"POST /v1/suggest HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
-                     b"Content-Length: 100\r\n\r\n{")  # fmt: skip
-        answer = slow.recv(10_000)
-    assert answer.startswith(b"HTTP/1.1 408")
-
-
-def test_more_open_requests_than_allowed(start):
-    live = start(settings=Settings(max_open=0))
-    answer = live.get("/v1/models")
-    check(answer, 429, "requests are open")
-    assert answer.headers["retry-after"] == "1"
-
-
 def test_of_many_names_few_are_compared():
     many = [f"label {number}" for number in range(20_000)]
     assert "label 1234" in spelt_alike("Lable 1234", many)

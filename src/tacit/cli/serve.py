@@ -28,6 +28,10 @@ if TYPE_CHECKING:
 @click.option(
     "--max-body", type=click.IntRange(min=1), default=2_000_000, show_default=True, help="Bytes of a request."
 )
+@click.option(
+    "--max-connections", type=click.IntRange(min=1), default=1000, show_default=True, help="Connections at a time."
+)
+@click.option("--request-timeout", default=10.0, show_default=True, help="Seconds in which a request must have come.")
 @click.option("--max-batch", default=64, show_default=True, help="Texts in a request.")
 @click.option("--max-waiting", default=256, show_default=True, help="Texts that may wait for a model.")
 @click.option("--timeout", default=10.0, show_default=True, help="Seconds that a request waits for its turn at most.")
@@ -37,8 +41,8 @@ if TYPE_CHECKING:
 @click.option("--watch/--no-watch", default=True, help="Load a model anew when its folder changes.  [default: watch]")
 def serve(
     folders: tuple[Path, ...], named: tuple[str, ...], host: str, port: int, token: str | None, token_file: Path | None,
-    insecure: bool, allow_host: tuple[str, ...], acts: tuple[str, ...], max_body: int, limit: tuple[str, ...],
-    watch: bool, **common: Any,
+    insecure: bool, allow_host: tuple[str, ...], acts: tuple[str, ...], max_body: int, max_connections: int,
+    request_timeout: float, limit: tuple[str, ...], watch: bool, **common: Any,
 ) -> None:  # fmt: skip
     """Serve one or several models over HTTP: suggestions, reasons, feedback, and a page for people.
 
@@ -62,7 +66,7 @@ def serve(
             f"{host} can be reached by others: give a token (TACIT_TOKEN or --token-file), or --insecure to let all in"
         )
     hosts = LOCAL_HOSTS | {name.lower() for name in allow_host} if is_local(host) or allow_host else None
-    settings = Settings(token=secret, max_body=max_body, hosts=hosts)
+    settings = Settings(secret, max_body, max_connections, request_timeout, hosts)
     _check_extra()
     with quick_start():
         from tacit.cli.interrupt import hand_over, keeps
@@ -78,6 +82,7 @@ def _check_extra() -> None:
 
     try:
         import fastapi  # noqa: F401
+        import httptools  # noqa: F401
         import prometheus_client  # noqa: F401
         import uvicorn  # noqa: F401
     except ImportError:

@@ -71,8 +71,7 @@ def build_app(models: Models, settings: Settings, metrics: Metrics, *, watch: bo
     app.include_router(page_routes())
     answer_problems(app)
     _describe(app, settings)
-    turned_away = {"/v1/suggest": models.are_full}
-    return Guard(app, settings, metrics, open_paths=PATHS | {"/healthz"}, turned_away=turned_away)
+    return Guard(app, settings, metrics, open_paths=PATHS | {"/healthz"})
 
 
 def _describe(app: FastAPI, settings: Settings) -> None:

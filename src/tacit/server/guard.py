@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import hmac
 import time
-from collections.abc import Callable, Mapping
 from typing import Any
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -13,14 +11,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from tacit.server.limits import Settings
 from tacit.server.logs import event, failure
 from tacit.server.metrics import Metrics
-from tacit.server.problems import Problem, busy
+from tacit.server.problems import SAFE_HEADERS, Problem
 
 _WITH_BODY = ("POST", "PUT", "PATCH")
-_SAFE_HEADERS = [
-    (b"x-content-type-options", b"nosniff"),
-    (b"referrer-policy", b"no-referrer"),
-    (b"cache-control", b"no-store"),
-]
 
 
 class Guard:
@@ -32,26 +25,14 @@ class Guard:
         What is guarded.
     open_paths : frozenset of str
         Where no token is needed: the page, which holds nothing, and the sign of life.
-    turned_away : mapping of str to function
-        By path, whether a request to it would be turned away in any case: then it is, before it is read.
     """
 
-    def __init__(
-        self,
-        app: ASGIApp,
-        settings: Settings,
-        metrics: Metrics,
-        *,
-        open_paths: frozenset[str],
-        turned_away: Mapping[str, Callable[[], bool]],
-    ) -> None:
+    def __init__(self, app: ASGIApp, settings: Settings, metrics: Metrics, *, open_paths: frozenset[str]) -> None:
         self._app = app
-        self._turned_away = turned_away
         self._settings = settings
         self._metrics = metrics
         self._open_paths = open_paths
         self._credentials = None if settings.token is None else b"bearer " + settings.token.encode()
-        self._n_open = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
@@ -68,15 +49,13 @@ class Guard:
                 present = {name for name, _ in message["headers"]}
                 message["headers"] = [
                     *message["headers"],
-                    *(header for header in _SAFE_HEADERS if header[0] not in present),
+                    *(header for header in SAFE_HEADERS if header[0] not in present),
                 ]
             await send(message)
 
-        self._n_open += 1
         try:
             await self._answer(scope, receive, noting)
         finally:
-            self._n_open -= 1
             self._note(scope, status, time.perf_counter() - start)
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -90,7 +69,7 @@ class Guard:
             response = problem.response()
             if problem.status == 401:
                 response.headers["WWW-Authenticate"] = 'Bearer realm="tacit"'
-            if problem.status in (408, 413):  # the rest of the body is not read
+            if problem.status == 413:  # the rest of the body is not read
                 response.headers["Connection"] = "close"
             await response(scope, receive, send)
         except Exception as error:  # noqa: BLE001 - the caller has had a problem document
@@ -98,8 +77,6 @@ class Guard:
 
     def _admit(self, scope: Scope, headers: dict[bytes, bytes]) -> None:
         """Raise unless the request may be read."""
-        if self._n_open > self._settings.max_open:
-            raise busy(f"more than {self._settings.max_open} requests are open; try again in a moment")
         if self._credentials is None:
             self._check_host(headers.get(b"host", b""))
         elif scope["path"] not in self._open_paths:
@@ -107,8 +84,6 @@ class Guard:
             scheme, _, token = given.partition(b" ")
             if not hmac.compare_digest(scheme.lower() + b" " + token, self._credentials):
                 raise Problem(401, "send the token of the service in the header 'Authorization: Bearer TOKEN'")
-        if scope["path"] in self._turned_away and self._turned_away[scope["path"]]():
-            raise busy("too many requests wait; try again in a moment")
 
     def _check_host(self, host: bytes) -> None:
         hosts = self._settings.hosts
@@ -127,10 +102,7 @@ class Guard:
         declared = headers.get(b"content-length", b"0")
         if declared.isdigit() and int(declared) > most:
             raise _too_large(most)
-        try:
-            body = await asyncio.wait_for(_read(receive, most), self._settings.body_timeout)
-        except asyncio.TimeoutError:
-            raise Problem(408, f"the body must come within {self._settings.body_timeout:g} s") from None
+        body = await _read(receive, most)
         pending: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
         async def replay() -> Message:

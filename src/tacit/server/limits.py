@@ -62,10 +62,10 @@ class Settings:
         What a caller must show; None lets everyone in who can reach the service.
     max_body : int
         Bytes of a request.
-    max_open : int
-        Requests at a time, whatever they are for.
-    body_timeout : float
-        Seconds within which the whole body of a request must have come.
+    max_connections : int
+        Connections at a time, fewer where the system does not grant as many files.
+    request_timeout : float
+        Seconds within which a request must have come as a whole, from the connection or its first byte on.
     hosts : frozenset of str, optional
         Names under which the service answers. They keep the pages of other sites, whose names were made to lead
         here, from using a service without a token; None: any name.
@@ -73,8 +73,8 @@ class Settings:
 
     token: str | None = None
     max_body: int = 2_000_000
-    max_open: int = 1000
-    body_timeout: float = 10.0
+    max_connections: int = 1000
+    request_timeout: float = 10.0
     hosts: frozenset[str] | None = LOCAL_HOSTS
 
 

@@ -10,6 +10,7 @@ import traceback
 from typing import Any, TextIO
 
 logger = logging.getLogger("tacit.server")
+_BELOW = ("uvicorn", "asyncio", "py.warnings")
 
 
 class JsonLines(logging.Formatter):
@@ -28,10 +29,11 @@ class JsonLines(logging.Formatter):
 
 
 def write_logs(level: int = logging.INFO, stream: TextIO | None = None) -> None:
-    """Write the logs of the service, and warnings of the server below it, as JSON lines to stderr."""
+    """Write the logs of the service, and warnings of what is below it, as JSON lines to stderr."""
+    logging.captureWarnings(True)
     handler = logging.StreamHandler(stream or sys.stderr)
     handler.setFormatter(JsonLines())
-    for name, least in (("tacit", level), ("uvicorn", max(level, logging.WARNING))):
+    for name, least in (("tacit", level), *((name, max(level, logging.WARNING)) for name in _BELOW)):
         log = logging.getLogger(name)
         log.handlers = [handler]
         log.setLevel(least)

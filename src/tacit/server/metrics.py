@@ -26,6 +26,8 @@ class Metrics:
         self.ranked = Histogram("tacit_ranked_texts", "Texts ranked together.", ["model"], buckets=_TEXTS, registry=own)
         what = "Suggestions accepted or rejected."
         self.judged = Counter("tacit_judgements", what, ["model", "accepted"], registry=own)
+        what = "Connections closed without an answer, by reason."
+        self.closed = Counter("tacit_closed_connections", what, ["reason"], registry=own)
         what = "Times a model was loaded anew, by outcome."
         self.reloads = Counter("tacit_reloads", what, ["model", "outcome"], registry=own)
         self.waiting = Gauge("tacit_waiting_texts", "Texts that wait for suggestions.", ["model"], registry=own)

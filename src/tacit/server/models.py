@@ -300,9 +300,10 @@ class Models(dict[str, Served]):
             raise Problem(404, detail, field="model", nearest=spelt_alike(name, self))
         return served
 
-    def are_full(self) -> bool:
+    def are_full(self, n_requests: int) -> bool:
         """Whether a request for suggestions would be turned away, whichever model it means."""
-        return all(served.is_full for served in self.values())
+        n_most = sum(served.limits.max_waiting + TEXTS_PER_RANKING for served in self.values())
+        return n_requests >= n_most or all(served.is_full for served in self.values())
 
 
 def as_json(value: Any) -> bytes:

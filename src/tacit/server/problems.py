@@ -13,6 +13,11 @@ from starlette.exceptions import HTTPException
 from tacit.errors import TacitError
 
 MEDIA_TYPE = "application/problem+json"
+SAFE_HEADERS = [
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cache-control", b"no-store"),
+]
 _TITLES = {
     400: "The request cannot be read",
     401: "A token is needed",
@@ -25,6 +30,7 @@ _TITLES = {
     421: "The service has another name",
     422: "The request is not as it must be",
     429: "Too many requests",
+    431: "The head of the request is too large",
     500: "The service made a mistake",
     503: "The service is too busy",
     507: "The service cannot write",

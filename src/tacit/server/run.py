@@ -12,12 +12,14 @@ from starlette.types import ASGIApp
 from tacit.cli.startup import quick_start
 from tacit.errors import ParameterError
 from tacit.server.app import build_app
+from tacit.server.connections import Connections
 from tacit.server.limits import Limits, Settings
 from tacit.server.logs import event, write_logs
 from tacit.server.metrics import Metrics
 from tacit.server.models import Models, Served
 
-_BACKLOG = 1024
+_BACKLOG = 4096  # connections that wait to be taken; the system may allow fewer
+_AT_A_TIME = 64  # connections taken before others are served
 _KEEP_ALIVE = 75  # seconds; longer than most proxies keep a connection
 
 
@@ -57,22 +59,34 @@ def serve(
         shown = f"[{host}]" if ":" in host else host
         ready(f"http://{shown}:{listening.getsockname()[1]}/", models)
         patience = max(limit.timeout for limit in limits.values())
-        uvicorn.Server(_config(app, patience)).run(sockets=[listening])
+        server(app, models, settings, metrics, patience).run(sockets=[listening])
 
 
-def _config(app: ASGIApp, patience: float) -> uvicorn.Config:
-    return uvicorn.Config(
+def server(app: ASGIApp, models: Models, settings: Settings, metrics: Metrics, patience: float) -> uvicorn.Server:
+    """What runs an app: it ends within `patience` seconds once it is told to."""
+    connections = Connections(settings, metrics, {b"/v1/suggest": models.are_full})
+    config = uvicorn.Config(
         app,
+        http=connections,  # type: ignore[arg-type] # uvicorn calls it like a class
         log_config=None,
         access_log=False,
         server_header=False,
         proxy_headers=False,
         lifespan="on",
-        backlog=_BACKLOG,
+        backlog=_AT_A_TIME,
         timeout_keep_alive=_KEEP_ALIVE,
         timeout_graceful_shutdown=round(patience) + 5,
         ws="none",
     )
+    return _Server(config)
+
+
+class _Server(uvicorn.Server):
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Begin to listen, with a longer queue than connections are taken from it at a time."""
+        await super().startup(sockets)
+        for listening in sockets or []:
+            listening.listen(_BACKLOG)
 
 
 def _listening(host: str, port: int) -> socket.socket:

@@ -1,0 +1,213 @@
+"""Connections: how many there may be, how long the service waits for their callers, and refusals that cost little.
+
+A caller who connects and sends nothing, or a request byte by byte, holds a connection and must not cost others theirs.
+When all are taken, one makes room for the next: of those who have never sent a whole request, or of those who have,
+whichever are more, the one that the service has waited for longest.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.util
+import logging
+from collections import deque
+from collections.abc import Callable, Mapping
+from types import SimpleNamespace
+from typing import Any
+
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
+
+from tacit.server.limits import Settings
+from tacit.server.logs import event
+from tacit.server.metrics import Metrics
+from tacit.server.problems import SAFE_HEADERS, Problem, busy
+
+MAX_HEAD = 65_536  # bytes before the body
+_SPARE_FILES = 200  # for models, logs and connections that are being closed
+_SECONDS_BETWEEN_REPORTS = 1.0
+
+
+class Connections:
+    """All connections of a service.
+
+    Parameters
+    ----------
+    refusing : mapping of bytes to function
+        By path, whether a request to it would be turned away in any case while so many others, which have come as a
+        whole, are not yet answered: then it is, before its body is read.
+    """
+
+    def __init__(self, settings: Settings, metrics: Metrics, refusing: Mapping[bytes, Callable[[int], bool]]) -> None:
+        self.most = _affordable(settings.max_connections)
+        self.patience = settings.request_timeout
+        self._refusing = refusing
+        self._refused = {path: metrics.requests.labels(path.decode(), "POST", "429") for path in refusing}
+        self._n_unanswered = dict.fromkeys(refusing, 0)
+        self.strangers: dict[Connection, None] = {}  # whose first request is awaited, the longest awaited first
+        self.known: dict[Connection, None] = {}  # whose next request is awaited
+        self._metrics = metrics
+        self._unreported: dict[str, int] = {}
+
+    def __call__(self, **given: Any) -> Connection:
+        """A connection, as uvicorn makes one."""
+        return Connection(self, **given)
+
+    def make_room(self) -> None:
+        """Close the connection that is missed least."""
+        awaited = max(self.strangers, self.known, key=len)
+        longest = next(iter(awaited))
+        del awaited[longest]
+        longest.transport.abort()
+        self.count("too many connections")
+
+    def refuses(self, path: bytes) -> bool:
+        """Whether a request is turned away unread; then it is counted."""
+        if path not in self._refusing or not self._refusing[path](self._n_unanswered[path]):
+            return False
+        self._refused[path].inc()
+        self._report("refused")
+        return True
+
+    def change(self, path: bytes, by: int) -> None:
+        """Note that a request has come as a whole, or was answered."""
+        if path in self._n_unanswered:
+            self._n_unanswered[path] += by
+
+    def count(self, reason: str) -> None:
+        """Count a connection that was closed without an answer."""
+        self._metrics.closed.labels(reason).inc()
+        self._report(reason)
+
+    def _report(self, what: str) -> None:
+        """Write down what happened, all of a second in one line."""
+        if not self._unreported:
+            asyncio.get_running_loop().call_later(_SECONDS_BETWEEN_REPORTS, self._write)
+        self._unreported[what] = self._unreported.get(what, 0) + 1
+
+    def _write(self) -> None:
+        event("turned away", logging.WARNING, **{what.replace(" ", "_"): n for what, n in self._unreported.items()})
+        self._unreported = {}
+
+
+class Connection(HttpToolsProtocol):
+    """One connection. Each request must come as a whole, in time."""
+
+    def __init__(self, all_of_them: Connections, **given: Any) -> None:
+        super().__init__(**given)
+        self._all = all_of_them
+        self._deadline: asyncio.TimerHandle | None = None
+        self._head_size = 0
+        self._unanswered: deque[bytes] = deque()  # paths of requests that have come as a whole
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """A caller has connected."""
+        super().connection_made(transport)
+        self._all.strangers[self] = None
+        self._expect()
+        if len(self.connections) > self._all.most:
+            self._all.make_room()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Either side has hung up."""
+        self._arrived()
+        while self._unanswered:
+            self._all.change(self._unanswered.popleft(), -1)
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """Read on."""
+        if self._head_size > MAX_HEAD:
+            self._hang_up(Problem(431, f"the head of a request may have {MAX_HEAD:,} bytes"), "head too large")
+            return
+        self._head_size += len(data)
+        super().data_received(data)
+
+    def on_message_begin(self) -> None:
+        """A request begins."""
+        super().on_message_begin()
+        self._expect()
+
+    def on_headers_complete(self) -> None:
+        """Turn a request away that would be, or begin to answer it."""
+        is_free = self.cycle is None or self.cycle.response_complete
+        if is_free and self._all.refuses(self.url):
+            self.cycle = _ANSWERED  # what comes of the body is not looked at
+            self.transport.write(_BUSY)
+            if not self.parser.should_keep_alive():
+                self.transport.close()
+            return
+        super().on_headers_complete()
+
+    def on_body(self, body: bytes) -> None:
+        """A part of the body has come."""
+        self._head_size = 0
+        super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        """The whole request has come."""
+        super().on_message_complete()
+        self._arrived()
+        if self.cycle.response_complete:
+            self._all.known[self] = None
+        else:
+            self._unanswered.append(self.url)
+            self._all.change(self.url, 1)
+
+    def on_response_complete(self) -> None:
+        """The answer has gone out; the next request is awaited, unless it is here."""
+        if self._unanswered:
+            self._all.change(self._unanswered.popleft(), -1)
+        if not self.pipeline and not self.transport.is_closing():
+            self._all.known[self] = None
+        super().on_response_complete()
+
+    def _expect(self) -> None:
+        if self._deadline is None:
+            self._deadline = self.loop.call_later(self._all.patience, self._give_up)
+
+    def _arrived(self) -> None:
+        self._head_size = 0
+        self._all.strangers.pop(self, None)
+        self._all.known.pop(self, None)
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
+
+    def _give_up(self) -> None:
+        slow = Problem(408, f"a request must come within {self._all.patience:g} s")
+        self._hang_up(slow if self.scope is not None else None, "too slow")
+
+    def _hang_up(self, problem: Problem | None, reason: str) -> None:
+        """Close the connection; a caller who has begun a request and has no answer to it is told why."""
+        if self.transport.is_closing():
+            return
+        if problem is not None and not (self.cycle is not None and self.cycle.response_started):
+            self.transport.write(_packed(problem, close=True))
+        self.transport.close()
+        self._all.count(reason)
+
+
+def _affordable(wanted: int) -> int:
+    """How many connections the system grants, after it was asked for as many as wanted."""
+    if importlib.util.find_spec("resource") is None:  # Windows
+        return wanted
+    import resource
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    needed = wanted + _SPARE_FILES
+    if 0 <= soft < needed:
+        soft = needed if hard < 0 else min(needed, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    return wanted if soft < 0 else max(1, min(wanted, soft - _SPARE_FILES))
+
+
+def _packed(problem: Problem, *, close: bool) -> bytes:
+    """A problem as the bytes of an answer."""
+    response = problem.response()
+    headers = [*response.raw_headers, *SAFE_HEADERS, *([(b"connection", b"close")] if close else [])]
+    lines = b"".join(b"%s: %s\r\n" % pair for pair in headers)
+    return STATUS_LINE[problem.status] + lines + b"\r\n" + bytes(response.body)
+
+
+_BUSY = _packed(busy("too many requests wait; try again in a moment"), close=False)
+_ANSWERED: Any = SimpleNamespace(response_started=True, response_complete=True, message_event=asyncio.Event())

@@ -1,0 +1,154 @@
+"""Callers who connect and send nothing, or too much, or too slowly."""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, suppress
+
+import pytest
+
+from tacit import Tagger
+from tacit.server.connections import MAX_HEAD, _affordable
+from tacit.server.limits import Limits, Settings
+
+HEAD = b"POST /v1/suggest HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+BODY = b'{"text": "apple"}'
+WHOLE = HEAD + b"Content-Length: %d\r\n\r\n" % len(BODY) + BODY
+
+
+def connect(live):
+    return socket.create_connection((live.base_url.host, live.base_url.port), timeout=30)
+
+
+def said(caller):
+    """All that a caller is told until the service hangs up."""
+    parts = []
+    while part := caller.recv(65_536):
+        parts.append(part)
+    return b"".join(parts)
+
+
+def closed(live, reason):
+    lines = live.get("/metrics").text.splitlines()
+    start = f'tacit_closed_connections_total{{reason="{reason}"}} '
+    return sum(float(line.removeprefix(start)) for line in lines if line.startswith(start))
+
+
+@pytest.mark.parametrize(
+    ("sent", "told"),
+    [
+        (b"", b""),
+        (b"POST /v1/sug", b"HTTP/1.1 408"),
+        (HEAD, b"HTTP/1.1 408"),
+        (HEAD + b"Content-Length: 100\r\n\r\n{", b"HTTP/1.1 408"),
+        (HEAD + b"Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\n", b"HTTP/1.1 408"),
+    ],
+    ids=["nothing", "half a line", "half a head", "half a body", "a chunk"],
+)
+def test_a_request_that_does_not_come(start, sent, told):
+    live = start(settings=Settings(request_timeout=0.2))
+    with connect(live) as caller:
+        caller.sendall(sent)
+        answer = said(caller)
+    assert answer[: len(told)] == told
+    assert bool(answer) == bool(told)
+    assert closed(live, "too slow") == 1
+
+
+def test_a_second_request_that_does_not_come(start):
+    live = start(settings=Settings(request_timeout=0.2))
+    with connect(live) as caller:
+        caller.sendall(WHOLE)
+        assert caller.recv(65_536).startswith(b"HTTP/1.1 200")
+        time.sleep(0.4)  # between requests a caller may be silent for longer
+        caller.sendall(WHOLE)
+        assert caller.recv(65_536).startswith(b"HTTP/1.1 200")
+        caller.sendall(WHOLE[:-1])
+        assert said(caller).startswith(b"HTTP/1.1 408")
+
+
+def test_a_head_without_end(live):
+    more = b"X-More: " + b"x" * 10_000 + b"\r\n"
+    with connect(live) as caller, suppress(ConnectionError):
+        caller.sendall(HEAD)
+        for _ in range(2 * MAX_HEAD // len(more)):
+            caller.sendall(more)
+            time.sleep(0.001)
+        assert said(caller).startswith(b"HTTP/1.1 431")
+    assert closed(live, "head too large") == 1
+
+
+def test_more_connections_than_allowed(start):
+    """The silent make room: those who ask are answered, on the connections they have and on new ones."""
+    live = start(settings=Settings(max_connections=50))
+    is_over = threading.Event()
+
+    def flood(sent):
+        while not is_over.is_set():
+            with connect(live) as caller:
+                try:
+                    caller.sendall(sent)
+                    caller.settimeout(0.2)
+                    said(caller)
+                except OSError:
+                    pass
+            is_over.wait(0.1)
+
+    with ThreadPoolExecutor(100) as attackers, ExitStack() as kept:
+        for number in range(100):
+            attackers.submit(flood, HEAD + b"Content-Length: 1000\r\n\r\n" if number % 3 == 0 else b"")
+        try:
+            honest = []
+            for place in range(200):
+                if place < 5:
+                    honest.append(kept.enter_context(connect(live)))
+                caller = honest[place % 5]
+                caller.sendall(WHOLE)
+                assert caller.recv(65_536).startswith(b"HTTP/1.1 200")
+                assert live.get("/healthz").status_code == 200
+        finally:
+            is_over.set()
+    assert closed(live, "too many connections") > 20
+
+
+def test_a_refusal_before_the_body(start, monkeypatch):
+    """A full service does not read what it will refuse; the connection stays of use."""
+    live = start(limits=Limits(max_waiting=1))
+    may_go, is_busy, suggest = threading.Event(), threading.Event(), Tagger.suggest
+
+    def slow(tagger, *arguments, **options):
+        is_busy.set()
+        assert may_go.wait(30)
+        return suggest(tagger, *arguments, **options)
+
+    monkeypatch.setattr(Tagger, "suggest", slow)
+    with ThreadPoolExecutor(2) as others, connect(live) as caller:
+        first = others.submit(live.suggest, "apple")
+        assert is_busy.wait(30)
+        second = others.submit(live.suggest, "apple")
+        while not live.models.are_full(0):
+            time.sleep(0.001)
+        caller.sendall(WHOLE[: -len(BODY)])
+        answer = caller.recv(65_536)
+        assert answer.startswith(b"HTTP/1.1 429")
+        assert b"retry-after: 1" in answer
+        assert b"nosniff" in answer
+        may_go.set()
+        assert first.result() == second.result()
+        caller.sendall(BODY + WHOLE)
+        assert caller.recv(65_536).startswith(b"HTTP/1.1 200")
+    assert 'tacit_requests_total{method="POST",route="/v1/suggest",status="429"} 1.0' in live.get("/metrics").text
+
+
+def test_no_more_connections_than_the_system_grants(monkeypatch):
+    resource = pytest.importorskip("resource")
+    limits = {"now": (256, 1024)}
+    monkeypatch.setattr(resource, "getrlimit", lambda _: limits["now"])
+    monkeypatch.setattr(resource, "setrlimit", lambda _, new: limits.update(now=new))
+    assert _affordable(500) == 500
+    assert limits["now"] == (700, 1024)
+    assert _affordable(5000) == 824
+    assert limits["now"] == (1024, 1024)

@@ -25,10 +25,10 @@ from threadpoolctl import threadpool_limits
 import tacit
 from benchmarks.embedding import SEEDS, Data, load
 from benchmarks.trees import cpu
-from tacit.checks import unit_rows
 from tacit.data.split import train_test_split
 from tacit.embedding.neighbors import embedded_neighbors
 from tacit.embedding.search import approximate_neighbors, build_index, open_index
+from tacit.numerics.rows import unit_rows
 from tacit.tasks import row_blocks
 
 FIGURES = Path(__file__).parents[1] / "docs" / "figures"

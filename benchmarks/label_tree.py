@@ -26,10 +26,10 @@ from scipy import sparse
 
 import tacit
 from benchmarks.peers import PeerError, machine, measure, measure_ours
-from tacit.checks import unit_rows
 from tacit.data.split import train_test_split
 from tacit.labels import aligned
-from tacit.linear.objective import LOSSES, POSITIVES
+from tacit.numerics.classifiers import LOSSES, POSITIVES
+from tacit.numerics.rows import unit_rows
 from tacit.registry import find_model
 
 N_THREADS = 2

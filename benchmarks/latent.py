@@ -28,9 +28,9 @@ import numpy as np
 from scipy import sparse
 
 import tacit
-from tacit.checks import unit_rows
 from tacit.data.split import hold_out_labels
 from tacit.latent.counts import read_cooccurrence
+from tacit.numerics.rows import unit_rows
 
 SEEDS = (0, 1, 2, 3, 4)
 FIGURES = Path(__file__).parents[1] / "docs" / "figures"

@@ -20,7 +20,7 @@ from sklearn.svm import LinearSVC
 
 import tacit
 from benchmarks import peers
-from tacit.checks import unit_rows
+from tacit.numerics.rows import unit_rows
 
 MODELS = (tacit.FastXML, tacit.PfastXML, tacit.PfastreXML)
 SEEDS = (0, 1, 2)

@@ -4,23 +4,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from tacit.checks import as_csr, as_features, unit_rows
+from tacit.checks import as_csr, as_features
 from tacit.errors import DataError
-
-
-def test_unit_rows():
-    X = sparse.csr_matrix(np.array([[3, 4, 0], [0, 0, 0], [0, 0, 2], [0, 0, 0]], dtype=np.float32))
-    assert unit_rows(X).toarray() == pytest.approx(np.array([[0.6, 0.8, 0], [0, 0, 0], [0, 0, 1], [0, 0, 0]]))
-    assert X.data.tolist() == [3, 4, 2]
-
-
-def test_unit_rows_of_huge_and_tiny_values():
-    X = sparse.csr_matrix(np.array([[3e30, 4e30], [3e-30, 4e-30]], dtype=np.float32))
-    assert unit_rows(X).toarray() == pytest.approx(np.array([[0.6, 0.8], [0.6, 0.8]]))
-
-
-def test_unit_rows_without_entries():
-    assert unit_rows(sparse.csr_matrix((3, 2), dtype=np.float32)).nnz == 0
 
 
 def with_parts(matrix: sparse.spmatrix, **parts: object) -> sparse.spmatrix:

@@ -18,11 +18,12 @@ from sklearn.utils import Tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from tacit.checks import as_count, as_features, unit_rows
+from tacit.checks import as_count, as_features
 from tacit.errors import DataError, ParameterError, TacitError
 from tacit.kernels.fill import fill_open_places
 from tacit.labels import Container, Names, label_counts, label_mask, label_sets, labels_in_order, positives, read_labels
 from tacit.metrics import SCORE_METRIC, evaluate
+from tacit.numerics.rows import unit_rows
 from tacit.parameters import OneOf, Range, check_parameters
 from tacit.propensity import propensities_from_counts
 from tacit.ranking import NO_LABEL, NO_SCORE, Ranking

@@ -120,15 +120,6 @@ def _check_real(dtype: np.dtype[Any], what: str = "X") -> None:
         raise DataError(f"Complex data not supported: {what} must hold real numbers")
 
 
-def unit_rows(X: sparse.csr_matrix) -> sparse.csr_matrix:
-    """Rows of X divided by their length; empty rows stay empty."""
-    squares = np.add.reduceat(np.append(X.data.astype(np.float64) ** 2, 0.0), X.indptr[:-1])
-    lengths = np.sqrt(np.where(np.diff(X.indptr) > 0, squares, 0.0))
-    scale = np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0)
-    data = (X.data * np.repeat(scale, np.diff(X.indptr))).astype(np.float32)
-    return sparse.csr_matrix((data, X.indices, X.indptr), shape=X.shape, copy=False)
-
-
 def as_count(value: Any, name: str) -> int:
     """`value` as an int of at least 1."""
     if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:

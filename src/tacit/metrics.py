@@ -17,7 +17,8 @@ from scipy import sparse
 
 from tacit.errors import DataError, ParameterError, did_you_mean
 from tacit.labels import relevant_labels
-from tacit.propensity import FloatArray, IntArray, entries, inverse_propensities, values_at
+from tacit.numerics.rows import falling_order, row_of_entry
+from tacit.propensity import FloatArray, inverse_propensities, values_at
 from tacit.ranking import NO_LABEL, Ranking
 
 KS = (1, 3, 5)
@@ -271,12 +272,10 @@ def _first_places(ranking: Ranking, n_places: int, shape: tuple[int, int]) -> np
 
 def _largest_of_rows(matrix: sparse.csr_matrix, count: int) -> FloatArray:
     """The `count` largest entries of each row, falling, padded with 0."""
-    rows, _ = entries(matrix)
-    order = np.lexsort((-matrix.data, rows))
-    places: IntArray = np.arange(len(rows)) - matrix.indptr[rows]
+    order, places = falling_order(matrix, matrix.data)
     kept = places < count
     largest = np.zeros((matrix.shape[0], count))
-    largest[rows[kept], places[kept]] = matrix.data[order][kept]
+    largest[row_of_entry(matrix)[kept], places[kept]] = matrix.data[order][kept]
     return largest
 
 

@@ -16,6 +16,7 @@ from scipy import sparse
 
 from tacit.errors import DataError, ParameterError
 from tacit.labels import label_counts
+from tacit.numerics.rows import row_of_entry
 
 FloatArray: TypeAlias = npt.NDArray[np.float64]
 IntArray: TypeAlias = npt.NDArray[np.integer[Any]]
@@ -113,5 +114,4 @@ def values_at(values: Any, rows: IntArray, columns: IntArray) -> FloatArray:
 
 def entries(matrix: sparse.csr_matrix) -> tuple[IntArray, IntArray]:
     """Row and column of every stored entry of a CSR matrix."""
-    rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
-    return rows, matrix.indices
+    return row_of_entry(matrix), matrix.indices

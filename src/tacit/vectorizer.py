@@ -16,10 +16,11 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from tacit.checks import as_features, unit_rows
+from tacit.checks import as_features
 from tacit.errors import DataError
+from tacit.numerics.idf import inverse_document_frequencies
+from tacit.numerics.rows import unit_rows
 from tacit.store.declared import Array, Sizes
-from tacit.weighting import inverse_document_frequencies
 
 _MIN_TEXTS_TO_DROP_HAPAXES = 1000  # below, a word that occurs once may be all there is
 _WORD = re.compile(r"(?u)\b\w\w+\b")

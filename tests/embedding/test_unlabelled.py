@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from tacit.embedding.regressors import fit_regressor
 from tacit.embedding.unlabelled import Regressor, guessed_embedding
+from tacit.numerics.ridge import fit_regressor
 
 X = sparse.csr_matrix(np.eye(3, 6, dtype=np.float32))
 Z = np.diag([1.0, 2.0, 3.0]).astype(np.float32)

@@ -8,8 +8,8 @@ from scipy import sparse
 
 from planted import N_LABELS, planted
 from reference.tree import forest_scores, rescored
-from tacit.checks import unit_rows
 from tacit.kernels.forest import _FEW_LABELS, insert_label, row_levels
+from tacit.numerics.rows import unit_rows
 from tacit.trees.fastxml import FastXML, PfastreXML
 
 

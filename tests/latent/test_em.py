@@ -24,8 +24,8 @@ from tacit.latent.model import (
     polya_gamma_mean,
     weighed_counts,
 )
-from tacit.latent.regression import regression
 from tacit.latent.training import initial_spread, train, with_constant
+from tacit.numerics.ridge import improving_solver
 
 PRIORS = Priors(0.7, 1.3, 0.9, 0.6)
 R = 5.0
@@ -42,7 +42,7 @@ def problem(n_samples=60, absent="negative", priors=PRIORS, unobserved=0.0, seed
         known = sparse.csr_matrix(rng.random(Y.shape) < 0.5)
         Y = sparse.csr_matrix((np.asarray(Y[known.nonzero()]).ravel(), known.indices, known.indptr), shape=Y.shape)
     counts = weighed_counts(read_cooccurrence(M, n_seen), R, 0.5, own=True)
-    return Problem(X, Y, counts, priors, regression(X, priors.w / priors.u), absent, **options), M
+    return Problem(X, Y, counts, priors, improving_solver(X, priors.w / priors.u, 5), absent, **options), M
 
 
 def start(of, K=5):
@@ -204,9 +204,9 @@ def test_regression_by_conjugate_gradients_only_improves(monkeypatch):
     of, _ = problem()
     rng = np.random.default_rng(0)
     U = rng.normal(size=(of.X.shape[0], 3)).astype(np.float32)
-    exact = regression(of.X, 2.0)(U, None)
-    monkeypatch.setattr("tacit.latent.regression.MAX_FACTOR", 3)
-    climb = regression(of.X, 2.0)
+    exact = improving_solver(of.X, 2.0, 5)(U, None)
+    monkeypatch.setattr("tacit.numerics.ridge.MAX_FACTOR", 3)
+    climb = improving_solver(of.X, 2.0, 5)
     W = np.zeros_like(exact)
 
     def loss(W):

@@ -10,8 +10,8 @@ from scipy.optimize import minimize
 from planted import planted
 from reference import latent as reference
 from tacit.latent.counts import read_cooccurrence
-from tacit.latent.lbfgs import minimize_columns
 from tacit.latent.matching import Moments, Samples, chosen_rows, match_linear, match_logistic, moments_of, sample_scales
+from tacit.numerics.lbfgs import minimize_columns
 
 X, Y = planted()
 SEEN = Samples(X, Y[:, :10].tocsr())

@@ -228,7 +228,7 @@ def test_many_features_need_no_matrix_of_features_by_features(is_fitted):
 
 def test_conjugate_gradients_find_the_regression_that_a_factor_gives(whole, monkeypatch):
     expected = copy.copy(whole).partial_fit(X[:50], Y[:50])
-    monkeypatch.setattr("tacit.embedding.regressors.MAX_FACTOR", 3)
+    monkeypatch.setattr("tacit.numerics.ridge.MAX_FACTOR", 3)
     found = copy.copy(whole).partial_fit(X[:50], Y[:50])
     assert correlation(scores(found), scores(expected)) > 0.9999
 

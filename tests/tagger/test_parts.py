@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 
-from tacit.checks import unit_rows
+from tacit.numerics.rows import unit_rows
 from tacit.store.samples import Row, rows_of, stacked
 from tacit.tagger.few_shot import Curve, FewShot, _fitted, direction
 from tacit.tagger.parts import (

@@ -16,12 +16,13 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from tacit.checks import as_count, unit_rows
+from tacit.checks import as_count
 from tacit.data.dataset import Dataset
 from tacit.data.files import Staging
 from tacit.data.rows import write_rows
 from tacit.data.split import keep_entries
 from tacit.data.synthetic_names import feature_names, label_name
+from tacit.numerics.rows import unit_rows
 from tacit.parameters import OneOf, Range, check_parameters, document_parameters, unknown_parameter
 
 Ids = npt.NDArray[np.int64]

@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from tacit.checks import unit_rows
 from tacit.embedding.neighbors import Neighbors
 from tacit.embedding.partition import Partition
 from tacit.kernels.graph_partition import partition_pass
+from tacit.numerics.rows import unit_rows
 
 _PASSES = 10
 _RATE = 0.1

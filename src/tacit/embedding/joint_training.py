@@ -18,8 +18,8 @@ from scipy import sparse
 
 from tacit.embedding.exmlds import SppmiEmbedder
 from tacit.embedding.neighbors import Neighbors, cosine_neighbors
-from tacit.embedding.regressors import conjugate_gradients
 from tacit.kernels.joint import joint_pass
+from tacit.numerics.ridge import conjugate_gradients
 
 Floats32 = npt.NDArray[np.float32]
 Ints32 = npt.NDArray[np.int32]

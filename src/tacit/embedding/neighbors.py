@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from tacit.checks import unit_rows
 from tacit.kernels.knn import nearest_points, nearest_rows
+from tacit.numerics.rows import unit_rows
 from tacit.parameters import OneOf
 
 ContextSpace = Annotated[str, OneOf(("labels", "features")), "where the nearest label sets are sought"]

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from tacit.checks import unit_rows
+from tacit.numerics.rows import unit_rows
 
 _FAINT = np.float32(1e-6)  # similarity of a sample to its cluster where it is similar to none
 _PASSES = 10  # of k-means; the clusters need not be optimal, learners differ on purpose

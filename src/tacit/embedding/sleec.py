@@ -8,11 +8,11 @@ from typing import Annotated
 import numpy as np
 from scipy import sparse
 
-from tacit.checks import unit_rows
 from tacit.embedding.label_sets import distinct_label_sets
 from tacit.embedding.neighbors import ContextSpace, Neighbors, cosine_neighbors
 from tacit.embedding.pipeline import Embedded, EmbeddingModel
 from tacit.embedding.svp import singular_value_projection
+from tacit.numerics.rows import unit_rows
 from tacit.parameters import Range, Tune, document_parameters
 
 

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from tacit.embedding.spectrum import Eigenpairs, Floats, leading_eigenpairs
+from tacit.numerics.rows import row_of_entry
 from tacit.tasks import row_blocks
 
 Floats32 = npt.NDArray[np.float32]
@@ -77,7 +78,7 @@ def sppmi(counts: Counts, shift: float = 1.0) -> Matrix:
             offsets = constant - log_degrees[start:stop, None] - log_degrees
             matrix[start:stop] = _shifted_positive(matrix[start:stop], offsets)
         return matrix
-    rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+    rows = row_of_entry(matrix)
     values = _shifted_positive(matrix.data, constant - log_degrees[rows] - log_degrees[matrix.indices])
     result = sparse.csr_matrix((values, matrix.indices, matrix.indptr), shape=matrix.shape)
     result.eliminate_zeros()

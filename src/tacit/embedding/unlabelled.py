@@ -10,8 +10,8 @@ import numpy.typing as npt
 from scipy import sparse
 
 from tacit.embedding.neighbors import embedded_neighbors, unit_vectors
-from tacit.embedding.regressors import fit_regressor
 from tacit.embedding.voting import vote_weights
+from tacit.numerics.ridge import fit_regressor
 
 _NEIGHBORS = 10
 _POWER = 6.0

@@ -15,11 +15,10 @@ from scipy import sparse
 
 from tacit.labels import label_counts
 from tacit.latent.vectors import LabelVectors
+from tacit.numerics.logistic import fit_logistic
 
 N_FOLDS = 5
 _MAX_ENTRIES = 2**22
-_NEWTON_STEPS = 25
-_RIDGE = 1e-3  # keeps the curve finite where a score separates perfectly
 
 
 @dataclass(frozen=True)
@@ -35,24 +34,12 @@ class Curve:
 
 
 def fit_curve(scores: npt.NDArray[np.floating], truth: npt.NDArray[np.floating]) -> Curve:
-    """The most likely logistic curve, by Newton steps; a slope is never negative."""
-    flat, y = scores.ravel().astype(np.float64), truth.ravel().astype(np.float64)
-    if len(flat) > _MAX_ENTRIES:
-        chosen = np.linspace(0, len(flat) - 1, _MAX_ENTRIES).astype(np.intp)
-        flat, y = flat[chosen], y[chosen]
-    share = np.clip(y.mean(), 0.5 / len(y), 1 - 0.5 / len(y))
-    center, spread = flat.mean(), flat.std() or 1.0
-    design = np.stack([(flat - center) / spread, np.ones_like(flat)], axis=1)
-    w = np.array([0.0, np.log(share / (1 - share))])
-    for _ in range(_NEWTON_STEPS):
-        p = 0.5 * np.tanh(design @ w / 2) + 0.5
-        hessian = (design * (p * (1 - p))[:, None]).T @ design + _RIDGE * np.eye(2)
-        step = np.linalg.solve(hessian, design.T @ (y - p) - _RIDGE * np.array([w[0], 0.0]))
-        w = w + step / max(1.0, float(np.abs(step).max()))
-        if np.abs(step).max() < 1e-8:
-            break
-    slope = max(w[0], 0.0) / spread
-    return Curve(float(slope), float(w[1] - slope * center))
+    """The most likely logistic curve; where scores are very many, of some of them."""
+    scores, truth = scores.ravel(), truth.ravel()
+    if len(scores) > _MAX_ENTRIES:
+        chosen = np.linspace(0, len(scores) - 1, _MAX_ENTRIES).astype(np.intp)
+        scores, truth = scores[chosen], truth[chosen]
+    return Curve(*fit_logistic(scores, truth))
 
 
 def label_folds(

@@ -7,10 +7,10 @@ from typing import Annotated
 import numpy as np
 from scipy import sparse
 
-from tacit.embedding.regressors import fit_regressor
-from tacit.labels import positives
+from tacit.labels import label_counts, positives
 from tacit.latent.vectors import LabelVectors
-from tacit.linear.one_vs_all import OneVsAll
+from tacit.numerics.classifiers import ClassifierOptions, train_classifiers
+from tacit.numerics.ridge import fit_regressor
 from tacit.parameters import OneOf
 from tacit.tasks import run_tasks
 
@@ -28,8 +28,9 @@ def fit_classifiers(
     if kind == "ridge":
         targets = {"X": X, "Y": positives(Y), "ridge": ridge}
         return run_tasks(_ridge, [{}], n_jobs=1, what="ridge regressions", **targets)[0]
-    model = OneVsAll(random_state=seed, n_jobs=n_jobs, normalize=False).fit(X, Y)
-    return LabelVectors(model.weights_.toarray(), np.maximum(model.intercepts_, -1e3).astype(np.float32))
+    trained = train_classifiers(X, Y, ClassifierOptions(), seed, n_jobs)
+    has_positives = label_counts(Y) > 0  # the others rank last
+    return LabelVectors(trained.weights.toarray(), np.where(has_positives, trained.intercepts, np.float32(-1e3)))
 
 
 def _ridge(X: sparse.csr_matrix, Y: sparse.csr_matrix, ridge: float) -> LabelVectors:

@@ -7,6 +7,7 @@ Samples come in blocks, so that N × L is never held whole.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -30,7 +31,6 @@ from tacit.latent.model import (
     log_prior,
     product_variance,
 )
-from tacit.latent.regression import Regress
 from tacit.tasks import row_blocks, run_tasks
 
 _ENTRIES_PER_TASK = 2**19  # of N × L, held at a time
@@ -65,7 +65,7 @@ class Problem:
     Y: sparse.csr_matrix
     counts: Counts | None
     priors: Priors
-    regress: Regress
+    regress: Callable[[Floats, Floats], Floats]
     absent: str = "negative"
     n_steps: int = 2
     n_jobs: int | None = None

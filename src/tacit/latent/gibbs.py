@@ -16,6 +16,7 @@ from scipy import linalg
 from tacit.errors import ParameterError
 from tacit.latent.em import Problem
 from tacit.latent.model import Counts, Factors, Floats
+from tacit.numerics.rows import row_of_entry
 from tacit.store.declared import Array
 
 _SAMPLES_AT_A_TIME = 512
@@ -46,7 +47,7 @@ def sample_posterior(
     known = np.ones_like(labels)
     if problem.absent == "missing":
         known[:] = 0
-        known[np.repeat(np.arange(len(labels)), np.diff(problem.Y.indptr)), problem.Y.indices] = 1
+        known[row_of_entry(problem.Y), problem.Y.indices] = 1
     kappa_y = (labels - 0.5) * known
     kappa_m = counts.values - counts.totals / 2
     U, V, B, W = (values.astype(np.float64) for values in (start.U, start.V, start.B, start.W))

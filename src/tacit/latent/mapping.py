@@ -14,7 +14,7 @@ import numpy.typing as npt
 from scipy import linalg
 
 from tacit.latent.em import ridge_map
-from tacit.latent.lbfgs import Columns, Floats, minimize_columns
+from tacit.numerics.lbfgs import Columns, Floats, minimize_columns
 from tacit.parameters import OneOf
 from tacit.store.declared import Array
 

@@ -11,8 +11,8 @@ from scipy import linalg, sparse
 
 from tacit.labels import label_counts
 from tacit.latent.counts import Cooccurrence, row_scales
-from tacit.latent.lbfgs import Columns, Floats, minimize_columns
 from tacit.latent.vectors import LabelVectors
+from tacit.numerics.lbfgs import Columns, Floats, minimize_columns
 from tacit.store.declared import Array, Csr
 from tacit.tasks import row_blocks, run_tasks
 

@@ -12,7 +12,6 @@ from scipy import sparse
 
 from tacit.base import Link, _check_samples
 from tacit.checks import as_count
-from tacit.embedding.regressors import MAX_FACTOR
 from tacit.errors import ParameterError
 from tacit.kernels.score import top_k
 from tacit.labels import label_counts, label_mask, positives, read_labels
@@ -29,6 +28,7 @@ from tacit.latent.online import OnlineState, online_resume, online_start, online
 from tacit.latent.training import label_vectors, with_constant
 from tacit.latent.vectors import LabelVectors
 from tacit.latent.zero_shot import all_names, n_rows
+from tacit.numerics.ridge import MAX_FACTOR
 from tacit.parameters import OneOf, Range, Tune, document_parameters
 from tacit.ranking import Ranking
 from tacit.store.declared import Array, Sometimes

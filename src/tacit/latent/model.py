@@ -15,6 +15,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from tacit.latent.counts import Cooccurrence
+from tacit.numerics.rows import row_of_entry
 from tacit.store.declared import Array
 
 Floats = npt.NDArray[Any]  # of float32, or float64 for sums
@@ -141,7 +142,7 @@ def label_likelihood(xi: Floats, Y: sparse.csr_matrix, absent: str, variance: Fl
 
 
 def _stored(Y: sparse.csr_matrix) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.int32]]:
-    return np.repeat(np.arange(Y.shape[0]), np.diff(Y.indptr)), Y.indices
+    return row_of_entry(Y), Y.indices
 
 
 def count_terms(V: Floats, B: Floats, counts: Counts, variance: Floats | None = None) -> tuple[Floats, Floats, float]:

@@ -18,7 +18,6 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from tacit.embedding.regressors import ridge_solver
 from tacit.errors import ParameterError
 from tacit.latent.climb import Eigen, eigen
 from tacit.latent.em import Problem, climb_samples, climb_types, ridge_map, types_of
@@ -33,6 +32,7 @@ from tacit.latent.model import (
     label_slopes,
     label_weights,
 )
+from tacit.numerics.ridge import ridge_solver
 from tacit.store.declared import Array
 from tacit.tasks import row_blocks
 

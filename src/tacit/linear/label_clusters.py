@@ -9,10 +9,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from tacit.checks import unit_rows
 from tacit.kernels.label_tree import balanced_clusters
+from tacit.numerics.rows import label_means, largest_entries, unit_rows
 from tacit.tasks import row_blocks, run_tasks
-from tacit.trees.tail import largest_entries, mean_centres
 
 _LABELS_PER_TASK = 512
 _CENTRE_FEATURES = 256  # the largest of a label's centre; clusters hardly change with more
@@ -45,7 +44,7 @@ def label_centres(X: sparse.csr_matrix, Y: sparse.csr_matrix, n_jobs: int | None
 
 
 def _centres_of_block(X: sparse.csr_matrix, Y: sparse.csc_matrix, first: int, last: int) -> sparse.csr_matrix:
-    centres = mean_centres(X, Y[:, first:last].tocsr())
+    centres = label_means(X, Y[:, first:last].tocsr())
     return unit_rows(largest_entries(centres, _CENTRE_FEATURES).astype(np.float32))
 
 

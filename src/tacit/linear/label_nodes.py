@@ -11,10 +11,10 @@ import numpy.typing as npt
 from scipy import sparse
 
 from tacit.kernels.dual import prune, train_block
-from tacit.linear.halves import as_halves
 from tacit.linear.label_clusters import LabelClusters
 from tacit.linear.label_forest import Chunk
-from tacit.linear.objective import Objective
+from tacit.numerics.classifiers import LinearObjective
+from tacit.numerics.halves import as_halves
 
 _INNER_WEIGHT = 2.0  # of positives in inner nodes: a label whose cluster is missed is lost
 
@@ -66,7 +66,7 @@ def train_nodes(
     Y: sparse.csc_matrix,
     nodes: list[LabelNode],
     seeds: list[int],
-    objective: Objective,
+    objective: LinearObjective,
     options: NodeOptions,
 ) -> list[Chunk]:
     """The classifiers of some nodes; the positives' part of the objective is for leaves."""
@@ -78,7 +78,7 @@ def _train_node(
     Y: sparse.csc_matrix,
     node: LabelNode,
     seed: int,
-    objective: Objective,
+    objective: LinearObjective,
     options: NodeOptions,
 ) -> Chunk:
     rows, signs = _samples_of(Y, node, options.negatives, seed)

@@ -9,12 +9,12 @@ import numpy as np
 from scipy import sparse
 
 from tacit.base import Estimator, Mask
-from tacit.checks import unit_rows
 from tacit.labels import positives
 from tacit.linear.label_clusters import LabelClusters, cluster_labels, label_centres
 from tacit.linear.label_forest import LabelForest
 from tacit.linear.label_nodes import NodeOptions, even_groups, nodes_of, train_nodes
-from tacit.linear.objective import LOSSES, POSITIVES, objective_of
+from tacit.numerics.classifiers import LOSSES, POSITIVES, objective_of
+from tacit.numerics.rows import unit_rows
 from tacit.parameters import OneOf, Range, Tune, document_parameters
 from tacit.propensity import propensities_from_counts
 from tacit.ranking import Ranking

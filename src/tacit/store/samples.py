@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from tacit.checks import unit_rows
 from tacit.errors import ModelFileError
+from tacit.numerics.rows import unit_rows
 from tacit.store.files import read_arrays, write_arrays
 
 

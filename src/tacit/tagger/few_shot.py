@@ -16,8 +16,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from tacit.checks import unit_rows
 from tacit.labels import Labels, positives
+from tacit.numerics.logistic import fit_logistic
+from tacit.numerics.rows import unit_rows
 from tacit.parameters import Range
 from tacit.store.declared import Array
 from tacit.vectorizer import TextVectorizer
@@ -29,8 +30,6 @@ NAME = "name"
 _SHRINKAGE = 3.0  # mean variances added to the variance of each feature: rare ones are measured badly
 _MAX_LABELS = 60
 _MAX_BACKGROUND = 2000  # samples that stand for all others
-_NEWTON_STEPS = 30
-_RIDGE = 1e-3  # keeps a curve finite where the two kinds of samples can be told apart completely
 
 
 @dataclass(frozen=True)
@@ -194,22 +193,11 @@ class _Trial:
 
 
 def _fitted(judged: tuple[Floats, Floats, Floats]) -> Curve | None:
-    """Weighted logistic regression of one variable by Newton's method; None without positives or negatives."""
+    """The curve of what was judged; None without positives or negatives."""
     z, y, weight = judged
     if not (0 < y.sum() < len(y)):
         return None
-    x = compressed(z)
     rate = float((weight * y).sum() / weight.sum())
-    slope, intercept = 0.0, float(np.log(rate / (1 - rate)))
-    for _ in range(_NEWTON_STEPS):
-        p = 1 / (1 + np.exp(-(slope * x + intercept)))
-        error, bend = weight * (y - p), weight * p * (1 - p)
-        gradient = np.array([(error * x).sum() - _RIDGE * slope, error.sum()])
-        a, b, c = (bend * x * x).sum() + _RIDGE, (bend * x).sum(), bend.sum() + _RIDGE
-        step = np.array([c * gradient[0] - b * gradient[1], a * gradient[1] - b * gradient[0]]) / (a * c - b * b)
-        step *= min(1.0, 2.0 / max(np.abs(step).max(), 1e-12))
-        slope, intercept = slope + step[0], intercept + step[1]
-        if np.abs(step).max() < 1e-6:
-            break
-    # A label is no less probable the nearer a sample lies; what is kept is rounded to what the measurement can tell.
-    return Curve(round(float(max(slope, 0.0)), 4), round(float(intercept), 4), round(max(rate, 1e-6), 6))
+    slope, intercept = fit_logistic(compressed(z), y, weight)
+    # What is kept is rounded to what the measurement can tell.
+    return Curve(round(slope, 4), round(intercept, 4), round(max(rate, 1e-6), 6))

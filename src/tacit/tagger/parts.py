@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from tacit.checks import unit_rows
 from tacit.kernels.correction import correction_forces
+from tacit.numerics.rows import unit_rows
 from tacit.store.samples import Row, stacked
 from tacit.tagger.few_shot import Curve, Direction, FewShot, compressed, direction
 from tacit.tagger.scores import MAX_LOG_ODDS, Floats, Scores, logit, sigmoid

@@ -16,6 +16,7 @@ from tacit.base import Estimator
 from tacit.checks import as_features
 from tacit.labels import Labels, aligned, are_lists, positives, read_labels
 from tacit.metrics import evaluate
+from tacit.numerics.rows import largest_entries
 from tacit.parameters import check_values
 from tacit.progress import announce
 from tacit.registry import find_model
@@ -189,17 +190,10 @@ def relations(Y: sparse.csr_matrix) -> sparse.csr_matrix:
     by_label = positives(Y).T.tocsr().astype(np.float32)
     by_sample = by_label.T.tocsr()
     blocks = [
-        _largest_of_rows(sparse.csr_matrix(by_label[first : first + _ROWS_PER_BLOCK] @ by_sample))
+        largest_entries((by_label[first : first + _ROWS_PER_BLOCK] @ by_sample).sorted_indices(), _RELATIONS_PER_LABEL)
         for first in range(0, by_label.shape[0], _ROWS_PER_BLOCK)
     ]
     return sparse.vstack(blocks, format="csr")
-
-
-def _largest_of_rows(matrix: sparse.csr_matrix) -> sparse.csr_matrix:
-    rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
-    order = np.lexsort((matrix.indices, -matrix.data, rows))
-    kept = order[np.arange(len(order)) - matrix.indptr[rows] < _RELATIONS_PER_LABEL]
-    return sparse.csr_matrix((matrix.data[kept], (rows[kept], matrix.indices[kept])), shape=matrix.shape)
 
 
 def card(X: sparse.csr_matrix, labels: Labels, learned: Learned, *, seed: int | None, reason: str) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from scipy import sparse
 from tacit.errors import DataError, ParameterError
 from tacit.labels import label_counts, positives, read_labels
 from tacit.linear.popularity import Popularity
+from tacit.numerics.rows import row_of_entry
 from tacit.store.acts import in_force
 from tacit.store.legacy import learned_logs
 from tacit.tagger.state import State
@@ -90,8 +91,9 @@ def _new_samples(
     place = {name: column for column, name in enumerate(names)}
     moved = np.zeros(len(labels.names), dtype=np.int64)
     moved[used] = [place[called[column]] for column in used.tolist()]
-    rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
-    return _NewSamples(samples, X, _ones(rows, moved[matrix.indices], (matrix.shape[0], len(names))), names)
+    return _NewSamples(
+        samples, X, _ones(row_of_entry(matrix), moved[matrix.indices], (matrix.shape[0], len(names))), names
+    )
 
 
 def _ones(rows: npt.NDArray[Any], columns: npt.NDArray[Any], shape: tuple[int, int]) -> sparse.csr_matrix:

@@ -10,9 +10,10 @@ import numpy.typing as npt
 from scipy import sparse
 
 from tacit.base import Estimator, Link, Mask
-from tacit.checks import unit_rows
 from tacit.errors import ParameterError
 from tacit.labels import positives
+from tacit.numerics.idf import holds_counts, inverse_document_frequencies, samples_with, weighted_columns
+from tacit.numerics.rows import label_means, unit_rows
 from tacit.parameters import OneOf, Range, Tune, document_parameters
 from tacit.propensity import check_propensities, inverse_propensities, propensities_from_counts
 from tacit.ranking import Ranking
@@ -24,13 +25,11 @@ from tacit.trees.tail import (
     Centres,
     Nearness,
     exact_centres,
-    mean_centres,
     offsets_with_odds,
     offsets_with_own_odds,
     squared_lengths,
     squared_lengths_of_means,
 )
-from tacit.weighting import holds_counts, inverse_document_frequencies, samples_with, weighted_columns
 
 Refit = Annotated[
     float,
@@ -183,7 +182,7 @@ class PfastreXML(PfastXML):
             centres = self._exact_centres(unit, relevant, beta)
             offsets = offsets_with_odds(squared_lengths(centres), beta, self.gamma)
         else:
-            centres = mean_centres(unit, relevant)
+            centres = label_means(unit, relevant)  # PfastreXML section 2.3
             squares = squared_lengths_of_means(centres, self.label_counts_)
             own = self.beta is None
             offsets = offsets_with_own_odds(squares) if own else offsets_with_odds(squares, beta, self.gamma)

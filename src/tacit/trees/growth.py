@@ -9,6 +9,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from tacit.kernels.tree import N_COINS, grow_tree
+from tacit.numerics.rows import falling_order, row_of_entry
 
 _FEW = 20  # samples of a label below which it hardly counts for more: few samples cannot decide where many others go
 
@@ -45,11 +46,9 @@ class Growth:
 
 def normalised_gains(worth: sparse.csr_matrix) -> sparse.csr_matrix:
     """What labels are worth divided by the ideal DCG of their sample, so that every sample can gain as much."""
-    per_row, values = np.diff(worth.indptr), worth.data.astype(np.float64)
-    rows = np.repeat(np.arange(worth.shape[0]), per_row)
-    best_first = values[np.lexsort((-values, rows))]
-    ranks = np.arange(len(rows)) - np.repeat(worth.indptr[:-1], per_row)
-    ideal = np.bincount(rows, best_first / np.log2(ranks + 2), minlength=worth.shape[0])
+    values, rows = worth.data.astype(np.float64), row_of_entry(worth)
+    order, places = falling_order(worth, values)
+    ideal = np.bincount(rows, values[order] / np.log2(places + 2), minlength=worth.shape[0])
     return _with_values(worth, values / ideal[rows])  # FastXML: I(y) = 1 / Σ_{j ≤ |y|} 1/log(1 + j), all worth 1
 
 

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from tacit.numerics.rows import label_means, largest_entries
 from tacit.store.declared import IDS, Array
 from tacit.tasks import row_blocks, run_tasks
 from tacit.trees.compact import quantised, smallest_ids
@@ -63,18 +64,6 @@ class Nearness(NamedTuple):
     gamma: float
 
 
-def largest_entries(matrix: sparse.csr_matrix, n_largest: int) -> sparse.csr_matrix:
-    """The `n_largest` entries of each row by size."""
-    matrix = matrix.tocsr()
-    rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
-    order = np.lexsort((-np.abs(matrix.data), rows))
-    rank = np.arange(matrix.nnz) - np.repeat(matrix.indptr[:-1], np.diff(matrix.indptr))
-    is_kept = np.zeros(matrix.nnz, dtype=bool)
-    is_kept[order[rank < n_largest]] = True
-    starts = np.concatenate([[0], np.cumsum(np.bincount(rows[is_kept], minlength=matrix.shape[0]))])
-    return sparse.csr_matrix((matrix.data[is_kept], matrix.indices[is_kept], starts), shape=matrix.shape)
-
-
 def offsets_with_odds(squares: Floats, beta: float, gamma: float) -> Floats:
     """Offsets for the same odds against every label at its very centre."""
     return squares + float(1 + 2 * np.log(beta) / gamma)  # ‖x − μ‖² = 1 + ‖μ‖² − 2 x·μ
@@ -100,13 +89,6 @@ def squared_lengths_of_means(centres: sparse.csr_matrix, counts: npt.NDArray[np.
     return np.maximum(squares - (1 - squares) / np.maximum(counts, 1), 0)
 
 
-def mean_centres(X: sparse.csr_matrix, Y: sparse.csr_matrix) -> sparse.csr_matrix:
-    """The mean of each label's samples; X has unit rows."""
-    counts = np.bincount(Y.indices, minlength=Y.shape[1])
-    mean = sparse.diags(1 / np.maximum(counts, 1)) @ (Y.T.tocsr() @ X)  # PfastreXML section 2.3
-    return sparse.csr_matrix(mean)
-
-
 def exact_centres(
     X: sparse.csr_matrix,
     Y: sparse.csr_matrix,
@@ -119,7 +101,7 @@ def exact_centres(
 ) -> sparse.csr_matrix:
     """Centres of maximum likelihood (PfastreXML Eq. 43), by gradient ascent from the means; X has unit rows."""
     tasks = [{"first": first, "last": last} for first, last in row_blocks(Y.shape[1], _LABELS_PER_TASK)]
-    means, by_label = mean_centres(X, Y), Y.T.tocsr()
+    means, by_label = label_means(X, Y), Y.T.tocsr()
     shared = {"X": X.astype(np.float64), "by_label": by_label, "means": means, "propensities": propensities}
     blocks = run_tasks(
         ascend_block, tasks, n_jobs=n_jobs, what="centres", **shared, gamma=gamma, beta=beta, n_largest=n_largest

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from tacit.embedding import regressors
-from tacit.embedding.regressors import conjugate_gradients, fit_regressor, ridge_solver
+from tacit.numerics import ridge
+from tacit.numerics.ridge import conjugate_gradients, fit_regressor, ridge_solver
 
 rng = np.random.default_rng(0)
 
@@ -29,9 +29,9 @@ def test_ridge_by_either_factorisation_is_the_closed_form(shape):
 @pytest.mark.parametrize("shape", [(40, 9), (9, 40)])
 def test_conjugate_gradients_reach_the_closed_form(shape, monkeypatch):
     X, Z = problem(*shape)
-    monkeypatch.setattr(regressors, "_CG_TOLERANCE", 1e-6)
+    monkeypatch.setattr(ridge, "_CG_TOLERANCE", 1e-6)
     assert conjugate_gradients(X, Z, 0.5) == pytest.approx(closed_form(X, Z, 0.5), abs=1e-4)
-    monkeypatch.setattr(regressors, "MAX_FACTOR", 3)
+    monkeypatch.setattr(ridge, "MAX_FACTOR", 3)
     assert fit_regressor(X, Z, 0.5) == pytest.approx(closed_form(X, Z, 0.5), abs=1e-4)
 
 
@@ -49,8 +49,8 @@ def objective(X, Z, V, ridge, l1):
 
 def test_admm_finds_a_minimum_of_the_penalised_objective(monkeypatch):
     X, Z = problem(30, 6)
-    monkeypatch.setattr(regressors, "_ADMM_PASSES", 500)
-    monkeypatch.setattr(regressors, "_ADMM_TOLERANCE", 1e-7)
+    monkeypatch.setattr(ridge, "_ADMM_PASSES", 500)
+    monkeypatch.setattr(ridge, "_ADMM_TOLERANCE", 1e-7)
     V = fit_regressor(X, Z, 0.5, l1=0.8).astype(np.float64)
     least = objective(X, Z, V, 0.5, 0.8)
     assert least < objective(X, Z, fit_regressor(X, Z, 0.5), 0.5, 0.8)

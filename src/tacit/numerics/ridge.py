@@ -74,20 +74,46 @@ def _factor(gram: Floats, ridge: float) -> Any:
     return linalg.cho_factor(gram, overwrite_a=True, check_finite=False)
 
 
+def improving_solver(X: sparse.csr_matrix, ridge: float, n_steps: int) -> Callable[[Floats, Floats], Floats]:
+    """The function from Z and a V to the minimiser of `ridge_solver`, or to a V that is nearer to it by some steps."""
+    if min(X.shape) <= MAX_FACTOR:
+        solve = ridge_solver(X, ridge)
+        return lambda Z, _: solve(Z).astype(np.float32)
+    by_feature = X.T.tocsr()
+
+    def improve(Z: Floats, V: Floats) -> Floats:
+        residual = by_feature @ (Z - X @ V) - np.float32(ridge) * V
+        return _descend(X, by_feature, ridge, V, residual, goal=-1.0, max_steps=n_steps)
+
+    return improve
+
+
 def conjugate_gradients(X: sparse.csr_matrix, Z: Floats, ridge: float, max_steps: int = _CG_STEPS) -> Floats:
     """Solve ``(XᵀX + ridge I) V = XᵀZ``, all columns at once, each with step sizes of its own."""
     by_feature = X.T.tocsr()
     residual = np.asarray(by_feature @ Z.astype(np.float32))
-    V = np.zeros_like(residual)
+    goal = _CG_TOLERANCE**2 * np.einsum("ij,ij->j", residual, residual).max(initial=0.0)
+    return _descend(X, by_feature, ridge, np.zeros_like(residual), residual, goal, max_steps)
+
+
+def _descend(
+    X: sparse.csr_matrix,
+    by_feature: sparse.csr_matrix,
+    ridge: float,
+    V: Floats,
+    residual: Floats,
+    goal: float,
+    max_steps: int,
+) -> Floats:
+    """Steps from V, whose residual this is, until the largest square of one is down to the goal."""
     direction = residual.copy()
     squares = np.einsum("ij,ij->j", residual, residual)
-    goal = _CG_TOLERANCE**2 * squares.max(initial=0.0)
     for _ in range(max_steps):
         if squares.max(initial=0.0) <= goal:
             break
         image = by_feature @ (X @ direction) + np.float32(ridge) * direction
         step = _ratio(squares, np.einsum("ij,ij->j", direction, image))
-        V += step * direction
+        V = V + step * direction
         residual -= step * image
         previous, squares = squares, np.einsum("ij,ij->j", residual, residual)
         direction = residual + _ratio(squares, previous) * direction

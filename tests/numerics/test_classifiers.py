@@ -9,8 +9,8 @@ import tacit
 from planted import planted
 from tacit.data.synthetic import make_dataset
 from tacit.kernels.dual import LOGISTIC, SQUARED, SQUARED_HINGE
-from tacit.linear.objective import LOSSES, POSITIVES, objective_of
 from tacit.losses import unbiased_hamming
+from tacit.numerics.classifiers import LOSSES, POSITIVES, objective_of
 
 MODELS = {"OneVsAll": tacit.OneVsAll, "LabelTree": tacit.LabelTree}
 

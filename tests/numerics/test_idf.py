@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from tacit.weighting import holds_counts, inverse_document_frequencies, samples_with, weighted_columns
+from tacit.numerics.idf import holds_counts, inverse_document_frequencies, samples_with, weighted_columns
 
 
 def test_rare_features_weigh_more():

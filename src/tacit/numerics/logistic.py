@@ -1,0 +1,32 @@
+"""Logistic curves of one score."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.floating[Any]]
+
+_NEWTON_STEPS = 25
+_RIDGE = 1e-3  # keeps the curve finite where a score separates perfectly
+
+
+def fit_logistic(scores: Floats, truth: Floats, weights: Floats | None = None) -> tuple[float, float]:
+    """Slope and intercept of the most likely logistic curve, by Newton's method; the slope is never negative."""
+    x, y = scores.ravel().astype(np.float64), truth.ravel().astype(np.float64)
+    weights = np.ones_like(y) if weights is None else weights
+    share = np.clip(np.average(y, weights=weights), 0.5 / len(y), 1 - 0.5 / len(y))
+    centre, spread = x.mean(), x.std() or 1.0
+    design = np.stack([(x - centre) / spread, np.ones_like(x)], axis=1)
+    w = np.array([0.0, np.log(share / (1 - share))])
+    for _ in range(_NEWTON_STEPS):
+        p = 0.5 * np.tanh(design @ w / 2) + 0.5
+        hessian = (design * (weights * p * (1 - p))[:, None]).T @ design + _RIDGE * np.eye(2)
+        step = np.linalg.solve(hessian, design.T @ (weights * (y - p)) - _RIDGE * np.array([w[0], 0.0]))
+        w = w + step / max(1.0, float(np.abs(step).max()))
+        if np.abs(step).max() < 1e-8:
+            break
+    slope = max(w[0], 0.0) / spread
+    return float(slope), float(w[1] - slope * centre)

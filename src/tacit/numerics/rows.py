@@ -1,0 +1,49 @@
+"""Rows of sparse matrices: their lengths, their entries, the largest of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+Ids = npt.NDArray[np.intp]
+
+
+def unit_rows(X: sparse.csr_matrix) -> sparse.csr_matrix:
+    """Rows of X divided by their length; empty rows stay empty."""
+    squares = np.add.reduceat(np.append(X.data.astype(np.float64) ** 2, 0.0), X.indptr[:-1])
+    lengths = np.sqrt(np.where(np.diff(X.indptr) > 0, squares, 0.0))
+    scale = np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0)
+    data = (X.data * np.repeat(scale, np.diff(X.indptr))).astype(np.float32)
+    return sparse.csr_matrix((data, X.indices, X.indptr), shape=X.shape, copy=False)
+
+
+def row_of_entry(matrix: sparse.csr_matrix) -> Ids:
+    """The row of every stored entry."""
+    return np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+
+
+def falling_order(matrix: sparse.csr_matrix, values: npt.NDArray[Any]) -> tuple[Ids, Ids]:
+    """The stored entries of each row by falling `values`, and the place of each in its row, from 0 on.
+
+    Equal values stay in the order in which they are stored.
+    """
+    rows = row_of_entry(matrix)
+    return np.lexsort((-values, rows)), np.arange(len(rows)) - matrix.indptr[rows]
+
+
+def largest_entries(matrix: sparse.csr_matrix, n_largest: int) -> sparse.csr_matrix:
+    """The `n_largest` entries of each row by absolute value."""
+    order, places = falling_order(matrix, np.abs(matrix.data))
+    is_kept = np.zeros(matrix.nnz, dtype=bool)
+    is_kept[order[places < n_largest]] = True
+    starts = np.concatenate([[0], np.cumsum(is_kept)])[matrix.indptr]
+    return sparse.csr_matrix((matrix.data[is_kept], matrix.indices[is_kept], starts), shape=matrix.shape)
+
+
+def label_means(X: sparse.csr_matrix, Y: sparse.csr_matrix) -> sparse.csr_matrix:
+    """The mean of each label's samples; Y holds only ones."""
+    counts = np.bincount(Y.indices, minlength=Y.shape[1])
+    return sparse.csr_matrix(sparse.diags(1 / np.maximum(counts, 1)) @ (Y.T.tocsr() @ X))

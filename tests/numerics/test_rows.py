@@ -1,0 +1,63 @@
+"""Rows of sparse matrices, against loops."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
+from scipy import sparse
+
+from tacit.numerics.rows import falling_order, label_means, largest_entries, row_of_entry, unit_rows
+
+matrices = arrays.arrays(
+    np.float32, arrays.array_shapes(min_dims=2, max_dims=2, max_side=7), elements=st.sampled_from([0, 0, 1, 2, -2, 3.5])
+).map(sparse.csr_matrix)
+
+
+@given(matrices)
+def test_rows_and_order_of_entries(matrix):
+    pairs = [(row, column) for row, column in zip(*matrix.toarray().nonzero(), strict=True)]
+    assert list(zip(row_of_entry(matrix), matrix.indices, strict=True)) == pairs
+    order, places = falling_order(matrix, matrix.data)
+    slow = []
+    for row in range(matrix.shape[0]):
+        inside = range(matrix.indptr[row], matrix.indptr[row + 1])
+        slow += [(entry, place) for place, entry in enumerate(sorted(inside, key=lambda e: (-matrix.data[e], e)))]
+    assert list(zip(order, places, strict=True)) == slow
+
+
+@given(matrices, st.integers(1, 4))
+def test_the_largest_entries_of_rows(matrix, n):
+    kept = largest_entries(matrix, n)
+    assert kept.has_sorted_indices
+    for row, values in enumerate(matrix.toarray()):
+        best = sorted(np.flatnonzero(values), key=lambda column: (-abs(values[column]), column))[:n]
+        expected = np.zeros_like(values)
+        expected[best] = values[best]
+        assert kept[row].toarray().ravel().tolist() == expected.tolist()
+
+
+def test_means_of_labels():
+    rng = np.random.default_rng(0)
+    X, Y = rng.random((9, 4)), rng.random((9, 3)) < 0.4
+    Y[:, 2] = False
+    found = label_means(sparse.csr_matrix(X), sparse.csr_matrix(Y, dtype=np.float32)).toarray()
+    assert found[0] == pytest.approx(X[Y[:, 0]].mean(axis=0))
+    assert not found[2].any()
+
+
+def test_unit_rows():
+    X = sparse.csr_matrix(np.array([[3, 4, 0], [0, 0, 0], [0, 0, 2], [0, 0, 0]], dtype=np.float32))
+    assert unit_rows(X).toarray() == pytest.approx(np.array([[0.6, 0.8, 0], [0, 0, 0], [0, 0, 1], [0, 0, 0]]))
+    assert X.data.tolist() == [3, 4, 2]
+
+
+def test_unit_rows_of_huge_and_tiny_values():
+    X = sparse.csr_matrix(np.array([[3e30, 4e30], [3e-30, 4e-30]], dtype=np.float32))
+    assert unit_rows(X).toarray() == pytest.approx(np.array([[0.6, 0.8], [0.6, 0.8]]))
+
+
+def test_unit_rows_without_entries():
+    assert unit_rows(sparse.csr_matrix((3, 2), dtype=np.float32)).nnz == 0

@@ -47,7 +47,7 @@ def stopped(tacit, model, many, monkeypatch):
                 raise Stopped
 
         with monkeypatch.context() as patch:
-            patch.setattr("tacit.progress.stop_if_asked", stop)
+            patch.setattr("tacit.cli.suggest.stop_if_asked", stop)
             outcome = tacit("suggest", *arguments)
         out = Path(arguments[arguments.index("--out") + 1])
         assert outcome.code == 130
@@ -172,7 +172,7 @@ def test_memory_does_not_grow_with_the_file(model, tmp_path, monkeypatch):
             asked = number + 1
             yield "an apple"
 
-    monkeypatch.setattr("tacit.data.texts.stream_texts", texts)
+    monkeypatch.setattr("tacit.cli.source.stream_texts", texts)
     blocks = stream_unlabelled(tmp_path, library.load_model(model), data_format=None, text=None)
     next(blocks)
     assert asked == SAMPLES_PER_BLOCK

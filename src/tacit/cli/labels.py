@@ -6,19 +6,19 @@ import json
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from tacit.cli.interrupt import keeps_model
 from tacit.cli.options import model_argument
-
-if TYPE_CHECKING:
-    from tacit.tagger.tagger import Tagger
+from tacit.store.acts import in_force
+from tacit.tagger.tagger import Tagger
 
 _SHOWN = 12  # characters of an id
 
 
-@click.group(short_help="Rename, merge or retire labels of a model.", invoke_without_command=True)
+@click.group(invoke_without_command=True)
 @model_argument
 @click.pass_context
 def labels(context: click.Context, model: Path) -> None:
@@ -35,8 +35,6 @@ def labels(context: click.Context, model: Path) -> None:
     """
     context.obj = model
     if context.invoked_subcommand is None:
-        from tacit.tagger.tagger import Tagger
-
         tagger = Tagger.load(model)
         for place, act in enumerate(tagger.history(), 1):
             click.echo(f"{place}. {act}")
@@ -82,9 +80,6 @@ def undo(model: Path, act: str | None) -> None:
 @click.pass_obj
 def history(model: Path, as_json: bool) -> None:
     """Show all acts since training with their ids, those taken back included."""
-    from tacit.store.acts import in_force
-    from tacit.tagger.tagger import Tagger
-
     tagger = Tagger.load(model)
     current = {act.id for act in in_force(tagger.acts_)}
     words = {act.id: str(act) for act in tagger.acts_}
@@ -110,9 +105,6 @@ def _whole_id(tagger: Tagger, start: str | None) -> str | None:
 
 def _change(model: Path, change: Callable[[Tagger], Any]) -> None:
     """Load a model, change it and record that; the model stays as it was if anything goes wrong."""
-    from tacit.cli.interrupt import keeps_model
-    from tacit.tagger.tagger import Tagger
-
     tagger = Tagger.load(model)
     keeps_model(model)
     done = change(tagger) or tagger.history()[-1]

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from tacit.server.limits import Limits
 
 
-@click.command(short_help="Serve models over HTTP, with a page to try and teach them.")
+@click.command()
 @click.argument("folders", metavar="MODEL…", nargs=-1, type=click.Path(path_type=Path))
 @click.option("--name", "named", metavar="NAME=MODEL", multiple=True, help="A model under a name of its own.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen at.")

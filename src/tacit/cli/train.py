@@ -3,19 +3,29 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from tacit.cli.evaluate import KS, print_evaluation
+from tacit.cli.interrupt import keeps
 from tacit.cli.options import data_argument, input_options, jobs_option, seed_option
+from tacit.cli.source import as_wide_as, read
+from tacit.cli.tables import print_metrics
+from tacit.data.dataset import Dataset, features_of, label_lists
+from tacit.data.split import train_test_split
+from tacit.data.vocabulary import load_vocabulary
+from tacit.estimate import memory_limit, parse_size
+from tacit.parameters import parse_parameters
+from tacit.progress import show_progress
+from tacit.registry import find_model
+from tacit.store import folder
+from tacit.tagger.automatic import CANDIDATES
+from tacit.tagger.tagger import Tagger
+from tacit.tasks import Checkpoint, checkpoint
 
-if TYPE_CHECKING:
-    from tacit.data.dataset import Dataset
-    from tacit.tagger.tagger import Tagger
-    from tacit.tasks import Checkpoint
 
-
-@click.command(short_help="Train a model on a data file.")
+@click.command()
 @data_argument
 @click.option("--model", "name", default="auto", show_default=True, help="Model to train; see: tacit models")
 @click.option("--out", type=click.Path(path_type=Path), required=True, help="Folder for the model.")
@@ -49,14 +59,6 @@ def train(
       tacit train train.txt --model OneVsAll --param C=0.5 --valid dev.txt --out model
       tacit train large.jsonl --max-memory 8G --out model
     """
-    from tacit.cli.interrupt import keeps
-    from tacit.cli.source import read
-    from tacit.data.dataset import label_lists
-    from tacit.estimate import memory_limit, parse_size
-    from tacit.progress import show_progress
-    from tacit.store import folder
-    from tacit.tasks import Checkpoint, checkpoint
-
     own = {key: options.pop(key) for key in ("target", "keep_texts", "characters")}
     tagger = _tagger(name, assignments, random_state=seed, n_jobs=jobs, calibrate=not no_calibrate, **own)
     limit = None if max_memory is None else parse_size(max_memory)
@@ -64,8 +66,6 @@ def train(
     if acts is None:
         folder.refuse_acts(out)
     if vocabulary is not None:
-        from tacit.data.vocabulary import load_vocabulary
-
         tagger.vocabulary = load_vocabulary(vocabulary)
     partial = out.with_name(out.name + ".partial")
     Checkpoint(partial).check()
@@ -95,11 +95,6 @@ def train(
 
 def _tagger(name: str, assignments: tuple[str, ...], **own: Any) -> Tagger:
     """A tagger, once its model and parameters are known to be right."""
-    from tacit.parameters import parse_parameters
-    from tacit.registry import find_model
-    from tacit.tagger.automatic import CANDIDATES
-    from tacit.tagger.tagger import Tagger
-
     automatic = name.lower() == "auto"
     cls = find_model(CANDIDATES[0] if automatic else name)
     return Tagger(model="auto" if automatic else cls.__name__, **own, **parse_parameters(cls, assignments))
@@ -122,9 +117,6 @@ def _print_estimate(tagger: Tagger, dataset: Dataset) -> None:
 
 def _print_results(tagger: Tagger, held_out: Dataset | None) -> None:
     """Metrics on validation samples, or those that calibration left behind."""
-    from tacit.cli.evaluate import KS, print_evaluation
-    from tacit.cli.tables import print_metrics
-
     if held_out is not None:
         print_evaluation(tagger, held_out)
     elif tagger.card_["held_out_metrics"]:
@@ -140,10 +132,6 @@ def _validation(
     dataset: Dataset, valid: str | None, seed: int, source: dict[str, Any]
 ) -> tuple[Dataset, Dataset | None]:
     """What to train on and what to evaluate on."""
-    from tacit.cli.source import as_wide_as, read
-    from tacit.data.dataset import features_of
-    from tacit.data.split import train_test_split
-
     if valid is None:
         return dataset, None
     try:

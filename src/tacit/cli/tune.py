@@ -5,20 +5,31 @@ from __future__ import annotations
 import re
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from tacit import tune as tuning
+from tacit.cli.interrupt import keeps
 from tacit.cli.options import data_argument, input_options, jobs_option, seed_option
-
-if TYPE_CHECKING:
-    from tacit.data.dataset import Dataset
-    from tacit.tune import Tuning
+from tacit.cli.source import as_wide_as, read
+from tacit.cli.tables import percent, print_table
+from tacit.data.dataset import Dataset, features_of, texts_of
+from tacit.data.split import train_test_split
+from tacit.estimate import format_seconds
+from tacit.labels import aligned, read_labels
+from tacit.parameters import Tune, parameters_of, parse_parameters, unknown_parameter
+from tacit.progress import show_progress
+from tacit.registry import find_model
+from tacit.store import folder
+from tacit.tagger.tagger import Tagger
+from tacit.tune import Tuning
+from tacit.vectorizer import TextVectorizer
 
 _UNITS = {"": 1, "s": 1, "m": 60, "h": 3600}
 
 
-@click.command(short_help="Search for better parameters of a model.")
+@click.command()
 @data_argument
 @click.option("--model", "name", required=True, help="Model to tune; see: tacit models")
 @click.option("--target", default="P@5", show_default=True, help="Metric to tune for: P@5, nDCG@3, PSP@1, …")
@@ -43,14 +54,6 @@ def tune(
       tacit tune train.txt --model OneVsAll --target PSP@1 --budget 10m
       tacit tune articles.csv --model FastXML --valid 0.2 --out model
     """
-    from tacit import tune as tuning
-    from tacit.cli.interrupt import keeps
-    from tacit.cli.source import read
-    from tacit.parameters import parse_parameters
-    from tacit.progress import show_progress
-    from tacit.registry import find_model
-    from tacit.store import folder
-
     cls = find_model(name)
     fixed = parse_parameters(cls, assignments)
     space = {**tuning.declared_space(cls), **dict(_parse_space(cls, text) for text in spaces)}
@@ -78,9 +81,6 @@ def tune(
 
 
 def _train(dataset: Dataset, name: str, parameters: dict[str, Any], out: Path, seed: int, jobs: int) -> None:
-    from tacit.cli.interrupt import keeps
-    from tacit.progress import show_progress
-    from tacit.tagger.tagger import Tagger
 
     tagger = Tagger(model=name, random_state=seed, n_jobs=jobs, **parameters)
     with show_progress():
@@ -95,12 +95,6 @@ def _samples(
     dataset: Dataset, valid: str | None, seed: int, source: dict[str, Any]
 ) -> tuple[Any, tuple[Any, Any] | None, Any]:
     """Features to train on, samples to judge by (or None), and the labels to train on."""
-    from tacit.cli.source import as_wide_as, read
-    from tacit.data.dataset import features_of, texts_of
-    from tacit.data.split import train_test_split
-    from tacit.labels import aligned, read_labels
-    from tacit.vectorizer import TextVectorizer
-
     vectorizer = TextVectorizer() if dataset.texts is not None else None
     X = features_of(dataset) if vectorizer is None else vectorizer.fit_transform(texts_of(dataset))
     if valid is None:
@@ -129,8 +123,6 @@ def _parse_duration(text: str) -> float:
 
 def _parse_space(cls: Any, text: str) -> tuple[str, Any]:
     """``"C=0.1:10"`` or ``"loss=logistic,squared_hinge"`` as a parameter and where to look for it."""
-    from tacit.parameters import Tune, parameters_of, unknown_parameter
-
     name, _, where = text.partition("=")
     known = parameters_of(cls)
     if name not in known:
@@ -148,8 +140,6 @@ def _parse_space(cls: Any, text: str) -> tuple[str, Any]:
 
 
 def _print(found: Tuning) -> None:
-    from tacit.cli.tables import percent, print_table
-    from tacit.estimate import format_seconds
 
     rows = [
         [

@@ -143,7 +143,7 @@ def test_standard_input_starts_again(tacit, model, many, tmp_path, monkeypatch):
         return tacit("suggest", model, "-", "--out", out)
 
     with monkeypatch.context() as patch:
-        patch.setattr("tacit.progress.stop_if_asked", lambda: (_ for _ in ()).throw(Stopped))
+        patch.setattr("tacit.cli.suggest.stop_if_asked", lambda: (_ for _ in ()).throw(Stopped))
         stopped = run()
     assert stopped.code == 130
     assert stopped.err == "tacit: interrupted; nothing was written; the same command starts again\n"

@@ -43,7 +43,6 @@ def compare(a: Path, b: Path, data: Path, resamples: int, as_json: bool, seed: i
 
 
 def _print(differences: list[Difference], n_samples: int) -> None:
-
     rows = [
         [
             one.metric,

@@ -40,7 +40,6 @@ def data(name: str | None, fetch: bool, folder: Path | None) -> None:
 
 
 def _list(folder: Path | None) -> None:
-
     rows = [
         [
             entry.name,
@@ -57,7 +56,6 @@ def _list(folder: Path | None) -> None:
 
 
 def _describe(entry: CatalogEntry, folder: Path | None) -> None:
-
     click.echo(f"{entry.name}: {entry.description}")
     click.echo(f"  {entry.n_train:,} training and {entry.n_test:,} test samples, {entry.n_labels:,} labels")
     click.echo(f"  home: {entry.home}\n  cite: {entry.citation}\n  licence: {entry.licence or 'not stated'}")
@@ -71,7 +69,6 @@ def _describe(entry: CatalogEntry, folder: Path | None) -> None:
 
 
 def _fetch(entry: CatalogEntry, folder: Path | None) -> dict[str, Path]:
-
     keeps("what was downloaded is kept; the same command goes on from there")
     with Progress(BarColumn(), DownloadColumn(), TransferSpeedColumn(), console=Console(stderr=True)) as bars:
         bar = bars.add_task(entry.name, total=None)

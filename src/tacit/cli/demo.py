@@ -58,7 +58,6 @@ def demo(report: Path, seed: int, jobs: int) -> None:
 
 
 def _print_sizes(made: SyntheticData, train: Dataset, test: Dataset) -> None:
-
     missing = 1 - train.Y.nnz / made.Y_complete[made.train].nnz
     n_unseen = int((label_counts(train.Y) == 0).sum())
     click.echo(

@@ -86,7 +86,6 @@ def _plain(parameters: dict[str, Any]) -> dict[str, Any]:
 
 
 def _shown(name: str, value: Any) -> str:
-
     if value is None:
         return "not known"
     if name == "size in bytes":
@@ -97,7 +96,6 @@ def _shown(name: str, value: Any) -> str:
 
 
 def _print_mapping(title: str, values: dict[str, str]) -> None:
-
     if values:
         click.echo()
         print_table([title, ""], [[name, value] for name, value in values.items()])

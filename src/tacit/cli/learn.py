@@ -49,7 +49,6 @@ def learn(model: Path, feedback: Path | None, undo: bool, data: Path | None, **s
 
 
 def _taken_back(tagger: Tagger, model: Path) -> str:
-
     last = next(reversed(in_force(tagger.acts_)), None)
     if last is None or last.kind != "judge":
         also = f"the last act is: {last}; take it back with: tacit labels {model} undo" if last else "no acts"

@@ -38,3 +38,6 @@ def input_options(function: Function) -> Function:
     ):
         function = option(function)
     return function
+
+
+max_memory_option = click.option("--max-memory", metavar="SIZE", help="Stay below this, such as 8G, or refuse.")

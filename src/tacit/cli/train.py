@@ -9,7 +9,7 @@ import click
 
 from tacit.cli.evaluate import KS, print_evaluation
 from tacit.cli.interrupt import keeps
-from tacit.cli.options import data_argument, input_options, jobs_option, seed_option
+from tacit.cli.options import data_argument, input_options, jobs_option, max_memory_option, seed_option
 from tacit.cli.source import as_wide_as, read
 from tacit.cli.tables import print_metrics
 from tacit.data.dataset import Dataset, features_of, label_lists
@@ -36,7 +36,7 @@ from tacit.tasks import Checkpoint, checkpoint
 @click.option("--keep-texts", is_flag=True, help="Keep the training data in the model, for examples and updates.")
 @click.option("--characters", is_flag=True, help="Use character n-grams of words too: inflected or misspelt words.")
 @click.option("--vocabulary", type=click.Path(path_type=Path), help="Names of labels: SKOS, TSV or JSON.")
-@click.option("--max-memory", metavar="SIZE", help="Stay below this, such as 8G, or refuse.")
+@max_memory_option
 @click.option("--keep-acts", "acts", flag_value="keep", help="Replay what people taught the model at OUT.")
 @click.option("--discard-acts", "acts", flag_value="discard", help="Forget what people taught the model at OUT.")
 @click.option("--dry-run", is_flag=True, help="Say what training would take, and stop.")
@@ -62,28 +62,49 @@ def train(
     own = {key: options.pop(key) for key in ("target", "keep_texts", "characters")}
     tagger = _tagger(name, assignments, random_state=seed, n_jobs=jobs, calibrate=not no_calibrate, **own)
     limit = None if max_memory is None else parse_size(max_memory)
-    folder.check_target(out)
+    check_out(out)
     if acts is None:
         folder.refuse_acts(out)
     if vocabulary is not None:
         tagger.vocabulary = load_vocabulary(vocabulary)
-    partial = out.with_name(out.name + ".partial")
-    Checkpoint(partial).check()
     with memory_limit(limit):
         dataset = read(data, **options)
         if dry_run:
             _print_estimate(tagger, dataset)
             return
         dataset, held_out = _validation(dataset, valid, seed, options)
-        with show_progress(), checkpoint(partial) as kept:
-            keeps(lambda: _kept(kept))
-            tagger.fit(
-                *_samples(dataset),
-                label_names=dataset.label_names,
-                validation=None if held_out is None else (_samples(held_out)[0], label_lists(held_out)),
-                max_memory=limit,
-            )
-        tagger.save(out, acts=acts)
+        train_and_save(tagger, dataset, out, held_out=held_out, max_memory=limit, acts=acts)
+
+
+def check_out(out: Path) -> None:
+    """Raise unless a model can be saved at a place, and parts of its training beside it."""
+    folder.check_target(out)
+    Checkpoint(_parts(out)).check()
+
+
+def _parts(out: Path) -> Path:
+    return out.with_name(out.name + ".partial")
+
+
+def train_and_save(
+    tagger: Tagger,
+    dataset: Dataset,
+    out: Path,
+    *,
+    held_out: Dataset | None = None,
+    max_memory: int | None = None,
+    acts: Any = None,
+) -> None:
+    """Train, keeping finished parts beside `out`, save the model there and print its figures."""
+    with show_progress(), checkpoint(_parts(out)) as kept:
+        keeps(lambda: _kept(kept))
+        tagger.fit(
+            *_samples(dataset),
+            label_names=dataset.label_names,
+            validation=None if held_out is None else (_samples(held_out)[0], label_lists(held_out)),
+            max_memory=max_memory,
+        )
+    tagger.save(out, acts=acts)
     keeps(f"the model is trained and saved to {out}; for its figures: tacit evaluate {out} DATA")
     if kept.remove():
         click.echo(f"{kept.folder} has parts of another training; remove it unless you go on with that", err=True)

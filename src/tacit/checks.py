@@ -129,6 +129,22 @@ def unit_rows(X: sparse.csr_matrix) -> sparse.csr_matrix:
     return sparse.csr_matrix((data, X.indices, X.indptr), shape=X.shape, copy=False)
 
 
+def has_half_character(text: str) -> bool:
+    """Whether a text has a lone surrogate, half a character, which no file can hold."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return True
+    return False
+
+
+def check_unicode(text: str, place: int, what: str) -> None:
+    """Raise unless a text can be written to a file."""
+    if has_half_character(text):
+        message = f"{what} must be valid Unicode; entry {place} has half a character (a lone surrogate)"
+        raise DataError(f"{message}: {text!a:.60}; mend its encoding")
+
+
 def as_count(value: Any, name: str) -> int:
     """`value` as an int of at least 1."""
     if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:

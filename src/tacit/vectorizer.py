@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from tacit.checks import as_features, unit_rows
+from tacit.checks import as_features, check_unicode, unit_rows
 from tacit.errors import DataError
 from tacit.store.declared import Array, Sizes
 from tacit.weighting import inverse_document_frequencies
@@ -126,6 +126,7 @@ def are_texts(samples: Any) -> bool:
             if isinstance(text, list | tuple | np.ndarray):  # rows of features
                 return False
             raise DataError(f"texts must be str; entry {place} is a {type(text).__name__}")
+        check_unicode(text, place, "texts")
     return True
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tacit.cli.options import input_options, model_argument
+from tacit.errors import printable
 
 if TYPE_CHECKING:
     from tacit.store.ledger import Contents
@@ -42,7 +43,7 @@ def learn(model: Path, feedback: Path | None, undo: bool, data: Path | None, **s
     keeps_model(model)
     done = _taken_back(tagger, model) if feedback is None else _learned(tagger, feedback, data, source)
     tagger.save(model)
-    click.echo(f"{done}; saved to {model}")
+    click.echo(f"{printable(done)}; saved to {model}")
 
 
 def _taken_back(tagger: Tagger, model: Path) -> str:

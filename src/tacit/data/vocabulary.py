@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -16,13 +15,13 @@ from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any
 
+from tacit.checks import has_half_character
 from tacit.data.files import existing_file, plain_name, read_bytes, text_lines
 from tacit.data.names import bare_uri
 from tacit.errors import FileError, ParameterError, did_you_mean
 from tacit.store.declared import Items
 
 _MOST_SPELLINGS = 50_000  # among more the search for the nearest would take too long
-_HALF_CHARACTER = re.compile("[\ud800-\udfff]")
 _SEPARATOR = "|"  # between several names or parents in a cell of a table
 
 
@@ -170,7 +169,7 @@ def _checked(path: Path, concepts: Iterable[Concept]) -> Vocabulary:
         if concept.id in seen:
             raise FileError(path, f"the concept '{concept.id}' stands there twice; keep one", line=concept.line)
         words = (concept.id, concept.name, *concept.alternatives, *concept.parents, concept.description)
-        if any(map(_HALF_CHARACTER.search, words)):
+        if any(map(has_half_character, words)):
             message = f"the concept '{concept.id}' has half a character (a lone surrogate)"
             raise FileError(path, f"{message}; mend its encoding", line=concept.line)
         seen[concept.id] = concept.line

@@ -16,7 +16,7 @@ from tacit.base import Estimator, Link, Mask
 from tacit.errors import DataError
 from tacit.kernels.gram import row_products
 from tacit.kernels.score import top_k
-from tacit.labels import Names, label_counts, label_mask, positives
+from tacit.labels import Names, as_names, label_counts, label_mask, positives
 from tacit.latent.calibration import Curve, fit_curve, held_out_rows, label_folds
 from tacit.latent.counts import Cooccurrence, read_cooccurrence
 from tacit.latent.vectors import LabelVectors
@@ -229,9 +229,7 @@ def all_names(names: Names, more: Names | None, n_labels: int) -> Names:
         more = np.arange(first, first + n_new)
     if len(more) != n_new:
         raise DataError(f"names must be given for all labels: {n_new} labels are new, {len(more)} names came")
-    joined = [*names.tolist(), *more.tolist()]
-    if len(set(joined)) != len(joined):
-        raise DataError("label names must differ from each other")
-    if names.dtype.kind in "iu" and all(isinstance(name, int | np.integer) for name in more):
-        return np.array(joined, dtype=np.int64)
-    return np.array([str(name) for name in joined], dtype=object)
+    for name in more.tolist():
+        if not str(name).strip():
+            raise DataError(f"a label needs a name; got a blank one, {name!r}")
+    return as_names([*names.tolist(), *more.tolist()])

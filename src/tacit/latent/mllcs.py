@@ -79,7 +79,7 @@ class MLLCS(FactorModel):
         int, Range(low=0, high=5), "trials with seen labels hidden, to put unseen ones on their scale; 0: none"
     ] = 2
 
-    label_factors_: Annotated[Floats32, Array("float32", ("n_seen", "n_factors"))] = field(init=False)
+    label_factors_: Annotated[Floats32, Array("float32", ("n_seen", "n_factors"), up_to=1e9)] = field(init=False)
     regression_: Annotated[Floats32, Array("float32", ("n_features+1", "n_factors"))] = field(init=False)
     scales_: Annotated[npt.NDArray[np.float64], Array("float64", ("n_seen",))] = field(init=False)
     mapping_: Mapping = field(init=False)

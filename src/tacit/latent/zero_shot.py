@@ -44,7 +44,7 @@ class ZeroShot(Estimator):
         int, Range(low=0, high=5), "trials with seen labels hidden, to put unseen ones on their scale; 0: none"
     ] = 5
 
-    seen_names_: Annotated[Names, Array(NAMES, ("n_seen",))] = field(init=False)
+    seen_names_: Annotated[Names, Array(NAMES, ("n_seen",), differ=True)] = field(init=False)
     projection_: Annotated[
         Floats32 | None, Array("float32", ("n_features", "dimension"), if_none=("dimension", "n_features"))
     ] = field(init=False)
@@ -177,9 +177,10 @@ class ZeroShot(Estimator):
             columns = columns[:, None] if columns.ndim == 1 else columns
         counts = read_cooccurrence(columns, len(self.seen_names_), "columns")
         n_labels = len(self.classes_) + counts.n_labels
-        self.classes_ = all_names(self.classes_, None if names is None else np.array(list(names), object), n_labels)
+        called = all_names(self.classes_, None if names is None else np.array(list(names), object), n_labels)
         with one_blas_thread():
             self.vectors_ = self.vectors_.joined(self._scored(counts))
+        self.classes_ = called
         self.label_counts_ = self.counts_for(n_labels)
         return self
 

@@ -76,6 +76,13 @@ def diluted(n_megabytes: int) -> bytes:
     return packed.getvalue()
 
 
+def blank_lines(opening: bytes) -> bytes:
+    """A megabyte, packed, that expands less than 500 times, to lines with nothing in them."""
+    noise = np.random.default_rng(0).integers(97, 123, size=(300, 3072), dtype=np.uint8)
+    parts = [opening, *(b"\n" * (1 << 20) + row.tobytes() for row in noise)]
+    return b"".join(gzip.compress(part, mtime=0) for part in parts)
+
+
 def npz(**parts: object) -> bytes:
     content = io.BytesIO()
     np.savez_compressed(content, **parts)
@@ -158,6 +165,17 @@ COSTLY: dict[str, tuple[str, Files]] = {
     "long line, plain": ("raise max_line", lambda: {"a.svm": b"0" * (40 << 20)}),
     "long line, text": ("raise max_line", lambda: {"a.jsonl": b"0" * (40 << 20)}),
     "long cell": ("raise max_line", lambda: {"a.csv": b'text,labels\n"' + (b"a" * 99 + b"\n") * (400 << 10)}),
+    **{
+        f"blank lines, {end}": ("lines are blank", lambda end=end, head=head: {f"a.{end}.gz": blank_lines(head)})
+        for end, head in (
+            ("jsonl", b'{"text": "a", "labels": "b"}'),
+            ("csv", b"text,labels\na,b"),
+            ("tsv", b"text\tlabels\na\tb"),
+            ("ft", b"__label__a b"),
+            ("annif", b"a\t<b>"),
+            ("arff", b"@relation a"),
+        )
+    },
     "label names in gzip": (
         "raise max_expansion",
         lambda: {"a.txt": b"1 1 1\n0 0:1\n", "labels.txt.gz": zeros(500)},
@@ -224,6 +242,22 @@ def test_limits_can_be_raised(tmp_path, reader):
     assert "max_line" in reader.read(packed, "stream_texts", max_expansion=2000, max_line=1000).message
     with pytest.raises(ParameterError, match="max_labels must be a whole number of at least 1; got 0"):
         load_data(path, max_labels=0)
+
+
+def test_limits_of_a_vocabulary_can_be_raised(tmp_path, reader):
+    for name, content in {
+        "a.tsv.gz": b"1\t" + b"a" * (9 << 20),
+        "a.json.gz": b'{"1": "' + b"a" * (9 << 20) + b'"}',
+        "a.ttl.gz": f'<http://a> a <{SKOS}Concept>; <{SKOS}prefLabel> "{"a" * (9 << 20)}" .'.encode(),
+    }.items():
+        (tmp_path / name).write_bytes(gzip.compress(content))
+        assert "raise max_expansion" in reader.read(tmp_path / name, "load_vocabulary").message
+        assert reader.read(tmp_path / name, "load_vocabulary", max_expansion=2000).kind == "ok"
+    options = {"max_expansion": 2000, "max_line": 1000}
+    assert "raise max_line" in reader.read(tmp_path / "a.tsv.gz", "load_vocabulary", **options).message
+    (tmp_path / "b.tsv").write_text("1\ta\n2\tb\n")
+    with pytest.raises(FileError, match="has 2 labels, but the limit is 1; .*raise max_labels"):
+        load_vocabulary(tmp_path / "b.tsv", max_labels=1)
 
 
 # -- RDF ----------------------------------------------------------------------------------------------------

@@ -38,13 +38,12 @@ def add_label(
       tacit add-label model "heat pump" --vocabulary thesaurus.ttl
     """
     from tacit.cli.interrupt import keeps_model
+    from tacit.cli.source import read_vocabulary
     from tacit.tagger.tagger import Tagger
 
     tagger = Tagger.load(model)
     if vocabulary is not None:
-        from tacit.data.vocabulary import load_vocabulary
-
-        tagger.vocabulary_ = load_vocabulary(vocabulary)
+        tagger.vocabulary_ = read_vocabulary(vocabulary, source)
     known_by = {
         "cooccurs": _counts(cooccurs) or None,
         "examples": _examples(tagger, examples, file, source),

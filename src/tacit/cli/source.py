@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tacit.data.dataset import Dataset
+    from tacit.data.vocabulary import Vocabulary
     from tacit.tagger.tagger import Tagger
 
 SAMPLES_PER_BLOCK = 1024
@@ -26,6 +27,13 @@ def read(
     from tacit.data.load import load_data
 
     return load_data(path, labels_path=labels_path, format=data_format, text=text, labels=labels, **limits)
+
+
+def read_vocabulary(path: Path, options: Mapping[str, Any]) -> Vocabulary:
+    """A vocabulary, with the limits among the input options."""
+    from tacit.data.vocabulary import load_vocabulary
+
+    return load_vocabulary(path, **{name: value for name, value in options.items() if name.startswith("max_")})
 
 
 def inputs_of(tagger: Tagger, dataset: Dataset) -> Any:

@@ -50,7 +50,7 @@ def train(
       tacit train large.jsonl --max-memory 8G --out model
     """
     from tacit.cli.interrupt import keeps
-    from tacit.cli.source import read
+    from tacit.cli.source import read, read_vocabulary
     from tacit.data.dataset import label_lists
     from tacit.estimate import memory_limit, parse_size
     from tacit.progress import show_progress
@@ -64,9 +64,7 @@ def train(
     if acts is None:
         folder.refuse_acts(out)
     if vocabulary is not None:
-        from tacit.data.vocabulary import load_vocabulary
-
-        tagger.vocabulary = load_vocabulary(vocabulary)
+        tagger.vocabulary = read_vocabulary(vocabulary, options)
     partial = out.with_name(out.name + ".partial")
     Checkpoint(partial).check()
     with memory_limit(limit):

@@ -164,6 +164,7 @@ def decode(path: Path, raw: bytes, line: int) -> str:
 
 def text_lines(path: Path, limits: Limits = LIMITS, *, keep_ends: bool = False) -> Iterator[tuple[int, str]]:
     """Line numbers (from 1) and lines of a UTF-8 file, without their ends unless `keep_ends` is set."""
+    is_packed, n_blank = is_gzip(path), 0
     with reading(path, limits) as file:
         most = limits.max_line + 1
         for number, raw in enumerate(iter(functools.partial(file.readline, most), b""), 1):
@@ -172,6 +173,9 @@ def text_lines(path: Path, limits: Limits = LIMITS, *, keep_ends: bool = False) 
             if number == 1:
                 raw = raw.removeprefix(UTF8_MARK)
             line = decode(path, raw, number)
+            if is_packed and line.isspace():
+                n_blank += 1
+                limits.check_blank(path, n_blank, number)
             yield number, line if keep_ends else line.removesuffix("\n").removesuffix("\r")
 
 

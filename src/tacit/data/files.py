@@ -23,6 +23,7 @@ import numpy.typing as npt
 
 from tacit.data.limits import LIMITS, Limits
 from tacit.errors import FileError, did_you_mean
+from tacit.progress import drafts
 
 #: Where a file is named, this is standard input; outside `holding_stdin` it can be gone through once, in order.
 STDIN = Path("-")
@@ -250,6 +251,7 @@ class Staging:
             raise FileError(path, "cannot be written: it is a folder; name a file")
         temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
         self._waiting.append((temporary, path))
+        drafts.add(temporary)
         try:
             with temporary.open("wb") as raw:
                 if is_gzip(path):
@@ -266,12 +268,13 @@ class Staging:
             while kind is None and self._waiting:
                 temporary, path = self._waiting[0]
                 temporary.replace(path)
-                self._waiting.pop(0)
+                drafts.discard(self._waiting.pop(0)[0])
         except OSError as error:
             raise FileError(path, f"cannot be written: {error.strerror or error}") from error
         finally:
             for temporary, _path in self._waiting:
                 temporary.unlink(missing_ok=True)
+                drafts.discard(temporary)
 
     @property
     def paths(self) -> list[Path]:

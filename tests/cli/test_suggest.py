@@ -151,6 +151,20 @@ def test_standard_input_starts_again(tacit, model, many, tmp_path, monkeypatch):
     assert len(out.read_bytes().splitlines()) == 1500
 
 
+@pytest.mark.parametrize("option", ["--include", "--exclude"])
+def test_labels_are_looked_up_also_where_there_are_no_samples(tacit, model, tmp_path, monkeypatch, option):
+    def run(label: str, *options: object) -> Any:
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"")))
+        return tacit("suggest", model, "-", option, label, *options)
+
+    unknown = run("fruti", "--out", tmp_path / "out.jsonl")
+    assert (unknown.code, unknown.err) == (
+        2, f"tacit: error: {option[2:]}: unknown label 'fruti' (did you mean 'fruit'?)\n"
+    )  # fmt: skip
+    assert list(tmp_path.iterdir()) == []
+    assert run("fruit") == (0, "", "")
+
+
 def test_lines_of_standard_input_have_limits(tacit, model, monkeypatch):
     def run(texts: bytes, *options: object) -> Any:
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(texts)))

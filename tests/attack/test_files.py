@@ -21,7 +21,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from attack.reading import Outcome, Reader
+from attack.reading import Outcome, Reader, run_command
 from data.samples import numeric_dataset, text_dataset
 from data.test_fuzz import mutated
 from tacit.cli.main import main
@@ -313,6 +313,43 @@ def test_namespaces_may_be_abbreviated(tmp_path):
         '<prefLabel xmlns="&skos;">a &lt; b</prefLabel></rdf:Description></rdf:RDF>'
     )
     assert load_vocabulary(path).names == ["a < b"]
+
+
+#: Whole commands on tiny files, by what must stand in the one line that they end with.
+WHOLE_COMMANDS: dict[str, tuple[str, str, Callable[[], bytes]]] = {
+    "entities, 535 bytes": ("must not declare", "a.rdf", lambda: rdf_xml(laughs(5), "&a5;").encode()),
+    "entities, 755 bytes": ("must not declare", "a.rdf", lambda: rdf_xml(laughs(9), "&a9;").encode()),
+    "remote context": ("nothing beyond the file", "a.jsonld", lambda: b'{"@context": "http://127.0.0.1:9/c.jsonld"}'),
+    "svmlight label": ("raise max_labels", "a.svm", lambda: b"99999998 1:1\n"),
+    "xmc labels": ("raise max_labels", "a.txt", lambda: b"1 1 100000000\n0 0:1\n"),
+    "xmc features": ("raise max_features", "a.txt", lambda: b"1 2147483647 10\n0 0:1\n"),
+    "3 MB without a line feed": ("raise max_expansion", "a.jsonl.gz", lambda: zeros(3000)),
+    "1 MB of blank lines": ("lines are blank", "a.jsonl.gz", lambda: blank_lines(b"")),
+}
+
+
+@pytest.fixture(scope="module")
+def bare_command(reader, tmp_path_factory: pytest.TempPathFactory) -> Outcome:
+    """What the process itself costs: modules and kernels, which the reader has compiled, and a line of data."""
+    folder = tmp_path_factory.mktemp("bare")
+    (folder / "a.svm").write_text("0 1:1\n")
+    outcome = run_command(folder, "convert", "a.svm", "X.npz")
+    assert outcome.kind == "ok", outcome
+    return outcome
+
+
+@pytest.mark.parametrize("name", WHOLE_COMMANDS)
+def test_whole_commands_on_tiny_files(tmp_path, bare_command, name):
+    reason, file, content = WHOLE_COMMANDS[name]
+    (tmp_path / file).write_bytes(content())
+    is_vocabulary = file in ("a.rdf", "a.jsonld")
+    words = ("train", "none.jsonl", "--vocabulary", file, "--out", "b") if is_vocabulary else ("convert", file, "X.npz")
+    outcome = run_command(tmp_path, *words)
+    assert (outcome.kind, outcome.message.count("\n")) == ("refused", 1), outcome
+    assert reason in outcome.message
+    assert outcome.seconds - bare_command.seconds < MOST_SECONDS, (outcome, bare_command)
+    assert outcome.megabytes - bare_command.megabytes < MOST_MEGABYTES, (outcome, bare_command)
+    assert [each.name for each in tmp_path.iterdir()] == [file]
 
 
 @pytest.fixture

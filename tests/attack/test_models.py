@@ -224,6 +224,13 @@ def test_a_matrix_of_more_columns_than_labels_is_refused(models, tmp_path):
     refused(models / "OneVsAll", tmp_path / "model", r"weights_ must have 24 \(n_labels\) entries along axis 1", change)
 
 
+def test_samples_of_more_features_than_the_model_has_are_refused(models, tmp_path):
+    def change(state: Any, _: Any) -> None:
+        state["samples_"]["map"]["X"]["shape"] = [150, 10**8]
+
+    refused(models / "MLLCS", tmp_path / "model", r"samples_.X must have 200 \(n_features\) entries", change)
+
+
 def test_one_intercept_for_all_labels_is_refused(models, tmp_path):
     def change(_: Any, arrays: Any) -> None:
         arrays["state.intercepts_"] = arrays["state.intercepts_"][:1]

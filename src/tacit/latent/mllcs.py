@@ -31,7 +31,7 @@ from tacit.latent.vectors import LabelVectors
 from tacit.latent.zero_shot import all_names, n_rows
 from tacit.parameters import OneOf, Range, Tune, document_parameters
 from tacit.ranking import Ranking
-from tacit.store.declared import Array, Sometimes
+from tacit.store.declared import Array, Inside, Sometimes
 from tacit.tasks import one_blas_thread
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ class MLLCS(FactorModel):
     regression_: Annotated[Floats32, Array("float32", ("n_features+1", "n_factors"))] = field(init=False)
     scales_: Annotated[npt.NDArray[np.float64], Array("float64", ("n_seen",))] = field(init=False)
     mapping_: Mapping = field(init=False)
-    samples_: Annotated[Samples, Sometimes()] = field(init=False)
+    samples_: Annotated[Samples, Inside(("n_inputs", "n_factors")), Sometimes()] = field(init=False)
     sample_scales_: Annotated[npt.NDArray[np.float64], Array("float64", ("n_seen",)), Sometimes()] = field(init=False)
     cooccurrence_: Cooccurrence = field(init=False)
     draws_: Annotated[Draws, Sometimes(unless=("inference", "gibbs"))] = field(init=False)

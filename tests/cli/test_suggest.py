@@ -151,6 +151,32 @@ def test_standard_input_starts_again(tacit, model, many, tmp_path, monkeypatch):
     assert len(out.read_bytes().splitlines()) == 1500
 
 
+@pytest.mark.parametrize("option", ["--include", "--exclude"])
+def test_labels_are_looked_up_also_where_there_are_no_samples(tacit, model, tmp_path, monkeypatch, option):
+    def run(label: str, *options: object) -> Any:
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"")))
+        return tacit("suggest", model, "-", option, label, *options)
+
+    unknown = run("fruti", "--out", tmp_path / "out.jsonl")
+    assert (unknown.code, unknown.err) == (
+        2, f"tacit: error: {option[2:]}: unknown label 'fruti' (did you mean 'fruit'?)\n"
+    )  # fmt: skip
+    assert list(tmp_path.iterdir()) == []
+    assert run("fruit") == (0, "", "")
+
+
+def test_lines_of_standard_input_have_limits(tacit, model, monkeypatch):
+    def run(texts: bytes, *options: object) -> Any:
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(texts)))
+        return tacit("suggest", model, "-", "-k", 1, *options)
+
+    long = run(b"a pear\n" + b"a" * 2000 + b"\n", "--max-line", "1K")
+    assert (long.code, long.err.count("\n")) == (2, 1)
+    assert "-:2: a line must have at most 1024 bytes" in long.err
+    assert run(b"a pear\r\n" + b"a" * 2000).out.count("\n") == 2
+    assert "-:1: must be UTF-8 text, but has the byte 0xff" in run(b"a\xff\n").err
+
+
 def test_csv_reads_back_as_labels(tacit, model, many, tmp_path):
     out = tmp_path / "out.csv"
     assert tacit("suggest", model, many, "-k", 2, "--out", out).code == 0

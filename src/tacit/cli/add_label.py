@@ -10,9 +10,8 @@ from scipy import sparse
 
 from tacit.cli.interrupt import keeps_model
 from tacit.cli.options import input_options, model_argument
-from tacit.cli.source import stream_unlabelled
+from tacit.cli.source import read_vocabulary, stream_unlabelled
 from tacit.cli.tables import print_table
-from tacit.data.vocabulary import load_vocabulary
 from tacit.tagger.tagger import Tagger
 
 
@@ -44,7 +43,7 @@ def add_label(
     """
     tagger = Tagger.load(model)
     if vocabulary is not None:
-        tagger.vocabulary_ = load_vocabulary(vocabulary)
+        tagger.vocabulary_ = read_vocabulary(vocabulary, source)
     known_by = {
         "cooccurs": _counts(cooccurs) or None,
         "examples": _examples(tagger, examples, file, source),

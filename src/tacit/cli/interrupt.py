@@ -123,6 +123,9 @@ class _Watch:
         erase = "\r\x1b[2K\x1b[?25h" if os.isatty(2) else ""  # a bar, and it hides the cursor
         with suppress(OSError):
             os.write(2, f"{erase}{_line()}\n".encode(errors="replace"))
+        for draft in list(progress.drafts):
+            with suppress(OSError):
+                draft.unlink()
         os._exit(EXIT_CODE)
 
     def _listen(self) -> None:

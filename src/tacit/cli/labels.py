@@ -12,6 +12,7 @@ import click
 
 from tacit.cli.interrupt import keeps_model
 from tacit.cli.options import model_argument
+from tacit.errors import printable
 from tacit.store.acts import in_force
 from tacit.tagger.tagger import Tagger
 
@@ -86,13 +87,14 @@ def history(model: Path, as_json: bool) -> None:
     starts = Counter(act.id[:_SHOWN] for act in tagger.acts_)
     for act in tagger.acts_:
         if as_json:
-            click.echo(json.dumps(act.to_json(), ensure_ascii=False))
+            line = json.dumps(act.to_json(), ensure_ascii=False)
+            click.echo(line.encode(errors="backslashreplace"))  # half a character, as JSON writes it
             continue
         said = f"took back: {words.get(act.content['of'], 'an act')}" if act.kind == "undo" else str(act)
         remark = "" if act.kind == "undo" or act.id in current else "  (taken back)"
         remark = "  (does not apply)" if act.id in tagger.left_out_ else remark
         shown = act.id[:_SHOWN] if starts[act.id[:_SHOWN]] == 1 else act.id  # those of tacit 0.1 start alike
-        click.echo("  ".join(filter(None, [shown, act.time, act.who, said])) + remark)
+        click.echo(printable("  ".join(filter(None, [shown, act.time, act.who, said]))) + remark)
 
 
 def _whole_id(tagger: Tagger, start: str | None) -> str | None:

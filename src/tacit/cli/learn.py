@@ -13,7 +13,7 @@ from tacit.cli.options import input_options, model_argument
 from tacit.cli.records import read_records, verdict
 from tacit.cli.source import inputs_of, read
 from tacit.data.files import existing_file, text_lines
-from tacit.errors import FileError, ParameterError
+from tacit.errors import FileError, ParameterError, printable
 from tacit.store.acts import in_force, parse_lines
 from tacit.store.ledger import Contents, Ledger, is_ledger
 from tacit.tagger.home import learn_from
@@ -45,7 +45,7 @@ def learn(model: Path, feedback: Path | None, undo: bool, data: Path | None, **s
     keeps_model(model)
     done = _taken_back(tagger, model) if feedback is None else _learned(tagger, feedback, data, source)
     tagger.save(model)
-    click.echo(f"{done}; saved to {model}")
+    click.echo(f"{printable(done)}; saved to {model}")
 
 
 def _taken_back(tagger: Tagger, model: Path) -> str:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from tacit.data.dataset import Dataset, features_of, texts_of
 from tacit.data.load import load_data
 from tacit.data.texts import stream_texts
+from tacit.data.vocabulary import Vocabulary, load_vocabulary
 from tacit.tagger.tagger import Tagger
 
 SAMPLES_PER_BLOCK = 1024
@@ -25,6 +26,11 @@ def read(
 ) -> Dataset:
     """The data set that the input options describe."""
     return load_data(path, labels_path=labels_path, format=data_format, text=text, labels=labels, **limits)
+
+
+def read_vocabulary(path: Path, options: Mapping[str, Any]) -> Vocabulary:
+    """A vocabulary, with the limits among the input options."""
+    return load_vocabulary(path, **{name: value for name, value in options.items() if name.startswith("max_")})
 
 
 def inputs_of(tagger: Tagger, dataset: Dataset) -> Any:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+import numpy as np
 
 from tacit._version import __version__
 from tacit.cli.interrupt import keeps
@@ -54,11 +55,12 @@ def suggest(
     """
     with quick_start():
         tagger = Tagger.load(model)
-    tagger.threshold_for(threshold)  # one that cannot be met is told before anything is read
     wish: dict[str, Any] = {
         "k": k, "threshold": threshold, "include": label_list(include), "exclude": label_list(exclude),
         "damp_head": damp_head,
     }  # fmt: skip
+    nothing: Any = [] if tagger.takes_texts else np.empty((0, tagger.n_features_in_), np.float32)
+    tagger.suggest(nothing, **wish)  # what cannot be met is told before anything is read
     goes_on = data != STDIN  # of standard input nobody can tell whether it is the same again
     run = {} if out is None else _run(model, tagger, data, wish, source)
     with open_output(out, run, tagger.readable, goes_on=goes_on) as output:

@@ -10,11 +10,10 @@ import click
 from tacit.cli.evaluate import KS, print_evaluation
 from tacit.cli.interrupt import keeps
 from tacit.cli.options import data_argument, input_options, jobs_option, max_memory_option, seed_option
-from tacit.cli.source import as_wide_as, read
+from tacit.cli.source import as_wide_as, read, read_vocabulary
 from tacit.cli.tables import print_metrics
 from tacit.data.dataset import Dataset, features_of, label_lists
 from tacit.data.split import train_test_split
-from tacit.data.vocabulary import load_vocabulary
 from tacit.estimate import memory_limit, parse_size
 from tacit.parameters import parse_parameters
 from tacit.progress import show_progress
@@ -66,7 +65,7 @@ def train(
     if acts is None:
         folder.refuse_acts(out)
     if vocabulary is not None:
-        tagger.vocabulary = load_vocabulary(vocabulary)
+        tagger.vocabulary = read_vocabulary(vocabulary, options)
     with memory_limit(limit):
         dataset = read(data, **options)
         if dry_run:

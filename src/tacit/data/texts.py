@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
 from tacit.data.dataset import texts_of
 from tacit.data.files import STDIN, existing_file, plain_name, text_lines
@@ -30,12 +28,9 @@ def stream_texts(
     path, format, text, **limits
         As for `tacit.load_data`; stdin holds lines unless `format` says otherwise.
     """
-    if Path(path) == STDIN and format is None:
-        yield from (line.rstrip("\r\n") for line in sys.stdin)
-        return
     allowed = Limits.of(**limits)
     path = existing_file(path)
-    if format is None and plain_name(path).lower().endswith(".txt"):
+    if format is None and (path == STDIN or plain_name(path).lower().endswith(".txt")):
         yield from (line for _, line in text_lines(path, allowed))
         return
     chosen = detect_format(path) if format is None else named_format(format)

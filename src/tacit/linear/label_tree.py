@@ -11,13 +11,14 @@ from scipy import sparse
 from tacit.base import Estimator, Mask
 from tacit.labels import positives
 from tacit.linear.label_clusters import LabelClusters, cluster_labels, label_centres
-from tacit.linear.label_forest import LabelForest
+from tacit.linear.label_forest import MOST_LOGS, LabelForest
 from tacit.linear.label_nodes import NodeOptions, even_groups, nodes_of, train_nodes
 from tacit.numerics.classifiers import LOSSES, POSITIVES, objective_of
 from tacit.numerics.rows import unit_rows
 from tacit.parameters import OneOf, Range, Tune, document_parameters
 from tacit.propensity import propensities_from_counts
 from tacit.ranking import Ranking
+from tacit.store.declared import Sizes
 from tacit.tasks import run_tasks, task_seeds
 
 
@@ -60,6 +61,14 @@ class LabelTree(Estimator):
     normalize: Annotated[bool, "scale samples to unit length"] = True
 
     forest_: LabelForest = field(init=False)
+
+    def what_is_wrong(self, _: Sizes) -> tuple[str, str] | None:
+        """The beams of a row need room for the widest node in each of their places."""
+        forest = self.forest_
+        if len(forest.level_starts) * min(self.beam, forest.n_leaves) * forest.width <= MOST_LOGS:
+            return None
+        found = f"{forest.n_leaves} leaves of up to {forest.width} labels"
+        return "forest_.slot_starts", f"must give the beams of all trees at most {MOST_LOGS} places; got {found}"
 
     def _fit(self, X: sparse.csr_matrix, Y: sparse.csr_matrix) -> None:
         Y = positives(Y)

@@ -61,6 +61,10 @@ class Array:
         Entries are negative, or larger than the number of their row: no walk from row to entry comes back.
     is_filled : bool
         There is at least one entry.
+    differ : bool
+        No two entries are the same.
+    up_to : float
+        Entries are finite, and none is larger in size than this.
     if_none : pair of str
         Two sizes that are the same where there is None in place of the array.
     """
@@ -75,6 +79,8 @@ class Array:
     most: str = ""
     is_after: bool = False
     is_filled: bool = False
+    differ: bool = False
+    up_to: float = np.inf
     if_none: tuple[str, str] | None = None
 
     def fits(self, value: Any) -> bool:
@@ -97,6 +103,10 @@ class Array:
             self._check_starts(value, where, sizes)
         elif self.low or self.below or self.most:
             self._check_range(value, where, sizes)
+        if self.up_to < np.inf and not (np.abs(value) <= self.up_to).all():
+            _fail(where, f"must hold finite numbers of at most {self.up_to:g} in size")
+        if self.differ and len(set(value.tolist())) < len(value):
+            _fail(where, "must differ from each other")
         if self.is_after and not (np.arange(len(value)).reshape(-1, *[1] * (value.ndim - 1)) < value)[value >= 0].all():
             _fail(where, "must hold numbers larger than that of their row: nodes come before their children")
 

@@ -184,7 +184,9 @@ class Tagger(Stored, BaseEstimator):  # type: ignore[misc]
         if not isinstance(model, Estimator):
             raise ParameterError(f"a tagger is made around a fitted model; got a {type(model).__name__}")
         model._check_fitted()
-        tagger = Tagger(type(model).__name__, calibrate=False, **model.get_params(deep=False))
+        parameters = model.get_params(deep=False)
+        parameters.pop("target", None)  # of a blend: not that of a tagger
+        tagger = Tagger(type(model).__name__, calibrate=False, **parameters)
         tagger.vectorizer_, tagger.model_ = None, model
         return tagger
 

@@ -150,8 +150,8 @@ class Blend(Estimator):
             found.append(np.where(ranking.labels == NO_LABEL, NO_SCORE, said / scale).astype(np.float32))
         return found
 
-    def _candidates(self, rankings: Sequence[Ranking]) -> _Candidates:
-        return _Candidates.of(
+    def _candidates(self, rankings: Sequence[Ranking]) -> _Pool:
+        return _Pool.of(
             [ranking.labels for ranking in rankings], self._evidence(rankings), -np.log(self._propensities())
         )
 
@@ -222,7 +222,7 @@ def best_weights(value: Callable[[FloatArray], float], n_members: int) -> FloatA
 
 
 @dataclass(frozen=True, eq=False)
-class _Candidates:
+class _Pool:
     """The labels that a member ranks, of each sample in rising order, and what speaks for them.
 
     Attributes
@@ -237,7 +237,7 @@ class _Candidates:
     evidence: list[Evidence]
 
     @staticmethod
-    def of(labels: Sequence[npt.NDArray[np.int32]], evidence: Sequence[Evidence], tail: FloatArray) -> _Candidates:
+    def of(labels: Sequence[npt.NDArray[np.int32]], evidence: Sequence[Evidence], tail: FloatArray) -> _Pool:
         """Join the members' labels; where a member does not rank one, its last label's evidence stands in."""
         joined = np.concatenate(labels, axis=1)
         order = np.argsort(joined, axis=1, kind="stable")
@@ -257,7 +257,7 @@ class _Candidates:
             part[row, at] = its_evidence[row, column]
             parts.append(part)
             first += its_labels.shape[1]
-        return _Candidates(found, [*parts, tail[np.maximum(found, 0)].astype(np.float32)])
+        return _Pool(found, [*parts, tail[np.maximum(found, 0)].astype(np.float32)])
 
     def ranked(self, weights: FloatArray, k: int) -> Ranking:
         """The best k by the weighted sum of the evidence."""

@@ -32,7 +32,7 @@ class _Now:
     """What this process does about Ctrl-C at the moment."""
 
     kept: Callable[[], str] = lambda: _NOTHING
-    watch: _Watch | None = None
+    watch: _Listener | None = None
 
 
 _now = _Now()
@@ -56,7 +56,7 @@ def interruptible() -> Iterator[None]:
     if not is_main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
         yield
         return
-    _now.watch = _Watch()
+    _now.watch = _Listener()
     try:
         yield
     finally:
@@ -94,7 +94,7 @@ def _ignore() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
-class _Watch:
+class _Listener:
     """Hears Ctrl-C in a thread of its own, which runs also while the main thread is in a kernel."""
 
     def __init__(self) -> None:

@@ -125,7 +125,7 @@ class Training:
 
 
 @dataclass(frozen=True, eq=False)
-class Learned:
+class Fitted:
     """A fitted model, its calibration and its metrics on held-out samples; None where none were held out."""
 
     model: Estimator
@@ -151,7 +151,7 @@ def learn(
     *,
     seed: int,
     hold_out: bool,
-) -> Learned:
+) -> Fitted:
     """Fit a model on all samples and calibrate it on samples that it has not seen.
 
     Without validation samples a part of the training samples is held out, and the model fitted again on all of them
@@ -165,7 +165,7 @@ def learn(
     order = np.random.default_rng(seed).permutation(X.shape[0])
     held_out, rest = np.sort(order[:n_out]), np.sort(order[n_out:])
     if not n_out or not positives(labels.matrix[rest]).nnz:
-        return Learned(untrained.fit(X, labels.matrix, label_names=list(labels.names)), None, None)
+        return Fitted(untrained.fit(X, labels.matrix, label_names=list(labels.names)), None, None)
     announce(f"holding out {n_out:,} samples to calibrate the scores")
     part = model = clone(untrained).fit(X[rest], labels.matrix[rest], label_names=list(labels.names))
     if not is_negligible(n_out, X.shape[0]):
@@ -174,15 +174,15 @@ def learn(
     return _calibrated(model, part, X[held_out], Labels(labels.matrix[held_out], labels.names, labels.container))
 
 
-def _calibrated(model: Estimator, part: Estimator, X: sparse.csr_matrix, labels: Labels) -> Learned:
+def _calibrated(model: Estimator, part: Estimator, X: sparse.csr_matrix, labels: Labels) -> Fitted:
     """`model` with the calibration of `part`, which has not seen X."""
     truth = positives(aligned(labels.matrix, labels.names, part.classes_))
     ranking = part.rank(X, min(places_for(truth), len(part.classes_)))
     if not truth.nnz:
-        return Learned(model, None, None)
+        return Fitted(model, None, None)
     calibration = calibrate(ranking, truth, part.label_counts_)
     metrics = evaluate(calibration.apply(ranking), truth, part.propensities_for(truth.shape[1]))
-    return Learned(model, calibration, metrics)
+    return Fitted(model, calibration, metrics)
 
 
 def relations(Y: sparse.csr_matrix) -> sparse.csr_matrix:
@@ -196,7 +196,7 @@ def relations(Y: sparse.csr_matrix) -> sparse.csr_matrix:
     return sparse.vstack(blocks, format="csr")
 
 
-def card(X: sparse.csr_matrix, labels: Labels, learned: Learned, *, seed: int | None, reason: str) -> dict[str, Any]:
+def card(X: sparse.csr_matrix, labels: Labels, learned: Fitted, *, seed: int | None, reason: str) -> dict[str, Any]:
     """What there is to know of a training: its data by fingerprint, sizes, seed, versions and held-out metrics."""
     return {
         "model": type(learned.model).__name__,

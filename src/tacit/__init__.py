@@ -39,8 +39,8 @@ if TYPE_CHECKING:  # what type checkers and editors know; a test compares it wit
     from tacit.tagger.tagger import Tagger as Tagger
     from tacit.tasks import checkpoint as checkpoint
     from tacit.trees.fastxml import FastXML as FastXML
-    from tacit.trees.fastxml import PfastreXML as PfastreXML
-    from tacit.trees.fastxml import PfastXML as PfastXML
+    from tacit.trees.pfastrexml import PfastreXML as PfastreXML
+    from tacit.trees.pfastxml import PfastXML as PfastXML
 
 _LIVES_IN = {entry.name: entry.module for entry in MODELS.values()} | {
     "Dataset": "tacit.data.dataset",

@@ -18,9 +18,7 @@ from tacit.server.limits import LOCAL_HOSTS, Limits, Settings, is_local
 
 def _limit(owner: type[Any], name: str, text: str) -> Callable[[Function], Function]:
     """The option for a limit, with its default."""
-    default = getattr(owner, name)
-    kind = click.IntRange(min=1) if isinstance(default, int) else click.FloatRange(min=0, min_open=True)
-    return click.option(f"--{name.replace('_', '-')}", type=kind, default=default, show_default=True, help=text)
+    return click.option(f"--{name.replace('_', '-')}", default=getattr(owner, name), show_default=True, help=text)
 
 
 @click.command()

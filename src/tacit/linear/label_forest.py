@@ -14,13 +14,29 @@ from scipy import sparse
 
 from tacit.base import Mask
 from tacit.kernels.label_tree import rank_found, search_tree
-from tacit.linear.label_clusters import LabelClusters
 from tacit.ranking import Ranking
 from tacit.store.declared import Array, Items, Sizes
 from tacit.tasks import row_blocks
 
 _LOGS_AT_A_TIME = 1 << 25  # log-probabilities of labels in the beams of several rows
 MOST_LOGS = 1 << 28  # ... of one row: leaves are alike in size, so that there are not many more of them than labels
+
+
+@dataclass(frozen=True, eq=False)
+class LabelClusters:
+    """Nested clusters of labels.
+
+    Attributes
+    ----------
+    labels : int32 array
+        The labels in an order in which every cluster is a stretch.
+    levels : list of int64 arrays
+        Where the clusters of each level start, from the one of all labels down to the leaves; the number of labels
+        comes last.
+    """
+
+    labels: npt.NDArray[np.int32]
+    levels: list[npt.NDArray[np.int64]]
 
 
 @dataclass(frozen=True, eq=False)

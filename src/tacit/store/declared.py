@@ -25,7 +25,7 @@ from tacit.parameters import OneOf, Range, check_parameters
 
 Sizes = dict[str, int]
 
-IDS = "ids"  # the type of `tacit.trees.compact.smallest_ids`
+IDS = "ids"  # the type of `tacit.numerics.compact.smallest_ids`
 NAMES = "object integer"  # texts or whole numbers
 SHARED = ("n_features", "n_labels")  # sizes that a model inside a model has in common with it
 

@@ -23,6 +23,7 @@ LAYERS = [
     {"base"},
     {
         "bands",
+        "growth",
         "metrics",
         "losses",
         "data",
@@ -37,7 +38,7 @@ LAYERS = [
         "vectorizer",
     },
     {"kernels"},
-    {"progress", "errors", "_version"},
+    {"progress", "errors", "_version", "phases", "sizes", "memory"},
 ]
 
 

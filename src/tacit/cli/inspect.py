@@ -87,7 +87,7 @@ def _plain(parameters: dict[str, Any]) -> dict[str, Any]:
 
 
 def _shown(name: str, value: Any) -> str:
-    from tacit.estimate import format_size
+    from tacit.sizes import format_size
 
     if value is None:
         return "not known"

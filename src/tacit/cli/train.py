@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -49,11 +50,13 @@ def train(
       tacit train train.txt --model OneVsAll --param C=0.5 --valid dev.txt --out model
       tacit train large.jsonl --max-memory 8G --out model
     """
+    began = time.perf_counter()
     from tacit.cli.interrupt import keeps
     from tacit.cli.source import read
     from tacit.data.dataset import label_lists
-    from tacit.estimate import memory_limit, parse_size
+    from tacit.memory import memory_limit
     from tacit.progress import show_progress
+    from tacit.sizes import parse_size
     from tacit.store import folder
     from tacit.tasks import Checkpoint, checkpoint
 
@@ -70,19 +73,20 @@ def train(
     partial = out.with_name(out.name + ".partial")
     Checkpoint(partial).check()
     with memory_limit(limit):
-        dataset = read(data, **options)
+        dataset, held_out = _validation(read(data, **options), valid, seed, options)
+        learned_from: dict[str, Any] = {
+            "label_names": dataset.label_names,
+            "validation": None if held_out is None else (_samples(held_out)[0], label_lists(held_out)),
+            "max_memory": limit,
+        }
         if dry_run:
-            _print_estimate(tagger, dataset)
+            seconds_to_read = time.perf_counter() - began
+            model, expected = tagger.estimate(*_samples(dataset), **learned_from)
+            click.echo(f"{model} is expected to take {expected.after(seconds_to_read)}")
             return
-        dataset, held_out = _validation(dataset, valid, seed, options)
         with show_progress(), checkpoint(partial) as kept:
             keeps(lambda: _kept(kept))
-            tagger.fit(
-                *_samples(dataset),
-                label_names=dataset.label_names,
-                validation=None if held_out is None else (_samples(held_out)[0], label_lists(held_out)),
-                max_memory=limit,
-            )
+            tagger.fit(*_samples(dataset), **learned_from)
         tagger.save(out, acts=acts)
     keeps(f"the model is trained and saved to {out}; for its figures: tacit evaluate {out} DATA")
     if kept.remove():
@@ -113,11 +117,6 @@ def _kept(kept: Checkpoint) -> str:
 
 def _samples(dataset: Dataset) -> tuple[Any, Any]:
     return dataset.X if dataset.texts is None else dataset.texts, dataset.Y
-
-
-def _print_estimate(tagger: Tagger, dataset: Dataset) -> None:
-    model, expected = tagger.estimate(*_samples(dataset), label_names=dataset.label_names)
-    click.echo(f"{model} is expected to take {expected}")
 
 
 def _print_results(tagger: Tagger, held_out: Dataset | None) -> None:

@@ -149,7 +149,7 @@ def _parse_space(cls: Any, text: str) -> tuple[str, Any]:
 
 def _print(found: Tuning) -> None:
     from tacit.cli.tables import percent, print_table
-    from tacit.estimate import format_seconds
+    from tacit.sizes import format_seconds
 
     rows = [
         [

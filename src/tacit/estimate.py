@@ -51,14 +51,14 @@ __all__ = [
 ]
 
 _WARM_UP = 100  # samples of a first training, which loads kernels
-_FIRST_PART = 250  # samples of the smallest part that is measured
+_FIRST_PART = 500  # samples of the smallest part that is measured
 _GROWTHS = (4, 2)  # of a part over the one before: the larger while that is cheap
-_CHEAP = 0.3  # share of the time left that a part may take to be cheap
+_CHEAP_SECONDS = 1.5  # expected of a part that is cheap
 _LARGEST_SHARE = 0.5  # of the samples in the largest part ...
 _LEAST_LARGEST = 2000  # ... but so many samples, where there are
-_LEAST_SECONDS = 2.5  # that probing may take however short the training: most of it is the start of a process
+_LEAST_SECONDS = 2.8  # that probing may take however short the training: most of it is the start of a process
 _SHARE = 0.15  # of the time predicted that probing may take
-_LOOK_AHEAD = 1.5  # power of the number of samples by which the next part is expected to take longer
+_LOOK_AHEAD = 1.2  # power of the number of samples by which the next part is expected to take longer
 _LEAST_PARTS = 2
 _PATIENCE = 60.0  # seconds after which a probe that has not answered is given up
 _COUNTS = ("n_jobs", "n_trees", "n_learners")  # parameters that memory grows evenly with, the harmless one first
@@ -119,20 +119,22 @@ def estimate(model: Estimator, X: Any, Y: Any, *, max_seconds: float = 20.0) -> 
 def estimate_task(task: Task, schedule: Sequence[tuple[str, int]], *, max_seconds: float = 20.0) -> Estimate:
     """What a training will take, whose phases have so many samples each; see `estimate`."""
     began = time.perf_counter()
-    Y = positives(task.labels.matrix)
-    rows = _random_rows(Y)
-    goal = _Goal(extent_of(task.X, Y), schedule, lambda n: extent_of(task.X[rows[:n]], Y[rows[:n]]))
     parts: list[Measurement] = []
     with tempfile.TemporaryDirectory(prefix="tacit-") as folder:
-        write_task(Path(folder), task.rows(rows), len(task.labels.matrix.indptr) - 1)
-        for _ in range(2):
+        with _probe(folder) as measure:  # starts while the task is written
+            Y = positives(task.labels.matrix)
+            rows = _random_rows(Y)
+            write_task(Path(folder), task.rows(rows), Y.shape[0])
+            goal = _Goal(extent_of(task.X, Y), schedule, lambda n: extent_of(task.X[rows[:n]], Y[rows[:n]]))
+            first = measure(min(_WARM_UP, len(rows)))
+            if first is not None and not first.has_compiled:
+                parts = [first, *_measure_parts(measure, goal, first, len(rows), began, max_seconds)]
+        if first is not None and first.has_compiled:  # they are cached now: another process tells what loading takes
             with _probe(folder) as measure:
                 first = measure(min(_WARM_UP, len(rows)))
-                if first is not None and first.has_compiled:  # cached now: a process that loads them tells how long
-                    continue
                 if first is not None:
-                    parts = [first, *_measure_parts(measure, goal, first, len(rows), began, max_seconds)]
-            break
+                    now = time.perf_counter()
+                    parts = [first, *_measure_parts(measure, goal, first, len(rows), now, max_seconds)]
     if len(parts) < 2:
         n_samples = goal.extent.n_samples
         return Estimate(_PATIENCE * max(n_samples / _FIRST_PART, 1), resident_bytes(), 0, is_lower_bound=True)
@@ -195,10 +197,10 @@ def _mean_lap(laps: Sequence[Lap], name: str) -> Lap | None:
 
 
 def _lap_at(where: Extent, known: Sequence[tuple[Lap, Extent]]) -> float:
-    """Wall time of a phase: the law of processor time, which other work disturbs less, at the rate of the last part."""
+    """Wall time of a phase: the law of processor time, which other work disturbs less, at the rate it was given."""
     extents = [extent._replace(n_samples=lap.n_samples) for lap, extent in known]
-    last = known[-1][0]
-    rate = last.seconds / max(last.cpu_seconds, 1e-6)
+    last = [lap for lap, _ in known[-2:]]
+    rate = sum(lap.seconds for lap in last) / max(sum(lap.cpu_seconds for lap in last), 1e-6)
     return rate * seconds_at(where, extents, [lap.cpu_seconds for lap, _ in known])
 
 
@@ -217,9 +219,9 @@ def _measure_parts(
         parts.append(latest)
         share = _SHARE * goal.seconds([first, *parts])
         left = min(max(share, _LEAST_SECONDS), max_seconds) - (time.perf_counter() - began)
-        ahead = {growth: latest.seconds * growth**_LOOK_AHEAD for growth in _GROWTHS}
-        growth = next((each for each in _GROWTHS if ahead[each] < _CHEAP * left), _GROWTHS[-1])
-        if size == n_largest or (ahead[growth] > left and len(parts) >= _LEAST_PARTS):
+        growth = next((each for each in _GROWTHS if latest.seconds * each < _CHEAP_SECONDS), _GROWTHS[-1])
+        ahead = latest.seconds * growth**_LOOK_AHEAD
+        if size == n_largest or (ahead > left and len(parts) >= _LEAST_PARTS):
             break
         size = min(size * growth, n_largest)
     return parts

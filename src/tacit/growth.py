@@ -1,8 +1,8 @@
 """How what small parts of the data take grows to what all of them will take.
 
 Time grows with the samples, and where there is a classifier for every label with the labels too. What a model keeps
-grows with the samples, or with the pairs of a feature and a label that occur together, which is what a linear model
-can have weights for. All of these are counted, for the parts and for all data.
+grows with the samples, with the pairs of a feature and a label, which is what a dense linear model has weights for, or
+with those pairs that occur together. All of these are counted, for the parts and for all data.
 """
 
 from __future__ import annotations
@@ -30,14 +30,15 @@ class Extent(NamedTuple):
 
     Attributes
     ----------
-    n_samples, n_labels : int
-        Samples, and labels that a sample has.
+    n_samples, n_labels, n_features : int
+        Samples, and labels and features that a sample has.
     n_pairs : int
         Pairs of a feature and a label that occur together in a sample.
     """
 
     n_samples: int
     n_labels: int
+    n_features: int
     n_pairs: int
 
 
@@ -52,7 +53,8 @@ def extent_of(X: sparse.csr_matrix, Y: sparse.csr_matrix) -> Extent:
         n_chosen = max(int(len(labels) * _MAX_PRODUCTS / products), 1)
         chosen = np.random.default_rng(0).choice(labels, n_chosen, replace=False)
     n_pairs = (by_label[chosen] @ X).nnz if len(chosen) else 0
-    return Extent(X.shape[0], len(labels), round(n_pairs * len(labels) / max(len(chosen), 1)))
+    n_features = len(np.unique(X.indices))
+    return Extent(X.shape[0], len(labels), n_features, round(n_pairs * len(labels) / max(len(chosen), 1)))
 
 
 def seconds_at(where: Extent, extents: Sequence[Extent], seconds: Sequence[float]) -> float:
@@ -81,15 +83,17 @@ def seconds_at(where: Extent, extents: Sequence[Extent], seconds: Sequence[float
 def amount_at(where: Extent, extents: Sequence[Extent], amounts: Sequence[float]) -> float:
     """An amount of memory or disk, or a short time, for data of an extent, from those for smaller ones.
 
-    The law is a + b · samples + c · pairs, with no negative coefficient.
+    The law is a + b · samples + c · features · labels + d · pairs, with no negative coefficient. It goes by the larger
+    parts more than by the smaller, as none of its terms levels off like what it stands for.
     """
     values = np.maximum(np.asarray(amounts, np.float64), 1e-6)
     terms = _terms([*extents, where])
-    weights, _ = nnls(terms[:-1] / values[:, None], np.ones(len(values)))
+    trust = np.sqrt([one.n_samples / extents[-1].n_samples for one in extents])
+    weights, _ = nnls(terms[:-1] * (trust / values)[:, None], trust)
     return float(terms[-1] @ weights)
 
 
 def _terms(extents: Sequence[Extent]) -> Floats:
-    """1, samples and pairs of each extent, as shares of those of the last."""
-    last = extents[-1]
-    return np.array([[1.0, one.n_samples / last.n_samples, one.n_pairs / max(last.n_pairs, 1)] for one in extents])
+    """The terms of the law for each extent, as shares of those of the last."""
+    terms = np.array([[1, one.n_samples, one.n_features * one.n_labels, one.n_pairs] for one in extents], np.float64)
+    return np.asarray(terms / np.maximum(terms[-1], 1))

@@ -14,6 +14,7 @@ import time
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -226,9 +227,13 @@ def _data_bytes(task: Task) -> int:
 
 def main() -> None:
     """Answer each line of stdin, a number of samples, with a line of JSON."""
-    task, n_all = read_task(Path(sys.argv[1]))
+    lines = iter(sys.stdin)
+    first = next(lines, None)
+    if first is None:
+        return
+    task, n_all = read_task(Path(sys.argv[1]))  # written while this process started
     before = held = resident_bytes() or peak_bytes()
-    for place, line in enumerate(sys.stdin):
+    for place, line in enumerate(chain([first], lines)):
         try:
             part = task.part(int(line), n_all)
             measured = _measure(part, held + _data_bytes(part))

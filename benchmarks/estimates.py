@@ -1,9 +1,10 @@
 """What ``tacit train --dry-run`` says against what ``tacit train`` then takes: time, peak memory, size of the model.
 
-Usage: ``TACIT_DATA=… python -m benchmarks.estimates [SET…]``. Both commands run in turn, as a user would run them. The
-ratios are expected / real; any beyond a factor of 1.5 ends the run with exit code 1. *Probing* is what the dry run took
-beyond reading and vectorising the data, as is seen from a run of that alone; it should be at most 3 s, or a fifth of the
-time expected.
+Usage: ``TACIT_DATA=… python -m benchmarks.estimates [SET…]``. Both commands run in turn, as a user would run them, up to
+three times while that is short; of each the run counts that other work on the machine disturbed least, the one with the
+least time. The ratios are expected / real; any beyond a factor of 1.5 ends the run with exit code 1. *Probing* is what
+the dry run took beyond reading and vectorising the data, which is measured by itself; it should be at most 3 s, or a
+fifth of the time expected. *Cores* are processor time by wall time of the real run: below 1, the machine was busy.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from typing import NamedTuple
 from tacit.sizes import format_seconds, format_size, parse_size
 
 FACTOR = 1.5
+ROUNDS, ROUNDS_SECONDS = 3, 60.0
 _TEXT = ("--text", "title,recitals", "--labels", "concepts")
 
 
@@ -108,30 +110,48 @@ def measure(name: str, where: Set) -> bool:
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
         data = lines_of(where, folder)
-        command = ("-m", "tacit", "train", data, *where.arguments, "--out", folder / "model")
         fields = where.arguments if "--text" in where.arguments else ()
-        read = run("-c", _READ, data, *fields)
-        dry = run(*command, "--dry-run")
-        real = run(*command)
+        reads, dries, reals = in_turns(
+            ("-c", _READ, data, *fields),
+            ("-m", "tacit", "train", data, *where.arguments, "--out", folder / "model", "--dry-run"),
+            ("-m", "tacit", "train", data, *where.arguments, "--out", folder / "model"),
+        )
         size = sum(file.stat().st_size for file in (folder / "model").iterdir())
-    said = expected(dry.output)
+    said = min(expected(dry.output) for dry in dries)
+    real = min(reals)
     took = (real.seconds, real.peak_bytes, size)
     ratios = [one / other for one, other in zip(said, took, strict=True)]
     is_near = all(1 / FACTOR <= ratio <= FACTOR for ratio in ratios)
     shown = zip(said, took, ratios, (format_seconds, format_size, format_size), strict=True)
     cells = [f"{text(one)} / {text(other)} = {ratio:.2f}" for one, other, ratio, text in shown]
-    probing, rate = dry.seconds - read.seconds, real.cpu_seconds / real.seconds
-    cells += [f"{probing:.1f} s ({100 * probing / real.seconds:.0f} %)", f"{rate:.1f}", "" if is_near else "OUTSIDE"]
-    print(f"{name:<28}" + "".join(f"{cell:<30}" for cell in cells).rstrip(), flush=True)
+    probing = min(dries).seconds - min(reads).seconds
+    cells += [f"{probing:.1f} s ({100 * probing / real.seconds:.0f} %)", f"{real.cpu_seconds / real.seconds:.1f}"]
+    print(line(name, [*cells, "" if is_near else "OUTSIDE"]), flush=True)
     return is_near
+
+
+def in_turns(*commands: tuple[object, ...]) -> list[list[Run]]:
+    """Runs of each command, after one another, again while that is short."""
+    began = time.perf_counter()
+    runs: list[list[Run]] = [[] for _ in commands]
+    for _ in range(ROUNDS):
+        for done, arguments in zip(runs, commands, strict=True):
+            done.append(run(*arguments))
+        if time.perf_counter() - began > ROUNDS_SECONDS:
+            break
+    return runs
+
+
+def line(name: str, cells: list[str]) -> str:
+    """A line of the table."""
+    return (f"{name:<28}" + "".join(f"{cell:<27}" for cell in cells)).rstrip()
 
 
 def main() -> None:
     """Measure the sets named on the command line, or all."""
     every = SETS | FRESH
     wanted = [name for name in sys.argv[1:] if name in every] or list(every)
-    titles = ("time, expected / real", "peak memory", "model", "probing (of real)", "cores the real one got")
-    print(f"{'set':<28}" + "".join(f"{title:<30}" for title in titles).rstrip(), flush=True)
+    print(line("set", ["time, expected / real", "peak memory", "model", "probing (of real time)", "cores"]), flush=True)
     if not all([measure(name, every[name]) for name in wanted]):  # noqa: C419 - all of them are measured
         sys.exit(1)
 

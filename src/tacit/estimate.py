@@ -52,8 +52,8 @@ __all__ = [
 
 _WARM_UP = 100  # samples of a first training, which loads kernels
 _FIRST_PART = 500  # samples of the smallest part that is measured
-_GROWTHS = (4, 2)  # of a part over the one before: the larger while that is cheap
-_CHEAP_SECONDS = 1.5  # expected of a part that is cheap
+_GROWTHS = (4, 2)  # of a part over the one before: the larger while parts are cheap
+_CHEAP_SECONDS = 1.5
 _LARGEST_SHARE = 0.5  # of the samples in the largest part ...
 _LEAST_LARGEST = 2000  # ... but so many samples, where there are
 _LEAST_SECONDS = 2.8  # that probing may take however short the training: most of it is the start of a process
@@ -118,32 +118,25 @@ def estimate(model: Estimator, X: Any, Y: Any, *, max_seconds: float = 20.0) -> 
 
 def estimate_task(task: Task, schedule: Sequence[tuple[str, int]], *, max_seconds: float = 20.0) -> Estimate:
     """What a training will take, whose phases have so many samples each; see `estimate`."""
-    began = time.perf_counter()
-    parts: list[Measurement] = []
+    held, peak = resident_bytes(), peak_bytes()  # before anything is done that training does not do
+    Y = positives(task.labels.matrix)
+    rows = _random_rows(Y)
+    part = functools.cache(lambda n: extent_of(task.X[rows[:n]], Y[rows[:n]]))
     with tempfile.TemporaryDirectory(prefix="tacit-") as folder:
         with _probe(folder) as measure:  # starts while the task is written
-            Y = positives(task.labels.matrix)
-            rows = _random_rows(Y)
             write_task(Path(folder), task.rows(rows), Y.shape[0])
-            goal = _Goal(extent_of(task.X, Y), schedule, lambda n: extent_of(task.X[rows[:n]], Y[rows[:n]]))
-            first = measure(min(_WARM_UP, len(rows)))
-            if first is not None and not first.has_compiled:
-                parts = [first, *_measure_parts(measure, goal, first, len(rows), began, max_seconds)]
-        if first is not None and first.has_compiled:  # they are cached now: another process tells what loading takes
+            goal = _Goal(extent_of(task.X, Y), schedule, part)
+            measured = _measure_parts(measure, goal, len(rows), max_seconds)
+        if measured and measured[0].has_compiled:  # they are cached now: another process tells what loading takes
             with _probe(folder) as measure:
-                first = measure(min(_WARM_UP, len(rows)))
-                if first is not None:
-                    now = time.perf_counter()
-                    parts = [first, *_measure_parts(measure, goal, first, len(rows), now, max_seconds)]
-    if len(parts) < 2:
-        n_samples = goal.extent.n_samples
-        return Estimate(_PATIENCE * max(n_samples / _FIRST_PART, 1), resident_bytes(), 0, is_lower_bound=True)
-    added = parts[0].start_bytes + goal.amount("memory_bytes", parts[1:])
-    return Estimate(
-        goal.seconds(parts),
-        max(resident_bytes() + round(added), peak_bytes()),
-        round(goal.amount("model_bytes", parts)),
-    )
+                measured = _measure_parts(measure, goal, len(rows), max_seconds)
+    if len(measured) < 2:
+        return Estimate(_PATIENCE * max(Y.shape[0] / _FIRST_PART, 1), held, 0, is_lower_bound=True)
+    model_bytes = goal.amount("model_bytes", measured)
+    added = measured[0].start_bytes + goal.amount("memory_bytes", measured[1:])
+    if sum(name == FIT for name, _ in schedule) > 1:  # the first model is kept while another is fitted
+        added += model_bytes
+    return Estimate(goal.seconds(measured), max(held + round(added), peak), round(model_bytes))
 
 
 def _random_rows(Y: Any) -> Any:
@@ -205,26 +198,26 @@ def _lap_at(where: Extent, known: Sequence[tuple[Lap, Extent]]) -> float:
 
 
 def _measure_parts(
-    measure: Callable[[int], Measurement | None],
-    goal: _Goal,
-    first: Measurement,
-    n_largest: int,
-    began: float,
-    max_seconds: float,
+    measure: Callable[[int], Measurement | None], goal: _Goal, n_largest: int, max_seconds: float
 ) -> list[Measurement]:
-    """Measurements of growing parts, until they are enough or have taken long enough since `began`."""
-    size = min(n_largest, _FIRST_PART)
-    parts: list[Measurement] = []
+    """Measurements of growing parts, until they are enough or have taken long enough.
+
+    The first is of the training that loads kernels; it is the only one if it had to compile some.
+    """
+    began = time.perf_counter()
+    first = measure(min(n_largest, _WARM_UP))
+    if first is None or first.has_compiled:
+        return [] if first is None else [first]
+    measured, size = [first], min(n_largest, _FIRST_PART)
     while (latest := measure(size)) is not None:
-        parts.append(latest)
-        share = _SHARE * goal.seconds([first, *parts])
-        left = min(max(share, _LEAST_SECONDS), max_seconds) - (time.perf_counter() - began)
+        measured.append(latest)
+        budget = min(max(_SHARE * goal.seconds(measured), _LEAST_SECONDS), max_seconds)
         growth = next((each for each in _GROWTHS if latest.seconds * each < _CHEAP_SECONDS), _GROWTHS[-1])
-        ahead = latest.seconds * growth**_LOOK_AHEAD
-        if size == n_largest or (ahead > left and len(parts) >= _LEAST_PARTS):
+        ends = time.perf_counter() - began + latest.seconds * growth**_LOOK_AHEAD
+        if size == n_largest or (ends > budget and len(measured) > _LEAST_PARTS):
             break
         size = min(size * growth, n_largest)
-    return parts
+    return measured
 
 
 @contextmanager

@@ -21,6 +21,7 @@ _NOISE = 0.1  # relative error of a measured time
 _POWERS = np.arange(1.0, 2.01, 0.1)  # of the number of samples; below 1, part of the time is overhead
 _POWER_SPREAD = 0.3  # how far the power is expected to lie from 1
 _LABEL_POWERS = (0.0, 0.5, 1.0)
+_LABEL_POWER_SPREAD = 1.0  # ... and that of labels from 0
 _LEAST_SHARE = 0.5  # of the largest part's time that must grow with the samples, however flat the curve seems
 _MAX_PRODUCTS = 3e7  # pairs that are looked at to count the distinct ones
 
@@ -60,8 +61,8 @@ def extent_of(X: sparse.csr_matrix, Y: sparse.csr_matrix) -> Extent:
 def seconds_at(where: Extent, extents: Sequence[Extent], seconds: Sequence[float]) -> float:
     """The time for data of an extent, from the times for smaller ones.
 
-    The law is overhead + b · samples^p · labels^q. Of the powers, those are taken that fit best, where p should be
-    near 1: the time of a part is known to about a tenth, which leaves p open, and a power is carried far.
+    The law is overhead + b · samples^p · labels^q. Times are known to about a tenth, which leaves the powers open,
+    but a power is carried far. So those are taken that are most probable, if p is likely to be near 1 and q near 0.
     """
     times = np.maximum(np.asarray(seconds, np.float64), 1e-6)
     samples, labels = (np.array([getattr(one, name) for one in extents], float) for name in ("n_samples", "n_labels"))
@@ -75,6 +76,7 @@ def seconds_at(where: Extent, extents: Sequence[Extent], seconds: Sequence[float
             terms = np.stack([np.ones(len(times)), growing], axis=1)
             weights, misfit = nnls(terms / times[:, None], np.ones(len(times)))
             cost = (misfit / _NOISE) ** 2 + ((power - 1) / _POWER_SPREAD) ** 2
+            cost += (label_power / _LABEL_POWER_SPREAD) ** 2
             if cost < least - 1e-9:
                 found, least = float(weights @ [1.0, far**power * more**label_power]), cost
     return max(found, float(_LEAST_SHARE * times[-1] * far))

@@ -1,7 +1,8 @@
 """A process that tries a training out on small parts of the data; `tacit.estimate` starts it.
 
 ``python -m tacit.probe FOLDER`` reads a number of samples per line and answers each with a `Measurement` as a line of
-JSON. It runs what `fit` and `save` run, so that nothing they do is forgotten.
+JSON. It runs what `fit` and `save` run, so that nothing they do is forgotten; but where a model is fitted a second time
+on all samples, the first fit tells enough.
 """
 
 from __future__ import annotations
@@ -139,7 +140,7 @@ class Task:
                 return self.model.fit(self.X, self.labels.matrix, label_names=list(self.labels.names))
         prepared = training.Prepared(self.X, self.labels, self.model, "", self.vectorizer)
         with checkpoint(folder):
-            state = training.trained(self.tagger, prepared, self.validation, self.texts)
+            state = training.trained(self.tagger, prepared, self.validation, self.texts, again=False)
         tagger = Tagger(**self.tagger.get_params())
         for name, value in state.items():
             setattr(tagger, name, value)

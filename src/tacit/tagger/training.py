@@ -90,12 +90,17 @@ def validation_of(prepared: Prepared, validation: tuple[Any, Any] | None) -> tup
 
 
 def trained(
-    tagger: Tagger, prepared: Prepared, held_out: tuple[sparse.csr_matrix, Labels] | None, texts: Any
+    tagger: Tagger,
+    prepared: Prepared,
+    held_out: tuple[sparse.csr_matrix, Labels] | None,
+    texts: Any,
+    *,
+    again: bool = True,
 ) -> dict[str, Any]:
-    """The fitted attributes of a tagger with these parameters."""
+    """The fitted attributes of a tagger with these parameters; for `again` see `learn`."""
     X, labels, vectorizer = prepared.X, prepared.labels, prepared.vectorizer
     seed = tagger.random_state or 0
-    learned = learn(prepared.model, X, labels, held_out, seed=seed, hold_out=tagger.calibrate)
+    learned = learn(prepared.model, X, labels, held_out, seed=seed, hold_out=tagger.calibrate, again=again)
     learned.model.container_ = labels.container  # label sets come out in the form in which tags came in
     kept = Training(X, labels.matrix, list(texts) if vectorizer is not None else []) if tagger.keep_texts else None
     return {
@@ -206,11 +211,12 @@ def learn(
     *,
     seed: int,
     hold_out: bool,
+    again: bool = True,
 ) -> Learned:
     """Fit a model on all samples and calibrate it on samples that it has not seen.
 
     Without validation samples a part of the training samples is held out, and the model fitted again on all of them
-    afterwards, unless the part is too small to matter.
+    afterwards, unless the part is too small to matter, or `again` is False.
     """
     if validation is not None:
         model = _fitted(untrained, X, labels)
@@ -223,7 +229,7 @@ def learn(
         return Learned(_fitted(untrained, X, labels), None, None)
     announce(f"holding out {n_out:,} samples to calibrate the scores")
     part = model = _fitted(clone(untrained), X[rest], replace(labels, matrix=labels.matrix[rest]))
-    if not is_negligible(n_out, X.shape[0]):
+    if again and not is_negligible(n_out, X.shape[0]):
         announce("training again on all samples")
         model = _fitted(untrained, X, labels)
     return _calibrated(model, part, X[held_out], replace(labels, matrix=labels.matrix[held_out]))

@@ -1,7 +1,7 @@
 """What ``tacit train --dry-run`` says against what ``tacit train`` then takes: time, peak memory, size of the model.
 
-Usage: ``TACIT_DATA=… python -m benchmarks.estimates [SET…]``. Both commands run in turn, as a user would run them, up to
-three times while that is short; of each the run counts that other work on the machine disturbed least, the one with the
+Usage: ``TACIT_DATA=… python -m benchmarks.estimates [SET…]``. Both commands run in turn, as a user would run them, up
+to three times while that is short; of each the run counts that other work disturbed least, the one with the
 least time. The ratios are expected / real; any beyond a factor of 1.5 ends the run with exit code 1. *Probing* is what
 the dry run took beyond reading and vectorising the data, which is measured by itself; it should be at most 3 s, or a
 fifth of the time expected. *Cores* are processor time by wall time of the real run: below 1, the machine was busy.

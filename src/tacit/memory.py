@@ -137,5 +137,9 @@ class _Watch(threading.Thread):
     def stop(self) -> None:
         """End the watch; a second time does nothing."""
         self._over.set()
-        if self.ident is not None:
-            self.join()
+        while self.is_alive():
+            try:
+                self.join()
+            except KeyboardInterrupt:
+                if not self.tripped:  # its own interruption may come while an error is on its way already
+                    raise

@@ -53,10 +53,9 @@ __all__ = [
 _WARM_UP = 100  # samples of a first training, which loads kernels
 _FIRST_PART = 500  # samples of the smallest part that is measured
 _GROWTHS = (4, 2)  # of a part over the one before: the larger while parts are cheap
-_CHEAP_SECONDS = 1.5
+_CHEAP_SECONDS = 1.5  # of a part that is cheap; and of all parts, however short the training
 _LARGEST_SHARE = 0.5  # of the samples in the largest part ...
 _LEAST_LARGEST = 2000  # ... but so many samples, where there are
-_LEAST_SECONDS = 2.8  # that probing may take however short the training: most of it is the start of a process
 _SHARE = 0.15  # of the time predicted that probing may take
 _LOOK_AHEAD = 1.2  # power of the number of samples by which the next part is expected to take longer
 _LEAST_PARTS = 2
@@ -211,10 +210,12 @@ def _measure_parts(
     measured, size = [first], min(n_largest, _FIRST_PART)
     while (latest := measure(size)) is not None:
         measured.append(latest)
-        budget = min(max(_SHARE * goal.seconds(measured), _LEAST_SECONDS), max_seconds)
-        growth = next((each for each in _GROWTHS if latest.seconds * each < _CHEAP_SECONDS), _GROWTHS[-1])
-        ends = time.perf_counter() - began + latest.seconds * growth**_LOOK_AHEAD
-        if size == n_largest or (ends > budget and len(measured) > _LEAST_PARTS):
+        growth = next((each for each in _GROWTHS if latest.effort * each < _CHEAP_SECONDS), _GROWTHS[-1])
+        more = growth**_LOOK_AHEAD
+        is_cheap = sum(one.effort for one in measured) + latest.effort * more < _CHEAP_SECONDS
+        ends = time.perf_counter() - began + latest.seconds * more
+        is_affordable = ends < min(_SHARE * goal.seconds(measured), max_seconds)
+        if size == n_largest or not (is_cheap or is_affordable or len(measured) <= _LEAST_PARTS):
             break
         size = min(size * growth, n_largest)
     return measured

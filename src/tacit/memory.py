@@ -140,6 +140,6 @@ class _Watch(threading.Thread):
         while self.is_alive():
             try:
                 self.join()
-            except KeyboardInterrupt:
+            except KeyboardInterrupt:  # noqa: PERF203 - once
                 if not self.tripped:  # its own interruption may come while an error is on its way already
                     raise

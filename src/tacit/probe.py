@@ -77,6 +77,11 @@ class Measurement:
     start_bytes: int = 0
     has_compiled: bool = False
 
+    @property
+    def effort(self) -> float:
+        """Seconds that the training would have taken on a machine that does nothing else, as far as can be told."""
+        return min(self.seconds, self.cpu_seconds)
+
 
 @dataclass(frozen=True, eq=False)
 class Task:

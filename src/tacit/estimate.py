@@ -128,7 +128,7 @@ def estimate_task(task: Task, schedule: Sequence[tuple[str, int]], *, max_second
             measured = _measure_parts(measure, goal, len(rows), max_seconds)
         if measured and measured[0].has_compiled:  # they are cached now: another process tells what loading takes
             with _probe(folder) as measure:
-                measured = _measure_parts(measure, goal, len(rows), max_seconds)
+                measured = _measure_parts(measure, goal, len(rows), max_seconds, may_compile=True)
     if len(measured) < 2:
         return Estimate(_PATIENCE * max(Y.shape[0] / _FIRST_PART, 1), held, 0, is_lower_bound=True)
     model_bytes = goal.amount("model_bytes", measured)
@@ -160,17 +160,19 @@ class _Goal:
     def seconds(self, measured: Sequence[Measurement]) -> float:
         """Wall time of a training on all data; the first measurement is of the one that loaded kernels."""
         first, parts = measured[0], measured[1:]
-        started = max(first.seconds - parts[0].seconds, 0.0)
-        phases = sorted({name for name, _ in self.schedule})
-        laps = {name: [_mean_lap(one.laps, name) for one in parts] for name in phases}
         extents = [self.part(one.n_samples) for one in parts]
-        total = started
+        rest = [one.seconds - sum(lap.seconds for lap in one.laps) for one in parts]
+        total = max(first.seconds - parts[0].seconds, 0.0) + amount_at(self.extent, extents, rest)
         for name, n_samples in self.schedule:
-            known = [(lap, extent) for lap, extent in zip(laps[name], extents, strict=True) if lap is not None]
+            known = [
+                (lap, extent._replace(n_samples=lap.n_samples))
+                for one, extent in zip(parts, extents, strict=True)
+                for lap in one.laps
+                if lap.phase == name
+            ]
             if known:
                 total += _lap_at(self.extent._replace(n_samples=n_samples), known)
-        rest = [one.seconds - sum(lap.seconds for lap in one.laps) for one in parts]
-        return total + amount_at(self.extent, extents, rest)
+        return total
 
     def amount(self, what: str, measured: Sequence[Measurement]) -> float:
         """Bytes of memory, or of the model, for all data."""
@@ -178,35 +180,31 @@ class _Goal:
         return amount_at(self.extent, extents, [getattr(one, what) for one in measured])
 
 
-def _mean_lap(laps: Sequence[Lap], name: str) -> Lap | None:
-    """The mean of the runs of a phase; None where there was none."""
-    found = [lap for lap in laps if lap.phase == name]
-    if not found:
-        return None
-    _, samples, seconds, cpu_seconds = zip(*found, strict=True)
-    n = len(found)
-    return Lap(name, max(round(sum(samples) / n), 1), sum(seconds) / n, sum(cpu_seconds) / n)
-
-
 def _lap_at(where: Extent, known: Sequence[tuple[Lap, Extent]]) -> float:
     """Wall time of a phase: the law of processor time, which other work disturbs less, at the rate it was given."""
-    extents = [extent._replace(n_samples=lap.n_samples) for lap, extent in known]
     last = [lap for lap, _ in known[-2:]]
     rate = sum(lap.seconds for lap in last) / max(sum(lap.cpu_seconds for lap in last), 1e-6)
-    return rate * seconds_at(where, extents, [lap.cpu_seconds for lap, _ in known])
+    return rate * seconds_at(where, [extent for _, extent in known], [lap.cpu_seconds for lap, _ in known])
 
 
 def _measure_parts(
-    measure: Callable[[int], Measurement | None], goal: _Goal, n_largest: int, max_seconds: float
+    measure: Callable[[int], Measurement | None],
+    goal: _Goal,
+    n_largest: int,
+    max_seconds: float,
+    *,
+    may_compile: bool = False,
 ) -> list[Measurement]:
     """Measurements of growing parts, until they are enough or have taken long enough.
 
-    The first is of the training that loads kernels; it is the only one if it had to compile some.
+    The first is of the training that loads kernels; it is the only one if it had to compile some and may not.
     """
     began = time.perf_counter()
     first = measure(min(n_largest, _WARM_UP))
-    if first is None or first.has_compiled:
-        return [] if first is None else [first]
+    if first is None:
+        return []
+    if first.has_compiled and not may_compile:
+        return [first]
     measured, size = [first], min(n_largest, _FIRST_PART)
     while (latest := measure(size)) is not None:
         measured.append(latest)

@@ -1,8 +1,8 @@
 """How what small parts of the data take grows to what all of them will take.
 
 Time grows with the samples, and where there is a classifier for every label with the labels too. What a model keeps
-grows with the samples, with the pairs of a feature and a label, which is what a dense linear model has weights for, or
-with those pairs that occur together. All of these are counted, for the parts and for all data.
+grows with the samples, the labels, the pairs of a feature and a label, which is what a dense linear model has weights
+for, or those pairs that occur together. All of these are counted, for the parts and for all data.
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ _POWER_SPREAD = 0.3  # how far the power is expected to lie from 1
 _LABEL_POWERS = (0.0, 0.5, 1.0)
 _LABEL_POWER_SPREAD = 1.0  # ... and that of labels from 0
 _LEAST_SHARE = 0.5  # of the largest part's time that must grow with the samples, however flat the curve seems
+_MISFIT = 0.05  # relative distance from a part that a law of memory or size may well have
+_BYTES_OF_DENSE = 2  # per pair of a feature and a label, at least, in a dense matrix
 _MAX_PRODUCTS = 3e7  # pairs that are looked at to count the distinct ones
 
 
@@ -85,17 +87,26 @@ def seconds_at(where: Extent, extents: Sequence[Extent], seconds: Sequence[float
 def amount_at(where: Extent, extents: Sequence[Extent], amounts: Sequence[float]) -> float:
     """An amount of memory or disk, or a short time, for data of an extent, from those for smaller ones.
 
-    The law is a + b · samples + c · features · labels + d · pairs, with no negative coefficient. It goes by the larger
-    parts more than by the smaller, as none of its terms levels off like what it stands for.
+    The law is a + b · driver, where the driver is the number of samples, labels or pairs. Several may fit the parts and
+    differ for all data: what they say is averaged, each by how well it fits. The larger a part, the more it counts.
     """
     values = np.maximum(np.asarray(amounts, np.float64), 1e-6)
-    terms = _terms([*extents, where])
-    trust = np.sqrt([one.n_samples / extents[-1].n_samples for one in extents])
-    weights, _ = nnls(terms[:-1] * (trust / values)[:, None], trust)
-    return float(terms[-1] @ weights)
+    drivers = _drivers([*extents, where])
+    if values[-1] < _BYTES_OF_DENSE * drivers[-2, -1]:
+        drivers = drivers[:, :-1]  # too little for a dense matrix
+    trust = np.array([one.n_samples / extents[-1].n_samples for one in extents])
+    logs, misfits = [], []
+    for driver in (drivers / np.maximum(drivers[-1], 1)).T:
+        terms = np.stack([np.ones(len(driver)), driver], axis=1)
+        weights, misfit = nnls(terms[:-1] * (trust / values)[:, None], trust)
+        logs.append(np.log(max(float(terms[-1] @ weights), 1e-6)))
+        misfits.append(misfit)
+    likelihoods = np.exp(-0.5 * (np.square(misfits) - np.square(min(misfits))) / _MISFIT**2)
+    return float(np.exp(np.average(logs, weights=likelihoods)))
 
 
-def _terms(extents: Sequence[Extent]) -> Floats:
-    """The terms of the law for each extent, as shares of those of the last."""
-    terms = np.array([[1, one.n_samples, one.n_features * one.n_labels, one.n_pairs] for one in extents], np.float64)
-    return np.asarray(terms / np.maximum(terms[-1], 1))
+def _drivers(extents: Sequence[Extent]) -> Floats:
+    """Samples, labels, pairs that occur together, and all pairs of a feature and a label."""
+    return np.array(
+        [[one.n_samples, one.n_labels, one.n_pairs, one.n_features * one.n_labels] for one in extents], np.float64
+    )

@@ -18,6 +18,7 @@ BENCHMARKS = (
     "find_missing",
     "living",
     "service",
+    "estimates",
 )
 
 

@@ -24,9 +24,9 @@ LAYERS = [
     {"linear", "trees", "embedding", "latent"},
     {"base"},
     {"bands", "metrics", "losses", "data", "tasks", "propensity", "labels", "checks", "store", "ranking", "parameters",
-     "numerics", "vectorizer"},
+     "numerics", "vectorizer", "growth"},
     {"kernels"},
-    {"progress", "errors", "_version"},
+    {"progress", "errors", "_version", "phases", "sizes", "memory"},
 ]  # fmt: skip
 FAMILIES = {"linear", "trees", "embedding", "latent"}
 LEVELS = {name: level for level, names in enumerate(LAYERS) for name in names}

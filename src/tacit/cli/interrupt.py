@@ -147,5 +147,5 @@ def _handle(_signal: int, _frame: FrameType | None) -> None:
 
 
 def _is_of_memory() -> bool:
-    """Whether it was the watch of `tacit.estimate.memory_limit` that interrupted, not a person."""
+    """Whether it was the watch of `tacit.memory.memory_limit` that interrupted, not a person."""
     return any(getattr(thread, "tripped", False) for thread in threading.enumerate())

@@ -17,7 +17,7 @@ jobs_option = click.option("--jobs", type=int, default=-1, help="Tasks at a time
 
 
 def _size(_context: click.Context, _option: click.Parameter, value: str | None) -> int | None:
-    from tacit.estimate import parse_size
+    from tacit.sizes import parse_size
 
     return None if value is None else parse_size(value)
 

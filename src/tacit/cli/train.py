@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +15,11 @@ from tacit.cli.source import as_wide_as, read, read_vocabulary
 from tacit.cli.tables import print_metrics
 from tacit.data.dataset import Dataset, features_of, label_lists
 from tacit.data.split import train_test_split
-from tacit.estimate import memory_limit, parse_size
+from tacit.memory import memory_limit
 from tacit.parameters import parse_parameters
 from tacit.progress import show_progress
 from tacit.registry import find_model
+from tacit.sizes import parse_size
 from tacit.store import folder
 from tacit.tagger.automatic import CANDIDATES
 from tacit.tagger.tagger import Tagger
@@ -58,6 +60,7 @@ def train(
       tacit train train.txt --model OneVsAll --param C=0.5 --valid dev.txt --out model
       tacit train large.jsonl --max-memory 8G --out model
     """
+    began = time.perf_counter()
     own = {key: options.pop(key) for key in ("target", "keep_texts", "characters")}
     tagger = _tagger(name, assignments, random_state=seed, n_jobs=jobs, calibrate=not no_calibrate, **own)
     limit = None if max_memory is None else parse_size(max_memory)
@@ -67,12 +70,18 @@ def train(
     if vocabulary is not None:
         tagger.vocabulary = read_vocabulary(vocabulary, options)
     with memory_limit(limit):
-        dataset = read(data, **options)
+        dataset, held_out = _validation(read(data, **options), valid, seed, options)
+        learned_from: dict[str, Any] = {
+            "label_names": dataset.label_names,
+            "validation": None if held_out is None else (_samples(held_out)[0], label_lists(held_out)),
+            "max_memory": limit,
+        }
         if dry_run:
-            _print_estimate(tagger, dataset)
+            seconds_to_read = time.perf_counter() - began
+            model, expected = tagger.estimate(*_samples(dataset), **learned_from)
+            click.echo(f"{model} is expected to take {expected.after(seconds_to_read)}")
             return
-        dataset, held_out = _validation(dataset, valid, seed, options)
-        train_and_save(tagger, dataset, out, held_out=held_out, max_memory=limit, acts=acts)
+        train_and_save(tagger, dataset, out, held_out=held_out, acts=acts, **learned_from)
 
 
 def check_out(out: Path) -> None:
@@ -86,23 +95,12 @@ def _parts(out: Path) -> Path:
 
 
 def train_and_save(
-    tagger: Tagger,
-    dataset: Dataset,
-    out: Path,
-    *,
-    held_out: Dataset | None = None,
-    max_memory: int | None = None,
-    acts: Any = None,
+    tagger: Tagger, dataset: Dataset, out: Path, *, held_out: Dataset | None = None, acts: Any = None, **options: Any
 ) -> None:
     """Train, keeping finished parts beside `out`, save the model there and print its figures."""
     with show_progress(), checkpoint(_parts(out)) as kept:
         keeps(lambda: _kept(kept))
-        tagger.fit(
-            *_samples(dataset),
-            label_names=dataset.label_names,
-            validation=None if held_out is None else (_samples(held_out)[0], label_lists(held_out)),
-            max_memory=max_memory,
-        )
+        tagger.fit(*_samples(dataset), **options)
     tagger.save(out, acts=acts)
     keeps(f"the model is trained and saved to {out}; for its figures: tacit evaluate {out} DATA")
     if kept.remove():
@@ -128,11 +126,6 @@ def _kept(kept: Checkpoint) -> str:
 
 def _samples(dataset: Dataset) -> tuple[Any, Any]:
     return dataset.X if dataset.texts is None else dataset.texts, dataset.Y
-
-
-def _print_estimate(tagger: Tagger, dataset: Dataset) -> None:
-    model, expected = tagger.estimate(*_samples(dataset), label_names=dataset.label_names)
-    click.echo(f"{model} is expected to take {expected}")
 
 
 def _print_results(tagger: Tagger, held_out: Dataset | None) -> None:

@@ -16,12 +16,13 @@ from tacit.cli.tables import percent, print_table
 from tacit.cli.train import check_out, train_and_save
 from tacit.data.dataset import Dataset, features_of, texts_of
 from tacit.data.split import train_test_split
-from tacit.estimate import format_seconds, memory_limit, parse_size
 from tacit.labels import aligned, read_labels
+from tacit.memory import memory_limit
 from tacit.metrics import METRICS, read_metric
 from tacit.parameters import Tune, parameters_of, parse_parameters, unknown_parameter
 from tacit.progress import show_progress
 from tacit.registry import find_model
+from tacit.sizes import format_seconds, parse_size
 from tacit.store import folder
 from tacit.tagger.tagger import Tagger
 from tacit.tune import Tuning
@@ -81,7 +82,13 @@ def tune(
         return
     click.echo()
     with memory_limit(limit):
-        train_and_save(Tagger(found.model, random_state=seed, n_jobs=jobs, **best), dataset, out, max_memory=limit)
+        train_and_save(
+            Tagger(found.model, random_state=seed, n_jobs=jobs, **best),
+            dataset,
+            out,
+            label_names=dataset.label_names,
+            max_memory=limit,
+        )
 
 
 def _samples(

@@ -60,6 +60,10 @@ class Ranking:
             np.pad(self.labels, more, constant_values=NO_LABEL), np.pad(self.scores, more, constant_values=NO_SCORE)
         )
 
+    def padded_or_cut(self, k: int) -> Ranking:
+        """With exactly `k` places."""
+        return self.top(k) if self.k >= k else self.padded(k)
+
     def sorted(self) -> Ranking:
         """Best first; labels with equal scores keep their order."""
         order = np.argsort(-self.scores, axis=1, kind="stable")

@@ -93,6 +93,11 @@ class Vocabulary:
         return "\n".join(part for part in [*names, self.descriptions[place]] if part and "://" not in part)
 
     @cached_property
+    def own_ids(self) -> frozenset[str]:
+        """All ids."""
+        return frozenset(self.ids)
+
+    @cached_property
     def _places(self) -> dict[str, int]:
         """Place by what a concept may be called; where two are called alike, ids and preferred names win."""
         found = {name.casefold(): place for place, names in enumerate(self.alternatives) for name in names}

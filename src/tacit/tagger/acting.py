@@ -11,7 +11,7 @@ from scipy import sparse
 from tacit.data.vocabulary import Vocabulary
 from tacit.errors import ActError, DataError, ParameterError
 from tacit.store.acts import Act
-from tacit.tagger.samples import as_samples
+from tacit.tagger.samples import Samples, as_samples
 from tacit.vectorizer import features_of
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def add(
 
 def _concept(tagger: Tagger, vocabulary: Vocabulary, name: str) -> str:
     """What a concept of the vocabulary is called as a label; an error if there is one already."""
-    if tagger._state.known(name) is None:
+    if tagger._state.known(name) is None or tagger._state.is_known_by_name(tagger._name_now(name)):
         place = vocabulary.find(name)
         labels = tagger._state.ground.index
         by_id = sum(concept in labels for concept in vocabulary.ids)
@@ -147,11 +147,11 @@ def preview(tagger: Tagger, name: str, texts: Any, n: int, known_by: dict[str, A
     if refused:
         raise refused[act.id]
     if texts is not None:
-        X, shown = tagger._features(texts), list(texts) if tagger.vectorizer_ is not None else []
+        X, shown = tagger._samples(texts), list(texts) if tagger.vectorizer_ is not None else []
     elif tagger.training_ is not None:
-        X, shown = tagger.training_.features, tagger.training_.texts
+        X, shown = Samples(tagger.training_.features), tagger.training_.texts
     else:
         raise ParameterError("a preview needs texts: this tagger keeps none; give some or train with keep_texts")
-    scores = later.state.scores(later.scores, X, [len(later.state) - 1])[:, 0]
+    scores = later.state.scores(later.scores, X, [later.state.find(act.content["name"])])[:, 0]
     best = np.argsort(-scores, kind="stable")[:n]
     return [Preview(int(row), shown[row] if shown else "", float(scores[row])) for row in best]

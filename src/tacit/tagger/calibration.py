@@ -128,7 +128,7 @@ class Calibration:
     """
 
     curves: Annotated[list[Steps], Items("n_curves", is_filled=True)]
-    curve_of_label: Annotated[npt.NDArray[np.int32], Array("int32", ("n_labels",), below="n_curves")]
+    curve_of_label: Annotated[npt.NDArray[np.int32], Array("int32", ("n_calibrated",), below="n_curves")]
     trade: Trade
     error: float
     n_places: Annotated[int, Range(low=1, high=_MAX_PLACES)] = N_PLACES

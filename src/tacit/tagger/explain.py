@@ -17,6 +17,7 @@ from tacit.numerics.rows import unit_rows
 from tacit.store.acts import in_force
 from tacit.tagger.changes import Changes
 from tacit.tagger.parts import Learned
+from tacit.tagger.samples import Samples
 
 if TYPE_CHECKING:
     from tacit.tagger.tagger import Tagger
@@ -99,29 +100,36 @@ def explain(tagger: Tagger, text: Any, label: str, n: int = 10) -> Explanation:
     n : int
         How many features, labels and training samples to name at most.
     """
-    x = tagger._features([text] if isinstance(text, str) else text)
+    sample = tagger._samples([text] if isinstance(text, str) else text)
+    x = sample.X
     changes = tagger._changes
     state = changes.state
     column = state.find(label)
-    features = occlusion(lambda rows: _finely(changes, rows, column), x, n, _MAX_FEATURES)
-    scores = state.scores(changes.scores, _without(x, features), [column])[:, 0].astype(np.float64)
+    features = occlusion(lambda rows: _finely(changes, _like(sample, rows), column), x, n, _MAX_FEATURES)
+    scores = state.scores(changes.scores, _like(sample, _without(x, features)), [column])[:, 0].astype(np.float64)
     losses = np.maximum(scores[-1] - scores[:-1], 0)
     names = [feature_name(tagger, int(x.indices[place])) for place in features]
     return Explanation(
         state.name(column),
         float(scores[-1]),
         [FeatureEvidence(name, float(loss)) for name, loss in zip(names, losses, strict=True)],
-        _labels(changes, tagger.relations_, x, column, n),
+        _labels(changes, tagger.relations_, sample, column, n),
         _samples(tagger, x, column, n),
         [str(act) for act in in_force(changes.acts) if any(state.leads_to(name) == column for name in act.labels())],
     )
 
 
-def _finely(changes: Changes, rows: sparse.csr_matrix, column: int) -> Scores:
+def _like(sample: Samples, rows: sparse.csr_matrix) -> Samples:
+    """Variants of one sample, in which the same names are found."""
+    same = np.zeros(rows.shape[0], np.intp)
+    return Samples(rows, None if sample.matches is None else sample.matches.rows(same))
+
+
+def _finely(changes: Changes, rows: Samples, column: int) -> Scores:
     """Scores that tell samples apart which are equally probable: those of the model, or log-odds of a changed label."""
     part = changes.state.part(column)
     if isinstance(part, Learned):
-        return np.asarray(changes.scores.model.rank(rows, 1, include=[column]).scores[:, 0])
+        return np.asarray(changes.scores.uncalibrated(rows, 1, [column]).scores[:, 0])
     return np.asarray(changes.state.log_odds(changes.scores, rows, [part])[:, 0], dtype=np.float32)
 
 
@@ -163,12 +171,12 @@ def feature_name(tagger: Tagger, feature: int) -> str:
 
 
 def _labels(
-    changes: Changes, relations: sparse.csr_matrix | None, x: sparse.csr_matrix, column: int, n: int
+    changes: Changes, relations: sparse.csr_matrix | None, sample: Samples, column: int, n: int
 ) -> list[LabelEvidence]:
     """Other suggestions for the sample that often come with the label."""
     if relations is None or column >= relations.shape[1]:  # a label that training did not know
         return []
-    ranking = changes.state.rank(changes.scores, x, _N_SUGGESTIONS)
+    ranking = changes.state.rank(changes.scores, sample, _N_SUGGESTIONS)
     counts = relations.diagonal()
     found = []
     for other, score in zip(ranking.labels[0].tolist(), ranking.scores[0].tolist(), strict=True):

@@ -3,15 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from tacit.errors import DataError
+from tacit.names.index import Matches
 from tacit.store.acts import Sample
 from tacit.store.legacy import named_values
 from tacit.vectorizer import TextVectorizer, are_texts, features_of
+
+
+@dataclass(frozen=True, eq=False)
+class Samples:
+    """Samples as features and, where names of labels count, the names in their texts."""
+
+    X: sparse.csr_matrix
+    matches: Matches | None = None
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Samples, features."""
+        return int(self.X.shape[0]), int(self.X.shape[1])
+
+    def __getitem__(self, rows: Any) -> Samples:
+        return Samples(self.X[rows], None if self.matches is None else self.matches.rows(rows))
 
 
 def as_samples(given: Any, vectorizer: TextVectorizer | None) -> list[Sample]:

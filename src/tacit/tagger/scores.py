@@ -7,12 +7,14 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
 
 from tacit.base import Estimator
 from tacit.errors import ParameterError
+from tacit.names.evidence import NameEvidence
+from tacit.names.index import Matches
 from tacit.ranking import NO_LABEL, Ranking
 from tacit.tagger.calibration import N_PLACES, Calibration, parse_target
+from tacit.tagger.samples import Samples
 
 Floats = npt.NDArray[np.float64]
 
@@ -33,11 +35,17 @@ def sigmoid(x: Floats) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class Scores:
-    """A model with its calibration, if there is one, and the target of its stored threshold."""
+    """A model, its calibration if there is one, the target of its stored threshold, and names that count beside it."""
 
     model: Estimator
     calibration: Calibration | None
     target: str
+    names: NameEvidence | None = None
+
+    @property
+    def n_labels(self) -> int:
+        """Labels of the training, and those that are known by their names alone."""
+        return len(self.model.classes_) if self.names is None else self.names.n_labels
 
     @property
     def n_places(self) -> int:
@@ -46,24 +54,31 @@ class Scores:
 
     # -- ranking ------------------------------------------------------------------------------------------
 
-    def rank(self, X: sparse.csr_matrix, k: int, include: Any = None) -> Ranking:
+    def uncalibrated(self, samples: Samples, k: int, include: Any = None) -> Ranking:
+        """The `k` best labels of each sample, by the model and by names."""
+        if self.names is None:
+            return self.model.rank(samples.X, k, include)
+        matches = samples.matches if samples.matches is not None else Matches.none(samples.shape[0])
+        return self.names.rank(self.model, samples.X, matches, k, include)
+
+    def rank(self, samples: Samples, k: int, include: Any = None) -> Ranking:
         """The `k` best labels of each sample; with probabilities for scores, most probable first, if calibrated."""
-        ranking = self.model.rank(X, k, include)
+        ranking = self.uncalibrated(samples, k, include)
         return ranking if self.calibration is None else self.calibration.apply(ranking)
 
-    def rank_above(self, X: sparse.csr_matrix, least: float, include: Any = None) -> Ranking:
+    def rank_above(self, samples: Samples, least: float, include: Any = None) -> Ranking:
         """All labels of each sample whose score is at least `least`, and perhaps some below it."""
-        n_labels = len(self.model.classes_) if include is None else len(include)
+        n_labels = self.n_labels if include is None else len(include)
         depth = max(min(self.n_places, n_labels), 1)
-        rankings = [self.model.rank(X, depth, include)]
-        rows = [np.arange(X.shape[0])]
+        rankings = [self.uncalibrated(samples, depth, include)]
+        rows = [np.arange(samples.shape[0])]
         while depth < n_labels and len(rows[-1]):
             last = rankings[-1].scores[:, -1]  # what is not ranked yet scores no more than this
             bound = last if self.calibration is None else self.calibration.most(last)
             rows.append(rows[-1][bound >= least])
             depth = min(4 * depth, n_labels)
-            rankings.append(self.model.rank(X[rows[-1]], depth, include))
-        labels = np.full((X.shape[0], rankings[-1].k), NO_LABEL, np.int32)
+            rankings.append(self.uncalibrated(samples[rows[-1]], depth, include))
+        labels = np.full((samples.shape[0], rankings[-1].k), NO_LABEL, np.int32)
         scores = np.full(labels.shape, -np.inf, np.float32)
         for where, ranking in zip(rows, rankings, strict=True):
             labels[where, : ranking.k], scores[where, : ranking.k] = ranking.labels, ranking.scores
@@ -72,14 +87,14 @@ class Scores:
 
     # -- log-odds -----------------------------------------------------------------------------------------
 
-    def log_odds(self, X: sparse.csr_matrix, columns: npt.NDArray[np.intp]) -> Floats:
+    def log_odds(self, samples: Samples, columns: npt.NDArray[np.intp]) -> Floats:
         """Log-odds of some labels (sorted columns) for all samples; without calibration, distances to the threshold."""
-        dense = np.full((X.shape[0], len(columns)), -MAX_LOG_ODDS)
+        dense = np.full((samples.shape[0], len(columns)), -MAX_LOG_ODDS)
         if not len(columns):
             return dense
-        ranking = self.rank(X, len(columns), columns)
+        ranking = self.rank(samples, len(columns), columns)
         place = np.searchsorted(columns, ranking.labels)
-        rows = np.broadcast_to(np.arange(X.shape[0])[:, None], place.shape)
+        rows = np.broadcast_to(np.arange(samples.shape[0])[:, None], place.shape)
         scores = ranking.scores.astype(np.float64)
         if self.calibration is None:
             values = np.clip(scores - self.threshold, -MAX_LOG_ODDS, MAX_LOG_ODDS)

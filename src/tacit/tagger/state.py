@@ -16,7 +16,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
 
 from tacit.checks import has_half_character
 from tacit.data.vocabulary import Vocabulary
@@ -27,6 +26,7 @@ from tacit.store.acts import Act
 from tacit.store.samples import ActSamples, Row, stacked
 from tacit.tagger.few_shot import FewShot
 from tacit.tagger.parts import AnyOf, Combined, Corrected, Judged, Learned, Near, Part, Plan
+from tacit.tagger.samples import Samples
 from tacit.tagger.scores import Floats, Scores
 from tacit.tasks import row_blocks
 
@@ -45,6 +45,7 @@ class Ground:
     counts: npt.NDArray[np.int64]
     few_shot: FewShot
     vocabulary: Vocabulary | None = None
+    n_trained: int | None = None  # labels that have samples; the others are known by their names
 
     @cached_property
     def index(self) -> dict[str, int]:
@@ -138,9 +139,16 @@ class State:
             raise ActError("a label needs a name; got a blank one", "name")
         if has_half_character(name):
             raise ActError(f"the name of a label must be valid Unicode; {name!a} has half a character", "name")
-        if self._current(name) is not None:
+        if self._current(name) is not None and not self.is_known_by_name(name):
             retired = " (it was retired)" if self._current(name) in self._retired else ""
             raise ActError(f"there is a label '{name}' already{retired}; choose another name, or merge the two", "name")
+
+    def is_known_by_name(self, name: str) -> bool:
+        """Whether a label has no samples, and nobody has taught it: it may be added like a new one."""
+        column, n_trained = self._current(name), self.ground.n_trained
+        if column is None or n_trained is None or not n_trained <= column < len(self.ground.classes):
+            return False
+        return column not in self._changed and column not in self._retired
 
     def name_in_training(self, label: str) -> str | None:
         """What the label of a name is called in the training data, whatever happened to it since; None if unknown.
@@ -239,10 +247,14 @@ class State:
         name = content["name"]
         self.check_name(name)
         part, count = self._known_by(content, rows)
-        column = len(self)
-        self._added.append(name)
-        self._given[name] = column
-        self._former.pop(name, None)
+        if self.is_known_by_name(name):  # its name is evidence, too
+            column = self._current(name) or 0
+            part = AnyOf((Learned(column), part), np.ones(2))
+        else:
+            column = len(self)
+            self._added.append(name)
+            self._given[name] = column
+            self._former.pop(name, None)
         self._counts[column] = count
         self._changed[column] = part
 
@@ -284,6 +296,7 @@ class State:
     def _hear(self, judged: Sequence[tuple[Act, ActSamples]], scores: Scores) -> None:
         """Note what the tagger says of judged samples, before any judgement; where that is not known."""
         places: dict[int, list[tuple[ActSamples, int]]] = {}
+        texts = {id(samples): act.content["judgements"] for act, samples in judged}
         for act, samples in judged:
             if samples.said is None or samples.after != self._settled or len(samples.said) != len(samples.rows):
                 columns = [self.known(each["label"]) for each in act.content["judgements"]]
@@ -296,7 +309,9 @@ class State:
         inner = {column: part.inner if isinstance(part, Corrected) else part for column, part in parts.items()}
         for column, where in places.items():
             X = stacked([samples.rows[place] for samples, place in where], self.ground.few_shot.n_features)
-            said = self.log_odds(scores, X, [inner[column]])[:, 0]
+            given = [str(texts[id(samples)][place].get("text") or "") for samples, place in where]
+            matches = None if scores.names is None else scores.names.index.matches(given)
+            said = self.log_odds(scores, Samples(X, matches), [inner[column]])[:, 0]
             for (samples, place), value in zip(where, said, strict=True):
                 samples.said[place] = float(np.float32(value))  # type: ignore[index]
 
@@ -361,46 +376,46 @@ class State:
         plan = Plan([self._changed[column] for column in columns], self.ground.few_shot)
         return np.array(columns, dtype=np.intp), plan
 
-    def log_odds(self, scores: Scores, X: sparse.csr_matrix, parts: Sequence[Part]) -> Floats:
+    def log_odds(self, scores: Scores, samples: Samples, parts: Sequence[Part]) -> Floats:
         """Log-odds of labels for all samples, of shape (n_samples, len(parts))."""
-        return Plan(parts, self.ground.few_shot).log_odds(scores, X)
+        return Plan(parts, self.ground.few_shot).log_odds(scores, samples)
 
-    def scores(self, scores: Scores, X: sparse.csr_matrix, columns: Sequence[int]) -> npt.NDArray[np.float32]:
+    def scores(self, scores: Scores, samples: Samples, columns: Sequence[int]) -> npt.NDArray[np.float32]:
         """Scores of some labels for all samples, of shape (n_samples, len(columns))."""
-        return scores.of_log_odds(self.log_odds(scores, X, [self.part(column) for column in columns]))
+        return scores.of_log_odds(self.log_odds(scores, samples, [self.part(column) for column in columns]))
 
     def rank(
-        self, scores: Scores, X: sparse.csr_matrix, k: int | None, allowed: Mask | None = None, least: float = NO_SCORE
+        self, scores: Scores, samples: Samples, k: int | None, allowed: Mask | None = None, least: float = NO_SCORE
     ) -> Ranking:
         """The `k` best allowed labels of each sample (`allowed`: mask over columns); all above `least` without `k`."""
 
-        def learned(rows: sparse.csr_matrix, include: npt.NDArray[np.intp] | None) -> Ranking:
+        def learned(rows: Samples, include: npt.NDArray[np.intp] | None) -> Ranking:
             n_labels = len(self.ground.classes) if include is None else len(include)
             if k is None:
                 return scores.rank_above(rows, least, include)
             return scores.rank(rows, max(min(k, n_labels), 1), include)
 
         if not self._changed and self.is_suggested.all():
-            ranking = learned(X, None if allowed is None else np.flatnonzero(allowed))
+            ranking = learned(samples, None if allowed is None else np.flatnonzero(allowed))
         else:
             may = self.is_suggested if allowed is None else self.is_suggested & allowed
             size = max(64, min(2048, _VALUES_PER_BLOCK // (len(self._changed) + 1)))
-            blocks = row_blocks(X.shape[0], size) or [(0, 0)]
-            ranking = _joined([self._rank_block(scores, X[slice(*block)], may, learned) for block in blocks])
+            blocks = row_blocks(samples.shape[0], size) or [(0, 0)]
+            ranking = _joined([self._rank_block(scores, samples[slice(*block)], may, learned) for block in blocks])
         if k is None:
             return ranking
-        return ranking.top(k) if ranking.k >= k else ranking.padded(k)
+        return ranking.padded_or_cut(k)
 
-    def _rank_block(self, scores: Scores, X: sparse.csr_matrix, may: Mask, learned: Callable[..., Ranking]) -> Ranking:
+    def _rank_block(self, scores: Scores, samples: Samples, may: Mask, learned: Callable[..., Ranking]) -> Ranking:
         changed, plan = self._plan
         is_wanted = may[changed]
         unchanged = may[: len(self.ground.classes)].copy()
         unchanged[changed[changed < len(unchanged)]] = False
-        ranking = learned(X, np.flatnonzero(unchanged))
+        ranking = learned(samples, np.flatnonzero(unchanged))
         if not is_wanted.any():
             return ranking
-        also = np.broadcast_to(changed[is_wanted].astype(np.int32), (X.shape[0], int(is_wanted.sum())))
-        more = scores.of_log_odds(plan.log_odds(scores, X)[:, is_wanted])
+        also = np.broadcast_to(changed[is_wanted].astype(np.int32), (samples.shape[0], int(is_wanted.sum())))
+        more = scores.of_log_odds(plan.log_odds(scores, samples)[:, is_wanted])
         return Ranking(np.hstack([ranking.labels, also]), np.hstack([ranking.scores, more])).sorted()
 
 

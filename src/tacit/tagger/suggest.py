@@ -9,12 +9,12 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
 
 from tacit.checks import as_count
 from tacit.errors import ParameterError
 from tacit.labels import Names, label_mask
 from tacit.ranking import NO_LABEL, NO_SCORE, Ranking
+from tacit.tagger.samples import Samples
 from tacit.tagger.scores import Scores
 from tacit.tagger.state import State
 
@@ -54,7 +54,7 @@ class Wish:
 def rank(
     scores: Scores,
     state: State,
-    X: sparse.csr_matrix,
+    samples: Samples,
     wish: Wish,
     propensities: Callable[[int], npt.NDArray[np.float64]],
 ) -> Ranking:
@@ -67,7 +67,7 @@ def rank(
         k = K if wish.threshold is None else scores.n_places
     # As deep as calibration looked, so that the first places do not depend on k.
     depth = None if k is None else max(k, scores.n_places)
-    ranking = state.rank(scores, X, depth, allowed, least)
+    ranking = state.rank(scores, samples, depth, allowed, least)
     is_kept = (ranking.labels != NO_LABEL) & (ranking.scores >= least)
     labels, values = np.where(is_kept, ranking.labels, NO_LABEL), np.where(is_kept, ranking.scores, NO_SCORE)
     if wish.damp_head > 0:

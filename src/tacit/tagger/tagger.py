@@ -15,10 +15,11 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 
 from tacit.base import Estimator, NotFittedError
-from tacit.data.vocabulary import Vocabulary, load_vocabulary
+from tacit.data.vocabulary import Vocabulary
 from tacit.errors import ParameterError, TacitError
 from tacit.labels import Names, label_sets, labels_in_order
 from tacit.metrics import SCORE_METRIC, evaluate
+from tacit.names.evidence import NameEvidence
 from tacit.parameters import Range, check_parameters, check_values, document_parameters, parameters_of, show_parameters
 from tacit.progress import announce
 from tacit.ranking import NO_LABEL, Ranking
@@ -33,7 +34,7 @@ from tacit.tagger.acting import Preview
 from tacit.tagger.calibration import Calibration, parse_target
 from tacit.tagger.changes import Changes
 from tacit.tagger.few_shot import FewShot
-from tacit.tagger.samples import sample_features
+from tacit.tagger.samples import Samples, sample_features
 from tacit.tagger.scores import Scores
 from tacit.tagger.state import Ground, State
 from tacit.tagger.suggest import Suggestion, Wish
@@ -68,6 +69,12 @@ class Tagger(Stored, BaseEstimator):  # type: ignore[misc]
     keep_texts: Annotated[bool, "keep the training data, for examples in explanations and for updates"] = False
     characters: Annotated[bool, "use character n-grams of words, too: inflected languages, misspelt words"] = False
     vocabulary: Annotated[Any, "names of labels: a Vocabulary, or a file that load_vocabulary reads"] = None
+    names: Annotated[
+        bool, "look for labels' names in texts, and suggest concepts of the vocabulary without samples"
+    ] = True
+    language: Annotated[str | None, "of the texts, such as 'en'; 'auto' detects it, None leaves words as they are"] = (
+        "auto"
+    )
 
     vectorizer_: TextVectorizer | None = field(init=False)
     model_: Estimator | None = field(init=False, default=None)
@@ -77,6 +84,7 @@ class Tagger(Stored, BaseEstimator):  # type: ignore[misc]
     )
     training_: Training | None = field(init=False, default=None)
     vocabulary_: Vocabulary | None = field(init=False, default=None)
+    names_: NameEvidence | None = field(init=False, default=None)
     few_shot_: FewShot | None = field(init=False, default=None)
     card_: dict[str, Any] = field(init=False)
     amendments_: list[Amendment] = field(init=False)  # in a base of tacit 0.1 alone
@@ -149,10 +157,7 @@ class Tagger(Stored, BaseEstimator):  # type: ignore[misc]
         """
         self._check_parameters()
         state = training.train(self, texts, tags, label_names, validation, max_memory)
-        if self.vocabulary is None or isinstance(self.vocabulary, Vocabulary):
-            state["vocabulary_"] = self.vocabulary
-        else:
-            state["vocabulary_"] = load_vocabulary(self.vocabulary)
+        state["vocabulary_"] = self.read_vocabulary()
         for name, value in state.items():
             setattr(self, name, value)
         self._home = self._known = None
@@ -251,7 +256,7 @@ class Tagger(Stored, BaseEstimator):  # type: ignore[misc]
 
     def _ranked(self, texts: Any, wish: Wish) -> Ranking:
         changes = self._changes
-        return suggest.rank(changes.scores, changes.state, self._features(texts), wish, self.propensities_for)
+        return suggest.rank(changes.scores, changes.state, self._samples(texts), wish, self.propensities_for)
 
     def predict(self, texts: Any) -> Any:
         """Label sets: the labels that reach the stored threshold, in the form the training labels had."""
@@ -460,8 +465,12 @@ class Tagger(Stored, BaseEstimator):  # type: ignore[misc]
 
     def _without_acts(self) -> Changes:
         model, vectorizer = self._fitted_model(), self.vectorizer_
-        ground = Ground(model.classes_, model.label_counts_, self._few_shot, self.vocabulary_)
-        scores = Scores(model, self.calibration_, self.target)
+        classes, counts = model.classes_, model.label_counts_
+        if self.names_ is not None:
+            classes = np.concatenate([classes.astype(object), np.array(self.names_.others, dtype=object)])
+            counts = np.pad(counts, (0, len(self.names_.others)))
+        ground = Ground(classes, counts, self._few_shot, self.vocabulary_, len(model.classes_))
+        scores = Scores(model, self.calibration_, self.target, self.names_)
         features = partial(sample_features, vectorizer=vectorizer, n_features=model.n_features_in_)
         return Changes.none(ground, scores, features)
 
@@ -473,6 +482,10 @@ class Tagger(Stored, BaseEstimator):  # type: ignore[misc]
 
     def _features(self, texts: Any) -> sparse.csr_matrix:
         return features_of(texts, self.vectorizer_)
+
+    def _samples(self, texts: Any) -> Samples:
+        X = self._features(texts)
+        return Samples(X, None if self.names_ is None else self.names_.index.matches(texts))
 
     def _fitted_model(self) -> Estimator:
         if self.model_ is None:

@@ -16,6 +16,7 @@ from tacit.base import Estimator
 from tacit.checks import as_features
 from tacit.labels import Labels, aligned, are_lists, positives, read_labels
 from tacit.metrics import evaluate
+from tacit.names.evidence import NameCounts, NameEvidence
 from tacit.numerics.rows import largest_entries
 from tacit.parameters import check_values
 from tacit.phases import CALIBRATE, FIT, phase
@@ -24,6 +25,8 @@ from tacit.registry import find_model
 from tacit.store.declared import Csr, Sizes
 from tacit.tagger import automatic, few_shot
 from tacit.tagger.calibration import Calibration, calibrate, places_for
+from tacit.tagger.naming import Naming, naming_of, weigh, widened
+from tacit.tagger.samples import Samples
 from tacit.tasks import fingerprint
 from tacit.vectorizer import TextVectorizer, are_texts, features_of
 
@@ -50,6 +53,7 @@ class Prepared:
     model: Estimator
     reason: str
     vectorizer: TextVectorizer | None
+    naming: Naming | None = None
 
 
 def prepare(tagger: Tagger, texts: Any, tags: Any, label_names: Sequence[str] | None) -> Prepared:
@@ -64,7 +68,10 @@ def prepare(tagger: Tagger, texts: Any, tags: Any, label_names: Sequence[str] | 
     cls = find_model(name)
     check_values([cls], tagger.model_params)
     model = cls(random_state=tagger.random_state, n_jobs=tagger.n_jobs, **tagger.model_params)
-    return Prepared(X, labels, model, reason, vectorizer)
+    naming = None
+    if vectorizer is not None and tagger.names and tagger.calibrate:
+        naming = naming_of(labels.names, tagger.read_vocabulary(), texts, tagger.language)
+    return Prepared(X, labels, model, reason, vectorizer, naming)
 
 
 def train(
@@ -82,18 +89,21 @@ def train(
     return trained(tagger, prepared, held_out, texts)
 
 
-def validation_of(prepared: Prepared, validation: tuple[Any, Any] | None) -> tuple[sparse.csr_matrix, Labels] | None:
-    """The samples to calibrate on as features and labels, where the user gives some."""
+def validation_of(prepared: Prepared, validation: tuple[Any, Any] | None) -> tuple[Samples, Labels] | None:
+    """The samples to calibrate on and their labels, where the user gives some."""
     if validation is None:
         return None
     names = None if are_lists(validation[1]) else prepared.labels.names
-    return features_of(validation[0], prepared.vectorizer), read_labels(validation[1], names)
+    X, naming = features_of(validation[0], prepared.vectorizer), prepared.naming
+    return Samples(X, None if naming is None else naming.index.matches(validation[0])), read_labels(
+        validation[1], names
+    )
 
 
 def trained(
     tagger: Tagger,
     prepared: Prepared,
-    held_out: tuple[sparse.csr_matrix, Labels] | None,
+    held_out: tuple[Samples, Labels] | None,
     texts: Any,
     *,
     again: bool = True,
@@ -101,13 +111,16 @@ def trained(
     """The fitted attributes of a tagger with these parameters; for `again` see `learn`."""
     X, labels, vectorizer = prepared.X, prepared.labels, prepared.vectorizer
     seed = tagger.random_state or 0
-    learned = learn(prepared.model, X, labels, held_out, seed=seed, hold_out=tagger.calibrate, again=again)
+    learned = learn(
+        prepared.model, X, labels, held_out, seed=seed, hold_out=tagger.calibrate, again=again, naming=prepared.naming
+    )
     learned.model.container_ = labels.container  # label sets come out in the form in which tags came in
     kept = Training(X, labels.matrix, list(texts) if vectorizer is not None else []) if tagger.keep_texts else None
     return {
         "vectorizer_": vectorizer,
         "model_": learned.model,
         "calibration_": learned.calibration,
+        "names_": learned.names,
         "relations_": relations(labels.matrix),
         "training_": kept,
         "card_": card(X, labels, learned, seed=tagger.random_state, reason=prepared.reason),
@@ -118,7 +131,7 @@ def trained(
 def planned(
     tagger: Tagger,
     prepared: Prepared,
-    held_out: tuple[sparse.csr_matrix, Labels] | None,
+    held_out: tuple[Samples, Labels] | None,
     texts: Any,
     max_memory: int | None,
 ) -> Estimator:
@@ -147,9 +160,7 @@ def is_announced(prepared: Prepared, max_memory: int | None) -> bool:
     return max_memory is not None or prepared.X.nnz * prepared.labels.matrix.shape[1] >= _LONG
 
 
-def estimate_of(
-    tagger: Tagger, prepared: Prepared, held_out: tuple[sparse.csr_matrix, Labels] | None, texts: Any
-) -> Estimate:
+def estimate_of(tagger: Tagger, prepared: Prepared, held_out: tuple[Samples, Labels] | None, texts: Any) -> Estimate:
     """What is expected of `trained` and of saving the tagger."""
     from tacit.estimate import estimate_task
     from tacit.probe import Task
@@ -192,6 +203,7 @@ class Fitted:
     model: Estimator
     calibration: Calibration | None
     metrics: dict[str, float] | None
+    names: NameEvidence | None = None
 
 
 def n_held_out(n_samples: int) -> int:
@@ -208,11 +220,12 @@ def learn(
     untrained: Estimator,
     X: sparse.csr_matrix,
     labels: Labels,
-    validation: tuple[sparse.csr_matrix, Labels] | None,
+    validation: tuple[Samples, Labels] | None,
     *,
     seed: int,
     hold_out: bool,
     again: bool = True,
+    naming: Naming | None = None,
 ) -> Fitted:
     """Fit a model on all samples and calibrate it on samples that it has not seen.
 
@@ -221,7 +234,10 @@ def learn(
     """
     if validation is not None:
         model = _fitted(untrained, X, labels)
-        return _calibrated(model, model, *validation)
+        held, names = validation[0], None
+        if naming is not None and held.matches is not None:
+            names = naming, replace(naming, matches=held.matches), labels.matrix
+        return _calibrated(model, model, held.X, validation[1], names, seed)
     n_out = n_held_out(X.shape[0]) if hold_out else 0
     # At random: a split that spares rare labels would have more of them held out than new samples bring.
     order = np.random.default_rng(seed).permutation(X.shape[0])
@@ -233,7 +249,12 @@ def learn(
     if again and not is_negligible(n_out, X.shape[0]):
         announce("training again on all samples")
         model = _fitted(untrained, X, labels)
-    return _calibrated(model, part, X[held_out], replace(labels, matrix=labels.matrix[held_out]))
+    names = None if naming is None else (naming.rows(rest), naming.rows(held_out), labels.matrix[rest])
+    found = _calibrated(model, part, X[held_out], replace(labels, matrix=labels.matrix[held_out]), names, seed)
+    if found.names is None or naming is None:
+        return found
+    counts = NameCounts.of(naming.matches, widened(positives(labels.matrix), found.names.n_labels))
+    return replace(found, names=replace(found.names, counts=counts))
 
 
 def _fitted(untrained: Estimator, X: sparse.csr_matrix, labels: Labels) -> Estimator:
@@ -241,16 +262,38 @@ def _fitted(untrained: Estimator, X: sparse.csr_matrix, labels: Labels) -> Estim
         return untrained.fit(X, labels.matrix, label_names=list(labels.names))
 
 
-def _calibrated(model: Estimator, part: Estimator, X: sparse.csr_matrix, labels: Labels) -> Fitted:
-    """`model` with the calibration of `part`, which has not seen X."""
+def _calibrated(
+    model: Estimator,
+    part: Estimator,
+    X: sparse.csr_matrix,
+    labels: Labels,
+    names: tuple[Naming, Naming, sparse.csr_matrix] | None,
+    seed: int,
+) -> Fitted:
+    """`model` with the calibration of `part`, which has not seen X, and the names of labels where they help.
+
+    `names` are those in the samples that `part` has seen, those in X, and the labels of the former.
+    """
     with phase(CALIBRATE, X.shape[0]):
-        truth = positives(aligned(labels.matrix, labels.names, part.classes_))
-        ranking = part.rank(X, min(places_for(truth), len(part.classes_)))
+        classes, counts = part.classes_, part.label_counts_
+        if names is not None:
+            classes = np.concatenate([classes.astype(object), np.array(names[0].others, dtype=object)])
+            counts = np.pad(counts, (0, len(names[0].others)))
+        truth = positives(aligned(labels.matrix, labels.names, classes))
         if not truth.nnz:
             return Fitted(model, None, None)
-        calibration = calibrate(ranking, truth, part.label_counts_)
+        n_places = min(places_for(truth), len(classes))
+        evidence = None
+        if names is not None:
+            before, own, seen = names
+            evidence, ranking = weigh(own, before, part, X, truth, positives(seen), n_places, seed)
+            if evidence is None:
+                counts, truth = part.label_counts_, truth[:, : len(part.classes_)]
+        if evidence is None:
+            ranking = part.rank(X, min(n_places, len(part.classes_)))
+        calibration = calibrate(ranking, truth, counts)
         metrics = evaluate(calibration.apply(ranking), truth, part.propensities_for(truth.shape[1]))
-        return Fitted(model, calibration, metrics)
+        return Fitted(model, calibration, metrics, evidence)
 
 
 def relations(Y: sparse.csr_matrix) -> sparse.csr_matrix:

@@ -1,0 +1,137 @@
+"""Names in texts: all names whose words are in a text, and where; and boosted trees over what is known of them."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+Ids = npt.NDArray[np.int32]
+Starts = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float32]
+
+N_COLUMNS = 7  # of what `match_names` tells of a match: row, name, first, gap, occurrences, containing, is_phrase
+
+
+@njit(nogil=True, cache=True)
+def match_names(
+    tokens: Ids, text_starts: Starts, listed_starts: Starts, listed: Ids, name_starts: Starts, name_stems: Ids
+) -> Ids:
+    """Matches of names in texts, of shape (n_matches, `N_COLUMNS`).
+
+    A name matches where all its stems are in the text, in any order.
+
+    Parameters
+    ----------
+    tokens, text_starts
+        Stems of all texts, -1 for those in no name, and where each text starts.
+    listed_starts, listed
+        By stem, the names that are looked at where it occurs: those of which it is the rarest.
+    name_starts, name_stems
+        The stems of each name, in order.
+    """
+    n_stems = len(listed_starts) - 1
+    first = np.full(n_stems, -1, np.int32)
+    count = np.zeros(n_stems, np.int32)
+    longer = np.zeros(n_stems, np.int32)
+    room = np.empty((256, N_COLUMNS), np.int32)
+    size = 0
+    for text in range(len(text_starts) - 1):
+        words = tokens[text_starts[text] : text_starts[text + 1]]
+        for place in range(len(words)):
+            stem = words[place]
+            if stem >= 0:
+                if first[stem] < 0:
+                    first[stem] = place
+                count[stem] += 1
+        begin = size
+        for place in range(len(words)):
+            stem = words[place]
+            if stem < 0 or first[stem] != place:
+                continue
+            for at in range(listed_starts[stem], listed_starts[stem + 1]):
+                name = listed[at]
+                stems = name_stems[name_starts[name] : name_starts[name + 1]]
+                low, high, occurrences = 2**30, -1, 2**30
+                for one in stems:
+                    if first[one] < 0:
+                        occurrences = 0
+                        break
+                    low, high = min(low, int(first[one])), max(high, int(first[one]))
+                    occurrences = min(occurrences, int(count[one]))
+                if occurrences == 0:
+                    continue
+                if size == len(room):
+                    grown = np.empty((2 * size, N_COLUMNS), np.int32)
+                    grown[:size] = room
+                    room = grown
+                room[size, 0], room[size, 1], room[size, 2] = text, name, low
+                room[size, 3] = max(0, high - low + 1 - len(stems))
+                room[size, 4], room[size, 5] = occurrences, 0
+                room[size, 6] = _is_phrase(words, stems)
+                size += 1
+        _count_containing(room[begin:size], name_starts, name_stems, longer)
+        for stem in words:
+            if stem >= 0:
+                first[stem], count[stem] = -1, 0
+    return room[:size].copy()
+
+
+@njit(nogil=True, cache=True)
+def _is_phrase(words: Ids, stems: Ids) -> bool:
+    """Whether the stems stand in the text side by side and in order."""
+    for start in range(len(words) - len(stems) + 1):
+        place = 0
+        while place < len(stems) and words[start + place] == stems[place]:
+            place += 1
+        if place == len(stems):
+            return True
+    return False
+
+
+@njit(nogil=True, cache=True)
+def _count_containing(matches: Ids, name_starts: Starts, name_stems: Ids, longer: Ids) -> None:
+    """Count, for each match of a text, the longer ones that have all its stems; `longer` is all zero."""
+    for i in range(len(matches)):
+        name = matches[i, 1]
+        if name_starts[name + 1] - name_starts[name] > 1:
+            for at in range(name_starts[name], name_starts[name + 1]):
+                longer[name_stems[at]] += 1
+    for i in range(len(matches)):
+        name = matches[i, 1]
+        stems = name_stems[name_starts[name] : name_starts[name + 1]]
+        if len(stems) == 1:
+            matches[i, 5] = longer[stems[0]]
+            continue
+        for j in range(len(matches)):
+            other = matches[j, 1]
+            others = name_stems[name_starts[other] : name_starts[other + 1]]
+            if len(others) > len(stems):
+                n_found = 0
+                for one in stems:
+                    for another in others:
+                        if one == another:
+                            n_found += 1
+                            break
+                matches[i, 5] += n_found == len(stems)
+    for i in range(len(matches)):
+        name = matches[i, 1]
+        for at in range(name_starts[name], name_starts[name + 1]):
+            longer[name_stems[at]] = 0
+
+
+@njit(nogil=True, cache=True)
+def boosted_log_odds(
+    X: Floats, roots: Ids, features: Ids, thresholds: Floats, children: Ids, values: Floats, start: float
+) -> Floats:
+    """The sum over trees of the leaf that each row of X comes to; `children` of a leaf are below zero."""
+    found = np.empty(len(X), np.float32)
+    for row in range(len(X)):
+        total = start
+        for root in roots:
+            node = root
+            while children[node, 0] >= 0:
+                node = children[node, 0] if X[row, features[node]] <= thresholds[node] else children[node, 1]
+            total += values[node]
+        found[row] = total
+    return found

@@ -1,0 +1,1 @@
+"""Names of labels as evidence: found in texts, and weighed against what a model says."""

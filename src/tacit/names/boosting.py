@@ -1,0 +1,62 @@
+"""Gradient-boosted trees as plain arrays: learned by scikit-learn, stored and evaluated without it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+import numpy as np
+import numpy.typing as npt
+
+from tacit.kernels.names import boosted_log_odds
+from tacit.store.declared import Array
+
+Floats = npt.NDArray[np.float32]
+Ids = npt.NDArray[np.int32]
+
+_ITERATIONS = 120
+_LEARNING_RATE = 0.07
+_LEAVES = 15
+_SAMPLES_PER_LEAF = 60
+
+
+@dataclass(frozen=True, eq=False)
+class BoostedTrees:
+    """Log-odds as a sum of trees: at each node the left child is taken where a feature is at most a threshold."""
+
+    roots: Annotated[Ids, Array("int32", ("n_trees",), below="n_nodes")]
+    features: Annotated[Ids, Array("int32", ("n_nodes",), below="n_evidence")]
+    thresholds: Annotated[Floats, Array("float32", ("n_nodes",))]
+    children: Annotated[Ids, Array("int32", ("n_nodes", "2"), low="-1", below="n_nodes", is_after=True)]
+    values: Annotated[Floats, Array("float32", ("n_nodes",))]
+    start: float
+
+    @staticmethod
+    def fit(X: Floats, y: npt.NDArray[np.bool_], seed: int) -> BoostedTrees:
+        """Learn which rows of X are right."""
+        from sklearn.ensemble import HistGradientBoostingClassifier
+
+        learner = HistGradientBoostingClassifier(
+            max_iter=_ITERATIONS, learning_rate=_LEARNING_RATE, max_leaf_nodes=_LEAVES,
+            min_samples_leaf=_SAMPLES_PER_LEAF, early_stopping=False, random_state=seed,
+        ).fit(X, y)  # fmt: skip
+        trees = [of_class.nodes for (of_class,) in learner._predictors]
+        sizes = np.array([len(nodes) for nodes in trees])
+        roots = np.concatenate([[0], np.cumsum(sizes)[:-1]])
+        nodes = np.concatenate(trees)
+        offsets = np.repeat(roots, sizes)
+        is_leaf = nodes["is_leaf"].astype(bool)
+        children = np.stack([nodes["left"] + offsets, nodes["right"] + offsets], axis=1)
+        return BoostedTrees(
+            roots.astype(np.int32),
+            nodes["feature_idx"].astype(np.int32),
+            np.nextafter(nodes["num_threshold"].astype(np.float32), np.float32(np.inf)),
+            np.where(is_leaf[:, None], -1, children).astype(np.int32),
+            nodes["value"].astype(np.float32),
+            float(np.ravel(learner._baseline_prediction)[0]),
+        )
+
+    def log_odds(self, X: Floats) -> Floats:
+        """Log-odds of each row."""
+        trees = self.roots, self.features, self.thresholds, self.children, self.values
+        return np.asarray(boosted_log_odds(X, *trees, self.start))

@@ -1,0 +1,196 @@
+"""One probability from two kinds of evidence: what a trained model says of a label, and its name in the text.
+
+For labels with many samples the model knows better; for rare ones, and for those that no sample has, the name does. How
+much either counts is learned on samples that the model has not seen, in which some labels are also treated as if no
+sample had them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+from scipy.special import expit
+
+from tacit.base import Estimator
+from tacit.names.boosting import BoostedTrees
+from tacit.names.index import Matches, NameIndex
+from tacit.ranking import NO_LABEL, NO_SCORE, Ranking
+from tacit.store.declared import Array, Sizes
+
+Floats = npt.NDArray[np.float32]
+
+N_RANKED = 30  # labels of the model's ranking that are candidates, besides all labels whose name is in the text
+_UNRANKED = 99  # place of the others
+_HIDDEN_SHARE = 0.3  # of the labels, treated as unseen in a second copy of what is learned from
+_PRIOR = 0.2, 1.0  # matches that were right, and matches, that every name starts with
+
+#: What is known of a candidate, in order.
+EVIDENCE = (
+    "model score", "model place", "best score", "words of the name", "longer matches", "first place", "gap",
+    "occurrences", "is phrase", "share of the text", "words of the text", "matches in the text", "is preferred",
+    "has qualifier", "labels with the name", "training samples", "texts with the name", "share of these with the label",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class NameCounts:
+    """What training samples tell of labels and their names.
+
+    Attributes
+    ----------
+    samples, matched, right : int32 arrays of shape (n_named,)
+        Samples of each label, samples whose text has its name, and those that have both.
+    """
+
+    samples: Annotated[npt.NDArray[np.int32], Array("int32", ("n_named",), low="0")]
+    matched: Annotated[npt.NDArray[np.int32], Array("int32", ("n_named",), low="0")]
+    right: Annotated[npt.NDArray[np.int32], Array("int32", ("n_named",), low="0")]
+
+    @staticmethod
+    def of(matches: Matches, Y: sparse.csr_matrix) -> NameCounts:
+        """Counts of texts and their labels, a column for each named label."""
+        n_named = Y.shape[1]
+        right = _are_labels(Y, matches.row_of, matches.labels)
+        samples, matched = (np.bincount(each, minlength=n_named) for each in (Y.indices, matches.labels))
+        counts = samples, matched, np.bincount(matches.labels[right], minlength=n_named)
+        return NameCounts(*(each.astype(np.int32) for each in counts))
+
+    def without(self, hidden: npt.NDArray[np.bool_]) -> NameCounts:
+        """The same where no sample has the hidden labels."""
+        samples, right = (np.where(hidden, 0, each).astype(np.int32) for each in (self.samples, self.right))
+        return NameCounts(samples, self.matched, right)
+
+
+@dataclass(frozen=True, eq=False)
+class Candidates:
+    """Labels that may be right for samples, sorted by sample and label, and the evidence for each."""
+
+    rows: npt.NDArray[np.intp]
+    labels: npt.NDArray[np.intp]
+    evidence: Floats
+    n_samples: int
+
+    def ranked(self, log_odds: Floats) -> Ranking:
+        """The candidates of each sample by probability."""
+        order = np.lexsort((-log_odds, self.rows))
+        sizes = np.bincount(self.rows, minlength=self.n_samples)
+        places = np.arange(len(order)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        labels = np.full((self.n_samples, int(sizes.max(initial=1))), NO_LABEL, np.int32)
+        scores = np.full(labels.shape, NO_SCORE, np.float32)
+        labels[self.rows, places], scores[self.rows, places] = self.labels[order], expit(log_odds[order])
+        return Ranking(labels, scores)
+
+
+@dataclass(frozen=True, eq=False)
+class NameEvidence:
+    """An index of names, what training samples tell of them, and how names and a model's scores are weighed."""
+
+    index: NameIndex
+    counts: NameCounts
+    trees: BoostedTrees
+    others: list[str]  # labels without samples, after those of the training
+
+    @property
+    def n_labels(self) -> int:
+        """Labels of the training, and the others."""
+        return len(self.counts.samples)
+
+    def what_is_wrong(self, sizes: Sizes) -> tuple[str, str] | None:
+        """The trees ask for evidence that there is."""
+        most = int(self.trees.features.max(initial=0))
+        is_right = most < len(EVIDENCE) and sizes["n_named"] > 0
+        return None if is_right else ("trees.features", f"must be below {len(EVIDENCE)}; got {most}")
+
+    def rank(self, model: Estimator, X: sparse.csr_matrix, matches: Matches, k: int, include: Any = None) -> Ranking:
+        """The `k` most probable labels of each sample, by what the model says and by their names."""
+        found = candidates(self.index, self.counts, _ranking(model, X, k, include), _within(matches, include))
+        ranking = found.ranked(self.trees.log_odds(found.evidence))
+        return ranking.padded_or_cut(k)
+
+
+def learn_evidence(
+    index: NameIndex,
+    counts: NameCounts,
+    ranking: Ranking,
+    matches: Matches,
+    truth: sparse.csr_matrix,
+    seed: int,
+) -> BoostedTrees:
+    """How to weigh names and scores, from a ranking of samples that the model has not seen.
+
+    Parameters
+    ----------
+    counts : NameCounts
+        Of the samples that the model has seen.
+    ranking, matches, truth
+        What the model says of the others, the names in their texts, and their labels.
+    """
+    hidden = np.random.default_rng(seed).random(truth.shape[1]) < _HIDDEN_SHARE
+    is_hidden = (ranking.labels != NO_LABEL) & hidden[ranking.labels]
+    shown = Ranking(
+        np.where(is_hidden, NO_LABEL, ranking.labels), np.where(is_hidden, ranking.scores[:, -1:], ranking.scores)
+    )
+    parts = [
+        candidates(index, counts, ranking, matches),
+        candidates(index, counts.without(hidden), shown, matches),
+    ]
+    right = [_are_labels(truth, part.rows, part.labels) for part in parts]
+    evidence = np.concatenate([part.evidence for part in parts])
+    return BoostedTrees.fit(evidence, np.concatenate(right), seed)
+
+
+def candidates(index: NameIndex, counts: NameCounts, ranking: Ranking, matches: Matches) -> Candidates:
+    """The labels of a ranking and of matches, with the evidence for each."""
+    n_samples, n_named = len(ranking), len(counts.samples)
+    row, place = np.nonzero(ranking.labels != NO_LABEL)
+    ranked_keys = row * n_named + ranking.labels[row, place]
+    matched_keys = matches.row_of * n_named + matches.labels
+    keys = np.unique(np.concatenate([ranked_keys, matched_keys]))
+    rows, labels = np.divmod(keys, n_named)
+    at_ranked, at_matched = np.searchsorted(keys, ranked_keys), np.searchsorted(keys, matched_keys)
+    found = np.zeros((len(keys), len(EVIDENCE)), np.float32)
+    found[:, 1] = _UNRANKED
+    if ranking.k:
+        found[:, 0], found[:, 2] = ranking.scores[rows, -1], ranking.scores[rows, 0]
+        found[at_ranked, 0], found[at_ranked, 1] = ranking.scores[row, place], place
+    names, n_words = matches.names, np.maximum(matches.n_words, 1)
+    sizes = np.diff(index.name_starts)[names]
+    found[:, 4:8] = -1
+    found[at_matched, 3:9] = np.stack(
+        [sizes, matches.containing, matches.first, matches.gap, matches.occurrences, matches.is_phrase], axis=1
+    )
+    found[at_matched, 9] = sizes / n_words[matches.row_of]
+    found[:, 10], found[:, 11] = n_words[rows], np.diff(matches.starts)[rows]
+    found[at_matched, 12:15] = np.stack(
+        [index.is_preferred[names], index.is_qualified[names], index.n_alike[names]], axis=1
+    )
+    matched = counts.matched[labels]
+    found[:, 15], found[:, 16] = counts.samples[labels], matched
+    found[:, 17] = (counts.right[labels] + _PRIOR[0]) / (matched + _PRIOR[1])
+    return Candidates(rows, labels, np.nan_to_num(found, neginf=np.finfo(np.float32).min), n_samples)
+
+
+def _ranking(model: Estimator, X: sparse.csr_matrix, k: int, include: Any) -> Ranking:
+    """The first labels that a model ranks, among those asked for that it knows."""
+    n_labels = len(model.classes_)
+    known = None if include is None else np.asarray(include)[np.asarray(include) < n_labels]
+    n_most = n_labels if known is None else len(known)
+    return model.rank(X, min(max(k, N_RANKED), n_most), known) if n_most else _nothing(X.shape[0])
+
+
+def _nothing(n_samples: int) -> Ranking:
+    return Ranking(np.empty((n_samples, 0), np.int32), np.empty((n_samples, 0), np.float32))
+
+
+def _within(matches: Matches, include: Any) -> Matches:
+    """The matches of labels that are asked for."""
+    return matches if include is None else matches.only(np.isin(matches.labels, include))
+
+
+def _are_labels(Y: sparse.csr_matrix, rows: npt.NDArray[Any], labels: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+    """Whether samples have labels."""
+    return np.asarray(Y[rows, labels]).ravel() > 0 if len(rows) else np.zeros(0, np.bool_)

@@ -1,0 +1,76 @@
+"""Words of a text as stems, in its language."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Sequence
+
+import Stemmer
+
+from tacit.errors import ParameterError, did_you_mean
+
+#: Snowball's stemmers by language code.
+LANGUAGES = {
+    "ar": "arabic", "ca": "catalan", "da": "danish", "de": "german", "el": "greek", "en": "english", "es": "spanish",
+    "et": "estonian", "eu": "basque", "fi": "finnish", "fr": "french", "ga": "irish", "hi": "hindi", "hu": "hungarian",
+    "hy": "armenian", "id": "indonesian", "it": "italian", "lt": "lithuanian", "ne": "nepali", "nl": "dutch",
+    "no": "norwegian", "pt": "portuguese", "ro": "romanian", "ru": "russian", "sr": "serbian", "sv": "swedish",
+    "ta": "tamil", "tr": "turkish", "yi": "yiddish",
+}  # fmt: skip
+_WORD = re.compile(r"\w+")
+_stemmers = threading.local()  # a stemmer must not be used by two threads at once
+
+
+def check_language(code: str | None) -> str | None:
+    """A language code that there is a stemmer for; None leaves words as they are."""
+    if code is None or code in LANGUAGES:
+        return code
+    raise ParameterError(
+        f"language must be one of {', '.join(LANGUAGES)}, or none for words as they are; got '{code}'"
+        f"{did_you_mean(code, LANGUAGES)}"
+    )
+
+
+def stems_of(text: str, language: str | None) -> list[str]:
+    """The words of a text in order, lower case, without their endings."""
+    words = _WORD.findall(text.lower())
+    return words if language is None else _stemmer(language).stemWords(words)
+
+
+def stemmed(texts: Sequence[str], language: str) -> list[str]:
+    """Texts of stems, for a vectoriser."""
+    return [" ".join(stems_of(text, language)) for text in texts]
+
+
+def _stemmer(language: str) -> Stemmer.Stemmer:
+    known = _stemmers.__dict__
+    if language not in known:
+        known[language] = Stemmer.Stemmer(LANGUAGES[language])
+    return known[language]
+
+
+#: Words that are frequent in a language and rare in others.
+_FREQUENT = {
+    "en": "the of and to in for with on from by is that", "de": "der die und das von den mit für auf des ein nicht",
+    "fr": "le la les des et du une dans pour sur est au", "es": "el los las del una por con para como su y en",
+    "it": "il di che della per gli nel alla con sono dei è", "pt": "o os da do das dos uma em para com não ao",
+    "nl": "het een van de voor met op zijn aan niet te en", "sv": "och att det som på är för av med den till ett",
+    "da": "og af til på det som er den med for ikke et", "no": "og av til på det som er den med for ikke et i",
+    "fi": "ja on ei että se oli sekä joka ovat kun mukaan tai", "et": "ja on ei et see oli ning kui mis ka või aga",
+    "hu": "a az és hogy nem egy is volt meg van csak", "ro": "și de la în cu pe din care pentru este nu mai",
+    "ru": "и в на не с по что для из как это от", "tr": "ve bir bu için ile da olarak çok olan de gibi",
+    "lt": "ir yra kad su iš apie bei nuo kaip taip į", "ca": "el els les i amb per una dels que és als del",
+}  # fmt: skip
+_LEAST_SHARE = 0.02  # of the words of texts in a language that are among its frequent ones
+
+
+def detect_language(texts: Sequence[str]) -> str | None:
+    """The language that texts are written in; None if no language that is known here has enough of their words."""
+    words = [word for text in texts for word in _WORD.findall(text.lower())]
+    shares = {
+        code: sum(word in frequent for word in words) / (len(words) + 1)
+        for code, frequent in ((code, frozenset(listed.split())) for code, listed in _FREQUENT.items())
+    }
+    best = max(shares, key=shares.__getitem__)
+    return best if shares[best] >= _LEAST_SHARE else None

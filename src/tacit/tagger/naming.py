@@ -1,0 +1,124 @@
+"""Names of labels in the training of a tagger: which there are, and whether they say more than the model alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from tacit.base import Estimator
+from tacit.data.vocabulary import Vocabulary
+from tacit.labels import Names
+from tacit.metrics import SCORE_METRIC, evaluate
+from tacit.names.evidence import N_RANKED, NameCounts, NameEvidence, candidates, learn_evidence
+from tacit.names.index import Matches, Name, NameIndex
+from tacit.names.words import check_language, detect_language
+from tacit.progress import announce
+from tacit.ranking import Ranking
+
+DETECT = "auto"
+_TEXTS_TO_DETECT = 1000
+_FOLDS = 3
+_MIN_MATCHES = 200  # of right names in held-out samples; fewer teach nothing
+
+
+@dataclass(frozen=True, eq=False)
+class Naming:
+    """An index of the names of all labels, those beyond the training among them, and what it finds in texts."""
+
+    index: NameIndex
+    others: list[str]
+    matches: Matches
+
+    def rows(self, rows: Any) -> Naming:
+        """The same for some of the texts."""
+        return Naming(self.index, self.others, self.matches.rows(rows))
+
+
+def naming_of(
+    classes: Names, vocabulary: Vocabulary | None, texts: Sequence[str], language: str | None
+) -> Naming | None:
+    """The names of labels, and what is found of them in texts; None where labels have no names."""
+    if language == DETECT:
+        language = detect_language(texts[:_TEXTS_TO_DETECT])
+    names, others = names_of_labels(classes, vocabulary)
+    index = NameIndex.of(names, check_language(language))
+    return Naming(index, others, index.matches(texts)) if len(index.labels) else None
+
+
+def names_of_labels(classes: Names, vocabulary: Vocabulary | None) -> tuple[list[Name], list[str]]:
+    """All names of the labels of a training and of the other concepts of a vocabulary; and what these are called."""
+    labels = [str(label) for label in classes.tolist()]
+    if vocabulary is None:
+        return [Name(column, label) for column, label in enumerate(labels) if _is_readable(label)], []
+    places = [vocabulary.find(label) if label in vocabulary else None for label in labels]
+    known = set(places)
+    beyond = [place for place in range(len(vocabulary)) if place not in known]
+    by_id = sum(label in vocabulary.own_ids for label in labels)
+    called = vocabulary.ids if 2 * by_id >= sum(place is not None for place in places) else vocabulary.names
+    names = [
+        name
+        for column, place in enumerate([*places, *beyond])
+        for name in ([Name(column, labels[column])] if place is None else _names_at(vocabulary, place, column))
+        if _is_readable(name.text)
+    ]
+    return names, [called[place] for place in beyond]
+
+
+def _names_at(vocabulary: Vocabulary, place: int, column: int) -> list[Name]:
+    others = dict.fromkeys(name for name in vocabulary.alternatives[place] if name != vocabulary.names[place])
+    return [Name(column, vocabulary.names[place]), *(Name(column, name, is_preferred=False) for name in others)]
+
+
+def _is_readable(name: str) -> bool:
+    return "://" not in name and any(character.isalpha() for character in name)
+
+
+def weigh(
+    naming: Naming,
+    before: Naming,
+    part: Estimator,
+    X: sparse.csr_matrix,
+    truth: sparse.csr_matrix,
+    seen: sparse.csr_matrix,
+    n_places: int,
+    seed: int,
+) -> tuple[NameEvidence | None, Ranking]:
+    """Names weighed against a model on samples that it has not seen, and a ranking of these that knows none of them.
+
+    Parameters
+    ----------
+    naming, X, truth
+        Held-out samples: the names in them, their features and their labels.
+    before, seen
+        The names in the samples that the model was trained on, and their labels.
+    """
+    ranking = part.rank(X, min(max(n_places, N_RANKED), len(part.classes_)))
+    counts = NameCounts.of(before.matches, widened(seen, truth.shape[1]))
+    n_right = int(NameCounts.of(naming.matches, truth).right.sum())
+    if n_right < _MIN_MATCHES:
+        return None, ranking.top(n_places)
+    fold_of = np.random.default_rng(seed).integers(0, _FOLDS, len(ranking))
+    parts, order = [], []
+    for fold in range(_FOLDS):
+        rest, own = np.flatnonzero(fold_of != fold), np.flatnonzero(fold_of == fold)
+        trees = learn_evidence(naming.index, counts, ranking.rows(rest), naming.matches.rows(rest), truth[rest], seed)
+        found = candidates(naming.index, counts, ranking.rows(own), naming.matches.rows(own))
+        parts.append(found.ranked(trees.log_odds(found.evidence)).padded_or_cut(n_places))
+        order.append(own)
+    fused = Ranking.concatenate(parts).rows(np.argsort(np.concatenate(order), kind="stable"))
+    with_names, without = (evaluate(each, truth, ks=(5,))[SCORE_METRIC] for each in (fused, ranking))
+    if with_names <= without:
+        announce("the labels' names say nothing that the model does not know; they are not used")
+        return None, ranking.top(n_places)
+    announce(f"labels' names are used: {SCORE_METRIC} {100 * with_names:.1f} instead of {100 * without:.1f} held out")
+    trees = learn_evidence(naming.index, counts, ranking, naming.matches, truth, seed)
+    return NameEvidence(naming.index, counts, trees, naming.others), fused
+
+
+def widened(Y: sparse.csr_matrix, n_labels: int) -> sparse.csr_matrix:
+    """Labels with columns for those that no sample has."""
+    return sparse.csr_matrix((Y.data, Y.indices, Y.indptr), shape=(Y.shape[0], n_labels))

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from tacit.data.load import load_data
     from tacit.data.save import save_data
     from tacit.embedding.annexml import AnnexML
-    from tacit.embedding.exmlds import ExMLDS1
-    from tacit.embedding.joint import JointExMLDS
-    from tacit.embedding.label_correlations import ExMLDS3
-    from tacit.embedding.skip_gram import ExMLDS2
+    from tacit.embedding.exmlds1 import ExMLDS1
+    from tacit.embedding.exmlds2 import ExMLDS2
+    from tacit.embedding.exmlds3 import ExMLDS3
+    from tacit.embedding.joint_exmlds import JointExMLDS
     from tacit.embedding.sleec import SLEEC
     from tacit.errors import TacitError
     from tacit.latent.costa import COSTA
@@ -48,10 +48,10 @@ _LIVES_IN = {
     "Blend": "tacit.blend",
     "Dataset": "tacit.data.dataset",
     "FastXML": "tacit.trees.fastxml",
-    "ExMLDS1": "tacit.embedding.exmlds",
-    "ExMLDS2": "tacit.embedding.skip_gram",
-    "ExMLDS3": "tacit.embedding.label_correlations",
-    "JointExMLDS": "tacit.embedding.joint",
+    "ExMLDS1": "tacit.embedding.exmlds1",
+    "ExMLDS2": "tacit.embedding.exmlds2",
+    "ExMLDS3": "tacit.embedding.exmlds3",
+    "JointExMLDS": "tacit.embedding.joint_exmlds",
     "LabelTree": "tacit.linear.label_tree",
     "OneVsAll": "tacit.linear.one_vs_all",
     "PfastXML": "tacit.trees.fastxml",

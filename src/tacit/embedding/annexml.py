@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from tacit.embedding.joint import JointModel
-from tacit.embedding.joint_training import JointTrainer, Objective, RandomStart
+from tacit.embedding.joint_exmlds import JointModel, JointTrainer, PairLoss
 from tacit.parameters import Range, Tune, document_parameters
 
 
@@ -18,6 +17,4 @@ class AnnexML(JointModel):
     rate: Annotated[float, Range(above=0), Tune(0.02, 0.5), "size of the first steps"] = 0.1
 
     def _trainer(self) -> JointTrainer:
-        what = Objective("softmax", self.similarity, self.gamma)
-        start = RandomStart(self.dimension)
-        return JointTrainer(what, start, self.n_context, self.block, self.n_passes, self.rate, self.held_out)
+        return self._trainer_for(PairLoss("softmax", self.similarity, self.gamma), start="random")

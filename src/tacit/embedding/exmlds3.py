@@ -1,4 +1,4 @@
-"""ExMLDS3: samples and labels embedded together, with what is known of label co-occurrence."""
+"""ExMLDS3: samples and labels embedded together, with prior knowledge of label co-occurrence."""
 
 from __future__ import annotations
 
@@ -7,20 +7,17 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
 from tacit.base import Mask
 from tacit.checks import as_counts
-from tacit.embedding.exmlds import Eigenvalues
-from tacit.embedding.label_sets import LabelSets, distinct_label_sets
-from tacit.embedding.neighbors import cosine_neighbors, unit_vectors
-from tacit.embedding.pipeline import Embedded, Embedder, EmbeddingModel
+from tacit.embedding.neighbors import LabelSets, cosine_neighbors, distinct_label_sets, unit_vectors, vote_matrix
+from tacit.embedding.pipeline import Embedded, EmbeddingModel
 from tacit.embedding.sgns import Term, train_sgns
-from tacit.embedding.sppmi import DENSE_SHARE, Counts, Matrix, factorise, sample_counts, sppmi
-from tacit.embedding.voting import vote_matrix
+from tacit.embedding.sppmi import DENSE_SHARE, Eigenvalues, Matrix, factorise, sample_counts, sppmi
 from tacit.kernels.gram import row_products
 from tacit.kernels.knn import rank_scores
+from tacit.numerics.arrays import Floats32
 from tacit.parameters import OneOf, Range, Tune, document_parameters
 from tacit.ranking import Ranking
 from tacit.store.declared import Csr, Sizes
@@ -31,89 +28,59 @@ if TYPE_CHECKING:
 
 _SCORES_AT_A_TIME = 2**22
 
-
-@dataclass(frozen=True, eq=False)
-class JointEmbedder:
-    """SPPMI of the joint matrix of samples and labels, factorised (ExMLDS Algorithm 3)."""
-
-    dimension: int
-    cooccurrence: sparse.csr_matrix
-    weights: tuple[float, float, float]  # μ₁, μ₂, μ₃
-    shift: float
-    eigenvalues: str
-
-    def __call__(self, X: sparse.csr_matrix, Y: sparse.csr_matrix, seed: int) -> Embedded:  # noqa: ARG002
-        """Embed the samples of a cluster together with all labels."""
-        sets = distinct_label_sets(Y)
-        n_sets, n_labels = sets.matrix.shape
-        weights = np.concatenate([sets.counts, np.ones(n_labels)]).astype(np.float64)
-        options = {"seed": seed, "positive": self.eigenvalues == "positive"}
-        similarities = sppmi(Counts(self.joint_counts(sets.matrix), weights), self.shift)
-        Z, _ = factorise(similarities, weights, self.dimension, **options)
-        return Embedded(Z[:n_sets][sets.of_sample], Z[n_sets:])
-
-    def joint_counts(self, sets: sparse.csr_matrix) -> Matrix:
-        """A = [[μ₂M, μ₃Y], [μ₃Yᵀ, μ₁C]] (ExMLDS Algorithm 3, step 1)."""
-        label_weight, sample_weight, membership_weight = np.array(self.weights, np.float32)
-        members = membership_weight * sets
-        labels = (label_weight * self.cooccurrence).astype(np.float32)
-        samples = sample_counts(sets)
-        n_sets, n_nodes = sets.shape[0], sum(sets.shape)
-        if not isinstance(samples, np.ndarray):
-            if samples.nnz + labels.nnz < DENSE_SHARE * n_nodes**2:
-                blocks = [[sample_weight * samples, members], [members.T, labels]]
-                return sparse.csr_matrix(sparse.bmat(blocks, format="csr"))
-            samples = samples.toarray()
-        joint = np.empty((n_nodes, n_nodes), np.float32)
-        joint[:n_sets, :n_sets] = samples
-        joint[:n_sets, :n_sets] *= sample_weight
-        joint[:n_sets, n_sets:] = members.toarray()
-        joint[n_sets:, :n_sets] = joint[:n_sets, n_sets:].T
-        joint[n_sets:, n_sets:] = labels.toarray()
-        return joint
+TermWeights = tuple[float, float, float]  # μ₁, μ₂, μ₃
 
 
-@dataclass(frozen=True, eq=False)
-class JointSgnsEmbedder:
-    """The objective that the joint factorisation stands for, by gradient steps (ExMLDS Eq. 5 to 8)."""
+def joint_counts(sets: sparse.csr_matrix, cooccurrence: sparse.csr_matrix, weights: TermWeights) -> Matrix:
+    """A = [[μ₂M, μ₃Y], [μ₃Yᵀ, μ₁C]] (ExMLDS Algorithm 3, step 1)."""
+    label_weight, sample_weight, membership_weight = np.array(weights, np.float32)
+    members = membership_weight * sets
+    labels = (label_weight * cooccurrence).astype(np.float32)
+    samples = sample_counts(sets)
+    n_sets, n_nodes = sets.shape[0], sum(sets.shape)
+    if not isinstance(samples, np.ndarray):
+        if samples.nnz + labels.nnz < DENSE_SHARE * n_nodes**2:
+            blocks = [[sample_weight * samples, members], [members.T, labels]]
+            return sparse.csr_matrix(sparse.bmat(blocks, format="csr"))
+        samples = samples.toarray()
+    joint = np.empty((n_nodes, n_nodes), np.float32)
+    joint[:n_sets, :n_sets] = samples
+    joint[:n_sets, :n_sets] *= sample_weight
+    joint[:n_sets, n_sets:] = members.toarray()
+    joint[n_sets:, :n_sets] = joint[:n_sets, n_sets:].T
+    joint[n_sets:, n_sets:] = labels.toarray()
+    return joint
 
-    dimension: int
-    cooccurrence: sparse.csr_matrix
-    weights: tuple[float, float, float]  # μ₁, μ₂, μ₃
-    n_negatives: tuple[int, int, int]  # n₋¹, n₋², n₋³
-    n_context: int
-    n_passes: int
-    rate: float
 
-    def __call__(self, X: sparse.csr_matrix, Y: sparse.csr_matrix, seed: int) -> Embedded:  # noqa: ARG002
-        """Embed the samples of a cluster together with all labels."""
-        sets = distinct_label_sets(Y)
-        n_sets, n_nodes = len(sets.counts), sum(sets.matrix.shape)
-        terms = self.terms(sets)
-        vectors, _ = train_sgns(n_nodes, self.dimension, terms, n_passes=self.n_passes, rate=self.rate, seed=seed)
-        return Embedded(vectors[:n_sets][sets.of_sample], vectors[n_sets:])
+def joint_terms(
+    sets: LabelSets,
+    cooccurrence: sparse.csr_matrix,
+    weights: TermWeights,
+    n_negatives: tuple[int, int, int],  # n₋¹, n₋², n₋³
+    n_context: int,
+) -> list[Term]:
+    """The objective of ExMLDS Eq. 5 to 8, which the factorisation of `joint_counts` stands for.
 
-    def terms(self, sets: LabelSets) -> list[Term]:
-        """Labels with near labels, samples with near samples, samples with their labels; labels come last."""
-        n_sets, n_labels = sets.matrix.shape
-        counts = sets.counts.astype(np.float64)
-        samples = np.arange(n_sets, dtype=np.int32)
-        labels = np.arange(n_sets, n_sets + n_labels, dtype=np.int32)
-        near_labels = cosine_neighbors(self.cooccurrence, self.n_context).pairs()
-        near_samples = cosine_neighbors(sets.matrix, self.n_context).pairs()
-        members = sets.matrix.tocoo()
-        pairs = (  # first, second, pair weights, noise nodes, noise weights
-            (labels[near_labels[0]], labels[near_labels[1]], near_labels[2], labels, np.ones(n_labels)),
-            (*near_samples[:2], counts[near_samples[0]] * counts[near_samples[1]], samples, counts),
-            (members.row.astype(np.int32), labels[members.col], counts[members.row], labels, np.ones(n_labels)),
-        )
-        no_offsets = np.zeros(n_sets + n_labels)
-        return [
-            Term(first, second, np.asarray(drawn, np.float64), nodes, noise, n_negatives, no_offsets, weight)
-            for (first, second, drawn, nodes, noise), n_negatives, weight in zip(
-                pairs, self.n_negatives, self.weights, strict=True
-            )
-        ]
+    Its terms are labels with near labels, samples with near samples, and samples with their labels. Nodes are the
+    label sets, then the labels.
+    """
+    n_sets, n_labels = sets.matrix.shape
+    counts = sets.counts.astype(np.float64)
+    samples = np.arange(n_sets, dtype=np.int32)
+    labels = np.arange(n_sets, n_sets + n_labels, dtype=np.int32)
+    near_labels = cosine_neighbors(cooccurrence, n_context).pairs()
+    near_samples = cosine_neighbors(sets.matrix, n_context).pairs()
+    members = sets.matrix.tocoo()
+    pairs = (  # first, second, pair weights, noise nodes, noise weights
+        (labels[near_labels[0]], labels[near_labels[1]], near_labels[2], labels, np.ones(n_labels)),
+        (*near_samples[:2], counts[near_samples[0]] * counts[near_samples[1]], samples, counts),
+        (members.row.astype(np.int32), labels[members.col], counts[members.row], labels, np.ones(n_labels)),
+    )
+    no_offsets = np.zeros(n_sets + n_labels)
+    return [
+        Term(first, second, np.asarray(drawn, np.float64), nodes, noise, n_drawn, no_offsets, weight)
+        for (first, second, drawn, nodes, noise), n_drawn, weight in zip(pairs, n_negatives, weights, strict=True)
+    ]
 
 
 @document_parameters
@@ -150,7 +117,7 @@ class ExMLDS3(EmbeddingModel):
     given_label_: Annotated[sparse.csr_matrix, Csr("float32", ("n_labels", "n_labels"))] = field(init=False)
 
     def what_is_wrong(self, sizes: Sizes) -> tuple[str, str] | None:  # noqa: ARG002
-        """Labels must be embedded, too, where that counts."""
+        """Cells without embedded labels, in a model that scores labels by their embedding."""
         has_labels = all(cell.label_points is not None for learner in self.learners_ for cell in learner.cells)
         return None if has_labels or self.label_share == 0 else ("learners_", "must have embedded labels in every cell")
 
@@ -166,7 +133,7 @@ class ExMLDS3(EmbeddingModel):
         label_names : sequence of str or int, optional
             Names in column order; they become `classes_`.
         cooccurrence : dense or sparse matrix of shape (n_labels, n_labels), optional
-            How often labels occur together, from any source; by default in Y itself.
+            How often labels occur together, from any source; by default counted in Y.
 
         Returns
         -------
@@ -174,22 +141,35 @@ class ExMLDS3(EmbeddingModel):
         """
         return self._fit_checked(X, Y, label_names, cooccurrence=cooccurrence)
 
-    def _fit(self, X: sparse.csr_matrix, Y: sparse.csr_matrix, cooccurrence: Any = None) -> None:
+    def _fit(self, X: sparse.csr_matrix, Y: sparse.csr_matrix, cooccurrence: Any = None, **data: Any) -> None:
         counts = as_counts(Y.T @ Y if cooccurrence is None else cooccurrence, "cooccurrence", (Y.shape[1],) * 2)
-        self._fit_pipeline(X, Y, self._embedder(counts), self.unlabelled_share)
+        super()._fit(X, Y, cooccurrence=counts, **data)
         self.given_label_ = conditional_shares(counts)
 
-    def _embedder(self, counts: sparse.csr_matrix) -> Embedder:
+    def _unlabelled_share(self) -> float:
+        return self.unlabelled_share
+
+    def _embed(self, X: sparse.csr_matrix, Y: sparse.csr_matrix, seed: int, **data: Any) -> Embedded:  # noqa: ARG002
+        """Embed the samples of a cluster together with all labels."""
+        sets = distinct_label_sets(Y)
+        n_sets, n_labels = sets.matrix.shape
+        cooccurrence = data["cooccurrence"]
         weights = (self.label_weight, self.sample_weight, self.membership_weight)
-        if self.solver == "sppmi":
-            return JointEmbedder(self.dimension, counts, weights, self.shift, self.eigenvalues)
-        n_negatives = (self.label_negatives, self.sample_negatives, self.membership_negatives)
-        options = (self.n_context, self.n_passes, self.rate)
-        return JointSgnsEmbedder(self.dimension, counts, weights, n_negatives, *options)
+        if self.solver == "sppmi":  # ExMLDS Algorithm 3
+            n_equal = np.concatenate([sets.counts, np.ones(n_labels)]).astype(np.float64)
+            similarities = sppmi(joint_counts(sets.matrix, cooccurrence, weights), n_equal, self.shift)
+            is_positive = self.eigenvalues == "positive"
+            Z, _ = factorise(similarities, n_equal, self.dimension, seed=seed, positive=is_positive)
+        else:
+            n_negatives = (self.label_negatives, self.sample_negatives, self.membership_negatives)
+            terms = joint_terms(sets, cooccurrence, weights, n_negatives, self.n_context)
+            size = (n_sets + n_labels, self.dimension)
+            Z, _ = train_sgns(*size, terms, n_passes=self.n_passes, rate=self.rate, seed=seed)
+        return Embedded(Z[:n_sets][sets.of_sample], Z[n_sets:])
 
     @property
     def _link(self) -> None:
-        return None  # votes and the scores of labels are scaled to unit length and added
+        return None  # scores are a sum of votes and label scores, each scaled to unit length
 
     def _rank(self, X: sparse.csr_matrix, k: int, allowed: Mask | None) -> Ranking:
         n_labels = self.training_labels_.shape[1]
@@ -200,15 +180,15 @@ class ExMLDS3(EmbeddingModel):
     def _rank_block(self, X: sparse.csr_matrix, k: int, allowed: Mask) -> Ranking:
         """ExMLDS Algorithm 4, with two weights where the paper has none."""
         votes = vote_matrix(self._panels(X), self.vote_power, self.training_labels_)
-        # Differs from the paper: a neighbour's missing labels vote too, by how often they come with the ones it
-        # has: the more labels are hidden, the more this gains.
+        # Differs from the paper: labels that often co-occur with those of a neighbour get votes too, because the
+        # neighbour may miss them. The more labels are missing, the more this gains.
         votes = (1 - self.completion) * votes + self.completion * (votes @ self.given_label_)
         scores = unit_vectors(votes.toarray())
         if self.label_share > 0:
             scores += np.float32(self.label_share) * self._label_scores(X)
         return Ranking(*rank_scores(scores, allowed, k))
 
-    def _label_scores(self, X: sparse.csr_matrix) -> npt.NDArray[np.float32]:
+    def _label_scores(self, X: sparse.csr_matrix) -> Floats32:
         """s₂ = Z₂Vx over its norm (ExMLDS Algorithm 4, steps 3 and 4), averaged over learners."""
         scores = np.zeros((X.shape[0], self.training_labels_.shape[1]), np.float32)
         for learner in self.learners_:
@@ -216,13 +196,13 @@ class ExMLDS3(EmbeddingModel):
                 for cell, rows in probe.cells:
                     assert cell.label_points is not None  # noqa: S101
                     products = row_products(cell.embed(X[rows]), cell.label_points)
-                    # Differs from the paper: a label is never worse than unrelated.
+                    # Differs from the paper: a negative score counts as 0, the score of an unrelated label.
                     scores[rows] += probe.share[rows, None] * unit_vectors(np.maximum(products, 0))
         return scores
 
 
 def conditional_shares(counts: sparse.csr_matrix) -> sparse.csr_matrix:
-    """How often label j is there when label i is: C_ij / C_ii, from any counts (C_ii may be missing)."""
+    """The share of samples with label i that have label j: C_ij / C_ii, or over the row's maximum without C_ii."""
     most = counts.max(axis=1).toarray().ravel()
     scale = np.divide(1, most, out=np.zeros_like(most), where=most > 0)
     shares = sparse.csr_matrix(sparse.diags_array(scale) @ counts, dtype=np.float32)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from tacit.latent.costa import COSTA
     from tacit.latent.lfm import LFM
     from tacit.latent.mllcs import MLLCS
-    from tacit.latent.moments import MomentMatching
+    from tacit.latent.moment_matching import MomentMatching
     from tacit.linear.label_tree import LabelTree
     from tacit.linear.one_vs_all import OneVsAll
     from tacit.linear.popularity import Popularity
@@ -43,7 +43,7 @@ _LIVES_IN = {
     "COSTA": "tacit.latent.costa",
     "LFM": "tacit.latent.lfm",
     "MLLCS": "tacit.latent.mllcs",
-    "MomentMatching": "tacit.latent.moments",
+    "MomentMatching": "tacit.latent.moment_matching",
     "AnnexML": "tacit.embedding.annexml",
     "Blend": "tacit.blend",
     "Dataset": "tacit.data.dataset",

@@ -42,7 +42,11 @@ MODELS = {
         Entry("LFM", "tacit.latent.lfm", "logistic latent factors of samples and labels"),
         Entry("COSTA", "tacit.latent.costa", "unseen labels as means of the seen ones they occur with"),
         Entry("MLLCS", "tacit.latent.mllcs", "labels and their co-occurrence as one factor model: unseen labels"),
-        Entry("MomentMatching", "tacit.latent.moments", "unseen labels that occur with the seen ones as counts say"),
+        Entry(
+            "MomentMatching",
+            "tacit.latent.moment_matching",
+            "unseen labels that occur with the seen ones as counts say",
+        ),
         Entry("JointExMLDS", "tacit.embedding.joint_exmlds", "votes of near samples, map trained directly by SGNS"),
         Entry("AnnexML", "tacit.embedding.annexml", "votes of near samples, map trained directly by softmax"),
         Entry("Blend", "tacit.blend", "any of these joined by weights learned for a metric"),

@@ -1,9 +1,10 @@
-"""Batches after a fit add to what the fit learned."""
+"""Online EM ends where EM ends, and batches after a fit add to what the fit learned."""
 
 from __future__ import annotations
 
 import copy
 import tracemalloc
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,7 +15,11 @@ from planted import planted
 from tacit.data.split import hold_out_labels
 from tacit.errors import DataError, ParameterError
 from tacit.latent import online
-from tacit.latent.matching import Samples, joined_samples
+from tacit.latent.counts import read_cooccurrence
+from tacit.latent.em import EMProblem, sweep, train
+from tacit.latent.model import Priors, weighted_counts, with_constant
+from tacit.latent.moment_matching import Samples, joined_samples
+from tacit.numerics.ridge import improving_solver
 
 N_LABELS = 30
 PLAIN = {"calibration_folds": 0}
@@ -142,6 +147,20 @@ def test_a_label_first_seen_in_a_batch_is_learned():
     assert found[has_it].mean() > found[~has_it].mean() + 1
 
 
+def test_online_steps_on_all_samples_end_where_em_ends(monkeypatch):
+    X, Y = planted(60)
+    X, seen = with_constant(X), Y[:, :8].tocsr()
+    counts = weighted_counts(read_cooccurrence((Y.T @ Y).toarray()[:8], 8), 5.0, 0.5, own=True)
+    priors = Priors(0.7, 1.3, 0.9, 0.6)
+    problem = EMProblem(X, seen, counts, priors, improving_solver(X, priors.w / priors.u, 5))
+    monkeypatch.setattr(online, "_FORGETTING", 0.0)
+    state = online.online_start(X.shape[1], counts, 5, 0)
+    for _ in range(150):
+        state = online.online_step(state, problem, X.shape[0])
+    reached = sweep(replace(problem, n_steps=30), replace(state.factors, U=X @ state.factors.W))[2]
+    assert reached == pytest.approx(train(problem, 5, 600, seed=0).trace[-1], rel=2e-3)
+
+
 # -- what is kept ---------------------------------------------------------------------------------------------
 
 
@@ -193,7 +212,7 @@ def test_batches_that_cannot_be_learned_from_are_refused(whole, monkeypatch):
         copy.copy(whole).partial_fit(X[:5], Y[:4])
     with pytest.raises(DataError, match="Found array with 0 sample"):
         copy.copy(whole).partial_fit(X[:0], Y[:0])
-    with pytest.raises(ParameterError, match="cannot go on from draws"):
+    with pytest.raises(ParameterError, match="cannot continue from draws"):
         tacit.MLLCS(inference="gibbs").partial_fit(X, Y)
     changed = copy.copy(whole).add_labels(np.ones((N_LABELS, 1))).remove_labels([2])
     with pytest.raises(ParameterError, match="labels were added or removed"):

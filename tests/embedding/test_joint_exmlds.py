@@ -11,7 +11,7 @@ from scipy import sparse
 import tacit
 from planted import planted
 from tacit.embedding import joint_exmlds
-from tacit.embedding.joint_exmlds import JointTrainer, Memory, PairLoss, exmlds1_start, random_start
+from tacit.embedding.joint_exmlds import Memory, exmlds1_start, random_start
 from tacit.embedding.neighbors import cosine_neighbors, unit_vectors
 from tacit.errors import ParameterError
 from tacit.kernels.joint import joint_pass
@@ -19,9 +19,7 @@ from tacit.kernels.joint import joint_pass
 X, Y = planted()
 TEST = planted(seed=1)
 MORE_X, MORE_Y = planted(600)
-OBJECTIVES = [
-    PairLoss(loss, similarity, 5.0, 20.0, -3.0) for loss in ("sgns", "softmax") for similarity in ("cosine", "dot")
-]
+OBJECTIVES = [{"loss": loss, "similarity": kind} for loss in ("sgns", "softmax") for kind in ("cosine", "dot")]
 
 
 def precision(model):
@@ -93,10 +91,10 @@ def test_memory_is_stated_before_training(caplog, partition):
 
 def test_training_stays_within_the_stated_memory():
     many = planted(3000)
-    subject = tacit.JointExMLDS(dimension=40)._trainer()
-    subject.train(many.X[:100], many.Y[:100], 0)  # compiles
+    subject = tacit.JointExMLDS(dimension=40)
+    subject._train(many.X[:100], many.Y[:100], 0)  # compiles
     tracemalloc.start()
-    subject.train(many.X, many.Y, 0)
+    subject._train(many.X, many.Y, 0)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak <= Memory.needed([3000], many.X.shape[1], 40).training
@@ -105,9 +103,10 @@ def test_training_stays_within_the_stated_memory():
 # -- the training of one cell -----------------------------------------------------------------------------
 
 
-def trainer(**changes):
-    options = {"n_context": 10, "block": 32, "n_passes": 12, "rate": 0.05, "held_out": 0.1}
-    return JointTrainer(**{"objective": OBJECTIVES[0], "start": "random", "dimension": 16, **options, **changes})
+def train(X, Y, seed=0, **changes):
+    options = {"n_context": 10, "block": 32, "n_passes": 12, "rate": 0.05, "held_out": 0.1, "start": "random"}
+    model = tacit.JointExMLDS(dimension=16, gamma=5.0, n_negatives=20.0, offset=-3.0, **{**options, **changes})
+    return model._train(X, Y, seed)
 
 
 def nearness_of_neighbours(V):
@@ -119,8 +118,8 @@ def nearness_of_neighbours(V):
 
 @pytest.mark.parametrize("objective", OBJECTIVES, ids=str)
 def test_the_objective_rises_over_the_passes(objective):
-    watched = trainer(objective=objective).train(MORE_X, MORE_Y, seed=0)[1]
-    trained = trainer(objective=objective, held_out=0.0).train(MORE_X, MORE_Y, seed=0)[1]
+    watched = train(MORE_X, MORE_Y, **objective)[1]
+    trained = train(MORE_X, MORE_Y, **objective, held_out=0.0)[1]
     for history in (watched, trained):
         assert np.polyfit(np.arange(len(history)), history, 1)[0] > 0
         first, *_, last = (np.mean(part) for part in np.array_split(history, 3))
@@ -130,7 +129,7 @@ def test_the_objective_rises_over_the_passes(objective):
 @pytest.mark.parametrize("objective", OBJECTIVES, ids=str)
 @pytest.mark.parametrize("start", ["random", "exmlds1"])
 def test_training_draws_neighbours_together(objective, start):
-    V, _ = trainer(objective=objective, start=start).train(MORE_X, MORE_Y, seed=0)
+    V, _ = train(MORE_X, MORE_Y, **objective, start=start)
     start_V = random_start(MORE_X.shape[1], 16, 0) if start == "random" else exmlds1_start(MORE_X, MORE_Y, 16, 1.0, 0)
     assert nearness_of_neighbours(V) > nearness_of_neighbours(start_V) + 0.05
 
@@ -146,7 +145,7 @@ def test_training_stops_when_held_out_samples_gain_nothing_and_keeps_the_best_ma
 
     monkeypatch.setattr(joint_exmlds, "joint_pass", recording)
     shuffled = MORE_Y[np.random.default_rng(0).permutation(MORE_Y.shape[0])]  # nothing to learn, much to learn by heart
-    V, history = trainer(n_passes=100, rate=0.3).train(MORE_X, shuffled, seed=0)
+    V, history = train(MORE_X, shuffled, n_passes=100, rate=0.3)
     best = int(np.argmax(history))
     assert len(history) == best + 3 < 101
     assert history == [found for found, _ in looked]
@@ -154,14 +153,13 @@ def test_training_stops_when_held_out_samples_gain_nothing_and_keeps_the_best_ma
 
 
 def test_few_samples_are_all_trained_on():
-    assert len(trainer(held_out=0.5).train(MORE_X[:30], MORE_Y[:30], seed=0)[1]) == 12  # 15 held out would be too few
+    assert len(train(MORE_X[:30], MORE_Y[:30], held_out=0.5)[1]) == 12  # 15 held out would be too few
 
 
 def test_held_out_samples_are_not_trained_on():
     # Features of their own show it: those of held-out samples keep their random start.
     own = sparse.hstack([MORE_X, sparse.eye_array(MORE_X.shape[0])], format="csr", dtype=np.float32)
-    subject = trainer(held_out=0.2, n_passes=1)
-    moved = subject.train(own, MORE_Y, seed=0)[0] != random_start(own.shape[1], 16, 0)
+    moved = train(own, MORE_Y, held_out=0.2, n_passes=1)[0] != random_start(own.shape[1], 16, 0)
     moved = moved.any(axis=1)[MORE_X.shape[1] :]
     assert (~moved).sum() >= 0.2 * MORE_X.shape[0]
     assert moved.sum() >= 0.7 * MORE_X.shape[0]
@@ -169,7 +167,7 @@ def test_held_out_samples_are_not_trained_on():
 
 def test_samples_without_neighbours_leave_the_start_as_it_is():
     alone = sparse.csr_matrix(np.eye(30, dtype=np.float32))
-    assert np.array_equal(trainer().train(alone, alone, seed=3)[0], random_start(30, 16, 3))
+    assert np.array_equal(train(alone, alone, seed=3)[0], random_start(30, 16, 3))
 
 
 def test_a_start_from_exmlds_puts_samples_at_a_distance_of_one():

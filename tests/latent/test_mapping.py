@@ -4,10 +4,17 @@ import numpy as np
 import pytest
 
 from tacit.latent.mapping import fit_mapping
+from tacit.tasks import one_blas_thread
 
 RNG = np.random.default_rng(0)
 B = RNG.standard_normal((200, 3)).astype(np.float32)
 V = np.stack([np.sin(B[:, 0]) * B[:, 1], B[:, 2] ** 2], axis=1).astype(np.float32)  # nothing a line can follow
+
+
+@pytest.fixture(autouse=True)
+def _one_thread():
+    with one_blas_thread():
+        yield
 
 
 def error(kind):

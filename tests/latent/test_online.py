@@ -80,7 +80,8 @@ def test_a_few_samples_change_little(whole):
     assert model.threshold_ == pytest.approx(whole.threshold_, abs=0.1)
 
 
-def test_many_small_batches_do_not_drift(whole):
+def test_many_small_batches_do_not_drift():
+    whole = tacit.MLLCS(count_positives=0.0, **PLAIN).fit(X, Y)  # counts would hold the scores of seen labels
     model = copy.copy(whole)
     for rows in np.array_split(np.random.default_rng(0).permutation(600), 60):
         model.partial_fit(X[rows], Y[rows])
@@ -155,10 +156,10 @@ def test_online_steps_on_all_samples_end_where_em_ends(monkeypatch):
     problem = EMProblem(X, seen, counts, priors, improving_solver(X, priors.w / priors.u, 5))
     monkeypatch.setattr(online, "_FORGETTING", 0.0)
     state = online.online_start(X.shape[1], counts, 5, 0)
-    for _ in range(150):
+    for _ in range(140):
         state = online.online_step(state, problem, X.shape[0])
     reached = sweep(replace(problem, n_steps=30), replace(state.factors, U=X @ state.factors.W))[2]
-    assert reached == pytest.approx(train(problem, 5, 600, seed=0).trace[-1], rel=2e-3)
+    assert reached == pytest.approx(train(problem, 5, 300, seed=0).trace[-1], rel=2e-3)
 
 
 # -- what is kept ---------------------------------------------------------------------------------------------
@@ -229,7 +230,7 @@ def test_batches_that_cannot_be_learned_from_are_refused(whole, monkeypatch):
 @pytest.mark.parametrize("is_fitted", [True, False])
 def test_many_features_need_no_matrix_of_features_by_features(is_fitted):
     X, Y = planted(300)
-    wide = sparse.random(300, 100_000 - X.shape[1], density=2e-4, format="csr", dtype=np.float32, random_state=0)
+    wide = sparse.random(300, 20_000 - X.shape[1], density=1e-3, format="csr", dtype=np.float32, random_state=0)
     X = sparse.hstack([X, 0.1 * wide], format="csr")
     model = tacit.MLLCS(n_factors=6, n_sweeps=10, **PLAIN)
     if is_fitted:
@@ -241,7 +242,7 @@ def test_many_features_need_no_matrix_of_features_by_features(is_fitted):
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    assert peak < 100e6  # features by features: 40 GB
+    assert peak < 20e6  # features by features: 1.6 GB
     assert tacit.evaluate(model.rank(X, k=1), Y, ks=(1,))["P@1"] > 0.9
 
 
@@ -257,7 +258,7 @@ def test_conjugate_gradients_find_the_regression_that_a_factor_gives(whole, monk
 
 def test_a_tagger_updated_with_its_own_texts_keeps_its_precision():
     rng = np.random.default_rng(0)
-    tags = [[f"tag{t}" for t in rng.choice(40, rng.integers(1, 4), replace=False)] for _ in range(500)]
+    tags = [[f"tag{t}" for t in rng.choice(40, rng.integers(1, 4), replace=False)] for _ in range(300)]
     texts = [" ".join([*(f"{tag}{rng.integers(3)}" for tag in row), *(f"w{rng.integers(50)}" for _ in range(4))])
              for row in tags]  # fmt: skip
     tagger = tacit.Tagger("MLLCS").fit(texts, tags)

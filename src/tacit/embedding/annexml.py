@@ -5,7 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from tacit.embedding.joint_exmlds import JointModel, JointTrainer, PairLoss
+from scipy import sparse
+
+from tacit.embedding.joint_exmlds import JointModel, PairLoss, random_start
+from tacit.numerics.arrays import Floats32
 from tacit.parameters import Range, Tune, document_parameters
 
 
@@ -16,5 +19,8 @@ class AnnexML(JointModel):
 
     rate: Annotated[float, Range(above=0), Tune(0.02, 0.5), "size of the first steps"] = 0.1
 
-    def _trainer(self) -> JointTrainer:
-        return self._trainer_for(PairLoss("softmax", self.similarity, self.gamma), start="random")
+    def _loss(self) -> PairLoss:
+        return PairLoss(is_softmax=True)
+
+    def _start(self, X: sparse.csr_matrix, Y: sparse.csr_matrix, seed: int) -> Floats32:  # noqa: ARG002
+        return random_start(X.shape[1], self.dimension, seed)

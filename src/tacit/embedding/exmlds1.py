@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from tacit.embedding.neighbors import distinct_label_sets
 from tacit.embedding.pipeline import Embedded, EmbeddingModel
-from tacit.embedding.sppmi import Eigenvalues, factorise, sample_counts, sppmi
+from tacit.embedding.sppmi import Eigenvalues, Shift, factorise, sample_counts, sppmi
 from tacit.numerics.arrays import Floats
-from tacit.parameters import Range, Tune, document_parameters
+from tacit.parameters import document_parameters
 
 
 def embed_by_sppmi(Y: sparse.csr_matrix, dimension: int, shift: float, eigenvalues: str, seed: int) -> Floats:
@@ -29,10 +29,8 @@ def embed_by_sppmi(Y: sparse.csr_matrix, dimension: int, shift: float, eigenvalu
 class ExMLDS1(EmbeddingModel):
     """Labels voted by near samples, in a space learned from the label co-occurrence of samples."""
 
-    shift: Annotated[
-        float, Range(above=0), Tune(0.3, 10), "number of negative samples the factorisation stands for"
-    ] = 1.0
+    shift: Shift = 1.0
     eigenvalues: Eigenvalues = "positive"
 
     def _embed(self, X: sparse.csr_matrix, Y: sparse.csr_matrix, seed: int, **data: Any) -> Embedded:  # noqa: ARG002
-        return Embedded(embed_by_sppmi(Y, self.dimension, self.shift, self.eigenvalues, seed))
+        return embed_by_sppmi(Y, self.dimension, self.shift, self.eigenvalues, seed), None

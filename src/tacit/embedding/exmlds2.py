@@ -35,7 +35,7 @@ class ExMLDS2(EmbeddingModel):
         terms = [self._term(sets, cosine_neighbors(rows, self.n_context))]
         size = (len(sets.counts), self.dimension)
         vectors, _ = train_sgns(*size, terms, n_passes=self.n_passes, rate=self.rate, seed=seed)
-        return Embedded(vectors[sets.of_sample])
+        return vectors[sets.of_sample], None
 
     def _term(self, sets: LabelSets, near: Neighbors) -> Term:
         """All pairs of samples whose label sets are neighbours, weighted by similarity."""

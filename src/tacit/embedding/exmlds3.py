@@ -14,7 +14,7 @@ from tacit.checks import as_counts
 from tacit.embedding.neighbors import LabelSets, cosine_neighbors, distinct_label_sets, unit_vectors, vote_matrix
 from tacit.embedding.pipeline import Embedded, EmbeddingModel
 from tacit.embedding.sgns import Term, train_sgns
-from tacit.embedding.sppmi import DENSE_SHARE, Eigenvalues, Matrix, factorise, sample_counts, sppmi
+from tacit.embedding.sppmi import DENSE_SHARE, Eigenvalues, Matrix, Shift, factorise, sample_counts, sppmi
 from tacit.kernels.gram import row_products
 from tacit.kernels.knn import rank_scores
 from tacit.numerics.arrays import Floats32
@@ -90,9 +90,7 @@ class ExMLDS3(EmbeddingModel):
 
     ridge: Annotated[float, Range(above=0), Tune(0.1, 20), "penalty on the squared size of the regressor"] = 2.0
     n_neighbors: Annotated[int, Range(low=1), Tune(5, 100), "near samples that vote in each cluster"] = 20
-    shift: Annotated[
-        float, Range(above=0), Tune(0.3, 10), "number of negative samples the factorisation stands for"
-    ] = 1.0
+    shift: Shift = 1.0
     eigenvalues: Eigenvalues = "positive"
     label_weight: Annotated[float, Range(low=0), "weight μ₁ of the co-occurrence of labels"] = 1.0
     sample_weight: Annotated[float, Range(low=0), "weight μ₂ of the labels that samples share"] = 1.0
@@ -165,7 +163,7 @@ class ExMLDS3(EmbeddingModel):
             terms = joint_terms(sets, cooccurrence, weights, n_negatives, self.n_context)
             size = (n_sets + n_labels, self.dimension)
             Z, _ = train_sgns(*size, terms, n_passes=self.n_passes, rate=self.rate, seed=seed)
-        return Embedded(Z[:n_sets][sets.of_sample], Z[n_sets:])
+        return Z[:n_sets][sets.of_sample], Z[n_sets:]
 
     @property
     def _link(self) -> None:

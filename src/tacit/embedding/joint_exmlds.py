@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -58,110 +58,12 @@ def exmlds1_start(X: sparse.csr_matrix, Y: sparse.csr_matrix, dimension: int, ri
 # -- training ---------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class PairLoss:
-    """The objective of a pair.
+class PairLoss(NamedTuple):
+    """The loss of a pair: SGNS with a number of negative samples and an offset, or the softmax, which has neither."""
 
-    Attributes
-    ----------
-    loss : str
-        "sgns" or "softmax".
-    similarity : str
-        "cosine" or "dot".
-    gamma : float
-        Factor of similarities.
-    n_negatives : float
-        Negative samples of each pair (SGNS).
-    offset : float
-        Added to scaled similarities (SGNS).
-    """
-
-    loss: str
-    similarity: str
-    gamma: float
+    is_softmax: bool
     n_negatives: float = 1.0
     offset: float = 0.0
-
-
-@dataclass(frozen=True)
-class JointTrainer:
-    """AdaGrad over random pairs of neighbours, until the objective of held-out samples stops rising.
-
-    Attributes
-    ----------
-    objective : PairLoss
-        The objective to be raised.
-    start : str
-        "exmlds1" or "random".
-    dimension : int
-        Length of the embedded vectors.
-    n_context : int
-        Number of label-space neighbours that a sample is drawn to.
-    block : int
-        Pairs of a step, which serve each other as negative samples.
-    n_passes : int
-        Largest number of passes over the samples.
-    rate : float
-        Learning rate of the first steps; it falls to 0 linearly.
-    held_out : float
-        Share of the samples that is held out to decide when to stop.
-    ridge : float
-        Penalty of the regression of the "exmlds1" start.
-    """
-
-    objective: PairLoss
-    start: str
-    dimension: int
-    n_context: int
-    block: int
-    n_passes: int
-    rate: float
-    held_out: float
-    ridge: float = 1.0
-
-    def train(self, X: sparse.csr_matrix, Y: sparse.csr_matrix, seed: int) -> tuple[Floats32, list[float]]:
-        """The map of shape (n_features, dimension) for samples that all have a label, and the objective over time.
-
-        That is the mean objective of the held-out pairs, at the start and after each pass. Without held-out samples
-        it is that of the training pairs of each pass.
-        """
-        rng = np.random.default_rng(seed)
-        near = cosine_neighbors(Y, self.n_context)
-        held_out, trained = self._split(X.shape[0], rng)
-        if self.start == "random":
-            V = random_start(X.shape[1], self.dimension, seed)
-        else:
-            V = exmlds1_start(X[trained], Y[trained], self.dimension, self.ridge, seed)
-        squares = np.zeros(len(V), np.float32)
-        checks = _pairs(near, held_out, rng, without=held_out)
-        history = [self._run(X, checks, V, squares, 0.0)] if len(held_out) else []
-        best, best_V = 0, V.copy() if len(held_out) else V
-        for step in range(self.n_passes):
-            pairs = _pairs(near, rng.permutation(trained), rng, without=held_out)
-            seen = self._run(X, pairs, V, squares, self.rate * (1 - step / self.n_passes))
-            history.append(self._run(X, checks, V, squares, 0.0) if len(held_out) else seen)
-            if not len(held_out):
-                continue
-            if history[-1] > history[best]:
-                best, best_V = len(history) - 1, V.copy()
-            elif len(history) - 1 - best >= _PATIENCE:
-                break
-        return best_V, history
-
-    def _split(self, n_samples: int, rng: np.random.Generator) -> tuple[Ints32, Ints32]:
-        """Held-out samples, none where they would be too few, and training samples."""
-        n_held_out = int(self.held_out * n_samples)
-        order = rng.permutation(n_samples).astype(np.int32)
-        n_held_out = n_held_out if n_held_out >= _MIN_HELD_OUT else 0
-        return order[:n_held_out], np.sort(order[n_held_out:])
-
-    def _run(
-        self, X: sparse.csr_matrix, pairs: tuple[Ints32, Ints32], V: Floats32, squares: Floats32, rate: float
-    ) -> float:
-        what = self.objective
-        options = (self.block, what.similarity == "cosine", what.loss == "softmax", what.gamma, what.offset)
-        parts = (X.indptr, X.indices, X.data, *pairs, V, squares)
-        return float(joint_pass(*parts, *options, float(what.n_negatives), rate))
 
 
 def _pairs(near: Neighbors, rows: Ints32, rng: np.random.Generator, without: Ints32) -> tuple[Ints32, Ints32]:
@@ -171,9 +73,6 @@ def _pairs(near: Neighbors, rows: Ints32, rng: np.random.Generator, without: Int
     return rows[kept], others[kept]
 
 
-# -- models -----------------------------------------------------------------------------------------------
-
-
 def label_graph(Y: sparse.csr_matrix, labelled: Ints32, n_context: int) -> Neighbors:
     """A task: the nearest samples of each labelled sample in label space, numbered among the labelled samples."""
     return cosine_neighbors(Y[labelled], n_context)
@@ -181,31 +80,31 @@ def label_graph(Y: sparse.csr_matrix, labelled: Ints32, n_context: int) -> Neigh
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class JointModel(NeighborModel):
-    """Base of the models whose map is trained directly; each adds its objective and start."""
+    """Base of the models whose map is trained directly; each adds its loss and start."""
 
     n_learners: Annotated[int, Range(low=1), "partitions that vote, or seeds where all is one cluster"] = 3
     dimension: Annotated[int, Range(low=1), Tune(50, 300), "length of the embedded vectors"] = 150
     partition: Annotated[
         str, OneOf(("graph", "features")), "clusters of label-space neighbours, or k-means of features"
     ] = "graph"
-    similarity: Annotated[str, OneOf(("cosine", "dot")), "what is high between near samples in training"] = "cosine"
+    similarity: Annotated[str, OneOf(("cosine", "dot")), "similarity of samples in training"] = "cosine"
     gamma: Annotated[float, Range(above=0), Tune(3, 30), "factor of similarities in the loss"] = 10.0
     n_context: Annotated[int, Range(low=1), Tune(5, 50), "label-space neighbours that a sample is drawn to"] = 10
-    block: Annotated[int, Range(low=2, high=1000), "pairs of a step, each other's negative samples"] = 64
-    n_passes: Annotated[int, Range(low=1), "most passes over the samples"] = 10
+    block: Annotated[int, Range(low=2, high=1000), "pairs of a step, which serve each other as negative samples"] = 64
+    n_passes: Annotated[int, Range(low=1), "largest number of passes over the samples"] = 10
     rate: Annotated[float, Range(above=0), Tune(0.002, 0.1), "size of the first steps"] = 0.01
-    held_out: Annotated[float, Range(low=0, below=1), "share of a cluster that tells when to stop (0: never)"] = 0.05
+    held_out: Annotated[float, Range(low=0, below=1), "share of a cluster held out for early stopping"] = 0.05
     tail_power: Annotated[
         float, Range(low=0), Tune(0, 0.5, log=False), "votes are divided by propensity to this power (0: plain votes)"
     ] = 0.1
 
     @abstractmethod
-    def _trainer(self) -> JointTrainer:
-        """What the map of a cell is trained by."""
+    def _loss(self) -> PairLoss:
+        """The loss that training minimises."""
 
-    def _trainer_for(self, objective: PairLoss, start: str, ridge: float = 1.0) -> JointTrainer:
-        options = (self.dimension, self.n_context, self.block, self.n_passes, self.rate, self.held_out)
-        return JointTrainer(objective, start, *options, ridge)
+    @abstractmethod
+    def _start(self, X: sparse.csr_matrix, Y: sparse.csr_matrix, seed: int) -> Floats32:
+        """The map of shape (n_features, dimension) that training starts from."""
 
     def _fit(self, X: sparse.csr_matrix, Y: sparse.csr_matrix) -> None:
         Y = positives(Y)
@@ -229,10 +128,47 @@ class JointModel(NeighborModel):
         **data: Any,  # noqa: ARG002
     ) -> FeatureMap:
         present = np.unique(X.indices)
-        trained, _ = self._trainer().train(X[:, present], Y, seed)
+        trained, _ = self._train(X[:, present], Y, seed)
         weights = np.zeros((X.shape[1], trained.shape[1]), np.float32)
         weights[present] = trained
-        return FeatureMap(weights)
+        return weights, None
+
+    def _train(self, X: sparse.csr_matrix, Y: sparse.csr_matrix, seed: int) -> tuple[Floats32, list[float]]:
+        """AdaGrad over random pairs of neighbours, until the objective of held-out samples stops rising.
+
+        Returns the map, and the mean objective of the held-out pairs at the start and after each pass. Without held-out
+        samples it is that of the training pairs of each pass.
+        """
+        rng = np.random.default_rng(seed)
+        near = cosine_neighbors(Y, self.n_context)
+        order = rng.permutation(X.shape[0]).astype(np.int32)
+        n_held_out = int(self.held_out * X.shape[0])
+        held_out, trained = np.split(order, [n_held_out if n_held_out >= _MIN_HELD_OUT else 0])
+        trained = np.sort(trained)
+        V = self._start(X[trained], Y[trained], seed)
+        squares = np.zeros(len(V), np.float32)
+        checks = _pairs(near, held_out, rng, without=held_out)
+        history = [self._run(X, checks, V, squares, 0.0)] if len(held_out) else []
+        best, best_V = 0, V.copy() if len(held_out) else V
+        for step in range(self.n_passes):
+            pairs = _pairs(near, rng.permutation(trained), rng, without=held_out)
+            seen = self._run(X, pairs, V, squares, self.rate * (1 - step / self.n_passes))
+            history.append(self._run(X, checks, V, squares, 0.0) if len(held_out) else seen)
+            if not len(held_out):
+                continue
+            if history[-1] > history[best]:
+                best, best_V = len(history) - 1, V.copy()
+            elif len(history) - 1 - best >= _PATIENCE:
+                break
+        return best_V, history
+
+    def _run(
+        self, X: sparse.csr_matrix, pairs: tuple[Ints32, Ints32], V: Floats32, squares: Floats32, rate: float
+    ) -> float:
+        loss = self._loss()
+        options = (self.block, self.similarity == "cosine", loss.is_softmax, self.gamma, loss.offset)
+        parts = (X.indptr, X.indices, X.data, *pairs, V, squares)
+        return float(joint_pass(*parts, *options, float(loss.n_negatives), rate))
 
     @property
     def _link(self) -> Link | None:
@@ -274,15 +210,15 @@ class JointExMLDS(JointModel):
     """Labels voted by near samples, in a space whose map from features is trained directly by SGNS."""
 
     loss: Annotated[str, OneOf(("sgns", "softmax")), "negative sampling, or the softmax of AnnexML"] = "sgns"
-    n_negatives: Annotated[
-        float, Range(above=0), Tune(5, 50), "how many negative samples count as one near one (SGNS)"
-    ] = 20.0
+    n_negatives: Annotated[float, Range(above=0), Tune(5, 50), "negative samples for each near one (SGNS)"] = 20.0
     offset: Annotated[float, "added to scaled similarities (SGNS); 0 as in the paper"] = -5.0
-    start: Annotated[str, OneOf(("exmlds1", "random")), "training begins here ('random': take a rate of 0.1)"] = (
-        "exmlds1"
-    )
-    ridge: Annotated[float, Range(above=0), "penalty on the squared size of the map it begins with"] = 1.0
+    start: Annotated[str, OneOf(("exmlds1", "random")), "start of training ('random': take a rate of 0.1)"] = "exmlds1"
+    ridge: Annotated[float, Range(above=0), "penalty on the squared size of the map that training starts from"] = 1.0
 
-    def _trainer(self) -> JointTrainer:
-        objective = PairLoss(self.loss, self.similarity, self.gamma, self.n_negatives, self.offset)
-        return self._trainer_for(objective, self.start, self.ridge)
+    def _loss(self) -> PairLoss:
+        return PairLoss(self.loss == "softmax", self.n_negatives, self.offset)
+
+    def _start(self, X: sparse.csr_matrix, Y: sparse.csr_matrix, seed: int) -> Floats32:
+        if self.start == "random":
+            return random_start(X.shape[1], self.dimension, seed)
+        return exmlds1_start(X, Y, self.dimension, self.ridge, seed)

@@ -46,16 +46,11 @@ from tacit.ranking import Ranking
 from tacit.store.declared import Array, Csr, Items, Sizes
 from tacit.tasks import run_tasks, task_seeds
 
+Embedded = tuple[Floats, Floats | None]  # vectors of samples and, in some models, of labels
+FeatureMap = tuple[Floats32, Floats | None]  # weights (n_features, dimension) and, in some models, vectors of labels
+
 _GUESS_NEIGHBORS = 10  # labelled samples that place an unlabelled one
 _GUESS_POWER = 6.0
-
-
-@dataclass(frozen=True, eq=False)
-class FeatureMap:
-    """A learned map of shape (n_features, dimension) and, in some models, a vector for each label."""
-
-    weights: Floats32
-    labels: Floats | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,12 +133,12 @@ def fit_cell(
 ) -> Cell:
     """A task: learn the map of a cluster, then embed its samples by that map."""
     features = X[samples]
-    learned = model._learn_map(features, Y[samples], X[others], seed, **data)
-    weights = as_halves(learned.weights)
+    learned, embedded_labels = model._learn_map(features, Y[samples], X[others], seed, **data)
+    weights = as_halves(learned)
     # Differs from the paper: neighbours are sought among the regressed samples, not among their embeddings.
     # A new sample is regressed too, so both sides carry the same error.
     points = unit_vectors(_mapped(features, weights))
-    labels = None if learned.labels is None else np.ascontiguousarray(learned.labels.T, np.float32)
+    labels = None if embedded_labels is None else np.ascontiguousarray(embedded_labels.T, np.float32)
     if not is_indexed:
         return Cell(samples, weights, points, labels)
     index = build_index(points)
@@ -190,7 +185,7 @@ class NeighborModel(Estimator):
     def _learn_map(
         self, X: sparse.csr_matrix, Y: sparse.csr_matrix, others: sparse.csr_matrix, seed: int, **data: Any
     ) -> FeatureMap:
-        """Stages 2 to 4 for one cluster: the map from features to the embedding.
+        """Stages 2 to 4 for one cluster: the map from features to the embedding, and in some models embedded labels.
 
         Every sample of X has a label; `others` are features of samples without labels; `data` is what `_fit_cells` got.
         """
@@ -271,14 +266,6 @@ class NeighborModel(Estimator):
         ]
 
 
-@dataclass(frozen=True, eq=False)
-class Embedded:
-    """A vector for each sample of a cluster and, in some models, for each label."""
-
-    samples: Floats
-    labels: Floats | None = None
-
-
 @dataclass(kw_only=True, eq=False, repr=False)
 class EmbeddingModel(NeighborModel):
     """Models that embed samples by their labels, then regress features onto the embedding; each adds its embedding."""
@@ -288,7 +275,7 @@ class EmbeddingModel(NeighborModel):
 
     @abstractmethod
     def _embed(self, X: sparse.csr_matrix, Y: sparse.csr_matrix, seed: int, **data: Any) -> Embedded:
-        """Stages 2 and 3: embed the samples of a cluster, each of which has a label."""
+        """Stages 2 and 3: vectors of the samples of a cluster, all with a label, and in some models of the labels."""
 
     def _unlabelled_share(self) -> float:
         """The weight of the map that samples without labels help to learn."""
@@ -308,9 +295,8 @@ class EmbeddingModel(NeighborModel):
     def _learn_map(
         self, X: sparse.csr_matrix, Y: sparse.csr_matrix, others: sparse.csr_matrix, seed: int, **data: Any
     ) -> FeatureMap:
-        embedded = self._embed(X, Y, seed, **data)
-        weights = regress(X, embedded.samples, others, self.ridge, self.l1, self._unlabelled_share())
-        return FeatureMap(weights, embedded.labels)
+        Z, labels = self._embed(X, Y, seed, **data)
+        return regress(X, Z, others, self.ridge, self.l1, self._unlabelled_share()), labels
 
 
 def regress(

@@ -90,17 +90,8 @@ def train_sgns(
     ends = np.linspace(1, 0, n_passes + 1)
     for start, stop in itertools.pairwise(ends):
         for term in terms:
-            sgns_pass(
-                vectors,
-                contexts,
-                term.first,
-                term.second,
-                np.cumsum(term.pair_weights),
-                term.noise_nodes,
-                np.cumsum(term.noise_weights),
-                term.offsets,
-                term.n_negatives,
-                rate * term.weight * np.linspace(start, stop, len(term.first), endpoint=False),
-                state,
-            )
+            pairs = (term.first, term.second, np.cumsum(term.pair_weights))
+            noise = (term.noise_nodes, np.cumsum(term.noise_weights), term.offsets, term.n_negatives)
+            rates = rate * term.weight * np.linspace(start, stop, len(term.first), endpoint=False)
+            sgns_pass(vectors, contexts, *pairs, *noise, rates, state)
     return vectors, contexts

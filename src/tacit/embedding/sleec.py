@@ -40,7 +40,7 @@ class SLEEC(EmbeddingModel):
         found = singular_value_projection(
             entries, self.dimension, seed=seed, tolerance=self.tolerance, max_steps=self.max_steps
         )
-        return Embedded(found.rows[sets.of_sample])
+        return found.rows[sets.of_sample], None
 
 
 def label_cosines(sets: sparse.csr_matrix, near: Neighbors) -> sparse.csr_matrix:

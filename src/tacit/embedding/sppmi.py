@@ -14,10 +14,11 @@ from scipy import sparse
 from tacit.embedding.spectrum import Eigenpairs, leading_eigenpairs
 from tacit.numerics.arrays import Floats, Floats32, Floats64
 from tacit.numerics.rows import row_of_entry
-from tacit.parameters import OneOf
+from tacit.parameters import OneOf, Range, Tune
 from tacit.tasks import row_blocks
 
 Matrix: TypeAlias = sparse.csr_matrix | Floats32
+Shift = Annotated[float, Range(above=0), Tune(0.3, 10), "number of negative samples the factorisation stands for"]
 Eigenvalues = Annotated[
     str, OneOf(("positive", "all")), "which eigenpairs of the indefinite SPPMI matrix to keep ('all': the SVD)"
 ]

@@ -12,6 +12,7 @@ from tacit.labels import label_counts
 from tacit.latent.counts import Cooccurrence, row_scales
 from tacit.latent.lfm import FactorModel
 from tacit.latent.vectors import Classifier, LabelVectors, fit_classifiers
+from tacit.latent.zero_shot import CalibrationFolds
 from tacit.numerics.arrays import Floats64
 from tacit.parameters import OneOf, Range, Tune, document_parameters
 from tacit.store.declared import Array, Inside
@@ -29,9 +30,7 @@ class COSTA(FactorModel):
     base: Annotated[str, OneOf(("latent", "classifiers")), "what the means are taken of"] = "latent"
     classifier: Classifier = "ridge"
     ridge: Annotated[float, Range(above=0), Tune(0.05, 20), "penalty on the weights of ridge classifiers"] = 1.0
-    calibration_folds: Annotated[
-        int, Range(low=0, high=5), "trials with seen labels hidden, to put unseen ones on their scale; 0: none"
-    ] = 2
+    calibration_folds: CalibrationFolds = 2
 
     seen_vectors_: Annotated[LabelVectors, Inside(("n_labels", "n_seen"))] = field(init=False)
     scales_: Annotated[Floats64, Array("float64", ("n_seen",))] = field(init=False)

@@ -29,9 +29,7 @@ class FactorModel(ZeroShot):
     n_factors: Annotated[int, Range(low=1), Tune(30, 300), "length K of the latent vectors"] = 100
     n_sweeps: Annotated[int, Range(low=1), "sweeps of EM"] = 40
     n_steps: Annotated[int, Range(low=1), "conjugate-gradient steps within a sweep"] = 2
-    lambda_u: Annotated[float, Range(above=0), Tune(0.1, 10), "precision of sample factors around their regression"] = (
-        1.0
-    )
+    lambda_u: Annotated[float, Range(above=0), Tune(0.1, 10), "precision of sample factors around Wᵀx"] = 1.0
     lambda_v: Annotated[float, Range(above=0), Tune(0.1, 10), "precision of the factors of seen labels"] = 1.0
     lambda_w: Annotated[float, Range(above=0), Tune(0.1, 10), "precision of the regression weights"] = 1.0
     absent: Annotated[

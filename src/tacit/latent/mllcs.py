@@ -21,11 +21,11 @@ from tacit.latent.em import EMProblem, label_precisions, types_of
 from tacit.latent.gibbs import Draws, sample_posterior
 from tacit.latent.lfm import FactorModel
 from tacit.latent.mapping import MappingName, PsiMap, fit_mapping
-from tacit.latent.model import Counts, Factors, Priors, Spread, weighted_counts, with_constant
+from tacit.latent.model import Counts, Factors, Priors, weighted_counts, with_constant
 from tacit.latent.moment_matching import Samples, chosen_rows, joined_samples, matched_vectors, sample_scales
 from tacit.latent.online import OnlineState, online_resume, online_start, online_step
 from tacit.latent.vectors import LabelVectors
-from tacit.latent.zero_shot import ScoreScale, all_names, n_rows
+from tacit.latent.zero_shot import CalibrationFolds, ScoreScale, all_names, n_rows
 from tacit.numerics.arrays import Floats32, Floats64
 from tacit.numerics.ridge import MAX_FACTOR
 from tacit.parameters import OneOf, Range, Tune, document_parameters
@@ -52,15 +52,11 @@ class MLLCS(FactorModel):
     lambda_beta: Annotated[float, Range(above=0), "precision of type-2 factors"] = 1.0
     lambda_psi: Annotated[float, Range(above=0), Tune(0.03, 3), "penalty on the map Ψ"] = 0.3
     dispersion: Annotated[float, Range(above=0), Tune(30, 3000), "r of the negative binomial"] = 300.0
-    count_weight: Annotated[
-        float, Range(above=0), Tune(0.01, 1), "weight of the counts beside the labels of samples"
-    ] = 0.1
+    count_weight: Annotated[float, Range(above=0), Tune(0.01, 1), "weight of the counts beside the labels"] = 0.1
     own_counts: Annotated[bool, "whether the count of a label with itself is learned from"] = False
     mapping: MappingName = "moments"
     mapping_in_model: Annotated[bool, "learn a linear Ψ in every sweep, as the prior mean of label factors"] = False
-    moment_ridge: Annotated[float, Range(above=0), Tune(0.005, 0.5), "penalty on label factors (mapping='moments')"] = (
-        0.05
-    )
+    moment_ridge: Annotated[float, Range(above=0), Tune(0.005, 0.5), "penalty on factors (mapping='moments')"] = 0.05
     count_positives: Annotated[
         float, Range(low=0), "positives that the counts of a seen label stand for in its score (mapping='moments')"
     ] = 10.0
@@ -74,9 +70,7 @@ class MLLCS(FactorModel):
     online_samples: Annotated[
         int | None, Range(low=1), "how many samples the batches of partial_fit come from (None: those seen so far)"
     ] = None
-    calibration_folds: Annotated[
-        int, Range(low=0, high=5), "trials with seen labels hidden, to put unseen ones on their scale; 0: none"
-    ] = 2
+    calibration_folds: CalibrationFolds = 2
 
     label_factors_: Annotated[Floats32, Array("float32", ("n_seen", "n_factors"))] = field(init=False)
     regression_: Annotated[Floats32, Array("float32", ("n_features+1", "n_factors"))] = field(init=False)
@@ -118,7 +112,11 @@ class MLLCS(FactorModel):
             )
             self.projection_ = None
             return _mean_scores(self.draws_.W, self.draws_.V)
-        return self._with_counts(self._with_variances(problem, trained.factors, trained.spread), label_counts(ones))
+        factors, spread = trained.factors, trained.spread
+        # After EM the variances are those of the Laplace approximation.
+        variances = 1 / label_precisions(problem, factors) if spread is None else spread.V
+        variances = np.ascontiguousarray(variances.T, dtype=np.float32)
+        return self._with_counts(LabelVectors.of_factors(factors.W, factors.V, variances), label_counts(ones))
 
     def _keep(self, samples: Samples) -> None:
         """Keep samples by their features, because their latent factors change with every batch."""
@@ -135,11 +133,6 @@ class MLLCS(FactorModel):
             last = (kept, W, Samples(np.asarray(with_constant(kept.X) @ W), positives(kept.Y)))
             self._in_space = last
         return last[2]
-
-    def _with_variances(self, problem: EMProblem, factors: Factors, spread: Spread | None) -> LabelVectors:
-        """Label vectors and their variances; after EM those of the Laplace approximation."""
-        variances = 1 / label_precisions(problem, factors) if spread is None else spread.V
-        return LabelVectors.of_factors(factors.W, factors.V, np.ascontiguousarray(variances.T, dtype=np.float32))
 
     def _with_counts(self, own: LabelVectors, n_positives: npt.NDArray[np.int64]) -> LabelVectors:
         """Vectors of seen labels averaged with those that their counts alone lead to, as for unseen labels.
@@ -299,11 +292,9 @@ class MLLCS(FactorModel):
                 "this model was saved by an earlier version, without the samples that partial_fit continues from; "
                 "fit it again"
             )
-        kept = self.samples_
-        counts = self._counts(self.cooccurrence_, self.own_counts)
+        data = (self._batch(self.samples_.X, self.samples_.Y), self._counts(self.cooccurrence_, self.own_counts))
         factors = (self.label_factors_, self.regression_)
-        sizes = (self.n_samples_, self.online_samples)
-        self.online_ = online_resume(self._batch(kept.X, kept.Y), counts, *factors, *sizes)
+        self.online_ = online_resume(*data, *factors, self.n_samples_, self.online_samples)
 
     def _has_samples(self) -> bool:
         """Whether the kept samples belong to the factors; batches of earlier versions changed only the factors."""

@@ -124,7 +124,10 @@ def online_step(
     n_counted = n_total or state.n_samples + batch.X.shape[0]
     if not state.is_from_fit:
         U, after = _with_batch(state, state.factors, batch)
-        after = _with_features(after, state, batch.X, U)
+        X, share, size = batch.X, _share(state, batch.X), np.float32(1 / batch.X.shape[0])
+        squares = _mixed(state.feature_squares, size * (X.T @ X).toarray(), share)
+        products = _mixed(state.feature_products, size * (X.T @ U), share)
+        after = replace(after, feature_squares=squares, feature_products=products)
         return _maximised(after, _regression(after, batch.priors, n_counted), batch, n_counted)
     assert past is not None  # noqa: S101
     regress = _regression_on(past, batch, state.factors.W, _share(state, batch.X), n_counted)
@@ -153,16 +156,6 @@ def _with_batch(state: OnlineState, factors: Factors, batch: EMProblem) -> tuple
         products=_mixed(state.products, size * products, share),
         n_samples=state.n_samples + n_new,
         n_batches=state.n_batches + 1,
-    )
-
-
-def _with_features(after: OnlineState, before: OnlineState, X: sparse.csr_matrix, U: Floats32) -> OnlineState:
-    """Statistics of the regression that include a batch."""
-    share, size = _share(before, X), np.float32(1 / X.shape[0])
-    return replace(
-        after,
-        feature_squares=_mixed(before.feature_squares, size * (X.T @ X).toarray(), share),
-        feature_products=_mixed(before.feature_products, size * (X.T @ U), share),
     )
 
 

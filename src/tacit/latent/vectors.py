@@ -18,9 +18,7 @@ from tacit.store.declared import Array
 from tacit.tasks import run_tasks
 
 Classifier = Annotated[
-    str,
-    OneOf(("ridge", "one_vs_all")),
-    "of seen labels: ridge regression, or OneVsAll where features and labels are many",
+    str, OneOf(("ridge", "one_vs_all")), "of seen labels: ridge regression, or OneVsAll for many features and labels"
 ]
 
 

@@ -34,6 +34,10 @@ from tacit.tasks import one_blas_thread
 if TYPE_CHECKING:
     from typing_extensions import Self
 
+CalibrationFolds = Annotated[
+    int, Range(low=0, high=5), "trials with seen labels hidden, to put unseen ones on their scale; 0: none"
+]
+
 _NO_MASK = np.empty(0, dtype=np.bool_)
 _N_FOLDS = 5
 _MAX_ENTRIES = 2**22  # that a logistic curve is fitted to
@@ -73,20 +77,11 @@ def label_folds(Y: sparse.csr_matrix, n_folds: int, seed: int | None) -> Iterato
             yield np.sort(labels[is_hidden]), np.sort(labels[~is_hidden])
 
 
-def held_out_rows(n_rows: int, seed: int | None) -> tuple[Ids, Ids]:
-    """Training rows, and a fifth that is held out, both in rising order."""
-    order = np.random.default_rng(seed).permutation(n_rows)
-    n_held_out = max(1, n_rows // 5)
-    return np.sort(order[n_held_out:]), np.sort(order[:n_held_out])
-
-
 @dataclass(kw_only=True, eq=False, repr=False)
 class ZeroShot(Estimator):
     """Base of models that rank labels without a training example beside those with some."""
 
-    calibration_folds: Annotated[
-        int, Range(low=0, high=5), "trials with seen labels hidden, to put unseen ones on their scale; 0: none"
-    ] = 5
+    calibration_folds: CalibrationFolds = 5
 
     seen_names_: Annotated[Names, Array(NAMES, ("n_seen",))] = field(init=False)
     projection_: Annotated[
@@ -160,22 +155,15 @@ class ZeroShot(Estimator):
         trials = list(label_folds(Y, self.calibration_folds, self.random_state))
         if not trials or X.shape[0] < _MIN_ROWS:
             return _UNSCALED, _UNSCALED
-        learned, tried = held_out_rows(X.shape[0], self.random_state)
-        results = [self._trial(X, Y, counts, learned, tried, *fold) for fold in trials]
-        seen, hidden = zip(*results, strict=True)
+        seen, hidden = zip(*(self._trial(X, Y, counts, *fold) for fold in trials), strict=True)
         return ScoreScale.fitted(seen), ScoreScale.fitted(hidden)
 
     def _trial(
-        self,
-        X: sparse.csr_matrix,
-        Y: sparse.csr_matrix,
-        counts: Cooccurrence,
-        learned: Ids,
-        tried: Ids,
-        hidden: Ids,
-        kept: Ids,
+        self, X: sparse.csr_matrix, Y: sparse.csr_matrix, counts: Cooccurrence, hidden: Ids, kept: Ids
     ) -> tuple[tuple[Floats32, Floats32], tuple[Floats32, Floats32]]:
         """Scores and truth of kept and of hidden labels on held-out samples."""
+        order = np.random.default_rng(self.random_state).permutation(X.shape[0])
+        tried, learned = map(np.sort, np.split(order, [max(1, X.shape[0] // 5)]))
         model = clone(self).set_params(calibration_folds=0)
         model.n_features_in_, model.seen_curve_, model.unseen_curve_ = X.shape[1], _UNSCALED, _UNSCALED
         model._fit_vectors(X[learned], Y[learned][:, kept], counts.rows(kept).columns(np.concatenate([kept, hidden])))

@@ -17,7 +17,7 @@ from tacit.parameters import Range, Tune, document_parameters
 class AnnexML(JointModel):
     """Labels voted by near samples, in a space whose map from features is trained by a softmax of cosines."""
 
-    rate: Annotated[float, Range(above=0), Tune(0.02, 0.5), "size of the first steps"] = 0.1
+    rate: Annotated[float, Range(above=0), Tune(0.02, 0.5), "initial learning rate"] = 0.1
 
     def _loss(self) -> PairLoss:
         return PairLoss(is_softmax=True)

@@ -22,11 +22,11 @@ class ExMLDS2(EmbeddingModel):
     n_neighbors: Annotated[int, Range(low=1), Tune(5, 100), "near samples that vote in each cluster"] = 20
     n_context: Annotated[int, Range(low=1), Tune(20, 200), "nearest label sets that a sample is drawn to"] = 100
     context_space: ContextSpace = "labels"
-    n_negatives: Annotated[int, Range(low=1), Tune(2, 20), "random samples it is pushed from, for each near one"] = 5
-    noise_power: Annotated[float, Range(low=0), "draws these by their frequency to this power (0: uniformly)"] = 1.0
+    n_negatives: Annotated[int, Range(low=1), Tune(2, 20), "negative samples for each near one"] = 5
+    noise_power: Annotated[float, Range(low=0), "negatives are drawn by frequency to this power (0: uniform)"] = 1.0
     objective: Annotated[str, OneOf(("sgns", "nce")), "negative sampling or noise-contrastive estimation"] = "sgns"
     n_passes: Annotated[int, Range(low=1), "passes over all pairs"] = 30
-    rate: Annotated[float, Range(above=0), Tune(0.03, 0.3), "size of the first gradient steps"] = 0.1
+    rate: Annotated[float, Range(above=0), Tune(0.03, 0.3), "initial learning rate"] = 0.1
 
     def _embed(self, X: sparse.csr_matrix, Y: sparse.csr_matrix, seed: int, **data: Any) -> Embedded:  # noqa: ARG002
         """SGNS, or NCE, over pairs of a label set and its nearest label sets."""

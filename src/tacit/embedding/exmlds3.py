@@ -101,9 +101,9 @@ class ExMLDS3(EmbeddingModel):
     membership_negatives: Annotated[int, Range(low=1), "n₋³: negative samples for a sample and its label (sgns)"] = 5
     n_context: Annotated[int, Range(low=1), "near label sets, and near labels, that are drawn together (sgns)"] = 100
     n_passes: Annotated[int, Range(low=1), "passes over all pairs (sgns)"] = 30
-    rate: Annotated[float, Range(above=0), "size of the first gradient steps (sgns)"] = 0.1
+    rate: Annotated[float, Range(above=0), "initial learning rate (sgns)"] = 0.1
     unlabelled_share: Annotated[
-        float, Range(low=0, high=1), "how much the map counts that samples without labels help to learn"
+        float, Range(low=0, high=1), "weight of the map that samples without labels help to learn"
     ] = 0.5
     completion: Annotated[
         float, Range(low=0, high=1), Tune(0, 1, log=False), "share of votes for labels that co-occur with those seen"

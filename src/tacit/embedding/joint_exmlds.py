@@ -82,7 +82,7 @@ def label_graph(Y: sparse.csr_matrix, labelled: Ints32, n_context: int) -> Neigh
 class JointModel(NeighborModel):
     """Base of the models whose map is trained directly; each adds its loss and start."""
 
-    n_learners: Annotated[int, Range(low=1), "partitions that vote, or seeds where all is one cluster"] = 3
+    n_learners: Annotated[int, Range(low=1), "partitions that vote, or seeds where a cluster holds all"] = 3
     dimension: Annotated[int, Range(low=1), Tune(50, 300), "length of the embedded vectors"] = 150
     partition: Annotated[
         str, OneOf(("graph", "features")), "clusters of label-space neighbours, or k-means of features"
@@ -92,7 +92,7 @@ class JointModel(NeighborModel):
     n_context: Annotated[int, Range(low=1), Tune(5, 50), "label-space neighbours that a sample is drawn to"] = 10
     block: Annotated[int, Range(low=2, high=1000), "pairs of a step, which serve each other as negative samples"] = 64
     n_passes: Annotated[int, Range(low=1), "largest number of passes over the samples"] = 10
-    rate: Annotated[float, Range(above=0), Tune(0.002, 0.1), "size of the first steps"] = 0.01
+    rate: Annotated[float, Range(above=0), Tune(0.002, 0.1), "initial learning rate"] = 0.01
     held_out: Annotated[float, Range(low=0, below=1), "share of a cluster held out for early stopping"] = 0.05
     tail_power: Annotated[
         float, Range(low=0), Tune(0, 0.5, log=False), "votes are divided by propensity to this power (0: plain votes)"

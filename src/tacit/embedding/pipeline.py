@@ -170,12 +170,12 @@ class NeighborModel(Estimator):
     """Models whose labels are voted by near samples, in the clusters of several learners."""
 
     normalize: Annotated[bool, "divide rows of X by their length"] = True
-    n_learners: Annotated[int, Range(low=1), "partitions that vote (one where all is one cluster)"] = 5
+    n_learners: Annotated[int, Range(low=1), "partitions that vote (one where a cluster holds all samples)"] = 5
     max_cluster: Annotated[int, Range(low=2), "largest number of samples in a cluster"] = 6000
     dimension: Annotated[int, Range(low=1), Tune(50, 400), "length of the embedded vectors"] = 150
     n_probes: Annotated[int, Range(low=1), "nearest clusters that a sample is sent to in each learner"] = 2
     n_neighbors: Annotated[int, Range(low=1), Tune(5, 100), "near samples that vote in each cluster"] = 30
-    vote_power: Annotated[float, Range(low=0), Tune(1, 20), "votes weigh similarity to this power; 0: all alike"] = 6.0
+    vote_power: Annotated[float, Range(low=0), Tune(1, 20), "power of similarity in vote weights (0: equal)"] = 6.0
     search: Search = "auto"
 
     learners_: Annotated[list[Learner], Items("n_cast", is_filled=True)] = field(init=False)

@@ -32,9 +32,7 @@ class FactorModel(ZeroShot):
     lambda_u: Annotated[float, Range(above=0), Tune(0.1, 10), "precision of sample factors around Wᵀx"] = 1.0
     lambda_v: Annotated[float, Range(above=0), Tune(0.1, 10), "precision of the factors of seen labels"] = 1.0
     lambda_w: Annotated[float, Range(above=0), Tune(0.1, 10), "precision of the regression weights"] = 1.0
-    absent: Annotated[
-        str, OneOf(("negative", "missing")), "what labels without an entry are: negatives, or left out"
-    ] = "negative"
+    absent: Annotated[str, OneOf(("negative", "missing")), "absent entries are negatives, or left out"] = "negative"
     normalize: Annotated[bool, "scale samples to unit length"] = True
 
     trace_: Annotated[Floats64, Array("float64", ("",))] = field(init=False)

@@ -53,22 +53,22 @@ class MLLCS(FactorModel):
     lambda_psi: Annotated[float, Range(above=0), Tune(0.03, 3), "penalty on the map Ψ"] = 0.3
     dispersion: Annotated[float, Range(above=0), Tune(30, 3000), "r of the negative binomial"] = 300.0
     count_weight: Annotated[float, Range(above=0), Tune(0.01, 1), "weight of the counts beside the labels"] = 0.1
-    own_counts: Annotated[bool, "whether the count of a label with itself is learned from"] = False
+    own_counts: Annotated[bool, "learn from the count of a label with itself too"] = False
     mapping: MappingName = "moments"
     mapping_in_model: Annotated[bool, "learn a linear Ψ in every sweep, as the prior mean of label factors"] = False
     moment_ridge: Annotated[float, Range(above=0), Tune(0.005, 0.5), "penalty on factors (mapping='moments')"] = 0.05
     count_positives: Annotated[
         float, Range(low=0), "positives that the counts of a seen label stand for in its score (mapping='moments')"
     ] = 10.0
-    max_samples: Annotated[int, Range(low=1), "samples at most that are kept, for moments and for partial_fit"] = 20000
+    max_samples: Annotated[int, Range(low=1), "largest number of samples kept, for moments and partial_fit"] = 20000
     inference: Annotated[
-        str, OneOf(("em", "variational", "gibbs")), "point estimates, these with variances, or draws (small data)"
+        str, OneOf(("em", "variational", "gibbs")), "point estimates, posterior variances, or Gibbs draws (small data)"
     ] = "em"
     n_draws: Annotated[int, Range(low=1), "draws kept (gibbs)"] = 50
-    n_burn_in: Annotated[int, Range(low=0), "draws thrown away first (gibbs)"] = 100
-    thin: Annotated[int, Range(low=1), "draws for each one that is kept (gibbs)"] = 4
+    n_burn_in: Annotated[int, Range(low=0), "burn-in draws, which are discarded (gibbs)"] = 100
+    thin: Annotated[int, Range(low=1), "draws for each one kept (gibbs)"] = 4
     online_samples: Annotated[
-        int | None, Range(low=1), "how many samples the batches of partial_fit come from (None: those seen so far)"
+        int | None, Range(low=1), "number of samples that the batches of partial_fit come from (None: those so far)"
     ] = None
     calibration_folds: CalibrationFolds = 2
 
@@ -107,9 +107,8 @@ class MLLCS(FactorModel):
         self._keep(Samples(X[rows], Y[rows]))
         problem = self._problem(X, Y, counts)
         if self.inference == "gibbs":
-            self.draws_ = sample_posterior(
-                problem, trained.factors, self.n_draws, self.n_burn_in, self.thin, self.random_state
-            )
+            options = (self.n_draws, self.n_burn_in, self.thin, self.random_state)
+            self.draws_ = sample_posterior(problem, trained.factors, *options)
             self.projection_ = None
             return _mean_scores(self.draws_.W, self.draws_.V)
         factors, spread = trained.factors, trained.spread

@@ -165,7 +165,7 @@ class MomentMatching(ZeroShot):
     ] = 0.003
     linear_ridge: Annotated[float, Range(above=0), "penalty on the weights of unseen labels (linear)"] = 1.0
     n_steps: Annotated[int, Range(low=1), "steps of the solver (logistic); stopping early regularises"] = 40
-    max_samples: Annotated[int, Range(low=1), "training samples at most on which moments are matched, and kept"] = 20000
+    max_samples: Annotated[int, Range(low=1), "largest number of samples for matching, which are kept"] = 20000
     classifier: Classifier = "ridge"
     ridge: Annotated[float, Range(above=0), Tune(0.05, 20), "penalty on the weights of seen labels"] = 1.0
     normalize: Annotated[bool, "scale samples to unit length"] = True

@@ -1,4 +1,4 @@
-"""Moment matching and its solver."""
+"""What MomentMatching promises beyond the contract of all models."""
 
 from __future__ import annotations
 
@@ -7,11 +7,21 @@ import pytest
 from scipy import sparse
 from scipy.optimize import minimize
 
+import tacit
 from planted import planted
 from reference import latent as reference
+from tacit.data.split import hold_out_labels
 from tacit.latent.counts import read_cooccurrence
-from tacit.latent.matching import Moments, Samples, chosen_rows, match_linear, match_logistic, moments_of, sample_scales
-from tacit.numerics.lbfgs import minimize_columns
+from tacit.latent.moment_matching import (
+    Moments,
+    Samples,
+    chosen_rows,
+    match_linear,
+    match_logistic,
+    moments_of,
+    sample_scales,
+)
+from topics import fitted, unseen_precision
 
 X, Y = planted()
 SEEN = Samples(X, Y[:, :10].tocsr())
@@ -67,32 +77,6 @@ def test_counts_from_a_larger_source_are_brought_to_scale():
     assert moments(7 * M).targets == pytest.approx(moments().targets, rel=1e-6)
 
 
-def test_a_column_without_a_step_that_helps_is_tried_once():
-    n_calls = 0
-
-    def objective(point, columns):
-        nonlocal n_calls
-        n_calls += 1
-        rises = columns == 0  # the first only ever rises
-        return np.where(rises, n_calls, (point**2).sum(axis=0)), np.where(rises, np.ones_like(point), 2 * point)
-
-    found = minimize_columns(objective, np.ones((3, 2)), 30)
-    assert (found[:, 0] == 1).all()
-    assert np.abs(found[:, 1]).max() < 0.01
-    assert n_calls < 30
-
-
-def test_every_column_is_minimised_on_its_own():
-    rng = np.random.default_rng(0)
-    centers, scales = rng.normal(size=(6, 4)), np.array([0.01, 1.0, 5.0, 300.0])
-
-    def objective(point, columns):
-        off, scale = point - centers[:, columns], scales[columns]
-        return scale * (off**2).sum(axis=0) / 2 + (off**4).sum(axis=0), scale * off + 4 * off**3
-
-    assert minimize_columns(objective, np.zeros((6, 4)), 100, 1e-9) == pytest.approx(centers, abs=1e-2)
-
-
 def test_rows_are_chosen_only_where_there_are_too_many():
     assert chosen_rows(5, 5, 0) == slice(None)
     few = chosen_rows(100, 10, 0)
@@ -104,3 +88,26 @@ def test_dense_features_match_as_sparse_ones_do():
     dense = match_logistic(Samples(X.toarray(), SEEN.Y), moments(), 0.05, 60)
     assert dense == pytest.approx(match_logistic(SEEN, moments(), 0.05, 60), abs=5e-2)
     assert sparse.issparse(X)
+
+
+@pytest.mark.parametrize(
+    "parameters", [{}, {"link": "linear"}, {"max_samples": 100, "classifier": "one_vs_all"}], ids=str
+)
+def test_unseen_labels_are_found_by_their_topic(parameters):
+    assert unseen_precision(fitted(tacit.MomentMatching, **parameters)) > 0.4  # a third of that by chance
+
+
+@pytest.mark.real_data
+@pytest.mark.slow
+def test_unseen_labels_of_bibtex(real_data):
+    train, test = (tacit.load_data(real_data / "bibtex" / f"{part}.txt") for part in ("train", "test"))
+    found = []
+    for seed in range(5):
+        held = hold_out_labels(train.Y, 0.5, seed=seed)
+        model = tacit.MomentMatching().fit(train.X, held.Y_seen, cooccurrence=held.cooccurrence)
+        truth = test.Y[:, held.order]
+        for include in (None, np.arange(len(held.seen), truth.shape[1])):
+            metrics = tacit.evaluate(model.rank(test.X, include=include), truth)
+            found.append([100 * metrics[f"P@{k}"] for k in (1, 3, 5)])
+    assert (np.mean(found[::2], axis=0) >= (52.3, 32.0, 23.8)).all()
+    assert (np.mean(found[1::2], axis=0) >= (30.5, 17.5, 13.0)).all()

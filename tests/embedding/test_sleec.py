@@ -1,12 +1,15 @@
+"""What SLEEC promises beyond the contract of all models."""
+
 from __future__ import annotations
 
 import numpy as np
 import pytest
 from scipy import sparse
 
+import tacit
+from planted import planted
 from tacit.embedding.neighbors import cosine_neighbors
-from tacit.embedding.sleec import label_cosines
-from tacit.embedding.svp import singular_value_projection
+from tacit.embedding.sleec import label_cosines, singular_value_projection
 
 
 def hidden_gram(share, seed=0):
@@ -42,3 +45,18 @@ def test_label_cosines_are_symmetric_with_a_unit_diagonal():
     assert entries.data == pytest.approx((dense @ dense.T)[rows, columns], abs=1e-6)
     assert np.array_equal(entries.toarray(), entries.toarray().T)
     assert entries.diagonal() == pytest.approx(np.ones(Y.shape[0]))
+
+
+def test_neighbours_by_features_find_the_planted_labels():
+    X, Y = planted()
+    test = planted(seed=1)
+    ranking = tacit.SLEEC(dimension=20, context_space="features").fit(X, Y).rank(test.X, k=1)
+    assert tacit.evaluate(ranking, test.Y, ks=(1,))["P@1"] > 0.9
+
+
+@pytest.mark.real_data
+@pytest.mark.slow
+def test_accuracy_on_bibtex(real_data):
+    train, test = (tacit.load_data(real_data / "bibtex" / f"{part}.txt") for part in ("train", "test"))
+    metrics = tacit.evaluate(tacit.SLEEC().fit(train.X, train.Y).rank(test.X), test.Y)
+    assert all(100 * metrics[f"P@{k}"] >= floor for k, floor in zip((1, 3, 5), (64.5, 39.4, 28.5), strict=True))

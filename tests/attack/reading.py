@@ -63,8 +63,7 @@ class Reader:
 
 
 def _functions() -> dict[str, Any]:
-    from tacit.data.load import load_data
-    from tacit.data.texts import stream_texts
+    from tacit.data.load import load_data, stream_texts
     from tacit.data.vocabulary import load_vocabulary
 
     def texts(path: str, **options: Any) -> int:

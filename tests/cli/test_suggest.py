@@ -172,7 +172,7 @@ def test_memory_does_not_grow_with_the_file(model, tmp_path, monkeypatch):
             asked = number + 1
             yield "an apple"
 
-    monkeypatch.setattr("tacit.data.texts.stream_texts", texts)
+    monkeypatch.setattr("tacit.data.load.stream_texts", texts)
     blocks = stream_unlabelled(tmp_path, library.load_model(model), data_format=None, text=None)
     next(blocks)
     assert asked == SAMPLES_PER_BLOCK

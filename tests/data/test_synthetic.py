@@ -8,8 +8,14 @@ import pytest
 from scipy import sparse, stats
 
 import tacit
-from tacit.data.synthetic import CHUNK_ROWS, make_dataset, stream_dataset, write_synthetic
-from tacit.data.synthetic_names import feature_names, label_name
+from tacit.data.synthetic import (
+    CHUNK_ROWS,
+    feature_names,
+    label_name,
+    make_dataset,
+    stream_dataset,
+    write_synthetic,
+)
 from tacit.errors import ParameterError
 
 

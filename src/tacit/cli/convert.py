@@ -23,7 +23,7 @@ def convert(source: Path, target: Path, to_format: str | None, data_format: str 
     \b
     Example: tacit convert bibtex-train.arff train.txt
     """
-    from tacit.data.convert import convert as convert_file
+    from tacit.data.save import convert as convert_file
 
     for path in convert_file(source, target, from_format=data_format, to_format=to_format, **options):
         click.echo(f"wrote {path}")

@@ -96,7 +96,7 @@ def _accept(dataset: Dataset, accepted: Path, out: Path | None) -> None:
     if out is None:
         raise click.UsageError("--accept needs --out, the data file to write")
     from tacit.cli.records import read_records, verdict
-    from tacit.data.completed import with_labels
+    from tacit.data.dataset import with_labels
     from tacit.data.save import save_data
     from tacit.errors import FileError
 

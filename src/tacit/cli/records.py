@@ -12,8 +12,8 @@ _VERDICTS = {"true": True, "yes": True, "y": True, "1": True, "false": False, "n
 def read_records(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
     """Line numbers and records of a file, by the end of its name."""
     from tacit.data.files import existing_file
-    from tacit.data.formats import detect_format
-    from tacit.data.text import RECORDS
+    from tacit.data.load import detect_format
+    from tacit.data.records import RECORDS
     from tacit.errors import FileError
 
     path = existing_file(path)

@@ -48,7 +48,7 @@ def stream_unlabelled(
 
     Texts are read as they are asked for, so that a file may be larger than memory.
     """
-    from tacit.data.texts import stream_texts
+    from tacit.data.load import stream_texts
 
     if tagger.takes_texts:
         texts = stream_texts(path, format=data_format, text=text, **limits)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -92,3 +92,16 @@ def label_lists(dataset: Dataset) -> list[list[str]]:
         [names[label] for label, value in zip(Y.indices[start:end], Y.data[start:end], strict=True) if value > 0]
         for start, end in itertools.pairwise(Y.indptr.tolist())
     ]
+
+
+def with_labels(dataset: Dataset, pairs: Sequence[tuple[int, str]]) -> Dataset:
+    """Add labels to samples: pairs of a row and a label name. Names that the data set lacks become new columns."""
+    names = list(dict.fromkeys([*dataset.label_names, *(label for _, label in pairs)]))
+    column = {name: place for place, name in enumerate(names)}
+    known = dataset.Y.tocoo()
+    added = np.array([(row, column[label]) for row, label in pairs], dtype=np.int64).reshape(-1, 2)
+    rows, columns = np.concatenate([known.row, added[:, 0]]), np.concatenate([known.col, added[:, 1]])
+    values = np.concatenate([known.data, np.ones(len(added), np.float32)])
+    Y = sparse.csr_matrix((values, (rows, columns)), shape=(len(dataset), len(names)), dtype=np.float32)
+    np.minimum(Y.data, 1, out=Y.data)  # the sample may have had the label already
+    return replace(dataset, Y=Y, label_names=names)

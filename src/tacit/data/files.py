@@ -21,7 +21,7 @@ from typing import IO, Any, cast
 import numpy as np
 import numpy.typing as npt
 
-from tacit.data.limits import LIMITS, Limits
+from tacit.data.limits import LIMITS, FileLimits
 from tacit.errors import FileError, did_you_mean
 
 #: Where a file is named, this is standard input; outside `holding_stdin` it can be gone through once, in order.
@@ -43,6 +43,11 @@ def is_gzip(path: Path) -> bool:
 def plain_name(path: Path) -> str:
     """The name of a file without ``.gz``."""
     return path.name[:-3] if is_gzip(path) else path.name
+
+
+def suffix(path: Path) -> str:
+    """The suffix of a file name in lower case, ``.gz`` left out."""
+    return Path(plain_name(path)).suffix.lower()
 
 
 def sibling(path: Path, name: str) -> Path | None:
@@ -103,7 +108,7 @@ def holding_stdin(path: Path) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def reading(path: Path, limits: Limits = LIMITS) -> Iterator[IO[bytes]]:
+def reading(path: Path, limits: FileLimits = LIMITS) -> Iterator[IO[bytes]]:
     """A file open for reading its (unpacked) bytes."""
     if path == STDIN:
         held = [content for source, content in _held if source is sys.stdin.buffer]
@@ -121,7 +126,7 @@ def reading(path: Path, limits: Limits = LIMITS) -> Iterator[IO[bytes]]:
 class _Unpacking(io.RawIOBase):
     """What a gzip file unpacks to, as long as it does not become too much."""
 
-    def __init__(self, path: Path, packed: IO[bytes], limits: Limits) -> None:
+    def __init__(self, path: Path, packed: IO[bytes], limits: FileLimits) -> None:
         self._path, self._packed, self._limits = path, packed, limits
         self._content = gzip.GzipFile(fileobj=packed)
         self._n_bytes = 0
@@ -136,11 +141,11 @@ class _Unpacking(io.RawIOBase):
         return n_read
 
 
-def _unpacked(path: Path, file: IO[bytes], limits: Limits) -> IO[bytes]:
+def _unpacked(path: Path, file: IO[bytes], limits: FileLimits) -> IO[bytes]:
     return cast("IO[bytes]", io.BufferedReader(_Unpacking(path, file, limits), _UNPACKED_AT_ONCE))
 
 
-def read_bytes(path: Path, limits: Limits = LIMITS) -> bytes:
+def read_bytes(path: Path, limits: FileLimits = LIMITS) -> bytes:
     """The whole (unpacked) content."""
     with reading(path, limits) as file:
         return b"".join(iter(functools.partial(file.read, BLOCK_BYTES), b"")) if is_gzip(path) else file.read()
@@ -162,7 +167,7 @@ def decode(path: Path, raw: bytes, line: int) -> str:
         raise FileError(path, f"{message}; save the file as UTF-8", line=line) from error
 
 
-def text_lines(path: Path, limits: Limits = LIMITS, *, keep_ends: bool = False) -> Iterator[tuple[int, str]]:
+def text_lines(path: Path, limits: FileLimits = LIMITS, *, keep_ends: bool = False) -> Iterator[tuple[int, str]]:
     """Line numbers (from 1) and lines of a UTF-8 file, without their ends unless `keep_ends` is set."""
     with reading(path, limits) as file:
         most = limits.max_line + 1
@@ -175,7 +180,7 @@ def text_lines(path: Path, limits: Limits = LIMITS, *, keep_ends: bool = False) 
             yield number, line if keep_ends else line.removesuffix("\n").removesuffix("\r")
 
 
-def line_blocks(path: Path, limits: Limits = LIMITS, *, skip_lines: int = 0) -> Iterator[npt.NDArray[np.uint8]]:
+def line_blocks(path: Path, limits: FileLimits = LIMITS, *, skip_lines: int = 0) -> Iterator[npt.NDArray[np.uint8]]:
     """Arrays of whole lines, each about a megabyte long and ending with a line feed.
 
     A plain file is memory-mapped, and its pages are given back once they are read, so that resident memory
@@ -185,7 +190,7 @@ def line_blocks(path: Path, limits: Limits = LIMITS, *, skip_lines: int = 0) -> 
     return _mapped_blocks(path, limits, skip_lines) if mapped else _read_blocks(path, limits, skip_lines)
 
 
-def _read_blocks(path: Path, limits: Limits, skip_lines: int) -> Iterator[npt.NDArray[np.uint8]]:
+def _read_blocks(path: Path, limits: FileLimits, skip_lines: int) -> Iterator[npt.NDArray[np.uint8]]:
     with reading(path, limits) as file:
         for _ in range(skip_lines):
             limits.check_line(path, len(file.readline(limits.max_line + 1)), None)
@@ -197,7 +202,7 @@ def _read_blocks(path: Path, limits: Limits, skip_lines: int) -> Iterator[npt.ND
             yield np.frombuffer(piece if piece.endswith(b"\n") else piece + b"\n", dtype=np.uint8)
 
 
-def _mapped_blocks(path: Path, limits: Limits, skip_lines: int) -> Iterator[npt.NDArray[np.uint8]]:
+def _mapped_blocks(path: Path, limits: FileLimits, skip_lines: int) -> Iterator[npt.NDArray[np.uint8]]:
     with reading(path) as file:
         # Not closed here: the mapping must live as long as the last array that looks at it.
         content = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)

@@ -16,7 +16,7 @@ LARGEST_DIMENSION = 2**31 - 1
 
 
 @dataclass(frozen=True)
-class Limits:
+class FileLimits:
     """The limits of `tacit.load_data`, which takes each as a keyword.
 
     Attributes
@@ -37,7 +37,7 @@ class Limits:
     max_expansion: int = 500
 
     @classmethod
-    def of(cls, **given: Any) -> Limits:
+    def of(cls, **given: Any) -> FileLimits:
         """The default limits, but those that are given."""
         names = [field.name for field in fields(cls)]
         for name, value in given.items():
@@ -69,4 +69,4 @@ class Limits:
             raise FileError(path, f"{message}; unpack the file if it is to be so, or raise max_expansion")
 
 
-LIMITS = Limits()
+LIMITS = FileLimits()

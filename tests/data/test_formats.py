@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from data.samples import numeric_dataset, text_dataset
-from tacit.cli.main import main
+from tacit.cli.convert import convert
 from tacit.data.formats import FORMATS, NAMES, named_format
 from tacit.data.load import load_data
 from tacit.data.save import save_data
@@ -40,7 +40,7 @@ def test_the_docs_page_names_each_format_and_its_layout(entry):
 
 
 def test_the_command_line_names_each_format():
-    shown = CliRunner().invoke(main, ["convert", "--help"]).output
+    shown = CliRunner().invoke(convert, ["--help"]).output
     assert re.sub(r"\s", "", NAMES) in re.sub(r"\s", "", shown)
 
 

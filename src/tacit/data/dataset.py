@@ -1,4 +1,4 @@
-"""What a data file becomes in memory."""
+"""Data sets in memory: samples, labels and their names."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Dataset:
         return int(self.Y.shape[0])
 
     def rows(self, rows: npt.NDArray[np.integer[Any]]) -> Dataset:
-        """Some of the samples, with the same labels and features."""
+        """Select samples; labels and features stay the same."""
         return Dataset(
             X=None if self.X is None else self.X[rows],
             Y=self.Y[rows],
@@ -72,14 +72,14 @@ def _length(values: Sequence[str] | None) -> int | None:
 
 
 def features_of(dataset: Dataset) -> sparse.csr_matrix:
-    """X of a data set that must have it."""
+    """The features of a data set; an error if it has none."""
     if dataset.X is None:
         raise DataError("the data set holds texts but must hold features (X); turn its texts into features first")
     return dataset.X
 
 
 def texts_of(dataset: Dataset) -> list[str]:
-    """The texts of a data set that must have them."""
+    """The texts of a data set; an error if it has none."""
     if dataset.texts is None:
         raise DataError("the data set holds features but must hold texts; texts cannot be made from features")
     return dataset.texts

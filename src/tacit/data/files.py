@@ -1,6 +1,6 @@
-"""Files as bytes and lines: plain or gzip in, all or nothing out.
+"""Files as bytes and lines: read plain or gzip, written atomically.
 
-Whatever goes wrong below a reader (missing file, broken gzip, wrong encoding) becomes a `FileError` here.
+Every failure below a reader (missing file, broken gzip, wrong encoding) is turned into a `FileError` here.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ import numpy.typing as npt
 from tacit.data.limits import LIMITS, FileLimits
 from tacit.errors import FileError, did_you_mean
 
-#: Where a file is named, this is standard input; outside `holding_stdin` it can be gone through once, in order.
+#: The path that stands for standard input; outside `holding_stdin` it can be read only once.
 STDIN = Path("-")
 BLOCK_BYTES = 1 << 20
 UTF8_MARK = b"\xef\xbb\xbf"
@@ -57,7 +57,7 @@ def sibling(path: Path, name: str) -> Path | None:
 
 
 def existing_file(path: str | os.PathLike[str]) -> Path:
-    """`path` as a Path, or an error that offers the nearest name in its folder."""
+    """Check that a file can be read; the error for a missing file suggests the most similar name in its folder."""
     path = Path(path)
     if path == STDIN:
         return path
@@ -77,7 +77,7 @@ def existing_file(path: str | os.PathLike[str]) -> Path:
 
 
 def first_byte(path: Path) -> bytes:
-    """The first byte of a file as it lies there, packed or not; none if it is empty."""
+    """The first byte of a file, compressed or not; empty if the file is empty."""
     try:
         with path.open("rb") as file:
             return file.read(1)
@@ -87,9 +87,9 @@ def first_byte(path: Path) -> bytes:
 
 @contextlib.contextmanager
 def holding_stdin(path: Path) -> Iterator[None]:
-    """Inside the block standard input, if `path` is that, can be gone through as often as a file.
+    """Inside the block, standard input can be read repeatedly like a file, if `path` stands for it.
 
-    What shows the format of a file is read before the samples are, and some readers go through these twice.
+    The first line is read once to detect the format, and some readers read the samples twice.
     """
     if path != STDIN:
         yield
@@ -109,7 +109,7 @@ def holding_stdin(path: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def reading(path: Path, limits: FileLimits = LIMITS) -> Iterator[IO[bytes]]:
-    """A file open for reading its (unpacked) bytes."""
+    """Open a file for reading its uncompressed bytes."""
     if path == STDIN:
         held = [content for source, content in _held if source is sys.stdin.buffer]
         yield io.BytesIO(held[0]) if held else sys.stdin.buffer
@@ -124,7 +124,7 @@ def reading(path: Path, limits: FileLimits = LIMITS) -> Iterator[IO[bytes]]:
 
 
 class _Unpacking(io.RawIOBase):
-    """What a gzip file unpacks to, as long as it does not become too much."""
+    """The uncompressed bytes of a gzip file, with a limit on their number."""
 
     def __init__(self, path: Path, packed: IO[bytes], limits: FileLimits) -> None:
         self._path, self._packed, self._limits = path, packed, limits
@@ -146,7 +146,7 @@ def _unpacked(path: Path, file: IO[bytes], limits: FileLimits) -> IO[bytes]:
 
 
 def read_bytes(path: Path, limits: FileLimits = LIMITS) -> bytes:
-    """The whole (unpacked) content."""
+    """Read the whole uncompressed content of a file."""
     with reading(path, limits) as file:
         return b"".join(iter(functools.partial(file.read, BLOCK_BYTES), b"")) if is_gzip(path) else file.read()
 
@@ -159,7 +159,7 @@ def first_line(path: Path) -> bytes:
 
 
 def decode(path: Path, raw: bytes, line: int) -> str:
-    """A line of text as str, or an error that names the byte which is not UTF-8."""
+    """Decode a line of UTF-8; the error names the first invalid byte."""
     try:
         return raw.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -181,10 +181,10 @@ def text_lines(path: Path, limits: FileLimits = LIMITS, *, keep_ends: bool = Fal
 
 
 def line_blocks(path: Path, limits: FileLimits = LIMITS, *, skip_lines: int = 0) -> Iterator[npt.NDArray[np.uint8]]:
-    """Arrays of whole lines, each about a megabyte long and ending with a line feed.
+    """Yield arrays of complete lines, each about a megabyte long and ending with a line feed.
 
-    A plain file is memory-mapped, and its pages are given back once they are read, so that resident memory
-    does not grow with the file.
+    A plain file is memory-mapped, and its pages are released after they are read, so that resident memory does not
+    grow with the file.
     """
     mapped = not is_gzip(path) and path != STDIN and path.stat().st_size > 0
     return _mapped_blocks(path, limits, skip_lines) if mapped else _read_blocks(path, limits, skip_lines)
@@ -226,7 +226,7 @@ def _mapped_blocks(path: Path, limits: FileLimits, skip_lines: int) -> Iterator[
 
 
 class Staging:
-    """Files that appear under their names all together, or not at all.
+    """Writes several files atomically: on an error, none of them appears.
 
     ::
 
@@ -243,7 +243,7 @@ class Staging:
 
     @contextlib.contextmanager
     def open(self, path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
-        """A new file that will take the name `path`; packed if that ends with ``.gz``."""
+        """Open a new file that is renamed to `path` at the end; compressed if `path` ends in ``.gz``."""
         path = Path(path)
         if not path.parent.is_dir():
             raise FileError(path, f"cannot be written: there is no folder {path.parent}; create it first")

@@ -35,9 +35,9 @@ _SKOS = "http://www.w3.org/2004/02/skos/core#"
 
 
 def read_skos(path: Path, syntax: str, language: str) -> Iterator[Concept]:
-    """The concepts of an RDF file that have a name, those with a deprecation mark left out.
+    """Yield the concepts of an RDF file that have a name and are not deprecated.
 
-    Ids are notations where every concept has one of its own, else URIs.
+    Ids are notations if every concept has a unique one, otherwise URIs.
     """
     from tacit.data.vocabulary import Concept
 
@@ -47,7 +47,7 @@ def read_skos(path: Path, syntax: str, language: str) -> Iterator[Concept]:
     subjects = sorted(set(graph.subjects(rdf.type, uri(_SKOS + "Concept"))) - deprecated)
 
     def texts(subject: Any, *properties: str) -> list[str]:
-        """Values of the first of `properties` that has any in the language, or without one."""
+        """Values of the first of `properties` that has any, in the language or without a language."""
         for name in properties:
             values = list(graph.objects(subject, uri(_SKOS + name)))
             spoken = [v for v in values if (getattr(v, "language", None) or "").lower().startswith(language.lower())]
@@ -78,7 +78,7 @@ def _ids(subjects: list[Any], notations: dict[Any, list[str]]) -> dict[Any, str]
 
 
 def _graph(path: Path, syntax: str) -> Any:
-    """The statements of a file; those of named graphs are taken together."""
+    """Parse the statements of a file; named graphs are merged."""
     rdflib = _rdflib()
     content = read_bytes(path)
     if syntax == "xml":
@@ -100,7 +100,7 @@ def _graph(path: Path, syntax: str) -> Any:
 
 @contextlib.contextmanager
 def _as_written(rdflib: Any) -> Iterator[None]:
-    """Literals are kept as they are written: a number such as 1E999999999 would be spelt out."""
+    """Keep literals as written: rdflib would expand a number such as 1E999999999."""
     log, before = logging.getLogger("rdflib.term"), rdflib.NORMALIZE_LITERALS
     silent, log.disabled, rdflib.NORMALIZE_LITERALS = log.disabled, True, False
     try:
@@ -112,11 +112,11 @@ def _as_written(rdflib: Any) -> Iterator[None]:
 
 
 class _PrologEndsError(Exception):
-    """The root element begins: no declaration can follow."""
+    """The root element starts, after which no declaration can follow."""
 
 
 def _refuse_entities(path: Path, content: bytes) -> None:
-    """Entities may abbreviate namespaces, as ontology editors write them; those of entities could grow without end."""
+    """Refuse entities except short texts, such as abbreviated namespaces; nested entities could grow without bound."""
 
     def refuse(what: str) -> None:
         message = f"must not declare {what}, which can make a small file huge or name other files"
@@ -142,7 +142,7 @@ def _refuse_entities(path: Path, content: bytes) -> None:
 
 
 def _refuse_remote_contexts(path: Path, content: bytes) -> None:
-    """What terms mean must stand in the file: rdflib would open any address or file that is named instead."""
+    """Refuse contexts outside the file: rdflib would open any address or file that they name."""
     try:
         stack = [json.loads(content)]
     except (ValueError, RecursionError) as error:

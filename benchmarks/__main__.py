@@ -19,6 +19,7 @@ BENCHMARKS = (
     "find_missing",
     "living",
     "service",
+    "estimates",
 )
 
 

@@ -26,7 +26,7 @@ def test_targets_are_metrics_sums_or_weights(target, expected):
 @pytest.mark.parametrize(
     ("target", "message"),
     [
-        ("precision", "must name metrics like 'P@1'"),
+        ("precision", "must be one of P, nDCG"),
         ("P@0", "got 'P@0'"),
         ("C@1", "got 'C@1'"),
         ("P@1+", "got ''"),

@@ -135,3 +135,9 @@ def test_parameters_out_of_range_are_refused(Y, parameters, message):
 def test_propensities_that_are_none_are_refused(Y, wrong, message):
     with pytest.raises(DataError, match=message):
         inverse_propensities(relevant_labels(Y), wrong)
+
+
+@pytest.mark.parametrize(("A", "B"), [(65_536, 1.5), (3, 1e200)])
+def test_a_curve_without_end_is_told(A, B):
+    with pytest.raises(ParameterError, match=r"\(B \+ 1\) \*\* A must be a number"):
+        propensities_from_counts([1, 2], 10, A, B)

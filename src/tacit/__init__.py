@@ -9,56 +9,42 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from tacit._version import __version__
+from tacit.registry import MODELS
 
-if TYPE_CHECKING:
-    from tacit.blend import Blend
-    from tacit.data.cooccurrence import cooccurrence
-    from tacit.data.dataset import Dataset
-    from tacit.data.load import load_data
-    from tacit.data.save import save_data
-    from tacit.embedding.annexml import AnnexML
-    from tacit.embedding.exmlds import ExMLDS1
-    from tacit.embedding.joint import JointExMLDS
-    from tacit.embedding.label_correlations import ExMLDS3
-    from tacit.embedding.skip_gram import ExMLDS2
-    from tacit.embedding.sleec import SLEEC
-    from tacit.errors import TacitError
-    from tacit.latent.costa import COSTA
-    from tacit.latent.lfm import LFM
-    from tacit.latent.mllcs import MLLCS
-    from tacit.latent.moments import MomentMatching
-    from tacit.linear.label_tree import LabelTree
-    from tacit.linear.one_vs_all import OneVsAll
-    from tacit.linear.popularity import Popularity
-    from tacit.metrics import evaluate
-    from tacit.progress import show_progress
-    from tacit.propensity import propensities
-    from tacit.ranking import Ranking
-    from tacit.registry import load_model
-    from tacit.tagger.tagger import Tagger
-    from tacit.tasks import checkpoint
-    from tacit.trees.fastxml import FastXML, PfastreXML, PfastXML
+if TYPE_CHECKING:  # what type checkers and editors know; a test compares it with what there is
+    from tacit.blend import Blend as Blend
+    from tacit.data.cooccurrence import cooccurrence as cooccurrence
+    from tacit.data.dataset import Dataset as Dataset
+    from tacit.data.load import load_data as load_data
+    from tacit.data.save import save_data as save_data
+    from tacit.embedding.annexml import AnnexML as AnnexML
+    from tacit.embedding.exmlds import ExMLDS1 as ExMLDS1
+    from tacit.embedding.joint import JointExMLDS as JointExMLDS
+    from tacit.embedding.label_correlations import ExMLDS3 as ExMLDS3
+    from tacit.embedding.skip_gram import ExMLDS2 as ExMLDS2
+    from tacit.embedding.sleec import SLEEC as SLEEC
+    from tacit.errors import TacitError as TacitError
+    from tacit.latent.costa import COSTA as COSTA
+    from tacit.latent.lfm import LFM as LFM
+    from tacit.latent.mllcs import MLLCS as MLLCS
+    from tacit.latent.moments import MomentMatching as MomentMatching
+    from tacit.linear.label_tree import LabelTree as LabelTree
+    from tacit.linear.one_vs_all import OneVsAll as OneVsAll
+    from tacit.linear.popularity import Popularity as Popularity
+    from tacit.metrics import evaluate as evaluate
+    from tacit.progress import show_progress as show_progress
+    from tacit.propensity import propensities as propensities
+    from tacit.ranking import Ranking as Ranking
+    from tacit.registry import load_model as load_model
+    from tacit.tagger.tagger import Tagger as Tagger
+    from tacit.tasks import checkpoint as checkpoint
+    from tacit.trees.fastxml import FastXML as FastXML
+    from tacit.trees.pfastrexml import PfastreXML as PfastreXML
+    from tacit.trees.pfastxml import PfastXML as PfastXML
 
-_LIVES_IN = {
-    "COSTA": "tacit.latent.costa",
-    "LFM": "tacit.latent.lfm",
-    "MLLCS": "tacit.latent.mllcs",
-    "MomentMatching": "tacit.latent.moments",
-    "AnnexML": "tacit.embedding.annexml",
-    "Blend": "tacit.blend",
+_LIVES_IN = {entry.name: entry.module for entry in MODELS.values()} | {
     "Dataset": "tacit.data.dataset",
-    "FastXML": "tacit.trees.fastxml",
-    "ExMLDS1": "tacit.embedding.exmlds",
-    "ExMLDS2": "tacit.embedding.skip_gram",
-    "ExMLDS3": "tacit.embedding.label_correlations",
-    "JointExMLDS": "tacit.embedding.joint",
-    "LabelTree": "tacit.linear.label_tree",
-    "OneVsAll": "tacit.linear.one_vs_all",
-    "PfastXML": "tacit.trees.fastxml",
-    "PfastreXML": "tacit.trees.fastxml",
-    "Popularity": "tacit.linear.popularity",
     "Ranking": "tacit.ranking",
-    "SLEEC": "tacit.embedding.sleec",
     "TacitError": "tacit.errors",
     "Tagger": "tacit.tagger.tagger",
     "checkpoint": "tacit.tasks",
@@ -66,43 +52,11 @@ _LIVES_IN = {
     "evaluate": "tacit.metrics",
     "load_data": "tacit.data.load",
     "load_model": "tacit.registry",
-    "show_progress": "tacit.progress",
     "propensities": "tacit.propensity",
     "save_data": "tacit.data.save",
+    "show_progress": "tacit.progress",
 }
-
-__all__ = [
-    "COSTA",
-    "LFM",
-    "MLLCS",
-    "SLEEC",
-    "AnnexML",
-    "Blend",
-    "Dataset",
-    "ExMLDS1",
-    "ExMLDS2",
-    "ExMLDS3",
-    "FastXML",
-    "JointExMLDS",
-    "LabelTree",
-    "MomentMatching",
-    "OneVsAll",
-    "PfastXML",
-    "PfastreXML",
-    "Popularity",
-    "Ranking",
-    "TacitError",
-    "Tagger",
-    "__version__",
-    "checkpoint",
-    "cooccurrence",
-    "evaluate",
-    "load_data",
-    "load_model",
-    "propensities",
-    "save_data",
-    "show_progress",
-]
+__all__ = ["__version__", *sorted(_LIVES_IN)]  # noqa: PLE0604 - names of a table
 
 
 def __getattr__(name: str) -> Any:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from tacit.errors import DataError
-from tacit.metrics import KS, Interval, JudgedRanking, Ratio, contributions, judge, resample
+from tacit.metrics import KS, METRICS, Interval, JudgedRanking, Ratio, contributions, judge, resample
 from tacit.ranking import Ranking
 
 #: Name and smallest number of training samples of each band.
@@ -89,7 +89,7 @@ def evaluate_by_band(
 def _band_contributions(judged: JudgedRanking, in_band: npt.NDArray[np.bool_], ks: Sequence[int]) -> dict[str, Ratio]:
     shares = contributions(judged.only(in_band), ks)
     positives = np.asarray(judged.relevant @ in_band.astype(np.float64))
-    ratios = {name: ratio for name, ratio in shares.items() if name.startswith(("P@", "PSP@"))}
+    ratios = {name: ratio for name, ratio in shares.items() if METRICS[name.partition("@")[0]].is_banded}
     return ratios | {f"R@{k}": Ratio(k * shares[f"P@{k}"].numerator, positives) for k in ks}
 
 

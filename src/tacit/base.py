@@ -59,7 +59,7 @@ class Estimator(Stored, BaseEstimator):  # type: ignore[misc]
     random_state: Annotated[int | None, Range(low=0), "seed; the same seed gives the same model"] = 0
     n_jobs: Annotated[int | None, "tasks at a time (-1: all cores); never changes the model"] = None
 
-    classes_: Annotated[Names, Array(NAMES, ("n_labels",), is_filled=True)] = field(init=False)
+    classes_: Annotated[Names, Array(NAMES, ("n_labels",), is_filled=True, differ=True)] = field(init=False)
     n_features_in_: Annotated[int, Range(low=1), Size("n_features")] = field(init=False)
     label_counts_: Annotated[npt.NDArray[np.int64], Array("int64", ("n_labels",), low="0")] = field(init=False)
     n_samples_: Annotated[int, Range(low=1), Size("n_samples")] = field(init=False)

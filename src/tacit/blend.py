@@ -13,7 +13,7 @@ from scipy import sparse
 from tacit.base import Estimator, Mask
 from tacit.errors import ParameterError
 from tacit.labels import positives
-from tacit.metrics import evaluate
+from tacit.metrics import evaluate, read_metric
 from tacit.parameters import OneOf, Range, document_parameters, parameters_of, unknown_parameter
 from tacit.propensity import FloatArray, propensities_from_counts
 from tacit.ranking import NO_LABEL, NO_SCORE, Ranking
@@ -30,7 +30,6 @@ _RANK_OFFSET = 60.0  # of reciprocal rank fusion (Cormack, Clarke and Büttcher,
 _TRIED = (0.0, 0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 5.0)  # weights, against a sum of 1
 _TRIED_FOR_TAIL = (-0.5, -0.35, -0.2, -0.1, -0.05, *_TRIED)  # members may lean to the tail too far by themselves
 _ROUNDS = 5
-_METRICS = ("P", "nDCG", "R", "PSP", "PSnDCG")
 
 
 @document_parameters
@@ -125,7 +124,7 @@ class Blend(Estimator):
         self.scales_ = np.array([_spread(part[np.isfinite(part)]) for part in evidence])
         candidates = self._candidates(rankings)
         propensities = self._propensities()
-        ks = sorted({int(metric.partition("@")[2]) for metric in target})
+        ks = sorted({read_metric(metric)[1] for metric in target})
 
         def value(weights: FloatArray) -> float:
             ranking = candidates.ranked(weights, max(ks))
@@ -151,8 +150,8 @@ class Blend(Estimator):
             found.append(np.where(ranking.labels == NO_LABEL, NO_SCORE, said / scale).astype(np.float32))
         return found
 
-    def _candidates(self, rankings: Sequence[Ranking]) -> _Candidates:
-        return _Candidates.of(
+    def _candidates(self, rankings: Sequence[Ranking]) -> _Pool:
+        return _Pool.of(
             [ranking.labels for ranking in rankings], self._evidence(rankings), -np.log(self._propensities())
         )
 
@@ -180,11 +179,7 @@ def read_target(target: str | Mapping[str, float]) -> dict[str, float]:
     """Weights by metric, from a metric, a sum of metrics or a mapping."""
     weights = dict.fromkeys(map(str.strip, target.split("+")), 1.0) if isinstance(target, str) else dict(target)
     for metric, weight in weights.items():
-        name, at, k = str(metric).partition("@")
-        if name not in _METRICS or not at or not k.isdigit() or int(k) < 1:
-            raise ParameterError(
-                f"parameter 'target' must name metrics like 'P@1' or 'PSP@3' ({', '.join(_METRICS)}); got {metric!r}"
-            )
+        read_metric(metric)
         if isinstance(weight, bool) or not isinstance(weight, int | float) or not weight >= 0:
             raise ParameterError(f"parameter 'target' must give {metric} a weight of at least 0; got {weight!r}")
     if not any(weights.values()):
@@ -227,7 +222,7 @@ def best_weights(value: Callable[[FloatArray], float], n_members: int) -> FloatA
 
 
 @dataclass(frozen=True, eq=False)
-class _Candidates:
+class _Pool:
     """The labels that a member ranks, of each sample in rising order, and what speaks for them.
 
     Attributes
@@ -242,7 +237,7 @@ class _Candidates:
     evidence: list[Evidence]
 
     @staticmethod
-    def of(labels: Sequence[npt.NDArray[np.int32]], evidence: Sequence[Evidence], tail: FloatArray) -> _Candidates:
+    def of(labels: Sequence[npt.NDArray[np.int32]], evidence: Sequence[Evidence], tail: FloatArray) -> _Pool:
         """Join the members' labels; where a member does not rank one, its last label's evidence stands in."""
         joined = np.concatenate(labels, axis=1)
         order = np.argsort(joined, axis=1, kind="stable")
@@ -262,7 +257,7 @@ class _Candidates:
             part[row, at] = its_evidence[row, column]
             parts.append(part)
             first += its_labels.shape[1]
-        return _Candidates(found, [*parts, tail[np.maximum(found, 0)].astype(np.float32)])
+        return _Pool(found, [*parts, tail[np.maximum(found, 0)].astype(np.float32)])
 
     def ranked(self, weights: FloatArray, k: int) -> Ranking:
         """The best k by the weighted sum of the evidence."""

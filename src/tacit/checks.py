@@ -120,6 +120,22 @@ def _check_real(dtype: np.dtype[Any], what: str = "X") -> None:
         raise DataError(f"Complex data not supported: {what} must hold real numbers")
 
 
+def has_half_character(text: str) -> bool:
+    """Whether a text has a lone surrogate, half a character, which no file can hold."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return True
+    return False
+
+
+def check_unicode(text: str, place: int, what: str) -> None:
+    """Raise unless a text can be written to a file."""
+    if has_half_character(text):
+        message = f"{what} must be valid Unicode; entry {place} has half a character (a lone surrogate)"
+        raise DataError(f"{message}: {text!a:.60}; mend its encoding")
+
+
 def as_count(value: Any, name: str) -> int:
     """`value` as an int of at least 1."""
     if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:

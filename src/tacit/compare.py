@@ -10,12 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from tacit.labels import Names, aligned, read_labels
-from tacit.metrics import KS, Interval, Ratio, contributions, judge, resample
+from tacit.metrics import KS, METRICS, Interval, Ratio, contributions, judge, resample
 from tacit.propensity import propensities_from_counts
 from tacit.ranking import NO_LABEL, Ranking
 from tacit.tagger.tagger import Tagger
-
-METRICS = ("P", "nDCG", "PSP")
 
 
 @dataclass(frozen=True)
@@ -70,7 +68,7 @@ def compare(
         Seed of the resampling.
     """
     of_a, of_b = (contributions(judge(ranking, Y_test, propensities, ks), ks) for ranking in (ranking_a, ranking_b))
-    names = [name for name in of_a if name.partition("@")[0] in METRICS]
+    names = [name for name in of_a if METRICS[name.partition("@")[0]].is_compared]
     # Both metrics divide by the same sums: a difference is a ratio like them, and is resampled like them.
     differences = {name: Ratio(of_b[name].numerator - of_a[name].numerator, of_a[name].denominator) for name in names}
     intervals = resample(differences, n_bootstrap, seed)

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from tacit.checks import as_csr, check_indices
+from tacit.checks import as_csr, check_indices, check_unicode
 from tacit.errors import DataError, ParameterError, UnknownLabelError, did_you_mean
 
 Container = Literal["lists", "sparse", "dense"]
@@ -138,7 +138,7 @@ def _from_lists(
         (np.ones(len(indices), np.float32), np.array(indices, np.int32), indptr),
         shape=(len(sets), len(found)),
     )
-    return matrix, _as_names(found)
+    return matrix, as_names(found)
 
 
 def _label_set(labels: Any, row: int, what: str) -> set[Any]:
@@ -156,14 +156,17 @@ def _column_names(names: Sequence[Any] | Names | None, n_labels: int) -> Names:
         return np.arange(n_labels)
     if len(names) != n_labels:
         raise DataError(f"{len(names)} label names for {n_labels} columns of Y; they must agree")
-    return _as_names(list(names))
+    return as_names(list(names))
 
 
-def _as_names(names: list[Any]) -> Names:
+def as_names(names: list[Any]) -> Names:
+    """Label names in the one form that models have: whole numbers, or texts."""
     if len(set(names)) != len(names):
         raise DataError("label names must differ from each other")
     if all(isinstance(name, int | np.integer) for name in names):
         return np.array(names, dtype=np.int64)
+    for place, name in enumerate(names):
+        check_unicode(str(name), place, "label names")
     return np.array([str(name) for name in names], dtype=object)
 
 

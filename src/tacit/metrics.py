@@ -7,7 +7,8 @@ Every metric of a ranking is a ratio of two sums over samples: `contributions` g
 from __future__ import annotations
 
 import operator
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
@@ -58,7 +59,7 @@ def evaluate(
     """
     judged = judge(ranking, Y_test, propensities, ks)
     values = {name: ratio.value() for name, ratio in contributions(judged, ks).items()}
-    return values | {f"C@{k}": judged.coverage(k) for k in ks}
+    return values | {f"{COVERAGE}@{k}": judged.coverage(k) for k in ks}
 
 
 def bootstrap_intervals(
@@ -177,28 +178,129 @@ def judge(ranking: Ranking, Y_test: Any, propensities: Any, ks: Sequence[int]) -
     return JudgedRanking(relevant, labels, found > 0, found, _largest_of_rows(weights, n_places))
 
 
+@dataclass(frozen=True)
+class FirstPlaces:
+    """The first k places of a ranking, summed for each sample."""
+
+    judged: JudgedRanking
+    k: int
+    each: FloatArray  # 1 for every sample
+
+    @property
+    def hits(self) -> FloatArray:
+        """Relevant labels found."""
+        return self._sum(self.judged.hits.astype(np.float64))
+
+    @property
+    def n_relevant(self) -> npt.NDArray[np.integer]:
+        """Relevant labels there are."""
+        return np.asarray(np.diff(self.judged.relevant.indptr))
+
+    def discounted(self, gains: npt.NDArray[Any]) -> FloatArray:
+        """Gains of the places, later ones counting less, over the most that as many relevant labels can have."""
+        discounts = 1 / np.log2(2 + np.arange(gains.shape[1]))
+        best = np.concatenate([[0.0], np.cumsum(discounts)])
+        return _divide(self._sum(gains * discounts), best[np.minimum(self.k, self.n_relevant)])
+
+    def mean(self, gains: npt.NDArray[Any]) -> FloatArray:
+        """Gains of the places, by place."""
+        return self._sum(gains) / self.k
+
+    def of_gains(self, measure: Callable[[FloatArray], FloatArray]) -> Ratio:
+        """A measure of the gains by propensity, over that of the best ranking there can be."""
+        gains, best = self.judged.gains, self.judged.best_gains
+        assert gains is not None and best is not None  # noqa: S101, PT018 - metrics that need propensities have them
+        return Ratio(measure(gains), measure(best))
+
+    def _sum(self, values: FloatArray) -> FloatArray:
+        return np.asarray(values[:, : self.k].sum(axis=1))
+
+
+@dataclass(frozen=True)
+class RankingMetric:
+    """A metric of the first k places.
+
+    Attributes
+    ----------
+    name, meaning : str
+        As tables and reports show them.
+    ratio : function
+        What each sample adds to both sums of the metric.
+    needs_propensities : bool
+        Whether there is none without propensities.
+    is_compared, is_banded : bool
+        Whether `tacit.compare` looks at it, and `tacit.bands` at the share that each band has in it.
+    """
+
+    name: str
+    meaning: str
+    ratio: Callable[[FirstPlaces], Ratio]
+    needs_propensities: bool = False
+    is_compared: bool = False
+    is_banded: bool = False
+
+
+#: All metrics that are sums over samples, by name; docs/metrics.md defines them.
+METRICS = {
+    metric.name: metric
+    for metric in (
+        RankingMetric(
+            "P",
+            "of the first k suggestions, the share that is right",
+            lambda first: Ratio(first.hits / first.k, first.each),
+            is_compared=True,
+            is_banded=True,
+        ),
+        RankingMetric(
+            "nDCG",
+            "the same, early places counting more; 100 if all true labels come first",
+            lambda first: Ratio(first.discounted(first.judged.hits), first.each),
+            is_compared=True,
+        ),
+        RankingMetric(
+            "R",
+            "of a sample's true labels, the share among the first k",
+            lambda first: Ratio(_divide(first.hits, first.n_relevant), first.each),
+        ),
+        RankingMetric(
+            "PSP",
+            "precision that credits rare labels more, by their propensity",
+            lambda first: first.of_gains(first.mean),
+            needs_propensities=True,
+            is_compared=True,
+            is_banded=True,
+        ),
+        RankingMetric(
+            "PSnDCG",
+            "nDCG in the same way",
+            lambda first: first.of_gains(first.discounted),
+            needs_propensities=True,
+        ),
+    )
+}
+#: Coverage is no sum over samples; it has no interval and no share by band.
+COVERAGE, COVERAGE_MEANING = "C", "of all labels in these data, the share found for at least one sample"
+
+
+def read_metric(text: str) -> tuple[RankingMetric, int]:
+    """The metric and the number of places of a name such as "PSP@5"."""
+    name, _, k = str(text).partition("@")
+    if name not in METRICS or not re.fullmatch(r"[1-9]\d*", k):
+        raise ParameterError(
+            f"target must be one of {', '.join(METRICS)} with a number of places, such as P@5; got '{text}'"
+            f"{did_you_mean(name, METRICS)}"
+        )
+    return METRICS[name], int(k)
+
+
 def contributions(judged: JudgedRanking, ks: Sequence[int]) -> dict[str, Ratio]:
     """What each sample adds to each metric that is a sum over samples."""
-    n_samples, n_places = judged.hits.shape
-    discounts = 1 / np.log2(2 + np.arange(n_places))
-    best_dcg = np.concatenate([[0.0], np.cumsum(discounts)])
-    n_relevant = np.diff(judged.relevant.indptr)
-    normalizers = {k: best_dcg[np.minimum(k, n_relevant)] for k in ks}
-    each = np.ones(n_samples)
-
-    hits = _first_sums(judged.hits.astype(np.float64), ks)
-    dcg = _first_sums(judged.hits * discounts, ks)
-    ratios = {f"P@{k}": Ratio(hits[k] / k, each) for k in ks}
-    ratios |= {f"nDCG@{k}": Ratio(_divide(dcg[k], normalizers[k]), each) for k in ks}
-    ratios |= {f"R@{k}": Ratio(_divide(hits[k], n_relevant), each) for k in ks}
-    if judged.gains is None or judged.best_gains is None:
-        return ratios
-
-    gains, best = _first_sums(judged.gains, ks), _first_sums(judged.best_gains, ks)
-    ratios |= {f"PSP@{k}": Ratio(gains[k] / k, best[k] / k) for k in ks}
-    gains, best = _first_sums(judged.gains * discounts, ks), _first_sums(judged.best_gains * discounts, ks)
-    return ratios | {
-        f"PSnDCG@{k}": Ratio(_divide(gains[k], normalizers[k]), _divide(best[k], normalizers[k])) for k in ks
+    each = np.ones(len(judged.hits))
+    return {
+        f"{metric.name}@{k}": metric.ratio(FirstPlaces(judged, k, each))
+        for metric in METRICS.values()
+        if judged.gains is not None or not metric.needs_propensities
+        for k in ks
     }
 
 
@@ -277,11 +379,6 @@ def _largest_of_rows(matrix: sparse.csr_matrix, count: int) -> FloatArray:
     largest = np.zeros((matrix.shape[0], count))
     largest[row_of_entry(matrix)[kept], places[kept]] = matrix.data[order][kept]
     return largest
-
-
-def _first_sums(values: FloatArray, ks: Sequence[int]) -> Mapping[int, FloatArray]:
-    """Sum of the first k places of each row, for every k."""
-    return {k: values[:, :k].sum(axis=1) for k in ks}
 
 
 def _in_unit_interval(values: FloatArray) -> FloatArray:

@@ -1,66 +1,156 @@
-"""A process that fits a model on parts of the data and says what each fit took.
+"""A process that tries a training out on small parts of the data; `tacit.estimate` starts it.
 
-`tacit.estimate` starts it, because the peak memory of a fit can only be told in a process that does nothing else.
-It reads a number of samples per line and answers each with a `Measurement` as a line of JSON.
+``python -m tacit.probe FOLDER`` reads a number of samples per line and answers each with a `Measurement` as a line of
+JSON. It runs what `fit` and `save` run, so that nothing they do is forgotten; but where a model is fitted a second time
+on all samples, the first fit tells enough.
 """
 
 from __future__ import annotations
 
-import ctypes
-import importlib.util
 import json
 import math
 import sys
+import tempfile
 import time
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from sklearn.base import clone
 
+from tacit.data.vocabulary import Vocabulary
 from tacit.errors import TacitError
+from tacit.kernels import has_compiled
+from tacit.labels import Labels, positives
+from tacit.memory import forget_peak, peak_bytes, resident_bytes
+from tacit.phases import FIT, Lap, phase, recorded
 from tacit.registry import find_model
 from tacit.store.files import read_arrays, write_arrays
-from tacit.store.state import Arrays, Unpacker, pack, pack_model
+from tacit.store.state import Arrays, Unpacker, pack
+from tacit.tagger import training
+from tacit.tagger.tagger import Tagger
+from tacit.tasks import checkpoint
+from tacit.vectorizer import TextVectorizer
 
 if TYPE_CHECKING:
     from scipy import sparse
 
     from tacit.base import Estimator
+    from tacit.store.state import Stored
 
-_STATUS = Path("/proc/self/status")
 _IN_SAMPLES = ("max_cluster", "max_samples")  # parameters that count samples
 _ARRAYS, _TREE = "part.safetensors", "part.json"
 
 
 @dataclass(frozen=True)
 class Measurement:
-    """What one fit took: wall and processor time, the memory it added to the process, and the size of the model."""
+    """What one training took.
+
+    Attributes
+    ----------
+    n_samples : int
+        Samples it was trained on.
+    seconds, cpu_seconds : float
+        Wall and processor time of everything.
+    laps : list of Lap
+        Those of its phases.
+    start_bytes : int
+        Memory that loading kernels added to the process; of the first training alone.
+    memory_bytes : int
+        Memory that training and saving added, beyond the data.
+    model_bytes : int
+        Size of the saved model.
+    has_compiled : bool
+        Whether kernels were compiled meanwhile, which happens once per machine.
+    """
 
     n_samples: int
     seconds: float
     cpu_seconds: float
+    laps: Sequence[Lap]
     memory_bytes: int
     model_bytes: int
+    start_bytes: int = 0
+    has_compiled: bool = False
+
+    @property
+    def effort(self) -> float:
+        """Seconds that the training would have taken on a machine that does nothing else, as far as can be told."""
+        return min(self.seconds, self.cpu_seconds)
 
 
-def write_task(folder: Path, model: Estimator, X: sparse.csr_matrix, Y: sparse.csr_matrix, n_samples: int) -> None:
-    """Write what a probe works on to `folder`: the model, and a part of the `n_samples` that it is meant for."""
-    arrays: Arrays = {}
-    parameters = pack(model.stored_parameters(), arrays, "parameters")
-    data = pack([X, Y], arrays, "data")
-    tree = {"model": type(model).__name__, "n_jobs": model.n_jobs, "parameters": parameters, "data": data}
-    tree["n_samples"] = n_samples
-    write_arrays(folder / _ARRAYS, arrays)
-    (folder / _TREE).write_text(json.dumps(tree), encoding="utf-8")
+@dataclass(frozen=True, eq=False)
+class Task:
+    """A training to try out: of a model alone, or of a tagger with everything that it does beside.
 
+    Attributes
+    ----------
+    model : Estimator
+        Untrained.
+    X, labels
+        Samples and their labels.
+    tagger : Tagger, optional
+        Whose parameters say what is done beside; untrained.
+    vectorizer : TextVectorizer, optional
+        Of a tagger for texts.
+    texts : list of str
+        Of the samples, where the tagger keeps them.
+    validation : pair (X, Labels), optional
+        Samples to calibrate on.
+    """
 
-def _read_task(folder: Path) -> tuple[Estimator, sparse.csr_matrix, sparse.csr_matrix, int]:
-    tree = json.loads((folder / _TREE).read_text(encoding="utf-8"))
-    unpacker = Unpacker(read_arrays(folder / _ARRAYS), find_model)
-    parameters = unpacker.value(tree["parameters"], dict[str, Any])
-    X, Y = unpacker.value(tree["data"])
-    return find_model(tree["model"])(n_jobs=tree["n_jobs"], **parameters), X.copy(), Y.copy(), tree["n_samples"]
+    model: Estimator
+    X: sparse.csr_matrix
+    labels: Labels
+    tagger: Tagger | None = None
+    vectorizer: TextVectorizer | None = None
+    texts: Sequence[str] = ()
+    validation: tuple[sparse.csr_matrix, Labels] | None = None
+
+    def rows(self, rows: Any) -> Task:
+        """The task with some of the samples alone."""
+        texts = [self.texts[row] for row in rows] if len(self.texts) else []
+        return replace(self, X=self.X[rows], labels=replace(self.labels, matrix=self.labels.matrix[rows]), texts=texts)
+
+    def part(self, n_samples: int, n_all: int) -> Task:
+        """The task with the first of the samples and the labels that they have, as a share of `n_all` samples.
+
+        Labels without a sample would take time that they do not take where they have some.
+        """
+        Y = self.labels.matrix[:n_samples]
+        columns = np.unique(positives(Y).indices)
+        if not len(columns):
+            columns = np.arange(Y.shape[1])
+        validation = self.validation
+        if validation is not None:
+            n_rows = max(round(validation[0].shape[0] * n_samples / n_all), 1)
+            validation = validation[0][:n_rows], replace(validation[1], matrix=validation[1].matrix[:n_rows])
+        return replace(
+            self,
+            model=_scaled(self.model, n_samples / n_all),
+            X=self.X[:n_samples],
+            labels=Labels(Y[:, columns].tocsr(), self.labels.names[columns], self.labels.container),
+            texts=self.texts[:n_samples],
+            validation=validation,
+        )
+
+    def trained(self, folder: Path) -> Stored:
+        """Train as a command does, with finished tasks kept in `folder`."""
+        if self.tagger is None:
+            with phase(FIT, self.X.shape[0]):
+                return self.model.fit(self.X, self.labels.matrix, label_names=list(self.labels.names))
+        prepared = training.Prepared(self.X, self.labels, self.model, "", self.vectorizer)
+        with checkpoint(folder):
+            state = training.trained(self.tagger, prepared, self.validation, self.texts, again=False)
+        tagger = Tagger(**self.tagger.get_params())
+        for name, value in state.items():
+            setattr(tagger, name, value)
+        tagger.vocabulary_ = self.tagger.vocabulary
+        return tagger
 
 
 def _scaled(model: Estimator, share: float) -> Estimator:
@@ -72,70 +162,92 @@ def _scaled(model: Estimator, share: float) -> Estimator:
     return copy
 
 
-def resident_bytes() -> int:
-    """Memory this process holds now; 0 where the system does not tell."""
-    return _status("VmRSS")
+# -- a task in a folder -----------------------------------------------------------------------------------
 
 
-def data_bytes() -> int:
-    """Memory this process has asked for and may write to; 0 where the system does not tell."""
-    return _status("VmData")
-
-
-def _peak_bytes() -> int:
-    """The most memory this process has held; 0 where the system does not tell."""
-    if _STATUS.exists():
-        return _status("VmHWM")  # getrusage would count what the parent held before it became this process
-    if importlib.util.find_spec("resource") is None:  # Windows
-        return 0
-    import resource
-
-    return int(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
-
-
-def _status(field: str) -> int:
-    try:
-        lines = _STATUS.read_text(encoding="ascii").splitlines()
-    except OSError:
-        return 0
-    return next((1024 * int(line.split()[1]) for line in lines if line.startswith(field)), 0)
-
-
-def _forget_peak() -> None:
-    """Give freed memory back and let the peak begin anew, where the system can (Linux)."""
-    if sys.platform == "linux":
-        trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
-        if trim is not None:
-            trim(0)
-        try:
-            Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
-        except OSError:
-            return
-
-
-def _measure(model: Estimator, X: sparse.csr_matrix, Y: sparse.csr_matrix, held_bytes: int) -> Measurement:
-    """Fit a model in a process that held so much memory before the first fit."""
-    _forget_peak()
-    start, cpu_start = time.perf_counter(), time.process_time()
-    fitted = model.fit(X, Y)
-    seconds, cpu_seconds = time.perf_counter() - start, time.process_time() - cpu_start
-    memory = max(_peak_bytes() - held_bytes, 0)
+def write_task(folder: Path, task: Task, n_all: int) -> None:
+    """Write a task to `folder`: a part of the `n_all` samples that it is meant for."""
     arrays: Arrays = {}
-    size = len(json.dumps(pack_model(fitted, arrays))) + sum(array.nbytes for array in arrays.values())
-    return Measurement(X.shape[0], seconds, cpu_seconds, memory, size)
+    tagger, validation = task.tagger, task.validation
+    content = {
+        "model": _described(task.model),
+        "tagger": None if tagger is None else _described(tagger),
+        "vocabulary": None if tagger is None else tagger.vocabulary,
+        "vectorizer": task.vectorizer,
+        "texts": list(task.texts),
+        "data": [task.X, task.labels.matrix, task.labels.names],
+        "validation": None if validation is None else [validation[0], validation[1].matrix, validation[1].names],
+        "n_all": n_all,
+    }
+    tree = pack(content, arrays)
+    write_arrays(folder / _ARRAYS, arrays)
+    (folder / _TREE).write_text(json.dumps(tree), encoding="utf-8")
+
+
+def _described(learner: Estimator | Tagger) -> dict[str, Any]:
+    parameters = learner.stored_parameters()
+    return {"name": type(learner).__name__, "parameters": {**parameters, "n_jobs": learner.n_jobs}}
+
+
+def read_task(folder: Path) -> tuple[Task, int]:
+    """The task that `write_task` wrote, and the number of samples that it is meant for."""
+    tree = json.loads((folder / _TREE).read_text(encoding="utf-8"))["map"]
+    unpacker = Unpacker(read_arrays(folder / _ARRAYS), find_model)
+    read = {key: unpacker.value(tree[key]) for key in ("model", "tagger", "data", "validation", "texts", "n_all")}
+    tagger = None
+    if read["tagger"] is not None:
+        tagger = Tagger(**read["tagger"]["parameters"])
+        tagger.vocabulary = unpacker.value(tree["vocabulary"], Vocabulary)
+    vectorizer = unpacker.value(tree["vectorizer"], TextVectorizer)
+    model = find_model(read["model"]["name"])(**read["model"]["parameters"])
+    X, Y, names = read["data"]
+    validation = None
+    if read["validation"] is not None:
+        X_out, Y_out, names_out = read["validation"]
+        validation = X_out.copy(), Labels(Y_out.copy(), names_out, "sparse")
+    labels = Labels(Y.copy(), names, "sparse")
+    return Task(model, X.copy(), labels, tagger, vectorizer, read["texts"], validation), read["n_all"]
+
+
+# -- measuring --------------------------------------------------------------------------------------------
+
+
+def _measure(task: Task, held_bytes: int) -> Measurement:
+    """Train and save in a process that held so much memory, the data of the task among it."""
+    forget_peak()
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="tacit-")))
+        laps = stack.enter_context(recorded())
+        began, cpu_began = time.perf_counter(), time.process_time()
+        task.trained(folder / "kept").save(folder / "model")  # type: ignore[attr-defined]
+        seconds, cpu_seconds = time.perf_counter() - began, time.process_time() - cpu_began
+        size = sum(file.stat().st_size for file in (folder / "model").iterdir())
+    memory = max(peak_bytes() - held_bytes, 0)
+    return Measurement(task.X.shape[0], seconds, cpu_seconds, laps, memory, size, has_compiled=has_compiled())
+
+
+def _data_bytes(task: Task) -> int:
+    matrices = (task.X, task.labels.matrix)
+    return sum(getattr(matrix, part).nbytes for matrix in matrices for part in ("data", "indices", "indptr"))
 
 
 def main() -> None:
     """Answer each line of stdin, a number of samples, with a line of JSON."""
-    model, X, Y, n_total = _read_task(Path(sys.argv[1]))
-    held_bytes = 0
-    for place, line in enumerate(sys.stdin):
-        n_samples = int(line)
-        if place == 1:  # the first fit compiles kernels or loads them, and they stay
-            held_bytes = resident_bytes() or _peak_bytes()
+    lines = iter(sys.stdin)
+    first = next(lines, None)
+    if first is None:
+        return
+    task, n_all = read_task(Path(sys.argv[1]))  # written while this process started
+    before = held = resident_bytes() or peak_bytes()
+    for place, line in enumerate(chain([first], lines)):
         try:
-            part = _scaled(model, n_samples / n_total)
-            answer: dict[str, Any] = asdict(_measure(part, X[:n_samples], Y[:n_samples], held_bytes))
+            part = task.part(int(line), n_all)
+            measured = _measure(part, held + _data_bytes(part))
+            if place == 0:  # the first training compiles kernels or loads them, and they stay
+                forget_peak()
+                held = resident_bytes() or peak_bytes()
+                measured = replace(measured, start_bytes=max(held - before - _data_bytes(part), 0))
+            answer: dict[str, Any] = asdict(measured)
         except (TacitError, MemoryError) as error:
             answer = {"error": str(error) or "out of memory"}
         print(json.dumps(answer), flush=True)

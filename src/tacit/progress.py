@@ -11,11 +11,13 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from pathlib import Path
 from typing import Any
 
 logger = logging.getLogger("tacit")
 _bars: ContextVar[Any] = ContextVar("tacit_progress_bars", default=None)
 asked_to_stop = threading.Event()
+drafts: set[Path] = set()  # files that have not taken their names yet: what ends the process at once removes them
 
 
 class Stopped(BaseException):

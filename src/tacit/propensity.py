@@ -20,6 +20,7 @@ from tacit.numerics.rows import row_of_entry
 
 FloatArray: TypeAlias = npt.NDArray[np.float64]
 IntArray: TypeAlias = npt.NDArray[np.integer[Any]]
+_MOST_LOG = 700.0  # of a float64, with room for a factor
 
 #: (A, B) that the literature uses for kinds of data: ``propensities(Y, *PRESETS["amazon"])``.
 PRESETS: Mapping[str, tuple[float, float]] = MappingProxyType(
@@ -59,6 +60,8 @@ def propensities_from_counts(
         raise ParameterError(f"A must be a number of at least 0; got {A}")
     if not (np.isfinite(B) and B > 0):
         raise ParameterError(f"B must be a number above 0; got {B}")
+    if A * np.log1p(B) > _MOST_LOG:
+        raise ParameterError(f"(B + 1) ** A must be a number that a computer can hold; got A = {A} and B = {B}")
     if n_samples < 1:
         raise DataError("propensities need at least one training sample; got no rows")
     C = max(np.log(n_samples) - 1, 0.0) * (B + 1) ** A

@@ -7,7 +7,6 @@ part three times as large, and so on. Where to look is declared with the paramet
 from __future__ import annotations
 
 import math
-import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -17,15 +16,14 @@ import numpy as np
 from scipy import sparse
 
 from tacit.checks import as_features
-from tacit.errors import DataError, ParameterError, TacitError, did_you_mean
+from tacit.errors import DataError, ParameterError, TacitError
 from tacit.labels import aligned, read_labels
-from tacit.metrics import evaluate
+from tacit.metrics import evaluate, read_metric
 from tacit.parameters import Parameter, Tune, parameters_of, unknown_parameter
 from tacit.progress import announce, stage
 from tacit.propensity import propensities
 from tacit.registry import find_model
 
-METRICS = ("P", "nDCG", "R", "PSP", "PSnDCG")
 _KEPT = 3  # one in so many draws goes on to the next part, which is so many times as large
 _SMALLEST_PART = 500  # samples
 _WARM_UP = 200
@@ -125,7 +123,8 @@ def tune(
     cls = find_model(model_name)
     common = {**(fixed or {}), "random_state": seed, "n_jobs": n_jobs}
     searched = check_space(cls, declared_space(cls) if space is None else space, common)
-    judge = _Judge(cls, common, _folds(X, Y, validation, folds, seed), check_target(target))
+    read_metric(target)
+    judge = _Judge(cls, common, _folds(X, Y, validation, folds, seed), target)
     with stage(f"tuning {cls.__name__}", None) as advance:
         trials = list(_search(judge, searched, started + budget_seconds, seed, advance))
     return _best(cls.__name__, target, trials)
@@ -181,18 +180,6 @@ def _draws(searched: Mapping[str, Parameter], count: int, seed: int) -> list[dic
 # -- how a set of parameters is judged --------------------------------------------------------------------
 
 
-def check_target(target: str) -> str:
-    """`target`, once it is known to be a metric of rankings such as "PSP@5"."""
-    match = re.fullmatch(r"([A-Za-z]+)@([1-9]\d*)", target)
-    if match is None or match[1] not in METRICS:
-        name = target.partition("@")[0]
-        raise ParameterError(
-            f"target must be one of {', '.join(METRICS)} with a number of places, such as P@5; got '{target}'"
-            f"{did_you_mean(name, METRICS)}"
-        )
-    return target
-
-
 def _folds(X: Any, Y: Any, validation: tuple[Any, Any] | None, folds: int, seed: int) -> list[_Fold]:
     features, labels = as_features(X), read_labels(Y)
     if features.shape[0] != labels.matrix.shape[0]:
@@ -243,7 +230,7 @@ class _Judge:
         # Propensities of all training samples, so that scores of different parts mean the same.
         weights = propensities(fold.Y)
         weights = np.concatenate([weights, np.full(truth.shape[1] - len(weights), weights.min())])
-        k = int(self.target.partition("@")[2])
+        _, k = read_metric(self.target)
         return evaluate(model.rank(fold.X_valid, k), truth, propensities=weights, ks=(k,))[self.target]
 
 

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from tacit.checks import as_features
+from tacit.checks import as_features, check_unicode
 from tacit.errors import DataError
 from tacit.numerics.idf import inverse_document_frequencies
 from tacit.numerics.rows import unit_rows
@@ -127,6 +127,7 @@ def are_texts(samples: Any) -> bool:
             if isinstance(text, list | tuple | np.ndarray):  # rows of features
                 return False
             raise DataError(f"texts must be str; entry {place} is a {type(text).__name__}")
+        check_unicode(text, place, "texts")
     return True
 
 

@@ -176,23 +176,72 @@ def damaged(source: Path, target: Path, seed: int) -> str:
 
 
 def use(model: Any) -> None:
-    """Rank a few rows in several ways."""
-    if isinstance(model, tacit.Tagger) and model.takes_texts:
-        model.suggest(TEXTS, k=3)
-        model.suggest(TEXTS[:1], threshold="auto")
-        model.predict(TEXTS)
+    """All that one does with a model: rank, ask why, change its labels, teach it."""
+    if isinstance(model, tacit.Tagger):
+        use_tagger(model)
         return
-    n_features, n_labels = model.n_features_in_, len(model.classes_)
-    if n_features > 10**6:
-        return  # nobody has such samples; everything that a row of them could reach has as many rows
-    rng = np.random.default_rng(0)
-    X = sparse.random(5, n_features, density=min(1.0, 20 / n_features), format="csr", rng=rng, dtype=np.float32)
-    model.rank(X, k=3)
-    model.rank(X[:1], k=n_labels)
-    model.rank(X, k=2, exclude=[0])
-    model.predict(X)
+    X = some_rows(model.n_features_in_)
+    if X is None:
+        return
+    rank(model, X)
     if hasattr(model, "neighbors"):
         model.neighbors(X, k=3)
+    if hasattr(model, "uncertain"):
+        attempt(model.uncertain, X)
+    if hasattr(model, "add_labels"):
+        attempt(model.add_labels, np.ones((len(model.seen_names_), 2)), names=["new", "newer"])
+        attempt(model.remove_labels, [0])
+        rank(model, X)
+    if hasattr(model, "partial_fit"):
+        Y = sparse.csr_matrix(np.eye(X.shape[0], len(model.seen_names_), dtype=np.float32))
+        attempt(model.partial_fit, X, Y)
+        rank(model, X)
+    use_tagger(tacit.Tagger.around(model))
+
+
+def some_rows(n_features: int) -> Any:
+    """A few samples; None where nobody has such: everything that a row of them could reach has as many rows."""
+    if n_features > 10**6:
+        return None
+    rng = np.random.default_rng(0)
+    return sparse.random(5, n_features, density=min(1.0, 20 / n_features), format="csr", rng=rng, dtype=np.float32)
+
+
+def rank(model: Any, X: Any) -> None:
+    model.rank(X, k=3)
+    model.rank(X[:1], k=len(model.classes_))
+    model.rank(X, k=2, exclude=[0])
+    model.predict(X)
+
+
+def use_tagger(tagger: tacit.Tagger) -> None:
+    samples = TEXTS if tagger.takes_texts else some_rows(tagger.n_features_in_)
+    if samples is None:
+        return
+    tagger.suggest(samples, k=3)
+    tagger.suggest(samples[:1], threshold="auto")
+    tagger.predict(samples)
+    labels = [str(label) for label in tagger.classes_]
+    attempt(tagger.evaluate, samples, [labels[:1]] * 4 + ([] if tagger.takes_texts else [labels[:1]]))
+    for label in labels[:2]:
+        attempt(tagger.explain, samples[0], label)
+    attempt(tagger.find_missing, samples, [[]] * (4 if tagger.takes_texts else 5))
+    attempt(tagger.add_label, "new", examples=samples[:2], cooccurs={labels[0]: 3.0})
+    attempt(tagger.add_label, "apple", description="a red apple")
+    attempt(tagger.learn, [(samples[0], labels[-1], True), (samples[1], labels[0], False)])
+    attempt(tagger.rename_label, labels[0], "renamed")
+    attempt(tagger.suggest, samples, k=3, damp_head=0.5)
+    attempt(tagger.update, samples, [labels[-1:]] * (4 if tagger.takes_texts else 5))
+    attempt(tagger.suggest, samples, k=3)
+
+
+def attempt(function: Callable[..., Any], *arguments: Any, **options: Any) -> None:
+    """Do something with a model that ranks; that it is no use for this may be said in one line."""
+    try:
+        function(*arguments, **options)
+    except tacit.TacitError as error:
+        if "\n" in str(error):
+            raise AssertionError(f"several lines: {error}") from error
 
 
 def try_one(source: Path, target: Path, seed: int) -> str:

@@ -21,7 +21,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from attack.reading import Outcome, Reader
+from attack.reading import Outcome, Reader, run_command
 from data.samples import numeric_dataset, text_dataset
 from data.test_fuzz import mutated
 from tacit.cli.main import main
@@ -74,6 +74,13 @@ def diluted(n_megabytes: int) -> bytes:
         for row in noise:
             file.write(row.tobytes() + b"0" * ((1 << 20) - 4096))
     return packed.getvalue()
+
+
+def blank_lines(opening: bytes) -> bytes:
+    """A megabyte, packed, that expands less than 500 times, to lines with nothing in them."""
+    noise = np.random.default_rng(0).integers(97, 123, size=(300, 3072), dtype=np.uint8)
+    parts = [opening, *(b"\n" * (1 << 20) + row.tobytes() for row in noise)]
+    return b"".join(gzip.compress(part, mtime=0) for part in parts)
 
 
 def npz(**parts: object) -> bytes:
@@ -158,6 +165,17 @@ COSTLY: dict[str, tuple[str, Files]] = {
     "long line, plain": ("raise max_line", lambda: {"a.svm": b"0" * (40 << 20)}),
     "long line, text": ("raise max_line", lambda: {"a.jsonl": b"0" * (40 << 20)}),
     "long cell": ("raise max_line", lambda: {"a.csv": b'text,labels\n"' + (b"a" * 99 + b"\n") * (400 << 10)}),
+    **{
+        f"blank lines, {end}": ("lines are blank", lambda end=end, head=head: {f"a.{end}.gz": blank_lines(head)})
+        for end, head in (
+            ("jsonl", b'{"text": "a", "labels": "b"}'),
+            ("csv", b"text,labels\na,b"),
+            ("tsv", b"text\tlabels\na\tb"),
+            ("ft", b"__label__a b"),
+            ("annif", b"a\t<b>"),
+            ("arff", b"@relation a"),
+        )
+    },
     "label names in gzip": (
         "raise max_expansion",
         lambda: {"a.txt": b"1 1 1\n0 0:1\n", "labels.txt.gz": zeros(500)},
@@ -226,6 +244,22 @@ def test_limits_can_be_raised(tmp_path, reader):
         load_data(path, max_labels=0)
 
 
+def test_limits_of_a_vocabulary_can_be_raised(tmp_path, reader):
+    for name, content in {
+        "a.tsv.gz": b"1\t" + b"a" * (9 << 20),
+        "a.json.gz": b'{"1": "' + b"a" * (9 << 20) + b'"}',
+        "a.ttl.gz": f'<http://a> a <{SKOS}Concept>; <{SKOS}prefLabel> "{"a" * (9 << 20)}" .'.encode(),
+    }.items():
+        (tmp_path / name).write_bytes(gzip.compress(content))
+        assert "raise max_expansion" in reader.read(tmp_path / name, "load_vocabulary").message
+        assert reader.read(tmp_path / name, "load_vocabulary", max_expansion=2000).kind == "ok"
+    options = {"max_expansion": 2000, "max_line": 1000}
+    assert "raise max_line" in reader.read(tmp_path / "a.tsv.gz", "load_vocabulary", **options).message
+    (tmp_path / "b.tsv").write_text("1\ta\n2\tb\n")
+    with pytest.raises(FileError, match="has 2 labels, but the limit is 1; .*raise max_labels"):
+        load_vocabulary(tmp_path / "b.tsv", max_labels=1)
+
+
 # -- RDF ----------------------------------------------------------------------------------------------------
 
 
@@ -279,6 +313,43 @@ def test_namespaces_may_be_abbreviated(tmp_path):
         '<prefLabel xmlns="&skos;">a &lt; b</prefLabel></rdf:Description></rdf:RDF>'
     )
     assert load_vocabulary(path).names == ["a < b"]
+
+
+#: Whole commands on tiny files, by what must stand in the one line that they end with.
+WHOLE_COMMANDS: dict[str, tuple[str, str, Callable[[], bytes]]] = {
+    "entities, 535 bytes": ("must not declare", "a.rdf", lambda: rdf_xml(laughs(5), "&a5;").encode()),
+    "entities, 755 bytes": ("must not declare", "a.rdf", lambda: rdf_xml(laughs(9), "&a9;").encode()),
+    "remote context": ("nothing beyond the file", "a.jsonld", lambda: b'{"@context": "http://127.0.0.1:9/c.jsonld"}'),
+    "svmlight label": ("raise max_labels", "a.svm", lambda: b"99999998 1:1\n"),
+    "xmc labels": ("raise max_labels", "a.txt", lambda: b"1 1 100000000\n0 0:1\n"),
+    "xmc features": ("raise max_features", "a.txt", lambda: b"1 2147483647 10\n0 0:1\n"),
+    "3 MB without a line feed": ("raise max_expansion", "a.jsonl.gz", lambda: zeros(3000)),
+    "1 MB of blank lines": ("lines are blank", "a.jsonl.gz", lambda: blank_lines(b"")),
+}
+
+
+@pytest.fixture(scope="module")
+def bare_command(reader, tmp_path_factory: pytest.TempPathFactory) -> Outcome:
+    """What the process itself costs: modules and kernels, which the reader has compiled, and a line of data."""
+    folder = tmp_path_factory.mktemp("bare")
+    (folder / "a.svm").write_text("0 1:1\n")
+    outcome = run_command(folder, "convert", "a.svm", "X.npz")
+    assert outcome.kind == "ok", outcome
+    return outcome
+
+
+@pytest.mark.parametrize("name", WHOLE_COMMANDS)
+def test_whole_commands_on_tiny_files(tmp_path, bare_command, name):
+    reason, file, content = WHOLE_COMMANDS[name]
+    (tmp_path / file).write_bytes(content())
+    is_vocabulary = file in ("a.rdf", "a.jsonld")
+    words = ("train", "none.jsonl", "--vocabulary", file, "--out", "b") if is_vocabulary else ("convert", file, "X.npz")
+    outcome = run_command(tmp_path, *words)
+    assert (outcome.kind, outcome.message.count("\n")) == ("refused", 1), outcome
+    assert reason in outcome.message
+    assert outcome.seconds - bare_command.seconds < MOST_SECONDS, (outcome, bare_command)
+    assert outcome.megabytes - bare_command.megabytes < MOST_MEGABYTES, (outcome, bare_command)
+    assert [each.name for each in tmp_path.iterdir()] == [file]
 
 
 @pytest.fixture

@@ -23,10 +23,11 @@ import tacit
 from attack import model_mutator
 from tacit.data.vocabulary import Vocabulary
 from tacit.errors import ModelFileError
+from tacit.linear.label_forest import LabelForest
 from tacit.registry import MODELS, TAGGER
 from tacit.store.declared import Array, Csr, Kind, kind_of, kinds_of
 
-N_SHORT = 700  # cases in every run of the tests
+N_SHORT = 500  # cases in every run of the tests
 N_CASES = int(os.environ.get("TACIT_ATTACK", str(N_SHORT)))
 FIRST = int(os.environ.get("TACIT_ATTACK_SEED", "0"))
 
@@ -194,6 +195,9 @@ BY_HAND = {
     "indices of a sparse matrix": (
         "OneVsAll", entry("weights_.indices", 0, 24), r"weights_.indices must hold numbers below 24"),
     "starts of a sparse matrix": ("OneVsAll", entry("weights_.indptr", 1, 10**8), r"weights_.indptr must never fall"),
+    "labels that are the same": ("OneVsAll", entry("classes_", 1, 0), r"classes_ must differ from each other"),
+    "factors that are no numbers": ("MLLCSOnline", entry("label_factors_", 0, np.nan), r"must hold finite numbers of"),
+    "factors that overflow": ("MLLCSOnline", entry("label_factors_", 0, 1e30), r"label_factors_ must hold finite numb"),
     "curves of a tagger": ("Tagger", entry("calibration_.curve_of_label", 0, 9), r"curve_of_label must hold numbers"),
 }  # fmt: skip
 
@@ -218,6 +222,13 @@ def test_a_matrix_of_more_columns_than_labels_is_refused(models, tmp_path):
         arrays["state.weights_.indices"][0] = 10**8 - 1
 
     refused(models / "OneVsAll", tmp_path / "model", r"weights_ must have 24 \(n_labels\) entries along axis 1", change)
+
+
+def test_samples_of_more_features_than_the_model_has_are_refused(models, tmp_path):
+    def change(state: Any, _: Any) -> None:
+        state["samples_"]["map"]["X"]["shape"] = [150, 10**8]
+
+    refused(models / "MLLCS", tmp_path / "model", r"samples_.X must have 200 \(n_features\) entries", change)
 
 
 def test_one_intercept_for_all_labels_is_refused(models, tmp_path):
@@ -261,6 +272,24 @@ def test_a_parameter_out_of_range_is_refused(models, tmp_path):
     model_mutator.write(tmp_path / "model", manifest, save(arrays))
     with pytest.raises(ModelFileError, match="FastXML: parameter 'min_share' must be"):
         tacit.load_model(tmp_path / "model")
+
+
+@pytest.mark.parametrize(("size", "is_refused"), [(300_000, True), (1_000, False)])
+def test_a_beam_of_wide_leaves(models, tmp_path, size, is_refused):
+    """One leaf of many labels makes room for as many in each leaf of the beam."""
+    model = tacit.load_model(models / "LabelTree")
+    starts = np.array([0, *range(size, 2 * size), 3 * size - 1])
+    children = np.concatenate([np.arange(1, size + 1), np.zeros(2 * size - 1)]).astype(np.int32)
+    nothing, levels = np.zeros(size + 2, np.int64), [np.array([0, 1, size + 1])]
+    entries = (nothing, np.zeros(0, np.int32), nothing[:1], np.zeros(0, np.uint8), np.zeros(0, np.float32))
+    model.forest_ = LabelForest(levels, starts, children, np.zeros(len(children), np.float32), *entries)
+    model.beam = 10**9
+    model.save(tmp_path / "model")
+    if is_refused:
+        with pytest.raises(ModelFileError, match=r"forest_.slot_starts .*; got 300000 leaves of up to 300000"):
+            tacit.load_model(tmp_path / "model")
+    else:
+        assert tacit.load_model(tmp_path / "model").rank(samples()[0], k=1).labels.max() == 0
 
 
 def test_members_of_a_blend_are_checked(models, tmp_path):

@@ -17,8 +17,11 @@ from typing import NamedTuple
 import pytest
 
 import tacit
+from tacit import progress
 from tacit.cli.interrupt import PATIENCE
+from tacit.data.files import Staging
 from tacit.data.synthetic import make_dataset
+from tacit.store.files import replacing
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="looks into /proc")
 
@@ -222,6 +225,32 @@ def test_ctrl_c_where_no_step_ends(tmp_path):
         for pipe in (process.stdin, process.stdout, process.stderr):
             pipe.close()
     assert seconds[0] >= PATIENCE > seconds[1]
+
+
+@pytest.mark.parametrize("words", [("convert", "many.jsonl", "out/a.csv"), ("split", "many.jsonl", "--out", "out")])
+def test_a_second_ctrl_c_leaves_no_draft(tmp_path, words):
+    """The process ends while it writes a file that has not taken its name yet."""
+    out = tmp_path / "out"
+    out.mkdir()
+    (tmp_path / "many.jsonl").write_text('{"text": "a pear and a plum", "labels": ["fruit"]}\n' * 100_000)
+    process = start(tmp_path, words)
+    while process.poll() is None and not any(file.suffix == ".tmp" for file in out.iterdir()):
+        time.sleep(0.001)
+    for _ in range(2):
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.01)
+    ended = finish(process)
+    assert (ended.code, ended.err.count("\n")) == (130, 1), ended.err
+    assert [file.name for file in out.iterdir() if file.suffix == ".tmp"] == []
+
+
+def test_files_that_are_replaced_are_drafts_until_then(tmp_path):
+    with replacing(tmp_path / "a") as draft:
+        assert draft in progress.drafts
+        draft.touch()
+    with Staging() as staging, staging.open(tmp_path / "b"):
+        assert len(progress.drafts) == 1
+    assert not progress.drafts
 
 
 @pytest.mark.parametrize("state", [signal.SIG_IGN, signal.SIG_DFL])

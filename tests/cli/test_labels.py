@@ -247,7 +247,7 @@ def test_a_taught_model_is_not_trained_over_by_mistake(tacit, folder, model, tmp
     taught(tacit, model, tmp_path)
     before = contents_of(model)
     monkeypatch.setattr("tacit.tagger.tagger.Tagger.fit", train)
-    monkeypatch.setattr("tacit.cli.source.read", train)
+    monkeypatch.setattr("tacit.cli.train.read", train)
     refused = tacit("train", folder / "train.jsonl", "--model", "OneVsAll", "--out", model)
     assert refused.code == 2
     assert "the model there has 6 acts" in refused.err
@@ -398,3 +398,40 @@ def test_features_have_no_names_to_go_by(tacit, folder):
                   folder / "numbers.txt", "-n", 2)  # fmt: skip
     assert added.code == 0
     assert np.count_nonzero([line.strip()[:1].isdigit() for line in added.out.splitlines()]) == 2
+
+
+@pytest.mark.parametrize("line", ['{"text": "a", "labels": ["\\ud800"]}', '{"text": "\\ud800", "labels": ["a"]}'])
+def test_half_a_character_is_told_before_training(tacit, tmp_path, line):
+    (tmp_path / "a.jsonl").write_text(f'{{"text": "b", "labels": ["c"]}}\n{line}\n')
+    found = tacit("train", tmp_path / "a.jsonl", "--out", tmp_path / "out")
+    assert (found.code, found.err.count("\n"), "a.jsonl:2: " in found.err) == (2, 1, True)
+    assert "half a character" in found.err
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(("name", "why"), [("\udcff", "must be valid Unicode"), ("", "blank"), ("  ", "blank")])
+def test_names_that_labels_cannot_have(tacit, model, name, why):
+    before = contents_of(model)
+    for words in (
+        ["add-label", model, name],
+        ["add-label", model, name, "--example", "words never seen"],
+        ["labels", model, "rename", "fruit", name],
+    ):
+        found = tacit(*words)
+        assert (found.code, found.err.count("\n")) == (2, 1), found.err
+        assert why in found.err
+    assert contents_of(model) == before
+
+
+def test_acts_of_others_reach_the_terminal_as_plain_text(tacit, model, tmp_path):
+    strange = r"\ud800\u001b[2J"
+    acts = [
+        f'{{"id": "1", "kind": "retire", "label": "{strange}", "who": "{strange}"}}',
+        f'{{"id": "2", "kind": "rename", "label": "fruit", "name": "\\u001b[2J", "who": "{strange}"}}',
+    ]
+    (tmp_path / "acts.jsonl").write_text("\n".join(acts))
+    assert "left out 1" in tacit("learn", model, tmp_path / "acts.jsonl").out
+    for words in ([], ["history"], ["history", "--json"]):
+        found = tacit("labels", model, *words)
+        assert found.code == 0, found.err
+        assert found.out.replace("\n", "").isprintable()

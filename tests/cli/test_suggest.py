@@ -47,7 +47,7 @@ def stopped(tacit, model, many, monkeypatch):
                 raise Stopped
 
         with monkeypatch.context() as patch:
-            patch.setattr("tacit.progress.stop_if_asked", stop)
+            patch.setattr("tacit.cli.suggest.stop_if_asked", stop)
             outcome = tacit("suggest", *arguments)
         out = Path(arguments[arguments.index("--out") + 1])
         assert outcome.code == 130
@@ -143,12 +143,38 @@ def test_standard_input_starts_again(tacit, model, many, tmp_path, monkeypatch):
         return tacit("suggest", model, "-", "--out", out)
 
     with monkeypatch.context() as patch:
-        patch.setattr("tacit.progress.stop_if_asked", lambda: (_ for _ in ()).throw(Stopped))
+        patch.setattr("tacit.cli.suggest.stop_if_asked", lambda: (_ for _ in ()).throw(Stopped))
         stopped = run()
     assert stopped.code == 130
     assert stopped.err == "tacit: interrupted; nothing was written; the same command starts again\n"
     assert run().code == 0
     assert len(out.read_bytes().splitlines()) == 1500
+
+
+@pytest.mark.parametrize("option", ["--include", "--exclude"])
+def test_labels_are_looked_up_also_where_there_are_no_samples(tacit, model, tmp_path, monkeypatch, option):
+    def run(label: str, *options: object) -> Any:
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"")))
+        return tacit("suggest", model, "-", option, label, *options)
+
+    unknown = run("fruti", "--out", tmp_path / "out.jsonl")
+    assert (unknown.code, unknown.err) == (
+        2, f"tacit: error: {option[2:]}: unknown label 'fruti' (did you mean 'fruit'?)\n"
+    )  # fmt: skip
+    assert list(tmp_path.iterdir()) == []
+    assert run("fruit") == (0, "", "")
+
+
+def test_lines_of_standard_input_have_limits(tacit, model, monkeypatch):
+    def run(texts: bytes, *options: object) -> Any:
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(texts)))
+        return tacit("suggest", model, "-", "-k", 1, *options)
+
+    long = run(b"a pear\n" + b"a" * 2000 + b"\n", "--max-line", "1K")
+    assert (long.code, long.err.count("\n")) == (2, 1)
+    assert "-:2: a line must have at most 1024 bytes" in long.err
+    assert run(b"a pear\r\n" + b"a" * 2000).out.count("\n") == 2
+    assert "-:1: must be UTF-8 text, but has the byte 0xff" in run(b"a\xff\n").err
 
 
 def test_csv_reads_back_as_labels(tacit, model, many, tmp_path):
@@ -172,7 +198,7 @@ def test_memory_does_not_grow_with_the_file(model, tmp_path, monkeypatch):
             asked = number + 1
             yield "an apple"
 
-    monkeypatch.setattr("tacit.data.load.stream_texts", texts)
+    monkeypatch.setattr("tacit.cli.source.stream_texts", texts)
     blocks = stream_unlabelled(tmp_path, library.load_model(model), data_format=None, text=None)
     next(blocks)
     assert asked == SAMPLES_PER_BLOCK

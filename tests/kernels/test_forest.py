@@ -10,7 +10,8 @@ from planted import N_LABELS, planted
 from reference.tree import forest_scores, rescored
 from tacit.kernels.forest import _FEW_LABELS, insert_label, row_levels
 from tacit.numerics.rows import unit_rows
-from tacit.trees.fastxml import FastXML, PfastreXML
+from tacit.trees.fastxml import FastXML
+from tacit.trees.pfastrexml import PfastreXML
 
 
 @given(st.lists(st.integers(0, 9), max_size=30), st.integers(1, 12))

@@ -8,8 +8,7 @@ from scipy import sparse
 
 from reference import label_tree as reference
 from tacit.kernels.label_tree import balanced_clusters
-from tacit.linear.label_clusters import LabelClusters
-from tacit.linear.label_forest import Chunk, LabelForest
+from tacit.linear.label_forest import Chunk, LabelClusters, LabelForest
 
 N_FEATURES = 40
 

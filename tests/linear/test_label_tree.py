@@ -10,8 +10,7 @@ from scipy import sparse
 
 import tacit
 from planted import N_LABELS, metrics_of, planted
-from tacit.linear.label_clusters import cluster_labels, label_centres
-from tacit.linear.label_nodes import even_groups, nodes_of
+from tacit.linear.label_tree import cluster_labels, even_groups, label_centres, nodes_of
 
 # -- clusters ---------------------------------------------------------------------------------------------
 

@@ -126,8 +126,8 @@ def test_tiny_data_of_one_label(n_samples):
 
 
 def test_awkward_names_and_texts():
-    tags = ["تسمية طويلة", "word " * 200, "x" * 1000, "\ud800 lone", "a\x00b", "😀"]
-    texts = [f"{letter * 3} " * 300 for letter in "abcdef"]
+    tags = ["تسمية طويلة", "word " * 200, "x" * 1000, "a\x00b", "😀"]
+    texts = [f"{letter * 3} " * 300 for letter in "abcde"]
     tagger = tacit.Tagger("OneVsAll").fit(texts, [[tag] for tag in tags])
     found = report(tagger, dataset(texts, [[tag] for tag in tags]))
     names = [text for element, text in found.texts if element == "bdi"]

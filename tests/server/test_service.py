@@ -13,7 +13,7 @@ from server.live import Live, serving
 from tacit import Tagger
 from tacit.errors import FileError, ParameterError
 from tacit.server.limits import Limits, Settings
-from tacit.server.logs import JsonLines
+from tacit.server.logs import JsonFormatter
 from tacit.store.ledger import Ledger
 from tagger.articles import articles
 
@@ -444,7 +444,7 @@ def test_logs_and_metrics_hold_no_texts(start, caplog):
         live.post("/v1/labels", json={"name": secret})
         live.get("/v1/labels", params={"search": secret})
         live.get(f"/{secret}")
-    lines = [json.loads(JsonLines().format(record)) for record in caplog.records]
+    lines = [json.loads(JsonFormatter().format(record)) for record in caplog.records]
     first = next(line for line in lines if line.get("route") == "/v1/suggest")
     assert (first["event"], first["status"], first["texts"], first["model"]) == ("request", 200, 1, "articles")
     assert secret not in json.dumps(lines)

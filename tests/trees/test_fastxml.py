@@ -9,8 +9,8 @@ from planted import N_LABELS, planted
 from reference.tree import node_weights, refitted
 from tacit.errors import DataError, ParameterError
 from tacit.kernels.tree import grow_tree
+from tacit.numerics.compact import quantised
 from tacit.tasks import task_seeds
-from tacit.trees.compact import quantised
 from tacit.trees.forest import Forest
 from tacit.trees.growth import _FEW, Growth, balanced_gains, grow, normalised_gains
 

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
+from scipy import sparse
 
+from tacit.cli.interrupt import keeps_model
 from tacit.cli.options import input_options, model_argument
+from tacit.cli.source import read_vocabulary, stream_unlabelled
+from tacit.cli.tables import print_table
+from tacit.tagger.tagger import Tagger
 
-if TYPE_CHECKING:
-    from tacit.tagger.tagger import Tagger
 
-
-@click.command("add-label", short_help="Add a label to a model, without training.")
+@click.command(
+    "add-label",
+)
 @model_argument
 @click.argument("name")
 @click.option("--cooccurs", metavar="LABEL=COUNT", multiple=True, help="A label it occurs with, and how often.")
@@ -37,14 +41,9 @@ def add_label(
       tacit add-label model "heat pump" --examples pumps.txt --preview articles.csv
       tacit add-label model "heat pump" --vocabulary thesaurus.ttl
     """
-    from tacit.cli.interrupt import keeps_model
-    from tacit.tagger.tagger import Tagger
-
     tagger = Tagger.load(model)
     if vocabulary is not None:
-        from tacit.data.vocabulary import load_vocabulary
-
-        tagger.vocabulary_ = load_vocabulary(vocabulary)
+        tagger.vocabulary_ = read_vocabulary(vocabulary, source)
     known_by = {
         "cooccurs": _counts(cooccurs) or None,
         "examples": _examples(tagger, examples, file, source),
@@ -83,20 +82,15 @@ def _examples(tagger: Tagger, texts: tuple[str, ...], file: Path | None, source:
 
 def _samples(tagger: Tagger, file: Path, source: dict[str, Any]) -> Any:
     """What the tagger ranks, from a file whose labels do not matter."""
-    from tacit.cli.source import stream_unlabelled
-
     blocks = list(stream_unlabelled(file, tagger, **source))
     if tagger.takes_texts:
         return [text for block in blocks for text in block]
-    from scipy import sparse
 
     return sparse.vstack(blocks, format="csr")
 
 
 def _show(tagger: Tagger, name: str, known_by: dict[str, Any], data: Path, n: int, source: dict[str, Any]) -> None:
     """Print the samples that the label would tag first."""
-    from tacit.cli.tables import print_table
-
     found = tagger.preview_label(name, texts=_samples(tagger, data, source), n=n, **known_by)
     rows = [[str(row), f"{score:.3f}", " ".join(text.split())[:100]] for row, text, score in found]
     print_table(["row", "score", "text"], rows, title=f"what '{name}' would tag first")

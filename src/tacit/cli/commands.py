@@ -1,10 +1,8 @@
-"""The subcommands of `tacit`, and how errors reach the user.
-
-Modules of this package import click alone at the top, so that ``tacit --help`` starts at once.
-"""
+"""The subcommands of `tacit`, and how errors reach the user."""
 
 from __future__ import annotations
 
+import importlib
 import os
 import sys
 
@@ -12,42 +10,57 @@ import click
 
 from tacit._version import __version__
 from tacit.cli import interrupt
-from tacit.cli.add_label import add_label
-from tacit.cli.compare import compare
-from tacit.cli.convert import convert
-from tacit.cli.data import data
-from tacit.cli.demo import demo
-from tacit.cli.evaluate import evaluate
-from tacit.cli.find_missing import find_missing
-from tacit.cli.inspect import inspect
-from tacit.cli.labels import labels
-from tacit.cli.learn import learn
-from tacit.cli.models import models
-from tacit.cli.serve import serve
-from tacit.cli.split import split
-from tacit.cli.suggest import suggest
-from tacit.cli.train import train
-from tacit.cli.tune import tune
-from tacit.cli.update import update
+from tacit.cli.startup import quick_start
 from tacit.errors import TacitError, did_you_mean, printable
 from tacit.progress import Stopped
 
+#: Name and help of each command, in the order in which they are used. Each is a function of the same name in a module
+#: of the same name, which is imported when the command is called: ``tacit --help`` starts at once.
+COMMANDS = {
+    "demo": "The whole of tacit on made-up data, in a minute.",
+    "train": "Train a model on a data file.",
+    "suggest": "Suggest labels for new samples.",
+    "evaluate": "Measure a model on labelled data.",
+    "compare": "Compare two models on labelled data.",
+    "inspect": "Show what a model was trained on.",
+    "tune": "Search for better parameters of a model.",
+    "find-missing": "Find labels that were left out of tagged data.",
+    "add-label": "Add a label to a model, without training.",
+    "labels": "Rename, merge or retire labels of a model.",
+    "learn": "Learn from accepted and rejected suggestions.",
+    "update": "Let a model learn from new samples.",
+    "serve": "Serve models over HTTP, with a page to try and teach them.",
+    "convert": "Convert a data file to another format.",
+    "split": "Split a data file for training and test.",
+    "data": "List, describe or fetch public data sets.",
+    "models": "List the models and their parameters.",
+}
 
-class _Group(click.Group):
-    """Subcommands in the order they are used in, with the nearest spelling for unknown ones."""
+
+class LazyGroup(click.Group):
+    """The commands of `COMMANDS`, with the nearest spelling for unknown ones."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - the signature is click's
-        return list(self.commands)
+        """All names."""
+        return list(COMMANDS)
 
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args and args[0] not in self.commands:
-            raise click.UsageError(f"there is no command '{args[0]}'{did_you_mean(args[0], self.commands)}", ctx)
-        return super().resolve_command(ctx, args)
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import a command."""
+        if cmd_name not in COMMANDS:
+            raise click.UsageError(f"there is no command '{cmd_name}'{did_you_mean(cmd_name, COMMANDS)}", ctx)
+        name = cmd_name.replace("-", "_")
+        with quick_start():
+            command: click.Command = getattr(importlib.import_module(f"tacit.cli.{name}"), name)
+        command.short_help = COMMANDS[cmd_name]
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        """List the commands without importing any."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
 
 
-@click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, message="tacit %(version)s")
 def cli() -> None:
     """Assign labels out of large vocabularies when labels are missing, rare or unseen.
@@ -60,34 +73,14 @@ def cli() -> None:
     """
 
 
-for command in (
-    demo,
-    train,
-    suggest,
-    evaluate,
-    compare,
-    inspect,
-    tune,
-    find_missing,
-    add_label,
-    labels,
-    learn,
-    update,
-    serve,
-    convert,
-    split,
-    data,
-    models,
-):
-    cli.add_command(command)
-
-
 def run() -> None:
     """Run the command line: expected errors are one line and exit code 2, a bug is a traceback and 1."""
     try:
         cli(standalone_mode=False)
     except click.exceptions.Exit as stop:
         sys.exit(stop.exit_code)
+    except click.exceptions.NoArgsIsHelpError as bare:
+        click.echo(bare.ctx.get_help() if bare.ctx is not None else "")
     except (Stopped, KeyboardInterrupt, click.Abort):
         interrupt.end()
     except click.ClickException as error:

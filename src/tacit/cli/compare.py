@@ -5,17 +5,18 @@ from __future__ import annotations
 import json
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from tacit.cli.options import data_argument, input_options, seed_option
+from tacit.cli.source import inputs_of, read
+from tacit.cli.tables import percent, print_table
+from tacit.compare import Difference, compare_models
+from tacit.tagger.tagger import Tagger
 
-if TYPE_CHECKING:
-    from tacit.compare import Difference
 
-
-@click.command(short_help="Compare two models on labelled data.")
+@click.command()
 @click.argument("a", type=click.Path(path_type=Path))
 @click.argument("b", type=click.Path(path_type=Path))
 @data_argument
@@ -29,10 +30,6 @@ def compare(a: Path, b: Path, data: Path, resamples: int, as_json: bool, seed: i
     \b
     Example: tacit compare old-model new-model test.txt
     """
-    from tacit.cli.source import inputs_of, read
-    from tacit.compare import compare_models
-    from tacit.tagger.tagger import Tagger
-
     models = [Tagger.load(path) for path in (a, b)]
     dataset = read(data, **source)
     inputs = [inputs_of(model, dataset) for model in models]
@@ -46,8 +43,6 @@ def compare(a: Path, b: Path, data: Path, resamples: int, as_json: bool, seed: i
 
 
 def _print(differences: list[Difference], n_samples: int) -> None:
-    from tacit.cli.tables import percent, print_table
-
     rows = [
         [
             one.metric,

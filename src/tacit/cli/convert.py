@@ -8,9 +8,10 @@ from typing import Any
 import click
 
 from tacit.cli.options import input_options
+from tacit.data.save import convert as convert_file
 
 
-@click.command(short_help="Convert a data file to another format.")
+@click.command()
 @click.argument("source", type=click.Path(path_type=Path))
 @click.argument("target", type=click.Path(path_type=Path))
 @click.option("--to", "to_format", metavar="NAME", help="Format to write.  [default: by the name of TARGET]")
@@ -23,7 +24,5 @@ def convert(source: Path, target: Path, to_format: str | None, data_format: str 
     \b
     Example: tacit convert bibtex-train.arff train.txt
     """
-    from tacit.data.save import convert as convert_file
-
     for path in convert_file(source, target, from_format=data_format, to_format=to_format, **options):
         click.echo(f"wrote {path}")

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
+from rich.console import Console
+from rich.progress import BarColumn, DownloadColumn, Progress, TransferSpeedColumn
 
-if TYPE_CHECKING:
-    from tacit.data.catalog import CatalogEntry
+from tacit.cli.interrupt import keeps
+from tacit.cli.tables import print_table
+from tacit.data import catalog
+from tacit.data.catalog import CATALOG, CatalogEntry, fetch, find
 
 
-@click.command(short_help="List, describe or fetch public data sets.")
+@click.command()
 @click.argument("name", required=False)
 @click.option("--fetch", is_flag=True, help="Download the data set, or go on with an interrupted download.")
 @click.option(
@@ -25,8 +28,6 @@ def data(name: str | None, fetch: bool, folder: Path | None) -> None:
       tacit data
       tacit data eurlex57k --fetch --folder ~/data
     """
-    from tacit.data import catalog
-
     if name is None:
         _list(folder)
         return
@@ -39,9 +40,6 @@ def data(name: str | None, fetch: bool, folder: Path | None) -> None:
 
 
 def _list(folder: Path | None) -> None:
-    from tacit.cli.tables import print_table
-    from tacit.data.catalog import CATALOG, find
-
     rows = [
         [
             entry.name,
@@ -58,8 +56,6 @@ def _list(folder: Path | None) -> None:
 
 
 def _describe(entry: CatalogEntry, folder: Path | None) -> None:
-    from tacit.data.catalog import find
-
     click.echo(f"{entry.name}: {entry.description}")
     click.echo(f"  {entry.n_train:,} training and {entry.n_test:,} test samples, {entry.n_labels:,} labels")
     click.echo(f"  home: {entry.home}\n  cite: {entry.citation}\n  licence: {entry.licence or 'not stated'}")
@@ -73,12 +69,6 @@ def _describe(entry: CatalogEntry, folder: Path | None) -> None:
 
 
 def _fetch(entry: CatalogEntry, folder: Path | None) -> dict[str, Path]:
-    from rich.console import Console
-    from rich.progress import BarColumn, DownloadColumn, Progress, TransferSpeedColumn
-
-    from tacit.cli.interrupt import keeps
-    from tacit.data.catalog import fetch
-
     keeps("what was downloaded is kept; the same command goes on from there")
     with Progress(BarColumn(), DownloadColumn(), TransferSpeedColumn(), console=Console(stderr=True)) as bars:
         bar = bars.add_task(entry.name, total=None)

@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
+from tacit.cli.evaluate import KS, metrics_of, ranking_of
 from tacit.cli.options import jobs_option, seed_option
-
-if TYPE_CHECKING:
-    from tacit.data.dataset import Dataset
-    from tacit.data.synthetic import SyntheticData
-    from tacit.tagger.tagger import Tagger
+from tacit.cli.tables import print_bands, print_metrics, print_table
+from tacit.data.dataset import Dataset, label_lists, texts_of
+from tacit.data.synthetic import SyntheticData, make_dataset
+from tacit.labels import label_counts
+from tacit.progress import show_progress
+from tacit.report.write import check_report_path, write_report
+from tacit.tagger.tagger import Tagger
 
 MODELS = ("Popularity", "OneVsAll")
 N_EXAMPLES = 3
 K_EXAMPLES = 4
 
 
-@click.command(short_help="The whole of tacit on made-up data, in a minute.")
+@click.command()
 @click.option(
     "--report",
     type=click.Path(path_type=Path),
@@ -31,13 +33,6 @@ K_EXAMPLES = 4
 @jobs_option
 def demo(report: Path, seed: int, jobs: int) -> None:
     """Generate texts with missing and rare labels, train, evaluate, show suggestions and write a report."""
-    from tacit.cli.evaluate import KS, metrics_of, ranking_of
-    from tacit.cli.tables import print_bands, print_metrics
-    from tacit.data.synthetic import make_dataset
-    from tacit.progress import show_progress
-    from tacit.report.write import check_report_path, write_report
-    from tacit.tagger.tagger import Tagger
-
     check_report_path(report)
     made = make_dataset(seed=seed, as_text=True)
     train, test = made.dataset(made.train), made.dataset(made.test, complete=True)
@@ -63,8 +58,6 @@ def demo(report: Path, seed: int, jobs: int) -> None:
 
 
 def _print_sizes(made: SyntheticData, train: Dataset, test: Dataset) -> None:
-    from tacit.labels import label_counts
-
     missing = 1 - train.Y.nnz / made.Y_complete[made.train].nnz
     n_unseen = int((label_counts(train.Y) == 0).sum())
     click.echo(
@@ -75,9 +68,6 @@ def _print_sizes(made: SyntheticData, train: Dataset, test: Dataset) -> None:
 
 def _print_examples(tagger: Tagger, test: Dataset) -> None:
     """Print what the tagger suggests for the first samples, with probabilities, beside their true labels."""
-    from tacit.cli.tables import print_table
-    from tacit.data.dataset import label_lists, texts_of
-
     suggested = tagger.suggest(texts_of(test)[:N_EXAMPLES], k=K_EXAMPLES)
     rows = []
     for truth, labels in zip(label_lists(test), suggested, strict=False):

@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from tacit import metrics
+from tacit.bands import BandResult, evaluate_by_band
 from tacit.cli.options import data_argument, input_options, model_argument
-
-if TYPE_CHECKING:
-    from tacit.bands import BandResult
-    from tacit.data.dataset import Dataset
-    from tacit.ranking import Ranking
-    from tacit.tagger.tagger import Tagger
+from tacit.cli.source import inputs_of, read
+from tacit.cli.tables import print_bands, print_metrics
+from tacit.data.dataset import Dataset
+from tacit.labels import aligned
+from tacit.ranking import Ranking
+from tacit.report.write import check_report_path, write_report
+from tacit.tagger.tagger import Tagger
 
 KS = (1, 3, 5)
 
 
-@click.command(short_help="Measure a model on labelled data.")
+@click.command()
 @model_argument
 @data_argument
 @click.option("--report", type=click.Path(path_type=Path), help="Write a report here, one HTML file.")
@@ -35,12 +38,7 @@ def evaluate(model: Path, data: Path, report: Path | None, as_json: bool, **sour
       tacit evaluate model test.txt
       tacit evaluate model test.csv --report report.html
     """
-    from tacit.cli.source import read
-    from tacit.tagger.tagger import Tagger
-
     if report is not None:
-        from tacit.report.write import check_report_path, write_report
-
         check_report_path(report)
     tagger = Tagger.load(model)
     dataset = read(data, **source)
@@ -57,17 +55,11 @@ def evaluate(model: Path, data: Path, report: Path | None, as_json: bool, **sour
 
 def ranking_of(tagger: Tagger, dataset: Dataset) -> Ranking:
     """What a tagger suggests, further than the metrics look: the report draws curves from the rest."""
-    from tacit.cli.source import inputs_of
-
     return tagger.rank(inputs_of(tagger, dataset), tagger.n_places_)
 
 
 def metrics_of(tagger: Tagger, dataset: Dataset, ranking: Ranking) -> tuple[dict[str, float], list[BandResult]]:
     """Metrics of a ranking by a tagger, overall and by band."""
-    from tacit import metrics
-    from tacit.bands import evaluate_by_band
-    from tacit.labels import aligned
-
     truth = aligned(dataset.Y, dataset.label_names, tagger.classes_)
     weights = tagger.propensities_for(truth.shape[1])
     overall = metrics.evaluate(ranking, truth, propensities=weights, ks=KS)
@@ -76,8 +68,6 @@ def metrics_of(tagger: Tagger, dataset: Dataset, ranking: Ranking) -> tuple[dict
 
 def print_evaluation(tagger: Tagger, dataset: Dataset, ranking: Ranking | None = None) -> None:
     """Print the metrics of one tagger."""
-    from tacit.cli.tables import print_bands, print_metrics
-
     name = tagger.model_name_
     overall, bands = metrics_of(tagger, dataset, ranking_of(tagger, dataset) if ranking is None else ranking)
     print_metrics({name: overall}, KS)

@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
+import csv
+import io
+import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from tacit.cli.options import data_argument, input_options, jobs_option, model_argument, seed_option
+from tacit.cli.records import read_records, verdict
+from tacit.cli.source import inputs_of, read
+from tacit.data.dataset import Dataset, with_labels
+from tacit.data.files import Staging
+from tacit.data.save import save_data
+from tacit.errors import FileError
+from tacit.progress import show_progress
+from tacit.tagger.find_missing import MissingLabel
+from tacit.tagger.tagger import Tagger
 
-if TYPE_CHECKING:
-    from tacit.data.dataset import Dataset
-    from tacit.tagger.find_missing import MissingLabel
-    from tacit.tagger.tagger import Tagger
 
-
-@click.command("find-missing", short_help="Find labels that were left out of tagged data.")
+@click.command(
+    "find-missing",
+)
 @model_argument
 @data_argument
 @click.option("-n", type=click.IntRange(min=1), default=100, show_default=True, help="Pairs to find.")
@@ -44,10 +53,6 @@ def find_missing(
       tacit find-missing model train.csv -n 200 --out missing.csv
       tacit find-missing model train.csv --accept missing.csv --out more-complete.csv
     """
-    from tacit.cli.source import inputs_of, read
-    from tacit.progress import show_progress
-    from tacit.tagger.tagger import Tagger
-
     if accept is not None:
         _accept(read(data, **source), accept, out)
         return
@@ -64,10 +69,6 @@ def find_missing(
 
 def _write(found: list[MissingLabel], tagger: Tagger, dataset: Dataset, out: Path | None) -> None:
     """Pairs with the name of the label, if there is a vocabulary, and the start of the text; as JSON lines or CSV."""
-    import csv
-    import io
-    import json
-
     records = [
         {"row": pair.row, "label": pair.label}
         | ({} if tagger.vocabulary_ is None else {"name": tagger.readable(pair.label)})
@@ -85,7 +86,6 @@ def _write(found: list[MissingLabel], tagger: Tagger, dataset: Dataset, out: Pat
     if out is None:
         click.echo(content.getvalue(), nl=False)
         return
-    from tacit.data.files import Staging
 
     with Staging() as staging, staging.open(out) as file:
         file.write(content.getvalue().encode())
@@ -95,10 +95,6 @@ def _accept(dataset: Dataset, accepted: Path, out: Path | None) -> None:
     """Write `dataset` with the pairs of a list added to its labels."""
     if out is None:
         raise click.UsageError("--accept needs --out, the data file to write")
-    from tacit.cli.records import read_records, verdict
-    from tacit.data.dataset import with_labels
-    from tacit.data.save import save_data
-    from tacit.errors import FileError
 
     pairs = []
     for line, record in read_records(accepted):

@@ -7,11 +7,18 @@ from pathlib import Path
 from typing import Any
 
 import click
+import numpy as np
 
+from tacit.bands import BANDS, band_of_labels
 from tacit.cli.options import model_argument
+from tacit.cli.tables import print_metrics, print_table
+from tacit.metrics import KS
+from tacit.sizes import format_size
+from tacit.store.folder import MANIFEST, read_manifest
+from tacit.tagger.tagger import Tagger
 
 
-@click.command(short_help="Show what a model was trained on.")
+@click.command()
 @model_argument
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
 def inspect(model: Path, as_json: bool) -> None:
@@ -24,8 +31,6 @@ def inspect(model: Path, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(found, indent=1, ensure_ascii=False))
         return
-    from tacit.cli.tables import print_metrics, print_table
-    from tacit.metrics import KS
 
     simple = {name: value for name, value in found.items() if not isinstance(value, dict | list)}
     print_table(["", str(model)], [[name, _shown(name, value)] for name, value in simple.items()])
@@ -43,12 +48,6 @@ def inspect(model: Path, as_json: bool) -> None:
 
 def facts_of(path: Path) -> dict[str, Any]:
     """What there is to say about a model folder, as plain values; arrays are mapped, not read."""
-    import numpy as np
-
-    from tacit.bands import BANDS, band_of_labels
-    from tacit.store.folder import MANIFEST, read_manifest
-    from tacit.tagger.tagger import Tagger
-
     manifest = read_manifest(path)
     tagger = Tagger.load(path, verify=False)
     model, card = tagger._fitted_model(), tagger.card_
@@ -87,8 +86,6 @@ def _plain(parameters: dict[str, Any]) -> dict[str, Any]:
 
 
 def _shown(name: str, value: Any) -> str:
-    from tacit.estimate import format_size
-
     if value is None:
         return "not known"
     if name == "size in bytes":
@@ -99,8 +96,6 @@ def _shown(name: str, value: Any) -> str:
 
 
 def _print_mapping(title: str, values: dict[str, str]) -> None:
-    from tacit.cli.tables import print_table
-
     if values:
         click.echo()
         print_table([title, ""], [[name, value] for name, value in values.items()])

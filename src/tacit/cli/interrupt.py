@@ -32,7 +32,7 @@ class _Now:
     """What this process does about Ctrl-C at the moment."""
 
     kept: Callable[[], str] = lambda: _NOTHING
-    watch: _Watch | None = None
+    watch: _Listener | None = None
 
 
 _now = _Now()
@@ -56,7 +56,7 @@ def interruptible() -> Iterator[None]:
     if not is_main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
         yield
         return
-    _now.watch = _Watch()
+    _now.watch = _Listener()
     try:
         yield
     finally:
@@ -94,7 +94,7 @@ def _ignore() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
-class _Watch:
+class _Listener:
     """Hears Ctrl-C in a thread of its own, which runs also while the main thread is in a kernel."""
 
     def __init__(self) -> None:
@@ -123,6 +123,9 @@ class _Watch:
         erase = "\r\x1b[2K\x1b[?25h" if os.isatty(2) else ""  # a bar, and it hides the cursor
         with suppress(OSError):
             os.write(2, f"{erase}{_line()}\n".encode(errors="replace"))
+        for draft in list(progress.drafts):
+            with suppress(OSError):
+                draft.unlink()
         os._exit(EXIT_CODE)
 
     def _listen(self) -> None:
@@ -144,5 +147,5 @@ def _handle(_signal: int, _frame: FrameType | None) -> None:
 
 
 def _is_of_memory() -> bool:
-    """Whether it was the watch of `tacit.estimate.memory_limit` that interrupted, not a person."""
+    """Whether it was the watch of `tacit.memory.memory_limit` that interrupted, not a person."""
     return any(getattr(thread, "tripped", False) for thread in threading.enumerate())

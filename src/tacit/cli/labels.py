@@ -6,19 +6,20 @@ import json
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from tacit.cli.interrupt import keeps_model
 from tacit.cli.options import model_argument
-
-if TYPE_CHECKING:
-    from tacit.tagger.tagger import Tagger
+from tacit.errors import printable
+from tacit.store.acts import in_force
+from tacit.tagger.tagger import Tagger
 
 _SHOWN = 12  # characters of an id
 
 
-@click.group(short_help="Rename, merge or retire labels of a model.", invoke_without_command=True)
+@click.group(invoke_without_command=True)
 @model_argument
 @click.pass_context
 def labels(context: click.Context, model: Path) -> None:
@@ -35,8 +36,6 @@ def labels(context: click.Context, model: Path) -> None:
     """
     context.obj = model
     if context.invoked_subcommand is None:
-        from tacit.tagger.tagger import Tagger
-
         tagger = Tagger.load(model)
         for place, act in enumerate(tagger.history(), 1):
             click.echo(f"{place}. {act}")
@@ -82,22 +81,20 @@ def undo(model: Path, act: str | None) -> None:
 @click.pass_obj
 def history(model: Path, as_json: bool) -> None:
     """Show all acts since training with their ids, those taken back included."""
-    from tacit.store.acts import in_force
-    from tacit.tagger.tagger import Tagger
-
     tagger = Tagger.load(model)
     current = {act.id for act in in_force(tagger.acts_)}
     words = {act.id: str(act) for act in tagger.acts_}
     starts = Counter(act.id[:_SHOWN] for act in tagger.acts_)
     for act in tagger.acts_:
         if as_json:
-            click.echo(json.dumps(act.to_json(), ensure_ascii=False))
+            line = json.dumps(act.to_json(), ensure_ascii=False)
+            click.echo(line.encode(errors="backslashreplace"))  # half a character, as JSON writes it
             continue
         said = f"took back: {words.get(act.content['of'], 'an act')}" if act.kind == "undo" else str(act)
         remark = "" if act.kind == "undo" or act.id in current else "  (taken back)"
         remark = "  (does not apply)" if act.id in tagger.left_out_ else remark
         shown = act.id[:_SHOWN] if starts[act.id[:_SHOWN]] == 1 else act.id  # those of tacit 0.1 start alike
-        click.echo("  ".join(filter(None, [shown, act.time, act.who, said])) + remark)
+        click.echo(printable("  ".join(filter(None, [shown, act.time, act.who, said]))) + remark)
 
 
 def _whole_id(tagger: Tagger, start: str | None) -> str | None:
@@ -110,9 +107,6 @@ def _whole_id(tagger: Tagger, start: str | None) -> str | None:
 
 def _change(model: Path, change: Callable[[Tagger], Any]) -> None:
     """Load a model, change it and record that; the model stays as it was if anything goes wrong."""
-    from tacit.cli.interrupt import keeps_model
-    from tacit.tagger.tagger import Tagger
-
     tagger = Tagger.load(model)
     keeps_model(model)
     done = change(tagger) or tagger.history()[-1]

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from tacit.cli.interrupt import keeps_model
 from tacit.cli.options import input_options, model_argument
+from tacit.cli.records import read_records, verdict
+from tacit.cli.source import inputs_of, read
+from tacit.data.files import existing_file, text_lines
+from tacit.errors import FileError, ParameterError, printable
+from tacit.store.acts import in_force, parse_lines
+from tacit.store.ledger import Contents, Ledger, is_ledger
+from tacit.tagger.home import learn_from
+from tacit.tagger.tagger import Tagger
 
-if TYPE_CHECKING:
-    from tacit.store.ledger import Contents
-    from tacit.tagger.tagger import Tagger
 
-
-@click.command(short_help="Learn from accepted and rejected suggestions.")
+@click.command()
 @model_argument
 @click.argument("feedback", type=click.Path(path_type=Path), required=False)
 @click.option("--undo", is_flag=True, help="Forget the last feedback.")
@@ -33,21 +39,16 @@ def learn(model: Path, feedback: Path | None, undo: bool, data: Path | None, **s
       tacit learn model acts.jsonl
       tacit learn model --undo
     """
-    from tacit.cli.interrupt import keeps_model
-    from tacit.tagger.tagger import Tagger
-
     if (feedback is None) != undo:
         raise click.UsageError("name the file of feedback, or --undo the last one")
     tagger = Tagger.load(model)
     keeps_model(model)
     done = _taken_back(tagger, model) if feedback is None else _learned(tagger, feedback, data, source)
     tagger.save(model)
-    click.echo(f"{done}; saved to {model}")
+    click.echo(f"{printable(done)}; saved to {model}")
 
 
 def _taken_back(tagger: Tagger, model: Path) -> str:
-    from tacit.store.acts import in_force
-
     last = next(reversed(in_force(tagger.acts_)), None)
     if last is None or last.kind != "judge":
         also = f"the last act is: {last}; take it back with: tacit labels {model} undo" if last else "no acts"
@@ -57,9 +58,6 @@ def _taken_back(tagger: Tagger, model: Path) -> str:
 
 def _learned(tagger: Tagger, feedback: Path, data: Path | None, source: dict[str, Any]) -> str:
     """Let the tagger learn from a file; says what it learned."""
-    from tacit.data.files import existing_file
-    from tacit.tagger.home import learn_from
-
     contents = _acts(existing_file(feedback))
     if contents is None:
         tagger.learn(_judgements(tagger, feedback, data, source))
@@ -74,11 +72,6 @@ def _learned(tagger: Tagger, feedback: Path, data: Path | None, source: dict[str
 
 def _acts(path: Path) -> Contents | None:
     """The acts in a ledger or an export of one; None if the file holds judgements."""
-    from tacit.data.files import text_lines
-    from tacit.errors import FileError
-    from tacit.store.acts import parse_lines
-    from tacit.store.ledger import Contents, Ledger, is_ledger
-
     if is_ledger(path):
         return Ledger(path).read()
     if path.suffix.lower() in (".csv", ".tsv") or not _is_export(path):
@@ -88,10 +81,6 @@ def _acts(path: Path) -> Contents | None:
 
 def _is_export(path: Path) -> bool:
     """Whether the first line is an act."""
-    import json
-
-    from tacit.data.files import text_lines
-
     first = next((line for _, line in text_lines(path) if line.strip()), "")
     try:
         record = json.loads(first)
@@ -104,10 +93,6 @@ def _judgements(
     tagger: Tagger, feedback: Path, data: Path | None, source: dict[str, Any]
 ) -> list[tuple[Any, str, bool]]:
     """Samples, labels and verdicts of a file."""
-    from tacit.cli.records import read_records, verdict
-    from tacit.cli.source import inputs_of, read
-    from tacit.errors import FileError, ParameterError
-
     samples = None if data is None else inputs_of(tagger, read(data, **source))
     n_samples = 0 if samples is None else samples.shape[0] if hasattr(samples, "shape") else len(samples)
     found = []

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import click
 
+from tacit.cli.tables import print_table
+from tacit.parameters import parameters_of
+from tacit.registry import MODELS, find_model
 
-@click.command(short_help="List the models and their parameters.")
+
+@click.command()
 @click.argument("name", required=False)
 def models(name: str | None) -> None:
     """List the models, or the parameters of one.
@@ -13,13 +17,9 @@ def models(name: str | None) -> None:
     \b
     Example: tacit models OneVsAll
     """
-    from tacit.cli.tables import print_table
-    from tacit.registry import MODELS, find_model
-
     if name is None:
         print_table(["model", "what it is"], [[entry.name, entry.summary] for entry in MODELS.values()])
         return
-    from tacit.parameters import parameters_of
 
     cls = find_model(name)
     rows = [[p.name, str(p.default), str(p), p.help] for p in parameters_of(cls).values()]

@@ -19,7 +19,7 @@ jobs_option = click.option("--jobs", type=int, default=-1, help="Tasks at a time
 
 
 def _size(_context: click.Context, _option: click.Parameter, value: str | None) -> int | None:
-    from tacit.estimate import parse_size
+    from tacit.sizes import parse_size
 
     return None if value is None else parse_size(value)
 
@@ -42,3 +42,6 @@ def input_options(function: Function) -> Function:
     ):
         function = option(function)
     return function
+
+
+max_memory_option = click.option("--max-memory", metavar="SIZE", help="Stay below this, such as 8G, or refuse.")

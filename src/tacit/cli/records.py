@@ -6,16 +6,16 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from tacit.data.files import existing_file
+from tacit.data.load import detect_format
+from tacit.data.records import RECORDS
+from tacit.errors import FileError
+
 _VERDICTS = {"true": True, "yes": True, "y": True, "1": True, "false": False, "no": False, "n": False, "0": False}
 
 
 def read_records(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
     """Line numbers and records of a file, by the end of its name."""
-    from tacit.data.files import existing_file
-    from tacit.data.load import detect_format
-    from tacit.data.records import RECORDS
-    from tacit.errors import FileError
-
     path = existing_file(path)
     name = detect_format(path).name
     if name not in RECORDS:
@@ -25,8 +25,6 @@ def read_records(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
 
 def verdict(path: Path, line: int, record: Mapping[str, Any], *, default: bool | None = None) -> bool:
     """Whether the field ``accepted`` of a record says yes; `default` where there is no such field."""
-    from tacit.errors import FileError
-
     value = record.get("accepted")
     if value is None and default is not None:
         return default

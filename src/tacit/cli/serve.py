@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-if TYPE_CHECKING:
-    from tacit.server.limits import Limits
+from tacit.cli.interrupt import hand_over, keeps
+from tacit.cli.options import Function
+from tacit.cli.startup import quick_start
+from tacit.errors import MissingExtraError
+from tacit.server.limits import LOCAL_HOSTS, Limits, Settings, is_local
 
 
-@click.command(short_help="Serve models over HTTP, with a page to try and teach them.")
+def _limit(owner: type[Any], name: str, text: str) -> Callable[[Function], Function]:
+    """The option for a limit, with its default."""
+    return click.option(f"--{name.replace('_', '-')}", default=getattr(owner, name), show_default=True, help=text)
+
+
+@click.command()
 @click.argument("folders", metavar="MODEL…", nargs=-1, type=click.Path(path_type=Path))
 @click.option("--name", "named", metavar="NAME=MODEL", multiple=True, help="A model under a name of its own.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen at.")
@@ -25,16 +33,12 @@ if TYPE_CHECKING:
 @click.option(
     "--acts", metavar="[NAME=]FILE", multiple=True, help="Record what people teach here.  [default: in MODEL]"
 )
-@click.option(
-    "--max-body", type=click.IntRange(min=1), default=2_000_000, show_default=True, help="Bytes of a request."
-)
-@click.option(
-    "--max-connections", type=click.IntRange(min=1), default=1000, show_default=True, help="Connections at a time."
-)
-@click.option("--request-timeout", default=10.0, show_default=True, help="Seconds in which a request must have come.")
-@click.option("--max-batch", default=64, show_default=True, help="Texts in a request.")
-@click.option("--max-waiting", default=256, show_default=True, help="Texts that may wait for a model.")
-@click.option("--timeout", default=10.0, show_default=True, help="Seconds that a request waits for its turn at most.")
+@_limit(Settings, "max_body", "Bytes of a request.")
+@_limit(Settings, "max_connections", "Connections at a time.")
+@_limit(Settings, "request_timeout", "Seconds in which a request must have come.")
+@_limit(Limits, "max_batch", "Texts in a request.")
+@_limit(Limits, "max_waiting", "Texts that may wait for a model.")
+@_limit(Limits, "timeout", "Seconds that a request waits for its turn at most.")
 @click.option(
     "--limit", metavar="NAME.LIMIT=N", multiple=True, help="A limit of one model: max_batch, max_waiting, timeout."
 )
@@ -55,9 +59,6 @@ def serve(
       tacit serve news=models/news law --limit law.max_waiting=64
       TACIT_TOKEN=$(cat token) tacit serve model --host 0.0.0.0
     """
-    from tacit.cli.startup import quick_start
-    from tacit.server.limits import LOCAL_HOSTS, Limits, Settings, is_local
-
     models = _by_name(folders, named)
     limits = _limits(models, Limits(**common), limit)
     secret = _token(token, token_file)
@@ -69,7 +70,6 @@ def serve(
     settings = Settings(secret, max_body, max_connections, request_timeout, hosts)
     _check_extra()
     with quick_start():
-        from tacit.cli.interrupt import hand_over, keeps
         from tacit.server.run import serve as run
 
     keeps("what people taught and was acknowledged is kept; the same command serves again")
@@ -78,8 +78,6 @@ def serve(
 
 
 def _check_extra() -> None:
-    from tacit.errors import MissingExtraError
-
     try:
         import fastapi  # noqa: F401
         import httptools  # noqa: F401

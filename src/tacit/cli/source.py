@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from tacit.data.dataset import Dataset
-    from tacit.tagger.tagger import Tagger
+from tacit.data.dataset import Dataset, features_of, texts_of
+from tacit.data.load import load_data, stream_texts
+from tacit.data.vocabulary import Vocabulary, load_vocabulary
+from tacit.tagger.tagger import Tagger
 
 SAMPLES_PER_BLOCK = 1024
 
@@ -23,15 +24,16 @@ def read(
     **limits: int | None,
 ) -> Dataset:
     """The data set that the input options describe."""
-    from tacit.data.load import load_data
-
     return load_data(path, labels_path=labels_path, format=data_format, text=text, labels=labels, **limits)
+
+
+def read_vocabulary(path: Path, options: Mapping[str, Any]) -> Vocabulary:
+    """A vocabulary, with the limits among the input options."""
+    return load_vocabulary(path, **{name: value for name, value in options.items() if name.startswith("max_")})
 
 
 def inputs_of(tagger: Tagger, dataset: Dataset) -> Any:
     """What `tagger` ranks: the texts of a data set, or its features."""
-    from tacit.data.dataset import features_of, texts_of
-
     return texts_of(dataset) if tagger.takes_texts else as_wide_as(tagger.n_features_in_, features_of(dataset))
 
 
@@ -48,8 +50,6 @@ def stream_unlabelled(
 
     Texts are read as they are asked for, so that a file may be larger than memory.
     """
-    from tacit.data.load import stream_texts
-
     if tagger.takes_texts:
         texts = stream_texts(path, format=data_format, text=text, **limits)
         while block := list(itertools.islice(texts, SAMPLES_PER_BLOCK)):

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import click
 
 from tacit.cli.options import data_argument, input_options, seed_option
+from tacit.cli.source import read
+from tacit.data.save import save_data
+from tacit.data.split import hide_positives, train_test_split
 
 
-@click.command(short_help="Split a data file for training and test.")
+@click.command()
 @data_argument
 @click.option("--out", type=click.Path(path_type=Path), required=True, help="Folder for the files.")
 @click.option("--test-size", default=0.2, show_default=True, help="Share of the samples, or their number, for test.")
@@ -26,12 +30,6 @@ def split(
     \b
     Example: tacit split articles.csv --test-size 0.1 --out parts
     """
-    from dataclasses import replace
-
-    from tacit.cli.source import read
-    from tacit.data.save import save_data
-    from tacit.data.split import hide_positives, train_test_split
-
     dataset = read(data, **source)
     parts = train_test_split(dataset.Y, int(test_size) if test_size >= 1 else test_size, seed)
     train, test = dataset.rows(parts.train), dataset.rows(parts.test)

@@ -6,54 +6,78 @@ They are half of the time that ``tacit suggest`` takes to start.
 from __future__ import annotations
 
 import gc
-import importlib
-import importlib.util
 import sys
-from collections.abc import Iterator
+import threading
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
 
 #: scikit-learn imports these for compatibility shims.
 SELDOM_NEEDED = ("scipy.stats", "pandas")
 
 
-class _Later(ModuleType):
-    """Stands for a module until an attribute of it is wanted; then the module itself is imported."""
+class _DeferredModule(ModuleType):
+    """A module whose code runs when an attribute is first asked for that only its code defines.
+
+    `importlib.util.LazyLoader` does not serve: it runs the code already when a second module imports the first.
+    """
 
     def __getattr__(self, name: str) -> object:
         if name.startswith("__") and name != "__version__":  # what is asked of any module, such as its file
             raise AttributeError(name)
-        if sys.modules.get(self.__name__) is self:
-            del sys.modules[self.__name__]
-        module = importlib.import_module(self.__name__)
-        self.__dict__.update(vars(module))
-        return getattr(module, name)
+        state = self.__dict__["__deferred__"]
+        with state.lock:
+            if state.is_running:  # the code itself asks for what it has not defined yet
+                raise AttributeError(f"module '{self.__name__}' has no attribute '{name}'")
+            if self.__class__ is _DeferredModule:
+                state.is_running = True
+                state.loader.exec_module(self)
+                self.__class__ = ModuleType  # type: ignore[assignment]
+        return getattr(self, name)
 
 
-def postpone(names: tuple[str, ...] = SELDOM_NEEDED) -> None:
-    """Let the modules be imported only when something of them is used."""
-    for name in names:
-        package, _, child = name.rpartition(".")
-        if name in sys.modules or importlib.util.find_spec(name.partition(".")[0]) is None:
-            continue
-        spec = importlib.util.find_spec(name)
-        if spec is None:
-            continue
-        later = _Later(name)
-        later.__spec__ = spec
-        later.__path__ = list(spec.submodule_search_locations or [])
-        sys.modules[name] = later
-        if package:
-            setattr(sys.modules[package], child, later)
+class _DeferringLoader(Loader):
+    def __init__(self, loader: Loader) -> None:
+        self.loader = loader
+        self.lock = threading.RLock()
+        self.is_running = False
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        return _DeferredModule(spec.name)
+
+    def exec_module(self, module: ModuleType) -> None:
+        module.__dict__["__deferred__"] = self
+
+
+class _DeferringFinder(MetaPathFinder):
+    """Finds some modules like Python's own finder, and defers their code."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self._names = frozenset(names)
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        spec = PathFinder.find_spec(fullname, path, target) if fullname in self._names else None
+        if spec is not None and spec.loader is not None:
+            spec.loader = _DeferringLoader(spec.loader)
+        return spec
 
 
 @contextmanager
-def quick_start() -> Iterator[None]:
-    """Around the imports and the loading of a model: nothing of it becomes garbage, so nothing is searched for it."""
-    postpone()
+def quick_start(names: Sequence[str] = SELDOM_NEEDED) -> Iterator[None]:
+    """Around imports and the loading of a model: defers modules, and the garbage collector does not look for garbage.
+
+    Nearly all that is made here lives as long as the process; the collector ignores it from then on.
+    """
+    finder = _DeferringFinder(names)
+    sys.meta_path.insert(0, finder)
     gc.disable()
     try:
         yield
     finally:
+        sys.meta_path.remove(finder)
         gc.freeze()
         gc.enable()

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
+import numpy as np
 
+from tacit._version import __version__
+from tacit.cli.interrupt import keeps
 from tacit.cli.options import data_argument, input_options, model_argument
+from tacit.cli.output import open_output
+from tacit.cli.source import stream_unlabelled
+from tacit.cli.startup import quick_start
+from tacit.data.files import STDIN, existing_file, text_lines
+from tacit.progress import stop_if_asked
+from tacit.store.folder import base_of, read_manifest
+from tacit.tagger.tagger import Tagger
 
-if TYPE_CHECKING:
-    from tacit.tagger.tagger import Tagger
 
-
-@click.command(short_help="Suggest labels for new samples.")
+@click.command()
 @model_argument
 @data_argument
 @click.option("-k", type=click.IntRange(min=1), help="Labels per sample.  [default: 5; no limit with --threshold]")
@@ -45,22 +53,14 @@ def suggest(
       tacit suggest model new.jsonl --threshold precision=0.8 --out suggestions.csv
       echo "a text to tag" | tacit suggest model -
     """
-    from tacit.cli.startup import quick_start
-
     with quick_start():
-        from tacit.cli.interrupt import keeps
-        from tacit.cli.output import open_output
-        from tacit.cli.source import stream_unlabelled
-        from tacit.data.files import STDIN
-        from tacit.progress import stop_if_asked
-        from tacit.tagger.tagger import Tagger
-
         tagger = Tagger.load(model)
-    tagger.threshold_for(threshold)  # one that cannot be met is told before anything is read
     wish: dict[str, Any] = {
         "k": k, "threshold": threshold, "include": label_list(include), "exclude": label_list(exclude),
         "damp_head": damp_head,
     }  # fmt: skip
+    nothing: Any = [] if tagger.takes_texts else np.empty((0, tagger.n_features_in_), np.float32)
+    tagger.suggest(nothing, **wish)  # what cannot be met is told before anything is read
     goes_on = data != STDIN  # of standard input nobody can tell whether it is the same again
     run = {} if out is None else _run(model, tagger, data, wish, source)
     with open_output(out, run, tagger.readable, goes_on=goes_on) as output:
@@ -84,12 +84,6 @@ def _kept(out: Path | None, n_done: int) -> str:
 
 def _run(model: Path, tagger: Tagger, data: Path, wish: dict[str, Any], source: dict[str, Any]) -> dict[str, Any]:
     """What tells this run from others that would write something else: model, input and options."""
-    import hashlib
-
-    from tacit._version import __version__
-    from tacit.data.files import STDIN, existing_file
-    from tacit.store.folder import base_of, read_manifest
-
     acts = "\n".join(act.id for act in tagger.acts_)
     found = existing_file(data)
     return {
@@ -114,7 +108,5 @@ def label_list(text: str | None) -> list[str] | None:
     if text is None:
         return None
     if text.startswith("@"):
-        from tacit.data.files import existing_file, text_lines
-
         return [line.strip() for _, line in text_lines(existing_file(text[1:])) if line.strip()]
     return [name.strip() for name in text.split(",") if name.strip()]

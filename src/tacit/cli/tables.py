@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from tacit.bands import BandResult
+from rich.console import Console
+from rich.table import Table
+
+from tacit.bands import BandResult
 
 
 def print_table(header: Sequence[str], rows: Sequence[Sequence[str]], title: str | None = None) -> None:
     """Print rows under a header; columns that hold only numbers are set flush right."""
-    from rich.console import Console
-    from rich.table import Table
-
     table = Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False, header_style="bold")
     for place, name in enumerate(header):
         is_number = place > 0 and all(row[place][:1].isdigit() or not row[place] for row in rows)

@@ -2,20 +2,31 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from tacit.cli.options import data_argument, input_options, jobs_option, seed_option
+from tacit.cli.evaluate import KS, print_evaluation
+from tacit.cli.interrupt import keeps
+from tacit.cli.options import data_argument, input_options, jobs_option, max_memory_option, seed_option
+from tacit.cli.source import as_wide_as, read, read_vocabulary
+from tacit.cli.tables import print_metrics
+from tacit.data.dataset import Dataset, features_of, label_lists
+from tacit.data.split import train_test_split
+from tacit.memory import memory_limit
+from tacit.parameters import parse_parameters
+from tacit.progress import show_progress
+from tacit.registry import find_model
+from tacit.sizes import parse_size
+from tacit.store import folder
+from tacit.tagger.automatic import CANDIDATES
+from tacit.tagger.tagger import Tagger
+from tacit.tasks import Checkpoint, checkpoint
 
-if TYPE_CHECKING:
-    from tacit.data.dataset import Dataset
-    from tacit.tagger.tagger import Tagger
-    from tacit.tasks import Checkpoint
 
-
-@click.command(short_help="Train a model on a data file.")
+@click.command()
 @data_argument
 @click.option("--model", "name", default="auto", show_default=True, help="Model to train; see: tacit models")
 @click.option("--out", type=click.Path(path_type=Path), required=True, help="Folder for the model.")
@@ -26,7 +37,7 @@ if TYPE_CHECKING:
 @click.option("--keep-texts", is_flag=True, help="Keep the training data in the model, for examples and updates.")
 @click.option("--characters", is_flag=True, help="Use character n-grams of words too: inflected or misspelt words.")
 @click.option("--vocabulary", type=click.Path(path_type=Path), help="Names of labels: SKOS, TSV or JSON.")
-@click.option("--max-memory", metavar="SIZE", help="Stay below this, such as 8G, or refuse.")
+@max_memory_option
 @click.option("--keep-acts", "acts", flag_value="keep", help="Replay what people taught the model at OUT.")
 @click.option("--discard-acts", "acts", flag_value="discard", help="Forget what people taught the model at OUT.")
 @click.option("--dry-run", is_flag=True, help="Say what training would take, and stop.")
@@ -49,41 +60,48 @@ def train(
       tacit train train.txt --model OneVsAll --param C=0.5 --valid dev.txt --out model
       tacit train large.jsonl --max-memory 8G --out model
     """
-    from tacit.cli.interrupt import keeps
-    from tacit.cli.source import read
-    from tacit.data.dataset import label_lists
-    from tacit.estimate import memory_limit, parse_size
-    from tacit.progress import show_progress
-    from tacit.store import folder
-    from tacit.tasks import Checkpoint, checkpoint
-
+    began = time.perf_counter()
     own = {key: options.pop(key) for key in ("target", "keep_texts", "characters")}
     tagger = _tagger(name, assignments, random_state=seed, n_jobs=jobs, calibrate=not no_calibrate, **own)
     limit = None if max_memory is None else parse_size(max_memory)
-    folder.check_target(out)
+    check_out(out)
     if acts is None:
         folder.refuse_acts(out)
     if vocabulary is not None:
-        from tacit.data.vocabulary import load_vocabulary
-
-        tagger.vocabulary = load_vocabulary(vocabulary)
-    partial = out.with_name(out.name + ".partial")
-    Checkpoint(partial).check()
+        tagger.vocabulary = read_vocabulary(vocabulary, options)
     with memory_limit(limit):
-        dataset = read(data, **options)
+        dataset, held_out = _validation(read(data, **options), valid, seed, options)
+        learned_from: dict[str, Any] = {
+            "label_names": dataset.label_names,
+            "validation": None if held_out is None else (_samples(held_out)[0], label_lists(held_out)),
+            "max_memory": limit,
+        }
         if dry_run:
-            _print_estimate(tagger, dataset)
+            seconds_to_read = time.perf_counter() - began
+            model, expected = tagger.estimate(*_samples(dataset), **learned_from)
+            click.echo(f"{model} is expected to take {expected.after(seconds_to_read)}")
             return
-        dataset, held_out = _validation(dataset, valid, seed, options)
-        with show_progress(), checkpoint(partial) as kept:
-            keeps(lambda: _kept(kept))
-            tagger.fit(
-                *_samples(dataset),
-                label_names=dataset.label_names,
-                validation=None if held_out is None else (_samples(held_out)[0], label_lists(held_out)),
-                max_memory=limit,
-            )
-        tagger.save(out, acts=acts)
+        train_and_save(tagger, dataset, out, held_out=held_out, acts=acts, **learned_from)
+
+
+def check_out(out: Path) -> None:
+    """Raise unless a model can be saved at a place, and parts of its training beside it."""
+    folder.check_target(out)
+    Checkpoint(_parts(out)).check()
+
+
+def _parts(out: Path) -> Path:
+    return out.with_name(out.name + ".partial")
+
+
+def train_and_save(
+    tagger: Tagger, dataset: Dataset, out: Path, *, held_out: Dataset | None = None, acts: Any = None, **options: Any
+) -> None:
+    """Train, keeping finished parts beside `out`, save the model there and print its figures."""
+    with show_progress(), checkpoint(_parts(out)) as kept:
+        keeps(lambda: _kept(kept))
+        tagger.fit(*_samples(dataset), **options)
+    tagger.save(out, acts=acts)
     keeps(f"the model is trained and saved to {out}; for its figures: tacit evaluate {out} DATA")
     if kept.remove():
         click.echo(f"{kept.folder} has parts of another training; remove it unless you go on with that", err=True)
@@ -95,11 +113,6 @@ def train(
 
 def _tagger(name: str, assignments: tuple[str, ...], **own: Any) -> Tagger:
     """A tagger, once its model and parameters are known to be right."""
-    from tacit.parameters import parse_parameters
-    from tacit.registry import find_model
-    from tacit.tagger.automatic import CANDIDATES
-    from tacit.tagger.tagger import Tagger
-
     automatic = name.lower() == "auto"
     cls = find_model(CANDIDATES[0] if automatic else name)
     return Tagger(model="auto" if automatic else cls.__name__, **own, **parse_parameters(cls, assignments))
@@ -115,16 +128,8 @@ def _samples(dataset: Dataset) -> tuple[Any, Any]:
     return dataset.X if dataset.texts is None else dataset.texts, dataset.Y
 
 
-def _print_estimate(tagger: Tagger, dataset: Dataset) -> None:
-    model, expected = tagger.estimate(*_samples(dataset), label_names=dataset.label_names)
-    click.echo(f"{model} is expected to take {expected}")
-
-
 def _print_results(tagger: Tagger, held_out: Dataset | None) -> None:
     """Metrics on validation samples, or those that calibration left behind."""
-    from tacit.cli.evaluate import KS, print_evaluation
-    from tacit.cli.tables import print_metrics
-
     if held_out is not None:
         print_evaluation(tagger, held_out)
     elif tagger.card_["held_out_metrics"]:
@@ -140,10 +145,6 @@ def _validation(
     dataset: Dataset, valid: str | None, seed: int, source: dict[str, Any]
 ) -> tuple[Dataset, Dataset | None]:
     """What to train on and what to evaluate on."""
-    from tacit.cli.source import as_wide_as, read
-    from tacit.data.dataset import features_of
-    from tacit.data.split import train_test_split
-
     if valid is None:
         return dataset, None
     try:

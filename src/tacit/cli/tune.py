@@ -5,34 +5,48 @@ from __future__ import annotations
 import re
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from tacit.cli.options import data_argument, input_options, jobs_option, seed_option
-
-if TYPE_CHECKING:
-    from tacit.data.dataset import Dataset
-    from tacit.tune import Tuning
+from tacit import tune as tuning
+from tacit.cli.options import data_argument, input_options, jobs_option, max_memory_option, seed_option
+from tacit.cli.source import as_wide_as, read
+from tacit.cli.tables import percent, print_table
+from tacit.cli.train import check_out, train_and_save
+from tacit.data.dataset import Dataset, features_of, texts_of
+from tacit.data.split import train_test_split
+from tacit.labels import aligned, read_labels
+from tacit.memory import memory_limit
+from tacit.metrics import METRICS, read_metric
+from tacit.parameters import Tune, parameters_of, parse_parameters, unknown_parameter
+from tacit.progress import show_progress
+from tacit.registry import find_model
+from tacit.sizes import format_seconds, parse_size
+from tacit.store import folder
+from tacit.tagger.tagger import Tagger
+from tacit.tune import Tuning
+from tacit.vectorizer import TextVectorizer
 
 _UNITS = {"": 1, "s": 1, "m": 60, "h": 3600}
 
 
-@click.command(short_help="Search for better parameters of a model.")
+@click.command()
 @data_argument
 @click.option("--model", "name", required=True, help="Model to tune; see: tacit models")
-@click.option("--target", default="P@5", show_default=True, help="Metric to tune for: P@5, nDCG@3, PSP@1, …")
+@click.option("--target", default="P@5", show_default=True, help=f"One of {', '.join(METRICS)}, with a number.")
 @click.option("--budget", default="10m", show_default=True, metavar="TIME", help="Time to search, such as 90s or 2h.")
 @click.option("--valid", metavar="DATA|SHARE", help="Judge by this file, or a share of DATA.  [default: 3 folds]")
 @click.option("--search", "spaces", metavar="NAME=LOW:HIGH|A,B,…", multiple=True, help="Where to look for a parameter.")
 @click.option("--param", "assignments", metavar="NAME=VALUE", multiple=True, help="Set a parameter.")
 @click.option("--out", type=click.Path(path_type=Path), help="Train with what was found and save it here.")
+@max_memory_option
 @seed_option
 @jobs_option
 @input_options
 def tune(
     data: Path, name: str, target: str, budget: str, valid: str | None, spaces: tuple[str, ...],
-    assignments: tuple[str, ...], out: Path | None, seed: int, jobs: int, **source: Any,
+    assignments: tuple[str, ...], out: Path | None, max_memory: str | None, seed: int, jobs: int, **source: Any,
 ) -> None:  # fmt: skip
     """Search for the parameters of a model that are best for a metric on DATA.
 
@@ -43,22 +57,15 @@ def tune(
       tacit tune train.txt --model OneVsAll --target PSP@1 --budget 10m
       tacit tune articles.csv --model FastXML --valid 0.2 --out model
     """
-    from tacit import tune as tuning
-    from tacit.cli.interrupt import keeps
-    from tacit.cli.source import read
-    from tacit.parameters import parse_parameters
-    from tacit.progress import show_progress
-    from tacit.registry import find_model
-    from tacit.store import folder
-
     cls = find_model(name)
     fixed = parse_parameters(cls, assignments)
     space = {**tuning.declared_space(cls), **dict(_parse_space(cls, text) for text in spaces)}
     tuning.check_space(cls, space, fixed)
-    tuning.check_target(target)
+    read_metric(target)
     seconds = _parse_duration(budget)
+    limit = None if max_memory is None else parse_size(max_memory)
     if out is not None:
-        folder.check_target(out)
+        check_out(out)
         folder.refuse_acts(out)
     dataset = read(data, **source)
     X, validation, kept = _samples(dataset, valid, seed, source)
@@ -73,34 +80,21 @@ def tune(
     if out is None:
         click.echo(f"\ntrain with: {command}")
         return
-    keeps(f"the search is done, nothing was written; train with: {command}")
-    _train(dataset, found.model, best, out, seed, jobs)
-
-
-def _train(dataset: Dataset, name: str, parameters: dict[str, Any], out: Path, seed: int, jobs: int) -> None:
-    from tacit.cli.interrupt import keeps
-    from tacit.progress import show_progress
-    from tacit.tagger.tagger import Tagger
-
-    tagger = Tagger(model=name, random_state=seed, n_jobs=jobs, **parameters)
-    with show_progress():
-        samples = dataset.X if dataset.texts is None else dataset.texts
-        tagger.fit(samples, dataset.Y, label_names=dataset.label_names)
-    tagger.save(out)
-    keeps(f"the model is trained and saved to {out}")
-    click.echo(f"\ntrained on {len(dataset):,} samples and {dataset.n_labels:,} labels; saved to {out}")
+    click.echo()
+    with memory_limit(limit):
+        train_and_save(
+            Tagger(found.model, random_state=seed, n_jobs=jobs, **best),
+            dataset,
+            out,
+            label_names=dataset.label_names,
+            max_memory=limit,
+        )
 
 
 def _samples(
     dataset: Dataset, valid: str | None, seed: int, source: dict[str, Any]
 ) -> tuple[Any, tuple[Any, Any] | None, Any]:
     """Features to train on, samples to judge by (or None), and the labels to train on."""
-    from tacit.cli.source import as_wide_as, read
-    from tacit.data.dataset import features_of, texts_of
-    from tacit.data.split import train_test_split
-    from tacit.labels import aligned, read_labels
-    from tacit.vectorizer import TextVectorizer
-
     vectorizer = TextVectorizer() if dataset.texts is not None else None
     X = features_of(dataset) if vectorizer is None else vectorizer.fit_transform(texts_of(dataset))
     if valid is None:
@@ -129,8 +123,6 @@ def _parse_duration(text: str) -> float:
 
 def _parse_space(cls: Any, text: str) -> tuple[str, Any]:
     """``"C=0.1:10"`` or ``"loss=logistic,squared_hinge"`` as a parameter and where to look for it."""
-    from tacit.parameters import Tune, parameters_of, unknown_parameter
-
     name, _, where = text.partition("=")
     known = parameters_of(cls)
     if name not in known:
@@ -148,9 +140,6 @@ def _parse_space(cls: Any, text: str) -> tuple[str, Any]:
 
 
 def _print(found: Tuning) -> None:
-    from tacit.cli.tables import percent, print_table
-    from tacit.estimate import format_seconds
-
     rows = [
         [
             " ".join(f"{name}={value}" for name, value in trial.parameters.items()) or "defaults",

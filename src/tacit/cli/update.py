@@ -7,10 +7,15 @@ from typing import Any
 
 import click
 
+from tacit.cli.interrupt import keeps
 from tacit.cli.options import data_argument, input_options, jobs_option, model_argument
+from tacit.cli.source import inputs_of, read
+from tacit.progress import show_progress
+from tacit.store import folder
+from tacit.tagger.tagger import Tagger
 
 
-@click.command(short_help="Let a model learn from new samples.")
+@click.command()
 @model_argument
 @data_argument
 @jobs_option
@@ -25,12 +30,6 @@ def update(model: Path, data: Path, jobs: int, **source: Any) -> None:
     \b
     Example: tacit update model new.csv
     """
-    from tacit.cli.interrupt import keeps
-    from tacit.cli.source import inputs_of, read
-    from tacit.progress import show_progress
-    from tacit.store import folder
-    from tacit.tagger.tagger import Tagger
-
     tagger = Tagger.load(model)
     tagger.set_params(n_jobs=jobs)
     before = folder.stamp(model)

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import IO
 
 from tacit.errors import DownloadError
+from tacit.progress import drafts
 
 Member = tuple[str, Callable[[], "IO[bytes] | None"]]
 
@@ -26,6 +27,7 @@ def unpack(archive: Path, folder: Path, wanted: Mapping[str, str]) -> list[Path]
     file. On an error, no file appears.
     """
     fresh = {target: folder / f".{target}.{os.getpid()}.tmp" for target in wanted.values()}
+    drafts.update(fresh.values())
     found = set()
     folder.mkdir(parents=True, exist_ok=True)
     try:
@@ -49,6 +51,7 @@ def unpack(archive: Path, folder: Path, wanted: Mapping[str, str]) -> list[Path]
     finally:
         for path in fresh.values():
             path.unlink(missing_ok=True)
+            drafts.discard(path)
 
 
 def _members(archive: Path) -> Iterator[Member]:

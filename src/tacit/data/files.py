@@ -23,6 +23,7 @@ import numpy.typing as npt
 
 from tacit.data.limits import LIMITS, FileLimits
 from tacit.errors import FileError, did_you_mean
+from tacit.progress import drafts
 
 #: The path that stands for standard input; outside `holding_stdin` it can be read only once.
 STDIN = Path("-")
@@ -169,6 +170,7 @@ def decode(path: Path, raw: bytes, line: int) -> str:
 
 def text_lines(path: Path, limits: FileLimits = LIMITS, *, keep_ends: bool = False) -> Iterator[tuple[int, str]]:
     """Line numbers (from 1) and lines of a UTF-8 file, without their ends unless `keep_ends` is set."""
+    is_packed, n_blank = is_gzip(path), 0
     with reading(path, limits) as file:
         most = limits.max_line + 1
         for number, raw in enumerate(iter(functools.partial(file.readline, most), b""), 1):
@@ -177,6 +179,9 @@ def text_lines(path: Path, limits: FileLimits = LIMITS, *, keep_ends: bool = Fal
             if number == 1:
                 raw = raw.removeprefix(UTF8_MARK)
             line = decode(path, raw, number)
+            if is_packed and line.isspace():
+                n_blank += 1
+                limits.check_blank(path, n_blank, number)
             yield number, line if keep_ends else line.removesuffix("\n").removesuffix("\r")
 
 
@@ -251,6 +256,7 @@ class Staging:
             raise FileError(path, "cannot be written: it is a folder; name a file")
         temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
         self._waiting.append((temporary, path))
+        drafts.add(temporary)
         try:
             with temporary.open("wb") as raw:
                 if is_gzip(path):
@@ -267,12 +273,13 @@ class Staging:
             while kind is None and self._waiting:
                 temporary, path = self._waiting[0]
                 temporary.replace(path)
-                self._waiting.pop(0)
+                drafts.discard(self._waiting.pop(0)[0])
         except OSError as error:
             raise FileError(path, f"cannot be written: {error.strerror or error}") from error
         finally:
             for temporary, _path in self._waiting:
                 temporary.unlink(missing_ok=True)
+                drafts.discard(temporary)
 
     @property
     def paths(self) -> list[Path]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -97,12 +96,9 @@ def stream_texts(
     path, format, text, **limits
         As for `load_data`; stdin holds plain lines unless `format` says otherwise.
     """
-    if Path(path) == STDIN and format is None:
-        yield from (line.rstrip("\r\n") for line in sys.stdin)
-        return
     allowed = FileLimits.of(**limits)
     path = existing_file(path)
-    if format is None and suffix(path) == ".txt":
+    if format is None and (path == STDIN or suffix(path) == ".txt"):
         yield from (line for _, line in text_lines(path, allowed))
         return
     chosen = detect_format(path) if format is None else named_format(format)

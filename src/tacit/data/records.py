@@ -22,6 +22,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from tacit.checks import has_half_character
 from tacit.data.dataset import Dataset, label_lists, texts_of
 from tacit.data.files import Staging, text_lines
 from tacit.data.formats import Source, Target
@@ -33,8 +34,6 @@ TEXT_FIELD = "text"
 TEXT_PARTS = ("title", "body", "content", "document")
 LABEL_FIELDS = ("labels", "tags", "label", "concepts", "subjects", "keywords")
 _SEPARATORS = "|;,"
-
-_HALF_CHARACTER = re.compile("[\ud800-\udfff]")
 
 Record = tuple[int, Mapping[str, Any]]
 
@@ -171,7 +170,7 @@ def _joined_text(path: Path, line: int, record: Mapping[str, Any], fields: tuple
         hint = did_you_mean(fields[0], record)
         raise FileError(path, f"has no field '{fields[0]}' with text{hint}; name the field with text=", line=line)
     text = "\n".join(_as_text(path, line, item) for value in present for item in _flattened(value))
-    if _HALF_CHARACTER.search(text):
+    if has_half_character(text):
         raise FileError(path, "the text has half a character (a lone surrogate); mend its encoding", line=line)
     return text
 
@@ -207,7 +206,7 @@ def _label_names(path: Path, line: int, value: Any) -> list[str]:
         if not isinstance(item, str | int) or isinstance(item, bool):
             got = type(item).__name__
             raise FileError(path, f"a label must be a string or whole number; got {got}", line=line)
-        if item == "" or _HALF_CHARACTER.search(str(item)):
+        if item == "" or has_half_character(str(item)):
             raise FileError(path, "a label must not be empty or have half a character; correct it", line=line)
     return [str(item) for item in items]
 

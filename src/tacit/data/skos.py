@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from xml.parsers import expat
 
 from tacit.data.files import read_bytes
+from tacit.data.limits import FileLimits
 from tacit.errors import FileError, MissingExtraError
 
 if TYPE_CHECKING:
@@ -34,14 +35,14 @@ _LONGEST_ENTITY = 256  # characters; namespaces, which entities abbreviate, are 
 _SKOS = "http://www.w3.org/2004/02/skos/core#"
 
 
-def read_skos(path: Path, syntax: str, language: str) -> Iterator[Concept]:
+def read_skos(path: Path, syntax: str, language: str, limits: FileLimits) -> Iterator[Concept]:
     """Yield the concepts of an RDF file that have a name and are not deprecated.
 
     Ids are notations if every concept has a unique one, otherwise URIs.
     """
     from tacit.data.vocabulary import Concept
 
-    graph = _graph(path, syntax)
+    graph = _graph(path, syntax, limits)
     rdf, uri = _rdflib().RDF, _rdflib().URIRef
     deprecated = {s for s, o in graph.subject_objects(_rdflib().OWL.deprecated) if str(o).lower() in ("true", "1")}
     subjects = sorted(set(graph.subjects(rdf.type, uri(_SKOS + "Concept"))) - deprecated)
@@ -77,10 +78,10 @@ def _ids(subjects: list[Any], notations: dict[Any, list[str]]) -> dict[Any, str]
     return {subject: str(subject) for subject in subjects}
 
 
-def _graph(path: Path, syntax: str) -> Any:
+def _graph(path: Path, syntax: str, limits: FileLimits) -> Any:
     """Parse the statements of a file; named graphs are merged."""
     rdflib = _rdflib()
-    content = read_bytes(path)
+    content = read_bytes(path, limits)
     if syntax == "xml":
         _refuse_entities(path, content)
     elif syntax == "json-ld":

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -16,13 +15,14 @@ from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any
 
+from tacit.checks import has_half_character
 from tacit.data.files import existing_file, plain_name, read_bytes, text_lines
+from tacit.data.limits import FileLimits
 from tacit.data.names import bare_uri
 from tacit.errors import FileError, ParameterError, did_you_mean
 from tacit.store.declared import Items
 
 _MOST_SPELLINGS = 50_000  # among more the search for the nearest would take too long
-_HALF_CHARACTER = re.compile("[\ud800-\udfff]")
 _SEPARATOR = "|"  # between several names or parents in a cell of a table
 
 
@@ -126,7 +126,7 @@ class Concept:
     line: int | None = None
 
 
-def load_vocabulary(path: str | os.PathLike[str], language: str = "en") -> Vocabulary:
+def load_vocabulary(path: str | os.PathLike[str], language: str = "en", **limits: int | None) -> Vocabulary:
     """Read a vocabulary from a file, plain or gzip.
 
     Parameters
@@ -138,6 +138,8 @@ def load_vocabulary(path: str | os.PathLike[str], language: str = "en") -> Vocab
         the id first and the name last. JSON is an object of concepts by id, or a list of them.
     language : str
         Which names to take from SKOS; names without a language are taken too.
+    **limits
+        As for `tacit.load_data`; a concept counts as a label.
 
     Raises
     ------
@@ -146,21 +148,22 @@ def load_vocabulary(path: str | os.PathLike[str], language: str = "en") -> Vocab
     MissingExtraError
         If SKOS is to be read and rdflib is not installed.
     """
+    allowed = FileLimits.of(**limits)
     path = existing_file(path)
     suffix = Path(plain_name(path)).suffix.lower()
     if suffix == ".json":
-        return _checked(path, _read_json(path))
+        return _checked(path, _read_json(path, allowed), allowed)
     if suffix in (".tsv", ".txt"):
-        return _checked(path, _read_table(path))
+        return _checked(path, _read_table(path, allowed), allowed)
     from tacit.data.skos import SYNTAXES, read_skos
 
     if suffix not in SYNTAXES:
         known = ", ".join([".tsv", ".txt", ".json", *SYNTAXES])
         raise FileError(path, f"the name of a vocabulary must end with one of {known}; rename or convert the file")
-    return _checked(path, read_skos(path, SYNTAXES[suffix], language))
+    return _checked(path, read_skos(path, SYNTAXES[suffix], language, allowed), allowed)
 
 
-def _checked(path: Path, concepts: Iterable[Concept]) -> Vocabulary:
+def _checked(path: Path, concepts: Iterable[Concept], limits: FileLimits) -> Vocabulary:
     vocabulary = Vocabulary([], [])
     seen: dict[str, int | None] = {}
     for concept in concepts:
@@ -170,10 +173,11 @@ def _checked(path: Path, concepts: Iterable[Concept]) -> Vocabulary:
         if concept.id in seen:
             raise FileError(path, f"the concept '{concept.id}' stands there twice; keep one", line=concept.line)
         words = (concept.id, concept.name, *concept.alternatives, *concept.parents, concept.description)
-        if any(map(_HALF_CHARACTER.search, words)):
+        if any(map(has_half_character, words)):
             message = f"the concept '{concept.id}' has half a character (a lone surrogate)"
             raise FileError(path, f"{message}; mend its encoding", line=concept.line)
         seen[concept.id] = concept.line
+        limits.check_columns(path, len(seen), "label", line=concept.line)
         vocabulary.ids.append(concept.id)
         vocabulary.names.append(concept.name)
         vocabulary.alternatives.append([name for name in dict.fromkeys(concept.alternatives) if name])
@@ -203,8 +207,8 @@ def _field(names: Iterable[str], what: str) -> str | None:
     return next((spelled[name] for name in _FIELDS[what] if name in spelled), None)
 
 
-def _read_table(path: Path) -> Iterable[Concept]:
-    lines = ((number, line.split("\t")) for number, line in text_lines(path) if line.strip())
+def _read_table(path: Path, limits: FileLimits) -> Iterable[Concept]:
+    lines = ((number, line.split("\t")) for number, line in text_lines(path, limits) if line.strip())
     first_number, first = next(lines, (1, [""]))
     has_header = _field(first, "id") is not None and _field(first, "name") is not None
     to_concept = _by_header(path, first) if has_header else _by_place(path, len(first))
@@ -251,9 +255,9 @@ def _by_header(path: Path, header: list[str]) -> Callable[[int, list[str]], Conc
 # -- JSON -------------------------------------------------------------------------------------------------
 
 
-def _read_json(path: Path) -> Iterable[Concept]:
+def _read_json(path: Path, limits: FileLimits) -> Iterable[Concept]:
     try:
-        content = json.loads(read_bytes(path))
+        content = json.loads(read_bytes(path, limits))
     except (ValueError, RecursionError) as error:
         raise FileError(path, f"must be JSON ({error}); correct it") from error
     if isinstance(content, dict):

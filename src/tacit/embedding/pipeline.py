@@ -23,7 +23,7 @@ from tacit.embedding.search import what_is_wrong as index_problem
 from tacit.embedding.unlabelled import Regressor
 from tacit.embedding.voting import Panel, merged_neighbors, vote, vote_weights
 from tacit.labels import positives
-from tacit.numerics.halves import as_halves
+from tacit.numerics.compact import as_halves
 from tacit.parameters import Range, Tune
 from tacit.ranking import Ranking
 from tacit.store.declared import Array, Csr, Items, Sizes

@@ -20,7 +20,7 @@ class _CompilationNotice(event.Listener):  # type: ignore[misc]
     def on_start(self, event: Any) -> None:
         kernel = event.data["dispatcher"].py_func
         if not self.given and kernel.__module__.startswith("tacit."):
-            self.given = True
+            _CompilationNotice.given = True
             announce("compiling kernels for this machine (first use only; the result is cached) …")
 
     def on_end(self, event: Any) -> None:
@@ -28,3 +28,8 @@ class _CompilationNotice(event.Listener):  # type: ignore[misc]
 
 
 event.register("numba:compile", _CompilationNotice())
+
+
+def has_compiled() -> bool:
+    """Whether this process has compiled a kernel, rather than load all that it used."""
+    return _CompilationNotice.given

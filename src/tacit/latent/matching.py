@@ -25,7 +25,7 @@ class Samples:
     """Training samples on which moments are matched: features and seen labels."""
 
     X: Annotated[  # csr_matrix, or array of latent features
-        Any, Csr("float32", ("n_rows", "n_inputs")), Array("float32", ("n_rows", "n_inputs"))
+        Any, Csr("float32", ("n_rows", "n_features")), Array("float32", ("n_rows", "n_inputs"))
     ]
     Y: Annotated[sparse.csr_matrix, Csr("float32", ("n_rows", "n_seen"))]
 

@@ -31,7 +31,7 @@ from tacit.latent.zero_shot import all_names, n_rows
 from tacit.numerics.ridge import MAX_FACTOR
 from tacit.parameters import OneOf, Range, Tune, document_parameters
 from tacit.ranking import Ranking
-from tacit.store.declared import Array, Sometimes
+from tacit.store.declared import Array, Inside, Sometimes
 from tacit.tasks import one_blas_thread
 
 if TYPE_CHECKING:
@@ -79,11 +79,11 @@ class MLLCS(FactorModel):
         int, Range(low=0, high=5), "trials with seen labels hidden, to put unseen ones on their scale; 0: none"
     ] = 2
 
-    label_factors_: Annotated[Floats32, Array("float32", ("n_seen", "n_factors"))] = field(init=False)
+    label_factors_: Annotated[Floats32, Array("float32", ("n_seen", "n_factors"), up_to=1e9)] = field(init=False)
     regression_: Annotated[Floats32, Array("float32", ("n_features+1", "n_factors"))] = field(init=False)
     scales_: Annotated[npt.NDArray[np.float64], Array("float64", ("n_seen",))] = field(init=False)
     mapping_: Mapping = field(init=False)
-    samples_: Annotated[Samples, Sometimes()] = field(init=False)
+    samples_: Annotated[Samples, Inside(("n_inputs", "n_factors")), Sometimes()] = field(init=False)
     sample_scales_: Annotated[npt.NDArray[np.float64], Array("float64", ("n_seen",)), Sometimes()] = field(init=False)
     cooccurrence_: Cooccurrence = field(init=False)
     draws_: Annotated[Draws, Sometimes(unless=("inference", "gibbs"))] = field(init=False)

@@ -16,7 +16,7 @@ from tacit.base import Estimator, Link, Mask
 from tacit.errors import DataError
 from tacit.kernels.gram import row_products
 from tacit.kernels.score import top_k
-from tacit.labels import Names, label_counts, label_mask, positives
+from tacit.labels import Names, as_names, label_counts, label_mask, positives
 from tacit.latent.calibration import Curve, fit_curve, held_out_rows, label_folds
 from tacit.latent.counts import Cooccurrence, read_cooccurrence
 from tacit.latent.vectors import LabelVectors
@@ -44,7 +44,7 @@ class ZeroShot(Estimator):
         int, Range(low=0, high=5), "trials with seen labels hidden, to put unseen ones on their scale; 0: none"
     ] = 5
 
-    seen_names_: Annotated[Names, Array(NAMES, ("n_seen",))] = field(init=False)
+    seen_names_: Annotated[Names, Array(NAMES, ("n_seen",), differ=True)] = field(init=False)
     projection_: Annotated[
         Floats32 | None, Array("float32", ("n_features", "dimension"), if_none=("dimension", "n_features"))
     ] = field(init=False)
@@ -177,9 +177,10 @@ class ZeroShot(Estimator):
             columns = columns[:, None] if columns.ndim == 1 else columns
         counts = read_cooccurrence(columns, len(self.seen_names_), "columns")
         n_labels = len(self.classes_) + counts.n_labels
-        self.classes_ = all_names(self.classes_, None if names is None else np.array(list(names), object), n_labels)
+        called = all_names(self.classes_, None if names is None else np.array(list(names), object), n_labels)
         with one_blas_thread():
             self.vectors_ = self.vectors_.joined(self._scored(counts))
+        self.classes_ = called
         self.label_counts_ = self.counts_for(n_labels)
         return self
 
@@ -229,9 +230,7 @@ def all_names(names: Names, more: Names | None, n_labels: int) -> Names:
         more = np.arange(first, first + n_new)
     if len(more) != n_new:
         raise DataError(f"names must be given for all labels: {n_new} labels are new, {len(more)} names came")
-    joined = [*names.tolist(), *more.tolist()]
-    if len(set(joined)) != len(joined):
-        raise DataError("label names must differ from each other")
-    if names.dtype.kind in "iu" and all(isinstance(name, int | np.integer) for name in more):
-        return np.array(joined, dtype=np.int64)
-    return np.array([str(name) for name in joined], dtype=object)
+    for name in more.tolist():
+        if not str(name).strip():
+            raise DataError(f"a label needs a name; got a blank one, {name!r}")
+    return as_names([*names.tolist(), *more.tolist()])

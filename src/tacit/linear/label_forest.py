@@ -14,9 +14,29 @@ from scipy import sparse
 
 from tacit.base import Mask
 from tacit.kernels.label_tree import rank_found, search_tree
-from tacit.linear.label_clusters import LabelClusters
 from tacit.ranking import Ranking
 from tacit.store.declared import Array, Items, Sizes
+from tacit.tasks import row_blocks
+
+_LOGS_AT_A_TIME = 1 << 25  # log-probabilities of labels in the beams of several rows
+MOST_LOGS = 1 << 28  # ... of one row: leaves are alike in size, so that there are not many more of them than labels
+
+
+@dataclass(frozen=True, eq=False)
+class LabelClusters:
+    """Nested clusters of labels.
+
+    Attributes
+    ----------
+    labels : int32 array
+        The labels in an order in which every cluster is a stretch.
+    levels : list of int64 arrays
+        Where the clusters of each level start, from the one of all labels down to the leaves; the number of labels
+        comes last.
+    """
+
+    labels: npt.NDArray[np.int32]
+    levels: list[npt.NDArray[np.int64]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,11 +115,23 @@ class LabelForest:
             np.concatenate([chunk.values for chunk in chunks]),
         )
 
+    @property
+    def n_leaves(self) -> int:
+        """Leaves of the tree that has most of them."""
+        return max(int(starts[-1] - starts[-2]) for starts in self.level_starts)
+
+    @property
+    def width(self) -> int:
+        """Children of the node that has most of them."""
+        return int(np.diff(self.slot_starts).max())
+
     def rank(self, X: sparse.csr_matrix, k: int, allowed: Mask, beam: int, power: int) -> Ranking:
         """The best allowed labels that the beams reach."""
-        n_leaves = max(int(starts[-1] - starts[-2]) for starts in self.level_starts)
-        beam = min(beam, n_leaves)
-        width = int(np.diff(self.slot_starts).max())
+        beam, width = min(beam, self.n_leaves), self.width
+        n_rows = max(1, _LOGS_AT_A_TIME // (len(self.level_starts) * beam * width))
+        if n_rows < X.shape[0]:
+            blocks = row_blocks(X.shape[0], n_rows)
+            return Ranking.concatenate([self.rank(X[first:last], k, allowed, beam, power) for first, last in blocks])
         leaves = np.empty((len(self.level_starts), X.shape[0], beam), dtype=np.int32)
         logs = np.empty((*leaves.shape, width), dtype=np.float32)
         is_half = self.entry_values.dtype == np.float16

@@ -2,23 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Annotated
 
 import numpy as np
+import numpy.typing as npt
 from scipy import sparse
 
 from tacit.base import Estimator, Mask
+from tacit.kernels.dual import prune, train_block
+from tacit.kernels.label_tree import balanced_clusters
 from tacit.labels import positives
-from tacit.linear.label_clusters import LabelClusters, cluster_labels, label_centres
-from tacit.linear.label_forest import LabelForest
-from tacit.linear.label_nodes import NodeOptions, even_groups, nodes_of, train_nodes
-from tacit.numerics.classifiers import LOSSES, POSITIVES, objective_of
-from tacit.numerics.rows import unit_rows
+from tacit.linear.label_forest import MOST_LOGS, Chunk, LabelClusters, LabelForest
+from tacit.numerics.classifiers import LOSSES, POSITIVES, LinearObjective, objective_of
+from tacit.numerics.compact import as_halves
+from tacit.numerics.rows import label_means, largest_entries, unit_rows
 from tacit.parameters import OneOf, Range, Tune, document_parameters
 from tacit.propensity import propensities_from_counts
 from tacit.ranking import Ranking
-from tacit.tasks import run_tasks, task_seeds
+from tacit.store.declared import Sizes
+from tacit.tasks import row_blocks, run_tasks, task_seeds
+
+_LABELS_PER_TASK = 512
+_CENTRE_FEATURES = 256  # the largest of a label's centre; clusters hardly change with more
+_PASSES = 10  # of k-means at most
+_LEAST_GAIN = 1e-3  # of the similarity to the clusters' centres, relative, for another pass
+_INNER_WEIGHT = 2.0  # of positives in inner nodes: a label whose cluster is missed is lost
 
 
 @document_parameters
@@ -61,6 +72,14 @@ class LabelTree(Estimator):
 
     forest_: LabelForest = field(init=False)
 
+    def what_is_wrong(self, _: Sizes) -> tuple[str, str] | None:
+        """The beams of a row need room for the widest node in each of their places."""
+        forest = self.forest_
+        if len(forest.level_starts) * min(self.beam, forest.n_leaves) * forest.width <= MOST_LOGS:
+            return None
+        found = f"{forest.n_leaves} leaves of up to {forest.width} labels"
+        return "forest_.slot_starts", f"must give the beams of all trees at most {MOST_LOGS} places; got {found}"
+
     def _fit(self, X: sparse.csr_matrix, Y: sparse.csr_matrix) -> None:
         Y = positives(Y)
         trees = self._clustered(X, Y)
@@ -101,3 +120,197 @@ class LabelTree(Estimator):
         power = 0 if self.loss == "logistic" else self.power
         mask = np.ones(len(self.classes_), dtype=np.bool_) if allowed is None else allowed
         return self.forest_.rank(X, k, mask, self.beam, power)
+
+
+# -- clusters of labels: the shape of a tree ------------------------------------------------------------
+
+
+def label_centres(X: sparse.csr_matrix, Y: sparse.csr_matrix, n_jobs: int | None) -> sparse.csr_matrix:
+    """The direction of the mean of each label's samples, its largest entries alone; X has unit rows, Y only ones."""
+    tasks = [{"first": first, "last": last} for first, last in row_blocks(Y.shape[1], _LABELS_PER_TASK)]
+    blocks = run_tasks(_centres_of_block, tasks, n_jobs=n_jobs, what="blocks of centres", X=X, Y=Y.tocsc())
+    return sparse.vstack(blocks, format="csr")
+
+
+def _centres_of_block(X: sparse.csr_matrix, Y: sparse.csc_matrix, first: int, last: int) -> sparse.csr_matrix:
+    centres = label_means(X, Y[:, first:last].tocsr())
+    return unit_rows(largest_entries(centres, _CENTRE_FEATURES).astype(np.float32))
+
+
+def cluster_labels(
+    labels: npt.NDArray[np.int32], centres: sparse.csr_matrix, arity: int, max_leaf: int, seed: int
+) -> LabelClusters:
+    """Cut `labels` into at most `arity` clusters, these again, until none has more than `max_leaf`.
+
+    All leaves have the same depth, the least possible, and nodes no more children than that takes. Clusters that
+    are cut from one differ by one label at most.
+    """
+    rng = np.random.default_rng(seed)
+    depth, n_children = _shape(len(labels), arity, max_leaf)
+    levels = [np.array([0, len(labels)], dtype=np.int64)]
+    for _ in range(depth):
+        starts = [0]
+        ordered = []
+        for first, last in pairwise(levels[-1]):
+            node = labels[first:last]
+            cluster_of = _balanced_k_means(centres[node], min(n_children, len(node)), rng)
+            ordered.append(node[np.argsort(cluster_of, kind="stable")])
+            starts.extend(first + np.cumsum(np.bincount(cluster_of)))
+        labels = np.concatenate(ordered)
+        levels.append(np.array(starts, dtype=np.int64))
+    return LabelClusters(labels, levels)
+
+
+def _shape(n_labels: int, arity: int, max_leaf: int) -> tuple[int, int]:
+    """Depth of the leaves, and children per node."""
+    depth = 0
+    while max_leaf * arity**depth < n_labels:
+        depth += 1
+    n_children = 1
+    while max_leaf * n_children**depth < n_labels:
+        n_children += 1
+    return depth, n_children
+
+
+def _balanced_k_means(centres: sparse.csr_matrix, n_clusters: int, rng: np.random.Generator) -> npt.NDArray[np.int32]:
+    """The cluster of each row: spherical k-means into clusters that differ by one row at most."""
+    n_rows = centres.shape[0]
+    sizes = np.full(n_clusters, n_rows // n_clusters)
+    sizes[: n_rows % n_clusters] += 1
+    heads = centres[np.sort(rng.choice(n_rows, n_clusters, replace=False))].toarray()
+    cluster_of, best = np.zeros(n_rows, dtype=np.int32), -np.inf
+    for _ in range(_PASSES):
+        similarities = np.asarray(centres @ heads.T, dtype=np.float32)
+        # How much nearer a cluster is than others: labels that fit anywhere give way.
+        advantages = similarities - similarities.mean(axis=1, keepdims=True, dtype=np.float64).astype(np.float32)
+        order = np.argsort(-advantages, axis=None, kind="stable")
+        found = balanced_clusters(order, n_rows, sizes)
+        total = float(similarities[np.arange(n_rows), found].sum(dtype=np.float64))
+        if total <= best + _LEAST_GAIN * abs(best):
+            break
+        cluster_of, best = found, total
+        members = sparse.csr_matrix((np.ones(n_rows, np.float32), (cluster_of, np.arange(n_rows))))
+        heads = unit_rows(sparse.csr_matrix(members @ centres)).toarray()
+    return cluster_of
+
+
+# -- nodes, each trained on the samples that have a label below it --------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class LabelNode:
+    """A node: its labels, and where its children begin among them; the number of labels comes last."""
+
+    labels: npt.NDArray[np.int32]
+    bounds: npt.NDArray[np.int64]
+    is_leaf: bool
+
+
+def nodes_of(tree: LabelClusters) -> Iterator[LabelNode]:
+    """The nodes of a tree, level by level."""
+    for depth, level in enumerate(tree.levels):
+        is_leaf = depth == len(tree.levels) - 1
+        below = np.arange(len(tree.labels) + 1) if is_leaf else tree.levels[depth + 1]
+        for first, last in pairwise(level):
+            inside = below[np.searchsorted(below, first) : np.searchsorted(below, last) + 1]
+            yield LabelNode(tree.labels[first:last], inside - first, is_leaf)
+
+
+def even_groups(work: Sequence[float]) -> list[slice]:
+    """Consecutive nodes that together are no more work than the largest one."""
+    groups, first, total = [], 0, 0.0
+    for i, amount in enumerate(work):
+        if i > first and total + amount > max(work):
+            groups.append(slice(first, i))
+            first, total = i, 0.0
+        total += amount
+    return [*groups, slice(first, len(work))]
+
+
+@dataclass(frozen=True)
+class NodeOptions:
+    """What all nodes share."""
+
+    negatives: float
+    bias: float
+    prune: float
+    tolerance: float
+    max_passes: int
+    dtype: str
+
+
+def train_nodes(
+    X: sparse.csr_matrix,
+    Y: sparse.csc_matrix,
+    nodes: list[LabelNode],
+    seeds: list[int],
+    objective: LinearObjective,
+    options: NodeOptions,
+) -> list[Chunk]:
+    """The classifiers of some nodes; the positives' part of the objective is for leaves."""
+    return [_train_node(X, Y, node, seed, objective, options) for node, seed in zip(nodes, seeds, strict=True)]
+
+
+def _train_node(
+    X: sparse.csr_matrix,
+    Y: sparse.csc_matrix,
+    node: LabelNode,
+    seed: int,
+    objective: LinearObjective,
+    options: NodeOptions,
+) -> Chunk:
+    rows, signs = _samples_of(Y, node, options.negatives, seed)
+    columns, samples = _compacted(X if len(rows) == X.shape[0] else X[rows])
+    inner_costs = np.full(signs.shape[1], _INNER_WEIGHT * objective.negative_cost, dtype=np.float32)
+    weights, *_ = train_block(
+        samples.indptr.astype(np.int64),
+        samples.indices,
+        samples.data,
+        len(columns),
+        signs,
+        objective.positive_costs[node.labels] if node.is_leaf else inner_costs,
+        objective.positive_targets[node.labels] if node.is_leaf else np.ones_like(inner_costs),
+        objective.negative_cost,
+        options.bias,
+        objective.loss,
+        options.tolerance,
+        options.max_passes,
+        seed,
+    )
+    starts, children, values = prune(weights, options.prune)
+    sizes = np.diff(starts)
+    is_used = sizes > 0
+    return Chunk(
+        columns[is_used],
+        sizes[is_used].astype(np.int32),
+        children.astype(np.uint8 if signs.shape[1] <= 1 << 8 else np.uint16),
+        as_halves(values) if options.dtype == "float16" else values,
+        np.float32(options.bias) * weights[-1],
+    )
+
+
+def _samples_of(
+    Y: sparse.csc_matrix, node: LabelNode, negatives: float, seed: int
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int8]]:
+    """The samples a node learns from, and for each child whether they have one of its labels (1 or -1).
+
+    These are the samples with a label of the node, and `negatives` times as many drawn from all: a sample that is
+    led into the wrong node must find its labels unlikely there.
+    """
+    inside = Y[:, node.labels]
+    own = np.unique(inside.indices)
+    n_drawn = min(int(negatives * len(own)), Y.shape[0])
+    rows = np.union1d(own, np.random.default_rng(seed).choice(Y.shape[0], n_drawn, replace=False))
+    child_of_label = np.repeat(np.arange(len(node.bounds) - 1), np.diff(node.bounds))
+    signs = np.full((len(rows), len(node.bounds) - 1), -1, dtype=np.int8)
+    signs[np.searchsorted(rows, inside.indices), np.repeat(child_of_label, np.diff(inside.indptr))] = 1
+    return rows, signs
+
+
+def _compacted(X: sparse.csr_matrix) -> tuple[npt.NDArray[np.int32], sparse.csr_matrix]:
+    """The columns that occur in X, and X with these alone."""
+    occurs = np.zeros(X.shape[1], dtype=np.bool_)
+    occurs[X.indices] = True
+    columns = np.flatnonzero(occurs).astype(np.int32)
+    place = np.cumsum(occurs, dtype=np.int32) - 1
+    return columns, sparse.csr_matrix((X.data, place[X.indices], X.indptr), shape=(X.shape[0], len(columns)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from ipaddress import ip_address
 
@@ -32,10 +33,7 @@ class Limits:
     timeout: float = 10.0
 
     def __post_init__(self) -> None:
-        for field in fields(self):
-            value = getattr(self, field.name)
-            if not value > 0:
-                raise ParameterError(f"the limit {field.name} must be above 0; got {value}")
+        _check_above_zero(self, [field.name for field in fields(self)])
 
     def changed(self, name: str, value: str) -> Limits:
         """These limits with one of them changed, as the command line gives it."""
@@ -76,6 +74,15 @@ class Settings:
     max_connections: int = 1000
     request_timeout: float = 10.0
     hosts: frozenset[str] | None = LOCAL_HOSTS
+
+    def __post_init__(self) -> None:
+        _check_above_zero(self, ("max_body", "max_connections", "request_timeout"))
+
+
+def _check_above_zero(limits: Limits | Settings, names: Sequence[str]) -> None:
+    for name in names:
+        if not getattr(limits, name) > 0:
+            raise ParameterError(f"the limit {name} must be above 0; got {getattr(limits, name)}")
 
 
 def is_local(host: str) -> bool:

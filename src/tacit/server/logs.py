@@ -13,7 +13,7 @@ logger = logging.getLogger("tacit.server")
 _BELOW = ("uvicorn", "asyncio", "py.warnings")
 
 
-class JsonLines(logging.Formatter):
+class JsonFormatter(logging.Formatter):
     """An object per line: time, level, event and what belongs to the event."""
 
     def format(self, record: logging.LogRecord) -> str:
@@ -32,7 +32,7 @@ def write_logs(level: int = logging.INFO, stream: TextIO | None = None) -> None:
     """Write the logs of the service, and warnings of what is below it, as JSON lines to stderr."""
     logging.captureWarnings(True)
     handler = logging.StreamHandler(stream or sys.stderr)
-    handler.setFormatter(JsonLines())
+    handler.setFormatter(JsonFormatter())
     for name, least in (("tacit", level), *((name, max(level, logging.WARNING)) for name in _BELOW)):
         log = logging.getLogger(name)
         log.handlers = [handler]

@@ -17,7 +17,6 @@ from tacit.server.metrics import CONTENT_TYPE, Metrics
 from tacit.server.models import Models, Served, as_json
 from tacit.server.problems import MEDIA_TYPE, Problem
 from tacit.server.schemas import (
-    Act,
     ExplainAnswer,
     ExplainRequest,
     FeedbackRequest,
@@ -26,6 +25,7 @@ from tacit.server.schemas import (
     ModelsAnswer,
     NewLabel,
     ProblemDocument,
+    RecordedAct,
     ServedModel,
     SuggestAnswer,
     SuggestRequest,
@@ -107,7 +107,9 @@ async def labels(
     return _json({"model": served.name, "total": total, "labels": found})
 
 
-@api.post("/v1/labels", status_code=201, response_model=Act, responses=_problems(*_OF_BODIES, 507), tags=["teach"])
+@api.post(
+    "/v1/labels", status_code=201, response_model=RecordedAct, responses=_problems(*_OF_BODIES, 507), tags=["teach"]
+)
 async def add_label(request: Request, asked: NewLabel) -> Any:
     """Add a label without training; it can be taken back with /v1/undo."""
     served = _served(request, asked.model)
@@ -115,7 +117,9 @@ async def add_label(request: Request, asked: NewLabel) -> Any:
     return await _taught(request, served, "add", asked.model_dump(exclude={"model"}, exclude_none=True))
 
 
-@api.post("/v1/feedback", status_code=201, response_model=Act, responses=_problems(*_OF_BODIES, 507), tags=["teach"])
+@api.post(
+    "/v1/feedback", status_code=201, response_model=RecordedAct, responses=_problems(*_OF_BODIES, 507), tags=["teach"]
+)
 async def feedback(request: Request, asked: FeedbackRequest) -> Any:
     """Accept or reject suggestions; they are on disk, and learned, when this answers."""
     served = _served(request, asked.model)
@@ -126,7 +130,7 @@ async def feedback(request: Request, asked: FeedbackRequest) -> Any:
     return answer
 
 
-@api.post("/v1/undo", response_model=Act, responses=_problems(*_OF_BODIES, 409, 507), tags=["teach"])
+@api.post("/v1/undo", response_model=RecordedAct, responses=_problems(*_OF_BODIES, 409, 507), tags=["teach"])
 async def undo(request: Request, asked: UndoRequest) -> Any:
     """Take an act back: the last one, or the one with this id."""
     served = _served(request, asked.model)

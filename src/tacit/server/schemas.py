@@ -94,14 +94,14 @@ class ExplainRequest(_Request):
     n: int = Field(8, ge=1, le=50, description="How many words, labels and samples to name at most.")
 
 
-class WordEvidence(BaseModel):
+class WordReason(BaseModel):
     """A word, and by how much the score falls without it."""
 
     feature: str
     loss: float
 
 
-class LabelEvidence(BaseModel):
+class LabelReason(BaseModel):
     """Another label of the text, and the share of its samples that have the label, too."""
 
     label: str
@@ -110,7 +110,7 @@ class LabelEvidence(BaseModel):
     share: float
 
 
-class SampleEvidence(BaseModel):
+class SampleReason(BaseModel):
     """A training sample with the label."""
 
     text: str
@@ -124,9 +124,9 @@ class ExplainAnswer(BaseModel):
     label: str
     name: str
     score: float
-    features: list[WordEvidence]
-    labels: list[LabelEvidence]
-    samples: list[SampleEvidence]
+    features: list[WordReason]
+    labels: list[LabelReason]
+    samples: list[SampleReason]
     acts: list[str]
 
 
@@ -184,7 +184,7 @@ class UndoRequest(_Request):
     model: ModelName
 
 
-class Act(BaseModel):
+class RecordedAct(BaseModel):
     """Something that was taught, or taken back; it is on disk."""
 
     model: str

@@ -28,7 +28,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from tacit.errors import ParameterError
+from tacit.errors import ParameterError, printable
 
 Sample = str | dict[str, float]  # a text, or values by feature
 
@@ -97,7 +97,7 @@ class Act:
         return Act(value["kind"], content, value["id"], value.get("time") or now(), value.get("who") or "")
 
     def __str__(self) -> str:
-        return _WORDS[self.kind](self.content)
+        return printable(_WORDS[self.kind](self.content))
 
     def labels(self) -> list[str]:
         """The labels that the act concerns, by their names at that time."""

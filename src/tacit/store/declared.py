@@ -24,7 +24,7 @@ from tacit.parameters import OneOf, Range, check_parameters
 
 Sizes = dict[str, int]
 
-IDS = "ids"  # the type of `tacit.trees.compact.smallest_ids`
+IDS = "ids"  # the type of `tacit.numerics.compact.smallest_ids`
 NAMES = "object integer"  # texts or whole numbers
 SHARED = ("n_features", "n_labels")  # sizes that a model inside a model has in common with it
 
@@ -60,6 +60,10 @@ class Array:
         Whether each entry is negative or larger than its row number, so that following entries never loops.
     is_filled : bool
         Whether there must be at least one entry.
+    differ : bool
+        Whether no two entries are equal.
+    up_to : float
+        Largest absolute value; entries must be finite.
     if_none : pair of str
         Two sizes that must be equal if the value is None.
     """
@@ -74,6 +78,8 @@ class Array:
     most: str = ""
     is_after: bool = False
     is_filled: bool = False
+    differ: bool = False
+    up_to: float = np.inf
     if_none: tuple[str, str] | None = None
 
     def fits(self, value: Any) -> bool:
@@ -96,6 +102,10 @@ class Array:
             self._check_starts(value, where, sizes)
         elif self.low or self.below or self.most:
             self._check_range(value, where, sizes)
+        if self.up_to < np.inf and not (np.abs(value) <= self.up_to).all():
+            _fail(where, f"must hold finite numbers of at most {self.up_to:g} in size")
+        if self.differ and len(set(value.tolist())) < len(value):
+            _fail(where, "must differ from each other")
         if self.is_after and not (np.arange(len(value)).reshape(-1, *[1] * (value.ndim - 1)) < value)[value >= 0].all():
             _fail(where, "must hold numbers larger than that of their row: nodes come before their children")
 

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tacit.errors import ModelFileError
+from tacit.progress import drafts
 
 _DTYPES = {
     "BOOL": "?", "U8": "<u1", "I8": "<i1", "U16": "<u2", "I16": "<i2", "U32": "<u4", "I32": "<i4",
@@ -27,12 +28,14 @@ _MAX_HEADER = 100_000_000  # bytes; the limit of the safetensors format itself
 def replacing(path: Path) -> Iterator[Path]:
     """Yield a temporary path beside `path` that is synced and renamed to `path` on success, and removed on failure."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    drafts.add(temporary)
     try:
         yield temporary
         sync(temporary)
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
+        drafts.discard(temporary)
     sync(path.parent)
 
 

@@ -61,7 +61,7 @@ def add(
         samples = as_samples(examples, tagger.vectorizer_)
         content["examples"] = [each if isinstance(each, str) else {"features": each} for each in samples]
     if description is not None and tagger.vectorizer_ is not None:
-        content["description"] = description
+        content["description"] = as_samples([description], tagger.vectorizer_)[0]
     if parent:
         content["parent"] = state.name(state.find(parent, "parent"))
     return Act("add", content)

@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from tacit.checks import has_half_character
 from tacit.data.vocabulary import Vocabulary
 from tacit.errors import ActError, LabelError, RetiredLabelError, TacitError, UnknownLabelError
 from tacit.labels import Names
@@ -135,6 +136,8 @@ class State:
         """Raise unless a label may be called that."""
         if not name.strip():
             raise ActError("a label needs a name; got a blank one", "name")
+        if has_half_character(name):
+            raise ActError(f"the name of a label must be valid Unicode; {name!a} has half a character", "name")
         if self._current(name) is not None:
             retired = " (it was retired)" if self._current(name) in self._retired else ""
             raise ActError(f"there is a label '{name}' already{retired}; choose another name, or merge the two", "name")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
@@ -159,12 +160,24 @@ class Tagger(Stored, BaseEstimator):  # type: ignore[misc]
             announce(f"target '{self.target}': {shortfall}; the stored threshold comes nearest to it")
         return self
 
-    def estimate(self, texts: Any, tags: Any, *, label_names: Sequence[str] | None = None) -> tuple[str, Estimate]:
-        """The model that `fit` would train, and what a training of it would take."""
-        from tacit.estimate import estimate
-
+    def estimate(
+        self,
+        texts: Any,
+        tags: Any,
+        *,
+        label_names: Sequence[str] | None = None,
+        validation: tuple[Any, Any] | None = None,
+        max_memory: int | None = None,
+    ) -> tuple[str, Estimate]:
+        """The model that `fit` would train, and what `fit` and `save` would take; parameters as for `fit`."""
+        began = time.perf_counter()
         prepared = training.prepare(self, texts, tags, label_names)
-        return type(prepared.model).__name__, estimate(prepared.model, prepared.X, prepared.labels.matrix)
+        held_out = training.validation_of(prepared, validation)
+        ready = time.perf_counter()
+        expected = training.estimate_of(self, prepared, held_out, texts)
+        is_announced = training.is_announced(prepared, max_memory)  # by an estimate of the same kind
+        spent = (time.perf_counter() if is_announced else ready) - began
+        return type(prepared.model).__name__, expected.after(spent)
 
     def update(self, texts: Any, tags: Any, *, label_names: Sequence[str] | None = None) -> str:
         """Learn from new samples; says what was done.
@@ -184,7 +197,9 @@ class Tagger(Stored, BaseEstimator):  # type: ignore[misc]
         if not isinstance(model, Estimator):
             raise ParameterError(f"a tagger is made around a fitted model; got a {type(model).__name__}")
         model._check_fitted()
-        tagger = Tagger(type(model).__name__, calibrate=False, **model.get_params(deep=False))
+        parameters = model.get_params(deep=False)
+        parameters.pop("target", None)  # of a blend: not that of a tagger
+        tagger = Tagger(type(model).__name__, calibrate=False, **parameters)
         tagger.vectorizer_, tagger.model_ = None, model
         return tagger
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib.metadata
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from tacit.labels import Labels, aligned, are_lists, positives, read_labels
 from tacit.metrics import evaluate
 from tacit.numerics.rows import largest_entries
 from tacit.parameters import check_values
+from tacit.phases import CALIBRATE, FIT, phase
 from tacit.progress import announce
 from tacit.registry import find_model
 from tacit.store.declared import Csr, Sizes
@@ -27,6 +28,7 @@ from tacit.tasks import fingerprint
 from tacit.vectorizer import TextVectorizer, are_texts, features_of
 
 if TYPE_CHECKING:
+    from tacit.estimate import Estimate
     from tacit.tagger.tagger import Tagger
 
 _HELD_OUT_SHARE = 0.1
@@ -36,7 +38,7 @@ _MIN_TO_CALIBRATE = 50  # samples; with fewer, held-out scores say little
 _RELATIONS_PER_LABEL = 50
 _ROWS_PER_BLOCK = 4096
 
-_SMALL = 1e9  # features of all samples times labels, below which training takes seconds
+_LONG = 5e9  # features of all samples times labels, from which on training is expected to take long
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,15 +77,31 @@ def train(
 ) -> dict[str, Any]:
     """The fitted attributes of a tagger."""
     prepared = prepare(tagger, texts, tags, label_names)
+    held_out = validation_of(prepared, validation)
+    prepared = replace(prepared, model=planned(tagger, prepared, held_out, texts, max_memory))
+    return trained(tagger, prepared, held_out, texts)
+
+
+def validation_of(prepared: Prepared, validation: tuple[Any, Any] | None) -> tuple[sparse.csr_matrix, Labels] | None:
+    """The samples to calibrate on as features and labels, where the user gives some."""
+    if validation is None:
+        return None
+    names = None if are_lists(validation[1]) else prepared.labels.names
+    return features_of(validation[0], prepared.vectorizer), read_labels(validation[1], names)
+
+
+def trained(
+    tagger: Tagger,
+    prepared: Prepared,
+    held_out: tuple[sparse.csr_matrix, Labels] | None,
+    texts: Any,
+    *,
+    again: bool = True,
+) -> dict[str, Any]:
+    """The fitted attributes of a tagger with these parameters; for `again` see `learn`."""
     X, labels, vectorizer = prepared.X, prepared.labels, prepared.vectorizer
-    held_out = None
-    if validation is not None:
-        names = None if are_lists(validation[1]) else labels.names
-        held_out = (features_of(validation[0], vectorizer), read_labels(validation[1], names))
-    n_out = n_held_out(X.shape[0]) if tagger.calibrate and validation is None else 0
-    untrained = planned(prepared.model, X, labels.matrix, max_memory, twice=not is_negligible(n_out, X.shape[0]))
     seed = tagger.random_state or 0
-    learned = learn(untrained, X, labels, held_out, seed=seed, hold_out=tagger.calibrate)
+    learned = learn(prepared.model, X, labels, held_out, seed=seed, hold_out=tagger.calibrate, again=again)
     learned.model.container_ = labels.container  # label sets come out in the form in which tags came in
     kept = Training(X, labels.matrix, list(texts) if vectorizer is not None else []) if tagger.keep_texts else None
     return {
@@ -98,16 +116,59 @@ def train(
 
 
 def planned(
-    model: Estimator, X: sparse.csr_matrix, Y: sparse.csr_matrix, max_memory: int | None, *, twice: bool
+    tagger: Tagger,
+    prepared: Prepared,
+    held_out: tuple[sparse.csr_matrix, Labels] | None,
+    texts: Any,
+    max_memory: int | None,
 ) -> Estimator:
-    """`model`, or one like it that stays within `max_memory` bytes, once what it will take has been announced."""
-    from tacit.estimate import estimate, within_memory
+    """The model, or one like it that stays within `max_memory` bytes, once what is left to do has been announced."""
+    from tacit.estimate import within_memory
 
-    if max_memory is None and X.nnz * Y.shape[1] < _SMALL:
+    model = prepared.model
+    if not is_announced(prepared, max_memory):
         return model
-    expected = estimate(model, X, Y)
-    announce(f"{type(model).__name__} is expected to take {expected}" + (", and is trained twice" if twice else ""))
-    return model if max_memory is None else within_memory(model, X, Y, max_memory, expected)
+    expected = estimate_of(tagger, prepared, held_out, texts)
+    announce(f"{type(model).__name__} is expected to take {expected}")
+    if max_memory is None:
+        return model
+    return within_memory(
+        model,
+        prepared.X,
+        prepared.labels.matrix,
+        max_memory,
+        expected,
+        estimated=lambda other: estimate_of(tagger, replace(prepared, model=other), held_out, texts),
+    )
+
+
+def is_announced(prepared: Prepared, max_memory: int | None) -> bool:
+    """Whether what a training takes is estimated before it begins: it is long, or may not take all memory."""
+    return max_memory is not None or prepared.X.nnz * prepared.labels.matrix.shape[1] >= _LONG
+
+
+def estimate_of(
+    tagger: Tagger, prepared: Prepared, held_out: tuple[sparse.csr_matrix, Labels] | None, texts: Any
+) -> Estimate:
+    """What is expected of `trained` and of saving the tagger."""
+    from tacit.estimate import estimate_task
+    from tacit.probe import Task
+
+    kept = texts if tagger.keep_texts and prepared.vectorizer is not None else ()
+    task = Task(prepared.model, prepared.X, prepared.labels, tagger, prepared.vectorizer, kept, held_out)
+    n_validation = None if held_out is None else held_out[0].shape[0]
+    return estimate_task(task, schedule(prepared.X.shape[0], n_validation, hold_out=tagger.calibrate))
+
+
+def schedule(n_samples: int, n_validation: int | None, *, hold_out: bool) -> list[tuple[str, int]]:
+    """The phases of `learn` and how many samples each of them takes."""
+    if n_validation is not None:
+        return [(FIT, n_samples), (CALIBRATE, n_validation)]
+    n_out = n_held_out(n_samples) if hold_out else 0
+    if not n_out:
+        return [(FIT, n_samples)]
+    fits = [n_samples - n_out] if is_negligible(n_out, n_samples) else [n_samples - n_out, n_samples]
+    return [*((FIT, n) for n in fits), (CALIBRATE, n_out)]
 
 
 @dataclass(eq=False)
@@ -125,7 +186,7 @@ class Training:
 
 
 @dataclass(frozen=True, eq=False)
-class Learned:
+class Fitted:
     """A fitted model, its calibration and its metrics on held-out samples; None where none were held out."""
 
     model: Estimator
@@ -151,38 +212,45 @@ def learn(
     *,
     seed: int,
     hold_out: bool,
-) -> Learned:
+    again: bool = True,
+) -> Fitted:
     """Fit a model on all samples and calibrate it on samples that it has not seen.
 
     Without validation samples a part of the training samples is held out, and the model fitted again on all of them
-    afterwards, unless the part is too small to matter.
+    afterwards, unless the part is too small to matter, or `again` is False.
     """
     if validation is not None:
-        model = untrained.fit(X, labels.matrix, label_names=list(labels.names))
+        model = _fitted(untrained, X, labels)
         return _calibrated(model, model, *validation)
     n_out = n_held_out(X.shape[0]) if hold_out else 0
     # At random: a split that spares rare labels would have more of them held out than new samples bring.
     order = np.random.default_rng(seed).permutation(X.shape[0])
     held_out, rest = np.sort(order[:n_out]), np.sort(order[n_out:])
     if not n_out or not positives(labels.matrix[rest]).nnz:
-        return Learned(untrained.fit(X, labels.matrix, label_names=list(labels.names)), None, None)
+        return Fitted(_fitted(untrained, X, labels), None, None)
     announce(f"holding out {n_out:,} samples to calibrate the scores")
-    part = model = clone(untrained).fit(X[rest], labels.matrix[rest], label_names=list(labels.names))
-    if not is_negligible(n_out, X.shape[0]):
+    part = model = _fitted(clone(untrained), X[rest], replace(labels, matrix=labels.matrix[rest]))
+    if again and not is_negligible(n_out, X.shape[0]):
         announce("training again on all samples")
-        model = untrained.fit(X, labels.matrix, label_names=list(labels.names))
-    return _calibrated(model, part, X[held_out], Labels(labels.matrix[held_out], labels.names, labels.container))
+        model = _fitted(untrained, X, labels)
+    return _calibrated(model, part, X[held_out], replace(labels, matrix=labels.matrix[held_out]))
 
 
-def _calibrated(model: Estimator, part: Estimator, X: sparse.csr_matrix, labels: Labels) -> Learned:
+def _fitted(untrained: Estimator, X: sparse.csr_matrix, labels: Labels) -> Estimator:
+    with phase(FIT, X.shape[0]):
+        return untrained.fit(X, labels.matrix, label_names=list(labels.names))
+
+
+def _calibrated(model: Estimator, part: Estimator, X: sparse.csr_matrix, labels: Labels) -> Fitted:
     """`model` with the calibration of `part`, which has not seen X."""
-    truth = positives(aligned(labels.matrix, labels.names, part.classes_))
-    ranking = part.rank(X, min(places_for(truth), len(part.classes_)))
-    if not truth.nnz:
-        return Learned(model, None, None)
-    calibration = calibrate(ranking, truth, part.label_counts_)
-    metrics = evaluate(calibration.apply(ranking), truth, part.propensities_for(truth.shape[1]))
-    return Learned(model, calibration, metrics)
+    with phase(CALIBRATE, X.shape[0]):
+        truth = positives(aligned(labels.matrix, labels.names, part.classes_))
+        ranking = part.rank(X, min(places_for(truth), len(part.classes_)))
+        if not truth.nnz:
+            return Fitted(model, None, None)
+        calibration = calibrate(ranking, truth, part.label_counts_)
+        metrics = evaluate(calibration.apply(ranking), truth, part.propensities_for(truth.shape[1]))
+        return Fitted(model, calibration, metrics)
 
 
 def relations(Y: sparse.csr_matrix) -> sparse.csr_matrix:
@@ -196,7 +264,7 @@ def relations(Y: sparse.csr_matrix) -> sparse.csr_matrix:
     return sparse.vstack(blocks, format="csr")
 
 
-def card(X: sparse.csr_matrix, labels: Labels, learned: Learned, *, seed: int | None, reason: str) -> dict[str, Any]:
+def card(X: sparse.csr_matrix, labels: Labels, learned: Fitted, *, seed: int | None, reason: str) -> dict[str, Any]:
     """What there is to know of a training: its data by fingerprint, sizes, seed, versions and held-out metrics."""
     return {
         "model": type(learned.model).__name__,

@@ -12,9 +12,9 @@ from scipy import sparse
 
 from tacit.kernels.forest import find_leaves, rank_by_nearness, rank_votes, row_levels
 from tacit.kernels.refit import sum_residuals
+from tacit.numerics.compact import quantised, smallest_ids
 from tacit.ranking import Ranking
 from tacit.store.declared import IDS, Array
-from tacit.trees.compact import quantised, smallest_ids
 from tacit.trees.growth import Tree
 from tacit.trees.tail import Nearness
 

@@ -15,10 +15,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from tacit.numerics.compact import quantised, smallest_ids
 from tacit.numerics.rows import label_means, largest_entries
 from tacit.store.declared import IDS, Array
 from tacit.tasks import row_blocks, run_tasks
-from tacit.trees.compact import quantised, smallest_ids
 
 Floats = npt.NDArray[np.float64]
 

@@ -7,7 +7,7 @@ import pytest
 
 import tacit
 from planted import planted
-from tacit.numerics.halves import as_halves
+from tacit.numerics.compact import as_halves
 from tacit.registry import MODELS
 from tacit.store.state import pack_model
 

@@ -1,0 +1,145 @@
+"""Memory of this process: how much it holds, and how it stays below a limit."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import importlib.util
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from tacit.errors import TacitError
+from tacit.sizes import format_size
+
+_STATUS = Path("/proc/self/status")
+_RESERVE = 32 << 20  # bytes below a limit that are left to small allocations: stacks of threads, Python's own
+_WATCH_SECONDS = 0.02
+_AGAIN_SECONDS = 0.25  # an interruption is lost where Python ignores errors, as in callbacks of its garbage collector
+
+
+# -- readings ---------------------------------------------------------------------------------------------
+
+
+def resident_bytes() -> int:
+    """Memory this process holds now; 0 where the system does not tell."""
+    return _status("VmRSS")
+
+
+def data_bytes() -> int:
+    """Memory this process has asked for and may write to; 0 where the system does not tell."""
+    return _status("VmData")
+
+
+def peak_bytes() -> int:
+    """The most memory this process has held; 0 where the system does not tell."""
+    if _STATUS.exists():
+        return _status("VmHWM")  # getrusage would count what the parent held before it became this process
+    if importlib.util.find_spec("resource") is None:  # Windows
+        return 0
+    import resource
+
+    return int(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+
+
+def _status(field: str) -> int:
+    try:
+        lines = _STATUS.read_text(encoding="ascii").splitlines()
+    except OSError:
+        return 0
+    return next((1024 * int(line.split()[1]) for line in lines if line.startswith(field)), 0)
+
+
+def forget_peak() -> None:
+    """Give freed memory back and let the peak begin anew, where the system can (Linux)."""
+    if sys.platform == "linux":
+        trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+        if trim is not None:
+            trim(0)
+        try:
+            Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
+        except OSError:
+            return
+
+
+# -- limit ------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def memory_limit(limit: int | None) -> Iterator[None]:
+    """Inside the block this process gets at most `limit` bytes: more is a TacitError, not a killed process.
+
+    Only Linux keeps such a limit; elsewhere, and with None, the block is as it would be without.
+    """
+    if limit is None or sys.platform != "linux":
+        yield
+        return
+    import resource
+
+    held = data_bytes()
+    if held + 2 * _RESERVE > limit:
+        raise TacitError(
+            f"{format_size(limit)} of memory are too few: this process holds {format_size(held)} before it begins; "
+            f"allow at least {format_size(held + 4 * _RESERVE)}"
+        )
+    before = resource.getrlimit(resource.RLIMIT_DATA)
+    lift = functools.partial(resource.setrlimit, resource.RLIMIT_DATA, before)
+    watch = _Watch(limit - _RESERVE, lift)
+    is_deaf = watch.is_main and signal.getsignal(signal.SIGINT) is signal.SIG_IGN  # as in the background of a script
+    if is_deaf:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    resource.setrlimit(resource.RLIMIT_DATA, (limit, before[1]))
+    try:
+        watch.start()
+        yield
+        watch.stop()
+    except (MemoryError, KeyboardInterrupt) as error:
+        watch.stop()
+        if isinstance(error, KeyboardInterrupt) and not watch.tripped:
+            raise
+        raise TacitError(
+            f"more than the allowed {format_size(limit)} of memory are needed; allow more, train on fewer samples, or "
+            "choose a smaller model (see: tacit models)"
+        ) from error
+    finally:
+        watch.stop()
+        lift()
+        if is_deaf:
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+class _Watch(threading.Thread):
+    """Interrupts the main thread when the process comes near its limit in small steps.
+
+    An allocation that is too large is refused by the system, which is an error where it was asked for. Without the
+    watch, small ones would be refused too, among them what a thread needs to start: Python then waits for it forever.
+    """
+
+    def __init__(self, most_bytes: int, lift: Callable[[], None]) -> None:
+        super().__init__(daemon=True)
+        self.most_bytes = most_bytes
+        self.lift = lift
+        self.tripped = False
+        self.is_main = threading.current_thread() is threading.main_thread()
+        self._over = threading.Event()
+
+    def run(self) -> None:
+        """Look at the memory of this process until the watch is stopped."""
+        while not self._over.wait(_AGAIN_SECONDS if self.tripped else _WATCH_SECONDS):
+            if self.tripped or (data_bytes() > self.most_bytes and self.is_main):
+                self.tripped = True
+                self.lift()
+                signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+
+    def stop(self) -> None:
+        """End the watch; a second time does nothing."""
+        self._over.set()
+        while self.is_alive():
+            try:
+                self.join()
+            except KeyboardInterrupt:  # noqa: PERF203 - once
+                if not self.tripped:  # its own interruption may come while an error is on its way already
+                    raise

@@ -1,0 +1,81 @@
+"""PfastreXML: PfastXML, re-ranked by tail classifiers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Annotated, ClassVar
+
+from scipy import sparse
+
+from tacit.base import Estimator
+from tacit.errors import ParameterError
+from tacit.labels import positives
+from tacit.numerics.rows import label_means, unit_rows
+from tacit.parameters import OneOf, Range, Tune, document_parameters
+from tacit.trees.fastxml import Refit
+from tacit.trees.pfastxml import PfastXML
+from tacit.trees.tail import (
+    Centres,
+    Nearness,
+    exact_centres,
+    offsets_with_odds,
+    offsets_with_own_odds,
+    squared_lengths,
+    squared_lengths_of_means,
+)
+
+
+@document_parameters
+@dataclass(kw_only=True, eq=False, repr=False)
+class PfastreXML(PfastXML):
+    """PfastXML, its labels re-ranked by how near a sample is to the centre of each."""
+
+    refit: Refit = 1.5
+    alpha: Annotated[
+        float,
+        Range(low=0, high=1),
+        Tune(0.5, 1, log=False),
+        "share of the trees in the score; the rest is the centres'",
+    ] = 0.97
+    gamma: Annotated[
+        float, Range(above=0), Tune(3, 100), "how fast a label becomes unlikely with the distance to its centre"
+    ] = 30.0
+    tail: Annotated[str, OneOf(("mean", "exact")), "centres: mean of the label's samples, or maximum likelihood"] = (
+        "mean"
+    )
+    beta: Annotated[
+        float | None,
+        Range(above=0),
+        "odds against a label at its very centre; None: even odds for a typical sample of the label, with means",
+    ] = None
+    centre_features: Annotated[int, Range(low=1), "features kept in a centre, the largest"] = 100
+
+    centres_: Centres = field(init=False)
+
+    unranked_score: ClassVar[float] = Estimator.unranked_score
+
+    def _fit(self, X: sparse.csr_matrix, Y: sparse.csr_matrix) -> None:
+        super()._fit(X, Y)
+        relevant = positives(Y)
+        unit = X if self.normalize else unit_rows(X)
+        beta = 1.0 if self.beta is None else self.beta
+        if self.tail == "exact":
+            centres = self._exact_centres(unit, relevant, beta)
+            offsets = offsets_with_odds(squared_lengths(centres), beta, self.gamma)
+        else:
+            centres = label_means(unit, relevant)  # PfastreXML section 2.3
+            squares = squared_lengths_of_means(centres, self.label_counts_)
+            own = self.beta is None
+            offsets = offsets_with_own_odds(squares) if own else offsets_with_odds(squares, beta, self.gamma)
+        self.centres_ = Centres.of(centres, offsets, self.centre_features)
+
+    def _exact_centres(self, X: sparse.csr_matrix, Y: sparse.csr_matrix, beta: float) -> sparse.csr_matrix:
+        propensities = self._propensities(Y)
+        if propensities.ndim != 1:
+            raise ParameterError("tail='exact' needs one propensity per label; give these, or choose tail='mean'")
+        return exact_centres(
+            X, Y, propensities, gamma=self.gamma, beta=beta, n_largest=self.centre_features, n_jobs=self.n_jobs
+        )
+
+    def _nearness(self) -> Nearness:
+        return Nearness(self.centres_, self.alpha, self.gamma)

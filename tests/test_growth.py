@@ -1,0 +1,75 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from tacit import growth
+from tacit.growth import Extent, amount_at, extent_of, seconds_at
+
+SAMPLES = np.array([500, 1000, 2000, 4000, 40_000])
+LABELS = np.array([1000, 1900, 3500, 6000, 18_000])  # more samples have more labels, but ever fewer are new
+EXTENTS = [Extent(n, labels, 5000, 20 * n) for n, labels in zip(SAMPLES, LABELS, strict=True)]
+
+
+@pytest.mark.parametrize(
+    "law",
+    [
+        lambda n, _: 1e-3 * n,
+        lambda n, _: 3 + 1e-3 * n,
+        lambda n, labels: 1e-7 * n * labels,
+        lambda n, labels: 0.5 + 1e-7 * n * labels,
+        lambda n, _: 1e-6 * n**1.5,
+    ],
+    ids=["linear", "overhead", "each label", "each label and overhead", "power"],
+)
+def test_times_are_carried_on_by_the_law_they_follow(law):
+    times = law(SAMPLES, LABELS)
+    assert 1 / 1.5 < seconds_at(EXTENTS[-1], EXTENTS[:-1], times[:-1]) / times[-1] < 1.5
+    ratios = []
+    for seed in range(20):
+        noise = np.random.default_rng(seed).uniform(0.95, 1.05, len(times) - 1)
+        ratios.append(seconds_at(EXTENTS[-1], EXTENTS[:-1], noise * times[:-1]) / times[-1])
+    assert 1 / 1.5 < np.median(ratios) < 1.5
+    assert 0.5 < min(ratios) < max(ratios) < 2
+
+
+def test_a_single_time_is_carried_on_evenly():
+    assert seconds_at(EXTENTS[1], EXTENTS[:1], [3.0]) == pytest.approx(6.0)
+
+
+def test_a_flat_curve_is_not_carried_on_as_if_samples_cost_nothing():
+    assert seconds_at(EXTENTS[-1], EXTENTS[:-1], [1.0, 1.0, 1.0, 1.0]) == pytest.approx(5.0)
+
+
+@pytest.mark.parametrize(
+    "law",
+    [
+        lambda one: 1e6 + 400 * one.n_samples,
+        lambda one: 8 * one.n_features * one.n_labels,
+        lambda one: 1e5 + 8 * one.n_pairs,
+    ],
+    ids=["samples", "dense weights", "sparse weights"],
+)
+def test_amounts_are_carried_on_by_what_they_depend_on(law):
+    extents = [Extent(500, 80, 900, 9000), Extent(2000, 150, 1500, 20_000), Extent(8000, 159, 1800, 35_000)]
+    all_data = Extent(40_000, 160, 2000, 60_000)
+    expected = amount_at(all_data, extents, [law(one) for one in extents])
+    assert 1 / 1.5 < expected / law(all_data) < 1.5  # parts leave open what the amount depends on
+
+
+def test_a_constant_amount_stays():
+    extents = [Extent(100, 80, 900, 5000), Extent(500, 150, 1500, 20_000)]
+    assert amount_at(Extent(20_000, 160, 2000, 150_000), extents, [1e6, 1e6]) == pytest.approx(1e6)
+
+
+def test_an_extent_counts_what_occurs(monkeypatch):
+    rng = np.random.default_rng(0)
+    X = sparse.random(300, 40, 0.1, "csr", random_state=rng)
+    Y = sparse.random(300, 500, 0.01, "csr", random_state=rng)
+    Y.data[:] = 1
+    together = sum(len(np.unique(X[Y[:, [label]].nonzero()[0]].indices)) for label in range(500))
+    assert extent_of(X, Y) == Extent(300, len(np.unique(Y.indices)), len(np.unique(X.indices)), together)
+    monkeypatch.setattr(growth, "_MAX_PRODUCTS", 1000)
+    assert extent_of(X, Y).n_pairs == pytest.approx(together, rel=0.2)
+    assert extent_of(X, 0 * Y[:, :0]).n_pairs == 0

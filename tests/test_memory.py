@@ -1,0 +1,77 @@
+from __future__ import annotations
+
+import contextlib
+import signal
+import sys
+import threading
+
+import numpy as np
+import pytest
+
+from tacit import memory
+from tacit.errors import TacitError
+from tacit.memory import data_bytes, memory_limit
+
+only_linux = pytest.mark.skipif(sys.platform != "linux", reason="other systems keep no limit on memory")
+
+
+def test_no_limit_changes_nothing():
+    with memory_limit(None):
+        assert np.ones(1000).sum() == 1000
+
+
+@only_linux
+def test_an_array_beyond_the_limit_is_an_error_and_the_limit_is_lifted_again():
+    limit = memory_limit(data_bytes() + (200 << 20))
+    with pytest.raises(TacitError, match="more than the allowed .* of memory are needed; allow more"), limit:
+        np.ones(400 << 17)
+    assert np.ones(400 << 17)[-1] == 1
+
+
+def grow():
+    held = []
+    while True:
+        held.append(np.ones(1 << 12))
+
+
+@only_linux
+def test_many_small_steps_beyond_the_limit_are_an_error_too():
+    with pytest.raises(TacitError, match="more than the allowed"), memory_limit(data_bytes() + (200 << 20)):
+        grow()
+    assert not [thread for thread in threading.enumerate() if isinstance(thread, memory._Watch)]
+
+
+@only_linux
+def test_the_limit_holds_where_interruptions_are_ignored():
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        with pytest.raises(TacitError, match="more than the allowed"), memory_limit(data_bytes() + (200 << 20)):
+            grow()
+        assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+@only_linux
+def test_an_interruption_that_got_lost_is_repeated():
+    def grow_on():
+        with contextlib.suppress(KeyboardInterrupt):
+            grow()
+        grow()
+
+    with pytest.raises(TacitError, match="more than the allowed"), memory_limit(data_bytes() + (200 << 20)):
+        grow_on()
+
+
+@only_linux
+def test_a_limit_below_what_is_held_already_is_refused():
+    message = "1.0 MB of memory are too few: this process holds .* allow at least"
+    with pytest.raises(TacitError, match=message), memory_limit(1 << 20):
+        pytest.fail("the block must not run")
+
+
+@only_linux
+@pytest.mark.parametrize("error", [KeyboardInterrupt, KeyError])
+def test_other_errors_and_interruptions_pass_through(error):
+    with pytest.raises(error), memory_limit(data_bytes() + (1 << 30)):
+        raise error

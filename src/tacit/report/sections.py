@@ -138,7 +138,7 @@ def thresholds_section(evaluation: Evaluation) -> Section:
     )
     keys = [key("wrong", "the stored threshold"), " ", key("step", "those of the table") if steps else None]
     drawing = figures.precision_recall(curve, stored, steps)
-    intro: list[Content] = ["Every suggestion that reaches the threshold counts. A lower one finds more and errs more."]
+    intro: list[Content] = ["Every suggestion that reaches the threshold counts. A lower threshold raises recall."]
     if steps:
         intro += [" To have one chosen: ", tag("code", "--threshold precision=0.8"), "."]
     content = tag("p", intro), side_by_side(figure(drawing, keys), numbers)
@@ -169,8 +169,8 @@ def probabilities_section(evaluation: Evaluation) -> Section:
     rows = [[percent(part.probability), percent(part.share), f"{part.size:,}"] for part in found.bins]
     numbers = table("The bins, in percent", ["probability given", "were right", "suggestions"], rows, n_names=0)
     caption = (
-        "Below the line the model is too sure of itself; above it not sure enough, as where these data record more of "
-        "the true labels than the training data did. Upright lines: 95 % intervals."
+        "Below the line the model is overconfident, above it underconfident. The latter is normal where these data "
+        "record more of the true labels than the training data did. Vertical lines are 95 % intervals."
     )
     drawing = figure(figures.reliability_diagram(found), caption)
     return Section("probabilities", title, [tag("p", intro, error), side_by_side(drawing, numbers)])
@@ -189,7 +189,7 @@ def labels_section(evaluation: Evaluation) -> Section:
         figure(
             figures.frequency_plot(labels),
             keys,
-            " Where labels share a place, what most of them are. Both axes are logarithmic.",
+            " A mark for several labels shows what most of them are. Both axes are logarithmic.",
         ),
         figure(figures.found_by_rank(labels), "Of the labels in these data, the share found at least once."),
     )
@@ -228,7 +228,7 @@ def _label(evaluation: Evaluation, label: int) -> Markup:
 def confusions_section(evaluation: Evaluation) -> Section:
     """Pairs of a label suggested wrongly and a label missed in the same samples."""
     pairs = findings.confusions(evaluation)
-    title = "Labels taken for one another"
+    title = "Confused labels"
     if not pairs:
         return Section("confusions", title, tag("p", "No label was suggested wrongly where another was missed."))
     rows = [
@@ -254,7 +254,7 @@ def samples_section(evaluation: Evaluation) -> Section:
     groups = (
         ("At random", found.at_random),
         ("Rare labels that were found", found.rare),
-        ("Mistakes that the model was sure of", found.mistaken),
+        ("Confident mistakes", found.mistaken),
     )
     content = [
         (tag("h3", title), tag("ul", [_sample(evaluation, sample) for sample in samples], class_="samples"))
@@ -262,7 +262,7 @@ def samples_section(evaluation: Evaluation) -> Section:
         if samples
     ]
     numbers = "probabilities" if evaluation.is_calibrated else "scores"
-    intro = f"✓ is right, ✗ is not recorded, dashed is recorded but not among the first {SHOWN}; numbers are {numbers}."
+    intro = f"✓: right; ✗: not recorded; dashed: recorded but not among the first {SHOWN}; numbers are {numbers}."
     return Section("samples", "Samples", [tag("p", intro), content])
 
 

@@ -1,11 +1,12 @@
 """Texts with labels in named fields: JSONL, CSV and TSV.
 
-Which fields hold text and labels is said by the caller or found in the first record that has them. A text field
-may hold a list, whose items are joined by line feeds. Labels are
+The caller names the fields that hold the text and the labels; otherwise they are found in the first record that has
+them. A text field may hold a list, whose items are joined by line feeds. Labels are written
 
-- in JSONL a list of strings or whole numbers; a single string or number is one label, ``null`` is none;
-- in CSV and TSV a JSON list, or names separated by the first of ``|``, ``;`` and ``,`` that occurs in any label
-  cell of the file (so commas are part of the names in a file that separates by bars), blanks around them removed.
+- in JSONL as a list of strings or whole numbers; a single string or number is one label, ``null`` means no label;
+- in CSV and TSV as a JSON list, or as names separated by the first of ``|``, ``;`` and ``,`` that occurs in any label
+  cell of the file. In a file that separates labels by bars, commas are therefore part of the names. Blanks around
+  names are removed.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +26,8 @@ from tacit.checks import has_half_character
 from tacit.data.dataset import Dataset, label_lists, texts_of
 from tacit.data.files import Staging, text_lines
 from tacit.data.formats import Source, Target
-from tacit.data.limits import LIMITS, Limits
-from tacit.data.names import encode_labels, read_names, write_names
+from tacit.data.limits import LIMITS, FileLimits
+from tacit.data.names import text_dataset, write_label_names
 from tacit.errors import FileError, did_you_mean
 
 TEXT_FIELD = "text"
@@ -34,58 +36,16 @@ LABEL_FIELDS = ("labels", "tags", "label", "concepts", "subjects", "keywords")
 _SEPARATORS = "|;,"
 
 Record = tuple[int, Mapping[str, Any]]
-LabelParser = Callable[[Path, Sequence[int], Sequence[Any]], list[list[str]]]
 
 
-def read_jsonl(source: Source) -> Dataset:
-    """Read one JSON object per line."""
-    return _read(source, _json_records(source.path, source.limits), _labels_of_values)
-
-
-def read_csv(source: Source) -> Dataset:
-    """Read comma-separated values with a header line."""
-    return _read(source, _comma_records(source.path, source.limits), _labels_of_cells)
-
-
-def read_tsv(source: Source) -> Dataset:
-    """Read tab-separated values with a header line."""
-    return _read(source, _tab_records(source.path, source.limits), _labels_of_cells)
-
-
-def write_jsonl(dataset: Dataset, target: Target, staging: Staging) -> None:
-    """Write one object with the fields ``text`` and ``labels`` per line."""
-    with staging.open(target.path) as file:
-        for text, labels in zip(texts_of(dataset), label_lists(dataset), strict=True):
-            record = {"text": text, "labels": labels}
-            file.write((json.dumps(record, ensure_ascii=False) + "\n").encode())
-    _write_label_names(dataset, target, staging)
-
-
-def write_csv(dataset: Dataset, target: Target, staging: Staging) -> None:
-    """Write comma-separated values, columns ``text`` and ``labels``."""
-    _write_table(dataset, target, staging, csv.excel)
-
-
-def write_tsv(dataset: Dataset, target: Target, staging: Staging) -> None:
-    """Write tab-separated values, columns ``text`` and ``labels``."""
-    _write_table(dataset, target, staging, csv.excel_tab)
-
-
-def texts_of_records(source: Source, records: Iterator[Record]) -> Iterator[str]:
-    """The text of each record, whether it has labels or not."""
-    fields = source.text
-    for line, record in records:
-        fields = fields or _default_text_fields(source.path, line, record)
-        yield _joined_text(source.path, line, record, fields)
-
-
-def _read(source: Source, records: Iterator[Record], parse_labels: LabelParser) -> Dataset:
+def read(source: Source, *, syntax: str) -> Dataset:
+    """Read records in one of the syntaxes of `RECORDS`."""
     path, text_fields, label_field = source.path, source.text, source.labels
     texts: list[str] = []
     cells: list[Any] = []
     lines: list[int] = []
     first: Mapping[str, Any] = {}
-    for line, record in records:
+    for line, record in RECORDS[syntax](path, source.limits):
         if not texts:
             first = record
             text_fields = text_fields or _default_text_fields(path, line, record)
@@ -94,18 +54,41 @@ def _read(source: Source, records: Iterator[Record], parse_labels: LabelParser) 
         texts.append(_joined_text(path, line, record, text_fields))
         cells.append(None if label_field is None else record.get(label_field))
         lines.append(line)
-    if not texts:
-        raise FileError(path, "the file has no rows; it must hold at least one sample")
-    names = None if source.labels_path is None else read_names(source.labels_path, source.limits)
-    if all(cell is None for cell in cells) and (names is None or source.labels):
+    if cells and all(cell is None for cell in cells) and (source.labels_path is None or source.labels):
         wanted = f"'{source.labels}'" if source.labels else f"for labels ({', '.join(LABEL_FIELDS)})"
         hint = did_you_mean(source.labels or "", first)
         raise FileError(path, f"no record has a field {wanted}{hint}; name the field of the labels")
-    Y, label_names = encode_labels(source, parse_labels(path, lines, cells), lines, names)
-    return Dataset(None, Y, label_names, texts=texts)
+    parse = _labels_of_values if syntax == "jsonl" else _labels_of_cells
+    return text_dataset(source, lines, texts, parse(path, lines, cells))
 
 
-def _json_records(path: Path, limits: Limits = LIMITS) -> Iterator[Record]:
+def write(dataset: Dataset, target: Target, staging: Staging, *, syntax: str) -> None:
+    """Write records with the fields ``text`` and ``labels``."""
+    samples = zip(texts_of(dataset), label_lists(dataset), strict=True)
+    with staging.open(target.path) as file, io.TextIOWrapper(file, encoding="utf-8", newline="") as lines:
+        if syntax == "jsonl":
+            lines.writelines(
+                json.dumps({"text": text, "labels": labels}, ensure_ascii=False) + "\n" for text, labels in samples
+            )
+        else:
+            awkward = re.compile(rf"[{_SEPARATORS}]|^\[|^\s|\s$")
+            as_lists = any(awkward.search(name) for name in dataset.label_names)
+            table = csv.writer(lines, _DIALECTS[syntax], lineterminator="\n", quoting=csv.QUOTE_ALL)
+            table.writerow(["text", "labels"])
+            for text, labels in samples:
+                table.writerow([text, json.dumps(labels, ensure_ascii=False) if as_lists else "|".join(labels)])
+    write_label_names(staging, target, dataset)
+
+
+def texts_of_records(source: Source, records: Iterator[Record]) -> Iterator[str]:
+    """Yield the text of each record; labels are ignored."""
+    fields = source.text
+    for line, record in records:
+        fields = fields or _default_text_fields(source.path, line, record)
+        yield _joined_text(source.path, line, record, fields)
+
+
+def _json_records(path: Path, limits: FileLimits = LIMITS) -> Iterator[Record]:
     for number, line in text_lines(path, limits):
         if not line.strip():
             continue
@@ -119,23 +102,7 @@ def _json_records(path: Path, limits: Limits = LIMITS) -> Iterator[Record]:
         yield number, record
 
 
-def _comma_records(path: Path, limits: Limits = LIMITS) -> Iterator[Record]:
-    return _table_records(path, csv.excel, limits)
-
-
-def _tab_records(path: Path, limits: Limits = LIMITS) -> Iterator[Record]:
-    return _table_records(path, csv.excel_tab, limits)
-
-
-#: The reader of records of each format with named fields.
-RECORDS: Mapping[str, Callable[..., Iterator[Record]]] = {
-    "jsonl": _json_records,
-    "csv": _comma_records,
-    "tsv": _tab_records,
-}
-
-
-def _table_records(path: Path, dialect: type[csv.Dialect], limits: Limits) -> Iterator[Record]:
+def _table_records(dialect: type[csv.Dialect], path: Path, limits: FileLimits = LIMITS) -> Iterator[Record]:
     with _large_cells(limits):
         rows = csv.reader((line for _, line in text_lines(path, limits, keep_ends=True)), dialect, strict=True)
         header: list[str] = []
@@ -158,6 +125,15 @@ def _table_records(path: Path, dialect: type[csv.Dialect], limits: Limits) -> It
             ) from error
 
 
+_DIALECTS = {"csv": csv.excel, "tsv": csv.excel_tab}
+
+#: For each syntax, a function that yields the line numbers and records of a file.
+RECORDS: Mapping[str, Callable[..., Iterator[Record]]] = {
+    "jsonl": _json_records,
+    **{name: partial(_table_records, dialect) for name, dialect in _DIALECTS.items()},
+}
+
+
 def _checked_header(path: Path, row: list[str]) -> list[str]:
     header = [name.strip() for name in row]
     name, uses = Counter(header).most_common(1)[0] if header else ("", 1)
@@ -168,7 +144,7 @@ def _checked_header(path: Path, row: list[str]) -> list[str]:
 
 
 @contextlib.contextmanager
-def _large_cells(limits: Limits) -> Iterator[None]:
+def _large_cells(limits: FileLimits) -> Iterator[None]:
     """Lift the csv module's limit of 128 KiB per cell, which long documents exceed."""
     limit = csv.field_size_limit(min(limits.max_line, 2**31 - 1))
     try:
@@ -200,7 +176,7 @@ def _joined_text(path: Path, line: int, record: Mapping[str, Any], fields: tuple
 
 
 def _flattened(value: Any) -> Iterator[Any]:
-    """The items of lists however nested (without recursion: a file may nest deeper than Python can)."""
+    """Yield the items of nested lists, without recursion: a file may nest deeper than Python's stack."""
     stack = [value]
     while stack:
         item = stack.pop()
@@ -220,7 +196,7 @@ def _as_text(path: Path, line: int, item: Any) -> str:
 
 
 def _labels_of_values(path: Path, lines: Sequence[int], values: Sequence[Any]) -> list[list[str]]:
-    """Labels as JSON values: lists, single ones, or null."""
+    """Parse labels given as JSON values: lists, single labels, or null."""
     return [_label_names(path, line, value) for line, value in zip(lines, values, strict=True)]
 
 
@@ -236,7 +212,7 @@ def _label_names(path: Path, line: int, value: Any) -> list[str]:
 
 
 def _labels_of_cells(path: Path, lines: Sequence[int], cells: Sequence[str | None]) -> list[list[str]]:
-    """Labels as cells of a table."""
+    """Parse labels given as cells of a table."""
     plain = [cell for cell in cells if cell and not cell.startswith("[")]
     separator = next((mark for mark in _SEPARATORS if any(mark in cell for cell in plain)), ",")
     rows = []
@@ -254,20 +230,3 @@ def _labels_of_list(path: Path, line: int, cell: str) -> list[str]:
     except (ValueError, RecursionError) as error:  # a number may have more digits than Python reads
         raise FileError(path, f"labels that open with [ must be a JSON list ({error})", line=line) from error
     return _label_names(path, line, labels)
-
-
-def _write_table(dataset: Dataset, target: Target, staging: Staging, dialect: type[csv.Dialect]) -> None:
-    awkward = re.compile(rf"[{_SEPARATORS}]|^\[|^\s|\s$")
-    as_lists = any(awkward.search(name) for name in dataset.label_names)
-    with staging.open(target.path) as file, io.TextIOWrapper(file, encoding="utf-8", newline="") as text_file:
-        table = csv.writer(text_file, dialect, lineterminator="\n", quoting=csv.QUOTE_ALL)
-        table.writerow(["text", "labels"])
-        for text, labels in zip(texts_of(dataset), label_lists(dataset), strict=True):
-            table.writerow([text, json.dumps(labels, ensure_ascii=False) if as_lists else "|".join(labels)])
-    _write_label_names(dataset, target, staging)
-
-
-def _write_label_names(dataset: Dataset, target: Target, staging: Staging) -> None:
-    """The names of all labels, in order, only where the caller asks: text files carry those that occur."""
-    if target.labels_path is not None:
-        write_names(staging, target.labels_path, dataset.label_names, replace=True)

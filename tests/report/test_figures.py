@@ -8,10 +8,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from report.samples import Page
-from tacit.report.by_label import Frequencies
-from tacit.report.curves import Bin, Operating, Reliability, TradeOff
-from tacit.report.figures import Pair, found_by_rank, frequency_plot, paired_bars, precision_recall, reliability_diagram
-from tacit.report.plot import WIDTH, Plot, Scale, power_ticks, share_ticks
+from tacit.report.evaluation import Pair
+from tacit.report.figures import (
+    WIDTH,
+    Plot,
+    Scale,
+    found_by_rank,
+    frequency_plot,
+    paired_bars,
+    power_ticks,
+    precision_recall,
+    reliability_diagram,
+    share_ticks,
+)
+from tacit.report.findings import Bin, Frequencies, Operating, Reliability, TradeOff
 
 
 def test_scales_map_ends_to_ends():

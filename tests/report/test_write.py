@@ -14,8 +14,7 @@ from report.samples import Page, dataset, new_dataset, trained_tagger
 from tacit.data.vocabulary import Vocabulary
 from tacit.errors import DataError, FileError
 from tacit.report.evaluation import evaluate_model
-from tacit.report.page import page
-from tacit.report.write import write_report
+from tacit.report.write import page, write_report
 from tacit.store.state import Stored
 
 SECTIONS = ["what", "metrics", "bands", "thresholds", "probabilities", "labels", "confusions", "samples"]
@@ -66,12 +65,13 @@ def test_numbers_are_those_of_evaluate():
     evaluation = evaluate_model(tagger, data)
     expected = tacit.evaluate(evaluation.ranking, evaluation.truth, tagger.propensities_for(evaluation.truth.shape[1]))
     for metric in evaluation.metrics:
-        assert metric.value == expected[metric.name]
-        if metric.interval is not None:
-            assert metric.interval[0] <= metric.value <= metric.interval[1]
+        value, interval = metric.values[0], metric.intervals[0]
+        assert value == expected[metric.name]
+        if interval is not None:
+            assert interval[0] <= value <= interval[1]
     popular = tacit.Popularity().fit(sparse.csr_matrix((160, 1), dtype=np.float32), truth_of_training(tagger))
     baseline = tacit.evaluate(popular.rank(sparse.csr_matrix((60, 1), dtype=np.float32), 5), evaluation.truth)
-    assert {m.name: m.baseline for m in evaluation.metrics if m.name in baseline} == pytest.approx(
+    assert {m.name: m.values[1] for m in evaluation.metrics if m.name in baseline} == pytest.approx(
         {name: value for name, value in baseline.items() if name != "nDCG@1"}
     )
 

@@ -7,6 +7,7 @@ import sys
 
 BENCHMARKS = (
     "parse",
+    "vectorizer",
     "one_vs_all",
     "label_tree",
     "blend",

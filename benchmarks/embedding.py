@@ -25,10 +25,8 @@ from threadpoolctl import threadpool_limits
 
 import tacit
 from tacit.data.split import hide_positives
-from tacit.embedding.exmlds import SppmiEmbedder
 from tacit.embedding.neighbors import embedded_neighbors, unit_vectors
 from tacit.embedding.partition import bounded_clusters
-from tacit.embedding.sleec import SvpEmbedder
 
 SEEDS = (0, 1, 2)
 FAMILY = (tacit.ExMLDS1, tacit.ExMLDS2, tacit.ExMLDS3, tacit.SLEEC)
@@ -80,7 +78,7 @@ def speed() -> None:
         X, Y, *_ = load(name)
         X = normalize(X)
         clusters = bounded_clusters(X, 6000, 0).clusters
-        spectral, svp = SppmiEmbedder(150, 1.0, "positive"), SvpEmbedder(150, 100, "labels", 0.001, 200)
+        spectral, svp = tacit.ExMLDS1()._embed, tacit.SLEEC()._embed
         with threadpool_limits(1):
             for embedder in (spectral, svp):
                 embedder(X[:300], Y[:300], 0)

@@ -18,16 +18,16 @@ if TYPE_CHECKING:  # what type checkers and editors know; a test compares it wit
     from tacit.data.load import load_data as load_data
     from tacit.data.save import save_data as save_data
     from tacit.embedding.annexml import AnnexML as AnnexML
-    from tacit.embedding.exmlds import ExMLDS1 as ExMLDS1
-    from tacit.embedding.joint import JointExMLDS as JointExMLDS
-    from tacit.embedding.label_correlations import ExMLDS3 as ExMLDS3
-    from tacit.embedding.skip_gram import ExMLDS2 as ExMLDS2
+    from tacit.embedding.exmlds1 import ExMLDS1 as ExMLDS1
+    from tacit.embedding.exmlds2 import ExMLDS2 as ExMLDS2
+    from tacit.embedding.exmlds3 import ExMLDS3 as ExMLDS3
+    from tacit.embedding.joint_exmlds import JointExMLDS as JointExMLDS
     from tacit.embedding.sleec import SLEEC as SLEEC
     from tacit.errors import TacitError as TacitError
     from tacit.latent.costa import COSTA as COSTA
     from tacit.latent.lfm import LFM as LFM
     from tacit.latent.mllcs import MLLCS as MLLCS
-    from tacit.latent.moments import MomentMatching as MomentMatching
+    from tacit.latent.moment_matching import MomentMatching as MomentMatching
     from tacit.linear.label_tree import LabelTree as LabelTree
     from tacit.linear.one_vs_all import OneVsAll as OneVsAll
     from tacit.linear.popularity import Popularity as Popularity

@@ -301,7 +301,7 @@ class Estimator(Stored, BaseEstimator):  # type: ignore[misc]
         self._check_fitted()
         features = self._features(X)
         truth = labels_in_order(Y, self.classes_, getattr(self, "seen_names_", self.classes_))
-        _check_samples(features, truth)
+        check_samples(features, truth)
         k = int(SCORE_METRIC.partition("@")[2])
         return evaluate(self._ranked(features, min(k, len(self.classes_)), None), truth, ks=(k,))[SCORE_METRIC]
 
@@ -360,7 +360,8 @@ def _rank_rows(model: Estimator, X: sparse.csr_matrix, rows: slice, k: int, allo
     return model._rank_filled(X[rows], k, allowed)
 
 
-def _check_samples(X: sparse.csr_matrix, Y: sparse.csr_matrix) -> None:
+def check_samples(X: sparse.csr_matrix, Y: sparse.csr_matrix) -> None:
+    """Raise unless X and Y have the same number of samples, and at least one, and X a feature."""
     if X.shape[0] != Y.shape[0]:
         raise DataError(
             f"X and Y must have one row per sample: inconsistent numbers of samples, {X.shape[0]} in X and "
@@ -373,7 +374,7 @@ def _check_samples(X: sparse.csr_matrix, Y: sparse.csr_matrix) -> None:
 
 def _check_training_data(X: sparse.csr_matrix, Y: sparse.csr_matrix) -> npt.NDArray[np.int64]:
     """The number of positives of each label, once everything is there to learn from."""
-    _check_samples(X, Y)
+    check_samples(X, Y)
     counts = label_counts(Y)
     if not counts.any():
         raise DataError("Y has no positive label anywhere; there is nothing to learn")

@@ -79,8 +79,7 @@ def run_command(folder: Path, *words: str) -> Outcome:
 
 
 def _functions() -> dict[str, Any]:
-    from tacit.data.load import load_data
-    from tacit.data.texts import stream_texts
+    from tacit.data.load import load_data, stream_texts
     from tacit.data.vocabulary import load_vocabulary
 
     def texts(path: str, **options: Any) -> int:

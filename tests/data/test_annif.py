@@ -58,7 +58,7 @@ def test_another_vocabulary_is_not_overwritten(tmp_path):
     ("text", "message"),
     [
         ("a\t<u>\nno tab\n", r":2: must be text, a tab and URIs in angle brackets; the tab is missing"),
-        ("a\t<u>\nb\t<>\n", r":2: an URI must not be empty"),
+        ("a\t<u>\nb\t<>\n", r":2: a URI must not be empty"),
         ("\n", r": the file has no rows"),
         ("a\t\n", r": no sample has a label"),
     ],

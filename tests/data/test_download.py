@@ -205,7 +205,7 @@ def test_full_disk(site, target, monkeypatch):
         raise OSError(errno.ENOSPC, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr(download_module, "_sync", no_space)
+        patch.setattr(download_module, "sync", no_space)
         with pytest.raises(DownloadError, match=r"the disk is full while writing .*set\.zip; free space"):
             download(site.url("set.zip"), target, SHA256)
     assert not target.exists()

@@ -5,11 +5,18 @@ from itertools import islice
 
 import numpy as np
 import pytest
-from scipy import sparse, stats
+from scipy import linalg, sparse, stats
 
 import tacit
-from tacit.data.synthetic import CHUNK_ROWS, make_dataset, stream_dataset, write_synthetic
-from tacit.data.synthetic_names import feature_names, label_name
+from tacit.data.synthetic import (
+    CHUNK_ROWS,
+    _scattered,
+    feature_names,
+    label_name,
+    make_dataset,
+    stream_dataset,
+    write_synthetic,
+)
 from tacit.errors import ParameterError
 
 
@@ -79,7 +86,8 @@ def test_independent_labels_without_coherence():
 def test_features_tell_the_labels(data):
     """Ridge regression on the observed labels finds complete ones far better than popularity does."""
     X, Y, truth = data.X[data.train], data.Y[data.train], data.Y_complete[data.test].toarray()
-    weights = np.linalg.solve((X.T @ X).toarray() + 0.3 * np.eye(3_000), (X.T @ Y).toarray())
+    gram = (X.T @ X).toarray() + 0.3 * np.eye(3_000, dtype=np.float32)
+    weights = linalg.solve(gram, (X.T @ Y).toarray(), assume_a="pos")
     best = np.asarray(data.X[data.test] @ weights).argmax(axis=1)
     precision = truth[np.arange(len(truth)), best].mean()
     popularity = truth[:, counts(Y).argmax()].mean()
@@ -181,9 +189,12 @@ def test_dataset_of_some_rows(data):
 
 
 def test_names_differ():
-    assert len(set(feature_names(range(520_000)))) == 520_000
-    labels = [label_name(*divmod(label, 20), 20) for label in range(200_000)]
-    assert len(set(labels)) == 200_000
+    scattered = _scattered(np.arange(1_100_000))  # more than two groups; spelling is checked where they meet
+    assert len(np.unique(scattered)) == len(scattered)
+    numbers = [*range(20_000), *range(505_000, 520_000)]
+    assert len(set(feature_names(numbers))) == len(numbers)
+    labels = [label_name(*divmod(label, 20), 20) for label in range(60_000)]  # up to two qualities
+    assert len(set(labels)) == 60_000
     assert labels[0] == "abandoned archaeology"
 
 

@@ -8,8 +8,8 @@ from scipy import sparse
 
 from reference import sppmi as reference
 from tacit.embedding import sppmi as module
-from tacit.embedding.label_sets import distinct_label_sets
-from tacit.embedding.sppmi import Counts, factorise, sample_counts, sppmi
+from tacit.embedding.neighbors import distinct_label_sets
+from tacit.embedding.sppmi import factorise, sample_counts, sppmi
 
 
 def labels(n_rows, n_labels, seed, share=0.3):
@@ -29,7 +29,7 @@ def test_distinct_sets_give_the_matrix_of_all_samples(dense_share, n_rows, n_lab
         patch.setattr(module, "DENSE_SHARE", dense_share)
         counts = sample_counts(sets.matrix)
     assert as_dense(counts)[np.ix_(sets.of_sample, sets.of_sample)] == pytest.approx(Y @ Y.T)
-    found = as_dense(sppmi(Counts(counts, sets.counts.astype(float)), shift))
+    found = as_dense(sppmi(counts, sets.counts.astype(float), shift))
     assert found[np.ix_(sets.of_sample, sets.of_sample)] == pytest.approx(reference.sppmi(Y @ Y.T, shift), abs=1e-5)
 
 
@@ -38,8 +38,8 @@ def test_factors_of_distinct_sets_are_those_of_all_samples():
     full = reference.sppmi(Y @ Y.T, 1)
     values = np.linalg.eigvalsh(full)[::-1][:4]
     sets = distinct_label_sets(sparse.csr_matrix(Y))
-    counts = Counts(sample_counts(sets.matrix), sets.counts.astype(float))
-    Z, pairs = factorise(sppmi(counts), counts.weights, 4, seed=0, tolerance=1e-5)
+    weights = sets.counts.astype(float)
+    Z, pairs = factorise(sppmi(sample_counts(sets.matrix), weights), weights, 4, seed=0, tolerance=1e-5)
     assert pairs.values == pytest.approx(values, rel=1e-4)
     repeated = Z[sets.of_sample]
     assert repeated.T @ repeated == pytest.approx(np.diag(values), abs=1e-2)

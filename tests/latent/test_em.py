@@ -10,21 +10,28 @@ from scipy import sparse
 
 from planted import planted
 from reference import latent as reference
-from tacit.latent import em, online, training
-from tacit.latent.climb import climb_rows, eigen, preconditioner
+from tacit.latent import em
 from tacit.latent.counts import read_cooccurrence
-from tacit.latent.em import Problem, label_precisions, sweep, types_of
+from tacit.latent.em import (
+    EMProblem,
+    climb_rows,
+    eigen,
+    initial_spread,
+    label_precisions,
+    preconditioner,
+    sweep,
+    train,
+    types_of,
+)
 from tacit.latent.model import (
     Priors,
     count_terms,
     initial_factors,
     label_likelihood,
     log_prior,
-    log_two_cosh,
-    polya_gamma_mean,
-    weighed_counts,
+    weighted_counts,
+    with_constant,
 )
-from tacit.latent.training import initial_spread, train, with_constant
 from tacit.numerics.ridge import improving_solver
 
 PRIORS = Priors(0.7, 1.3, 0.9, 0.6)
@@ -41,8 +48,8 @@ def problem(n_samples=60, absent="negative", priors=PRIORS, unobserved=0.0, seed
     if absent == "missing":
         known = sparse.csr_matrix(rng.random(Y.shape) < 0.5)
         Y = sparse.csr_matrix((np.asarray(Y[known.nonzero()]).ravel(), known.indices, known.indptr), shape=Y.shape)
-    counts = weighed_counts(read_cooccurrence(M, n_seen), R, 0.5, own=True)
-    return Problem(X, Y, counts, priors, improving_solver(X, priors.w / priors.u, 5), absent, **options), M
+    counts = weighted_counts(read_cooccurrence(M, n_seen), R, 0.5, own=True)
+    return EMProblem(X, Y, counts, priors, improving_solver(X, priors.w / priors.u, 5), absent, **options), M
 
 
 def start(of, K=5):
@@ -94,7 +101,7 @@ def test_without_counts_too():
 @pytest.mark.parametrize("psi", [None, 0.8])
 def test_the_variational_bound_never_falls(monkeypatch, absent, psi):
     of, _ = problem(absent=absent, unobserved=0.2, priors=replace(PRIORS, psi=psi))
-    monkeypatch.setattr(training, "_VARIATIONAL_SWEEPS", 60)
+    monkeypatch.setattr(em, "_VARIATIONAL_SWEEPS", 60)
     trace = train(of, 6, 5, seed=1, variational=True).trace[5:]
     assert (np.diff(trace) >= -1e-6 * np.abs(trace[1:])).all()
     assert trace[-1] > trace[0]
@@ -112,17 +119,6 @@ def test_variational_bound_is_the_one_written_out(absent):
     means = (factors.U, before.V, before.B)
     arrays = (of.X.toarray(), dense_labels(of), M, R, means, (spread.U, variances.V, variances.B), factors.W)
     assert bound == pytest.approx(reference.evidence_bound(*arrays, lambdas, weight=0.5), rel=1e-5)
-
-
-def test_online_steps_on_all_samples_end_where_em_ends(monkeypatch):
-    of, _ = problem()
-    monkeypatch.setattr(online, "_FORGETTING", 0.0)
-    state = online.online_start(of.X.shape[1], of.counts, 5, 0)
-    for _ in range(150):
-        state = online.online_step(state, of.X, of.Y, of.priors, of.absent, of.X.shape[0])
-    U = of.X @ state.factors.W
-    reached = sweep(replace(of, n_steps=30), replace(state.factors, U=U))[2]
-    assert reached == pytest.approx(train(of, 5, 600, seed=0).trace[-1], rel=2e-3)
 
 
 def test_blocks_of_samples_give_the_same_factors(monkeypatch):
@@ -155,21 +151,6 @@ def test_types_of_labels_solve_equation_18():
     B = types_of(V, of.counts, 0.9)
     slope, _, _ = count_terms(V, B, of.counts)
     np.testing.assert_allclose(slope.T @ V, 0.9 * B, atol=2e-2)
-
-
-@pytest.mark.parametrize("psi", [0.0, 1e-6, 1e-4, 0.01, 1.0, -3.0, 20.0, 300.0])
-def test_polya_gamma_mean_is_its_series(psi):
-    of = np.array([psi], np.float32)
-    assert polya_gamma_mean(of)[0] == pytest.approx(reference.polya_gamma_mean(psi), rel=1e-4)
-    assert log_two_cosh(of)[0] == pytest.approx(np.logaddexp(psi / 2, -psi / 2), rel=1e-5)
-
-
-def test_kappa_of_the_counts_is_half_of_m_minus_r():
-    """The printed (m + r)/2 is wrong: the slope at γ = 0 is that of the negative binomial itself."""
-    counts = weighed_counts(read_cooccurrence(np.array([[0.0, 7.0]]), 1), R, 1.0, own=True)
-    slope, tau, _ = count_terms(np.zeros((1, 2), np.float32), np.zeros((2, 2), np.float32), counts)
-    assert slope[0] == pytest.approx((np.array([0, 7]) - R) / 2, rel=1e-4)
-    assert tau[0] == pytest.approx((np.array([0, 7]) + R) / 4, rel=1e-4)
 
 
 def test_conjugate_gradients_with_a_diagonal_and_a_shared_matrix_solve_the_system():

@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 
 from report.samples import evaluation
 from tacit.metrics import label_set_scores
-from tacit.report import by_label
-from tacit.report.curves import reliability, trade_off
-from tacit.report.examples import examples
+from tacit.report import findings
+from tacit.report.findings import examples, reliability, trade_off
 
 RANKED = [[(0, 0.9), (1, 0.6)], [(1, 0.8), (0, 0.7)], [(2, 0.4)], [(0, 0.6), (2, 0.3)]]
 TRUTH = [[0], [0, 1], [3], [2]]
@@ -71,7 +70,7 @@ def test_few_suggestions_make_few_bins(small):
 
 
 def test_best_and_worst_labels(small):
-    ends = by_label.extremes(small)
+    ends = findings.extremes(small)
     assert [score.label for score in ends.best] == [0, 1]
     assert ends.best[0].n_positives == 2
     assert ends.best[0][2:] == pytest.approx((2 / 3, 1, 0.8))
@@ -83,7 +82,7 @@ def test_best_and_worst_labels(small):
 def test_a_label_is_never_both_best_and_worst():
     for n_labels in (1, 2, 3, 25):
         ranked = [[(label, 0.9)] for label in range(n_labels)]
-        ends = by_label.extremes(evaluation(ranked, [[label] for label in range(n_labels)], counts=[1] * n_labels))
+        ends = findings.extremes(evaluation(ranked, [[label] for label in range(n_labels)], counts=[1] * n_labels))
         best, worst = ({score.label for score in scores} for scores in (ends.best, ends.worst))
         assert not best & worst
         assert len(best | worst) == min(n_labels, 20)
@@ -92,22 +91,22 @@ def test_a_label_is_never_both_best_and_worst():
 def test_labels_with_few_positives_stay_out_where_there_are_enough_others():
     ranked = [[(label, 0.9)] for label in range(25) for _ in range(10)] + [[(25, 0.9)]]
     truth = [[label] for label in range(25) for _ in range(10)] + [[25]]
-    ends = by_label.extremes(evaluation(ranked, truth, counts=[1] * 26))
+    ends = findings.extremes(evaluation(ranked, truth, counts=[1] * 26))
     assert (ends.n_positives, ends.n_labels) == (10, 25)
 
 
 def test_confused_pairs(small):
-    assert by_label.confusions(small) == [(0, 2, 1, 1)]  # sample 3; sample 2 reaches no suggestion
+    assert findings.confusions(small) == [(0, 2, 1, 1)]  # sample 3; sample 2 reaches no suggestion
 
 
 def test_frequent_confusions_come_first():
     ranked = [[(0, 0.9)], [(0, 0.9)], [(1, 0.9)], [(2, 0.9)]]
-    found = by_label.confusions(evaluation(ranked, [[1], [1], [0], [2]], counts=[1, 1, 1]))
+    found = findings.confusions(evaluation(ranked, [[1], [1], [0], [2]], counts=[1, 1, 1]))
     assert found == [(0, 1, 2, 2), (1, 0, 1, 1)]
 
 
 def test_frequencies_are_ordered_and_know_what_was_found(small):
-    found = by_label.frequencies(small)
+    found = findings.frequencies(small)
     assert found.counts.tolist() == [40, 20, 5, 0]
     assert found.is_tested.all()
     assert found.is_found.tolist() == [True, True, True, False]  # label 2 at the second place of sample 3

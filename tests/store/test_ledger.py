@@ -135,7 +135,7 @@ def test_an_older_copy_put_in_its_place_is_noticed(ledger):
     ledger.path.write_bytes(older)
     again = ledger.read(mark)
     assert (labels_in(again), again.is_whole) == (["a"], True)
-    with ledger.writing() as writing, pytest.raises(LedgerError, match="somebody has put a shorter file in its place"):
+    with ledger.writing() as writing, pytest.raises(LedgerError, match="was replaced by a shorter file"):
         writing.append([retired("d")], "the base", mark)
     assert labels_in(add(ledger, "d" * 200)) == ["a", "d" * 200]  # longer than it was, but not the same
     assert ledger.read(mark).is_whole

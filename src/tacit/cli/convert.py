@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from tacit.cli.options import input_options
-from tacit.data.convert import convert as convert_file
+from tacit.data.save import convert as convert_file
 
 
 @click.command()

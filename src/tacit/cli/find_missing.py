@@ -13,8 +13,7 @@ import click
 from tacit.cli.options import data_argument, input_options, jobs_option, model_argument, seed_option
 from tacit.cli.records import read_records, verdict
 from tacit.cli.source import inputs_of, read
-from tacit.data.completed import with_labels
-from tacit.data.dataset import Dataset
+from tacit.data.dataset import Dataset, with_labels
 from tacit.data.files import Staging
 from tacit.data.save import save_data
 from tacit.errors import FileError

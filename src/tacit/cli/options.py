@@ -8,6 +8,8 @@ from typing import Any, TypeVar
 
 import click
 
+from tacit.data.formats import NAMES
+
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 data_argument = click.argument("data", type=click.Path(path_type=Path))
@@ -34,7 +36,9 @@ def input_options(function: Function) -> Function:
         click.option("--labels-path", type=click.Path(path_type=Path), help="Label names, or the labels of a pair."),
         click.option("--labels", metavar="FIELD", help="Field that holds the labels of a text file."),
         click.option("--text", metavar="FIELD,…", help="Field or fields that hold the text."),
-        click.option("--format", "data_format", metavar="NAME", help="Format of the data.  [default: detected]"),
+        click.option(
+            "--format", "data_format", metavar="NAME", help=f"Format of the data: {NAMES}.  [default: detected]"
+        ),
     ):
         function = option(function)
     return function

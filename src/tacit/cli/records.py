@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from tacit.data.files import existing_file
-from tacit.data.formats import detect_format
-from tacit.data.text import RECORDS
+from tacit.data.load import detect_format
+from tacit.data.records import RECORDS
 from tacit.errors import FileError
 
 _VERDICTS = {"true": True, "yes": True, "y": True, "1": True, "false": False, "no": False, "n": False, "0": False}

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tacit.data.dataset import Dataset, features_of, texts_of
-from tacit.data.load import load_data
-from tacit.data.texts import stream_texts
+from tacit.data.load import load_data, stream_texts
 from tacit.data.vocabulary import Vocabulary, load_vocabulary
 from tacit.tagger.tagger import Tagger
 

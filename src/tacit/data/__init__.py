@@ -1,1 +1,1 @@
-"""Data in and out: any format to a Dataset and back, splits, synthetic data, public data sets."""
+"""Reading and writing data sets in all formats; vocabularies, splits, synthetic data and public data sets."""

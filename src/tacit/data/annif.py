@@ -1,6 +1,6 @@
 """Annif's text corpus: one sample per line, the text, a tab, then the URIs of its subjects: ``text<TAB><uri> <uri>``.
 
-Its vocabulary, ``<uri><TAB>name``, goes into `labels_path` and gives the labels their names.
+The vocabulary, with lines ``<uri><TAB>name``, is given as `labels_path` and supplies the label names.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from urllib.parse import quote
 from tacit.data.dataset import Dataset, label_lists, texts_of
 from tacit.data.files import Staging, text_lines
 from tacit.data.formats import Source, Target
-from tacit.data.names import bare_uri, encode_labels, read_names
+from tacit.data.names import bare_uri, read_names, text_dataset
 from tacit.errors import DataError, FileError
 
 VOCABULARY_FILE = "labels.tsv"
@@ -19,26 +19,20 @@ VOCABULARY_FILE = "labels.tsv"
 
 def read(source: Source) -> Dataset:
     """Read an Annif text corpus; the last tab of a line separates text and URIs."""
-    texts, rows, lines = [], [], []
+    lines, texts, rows = [], [], []
     for number, line in text_lines(source.path, source.limits):
         if not line:
             continue
         text, tab, uris = line.rpartition("\t")
-        if not tab:
-            raise FileError(
-                source.path, "must be text, a tab and URIs in angle brackets; the tab is missing", line=number
-            )
         labels = [bare_uri(uri) for uri in uris.split()]
-        if not all(labels):
-            raise FileError(source.path, "an URI must not be empty; write it between < and >", line=number)
+        if not tab or not all(labels):
+            message = "must be text, a tab and URIs in angle brackets; the tab is missing"
+            message = "a URI must not be empty; write it between < and >" if tab else message
+            raise FileError(source.path, message, line=number)
+        lines.append(number)
         texts.append(text)
         rows.append(labels)
-        lines.append(number)
-    if not rows:
-        raise FileError(source.path, "the file has no rows; it must hold at least one sample")
-    names = None if source.labels_path is None else read_names(source.labels_path, source.limits)
-    Y, label_names = encode_labels(source, rows, lines, names)
-    return Dataset(None, Y, label_names, texts=texts)
+    return text_dataset(source, lines, texts, rows)
 
 
 def write(dataset: Dataset, target: Target, staging: Staging) -> None:
@@ -62,5 +56,5 @@ def _one_line(text: str) -> str:
 
 
 def _uri(name: str) -> str:
-    """A name as it may stand between angle brackets; URIs stay as they are."""
+    """Make a name fit between angle brackets; URIs stay as they are."""
     return re.sub(r"[\s<>]", lambda found: quote(found.group()), name)

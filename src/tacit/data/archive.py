@@ -1,4 +1,4 @@
-"""Chosen members of a zip or tar archive as files of our own naming; an archive never names a path."""
+"""Unpacking of selected members of zip and tar archives; paths in an archive are never used as file names."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ Member = tuple[str, Callable[[], "IO[bytes] | None"]]
 
 
 def unpack(archive: Path, folder: Path, wanted: Mapping[str, str]) -> list[Path]:
-    """Unpack the members that `wanted` names, as the files it names, into `folder`.
+    """Unpack members into `folder`; `wanted` maps member names to file names.
 
-    A key with a ``*`` stands for many members that hold a JSON document each: they become the lines of one
-    JSONL file. All files appear together, or none.
+    A key with a ``*`` matches many members that hold one JSON document each; they become the lines of one JSONL
+    file. On an error, no file appears.
     """
     fresh = {target: folder / f".{target}.{os.getpid()}.tmp" for target in wanted.values()}
     drafts.update(fresh.values())
@@ -55,7 +55,7 @@ def unpack(archive: Path, folder: Path, wanted: Mapping[str, str]) -> list[Path]
 
 
 def _members(archive: Path) -> Iterator[Member]:
-    """Name and opener of each regular file in the archive, in its order."""
+    """Yield the name and an open function of each regular file in the archive."""
     if zipfile.is_zipfile(archive):
         with zipfile.ZipFile(archive) as packed:
             for item in packed.infolist():

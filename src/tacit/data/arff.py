@@ -1,37 +1,37 @@
-"""Mulan ARFF: attributes with types, rows dense (``1,0,2.5``) or sparse (``{0 1,2 2.5}``), labels named in an XML.
+"""Mulan ARFF: attributes with types, rows dense (``1,0,2.5``) or sparse (``{0 1,2 2.5}``), labels named in an XML file.
 
-The XML has the name of the ARFF file, without ``-train``, ``-test`` or ``-dev``, or is given as `labels_path`; a
-plain list of label names does as well. Labels may stand anywhere among the attributes; the other attributes are
-the features. Values that are names count as their place in the attribute's list, from 0.
+The XML file has the name of the ARFF file, without ``-train``, ``-test`` or ``-dev``, or is given as `labels_path`;
+a plain list of label names is accepted too. Labels may be anywhere among the attributes; the other attributes are
+the features. Values that are names are encoded by their position in the attribute's list, from 0.
 """
 
 from __future__ import annotations
 
 import re
+from collections import Counter
+from dataclasses import dataclass
 from pathlib import Path
+from xml.etree import ElementTree as ET
 from xml.sax.saxutils import quoteattr
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from tacit.data.arff_header import (
-    Attribute,
-    kinds_of,
-    label_columns,
-    quoted,
-    read_header,
-    read_label_names,
-    unquoted,
-)
 from tacit.data.dataset import Dataset, features_of
-from tacit.data.files import Staging, line_blocks, plain_name
+from tacit.data.files import Staging, decode, line_blocks, plain_name, read_bytes, sibling, text_lines
 from tacit.data.formats import Source, Target
-from tacit.data.numeric import SparseRows, line_number, nearest_float32, shown, token_at
-from tacit.data.rows import value_texts
-from tacit.errors import DataError, FileError
+from tacit.data.limits import FileLimits
+from tacit.data.names import read_names
+from tacit.data.numeric import SparseRows, line_number, nearest_float32, shown, token_at, value_texts
+from tacit.errors import DataError, FileError, did_you_mean
 from tacit.kernels import parse
 
+_QUOTED = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\""
+_ATTRIBUTE = re.compile(rf"\s*@attribute\s+({_QUOTED}|[^\s'\"]\S*)\s+(\S.*)", re.IGNORECASE)
+_CATEGORY = re.compile(rf"\s*({_QUOTED})\s*(?:,|$)|([^,'\"]*)(?:,|$)")
+_NUMBER_TYPES = frozenset({"numeric", "real", "integer"})
+_SPLIT_NAMES = re.compile(r"-(train|test|dev)$", re.IGNORECASE)
 _MISSING = "?"
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _MESSAGES = {
@@ -46,12 +46,26 @@ _MESSAGES = {
 }
 
 
+@dataclass(frozen=True)
+class Attribute:
+    """A column: its name, the kind of its values (a constant of the kernel) and what named values stand for."""
+
+    name: str
+    kind: int
+    values: dict[str, float]
+
+    @property
+    def implied(self) -> float:
+        """The value of the attribute in sparse rows that leave it out: the first value declared."""
+        return next(iter(self.values.values()), 0.0)
+
+
 def read(source: Source) -> Dataset:
     """Read an ARFF file and the names of its labels."""
     path = source.path
-    attributes, header_lines = read_header(path, source.limits)
-    names_path, names = read_label_names(path, source.labels_path, source.limits)
-    labels = label_columns(path, attributes, names_path, names)
+    attributes, header_lines = _read_header(path, source.limits)
+    names_path, names = _read_label_names(path, source.labels_path, source.limits)
+    labels = _label_columns(path, attributes, names_path, names)
     is_label = set(labels)
     features = [place for place in range(len(attributes)) if place not in is_label]
     if not features:
@@ -65,9 +79,182 @@ def read(source: Source) -> Dataset:
     return Dataset(X, Y, names, feature_names=[attributes[place].name for place in features])
 
 
+def write(dataset: Dataset, target: Target, staging: Staging) -> None:
+    """Write sparse rows, features first, and the XML file beside them. Known negatives are left out."""
+    X, Y = features_of(dataset), dataset.Y
+    names = [*_feature_names(dataset), *dataset.label_names]
+    for name in names:
+        if not name or not name.isprintable():
+            raise DataError(f"an ARFF file cannot hold the name {name!r}: it is empty or has control characters")
+    Y = Y.copy()
+    Y.eliminate_zeros()
+    table = sparse.hstack([X, Y], format="csr")
+    with staging.open(target.path) as file:
+        file.write(b"@relation tacit\n\n")
+        for place, name in enumerate(names):
+            kind = "numeric" if place < X.shape[1] else "{0,1}"
+            file.write(f"@attribute {_quoted(name)} {kind}\n".encode())
+        file.write(b"\n@data\n")
+        for row in range(table.shape[0]):
+            part = slice(table.indptr[row], table.indptr[row + 1])
+            pairs = zip(table.indices[part].tolist(), value_texts(table.data[part]), strict=True)
+            file.write(("{" + ",".join(f"{place} {value}" for place, value in pairs) + "}\n").encode())
+    path = target.labels_path or target.path.with_name(Path(plain_name(target.path)).stem + ".xml")
+    with staging.open(path) as file:
+        file.write(b'<?xml version="1.0" encoding="utf-8"?>\n<labels xmlns="http://mulan.sourceforge.net/labels">\n')
+        file.writelines(f"<label name={quoteattr(name)}></label>\n".encode() for name in dataset.label_names)
+        file.write(b"</labels>\n")
+
+
+def _feature_names(dataset: Dataset) -> list[str]:
+    """Name the features; names that clash with a label get underscores."""
+    names = dataset.feature_names or [f"f{column}" for column in range(features_of(dataset).shape[1])]
+    taken, free = set(dataset.label_names), []
+    for name in names:
+        while name in taken:
+            name += "_"
+        taken.add(name)
+        free.append(name)
+    return free
+
+
+# -- header and label names -----------------------------------------------------------------------------
+
+
+def _read_header(path: Path, limits: FileLimits) -> tuple[list[Attribute], int]:
+    """Read the attributes, and count the lines up to and including ``@data``."""
+    attributes: list[Attribute] = []
+    seen: set[str] = set()
+    for number, line in text_lines(path, limits):
+        word = line.strip().lower()
+        if not word or word.startswith(("%", "@relation")):
+            continue
+        if word == "@data" or word.startswith("@data "):
+            return attributes, number
+        if not word.startswith("@attribute"):
+            got = shown(line.encode())
+            raise FileError(path, f"must be @relation, @attribute or @data; got '{got}'", line=number)
+        attribute = _read_attribute(path, line, number)
+        if attribute.name in seen:
+            raise FileError(path, f"attribute '{attribute.name}' is declared twice; rename one", line=number)
+        seen.add(attribute.name)
+        attributes.append(attribute)
+    raise FileError(path, "has no @data line; the file may be cut off")
+
+
+def _read_attribute(path: Path, line: str, number: int) -> Attribute:
+    found = _ATTRIBUTE.fullmatch(line.rstrip())
+    if found is None:
+        raise FileError(path, f"must be @attribute name type; got '{shown(line.encode())}'", line=number)
+    name, declared = _unquoted(found[1]), found[2]
+    if declared.startswith("{"):
+        categories = _read_categories(declared)
+        if not categories or len(set(categories)) < len(categories):
+            message = f"the values of attribute '{name}' must be named in braces, each once"
+            raise FileError(path, f"{message}; got '{shown(declared.encode())}'", line=number)
+        return _nominal(name, categories)
+    if declared.partition("%")[0].strip().lower() not in _NUMBER_TYPES:
+        message = f"attribute '{name}' must be numeric or list its values in braces"
+        raise FileError(path, f"{message}; got '{shown(declared.encode())}'; remove or recode it", line=number)
+    return Attribute(name, parse.NUMERIC, {})
+
+
+def _read_categories(text: str) -> list[str]:
+    """Parse names in braces, separated by commas; the result is empty if the list is malformed."""
+    inside, brace, behind = text[1:].rpartition("}")
+    if not brace or not (not behind.strip() or behind.lstrip().startswith("%")):
+        return []
+    categories, at = [], 0
+    while at < len(inside):
+        found = _CATEGORY.match(inside, at)
+        category = "" if found is None else _unquoted(found[1]) if found[1] else found[2].strip()
+        if found is None or not category:
+            return []
+        categories.append(category)
+        at = found.end()
+    return categories
+
+
+def _nominal(name: str, categories: list[str]) -> Attribute:
+    """Build a nominal attribute. Values that are numbers stand for themselves, others for their position."""
+    if all(re.fullmatch(r"-?\d{1,9}(\.\d{1,6})?", text) for text in categories):
+        values = {text: float(text) for text in categories}
+    else:
+        values = {text: float(place) for place, text in enumerate(categories)}
+    return Attribute(name, parse.BINARY if set(categories) == {"0", "1"} else parse.NAMED, values)
+
+
+def _unquoted(text: str) -> str:
+    """Remove the quotes and escapes of a name or value."""
+    if len(text) > 1 and text[0] in "'\"" and text[-1] == text[0]:
+        return re.sub(r"\\(.)", r"\1", text[1:-1])
+    return text
+
+
+def _quoted(text: str) -> str:
+    """Quote a name for the header, if it needs quotes."""
+    if re.fullmatch(r"[\w.-]+", text):
+        return text
+    return "'" + re.sub(r"(['\\])", r"\\\1", text) + "'"
+
+
+def _read_label_names(path: Path, labels_path: Path | None, limits: FileLimits) -> tuple[Path, list[str]]:
+    """Find and read the label names of an ARFF file, from Mulan's XML or a list."""
+    if labels_path is None:
+        labels_path = _find_xml(path)
+    if plain_name(labels_path).lower().endswith(".xml"):
+        return labels_path, _read_xml(labels_path, limits)
+    return labels_path, read_names(labels_path, limits).names
+
+
+def _find_xml(path: Path) -> Path:
+    stem = Path(plain_name(path)).stem
+    names = [f"{stem}.xml", f"{_SPLIT_NAMES.sub('', stem)}.xml"]
+    for name in names:
+        found = sibling(path, name)
+        if found is not None:
+            return found
+    message = f"the labels should be named in {' or '.join(dict.fromkeys(names))} beside it"
+    raise FileError(path, f"{message}; give the XML, or a list of label names, as labels_path")
+
+
+def _read_xml(path: Path, limits: FileLimits) -> list[str]:
+    text = decode(path, read_bytes(path, limits).removeprefix(b"\xef\xbb\xbf"), 1)
+    if "<!DOCTYPE" in text or "<!ENTITY" in text:
+        raise FileError(path, "must not declare a document type; remove the <! … > part")
+    try:
+        # Entities, the danger of foreign XML, need a document type, which is refused above.
+        root = ET.fromstring(re.sub(r"^\s*<\?xml[^>]*\?>", "", text))  # noqa: S314
+    except (ET.ParseError, ValueError) as error:
+        raise FileError(path, f"is not well-formed XML ({error}); correct it") from error
+    names = [node.get("name") or "" for node in root.iter() if node.tag.rpartition("}")[2] == "label"]
+    if not names or not all(names):
+        raise FileError(path, "must hold elements <label name=…>, each with a name")
+    name, uses = Counter(names).most_common(1)[0]
+    if uses > 1:
+        raise FileError(path, f"names the label '{name}' twice; name each once")
+    return names
+
+
+def _label_columns(path: Path, attributes: list[Attribute], names_path: Path, names: list[str]) -> list[int]:
+    """Find the attributes that are labels, in the order of the names."""
+    places = {attribute.name: place for place, attribute in enumerate(attributes)}
+    for name in names:
+        if name not in places:
+            message = f"label '{name}' is not an attribute of {path.name}{did_you_mean(name, places)}"
+            raise FileError(names_path, f"{message}; name labels as the attributes")
+        if attributes[places[name]].kind == parse.NAMED:
+            raise FileError(path, f"label '{name}' must have the values 0 and 1; declare it as {{0,1}}")
+    return [places[name] for name in names]
+
+
+# -- rows ------------------------------------------------------------------------------------------------
+
+
 def _read_data(source: Source, attributes: list[Attribute], labels: list[int], header_lines: int) -> SparseRows:
     path, limits = source.path, source.limits
-    kinds = kinds_of(attributes, labels)
+    kinds = np.array([attribute.kind for attribute in attributes], dtype=np.uint8)
+    kinds[labels] = parse.BINARY  # labels are 0 or 1 even where they are declared as numbers
     marks = [parse.count_marks(block) for block in line_blocks(path, limits, skip_lines=header_lines)]
     sizes = [lines + commas for lines, _, commas in marks]
     rows = SparseRows(sum(lines for lines, _, _ in marks), sum(sizes), with_values=True)
@@ -95,7 +282,7 @@ def _read_data(source: Source, attributes: list[Attribute], labels: list[int], h
 
 
 def _refuse_implied(path: Path, block: npt.NDArray[np.uint8], line: int, attributes: list[Attribute]) -> None:
-    """Rows in braces leave out the first value of an attribute; only where it is 0 may it be left out of X too."""
+    """Refuse sparse rows where an attribute's first value, which such rows leave out, is not 0."""
     odd = next((attribute for attribute in attributes if attribute.implied != 0), None)
     if odd is None:
         return
@@ -106,8 +293,8 @@ def _refuse_implied(path: Path, block: npt.NDArray[np.uint8], line: int, attribu
 
 
 def _value(attribute: Attribute, token: bytes) -> np.float32:
-    """A value the kernel could not settle: a name, a number near the middle of two float32, or an error."""
-    text = unquoted(token.decode("utf-8", errors="replace").strip())
+    """Parse a value that the kernel leaves to Python: a name, a number halfway between two float32, or an error."""
+    text = _unquoted(token.decode("utf-8", errors="replace").strip())
     if text == _MISSING:
         raise DataError(f"attribute '{attribute.name}' is missing (?); fill in a value")
     if text in attribute.values:
@@ -120,42 +307,3 @@ def _value(attribute: Attribute, token: bytes) -> np.float32:
         message = f"'{attribute.name}' must be a number, finite in 32-bit floating point"
         raise DataError(f"{message}; got '{shown(token)}'; correct the row")
     return value
-
-
-def write(dataset: Dataset, target: Target, staging: Staging) -> None:
-    """Write sparse rows, features first, and the XML beside them. Known negatives are left out."""
-    X, Y = features_of(dataset), dataset.Y
-    names = [*_feature_names(dataset), *dataset.label_names]
-    for name in names:
-        if not name or not name.isprintable():
-            raise DataError(f"an ARFF file cannot hold the name {name!r}: it is empty or has control characters")
-    Y = Y.copy()
-    Y.eliminate_zeros()
-    table = sparse.hstack([X, Y], format="csr")
-    with staging.open(target.path) as file:
-        file.write(b"@relation tacit\n\n")
-        for place, name in enumerate(names):
-            kind = "numeric" if place < X.shape[1] else "{0,1}"
-            file.write(f"@attribute {quoted(name)} {kind}\n".encode())
-        file.write(b"\n@data\n")
-        for row in range(table.shape[0]):
-            part = slice(table.indptr[row], table.indptr[row + 1])
-            pairs = zip(table.indices[part].tolist(), value_texts(table.data[part]), strict=True)
-            file.write(("{" + ",".join(f"{place} {value}" for place, value in pairs) + "}\n").encode())
-    path = target.labels_path or target.path.with_name(Path(plain_name(target.path)).stem + ".xml")
-    with staging.open(path) as file:
-        file.write(b'<?xml version="1.0" encoding="utf-8"?>\n<labels xmlns="http://mulan.sourceforge.net/labels">\n')
-        file.writelines(f"<label name={quoteattr(name)}></label>\n".encode() for name in dataset.label_names)
-        file.write(b"</labels>\n")
-
-
-def _feature_names(dataset: Dataset) -> list[str]:
-    """Names of the features, made different from those of the labels where they clash."""
-    names = dataset.feature_names or [f"f{column}" for column in range(features_of(dataset).shape[1])]
-    taken, free = set(dataset.label_names), []
-    for name in names:
-        while name in taken:
-            name += "_"
-        taken.add(name)
-        free.append(name)
-    return free

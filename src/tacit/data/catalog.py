@@ -1,4 +1,4 @@
-"""Public multi-label data sets: what each is, where it comes from, and where its files are on this machine."""
+"""Public multi-label data sets: descriptions, sources, and where their files are on this machine."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from types import MappingProxyType
 
 from tacit.data.archive import unpack
 from tacit.data.download import Progress, download
+from tacit.data.formats import FORMATS
 from tacit.errors import DownloadError, ParameterError, did_you_mean
 from tacit.progress import announce
 
@@ -29,9 +30,9 @@ class RemoteFile:
     ----------
     url : str
     sha256 : str or None
-        None where no checksum is known; the one found is then recorded beside the file.
+        None if unknown; the checksum of the first download is then recorded beside the file.
     members : mapping
-        Of an archive, which members become which files; see `tacit.data.archive.unpack`.
+        For an archive, the files to write by member name; see `tacit.data.archive.unpack`.
     """
 
     url: str
@@ -63,9 +64,9 @@ class CatalogEntry:
         Page that describes the data and offers them.
     citation : str
     licence : str or None
-        None where the source states none.
+        None if the source states none.
     files : tuple of RemoteFile
-        Empty where files can only be fetched by hand.
+        Empty if the files can only be downloaded by hand.
     """
 
     name: str
@@ -168,7 +169,7 @@ CATALOG: Mapping[str, CatalogEntry] = MappingProxyType({entry.name: entry for en
 
 
 def entry(name: str) -> CatalogEntry:
-    """The entry of that name, in any case."""
+    """Look up a data set by name; case does not matter."""
     known = CATALOG.get(name.lower())
     if known is None:
         raise ParameterError(
@@ -185,10 +186,10 @@ def data_folder(root: str | os.PathLike[str] | None = None) -> Path:
     return Path(chosen)
 
 
-# A part's files by the names in use, best first; of two-file formats only the file to load.
+# Patterns of the file names of a part, best first; for formats with two files, of the file to load.
 _FILE_NAMES = (
     r"{part}\.txt",
-    r"{part}\.(jsonl|ndjson|csv|tsv|svm|svmlight|libsvm|arff|npz)",
+    rf"{{part}}({'|'.join(re.escape(suffix) for entry in FORMATS.values() for suffix in entry.suffixes)})",
     r"X\.{short}\.npz",
     r"{short}_X_Xf\.txt",
     r".+[-_]{part}\.(txt|svm|svmlight|libsvm|arff)",
@@ -219,12 +220,12 @@ def find(name: str, root: str | os.PathLike[str] | None = None) -> dict[str, Pat
 def fetch(
     name: str, root: str | os.PathLike[str] | None = None, *, progress: Progress | None = None
 ) -> dict[str, Path]:
-    """Download a data set into its folder unless it is there, and return what `find` finds then.
+    """Download a data set into its folder unless it is there already, and return its files like `find`.
 
     Raises
     ------
     DownloadError
-        If it cannot be downloaded; for sets that must be fetched by hand the message says how.
+        If it cannot be downloaded; for sets that must be downloaded by hand the message says how.
     """
     wanted, base = entry(name), data_folder(root)
     if found := find(wanted.name, base):

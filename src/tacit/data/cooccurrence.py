@@ -1,4 +1,4 @@
-"""Co-occurrence of labels from any text: how many texts name both."""
+"""Co-occurrence of labels in any texts: the number of texts that name both."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _WORD = re.compile(r"\w+")
 def cooccurrence(texts: Iterable[str], label_names: Sequence[str]) -> sparse.csr_matrix:
     """Count the texts in which the names of two labels occur; models take it as ``cooccurrence=``.
 
-    Upper and lower case are one; a name of several words occurs where they follow each other. The diagonal holds
-    the texts that name a label at all. For a model with unseen labels keep the rows of the seen ones, which come
-    first: ``cooccurrence(texts, names)[:n_seen]``.
+    Case is ignored. A name of several words occurs where its words follow each other. The diagonal counts the texts
+    that name a label. For a model with unseen labels, keep only the rows of the seen labels, which come first:
+    ``cooccurrence(texts, names)[:n_seen]``.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ def _words(text: str) -> Iterator[str]:
 
 
 def _named(words: list[str], names: dict[tuple[str, ...], list[int]], lengths: list[int]) -> set[int]:
-    """The labels whose names occur in a text."""
+    """Find the labels whose names occur in a text."""
     found: set[int] = set()
     for length in lengths:
         for start in range(len(words) - length + 1):

@@ -1,10 +1,10 @@
-"""What a data file becomes in memory."""
+"""Data sets in memory: samples, labels and their names."""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -52,7 +52,7 @@ class Dataset:
         return int(self.Y.shape[0])
 
     def rows(self, rows: npt.NDArray[np.integer[Any]]) -> Dataset:
-        """Some of the samples, with the same labels and features."""
+        """Select samples; labels and features stay the same."""
         return Dataset(
             X=None if self.X is None else self.X[rows],
             Y=self.Y[rows],
@@ -72,14 +72,14 @@ def _length(values: Sequence[str] | None) -> int | None:
 
 
 def features_of(dataset: Dataset) -> sparse.csr_matrix:
-    """X of a data set that must have it."""
+    """The features of a data set; an error if it has none."""
     if dataset.X is None:
         raise DataError("the data set holds texts but must hold features (X); turn its texts into features first")
     return dataset.X
 
 
 def texts_of(dataset: Dataset) -> list[str]:
-    """The texts of a data set that must have them."""
+    """The texts of a data set; an error if it has none."""
     if dataset.texts is None:
         raise DataError("the data set holds features but must hold texts; texts cannot be made from features")
     return dataset.texts
@@ -92,3 +92,16 @@ def label_lists(dataset: Dataset) -> list[list[str]]:
         [names[label] for label, value in zip(Y.indices[start:end], Y.data[start:end], strict=True) if value > 0]
         for start, end in itertools.pairwise(Y.indptr.tolist())
     ]
+
+
+def with_labels(dataset: Dataset, pairs: Sequence[tuple[int, str]]) -> Dataset:
+    """Add labels to samples: pairs of a row and a label name. Names that the data set lacks become new columns."""
+    names = list(dict.fromkeys([*dataset.label_names, *(label for _, label in pairs)]))
+    column = {name: place for place, name in enumerate(names)}
+    known = dataset.Y.tocoo()
+    added = np.array([(row, column[label]) for row, label in pairs], dtype=np.int64).reshape(-1, 2)
+    rows, columns = np.concatenate([known.row, added[:, 0]]), np.concatenate([known.col, added[:, 1]])
+    values = np.concatenate([known.data, np.ones(len(added), np.float32)])
+    Y = sparse.csr_matrix((values, (rows, columns)), shape=(len(dataset), len(names)), dtype=np.float32)
+    np.minimum(Y.data, 1, out=Y.data)  # the sample may have had the label already
+    return replace(dataset, Y=Y, label_names=names)

@@ -1,10 +1,9 @@
-"""One file from the web onto the disk: resumed where it was cut, verified, and there only when whole."""
+"""Downloads that resume after an interruption and are verified; the file appears only when it is complete."""
 
 from __future__ import annotations
 
 import contextlib
 import errno
-import hashlib
 import http.client
 import os
 import urllib.error
@@ -13,12 +12,13 @@ import urllib.request
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
 
 from tacit.errors import DownloadError
+from tacit.store.files import sha256 as file_sha256
+from tacit.store.files import sync
 
 Progress = Callable[[int, "int | None"], None]
-"""Called with the number of bytes there, and of those there will be where the server says."""
+"""Called with the bytes received so far and the total, which is None if the server does not send it."""
 
 CHUNK_BYTES = 1 << 18
 _RESUME_HINT = "the part that came is kept: try again to go on from there"
@@ -34,40 +34,40 @@ def download(
 ) -> str:
     """Download a file and return its SHA-256 checksum.
 
-    The file grows as ``target.part`` and takes its name when it is whole and verified. A cut connection is
-    taken up again as long as bytes come, and by the next call after that, unless the file has changed on the
-    server. A `target` that has the checksum already is left alone.
+    The bytes are collected in ``target.part``, which is renamed to `target` when it is complete and verified. If the
+    connection breaks, the download resumes at once as long as each attempt brings new bytes, and otherwise with the
+    next call. It starts over if the file has changed on the server. A `target` that already has the checksum is kept.
 
     Parameters
     ----------
     url : str
         An http or https address.
     target : path
-        Where the file goes; its folder is created.
+        The file to write; its folder is created.
     sha256 : str, optional
-        The checksum the file must have. Without it the one found is recorded in ``target.sha256``.
+        The expected checksum. Without it, the checksum found is recorded in ``target.sha256``.
     progress : callable, optional
-        Called as ``progress(bytes_there, bytes_in_all_or_None)``.
+        Called as ``progress(bytes_so_far, total_or_None)``.
     timeout : float
-        Seconds without an answer after which the server counts as dead.
+        Seconds to wait for the server to answer.
 
     Raises
     ------
     DownloadError
-        If the file cannot be fetched or stored, or has another checksum; says what to do.
+        If the file cannot be fetched or stored, or its checksum differs.
     """
     if urllib.parse.urlsplit(url).scheme not in ("http", "https"):
         raise DownloadError(f"only http and https addresses can be downloaded; got {url}")
     target = Path(target)
     record = target.with_name(target.name + ".sha256")
     expected = sha256.lower() if sha256 is not None else _recorded(record)
-    if target.is_file() and expected is not None and checksum(target) == expected:
+    if target.is_file() and expected is not None and file_sha256(target) == expected:
         return expected
     part = _Part(target.with_name(target.name + ".part"))
     with _explained(url, target):
         target.parent.mkdir(parents=True, exist_ok=True)
-        _fill(part, url, progress or _say_nothing, timeout)
-        found = checksum(part.path)
+        _fill(part, url, progress or (lambda _done, _total: None), timeout)
+        found = file_sha256(part.path)
         if sha256 is not None and found != expected:
             part.discard()
             raise DownloadError(
@@ -81,27 +81,14 @@ def download(
     return found
 
 
-def checksum(path: Path) -> str:
-    """SHA-256 of a file, in hexadecimal digits."""
-    digest = hashlib.sha256()
-    with path.open("rb") as file:
-        while block := file.read(CHUNK_BYTES):
-            digest.update(block)
-    return digest.hexdigest()
-
-
 def _recorded(record: Path) -> str | None:
     words = record.read_text(encoding="utf-8").split() if record.is_file() else []
     return words[0] if words else None
 
 
-def _say_nothing(_done: int, _total: int | None) -> None:
-    """No progress wanted."""
-
-
 @dataclass(frozen=True)
 class _Part:
-    """The bytes that came so far, and beside them what tells versions of the file on the server apart."""
+    """The bytes received so far and, in a file beside them, the version (ETag or date) that they belong to."""
 
     path: Path
 
@@ -111,7 +98,7 @@ class _Part:
 
     @property
     def size(self) -> int:
-        """Bytes that can be built upon: none where the version they belong to is not known."""
+        """Bytes that a download can resume from: none if their version is unknown."""
         return self.path.stat().st_size if self.path.is_file() and self.version else 0
 
     @property
@@ -129,12 +116,12 @@ class _Part:
 
 
 def _fill(part: _Part, url: str, progress: Progress, timeout: float) -> None:
-    """Request what is missing until nothing is, or no more bytes come."""
+    """Request the missing bytes until the file is complete, or an attempt brings no new bytes."""
     while True:
         before = part.size
         try:
             response = _open(url, part, timeout)
-            if response is None:  # the part is whole already
+            if response is None:
                 return
             with response:
                 _receive(response, part, progress)
@@ -146,7 +133,7 @@ def _fill(part: _Part, url: str, progress: Progress, timeout: float) -> None:
 
 
 def _open(url: str, part: _Part, timeout: float) -> http.client.HTTPResponse | None:
-    """The server's answer to a request for the bytes after those of `part`."""
+    """Request the bytes after those of `part`; None means that the part is complete."""
     headers = {"User-Agent": "tacit", "Accept-Encoding": "identity"}
     if part.size:
         headers |= {"Range": f"bytes={part.size}-", "If-Range": part.version}
@@ -165,18 +152,11 @@ def _open(url: str, part: _Part, timeout: float) -> http.client.HTTPResponse | N
 
 
 def _opener() -> urllib.request.OpenerDirector:
-    """One that follows redirections to http and https only, never to ftp or to local files."""
+    """An opener that follows redirections to http and https only, never to ftp or to local files."""
     opener = urllib.request.OpenerDirector()
-    for handler in (
-        urllib.request.ProxyHandler,
-        urllib.request.UnknownHandler,
-        urllib.request.HTTPHandler,
-        urllib.request.HTTPSHandler,
-        urllib.request.HTTPDefaultErrorHandler,
-        urllib.request.HTTPRedirectHandler,
-        urllib.request.HTTPErrorProcessor,
-    ):
-        opener.add_handler(handler())
+    for name in ("Proxy", "Unknown", "HTTP", "HTTPS", "HTTPDefaultError", "HTTPRedirect"):
+        opener.add_handler(getattr(urllib.request, f"{name}Handler")())
+    opener.add_handler(urllib.request.HTTPErrorProcessor())
     return opener
 
 
@@ -196,25 +176,20 @@ def _receive(response: http.client.HTTPResponse, part: _Part, progress: Progress
             file.write(block)
             done += len(block)
             progress(done, total)
-        _sync(file)
+    sync(part.path)
     if total is not None and done < total:
         raise ConnectionError(f"after {done:,} of {total:,} bytes")
 
 
 def _version(response: http.client.HTTPResponse) -> str:
-    """What a later request can say in If-Range: a strong ETag, else the date of the last change."""
+    """The value for If-Range in a later request: a strong ETag, or else the date of the last change."""
     tag: str = response.headers.get("ETag", "")
     return tag if tag and not tag.startswith("W/") else response.headers.get("Last-Modified", "")
 
 
-def _sync(file: IO[bytes]) -> None:
-    file.flush()
-    os.fsync(file.fileno())
-
-
 @contextlib.contextmanager
 def _explained(url: str, target: Path) -> Iterator[None]:
-    """Turn errors of the network and of the disk into ones that say what to do."""
+    """Turn network and disk errors into a `DownloadError` that says what to do."""
     try:
         yield
     except DownloadError:

@@ -1,6 +1,6 @@
-"""Files as bytes and lines: plain or gzip in, all or nothing out.
+"""Files as bytes and lines: read plain or gzip, written atomically.
 
-Whatever goes wrong below a reader (missing file, broken gzip, wrong encoding) becomes a `FileError` here.
+Every failure below a reader (missing file, broken gzip, wrong encoding) is turned into a `FileError` here.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from typing import IO, Any, cast
 import numpy as np
 import numpy.typing as npt
 
-from tacit.data.limits import LIMITS, Limits
+from tacit.data.limits import LIMITS, FileLimits
 from tacit.errors import FileError, did_you_mean
 from tacit.progress import drafts
 
-#: Where a file is named, this is standard input; outside `holding_stdin` it can be gone through once, in order.
+#: The path that stands for standard input; outside `holding_stdin` it can be read only once.
 STDIN = Path("-")
 BLOCK_BYTES = 1 << 20
 UTF8_MARK = b"\xef\xbb\xbf"
@@ -46,6 +46,11 @@ def plain_name(path: Path) -> str:
     return path.name[:-3] if is_gzip(path) else path.name
 
 
+def suffix(path: Path) -> str:
+    """The suffix of a file name in lower case, ``.gz`` left out."""
+    return Path(plain_name(path)).suffix.lower()
+
+
 def sibling(path: Path, name: str) -> Path | None:
     """The file `name`, or `name` with ``.gz``, in the folder of `path`, if there is one."""
     candidates = (path.with_name(name), path.with_name(name + ".gz"))
@@ -53,7 +58,7 @@ def sibling(path: Path, name: str) -> Path | None:
 
 
 def existing_file(path: str | os.PathLike[str]) -> Path:
-    """`path` as a Path, or an error that offers the nearest name in its folder."""
+    """Check that a file can be read; the error for a missing file suggests the most similar name in its folder."""
     path = Path(path)
     if path == STDIN:
         return path
@@ -73,7 +78,7 @@ def existing_file(path: str | os.PathLike[str]) -> Path:
 
 
 def first_byte(path: Path) -> bytes:
-    """The first byte of a file as it lies there, packed or not; none if it is empty."""
+    """The first byte of a file, compressed or not; empty if the file is empty."""
     try:
         with path.open("rb") as file:
             return file.read(1)
@@ -83,9 +88,9 @@ def first_byte(path: Path) -> bytes:
 
 @contextlib.contextmanager
 def holding_stdin(path: Path) -> Iterator[None]:
-    """Inside the block standard input, if `path` is that, can be gone through as often as a file.
+    """Inside the block, standard input can be read repeatedly like a file, if `path` stands for it.
 
-    What shows the format of a file is read before the samples are, and some readers go through these twice.
+    The first line is read once to detect the format, and some readers read the samples twice.
     """
     if path != STDIN:
         yield
@@ -104,8 +109,8 @@ def holding_stdin(path: Path) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def reading(path: Path, limits: Limits = LIMITS) -> Iterator[IO[bytes]]:
-    """A file open for reading its (unpacked) bytes."""
+def reading(path: Path, limits: FileLimits = LIMITS) -> Iterator[IO[bytes]]:
+    """Open a file for reading its uncompressed bytes."""
     if path == STDIN:
         held = [content for source, content in _held if source is sys.stdin.buffer]
         yield io.BytesIO(held[0]) if held else sys.stdin.buffer
@@ -120,9 +125,9 @@ def reading(path: Path, limits: Limits = LIMITS) -> Iterator[IO[bytes]]:
 
 
 class _Unpacking(io.RawIOBase):
-    """What a gzip file unpacks to, as long as it does not become too much."""
+    """The uncompressed bytes of a gzip file, with a limit on their number."""
 
-    def __init__(self, path: Path, packed: IO[bytes], limits: Limits) -> None:
+    def __init__(self, path: Path, packed: IO[bytes], limits: FileLimits) -> None:
         self._path, self._packed, self._limits = path, packed, limits
         self._content = gzip.GzipFile(fileobj=packed)
         self._n_bytes = 0
@@ -137,12 +142,12 @@ class _Unpacking(io.RawIOBase):
         return n_read
 
 
-def _unpacked(path: Path, file: IO[bytes], limits: Limits) -> IO[bytes]:
+def _unpacked(path: Path, file: IO[bytes], limits: FileLimits) -> IO[bytes]:
     return cast("IO[bytes]", io.BufferedReader(_Unpacking(path, file, limits), _UNPACKED_AT_ONCE))
 
 
-def read_bytes(path: Path, limits: Limits = LIMITS) -> bytes:
-    """The whole (unpacked) content."""
+def read_bytes(path: Path, limits: FileLimits = LIMITS) -> bytes:
+    """Read the whole uncompressed content of a file."""
     with reading(path, limits) as file:
         return b"".join(iter(functools.partial(file.read, BLOCK_BYTES), b"")) if is_gzip(path) else file.read()
 
@@ -155,7 +160,7 @@ def first_line(path: Path) -> bytes:
 
 
 def decode(path: Path, raw: bytes, line: int) -> str:
-    """A line of text as str, or an error that names the byte which is not UTF-8."""
+    """Decode a line of UTF-8; the error names the first invalid byte."""
     try:
         return raw.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -163,7 +168,7 @@ def decode(path: Path, raw: bytes, line: int) -> str:
         raise FileError(path, f"{message}; save the file as UTF-8", line=line) from error
 
 
-def text_lines(path: Path, limits: Limits = LIMITS, *, keep_ends: bool = False) -> Iterator[tuple[int, str]]:
+def text_lines(path: Path, limits: FileLimits = LIMITS, *, keep_ends: bool = False) -> Iterator[tuple[int, str]]:
     """Line numbers (from 1) and lines of a UTF-8 file, without their ends unless `keep_ends` is set."""
     is_packed, n_blank = is_gzip(path), 0
     with reading(path, limits) as file:
@@ -180,17 +185,17 @@ def text_lines(path: Path, limits: Limits = LIMITS, *, keep_ends: bool = False) 
             yield number, line if keep_ends else line.removesuffix("\n").removesuffix("\r")
 
 
-def line_blocks(path: Path, limits: Limits = LIMITS, *, skip_lines: int = 0) -> Iterator[npt.NDArray[np.uint8]]:
-    """Arrays of whole lines, each about a megabyte long and ending with a line feed.
+def line_blocks(path: Path, limits: FileLimits = LIMITS, *, skip_lines: int = 0) -> Iterator[npt.NDArray[np.uint8]]:
+    """Yield arrays of complete lines, each about a megabyte long and ending with a line feed.
 
-    A plain file is memory-mapped, and its pages are given back once they are read, so that resident memory
-    does not grow with the file.
+    A plain file is memory-mapped, and its pages are released after they are read, so that resident memory does not
+    grow with the file.
     """
     mapped = not is_gzip(path) and path != STDIN and path.stat().st_size > 0
     return _mapped_blocks(path, limits, skip_lines) if mapped else _read_blocks(path, limits, skip_lines)
 
 
-def _read_blocks(path: Path, limits: Limits, skip_lines: int) -> Iterator[npt.NDArray[np.uint8]]:
+def _read_blocks(path: Path, limits: FileLimits, skip_lines: int) -> Iterator[npt.NDArray[np.uint8]]:
     with reading(path, limits) as file:
         for _ in range(skip_lines):
             limits.check_line(path, len(file.readline(limits.max_line + 1)), None)
@@ -202,7 +207,7 @@ def _read_blocks(path: Path, limits: Limits, skip_lines: int) -> Iterator[npt.ND
             yield np.frombuffer(piece if piece.endswith(b"\n") else piece + b"\n", dtype=np.uint8)
 
 
-def _mapped_blocks(path: Path, limits: Limits, skip_lines: int) -> Iterator[npt.NDArray[np.uint8]]:
+def _mapped_blocks(path: Path, limits: FileLimits, skip_lines: int) -> Iterator[npt.NDArray[np.uint8]]:
     with reading(path) as file:
         # Not closed here: the mapping must live as long as the last array that looks at it.
         content = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
@@ -226,7 +231,7 @@ def _mapped_blocks(path: Path, limits: Limits, skip_lines: int) -> Iterator[npt.
 
 
 class Staging:
-    """Files that appear under their names all together, or not at all.
+    """Writes several files atomically: on an error, none of them appears.
 
     ::
 
@@ -243,7 +248,7 @@ class Staging:
 
     @contextlib.contextmanager
     def open(self, path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
-        """A new file that will take the name `path`; packed if that ends with ``.gz``."""
+        """Open a new file that is renamed to `path` at the end; compressed if `path` ends in ``.gz``."""
         path = Path(path)
         if not path.parent.is_dir():
             raise FileError(path, f"cannot be written: there is no folder {path.parent}; create it first")

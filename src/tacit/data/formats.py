@@ -1,20 +1,23 @@
-"""The formats data can be read from and written to: one line each, and how a file shows which it is.
+"""The table of data formats: what the loader, the saver, the command line and the docs know about each.
 
-Readers and writers are named, not imported, so that the table costs nothing until a file is opened.
+To add a format, write a module with two functions and add one line to `FORMATS`::
+
+    read(source: Source, **options) -> Dataset
+    write(dataset: Dataset, target: Target, staging: Staging, **options) -> None
+
+The module is imported when a file of its format is opened, so this table is cheap to import.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tacit.data.files import first_line, plain_name
-from tacit.data.limits import LIMITS, Limits
-from tacit.errors import FileError, ParameterError, did_you_mean
+from tacit.data.limits import LIMITS, FileLimits
+from tacit.errors import ParameterError, did_you_mean
 
 if TYPE_CHECKING:
     from tacit.data.dataset import Dataset
@@ -23,117 +26,103 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Source:
-    """What a reader is asked for: a file, and what the caller says about it."""
+    """The input of a reader: a file, and what the caller says about it."""
 
     path: Path
     labels_path: Path | None = None
     text: tuple[str, ...] = ()
     labels: str | None = None
-    limits: Limits = LIMITS
+    limits: FileLimits = LIMITS
 
 
 @dataclass(frozen=True)
 class Target:
-    """What a writer is asked for: where the samples go, and where the labels if the caller says so."""
+    """The output of a writer: the file for the samples and, if the caller names one, the file for the labels."""
 
     path: Path
     labels_path: Path | None = None
 
 
-Reader = Callable[[Source], "Dataset"]
-Writer = Callable[["Dataset", Target, "Staging"], None]
-
-
 @dataclass(frozen=True)
 class Format:
-    """A format: its name, whether it holds texts or numbers, who reads and writes it, how it is recognised."""
+    """A data format.
+
+    Attributes
+    ----------
+    name : str
+    is_text : bool
+        Whether samples are texts; otherwise they are feature vectors.
+    module : str
+        The module of `tacit.data` that reads and writes the format.
+    layout : str
+        What the files look like, for the docs.
+    suffixes : tuple of str
+        File name suffixes of the format.
+    opening : str or None
+        A regular expression that the first line of a file matches.
+    options : mapping
+        Keyword arguments for the module's `read` and `write`.
+    """
 
     name: str
     is_text: bool
-    reader: str
-    writer: str
+    module: str
+    layout: str
     suffixes: tuple[str, ...] = ()
     opening: str | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
 
     def read(self, source: Source) -> Dataset:
-        """The data set in a file."""
-        reader: Reader = _function(self.reader)
-        return reader(source)
+        """Read a data set."""
+        dataset: Dataset = import_module(f"tacit.data.{self.module}").read(source, **self.options)
+        return dataset
 
     def write(self, dataset: Dataset, target: Target, staging: Staging) -> None:
-        """Put a data set into the files of this format."""
-        writer: Writer = _function(self.writer)
-        writer(dataset, target, staging)
+        """Write a data set."""
+        import_module(f"tacit.data.{self.module}").write(dataset, target, staging, **self.options)
 
 
-def _function(place: str) -> Any:
-    module, _, name = place.partition(":")
-    return getattr(import_module(f"tacit.data.{module}"), name)
+_SVMLIGHT_OPENING = r"#|\d+:|(\d+(,\d+)*)?\s+\d+:|\d+(,\d+)*\s*(#|$)"
 
-
-# A file's suffix decides; where formats share one, the first whose opening fits the first line, else the last.
-# Behind other suffixes (.txt, .dat, none) the first format whose opening fits.
+#: Every format by name. The suffix of a file decides; among formats with the same suffix, the first whose opening
+#: matches the first line, else the last. For other suffixes (.txt, .dat, none) the first format whose opening matches.
 FORMATS = {
     entry.name: entry
     for entry in (
-        Format("xmc", False, "xmc:read", "xmc:write", (".xmc",), r"\s*\d+\s+\d+\s+\d+\s*$"),
-        Format("xmc-pair", False, "xmc_pair:read", "xmc_pair:write", (), r"\s*\d+\s+\d+\s*$"),
-        Format("jsonl", True, "text:read_jsonl", "text:write_jsonl", (".jsonl", ".ndjson"), r"\s*\{"),
-        Format("csv", True, "text:read_csv", "text:write_csv", (".csv",)),
-        Format("annif", True, "annif:read", "annif:write", (".annif", ".tsv"), r"[^\t]*\t\s*<[^>\s]+>"),
-        Format("tsv", True, "text:read_tsv", "text:write_tsv", (".tsv",)),
-        Format("npz", False, "npz:read", "npz:write", (".npz",)),
-        Format("arff", False, "arff:read", "arff:write", (".arff",), r"(?i)\s*(%|@relation\b)"),
-        Format("fasttext", True, "fasttext:read", "fasttext:write", (".ft", ".fasttext"), r"\s*__label__\S"),
-        Format("svmlight0", False, "svmlight:read_zero_based", "svmlight:write"),
-        Format("svmlight1", False, "svmlight:read_one_based", "svmlight:write_one_based"),
-        Format("libsvm", False, "svmlight:read_libsvm", "svmlight:write_libsvm", (".libsvm",)),
-        Format(
-            "svmlight",
-            False,
-            "svmlight:read",
-            "svmlight:write",
-            (".svm", ".svmlight"),
-            r"#|\d+:|(\d+(,\d+)*)?\s+\d+:|\d+(,\d+)*\s*(#|$)",
-        ),
+        Format("xmc", False, "xmc", "header `N D L`, rows `l1,l2 f:v f:v`, ids from 0",
+               (".xmc",), r"\s*\d+\s+\d+\s+\d+\s*$"),
+        Format("xmc-pair", False, "xmc", "`trn_X_Xf.txt` + `trn_X_Y.txt`",
+               (), r"\s*\d+\s+\d+\s*$", {"pair": True}),
+        Format("jsonl", True, "records", "one JSON object per line",
+               (".jsonl", ".ndjson"), r"\s*\{", {"syntax": "jsonl"}),
+        Format("csv", True, "records", "comma-separated, with a header line",
+               (".csv",), None, {"syntax": "csv"}),
+        Format("annif", True, "annif", "`text<TAB><uri> <uri>`",
+               (".annif", ".tsv"), r"[^\t]*\t\s*<[^>\s]+>"),
+        Format("tsv", True, "records", "tab-separated, with a header line",
+               (".tsv",), None, {"syntax": "tsv"}),
+        Format("npz", False, "npz", "`X.trn.npz` + `Y.trn.npz`, sparse or dense",
+               (".npz",)),
+        Format("arff", False, "arff", "Mulan ARFF, dense or sparse, + XML with the labels",
+               (".arff",), r"(?i)\s*(%|@relation\b)"),
+        Format("fasttext", True, "fasttext", "`__label__a __label__b text`",
+               (".ft", ".fasttext"), r"\s*__label__\S"),
+        Format("svmlight0", False, "svmlight", "svmlight, ids from 0",
+               (), None, {"first_feature": 0, "first_label": 0}),
+        Format("svmlight1", False, "svmlight", "svmlight, ids from 1",
+               (), None, {"first_feature": 1, "first_label": 1}),
+        Format("libsvm", False, "svmlight", "svmlight, features from 1, labels from 0",
+               (".libsvm",), None, {"first_feature": 1, "first_label": 0}),
+        Format("svmlight", False, "svmlight", "rows `l1,l2 f:v`, no header; ids from 0 if a 0 occurs, else from 1",
+               (".svm", ".svmlight"), _SVMLIGHT_OPENING),
     )
-}
+}  # fmt: skip
+NAMES = ", ".join(FORMATS)
 
 
 def named_format(name: str) -> Format:
-    """The format of that name, in any case; ``_`` and ``-`` are one."""
+    """Look up a format by name; case does not matter, nor does ``_`` for ``-``."""
     key = name.lower().replace("_", "-")
     if key not in FORMATS:
-        known = ", ".join(FORMATS)
-        raise ParameterError(f"format must be one of {known}; got '{name}'{did_you_mean(key, FORMATS)}")
+        raise ParameterError(f"format must be one of {NAMES}; got '{name}'{did_you_mean(key, FORMATS)}")
     return FORMATS[key]
-
-
-def detect_format(path: Path) -> Format:
-    """The format of an existing file, by its name and its first line."""
-    rivals = [entry for entry in FORMATS.values() if _suffix(path) in entry.suffixes]
-    if len(rivals) == 1:
-        return rivals[0]
-    line = first_line(path).decode("utf-8", errors="replace")
-    for entry in rivals or FORMATS.values():
-        if entry.opening is not None and re.match(entry.opening, line):
-            return entry
-    if rivals:
-        return rivals[-1]
-    known = ", ".join(FORMATS)
-    raise FileError(path, f"the first line fits no known format; name the format, one of {known}", line=1)
-
-
-def format_to_write(path: Path) -> Format:
-    """The format a new file should have, by its name."""
-    if _suffix(path) == ".txt":
-        return FORMATS["xmc-pair" if "_X_Xf" in path.name else "xmc"]
-    rivals = [entry for entry in FORMATS.values() if _suffix(path) in entry.suffixes]
-    if not rivals:
-        known = ", ".join(FORMATS)
-        raise ParameterError(f"'{path.name}' does not say which format to write; name it, one of {known}")
-    return rivals[-1]
-
-
-def _suffix(path: Path) -> str:
-    return Path(plain_name(path)).suffix.lower()

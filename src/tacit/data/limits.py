@@ -1,6 +1,7 @@
-"""What a data file may ask for: limits that honest data do not meet, so that no tiny file costs hours or gigabytes.
+"""Limits on data files, so that a small hostile or damaged file cannot cost hours or gigabytes.
 
-What is read is otherwise bounded by the size of the file. These are the places where a few bytes ask for more.
+The cost of reading is otherwise bounded by the size of the file. The limits apply where a few bytes can demand much
+more; real data sets stay far below them.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ _MOST_BLANK = 1_000_000  # lines of a packed file, beyond as many as there are o
 
 
 @dataclass(frozen=True)
-class Limits:
+class FileLimits:
     """The limits of `tacit.load_data`, which takes each as a keyword.
 
     Attributes
@@ -38,8 +39,8 @@ class Limits:
     max_expansion: int = 500
 
     @classmethod
-    def of(cls, **given: Any) -> Limits:
-        """The default limits, but those that are given."""
+    def of(cls, **given: Any) -> FileLimits:
+        """The default limits, replaced by those given; None keeps a default."""
         names = [field.name for field in fields(cls)]
         for name, value in given.items():
             if name not in names:
@@ -70,10 +71,10 @@ class Limits:
             raise FileError(path, f"{message} if it is to be so", line=n_lines)
 
     def check_expansion(self, path: Path, packed: int, unpacked: int, free: int) -> None:
-        """Refuse what becomes too large when unpacked; up to `free` bytes are always allowed."""
+        """Refuse a file that expands too much when unpacked; up to `free` bytes are always allowed."""
         if unpacked > free and unpacked > packed * self.max_expansion:
             message = f"{packed} packed bytes become more than {self.max_expansion} times as many"
             raise FileError(path, f"{message}; unpack the file if it is to be so, or raise max_expansion")
 
 
-LIMITS = Limits()
+LIMITS = FileLimits()

@@ -1,16 +1,19 @@
-"""Any data file to a Dataset."""
+"""Reading data files of any format: whole data sets, or their texts one by one."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tacit.data.files import existing_file, holding_stdin
-from tacit.data.formats import Source, detect_format, named_format
-from tacit.data.limits import Limits
-from tacit.errors import ParameterError
+from tacit.data.dataset import texts_of
+from tacit.data.files import STDIN, existing_file, first_line, holding_stdin, suffix, text_lines
+from tacit.data.formats import FORMATS, NAMES, Format, Source, named_format
+from tacit.data.limits import FileLimits
+from tacit.data.records import RECORDS, texts_of_records
+from tacit.errors import FileError, ParameterError
 
 if TYPE_CHECKING:
     from tacit.data.dataset import Dataset
@@ -33,59 +36,94 @@ def load_data(
     Parameters
     ----------
     path : path
-        The file. Of formats that keep samples and labels in two files, either one.
+        The file. For formats that keep samples and labels in two files, either of the two.
     labels_path : path, optional
-        For formats with two files the other one (Mulan XML, ``Y`` of a pair), where its name does not follow
-        from `path`. For all others a file of label names, one per line or ``id<TAB>name`` as Annif's vocabularies:
-        it fixes names and order of the columns, so that a test file gets the columns of its training file.
-        Labels of a text file are then looked up in it, by id or name, and unknown ones are an error.
-        Without it, labels of text files are the sorted names; for XMC and NPZ, ``labels.txt`` and
+        For formats with two files, the other file (Mulan XML, ``Y`` of a pair), if its name does not follow
+        from `path`. For all other formats, a file of label names, one per line or ``id<TAB>name`` like Annif's
+        vocabularies. It fixes the names and the order of the columns, so that a test file gets the columns of its
+        training file. The labels of a text file are then looked up in it, by id or name, and unknown labels are an
+        error. Without it, the columns of a text file are the sorted label names; for XMC and NPZ, ``labels.txt`` and
         ``features.txt`` beside the file are used if they have as many lines as there are columns.
     format : str, optional
-        xmc, xmc-pair, svmlight, svmlight0, svmlight1, libsvm, arff, npz, jsonl, csv, tsv, fasttext or annif;
-        found from the file's name and first line if not given.
+        A name from `tacit.data.formats.FORMATS`, such as ``xmc``, ``svmlight``, ``arff``, ``npz``, ``jsonl`` or
+        ``csv``. Detected from the file's name and first line if not given.
     text : str or sequence of str, optional
-        Of JSONL, CSV and TSV files: the field(s) with the text, as in ``"title,body"``; several are joined by
-        line feeds. By default ``text``, else those of ``title``, ``body``, ``content``, ``document`` there are.
+        For JSONL, CSV and TSV files: the field(s) with the text, such as ``"title,body"``; several fields are joined
+        by line feeds. The default is ``text``, or else all of ``title``, ``body``, ``content`` and ``document`` that
+        occur.
     labels : str, optional
-        Likewise the field with the labels. By default the first of ``labels``, ``tags``, ``label``,
-        ``concepts``, ``subjects``, ``keywords`` there is.
+        For the same files: the field with the labels. The default is the first of ``labels``, ``tags``, ``label``,
+        ``concepts``, ``subjects`` and ``keywords`` that occurs.
     max_labels, max_features, max_line, max_expansion : int, optional
-        Limits on what a file may ask for, which honest data do not meet: the numbers of labels (ten million) and
-        features (a hundred million), the bytes of a line (32 MiB) and the bytes that one byte of a packed file may
-        become (500).
+        FileLimits that protect against damaged and hostile files; real data sets stay far below them. They bound the
+        number of labels (default ten million) and features (a hundred million), the bytes of a line (32 MiB) and the
+        unpacked bytes per byte of a compressed file (500).
 
     Returns
     -------
     Dataset
-        With `X` for numeric formats, with `texts` for the others.
+        With `X` for numeric formats, with `texts` for text formats.
 
     Raises
     ------
     FileError
-        If a file is missing, damaged or not what it must be; names file and line.
+        If a file is missing, damaged or malformed; the message names the file and the line.
     """
     path = existing_file(path)
     with holding_stdin(path):
         chosen = detect_format(path) if format is None else named_format(format)
         if not chosen.is_text and (text is not None or labels is not None):
             raise ParameterError(f"text= and labels= name fields of text files; {path.name} is read as {chosen.name}")
-        limits = Limits.of(
+        limits = FileLimits.of(
             max_labels=max_labels, max_features=max_features, max_line=max_line, max_expansion=max_expansion
         )
-        source = Source(
-            path=path,
-            labels_path=None if labels_path is None else existing_file(Path(labels_path)),
-            text=field_names(text),
-            labels=labels,
-            limits=limits,
-        )
-        return chosen.read(source)
+        names_path = None if labels_path is None else existing_file(Path(labels_path))
+        return chosen.read(Source(path, names_path, _field_names(text), labels, limits))
 
 
-def field_names(fields: str | Sequence[str] | None) -> tuple[str, ...]:
+def stream_texts(
+    path: str | os.PathLike[str],
+    format: str | None = None,  # noqa: A002
+    text: str | Sequence[str] | None = None,
+    **limits: int | None,
+) -> Iterator[str]:
+    """Yield the texts of a file in any text format, of a ``.txt`` file with one text per line, or of stdin (``-``).
+
+    JSONL, CSV, TSV and plain lines are read lazily, so a file may be larger than memory. Labels are ignored.
+
+    Parameters
+    ----------
+    path, format, text, **limits
+        As for `load_data`; stdin holds plain lines unless `format` says otherwise.
+    """
+    allowed = FileLimits.of(**limits)
+    path = existing_file(path)
+    if format is None and (path == STDIN or suffix(path) == ".txt"):
+        yield from (line for _, line in text_lines(path, allowed))
+        return
+    chosen = detect_format(path) if format is None else named_format(format)
+    source = Source(path, text=_field_names(text), limits=allowed)
+    if chosen.name in RECORDS:
+        yield from texts_of_records(source, RECORDS[chosen.name](path, allowed))
+    else:
+        yield from texts_of(chosen.read(source))
+
+
+def detect_format(path: Path) -> Format:
+    """Detect the format of an existing file from its name and its first line."""
+    candidates = [entry for entry in FORMATS.values() if suffix(path) in entry.suffixes]
+    if len(candidates) == 1:
+        return candidates[0]
+    line = first_line(path).decode("utf-8", errors="replace")
+    for entry in candidates or FORMATS.values():
+        if entry.opening is not None and re.match(entry.opening, line):
+            return entry
+    if candidates:
+        return candidates[-1]
+    raise FileError(path, f"the first line fits no known format; name the format, one of {NAMES}", line=1)
+
+
+def _field_names(fields: str | Sequence[str] | None) -> tuple[str, ...]:
     """``"title,body"`` or a sequence of names as a tuple of names."""
-    if fields is None:
-        return ()
-    names = fields.split(",") if isinstance(fields, str) else fields
+    names = fields.split(",") if isinstance(fields, str) else fields or ()
     return tuple(name.strip() for name in names if name.strip())

@@ -1,4 +1,4 @@
-"""Names of columns: files that list them, labels turned into columns of Y."""
+"""Names of columns: files that list them, and data sets built with them."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ from scipy import sparse
 from tacit.data.dataset import Dataset
 from tacit.data.files import Staging, sibling, text_lines
 from tacit.data.formats import Source, Target
-from tacit.data.limits import LIMITS, Limits
+from tacit.data.limits import LIMITS, FileLimits
 from tacit.errors import DataError, FileError, did_you_mean
 
 LABELS_FILE = "labels.txt"
 FEATURES_FILE = "features.txt"
-_MOST_SPELT_OUT = 1_000_000  # numbers as a list of names; of more columns they are made when asked for
-_MOST_SPELLINGS = 50_000  # among more the search for the nearest would take too long
+_MOST_SPELT_OUT = 1_000_000  # with more columns, numbers become names on access
+_MOST_SPELLINGS = 50_000  # the search for the nearest spelling takes too long among more
 
 
 @dataclass(frozen=True)
 class NamesFile:
-    """A list of column names, and the ids by which data files may refer to them.
+    """A file of column names, and the ids by which data files may refer to them.
 
     Attributes
     ----------
     names : list of str
         One name per column, no two alike.
     ids : list of str
-        For files with several fields per line the first one (an URI without its angle brackets, say),
-        otherwise the names.
+        The first field of each line (a URI without its angle brackets, for example), or the names where lines have
+        one field.
     """
 
     path: Path
@@ -42,15 +42,15 @@ class NamesFile:
     ids: list[str]
 
     def columns(self) -> dict[str, int]:
-        """Column by id, or by name where no id is spelled like it."""
+        """Map ids and names to columns; where an id of one column is a name of another, the id wins."""
         by_name = {name: column for column, name in enumerate(self.names)}
         return by_name | {key: column for column, key in enumerate(self.ids)}
 
 
-def read_names(path: Path, limits: Limits = LIMITS) -> NamesFile:
+def read_names(path: Path, limits: FileLimits = LIMITS) -> NamesFile:
     """Read a file with one name per line, or with ``id<TAB>name`` (or ``id<TAB>…<TAB>name``).
 
-    The first line says how many fields there are; further tabs are blanks in the name.
+    The first line sets the number of fields; additional tabs in later lines belong to the name and become blanks.
     """
     lines = list(text_lines(path, limits))
     while lines and not lines[-1][1]:
@@ -77,47 +77,18 @@ def read_names(path: Path, limits: Limits = LIMITS) -> NamesFile:
 
 
 def bare_uri(text: str) -> str:
-    """An URI without the angle brackets around it; other text as it is."""
+    """Strip the angle brackets around a URI; other text is returned unchanged."""
     return text[1:-1].strip() if text.startswith("<") and text.endswith(">") else text
 
 
 def _told_apart(names: list[str], ids: list[str]) -> list[str]:
-    """Names that occur more than once get their id behind them."""
+    """Append the id to names that occur more than once."""
     uses = Counter(names)
     return [f"{name} ({key})" if uses[name] > 1 else name for name, key in zip(names, ids, strict=True)]
 
 
-def label_names(
-    path: Path, n_labels: int, given: Path | None, limits: Limits = LIMITS, *, first: int = 0
-) -> Sequence[str]:
-    """Names of the labels of a numeric file.
-
-    Those of the file `given`, which must fit; or of ``labels.txt`` beside it, if that fits; or their numbers,
-    counted from `first`.
-    """
-    limits.check_columns(path, n_labels, "label")
-    if given is not None:
-        names = read_names(given, limits).names
-        if len(names) != n_labels:
-            raise FileError(given, f"names {len(names)} columns, but {path.name} has {n_labels}; they must agree")
-        return names
-    return _names_beside(path, LABELS_FILE, n_labels, limits) or numbered(n_labels, first)
-
-
-def feature_names(path: Path, n_features: int, limits: Limits = LIMITS) -> list[str] | None:
-    """Names of the features of a numeric file, from ``features.txt`` beside it if that fits."""
-    return _names_beside(path, FEATURES_FILE, n_features, limits)
-
-
-def _names_beside(path: Path, name: str, n_columns: int, limits: Limits) -> list[str] | None:
-    found = sibling(path, name)
-    if found is None or sum(1 for _, line in text_lines(found, limits) if line) != n_columns:
-        return None
-    return read_names(found, limits).names
-
-
 class Numbers(Sequence[str]):
-    """Numbers as the names of columns, each made when it is asked for: a header of 13 bytes may announce millions."""
+    """Column numbers as names, created on access, because a header of 13 bytes may announce millions of columns."""
 
     def __init__(self, numbers: range) -> None:
         self._numbers = numbers
@@ -151,38 +122,81 @@ class Numbers(Sequence[str]):
 
 
 def numbered(n_columns: int, first: int = 0) -> Sequence[str]:
-    """Names for columns without names: their numbers."""
+    """Number the columns of a file that has no names for them."""
     names = Numbers(range(first, first + n_columns))
     return list(names) if n_columns <= _MOST_SPELT_OUT else names
 
 
-def encode_labels(
-    source: Source, rows: Sequence[Sequence[str]], lines: Sequence[int], names: NamesFile | None
-) -> tuple[sparse.csr_matrix, list[str]]:
-    """Lists of label names as Y and the names of its columns, those of `names` or all that occur, sorted."""
+def numeric_dataset(
+    X_path: Path,
+    X: sparse.csr_matrix,
+    Y: sparse.csr_matrix,
+    limits: FileLimits,
+    names_path: Path | None = None,
+    *,
+    Y_path: Path | None = None,
+    Y_line: int | None = None,
+    first_label: int = 0,
+) -> Dataset:
+    """Build the data set of a numeric file, or of a pair of files, with the names of its columns.
+
+    Label names are read from `names_path`, which must fit, or from ``labels.txt`` beside the file if that fits;
+    otherwise labels are numbered from `first_label`. Feature names are read from ``features.txt`` if that fits.
+    `Y_line` is the line of `Y_path` with the number of samples, for messages.
+    """
+    if Y_path is not None and X.shape[0] != Y.shape[0]:
+        message = f"has {Y.shape[0]} samples, but {X_path.name} has {X.shape[0]}; they must agree"
+        raise FileError(Y_path, message, line=Y_line)
+    path, n_labels = Y_path or X_path, Y.shape[1]
+    limits.check_columns(path, n_labels, "label")
+    names: Sequence[str] | None
+    if names_path is not None:
+        names = read_names(names_path, limits).names
+        if len(names) != n_labels:
+            raise FileError(names_path, f"names {len(names)} columns, but {path.name} has {n_labels}; they must agree")
+    else:
+        names = _names_beside(path, LABELS_FILE, n_labels, limits) or numbered(n_labels, first_label)
+    return Dataset(X, Y, names, feature_names=_names_beside(X_path, FEATURES_FILE, X.shape[1], limits))
+
+
+def _names_beside(path: Path, name: str, n_columns: int, limits: FileLimits) -> list[str] | None:
+    found = sibling(path, name)
+    if found is None or sum(1 for _, line in text_lines(found, limits) if line) != n_columns:
+        return None
+    return read_names(found, limits).names
+
+
+def text_dataset(source: Source, lines: Sequence[int], texts: list[str], labels: Sequence[Sequence[str]]) -> Dataset:
+    """Build the data set of a text file from the line number, text and label names of each sample.
+
+    The columns of Y are those of the file of label names, if there is one, or else all names that occur, sorted.
+    """
     path = source.path
-    columns_named = names.names if names is not None else sorted({label for row in rows for label in row})
-    source.limits.check_columns(path, len(columns_named), "label")
-    if not columns_named:
+    if not texts:
+        raise FileError(path, "the file has no rows; it must hold at least one sample")
+    known = None if source.labels_path is None else read_names(source.labels_path, source.limits)
+    names = known.names if known is not None else sorted({label for row in labels for label in row})
+    source.limits.check_columns(path, len(names), "label")
+    if not names:
         raise FileError(path, "no sample has a label; at least one must have, or name a file of labels")
-    columns = names.columns() if names is not None else {name: i for i, name in enumerate(columns_named)}
-    indptr, indices = np.zeros(len(rows) + 1, dtype=np.int32), []
-    for row, (labels, line) in enumerate(zip(rows, lines, strict=True)):
+    columns = known.columns() if known is not None else {name: column for column, name in enumerate(names)}
+    indptr, indices = np.zeros(len(texts) + 1, dtype=np.int32), []
+    for row, (row_labels, line) in enumerate(zip(labels, lines, strict=True)):
         try:
-            indices.extend(sorted({columns[label] for label in labels}))
+            indices.extend(sorted({columns[label] for label in row_labels}))
         except KeyError as error:
-            unknown, known = error.args[0], names.path.name if names is not None else ""
+            unknown, file = error.args[0], known.path.name if known is not None else ""
             hint = did_you_mean(unknown, islice(columns, _MOST_SPELLINGS))
-            message = f"label {unknown!r} is not in {known}{hint}"
-            raise FileError(path, f"{message}; correct it or add it there", line=line) from None
+            message = f"label {unknown!r} is not in {file}{hint}; correct it or add it there"
+            raise FileError(path, message, line=line) from None
         indptr[row + 1] = len(indices)
     ids = np.array(indices, dtype=np.int32)
-    Y = sparse.csr_matrix((np.ones(len(ids), dtype=np.float32), ids, indptr), shape=(len(rows), len(columns_named)))
-    return Y, columns_named
+    Y = sparse.csr_matrix((np.ones(len(ids), dtype=np.float32), ids, indptr), shape=(len(texts), len(names)))
+    return Dataset(None, Y, names, texts=texts)
 
 
 def write_names(staging: Staging, path: Path, names: Sequence[str], *, replace: bool = False) -> None:
-    """Write one name per line; a file that lists other names is only overwritten if `replace` is set."""
+    """Write one name per line. An existing file with other names is overwritten only if `replace` is set."""
     for name in names:
         if not name or any(char in name for char in "\t\r\n"):
             raise DataError(f"{path.name} cannot hold the name {name!r}: it is empty or has a tab or line end")
@@ -192,11 +206,16 @@ def write_names(staging: Staging, path: Path, names: Sequence[str], *, replace: 
         file.writelines(f"{name}\n".encode() for name in names)
 
 
-def write_companions(staging: Staging, target: Target, dataset: Dataset) -> None:
-    """Write ``labels.txt`` and ``features.txt`` beside a numeric file, where its columns have names."""
+def write_label_names(staging: Staging, target: Target, dataset: Dataset) -> None:
+    """Write the names of all labels, in column order, if the caller names a file for them."""
     if target.labels_path is not None:
         write_names(staging, target.labels_path, dataset.label_names, replace=True)
-    elif dataset.label_names != numbered(dataset.n_labels):
+
+
+def write_companions(staging: Staging, target: Target, dataset: Dataset) -> None:
+    """Write ``labels.txt`` and ``features.txt`` beside a numeric file if its columns have names."""
+    write_label_names(staging, target, dataset)
+    if target.labels_path is None and dataset.label_names != numbered(dataset.n_labels):
         write_names(staging, target.path.with_name(LABELS_FILE), dataset.label_names)
     if dataset.feature_names is not None:
         write_names(staging, target.path.with_name(FEATURES_FILE), dataset.feature_names)

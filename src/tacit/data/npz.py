@@ -1,7 +1,7 @@
 """NPZ pairs: ``X.trn.npz`` and ``Y.trn.npz``, each a SciPy sparse matrix (CSR or CSC) or one dense array.
 
-Stored zeros of a sparse Y are kept: they are known negatives. In a dense Y, NaN is unknown; if there is any, the
-zeros are known negatives, otherwise they are left out like absent entries.
+Stored zeros of a sparse Y are known negatives and are kept. In a dense Y, NaN means unknown. If a dense Y has any NaN,
+its zeros are known negatives; otherwise its zeros are dropped, like the absent entries of a sparse Y.
 """
 
 from __future__ import annotations
@@ -20,42 +20,33 @@ from scipy import sparse
 from tacit.data.dataset import Dataset, features_of
 from tacit.data.files import Staging, read_bytes, sibling
 from tacit.data.formats import Source, Target
-from tacit.data.limits import Limits
-from tacit.data.names import feature_names, label_names, write_companions
+from tacit.data.limits import FileLimits
+from tacit.data.names import numeric_dataset, write_companions
 from tacit.errors import FileError, ParameterError
 
 # What zipfile and numpy.load are known to raise on damaged files.
 _DAMAGE = (
-    EOFError,
-    KeyError,
-    MemoryError,
-    NotImplementedError,
-    OSError,
-    RuntimeError,
-    TypeError,
-    ValueError,
-    zipfile.BadZipFile,
-    zlib.error,
-)
-_PACKINGS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # what NumPy writes; others unpack without bound
-_FREE_BYTES = 1 << 26  # a matrix may become so large whatever the size of its file
+    EOFError, KeyError, MemoryError, NotImplementedError, OSError, RuntimeError, TypeError, ValueError,
+    zipfile.BadZipFile, zlib.error,
+)  # fmt: skip
+_PACKINGS = (
+    zipfile.ZIP_STORED,
+    zipfile.ZIP_DEFLATED,
+)  # what NumPy writes; other methods unpack without bound
+_FREE_BYTES = 1 << 26  # up to this size, a matrix may have any ratio to its file
 _ENTRY_BYTES = 8  # an entry of a CSR matrix
 _PART = r"(?<![A-Za-z0-9]){}(?![A-Za-z0-9])"
 
 
 def read(source: Source) -> Dataset:
-    """Read a pair of NPZ files, given either."""
-    X_path, Y_path, names_path = find_pair(source)
+    """Read a pair of NPZ files, given either of them."""
+    X_path, Y_path, names_path = _find_pair(source)
     X, Y = _read_features(X_path, source.limits), _read_labels(Y_path, source.limits)
-    if X.shape[0] != Y.shape[0]:
-        message = f"has {Y.shape[0]} samples, but {X_path.name} has {X.shape[0]}; they must agree"
-        raise FileError(Y_path, message)
-    names = label_names(Y_path, Y.shape[1], names_path, source.limits)
-    return Dataset(X, Y, names, feature_names=feature_names(X_path, X.shape[1], source.limits))
+    return numeric_dataset(X_path, X, Y, source.limits, names_path, Y_path=Y_path)
 
 
-def find_pair(source: Source) -> tuple[Path, Path, Path | None]:
-    """Where the features, the labels and (if given) the label names are."""
+def _find_pair(source: Source) -> tuple[Path, Path, Path | None]:
+    """Find the files of the features, of the labels and (if given) of the label names."""
     path, other = source.path, source.labels_path
     if other is not None and ".npz" in other.name:
         return path, other, None
@@ -73,7 +64,7 @@ def _swapped(name: str, here: str, there: str) -> str | None:
     return swapped if n_found == 1 else None
 
 
-def _read_features(path: Path, limits: Limits) -> sparse.csr_matrix:
+def _read_features(path: Path, limits: FileLimits) -> sparse.csr_matrix:
     X = _to_csr(path, _read_matrix(path, "feature", limits), "features")
     X.sum_duplicates()
     if not np.isfinite(X.data).all():
@@ -82,7 +73,7 @@ def _read_features(path: Path, limits: Limits) -> sparse.csr_matrix:
     return X
 
 
-def _read_labels(path: Path, limits: Limits) -> sparse.csr_matrix:
+def _read_labels(path: Path, limits: FileLimits) -> sparse.csr_matrix:
     matrix = _read_matrix(path, "label", limits)
     if isinstance(matrix, np.ndarray) and np.isnan(matrix).any():
         rows, columns = np.nonzero(~np.isnan(matrix))
@@ -98,9 +89,9 @@ def _read_labels(path: Path, limits: Limits) -> sparse.csr_matrix:
 
 
 def _read_matrix(
-    path: Path, column: str, limits: Limits
+    path: Path, column: str, limits: FileLimits
 ) -> sparse.csr_matrix | sparse.csc_matrix | npt.NDArray[np.generic]:
-    """The checked matrix in a file; nothing in it is unpickled."""
+    """Read and check the matrix in a file; nothing in it is unpickled."""
     parts = _read_parts(path, limits)
     size, unpacked = path.stat().st_size, sum(part.nbytes for part in parts.values())
     if len(parts) == 1:
@@ -121,7 +112,7 @@ def _read_matrix(
     return matrix
 
 
-def _read_parts(path: Path, limits: Limits) -> dict[str, npt.NDArray[np.generic]]:
+def _read_parts(path: Path, limits: FileLimits) -> dict[str, npt.NDArray[np.generic]]:
     content = read_bytes(path, limits)
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as packed:
@@ -177,7 +168,7 @@ def _to_csr(
 
 
 def write(dataset: Dataset, target: Target, staging: Staging) -> None:
-    """Write the pair of files and, beside them, the names there are."""
+    """Write the pair of files and, beside them, the names of the columns."""
     path, labels_path = target.path, target.labels_path
     if labels_path is None:
         name = _swapped(path.name, "X", "Y")

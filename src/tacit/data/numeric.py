@@ -1,21 +1,26 @@
-"""Rows of numbers from text files: the kernel's results as matrices, its error codes as messages."""
+"""Rows of numbers in text files, ``l,l f:v f:v``: parsed by the kernel into sparse matrices, and written."""
 
 from __future__ import annotations
 
+import itertools
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
 from tacit.data.files import line_blocks
-from tacit.data.limits import LARGEST_DIMENSION, LIMITS, Limits
+from tacit.data.limits import LARGEST_DIMENSION, LIMITS, FileLimits
 from tacit.errors import FileError
 from tacit.kernels import parse
 
 _LONGEST_TOKEN = 40
+_NEGATIVE = " ids must not be negative"
+_ROWS_AT_ONCE = 4096
 _NOT_FINITE = re.compile(rb"[+-]?(nan|inf|infinity)", re.IGNORECASE)
 
 
@@ -26,17 +31,17 @@ class RowLayout:
     Attributes
     ----------
     n_features, n_labels : int
-        Ids must be below these,
+        Upper bounds of the ids, exclusive.
     first_feature, first_label : int
-        and not below these.
+        Smallest ids.
     with_labels : bool
-        Rows open with a list of labels.
+        Whether rows start with a list of labels.
     loose : bool
-        Empty lines are skipped and rows may end in a comment; otherwise each line is a row.
+        Whether empty lines are skipped and rows may end in a comment; otherwise each line is a row.
     column : str
-        What the number before the colon stands for, in messages.
+        The noun for the number before the colon in messages.
     feature_remedy, label_remedy : str
-        What to do about an id that is out of range, in messages.
+        The advice about ids out of range in messages.
     """
 
     n_features: int = LARGEST_DIMENSION
@@ -51,7 +56,7 @@ class RowLayout:
 
 
 class SparseRows:
-    """The rows of a sparse matrix while they are read: arrays that are long enough, and how much is used."""
+    """Rows of a sparse matrix under construction: preallocated arrays, and how much of them is used."""
 
     def __init__(self, max_rows: int, max_entries: int, *, with_values: bool) -> None:
         self.ends = np.zeros(max_rows + 1, dtype=np.int64)
@@ -63,7 +68,7 @@ class SparseRows:
         self.rising = True
 
     def advance(self, n_rows: int, n_entries: int, *, rising: bool) -> None:
-        """Count in the rows of a block, whose ends were given from the block's start on."""
+        """Account for the rows of a block; the kernel counted their ends from the start of the block."""
         self.ends[self.n_rows + 1 : self.n_rows + n_rows + 1] += self.n_entries
         self.n_rows += n_rows
         self.n_entries += n_entries
@@ -80,7 +85,7 @@ class SparseRows:
         return self.values[: self.n_entries]
 
     def to_csr(self, n_columns: int, *, n_rows: int | None = None, first_id: int = 0) -> sparse.csr_matrix:
-        """The first `n_rows` rows as a matrix, ids sorted and duplicates summed; without values all are 1."""
+        """Build the matrix of the first `n_rows` rows: ids sorted, duplicates summed, all 1 if rows have no values."""
         n_rows = self.n_rows if n_rows is None else n_rows
         indptr = self.ends[: n_rows + 1]
         if self.n_entries <= LARGEST_DIMENSION:
@@ -98,18 +103,18 @@ class SparseRows:
 
 
 def read_rows(
-    path: Path, layout: RowLayout, limits: Limits = LIMITS, *, skip_lines: int = 0, n_rows: int | None = None
+    path: Path, layout: RowLayout, limits: FileLimits = LIMITS, *, skip_lines: int = 0, n_rows: int | None = None
 ) -> tuple[SparseRows, SparseRows]:
-    """Features and labels of all rows of a file.
+    """Read the features and labels of all rows of a file.
 
-    The file is read twice, first to count, so that each array is made once and in its final size.
+    The file is read twice. The first pass counts, so that each array is allocated once in its final size.
 
     Parameters
     ----------
     skip_lines : int
-        Header lines to pass over.
+        Number of header lines.
     n_rows : int, optional
-        How many rows the header announces; any other number is an error.
+        The number of rows in the header; any other number of rows is an error.
     """
     marks = [parse.count_marks(block) for block in line_blocks(path, limits, skip_lines=skip_lines)]
     n_lines, n_colons, n_commas = (sum(column) for column in zip((0, 0, 0), *marks, strict=True))
@@ -128,6 +133,26 @@ def read_rows(
     return features, labels
 
 
+def feature_matrix(
+    path: Path, rows: SparseRows, n_columns: int, *, n_rows: int | None = None, first_id: int = 0
+) -> sparse.csr_matrix:
+    """Build X; sums of duplicate features may overflow although each value is finite, which is an error."""
+    X = rows.to_csr(n_columns, n_rows=n_rows, first_id=first_id)
+    if not rows.rising and not np.isfinite(X.data).all():
+        row = int(np.searchsorted(X.indptr, np.flatnonzero(~np.isfinite(X.data))[0], side="right")) - 1
+        raise FileError(path, f"the values of one feature sum to infinity in sample {row}; correct the row")
+    return X
+
+
+def label_matrix(
+    rows: SparseRows, n_columns: int, *, n_rows: int | None = None, first_id: int = 0
+) -> sparse.csr_matrix:
+    """Build Y; labels that a row repeats count once."""
+    Y = rows.to_csr(n_columns, n_rows=n_rows, first_id=first_id)
+    Y.data[:] = 1.0
+    return Y
+
+
 def _read_block(
     path: Path,
     block: npt.NDArray[np.uint8],
@@ -137,7 +162,7 @@ def _read_block(
     labels: SparseRows,
     redo: npt.NDArray[np.int64],
 ) -> None:
-    """Parse one block behind what is read already."""
+    """Parse one block and append its rows."""
     values = features.values[features.n_entries :]
     status, offset, rows, n_features, n_labels, n_redo, features_rise, labels_rise = parse.parse_rows(
         block,
@@ -155,14 +180,17 @@ def _read_block(
         redo,
     )
     if status != parse.OK:
-        raise row_error(path, block, line, status, offset, layout)
-    redo_values(path, block, line, values, redo[:n_redo])
+        raise _row_error(path, block, line, status, offset, layout)
+    for slot, start, end in redo[:n_redo].tolist():  # values that the kernel leaves to Python
+        values[slot] = nearest_float32(block[start:end].tobytes())
+        if not np.isfinite(values[slot]):
+            raise _row_error(path, block, line, parse.INFINITE_VALUE, start, layout)
     features.advance(rows, n_features, rising=features_rise)
     labels.advance(rows, n_labels, rising=labels_rise)
 
 
 def _check_surplus(path: Path, features: SparseRows, labels: SparseRows, n_rows: int, skip_lines: int) -> None:
-    """Blank lines may follow the last row, nothing else."""
+    """Only blank lines may follow the last row."""
     for part in (features, labels):
         filled = np.flatnonzero(np.diff(part.ends[n_rows : part.n_rows + 1]))
         if len(filled):
@@ -171,22 +199,8 @@ def _check_surplus(path: Path, features: SparseRows, labels: SparseRows, n_rows:
             raise FileError(path, f"{message}; correct the header or the rows", line=line)
 
 
-def redo_values(
-    path: Path,
-    block: npt.NDArray[np.uint8],
-    line: int,
-    values: npt.NDArray[np.float32],
-    redo: npt.NDArray[np.int64],
-) -> None:
-    """Settle in Python the values that the kernel could not."""
-    for slot, start, end in redo.tolist():
-        values[slot] = nearest_float32(block[start:end].tobytes())
-        if not np.isfinite(values[slot]):
-            raise row_error(path, block, line, parse.INFINITE_VALUE, start, RowLayout())
-
-
 def nearest_float32(text: bytes) -> np.float32:
-    """What NumPy makes of Python's float; infinite where the number is too large."""
+    """Round a number to float32 as NumPy rounds Python's float; a number that is too large becomes infinite."""
     with np.errstate(over="ignore", under="ignore"):
         return np.float32(float(text))
 
@@ -201,41 +215,75 @@ def line_number(block: npt.NDArray[np.uint8], line: int, offset: int) -> int:
     return line + int(np.count_nonzero(block[:offset] == ord("\n")))
 
 
-def row_error(
+def _row_error(
     path: Path, block: npt.NDArray[np.uint8], line: int, status: int, offset: int, layout: RowLayout
 ) -> FileError:
-    """What the kernel's status and offset mean, in words; `line` is the number of the block's first line."""
+    """Turn the kernel's status and offset into an error; `line` is the number of the block's first line."""
     line = line_number(block, line, offset)
     raw = token_at(block, offset)
-    token = shown(raw)
-    column, _, text = raw.partition(b":")
+    text = raw.partition(b":")[2]
     what = layout.column
     if status == parse.NO_ROOM:
         return FileError(path, "the file changed while it was read; read it again", line=line)
-    if status == parse.BAD_FEATURE and column.startswith(b"-"):
-        message = f"{what} ids must not be negative; got '{token}'"
-    elif status == parse.BAD_FEATURE:
-        message = f"must be {what}:value, as in 3:0.5; got '{token}'"
-    elif status == parse.FEATURE_RANGE:
-        message = f"{what} ids must be in {layout.first_feature} … {layout.n_features - 1}; got '{token}'"
-    elif status == parse.BAD_LABEL and raw.startswith(b"-"):
-        message = f"label ids must not be negative; got '{token}'"
-    elif status == parse.BAD_LABEL:
-        message = f"labels must be whole numbers separated by commas; got '{token}'"
-    elif status == parse.LABEL_RANGE:
-        message = f"label ids must be in {layout.first_label} … {layout.n_labels - 1}; got '{token}'"
-    elif status == parse.BAD_VALUE and not text:
-        message = f"'{token}' has no value behind the colon; the file may be cut off"
-    elif status == parse.INFINITE_VALUE or _NOT_FINITE.fullmatch(text):
-        message = f"values must be finite in 32-bit floating point; got '{token}'"
-    else:
-        message = f"values must be numbers; got '{token}'"
+    if status == parse.BAD_VALUE and _NOT_FINITE.fullmatch(text):
+        status = parse.INFINITE_VALUE
+    is_negative = raw.startswith(b"-")
+    messages = {
+        parse.BAD_FEATURE: f"{what}{_NEGATIVE}" if is_negative else f"must be {what}:value, as in 3:0.5",
+        parse.FEATURE_RANGE: f"{what} ids must be in {layout.first_feature} … {layout.n_features - 1}",
+        parse.BAD_LABEL: f"label{_NEGATIVE}" if is_negative else "labels must be whole numbers separated by commas",
+        parse.LABEL_RANGE: f"label ids must be in {layout.first_label} … {layout.n_labels - 1}",
+        parse.BAD_VALUE: "values must be numbers" if text else "a value must follow the colon (is the file cut off?)",
+        parse.INFINITE_VALUE: "values must be finite in 32-bit floating point",
+    }
     remedies = {parse.FEATURE_RANGE: layout.feature_remedy, parse.LABEL_RANGE: layout.label_remedy}
-    return FileError(path, f"{message}; {remedies.get(status, 'correct the row')}", line=line)
+    remedy = remedies.get(status, "correct the row")
+    return FileError(path, f"{messages[status]}; got '{shown(raw)}'; {remedy}", line=line)
 
 
 def shown(raw: bytes) -> str:
-    """A token as it can be printed in one line."""
+    """Shorten a token and escape its control characters, so that it prints in one line."""
     text = raw[:_LONGEST_TOKEN].decode("utf-8", errors="backslashreplace")
     text = "".join(char if char.isprintable() else repr(char)[1:-1] for char in text)
     return text + ("…" if len(raw) > _LONGEST_TOKEN else "")
+
+
+def write_rows(
+    file: IO[bytes],
+    X: sparse.csr_matrix,
+    Y: sparse.csr_matrix | None,
+    *,
+    first_feature: int = 0,
+    first_label: int = 0,
+) -> None:
+    """Write one line per sample: its labels (unless `Y` is None), its features, a line feed."""
+    for start in range(0, X.shape[0], _ROWS_AT_ONCE):
+        features = _feature_texts(X[start : start + _ROWS_AT_ONCE], first_feature)
+        if Y is None:
+            file.writelines(f"{row}\n".encode() for row in features)
+            continue
+        labels = _label_texts(Y[start : start + _ROWS_AT_ONCE], first_label)
+        file.writelines(f"{tags} {row}\n".encode() for tags, row in zip(labels, features, strict=True))
+
+
+def _feature_texts(X: sparse.csr_matrix, first: int) -> Iterator[str]:
+    pairs = [
+        f"{feature}:{value}" for feature, value in zip((X.indices + first).tolist(), value_texts(X.data), strict=True)
+    ]
+    return _by_row(pairs, X.indptr, " ")
+
+
+def _label_texts(Y: sparse.csr_matrix, first: int) -> Iterator[str]:
+    Y = Y.copy()
+    Y.eliminate_zeros()
+    return _by_row([str(label) for label in (Y.indices + first).tolist()], Y.indptr, ",")
+
+
+def _by_row(texts: list[str], indptr: npt.NDArray[np.integer], separator: str) -> Iterator[str]:
+    bounds = indptr.tolist()
+    return (separator.join(texts[start:end]) for start, end in itertools.pairwise(bounds))
+
+
+def value_texts(values: npt.NDArray[np.float32]) -> list[str]:
+    """Format numbers with the fewest digits that read back as the same float32; whole numbers have no point."""
+    return [text.removesuffix(".0") for text in values.astype(np.str_).tolist()]

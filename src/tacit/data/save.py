@@ -1,18 +1,23 @@
-"""A Dataset to any data file."""
+"""Writing data sets in any format, and converting files from one format to another."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 from scipy import sparse
 
-from tacit.data.dataset import Dataset
-from tacit.data.files import Staging
-from tacit.data.formats import Target, format_to_write, named_format
+from tacit.data.dataset import Dataset, texts_of
+from tacit.data.files import Staging, suffix
+from tacit.data.formats import FORMATS, NAMES, Format, Target, named_format
+from tacit.data.load import load_data
 from tacit.errors import DataError, ParameterError
+from tacit.vectorizer import TextVectorizer
+
+_NO_TEXTS = "texts cannot be made from features; choose a numeric format"
 
 
 def save_data(
@@ -21,20 +26,20 @@ def save_data(
     labels_path: str | os.PathLike[str] | None = None,
     format: str | None = None,  # noqa: A002
 ) -> list[Path]:
-    """Write a data set to files, packed if their names end with ``.gz``; all of them or, on an error, none.
+    """Write a data set to files, compressed if their names end in ``.gz``. On an error, no file is written.
 
     Parameters
     ----------
     dataset : Dataset
-        With `X` for numeric formats, with `texts` for the others. Known negatives (stored zeros of `Y`) are kept
-        by the formats that can say so: npz and xmc-pair.
+        With `X` for numeric formats, with `texts` for text formats. Known negatives (stored zeros of `Y`) are kept
+        by the formats that can express them, npz and xmc-pair, and dropped by the others.
     path : path
-        The file to write; of formats with two files, the one with the samples.
+        The file to write; for formats with two files, the one with the samples.
     labels_path : path, optional
-        Where the second file goes: ``Y`` of a pair, the XML of an ARFF file, the names of the labels otherwise.
-        By default it lies beside `path`, as ``labels.txt`` if it lists names.
+        The second file: ``Y`` of a pair, the XML of an ARFF file, or a list of label names.
+        By default it is placed beside `path`, as ``labels.txt`` if it lists names.
     format : str, optional
-        As for `load_data`; by default what the name of the file says, ``.txt`` meaning xmc.
+        As for `load_data`; by default chosen by the suffix of `path`, where ``.txt`` means xmc.
 
     Returns
     -------
@@ -44,8 +49,7 @@ def save_data(
     path = Path(path)
     chosen = format_to_write(path) if format is None else named_format(format)
     if chosen.is_text and dataset.texts is None:
-        message = "texts cannot be made from features; choose a numeric format"
-        raise ParameterError(f"'{chosen.name}' holds texts but the data set has only features: {message}")
+        raise ParameterError(f"'{chosen.name}' holds texts but the data set has only features: {_NO_TEXTS}")
     if not chosen.is_text and dataset.X is None:
         message = "turn the texts into features first, as convert does"
         raise ParameterError(f"'{chosen.name}' holds features but the data set has only texts: {message}")
@@ -55,8 +59,45 @@ def save_data(
         return staging.paths
 
 
+def convert(
+    source: str | os.PathLike[str],
+    target: str | os.PathLike[str],
+    *,
+    from_format: str | None = None,
+    to_format: str | None = None,
+    labels_path: str | os.PathLike[str] | None = None,
+    text: str | Sequence[str] | None = None,
+    labels: str | None = None,
+    **limits: int | None,
+) -> list[Path]:
+    """Convert a data file to another format and return the files written.
+
+    Converting texts to a numeric format computes tf-idf features and writes their names to ``features.txt`` beside
+    the target. Features cannot be converted to texts. The other arguments are those of `load_data`, for the source.
+    """
+    written_as = format_to_write(Path(target)) if to_format is None else named_format(to_format)
+    dataset = load_data(source, labels_path, from_format, text, labels, **limits)
+    if written_as.is_text and dataset.texts is None:
+        raise ParameterError(f"{source} holds features and '{written_as.name}' holds texts: {_NO_TEXTS}")
+    if not written_as.is_text and dataset.X is None:
+        vectorizer = TextVectorizer()
+        X = vectorizer.fit_transform(texts_of(dataset))
+        dataset = replace(dataset, X=X, feature_names=[str(name) for name in vectorizer.feature_names_])
+    return save_data(dataset, target, format=written_as.name)
+
+
+def format_to_write(path: Path) -> Format:
+    """Choose the format of a new file by its name."""
+    if suffix(path) == ".txt":
+        return FORMATS["xmc-pair" if "_X_Xf" in path.name else "xmc"]
+    candidates = [entry for entry in FORMATS.values() if suffix(path) in entry.suffixes]
+    if not candidates:
+        raise ParameterError(f"'{path.name}' does not say which format to write; name it, one of {NAMES}")
+    return candidates[-1]
+
+
 def _checked(dataset: Dataset) -> Dataset:
-    """The data set as readers return it: CSR, float32, sorted, finite; the caller's matrices stay as they are."""
+    """Check a data set and return it as readers do: CSR, float32, sorted. The caller's matrices are not changed."""
     X = None if dataset.X is None else _canonical(dataset.X, "X")
     Y = _canonical(dataset.Y, "Y")
     if not np.isin(Y.data, (0.0, 1.0)).all():

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from xml.parsers import expat
 
 from tacit.data.files import read_bytes
-from tacit.data.limits import Limits
+from tacit.data.limits import FileLimits
 from tacit.errors import FileError, MissingExtraError
 
 if TYPE_CHECKING:
@@ -35,10 +35,10 @@ _LONGEST_ENTITY = 256  # characters; namespaces, which entities abbreviate, are 
 _SKOS = "http://www.w3.org/2004/02/skos/core#"
 
 
-def read_skos(path: Path, syntax: str, language: str, limits: Limits) -> Iterator[Concept]:
-    """The concepts of an RDF file that have a name, those with a deprecation mark left out.
+def read_skos(path: Path, syntax: str, language: str, limits: FileLimits) -> Iterator[Concept]:
+    """Yield the concepts of an RDF file that have a name and are not deprecated.
 
-    Ids are notations where every concept has one of its own, else URIs.
+    Ids are notations if every concept has a unique one, otherwise URIs.
     """
     from tacit.data.vocabulary import Concept
 
@@ -48,7 +48,7 @@ def read_skos(path: Path, syntax: str, language: str, limits: Limits) -> Iterato
     subjects = sorted(set(graph.subjects(rdf.type, uri(_SKOS + "Concept"))) - deprecated)
 
     def texts(subject: Any, *properties: str) -> list[str]:
-        """Values of the first of `properties` that has any in the language, or without one."""
+        """Values of the first of `properties` that has any, in the language or without a language."""
         for name in properties:
             values = list(graph.objects(subject, uri(_SKOS + name)))
             spoken = [v for v in values if (getattr(v, "language", None) or "").lower().startswith(language.lower())]
@@ -78,8 +78,8 @@ def _ids(subjects: list[Any], notations: dict[Any, list[str]]) -> dict[Any, str]
     return {subject: str(subject) for subject in subjects}
 
 
-def _graph(path: Path, syntax: str, limits: Limits) -> Any:
-    """The statements of a file; those of named graphs are taken together."""
+def _graph(path: Path, syntax: str, limits: FileLimits) -> Any:
+    """Parse the statements of a file; named graphs are merged."""
     rdflib = _rdflib()
     content = read_bytes(path, limits)
     if syntax == "xml":
@@ -101,7 +101,7 @@ def _graph(path: Path, syntax: str, limits: Limits) -> Any:
 
 @contextlib.contextmanager
 def _as_written(rdflib: Any) -> Iterator[None]:
-    """Literals are kept as they are written: a number such as 1E999999999 would be spelt out."""
+    """Keep literals as written: rdflib would expand a number such as 1E999999999."""
     log, before = logging.getLogger("rdflib.term"), rdflib.NORMALIZE_LITERALS
     silent, log.disabled, rdflib.NORMALIZE_LITERALS = log.disabled, True, False
     try:
@@ -113,11 +113,11 @@ def _as_written(rdflib: Any) -> Iterator[None]:
 
 
 class _PrologEndsError(Exception):
-    """The root element begins: no declaration can follow."""
+    """The root element starts, after which no declaration can follow."""
 
 
 def _refuse_entities(path: Path, content: bytes) -> None:
-    """Entities may abbreviate namespaces, as ontology editors write them; those of entities could grow without end."""
+    """Refuse entities except short texts, such as abbreviated namespaces; nested entities could grow without bound."""
 
     def refuse(what: str) -> None:
         message = f"must not declare {what}, which can make a small file huge or name other files"
@@ -143,7 +143,7 @@ def _refuse_entities(path: Path, content: bytes) -> None:
 
 
 def _refuse_remote_contexts(path: Path, content: bytes) -> None:
-    """What terms mean must stand in the file: rdflib would open any address or file that is named instead."""
+    """Refuse contexts outside the file: rdflib would open any address or file that they name."""
     try:
         stack = [json.loads(content)]
     except (ValueError, RecursionError) as error:

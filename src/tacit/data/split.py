@@ -1,4 +1,4 @@
-"""Splits that respect rare labels, and experiments with labels taken away on purpose.
+"""Train/test splits that respect rare labels, and experiments with held-out labels and hidden positives.
 
 In every function only a stored 1 counts as a positive; the caller's matrix is never changed.
 """
@@ -14,11 +14,12 @@ import numpy.typing as npt
 from scipy import sparse
 
 from tacit.errors import DataError, ParameterError
+from tacit.kernels.split import choose_test_rows, cover_labels
 from tacit.labels import positives, read_labels
 
 Ids = npt.NDArray[np.int64]
 
-#: Labels with fewer samples are not owed a test sample: the training part needs theirs more.
+#: Labels with fewer samples are not guaranteed a test sample: they are needed for training.
 MIN_SAMPLES_FOR_TEST = 3
 MISSED_TOLERANCE = 0.05
 SIZE_TOLERANCE = 0.1
@@ -31,9 +32,9 @@ class SplitResult:
     Attributes
     ----------
     train, test : int64 arrays
-        Row numbers in rising order; together every row once.
+        Sorted row numbers; every row is in exactly one of the two.
     missed : int64 array
-        Labels with at least three samples that have none in test.
+        Labels with at least three samples, none of them in test.
     """
 
     train: Ids
@@ -52,7 +53,7 @@ class HeldOutLabels:
     cooccurrence : csr_matrix of int64, shape (n_seen, n_labels)
         In how many samples a seen label occurs together with each label; columns in `order`.
     seen, unseen : int64 arrays
-        Columns of the given Y in rising order; together every column once.
+        Sorted columns of Y; every column is in exactly one of the two.
     """
 
     Y_seen: sparse.csr_matrix
@@ -67,7 +68,7 @@ class HeldOutLabels:
 
 
 def train_test_split(Y: Any, test_size: float = 0.25, seed: int = 0) -> SplitResult:
-    """Split rows such that rare labels are lost neither from train nor, where possible, from test.
+    """Split rows so that rare labels are in train and, where possible, in test.
 
     Every label keeps a training sample. Labels with at least three samples get a test sample, rarest first,
     as far as `test_size` allows; the other test rows are drawn so that labels keep their frequencies. Where
@@ -97,9 +98,7 @@ def train_test_split(Y: Any, test_size: float = 0.25, seed: int = 0) -> SplitRes
 
 
 def _choose(relevant: sparse.csr_matrix, n_test: int, n_most: int, rng: np.random.Generator) -> npt.NDArray[np.bool_]:
-    """A mask of the rows for the test part."""
-    from tacit.kernels.split import choose_test_rows, cover_labels
-
+    """Choose the test rows, as a mask."""
     n_rows, n_labels = relevant.shape
     by_label = relevant.tocsc()
     counts = np.diff(by_label.indptr)
@@ -116,7 +115,7 @@ def _choose(relevant: sparse.csr_matrix, n_test: int, n_most: int, rng: np.rando
     sizes = (n_test, n_most, int(MISSED_TOLERANCE * len(owed)))
     in_test = choose_test_rows(*arrays, owed, row_order, np.zeros(n_rows, np.bool_), *sizes)
     if in_test.sum() < n_test:
-        # Rows that hold many labels may have moved and stuck the rest: keep a small covering set in train.
+        # If rows with many labels went to test, the others may be stuck in train: keep a small cover of labels there.
         pinned = cover_labels(*arrays, rarest_first[counts[rarest_first] > 0], row_order)
         other = choose_test_rows(*arrays, owed, row_order, pinned, *sizes)
         in_test = max(in_test, other, key=np.sum)
@@ -162,7 +161,7 @@ def hold_out_labels(Y: Any, share: float = 0.5, seed: int = 0) -> HeldOutLabels:
 
 
 def hide_positives(Y: Any, share: float = 0.8, seed: int = 0, propensities: Any = None) -> sparse.csr_matrix:
-    """Labels with some positives made unknown (absent), as a CSR matrix of float32; stored zeros stay.
+    """Hide some positives, which become unknown (absent). Returns a CSR matrix of float32; stored zeros are kept.
 
     Parameters
     ----------
@@ -190,7 +189,7 @@ def hide_positives(Y: Any, share: float = 0.8, seed: int = 0, propensities: Any 
 
 
 def keep_entries(matrix: sparse.csr_matrix, kept: npt.NDArray[np.bool_]) -> sparse.csr_matrix:
-    """A new CSR matrix with only those stored entries of `matrix` that `kept` marks."""
+    """Copy a CSR matrix with only the stored entries that the mask `kept` selects."""
     ends = np.concatenate([[0], np.cumsum(kept)])
     return sparse.csr_matrix(
         (matrix.data[kept], matrix.indices[kept], ends[matrix.indptr]), shape=matrix.shape, dtype=matrix.dtype
@@ -210,7 +209,7 @@ def _check_propensities(propensities: Any, n_labels: int) -> npt.NDArray[np.floa
 
 
 def _row_counts(test_size: Any, n_rows: int) -> tuple[int, int]:
-    """How many rows to put in test, and at most; at least one row stays on either side."""
+    """The number of test rows, and its maximum; both parts keep at least one row."""
     if n_rows < 2:
         raise DataError(f"a split needs at least two rows; got {n_rows}")
     if _is_whole(test_size):

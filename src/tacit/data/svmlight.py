@@ -1,12 +1,12 @@
 """Multilabel svmlight: rows ``l1,l2 f:v f:v … # comment`` without a header.
 
-Empty lines and comment lines are skipped. A row that opens with a blank, or with a feature, has no labels.
+Empty lines and comment lines are skipped. A row that starts with a blank, or with a feature, has no labels.
 
-Ids count from 0 or from 1, and the file does not say. With the format ``svmlight`` features and labels are judged
-each for itself: ids count from 0 if the id 0 occurs, else from 1. A small file may happen to lack the id 0 of its
-larger sibling, so where it matters name the counting: ``svmlight0`` (all from 0), ``svmlight1`` (all from 1) or
-``libsvm`` (features from 1, labels from 0, as in the files of the LIBSVM site). Labels without names are called by
-the ids in the file, so that a wrong guess shows.
+Ids count from 0 or from 1, and the file does not say which. In the format ``svmlight`` this is guessed separately for
+features and for labels: ids count from 0 if the id 0 occurs, else from 1. A small file may happen to lack the id 0
+although the larger file it belongs to has it, so name the counting where it matters: ``svmlight0`` (all from 0),
+``svmlight1`` (all from 1) or ``libsvm`` (features from 1, labels from 0, as in the files of the LIBSVM site). Labels
+without names are named by their ids in the file, which makes a wrong guess visible.
 """
 
 from __future__ import annotations
@@ -15,34 +15,13 @@ from tacit.data.dataset import Dataset, features_of
 from tacit.data.files import Staging
 from tacit.data.formats import Source, Target
 from tacit.data.limits import LARGEST_DIMENSION
-from tacit.data.names import feature_names, label_names, read_names, write_companions
-from tacit.data.numeric import RowLayout, SparseRows, read_rows
-from tacit.data.rows import write_rows
-from tacit.data.xmc import check_finite, positives
+from tacit.data.names import numeric_dataset, read_names, write_companions
+from tacit.data.numeric import RowLayout, SparseRows, feature_matrix, label_matrix, read_rows, write_rows
 from tacit.errors import FileError
 
 
-def read(source: Source) -> Dataset:
-    """Read an svmlight file, ids from 0 or 1 as they show."""
-    return _read(source, first_feature=None, first_label=None)
-
-
-def read_zero_based(source: Source) -> Dataset:
-    """Read an svmlight file whose ids count from 0."""
-    return _read(source, first_feature=0, first_label=0)
-
-
-def read_one_based(source: Source) -> Dataset:
-    """Read an svmlight file whose ids count from 1."""
-    return _read(source, first_feature=1, first_label=1)
-
-
-def read_libsvm(source: Source) -> Dataset:
-    """Read an svmlight file whose features count from 1 and whose labels count from 0."""
-    return _read(source, first_feature=1, first_label=0)
-
-
-def _read(source: Source, first_feature: int | None, first_label: int | None) -> Dataset:
+def read(source: Source, *, first_feature: int | None = None, first_label: int | None = None) -> Dataset:
+    """Read an svmlight file whose ids count from the numbers given, or from 0 or 1 as guessed."""
     path, limits = source.path, source.limits
     names = None if source.labels_path is None else read_names(source.labels_path, limits)
     most = limits.max_labels if names is None else len(names.names)
@@ -71,15 +50,9 @@ def _read(source: Source, first_feature: int | None, first_label: int | None) ->
         n_labels = len(names.names)
     if n_labels == 0:
         raise FileError(path, "no row has a label; at least one must have, or name a file of labels")
-    X = features.to_csr(n_features, first_id=first_feature)
-    if not features.rising:
-        check_finite(path, X)
-    return Dataset(
-        X,
-        positives(labels.to_csr(n_labels, first_id=first_label)),
-        label_names(path, n_labels, source.labels_path, limits, first=first_label),
-        feature_names=feature_names(path, n_features, limits),
-    )
+    X = feature_matrix(path, features, n_features, first_id=first_feature)
+    Y = label_matrix(labels, n_labels, first_id=first_label)
+    return numeric_dataset(path, X, Y, limits, source.labels_path, first_label=first_label)
 
 
 def _first_id(rows: SparseRows) -> int:
@@ -90,22 +63,8 @@ def _n_columns(rows: SparseRows, first: int) -> int:
     return int(rows.used_ids.max()) + 1 - first if rows.n_entries else 0
 
 
-def write(dataset: Dataset, target: Target, staging: Staging) -> None:
-    """Write an svmlight file, ids from 0. Known negatives (stored zeros) are left out."""
-    _write(dataset, target, staging, first_feature=0, first_label=0)
-
-
-def write_one_based(dataset: Dataset, target: Target, staging: Staging) -> None:
-    """Write an svmlight file, ids from 1."""
-    _write(dataset, target, staging, first_feature=1, first_label=1)
-
-
-def write_libsvm(dataset: Dataset, target: Target, staging: Staging) -> None:
-    """Write an svmlight file, features from 1 and labels from 0."""
-    _write(dataset, target, staging, first_feature=1, first_label=0)
-
-
-def _write(dataset: Dataset, target: Target, staging: Staging, *, first_feature: int, first_label: int) -> None:
+def write(dataset: Dataset, target: Target, staging: Staging, *, first_feature: int = 0, first_label: int = 0) -> None:
+    """Write an svmlight file. Known negatives (stored zeros of Y) are left out."""
     with staging.open(target.path) as file:
         write_rows(file, features_of(dataset), dataset.Y, first_feature=first_feature, first_label=first_label)
     write_companions(staging, target, dataset)

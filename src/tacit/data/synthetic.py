@@ -1,4 +1,4 @@
-"""Made-up data whose truth is known: complete labels, what was observed of them, and how likely that was.
+"""Synthetic data with known truth: complete labels, observed labels and the probability of observation.
 
 Labels belong to topics and have power-law frequencies. A sample draws a first label, takes most further ones
 from the same topic, and emits words of its labels, of its topic, and noise. The parameters are the fields of
@@ -8,7 +8,7 @@ from the same topic, and emits words of its labels, of its topic, and noise. The
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields
 from typing import Annotated, Any, NamedTuple
 
@@ -19,9 +19,8 @@ from scipy import sparse
 from tacit.checks import as_count
 from tacit.data.dataset import Dataset
 from tacit.data.files import Staging
-from tacit.data.rows import write_rows
+from tacit.data.numeric import write_rows
 from tacit.data.split import keep_entries
-from tacit.data.synthetic_names import feature_names, label_name
 from tacit.numerics.rows import unit_rows
 from tacit.parameters import OneOf, Range, check_parameters, document_parameters, unknown_parameter
 
@@ -38,7 +37,7 @@ TOPIC_EMISSIONS = 4  # words of the topic in each sample
 @document_parameters
 @dataclass(frozen=True, kw_only=True)
 class Recipe:
-    """What synthetic data are to be like."""
+    """The parameters of a synthetic data set."""
 
     n_samples: Annotated[int, Range(low=2), "rows, the test rows included"] = 5_000
     n_features: Annotated[int, Range(low=1), "words"] = 3_000
@@ -66,7 +65,7 @@ class Recipe:
         return self.n_samples - round(self.test_share * self.n_samples)
 
     def generator(self, *key: int) -> np.random.Generator:
-        """Random numbers of their own for each `key`."""
+        """An independent random generator for each `key`."""
         return np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=key))
 
 
@@ -155,7 +154,7 @@ def stream_dataset(
     block_size: int = 8192,
     **options: Any,
 ) -> Iterator[Block]:
-    """The same rows as `make_dataset` in blocks of `block_size`, of which one is in memory at a time."""
+    """Yield the rows of `make_dataset` in blocks of `block_size`, one in memory at a time."""
     recipe = _recipe(n_samples=n_samples, n_features=n_features, n_labels=n_labels, **options)
     return _blocks(recipe, as_count(block_size, "block_size"))
 
@@ -199,7 +198,7 @@ def _recipe(**options: Any) -> Recipe:
 
 
 class _World:
-    """Everything that all rows have in common. Labels of one topic have consecutive numbers."""
+    """What all rows share: label and word distributions. Labels of one topic have consecutive numbers."""
 
     def __init__(self, recipe: Recipe) -> None:
         self.recipe = recipe
@@ -221,7 +220,7 @@ class _World:
         self.is_unseen = self._choose_unseen(np.argsort(rank), n_test * expected, rng)
 
     def _draw_label_words(self, rng: np.random.Generator) -> npt.NDArray[np.int32]:
-        """Half the words of a label are words of its topic, which is how unseen labels can be guessed."""
+        """Draw the words of labels. Half of them are words of the topic, so that unseen labels can be predicted."""
         n_labels, half = self.recipe.n_labels, LABEL_WORDS // 2
         topic = np.arange(n_labels)[:, None] // self.recipe.topic_size
         shared = self.topic_words[topic, rng.integers(TOPIC_WORDS, size=(n_labels, half))]
@@ -229,7 +228,7 @@ class _World:
         return np.hstack([own, shared])
 
     def _inverse_frequency(self, mass: Floats) -> Floats:
-        """Expected, not counted, so that it is known before the first row is made."""
+        """Inverse document frequencies, expected instead of counted, so that they are known before the first row."""
         recipe, n_words = self.recipe, self.recipe.n_features
         picks = np.diff(np.sqrt(np.linspace(0, 1, LABEL_WORDS + 1)))  # _pick_words prefers the first ones
         emitted = recipe.labels_per_sample * recipe.words_per_label * mass[:, None] * picks
@@ -252,7 +251,7 @@ class _World:
     def _choose_unseen(
         self, by_frequency: Ids, n_test_positives: Floats, rng: np.random.Generator
     ) -> npt.NDArray[np.bool_]:
-        """Labels frequent enough to occur in test, the most frequent tenth left out."""
+        """Choose unseen labels among those frequent enough to occur in test, except the most frequent tenth."""
         n_unseen = round(self.recipe.unseen_share * self.recipe.n_labels)
         candidates = by_frequency[len(by_frequency) // 10 :]
         enough = max(int(np.sum(n_test_positives[candidates] >= 8)), 2 * n_unseen)
@@ -310,7 +309,7 @@ class _World:
         return _count(np.concatenate(all_rows), words, (n_rows, recipe.n_features))
 
     def weigh(self, counts: sparse.csr_matrix) -> sparse.csr_matrix:
-        """Counts of words as the values that the recipe asks for."""
+        """Turn word counts into the values that the recipe asks for."""
         if self.recipe.values == "counts":
             return counts
         weights = (1 + np.log(counts.data)) * self.inverse_frequency[counts.indices]
@@ -318,7 +317,7 @@ class _World:
 
 
 def _count(rows: Ids, columns: npt.NDArray[Any], shape: tuple[int, int]) -> sparse.csr_matrix:
-    """How often each (row, column) occurs, as a CSR matrix of float32 with sorted indices."""
+    """Count how often each (row, column) occurs, in a CSR matrix of float32 with sorted indices."""
     keys, counts = np.unique(rows * shape[1] + columns, return_counts=True)
     ends = np.searchsorted(keys, np.arange(shape[0] + 1) * shape[1])
     columns = (keys % shape[1]).astype(np.int32)
@@ -330,3 +329,53 @@ def _as_texts(counts: sparse.csr_matrix, words: list[str]) -> list[str]:
     lengths = np.diff(np.concatenate([[0], np.cumsum(counts.data)])[counts.indptr]).astype(np.int64)
     spelled = iter([words[token] for token in tokens])
     return [" ".join(next(spelled) for _ in range(length)) for length in lengths]
+
+
+# -- names: readable, all different, and a function of their number alone --------------------------------
+
+FIELDS = (  # noqa: SIM905 - a list literal takes a line per word
+    "archaeology astronomy ballet beekeeping botany canals ceramics chess climatology coins composting costume "
+    "cycling dairying dialects earthquakes embroidery falconry ferries fisheries folklore forestry fossils "
+    "gardens geology glaciers glassmaking harbours heraldry horses insects irrigation kites lighthouses "
+    "lichens linguistics locks maps masonry meteorology mills mosaics navigation opera orchards ornithology "
+    "painting papermaking pilgrimage poetry pottery printing railways rivers sailing sculpture shipbuilding "
+    "tapestry theatre tides typography viticulture volcanoes weaving whales"
+).split()
+QUALITIES = (  # noqa: SIM905
+    "abandoned alpine amateur ancient applied arctic autumn baltic baroque celtic civic coastal colonial "
+    "communal comparative contemporary courtly domestic eastern endangered everyday experimental extinct "
+    "festive forgotten gothic hidden illustrated imperial indoor industrial inland island itinerant "
+    "maritime medieval miniature modern monastic montane municipal mythical nocturnal nomadic nordic ornamental "
+    "pastoral portable prehistoric provincial public rare regional religious renaissance restored royal rural "
+    "sacred seasonal secular small southern subterranean sustainable symbolic theoretical traditional tropical "
+    "underwater unfinished urban vernacular victorian vintage western wild winter wooden young"
+).split()
+SYLLABLES = [consonant + vowel for consonant in "bdfghjklmnprstvz" for vowel in "aeiou"]
+
+
+def label_name(topic: int, position: int, topic_size: int) -> str:
+    """Name a label by qualities and a field, such as ``coastal maps``; labels of one topic share the field."""
+    round_, field = divmod(topic, len(FIELDS))
+    return " ".join([*_spell(round_ * topic_size + position, QUALITIES), FIELDS[field]])
+
+
+def feature_names(ids: Iterable[int]) -> list[str]:
+    """Name features by pronounceable words of at least three syllables, such as ``bakelo``."""
+    shortest = len(SYLLABLES) + len(SYLLABLES) ** 2  # the number of words that have one or two syllables
+    return ["".join(_spell(shortest + _scattered(number), SYLLABLES)) for number in ids]
+
+
+def _scattered(number: int) -> int:
+    """Permute numbers, so that names of neighbouring numbers are not similar."""
+    group = len(SYLLABLES) ** 3
+    return number - number % group + number % group * 104_729 % group  # a prime, so no two collide
+
+
+def _spell(number: int, parts: list[str]) -> list[str]:
+    """The digits of `number` in bijective base `len(parts)`, which makes names unique."""
+    digits = []
+    number += 1
+    while number:
+        number, digit = divmod(number - 1, len(parts))
+        digits.append(parts[digit])
+    return digits[::-1]

@@ -1,7 +1,7 @@
-"""A vocabulary: what labels are called, what else they are called, what lies above them, what they mean.
+"""Vocabularies: ids, names, alternative names, broader concepts and descriptions of labels.
 
-Read from SKOS in any form of RDF, from a table (TSV) or from JSON. Data files name labels by id or by name; a
-vocabulary knows both.
+They are read from SKOS in any serialisation of RDF, from a table (TSV) or from JSON. Data files may refer to labels by
+id or by name; a vocabulary knows both.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Annotated, Any
 
 from tacit.checks import has_half_character
 from tacit.data.files import existing_file, plain_name, read_bytes, text_lines
-from tacit.data.limits import Limits
+from tacit.data.limits import FileLimits
 from tacit.data.names import bare_uri
 from tacit.errors import FileError, ParameterError, did_you_mean
 from tacit.store.declared import Items
@@ -33,15 +33,15 @@ class Vocabulary:
     Attributes
     ----------
     ids : list of str
-        What tells concepts apart: a number, a notation or an URI. No two alike.
+        Unique ids: numbers, notations or URIs.
     names : list of str
-        The preferred name of each.
+        Preferred names.
     alternatives : list of lists of str
         Other names.
     parents : list of lists of str
         Ids of the broader concepts that are in the vocabulary.
     descriptions : list of str
-        What the concept means; empty where nothing is said.
+        Definitions or notes; empty if there are none.
     """
 
     ids: Annotated[list[str], Items("n_concepts")]
@@ -59,7 +59,7 @@ class Vocabulary:
         return len(self.ids)
 
     def find(self, label: str) -> int:
-        """The place of a concept by its id, name or another name, upper and lower case being one."""
+        """Find the position of a concept by its id, name or alternative name; case does not matter."""
         place = self._places.get(label.casefold())
         if place is None:
             hint = did_you_mean(label, islice(self._spellings(), _MOST_SPELLINGS))
@@ -74,20 +74,20 @@ class Vocabulary:
         return self.names[self.find(label)]
 
     def names_of(self, label: str) -> list[str]:
-        """All that a concept is called, its id and its preferred name first."""
+        """The id, the preferred name and the alternative names of a concept."""
         place = self.find(label)
         return list(dict.fromkeys([self.ids[place], self.names[place], *self.alternatives[place]]))
 
     def parents_of(self, label: str) -> list[str]:
-        """Ids of the concepts right above."""
+        """Ids of the direct parents."""
         return list(self.parents[self.find(label)])
 
     def children_of(self, label: str) -> list[str]:
-        """Ids of the concepts right below."""
+        """Ids of the direct children."""
         return [self.ids[place] for place in self._children.get(self.ids[self.find(label)], ())]
 
     def text_of(self, label: str) -> str:
-        """Names and description of a concept as a text to learn from; URIs are no words."""
+        """Names and description of a concept as a training text, without URIs."""
         place = self.find(label)
         names = [self.names[place], *self.alternatives[place]]
         return "\n".join(part for part in [*names, self.descriptions[place]] if part and "://" not in part)
@@ -99,7 +99,7 @@ class Vocabulary:
 
     @cached_property
     def _places(self) -> dict[str, int]:
-        """Place by what a concept may be called; where two are called alike, ids and preferred names win."""
+        """Positions by case-folded id, name and alternative name; on conflicts, ids and preferred names win."""
         found = {name.casefold(): place for place, names in enumerate(self.alternatives) for name in names}
         found.update({name.casefold(): place for place, name in reversed(list(enumerate(self.names)))})
         found.update({key.casefold(): place for place, key in enumerate(self.ids)})
@@ -121,7 +121,7 @@ class Vocabulary:
 
 @dataclass(frozen=True)
 class Concept:
-    """One concept as a reader finds it; `line` is where, for messages."""
+    """One concept of a file; `line` is its line number, for messages."""
 
     id: str
     name: str
@@ -153,7 +153,7 @@ def load_vocabulary(path: str | os.PathLike[str], language: str = "en", **limits
     MissingExtraError
         If SKOS is to be read and rdflib is not installed.
     """
-    allowed = Limits.of(**limits)
+    allowed = FileLimits.of(**limits)
     path = existing_file(path)
     suffix = Path(plain_name(path)).suffix.lower()
     if suffix == ".json":
@@ -168,7 +168,7 @@ def load_vocabulary(path: str | os.PathLike[str], language: str = "en", **limits
     return _checked(path, read_skos(path, SYNTAXES[suffix], language, allowed), allowed)
 
 
-def _checked(path: Path, concepts: Iterable[Concept], limits: Limits) -> Vocabulary:
+def _checked(path: Path, concepts: Iterable[Concept], limits: FileLimits) -> Vocabulary:
     vocabulary = Vocabulary([], [])
     seen: dict[str, int | None] = {}
     for concept in concepts:
@@ -207,12 +207,12 @@ _FIELDS: Mapping[str, tuple[str, ...]] = {
 
 
 def _field(names: Iterable[str], what: str) -> str | None:
-    """The one of `names` that holds `what`."""
+    """Find the name of the field that holds `what`."""
     spelled = {name.strip().lower(): name for name in names}
     return next((spelled[name] for name in _FIELDS[what] if name in spelled), None)
 
 
-def _read_table(path: Path, limits: Limits) -> Iterable[Concept]:
+def _read_table(path: Path, limits: FileLimits) -> Iterable[Concept]:
     lines = ((number, line.split("\t")) for number, line in text_lines(path, limits) if line.strip())
     first_number, first = next(lines, (1, [""]))
     has_header = _field(first, "id") is not None and _field(first, "name") is not None
@@ -224,7 +224,7 @@ def _read_table(path: Path, limits: Limits) -> Iterable[Concept]:
 
 
 def _by_place(path: Path, n_cells: int) -> Callable[[int, list[str]], Concept]:
-    """Id first, name last, other names (an URI, say) between them; a single column is both id and name."""
+    """Columns without header: id, alternative names (such as a URI), name; a single column is both id and name."""
 
     def concept(line: int, cells: list[str]) -> Concept:
         if len(cells) < n_cells:
@@ -260,7 +260,7 @@ def _by_header(path: Path, header: list[str]) -> Callable[[int, list[str]], Conc
 # -- JSON -------------------------------------------------------------------------------------------------
 
 
-def _read_json(path: Path, limits: Limits) -> Iterable[Concept]:
+def _read_json(path: Path, limits: FileLimits) -> Iterable[Concept]:
     try:
         content = json.loads(read_bytes(path, limits))
     except (ValueError, RecursionError) as error:

@@ -1,50 +1,70 @@
-"""XMC text: a header ``N D L``, then one row ``l1,l2 f:v f:v …`` per sample, ids from 0.
+"""XMC text, in one file or as a pair of files; ids count from 0.
 
-A row without labels opens with a blank (or with a feature). Features may come in any order, duplicates are
-summed. Blank lines are samples without labels and features; behind the last row they are ignored.
+In one file: a header ``N D L``, then one row ``l1,l2 f:v f:v …`` per sample. A row without labels starts with a blank
+(or with a feature). Features may come in any order; duplicates are summed. Blank lines are samples without labels and
+features; after the last row they are ignored.
+
+As a pair: ``*_X_Xf.txt`` has a header ``N D`` and rows ``f:v f:v …``; ``*_X_Y.txt`` has a header ``N L`` and rows
+``l:1 l:1 …``, where a label with the value 0 is a known negative.
 """
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
 from scipy import sparse
 
 from tacit.data.dataset import Dataset, features_of
-from tacit.data.files import Staging, first_line
+from tacit.data.files import Staging, first_line, sibling
 from tacit.data.formats import Source, Target
-from tacit.data.limits import LARGEST_DIMENSION, Limits
-from tacit.data.names import feature_names, label_names, write_companions
-from tacit.data.numeric import RowLayout, read_rows
-from tacit.data.rows import write_rows
-from tacit.errors import FileError
+from tacit.data.limits import LARGEST_DIMENSION, FileLimits
+from tacit.data.names import numeric_dataset, write_companions
+from tacit.data.numeric import RowLayout, feature_matrix, label_matrix, read_rows, write_rows
+from tacit.errors import FileError, ParameterError
+
+_FEATURES, _LABELS = "_X_Xf", "_X_Y"
 
 
-def read(source: Source) -> Dataset:
-    """Read an XMC file."""
-    path = source.path
-    n_rows, n_features, n_labels = read_header(path, ("samples", "features", "labels"), source.limits)
-    features, labels = read_rows(path, RowLayout(n_features, n_labels), source.limits, skip_lines=1, n_rows=n_rows)
-    X = features.to_csr(n_features, n_rows=n_rows)
-    if not features.rising:
-        check_finite(path, X)
-    Y = positives(labels.to_csr(n_labels, n_rows=n_rows))
-    names = label_names(path, n_labels, source.labels_path, source.limits)
-    return Dataset(X, Y, names, feature_names=feature_names(path, n_features, source.limits))
+def read(source: Source, *, pair: bool = False) -> Dataset:
+    """Read an XMC file, or a pair of files given by either of them."""
+    path, limits = source.path, source.limits
+    if pair:
+        X_path, Y_path, names_path = _find_pair(source)
+        X, Y = _read_matrix(X_path, "feature", limits), _read_matrix(Y_path, "label", limits)
+        return numeric_dataset(X_path, X, Y, limits, names_path, Y_path=Y_path, Y_line=1)
+    n_rows, n_features, n_labels = _read_header(path, ("samples", "features", "labels"), limits)
+    features, labels = read_rows(path, RowLayout(n_features, n_labels), limits, skip_lines=1, n_rows=n_rows)
+    X, Y = feature_matrix(path, features, n_features, n_rows=n_rows), label_matrix(labels, n_labels, n_rows=n_rows)
+    return numeric_dataset(path, X, Y, limits, source.labels_path)
 
 
-def write(dataset: Dataset, target: Target, staging: Staging) -> None:
-    """Write an XMC file and, beside it, the names there are. Known negatives (stored zeros) are left out."""
-    X, Y = features_of(dataset), dataset.Y
-    with staging.open(target.path) as file:
-        file.write(f"{X.shape[0]} {X.shape[1]} {Y.shape[1]}\n".encode())
-        write_rows(file, X, Y)
-    write_companions(staging, target, dataset)
+def write(dataset: Dataset, target: Target, staging: Staging, *, pair: bool = False) -> None:
+    """Write an XMC file or a pair of files and, beside them, the names of the columns.
+
+    A single file leaves out known negatives (stored zeros of Y).
+    """
+    path, X, Y = target.path, features_of(dataset), dataset.Y
+    if not pair:
+        with staging.open(path) as file:
+            file.write(f"{X.shape[0]} {X.shape[1]} {Y.shape[1]}\n".encode())
+            write_rows(file, X, Y)
+        write_companions(staging, target, dataset)
+        return
+    if target.labels_path is None and _FEATURES not in path.name:
+        message = f"must contain '{_FEATURES}', as in trn_X_Xf.txt, or labels_path must be given"
+        raise ParameterError(f"the name of the features of an XMC pair {message}; got '{path.name}'")
+    labels_path = target.labels_path or path.with_name(path.name.replace(_FEATURES, _LABELS))
+    for file_path, matrix in ((path, X), (labels_path, Y)):
+        with staging.open(file_path) as file:
+            file.write(f"{matrix.shape[0]} {matrix.shape[1]}\n".encode())
+            write_rows(file, matrix, None)
+    write_companions(staging, Target(path), dataset)
 
 
-def read_header(path: Path, counts: tuple[str, ...], limits: Limits) -> list[int]:
-    """The positive whole numbers of the first line."""
+def _read_header(path: Path, counts: tuple[str, ...], limits: FileLimits) -> list[int]:
+    """Read the positive whole numbers of the first line."""
     fields = first_line(path).split()
     expected = f"the first line must be the numbers of {', '.join(counts[:-1])} and {counts[-1]}"
     if len(fields) != len(counts) or not all(text.isdigit() for text in fields):
@@ -59,14 +79,36 @@ def read_header(path: Path, counts: tuple[str, ...], limits: Limits) -> list[int
     return [int(text) for text in fields]
 
 
-def check_finite(path: Path, X: sparse.csr_matrix) -> None:
-    """Sums of duplicate features may overflow although each value is finite."""
-    if not np.isfinite(X.data).all():
-        row = int(np.searchsorted(X.indptr, np.flatnonzero(~np.isfinite(X.data))[0], side="right")) - 1
-        raise FileError(path, f"the values of one feature sum to infinity in sample {row}; correct the row")
+def _find_pair(source: Source) -> tuple[Path, Path, Path | None]:
+    """Find the files of the features, of the labels and (if given) of the label names."""
+    path, other = source.path, source.labels_path
+    if other is not None and re.fullmatch(rb"\s*\d+\s+\d+\s*", first_line(other)):
+        return path, other, None
+    if _LABELS in path.name:
+        return _other_half(path, _LABELS, _FEATURES), path, other
+    return path, _other_half(path, _FEATURES, _LABELS), other
 
 
-def positives(Y: sparse.csr_matrix) -> sparse.csr_matrix:
-    """Labels named more than once count once."""
-    Y.data[:] = 1.0
-    return Y
+def _other_half(path: Path, here: str, there: str) -> Path:
+    name = path.name.replace(here, there).removesuffix(".gz")
+    found = sibling(path, name) if name != path.name.removesuffix(".gz") else None
+    if found is None:
+        message = f"is half of a pair; the other half should be {there[1:]} beside it"
+        raise FileError(path, f"{message}; give both: the features as path, the labels as labels_path")
+    return found
+
+
+def _read_matrix(path: Path, column: str, limits: FileLimits) -> sparse.csr_matrix:
+    n_rows, n_columns = _read_header(path, ("samples", f"{column}s"), limits)
+    layout = RowLayout(n_features=n_columns, with_labels=False, column=column)
+    rows, _ = read_rows(path, layout, limits, skip_lines=1, n_rows=n_rows)
+    if column == "feature":
+        return feature_matrix(path, rows, n_columns, n_rows=n_rows)
+    wrong = np.flatnonzero((rows.used_values != 0) & (rows.used_values != 1))
+    if len(wrong):
+        line = int(np.searchsorted(rows.ends, wrong[0], side="right")) + 1
+        message = f"a label must have the value 1 (or 0: known not to apply); got {rows.values[wrong[0]]:g}"
+        raise FileError(path, f"{message}; correct the row", line=line)
+    matrix = rows.to_csr(n_columns, n_rows=n_rows)
+    np.minimum(matrix.data, 1.0, out=matrix.data)
+    return matrix

@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from tacit.embedding.joint import JointModel
-from tacit.embedding.joint_training import JointTrainer, Objective, RandomStart
+from scipy import sparse
+
+from tacit.embedding.joint_exmlds import JointModel, PairLoss, random_start
+from tacit.numerics.arrays import Floats32
 from tacit.parameters import Range, Tune, document_parameters
 
 
@@ -15,9 +17,10 @@ from tacit.parameters import Range, Tune, document_parameters
 class AnnexML(JointModel):
     """Labels voted by near samples, in a space whose map from features is trained by a softmax of cosines."""
 
-    rate: Annotated[float, Range(above=0), Tune(0.02, 0.5), "size of the first steps"] = 0.1
+    rate: Annotated[float, Range(above=0), Tune(0.02, 0.5), "initial learning rate"] = 0.1
 
-    def _trainer(self) -> JointTrainer:
-        what = Objective("softmax", self.similarity, self.gamma)
-        start = RandomStart(self.dimension)
-        return JointTrainer(what, start, self.n_context, self.block, self.n_passes, self.rate, self.held_out)
+    def _loss(self) -> PairLoss:
+        return PairLoss(is_softmax=True)
+
+    def _start(self, X: sparse.csr_matrix, Y: sparse.csr_matrix, seed: int) -> Floats32:  # noqa: ARG002
+        return random_start(X.shape[1], self.dimension, seed)

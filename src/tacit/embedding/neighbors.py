@@ -1,7 +1,11 @@
-"""Nearest samples: by labels or features while training, by embedding when asked for labels."""
+"""Nearest samples, and the votes of their labels.
+
+While training, samples are compared by their labels or features; when ranking, by their embeddings.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -9,14 +13,65 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from tacit.kernels.knn import nearest_points, nearest_rows
+from tacit.base import Mask
+from tacit.kernels.knn import nearest_points, nearest_rows, rank_votes
+from tacit.numerics.arrays import Floats32, Ids, Ints32
 from tacit.numerics.rows import unit_rows
 from tacit.parameters import OneOf
+from tacit.ranking import Ranking
 
 ContextSpace = Annotated[str, OneOf(("labels", "features")), "where the nearest label sets are sought"]
 
-#: What a matrix product of unit vectors in float32 may be off by, with room to spare.
+#: Bound on the rounding error of a float32 matrix product of unit vectors, with room to spare.
 _ROUNDING = 1e-5
+
+
+# -- label sets -------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class LabelSets:
+    """The distinct label sets of some samples.
+
+    Samples with the same label set have equal rows in any co-occurrence matrix, so one row stands for all of them.
+
+    Attributes
+    ----------
+    matrix : csr_matrix, shape (n_sets, n_labels)
+        Each set once, in order of first appearance.
+    of_sample : array of shape (n_samples,)
+        The set of each sample.
+    counts : array of shape (n_sets,)
+        How many samples have each set.
+    """
+
+    matrix: sparse.csr_matrix
+    of_sample: Ids
+    counts: npt.NDArray[np.int64]
+
+    def means(self, X: sparse.csr_matrix) -> sparse.csr_matrix:
+        """The mean feature vector of the samples of each set."""
+        n_sets, n_samples = len(self.counts), len(self.of_sample)
+        shares = 1 / self.counts[self.of_sample].astype(np.float32)
+        average = sparse.csr_matrix((shares, (self.of_sample, np.arange(n_samples))), shape=(n_sets, n_samples))
+        return sparse.csr_matrix(average @ X)
+
+
+def distinct_label_sets(Y: sparse.csr_matrix) -> LabelSets:
+    """Group the equal rows of a 0/1 matrix with sorted indices."""
+    ids: dict[bytes, int] = {}
+    first: list[int] = []
+    of_sample = np.empty(Y.shape[0], np.intp)
+    for row in range(Y.shape[0]):
+        content = Y.indices[Y.indptr[row] : Y.indptr[row + 1]].tobytes()
+        known = ids.setdefault(content, len(first))
+        if known == len(first):
+            first.append(row)
+        of_sample[row] = known
+    return LabelSets(Y[first], of_sample, np.bincount(of_sample, minlength=len(first)))
+
+
+# -- neighbours -------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,46 +86,108 @@ class Neighbors:
         Cosines of their embeddings; -inf where there is no sample.
     """
 
-    samples: npt.NDArray[np.int32]
-    similarities: npt.NDArray[np.float32]
+    samples: Ints32
+    similarities: Floats32
 
-    def pairs(self) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32], npt.NDArray[np.float32]]:
+    def pairs(self) -> tuple[Ints32, Ints32, Floats32]:
         """All (row, neighbour, similarity)."""
         found = self.samples >= 0
         rows = np.repeat(np.arange(len(found), dtype=np.int32), found.sum(axis=1))
         return rows, self.samples[found], self.similarities[found]
 
-    def draw(self, rows: npt.NDArray[np.int32], rng: np.random.Generator) -> npt.NDArray[np.int32]:
-        """One neighbour of each of these rows at random, -1 where it has none."""
+    def draw(self, rows: Ints32, rng: np.random.Generator) -> Ints32:
+        """One random neighbour of each of these rows; -1 for a row without neighbours."""
         n_found = (self.samples[rows] >= 0).sum(axis=1)
-        drawn: npt.NDArray[np.int32] = self.samples[rows, (rng.random(len(rows)) * n_found).astype(np.intp)]
+        drawn: Ints32 = self.samples[rows, (rng.random(len(rows)) * n_found).astype(np.intp)]
         return drawn
 
 
 def cosine_neighbors(rows: sparse.csr_matrix, k: int) -> Neighbors:
     """The `k` other rows of the largest positive cosine with each row of a sparse matrix.
 
-    One row at a time over the columns it shares with others: no (n, n) matrix, not even a block, is built.
+    Each row is compared only with the rows that share a column with it, so no (n, n) matrix is built.
     """
     unit = unit_rows(sparse.csr_matrix(rows, dtype=np.float32))
     by_column = unit.tocsc()
     parts = (unit.indptr, unit.indices, unit.data, by_column.indptr, by_column.indices, by_column.data)
-    return Neighbors(*nearest_rows(*(_as_kernel_type(part) for part in parts), k))
+    as_kernel_types = (part if part.dtype == np.float32 else part.astype(np.int32, copy=False) for part in parts)
+    return Neighbors(*nearest_rows(*as_kernel_types, k))
 
 
-def _as_kernel_type(part: npt.NDArray[np.generic]) -> npt.NDArray[np.generic]:
-    return part if part.dtype == np.float32 else part.astype(np.int32, copy=False)
-
-
-def embedded_neighbors(queries: npt.NDArray[np.float32], points: npt.NDArray[np.float32], k: int) -> Neighbors:
+def embedded_neighbors(queries: Floats32, points: Floats32, k: int) -> Neighbors:
     """The `k` points of the largest inner product with each query; both are unit vectors."""
     k = min(k, len(points))
     return Neighbors(*nearest_points(queries @ points.T, queries, points, k, _ROUNDING))
 
 
-def unit_vectors(rows: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+def unit_vectors(rows: Floats32) -> Floats32:
     """Rows divided by their length; zero rows stay zero."""
     lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows, dtype=np.float64))[:, None]
     unit = np.zeros(rows.shape, np.float32)
     np.divide(rows, lengths, out=unit, where=lengths > 0, casting="unsafe")
     return unit
+
+
+# -- votes ------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Panel:
+    """The neighbours found in one cell, and the weight of the cell for each row; weights sum to 1 over panels."""
+
+    near: Neighbors
+    share: Floats32
+
+
+def vote_weights(similarities: Floats32, power: float) -> Floats32:
+    """Weights that sum to 1 in each row; 0 for a neighbour (or cluster) that is missing or not similar.
+
+    With `power` 0 all weights are equal, which gives the mean label vector of ExMLDS Eq. 1.
+    """
+    is_similar = similarities > 0
+    weights = np.power(similarities, power, out=np.zeros(similarities.shape), where=is_similar)
+    total = weights.sum(axis=1, keepdims=True)
+    shares = np.zeros(weights.shape, np.float32)
+    np.divide(weights, total, out=shares, where=total > 0, casting="unsafe")
+    return shares
+
+
+def vote(
+    panels: Sequence[Panel],
+    power: float,
+    Y: sparse.csr_matrix,
+    k: int,
+    allowed: Mask | None,
+    label_weights: Floats32 | None = None,
+) -> Ranking:
+    """Rank labels by the weighted mean label vector of the neighbours (ExMLDS Algorithm 1).
+
+    The mean is averaged over panels and multiplied by the label weights.
+    """
+    voters, weights = _voters(panels, power)
+    each = np.ones(Y.shape[1], np.float32) if label_weights is None else label_weights
+    each = each if allowed is None else np.where(allowed, each, np.float32(0))
+    return Ranking(*rank_votes(voters, weights, Y.indptr, Y.indices, each, k))
+
+
+def vote_matrix(panels: Sequence[Panel], power: float, Y: sparse.csr_matrix) -> sparse.csr_matrix:
+    """The same mean label vectors as a sparse (n_rows, n_labels) matrix."""
+    voters, weights = _voters(panels, power)
+    indptr = np.arange(0, voters.size + 1, voters.shape[1])
+    parts = (weights.ravel(), np.maximum(voters, 0).ravel(), indptr)  # a missing voter has weight 0
+    return sparse.csr_matrix(sparse.csr_matrix(parts, shape=(len(voters), Y.shape[0])) @ Y)
+
+
+def _voters(panels: Sequence[Panel], power: float) -> tuple[Ints32, Floats32]:
+    voters = np.hstack([panel.near.samples for panel in panels])
+    weights = [vote_weights(panel.near.similarities, power) * panel.share[:, None] for panel in panels]
+    return voters, np.hstack(weights)
+
+
+def merged_neighbors(panels: Sequence[Panel], n_training: int, k: int) -> Neighbors:
+    """The neighbours of all panels by their mean similarity."""
+    voters = np.hstack([panel.near.samples for panel in panels])
+    weights = np.hstack([np.maximum(panel.near.similarities, 0) * panel.share[:, None] for panel in panels])
+    each_alone = np.arange(n_training + 1, dtype=np.int32)
+    everyone = np.ones(n_training, np.float32)
+    return Neighbors(*rank_votes(voters, weights, each_alone, each_alone[:-1], everyone, k))

@@ -18,7 +18,7 @@ Search = Annotated[
     str, OneOf(("auto", "exact", "approximate")), "how near samples are found ('auto': by the size of a cluster)"
 ]
 
-#: Below so many points the exact search is as fast (measured: python -m benchmarks embedding).
+#: With fewer points the exact search is as fast (measured: python -m benchmarks embedding).
 MIN_APPROXIMATE = 20_000
 _LINKS, _BUILD_WIDTH, _SEARCH_WIDTH = 32, 80, 128
 _LARGE, _LARGE_SEARCH_WIDTH = 200_000, 256  # a larger graph needs a wider search (python -m benchmarks.joint search)
@@ -26,7 +26,7 @@ _RECALL_QUERIES = 200
 
 
 def wants_index(search: str, n_points: int) -> bool:
-    """Whether a cluster gets an index; raises where one is asked for and the extra is missing."""
+    """Whether a cluster gets an index; raises where one is required and the extra is missing."""
     if search == "exact" or (search == "auto" and n_points < MIN_APPROXIMATE):
         return False
     if importlib.util.find_spec("faiss") is not None:
@@ -38,7 +38,7 @@ def wants_index(search: str, n_points: int) -> bool:
 
 
 def build_index(points: npt.NDArray[np.float32]) -> npt.NDArray[np.uint8]:
-    """A graph for the search by inner product, as bytes."""
+    """A graph for search by inner product, serialised to bytes."""
     faiss = _faiss()
     index = faiss.IndexHNSWFlat(points.shape[1], _LINKS, faiss.METRIC_INNER_PRODUCT)
     index.hnsw.efConstruction = _BUILD_WIDTH
@@ -48,7 +48,7 @@ def build_index(points: npt.NDArray[np.float32]) -> npt.NDArray[np.uint8]:
 
 
 def open_index(stored: npt.NDArray[np.uint8]) -> Any:
-    """The graph behind the bytes."""
+    """The graph that `build_index` serialised."""
     try:
         index = _faiss().deserialize_index(np.array(stored))
     except RuntimeError as error:
@@ -57,11 +57,11 @@ def open_index(stored: npt.NDArray[np.uint8]) -> Any:
     return index
 
 
-def what_is_wrong(stored: npt.NDArray[np.uint8], n_points: int, dimension: int) -> str:
-    """Why bytes are no graph of so many points, or nothing: faiss follows whatever links and lengths it reads.
+def index_problem(stored: npt.NDArray[np.uint8], n_points: int, dimension: int) -> str:
+    """Why `stored` is not a graph of `n_points` points, or "" if it is one: faiss trusts all links and lengths.
 
-    The layout is that of ``IndexHNSWFlat``. A point is linked on some levels, from 0 up; `offsets` says where its
-    links begin, `per_level` how many places the levels below one take.
+    The layout is that of ``IndexHNSWFlat``. A point has links on levels 0 to some highest level. `offsets` says where
+    the links of each point begin, `per_level` how many places all levels below a given one take.
     """
     read = _Reader(stored)
     try:
@@ -85,7 +85,7 @@ def what_is_wrong(stored: npt.NDArray[np.uint8], n_points: int, dimension: int) 
         return "its links are misplaced"
     if links.min(initial=-1) < -1 or links.max(initial=-1) >= n_points:
         return "a link leads nowhere"
-    for level in range(1, n_levels):  # a point is linked to points of the same level alone
+    for level in range(1, n_levels):  # on every level, links lead only to points that have this level
         first = starts[:-1][levels > level] + per_level[level]
         linked = links[first[:, None] + np.arange(per_level[level + 1] - per_level[level])]
         if (levels[linked[linked >= 0]] <= level).any():
@@ -94,7 +94,7 @@ def what_is_wrong(stored: npt.NDArray[np.uint8], n_points: int, dimension: int) 
 
 
 class _Reader:
-    """Reads what faiss wrote, from the beginning on; raises `ValueError` where there is something else."""
+    """Reads the bytes of a faiss index in order; raises `ValueError` where they are something else."""
 
     def __init__(self, stored: npt.NDArray[np.uint8]) -> None:
         self.stored, self.at = stored, 0
@@ -120,7 +120,7 @@ class _Reader:
 
 
 def approximate_neighbors(index: Any, queries: npt.NDArray[np.float32], k: int) -> Neighbors:
-    """What an index finds near each query, nearest first."""
+    """The neighbours that an index finds for each query, nearest first."""
     _faiss()
     similarities, samples = index.search(np.ascontiguousarray(queries), min(k, index.ntotal))
     similarities = np.where(samples < 0, -np.inf, similarities).astype(np.float32)
@@ -137,5 +137,5 @@ def recall(index: Any, points: npt.NDArray[np.float32], k: int) -> float:
 
 def _faiss() -> Any:
     faiss = importlib.import_module("faiss")
-    faiss.omp_set_num_threads(1)  # of this thread; more would make the graph depend on their race
+    faiss.omp_set_num_threads(1)  # holds for this thread; with more threads the graph would depend on timing
     return faiss

@@ -1,40 +1,46 @@
-"""SLEEC: embed samples so that inner products with their nearest samples in label space are kept."""
+"""SLEEC: embed samples so that the inner products with their nearest samples in label space are kept."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 from scipy import sparse
 
-from tacit.embedding.label_sets import distinct_label_sets
-from tacit.embedding.neighbors import ContextSpace, Neighbors, cosine_neighbors
+from tacit.embedding.neighbors import ContextSpace, Neighbors, cosine_neighbors, distinct_label_sets
 from tacit.embedding.pipeline import Embedded, EmbeddingModel
-from tacit.embedding.svp import singular_value_projection
+from tacit.embedding.spectrum import leading_eigenpairs
+from tacit.kernels.gram import products_at
+from tacit.numerics.arrays import Floats, Floats32
 from tacit.numerics.rows import unit_rows
 from tacit.parameters import Range, Tune, document_parameters
 
+_SMALLEST_STEP = 1e-3
+_EXACT = 1e-6  # of float32
+_EIGEN_TOLERANCE = 0.01
 
-@dataclass(frozen=True)
-class SvpEmbedder:
-    """Singular value projection on the entries of YYᵀ at nearest neighbours."""
 
-    dimension: int
-    n_context: int
-    context_space: str
-    tolerance: float
-    max_steps: int
+@document_parameters
+@dataclass(kw_only=True, eq=False, repr=False)
+class SLEEC(EmbeddingModel):
+    """Labels voted by near samples, in a space that keeps the inner products of nearest label vectors."""
 
-    def __call__(self, X: sparse.csr_matrix, Y: sparse.csr_matrix, seed: int) -> Embedded:
-        """Embed the samples; those with the same label set get the same vector."""
+    n_neighbors: Annotated[int, Range(low=1), Tune(5, 100), "near samples that vote in each cluster"] = 20
+    n_context: Annotated[int, Range(low=1), Tune(20, 200), "nearest label sets whose inner products are kept"] = 100
+    context_space: ContextSpace = "labels"
+    tolerance: Annotated[float, Range(above=0), "stop when a step lowers the error by less than this share"] = 0.001
+    max_steps: Annotated[int, Range(low=1), "largest number of steps of singular value projection"] = 200
+
+    def _embed(self, X: sparse.csr_matrix, Y: sparse.csr_matrix, seed: int, **data: Any) -> Embedded:  # noqa: ARG002
+        """Singular value projection on the entries of YYᵀ at nearest neighbours, over distinct label sets."""
         sets = distinct_label_sets(Y)
         rows = sets.matrix if self.context_space == "labels" else sets.means(X)
         entries = label_cosines(sets.matrix, cosine_neighbors(rows, self.n_context))
         found = singular_value_projection(
             entries, self.dimension, seed=seed, tolerance=self.tolerance, max_steps=self.max_steps
         )
-        return Embedded(found.rows[sets.of_sample])
+        return found.rows[sets.of_sample], None
 
 
 def label_cosines(sets: sparse.csr_matrix, near: Neighbors) -> sparse.csr_matrix:
@@ -50,17 +56,78 @@ def label_cosines(sets: sparse.csr_matrix, near: Neighbors) -> sparse.csr_matrix
     return sparse.csr_matrix((cosines, columns.astype(np.int32), indptr), shape=(n_sets, n_sets))
 
 
-@document_parameters
-@dataclass(kw_only=True, eq=False, repr=False)
-class SLEEC(EmbeddingModel):
-    """Labels voted by near samples, in a space that keeps the inner products of nearest label vectors."""
+# -- singular value projection: a low-rank matrix that agrees with a few given entries --------------------
 
-    n_neighbors: Annotated[int, Range(low=1), Tune(5, 100), "near samples that vote in each cluster"] = 20
-    n_context: Annotated[int, Range(low=1), Tune(20, 200), "nearest label sets whose inner products are kept"] = 100
-    context_space: ContextSpace = "labels"
-    tolerance: Annotated[float, Range(above=0), "stop when a step lowers the error by less than this share"] = 0.001
-    max_steps: Annotated[int, Range(low=1), "largest number of steps of singular value projection"] = 200
 
-    def _fit(self, X: sparse.csr_matrix, Y: sparse.csr_matrix) -> None:
-        options = (self.n_context, self.context_space, self.tolerance, self.max_steps)
-        self._fit_pipeline(X, Y, SvpEmbedder(self.dimension, *options))
+@dataclass(frozen=True, eq=False)
+class Projection:
+    """Rows Z whose inner products approximate the given entries.
+
+    Attributes
+    ----------
+    rows : array of shape (n, dimension)
+        Z.
+    errors : list of float
+        ‖P_Ω(G − ZZᵀ)‖ / ‖P_Ω(G)‖ after each step, never rising.
+    """
+
+    rows: Floats
+    errors: list[float]
+
+
+def singular_value_projection(
+    entries: sparse.csr_matrix, dimension: int, *, seed: int, tolerance: float = 0.01, max_steps: int = 200
+) -> Projection:
+    """Minimise ``‖P_Ω(G − ZZᵀ)‖`` over Z by projected gradient steps.
+
+    Parameters
+    ----------
+    entries : csr_matrix of shape (n, n)
+        G at the places Ω, which are symmetric.
+    dimension : int
+        Columns of Z.
+    seed : int
+        Seed of the eigensolver.
+    tolerance : float
+        Stop when a step lowers the error by less than this share of it.
+    max_steps : int
+        Largest number of steps.
+    """
+    norm = float(np.linalg.norm(entries.data))
+    # The first step from Z = 0 projects P_Ω(G) itself; longer steps are tried as long as they help.
+    step = 1.0
+    rows = np.zeros((entries.shape[0], 1), np.float32)
+    gap, error = entries, 1.0
+    errors: list[float] = []
+    while len(errors) < max_steps:
+        candidate = _projected(rows, gap, step, dimension, seed)
+        candidate_gap = _gap(entries, candidate)
+        candidate_error = float(np.linalg.norm(candidate_gap.data)) / norm
+        if candidate_error > error:
+            step /= 2
+            if step < _SMALLEST_STEP:
+                break
+            continue
+        gain = 1 - candidate_error / error
+        rows, gap, error = candidate, candidate_gap, candidate_error
+        errors.append(error)
+        if gain < tolerance or error <= _EXACT:
+            break
+        step *= 1.5
+    return Projection(rows, errors)
+
+
+def _projected(rows: Floats, gap: sparse.csr_matrix, step: float, dimension: int, seed: int) -> Floats32:
+    """The nearest positive semidefinite matrix of low rank to ZZᵀ + step · P_Ω(G − ZZᵀ), as its factor."""
+
+    def apply(block: Floats) -> Floats:
+        return np.asarray(rows @ (rows.T @ block) + np.float32(step) * (gap @ block))
+
+    start = rows if rows.shape[1] == dimension else None
+    pairs = leading_eigenpairs(apply, gap.shape[0], dimension, seed=seed, tolerance=_EIGEN_TOLERANCE, start=start)
+    return np.ascontiguousarray(pairs.factor(), np.float32)
+
+
+def _gap(entries: sparse.csr_matrix, rows: Floats32) -> sparse.csr_matrix:
+    products = products_at(entries.indptr, entries.indices, rows)
+    return sparse.csr_matrix((entries.data - products, entries.indices, entries.indptr), shape=entries.shape)

@@ -4,29 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy import linalg
 
-Floats = npt.NDArray[np.floating[Any]]
+from tacit.numerics.arrays import Floats
 
-# The space has at most so many directions for each pair wanted, and some for few pairs.
+# The largest dimension of the space: so many directions for each pair wanted, plus a constant for few pairs.
 _MAX_GROWTH = 4
 _ENOUGH_FOR_FEW = 100
 
 
 @dataclass(frozen=True, eq=False)
 class Eigenpairs:
-    """Eigenvalues, largest first, their vectors as columns, and how far off they are.
+    """Eigenvalues, largest first, and their eigenvectors as columns, with their accuracy.
 
     Attributes
     ----------
     residual : float
         The largest ‖A v − λ v‖ over the largest |λ|.
     n_products : int
-        How many vectors A was applied to.
+        Number of vectors that A was applied to.
     """
 
     values: Floats
@@ -51,8 +49,9 @@ def leading_eigenpairs(
 ) -> Eigenpairs:
     """The `n_pairs` leading eigenpairs of a symmetric matrix.
 
-    The space grows block by block, A applied to the last block, until the pairs are good enough. Half as many
-    random directions as pairs to begin with need fewer products than the wider block of subspace iteration.
+    The space grows block by block, by applying the matrix to the last block, until the pairs are accurate enough.
+    Starting with half as many random directions as pairs needs fewer products than the wider block of subspace
+    iteration.
 
     Parameters
     ----------
@@ -61,16 +60,16 @@ def leading_eigenpairs(
     size : int
         Rows of the matrix.
     n_pairs : int
-        Pairs wanted; fewer come back where the matrix has fewer.
+        Number of pairs wanted; fewer are returned where the matrix has fewer.
     seed : int
-        Of the random first block.
+        Seed of the random first block.
     positive : bool
-        Only pairs with a positive eigenvalue, largest first; otherwise the largest in absolute value, which
-        are the singular pairs.
+        Only pairs with a positive eigenvalue, largest first; otherwise the largest in absolute value, which are the
+        singular pairs.
     tolerance : float
         Stop when no wanted pair has a residual above this share of the largest eigenvalue.
     start : array of shape (size, m), optional
-        A first block that is close to the answer.
+        A first block that is close to the solution.
     """
     if start is None:
         width = min(size, n_pairs // 2 + 10)
@@ -91,9 +90,9 @@ def leading_eigenpairs(
 
 
 def _next_block(basis: Floats, image: Floats, most: int) -> Floats:
-    """What the last image adds to the space; no columns where that is nothing but rounding."""
+    """The new directions in the last image; no columns where these are only rounding errors."""
     scale = np.abs(image).max(initial=0.0)
-    fresh = image - basis @ (basis.T @ image)
+    fresh: Floats = image - basis @ (basis.T @ image)
     if np.abs(fresh).max(initial=0.0) <= 10 * np.finfo(image.dtype).eps * scale:
         return fresh[:, :0]
     block = _orthonormal(fresh[:, :most])

@@ -1,45 +1,32 @@
 """Shifted positive pointwise mutual information of co-occurrence counts, and its factorisation.
 
-Nodes (samples, or samples and labels) that would have equal rows appear once, with the number of nodes they
-stand for as their weight; everything below is exact for the matrix with all of them.
+Nodes are samples, or samples and labels. Nodes with equal rows are represented once, with their number as a weight;
+the results are exactly those of the matrix with all nodes.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
-from tacit.embedding.spectrum import Eigenpairs, Floats, leading_eigenpairs
+from tacit.embedding.spectrum import Eigenpairs, leading_eigenpairs
+from tacit.numerics.arrays import Floats, Floats32, Floats64
 from tacit.numerics.rows import row_of_entry
+from tacit.parameters import OneOf, Range, Tune
 from tacit.tasks import row_blocks
 
-Floats32 = npt.NDArray[np.float32]
-Matrix: TypeAlias = sparse.csr_matrix | npt.NDArray[np.float32]
+Matrix: TypeAlias = sparse.csr_matrix | Floats32
+Shift = Annotated[float, Range(above=0), Tune(0.3, 10), "number of negative samples the factorisation stands for"]
+Eigenvalues = Annotated[
+    str, OneOf(("positive", "all")), "which eigenpairs of the indefinite SPPMI matrix to keep ('all': the SVD)"
+]
 
-_ROWS_AT_A_TIME = 64  # of a dense matrix: what the processor's cache holds
+_ROWS_AT_A_TIME = 64  # of a dense matrix, to stay within the processor's cache
 
 #: A matrix with a larger share of entries than this is multiplied faster as a dense block (measured).
 DENSE_SHARE = 0.05
-
-
-@dataclass(frozen=True, eq=False)
-class Counts:
-    """A symmetric matrix of co-occurrence counts between nodes.
-
-    Attributes
-    ----------
-    matrix : CSR matrix or dense array of float32, shape (n_nodes, n_nodes)
-        Counts.
-    weights : float array of shape (n_nodes,)
-        How many equal nodes each stands for.
-    """
-
-    matrix: Matrix
-    weights: npt.NDArray[np.float64]
 
 
 def sample_counts(sets: sparse.csr_matrix) -> Matrix:
@@ -55,22 +42,23 @@ def sample_counts(sets: sparse.csr_matrix) -> Matrix:
     return product
 
 
-def sppmi(counts: Counts, shift: float = 1.0) -> Matrix:
+def sppmi(matrix: Matrix, weights: Floats64, shift: float = 1.0) -> Matrix:
     """max(PMI − log shift, 0) of all counts; a dense matrix is overwritten.
 
     Parameters
     ----------
-    counts : Counts
-        Co-occurrence counts.
+    matrix : CSR matrix or dense array of float32, shape (n_nodes, n_nodes)
+        Symmetric co-occurrence counts.
+    weights : float array of shape (n_nodes,)
+        The number of equal nodes that each node represents.
     shift : float
-        The number of negative samples in the objective this solves; 1 shifts nothing.
+        The number of negative samples in the corresponding SGNS objective; 1 means no shift.
     """
-    matrix = counts.matrix
-    degrees = np.asarray(matrix @ counts.weights.astype(np.float32), np.float64)
-    total = float(degrees @ counts.weights)
+    degrees = np.asarray(matrix @ weights.astype(np.float32), np.float64)
+    total = float(degrees @ weights)
     if total == 0:
         return matrix
-    # A node without any count has no degree; its logarithm is never used with a positive count.
+    # A node without counts has degree 0; the logarithm of its degree is never used with a positive count.
     log_degrees = np.log(degrees, out=np.zeros_like(degrees), where=degrees > 0).astype(np.float32)
     constant = np.float32(np.log(total) - np.log(shift))
     if isinstance(matrix, np.ndarray):
@@ -91,12 +79,7 @@ def _shifted_positive(counts: Floats32, offsets: Floats32) -> Floats32:
         return np.maximum(np.log(counts) + offsets, 0, dtype=np.float32)
 
 
-def factorise(
-    similarities: Matrix,
-    weights: npt.NDArray[np.float64],
-    dimension: int,
-    **options: Any,
-) -> tuple[Floats, Eigenpairs]:
+def factorise(similarities: Matrix, weights: Floats64, dimension: int, **options: Any) -> tuple[Floats, Eigenpairs]:
     """Rows Z with ZZᵀ ≈ `similarities`, one for each distinct node, and the eigenpairs they come from.
 
     Repeating the rows of Z by their weights gives the factor of the matrix with all nodes: with P the matrix

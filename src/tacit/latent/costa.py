@@ -1,4 +1,4 @@
-"""COSTA: an unseen label is the mean of the seen ones, weighed by how often they occur together."""
+"""COSTA: an unseen label is the mean of the seen ones, weighted by how often they occur together."""
 
 from __future__ import annotations
 
@@ -6,15 +6,14 @@ from dataclasses import dataclass, field
 from typing import Annotated
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
 from tacit.labels import label_counts
-from tacit.latent.classifiers import Classifier, fit_classifiers
 from tacit.latent.counts import Cooccurrence, row_scales
 from tacit.latent.lfm import FactorModel
-from tacit.latent.training import label_vectors
-from tacit.latent.vectors import LabelVectors
+from tacit.latent.vectors import Classifier, LabelVectors, fit_classifiers
+from tacit.latent.zero_shot import CalibrationFolds
+from tacit.numerics.arrays import Floats64
 from tacit.parameters import OneOf, Range, Tune, document_parameters
 from tacit.store.declared import Array, Inside
 
@@ -24,26 +23,24 @@ from tacit.store.declared import Array, Inside
 class COSTA(FactorModel):
     """Vectors of unseen labels as weighted means of the vectors of seen ones (Mensink et al., 2014).
 
-    `base="latent"` takes the means of the label factors of `LFM`, as the ML-LCS paper does; `base="classifiers"` those
-    of independent classifiers, the original.
+    With `base="latent"` these are the label factors of `LFM`, as in the ML-LCS paper; with `base="classifiers"` the
+    weights of independent classifiers, as in the original.
     """
 
     base: Annotated[str, OneOf(("latent", "classifiers")), "what the means are taken of"] = "latent"
     classifier: Classifier = "ridge"
     ridge: Annotated[float, Range(above=0), Tune(0.05, 20), "penalty on the weights of ridge classifiers"] = 1.0
-    calibration_folds: Annotated[
-        int, Range(low=0, high=5), "trials with seen labels hidden, to put unseen ones on their scale; 0: none"
-    ] = 2
+    calibration_folds: CalibrationFolds = 2
 
     seen_vectors_: Annotated[LabelVectors, Inside(("n_labels", "n_seen"))] = field(init=False)
-    scales_: Annotated[npt.NDArray[np.float64], Array("float64", ("n_seen",))] = field(init=False)
+    scales_: Annotated[Floats64, Array("float64", ("n_seen",))] = field(init=False)
 
     def _learn(self, X: sparse.csr_matrix, Y: sparse.csr_matrix, cooccurrence: Cooccurrence) -> LabelVectors:
         counts = label_counts(Y).astype(np.float64)
         self.scales_ = row_scales(cooccurrence, counts) * (counts > 0)
         if self.base == "latent":
             factors = self._train(X, Y, None).factors
-            self.seen_vectors_ = label_vectors(factors.W, factors.V)
+            self.seen_vectors_ = LabelVectors.of_factors(factors.W, factors.V)
         else:
             self.projection_, self.trace_ = None, np.empty(0)
             options = (self.classifier, self.ridge, self.random_state, self.n_jobs)

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
 from tacit.checks import as_counts, check_indices
 from tacit.errors import DataError
+from tacit.numerics.arrays import Floats32, Floats64
 from tacit.store.declared import Csr
 
 
@@ -23,7 +23,7 @@ class Cooccurrence:
     counts : csr_matrix of float32, shape (n_seen, n_labels)
         Counts; an absent entry is 0.
     unobserved : csr_matrix of float32, of that shape
-        1 where the count is not known.
+        1 where the count is unknown.
     """
 
     counts: Annotated[sparse.csr_matrix, Csr("float32", ("n_seen", "n_counted"))]
@@ -31,23 +31,23 @@ class Cooccurrence:
 
     @property
     def n_labels(self) -> int:
-        """Seen and unseen labels."""
+        """Number of seen and unseen labels."""
         return int(self.counts.shape[1])
 
     def columns(self, chosen: Any) -> Cooccurrence:
-        """The counts with some labels."""
+        """The counts of all seen labels with the chosen labels."""
         return Cooccurrence(self.counts[:, chosen], self.unobserved[:, chosen])
 
     def rows(self, chosen: Any) -> Cooccurrence:
-        """The counts of some seen labels."""
+        """The counts of the chosen seen labels."""
         return Cooccurrence(self.counts[chosen], self.unobserved[chosen])
 
-    def scaled(self, scales: npt.NDArray[np.float64]) -> Cooccurrence:
-        """Every row times its scale."""
+    def scaled(self, scales: Floats64) -> Cooccurrence:
+        """Every row multiplied by its factor."""
         return Cooccurrence(_csr(sparse.diags_array(scales) @ self.counts), self.unobserved)
 
-    def dense(self) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
-        """Counts and whether they are observed (1 or 0), as arrays."""
+    def dense(self) -> tuple[Floats32, Floats32]:
+        """Counts, and a mask of those observed (1 or 0), as arrays."""
         return self.counts.toarray(), 1 - self.unobserved.toarray()
 
 
@@ -70,7 +70,7 @@ def read_cooccurrence(matrix: Any, n_seen: int, what: str = "cooccurrence") -> C
 
 
 def _split_unknown(matrix: Any, what: str) -> tuple[Any, Any]:
-    """Where NaN stands, and the matrix with 0 in its place; other faults are left to `as_counts`."""
+    """A mask of the NaN entries, and the matrix with 0 in their place; `as_counts` checks everything else."""
     if sparse.issparse(matrix):
         check_indices(matrix, what)
         known = matrix.tocoo(copy=True)
@@ -87,10 +87,10 @@ def _split_unknown(matrix: Any, what: str) -> tuple[Any, Any]:
     return is_unknown, known
 
 
-def row_scales(cooccurrence: Cooccurrence, positives: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """N_s / M_ss: what brings counts from another source to the scale of the training labels.
+def row_scales(cooccurrence: Cooccurrence, positives: Floats64) -> Floats64:
+    """N_s / M_ss: factors that bring counts from another source to the scale of the training labels.
 
-    A row without a count of the label itself takes the median of the others.
+    A row without a count of the label with itself takes the median factor of the other rows.
     """
     own = cooccurrence.counts.diagonal().astype(np.float64)
     known = (own > 0) & (positives > 0)

@@ -1,161 +1,253 @@
-"""Pólya-Gamma EM for ML-LCS: every step is a weighted least-squares problem, climbed by conjugate gradients.
+"""Pólya-Gamma EM for ML-LCS: every step is a weighted least-squares problem, improved by conjugate gradients.
 
-Exact solves (ML-LCS Eq. 16 to 18) need a K × K matrix per sample. A few preconditioned conjugate-gradient steps
-need only matrix products, each raises the bound that EM climbs, and the next sweep takes over where they stop.
-Samples come in blocks, so that N × L is never held whole.
+Exact solves (ML-LCS Eq. 16 to 18) need a K × K matrix per sample. A few preconditioned conjugate-gradient steps need
+only matrix products. Each step raises the bound that EM maximises, and the next sweep continues where they stop.
+Samples are processed in blocks, so that N × L is never held whole.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
-from tacit.latent.climb import Eigen, Precondition, climb_rows, eigen, preconditioner, row_dots, step_sizes
 from tacit.latent.model import (
     Counts,
     Factors,
-    Floats,
-    Floats32,
     Priors,
     Spread,
     count_terms,
     divergence,
+    initial_factors,
     label_likelihood,
     label_slopes,
     label_weights,
     log_prior,
     product_variance,
 )
+from tacit.numerics.arrays import Floats, Floats32, Floats64
 from tacit.tasks import row_blocks, run_tasks
 
 _ENTRIES_PER_TASK = 2**19  # of N × L, held at a time
 _TYPE_SWEEPS = 30  # for type-2 factors on their own
+_SWEEPS_PER_TASK = 20  # after which a checkpoint is written
+_VARIATIONAL_SWEEPS = 10
+_NO_VARIANCE = 1e-6
+
+Eigen = tuple[Floats, Floats]
+Precondition = Callable[[Floats], Floats]
+
+
+# -- conjugate gradients, one problem for each row of a matrix --------------------------------------------
+
+
+def row_dots(a: Floats, b: Floats) -> Floats:
+    """Inner products of the rows of two matrices."""
+    return np.asarray(np.einsum("ij,ij->i", a, b))
+
+
+def step_sizes(slopes: Floats, curvatures: Floats) -> Floats:
+    """The best step of each row along its direction; 0 where the direction is 0."""
+    return np.divide(slopes, curvatures, out=np.zeros_like(slopes), where=curvatures > 0)
+
+
+def eigen(gram: Floats) -> Eigen:
+    """Eigenvalues and eigenvectors of a Gram matrix."""
+    values, vectors = np.linalg.eigh(gram.astype(np.float64))
+    return np.maximum(values, 0), vectors.astype(np.float32)
+
+
+def preconditioner(gram: Eigen, scales: Floats, ridge: float) -> Precondition:
+    """A function that applies (scale · gram + ridge I)⁻¹ to each row, with a scale for each."""
+    values, vectors = gram
+    inverse = (1 / (np.outer(scales, values) + ridge)).astype(np.float32)
+    return lambda rows: ((rows @ vectors) * inverse) @ vectors.T
+
+
+def climb_rows(
+    residual: Floats,
+    precondition: Precondition,
+    factors: Floats,
+    weights: Floats,
+    ridge: Floats | float,
+    n_steps: int,
+    extra: Floats | None = None,
+) -> tuple[Floats, Floats]:
+    """Steps towards the minimum of ½ Σ_j w_ij (d_i·f_j)² + ½ Σ_k ridge_ik d_ik² − residual_i·d_i for every row i.
+
+    Every step lowers it, so a few are enough for an EM sweep.
+
+    Parameters
+    ----------
+    residual : array of shape (n, K)
+        Right-hand sides; overwritten.
+    precondition : callable
+        An approximate inverse.
+    factors : array of shape (m, K)
+        The rows f_j.
+    weights : array of shape (n, m)
+        The weights w_ij.
+    ridge : float or array of shape (n, K)
+        Penalty on squared coordinates.
+    n_steps : int
+        Number of steps.
+    extra : array of shape (K, K), optional
+        A matrix E that adds ½ d_iᵀ E d_i for every row.
+
+    Returns
+    -------
+    The changes d, and d·f of every row with every factor.
+    """
+    penalty = np.asarray(ridge, np.float32)
+    direction = precondition(residual)
+    gain = row_dots(residual, direction)
+    total = np.zeros_like(residual)
+    total_image = np.zeros_like(weights)
+    for step in range(n_steps):
+        image = direction @ factors.T
+        weighted = weights * image
+        shared = penalty * direction
+        if extra is not None:
+            shared += direction @ extra
+        size = step_sizes(gain, row_dots(weighted, image) + row_dots(shared, direction))[:, None]
+        total += size * direction
+        image *= size
+        total_image += image
+        if step + 1 < n_steps:
+            residual -= size * (weighted @ factors + shared)
+            improved = precondition(residual)
+            previous, gain = gain, row_dots(residual, improved)
+            direction = improved + step_sizes(gain, previous)[:, None] * direction
+    return total, total_image
+
+
+# -- the data and a whole training ------------------------------------------------------------------------
+
+
+def _same_weights(_: Floats, W: Floats) -> Floats:
+    return W
 
 
 @dataclass(frozen=True, eq=False)
-class RowsResult:
-    """What a block of samples gives: its new factors, and its share of the sums over samples."""
-
-    U: Floats32
-    spread: Floats32
-    slope: Floats32
-    gram: Floats32
-    weights: npt.NDArray[np.float64]
-    likelihood: float
-
-
-@dataclass(frozen=True, eq=False)
-class LabelSpread:
-    """Weighted sums over samples for every label: of their variances, and of their expected squares."""
-
-    own: Floats32
-    precision: Floats32
-
-
-@dataclass(frozen=True, eq=False)
-class Problem:
-    """The data of one training and how it is to be solved."""
+class EMProblem:
+    """The data of one training, its priors and the options of the solver."""
 
     X: sparse.csr_matrix
     Y: sparse.csr_matrix
     counts: Counts | None
     priors: Priors
-    regress: Callable[[Floats, Floats], Floats]
+    regress: Callable[[Floats, Floats], Floats] = _same_weights  # from U and the last W to the next W
     absent: str = "negative"
     n_steps: int = 2
     n_jobs: int | None = None
 
-    def over_rows(self, function: Any, **shared: Any) -> list[Any]:
-        """Results of a function of blocks of samples."""
+    def over_rows(self, function: Callable[..., Any], rows: Mapping[str, Any], **shared: Any) -> list[Any]:
+        """Results of a function for blocks of samples: of Y, and of further arrays that have a row for each sample."""
         size = max(1, _ENTRIES_PER_TASK // max(1, self.Y.shape[1]))
-        blocks = [
-            {"X": self.X[start:stop], "Y": self.Y[start:stop], "U": U}
-            for (start, stop), U in _with_blocks(shared.pop("U"), row_blocks(self.X.shape[0], size))
-        ]
-        if len(blocks) == 1:  # a task has its price, and small data many sweeps
-            return [function(**blocks[0], absent=self.absent, **shared)]
         shared["absent"] = self.absent
+        blocks = [
+            {name: None if values is None else values[start:stop] for name, values in {"Y": self.Y, **rows}.items()}
+            for start, stop in row_blocks(self.Y.shape[0], size)
+        ]
+        if len(blocks) == 1:  # without the overhead of a task: small data have many sweeps
+            return [function(**blocks[0], **shared)]
         return run_tasks(function, blocks, n_jobs=self.n_jobs, what="blocks of samples", keep=False, **shared)
 
 
-def _with_blocks(U: Floats, blocks: list[tuple[int, int]]) -> list[tuple[tuple[int, int], Floats]]:
-    return [(block, U[slice(*block)]) for block in blocks]
+@dataclass(frozen=True, eq=False)
+class Trained:
+    """Factors after some sweeps, and the penalised log-likelihood during each."""
+
+    factors: Factors
+    spread: Spread | None
+    trace: Floats64
 
 
-def sweep(problem: Problem, factors: Factors, spread: Spread | None = None) -> tuple[Factors, Spread | None, float]:
+def train(problem: EMProblem, n_factors: int, n_sweeps: int, seed: int | None, variational: bool = False) -> Trained:
+    """Run EM from random label factors; variational Bayes then continues where EM ends."""
+    n_seen = problem.Y.shape[1]
+    n_labels = n_seen if problem.counts is None else problem.counts.values.shape[1]
+    n_samples, n_features = problem.X.shape
+    factors = initial_factors(n_samples, n_features, n_seen, n_labels, n_factors, seed)
+    spread = None
+    traces = []
+    rounds = row_blocks(n_sweeps, _SWEEPS_PER_TASK)
+    if variational:
+        rounds.append((n_sweeps, n_sweeps + _VARIATIONAL_SWEEPS))
+    for start, stop in rounds:
+        if start == n_sweeps:
+            spread = initial_spread(factors)
+        task = {"problem": problem, "start": factors, "spread": spread, "n_sweeps": stop - start}
+        done = run_tasks(_sweeps, [task], n_jobs=1, what="sweeps")[0]
+        factors, spread = done.factors, done.spread
+        traces.append(done.trace)
+    return Trained(factors, spread, np.concatenate(traces))
+
+
+def _sweeps(problem: EMProblem, start: Factors, spread: Spread | None, n_sweeps: int) -> Trained:
+    trace = np.empty(n_sweeps)
+    factors = start
+    for i in range(n_sweeps):
+        factors, spread, trace[i] = sweep(problem, factors, spread)
+    arrays = (factors.U, factors.V, factors.B, factors.W, factors.Psi)
+    in_order = Factors(*map(np.ascontiguousarray, arrays))  # as a checkpoint returns them, for the same rounding
+    return Trained(in_order, spread, trace)
+
+
+def initial_spread(factors: Factors) -> Spread:
+    """Variances close to 0; sweeps raise them to those of the posterior."""
+    return Spread(*(np.full_like(values, _NO_VARIANCE) for values in (factors.U, factors.V, factors.B)))
+
+
+# -- one sweep --------------------------------------------------------------------------------------------
+
+
+def sweep(problem: EMProblem, factors: Factors, spread: Spread | None = None) -> tuple[Factors, Spread | None, float]:
     """One sweep over all factors.
 
-    Also the penalised log-likelihood on the way, before label factors move; with variances (variational Bayes) it is
+    Also returns the penalised log-likelihood before the label factors move. With variances (variational Bayes) it is
     the lower bound on the evidence, up to a constant.
     """
     priors, n_seen = problem.priors, len(factors.V)
-    shared = {"V": factors.V, "W": factors.W, "ridge": priors.u, "n_steps": problem.n_steps}
-    shared["gram"] = eigen(factors.V.T @ factors.V)
-    shared["spread"] = None if spread is None else spread.V
-    stacked = factors.U if spread is None else np.hstack([factors.U, spread.U])
-    parts = problem.over_rows(climb_samples, U=stacked, **shared)
+    gram = eigen(factors.V.T @ factors.V)
+    shared = {"V": factors.V, "W": factors.W, "gram": gram, "ridge": priors.u, "n_steps": problem.n_steps}
+    rows = {"X": problem.X, "U": factors.U, "own": spread and spread.U}
+    parts = problem.over_rows(climb_samples, rows, spread=spread and spread.V, **shared)
     U = np.concatenate([part.U for part in parts])
     factors = replace(factors, U=U, W=problem.regress(U, factors.W))
-    if spread is not None:
-        spread = replace(spread, U=np.concatenate([part.spread for part in parts]))
     objective = sum(part.likelihood for part in parts) + log_prior(factors, problem.X, priors)
     if spread is not None:
+        spread = replace(spread, U=np.concatenate([part.spread for part in parts]))
         objective -= divergence(spread, factors, priors)
     slope = np.sum([part.slope for part in parts], axis=0)
     slope -= np.float32(priors.v) * (factors.V - factors.B[:n_seen] @ factors.Psi)
-    gram = np.sum([part.gram for part in parts], axis=0)
+    sample_gram = np.sum([part.gram for part in parts], axis=0)
     weights = np.sum([part.weights for part in parts], axis=0) / len(U)
     tau: Floats | None = None
     if problem.counts is not None:
-        count_slope, tau, likelihood = count_terms(
-            factors.V, factors.B, problem.counts, _count_variance(factors, spread)
-        )
+        count_slope, tau, likelihood = count_terms(factors.V, factors.B, problem.counts, spread)
         objective += likelihood
         slope += count_slope @ factors.B
-        gram, weights = _joined_grams(gram, weights, factors.B.T @ factors.B, tau.mean(axis=1, dtype=np.float64))
-    factors, spread = _move_labels(problem, factors, spread, slope, preconditioner(eigen(gram), weights, priors.v), tau)
+        type_weights = tau.mean(axis=1, dtype=np.float64)
+        sample_gram, weights = _joined_grams(sample_gram, weights, factors.B.T @ factors.B, type_weights)
+    precondition = preconditioner(eigen(sample_gram), weights, priors.v)
+    factors, spread = _move_labels(problem, factors, spread, slope, precondition, tau)
     return *climb_types(problem, factors, spread), objective
 
 
-def _count_variance(factors: Factors, spread: Spread | None) -> Floats | None:
-    return None if spread is None else product_variance(factors.V, spread.V, factors.B, spread.B)
+@dataclass(frozen=True, eq=False)
+class RowsResult:
+    """The new factors of a block of samples, their variances, and its contribution to the sums over samples."""
 
-
-def _move_labels(
-    problem: Problem,
-    factors: Factors,
-    spread: Spread | None,
-    slope: Floats,
-    precondition: Precondition,
-    tau: Floats | None,
-) -> tuple[Factors, Spread | None]:
-    """One step of the factors of seen labels, as long as is best (ML-LCS Eq. 17)."""
-    V, priors = factors.V, problem.priors
-    diagonal = np.full_like(V, priors.v)
-    stacked = factors.U if spread is None else np.hstack([factors.U, spread.U])
-    old = None if spread is None else spread.V  # the weights of the bound are taken there
-    if spread is not None:  # what the variance of samples and types adds to the weighted squares
-        sums = problem.over_rows(label_spreads, U=stacked, V=V, spread=old)
-        own = np.sum([part.own for part in sums], axis=0)
-        precision = np.sum([part.precision for part in sums], axis=0) + np.float32(priors.v)
-        if tau is not None:
-            own += tau @ spread.B
-            precision += tau @ (factors.B**2 + spread.B)
-        slope = slope - own * V
-        diagonal += own
-        spread = replace(spread, V=1 / precision)
-    direction = precondition(slope)
-    curvature = np.sum(problem.over_rows(label_curvatures, U=stacked, V=V, direction=direction, spread=old), axis=0)
-    curvature += row_dots(diagonal * direction, direction)
-    if tau is not None:
-        curvature += row_dots(tau, (direction @ factors.B.T) ** 2)
-    size = step_sizes(row_dots(slope, direction).astype(np.float64), curvature)[:, None]
-    return replace(factors, V=V + size.astype(np.float32) * direction), spread
+    U: Floats32
+    spread: Floats32 | None
+    slope: Floats32
+    gram: Floats32
+    weights: Floats64
+    likelihood: float
 
 
 def climb_samples(
@@ -168,13 +260,15 @@ def climb_samples(
     ridge: float,
     n_steps: int,
     absent: str,
+    own: Floats | None = None,
     spread: Floats | None = None,
 ) -> RowsResult:
-    """Climb the factors of some samples (ML-LCS Eq. 16), then sum up what the labels need."""
-    U, own = _split_spread(U, spread)
-    variance = None if spread is None else product_variance(U, own, V, spread)
+    """Improve the factors of some samples (ML-LCS Eq. 16), then compute the sums that the labels need.
+
+    `own` and `spread` are variances of U and V.
+    """
     xi = U @ V.T
-    omega = label_weights(xi, Y, absent, variance)
+    omega = label_weights(xi, Y, absent, product_variance(U, own, V, spread))
     diagonal: Floats | float = ridge
     residual = label_slopes(xi, Y, absent, omega) @ V + np.float32(ridge) * (X @ W - U)
     if spread is not None:
@@ -185,7 +279,7 @@ def climb_samples(
     precondition = preconditioner(gram, omega.mean(axis=1, dtype=np.float64), ridge)
     change, image = climb_rows(residual, precondition, V, omega, diagonal, n_steps)
     U = U + change
-    variance = None if spread is None else product_variance(U, own, V, spread)
+    variance = product_variance(U, own, V, spread)
     xi += image
     omega = label_weights(xi, Y, absent, variance)
     slope = label_slopes(xi, Y, absent, omega).T @ U
@@ -193,60 +287,10 @@ def climb_samples(
     return RowsResult(U, own, slope, U.T @ U, omega.sum(axis=0, dtype=np.float64), likelihood)
 
 
-def _split_spread(stacked: Floats, spread: Floats | None) -> tuple[Floats, Floats]:
-    """Means and variances of sample factors, which travel side by side."""
-    if spread is None:
-        return stacked, stacked[:, :0]
-    K = stacked.shape[1] // 2
-    return stacked[:, :K], stacked[:, K:]
-
-
-def label_curvatures(
-    X: sparse.csr_matrix,  # noqa: ARG001
-    Y: sparse.csr_matrix,
-    U: Floats,
-    V: Floats,
-    direction: Floats,
-    absent: str,
-    spread: Floats | None = None,
-) -> npt.NDArray[np.float64]:
-    """Second derivative of the bound along a direction of every label, from some samples."""
-    U, own = _split_spread(U, spread)
-    variance = None if spread is None else product_variance(U, own, V, spread)
-    omega = label_weights(U @ V.T, Y, absent, variance)
-    change = U @ direction.T
-    change *= change
-    return np.asarray(np.einsum("ij,ij->j", omega, change), dtype=np.float64)
-
-
-def label_spreads(
-    X: sparse.csr_matrix,  # noqa: ARG001
-    Y: sparse.csr_matrix,
-    U: Floats,
-    V: Floats,
-    absent: str,
-    spread: Floats,
-) -> LabelSpread:
-    """What the precision of label factors gets from some samples, and how much of it from their variance."""
-    U, own = _split_spread(U, spread)
-    omega = label_weights(U @ V.T, Y, absent, product_variance(U, own, V, spread))
-    return LabelSpread(omega.T @ own, omega.T @ (U * U + own))
-
-
-def label_precisions(problem: Problem, factors: Factors) -> Floats32:
-    """Diagonals of the precision of seen label factors, all else known."""
-    stacked = np.hstack([factors.U, np.zeros_like(factors.U)])
-    parts = problem.over_rows(label_spreads, U=stacked, V=factors.V, spread=np.zeros_like(factors.V))
-    precisions = np.sum([part.precision for part in parts], axis=0) + np.float32(problem.priors.v)
-    if problem.counts is not None:
-        precisions += count_terms(factors.V, factors.B, problem.counts)[1] @ factors.B**2
-    return np.asarray(precisions, dtype=np.float32)
-
-
 def _joined_grams(
     first: Floats, first_weights: Floats, second: Floats, second_weights: Floats
 ) -> tuple[Floats, Floats]:
-    """One matrix, and a scale of it for each label, for two sums of weighted outer products."""
+    """One matrix, with a scale for each label, that stands for two sums of weighted outer products."""
     first_mean, second_mean = first_weights.mean() or 1.0, second_weights.mean() or 1.0
     first, second = first_mean * first, second_mean * second
     first_share = np.trace(first) / max(np.trace(first) + np.trace(second), np.finfo(np.float64).tiny)
@@ -254,13 +298,79 @@ def _joined_grams(
     return first + second, scales
 
 
-def climb_types(problem: Problem, factors: Factors, spread: Spread | None) -> tuple[Factors, Spread | None]:
-    """Type-2 factors of all labels (ML-LCS Eq. 18), and Ψ where it is part of the model."""
+def _move_labels(
+    problem: EMProblem,
+    factors: Factors,
+    spread: Spread | None,
+    slope: Floats,
+    precondition: Precondition,
+    tau: Floats | None,
+) -> tuple[Factors, Spread | None]:
+    """One step of the factors of seen labels, of the best length (ML-LCS Eq. 17)."""
+    V, priors = factors.V, problem.priors
+    diagonal = np.full_like(V, priors.v)
+    rows = {"U": factors.U, "own": spread and spread.U}
+    old = spread and spread.V  # the weights of the bound are those at the old variances
+    if spread is not None:  # the variances of samples and types add to the weighted squares
+        sums = problem.over_rows(label_spreads, rows, V=V, spread=old)
+        own, precision = (np.sum(parts, axis=0) for parts in zip(*sums, strict=True))
+        precision = precision + np.float32(priors.v)
+        if tau is not None:
+            own += tau @ spread.B
+            precision += tau @ (factors.B**2 + spread.B)
+        slope = slope - own * V
+        diagonal += own
+        spread = replace(spread, V=1 / precision)
+    direction = precondition(slope)
+    curvature = np.sum(problem.over_rows(label_curvatures, rows, V=V, direction=direction, spread=old), axis=0)
+    curvature += row_dots(diagonal * direction, direction)
+    if tau is not None:
+        curvature += row_dots(tau, (direction @ factors.B.T) ** 2)
+    size = step_sizes(row_dots(slope, direction).astype(np.float64), curvature)[:, None]
+    return replace(factors, V=V + size.astype(np.float32) * direction), spread
+
+
+def label_curvatures(
+    Y: sparse.csr_matrix,
+    U: Floats,
+    own: Floats | None,
+    V: Floats,
+    direction: Floats,
+    absent: str,
+    spread: Floats | None,
+) -> Floats64:
+    """The second derivative of the bound along a direction of every label, from some samples."""
+    omega = label_weights(U @ V.T, Y, absent, product_variance(U, own, V, spread))
+    change = U @ direction.T
+    change *= change
+    return np.asarray(np.einsum("ij,ij->j", omega, change), dtype=np.float64)
+
+
+def label_spreads(
+    Y: sparse.csr_matrix, U: Floats, own: Floats, V: Floats, absent: str, spread: Floats
+) -> tuple[Floats32, Floats32]:
+    """Sums over some samples for every label: of their weighted variances, and of their weighted expected squares."""
+    omega = label_weights(U @ V.T, Y, absent, product_variance(U, own, V, spread))
+    return omega.T @ own, omega.T @ (U * U + own)
+
+
+def label_precisions(problem: EMProblem, factors: Factors) -> Floats32:
+    """Diagonals of the precision of seen label factors, given all other factors."""
+    rows = {"U": factors.U, "own": np.zeros_like(factors.U)}
+    parts = problem.over_rows(label_spreads, rows, V=factors.V, spread=np.zeros_like(factors.V))
+    precisions = np.sum([precision for _, precision in parts], axis=0) + np.float32(problem.priors.v)
+    if problem.counts is not None:
+        precisions += count_terms(factors.V, factors.B, problem.counts)[1] @ factors.B**2
+    return np.asarray(precisions, dtype=np.float32)
+
+
+def climb_types(problem: EMProblem, factors: Factors, spread: Spread | None) -> tuple[Factors, Spread | None]:
+    """Improve the type-2 factors of all labels (ML-LCS Eq. 18), and Ψ where it is part of the model."""
     counts, priors, V = problem.counts, problem.priors, factors.V
     if counts is None:
         return factors, spread
     n_seen = len(V)
-    slope, tau, _ = count_terms(V, factors.B, counts, _count_variance(factors, spread))
+    slope, tau, _ = count_terms(V, factors.B, counts, spread)
     residual = slope.T @ V - np.float32(priors.beta) * factors.B
     diagonal = np.full_like(factors.B, priors.beta)
     if spread is not None:
@@ -284,13 +394,13 @@ def climb_types(problem: Problem, factors: Factors, spread: Spread | None) -> tu
         B[rows] += climb_rows(residual[rows], precondition, V, weights, diagonal[rows], problem.n_steps, shared)[0]
     Psi = factors.Psi
     if priors.psi is not None:
-        unsure = 0.0 if spread is None else spread.B[seen].sum(axis=0, dtype=np.float64)
-        Psi = ridge_map(B[seen], V, priors.psi / priors.v + unsure)
+        variance = 0.0 if spread is None else spread.B[seen].sum(axis=0, dtype=np.float64)
+        Psi = ridge_map(B[seen], V, priors.psi / priors.v + variance)
     return replace(factors, B=B, Psi=Psi), spread
 
 
 def ridge_map(inputs: Floats, outputs: Floats, ridge: Floats | float) -> Floats32:
-    """The linear map of least squares with a ridge, of all inputs or of each (ML-LCS Eq. 20)."""
+    """The linear map of ridge regression, with one penalty or one for each input (ML-LCS Eq. 20)."""
     gram = inputs.T.astype(np.float64) @ inputs
     gram.flat[:: len(gram) + 1] += ridge
     return np.linalg.solve(gram, inputs.T.astype(np.float64) @ outputs).astype(np.float32)

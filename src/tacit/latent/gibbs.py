@@ -1,7 +1,7 @@
 """Gibbs sampling for ML-LCS: Pólya-Gamma variables and Gaussian factors drawn in turn, for small problems.
 
-Needs the extra ``gibbs``. Factors may be turned by any rotation without a change of the model, so what is averaged
-over draws are scores, never factors.
+Needs the extra ``gibbs``. A rotation of all factors leaves the model unchanged, so scores are averaged over draws and
+factors never are.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy import linalg
 
 from tacit.errors import ParameterError
-from tacit.latent.em import Problem
-from tacit.latent.model import Counts, Factors, Floats
+from tacit.latent.em import EMProblem
+from tacit.latent.model import Counts, Factors
+from tacit.numerics.arrays import Floats, Floats32
 from tacit.numerics.rows import row_of_entry
 from tacit.store.declared import Array
 
@@ -24,17 +24,17 @@ _SAMPLES_AT_A_TIME = 512
 
 @dataclass(frozen=True, eq=False)
 class Draws:
-    """Draws from the posterior: the regression weights and the factors of labels of both types."""
+    """Draws from the posterior: the regression weights and the label factors of both types."""
 
-    W: Annotated[npt.NDArray[np.float32], Array("float32", ("n_draws", "n_features+1", "n_factors"))]
-    V: Annotated[npt.NDArray[np.float32], Array("float32", ("n_draws", "n_seen", "n_factors"))]
-    B: Annotated[npt.NDArray[np.float32], Array("float32", ("n_draws", "n_counted", "n_factors"))]
+    W: Annotated[Floats32, Array("float32", ("n_draws", "n_features+1", "n_factors"))]
+    V: Annotated[Floats32, Array("float32", ("n_draws", "n_seen", "n_factors"))]
+    B: Annotated[Floats32, Array("float32", ("n_draws", "n_counted", "n_factors"))]
 
 
 def sample_posterior(
-    problem: Problem, start: Factors, n_draws: int, n_burn_in: int, thin: int, seed: int | None
+    problem: EMProblem, start: Factors, n_draws: int, n_burn_in: int, thin: int, seed: int | None
 ) -> Draws:
-    """Draw from the posterior, from factors that are probable."""
+    """Draw from the posterior, starting at probable factors."""
     try:
         from polyagamma import random_polyagamma  # type: ignore[import-untyped]
     except ImportError as error:
@@ -67,7 +67,7 @@ def sample_posterior(
 
 
 def _draw_counts(sampler: Any, counts: Counts, gamma: Floats, rng: np.random.Generator) -> Floats:
-    """τ | γ ~ PG(m + r, γ); unobserved counts have none."""
+    """τ | γ ~ PG(m + r, γ); 0 for unobserved counts."""
     observed = counts.totals > 0
     tau = np.zeros_like(gamma)
     tau[observed] = sampler(counts.totals[observed].astype(np.float64), gamma[observed], random_state=rng)

@@ -1,4 +1,4 @@
-"""LFM: the latent factor model of the labels alone, without co-occurrence (the paper's LFM-SL)."""
+"""LFM: the latent factor model of labels without co-occurrence (LFM-SL in the ML-LCS paper)."""
 
 from __future__ import annotations
 
@@ -6,63 +6,57 @@ from dataclasses import dataclass, field
 from typing import Annotated
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
 from tacit.base import Link
 from tacit.latent.counts import Cooccurrence
-from tacit.latent.em import Problem
-from tacit.latent.model import Counts, Priors
-from tacit.latent.training import Trained, label_vectors, train, with_constant
+from tacit.latent.em import EMProblem, Trained, train
+from tacit.latent.model import Counts, Priors, with_constant
 from tacit.latent.vectors import LabelVectors
 from tacit.latent.zero_shot import ZeroShot
+from tacit.numerics.arrays import Floats64
 from tacit.numerics.ridge import improving_solver
 from tacit.parameters import OneOf, Range, Tune, document_parameters
 from tacit.store.declared import Array
 
+_REGRESSION_STEPS = 5  # of conjugate gradients from the last weights, where an exact solution is too costly
+
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class FactorModel(ZeroShot):
-    """Base of models whose samples and labels have latent factors."""
+    """Base of the models whose samples and labels have latent factors."""
 
     n_factors: Annotated[int, Range(low=1), Tune(30, 300), "length K of the latent vectors"] = 100
     n_sweeps: Annotated[int, Range(low=1), "sweeps of EM"] = 40
     n_steps: Annotated[int, Range(low=1), "conjugate-gradient steps within a sweep"] = 2
-    lambda_u: Annotated[float, Range(above=0), Tune(0.1, 10), "precision of sample factors around their regression"] = (
-        1.0
-    )
+    lambda_u: Annotated[float, Range(above=0), Tune(0.1, 10), "precision of sample factors around Wᵀx"] = 1.0
     lambda_v: Annotated[float, Range(above=0), Tune(0.1, 10), "precision of the factors of seen labels"] = 1.0
     lambda_w: Annotated[float, Range(above=0), Tune(0.1, 10), "precision of the regression weights"] = 1.0
-    absent: Annotated[
-        str, OneOf(("negative", "missing")), "what labels without an entry are: negatives, or left out"
-    ] = "negative"
+    absent: Annotated[str, OneOf(("negative", "missing")), "absent entries are negatives, or left out"] = "negative"
     normalize: Annotated[bool, "scale samples to unit length"] = True
 
-    trace_: Annotated[npt.NDArray[np.float64], Array("float64", ("",))] = field(init=False)
+    trace_: Annotated[Floats64, Array("float64", ("",))] = field(init=False)
 
     def _priors(self) -> Priors:
         return Priors(self.lambda_u, self.lambda_v, 1.0, self.lambda_w)
 
-    def _problem(self, X: sparse.csr_matrix, Y: sparse.csr_matrix, counts: Counts | None) -> Problem:
+    def _problem(self, X: sparse.csr_matrix, Y: sparse.csr_matrix, counts: Counts | None) -> EMProblem:
         X = with_constant(X)
         priors = self._priors()
         # Differs from the paper: Eq. 19 minimises Eq. 15 only for λ_u = 1.
         regress = improving_solver(X, priors.w / priors.u, _REGRESSION_STEPS)
-        return Problem(X, Y, counts, priors, regress, self.absent, self.n_steps, self.n_jobs)
+        return EMProblem(X, Y, counts, priors, regress, self.absent, self.n_steps, self.n_jobs)
 
     def _train(
         self, X: sparse.csr_matrix, Y: sparse.csr_matrix, counts: Counts | None, variational: bool = False
     ) -> Trained:
-        """Set `projection_` and `trace_`."""
+        """Run EM, and set `projection_` and `trace_`."""
         problem = self._problem(X, Y, counts)
-        K = min(self.n_factors, max(2, Y.shape[1]))  # more than seen labels cannot be told apart
+        K = min(self.n_factors, max(2, Y.shape[1]))  # more factors than seen labels are not identifiable
         trained = train(problem, K, self.n_sweeps, self.random_state, variational)
         self.projection_ = trained.factors.W[:-1].copy()
         self.trace_ = trained.trace
         return trained
-
-
-_REGRESSION_STEPS = 5  # of conjugate gradients from the last weights, where an exact solution is too costly
 
 
 @document_parameters
@@ -81,7 +75,7 @@ class LFM(FactorModel):
 
     def _learn(self, X: sparse.csr_matrix, Y: sparse.csr_matrix, cooccurrence: Cooccurrence) -> LabelVectors:  # noqa: ARG002
         factors = self._train(X, Y, None).factors
-        return label_vectors(factors.W, factors.V)
+        return LabelVectors.of_factors(factors.W, factors.V)
 
     def _unseen_vectors(self, cooccurrence: Cooccurrence) -> LabelVectors:
         n_labels = cooccurrence.n_labels

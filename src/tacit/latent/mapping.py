@@ -1,7 +1,7 @@
-"""Ψ: from the type-2 factors of a label, which its counts give, to those of type 1, which predict it.
+"""Ψ: from the type-2 factors of a label, which come from its counts, to those of type 1, which predict it.
 
-Learned on the seen labels, which have both. Linear ridge regression as in the paper, kernel regression, or a small
-neural network that corrects the linear map.
+It is learned on the seen labels, which have both: linear ridge regression as in the paper, kernel regression, or a
+small neural network that corrects the linear map.
 """
 
 from __future__ import annotations
@@ -10,15 +10,13 @@ from dataclasses import dataclass
 from typing import Annotated
 
 import numpy as np
-import numpy.typing as npt
 from scipy import linalg
+from scipy.optimize import minimize
 
 from tacit.latent.em import ridge_map
-from tacit.numerics.lbfgs import Columns, Floats, minimize_columns
+from tacit.numerics.arrays import Floats, Floats32
 from tacit.parameters import OneOf
 from tacit.store.declared import Array
-
-Floats32 = npt.NDArray[np.float32]
 
 MAPPINGS = ("linear", "kernel", "neural", "moments")
 MappingName = Annotated[
@@ -33,8 +31,8 @@ _NETWORK_STEPS = 200
 
 
 @dataclass(frozen=True, eq=False)
-class Mapping:
-    """A fitted Ψ: linear, plus a correction where there are centres (kernel) or a hidden layer (neural)."""
+class PsiMap:
+    """A fitted Ψ: a linear map, plus a correction from kernel centres or a hidden layer."""
 
     kind: Annotated[str, OneOf(MAPPINGS)]
     linear: Annotated[Floats32, Array("float32", ("n_factors", "n_factors"))]
@@ -56,7 +54,7 @@ class Mapping:
         return np.asarray(result, dtype=np.float32)
 
 
-def fit_mapping(kind: str, B: Floats32, V: Floats32, ridge: float, seed: int | None) -> Mapping:
+def fit_mapping(kind: str, B: Floats32, V: Floats32, ridge: float, seed: int | None) -> PsiMap:
     """Learn Ψ from labels with both types of factors (ML-LCS Eq. 8)."""
     empty = np.zeros((0, V.shape[1]), np.float32)
     linear = ridge_map(B, V, ridge)
@@ -64,11 +62,11 @@ def fit_mapping(kind: str, B: Floats32, V: Floats32, ridge: float, seed: int | N
         width = float(np.sqrt(np.median(_squared_distances(B, B)))) or 1.0
         K = _kernel(B, B, width).astype(np.float64)
         K.flat[:: len(K) + 1] += ridge
-        return Mapping(kind, np.zeros_like(linear), B, linalg.solve(K, V, assume_a="pos").astype(np.float32), width)
+        return PsiMap(kind, np.zeros_like(linear), B, linalg.solve(K, V, assume_a="pos").astype(np.float32), width)
     if kind == "neural":
         first, second = _fit_network(B, V - B @ linear, seed)
-        return Mapping(kind, linear, first, second, 0.0)
-    return Mapping("linear", linear, empty, empty, 0.0)
+        return PsiMap(kind, linear, first, second, 0.0)
+    return PsiMap("linear", linear, empty, empty, 0.0)
 
 
 def _squared_distances(a: Floats, b: Floats) -> Floats:
@@ -84,20 +82,20 @@ def _fit_network(inputs: Floats32, outputs: Floats32, seed: int | None) -> tuple
     n_in, n_out = inputs.shape[1], outputs.shape[1]
     rng = np.random.default_rng(seed)
     sizes = ((n_in + 1) * _HIDDEN, _HIDDEN * n_out)
-    start = rng.standard_normal((sum(sizes), 1)) * 0.5 / np.sqrt(n_in + 1)
+    start = rng.standard_normal(sum(sizes)) * 0.5 / np.sqrt(n_in + 1)
     constant = np.hstack([inputs, np.ones((len(inputs), 1))]).astype(np.float64)
 
     def unpacked(point: Floats) -> tuple[Floats, Floats]:
         return point[: sizes[0]].reshape(-1, _HIDDEN), point[sizes[0] :].reshape(_HIDDEN, -1)
 
-    def objective(point: Floats, _: Columns) -> tuple[Floats, Floats]:
+    def objective(point: Floats) -> tuple[float, Floats]:
         first, second = unpacked(point)
         hidden = np.tanh(constant @ first)
         off = hidden @ second - outputs
-        value = 0.5 * (np.sum(off**2) + _DECAY * np.sum(point**2))
+        value = 0.5 * float(np.sum(off**2) + _DECAY * np.sum(point**2))
         slope_first = constant.T @ ((off @ second.T) * (1 - hidden**2))
-        gradient = np.concatenate([slope_first.ravel(), (hidden.T @ off).ravel()])[:, None] + _DECAY * point
-        return np.array([value]), gradient
+        return value, np.concatenate([slope_first.ravel(), (hidden.T @ off).ravel()]) + _DECAY * point
 
-    first, second = unpacked(minimize_columns(objective, start, _NETWORK_STEPS))
+    found = minimize(objective, start, jac=True, method="L-BFGS-B", options={"maxiter": _NETWORK_STEPS})
+    first, second = unpacked(found.x)
     return first.astype(np.float32), second.astype(np.float32)

@@ -1,4 +1,4 @@
-"""MLLCS: labels of samples and co-occurrence of labels as one latent factor model (ML-LCS)."""
+"""MLLCS: labels of samples and co-occurrence of labels in one latent factor model (ML-LCS)."""
 
 from __future__ import annotations
 
@@ -9,25 +9,24 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
+from scipy.special import ndtr
 
-from tacit.base import Link, _check_samples
+from tacit.base import Link, check_samples
 from tacit.checks import as_count
 from tacit.errors import ParameterError
 from tacit.kernels.score import top_k
 from tacit.labels import label_counts, label_mask, positives, read_labels
-from tacit.latent.active import information
-from tacit.latent.calibration import Curve
 from tacit.latent.counts import Cooccurrence, read_cooccurrence, row_scales
-from tacit.latent.em import Problem, label_precisions, types_of
+from tacit.latent.em import EMProblem, label_precisions, types_of
 from tacit.latent.gibbs import Draws, sample_posterior
 from tacit.latent.lfm import FactorModel
-from tacit.latent.mapping import Mapping, MappingName, fit_mapping
-from tacit.latent.matching import Samples, chosen_rows, joined_samples, matched_vectors, sample_scales
-from tacit.latent.model import Counts, Factors, Priors, Spread, weighed_counts
+from tacit.latent.mapping import MappingName, PsiMap, fit_mapping
+from tacit.latent.model import Counts, Factors, Priors, weighted_counts, with_constant
+from tacit.latent.moment_matching import Samples, chosen_rows, joined_samples, matched_vectors, sample_scales
 from tacit.latent.online import OnlineState, online_resume, online_start, online_step
-from tacit.latent.training import label_vectors, with_constant
 from tacit.latent.vectors import LabelVectors
-from tacit.latent.zero_shot import all_names, n_rows
+from tacit.latent.zero_shot import CalibrationFolds, ScoreScale, all_names, n_rows
+from tacit.numerics.arrays import Floats32, Floats64
 from tacit.numerics.ridge import MAX_FACTOR
 from tacit.parameters import OneOf, Range, Tune, document_parameters
 from tacit.ranking import Ranking
@@ -37,9 +36,9 @@ from tacit.tasks import one_blas_thread
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-Floats32 = npt.NDArray[np.float32]
-
 _MATCHING_STEPS = 40
+_PROBIT = np.sqrt(np.pi / 8)  # scale at which a probit is closest to the logistic curve
+_C2 = np.pi * np.log(2) / 2
 
 
 @document_parameters
@@ -47,44 +46,38 @@ _MATCHING_STEPS = 40
 class MLLCS(FactorModel):
     """Bernoulli labels and negative-binomial co-occurrence counts that share the factors of seen labels.
 
-    An unseen label has only counts; a map Ψ takes them to the factors that predict it.
+    Of an unseen label only counts are known; a map Ψ leads from these to the factors that predict it.
     """
 
     lambda_beta: Annotated[float, Range(above=0), "precision of type-2 factors"] = 1.0
     lambda_psi: Annotated[float, Range(above=0), Tune(0.03, 3), "penalty on the map Ψ"] = 0.3
     dispersion: Annotated[float, Range(above=0), Tune(30, 3000), "r of the negative binomial"] = 300.0
-    count_weight: Annotated[
-        float, Range(above=0), Tune(0.01, 1), "weight of the counts beside the labels of samples"
-    ] = 0.1
-    own_counts: Annotated[bool, "whether the count of a label with itself is learned from"] = False
+    count_weight: Annotated[float, Range(above=0), Tune(0.01, 1), "weight of the counts beside the labels"] = 0.1
+    own_counts: Annotated[bool, "learn from the count of a label with itself too"] = False
     mapping: MappingName = "moments"
     mapping_in_model: Annotated[bool, "learn a linear Ψ in every sweep, as the prior mean of label factors"] = False
-    moment_ridge: Annotated[float, Range(above=0), Tune(0.005, 0.5), "penalty on label factors (mapping='moments')"] = (
-        0.05
-    )
+    moment_ridge: Annotated[float, Range(above=0), Tune(0.005, 0.5), "penalty on factors (mapping='moments')"] = 0.05
     count_positives: Annotated[
         float, Range(low=0), "positives that the counts of a seen label stand for in its score (mapping='moments')"
     ] = 10.0
-    max_samples: Annotated[int, Range(low=1), "samples at most that are kept, for moments and for partial_fit"] = 20000
+    max_samples: Annotated[int, Range(low=1), "largest number of samples kept, for moments and partial_fit"] = 20000
     inference: Annotated[
-        str, OneOf(("em", "variational", "gibbs")), "point estimates, these with variances, or draws (small data)"
+        str, OneOf(("em", "variational", "gibbs")), "point estimates, posterior variances, or Gibbs draws (small data)"
     ] = "em"
     n_draws: Annotated[int, Range(low=1), "draws kept (gibbs)"] = 50
-    n_burn_in: Annotated[int, Range(low=0), "draws thrown away first (gibbs)"] = 100
-    thin: Annotated[int, Range(low=1), "draws for each one that is kept (gibbs)"] = 4
+    n_burn_in: Annotated[int, Range(low=0), "burn-in draws, which are discarded (gibbs)"] = 100
+    thin: Annotated[int, Range(low=1), "draws for each one kept (gibbs)"] = 4
     online_samples: Annotated[
-        int | None, Range(low=1), "how many samples the batches of partial_fit come from (None: those seen so far)"
+        int | None, Range(low=1), "number of samples that the batches of partial_fit come from (None: those so far)"
     ] = None
-    calibration_folds: Annotated[
-        int, Range(low=0, high=5), "trials with seen labels hidden, to put unseen ones on their scale; 0: none"
-    ] = 2
+    calibration_folds: CalibrationFolds = 2
 
     label_factors_: Annotated[Floats32, Array("float32", ("n_seen", "n_factors"), up_to=1e9)] = field(init=False)
     regression_: Annotated[Floats32, Array("float32", ("n_features+1", "n_factors"))] = field(init=False)
-    scales_: Annotated[npt.NDArray[np.float64], Array("float64", ("n_seen",))] = field(init=False)
-    mapping_: Mapping = field(init=False)
+    scales_: Annotated[Floats64, Array("float64", ("n_seen",))] = field(init=False)
+    mapping_: PsiMap = field(init=False)
     samples_: Annotated[Samples, Inside(("n_inputs", "n_factors")), Sometimes()] = field(init=False)
-    sample_scales_: Annotated[npt.NDArray[np.float64], Array("float64", ("n_seen",)), Sometimes()] = field(init=False)
+    sample_scales_: Annotated[Floats64, Array("float64", ("n_seen",)), Sometimes()] = field(init=False)
     cooccurrence_: Cooccurrence = field(init=False)
     draws_: Annotated[Draws, Sometimes(unless=("inference", "gibbs"))] = field(init=False)
     online_: Annotated[OnlineState, Sometimes()] = field(init=False)
@@ -99,10 +92,10 @@ class MLLCS(FactorModel):
         return Priors(self.lambda_u, self.lambda_v, self.lambda_beta, self.lambda_w, psi)
 
     def _counts(self, cooccurrence: Cooccurrence, own: bool) -> Counts:
-        return weighed_counts(cooccurrence.scaled(self.scales_), self.dispersion, self.count_weight, own=own)
+        return weighted_counts(cooccurrence.scaled(self.scales_), self.dispersion, self.count_weight, own=own)
 
     def _learn(self, X: sparse.csr_matrix, Y: sparse.csr_matrix, cooccurrence: Cooccurrence) -> LabelVectors:
-        for left in ("draws_", "online_", "relabelled_"):  # by an earlier fit with other parameters
+        for left in ("draws_", "online_", "relabelled_"):  # of an earlier fit with other parameters
             self.__dict__.pop(left, None)
         ones = positives(Y)
         self.cooccurrence_ = cooccurrence
@@ -114,22 +107,25 @@ class MLLCS(FactorModel):
         self._keep(Samples(X[rows], Y[rows]))
         problem = self._problem(X, Y, counts)
         if self.inference == "gibbs":
-            self.draws_ = sample_posterior(
-                problem, trained.factors, self.n_draws, self.n_burn_in, self.thin, self.random_state
-            )
+            options = (self.n_draws, self.n_burn_in, self.thin, self.random_state)
+            self.draws_ = sample_posterior(problem, trained.factors, *options)
             self.projection_ = None
             return _mean_scores(self.draws_.W, self.draws_.V)
-        return self._with_counts(self._with_variances(problem, trained.factors, trained.spread), label_counts(ones))
+        factors, spread = trained.factors, trained.spread
+        # After EM the variances are those of the Laplace approximation.
+        variances = 1 / label_precisions(problem, factors) if spread is None else spread.V
+        variances = np.ascontiguousarray(variances.T, dtype=np.float32)
+        return self._with_counts(LabelVectors.of_factors(factors.W, factors.V, variances), label_counts(ones))
 
     def _keep(self, samples: Samples) -> None:
-        """Keep samples by their features: where they are in the space of the factors changes with every batch."""
+        """Keep samples by their features, because their latent factors change with every batch."""
         self.samples_ = samples
         self.sample_scales_ = sample_scales(samples, self.cooccurrence_)
 
     def _latent_samples(self) -> Samples:
-        """The samples kept, in the space of the factors as it is."""
+        """The kept samples, in the present space of the factors."""
         kept, W = self.samples_, self.regression_
-        if isinstance(kept.X, np.ndarray):  # by an earlier version, which kept them in that space
+        if isinstance(kept.X, np.ndarray):  # from an earlier version, which kept them in that space
             return kept
         last = getattr(self, "_in_space", None)
         if last is None or last[0] is not kept or last[1] is not W:
@@ -137,17 +133,11 @@ class MLLCS(FactorModel):
             self._in_space = last
         return last[2]
 
-    def _with_variances(self, problem: Problem, factors: Factors, spread: Spread | None) -> LabelVectors:
-        """Label vectors and their variances; after EM those of a Gaussian at its end (Laplace)."""
-        variances = 1 / label_precisions(problem, factors) if spread is None else spread.V
-        found = label_vectors(factors.W, factors.V)
-        return LabelVectors(found.columns, found.intercepts, np.ascontiguousarray(variances.T, dtype=np.float32))
-
     def _with_counts(self, own: LabelVectors, n_positives: npt.NDArray[np.int64]) -> LabelVectors:
-        """Seen labels told from their samples and, as unseen ones are, from their counts.
+        """Vectors of seen labels averaged with those that their counts alone lead to, as for unseen labels.
 
-        Both err in their own way, and counts may come from more samples than these; the rarer a label, the more it
-        owes to them.
+        The errors of both differ, and the counts may come from more samples than the training data. The fewer
+        positives a label has, the larger the weight of its counts.
         """
         if self.mapping != "moments" or self.count_positives == 0:
             return own
@@ -157,7 +147,7 @@ class MLLCS(FactorModel):
         return own.mixed(self._unseen_vectors(counts), shares.astype(np.float32))
 
     def _map_unseen(self, factors: Factors, counts: Counts) -> None:
-        """Keep what vectors of unseen labels are made from."""
+        """Keep what the vectors of unseen labels are computed from."""
         V, n_seen = factors.V, len(factors.V)
         self.label_factors_, self.regression_ = V, factors.W
         own = Counts(counts.values[:, :n_seen], counts.totals[:, :n_seen])
@@ -178,16 +168,16 @@ class MLLCS(FactorModel):
         else:
             V = self.mapping_(types_of(self.label_factors_, counts, self.lambda_beta))
             shift = np.zeros(len(V), np.float32)
-        found = label_vectors(self.regression_, V)
-        unsure = np.full_like(found.columns, 1 / self.lambda_v)  # no sample has been seen: the prior's
-        return LabelVectors(found.columns, found.intercepts + shift, unsure)
+        found = LabelVectors.of_factors(self.regression_, V)
+        variances = np.full_like(found.columns, 1 / self.lambda_v)  # those of the prior, as no sample was seen
+        return LabelVectors(found.columns, found.intercepts + shift, variances)
 
-    # -- what to ask about ----------------------------------------------------------------------------------
+    # -- active learning ----------------------------------------------------------------------------------
 
     def uncertain(self, X: Any, k: int = 5, include: Any = None, exclude: Any = None) -> Ranking:
-        """The `k` labels of each sample whose answer, yes or no, would teach the model most.
+        """The `k` labels of each sample about which a yes-or-no answer would teach the model most.
 
-        Scores are the expected information in bits. Parameters as in `rank`.
+        Scores are the expected information of the answer in bits. Parameters are those of `rank`.
         """
         self._check_fitted()
         if self.vectors_.variances is None or self.projection_ is None:
@@ -203,7 +193,7 @@ class MLLCS(FactorModel):
         return Ranking(*top_k(scores, mask, min(k, int(mask.sum()))))
 
     def intervals(self, X: Any, level: float = 0.9) -> tuple[Floats32, Floats32]:
-        """Lower and upper ends of the probability of every label of Y, from the draws of Gibbs sampling."""
+        """Lower and upper bounds of the probability of every label of Y, from the draws of Gibbs sampling."""
         self._check_fitted()
         if self.inference != "gibbs":
             raise ParameterError("intervals come from draws; train with inference='gibbs'")
@@ -220,15 +210,15 @@ class MLLCS(FactorModel):
     ) -> Self:
         """Learn from a batch of samples by online EM; call it again with the next batch.
 
-        The first call needs the co-occurrence (by default that of its own labels) and says which labels there are.
-        After `fit` it goes on from the statistics of the fit, which the samples kept (`max_samples`) stand for: a batch
-        counts as much as its samples do among all so far. Counts and calibration stay those of the fit, and unseen
-        labels are mapped as there. Without a fit, every batch replaces a share of what is known, which falls slowly,
-        and unseen labels are mapped by the linear Ψ; but with more than 4,000 features the first batch is fitted.
-        The statistics take n_seen · K² numbers.
+        The first call determines the labels and needs the co-occurrence, by default that of its own labels. After
+        `fit`, learning continues from the statistics of the fit, which the kept samples (`max_samples`) represent. The
+        weight of a batch is then the share of its samples among all so far; counts, calibration and the mapping of
+        unseen labels stay those of the fit. Without a fit, every batch replaces a share of the statistics, which falls
+        slowly, and unseen labels are mapped by the linear Ψ. With more than 4,000 features the first batch is passed
+        to `fit`. The statistics take n_seen · K² numbers.
         """
         if self.inference == "gibbs":
-            raise ParameterError("partial_fit learns by EM and cannot go on from draws; use inference='em'")
+            raise ParameterError("partial_fit learns by EM and cannot continue from draws; use inference='em'")
         is_first = not hasattr(self, "classes_")
         if not is_first and (len(self.classes_) != self.cooccurrence_.n_labels or getattr(self, "relabelled_", False)):
             raise ParameterError("labels were added or removed since the training; fit again with all of them")
@@ -236,8 +226,8 @@ class MLLCS(FactorModel):
         n_seen = None if cooccurrence is None else n_rows(cooccurrence)
         labels = read_labels(Y, names if names is None else names[:n_seen], known_negatives=self.absent == "missing")
         checked = self._checked(X, is_fit=is_first)
-        _check_samples(checked, labels.matrix)
-        if is_first and checked.shape[1] > MAX_FACTOR:  # statistics of features by features would be too large
+        check_samples(checked, labels.matrix)
+        if is_first and checked.shape[1] > MAX_FACTOR:  # features by features would be too large
             return self.fit(X, Y, label_names=label_names, cooccurrence=cooccurrence)
         features = self._scaled(checked)
         with one_blas_thread():
@@ -249,11 +239,11 @@ class MLLCS(FactorModel):
         return self
 
     def _learn_on(self, X: sparse.csr_matrix, Y: sparse.csr_matrix) -> None:
-        """One step of online EM, and the label vectors it leads to."""
+        """One step of online EM, and the label vectors that follow from it."""
         is_from_fit = self.online_.is_from_fit
         past = with_constant(self.samples_.X) if is_from_fit else None
         total = self.online_samples
-        self.online_ = online_step(self.online_, with_constant(X), Y, self._priors(), self.absent, total, past)
+        self.online_ = online_step(self.online_, self._batch(X, Y), total, past)
         n_positives = label_counts(Y)
         self.label_counts_ = self.label_counts_ + np.pad(n_positives, (0, len(self.label_counts_) - len(n_positives)))
         n_before = self.n_samples_
@@ -263,17 +253,20 @@ class MLLCS(FactorModel):
         self._map_unseen(factors, self.online_.counts)
         n_seen = len(factors.V)
         if not is_from_fit:
-            self.vectors_ = label_vectors(factors.W, np.vstack([factors.V, self.mapping_(factors.B[n_seen:])]))
+            V = np.vstack([factors.V, self.mapping_(factors.B[n_seen:])])
+            self.vectors_ = LabelVectors.of_factors(factors.W, V)
             self.threshold_ = self._matching_threshold(X, positives(Y))
             return
         self._keep(joined_samples(self.samples_, Samples(X, Y), n_before, self.max_samples, self.random_state))
-        own = label_vectors(factors.W, factors.V)
         precisions = self.online_.label_precisions(self._priors(), total)
         variances = np.ascontiguousarray(1 / precisions.T, dtype=np.float32)
         n_positives = self.label_counts_[:n_seen]
-        own = self._with_counts(LabelVectors(own.columns, own.intercepts, variances), n_positives)
+        own = self._with_counts(LabelVectors.of_factors(factors.W, factors.V, variances), n_positives)
         self._join_vectors(own, n_positives, self.cooccurrence_)
         self.threshold_ = self._matching_threshold(self.samples_.X, positives(self.samples_.Y))
+
+    def _batch(self, X: sparse.csr_matrix, Y: sparse.csr_matrix) -> EMProblem:
+        return EMProblem(with_constant(X), Y, None, self._priors(), absent=self.absent)
 
     def _start_online(self, labels: Any, X: sparse.csr_matrix, names: Any, cooccurrence: Any) -> None:
         ones = positives(labels.matrix)
@@ -286,27 +279,24 @@ class MLLCS(FactorModel):
         self.label_counts_ = np.zeros(counts.n_labels, np.int64)
         self.n_samples_ = 0
         self.trace_ = np.empty(0)
-        self.seen_curve_ = self.unseen_curve_ = Curve(1.0, 0.0)
+        self.seen_curve_ = self.unseen_curve_ = ScoreScale()
         self.cooccurrence_ = counts
-        weighed = self._counts(counts, self.own_counts)
         K = min(self.n_factors, max(2, n_seen))
-        self.online_ = online_start(X.shape[1] + 1, weighed, K, self.random_state)
+        self.online_ = online_start(X.shape[1] + 1, self._counts(counts, self.own_counts), K, self.random_state)
 
     def _resume_online(self) -> None:
-        """The statistics of the fit."""
+        """Start online EM from the statistics of the fit."""
         if not self._has_samples() or isinstance(self.samples_.X, np.ndarray):
             raise ParameterError(
-                "this model was saved by an earlier version, without the samples that partial_fit goes on from; "
+                "this model was saved by an earlier version, without the samples that partial_fit continues from; "
                 "fit it again"
             )
-        kept = self.samples_
-        data = (with_constant(kept.X), kept.Y, self.label_factors_, self.regression_)
-        counts = self._counts(self.cooccurrence_, self.own_counts)
-        options = (self._priors(), self.absent, self.n_samples_, self.online_samples)
-        self.online_ = online_resume(*data, counts, *options)
+        data = (self._batch(self.samples_.X, self.samples_.Y), self._counts(self.cooccurrence_, self.own_counts))
+        factors = (self.label_factors_, self.regression_)
+        self.online_ = online_resume(*data, *factors, self.n_samples_, self.online_samples)
 
     def _has_samples(self) -> bool:
-        """Whether the samples kept belong to the factors: earlier versions let batches change these alone."""
+        """Whether the kept samples belong to the factors; batches of earlier versions changed only the factors."""
         is_left_behind = hasattr(self, "online_") and not self.online_.is_from_fit
         return hasattr(self, "samples_") and not is_left_behind
 
@@ -323,6 +313,15 @@ class MLLCS(FactorModel):
         return self
 
 
+def information(mean: Floats32, variance: Floats32) -> Floats32:
+    """Expected information about the model in the answer for a Gaussian log-odds (Houlsby et al., 2011, Eq. 3)."""
+    mean, variance = _PROBIT * mean.astype(np.float64), _PROBIT**2 * variance.astype(np.float64)
+    p = np.clip(ndtr(mean / np.sqrt(variance + 1)), 1e-12, 1 - 1e-12)
+    entropy_of_mean = -(p * np.log2(p) + (1 - p) * np.log2(1 - p))
+    mean_entropy = np.sqrt(_C2 / (variance + _C2)) * np.exp(-(mean**2) / (2 * (variance + _C2)))
+    return np.asarray(np.maximum(entropy_of_mean - mean_entropy, 0), dtype=np.float32)
+
+
 def _mean_scores(W: Floats32, V: Floats32) -> LabelVectors:
     """The mean over draws of xᵀWv, which is linear in x."""
     draws = np.stack([w @ v.T for w, v in zip(W, V, strict=True)])
@@ -330,8 +329,8 @@ def _mean_scores(W: Floats32, V: Floats32) -> LabelVectors:
     return LabelVectors(coefficients[:-1].copy(), coefficients[-1].copy())
 
 
-def _relative_scales(cooccurrence: Cooccurrence, Y: sparse.csr_matrix) -> npt.NDArray[np.float64]:
-    """Scales of the rows among each other; all counts together keep their size, which says how sure they are."""
+def _relative_scales(cooccurrence: Cooccurrence, Y: sparse.csr_matrix) -> Floats64:
+    """Factors that bring rows to one scale but keep the total of all counts, which is their weight as evidence."""
     scales = row_scales(cooccurrence, label_counts(Y).astype(np.float64))
     own = cooccurrence.counts.diagonal().sum()
     total = float(scales @ cooccurrence.counts.diagonal())

@@ -1,32 +1,29 @@
-"""The ML-LCS model: what is observed, what is latent, and how probable both are together.
+"""The ML-LCS model: its observed data, its latent factors, and their joint likelihood.
 
-A label of a sample is Bernoulli with log-odds ξ = uᵀv; a co-occurrence count is negative binomial with log-odds
-γ = vᵀβ. The vectors v of the seen labels (type 1) are shared by both; those of type 2, β, exist for all labels; u has
-its mean at Wᵀx. With a map Ψ inside the model, v has its mean at Ψᵀβ rather than 0.
+A label of a sample is Bernoulli with log-odds ξ = uᵀv. A co-occurrence count is negative binomial with log-odds
+γ = vᵀβ. The vectors v of the seen labels (type 1) are shared by both; vectors of type 2, β, exist for all labels. The
+mean of u is Wᵀx. With a map Ψ inside the model, the mean of v is Ψᵀβ rather than 0.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
 from tacit.latent.counts import Cooccurrence
+from tacit.numerics.arrays import Floats, Floats32, Ids, Ints32
 from tacit.numerics.rows import row_of_entry
 from tacit.store.declared import Array
 
-Floats = npt.NDArray[Any]  # of float32, or float64 for sums
-Floats32 = npt.NDArray[np.float32]
-
-_SMALL = np.float32(2e-3)  # where ω is its limit to all digits of float32
+_SMALL = np.float32(2e-3)  # below it, ω equals its limit in float32
 
 
 @dataclass(frozen=True, eq=False)
 class Counts:
-    """Co-occurrence counts of seen labels (rows) with labels (columns), weighed against the labels of samples.
+    """Co-occurrence counts of seen labels (rows) with labels (columns), weighted against the labels of samples.
 
     Attributes
     ----------
@@ -40,12 +37,12 @@ class Counts:
     totals: Annotated[Floats32, Array("float32", ("n_seen", "n_counted"))]
 
 
-def weighed_counts(cooccurrence: Cooccurrence, dispersion: float, weight: float, own: bool = False) -> Counts:
-    """Counts as the model takes them.
+def weighted_counts(cooccurrence: Cooccurrence, dispersion: float, weight: float, own: bool = False) -> Counts:
+    """The counts as the model takes them.
 
-    Differs from the paper: the count of a label with itself is left out (`own`), so that vectors of seen labels are
-    learned from what unseen labels have, too; and all counts have a weight below 1, or they drown the labels of
-    samples. Likelihoods are homogeneous in (m, r), so a weight is a scale of both.
+    Differs from the paper: the count of a label with itself is left out unless `own`, so that seen labels are learned
+    from the kind of counts that unseen labels have. All counts get a weight below 1, because they would otherwise
+    outweigh the labels of samples. Log-likelihoods are homogeneous in (m, r), so a weight multiplies both.
     """
     values, observed = cooccurrence.dense()
     if not own:
@@ -67,7 +64,7 @@ class Factors:
 
 @dataclass(frozen=True)
 class Priors:
-    """Precisions of the Gaussian priors; `psi` is None where Ψ is learned at the end."""
+    """Precisions of the Gaussian priors; `psi` is None where Ψ is learned after the factors."""
 
     u: float
     v: float
@@ -87,9 +84,9 @@ class Spread:
 
 def polya_gamma_mean(psi: Floats) -> Floats:
     """E[ω] = tanh(ψ/2)/(2ψ) of PG(1, ψ), whose limit at 0 is 1/4 (ML-LCS Eq. 13)."""
-    size = np.maximum(np.abs(psi), _SMALL)  # in its place the mean differs from its limit by a rounding error
+    size = np.maximum(np.abs(psi), _SMALL)  # changes the mean by no more than rounding
     mean = np.negative(size)
-    np.exp(mean, out=mean)  # tanh(ψ/2) = (1 − exp(−ψ)) / (1 + exp(−ψ)), with one call that has vector code
+    np.exp(mean, out=mean)  # tanh(ψ/2) = (1 − exp(−ψ)) / (1 + exp(−ψ)): NumPy's exp is vectorised
     below = mean + np.float32(1)
     below *= size
     np.subtract(np.float32(0.5), np.float32(0.5) * mean, out=mean)
@@ -106,7 +103,7 @@ def log_two_cosh(psi: Floats) -> Floats:
 def label_weights(xi: Floats, Y: sparse.csr_matrix, absent: str, variance: Floats | None = None) -> Floats:
     """Weights ω of a block of labels (ML-LCS Eq. 13), 0 for unknown ones.
 
-    With a variance of ξ they are taken at √E[ξ²] (variational Bayes).
+    With a variance of ξ they are evaluated at √E[ξ²] (variational Bayes).
     """
     omega = polya_gamma_mean(xi if variance is None else np.sqrt(xi * xi + variance))
     if absent == "negative":
@@ -118,7 +115,7 @@ def label_weights(xi: Floats, Y: sparse.csr_matrix, absent: str, variance: Float
 
 
 def label_slopes(xi: Floats, Y: sparse.csr_matrix, absent: str, omega: Floats) -> Floats:
-    """Slopes κ − ωξ with κ = y − ½ of a block of labels; y − σ(ξ) where ω is taken at ξ itself."""
+    """Slopes κ − ωξ with κ = y − ½ of a block of labels; equal to y − σ(ξ) where ω is evaluated at ξ itself."""
     slope = omega * xi
     np.negative(slope, out=slope)
     stored = _stored(Y)
@@ -141,12 +138,13 @@ def label_likelihood(xi: Floats, Y: sparse.csr_matrix, absent: str, variance: Fl
     return float((Y.data * known).sum(dtype=np.float64) - total)
 
 
-def _stored(Y: sparse.csr_matrix) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.int32]]:
+def _stored(Y: sparse.csr_matrix) -> tuple[Ids, Ints32]:
     return row_of_entry(Y), Y.indices
 
 
-def count_terms(V: Floats, B: Floats, counts: Counts, variance: Floats | None = None) -> tuple[Floats, Floats, float]:
-    """Slope κ − τγ, weight τ (ML-LCS Eq. 14) and log-likelihood of the counts."""
+def count_terms(V: Floats, B: Floats, counts: Counts, spread: Spread | None = None) -> tuple[Floats, Floats, float]:
+    """Slope κ − τγ, weight τ (ML-LCS Eq. 14) and log-likelihood of the counts; with variances of V and B, its bound."""
+    variance = None if spread is None else product_variance(V, spread.V, B, spread.B)
     gamma = V @ B.T
     root = gamma if variance is None else np.sqrt(gamma * gamma + variance)
     # Differs from the paper: κ = m − b/2 = (m − r)/2 for b = m + r.
@@ -156,8 +154,10 @@ def count_terms(V: Floats, B: Floats, counts: Counts, variance: Floats | None = 
     return kappa - tau * gamma, tau, float(likelihood)
 
 
-def product_variance(a: Floats, a_variance: Floats, b: Floats, b_variance: Floats) -> Floats:
-    """Variances of all inner products of rows of two matrices with independent coordinates."""
+def product_variance(a: Floats, a_variance: Floats | None, b: Floats, b_variance: Floats | None) -> Floats | None:
+    """Variances of all inner products of rows of two matrices with independent coordinates; None without variances."""
+    if a_variance is None or b_variance is None:
+        return None
     return np.asarray((a * a) @ b_variance.T + a_variance @ (b * b + b_variance).T)
 
 
@@ -178,18 +178,23 @@ def log_prior(factors: Factors, X: sparse.csr_matrix, priors: Priors) -> float:
 
 
 def divergence(spread: Spread, factors: Factors, priors: Priors) -> float:
-    """What variances cost in the variational bound: their part of the divergence of all factors from their priors."""
+    """The part of the Kullback-Leibler divergence from the priors that depends on the variances."""
     pairs = ((spread.U, priors.u), (spread.V, priors.v), (spread.B, priors.beta))
     cost = sum(float(np.sum(prior * own - 1 - np.log(prior * own), dtype=np.float64)) for own, prior in pairs)
-    if priors.psi is not None:  # type-2 factors also move the means of type 1
+    if priors.psi is not None:  # type-2 factors also shift the means of type 1
         cost += priors.v * float(spread.B[: len(factors.V)].sum(axis=0) @ (factors.Psi**2).sum(axis=1))
     return cost / 2
 
 
 def initial_factors(n_samples: int, n_features: int, n_seen: int, n_labels: int, K: int, seed: int | None) -> Factors:
-    """Small random label factors; all else starts at 0."""
+    """Small random label factors; all other factors start at 0."""
     rng = np.random.default_rng(seed)
     scale = np.float32(1 / np.sqrt(K))
     V, B = (scale * rng.standard_normal((n, K), dtype=np.float32) for n in (n_seen, n_labels))
     U, W, Psi = (np.zeros((n, K), np.float32) for n in (n_samples, n_features, K))
     return Factors(U, V, B, W, Psi)
+
+
+def with_constant(X: sparse.csr_matrix) -> sparse.csr_matrix:
+    """X with a feature that is always 1, which gives sample factors a mean."""
+    return sparse.csr_matrix(sparse.hstack([X, np.ones((X.shape[0], 1), np.float32)], format="csr"), dtype=np.float32)

@@ -1,11 +1,12 @@
 """Online EM for ML-LCS: mini-batches of samples, and statistics that forget (Cappé and Moulines, 2009).
 
-What the factors of seen labels need of all samples is, for each label, a K × K matrix and a vector; for the regression
-of samples on features the same. A batch replaces a share of these statistics, which falls with the number of batches.
+For each seen label the sufficient statistics over samples are a K × K matrix and a vector; the regression of sample
+factors on features has statistics of the same kind. A batch replaces a share of these statistics, which falls with the
+number of batches.
 
-After a fit the statistics are those of the fit, and a batch has the share of its samples among all: nothing is
-forgotten, as these statistics come from factors that were good already. The regression then goes on by least squares
-on samples that were kept, so that no matrix of features by features is ever stored.
+After a fit the statistics are those of the fit, and the share of a batch is that of its samples among all. Nothing is
+forgotten, because the statistics come from factors that have converged. The regression then continues by least squares
+on kept samples, so that no matrix of features by features is ever stored.
 """
 
 from __future__ import annotations
@@ -15,52 +16,41 @@ from dataclasses import dataclass, replace
 from typing import Annotated
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
 from tacit.errors import ParameterError
-from tacit.latent.climb import Eigen, eigen
-from tacit.latent.em import Problem, climb_samples, climb_types, ridge_map, types_of
-from tacit.latent.model import (
-    Counts,
-    Factors,
-    Floats,
-    Floats32,
-    Priors,
-    count_terms,
-    initial_factors,
-    label_slopes,
-    label_weights,
-)
+from tacit.latent.em import Eigen, EMProblem, climb_samples, climb_types, eigen, ridge_map, types_of
+from tacit.latent.model import Counts, Factors, Priors, count_terms, initial_factors, label_slopes, label_weights
+from tacit.numerics.arrays import Floats, Floats32
 from tacit.numerics.ridge import ridge_solver
 from tacit.store.declared import Array
 from tacit.tasks import row_blocks
 
 _FORGETTING = 0.6
-_CLIMBS = 5  # rounds of the factors of a batch
-_ROUNDS = 3  # of a batch after a fit, which may be larger than all before it
+_CLIMBS = 5  # updates of the sample factors of a batch
+_ROUNDS = 3  # of EM on a batch after a fit, which may be larger than all data before it
 _ENTRIES_AT_A_TIME = 2**22  # of samples by K², or by labels
 _MOST_STATISTICS = 1 << 32  # bytes
 
 
 @dataclass(frozen=True, eq=False)
 class OnlineState:
-    """Everything between two batches; statistics are means over samples.
+    """All that is kept between two batches; statistics are means over samples.
 
     Attributes
     ----------
     factors : Factors
-        Of labels and the regression; U is empty.
+        Factors of labels and the regression; U is empty.
     squares, products : arrays of shape (n_seen, K, K) and (n_seen, K)
         Means of ωuuᵀ and κu for every seen label.
     feature_squares, feature_products : arrays of shape (n_features, n_features) and (n_features, K)
         Means of xxᵀ and xuᵀ; empty after a fit.
     counts : Counts
-        Co-occurrence counts, which came with the first batch.
+        Co-occurrence counts, given with the first batch.
     n_samples, n_batches : int
-        Seen so far.
+        Samples and batches so far.
     is_from_fit : bool
-        Whether the statistics began as those of a fit.
+        Whether the statistics started as those of a fit.
     """
 
     factors: Factors
@@ -74,13 +64,13 @@ class OnlineState:
     is_from_fit: bool = False
 
     def label_precisions(self, priors: Priors, n_total: int | None) -> Floats32:
-        """Diagonals of the precision of seen label factors, all else known."""
+        """Diagonals of the precision of seen label factors, given all other factors."""
         squares = _label_system(self, priors, n_total or self.n_samples)[0]
         return np.asarray(np.diagonal(squares, axis1=1, axis2=2), dtype=np.float32)
 
 
 def online_start(n_features: int, counts: Counts, n_factors: int, seed: int | None) -> OnlineState:
-    """Before the first batch."""
+    """The state before the first batch."""
     n_seen, n_labels = counts.values.shape
     _check_size(n_labels, n_factors)
     factors = initial_factors(0, n_features, n_seen, n_labels, n_factors, seed)
@@ -90,31 +80,24 @@ def online_start(n_features: int, counts: Counts, n_factors: int, seed: int | No
 
 
 def online_resume(
-    X: sparse.csr_matrix,
-    Y: sparse.csr_matrix,
-    V: Floats32,
-    W: Floats32,
-    counts: Counts,
-    priors: Priors,
-    absent: str,
-    n_samples: int,
-    n_total: int | None,
+    kept: EMProblem, counts: Counts, V: Floats32, W: Floats32, n_samples: int, n_total: int | None
 ) -> OnlineState:
-    """The state that a fit leaves: statistics whose best factors are those it found.
+    """The state after a fit with the factors V and W: statistics whose best factors are these.
 
-    X and Y are samples of the fit, all of its `n_samples` or some, which then stand for all.
+    `kept` are samples of the fit: all of its `n_samples`, or some that represent all.
     """
     n_seen, K = V.shape
     _check_size(counts.values.shape[1], K)
+    priors = kept.priors
     B = types_of(V, counts, priors.beta)
     Psi = np.zeros((K, K), np.float32) if priors.psi is None else ridge_map(B[:n_seen], V, priors.psi / priors.v)
     factors = Factors(np.empty((0, K), np.float32), V, B, W, Psi)
-    _, squares, _ = _batch_statistics(X, Y, factors, priors, absent)
-    squares *= np.float32(1 / X.shape[0])
+    _, squares, _ = _batch_statistics(kept, factors)
+    squares *= np.float32(1 / kept.X.shape[0])
     none = np.empty((0, 0), np.float32)
     state = OnlineState(factors, squares, np.zeros_like(V), none, none, counts, n_samples, 0, is_from_fit=True)
-    # EM stops before it converges, and samples may be some of many: products are those that lead to V itself, so that
-    # only what a batch says moves it.
+    # EM stops before it converges, and the samples may be some of many. The products are therefore those that lead to
+    # V itself, so that only the data of a batch move it.
     n_counted = n_total or n_samples
     precision, right = _label_system(state, priors, n_counted)
     products = (np.einsum("lij,lj->li", precision, V, dtype=np.float64) - right) / n_counted
@@ -131,121 +114,97 @@ def _check_size(n_labels: int, K: int) -> None:
 
 
 def online_step(
-    state: OnlineState,
-    X: sparse.csr_matrix,
-    Y: sparse.csr_matrix,
-    priors: Priors,
-    absent: str,
-    n_total: int | None,
-    past: sparse.csr_matrix | None = None,
+    state: OnlineState, batch: EMProblem, n_total: int | None, past: sparse.csr_matrix | None = None
 ) -> OnlineState:
-    """Learn from one batch; `n_total` is how many samples there are, by default as many as were seen.
+    """Learn from one batch.
 
-    After a fit, `past` are features of samples before this batch.
+    `n_total` is the number of samples that the batches come from, by default as many as were seen so far. After a fit,
+    `past` are the features of samples before this batch.
     """
-    n_counted = n_total or state.n_samples + X.shape[0]
+    n_counted = n_total or state.n_samples + batch.X.shape[0]
     if not state.is_from_fit:
-        U, after = _with_batch(state, state.factors, X, Y, priors, absent)
-        after = _with_features(after, state, X, U)
-        return _maximised(after, _regression(after, priors, n_counted), X, Y, priors, absent, n_counted)
+        U, after = _with_batch(state, state.factors, batch)
+        X, share, size = batch.X, _share(state, batch.X), np.float32(1 / batch.X.shape[0])
+        squares = _mixed(state.feature_squares, size * (X.T @ X).toarray(), share)
+        products = _mixed(state.feature_products, size * (X.T @ U), share)
+        after = replace(after, feature_squares=squares, feature_products=products)
+        return _maximised(after, _regression(after, batch.priors, n_counted), batch, n_counted)
     assert past is not None  # noqa: S101
-    regress = _regression_on(past, X, state.factors.W, _share(state, X), n_counted, priors)
+    regress = _regression_on(past, batch, state.factors.W, _share(state, batch.X), n_counted)
     after = state
     for _ in range(_ROUNDS):
-        U, after = _with_batch(state, after.factors, X, Y, priors, absent)
-        after = _maximised(after, regress(U), X, Y, priors, absent, n_counted)
+        U, after = _with_batch(state, after.factors, batch)
+        after = _maximised(after, regress(U), batch, n_counted)
     return after
 
 
 def _share(state: OnlineState, X: sparse.csr_matrix) -> np.float32:
-    """How much of the statistics a batch replaces."""
+    """The share of the statistics that a batch replaces."""
     n_new = X.shape[0]
     return np.float32(n_new / (state.n_samples + n_new) if state.is_from_fit else (state.n_batches + 1) ** -_FORGETTING)
 
 
-def _with_batch(
-    state: OnlineState, factors: Factors, X: sparse.csr_matrix, Y: sparse.csr_matrix, priors: Priors, absent: str
-) -> tuple[Floats32, OnlineState]:
-    """E step: factors of the samples of a batch, and statistics that have them in."""
-    U, squares, products = _batch_statistics(X, Y, factors, priors, absent)
-    share, size = _share(state, X), np.float32(1 / X.shape[0])
+def _with_batch(state: OnlineState, factors: Factors, batch: EMProblem) -> tuple[Floats32, OnlineState]:
+    """E step: factors of the samples of a batch, and statistics that include them."""
+    U, squares, products = _batch_statistics(batch, factors)
+    n_new = batch.X.shape[0]
+    share, size = _share(state, batch.X), np.float32(1 / n_new)
     return U, replace(
         state,
         factors=factors,
         squares=_mixed(state.squares, size * squares, share),
         products=_mixed(state.products, size * products, share),
-        n_samples=state.n_samples + X.shape[0],
+        n_samples=state.n_samples + n_new,
         n_batches=state.n_batches + 1,
     )
 
 
-def _with_features(after: OnlineState, before: OnlineState, X: sparse.csr_matrix, U: Floats32) -> OnlineState:
-    """Statistics of the regression that have a batch in."""
-    share, size = _share(before, X), np.float32(1 / X.shape[0])
-    return replace(
-        after,
-        feature_squares=_mixed(before.feature_squares, size * (X.T @ X).toarray(), share),
-        feature_products=_mixed(before.feature_products, size * (X.T @ U), share),
-    )
-
-
-def _maximised(
-    state: OnlineState,
-    W: Floats32,
-    X: sparse.csr_matrix,
-    Y: sparse.csr_matrix,
-    priors: Priors,
-    absent: str,
-    n_counted: int,
-) -> OnlineState:
+def _maximised(state: OnlineState, W: Floats32, batch: EMProblem, n_counted: int) -> OnlineState:
     """M step: factors of labels from the statistics and the counts."""
-    factors = replace(state.factors, V=_label_factors(state, priors, n_counted), W=W)
-    problem = Problem(X, Y, state.counts, priors, lambda _, W: W, absent)
+    factors = replace(state.factors, V=_label_factors(state, batch.priors, n_counted), W=W)
+    problem = replace(batch, counts=state.counts)
     for _ in range(2):
         factors, _ = climb_types(problem, factors, None)
     return replace(state, factors=factors)
 
 
-def _mixed(old: npt.NDArray[np.float32], new: npt.NDArray[np.float32], share: np.float32) -> Floats32:
+def _mixed(old: Floats32, new: Floats32, share: np.float32) -> Floats32:
     return np.asarray((1 - share) * old + share * new, dtype=np.float32)
 
 
-def _batch_statistics(
-    X: sparse.csr_matrix, Y: sparse.csr_matrix, factors: Factors, priors: Priors, absent: str
-) -> tuple[Floats32, Floats32, Floats32]:
+def _batch_statistics(batch: EMProblem, factors: Factors) -> tuple[Floats32, Floats32, Floats32]:
     """Factors of the samples of a batch, and the sums of ωuuᵀ and κu over them."""
     n_seen, K = factors.V.shape
     gram = eigen(factors.V.T @ factors.V)
     squares, products = np.zeros((n_seen, K * K), np.float32), np.zeros((n_seen, K), np.float32)
     parts = []
-    for start, stop in row_blocks(X.shape[0], max(1, _ENTRIES_AT_A_TIME // max(K * K, n_seen))):
-        U, omega, kappa = _climbed(X[start:stop], Y[start:stop], factors, gram, priors, absent)
+    for start, stop in row_blocks(batch.X.shape[0], max(1, _ENTRIES_AT_A_TIME // max(K * K, n_seen))):
+        U, omega, kappa = _climbed(replace(batch, X=batch.X[start:stop], Y=batch.Y[start:stop]), factors, gram)
         squares += omega.T @ np.einsum("ni,nj->nij", U, U).reshape(len(U), K * K)
         products += kappa.T @ U
         parts.append(U)
     return np.concatenate(parts), squares.reshape(-1, K, K), products
 
 
-def _climbed(
-    X: sparse.csr_matrix, Y: sparse.csr_matrix, factors: Factors, gram: Eigen, priors: Priors, absent: str
-) -> tuple[Floats32, Floats, Floats]:
+def _climbed(batch: EMProblem, factors: Factors, gram: Eigen) -> tuple[Floats32, Floats, Floats]:
     """Factors of samples, and ω and κ of their labels."""
-    V = factors.V
-    U = np.asarray(X @ factors.W)
+    X, Y, V, W, absent = batch.X, batch.Y, factors.V, factors.W, batch.absent
+    U = np.asarray(X @ W)
     for _ in range(_CLIMBS):
-        U = climb_samples(X, Y, U, V, factors.W, gram, priors.u, 2, absent).U
+        U = climb_samples(X, Y, U, V, W, gram, batch.priors.u, 2, absent).U
     xi = U @ V.T
     omega = label_weights(xi, Y, absent)
     return U, omega, label_slopes(xi, Y, absent, omega) + omega * xi  # κ = slope + ωξ
 
 
 def _regression_on(
-    past: sparse.csr_matrix, X: sparse.csr_matrix, W: Floats32, share: np.float32, n_samples: int, priors: Priors
+    past: sparse.csr_matrix, batch: EMProblem, W: Floats32, share: np.float32, n_samples: int
 ) -> Callable[[Floats32], Floats32]:
-    """The function from factors of a batch to the regression of all samples.
+    """The function from the sample factors of a batch to the regression weights of all samples.
 
-    The last regression, W, was best for `past`, so only the batch has residuals.
+    The last weights W were optimal for `past`, so only the batch has residuals.
     """
+    X, priors = batch.X, batch.priors
     old, new = np.sqrt([n_samples * (1 - share) / past.shape[0], n_samples * share / X.shape[0]]).astype(np.float32)
     solve = ridge_solver(sparse.vstack([old * past, new * X], format="csr"), priors.w / priors.u)
 
@@ -269,7 +228,7 @@ def _label_factors(state: OnlineState, priors: Priors, n_samples: int) -> Floats
 
 
 def _label_system(state: OnlineState, priors: Priors, n_samples: int) -> tuple[Floats32, Floats32]:
-    """Left and right sides of ML-LCS Eq. 17."""
+    """Left and right sides of ML-LCS Eq. 17 for every seen label."""
     B = state.factors.B
     slope, tau, _ = count_terms(state.factors.V, B, state.counts)
     kappa = slope + tau * (state.factors.V @ B.T)

@@ -1,9 +1,14 @@
-"""What models of seen and unseen labels share: counts in, a linear score per label, labels added and removed."""
+"""What models of seen and unseen labels share: co-occurrence counts, linear scores, labels added and removed.
+
+Seen and unseen labels are put on one scale by an experiment within the training data. A part of the samples is held
+out, and seen labels are hidden in turn. Scores of kept and of hidden labels on held-out samples are compared with the
+truth, and a logistic curve for either group turns scores into log-odds.
+"""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,9 +22,10 @@ from tacit.errors import DataError
 from tacit.kernels.gram import row_products
 from tacit.kernels.score import top_k
 from tacit.labels import Names, as_names, label_counts, label_mask, positives
-from tacit.latent.calibration import Curve, fit_curve, held_out_rows, label_folds
 from tacit.latent.counts import Cooccurrence, read_cooccurrence
 from tacit.latent.vectors import LabelVectors
+from tacit.numerics.arrays import Floats32, Ids
+from tacit.numerics.logistic import fit_logistic
 from tacit.parameters import Range
 from tacit.ranking import Ranking
 from tacit.store.declared import NAMES, Array
@@ -28,40 +34,73 @@ from tacit.tasks import one_blas_thread
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-Floats32 = npt.NDArray[np.float32]
-Ids = npt.NDArray[np.intp]
+CalibrationFolds = Annotated[
+    int, Range(low=0, high=5), "trials with seen labels hidden, to put unseen ones on their scale; 0: none"
+]
 
 _NO_MASK = np.empty(0, dtype=np.bool_)
-_NO_CURVE = Curve(1.0, 0.0)
-_MIN_ROWS = 20  # fewer say nothing about the scale of scores
+_N_FOLDS = 5
+_MAX_ENTRIES = 2**22  # that a logistic curve is fitted to
+_MIN_ROWS = 20  # needed to learn the scale of scores
+
+
+@dataclass(frozen=True)
+class ScoreScale:
+    """The log-odds of a score: slope · score + intercept."""
+
+    slope: float = 1.0
+    intercept: float = 0.0
+
+    @classmethod
+    def fitted(cls, trials: Sequence[tuple[Floats32, Floats32]]) -> ScoreScale:
+        """The most likely logistic curve of the scores and truth of all trials, or of a part where they are many."""
+        scores, truth = map(np.concatenate, zip(*trials, strict=True))
+        if len(scores) > _MAX_ENTRIES:
+            chosen = np.linspace(0, len(scores) - 1, _MAX_ENTRIES).astype(np.intp)
+            scores, truth = scores[chosen], truth[chosen]
+        return cls(*fit_logistic(scores, truth))
+
+    def applied(self, vectors: LabelVectors) -> LabelVectors:
+        """Label vectors whose scores are log-odds."""
+        return vectors.scaled(self.slope, self.intercept)
+
+
+_UNSCALED = ScoreScale()
+
+
+def label_folds(Y: sparse.csr_matrix, n_folds: int, seed: int | None) -> Iterator[tuple[Ids, Ids]]:
+    """For each fold a fifth of the labels with positives, to be hidden, and the others; none where labels are few."""
+    labels = np.random.default_rng(seed).permutation(np.flatnonzero(label_counts(Y)))
+    for fold in range(n_folds):
+        is_hidden = np.arange(len(labels)) % _N_FOLDS == fold
+        if is_hidden.any() and not is_hidden.all():
+            yield np.sort(labels[is_hidden]), np.sort(labels[~is_hidden])
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class ZeroShot(Estimator):
     """Base of models that rank labels without a training example beside those with some."""
 
-    calibration_folds: Annotated[
-        int, Range(low=0, high=5), "trials with seen labels hidden, to put unseen ones on their scale; 0: none"
-    ] = 5
+    calibration_folds: CalibrationFolds = 5
 
     seen_names_: Annotated[Names, Array(NAMES, ("n_seen",), differ=True)] = field(init=False)
     projection_: Annotated[
         Floats32 | None, Array("float32", ("n_features", "dimension"), if_none=("dimension", "n_features"))
     ] = field(init=False)
     vectors_: LabelVectors = field(init=False)
-    seen_curve_: Curve = field(init=False)
-    unseen_curve_: Curve = field(init=False)
+    seen_curve_: ScoreScale = field(init=False)
+    unseen_curve_: ScoreScale = field(init=False)
 
     @abstractmethod
     def _learn(self, X: sparse.csr_matrix, Y: sparse.csr_matrix, cooccurrence: Cooccurrence) -> LabelVectors:
-        """Set `projection_` and the model's own attributes; the vectors of the labels of Y."""
+        """Set `projection_` and the model's own attributes, and return the vectors of the labels of Y."""
 
     @abstractmethod
     def _unseen_vectors(self, cooccurrence: Cooccurrence) -> LabelVectors:
-        """Vectors of labels known only by their counts with the labels of Y."""
+        """Vectors of labels of which only the counts with the labels of Y are known."""
 
     def fit(self, X: Any, Y: Any, *, label_names: Sequence[Any] | None = None, cooccurrence: Any = None) -> Self:
-        """Learn from samples, the labels seen in them, and counts of these with all labels.
+        """Learn from samples, the labels seen in them, and the co-occurrence of these with all labels.
 
         Parameters
         ----------
@@ -97,11 +136,11 @@ class ZeroShot(Estimator):
             self._fit_vectors(X, Y, counts)
 
     def _fit_vectors(self, X: sparse.csr_matrix, Y: sparse.csr_matrix, counts: Cooccurrence) -> None:
-        """Vectors of all labels; a label of Y without a positive is unseen too."""
+        """Set the vectors of all labels; a label of Y without a positive is unseen too."""
         self._join_vectors(self._learn(X, Y, counts), label_counts(Y), counts)
 
     def _join_vectors(self, learned: LabelVectors, n_positives: npt.NDArray[np.int64], counts: Cooccurrence) -> None:
-        """Vectors learned for the labels of Y, and for those without a positive what their counts say."""
+        """Set `vectors_`: those learned for the labels of Y, and those from counts for labels without a positive."""
         calibrated = self.seen_curve_.applied(learned)
         n_seen = len(n_positives)
         is_seen = np.pad(n_positives > 0, (0, counts.n_labels - n_seen))
@@ -109,31 +148,24 @@ class ZeroShot(Estimator):
         order = np.argsort(np.concatenate([np.flatnonzero(is_seen), np.flatnonzero(~is_seen)]))
         self.vectors_ = calibrated.chosen(np.flatnonzero(is_seen[:n_seen])).joined(unseen).chosen(order)
 
-    def _curves(self, X: sparse.csr_matrix, Y: sparse.csr_matrix, counts: Cooccurrence) -> tuple[Curve, Curve]:
-        """What turns scores of seen and unseen labels into log-odds: seen labels are hidden and tried, in turn."""
+    def _curves(
+        self, X: sparse.csr_matrix, Y: sparse.csr_matrix, counts: Cooccurrence
+    ) -> tuple[ScoreScale, ScoreScale]:
+        """What turns scores of seen and unseen labels into log-odds, from trials in which seen labels are hidden."""
         trials = list(label_folds(Y, self.calibration_folds, self.random_state))
         if not trials or X.shape[0] < _MIN_ROWS:
-            return _NO_CURVE, _NO_CURVE
-        learned, tried = held_out_rows(X.shape[0], self.random_state)
-        results = [self._trial(X, Y, counts, learned, tried, *fold) for fold in trials]
-        seen, hidden = zip(*results, strict=True)
-        return fit_curve(*map(np.concatenate, zip(*seen, strict=True))), fit_curve(
-            *map(np.concatenate, zip(*hidden, strict=True))
-        )
+            return _UNSCALED, _UNSCALED
+        seen, hidden = zip(*(self._trial(X, Y, counts, *fold) for fold in trials), strict=True)
+        return ScoreScale.fitted(seen), ScoreScale.fitted(hidden)
 
     def _trial(
-        self,
-        X: sparse.csr_matrix,
-        Y: sparse.csr_matrix,
-        counts: Cooccurrence,
-        learned: Ids,
-        tried: Ids,
-        hidden: Ids,
-        kept: Ids,
+        self, X: sparse.csr_matrix, Y: sparse.csr_matrix, counts: Cooccurrence, hidden: Ids, kept: Ids
     ) -> tuple[tuple[Floats32, Floats32], tuple[Floats32, Floats32]]:
-        """Scores and truth of kept and of hidden labels on samples held out."""
+        """Scores and truth of kept and of hidden labels on held-out samples."""
+        order = np.random.default_rng(self.random_state).permutation(X.shape[0])
+        tried, learned = map(np.sort, np.split(order, [max(1, X.shape[0] // 5)]))
         model = clone(self).set_params(calibration_folds=0)
-        model.n_features_in_, model.seen_curve_, model.unseen_curve_ = X.shape[1], _NO_CURVE, _NO_CURVE
+        model.n_features_in_, model.seen_curve_, model.unseen_curve_ = X.shape[1], _UNSCALED, _UNSCALED
         model._fit_vectors(X[learned], Y[learned][:, kept], counts.rows(kept).columns(np.concatenate([kept, hidden])))
         is_scored = model.vectors_.intercepts > self.unranked_score
         scores = model._scores(X[tried])
@@ -145,15 +177,15 @@ class ZeroShot(Estimator):
 
     @property
     def _link(self) -> Link | None:
-        """Curves make log-odds of scores, unless there was too little to learn them from."""
-        is_calibrated = self.calibration_folds > 0 and getattr(self, "seen_curve_", None) != _NO_CURVE
+        """Scores are log-odds, unless there were too few samples or labels to learn the scales."""
+        is_calibrated = self.calibration_folds > 0 and getattr(self, "seen_curve_", None) != _UNSCALED
         return "logistic" if is_calibrated else None
 
     def _rank(self, X: sparse.csr_matrix, k: int, allowed: Mask | None) -> Ranking:
         return Ranking(*top_k(self._scores(X), _NO_MASK if allowed is None else allowed, k))
 
     def _scores(self, X: sparse.csr_matrix) -> Floats32:
-        """Scores of all labels; every row is computed on its own, so that it is the same in any batch."""
+        """Scores of all labels; each row is computed on its own, so its scores are the same in any batch."""
         vectors = self.vectors_
         if self.projection_ is None:
             return np.asarray(X @ vectors.columns + vectors.intercepts, dtype=np.float32)
@@ -169,7 +201,7 @@ class ZeroShot(Estimator):
         columns : dense or sparse matrix of shape (n_seen, n_new)
             How often each label of `seen_names_` occurs with each new label.
         names : sequence, optional
-            Names of the new labels; needed where the model's labels have names.
+            Names of the new labels; required where the model's labels have names.
         """
         self._check_fitted()
         if not sparse.issparse(columns):
@@ -185,9 +217,9 @@ class ZeroShot(Estimator):
         return self
 
     def remove_labels(self, ids: Any) -> Self:
-        """Remove labels, by column number or name; the labels after them move up.
+        """Remove labels, by column number or name; later columns move up.
 
-        A seen label that is removed is no longer ranked, but its row of counts still describes new labels.
+        A seen label that is removed is no longer ranked, but new labels still need a count with it.
         """
         self._check_fitted()
         kept = label_mask(self.classes_, None, ids)
@@ -211,13 +243,13 @@ class ZeroShot(Estimator):
 
 
 def n_rows(matrix: Any) -> int:
-    """Rows of a matrix in any form; 0 where it is none, which is found out later."""
+    """Rows of a matrix in any form; 0 for something else, which a later check refuses."""
     shape = np.shape(matrix)
     return int(shape[0]) if shape else 0
 
 
 def all_names(names: Names, more: Names | None, n_labels: int) -> Names:
-    """Names of all labels from those of the first and, where given, the rest."""
+    """Names of all labels, from the names of the first ones and, where given, those of the rest."""
     n_new = n_labels - len(names)
     if n_new < 0:
         raise DataError(f"cooccurrence must have a column for each of the {len(names)} labels of Y; got {n_labels}")

@@ -1,1 +1,1 @@
-"""What a model is worth, as one HTML file that needs nothing else."""
+"""Reports on the quality of a model, each one self-contained HTML file."""

@@ -1,10 +1,10 @@
-"""A model beside a data set whose labels are known: everything that the report is drawn from."""
+"""A model evaluated on labelled data: everything that the report is computed from."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -18,44 +18,33 @@ from tacit.metrics import KS, Interval, bootstrap_intervals, evaluate, judge
 from tacit.ranking import NO_LABEL, Ranking
 from tacit.tagger.tagger import Tagger
 
-SHOWN = max(KS)  # places that people see
+SHOWN = max(KS)  # suggestions per sample that users look at
 
 
-@dataclass(frozen=True)
-class Metric:
-    """A metric of the model beside that of the most frequent labels; coverage has no intervals."""
+class Pair(NamedTuple):
+    """A metric of the model and of the baseline (the most frequent labels), with intervals where there are any."""
 
     name: str
-    value: float
-    interval: Interval | None
-    baseline: float
-    baseline_interval: Interval | None
-
-
-@dataclass(frozen=True)
-class Band:
-    """A band of label frequency: the model, and the most frequent labels for every sample."""
-
-    model: BandResult
-    baseline: BandResult
+    values: tuple[float, float]
+    intervals: tuple[Interval | None, Interval | None]
 
 
 @dataclass(frozen=True, eq=False)
 class Evaluation:
-    """Suggestions of a model beside the truth.
+    """Suggestions of a model and the true labels.
 
     Attributes
     ----------
     model : Tagger
     dataset : Dataset
     ranking : Ranking
-        What the model suggests for each sample, further than people look.
+        What the model suggests for each sample, beyond the first `SHOWN` places.
     truth : csr_matrix
-        The labels of each sample, in the columns of the model, then those that it does not know.
+        The true labels of each sample: the model's columns, then columns for labels that the model does not know.
     names : list of str
-        What the columns of `truth` are called.
+        Names of the columns of `truth`.
     counts : int array
-        How many training samples each label had.
+        Number of training samples of each label.
     """
 
     model: Tagger
@@ -71,12 +60,12 @@ class Evaluation:
 
     @property
     def model_name(self) -> str:
-        """The name of the model, which in a tagger is the one that it is made of."""
+        """The name of the model inside the tagger."""
         return self.model.model_name_
 
     @property
     def card(self) -> dict[str, Any]:
-        """What the model knows of its training."""
+        """The model card: facts about the training."""
         return self.model.card_
 
     @property
@@ -86,27 +75,27 @@ class Evaluation:
 
     @cached_property
     def threshold(self) -> float:
-        """The score that a label must reach to be suggested when the number of labels is left to the model."""
+        """The stored threshold: the score that a label must reach when the number of labels is left to the model."""
         return float(self.model.threshold_)
 
     @cached_property
     def hits(self) -> npt.NDArray[np.bool_]:
-        """Whether the label at each place is right."""
+        """Whether the label at each place of the ranking is true."""
         return judge(self.ranking, self.truth, None, [self.ranking.k]).hits
 
     @cached_property
     def is_label(self) -> npt.NDArray[np.bool_]:
-        """Whether there is a label at a place."""
+        """Whether a place of the ranking holds a label."""
         return np.asarray(self.ranking.labels != NO_LABEL)
 
     @cached_property
     def is_tested(self) -> npt.NDArray[np.bool_]:
-        """Whether any sample has a label."""
+        """For each label, whether any sample has it."""
         return np.asarray(np.bincount(self.truth.indices, minlength=self.truth.shape[1]) > 0)
 
     @cached_property
     def is_suggested(self) -> npt.NDArray[np.bool_]:
-        """Whether the label at a place reaches the threshold."""
+        """Whether the label at each place reaches the threshold."""
         return self.is_label & (self.ranking.scores >= self.threshold)
 
     @cached_property
@@ -129,7 +118,7 @@ class Evaluation:
         return Ranking(np.broadcast_to(best, shape), np.broadcast_to(self.counts[best].astype(np.float32), shape))
 
     @cached_property
-    def metrics(self) -> list[Metric]:
+    def metrics(self) -> list[Pair]:
         """Metrics with 95 % intervals; nDCG@1 is P@1 and left out."""
         weights = self.model.propensities_for(self.truth.shape[1])
         values, baselines = (evaluate(ranking, self.truth, weights) for ranking in (self.ranking, self.baseline))
@@ -138,34 +127,34 @@ class Evaluation:
             for ranking in (self.ranking, self.baseline)
         )
         return [
-            Metric(name, value, intervals.get(name), baselines[name], baseline_intervals.get(name))
+            Pair(name, (value, baselines[name]), (intervals.get(name), baseline_intervals.get(name)))
             for name, value in values.items()
             if name not in {"nDCG@1", "PSnDCG@1"}
         ]
 
     @cached_property
-    def bands(self) -> list[Band]:
-        """Metrics by label frequency."""
-        results = [
+    def bands(self) -> list[tuple[BandResult, BandResult]]:
+        """Metrics by label frequency, of the model and of the baseline."""
+        model, baseline = (
             evaluate_by_band(ranking, self.truth, self.counts, seed=self.seed)
             for ranking in (self.ranking, self.baseline)
-        ]
-        return [Band(*pair) for pair in zip(*results, strict=True)]
+        )
+        return list(zip(model, baseline, strict=True))
 
 
 def evaluate_model(model: Any, dataset: Dataset, ranking: Ranking | None = None, seed: int = 0) -> Evaluation:
-    """A fitted tagger or model beside a data set.
+    """Evaluate a fitted tagger or model on a data set.
 
     Parameters
     ----------
     model : Tagger or Estimator
         A fitted model.
     dataset : Dataset
-        Samples with their labels, which the model should not have seen.
+        Labelled samples that the model was not trained on.
     ranking : Ranking, optional
-        What the model suggests for them, if it has been asked already.
+        The model's suggestions for the samples, if they were computed already.
     seed : int
-        Seed of the intervals and of the choice of examples.
+        Seed of the bootstrap intervals and of the choice of examples.
     """
     model = Tagger.around(model)
     truth = positives(aligned(dataset.Y, dataset.label_names, model.classes_))

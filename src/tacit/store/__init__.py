@@ -1,1 +1,1 @@
-"""Fitted state as arrays, arrays as files, files as model folders."""
+"""Model folders: fitted state is packed into arrays, and arrays are stored in files."""

@@ -1,18 +1,18 @@
-"""An act: one change of a tagger after its training, in the one form that is stored, sent and replayed.
+"""An act: one change of a tagger after training, in the form that is stored, sent and replayed.
 
 ::
 
     {"id": "5f0c…", "time": "2026-03-01T12:00:00Z", "kind": "rename", "label": "motor cars", "name": "cars"}
 
 ========  ==================================================================================================
-kind      what it says
+kind      fields
 ========  ==================================================================================================
 add       ``name``, and any of ``examples``, ``cooccurs`` ({label: count}), ``description`` and ``parent``
 rename    ``label``, ``name``
 merge     ``labels``, ``into``
 retire    ``label``
 judge     ``judgements``: a list of ``{"text": …, "label": …, "accepted": true}``
-undo      ``of``: the id of the act that is taken back
+undo      ``of``: the id of the act to undo
 ========  ==================================================================================================
 
 A sample is a text or, for a tagger trained on features, an object of values by feature: in ``examples`` as
@@ -39,31 +39,31 @@ _SHOWN = 3  # labels or judgements that an act names in words
 
 
 def new_id() -> str:
-    """An id that no other act has."""
+    """Create a unique id for an act."""
     return secrets.token_hex(16)
 
 
 def now() -> str:
-    """The time, to the second, as acts have it."""
+    """The current time in UTC, to the second, in the format of acts."""
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
 
 
 @dataclass(eq=False, slots=True)
 class Act:
-    """One change of a tagger after its training; never changed itself.
+    """One change of a tagger after training; immutable.
 
     Attributes
     ----------
     kind : str
         "add", "rename", "merge", "retire", "judge" or "undo".
     content : mapping
-        What the act says; see the head of this module.
+        The fields of the act, listed at the head of this module.
     id : str
-        Tells the act from all others, wherever it is copied to.
+        Unique among all acts, also in copies of the model.
     time : str
-        When it was done, in UTC.
+        Time of the change, in UTC.
     who : str
-        Who did it; empty where nobody said.
+        The user who made the change; empty if unknown.
     """
 
     kind: str
@@ -90,7 +90,7 @@ class Act:
 
     @staticmethod
     def from_json(value: Any) -> Act:
-        """The act that `to_json` described; raises `ParameterError` for anything else."""
+        """Rebuild an act from the object that `to_json` returned; raises `ParameterError` for anything else."""
         if not isinstance(value, Mapping) or "kind" not in value or "id" not in value:
             raise ParameterError("an act must be a JSON object with the fields 'id' and 'kind'")
         content = {name: item for name, item in value.items() if name not in _ABOUT}
@@ -100,7 +100,7 @@ class Act:
         return printable(_WORDS[self.kind](self.content))
 
     def labels(self) -> list[str]:
-        """The labels that the act is about, by the names they had."""
+        """The labels that the act concerns, by their names at that time."""
         found = [self.content.get(name) for name in ("label", "name", "into")]
         found += self.content.get("labels", ())
         found += (judged["label"] for judged in self.content.get("judgements", ()))
@@ -108,7 +108,7 @@ class Act:
 
 
 def taken_back(acts: Sequence[Act]) -> set[str]:
-    """The ids of acts that were taken back; an undo can be taken back too."""
+    """The ids of acts that were undone; an undo can itself be undone."""
     undone: set[str] = set()
     for act in reversed(acts):
         if act.kind == "undo" and act.id not in undone:
@@ -117,13 +117,13 @@ def taken_back(acts: Sequence[Act]) -> set[str]:
 
 
 def in_force(acts: Sequence[Act]) -> list[Act]:
-    """The acts that were not taken back, without those that take back."""
+    """The acts that are in effect: neither undone nor undos themselves."""
     undone = taken_back(acts)
     return [act for act in acts if act.kind != "undo" and act.id not in undone]
 
 
 def parse_lines(lines: Iterable[tuple[int, str]], fail: Callable[[int, str], Exception]) -> list[Act]:
-    """The acts in numbered lines of JSON, as ``tacit labels MODEL history --json`` writes them."""
+    """Parse acts from numbered lines of JSON, as ``tacit labels MODEL history --json`` writes them."""
     acts = []
     for number, line in lines:
         if line.strip():

@@ -1,10 +1,9 @@
-"""What fitted state must be like: declared beside the fields of its classes, checked here whenever a model is loaded.
+"""Declarations of fitted state, beside the fields of its classes, and their checks at load.
 
-``leaf_labels: Annotated[npt.NDArray[Any], Array(IDS, ("n_leaf_labels",), below="n_labels")]`` says all that the kernels
-take for granted: a type, a size for each axis, the range of the entries. Sizes have names. One that nothing has given a
-value yet takes it from the first array that has it; from then on it is the same everywhere in that object and in those
-inside it. ``"n_nodes+1"`` and ``"-n_leaves"`` are sizes, too. Fields without a declaration must have the type of their
-annotation.
+``leaf_labels: Annotated[npt.NDArray[Any], Array(IDS, ("n_leaf_labels",), below="n_labels")]`` declares all that the
+kernels rely on: a type, a size for each axis, and the range of the entries. Sizes have names. The first array with a
+new name sets its value, which then holds in that object and in the objects inside it. ``"n_nodes+1"`` and
+``"-n_leaves"`` are sizes too. Fields without a declaration must have the type of their annotation.
 """
 
 from __future__ import annotations
@@ -46,27 +45,27 @@ class Array:
     Attributes
     ----------
     dtypes : str
-        Its type, or several to choose from; ``IDS`` is the smallest that holds numbers below `below`.
+        The allowed types; ``IDS`` is the smallest integer type for numbers below `below`.
     shape : tuple of sizes
-        ``""`` is any size.
+        ``""`` allows any size.
     low, below : str
-        Sizes that entries are not below (0 where only `below` is given), and are below.
+        Bounds of the entries: at least `low` (0 if only `below` is given) and less than `below`.
     starts : str
-        Entries begin at 0, never fall, and end at this size: where stretches of another array begin.
+        The entries are offsets into another array of this size: they start at 0, never fall, and end at the size.
     rises : bool
-        No two of these starts are the same.
+        Whether no two of these offsets are equal.
     widest, most : str
-        Names that the longest stretch, and the largest entry, get as sizes.
+        Names of sizes that are set to the longest span between offsets, and to the largest entry.
     is_after : bool
-        Entries are negative, or larger than the number of their row: no walk from row to entry comes back.
+        Whether each entry is negative or larger than its row number, so that following entries never loops.
     is_filled : bool
-        There is at least one entry.
+        Whether there must be at least one entry.
     differ : bool
-        No two entries are the same.
+        Whether no two entries are equal.
     up_to : float
-        Entries are finite, and none is larger in size than this.
+        Largest absolute value; entries must be finite.
     if_none : pair of str
-        Two sizes that are the same where there is None in place of the array.
+        Two sizes that must be equal if the value is None.
     """
 
     dtypes: str
@@ -84,11 +83,11 @@ class Array:
     if_none: tuple[str, str] | None = None
 
     def fits(self, value: Any) -> bool:
-        """Whether a value is an array at all."""
+        """Whether a value is an array."""
         return isinstance(value, np.ndarray)
 
     def check_shape(self, value: npt.NDArray[Any], where: str, sizes: Sizes) -> None:
-        """Raise unless type and axes are right; sizes that are new take their values."""
+        """Raise unless type and shape are right; sets the values of new sizes."""
         if not _is_one_of(value.dtype, self.dtypes):
             _fail(where, f"must be an array of {' or '.join(self.dtypes.split())}; got {value.dtype}")
         _check_axes(value.shape, self.shape, where, sizes)
@@ -96,7 +95,7 @@ class Array:
             _fail(where, "must not be empty")
 
     def check_values(self, value: npt.NDArray[Any], where: str, sizes: Sizes) -> None:
-        """Raise unless the entries are right."""
+        """Raise unless the entries satisfy the declaration."""
         if self.dtypes == IDS and value.dtype != (np.uint16 if _size(self.below, sizes) <= _SHORT else np.int32):
             _fail(where, f"must have the smallest type for numbers below {_size(self.below, sizes)}; got {value.dtype}")
         if self.starts:
@@ -138,28 +137,28 @@ class Array:
 
 @dataclass(frozen=True)
 class Csr:
-    """A CSR matrix; that its indices lie inside its shape is checked when it is rebuilt."""
+    """A CSR matrix; its indices are checked against its shape when it is rebuilt."""
 
     dtypes: str
     shape: tuple[str, str]
 
     def fits(self, value: Any) -> bool:
-        """Whether a value is such a matrix at all."""
+        """Whether a value is a CSR matrix."""
         return bool(sparse.issparse(value))
 
     def check_shape(self, value: Any, where: str, sizes: Sizes) -> None:
-        """Raise unless type and shape are right; sizes that are new take their values."""
+        """Raise unless type and shape are right; sets the values of new sizes."""
         if not _is_one_of(value.dtype, self.dtypes):
             _fail(where, f"must be a sparse matrix of {' or '.join(self.dtypes.split())}; got {value.dtype}")
         _check_axes(value.shape, self.shape, where, sizes)
 
     def check_values(self, value: Any, where: str, sizes: Sizes) -> None:
-        """Nothing is left to check."""
+        """Do nothing: the entries were checked when the matrix was rebuilt."""
 
 
 @dataclass(frozen=True)
 class Items:
-    """How many items a list has: a size."""
+    """The number of items of a list, as a size."""
 
     size: str
     is_filled: bool = False
@@ -167,14 +166,14 @@ class Items:
 
 @dataclass(frozen=True)
 class Size:
-    """A number that is a size by this name."""
+    """A number that sets the size of this name."""
 
     name: str
 
 
 @dataclass(frozen=True)
 class Inside:
-    """Sizes of an object inside this one by what they are here: ``Inside(("n_labels", "n_seen"))``."""
+    """Sizes of an inner object and the sizes they equal in this one: ``Inside(("n_labels", "n_seen"))``."""
 
     pairs: tuple[tuple[str, str], ...]
 
@@ -184,13 +183,13 @@ class Inside:
 
 @dataclass(frozen=True)
 class Sometimes:
-    """An attribute that a fitted model need not have, unless a parameter has some value."""
+    """An attribute that a fitted model has only if a parameter has a certain value."""
 
     unless: tuple[str, Any] | None = None
 
 
 def check_csr(parts: Mapping[str, npt.NDArray[Any]], shape: tuple[Any, ...], where: str) -> None:
-    """Raise unless three arrays are a CSR matrix of this shape, whose indices lie inside it."""
+    """Raise unless three arrays form a valid CSR matrix of this shape."""
     if len(shape) != 2 or not all(type(size) is int and 0 <= size < 1 << 62 for size in shape):
         _fail(where, f"must have a shape of two numbers; got {list(shape)}")
     sizes = {"n_rows": shape[0], "n_columns": shape[1]}
@@ -244,20 +243,20 @@ def _check_axes(shape: tuple[int, ...], declared: tuple[str, ...], where: str, s
 
 @dataclass(frozen=True)
 class Kind:
-    """An annotation taken apart: the plain type, whether None will do, and what is declared."""
+    """A parsed annotation: the plain type, whether None is allowed, and the declarations."""
 
     type: Any
     takes_none: bool
     extras: tuple[Any, ...]
 
     def find(self, *kinds: Any) -> Any:
-        """The first declaration of some kinds, or None."""
+        """The first declaration of one of these kinds, or None."""
         return next((extra for extra in self.extras if isinstance(extra, kinds)), None)
 
 
 @cache
 def kind_of(annotation: Any) -> Kind:
-    """What an annotation says."""
+    """Parse an annotation."""
     if get_origin(annotation) is Annotated:
         inner = kind_of(get_args(annotation)[0])
         return Kind(inner.type, inner.takes_none, inner.extras + annotation.__metadata__)
@@ -270,7 +269,7 @@ def kind_of(annotation: Any) -> Kind:
 
 @cache
 def kinds_of(cls: Any) -> dict[str, Kind]:
-    """The fields of a dataclass and what they hold; of a model, its fitted attributes."""
+    """The kinds of a dataclass's fields; for a model, of its fitted attributes."""
     hints = get_type_hints(cls, include_extras=True)
     is_model = hasattr(cls, "stored_parameters")
     return {item.name: kind_of(hints[item.name]) for item in fields(cls) if not (is_model and item.init)}
@@ -280,7 +279,7 @@ def kinds_of(cls: Any) -> dict[str, Kind]:
 
 
 def check_model(model: Any, where: str = "", shared: Mapping[str, int] | None = None) -> Sizes:
-    """Raise `ModelFileError` unless a model that was rebuilt is as its class declares; gives its sizes."""
+    """Raise `ModelFileError` unless a rebuilt model satisfies its declarations; returns its sizes."""
     try:
         check_parameters(model)
     except ParameterError as error:
@@ -291,7 +290,7 @@ def check_model(model: Any, where: str = "", shared: Mapping[str, int] | None = 
 
 
 def _check_fields(value: Any, where: str, sizes: Sizes) -> None:
-    """The fields of an object: first what has sizes, then what lies inside, then the entries of arrays."""
+    """Check the fields of an object: first sizes, then inner objects, then the entries of arrays."""
     found = {}
     cls: Any = type(value)
     for name, kind in kinds_of(cls).items():
@@ -325,9 +324,9 @@ def _check_missing(model: Any, kind: Kind, where: str) -> None:
 
 
 def _check_sizes(value: Any, kind: Kind, where: str, sizes: Sizes) -> Array | Csr | None:
-    """Types and shapes of arrays, lengths of lists, numbers that are sizes; the declaration of an array, if it is one.
+    """Check types, shapes, lengths and sizes; returns the declaration if the value is an array.
 
-    Where there are several declarations, the one for what is there counts.
+    Of several declarations, the one that fits the value applies.
     """
     declared = [extra for extra in kind.extras if isinstance(extra, Array | Csr)]
     if declared:
@@ -355,7 +354,7 @@ def _check_sizes(value: Any, kind: Kind, where: str, sizes: Sizes) -> Array | Cs
 
 
 def _check_inside(value: Any, kind: Kind, where: str, sizes: Sizes) -> None:
-    """Anything that is neither an array nor a model."""
+    """Check a value that is neither an array nor a model."""
     _check_type(value, kind, where)
     if value is None or kind.type is Any:
         return
@@ -396,7 +395,7 @@ def _check_items(items: list[Any], inner: Kind, where: str, sizes: Sizes) -> Non
 
 
 def check_texts(items: Iterable[Any], where: str) -> None:
-    """Raise unless all items are texts that can be written to a file."""
+    """Raise unless all items are texts that can be encoded."""
     listed = list(items)
     if set(map(type, listed)) - {str}:
         _fail(where, "must hold texts")

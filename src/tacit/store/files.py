@@ -1,4 +1,4 @@
-"""Arrays in a safetensors file: written whole or not at all, read by mapping the file into memory."""
+"""Arrays in safetensors files: written atomically, read by memory-mapping; checksums and syncing of files."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _MAX_HEADER = 100_000_000  # bytes; the limit of the safetensors format itself
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """A temporary path beside `path`; synced and renamed onto `path` on success, removed on failure."""
+    """Yield a temporary path beside `path` that is synced and renamed to `path` on success, and removed on failure."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     drafts.add(temporary)
     try:
@@ -40,7 +40,7 @@ def replacing(path: Path) -> Iterator[Path]:
 
 
 def sync(path: Path) -> None:
-    """Have a file or folder on disk before anything else happens."""
+    """Flush a file or folder to disk."""
     if os.name == "nt" and path.is_dir():  # Windows cannot open a folder
         return
     handle = os.open(path, os.O_RDONLY)
@@ -62,10 +62,10 @@ def write_arrays(path: Path, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
 
 
 def read_arrays(path: Path) -> dict[str, npt.NDArray[Any]]:
-    """Map a safetensors file into memory; pages are read when touched, and shared between processes.
+    """Map a safetensors file into memory; pages are read on access and shared between processes.
 
-    The map is copy-on-write: an array looks writable, as Numba compiles a kernel a second time for
-    read-only arrays, but the file never changes.
+    The map is copy-on-write: arrays are writable, because Numba would compile each kernel again for read-only
+    arrays, but the file never changes.
     """
     try:
         with path.open("rb") as file:
@@ -100,7 +100,7 @@ def _arrays_of(mapped: mmap.mmap) -> dict[str, npt.NDArray[Any]]:
 
 
 def sha256(path: Path) -> str:
-    """Hexadecimal SHA-256 of a file."""
+    """Compute the SHA-256 checksum of a file, in hexadecimal digits."""
     digest = hashlib.sha256()
     with path.open("rb") as file:
         while block := file.read(1 << 20):

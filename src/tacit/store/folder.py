@@ -1,8 +1,8 @@
 """A model folder: an immutable base, ``manifest.json`` and the safetensors file that it names, and ``acts.jsonl``.
 
-The data file carries its checksum in its name and the manifest is replaced last, in one rename: whatever happens while
-saving, the folder holds either the old model or the new one. Only one process at a time writes, under the lock of the
-ledger; it also removes what a writer that was killed left behind. Readers take no lock.
+The name of the data file contains its checksum, and the manifest is replaced last, in one rename. Whatever happens
+while saving, the folder therefore holds either the old model or the new one. Only one process at a time writes, under
+the lock of the ledger; it also removes the leftovers of writers that were killed. Readers take no lock.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ Stamp = tuple[int, int]
 
 
 class FolderWriter:
-    """A model folder that only this process may write.
+    """A model folder locked for writing by this process.
 
     Attributes
     ----------
@@ -53,16 +53,16 @@ class FolderWriter:
 
     @cached_property
     def manifest(self) -> dict[str, Any] | None:
-        """That of the model in the folder, if there is one."""
+        """The manifest of the model in the folder, if there is one."""
         return read_manifest(self.folder) if (self.folder / MANIFEST).exists() else None
 
     def acts(self) -> Contents:
-        """The acts on the model in the folder."""
+        """The acts of the model in the folder."""
         found = self.ledger.read()
         return found if self.manifest is not None and found.origin == origin_of(self.manifest) else Contents()
 
     def refuse_acts(self) -> None:
-        """Raise if a new model would forget what people taught the one that is there."""
+        """Raise if the model in the folder has acts, which a new model would lose."""
         inside = {} if self.manifest is None else self.manifest.get("state", {}).get("map", {})
         n_acts = len(self.acts().acts) + len((inside.get("amendments_") or {}).get("list", ()))  # those of tacit 0.1
         if n_acts:
@@ -73,9 +73,9 @@ class FolderWriter:
             )
 
     def replace(self, model: Stored, origin: str | None = None) -> dict[str, Any]:
-        """Write a model in the place of the one that is there, and give its manifest.
+        """Replace the model in the folder and return the new manifest.
 
-        The acts in the folder apply to it if `origin` is theirs.
+        The acts in the folder apply to the new model if `origin` is their base.
         """
         arrays: Arrays = {}
         tree = pack_model(model, arrays)
@@ -98,7 +98,7 @@ class FolderWriter:
         return manifest
 
     def remove_leftovers(self) -> None:
-        """Delete what the manifest does not name: drafts, and the data of models that were replaced."""
+        """Delete files that the manifest does not name: drafts, and data of replaced models."""
         found = [file for pattern in _DRAFTS for file in self.folder.glob(pattern)]
         if (self.folder / MANIFEST).exists() and len(found) == 1:
             return
@@ -111,7 +111,7 @@ class FolderWriter:
 
 @contextmanager
 def writing(path: str | Path) -> Iterator[FolderWriter]:
-    """Be the only one who writes a model folder, which is created if need be."""
+    """Lock a model folder for writing; the folder is created if it does not exist."""
     folder = Path(path)
     check_target(folder)
     is_new = not folder.exists()
@@ -134,7 +134,7 @@ def writing(path: str | Path) -> Iterator[FolderWriter]:
 
 
 def save(model: Stored, path: str | Path) -> None:
-    """Write `model` to the folder `path`; an older model there survives any failure, and one with acts is kept."""
+    """Write `model` to the folder `path`. An older model there survives any failure, and is kept if it has acts."""
     with writing(path) as writer:
         writer.refuse_acts()
         writer.replace(model)
@@ -142,7 +142,7 @@ def save(model: Stored, path: str | Path) -> None:
 
 
 def check_target(folder: Path) -> None:
-    """Raise unless a model may be written to `folder`: it is new, empty, or holds a model already."""
+    """Raise unless a model may be written to `folder`, which must be new, empty or a model folder."""
     if not folder.exists():
         return
     names = [entry.name for entry in folder.iterdir()] if folder.is_dir() else ["a file"]
@@ -151,7 +151,7 @@ def check_target(folder: Path) -> None:
 
 
 def refuse_acts(folder: Path) -> None:
-    """Raise if a new model would forget what people taught the one that is there; looks without a lock."""
+    """Raise if the model in the folder has acts, which a new model would lose; reads without the lock."""
     if (folder / MANIFEST).exists():
         FolderWriter(folder, Writing(Ledger(folder / ACTS))).refuse_acts()
 
@@ -165,17 +165,17 @@ def _checksum(manifest: dict[str, Any]) -> str:
 
 
 def base_of(manifest: Mapping[str, Any]) -> str:
-    """What tells a base from all others."""
+    """The unique id of a base: the checksum of its manifest."""
     return str(manifest["sha256"])
 
 
 def origin_of(manifest: Mapping[str, Any]) -> str:
-    """The base whose acts apply to a base: itself, or the one that it came out of by updates."""
+    """The base whose acts apply to a base: itself, or the base that it was updated from."""
     return str(manifest.get("origin", manifest["sha256"]))
 
 
 def read_manifest(path: str | Path) -> dict[str, Any]:
-    """The manifest of the model folder `path`, checked against its own checksum."""
+    """Read the manifest of the model folder `path` and verify its checksum."""
     folder = Path(path)
     if not folder.is_dir():
         raise ModelFileError(f"{folder}: no such model folder; train one with: tacit train … --out {folder}")
@@ -203,7 +203,7 @@ def read_manifest(path: str | Path) -> dict[str, Any]:
 
 
 def read(path: str | Path, reader: Callable[[Path, dict[str, Any]], Value]) -> Value:
-    """What `reader` makes of a folder and its manifest; again, if the model was replaced meanwhile."""
+    """Call `reader` with a folder and its manifest, and repeat if the model was replaced in the meantime."""
     folder = Path(path)
     for _ in range(_READS):
         before = stamp(folder)
@@ -215,11 +215,11 @@ def read(path: str | Path, reader: Callable[[Path, dict[str, Any]], Value]) -> V
         else:
             if stamp(folder) == before:
                 return found
-    raise ModelFileError(f"{folder}: is being replaced all the time; try again when nobody writes it")
+    raise ModelFileError(f"{folder}: was replaced during each attempt to read it; try again when nobody writes it")
 
 
 def stamp(folder: Path) -> Stamp:
-    """What changes when a manifest is replaced, which gives it another file."""
+    """A value that changes when the manifest is replaced, because the new manifest is another file."""
     try:
         found = (folder / MANIFEST).stat()
     except OSError:
@@ -228,7 +228,7 @@ def stamp(folder: Path) -> Stamp:
 
 
 def load(path: str | Path, find_model: Callable[[str], type[Stored]], *, verify: bool = True) -> Stored:
-    """The model in the folder `path`, with the acts on it; `verify` compares the data with its checksum."""
+    """Load the model in the folder `path` and apply its acts; `verify` checks the checksum of the data."""
 
     def reader(folder: Path, manifest: dict[str, Any]) -> Stored:
         model = read_base(folder, manifest, find_model, verify=verify)
@@ -241,7 +241,7 @@ def load(path: str | Path, find_model: Callable[[str], type[Stored]], *, verify:
 def read_base(
     folder: Path, manifest: dict[str, Any], find_model: Callable[[str], type[Stored]], *, verify: bool = True
 ) -> Stored:
-    """The model that a manifest describes, which is as its class declares; `verify` is for the checksum alone."""
+    """Load the model that a manifest describes and check it against its declarations; `verify` adds the checksum."""
     try:
         file = folder / Path(manifest["file"]["name"]).name
         if not file.is_file() or file.stat().st_size != manifest["file"]["size"]:

@@ -1,15 +1,15 @@
-"""The ledger of a model: all acts since its training, one per line, in a file beside the base.
+"""The ledger of a model: all acts since training, one per line, in a file beside the base.
 
-Lines are only ever added. Each carries the checksum of its record, and is on disk before anyone is told that the act
-was recorded. A line that was being written when the machine or the process stopped was promised to nobody: readers
-ignore it, and the next writer cuts it off. So a copy that is made while somebody writes is a ledger, too.
+Lines are only appended. Each has the checksum of its record, and is on disk before the act is acknowledged. An
+incomplete last line, left by a crash during a write, was never acknowledged: readers ignore it, and the next writer
+truncates it. A copy made during a write is therefore a valid ledger as well.
 
 ::
 
     {"sum":"8c1f…","record":{"format":2,"id":"c3d9…","origin":"51ab…"}}
     {"sum":"b07a…","record":{"id":"5f0c…","time":"…","kind":"rename","label":"motor cars","name":"cars"}}
 
-The feedback logs that the service of tacit 0.1 wrote have lines of the same form, and can be read.
+The feedback logs of the service of tacit 0.1 have lines of the same form and can be read too.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _decode = json.JSONDecoder().decode
 
 
 class Mark(NamedTuple):
-    """A place in a ledger: which file it is, the end of a line in it, and the last bytes before that."""
+    """A position in a ledger: the file, the offset of the end of a line, and the last bytes before it."""
 
     file: str = ""
     end: int = 0
@@ -52,18 +52,18 @@ START = Mark()
 
 @dataclass(frozen=True, eq=False)
 class Contents:
-    """What a ledger holds, or what is new in it.
+    """The acts of a ledger, or those after a mark.
 
     Attributes
     ----------
     acts : list of Act
-        In the order in which they were done.
+        In the order of the ledger.
     origin : str
-        The base that the first act was made for; acts apply to it and to those that come out of it by updates.
+        The base that the first act was made for. Acts apply to it and to the bases updated from it.
     mark : Mark
-        Where the last act ends.
+        The position after the last act.
     is_whole : bool
-        Whether these are all acts of the ledger, not only the new ones.
+        Whether these are all acts of the ledger.
     """
 
     acts: Sequence[Act] = ()
@@ -73,18 +73,18 @@ class Contents:
 
 
 class LedgerError(ModelFileError):
-    """A ledger that cannot be opened or written now: a full disk, no permission, another writer."""
+    """A ledger that cannot be opened or written now: full disk, missing permission, or another writer."""
 
 
 class Ledger:
-    """The ledger in a file; there need not be one yet."""
+    """The ledger in a file, which need not exist yet."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.samples = path.with_name(f"{path.name}.samples")  # what the base makes of the acts' samples: a cache
 
     def read(self, after: Mark | None = None) -> Contents:
-        """The acts that follow a mark; all of them without one, or if the file is another one now."""
+        """Read the acts after a mark, or all acts if there is no mark or the file was replaced."""
         try:
             with self.path.open("rb") as file:
                 return self._read(file, after or START)
@@ -99,7 +99,7 @@ class Ledger:
 
     @contextmanager
     def writing(self) -> Iterator[Writing]:
-        """Be the only one who writes the ledger, and what else its lock protects."""
+        """Lock the ledger, and everything else that its lock protects, for writing."""
         try:
             lock = FileLock(f"{self.path}.lock", timeout=_PATIENCE, poll_interval=_POLL)
             lock.acquire()
@@ -160,19 +160,19 @@ class Ledger:
 
 
 class Writing:
-    """A ledger that only this process may write, until `Ledger.writing` ends."""
+    """A ledger locked for writing by this process until `Ledger.writing` ends."""
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
 
     def read(self, after: Mark | None = None) -> Contents:
-        """As `Ledger.read`."""
+        """See `Ledger.read`."""
         return self._ledger.read(after)
 
     def append(self, acts: Sequence[Act], origin: str, at: Mark) -> Mark:
-        """Add acts after a mark, the end of all that was read; they are on disk when this returns, or none of them is.
+        """Append acts after `mark`, the end of what was read. On return all of them are on disk; on an error none is.
 
-        A ledger that is new gets this origin.
+        A new ledger gets this origin.
         """
         path = self._ledger.path
         name, is_new = at.file or new_id(), not at.end
@@ -183,7 +183,7 @@ class Writing:
                 path.replace(path.with_name(f"{path.name}.left-out-{found.mark.file[:8]}"))
             with path.open("ab", buffering=0) as file:
                 if file.tell() < at.end:
-                    raise LedgerError(f"{path}: somebody has put a shorter file in its place; load the model again")
+                    raise LedgerError(f"{path}: was replaced by a shorter file; load the model again")
                 file.truncate(at.end)  # a torn line was promised to nobody
                 try:
                     written = 0
@@ -201,12 +201,12 @@ class Writing:
         return Mark(name, at.end + len(content), (at.tail + content)[-_TAIL:])
 
     def rewrite(self, acts: Sequence[Act], origin: str) -> None:
-        """Put these acts in the place of all that are there."""
+        """Replace all acts of the ledger."""
         with replacing(self._ledger.path) as draft:
             Writing(Ledger(draft)).append(acts, origin, START)
 
     def clear(self) -> None:
-        """Forget all acts."""
+        """Remove all acts."""
         self._ledger.path.unlink(missing_ok=True)
 
 
@@ -247,7 +247,7 @@ def _line(record: Mapping[str, Any]) -> bytes:
 
 
 def _renewed(record: Mapping[str, Any], origin: str) -> dict[str, Any]:
-    """A record of a feedback log as an act: its id is the log and its number there."""
+    """Convert a record of a feedback log to an act; its id consists of the log and the number of the record."""
     content = {name: value for name, value in record.items() if name not in ("number", "time", "act", "of")}
     if record.get("act") == "undo":
         content["of"] = f"{origin}:{record.get('of')}"

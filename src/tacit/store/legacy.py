@@ -18,7 +18,7 @@ Names = Sequence[str] | npt.NDArray[Any] | None
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """What an added label was known by."""
+    """The evidence from which a label was added."""
 
     cooccurs: dict[str, float] = field(default_factory=dict)
     examples: Annotated[sparse.csr_matrix | None, Csr("float32 float64", ("", "n_features"))] = None
@@ -28,7 +28,7 @@ class Evidence:
 
 @dataclass(frozen=True, eq=False)
 class Judgements:
-    """Suggestions that people judged; `log_odds` is what the tagger said."""
+    """Suggestions that users judged; `log_odds` are the scores of the tagger."""
 
     features: Annotated[sparse.csr_matrix, Csr("float32 float64", ("n_judged", "n_features"))]
     labels: Annotated[list[str], Items("n_judged")]
@@ -48,7 +48,7 @@ class Amendment:
 
 
 def as_acts(amendments: Sequence[Amendment], base: str, features: Names, weights: npt.NDArray[Any] | None) -> list[Act]:
-    """The same as acts, with ids made of the base and their place in it; words are freed of their weights there."""
+    """Convert amendments to acts, with ids made of the base and their position; weights of words are divided out."""
 
     def rows(matrix: sparse.csr_matrix) -> list[dict[str, float]]:
         return [named_values(matrix[row], features, weights) for row in range(matrix.shape[0])]
@@ -62,17 +62,17 @@ def as_acts(amendments: Sequence[Amendment], base: str, features: Names, weights
 
 
 def learned_logs(card: dict[str, Any]) -> dict[str, Any]:
-    """What the card of a tagger says of feedback logs, for the card of one that comes in its place."""
+    """The entries about feedback logs in a tagger's card, to be copied to the card of its replacement."""
     return {"feedback": card["feedback"]} if "feedback" in card else {}
 
 
 def learned_of_log(card: dict[str, Any], origin: str) -> int:
-    """The number of the last act of a feedback log of tacit 0.1 that a tagger learned; 0 if none."""
+    """The number of the last act that a tagger learned from a feedback log of tacit 0.1; 0 if none."""
     return int(card.get("feedback", {}).get(origin.removeprefix("log:"), 0))
 
 
 def named_values(row: sparse.csr_matrix, features: Names = None, weights: Any = None) -> dict[str, float]:
-    """A row of features as values by number or, if they have names, by name and divided by their weights."""
+    """Map the features of a row to values: by number, or by name and divided by their weights if they have names."""
     columns, values = row.indices.tolist(), row.data.tolist()
     if features is None:
         return {str(column): value for column, value in zip(columns, values, strict=True)}

@@ -1,4 +1,4 @@
-"""The samples of acts as a base sees them, and a file that keeps them: only a cache, for a quick start."""
+"""The samples of acts as feature rows, and a file that caches them for a quick start."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tacit.store.files import read_arrays, write_arrays
 
 
 class Row(NamedTuple):
-    """A sample of unit length, as the features that it has."""
+    """A sample scaled to unit length, as its non-zero features."""
 
     indices: npt.NDArray[np.int32]
     values: npt.NDArray[np.float32]
@@ -26,9 +26,9 @@ class Row(NamedTuple):
 
 @dataclass(eq=False)
 class ActSamples:
-    """What a base makes of the samples of an act: rows of features, and what the tagger said of those judged.
+    """The samples of an act as feature rows and, for judgements, the scores of the tagger.
 
-    What it said depends on the acts before, which `after` stands for.
+    The scores depend on the preceding acts, which `after` identifies.
     """
 
     rows: list[Row]
@@ -37,7 +37,7 @@ class ActSamples:
 
 
 def stacked(rows: Sequence[Row], n_features: int) -> sparse.csr_matrix:
-    """Rows as a matrix."""
+    """Stack rows into a matrix."""
     indptr = np.cumsum([0, *(len(row.indices) for row in rows)])
     indices = np.concatenate([row.indices for row in rows]) if rows else np.empty(0, np.int32)
     values = np.concatenate([row.values for row in rows]) if rows else np.empty(0, np.float32)
@@ -45,14 +45,14 @@ def stacked(rows: Sequence[Row], n_features: int) -> sparse.csr_matrix:
 
 
 def rows_of(X: sparse.csr_matrix) -> list[Row]:
-    """Samples, scaled to unit length, one by one."""
+    """Split a matrix into rows, scaled to unit length."""
     X = unit_rows(X)
     indices, values = X.indices.astype(np.int32, copy=False), X.data.astype(np.float32, copy=False)
     return [Row(indices[a:b], values[a:b]) for a, b in pairwise(X.indptr.tolist())]
 
 
 def write_samples(path: Path, base: str, by_act: Mapping[str, ActSamples], n_features: int) -> None:
-    """Keep what a base makes of the samples of acts, by their ids."""
+    """Write the samples of acts, by the ids of the acts, to the cache."""
     samples = list(by_act.values())
     rows = [row for each in samples for row in each.rows]
     said = [value for each in samples for value in each.said or [np.nan] * len(each.rows)]
@@ -73,7 +73,7 @@ def write_samples(path: Path, base: str, by_act: Mapping[str, ActSamples], n_fea
 
 
 def read_samples(path: Path, base: str, n_features: int) -> dict[str, ActSamples]:
-    """What `write_samples` kept for this base, by the id of the act; nothing if it is for another, or damaged."""
+    """Read the cache of this base, by the ids of the acts; empty if it is of another base or damaged."""
     try:
         arrays = read_arrays(path) if path.is_file() else {}
         if not arrays or _texts(arrays["base"]) != [base]:

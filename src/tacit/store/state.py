@@ -1,7 +1,7 @@
-"""Fitted state to a tree of plain values plus named arrays, and back.
+"""Packing of fitted state into a tree of plain values and named arrays, and unpacking.
 
-State is numbers, strings, arrays, CSR matrices, lists, mappings and dataclasses of these. A file never
-names a class to build, except a model from the registry: the annotations of the fields say what is rebuilt.
+State consists of numbers, strings, arrays, CSR matrices, lists, mappings and dataclasses of these. A file names no
+classes except models of the registry: the annotations of the fields determine what is built.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Stored(ABC):
 
     @abstractmethod
     def stored_parameters(self) -> dict[str, Any]:
-        """Parameters that define the model (not `n_jobs`: it changes nothing)."""
+        """Parameters that define the model, without `n_jobs`, which does not affect it."""
 
     def stored_state(self) -> dict[str, Any]:
         """Fitted attributes by name."""
@@ -40,7 +40,7 @@ class Stored(ABC):
 
     @classmethod
     def restored(cls, parameters: Mapping[str, Any], state: Mapping[str, Any]) -> Self:
-        """A fitted model from its parameters and fitted attributes."""
+        """Rebuild a fitted model from its parameters and fitted attributes."""
         model = cls(**parameters)
         for name, value in state.items():
             setattr(model, name, value)
@@ -48,16 +48,16 @@ class Stored(ABC):
 
     @classmethod
     def state_types(cls) -> dict[str, Any]:
-        """The declared type of each fitted attribute: a field of the dataclass that is no parameter."""
+        """The declared type of each fitted attribute, that is, of each field that is not a parameter."""
         hints = get_type_hints(cls, include_extras=True)
         return {item.name: hints[item.name] for item in fields(cls) if not item.init}  # type: ignore[arg-type]
 
     def take_home(self, folder: Path, manifest: Mapping[str, Any]) -> None:  # noqa: B027 - most have nothing to do
-        """Learn which folder the model was loaded from."""
+        """Tell the model which folder it was loaded from."""
 
 
 def pack(value: Any, arrays: Arrays, name: str = "state") -> Any:
-    """`value` as a JSON tree; its arrays are added to `arrays` under dotted names."""
+    """Pack a value into a JSON tree; its arrays are added to `arrays` under dotted names."""
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, np.generic):
@@ -84,7 +84,7 @@ def pack(value: Any, arrays: Arrays, name: str = "state") -> Any:
 
 
 def pack_model(model: Stored, arrays: Arrays, name: str = "state") -> dict[str, Any]:
-    """`model` as a JSON tree with its registered name."""
+    """Pack a model into a JSON tree with its registered name."""
     return {
         "model": type(model).__name__,
         "parameters": pack(model.stored_parameters(), arrays, f"{name}.parameters"),
@@ -93,14 +93,14 @@ def pack_model(model: Stored, arrays: Arrays, name: str = "state") -> dict[str, 
 
 
 class Unpacker:
-    """Rebuilds what `pack` took apart.
+    """Rebuilds values from what `pack` returned.
 
     Parameters
     ----------
     arrays : mapping of str to ndarray
         The named arrays.
     find_model : callable
-        From a registered name to its class; raises for any other name.
+        Returns the class of a registered name; raises for any other name.
     """
 
     def __init__(self, arrays: Arrays, find_model: Callable[[str], type[Stored]]) -> None:

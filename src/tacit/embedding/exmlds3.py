@@ -1,0 +1,208 @@
+"""ExMLDS3: samples and labels embedded together, with prior knowledge of label co-occurrence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+from scipy import sparse
+
+from tacit.base import Mask
+from tacit.checks import as_counts
+from tacit.embedding.neighbors import LabelSets, cosine_neighbors, distinct_label_sets, unit_vectors, vote_matrix
+from tacit.embedding.pipeline import Embedded, EmbeddingModel
+from tacit.embedding.sgns import Term, train_sgns
+from tacit.embedding.sppmi import DENSE_SHARE, Eigenvalues, Matrix, Shift, factorise, sample_counts, sppmi
+from tacit.kernels.gram import row_products
+from tacit.kernels.knn import rank_scores
+from tacit.numerics.arrays import Floats32
+from tacit.parameters import OneOf, Range, Tune, document_parameters
+from tacit.ranking import Ranking
+from tacit.store.declared import Csr, Sizes
+from tacit.tasks import row_blocks
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+_SCORES_AT_A_TIME = 2**22
+
+TermWeights = tuple[float, float, float]  # μ₁, μ₂, μ₃
+
+
+def joint_counts(sets: sparse.csr_matrix, cooccurrence: sparse.csr_matrix, weights: TermWeights) -> Matrix:
+    """A = [[μ₂M, μ₃Y], [μ₃Yᵀ, μ₁C]] (ExMLDS Algorithm 3, step 1)."""
+    label_weight, sample_weight, membership_weight = np.array(weights, np.float32)
+    members = membership_weight * sets
+    labels = (label_weight * cooccurrence).astype(np.float32)
+    samples = sample_counts(sets)
+    n_sets, n_nodes = sets.shape[0], sum(sets.shape)
+    if not isinstance(samples, np.ndarray):
+        if samples.nnz + labels.nnz < DENSE_SHARE * n_nodes**2:
+            blocks = [[sample_weight * samples, members], [members.T, labels]]
+            return sparse.csr_matrix(sparse.bmat(blocks, format="csr"))
+        samples = samples.toarray()
+    joint = np.empty((n_nodes, n_nodes), np.float32)
+    joint[:n_sets, :n_sets] = samples
+    joint[:n_sets, :n_sets] *= sample_weight
+    joint[:n_sets, n_sets:] = members.toarray()
+    joint[n_sets:, :n_sets] = joint[:n_sets, n_sets:].T
+    joint[n_sets:, n_sets:] = labels.toarray()
+    return joint
+
+
+def joint_terms(
+    sets: LabelSets,
+    cooccurrence: sparse.csr_matrix,
+    weights: TermWeights,
+    n_negatives: tuple[int, int, int],  # n₋¹, n₋², n₋³
+    n_context: int,
+) -> list[Term]:
+    """The objective of ExMLDS Eq. 5 to 8, which the factorisation of `joint_counts` stands for.
+
+    Its terms are labels with near labels, samples with near samples, and samples with their labels. Nodes are the
+    label sets, then the labels.
+    """
+    n_sets, n_labels = sets.matrix.shape
+    counts = sets.counts.astype(np.float64)
+    samples = np.arange(n_sets, dtype=np.int32)
+    labels = np.arange(n_sets, n_sets + n_labels, dtype=np.int32)
+    near_labels = cosine_neighbors(cooccurrence, n_context).pairs()
+    near_samples = cosine_neighbors(sets.matrix, n_context).pairs()
+    members = sets.matrix.tocoo()
+    pairs = (  # first, second, pair weights, noise nodes, noise weights
+        (labels[near_labels[0]], labels[near_labels[1]], near_labels[2], labels, np.ones(n_labels)),
+        (*near_samples[:2], counts[near_samples[0]] * counts[near_samples[1]], samples, counts),
+        (members.row.astype(np.int32), labels[members.col], counts[members.row], labels, np.ones(n_labels)),
+    )
+    no_offsets = np.zeros(n_sets + n_labels)
+    return [
+        Term(first, second, np.asarray(drawn, np.float64), nodes, noise, n_drawn, no_offsets, weight)
+        for (first, second, drawn, nodes, noise), n_drawn, weight in zip(pairs, n_negatives, weights, strict=True)
+    ]
+
+
+@document_parameters
+@dataclass(kw_only=True, eq=False, repr=False)
+class ExMLDS3(EmbeddingModel):
+    """Labels voted by near samples and by near labels, embedded together; copes with missing labels."""
+
+    ridge: Annotated[float, Range(above=0), Tune(0.1, 20), "penalty on the squared size of the regressor"] = 2.0
+    n_neighbors: Annotated[int, Range(low=1), Tune(5, 100), "near samples that vote in each cluster"] = 20
+    shift: Shift = 1.0
+    eigenvalues: Eigenvalues = "positive"
+    label_weight: Annotated[float, Range(low=0), "weight μ₁ of the co-occurrence of labels"] = 1.0
+    sample_weight: Annotated[float, Range(low=0), "weight μ₂ of the labels that samples share"] = 1.0
+    membership_weight: Annotated[float, Range(low=0), "weight μ₃ of the labels of a sample"] = 1.0
+    solver: Annotated[str, OneOf(("sppmi", "sgns")), "factorise SPPMI, or take gradient steps (Eq. 5)"] = "sppmi"
+    label_negatives: Annotated[int, Range(low=1), "n₋¹: negative samples for a pair of labels (sgns)"] = 5
+    sample_negatives: Annotated[int, Range(low=1), "n₋²: negative samples for a pair of samples (sgns)"] = 5
+    membership_negatives: Annotated[int, Range(low=1), "n₋³: negative samples for a sample and its label (sgns)"] = 5
+    n_context: Annotated[int, Range(low=1), "near label sets, and near labels, that are drawn together (sgns)"] = 100
+    n_passes: Annotated[int, Range(low=1), "passes over all pairs (sgns)"] = 30
+    rate: Annotated[float, Range(above=0), "initial learning rate (sgns)"] = 0.1
+    unlabelled_share: Annotated[
+        float, Range(low=0, high=1), "weight of the map that samples without labels help to learn"
+    ] = 0.5
+    completion: Annotated[
+        float, Range(low=0, high=1), Tune(0, 1, log=False), "share of votes for labels that co-occur with those seen"
+    ] = 0.8
+    label_share: Annotated[
+        float, Range(low=0), Tune(0, 2, log=False), "weight of the label-embedding score beside the votes"
+    ] = 0.5
+
+    given_label_: Annotated[sparse.csr_matrix, Csr("float32", ("n_labels", "n_labels"))] = field(init=False)
+
+    def what_is_wrong(self, sizes: Sizes) -> tuple[str, str] | None:  # noqa: ARG002
+        """Cells without embedded labels, in a model that scores labels by their embedding."""
+        has_labels = all(cell.label_points is not None for learner in self.learners_ for cell in learner.cells)
+        return None if has_labels or self.label_share == 0 else ("learners_", "must have embedded labels in every cell")
+
+    def fit(self, X: Any, Y: Any, *, label_names: Sequence[Any] | None = None, cooccurrence: Any = None) -> Self:
+        """Learn from samples, their labels and the co-occurrence of labels.
+
+        Parameters
+        ----------
+        X : CSR, CSC or dense matrix of shape (n_samples, n_features)
+            Features.
+        Y : list of lists of labels, sparse matrix or array of shape (n_samples, n_labels)
+            Labels.
+        label_names : sequence of str or int, optional
+            Names in column order; they become `classes_`.
+        cooccurrence : dense or sparse matrix of shape (n_labels, n_labels), optional
+            How often labels occur together, from any source; by default counted in Y.
+
+        Returns
+        -------
+        self
+        """
+        return self._fit_checked(X, Y, label_names, cooccurrence=cooccurrence)
+
+    def _fit(self, X: sparse.csr_matrix, Y: sparse.csr_matrix, cooccurrence: Any = None, **data: Any) -> None:
+        counts = as_counts(Y.T @ Y if cooccurrence is None else cooccurrence, "cooccurrence", (Y.shape[1],) * 2)
+        super()._fit(X, Y, cooccurrence=counts, **data)
+        self.given_label_ = conditional_shares(counts)
+
+    def _unlabelled_share(self) -> float:
+        return self.unlabelled_share
+
+    def _embed(self, X: sparse.csr_matrix, Y: sparse.csr_matrix, seed: int, **data: Any) -> Embedded:  # noqa: ARG002
+        """Embed the samples of a cluster together with all labels."""
+        sets = distinct_label_sets(Y)
+        n_sets, n_labels = sets.matrix.shape
+        cooccurrence = data["cooccurrence"]
+        weights = (self.label_weight, self.sample_weight, self.membership_weight)
+        if self.solver == "sppmi":  # ExMLDS Algorithm 3
+            n_equal = np.concatenate([sets.counts, np.ones(n_labels)]).astype(np.float64)
+            similarities = sppmi(joint_counts(sets.matrix, cooccurrence, weights), n_equal, self.shift)
+            is_positive = self.eigenvalues == "positive"
+            Z, _ = factorise(similarities, n_equal, self.dimension, seed=seed, positive=is_positive)
+        else:
+            n_negatives = (self.label_negatives, self.sample_negatives, self.membership_negatives)
+            terms = joint_terms(sets, cooccurrence, weights, n_negatives, self.n_context)
+            size = (n_sets + n_labels, self.dimension)
+            Z, _ = train_sgns(*size, terms, n_passes=self.n_passes, rate=self.rate, seed=seed)
+        return Z[:n_sets][sets.of_sample], Z[n_sets:]
+
+    @property
+    def _link(self) -> None:
+        return None  # scores are a sum of votes and label scores, each scaled to unit length
+
+    def _rank(self, X: sparse.csr_matrix, k: int, allowed: Mask | None) -> Ranking:
+        n_labels = self.training_labels_.shape[1]
+        mask = np.ones(n_labels, np.bool_) if allowed is None else allowed
+        blocks = row_blocks(X.shape[0], max(1, _SCORES_AT_A_TIME // n_labels))
+        return Ranking.concatenate([self._rank_block(X[start:stop], k, mask) for start, stop in blocks])
+
+    def _rank_block(self, X: sparse.csr_matrix, k: int, allowed: Mask) -> Ranking:
+        """ExMLDS Algorithm 4, with two weights where the paper has none."""
+        votes = vote_matrix(self._panels(X), self.vote_power, self.training_labels_)
+        # Differs from the paper: labels that often co-occur with those of a neighbour get votes too, because the
+        # neighbour may miss them. The more labels are missing, the more this gains.
+        votes = (1 - self.completion) * votes + self.completion * (votes @ self.given_label_)
+        scores = unit_vectors(votes.toarray())
+        if self.label_share > 0:
+            scores += np.float32(self.label_share) * self._label_scores(X)
+        return Ranking(*rank_scores(scores, allowed, k))
+
+    def _label_scores(self, X: sparse.csr_matrix) -> Floats32:
+        """s₂ = Z₂Vx over its norm (ExMLDS Algorithm 4, steps 3 and 4), averaged over learners."""
+        scores = np.zeros((X.shape[0], self.training_labels_.shape[1]), np.float32)
+        for learner in self.learners_:
+            for probe in self._probes(learner, X):
+                for cell, rows in probe.cells:
+                    assert cell.label_points is not None  # noqa: S101
+                    products = row_products(cell.embed(X[rows]), cell.label_points)
+                    # Differs from the paper: a negative score counts as 0, the score of an unrelated label.
+                    scores[rows] += probe.share[rows, None] * unit_vectors(np.maximum(products, 0))
+        return scores
+
+
+def conditional_shares(counts: sparse.csr_matrix) -> sparse.csr_matrix:
+    """The share of samples with label i that have label j: C_ij / C_ii, or over the row's maximum without C_ii."""
+    most = counts.max(axis=1).toarray().ravel()
+    scale = np.divide(1, most, out=np.zeros_like(most), where=most > 0)
+    shares = sparse.csr_matrix(sparse.diags_array(scale) @ counts, dtype=np.float32)
+    shares.sort_indices()
+    return shares

@@ -1,0 +1,185 @@
+"""MomentMatching: unseen labels predicted so that they occur with the seen ones as often as the counts say.
+
+The weights w of an unseen label are chosen such that σ(Xw + b), summed over the samples of every seen label, gives the
+number of times both labels occur together.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Annotated, Any
+
+import numpy as np
+from scipy import linalg, sparse
+
+from tacit.labels import label_counts, positives
+from tacit.latent.counts import Cooccurrence, row_scales
+from tacit.latent.vectors import Classifier, LabelVectors, fit_classifiers
+from tacit.latent.zero_shot import ZeroShot
+from tacit.numerics.arrays import Floats, Floats32, Floats64, Ids
+from tacit.numerics.lbfgs import minimize_columns
+from tacit.parameters import OneOf, Range, Tune, document_parameters
+from tacit.store.declared import Array, Csr, Inside
+from tacit.tasks import row_blocks, run_tasks
+
+_LABELS_PER_TASK = 64
+_INTERCEPT = 3.0  # value of the constant feature: the penalty on an intercept is 1/9 of that on a weight
+
+
+@dataclass(frozen=True, eq=False)
+class Samples:
+    """Training samples on which moments are matched: features and seen labels."""
+
+    X: Annotated[  # csr_matrix, or array of latent features
+        Any, Csr("float32", ("n_rows", "n_features")), Array("float32", ("n_rows", "n_inputs"))
+    ]
+    Y: Annotated[sparse.csr_matrix, Csr("float32", ("n_rows", "n_seen"))]
+
+    def label_counts(self) -> Floats64:
+        """Positives of each seen label."""
+        return label_counts(self.Y).astype(np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class Moments:
+    """Target counts on the scale of the samples, and the weight of each squared difference."""
+
+    targets: Floats32
+    weights: Floats32
+
+
+def moments_of(samples: Samples, scales: Floats64, cooccurrence: Cooccurrence) -> Moments:
+    """Targets from counts, each weighted by the inverse number of positives of its seen label."""
+    counts = samples.label_counts()
+    targets, observed = cooccurrence.scaled(scales).dense()
+    inverse = np.divide(1, counts, out=np.zeros_like(counts), where=counts > 0).astype(np.float32)
+    return Moments(targets, inverse[:, None] * observed)
+
+
+def match_linear(samples: Samples, moments: Moments, ridge: float) -> Floats32:
+    """Min ‖diag(1/√N_s)(Y_sᵀXw − m)‖² + ridge ‖w‖² in closed form, a column of w for each label."""
+    G = (samples.Y.T @ samples.X).toarray().astype(np.float64)
+    complete = (moments.weights > 0).all(axis=1) | ~(moments.weights > 0).any(axis=1)
+    weights = moments.weights.max(axis=1, initial=0.0)
+    if complete.all():
+        return _solve_linear(G, np.sqrt(weights), moments.targets, ridge)
+    columns = zip(moments.weights.T, moments.targets.T, strict=True)  # other unobserved counts for each label
+    return np.hstack([_solve_linear(G, np.sqrt(w), m[:, None], ridge) for w, m in columns])
+
+
+def _solve_linear(G: Floats, roots: Floats, targets: Floats, ridge: float) -> Floats32:
+    scaled = G * roots[:, None]
+    gram = scaled @ scaled.T
+    gram.flat[:: len(gram) + 1] += ridge
+    dual = linalg.cho_solve(linalg.cho_factor(gram, check_finite=False), targets * roots[:, None], check_finite=False)
+    return np.asarray(scaled.T @ dual, dtype=np.float32)
+
+
+def match_logistic(samples: Samples, moments: Moments, ridge: float, n_steps: int) -> Floats32:
+    """The same with predictions σ(Xw + b) by L-BFGS; the last row of the result holds the intercepts."""
+    X, Y = samples.X, samples.Y
+    X_by_feature = X.T.tocsr() if sparse.issparse(X) else X.T
+    Y_by_label = Y.T.tocsr()
+    targets, weights = moments.targets, moments.weights
+    constant, penalty = np.float32(_INTERCEPT), np.float32(ridge)
+
+    def objective(point: Floats, columns: Ids) -> tuple[Floats, Floats]:
+        predicted = np.tanh((X @ point[:-1] + constant * point[-1]) / 2) / 2 + np.float32(0.5)
+        off = Y_by_label @ predicted - targets[:, columns]
+        weighted = weights[:, columns] * off
+        value = 0.5 * (np.einsum("ij,ij->j", weighted, off) + penalty * np.einsum("ij,ij->j", point, point))
+        slope = (Y @ weighted) * predicted * (1 - predicted)
+        gradient = np.vstack([X_by_feature @ slope, constant * slope.sum(axis=0, keepdims=True)])
+        return value.astype(np.float64), gradient + penalty * point
+
+    start = np.zeros((X.shape[1] + 1, targets.shape[1]), np.float32)
+    share = np.maximum(targets.sum(axis=0), 0.5) / (samples.label_counts().sum() + 1)
+    start[-1] = np.log(share) / constant
+    point = minimize_columns(objective, start, n_steps).astype(np.float32)
+    point[-1] *= constant
+    return point
+
+
+def matched_vectors(
+    samples: Samples,
+    scales: Floats64,
+    cooccurrence: Cooccurrence,
+    link: str,
+    ridge: float,
+    n_steps: int,
+    n_jobs: int | None,
+) -> LabelVectors:
+    """Vectors of labels from their counts, in blocks of labels."""
+    blocks = [
+        {"moments": moments_of(samples, scales, cooccurrence.columns(slice(*block)))}
+        for block in row_blocks(cooccurrence.n_labels, _LABELS_PER_TASK)
+    ]
+    options: dict[str, Any] = {"link": link, "n_steps": n_steps, "samples": samples, "ridge": ridge}
+    parts = run_tasks(_match_labels, blocks, n_jobs=n_jobs, what="blocks of labels", **options)
+    return LabelVectors(
+        np.hstack([part.columns for part in parts]), np.concatenate([part.intercepts for part in parts])
+    )
+
+
+def _match_labels(samples: Samples, moments: Moments, link: str, ridge: float, n_steps: int) -> LabelVectors:
+    if link == "linear":
+        return LabelVectors(match_linear(samples, moments, ridge), np.zeros(moments.targets.shape[1], np.float32))
+    point = match_logistic(samples, moments, ridge, n_steps)
+    return LabelVectors(np.ascontiguousarray(point[:-1]), point[-1].copy())  # as a checkpoint returns them
+
+
+def sample_scales(samples: Samples, cooccurrence: Cooccurrence) -> Floats64:
+    """Factors that bring the rows of the counts to the scale of the samples."""
+    return row_scales(cooccurrence, samples.label_counts())
+
+
+def joined_samples(kept: Samples, new: Samples, n_before: int, at_most: int, seed: int | None) -> Samples:
+    """A uniform random sample of all samples so far: `new` ones and `n_before` earlier ones, which `kept` samples."""
+    if kept.X.shape[0] + new.X.shape[0] > at_most:
+        rng = np.random.default_rng(None if seed is None else [seed, n_before])
+        n_new = int(rng.hypergeometric(new.X.shape[0], n_before, min(at_most, n_before + new.X.shape[0])))
+        kept, new = _drawn(kept, at_most - n_new, rng), _drawn(new, n_new, rng)
+    return Samples(sparse.vstack([kept.X, new.X], format="csr"), sparse.vstack([kept.Y, new.Y], format="csr"))
+
+
+def _drawn(samples: Samples, at_most: int, rng: np.random.Generator) -> Samples:
+    rows = np.sort(rng.permutation(samples.X.shape[0])[:at_most])
+    return Samples(samples.X[rows], samples.Y[rows])
+
+
+def chosen_rows(n_rows: int, at_most: int, seed: int | None) -> Any:
+    """All rows, or a random sample of `at_most` where there are more."""
+    if n_rows <= at_most:
+        return slice(None)
+    return np.sort(np.random.default_rng(seed).permutation(n_rows)[:at_most])
+
+
+@document_parameters
+@dataclass(kw_only=True, eq=False, repr=False)
+class MomentMatching(ZeroShot):
+    """Seen labels by their own classifiers, unseen ones by matching their co-occurrence with the seen ones."""
+
+    link: Annotated[str, OneOf(("logistic", "linear")), "σ(Xw + b), or Xw in closed form"] = "logistic"
+    matching_ridge: Annotated[
+        float, Range(above=0), Tune(0.0003, 0.03), "penalty on the weights of unseen labels (logistic)"
+    ] = 0.003
+    linear_ridge: Annotated[float, Range(above=0), "penalty on the weights of unseen labels (linear)"] = 1.0
+    n_steps: Annotated[int, Range(low=1), "steps of the solver (logistic); stopping early regularises"] = 40
+    max_samples: Annotated[int, Range(low=1), "largest number of samples for matching, which are kept"] = 20000
+    classifier: Classifier = "ridge"
+    ridge: Annotated[float, Range(above=0), Tune(0.05, 20), "penalty on the weights of seen labels"] = 1.0
+    normalize: Annotated[bool, "scale samples to unit length"] = True
+
+    samples_: Annotated[Samples, Inside(("n_inputs", "n_features"))] = field(init=False)
+    scales_: Annotated[Floats64, Array("float64", ("n_seen",))] = field(init=False)
+
+    def _learn(self, X: sparse.csr_matrix, Y: sparse.csr_matrix, cooccurrence: Cooccurrence) -> LabelVectors:
+        self.projection_ = None
+        rows = chosen_rows(X.shape[0], self.max_samples, self.random_state)
+        self.samples_ = Samples(X[rows], positives(Y[rows]))
+        self.scales_ = sample_scales(self.samples_, cooccurrence)
+        return fit_classifiers(X, Y, self.classifier, self.ridge, self.random_state, self.n_jobs)
+
+    def _unseen_vectors(self, cooccurrence: Cooccurrence) -> LabelVectors:
+        ridge = self.matching_ridge if self.link == "logistic" else self.linear_ridge
+        return matched_vectors(self.samples_, self.scales_, cooccurrence, self.link, ridge, self.n_steps, self.n_jobs)

@@ -1,0 +1,269 @@
+"""What an evaluation shows: thresholds, calibration, single labels and example samples."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from tacit.report.evaluation import SHOWN, Evaluation
+from tacit.tagger.calibration import calibration_error
+
+N_BINS = 15
+_NORMAL = 1.959964  # 95 % of a normal distribution lie within this many standard deviations
+_ENOUGH = (10, 5, 2, 1)  # positives that a label needs for a meaningful score: the first that enough labels reach
+_N_FEATURES = 8
+
+Floats = npt.NDArray[np.float64]
+Rows = npt.NDArray[np.intp]
+
+# -- thresholds and calibration -------------------------------------------------------------------------
+
+
+class Operating(NamedTuple):
+    """An operating point: a threshold, with the precision, recall and labels per sample that it gives."""
+
+    threshold: float
+    precision: float
+    recall: float
+    labels: float
+
+    @property
+    def f1(self) -> float:
+        """Harmonic mean of precision and recall."""
+        total = self.precision + self.recall
+        return 2 * self.precision * self.recall / total if total else 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class TradeOff:
+    """Precision, recall and labels per sample at every score that occurs, from the highest threshold down."""
+
+    thresholds: npt.NDArray[np.float32]
+    precision: Floats
+    recall: Floats
+    labels: Floats
+
+    def at(self, threshold: float) -> Operating:
+        """The operating point of a threshold; without any suggestion the precision is 0."""
+        n_kept = int(np.searchsorted(-self.thresholds, -np.float32(threshold), side="right"))  # scores are float32
+        if not n_kept:
+            return Operating(threshold, 0.0, 0.0, 0.0)
+        return Operating(threshold, *(float(part[n_kept - 1]) for part in (self.precision, self.recall, self.labels)))
+
+
+def trade_off(evaluation: Evaluation) -> TradeOff:
+    """Micro-averaged precision and recall for every threshold."""
+    chosen = evaluation.is_label
+    scores, hits = evaluation.ranking.scores[chosen], evaluation.hits[chosen]
+    order = np.argsort(-scores, kind="stable")
+    scores, right = scores[order], np.cumsum(hits[order])
+    last = np.flatnonzero(np.append(scores[1:] != scores[:-1], True)[: len(scores)])  # of equal scores
+    kept = last + 1
+    return TradeOff(scores[last], right[last] / kept, right[last] / evaluation.truth.nnz, kept / len(evaluation))
+
+
+class Bin(NamedTuple):
+    """Suggestions of similar probability: the share that was right, with its 95 % interval."""
+
+    probability: float
+    share: float
+    interval: tuple[float, float]
+    size: int
+
+
+class Reliability(NamedTuple):
+    """A reliability diagram and its expected calibration error."""
+
+    bins: list[Bin]
+    error: float
+
+
+def reliability(evaluation: Evaluation) -> Reliability:
+    """Compare probabilities with the share of right suggestions, in bins of equal size over the shown suggestions."""
+    shown = evaluation.is_label[:, :SHOWN]
+    probabilities = evaluation.ranking.scores[:, :SHOWN][shown].astype(np.float64)
+    hits = evaluation.hits[:, :SHOWN][shown]
+    parts = np.array_split(np.argsort(probabilities, kind="stable"), N_BINS)
+    bins = [_bin(probabilities[part], hits[part]) for part in parts if len(part)]
+    return Reliability(bins, calibration_error(probabilities, hits, N_BINS))
+
+
+def _bin(probabilities: Floats, hits: npt.NDArray[Any]) -> Bin:
+    size, share = len(hits), float(hits.mean())
+    # Wilson's interval stays within 0 and 1, and does not collapse to a point where all or none are right.
+    spread = _NORMAL**2 / size
+    middle = (share + spread / 2) / (1 + spread)
+    half = _NORMAL / (1 + spread) * np.sqrt(share * (1 - share) / size + spread / (4 * size))
+    return Bin(float(probabilities.mean()), share, (float(middle - half), float(middle + half)), size)
+
+
+# -- single labels --------------------------------------------------------------------------------------
+
+
+class LabelScore(NamedTuple):
+    """Precision, recall and F1 of one label at the stored threshold."""
+
+    label: int
+    n_positives: int
+    precision: float
+    recall: float
+    f1: float
+
+
+class Extremes(NamedTuple):
+    """The labels with the highest and lowest F1 among the `n_labels` that have at least `n_positives` positives."""
+
+    best: list[LabelScore]
+    worst: list[LabelScore]
+    n_positives: int
+    n_labels: int
+
+
+def extremes(evaluation: Evaluation, count: int = 10) -> Extremes:
+    """Find the best and worst labels; no label is both, and among equals the more frequent comes first."""
+    truth, suggested = evaluation.truth, evaluation.suggested
+    n_true, n_suggested, n_right = (
+        np.bincount(matrix.indices, minlength=truth.shape[1])
+        for matrix in (truth, suggested, truth.multiply(suggested).tocsr())
+    )
+    enough = next((n for n in _ENOUGH if (n_true >= n).sum() >= 2 * count), 1)
+    candidates = np.flatnonzero(n_true >= enough)
+    f1 = 2 * n_right / np.maximum(n_true + n_suggested, 1)
+    order = candidates[np.lexsort((-n_true[candidates], -f1[candidates]))]
+    columns = (order, n_true[order], n_right[order] / np.maximum(n_suggested[order], 1), n_right[order] / n_true[order],
+               f1[order])  # fmt: skip
+    scores = [LabelScore(*values) for values in zip(*(column.tolist() for column in columns), strict=True)]
+    n_best = min(count, -(-len(scores) // 2))
+    n_worst = min(count, len(scores) - n_best)
+    worst = sorted(scores[len(scores) - n_worst :], key=lambda score: (score.f1, -score.n_positives))
+    return Extremes(scores[:n_best], worst, enough, len(candidates))
+
+
+class Confusion(NamedTuple):
+    """A label suggested wrongly where another was missed: in `n_samples` of the `n_missed` samples that missed it."""
+
+    suggested: int
+    missed: int
+    n_samples: int
+    n_missed: int
+
+
+def confusions(evaluation: Evaluation, count: int = 12) -> list[Confusion]:
+    """Find the most frequent pairs of a wrong suggestion among the shown ones and a true label not suggested at all."""
+    truth = evaluation.truth
+    missed = sparse.csr_matrix(truth - truth.multiply(evaluation.suggested))
+    missed.eliminate_zeros()
+    rows, places = np.nonzero((evaluation.is_suggested & ~evaluation.hits)[:, :SHOWN])
+    labels = evaluation.ranking.labels[rows, places]
+    wrong = sparse.csr_matrix((np.ones(len(rows), np.float32), (rows, labels)), shape=truth.shape)
+    pairs = sparse.coo_matrix(wrong.T.tocsr() @ missed)
+    order = np.lexsort((pairs.col, pairs.row, -pairs.data))[:count]
+    n_missed = np.bincount(missed.indices, minlength=truth.shape[1])
+    return [
+        Confusion(int(pairs.row[i]), int(pairs.col[i]), round(float(pairs.data[i])), int(n_missed[pairs.col[i]]))
+        for i in order
+        if pairs.data[i] > 1 or len(order) < count  # a single case is shown only where there are few
+    ]
+
+
+class Frequencies(NamedTuple):
+    """Labels from the most to the least frequent in training.
+
+    `counts` holds training samples. `is_tested` tells whether a sample of the data has the label, and `is_found`
+    whether the label is among the shown suggestions of such a sample.
+    """
+
+    counts: npt.NDArray[np.int64]
+    is_tested: npt.NDArray[np.bool_]
+    is_found: npt.NDArray[np.bool_]
+
+
+def frequencies(evaluation: Evaluation) -> Frequencies:
+    """The training frequency of every label, and whether the label was found."""
+    order = np.argsort(-evaluation.counts, kind="stable")
+    is_found = np.zeros(len(order), np.bool_)
+    is_found[evaluation.ranking.labels[:, :SHOWN][evaluation.hits[:, :SHOWN]]] = True
+    return Frequencies(evaluation.counts[order], evaluation.is_tested[order], is_found[order])
+
+
+# -- examples -------------------------------------------------------------------------------------------
+
+
+class Suggested(NamedTuple):
+    """A label suggested for a sample."""
+
+    label: int
+    score: float
+    is_right: bool
+
+
+class Example(NamedTuple):
+    """A sample with its suggestions, and with its true labels that were not suggested."""
+
+    row: int
+    text: str
+    suggested: list[Suggested]
+    missed: list[int]
+
+
+class Examples(NamedTuple):
+    """Samples chosen at random, with rare labels that were found, and with confident mistakes; none of them twice."""
+
+    at_random: list[Example]
+    rare: list[Example]
+    mistaken: list[Example]
+
+
+def examples(evaluation: Evaluation, n_random: int = 6, n_each: int = 4) -> Examples:
+    """Choose samples that show what the model does well and badly."""
+    ranking, hits = evaluation.ranking, evaluation.hits
+    is_labelled = np.diff(evaluation.truth.indptr) > 0
+    order = np.random.default_rng(evaluation.seed).permutation(np.flatnonzero(is_labelled))
+    chosen = [[int(row) for row in order[:n_random]], [], []]
+    rows, places = np.nonzero(hits[:, :SHOWN])
+    rare = _ranked(evaluation, rows, places, evaluation.counts[ranking.labels[rows, places]])
+    rows = np.flatnonzero(evaluation.is_label[:, 0] & ~hits[:, 0])
+    mistaken = _ranked(evaluation, rows, np.zeros_like(rows), -ranking.scores[rows, 0])
+    used = set(chosen[0])
+    for members, ranked in zip(chosen[1:], (rare, mistaken), strict=True):
+        labels: set[int] = set()
+        for row, label in ranked:
+            if len(members) < n_each and row not in used and label not in labels:
+                members.append(row)
+                used.add(row)
+                labels.add(label)
+    return Examples(*([_example(evaluation, row) for row in members] for members in chosen))
+
+
+def _ranked(evaluation: Evaluation, rows: Rows, places: Rows, keys: npt.NDArray[np.generic]) -> list[tuple[int, int]]:
+    """Samples and the labels at places of their rankings, in the order of `keys`."""
+    order = np.argsort(keys, kind="stable")
+    rows, places = rows[order], places[order]
+    return list(zip(rows.tolist(), evaluation.ranking.labels[rows, places].tolist(), strict=True))
+
+
+def _example(evaluation: Evaluation, row: int) -> Example:
+    ranking, truth = evaluation.ranking, evaluation.truth
+    shown = np.flatnonzero(evaluation.is_label[row, :SHOWN])
+    parts = (ranking.labels, ranking.scores, evaluation.hits)
+    suggested = [Suggested(*values) for values in zip(*(part[row, shown].tolist() for part in parts), strict=True)]
+    found = {suggestion.label for suggestion in suggested}
+    true = truth.indices[truth.indptr[row] : truth.indptr[row + 1]].tolist()
+    return Example(row, _text(evaluation, row), suggested, [label for label in true if label not in found])
+
+
+def _text(evaluation: Evaluation, row: int) -> str:
+    """The text of a sample, or the names of its most distinctive features; empty if it has neither."""
+    dataset = evaluation.dataset
+    if dataset.texts is not None:
+        return dataset.texts[row]
+    if dataset.X is None or dataset.feature_names is None:
+        return ""
+    features = dataset.X[row]
+    weights = features.data / evaluation.feature_sums[features.indices]  # features of all samples are not distinctive
+    largest = np.argsort(-weights, kind="stable")[:_N_FEATURES]
+    return ", ".join(dataset.feature_names[column] for column in features.indices[largest])

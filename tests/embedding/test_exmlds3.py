@@ -1,0 +1,99 @@
+"""What ExMLDS3 promises beyond the contract of all models."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import tacit
+from planted import N_LABELS, planted
+from tacit.data.split import hide_positives
+from tacit.embedding.exmlds3 import conditional_shares, joint_counts
+from tacit.embedding.neighbors import distinct_label_sets
+from tacit.errors import DataError
+
+X, Y = planted()
+
+
+def precision(model):
+    test = planted(seed=1)
+    return tacit.evaluate(model.fit(X, Y).rank(test.X, k=1), test.Y, ks=(1,))["P@1"]
+
+
+@pytest.mark.parametrize("parameters", [{"solver": "sgns"}, {"completion": 0.0, "label_share": 1.0}], ids=str)
+def test_choices_find_the_planted_labels(parameters):
+    assert precision(tacit.ExMLDS3(dimension=20, **parameters)) > 0.9
+
+
+@pytest.fixture(scope="module")
+def with_own_counts():
+    return tacit.ExMLDS3().fit(X, Y).rank(X)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.coo_array, sparse.csc_matrix, lambda C: C.astype(np.int16)])
+def test_any_form_of_cooccurrence_gives_the_same_model(with_own_counts, form):
+    C = (Y.T @ Y).toarray()
+    found = tacit.ExMLDS3().fit(X, Y, cooccurrence=form(C)).rank(X)
+    assert np.array_equal(found.labels, with_own_counts.labels)
+    assert np.array_equal(found.scores, with_own_counts.scores)
+
+
+@pytest.mark.parametrize(
+    ("matrix", "message"),
+    [
+        (np.ones((3, 3)), r"cooccurrence must have shape \(12, 12\), labels by labels; got \(3, 3\)"),
+        (-np.eye(N_LABELS), "finite counts of at least 0; row 0, column 0 holds -1"),
+        (np.full((N_LABELS, N_LABELS), np.nan), "finite counts of at least 0; row 0, column 0 holds nan"),
+        ([["many"] * N_LABELS] * N_LABELS, "cooccurrence must be a matrix of counts"),
+        (sparse.csr_matrix(np.eye(N_LABELS) * 1j), "cooccurrence must hold real numbers"),
+    ],
+)
+def test_wrong_cooccurrence_is_refused(matrix, message):
+    with pytest.raises(DataError, match=message):
+        tacit.ExMLDS3().fit(X, Y, cooccurrence=matrix)
+
+
+def test_a_label_that_was_never_seen_is_found_by_its_cooccurrence():
+    twins = sparse.hstack([Y, Y[:, :1]], format="csr")  # the last label always comes with the first
+    seen = twins.tolil()
+    seen[:, N_LABELS] = 0
+    model = tacit.ExMLDS3().fit(X, seen.tocsr(), cooccurrence=twins.T @ twins)
+    with_first = np.flatnonzero(Y[:, 0].toarray().ravel())
+    others = np.setdiff1d(np.arange(X.shape[0]), with_first)
+    places = (model.rank(X, k=N_LABELS + 1).labels == N_LABELS).argmax(axis=1)
+    assert places[with_first].mean() + 3 < places[others].mean()
+
+
+def test_joint_counts_are_the_blocks_of_algorithm_3():
+    C = (Y.T @ Y).tocsr()
+    sets = distinct_label_sets(Y).matrix
+    dense = sets.toarray()
+    A = joint_counts(sets, C, (2.0, 3.0, 5.0))
+    A = A.toarray() if sparse.issparse(A) else A
+    expected = np.block([[3 * dense @ dense.T, 5 * dense], [5 * dense.T, 2 * C.toarray()]])
+    assert expected == pytest.approx(A)
+
+
+def test_conditional_shares_without_a_diagonal():
+    C = sparse.csr_matrix(np.array([[0, 2, 4], [2, 8, 0], [0, 0, 0]], float))
+    assert conditional_shares(C).toarray() == pytest.approx(np.array([[0, 0.5, 1], [0.25, 1, 0], [0, 0, 0]]))
+
+
+def test_a_checkpoint_tells_cooccurrences_apart(tmp_path):
+    C = (Y.T @ Y).toarray()
+    with tacit.checkpoint(tmp_path):
+        first = tacit.ExMLDS3().fit(X, Y, cooccurrence=C)
+        second = tacit.ExMLDS3().fit(X, Y, cooccurrence=np.eye(N_LABELS))
+    assert not np.array_equal(first.learners_[0].cells[0].label_points, second.learners_[0].cells[0].label_points)
+
+
+@pytest.mark.real_data
+@pytest.mark.parametrize(("name", "least"), [("bibtex", 0.57), ("rcv1sub1", 0.86)])
+def test_hidden_labels_are_made_up_for_by_cooccurrence(real_data, name, least):
+    train, test = (tacit.load_data(real_data / name / f"{part}.txt") for part in ("train", "test"))
+    hidden = hide_positives(train.Y, 0.8)
+    joint = tacit.ExMLDS3().fit(train.X, hidden, cooccurrence=train.Y.T @ train.Y)
+    alone = tacit.ExMLDS1().fit(train.X, hidden)
+    with_it, without = (tacit.evaluate(model.rank(test.X), test.Y)["P@1"] for model in (joint, alone))
+    assert with_it > max(least, without)

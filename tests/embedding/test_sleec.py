@@ -1,0 +1,62 @@
+"""What SLEEC promises beyond the contract of all models."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import tacit
+from planted import planted
+from tacit.embedding.neighbors import cosine_neighbors
+from tacit.embedding.sleec import label_cosines, singular_value_projection
+
+
+def hidden_gram(share, seed=0):
+    Z = np.random.default_rng(seed).standard_normal((60, 3)).astype(np.float32)
+    gram = Z @ Z.T
+    shown = sparse.random(60, 60, share, random_state=seed).toarray() > 0
+    rows, columns = np.nonzero(shown | shown.T)
+    return gram, sparse.csr_matrix((gram[rows, columns], (rows, columns)), shape=gram.shape)
+
+
+def test_entries_that_were_not_given_are_recovered():
+    gram, entries = hidden_gram(0.4)
+    found = singular_value_projection(entries, 3, seed=0, tolerance=1e-5, max_steps=500)
+    assert found.errors[-1] < 0.02
+    assert found.rows @ found.rows.T == pytest.approx(gram, abs=0.1 * float(np.abs(gram).max()))
+
+
+def test_errors_never_rise_and_are_those_of_the_rows():
+    _, entries = hidden_gram(0.2)
+    found = singular_value_projection(entries, 2, seed=0, tolerance=1e-3)
+    assert (np.diff(found.errors) <= 0).all()
+    rows, columns = entries.nonzero()
+    gap = entries.data - (found.rows @ found.rows.T)[rows, columns]
+    assert found.errors[-1] == pytest.approx(np.linalg.norm(gap) / np.linalg.norm(entries.data), rel=1e-3)
+
+
+def test_label_cosines_are_symmetric_with_a_unit_diagonal():
+    Y = sparse.csr_matrix((np.random.default_rng(0).random((15, 6)) < 0.4).astype(np.float32))
+    Y = Y[np.diff(Y.indptr) > 0]
+    entries = label_cosines(Y, cosine_neighbors(Y, 3))
+    dense = Y.toarray() / np.linalg.norm(Y.toarray(), axis=1, keepdims=True)
+    rows, columns = entries.nonzero()
+    assert entries.data == pytest.approx((dense @ dense.T)[rows, columns], abs=1e-6)
+    assert np.array_equal(entries.toarray(), entries.toarray().T)
+    assert entries.diagonal() == pytest.approx(np.ones(Y.shape[0]))
+
+
+def test_neighbours_by_features_find_the_planted_labels():
+    X, Y = planted()
+    test = planted(seed=1)
+    ranking = tacit.SLEEC(dimension=20, context_space="features").fit(X, Y).rank(test.X, k=1)
+    assert tacit.evaluate(ranking, test.Y, ks=(1,))["P@1"] > 0.9
+
+
+@pytest.mark.real_data
+@pytest.mark.slow
+def test_accuracy_on_bibtex(real_data):
+    train, test = (tacit.load_data(real_data / "bibtex" / f"{part}.txt") for part in ("train", "test"))
+    metrics = tacit.evaluate(tacit.SLEEC().fit(train.X, train.Y).rank(test.X), test.Y)
+    assert all(100 * metrics[f"P@{k}"] >= floor for k, floor in zip((1, 3, 5), (64.5, 39.4, 28.5), strict=True))

@@ -1,0 +1,207 @@
+"""The whole page, for models and data of every kind."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import tacit
+from planted import planted
+from report.samples import Page, dataset, new_dataset, trained_tagger
+from tacit.data.vocabulary import Vocabulary
+from tacit.errors import DataError, FileError
+from tacit.report.evaluation import evaluate_model
+from tacit.report.write import page, write_report
+from tacit.store.state import Stored
+
+SECTIONS = ["what", "metrics", "bands", "thresholds", "probabilities", "labels", "confusions", "samples"]
+
+
+def report(tagger: Stored, samples: tacit.Dataset, **names: str) -> Page:
+    """The page for a model and data, once it has been found to be sound."""
+    content = page(evaluate_model(tagger, samples), **names)
+    found = Page(content)
+    assert [name for name in found.ids if not name.endswith("-title")] == SECTIONS
+    assert len(set(found.ids)) == len(found.ids)
+    assert not {"script", "link", "img", "iframe"} & {name for name, _ in found.attributes}
+    for _, attributes in found.attributes:
+        assert (attributes.get("href") or "#").startswith("#")
+        assert (attributes.get("aria-labelledby") or found.ids[0]) in found.ids
+        assert not any(name.startswith("on") for name in attributes)
+    assert "url(" not in content
+    assert "http" not in content
+    assert not re.search(r"\b(nan|inf|None)\b", found.text())
+    return found
+
+
+def test_a_calibrated_tagger_has_everything():
+    found = report(trained_tagger(), new_dataset(), model="my model", data="new.csv")
+    text = found.text()
+    assert text.count("How good is OneVsAll?") == 1
+    assert found.count("svg") == 6
+    assert found.count("h1") == 1
+    for words in (
+        "my model",
+        "new.csv: 60 samples",
+        "160 samples",
+        "Expected calibration error: 0.",
+        "seed 0",
+        "✓ fruit",
+    ):
+        assert words in text
+    for metric in ("P@1", "nDCG@5", "R@3", "PSP@5", "PSnDCG@3", "C@5"):
+        assert metric in text
+    sections = {attributes.get("scope") for name, attributes in found.attributes if name == "th"}
+    assert sections == {"col", "row"}
+    assert found.count("table") == found.count("caption")
+    assert found.count("figure") == found.count("figcaption") == found.count("svg")
+
+
+def test_numbers_are_those_of_evaluate():
+    tagger, data = trained_tagger(), new_dataset()
+    evaluation = evaluate_model(tagger, data)
+    expected = tacit.evaluate(evaluation.ranking, evaluation.truth, tagger.propensities_for(evaluation.truth.shape[1]))
+    for metric in evaluation.metrics:
+        value, interval = metric.values[0], metric.intervals[0]
+        assert value == expected[metric.name]
+        if interval is not None:
+            assert interval[0] <= value <= interval[1]
+    popular = tacit.Popularity().fit(sparse.csr_matrix((160, 1), dtype=np.float32), truth_of_training(tagger))
+    baseline = tacit.evaluate(popular.rank(sparse.csr_matrix((60, 1), dtype=np.float32), 5), evaluation.truth)
+    assert {m.name: m.values[1] for m in evaluation.metrics if m.name in baseline} == pytest.approx(
+        {name: value for name, value in baseline.items() if name != "nDCG@1"}
+    )
+
+
+def truth_of_training(tagger: tacit.Tagger) -> sparse.csr_matrix:
+    """Labels with the counts of the training labels."""
+    counts = tagger.counts_for(len(tagger.classes_))
+    return sparse.csr_matrix((np.arange(160)[:, None] < counts).astype(np.float32))
+
+
+def test_names_and_texts_cannot_become_markup():
+    text = report(trained_tagger(), new_dataset()).text()
+    assert "<b>law</b> & order" in text
+    hostile = dataset(['<script>alert("x")</script> apple', "pear"], [["fruit"], ['"><img src=x onerror=alert(1)>']])
+    assert "onerror=alert(1)>" in report(trained_tagger(), hostile, data="<i>.csv").text()
+
+
+def test_scores_without_calibration_are_not_called_probabilities():
+    found = report(trained_tagger(calibrate=False), new_dataset())
+    assert "not probabilities" in found.text()
+    assert "Expected calibration error" not in found.text()
+    assert found.count("svg") == 5
+
+
+def test_features_instead_of_texts():
+    X, Y = planted()
+    names = [f"name {label}" for label in range(Y.shape[1])]
+    words = [f"word{column}" for column in range(X.shape[1])]
+    data = tacit.Dataset(X, Y, names, feature_names=words)
+    tagger = tacit.Tagger("OneVsAll").fit(X, Y, label_names=names)
+    text = report(tagger, data).text()
+    assert re.search(r"✓ name \d", text)
+    assert re.search(r"sample \d+word\d+, word", text)
+    bare = tacit.OneVsAll().fit(X, Y, label_names=names)
+    assert "not probabilities" in report(bare, tacit.Dataset(X, Y, names)).text()
+
+
+def test_labels_unseen_in_training():
+    texts, tags = ["apple pear", "a chord", "court"], [["fruit", "new label"], ["newer"], ["new label"]]
+    text = report(trained_tagger(), dataset(texts, tags)).text()
+    assert "4 different" not in text
+    assert "3 different, 1.33 per sample; 2 unseen in training" in text
+    assert "new label" in text
+
+
+@pytest.mark.parametrize("n_samples", [1, 2])
+def test_tiny_data_of_one_label(n_samples):
+    tagger = tacit.Tagger("OneVsAll").fit(["apple", "pear", "apple pie"], [["fruit"], ["fruit"], ["fruit"]])
+    found = report(tagger, dataset(["apple", "figs"][:n_samples], [["fruit"]] * n_samples))
+    assert "Worst labels" not in found.text()
+    assert "No label was suggested wrongly" in found.text()
+
+
+def test_awkward_names_and_texts():
+    tags = ["تسمية طويلة", "word " * 200, "x" * 1000, "a\x00b", "😀"]
+    texts = [f"{letter * 3} " * 300 for letter in "abcde"]
+    tagger = tacit.Tagger("OneVsAll").fit(texts, [[tag] for tag in tags])
+    found = report(tagger, dataset(texts, [[tag] for tag in tags]))
+    names = [text for element, text in found.texts if element == "bdi"]
+    assert "تسمية طويلة" in names
+    assert max(map(len, names)) <= 90
+    assert any("\ufffd" in name for name in names)
+
+
+def test_thousands_of_labels_make_a_small_page():
+    rng = np.random.default_rng(0)
+    X = sparse.random(400, 50, 0.2, format="csr", dtype=np.float32, random_state=0)
+    Y = sparse.csr_matrix((np.ones(1600), (np.repeat(np.arange(400), 4), rng.integers(5000, size=1600))), (400, 5000))
+    Y.data[:] = 1
+    names = [f"name {label}" for label in range(5000)]
+    model = tacit.Popularity().fit(X, Y, label_names=names)
+    assert len(page(evaluate_model(model, tacit.Dataset(X, Y, names)))) < 150_000
+
+
+def test_a_vocabulary_gives_names():
+    tagger = tacit.Tagger("OneVsAll").fit(["apple", "pear", "engine"], [["1"], ["1"], ["2"]])
+    tagger.vocabulary_ = Vocabulary(["1"], ["pomes"])
+    names = [
+        text for element, text in report(tagger, dataset(["apple", "engine"], [["1"], ["2"]])).texts if element == "bdi"
+    ]
+    assert {"pomes", "2"} <= set(names)
+    assert "1" not in names
+
+
+def test_labels_changed_since_training(tmp_path):
+    trained_tagger().save(tmp_path / "model")
+    tagger = tacit.Tagger.load(tmp_path / "model")
+    tagger.add_label("jam", cooccurs={"fruit": 20})
+    tagger.rename_label("cars", "vehicles")
+    tagger.retire_label("music")
+    text = report(
+        tagger, dataset(["apple pear", "engine", "a tune"], [["fruit", "jam"], ["vehicles"], ["music"]])
+    ).text()
+    assert "3 changes: labels amended" in text
+    assert "✗ music" not in text
+    assert "✓ vehicles" in text
+
+
+def test_nothing_to_evaluate():
+    data = dataset(["apple"], [[]])
+    with pytest.raises(DataError, match="no sample of the data has a label"):
+        evaluate_model(trained_tagger(), data)
+
+
+def test_the_same_report_is_the_same_bytes(tmp_path):
+    for name in ("a.html", "b.html"):
+        write_report(tmp_path / name, trained_tagger(), new_dataset(), data_name="new.csv")
+    assert (tmp_path / "a.html").read_bytes() == (tmp_path / "b.html").read_bytes()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.html", "b.html"]
+
+
+def test_a_report_that_fails_leaves_the_old_one(tmp_path):
+    path = tmp_path / "report.html"
+    path.write_text("the old report")
+    with pytest.raises(DataError, match="no sample"):
+        write_report(path, trained_tagger(), dataset(["apple"], [[]]))
+    assert path.read_text() == "the old report"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("report.csv", "must end in .html"),
+        ("absent/report.html", "there is no folder"),
+        ("folder.html", "it is a folder"),
+    ],
+)
+def test_bad_paths(tmp_path, name, message):
+    (tmp_path / "folder.html").mkdir()
+    with pytest.raises(FileError, match=message):
+        write_report(tmp_path / name, trained_tagger(), new_dataset())
+    assert [path.name for path in tmp_path.iterdir()] == ["folder.html"]

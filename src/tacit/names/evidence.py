@@ -171,7 +171,7 @@ def candidates(index: NameIndex, counts: NameCounts, ranking: Ranking, matches: 
     matched = counts.matched[labels]
     found[:, 15], found[:, 16] = counts.samples[labels], matched
     found[:, 17] = (counts.right[labels] + _PRIOR[0]) / (matched + _PRIOR[1])
-    return Candidates(rows, labels, np.nan_to_num(found, neginf=np.finfo(np.float32).min), n_samples)
+    return Candidates(rows, labels, np.maximum(found, np.finfo(np.float32).min), n_samples)
 
 
 def _ranking(model: Estimator, X: sparse.csr_matrix, k: int, include: Any) -> Ranking:

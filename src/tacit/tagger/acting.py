@@ -11,7 +11,7 @@ from scipy import sparse
 from tacit.data.vocabulary import Vocabulary
 from tacit.errors import ActError, DataError, ParameterError
 from tacit.store.acts import Act
-from tacit.tagger.samples import Samples, as_samples
+from tacit.tagger.samples import Inputs, as_samples
 from tacit.vectorizer import features_of
 
 if TYPE_CHECKING:
@@ -149,7 +149,7 @@ def preview(tagger: Tagger, name: str, texts: Any, n: int, known_by: dict[str, A
     if texts is not None:
         X, shown = tagger._samples(texts), list(texts) if tagger.vectorizer_ is not None else []
     elif tagger.training_ is not None:
-        X, shown = Samples(tagger.training_.features), tagger.training_.texts
+        X, shown = Inputs(tagger.training_.features), tagger.training_.texts
     else:
         raise ParameterError("a preview needs texts: this tagger keeps none; give some or train with keep_texts")
     scores = later.state.scores(later.scores, X, [later.state.find(act.content["name"])])[:, 0]

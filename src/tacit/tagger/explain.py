@@ -17,7 +17,7 @@ from tacit.numerics.rows import unit_rows
 from tacit.store.acts import in_force
 from tacit.tagger.changes import Changes
 from tacit.tagger.parts import Learned
-from tacit.tagger.samples import Samples
+from tacit.tagger.samples import Inputs
 
 if TYPE_CHECKING:
     from tacit.tagger.tagger import Tagger
@@ -119,13 +119,13 @@ def explain(tagger: Tagger, text: Any, label: str, n: int = 10) -> Explanation:
     )
 
 
-def _like(sample: Samples, rows: sparse.csr_matrix) -> Samples:
+def _like(sample: Inputs, rows: sparse.csr_matrix) -> Inputs:
     """Variants of one sample, in which the same names are found."""
     same = np.zeros(rows.shape[0], np.intp)
-    return Samples(rows, None if sample.matches is None else sample.matches.rows(same))
+    return Inputs(rows, None if sample.matches is None else sample.matches.rows(same))
 
 
-def _finely(changes: Changes, rows: Samples, column: int) -> Scores:
+def _finely(changes: Changes, rows: Inputs, column: int) -> Scores:
     """Scores that tell samples apart which are equally probable: those of the model, or log-odds of a changed label."""
     part = changes.state.part(column)
     if isinstance(part, Learned):
@@ -171,7 +171,7 @@ def feature_name(tagger: Tagger, feature: int) -> str:
 
 
 def _labels(
-    changes: Changes, relations: sparse.csr_matrix | None, sample: Samples, column: int, n: int
+    changes: Changes, relations: sparse.csr_matrix | None, sample: Inputs, column: int, n: int
 ) -> list[LabelEvidence]:
     """Other suggestions for the sample that often come with the label."""
     if relations is None or column >= relations.shape[1]:  # a label that training did not know

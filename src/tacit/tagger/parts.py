@@ -17,7 +17,7 @@ from tacit.kernels.correction import correction_forces
 from tacit.numerics.rows import unit_rows
 from tacit.store.samples import Row, stacked
 from tacit.tagger.few_shot import Curve, Direction, FewShot, compressed, direction
-from tacit.tagger.samples import Samples
+from tacit.tagger.samples import Inputs
 from tacit.tagger.scores import MAX_LOG_ODDS, Floats, Scores, logit, sigmoid
 
 _PRIOR_VARIANCE = 2.0  # of the weights of a correction
@@ -165,7 +165,7 @@ class Plan:
         self._steps = [makers[kind](group, rows) for kind, group in kinds if kind in makers]
         self._linear = stacked(rows, few_shot.n_features).T.tocsr()
 
-    def log_odds(self, scores: Scores, samples: Samples) -> Floats:
+    def log_odds(self, scores: Scores, samples: Inputs) -> Floats:
         """Log-odds of the labels for all samples, of shape (n_samples, n_labels)."""
         values = np.empty((samples.shape[0], self._n_slots))
         slots, where = self._learned

@@ -1,4 +1,4 @@
-"""Samples in any form, as features: texts, rows of features, and what acts hold of either."""
+"""Inputs in any form, as features: texts, rows of features, and what acts hold of either."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from tacit.vectorizer import TextVectorizer, are_texts, features_of
 
 
 @dataclass(frozen=True, eq=False)
-class Samples:
-    """Samples as features and, where names of labels count, the names in their texts."""
+class Inputs:
+    """Inputs as features and, where names of labels count, the names in their texts."""
 
     X: sparse.csr_matrix
     matches: Matches | None = None
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Samples, features."""
+        """Inputs, features."""
         return int(self.X.shape[0]), int(self.X.shape[1])
 
-    def __getitem__(self, rows: Any) -> Samples:
-        return Samples(self.X[rows], None if self.matches is None else self.matches.rows(rows))
+    def __getitem__(self, rows: Any) -> Inputs:
+        return Inputs(self.X[rows], None if self.matches is None else self.matches.rows(rows))
 
 
 def as_samples(given: Any, vectorizer: TextVectorizer | None) -> list[Sample]:

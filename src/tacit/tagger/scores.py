@@ -14,7 +14,7 @@ from tacit.names.evidence import NameEvidence
 from tacit.names.index import Matches
 from tacit.ranking import NO_LABEL, Ranking
 from tacit.tagger.calibration import N_PLACES, Calibration, parse_target
-from tacit.tagger.samples import Samples
+from tacit.tagger.samples import Inputs
 
 Floats = npt.NDArray[np.float64]
 
@@ -54,19 +54,19 @@ class Scores:
 
     # -- ranking ------------------------------------------------------------------------------------------
 
-    def uncalibrated(self, samples: Samples, k: int, include: Any = None) -> Ranking:
+    def uncalibrated(self, samples: Inputs, k: int, include: Any = None) -> Ranking:
         """The `k` best labels of each sample, by the model and by names."""
         if self.names is None:
             return self.model.rank(samples.X, k, include)
         matches = samples.matches if samples.matches is not None else Matches.none(samples.shape[0])
         return self.names.rank(self.model, samples.X, matches, k, include)
 
-    def rank(self, samples: Samples, k: int, include: Any = None) -> Ranking:
+    def rank(self, samples: Inputs, k: int, include: Any = None) -> Ranking:
         """The `k` best labels of each sample; with probabilities for scores, most probable first, if calibrated."""
         ranking = self.uncalibrated(samples, k, include)
         return ranking if self.calibration is None else self.calibration.apply(ranking)
 
-    def rank_above(self, samples: Samples, least: float, include: Any = None) -> Ranking:
+    def rank_above(self, samples: Inputs, least: float, include: Any = None) -> Ranking:
         """All labels of each sample whose score is at least `least`, and perhaps some below it."""
         n_labels = self.n_labels if include is None else len(include)
         depth = max(min(self.n_places, n_labels), 1)
@@ -87,7 +87,7 @@ class Scores:
 
     # -- log-odds -----------------------------------------------------------------------------------------
 
-    def log_odds(self, samples: Samples, columns: npt.NDArray[np.intp]) -> Floats:
+    def log_odds(self, samples: Inputs, columns: npt.NDArray[np.intp]) -> Floats:
         """Log-odds of some labels (sorted columns) for all samples; without calibration, distances to the threshold."""
         dense = np.full((samples.shape[0], len(columns)), -MAX_LOG_ODDS)
         if not len(columns):

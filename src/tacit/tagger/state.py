@@ -26,7 +26,7 @@ from tacit.store.acts import Act
 from tacit.store.samples import ActSamples, Row, stacked
 from tacit.tagger.few_shot import FewShot
 from tacit.tagger.parts import AnyOf, Combined, Corrected, Judged, Learned, Near, Part, Plan
-from tacit.tagger.samples import Samples
+from tacit.tagger.samples import Inputs
 from tacit.tagger.scores import Floats, Scores
 from tacit.tasks import row_blocks
 
@@ -311,7 +311,7 @@ class State:
             X = stacked([samples.rows[place] for samples, place in where], self.ground.few_shot.n_features)
             given = [str(texts[id(samples)][place].get("text") or "") for samples, place in where]
             matches = None if scores.names is None else scores.names.index.matches(given)
-            said = self.log_odds(scores, Samples(X, matches), [inner[column]])[:, 0]
+            said = self.log_odds(scores, Inputs(X, matches), [inner[column]])[:, 0]
             for (samples, place), value in zip(where, said, strict=True):
                 samples.said[place] = float(np.float32(value))  # type: ignore[index]
 
@@ -376,20 +376,20 @@ class State:
         plan = Plan([self._changed[column] for column in columns], self.ground.few_shot)
         return np.array(columns, dtype=np.intp), plan
 
-    def log_odds(self, scores: Scores, samples: Samples, parts: Sequence[Part]) -> Floats:
+    def log_odds(self, scores: Scores, samples: Inputs, parts: Sequence[Part]) -> Floats:
         """Log-odds of labels for all samples, of shape (n_samples, len(parts))."""
         return Plan(parts, self.ground.few_shot).log_odds(scores, samples)
 
-    def scores(self, scores: Scores, samples: Samples, columns: Sequence[int]) -> npt.NDArray[np.float32]:
+    def scores(self, scores: Scores, samples: Inputs, columns: Sequence[int]) -> npt.NDArray[np.float32]:
         """Scores of some labels for all samples, of shape (n_samples, len(columns))."""
         return scores.of_log_odds(self.log_odds(scores, samples, [self.part(column) for column in columns]))
 
     def rank(
-        self, scores: Scores, samples: Samples, k: int | None, allowed: Mask | None = None, least: float = NO_SCORE
+        self, scores: Scores, samples: Inputs, k: int | None, allowed: Mask | None = None, least: float = NO_SCORE
     ) -> Ranking:
         """The `k` best allowed labels of each sample (`allowed`: mask over columns); all above `least` without `k`."""
 
-        def learned(rows: Samples, include: npt.NDArray[np.intp] | None) -> Ranking:
+        def learned(rows: Inputs, include: npt.NDArray[np.intp] | None) -> Ranking:
             n_labels = len(self.ground.classes) if include is None else len(include)
             if k is None:
                 return scores.rank_above(rows, least, include)
@@ -406,7 +406,7 @@ class State:
             return ranking
         return ranking.padded_or_cut(k)
 
-    def _rank_block(self, scores: Scores, samples: Samples, may: Mask, learned: Callable[..., Ranking]) -> Ranking:
+    def _rank_block(self, scores: Scores, samples: Inputs, may: Mask, learned: Callable[..., Ranking]) -> Ranking:
         changed, plan = self._plan
         is_wanted = may[changed]
         unchanged = may[: len(self.ground.classes)].copy()

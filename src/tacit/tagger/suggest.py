@@ -14,7 +14,7 @@ from tacit.checks import as_count
 from tacit.errors import ParameterError
 from tacit.labels import Names, label_mask
 from tacit.ranking import NO_LABEL, NO_SCORE, Ranking
-from tacit.tagger.samples import Samples
+from tacit.tagger.samples import Inputs
 from tacit.tagger.scores import Scores
 from tacit.tagger.state import State
 
@@ -54,7 +54,7 @@ class Wish:
 def rank(
     scores: Scores,
     state: State,
-    samples: Samples,
+    samples: Inputs,
     wish: Wish,
     propensities: Callable[[int], npt.NDArray[np.float64]],
 ) -> Ranking:

@@ -34,7 +34,7 @@ from tacit.tagger.acting import Preview
 from tacit.tagger.calibration import Calibration, parse_target
 from tacit.tagger.changes import Changes
 from tacit.tagger.few_shot import FewShot
-from tacit.tagger.samples import Samples, sample_features
+from tacit.tagger.samples import Inputs, sample_features
 from tacit.tagger.scores import Scores
 from tacit.tagger.state import Ground, State
 from tacit.tagger.suggest import Suggestion, Wish
@@ -151,7 +151,7 @@ class Tagger(Stored, BaseEstimator):  # type: ignore[misc]
         label_names : sequence, optional
             Names in column order, for tags given as a matrix.
         validation : pair (texts, tags), optional
-            Samples to calibrate on; by default a part of the training samples is held out.
+            Inputs to calibrate on; by default a part of the training samples is held out.
         max_memory : int, optional
             Bytes that this process may take: the model does less at a time, or is smaller, to stay below.
         """
@@ -164,6 +164,12 @@ class Tagger(Stored, BaseEstimator):  # type: ignore[misc]
         if self.calibration_ is not None and (shortfall := self.calibration_.trade.nearest(self.target)[1]):
             announce(f"target '{self.target}': {shortfall}; the stored threshold comes nearest to it")
         return self
+
+    def read_vocabulary(self) -> Vocabulary | None:
+        """The vocabulary that the tagger is given."""
+        if self.vocabulary is None or isinstance(self.vocabulary, Vocabulary):
+            return self.vocabulary
+        return load_vocabulary(self.vocabulary)
 
     def estimate(
         self,
@@ -350,7 +356,7 @@ class Tagger(Stored, BaseEstimator):  # type: ignore[misc]
         cooccurs : mapping of str to number, optional
             Labels that it occurs with, and in how many samples.
         examples : list of texts or matrix of features, optional
-            Samples that have it; three are much better than one.
+            Inputs that have it; three are much better than one.
         description : str, optional
             A text about it; each line counts by itself.
         parent : str, optional
@@ -483,9 +489,9 @@ class Tagger(Stored, BaseEstimator):  # type: ignore[misc]
     def _features(self, texts: Any) -> sparse.csr_matrix:
         return features_of(texts, self.vectorizer_)
 
-    def _samples(self, texts: Any) -> Samples:
+    def _samples(self, texts: Any) -> Inputs:
         X = self._features(texts)
-        return Samples(X, None if self.names_ is None else self.names_.index.matches(texts))
+        return Inputs(X, None if self.names_ is None else self.names_.index.matches(texts))
 
     def _fitted_model(self) -> Estimator:
         if self.model_ is None:

@@ -26,7 +26,7 @@ from tacit.store.declared import Csr, Sizes
 from tacit.tagger import automatic, few_shot
 from tacit.tagger.calibration import Calibration, calibrate, places_for
 from tacit.tagger.naming import Naming, naming_of, weigh, widened
-from tacit.tagger.samples import Samples
+from tacit.tagger.samples import Inputs
 from tacit.tasks import fingerprint
 from tacit.vectorizer import TextVectorizer, are_texts, features_of
 
@@ -89,21 +89,19 @@ def train(
     return trained(tagger, prepared, held_out, texts)
 
 
-def validation_of(prepared: Prepared, validation: tuple[Any, Any] | None) -> tuple[Samples, Labels] | None:
+def validation_of(prepared: Prepared, validation: tuple[Any, Any] | None) -> tuple[Inputs, Labels] | None:
     """The samples to calibrate on and their labels, where the user gives some."""
     if validation is None:
         return None
     names = None if are_lists(validation[1]) else prepared.labels.names
     X, naming = features_of(validation[0], prepared.vectorizer), prepared.naming
-    return Samples(X, None if naming is None else naming.index.matches(validation[0])), read_labels(
-        validation[1], names
-    )
+    return Inputs(X, None if naming is None else naming.index.matches(validation[0])), read_labels(validation[1], names)
 
 
 def trained(
     tagger: Tagger,
     prepared: Prepared,
-    held_out: tuple[Samples, Labels] | None,
+    held_out: tuple[Inputs, Labels] | None,
     texts: Any,
     *,
     again: bool = True,
@@ -131,7 +129,7 @@ def trained(
 def planned(
     tagger: Tagger,
     prepared: Prepared,
-    held_out: tuple[Samples, Labels] | None,
+    held_out: tuple[Inputs, Labels] | None,
     texts: Any,
     max_memory: int | None,
 ) -> Estimator:
@@ -160,7 +158,7 @@ def is_announced(prepared: Prepared, max_memory: int | None) -> bool:
     return max_memory is not None or prepared.X.nnz * prepared.labels.matrix.shape[1] >= _LONG
 
 
-def estimate_of(tagger: Tagger, prepared: Prepared, held_out: tuple[Samples, Labels] | None, texts: Any) -> Estimate:
+def estimate_of(tagger: Tagger, prepared: Prepared, held_out: tuple[Inputs, Labels] | None, texts: Any) -> Estimate:
     """What is expected of `trained` and of saving the tagger."""
     from tacit.estimate import estimate_task
     from tacit.probe import Task
@@ -220,7 +218,7 @@ def learn(
     untrained: Estimator,
     X: sparse.csr_matrix,
     labels: Labels,
-    validation: tuple[Samples, Labels] | None,
+    validation: tuple[Inputs, Labels] | None,
     *,
     seed: int,
     hold_out: bool,

@@ -15,7 +15,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 
 from tacit.base import Estimator, NotFittedError
-from tacit.data.vocabulary import Vocabulary
+from tacit.data.vocabulary import Vocabulary, load_vocabulary
 from tacit.errors import ParameterError, TacitError
 from tacit.labels import Names, label_sets, labels_in_order
 from tacit.metrics import SCORE_METRIC, evaluate

@@ -96,9 +96,9 @@ def test_unknown_models_and_addresses(live):
     assert problem["nearest"] == ["articles"]
     check(live.get("/v1/labels", params={"model": "../articles"}), 404, "unknown model", "model")
     check(live.post("/v1/models/other/reload", json={}), 404, "unknown model", "model")
-    check(live.get("/v2"), 404, "nothing at this address")
+    check(live.get("/v2"), 404, "unknown endpoint")
     not_allowed = live.delete("/v1/suggest")
-    check(not_allowed, 405, "does not take this method")
+    check(not_allowed, 405, "does not accept the method")
     assert not_allowed.headers["allow"] == "POST"
 
 
@@ -106,7 +106,7 @@ def test_unknown_models_and_addresses(live):
 def test_files_cannot_be_reached(live, path):
     request = live.build_request("GET", "/")
     request.url = request.url.copy_with(raw_path=path.encode())
-    check(live.send(request), 404, "nothing at this address")
+    check(live.send(request), 404, "unknown endpoint")
 
 
 def post_raw(live, body, **headers):

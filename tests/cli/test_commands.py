@@ -243,13 +243,13 @@ def test_a_folder_of_somebody_else_is_not_removed(tacit, numeric, tmp_path):
         thesis.write_text("years of work")
         refused = tacit(*train)
         assert refused.code == 2
-        assert f"{partial}: is needed for the finished parts of this training, but holds something else" in refused.err
+        assert f"{partial}: is needed for the checkpoint of this training, but contains something else" in refused.err
         assert refused.err.count("\n") == 1
         assert thesis.read_text() == "years of work"
         assert not (tmp_path / "model").exists()
         shutil.rmtree(partial)
     partial.write_text("a file")
-    assert "holds something else (a file)" in tacit(*train).err
+    assert "contains something else (a file)" in tacit(*train).err
 
 
 def test_parts_of_another_training_are_left(tacit, numeric, tmp_path, stop_after):

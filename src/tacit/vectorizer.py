@@ -106,7 +106,7 @@ class TextVectorizer:
         return self._position
 
     def _weighted(self, parts: list[sparse.csr_matrix]) -> sparse.csr_matrix:
-        """Counts as tf-idf rows of unit length; words and n-grams have equal shares of it."""
+        """Counts as tf-idf rows of unit length; words and n-grams have the same total weight."""
         first, weighted = 0, []
         for part in parts:
             idf = self.idf_[first : first + part.shape[1]]
@@ -117,7 +117,7 @@ class TextVectorizer:
 
 
 def are_texts(samples: Any) -> bool:
-    """Whether samples are texts, all of them; a list with other things among the texts is an error."""
+    """Whether all samples are texts; a list that mixes texts with other objects is an error."""
     if isinstance(samples, str):
         raise DataError("texts must be a list of texts; got a single one: wrap it in a list")
     if sparse.issparse(samples) or getattr(samples, "ndim", 1) == 2:
@@ -132,7 +132,7 @@ def are_texts(samples: Any) -> bool:
 
 
 def features_of(samples: Any, vectorizer: TextVectorizer | None) -> sparse.csr_matrix:
-    """Features of what a user gives: texts where there is a vectoriser, else a matrix."""
+    """Features of user input: texts if there is a vectoriser, otherwise a matrix."""
     if vectorizer is None:
         if are_texts(samples):
             raise DataError("this tagger was trained on features, not texts; give it a matrix of features")
@@ -143,7 +143,7 @@ def features_of(samples: Any, vectorizer: TextVectorizer | None) -> sparse.csr_m
 
 
 def _count_words(texts: Iterable[str]) -> tuple[sparse.csr_matrix, list[str]]:
-    """How often each distinct word occurs in each text; words in the order in which they come first."""
+    """Counts of each distinct word in each text; words in the order of their first occurrence."""
     number: defaultdict[str, int] = defaultdict()
     number.default_factory = number.__len__
     ids: list[npt.NDArray[np.int32]] = []

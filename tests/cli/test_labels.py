@@ -364,7 +364,7 @@ BAD_CALLS = {
     "textless.jsonl:1: must identify its sample by a field 'text'": ("learn", "MODEL", "textless.jsonl"),
     "feedback.txt:1: the first line fits no known format": ("learn", "MODEL", "feedback.txt"),
     "--cooccurs must be LABEL=COUNT; got 'music'": ("add-label", "MODEL", "x", "--cooccurs", "music"),
-    "nothing is known of 'xyzzy'": ("add-label", "MODEL", "xyzzy"),
+    "'xyzzy' cannot be scored": ("add-label", "MODEL", "xyzzy"),
     "no such file": ("add-label", "MODEL", "x", "--examples", "absent.txt"),
     "keep_texts=True (--keep-texts)": ("update", "MODEL", "new.jsonl"),
     "no such model folder": ("update", "absent", "new.jsonl"),
@@ -393,7 +393,7 @@ def test_bad_calls_are_one_line_and_change_nothing(tacit, model, tmp_path, monke
 def test_features_have_no_names_to_go_by(tacit, folder):
     outcome = tacit("add-label", folder / "features", "thirteen")
     assert outcome.code == 2
-    assert "nothing is known of 'thirteen'" in outcome.err
+    assert "'thirteen' cannot be scored" in outcome.err
     added = tacit("add-label", folder / "features", "new", "--examples", folder / "numbers.txt", "--preview",
                   folder / "numbers.txt", "-n", 2)  # fmt: skip
     assert added.code == 0

@@ -70,7 +70,7 @@ def test_unknown_labels_come_with_the_nearest(live):
 
 def test_labels_that_cannot_be_added(live):
     check(live.post("/v1/labels", json={"name": "fruit"}), 422, "there is a label 'fruit' already", "name")
-    check(live.post("/v1/labels", json={"name": "xyzzy"}), 422, "nothing is known of 'xyzzy'", "name")
+    check(live.post("/v1/labels", json={"name": "xyzzy"}), 422, "'xyzzy' cannot be scored", "name")
     check(live.post("/v1/labels", json={"name": " "}), 422, "needs a name", "name")
     check(live.post("/v1/labels", json={"name": "x", "examples": ["qqq"]}), 422, "give other examples", "examples")
     check(live.post("/v1/labels", json={"name": "x", "cooccurs": {"cars": 0}}), 422, "count above 0", "cooccurs")

@@ -322,7 +322,7 @@ class State:
         near = []
         if n_examples and not examples:
             raise ActError(
-                "the examples have no word or feature that the training samples have; give other examples", "examples"
+                "the examples have no word or feature in common with the training data; give other examples", "examples"
             )
         if examples:
             near.append(Near.examples_of(few_shot, examples))
@@ -334,8 +334,8 @@ class State:
                 name, vocabulary = content["name"], self.ground.vocabulary
                 shown = vocabulary.name_of(name) if vocabulary is not None and name in vocabulary else name
                 raise ActError(
-                    f"nothing is known of '{shown}': no word of its name or description occurs in the "
-                    "training texts; give examples, labels that it occurs with, or its parent",
+                    f"'{shown}' cannot be scored: no word of its name or description occurs in the "
+                    "training texts; give examples, co-occurring labels, or its parent",
                     "name",
                 )
             return (near[0] if len(near) == 1 else Combined(near[0], tuple(near[1:]))), count
@@ -343,7 +343,7 @@ class State:
         together = np.array([counts[column] for column in columns])
         alone = np.array([self._count(column) for column in columns])
         shares = np.minimum(together / (alone + _SAMPLES_UNSEEN), 1.0)
-        # A sample has several of the labels at once: adding up what each brings would count it several times.
+        # Samples have several of the labels at once, so that a plain noisy-or would overcount.
         power = float(np.sqrt(together.max() / together.sum()))
         brought = AnyOf(tuple(map(self._captured, columns)), shares, power)
         return (Combined(brought, tuple(near)) if near else brought), count

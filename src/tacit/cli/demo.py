@@ -1,4 +1,4 @@
-"""``tacit demo``: the main job on made-up data, in a minute."""
+"""``tacit demo``: train, evaluate and report on synthetic data, in a minute."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The scores of a trained model, and what they mean: probabilities where it is calibrated, and thresholds."""
+"""Scores of a trained model: calibrated probabilities, log-odds and thresholds."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from tacit.tagger.calibration import N_PLACES, Calibration, parse_target
 
 Floats = npt.NDArray[np.float64]
 
-MAX_LOG_ODDS = 13.0  # a probability of one in half a million, or of all but that
-_TIE = 1e-5  # log-odds between neighbours in the model's ranking, so that those of equal probability stay in order
+MAX_LOG_ODDS = 13.0  # a probability of about one in half a million, or one minus that
+_TIE = 1e-5  # difference in log-odds between neighbours in the model's ranking, to keep the order of ties
 
 
 def logit(p: Floats) -> Floats:
@@ -41,13 +41,13 @@ class Scores:
 
     @property
     def n_places(self) -> int:
-        """How far down a ranking calibration looked."""
+        """Length of the rankings that were used for calibration."""
         return N_PLACES if self.calibration is None else self.calibration.n_places
 
     # -- ranking ------------------------------------------------------------------------------------------
 
     def rank(self, X: sparse.csr_matrix, k: int, include: Any = None) -> Ranking:
-        """The `k` best labels of each sample; with probabilities for scores, most probable first, if calibrated."""
+        """The `k` best labels of each sample; if calibrated, with probabilities as scores, most probable first."""
         ranking = self.model.rank(X, k, include)
         return ranking if self.calibration is None else self.calibration.apply(ranking)
 
@@ -58,7 +58,7 @@ class Scores:
         rankings = [self.model.rank(X, depth, include)]
         rows = [np.arange(X.shape[0])]
         while depth < n_labels and len(rows[-1]):
-            last = rankings[-1].scores[:, -1]  # what is not ranked yet scores no more than this
+            last = rankings[-1].scores[:, -1]  # labels that are not ranked yet do not score higher
             bound = last if self.calibration is None else self.calibration.most(last)
             rows.append(rows[-1][bound >= least])
             depth = min(4 * depth, n_labels)
@@ -91,7 +91,7 @@ class Scores:
         return dense
 
     def of_log_odds(self, log_odds: Floats) -> npt.NDArray[np.float32]:
-        """Scores that stand for log-odds."""
+        """Scores from log-odds."""
         scores = log_odds + self.threshold if self.calibration is None else sigmoid(log_odds)
         return np.asarray(scores, dtype=np.float32)
 
@@ -99,13 +99,13 @@ class Scores:
 
     @property
     def threshold(self) -> float:
-        """The stored threshold: the one for the target or, where that is out of reach, the nearest to it."""
+        """The stored threshold: that for the target or, if the target is out of reach, the nearest one."""
         if self.calibration is None:
             return self.model.threshold_
         return self.calibration.trade.nearest(self.target)[0]
 
     def threshold_for(self, threshold: float | str | None) -> float:
-        """The least score that a threshold, as `Tagger.suggest` takes it, stands for."""
+        """The lowest score to suggest, for a threshold as `Tagger.suggest` takes it."""
         if threshold is None:
             return -np.inf
         if threshold == "auto":

@@ -9,9 +9,9 @@ def test_the_demo_ends_with_a_report(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     outcome = CliRunner().invoke(demo, ["--report", "demo.html"], catch_exceptions=False)
     assert outcome.exit_code == 0
-    for words in ("57% of the true labels are missing", "Popularity", "OneVsAll", "recorded", "%", "is in demo.html"):
+    for words in ("57% of the true labels are missing", "Popularity", "OneVsAll", "recorded", "%", "report demo.html"):
         assert words in outcome.output
-    assert "made-up test data" in (tmp_path / "demo.html").read_text(encoding="utf-8")
+    assert "synthetic test data" in (tmp_path / "demo.html").read_text(encoding="utf-8")
     assert [path.name for path in tmp_path.iterdir()] == ["demo.html"]
 
 

@@ -134,7 +134,7 @@ def test_a_checkpoint_removes_what_is_its_own(tmp_path):
     assert kept.remove()
     assert len(list(folder.iterdir())) == 1
     (folder / "notes.txt").write_text("")
-    with pytest.raises(tacit.TacitError, match="holds something else \\(notes.txt\\)"):
+    with pytest.raises(tacit.TacitError, match="contains something else \\(notes.txt\\)"):
         kept.check()
     assert other.remove()
     assert [entry.name for entry in folder.iterdir()] == ["notes.txt"]

@@ -1,4 +1,4 @@
-"""Metrics of a ranking by how often labels occur in training: the head does not hide the tail."""
+"""Metrics of a ranking by label frequency in training, so that frequent labels do not hide rare ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every model has: checked input, ranking, label sets, and saving."""
+"""The base class of all models: checked input, ranking, label sets, and saving."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _DENSE_AT_A_TIME = 1 << 23  # scores that are put into columns together
 
 
 class NotFittedError(TacitError, SklearnNotFittedError):  # type: ignore[misc]
-    """A model is asked for predictions before it was fitted or loaded."""
+    """A model was used for predictions before it was fitted or loaded."""
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -57,7 +57,7 @@ class Estimator(Stored, BaseEstimator):  # type: ignore[misc]
     """
 
     random_state: Annotated[int | None, Range(low=0), "seed; the same seed gives the same model"] = 0
-    n_jobs: Annotated[int | None, "tasks at a time (-1: all cores); never changes the model"] = None
+    n_jobs: Annotated[int | None, "number of parallel tasks (-1: all cores); never changes the model"] = None
 
     classes_: Annotated[Names, Array(NAMES, ("n_labels",), is_filled=True, differ=True)] = field(init=False)
     n_features_in_: Annotated[int, Range(low=1), Size("n_features")] = field(init=False)
@@ -83,7 +83,7 @@ class Estimator(Stored, BaseEstimator):  # type: ignore[misc]
 
     @property
     def _link(self) -> Link | None:
-        """How scores become probabilities: as they are, by the logistic function, or (None) not at all."""
+        """The map from scores to probabilities: identity, the logistic function, or None if there is none."""
         return None
 
     # -- fit ----------------------------------------------------------------------------------------------
@@ -108,7 +108,7 @@ class Estimator(Stored, BaseEstimator):  # type: ignore[misc]
         return self._fit_checked(X, Y, label_names)
 
     def _fit_checked(self, X: Any, Y: Any, label_names: Sequence[Any] | None, **data: Any) -> Self:
-        """Check everything, then `_fit` with the `data` that some models take beside X and Y."""
+        """Check everything, then `_fit` with the `data` that some models take in addition to X and Y."""
         check_parameters(self)
         labels = read_labels(Y, label_names, known_negatives=getattr(self, "absent", "") == "missing")
         checked = self._checked(X, is_fit=True)
@@ -124,13 +124,13 @@ class Estimator(Stored, BaseEstimator):  # type: ignore[misc]
         return self
 
     def _features(self, X: Any) -> sparse.csr_matrix:
-        """Features as the model wants them, from what a user passes to a fitted model."""
+        """Checked and scaled features, from what a user passes to a fitted model."""
         return self._scaled(self._checked(X))
 
     def _checked(self, X: Any, *, is_fit: bool = False) -> sparse.csr_matrix:
         features = as_features(X)
         nameless = sparse.issparse(X) and not hasattr(self, "feature_names_in_")
-        if is_fit or not nameless or features.shape[1] != self.n_features_in_:  # else there is nothing to check
+        if is_fit or not nameless or features.shape[1] != self.n_features_in_:  # otherwise there is nothing to check
             try:
                 validate_data(self, X, reset=is_fit, skip_check_array=True)
             except ValueError as error:
@@ -142,11 +142,11 @@ class Estimator(Stored, BaseEstimator):  # type: ignore[misc]
         return unit_rows(weighted) if getattr(self, "normalize", False) else weighted.astype(np.float32, copy=False)
 
     def _weighted(self, X: sparse.csr_matrix, *, is_fit: bool) -> sparse.csr_matrix:  # noqa: ARG002
-        """X with the weights that a model gives to features, before rows are scaled; by default X itself."""
+        """X with the model's feature weights, before rows are scaled; by default X itself."""
         return X
 
     def _matching_threshold(self, X: sparse.csr_matrix, Y: sparse.csr_matrix) -> float:
-        """The score above which a sample of the training rows gets as many labels as it has."""
+        """The threshold at which a sample of the training rows gets as many labels as it has in truth."""
         sample = np.unique(np.linspace(0, X.shape[0] - 1, _THRESHOLD_SAMPLE).astype(np.intp))
         X, Y = X[sample], Y[sample]
         per_row = np.diff(Y.indptr)
@@ -204,10 +204,10 @@ class Estimator(Stored, BaseEstimator):  # type: ignore[misc]
         return np.argsort(-self.label_counts_, kind="stable").astype(np.int32)
 
     def decision_function(self, X: Any) -> npt.NDArray[np.float32]:
-        """Scores of all labels, for tools that want them dense; `rank` takes far less memory.
+        """Dense scores of all labels, for tools that need them; `rank` takes far less memory.
 
-        Sorting a row, equal scores by column, gives the order of ``rank(X, k=n_labels)``. To keep it, labels that the
-        model does not rank have distinct scores at the very bottom, the same for all samples.
+        Sorting a row, ties by column, gives the order of ``rank(X, k=n_labels)``. To preserve that order, labels that
+        the model does not rank have distinct scores below all others, the same for all samples.
 
         Parameters
         ----------
@@ -254,8 +254,8 @@ class Estimator(Stored, BaseEstimator):  # type: ignore[misc]
     def predict_proba(self, X: Any, k: int | None = None) -> sparse.csr_matrix:
         """Probabilities of the `k` most probable labels of each sample.
 
-        Each label has a probability of its own: those of a sample do not sum to 1. Only models whose scores are
-        probabilities or log-odds have this method; which, and with which parameters, is in docs/metrics.md.
+        Labels are not exclusive: the probabilities of a sample do not sum to 1. Only models whose scores are
+        probabilities or log-odds have this method; docs/metrics.md lists them and the parameters they need.
 
         Parameters
         ----------
@@ -267,8 +267,8 @@ class Estimator(Stored, BaseEstimator):  # type: ignore[misc]
         Returns
         -------
         csr_matrix of float32, shape (n_samples, n_labels)
-            Columns in the order of `classes_`. The labels of ``rank(X, k)`` are stored, also where their probability
-            is 0; the others are no more probable than these.
+            Columns in the order of `classes_`. The labels of ``rank(X, k)`` are stored, even if their probability is
+            0; all other labels are at most as probable.
         """
         self._check_fitted()
         n_labels = len(self.classes_)
@@ -281,7 +281,7 @@ class Estimator(Stored, BaseEstimator):  # type: ignore[misc]
         return Ranking(ranking.labels, probable).to_csr(n_labels)
 
     def score(self, X: Any, Y: Any) -> float:
-        """nDCG@5 of the ranking of some samples: what scikit-learn's searches maximise unless given `scoring`.
+        """nDCG@5 of the ranking of some samples, which scikit-learn's searches maximise unless given `scoring`.
 
         For other metrics pass a function to `scoring` that calls `tacit.evaluate`.
 
@@ -291,7 +291,7 @@ class Estimator(Stored, BaseEstimator):  # type: ignore[misc]
             Features.
         Y : list of lists of labels, sparse matrix or array of shape (n_samples, n_labels)
             Their labels. Lists and data frames are matched with `classes_` by name, other matrices by column. A name
-            in a list that the model does not know is a label it misses.
+            in a list that the model does not know counts as a label not found.
 
         Returns
         -------
@@ -373,7 +373,7 @@ def check_samples(X: sparse.csr_matrix, Y: sparse.csr_matrix) -> None:
 
 
 def _check_training_data(X: sparse.csr_matrix, Y: sparse.csr_matrix) -> npt.NDArray[np.int64]:
-    """The number of positives of each label, once everything is there to learn from."""
+    """The number of positives of each label, after checking that there is something to learn."""
     check_samples(X, Y)
     counts = label_counts(Y)
     if not counts.any():

@@ -1,4 +1,4 @@
-"""Models joined into one, by weights that serve a chosen metric best on samples they have not seen."""
+"""A weighted ensemble of models; the weights are optimised for a chosen metric on held-out samples."""
 
 from __future__ import annotations
 
@@ -22,41 +22,41 @@ from tacit.store.declared import Array, Items
 Evidence = npt.NDArray[np.float32]
 Rows = npt.NDArray[np.intp]
 
-_FEW_SAMPLES = 20  # too few to hold some out: weights are learned on the training samples themselves
-_ENOUGH_SAMPLES = 2000  # held out, if need be in several folds, to tell weights apart
-_MOST_SAMPLES = 10_000  # held out: more would only slow the search down
+_FEW_SAMPLES = 20  # below this, none are held out and weights are learned on the training samples themselves
+_ENOUGH_SAMPLES = 2000  # held-out samples needed to compare weights; if necessary, from several folds
+_MOST_SAMPLES = 10_000  # held out; more would only slow down the search
 _MOST_FOLDS = 5
 _RANK_OFFSET = 60.0  # of reciprocal rank fusion (Cormack, Clarke and Büttcher, 2009)
-_TRIED = (0.0, 0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 5.0)  # weights, against a sum of 1
-_TRIED_FOR_TAIL = (-0.5, -0.35, -0.2, -0.1, -0.05, *_TRIED)  # members may lean to the tail too far by themselves
+_TRIED = (0.0, 0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 5.0)  # weights, relative to a sum of 1
+_TRIED_FOR_TAIL = (-0.5, -0.35, -0.2, -0.1, -0.05, *_TRIED)  # members may already favour the tail too much
 _ROUNDS = 5
 
 
 @document_parameters
 @dataclass(kw_only=True, eq=False, repr=False)
 class Blend(Estimator):
-    """Any registered models as one: a label's score is a weighted sum of what its members say.
+    """A weighted ensemble of registered models: a label's score is a weighted sum of the scores of the members.
 
-    A share of the samples is held out, the members are trained on the others, and the weights are searched for that
-    give the best `target` on those held out; then the members are trained again on all. One more weight is that of
-    log(1/propensity): ranking by probability serves P@k, ranking by probability/propensity PSP@k, and the target
-    says where in between.
+    A share of the samples is held out, the members are trained on the others, and the weights are chosen for the best
+    `target` on the held-out set; then the members are trained again on all samples. There is one more weight, for
+    log(1/propensity): ranking by probability is optimal for P@k, ranking by probability/propensity for PSP@k, and the
+    weight interpolates between the two.
     """
 
     models: Annotated[Any, "names of registered models, or pairs (name, parameters)"] = ("OneVsAll", "LabelTree")
     target: Annotated[
         str | dict,  # type: ignore[type-arg]  # of str to float; checks of parameters know plain types alone
-        "what the weights serve: 'P@1', 'PSP@3', …, a sum 'P@1+PSP@1', or weights by metric",
+        "metric to optimise: 'P@1', 'PSP@3', …, a sum 'P@1+PSP@1', or weights by metric",
     ] = "P@5+PSP@5"
-    fusion: Annotated[str, OneOf(("score", "rank")), "join the members' scores, or their ranks"] = "score"
-    depth: Annotated[int, Range(low=1), "labels taken from each member"] = 100
+    fusion: Annotated[str, OneOf(("score", "rank")), "combine the members' scores, or their ranks"] = "score"
+    depth: Annotated[int, Range(low=1), "number of labels taken from each member"] = 100
     validation: Annotated[float, Range(above=0, below=1), "share of the samples held out for the weights"] = 0.1
     refit: Annotated[bool, "train the members again on all samples once the weights are known"] = True
-    A: Annotated[float, Range(low=0), "how fast propensity grows with a label's frequency"] = 0.55
-    B: Annotated[float, Range(above=0), "shift of that growth"] = 1.5
+    A: Annotated[float, Range(low=0), "propensity model: how fast the propensity rises with a label's count"] = 0.55
+    B: Annotated[float, Range(above=0), "propensity model: added to a label's count"] = 1.5
 
     members_: Annotated[list[Estimator], Items("n_members", is_filled=True)] = field(init=False)
-    takes_log_: Annotated[npt.NDArray[np.bool_], Array("bool", ("n_members",))] = field(  # whose scores are shares
+    takes_log_: Annotated[npt.NDArray[np.bool_], Array("bool", ("n_members",))] = field(  # scores never negative
         init=False
     )
     scales_: Annotated[npt.NDArray[np.float64], Array("float64", ("n_members",))] = field(init=False)
@@ -92,9 +92,9 @@ class Blend(Estimator):
         return members
 
     def _folds(self, Y: sparse.csr_matrix) -> list[tuple[Rows, Rows]]:
-        """Samples to train on and samples held out, more than once where one part is too small to judge weights by.
+        """Training and held-out samples: one split, or several folds if a single held-out set is too small.
 
-        Samples too few to be parted are all trained on and all judged.
+        If there are too few samples to split, all of them are used for both.
         """
         n_samples = Y.shape[0]
         order = np.random.default_rng(self.random_state).permutation(n_samples)
@@ -107,7 +107,7 @@ class Blend(Estimator):
         return folds
 
     def _trained(self, X: sparse.csr_matrix, Y: sparse.csr_matrix) -> list[Estimator]:
-        """Members, one after the other: each runs its own tasks side by side."""
+        """Train the members one after the other; each runs its own tasks in parallel."""
         return [member.fit(X, Y, label_names=list(self.classes_)) for member in self._untrained()]
 
     @staticmethod
@@ -139,7 +139,7 @@ class Blend(Estimator):
     # -- fusion ---------------------------------------------------------------------------------------------
 
     def _evidence(self, rankings: Sequence[Ranking]) -> list[Evidence]:
-        """What each member says for the labels it ranks, on like scales; -inf where it ranks none."""
+        """The evidence of each member for the labels it ranks, on comparable scales; -inf for padding."""
         found = []
         for ranking, takes_log, scale in zip(rankings, self.takes_log_, self.scales_, strict=True):
             if self.fusion == "rank":
@@ -199,7 +199,7 @@ def _spread(values: npt.NDArray[np.floating]) -> float:
 
 
 def best_weights(value: Callable[[FloatArray], float], n_members: int) -> FloatArray:
-    """Weights of members (of sum 1) and of log(1/propensity) of the largest `value` that a coordinate search finds."""
+    """Weights of the members (sum 1) and of log(1/propensity) that maximise `value`, by coordinate search."""
     starts = [np.append(np.eye(n_members)[i], 0.0) for i in range(n_members)]
     starts.append(np.append(np.full(n_members, 1 / n_members), 0.0))
     values = [value(weights) for weights in starts]
@@ -223,14 +223,14 @@ def best_weights(value: Callable[[FloatArray], float], n_members: int) -> FloatA
 
 @dataclass(frozen=True, eq=False)
 class _Pool:
-    """The labels that a member ranks, of each sample in rising order, and what speaks for them.
+    """The labels ranked by any member, in ascending order for each sample, and their evidence.
 
     Attributes
     ----------
     labels : int32 array of shape (n_samples, n_candidates)
         -1 where a sample has fewer.
     evidence : list of float32 arrays of that shape
-        Of each member, and log(1/propensity) as the last.
+        One for each member, and log(1/propensity) as the last.
     """
 
     labels: npt.NDArray[np.int32]
@@ -238,7 +238,7 @@ class _Pool:
 
     @staticmethod
     def of(labels: Sequence[npt.NDArray[np.int32]], evidence: Sequence[Evidence], tail: FloatArray) -> _Pool:
-        """Join the members' labels; where a member does not rank one, its last label's evidence stands in."""
+        """Merge the members' labels; for a label that a member does not rank, its lowest evidence is used."""
         joined = np.concatenate(labels, axis=1)
         order = np.argsort(joined, axis=1, kind="stable")
         ordered = np.take_along_axis(joined, order, axis=1)

@@ -1,4 +1,4 @@
-"""Checks of what users pass in, before anything is computed."""
+"""Checks of user input, before anything is computed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tacit.errors import DataError, ParameterError
 def as_csr(matrix: Any, what: str, dtype: npt.DTypeLike) -> sparse.csr_matrix:
     """A sparse matrix in CSR form with sorted, unique, checked indices; the caller's matrix is not changed.
 
-    Indices out of range are an error here: most sparse routines read past their arrays on them.
+    Indices out of range are an error here, because most sparse routines would read out of bounds.
     """
     check_indices(matrix, what)
     csr = sparse.csr_matrix(matrix, dtype=dtype)
@@ -121,7 +121,7 @@ def _check_real(dtype: np.dtype[Any], what: str = "X") -> None:
 
 
 def has_half_character(text: str) -> bool:
-    """Whether a text has a lone surrogate, half a character, which no file can hold."""
+    """Whether a text has a lone surrogate (half a character), which UTF-8 cannot encode."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -130,10 +130,10 @@ def has_half_character(text: str) -> bool:
 
 
 def check_unicode(text: str, place: int, what: str) -> None:
-    """Raise unless a text can be written to a file."""
+    """Raise unless a text can be encoded as UTF-8."""
     if has_half_character(text):
         message = f"{what} must be valid Unicode; entry {place} has half a character (a lone surrogate)"
-        raise DataError(f"{message}: {text!a:.60}; mend its encoding")
+        raise DataError(f"{message}: {text!a:.60}; fix its encoding")
 
 
 def as_count(value: Any, name: str) -> int:

@@ -1,4 +1,4 @@
-"""Whether one model is better than another, or only luckier with the test samples: a paired bootstrap."""
+"""Paired bootstrap comparison of two models."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Difference:
 
     @property
     def winner(self) -> str:
-        """``"A"`` or ``"B"`` where the interval leaves 0 out, else an empty string."""
+        """``"A"`` or ``"B"`` if the interval excludes 0, else an empty string."""
         low, high = self.interval
         return "B" if low > 0 else "A" if high < 0 else ""
 
@@ -69,7 +69,7 @@ def compare(
     """
     of_a, of_b = (contributions(judge(ranking, Y_test, propensities, ks), ks) for ranking in (ranking_a, ranking_b))
     names = [name for name in of_a if METRICS[name.partition("@")[0]].is_compared]
-    # Both metrics divide by the same sums: a difference is a ratio like them, and is resampled like them.
+    # Both models have the same denominators, so a difference of metrics is itself a ratio, and is resampled as one.
     differences = {name: Ratio(of_b[name].numerator - of_a[name].numerator, of_a[name].denominator) for name in names}
     intervals = resample(differences, n_bootstrap, seed)
     return [

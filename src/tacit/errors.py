@@ -1,15 +1,15 @@
-"""Every error tacit raises on purpose.
+"""All exceptions that tacit raises deliberately.
 
 ::
 
     TacitError
-    ├── DataError (ValueError)            an array or a data set is not what it must be
+    ├── DataError (ValueError)            an array or a data set is invalid
     │   └── FileError                     the same, in a file: names file and line
     ├── ParameterError (ValueError)       a parameter, model, label or option is unknown or out of range
     │   ├── LabelError                    a label cannot be used: names it
     │   │   ├── UnknownLabelError         there is no such label
     │   │   └── RetiredLabelError         it was retired
-    │   └── ActError                      an act does not fit the labels as they are now
+    │   └── ActError                      an act does not apply to the current labels
     ├── ModelFileError (ValueError)       a model folder is missing, damaged, too new or not a model
     ├── DownloadError (OSError)           a public data set could not be fetched
     └── MissingExtraError (ImportError)   an optional dependency is not installed
@@ -24,21 +24,21 @@ import difflib
 from collections.abc import Iterable
 from pathlib import Path
 
-_MOST_COMPARED = 3000  # names; each takes microseconds, and callers of a service can ask as often as they like
+_MOST_COMPARED = 3000  # names; each takes microseconds, and clients of a service can send any number of requests
 _LONGEST = 200  # characters of a name that are compared
 _LONGEST_MESSAGE = 2000  # characters; a file may hold names of megabytes
 
 
 class TacitError(Exception):
-    """Base of all errors raised on purpose."""
+    """Base class of all exceptions that are raised deliberately."""
 
 
 class DataError(TacitError, ValueError):
-    """An array, matrix or data set is not what it must be."""
+    """An array, matrix or data set is invalid."""
 
 
 class FileError(DataError):
-    """A data file is not what it must be; the message starts with ``path:line:``."""
+    """A data file is invalid; the message starts with ``path:line:``."""
 
     def __init__(self, path: str | Path, message: str, *, line: int | None = None) -> None:
         self.path = Path(path)
@@ -78,7 +78,7 @@ class RetiredLabelError(LabelError):
 
 
 class ActError(ParameterError):
-    """An act that does not fit the labels as they are now; `field` says which part of it."""
+    """An act that does not apply to the current labels; `field` names the part of it that is wrong."""
 
     def __init__(self, message: str, field: str = "") -> None:
         super().__init__(message)
@@ -102,14 +102,14 @@ class MissingExtraError(TacitError, ImportError):
 
 
 def printable(message: str) -> str:
-    """A message as it can go to a terminal: what a file holds must not move its cursor, nor fill its pages."""
+    """A message that is safe for a terminal: control characters from files are escaped, long messages shortened."""
     if len(message) > _LONGEST_MESSAGE:
         message = f"{message[: _LONGEST_MESSAGE // 2]} … {message[-_LONGEST_MESSAGE // 2 :]}"
     return "".join(char if char.isprintable() else repr(char)[1:-1] for char in message)
 
 
 def spelt_alike(name: str, known: Iterable[str], n: int = 3) -> list[str]:
-    """The nearest spellings; of many names, only those that start alike or have the same words are compared."""
+    """The nearest spellings; among many names, only those with the same start or a common word are compared."""
     wanted = name[:_LONGEST].casefold()
     spelled = {str(other).casefold(): str(other) for other in known}
     candidates = list(spelled)

@@ -1,4 +1,4 @@
-"""Labels in any form users have them, in the one form models use: names and a sparse matrix.
+"""Conversion of labels from any form into the one that models use: names and a sparse matrix.
 
 A label has three states for a sample: positive (a stored 1), known negative (a stored 0) and unknown (absent).
 """
@@ -31,7 +31,7 @@ class Labels:
     names : array
         Label names in column order.
     container : str
-        The form the labels came in, and in which label sets are given back.
+        The form in which labels were given, and in which label sets are returned.
     """
 
     matrix: sparse.csr_matrix
@@ -54,7 +54,7 @@ def read_labels(
     known_negatives : bool
         Store the zeros of a dense array, which are known negatives.
     what : str
-        What error messages call Y.
+        Name of Y in error messages.
     """
     if sparse.issparse(Y):
         matrix, container = _from_sparse(Y, what), "sparse"
@@ -160,7 +160,7 @@ def _column_names(names: Sequence[Any] | Names | None, n_labels: int) -> Names:
 
 
 def as_names(names: list[Any]) -> Names:
-    """Label names in the one form that models have: whole numbers, or texts."""
+    """Label names in the form that models use: integers, or strings."""
     if len(set(names)) != len(names):
         raise DataError("label names must differ from each other")
     if all(isinstance(name, int | np.integer) for name in names):
@@ -185,8 +185,8 @@ def aligned(matrix: sparse.csr_matrix, names: Sequence[Any] | Names, classes: Na
 def labels_in_order(Y: Any, classes: Names, learned: Names) -> sparse.csr_matrix:
     """Labels in any form, in the order of `classes`, followed by those of lists that are not among them.
 
-    Lists and data frames go by name. The columns of other matrices are `classes`, or the labels that a model learned
-    from where it has more.
+    Lists and data frames are matched by name. The columns of other matrices are `classes` or, for a model with unseen
+    labels, the `learned` ones.
     """
     labels = read_labels(Y)
     n_columns = labels.matrix.shape[1]
@@ -213,14 +213,14 @@ def positives(matrix: sparse.csr_matrix) -> sparse.csr_matrix:
 
 
 def relevant_labels(Y: Any, what: str = "Y") -> sparse.csr_matrix:
-    """The positives of a checked sparse matrix or array: zeros, known or not, are left out."""
+    """The positives of a sparse matrix or array, checked; known negatives are dropped."""
     if not sparse.issparse(Y) and are_lists(Y):
         raise DataError(f"{what} must be a sparse matrix or a 2-D array of 0 and 1; got {type(Y).__name__}")
     return positives(read_labels(Y, what=what).matrix)
 
 
 def label_counts(Y: Any) -> npt.NDArray[np.int64]:
-    """How many samples each label of a matrix is positive in."""
+    """Number of positives of each label."""
     matrix = relevant_labels(Y)
     return np.bincount(matrix.indices, minlength=matrix.shape[1]).astype(np.int64)
 
@@ -239,8 +239,8 @@ def label_mask(
 ) -> npt.NDArray[np.bool_] | None:
     """Which labels may be ranked; None where all may.
 
-    `include` and `exclude` are column numbers (any integer type) or label names. `find` gives the column of a name, and
-    is told where the name stands; by default names must be those in `names`.
+    `include` and `exclude` are column numbers (any integer type) or label names. `find` returns the column of a name,
+    given the name and the parameter that contains it; by default names must be those in `names`.
     """
     if include is None and exclude is None:
         return None

@@ -1,8 +1,8 @@
-"""Losses on the *complete* labels, estimated without bias from the *observed* ones.
+"""Unbiased estimates of losses on the *complete* labels, from the *observed* labels.
 
 Labels are missing at random with known propensities: a relevant label l of sample i is observed with probability
-``p_il``, an irrelevant one never. Dividing what is observed by ``p_il`` then gives, in expectation, what the
-complete labels would have given. Theorems and equations are those of the supplementary material of the
+``p_il``, an irrelevant one never. Dividing the observed losses by ``p_il`` then gives, in expectation, the loss on
+the complete labels. Theorems and equations are those of the supplementary material of the
 PfastreXML paper (Jain, Prabhu and Varma, 2016).
 
 Every estimator returns one loss per sample; take the mean for the loss of a data set. Observed labels are a

@@ -1,4 +1,4 @@
-"""How good a ranking or a set of predicted labels is.
+"""Metrics of rankings and of predicted label sets.
 
 Every metric of a ranking is a ratio of two sums over samples: `contributions` gives the summands, and
 `evaluate`, `bootstrap_intervals` and `tacit.bands` only add them up. Definitions: docs/metrics.md.
@@ -23,7 +23,7 @@ from tacit.propensity import FloatArray, inverse_propensities, values_at
 from tacit.ranking import NO_LABEL, Ranking
 
 KS = (1, 3, 5)
-SCORE_METRIC = "nDCG@5"  # what `score` is, for scikit-learn's tools; P@5 would be the same for all with five labels
+SCORE_METRIC = "nDCG@5"  # the metric of `score`; with five labels in all, P@5 would be the same for every model
 Interval: TypeAlias = tuple[float, float]
 Key = TypeVar("Key")
 
@@ -49,7 +49,7 @@ def evaluate(
     propensities : array of shape (n_labels,), or sparse or dense matrix of shape (n_samples, n_labels), optional
         As from `tacit.propensities` of the *training* labels; a matrix must cover the positives of `Y_test`.
     ks : sequence of int
-        How many places of the ranking count.
+        Lengths of the part of the ranking that counts.
 
     Returns
     -------
@@ -123,19 +123,19 @@ def f1(
 
 @dataclass(frozen=True)
 class Ratio:
-    """A metric as the sum of one array over the sum of another, an entry per sample."""
+    """A metric as a ratio of sums over samples; each array has one entry per sample."""
 
     numerator: FloatArray
     denominator: FloatArray
 
     def value(self) -> float:
-        """The metric; 0 where nothing could be found."""
+        """The metric; 0 if the denominator is 0."""
         return float(_in_unit_interval(_divide(self.numerator.sum(), self.denominator.sum())))
 
 
 @dataclass(frozen=True)
 class JudgedRanking:
-    """A ranking's first places beside the truth.
+    """The first places of a ranking, compared with the true labels.
 
     Attributes
     ----------
@@ -144,7 +144,7 @@ class JudgedRanking:
     labels, hits : arrays of shape (n_samples, k)
         The label at each place, and whether it is relevant.
     gains, best_gains : arrays of shape (n_samples, k) or None
-        ``1/p`` of each hit, and of the places of the best ranking there can be; None without propensities.
+        ``1/p`` of each hit, and of the places of the best possible ranking; None without propensities.
     """
 
     relevant: sparse.csr_matrix
@@ -165,7 +165,7 @@ class JudgedRanking:
 
 
 def judge(ranking: Ranking, Y_test: Any, propensities: Any, ks: Sequence[int]) -> JudgedRanking:
-    """Check everything that `evaluate` takes and look the ranked labels up in the truth."""
+    """Check the arguments of `evaluate` and compare the ranked labels with the true ones."""
     n_places = max(_check_ks(ks))
     relevant = relevant_labels(Y_test, "Y_test")
     labels = _first_places(ranking, n_places, relevant.shape)
@@ -188,26 +188,26 @@ class FirstPlaces:
 
     @property
     def hits(self) -> FloatArray:
-        """Relevant labels found."""
+        """Number of relevant labels found."""
         return self._sum(self.judged.hits.astype(np.float64))
 
     @property
     def n_relevant(self) -> npt.NDArray[np.integer]:
-        """Relevant labels there are."""
+        """Number of relevant labels."""
         return np.asarray(np.diff(self.judged.relevant.indptr))
 
     def discounted(self, gains: npt.NDArray[Any]) -> FloatArray:
-        """Gains of the places, later ones counting less, over the most that as many relevant labels can have."""
+        """DCG of the gains, divided by the ideal DCG for the number of relevant labels."""
         discounts = 1 / np.log2(2 + np.arange(gains.shape[1]))
         best = np.concatenate([[0.0], np.cumsum(discounts)])
         return _divide(self._sum(gains * discounts), best[np.minimum(self.k, self.n_relevant)])
 
     def mean(self, gains: npt.NDArray[Any]) -> FloatArray:
-        """Gains of the places, by place."""
+        """Mean gain of the first k places."""
         return self._sum(gains) / self.k
 
     def of_gains(self, measure: Callable[[FloatArray], FloatArray]) -> Ratio:
-        """A measure of the gains by propensity, over that of the best ranking there can be."""
+        """A measure of the propensity-scored gains, divided by that of the best possible ranking."""
         gains, best = self.judged.gains, self.judged.best_gains
         assert gains is not None and best is not None  # noqa: S101, PT018 - metrics that need propensities have them
         return Ratio(measure(gains), measure(best))
@@ -225,11 +225,11 @@ class RankingMetric:
     name, meaning : str
         As tables and reports show them.
     ratio : function
-        What each sample adds to both sums of the metric.
+        The contribution of each sample to numerator and denominator.
     needs_propensities : bool
-        Whether there is none without propensities.
+        Whether the metric requires propensities.
     is_compared, is_banded : bool
-        Whether `tacit.compare` looks at it, and `tacit.bands` at the share that each band has in it.
+        Whether `tacit.compare` includes it, and whether `tacit.bands` splits it by band.
     """
 
     name: str
@@ -278,12 +278,12 @@ METRICS = {
         ),
     )
 }
-#: Coverage is no sum over samples; it has no interval and no share by band.
+#: Coverage is not a sum over samples; it has no interval and is not split by band.
 COVERAGE, COVERAGE_MEANING = "C", "of all labels in these data, the share found for at least one sample"
 
 
 def read_metric(text: str) -> tuple[RankingMetric, int]:
-    """The metric and the number of places of a name such as "PSP@5"."""
+    """The metric and k of a name such as "PSP@5"."""
     name, _, k = str(text).partition("@")
     if name not in METRICS or not re.fullmatch(r"[1-9]\d*", k):
         raise ParameterError(
@@ -294,7 +294,7 @@ def read_metric(text: str) -> tuple[RankingMetric, int]:
 
 
 def contributions(judged: JudgedRanking, ks: Sequence[int]) -> dict[str, Ratio]:
-    """What each sample adds to each metric that is a sum over samples."""
+    """The contribution of each sample to each metric that is a sum over samples."""
     each = np.ones(len(judged.hits))
     return {
         f"{metric.name}@{k}": metric.ratio(FirstPlaces(judged, k, each))
@@ -315,7 +315,7 @@ def resample(ratios: Mapping[Key, Ratio], n_bootstrap: int, seed: int) -> dict[K
     intervals = {}
     for key, ratio in ratios.items():
         top, bottom = sum_of[id(ratio.numerator)], sum_of[id(ratio.denominator)]
-        defined = bottom > 0  # a resample without any positive says nothing about recall
+        defined = bottom > 0  # recall is undefined for a resample without positives
         values = _in_unit_interval(top[defined] / bottom[defined]) if defined.any() else np.zeros(1)
         low, high = np.percentile(values, tails)
         intervals[key] = (float(low), float(high))
@@ -382,7 +382,7 @@ def _largest_of_rows(matrix: sparse.csr_matrix, count: int) -> FloatArray:
 
 
 def _in_unit_interval(values: FloatArray) -> FloatArray:
-    """Take back the rounding by which the same gains, added in another order, exceed the best ones."""
+    """At most 1: by rounding errors, gains summed in another order may exceed the best ones."""
     return np.minimum(values, 1.0)
 
 

@@ -1,8 +1,8 @@
 """Parameters are declared once, in the class body of an estimator.
 
 ``C: Annotated[float, Range(above=0), "inverse strength of the penalty"] = 1.0`` gives a name, a type, a
-constraint, a help text and a default. Checks, command line and documentation are all derived from it. A `Tune` among
-them says where `tacit.tune` looks for better values than the default.
+constraint, a help text and a default. Checks, command line and documentation are all derived from it. A `Tune`
+declares the search space for `tacit.tune`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Model = TypeVar("Model")
 
 @dataclass(frozen=True)
 class Range:
-    """Numbers between two ends; `above` and `below` leave the end itself out."""
+    """An interval of numbers; `above` and `below` exclude the end itself."""
 
     low: float | None = None
     high: float | None = None
@@ -47,7 +47,7 @@ class Range:
 
 @dataclass(frozen=True)
 class OneOf:
-    """One of a few words."""
+    """One of a few strings."""
 
     choices: tuple[str, ...]
 
@@ -61,7 +61,7 @@ class OneOf:
 
 @dataclass(frozen=True)
 class Tune:
-    """Where to look for good values: from `low` to `high`, evenly in the logarithm or not, or among `choices`."""
+    """Search space of a parameter: from `low` to `high`, on a logarithmic scale or not, or one of `choices`."""
 
     low: float = 0.0
     high: float = 0.0
@@ -69,7 +69,7 @@ class Tune:
     choices: tuple[Any, ...] = ()
 
     def value(self, place: float, *, whole: bool) -> Any:
-        """The value at a place between 0 and 1, a whole number if it must be."""
+        """The value at a position between 0 and 1 of the range; with `whole`, rounded to an integer."""
         if self.choices:
             return self.choices[min(int(place * len(self.choices)), len(self.choices) - 1)]
         span = (self.high / self.low) ** place if self.log else (self.high - self.low) * place
@@ -93,7 +93,7 @@ class Parameter:
         return f"{kinds}, {self.constraint}" if self.constraint else kinds
 
     def check(self, value: Any) -> None:
-        """Raise unless `value` has a type and a size that are allowed."""
+        """Raise unless `value` has an allowed type and meets the constraint."""
         if value is None and type(None) in self.types:
             return
         if not self.types or (
@@ -106,7 +106,7 @@ class Parameter:
         raise ParameterError(f"parameter '{self.name}' must be {self}; got {value!r}{hint}")
 
     def parse(self, text: str) -> Any:
-        """The value that `text`, from a command line, stands for."""
+        """Parse a value from the command line."""
         if str in self.types and not _looks_like_null(text, self.types):
             return text
         try:
@@ -120,7 +120,7 @@ def _looks_like_null(text: str, kinds: tuple[type, ...]) -> bool:
 
 
 def _is_instance(value: Any, kinds: tuple[type, ...]) -> bool:
-    """Like isinstance, with numbers as users mean them: NumPy scalars count, a bool is no number."""
+    """Like isinstance, but NumPy scalars count as numbers and a bool does not."""
     if isinstance(value, bool) or type(value).__name__ == "bool":  # also NumPy's bool
         return bool in kinds
     if isinstance(value, Integral):
@@ -141,7 +141,7 @@ def parameters_of(cls: Any) -> dict[str, Parameter]:
 
 
 def _read_annotation(annotation: Any) -> dict[str, Any]:
-    """What an annotation says of a parameter, by the names of the fields of `Parameter`."""
+    """The fields of `Parameter` that an annotation declares."""
     extras: tuple[Any, ...] = ()
     if get_origin(annotation) is Annotated:
         annotation, *rest = get_args(annotation)
@@ -156,7 +156,7 @@ def _read_annotation(annotation: Any) -> dict[str, Any]:
 
 
 def check_parameters(estimator: Any) -> None:
-    """Raise unless every parameter of `estimator` holds what its declaration allows."""
+    """Raise unless every parameter of `estimator` has an allowed value."""
     for name, parameter in parameters_of(type(estimator)).items():
         parameter.check(getattr(estimator, name))
 
@@ -168,7 +168,7 @@ def parse_parameters(cls: type, assignments: Iterable[str]) -> dict[str, Any]:
     for assignment in assignments:
         name, equals, text = assignment.partition("=")
         if not equals:
-            raise ParameterError(f"a parameter is given as name=value; got '{assignment}'")
+            raise ParameterError(f"a parameter must be given as name=value; got '{assignment}'")
         if name not in known:
             raise unknown_parameter(cls, name)
         values[name] = known[name].parse(text)
@@ -185,7 +185,7 @@ def unknown_parameter(cls: type, name: str) -> ParameterError:
 
 
 def check_values(classes: Iterable[Any], values: Mapping[str, Any]) -> None:
-    """Raise unless one of the estimator classes has parameters of these names that may have these values."""
+    """Raise unless each name is a parameter of one of the estimator classes and allows the value."""
     classes = list(classes)
     known = {name: parameter for cls in classes for name, parameter in parameters_of(cls).items()}
     for name, value in values.items():
@@ -195,7 +195,7 @@ def check_values(classes: Iterable[Any], values: Mapping[str, Any]) -> None:
 
 
 def show_parameters(cls: Any, n_positional: int) -> None:
-    """Let `help` and scikit-learn's repr see the declared parameters of a class whose ``__init__`` takes keywords."""
+    """Set the signature of ``__init__``, which takes keywords, for `help` and scikit-learn's repr."""
     shown = [("self", inspect.Parameter.empty), *((item.name, item.default) for item in fields(cls) if item.init)]
     kinds: list[Any] = [inspect.Parameter.POSITIONAL_OR_KEYWORD] * (1 + n_positional)
     kinds += [inspect.Parameter.KEYWORD_ONLY] * (len(shown) - len(kinds))

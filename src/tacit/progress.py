@@ -1,7 +1,7 @@
-"""What long work tells its user, and hears from them: a bar per stage, a line when a kernel is compiled, Ctrl-C.
+"""Progress of long work: a bar per stage, messages, and stopping on Ctrl-C.
 
-Silent by default, so that a library call prints nothing; ``with tacit.show_progress():`` shows it on stderr. In a
-library call Ctrl-C is Python's; the command line sets `asked_to_stop` instead, and work stops between two steps.
+Silent by default, so that a library call prints nothing; ``with tacit.show_progress():`` shows progress on stderr. In
+a library call Ctrl-C raises KeyboardInterrupt; the command line sets `asked_to_stop`, and work stops between two steps.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from typing import Any
 logger = logging.getLogger("tacit")
 _bars: ContextVar[Any] = ContextVar("tacit_progress_bars", default=None)
 asked_to_stop = threading.Event()
-drafts: set[Path] = set()  # files that have not taken their names yet: what ends the process at once removes them
+drafts: set[Path] = set()  # files without their final name yet; deleted if the process must end at once
 
 
 class Stopped(BaseException):
-    """Work that was asked to stop has stopped, with what it had finished in order."""
+    """Work has stopped on request; what was finished is intact."""
 
 
 def stop_if_asked() -> None:
-    """Raise `Stopped` if the user wants that; a thread that was given a task goes on with it."""
+    """Raise `Stopped` in the main thread if the user has asked to stop; worker threads finish their task."""
     if asked_to_stop.is_set() and threading.current_thread() is threading.main_thread():
         raise Stopped
 
@@ -48,7 +48,7 @@ def show_progress() -> Iterator[None]:
 
 @contextmanager
 def stage(what: str, total: int | None) -> Iterator[Callable[[int], None]]:
-    """A stage of `total` steps; yields a function that counts steps done, after each of which the user can stop it."""
+    """A stage of `total` steps; yields a function that counts finished steps, and stops after one if asked to."""
     bars = _bars.get()
     bar = None if bars is None else bars.add_task(what, total=total)
 
@@ -65,7 +65,7 @@ def stage(what: str, total: int | None) -> Iterator[Callable[[int], None]]:
 
 
 def announce(message: str) -> None:
-    """Tell the user one line: above the bars where they are shown, else to the log."""
+    """Show a one-line message: above the progress bars if they are shown, otherwise in the log."""
     bars = _bars.get()
     if bars is None:
         logger.info(message)

@@ -1,7 +1,7 @@
-"""How likely a relevant label is to be recorded at all, and the matrix helpers built on it.
+"""Propensities of labels, and matrix helpers based on them.
 
 The propensity ``p_l`` of a label is the probability that it is observed where it is relevant. Rare labels are
-left out more often than common ones, so a label's propensity is modelled from its number of training positives.
+missing more often than frequent ones, so a label's propensity is modelled from its number of training positives.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from tacit.numerics.rows import row_of_entry
 
 FloatArray: TypeAlias = npt.NDArray[np.float64]
 IntArray: TypeAlias = npt.NDArray[np.integer[Any]]
-_MOST_LOG = 700.0  # of a float64, with room for a factor
+_MOST_LOG = 700.0  # logarithm of the largest float64, with a margin
 
-#: (A, B) that the literature uses for kinds of data: ``propensities(Y, *PRESETS["amazon"])``.
+#: (A, B) as used in the literature, by kind of data: ``propensities(Y, *PRESETS["amazon"])``.
 PRESETS: Mapping[str, tuple[float, float]] = MappingProxyType(
     {"default": (0.55, 1.5), "wikipedia": (0.5, 0.4), "amazon": (0.6, 2.6)}
 )
@@ -61,7 +61,7 @@ def propensities_from_counts(
     if not (np.isfinite(B) and B > 0):
         raise ParameterError(f"B must be a number above 0; got {B}")
     if A * np.log1p(B) > _MOST_LOG:
-        raise ParameterError(f"(B + 1) ** A must be a number that a computer can hold; got A = {A} and B = {B}")
+        raise ParameterError(f"(B + 1) ** A must be a finite float64; got A = {A} and B = {B}")
     if n_samples < 1:
         raise DataError("propensities need at least one training sample; got no rows")
     C = max(np.log(n_samples) - 1, 0.0) * (B + 1) ** A
@@ -107,7 +107,7 @@ def as_values(values: Any, shape: tuple[int, int], what: str) -> Any:
 
 def values_at(values: Any, rows: IntArray, columns: IntArray) -> FloatArray:
     """Entries (rows, columns) of what `as_values` returned; 0 where a sparse matrix stores nothing."""
-    if rows.size == 0:  # scipy answers an empty question with a sparse matrix
+    if rows.size == 0:  # for empty indices scipy returns a sparse matrix
         return np.zeros(0)
     if sparse.issparse(values):
         return np.asarray(values[rows, columns], dtype=np.float64).ravel()

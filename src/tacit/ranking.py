@@ -1,4 +1,4 @@
-"""The one prediction type: for each sample its best labels with their scores."""
+"""The common type of predictions: for each sample its best labels with their scores."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Ranking:
     labels : int32 array of shape (n_samples, k)
         Column numbers of labels; -1 where a sample has fewer than k.
     scores : float32 array of shape (n_samples, k)
-        Their scores, never rising along a row; -inf where there is no label.
+        Their scores, non-increasing along a row; -inf where there is no label.
     """
 
     labels: npt.NDArray[np.int32]
@@ -42,7 +42,7 @@ class Ranking:
 
     @property
     def k(self) -> int:
-        """How many places each sample has."""
+        """Length of the ranking of each sample."""
         return int(self.labels.shape[1])
 
     def top(self, k: int) -> Ranking:
@@ -54,7 +54,7 @@ class Ranking:
         return Ranking(self.labels[rows], self.scores[rows])
 
     def padded(self, k: int) -> Ranking:
-        """With `k` places, at least as many as there are; the new ones hold no label."""
+        """Padded to length `k`."""
         more = ((0, 0), (0, k - self.k))
         return Ranking(
             np.pad(self.labels, more, constant_values=NO_LABEL), np.pad(self.scores, more, constant_values=NO_SCORE)
@@ -78,10 +78,10 @@ class Ranking:
         return matrix
 
     def to_dense(self) -> npt.NDArray[np.float32]:
-        """Scores by column, of a ranking of all labels: sorting a row, equal scores by column, gives the ranking.
+        """Scores by column, for a ranking of all labels: sorting a row, ties by column, gives the ranking.
 
-        Where labels of equal scores stand in another order than their columns, the better ones are raised by the
-        least step that float32 has.
+        Where tied labels are not ranked in column order, the scores of the better ones are raised by the smallest
+        possible float32 step.
         """
         steps = np.zeros(self.labels.shape, np.int64)
         np.cumsum(self.labels[:, 1:] < self.labels[:, :-1], axis=1, out=steps[:, 1:])
@@ -98,5 +98,5 @@ class Ranking:
 
 
 def _mirrored(bits: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """The bits of float32 as whole numbers in the order of the floats, one apart from the next; and back."""
+    """Map the bits of float32 to consecutive integers in the order of the floats; its own inverse."""
     return np.where(bits < 0, -(2**31) - bits, bits)

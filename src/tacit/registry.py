@@ -1,4 +1,4 @@
-"""All models, one line each: what the command line, model files, tests and benchmarks know of them."""
+"""The registry of models, one line each, used by the command line, model files, tests and benchmarks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Entry:
-    """A model: its name, where its class lives, and what it is in a line."""
+    """A model: its name, the module of its class, and a one-line summary."""
 
     name: str
     module: str
@@ -29,36 +29,32 @@ class Entry:
 MODELS = {
     entry.name: entry
     for entry in (
-        Entry("Popularity", "tacit.linear.popularity", "the most frequent labels, whatever the sample"),
+        Entry("Popularity", "tacit.linear.popularity", "the most frequent labels, for every sample"),
         Entry("OneVsAll", "tacit.linear.one_vs_all", "a linear classifier per label, small weights pruned"),
-        Entry("LabelTree", "tacit.linear.label_tree", "linear classifiers in trees over labels: large vocabularies"),
-        Entry("FastXML", "tacit.trees.fastxml", "trees whose nodes rank labels; fast, for frequent labels"),
-        Entry("PfastXML", "tacit.trees.pfastxml", "FastXML with rare labels weighted for those left out"),
-        Entry("PfastreXML", "tacit.trees.pfastrexml", "PfastXML, re-ranked by nearness to each label's centre"),
-        Entry("ExMLDS1", "tacit.embedding.exmlds1", "votes of near samples, embedded by shifted positive PMI"),
-        Entry("ExMLDS2", "tacit.embedding.exmlds2", "votes of near samples, embedded by skip-gram"),
-        Entry("ExMLDS3", "tacit.embedding.exmlds3", "samples and labels embedded as one: missing labels"),
-        Entry("SLEEC", "tacit.embedding.sleec", "votes of near samples, embedded by singular value projection"),
+        Entry("LabelTree", "tacit.linear.label_tree", "linear classifiers in label trees, for large vocabularies"),
+        Entry("FastXML", "tacit.trees.fastxml", "trees with splits that rank labels; fast, for frequent labels"),
+        Entry("PfastXML", "tacit.trees.pfastxml", "FastXML with inverse-propensity weights, for missing labels"),
+        Entry("PfastreXML", "tacit.trees.pfastrexml", "PfastXML, re-ranked by distance from label centres"),
+        Entry("ExMLDS1", "tacit.embedding.exmlds1", "nearest-neighbour votes, embedding by shifted positive PMI"),
+        Entry("ExMLDS2", "tacit.embedding.exmlds2", "nearest-neighbour votes, embedding by skip-gram"),
+        Entry("ExMLDS3", "tacit.embedding.exmlds3", "joint embedding of samples and labels: missing labels"),
+        Entry("SLEEC", "tacit.embedding.sleec", "nearest-neighbour votes, embedding by singular value projection"),
         Entry("LFM", "tacit.latent.lfm", "logistic latent factors of samples and labels"),
-        Entry("COSTA", "tacit.latent.costa", "unseen labels as means of the seen ones they occur with"),
-        Entry("MLLCS", "tacit.latent.mllcs", "labels and their co-occurrence as one factor model: unseen labels"),
-        Entry(
-            "MomentMatching",
-            "tacit.latent.moment_matching",
-            "unseen labels that occur with the seen ones as counts say",
-        ),
-        Entry("JointExMLDS", "tacit.embedding.joint_exmlds", "votes of near samples, map trained directly by SGNS"),
-        Entry("AnnexML", "tacit.embedding.annexml", "votes of near samples, map trained directly by softmax"),
-        Entry("Blend", "tacit.blend", "any of these joined by weights learned for a metric"),
+        Entry("COSTA", "tacit.latent.costa", "unseen labels as means of the seen labels they co-occur with"),
+        Entry("MLLCS", "tacit.latent.mllcs", "factor model of labels and their co-occurrence, for unseen labels"),
+        Entry("MomentMatching", "tacit.latent.moment_matching", "unseen labels fitted to their co-occurrence counts"),
+        Entry("JointExMLDS", "tacit.embedding.joint_exmlds", "nearest-neighbour votes, map trained directly by SGNS"),
+        Entry("AnnexML", "tacit.embedding.annexml", "nearest-neighbour votes, map trained directly by softmax"),
+        Entry("Blend", "tacit.blend", "weighted ensemble of other models, learned for a metric"),
     )
 }
 
-#: Registered too, but made of a model: it can be saved and loaded, not named as a model to train.
+#: Registered as well, but a wrapper of a model: it can be saved and loaded, but is not a model to choose for training.
 TAGGER = Entry("Tagger", "tacit.tagger.tagger", "texts and tags in, suggestions out")
 
 
 def find_model(name: str) -> type[Any]:
-    """The class of a registered model; upper and lower case are one."""
+    """The class of a registered model; the name is not case-sensitive."""
     by_lower_case = {known.lower(): entry for known, entry in MODELS.items()}
     entry = by_lower_case.get(str(name).lower())
     if entry is None:
@@ -69,7 +65,7 @@ def find_model(name: str) -> type[Any]:
 
 
 def find_stored(name: str) -> type[Stored]:
-    """The class of a model, or the tagger, by the exact name that a model folder has."""
+    """The class of a model, or of the tagger, by the exact name stored in a model folder."""
     entry = {**MODELS, TAGGER.name: TAGGER}.get(name)
     if entry is None:
         raise ModelFileError(f"the model folder names the class '{name}', which is not a registered model")
@@ -77,14 +73,14 @@ def find_stored(name: str) -> type[Stored]:
 
 
 def load_model(path: str | Path, verify: bool = True) -> Any:
-    """Read a model folder; the data are mapped into memory, not copied.
+    """Load a model folder; arrays are memory-mapped, not copied.
 
     Parameters
     ----------
     path : str or Path
         The folder that `save` wrote.
     verify : bool
-        Compare the data with their checksum first, which reads them once.
+        Verify the checksum first, which reads all data once.
     """
     from tacit.store import folder
 

@@ -1,8 +1,8 @@
-"""The one way work is run: independent tasks through joblib, finished ones kept in a checkpoint.
+"""Running independent tasks in parallel through joblib, with finished tasks stored in a checkpoint.
 
-A task is a module-level function of arrays, parameters and a seed. Results come back in the order of the
-tasks, whatever the number of threads or the backend (``joblib.parallel_config("dask")``), and every task
-has one BLAS thread, so that the same seed gives the same model bit for bit.
+A task is a module-level function of arrays, parameters and a seed. Results are returned in the order of the
+tasks, for any number of threads and any backend (``joblib.parallel_config("dask")``), and every task
+uses one BLAS thread, so that the same seed gives bit-identical models.
 """
 
 from __future__ import annotations
@@ -35,17 +35,17 @@ Result = TypeVar("Result")
 
 _kept_in: ContextVar[Checkpoint | None] = ContextVar("tacit_checkpoint", default=None)
 _running: ContextVar[_KeptFit | None] = ContextVar("tacit_checkpoint_running", default=None)
-_limited = threading.local()  # some libraries count their threads per thread that calls them
+_limited = threading.local()  # some libraries have a thread limit per calling thread
 _FIT_NAME = 32  # hexadecimal digits
 
 
 class Checkpoint:
-    """A folder of finished tasks, in a folder for each fit.
+    """A folder of finished tasks, with a subfolder for each fit.
 
     Attributes
     ----------
     folder : Path
-        Where it is.
+        Its path.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -54,29 +54,29 @@ class Checkpoint:
         self._has_resumed = False
 
     def check(self) -> None:
-        """Raise if there is anything at the place of the folder that no checkpoint has left there."""
+        """Raise if the folder contains anything that is not part of a checkpoint."""
         if not self.folder.exists():
             return
         others = _names_of_others(self.folder) if self.folder.is_dir() else ["a file"]
         if others:
             raise TacitError(
-                f"{self.folder}: is needed for the finished parts of this training, but holds something else "
+                f"{self.folder}: is needed for the checkpoint of this training, but contains something else "
                 f"({others[0]}); move it, or choose another name for the model"
             )
 
     def n_kept(self) -> int:
-        """How many finished tasks there are of the fits of this process."""
+        """Number of finished tasks in the fits of this process."""
         return sum(1 for fit in list(self._fits) for _ in fit.glob("*.safetensors"))
 
     def remove(self) -> bool:
-        """Remove what the fits of this process left; gives whether parts of another training are still there."""
+        """Delete the finished tasks of this process; returns whether those of another training remain."""
         for fit in self._fits:
             shutil.rmtree(fit, ignore_errors=True)
         self.remove_empty()
         return self.folder.exists()
 
     def remove_empty(self) -> None:
-        """Remove the folders that hold nothing."""
+        """Delete empty folders."""
         for folder in (*self._fits, self.folder):
             with suppress(OSError):
                 folder.rmdir()
@@ -87,14 +87,14 @@ class Checkpoint:
         return _KeptFit(self.folder / identity, self)
 
     def tell_resumed(self, what: str, n_found: int, n_tasks: int) -> None:
-        """Say once that this process goes on with the work of another."""
+        """Announce once that this process resumes an interrupted one."""
         if not self._has_resumed:
             self._has_resumed = True
             announce(f"resuming: {n_found:,} of {n_tasks:,} {what} are in {self.folder}")
 
 
 def _names_of_others(folder: Path) -> list[str]:
-    """What is in a folder and cannot come from a checkpoint."""
+    """Names of files in a folder that cannot be part of a checkpoint."""
     names = []
     for entry in folder.iterdir():
         if entry.is_symlink() or not entry.is_dir() or not re.fullmatch(rf"[0-9a-f]{{{_FIT_NAME}}}", entry.name):
@@ -106,10 +106,10 @@ def _names_of_others(folder: Path) -> list[str]:
 
 @contextmanager
 def checkpoint(folder: str | os.PathLike[str]) -> Iterator[Checkpoint]:
-    """Keep the finished tasks of every `fit` inside the block in `folder`.
+    """Store the finished tasks of every `fit` inside the block in `folder`.
 
-    The same fit (model, parameters and data) in a later process takes them up where it was interrupted.
-    The folder is the caller's: remove it when the model is saved.
+    The same fit (model, parameters and data) in a later process resumes where it was interrupted.
+    The caller is responsible for the folder: delete it when the model is saved.
     """
     kept = Checkpoint(Path(folder))
     token = _kept_in.set(kept)
@@ -122,7 +122,7 @@ def checkpoint(folder: str | os.PathLike[str]) -> Iterator[Checkpoint]:
 
 @contextmanager
 def fitting(*identity: Any) -> Iterator[None]:
-    """Around one fit: `identity` (model, parameters, data) tells it from all others in a checkpoint."""
+    """Context of one fit; `identity` (model, parameters, data) identifies it in a checkpoint."""
     kept = _kept_in.get()
     token = _running.set(None if kept is None else kept.of_fit(fingerprint(*identity)[:_FIT_NAME]))
     try:
@@ -145,15 +145,15 @@ def run_tasks(
     Parameters
     ----------
     function : callable
-        A module-level function that depends on its arguments alone; its return annotation says what it gives.
+        A module-level function that depends only on its arguments; its return annotation is used to read results.
     tasks : sequence of mappings
-        The arguments that differ from task to task.
+        The arguments that differ between tasks.
     n_jobs : int or None
-        How many run at a time, as in scikit-learn.
+        Number of parallel tasks, as in scikit-learn.
     what : str
         What the tasks are, in the plural; shown beside the progress bar.
     keep : bool
-        Whether results go into a checkpoint; those of steps within a larger kept task need not.
+        Whether results are stored in a checkpoint; not needed for steps within a larger task.
     shared
         Arguments common to all tasks.
     """
@@ -176,21 +176,21 @@ def run_tasks(
 
 
 def _run_limited(function: Callable[..., Result], arguments: dict[str, Any]) -> Result:
-    """Run a task in a thread that is limited once; `run_tasks` takes the limit back in its own process."""
+    """Run a task with one BLAS thread; the limit is set once per thread, and `run_tasks` lifts it in its process."""
     if not hasattr(_limited, "limits"):
         _limited.limits = one_blas_thread()
     return function(**arguments)
 
 
 def one_blas_thread() -> AbstractContextManager[Any]:
-    """Until the end of the block, products of matrices use one thread."""
+    """Limit matrix products to one thread inside the block."""
     limits: AbstractContextManager[Any] = _thread_pools(len(sys.modules)).limit(limits=1)
     return limits
 
 
 @lru_cache(maxsize=1)
 def _thread_pools(_n_modules: int) -> ThreadpoolController:
-    """The thread pools of all loaded libraries; to find them takes milliseconds, so only after new imports."""
+    """The thread pools of all loaded libraries, cached until new imports, as finding them takes milliseconds."""
     return ThreadpoolController()
 
 
@@ -200,7 +200,7 @@ def row_blocks(n_rows: int, size: int) -> list[tuple[int, int]]:
 
 
 def task_seeds(random_state: int | None, n_tasks: int) -> list[int]:
-    """A seed for each task that depends on the model's seed and the task's place alone."""
+    """A seed for each task, which depends only on the model's seed and the index of the task."""
     children = np.random.SeedSequence(random_state).spawn(n_tasks)
     return [int(child.generate_state(1, np.uint32)[0]) for child in children]
 

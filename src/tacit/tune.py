@@ -1,7 +1,7 @@
-"""Better parameters than the defaults, as far as a time budget reaches.
+"""Hyperparameter search within a time budget.
 
-Successive halving: many draws of the parameters are tried on a small part of the data, the best third of them on a
-part three times as large, and so on. Where to look is declared with the parameters (`tacit.parameters.Tune`).
+Successive halving: many random draws of the parameters are tried on a small subset of the data, the best third of them
+on a subset three times as large, and so on. Search spaces are declared with the parameters (`tacit.parameters.Tune`).
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ from tacit.progress import announce, stage
 from tacit.propensity import propensities
 from tacit.registry import find_model
 
-_KEPT = 3  # one in so many draws goes on to the next part, which is so many times as large
+_KEPT = 3  # one in this many draws is kept for the next subset, which is this many times as large
 _SMALLEST_PART = 500  # samples
 _WARM_UP = 200
 _MAX_PARTS = 4
 _MAX_DRAWS = 81
-_LEAST_DRAWS = 6  # on the smallest part, or the largest part is not reached for
-_CHANGED = 0.5  # chance that a draw changes a parameter; the rest stay at their defaults
+_LEAST_DRAWS = 6  # minimum number of draws; if the budget is too small for it, the largest subset is dropped
+_CHANGED = 0.5  # probability that a draw changes a parameter; the others stay at their defaults
 
 
 @dataclass(frozen=True)
 class Trial:
-    """One set of parameters, tried on a share of the samples."""
+    """One set of parameters, trained on a share of the samples."""
 
     parameters: dict[str, Any]
     share: float
@@ -50,15 +50,15 @@ class Tuning:
     Attributes
     ----------
     model, target : str
-        What was tuned, and the metric it was tuned for.
+        The model, and the metric for which it was tuned.
     parameters : dict
-        The best parameters; empty where nothing beat the defaults.
+        The best parameters; empty if nothing was better than the defaults.
     score, default_score : float
         The metric with these and with the defaults, on the same validation samples.
     share : float
-        Share of the training samples that the two were trained on.
+        Share of the training samples on which both were trained.
     trials : list of Trial
-        Everything that was tried, in this order.
+        All trials, in chronological order.
     """
 
     model: str
@@ -72,7 +72,7 @@ class Tuning:
 
 @dataclass(frozen=True)
 class _Fold:
-    """Samples to train on, in random order, and samples to judge by."""
+    """Training samples, in random order, and validation samples."""
 
     X: sparse.csr_matrix
     Y: sparse.csr_matrix
@@ -94,7 +94,7 @@ def tune(
     seed: int = 0,
     n_jobs: int | None = None,
 ) -> Tuning:
-    """Search for the parameters of a model that are best for a metric.
+    """Search for the hyperparameters of a model that are best for a metric.
 
     Parameters
     ----------
@@ -105,19 +105,19 @@ def tune(
     target : str
         "P@5", "nDCG@3", "R@5", "PSP@1", "PSnDCG@5" or the like.
     validation : pair of features and labels, optional
-        Samples to judge by, with the columns of X and Y. Without, the search is cross-validated.
+        Validation set, with the columns of X and Y. By default, cross-validation is used.
     budget_seconds : float
         Time for the search. The defaults are tried at least once, however long that takes.
     fixed : mapping, optional
-        Parameters that are set and not searched for.
+        Parameters with fixed values, which are not searched.
     space : mapping of str to Tune, optional
-        Where to look, instead of what the model declares.
+        Search space, instead of the one that the model declares.
     folds : int
-        Parts of the cross-validation.
+        Number of cross-validation folds.
     seed : int
-        Seed of the draws, the folds and the model. The budget makes a search differ from run to run all the same.
+        Seed of the draws, the folds and the model. Because of the time budget, the number of trials may still vary.
     n_jobs : int, optional
-        Tasks at a time of each training.
+        Number of parallel tasks in each training.
     """
     started = time.perf_counter()
     cls = find_model(model_name)
@@ -134,12 +134,12 @@ def tune(
 
 
 def declared_space(cls: type[Any]) -> dict[str, Tune]:
-    """Where the parameters of a model are searched for, as declared with them."""
+    """The search space that a model declares."""
     return {name: parameter.tune for name, parameter in parameters_of(cls).items() if parameter.tune is not None}
 
 
 def check_space(cls: type[Any], space: Mapping[str, Tune], fixed: Mapping[str, Any]) -> dict[str, Parameter]:
-    """The parameters to search for, each with its `tune`, once all values that can come up are known to be right."""
+    """Check a search space and fixed values; return the parameters to search, each with its `tune`."""
     known = parameters_of(cls)
     for name in (*fixed, *space):
         if name not in known:
@@ -151,7 +151,7 @@ def check_space(cls: type[Any], space: Mapping[str, Tune], fixed: Mapping[str, A
         for place in (0.0, 0.5, 1.0):
             known[name].check(where.value(place, whole=_is_whole(known[name])))
     if not found:
-        raise ParameterError(f"{cls.__name__} has nothing to tune; say where to look, such as C=0.1:10")
+        raise ParameterError(f"{cls.__name__} has nothing to tune; give a search space, such as C=0.1:10")
     return found
 
 
@@ -177,7 +177,7 @@ def _draws(searched: Mapping[str, Parameter], count: int, seed: int) -> list[dic
     return draws
 
 
-# -- how a set of parameters is judged --------------------------------------------------------------------
+# -- how a set of parameters is evaluated -----------------------------------------------------------------
 
 
 def _folds(X: Any, Y: Any, validation: tuple[Any, Any] | None, folds: int, seed: int) -> list[_Fold]:
@@ -199,7 +199,7 @@ def _folds(X: Any, Y: Any, validation: tuple[Any, Any] | None, folds: int, seed:
 
 @dataclass(frozen=True)
 class _Judge:
-    """Trains a model on a share of every fold and measures it on what the fold holds out."""
+    """Trains a model on a share of every fold and evaluates it on the held-out samples of the fold."""
 
     cls: type[Any]
     common: dict[str, Any]
@@ -211,14 +211,14 @@ class _Judge:
         return int(min(fold.X.shape[0] for fold in self.folds))
 
     def warm_up(self) -> None:
-        """Compile kernels, or load them, so that this does not count as the time of a trial."""
+        """Compile or load kernels, so that this time does not count for a trial."""
         self._score(self.folds[0], {}, min(1.0, _WARM_UP / self.n_samples))
 
     def try_out(self, parameters: dict[str, Any], share: float) -> Trial:
         start = time.perf_counter()
         try:
             scores = [self._score(fold, parameters, share) for fold in self.folds]
-        except TacitError as error:  # parameters that are right by themselves, but not for these data
+        except TacitError as error:  # parameters that are valid, but not for these data
             announce(f"{parameters}: {error}")
             scores = [-math.inf]
         return Trial(parameters, share, float(np.mean(scores)), time.perf_counter() - start)
@@ -227,7 +227,7 @@ class _Judge:
         part = slice(0, math.ceil(share * fold.X.shape[0]))
         model = self.cls(**{**self.common, **parameters}).fit(fold.X[part], fold.Y[part])
         truth = fold.Y_valid
-        # Propensities of all training samples, so that scores of different parts mean the same.
+        # Propensities of all training samples, so that scores on different subsets are comparable.
         weights = propensities(fold.Y)
         weights = np.concatenate([weights, np.full(truth.shape[1] - len(weights), weights.min())])
         _, k = read_metric(self.target)
@@ -238,7 +238,7 @@ class _Judge:
 
 
 def _shares(n_samples: int) -> list[float]:
-    """Growing parts of the data, the last of them all."""
+    """Shares of the data, increasing up to all of them."""
     n_parts = 1 + min(int(math.log(max(n_samples / _SMALLEST_PART, 1), _KEPT)), _MAX_PARTS - 1)
     return [float(_KEPT) ** -place for place in reversed(range(n_parts))]
 
@@ -246,14 +246,14 @@ def _shares(n_samples: int) -> list[float]:
 def _search(
     judge: _Judge, searched: Mapping[str, Parameter], deadline: float, seed: int, advance: Any
 ) -> Iterator[Trial]:
-    """Trials, part after part; the best of a part go on to the next."""
+    """Run trials, subset by subset; the best of each are tried on the next."""
     shares = _shares(judge.n_samples)
     judge.warm_up()
     trials = [judge.try_out({}, shares[0])]
     each = max(trials[0].seconds, 1e-3)
     left = deadline - time.perf_counter()
     while len(shares) > 1 and left < _LEAST_DRAWS * len(shares) * each:
-        shares.pop()  # a fair choice on a part is worth more than hardly any on all
+        shares.pop()  # many trials on a subset are better than very few on all samples
     draws = _draws(searched, int(np.clip(left / (len(shares) * each), 2, _MAX_DRAWS)), seed)
     for place, share in enumerate(shares):
         if place > 0:
@@ -269,7 +269,7 @@ def _search(
 
 
 def _going_on(trials: Sequence[Trial], seconds: float) -> list[dict[str, Any]]:
-    """The defaults and the best other parameters, as many as there is time for; none if that is the defaults alone."""
+    """The defaults and the best other parameters, as many as time permits; none if only the defaults would fit."""
     ordered = sorted((trial for trial in trials if trial.parameters), key=lambda trial: -trial.score)
     best = [trial.parameters for trial in ordered[: math.ceil(len(trials) / _KEPT)]]
     affordable = int(seconds / (_KEPT * float(np.median([trial.seconds for trial in trials]))))

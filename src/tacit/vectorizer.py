@@ -1,7 +1,7 @@
-"""Texts to features: tf-idf of words and, if wanted, of the character n-grams inside them.
+"""Texts to features: tf-idf of words and optionally of character n-grams within words.
 
-The fitted state is plain arrays and strings. Character n-grams are taken once for each distinct word, not for
-each time it occurs.
+The fitted state is plain arrays and strings. Character n-grams are computed once per distinct word, not once per
+occurrence.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tacit.numerics.idf import inverse_document_frequencies
 from tacit.numerics.rows import unit_rows
 from tacit.store.declared import Array, Sizes
 
-_MIN_TEXTS_TO_DROP_HAPAXES = 1000  # below, a word that occurs once may be all there is
+_MIN_TEXTS_TO_DROP_HAPAXES = 1000  # with fewer texts, words that occur in a single text are kept
 _WORD = re.compile(r"(?u)\b\w\w+\b")
 _GRAM = "~"  # before the name of an n-gram
 _GRAM_SIZES = (3, 4, 5)
@@ -31,14 +31,14 @@ _TEXTS_PER_BLOCK = 10_000  # whose n-grams are counted at a time
 
 @dataclass(eq=False)
 class TextVectorizer:
-    """Words, or words and their parts, to unit-length tf-idf rows with logarithmic term counts.
+    """Tf-idf vectors of unit length with logarithmic term counts, of words and optionally character n-grams.
 
     Attributes
     ----------
     characters : bool
-        Also use the character n-grams of words: for inflected languages and misspelt words. Both kinds weigh the same.
+        Add character n-grams, for inflected languages and misspelt words. Words and n-grams have the same total weight.
     feature_names_ : array of str
-        The vocabulary in column order: words, then n-grams, which carry a tilde in front.
+        The vocabulary in column order: words, then n-grams, which are prefixed with a tilde.
     idf_ : float array
         Inverse document frequency of each feature.
     """
@@ -87,7 +87,7 @@ class TextVectorizer:
         return self
 
     def transform(self, texts: Sequence[str]) -> sparse.csr_matrix:
-        """Features of `texts`; words outside the vocabulary are left out, but for the n-grams in them."""
+        """Features of `texts`; words outside the vocabulary are ignored, except for their n-grams."""
         position = self.positions()
         counts, words = _count_words(texts)
         n_words = self._n_words
@@ -106,7 +106,7 @@ class TextVectorizer:
         return self._position
 
     def _weighted(self, parts: list[sparse.csr_matrix]) -> sparse.csr_matrix:
-        """Counts as tf-idf rows of unit length; words and n-grams have equal shares of it."""
+        """Counts as tf-idf rows of unit length; words and n-grams have the same total weight."""
         first, weighted = 0, []
         for part in parts:
             idf = self.idf_[first : first + part.shape[1]]
@@ -117,7 +117,7 @@ class TextVectorizer:
 
 
 def are_texts(samples: Any) -> bool:
-    """Whether samples are texts, all of them; a list with other things among the texts is an error."""
+    """Whether all samples are texts; a list that mixes texts with other objects is an error."""
     if isinstance(samples, str):
         raise DataError("texts must be a list of texts; got a single one: wrap it in a list")
     if sparse.issparse(samples) or getattr(samples, "ndim", 1) == 2:
@@ -132,7 +132,7 @@ def are_texts(samples: Any) -> bool:
 
 
 def features_of(samples: Any, vectorizer: TextVectorizer | None) -> sparse.csr_matrix:
-    """Features of what a user gives: texts where there is a vectoriser, else a matrix."""
+    """Features of user input: texts if there is a vectoriser, otherwise a matrix."""
     if vectorizer is None:
         if are_texts(samples):
             raise DataError("this tagger was trained on features, not texts; give it a matrix of features")
@@ -143,7 +143,7 @@ def features_of(samples: Any, vectorizer: TextVectorizer | None) -> sparse.csr_m
 
 
 def _count_words(texts: Iterable[str]) -> tuple[sparse.csr_matrix, list[str]]:
-    """How often each distinct word occurs in each text; words in the order in which they come first."""
+    """Counts of each distinct word in each text; words in the order of their first occurrence."""
     number: defaultdict[str, int] = defaultdict()
     number.default_factory = number.__len__
     ids: list[npt.NDArray[np.int32]] = []

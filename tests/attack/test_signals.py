@@ -25,7 +25,7 @@ from tacit.store.files import replacing
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="looks into /proc")
 
-_PROGRESS = ("compiling kernels", "resuming:", "going on after")
+_PROGRESS = ("compiling kernels", "resuming:", "resuming after")
 _LINE = "tacit: interrupted; "
 _SAVED = ("is saved", "and saved")  # the command is done, and must not be given again
 
@@ -157,7 +157,7 @@ def check(bench: Bench, name: str, share: float, times: int = 1) -> str:
             again = run(case, command.words)
             assert again.code == 0, again.err
             if " kept in " in cut.err:
-                assert "resuming:" in again.err or "going on after" in again.err, (cut.err, again.err)
+                assert "resuming:" in again.err or "resuming after" in again.err, (cut.err, again.err)
             assert again.out == ended.out
     assert contents(case) == files
     shutil.rmtree(case)
@@ -221,7 +221,7 @@ def test_ctrl_c_where_no_step_ends(tmp_path):
             time.sleep(0.05)
         assert process.wait(60) == 130
         seconds.append(time.perf_counter() - started)
-        assert process.stderr.read() == f"{_LINE}nothing was written; the same command starts again\n"
+        assert process.stderr.read() == f"{_LINE}nothing was written; run the same command to start again\n"
         for pipe in (process.stdin, process.stdout, process.stderr):
             pipe.close()
     assert seconds[0] >= PATIENCE > seconds[1]

@@ -129,7 +129,7 @@ BAD_CALLS = {
     "exists and is not a model folder": ("train", "DATA", "--out", "OCCUPIED"),
     "no such model folder": ("suggest", "absent", "DATA"),
     "Missing option '--out'": ("train", "DATA"),
-    "there is no command 'trian' (did you mean 'train'": ("trian", "DATA"),
+    "unknown command 'trian' (did you mean 'train'": ("trian", "DATA"),
     "no data set is called 'bibtexx' (did you mean 'bibtex'": ("data", "bibtexx"),
     "train.txt:1:": ("train", "HEADERLESS", "--format", "xmc", "--out", "m"),
     "texts cannot be made": ("convert", "DATA", "out.csv"),
@@ -216,13 +216,13 @@ def test_an_interrupted_training_says_what_is_kept_and_resumes(tacit, numeric, t
     stop_after(0)
     stopped = tacit(*train, "--out", model)
     assert stopped.code == 130
-    assert stopped.err == "tacit: interrupted; nothing was finished; the same command starts again\n"
+    assert stopped.err == "tacit: interrupted; nothing was finished; run the same command to start again\n"
     assert not partial.exists()
     stop_after(4)
     stopped = tacit(*train, "--out", model)
     assert stopped.code == 130
     assert stopped.err == (
-        f"tacit: interrupted; what is finished is kept in {partial}; the same command goes on from there\n"
+        f"tacit: interrupted; finished tasks are kept in {partial}; run the same command to resume\n"
     )
     stop_after(1000)
     resumed = tacit(*train, "--out", model)
@@ -243,13 +243,13 @@ def test_a_folder_of_somebody_else_is_not_removed(tacit, numeric, tmp_path):
         thesis.write_text("years of work")
         refused = tacit(*train)
         assert refused.code == 2
-        assert f"{partial}: is needed for the finished parts of this training, but holds something else" in refused.err
+        assert f"{partial}: is needed for the checkpoint of this training, but contains something else" in refused.err
         assert refused.err.count("\n") == 1
         assert thesis.read_text() == "years of work"
         assert not (tmp_path / "model").exists()
         shutil.rmtree(partial)
     partial.write_text("a file")
-    assert "holds something else (a file)" in tacit(*train).err
+    assert "contains something else (a file)" in tacit(*train).err
 
 
 def test_parts_of_another_training_are_left(tacit, numeric, tmp_path, stop_after):
@@ -262,7 +262,7 @@ def test_parts_of_another_training_are_left(tacit, numeric, tmp_path, stop_after
     done = tacit(*train, "--param", "n_trees=5")
     assert done.code == 0
     assert "resuming" not in done.err
-    assert f"{partial} has parts of another training; remove it unless you go on with that\n" in done.err
+    assert f"{partial} has the checkpoint of another training; delete it unless you resume that\n" in done.err
     assert sorted(partial.rglob("*.safetensors")) == kept
     assert "resuming: 4 of 6 trees" in tacit(*train, "--param", "n_trees=6").err
     assert not partial.exists()

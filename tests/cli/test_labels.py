@@ -163,7 +163,7 @@ def test_an_exported_history_makes_another_copy_the_same(tacit, folder, model, t
     assert all_suggestions(other) != all_suggestions(model)
     learned = tacit("learn", other, export)
     assert learned.code == 0, learned.err
-    assert learned.out == f"learned 6 new acts of {export}; saved to {other}\n"
+    assert learned.out == f"learned 6 new acts from {export}; saved to {other}\n"
     assert all_suggestions(other) == all_suggestions(model)
     assert tacit("labels", other, "history").out == tacit("labels", model, "history").out
     before = contents_of(other)
@@ -183,7 +183,7 @@ def test_acts_that_do_not_fit_are_left_out_and_told(tacit, folder, model, tmp_pa
     tacit("labels", other, "retire", "fruit")
     learned = tacit("learn", other, export)
     assert learned.code == 0
-    assert "left out 1 that do not fit the model (added 'pome' from 1 co-occurring label, 1 example: " in learned.out
+    assert "1 that do not apply to the model (added 'pome' from 1 co-occurring label, 1 example: " in learned.out
     assert "the label 'fruit' was retired" in learned.out
     assert "pome" not in labels_of(other, "apple")
     (tmp_path / "bad.jsonl").write_text(export.read_text() + '{"id": "x", "kind": "rename", "label": "cars"}\n')
@@ -229,7 +229,7 @@ def test_a_start_that_several_ids_have_is_refused(tacit, model, tmp_path):
     before = contents_of(model)
     outcome = tacit("labels", model, "undo", "log:abc")
     assert outcome.code == 2
-    assert "2 acts have an id that starts with 'log:abc'; give more of it" in outcome.err
+    assert "2 acts have an id that starts with 'log:abc'; give more characters" in outcome.err
     assert contents_of(model) == before
     shown = [line.split()[0] for line in tacit("labels", model, "history").out.splitlines()]
     assert shown == ["log:abcdefghijkl:1", "log:abcdefghijkl:10", "other"]  # each tells its act from the others
@@ -358,13 +358,13 @@ BAD_CALLS = {
     "there is nothing to undo": ("labels", "MODEL", "undo"),
     "there is nothing to take back: no act has this id": ("labels", "MODEL", "undo", "5f0c"),
     "there is no feedback to undo (no acts)": ("learn", "MODEL", "--undo"),
-    "name the file of feedback, or --undo": ("learn", "MODEL"),
+    "give either a feedback file or --undo": ("learn", "MODEL"),
     "bad.jsonl:2: unknown label 'carz'": ("learn", "MODEL", "bad.jsonl"),
     "vague.jsonl:1: the field 'accepted' must be true or false; got 'perhaps'": ("learn", "MODEL", "vague.jsonl"),
-    "textless.jsonl:1: must name its sample by a field 'text'": ("learn", "MODEL", "textless.jsonl"),
+    "textless.jsonl:1: must identify its sample by a field 'text'": ("learn", "MODEL", "textless.jsonl"),
     "feedback.txt:1: the first line fits no known format": ("learn", "MODEL", "feedback.txt"),
-    "--cooccurs is given as LABEL=COUNT; got 'music'": ("add-label", "MODEL", "x", "--cooccurs", "music"),
-    "nothing is known of 'xyzzy'": ("add-label", "MODEL", "xyzzy"),
+    "--cooccurs must be LABEL=COUNT; got 'music'": ("add-label", "MODEL", "x", "--cooccurs", "music"),
+    "'xyzzy' cannot be scored": ("add-label", "MODEL", "xyzzy"),
     "no such file": ("add-label", "MODEL", "x", "--examples", "absent.txt"),
     "keep_texts=True (--keep-texts)": ("update", "MODEL", "new.jsonl"),
     "no such model folder": ("update", "absent", "new.jsonl"),
@@ -393,7 +393,7 @@ def test_bad_calls_are_one_line_and_change_nothing(tacit, model, tmp_path, monke
 def test_features_have_no_names_to_go_by(tacit, folder):
     outcome = tacit("add-label", folder / "features", "thirteen")
     assert outcome.code == 2
-    assert "nothing is known of 'thirteen'" in outcome.err
+    assert "'thirteen' cannot be scored" in outcome.err
     added = tacit("add-label", folder / "features", "new", "--examples", folder / "numbers.txt", "--preview",
                   folder / "numbers.txt", "-n", 2)  # fmt: skip
     assert added.code == 0
@@ -430,7 +430,7 @@ def test_acts_of_others_reach_the_terminal_as_plain_text(tacit, model, tmp_path)
         f'{{"id": "2", "kind": "rename", "label": "fruit", "name": "\\u001b[2J", "who": "{strange}"}}',
     ]
     (tmp_path / "acts.jsonl").write_text("\n".join(acts))
-    assert "left out 1" in tacit("learn", model, tmp_path / "acts.jsonl").out
+    assert "skipped 1" in tacit("learn", model, tmp_path / "acts.jsonl").out
     for words in ([], ["history"], ["history", "--json"]):
         found = tacit("labels", model, *words)
         assert found.code == 0, found.err

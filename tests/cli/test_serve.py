@@ -59,24 +59,24 @@ def test_several_models_with_names_limits_and_a_token(tacit, run, folder, tmp_pa
 
 
 BAD_CALLS = {
-    "name at least one model folder": (),
-    "0.0.0.0 can be reached by others: give a token": ("MODEL", "--host", "0.0.0.0"),
+    "give at least one model folder": (),
+    "0.0.0.0 is reachable by others: set a token": ("MODEL", "--host", "0.0.0.0"),
     "a token must have at least 8 printable": ("MODEL", "--token", "short"),
     "absent: no such file": ("MODEL", "--token-file", "absent"),
     "two models are called 'model'": ("MODEL", "MODEL"),
-    "--name is given as NAME=MODEL; got 'x'": ("--name", "x"),
+    "--name must be NAME=MODEL; got 'x'": ("--name", "x"),
     "letters, digits, '.', '_' and '-'; got 'a b'": ("--name", "a b=MODEL"),
-    "--limit is given as NAME.LIMIT=N; got 'timeout=3'": ("MODEL", "--limit", "timeout=3"),
-    "no model is called 'modle' (did you mean 'model'?)": ("MODEL", "--limit", "modle.timeout=3"),
+    "--limit must be NAME.LIMIT=N; got 'timeout=3'": ("MODEL", "--limit", "timeout=3"),
+    "unknown model 'modle' (did you mean 'model'?)": ("MODEL", "--limit", "modle.timeout=3"),
     "there is no limit 'time'": ("MODEL", "--limit", "model.time=3"),
-    "--acts is given as NAME=FILE where there are several models; got 'a'": (
+    "--acts must be NAME=FILE if there are several models; got 'a'": (
         "MODEL",
         "--name",
         "b=MODEL",
         "--acts",
         "a",
     ),
-    "--acts is given as NAME=FILE where there are several models; got 'c=a'": (
+    "--acts must be NAME=FILE if there are several models; got 'c=a'": (
         "MODEL",
         "--name",
         "b=MODEL",
@@ -139,7 +139,7 @@ def test_models_that_are_not_there_and_addresses_that_are_taken(tacit, folder, t
         port = taken.getsockname()[1]
         outcome = tacit("serve", folder / "model", "--port", port, "--acts", tmp_path / "acts.jsonl")
     assert outcome.code == 2
-    assert f"cannot listen at 127.0.0.1:{port}" in outcome.err
+    assert f"cannot listen on 127.0.0.1:{port}" in outcome.err
     assert not list(tmp_path.iterdir())
 
 

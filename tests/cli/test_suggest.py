@@ -52,8 +52,7 @@ def stopped(tacit, model, many, monkeypatch):
         out = Path(arguments[arguments.index("--out") + 1])
         assert outcome.code == 130
         assert outcome.err == (
-            f"tacit: interrupted; {1024 * blocks:,} samples are kept in {out}.partial; the same command goes on from "
-            "there\n"
+            f"tacit: interrupted; {1024 * blocks:,} samples are kept in {out}.partial; run the same command to resume\n"
         )
         assert not out.exists()
         return out.with_name(out.name + ".partial")
@@ -69,7 +68,7 @@ def test_an_interrupted_file_is_continued(tacit, stopped, model, many, tmp_path,
     partial = stopped(model, many, "--out", cut)
     partial.write_bytes(partial.read_bytes()[:-9])  # and killed while it wrote a row
     again = tacit("suggest", model, many, "--out", cut)
-    assert (again.code, again.err) == (0, f"going on after 1,023 samples in {cut}.partial\n")
+    assert (again.code, again.err) == (0, f"resuming after 1,023 samples in {cut}.partial\n")
     assert cut.read_bytes() == whole.read_bytes()
     assert not partial.exists()
 
@@ -113,9 +112,7 @@ def test_what_another_run_left_is_refused(tacit, stopped, model, many, tmp_path,
     before = partial.read_bytes()
     refused = tacit("suggest", *change(tmp_path), "--out", tmp_path / "out.jsonl")
     assert refused.code == 2
-    assert (
-        f"{partial}: is of an interrupted run that differs in {what}; finish that run, remove the file" in refused.err
-    )
+    assert f"{partial}: belongs to an interrupted run that differs in {what}; finish that run, delete" in refused.err
     assert refused.err.count("\n") == 1
     assert partial.read_bytes() == before
     assert not (tmp_path / "out.jsonl").exists()
@@ -127,11 +124,11 @@ def test_what_anybody_left_is_refused(tacit, model, many, tmp_path):
         partial.write_bytes(content)
         refused = tacit("suggest", model, many, "--out", tmp_path / "out.csv")
         assert refused.code == 2
-        assert f"{partial}: does not say what left it there" in refused.err
+        assert f"{partial}: was not written by tacit suggest" in refused.err
         assert partial.read_bytes() == content
     partial.unlink()
     partial.mkdir()
-    assert "is no file; move it" in tacit("suggest", model, many, "--out", tmp_path / "out.csv").err
+    assert "must be a file, for the finished" in tacit("suggest", model, many, "--out", tmp_path / "out.csv").err
 
 
 def test_standard_input_starts_again(tacit, model, many, tmp_path, monkeypatch):
@@ -146,7 +143,7 @@ def test_standard_input_starts_again(tacit, model, many, tmp_path, monkeypatch):
         patch.setattr("tacit.cli.suggest.stop_if_asked", lambda: (_ for _ in ()).throw(Stopped))
         stopped = run()
     assert stopped.code == 130
-    assert stopped.err == "tacit: interrupted; nothing was written; the same command starts again\n"
+    assert stopped.err == "tacit: interrupted; nothing was written; run the same command to start again\n"
     assert run().code == 0
     assert len(out.read_bytes().splitlines()) == 1500
 
@@ -271,7 +268,7 @@ def test_choices_from_a_file(tacit, model, many, tmp_path):
     [
         (("--out", "x.txt"), "must end in .jsonl or .csv"),
         (("--out", "missing/x.csv"), "cannot be written: No such file or directory"),
-        (("--threshold", "precison=1"), "a threshold is a number, 'auto'"),
+        (("--threshold", "precison=1"), "a threshold must be a number, 'auto'"),
         (("--include", "frut"), "unknown label 'frut' (did you mean 'fruit'"),
         (("--include", "@missing.txt"), "missing.txt: no such file"),
         (("--damp-head", "2"), "'--damp-head'"),

@@ -57,13 +57,13 @@ def test_a_better_model_is_told_from_a_worse_one(tacit, two_models, numeric):
 
 
 def test_a_model_is_not_told_from_itself(tacit, two_models, numeric):
-    assert "do not tell the two models apart" in tacit("compare", two_models[0], two_models[0], numeric).out
+    assert "No clear difference between the two models" in tacit("compare", two_models[0], two_models[0], numeric).out
 
 
 def test_a_tagger_compares_with_a_bare_model(tacit, two_models, numeric, tmp_path):
     data = library.load_data(numeric)
     library.OneVsAll().fit(data.X, data.Y, label_names=data.label_names).save(tmp_path / "bare")
-    assert "do not tell" in tacit("compare", two_models[1], tmp_path / "bare", numeric).out
+    assert "No clear difference" in tacit("compare", two_models[1], tmp_path / "bare", numeric).out
 
 
 # -- inspect ----------------------------------------------------------------------------------------------
@@ -140,7 +140,7 @@ def test_tune_trains_on_texts(tacit, articles, tmp_path, valid):
 BAD_CALLS = {
     "unknown model 'OneVsAl'": ("tune", "DATA", "--model", "OneVsAl"),
     "got 'Q@5'": ("tune", "DATA", "--model", "FastXML", "--target", "Q@5"),
-    "--budget is a time such as 90s, 10m or 2h; got 'soon'": ("tune", "DATA", "--model", "FastXML", "--budget", "soon"),
+    "must be a time such as 90s, 10m or 2h; got 'soon'": ("tune", "DATA", "--model", "FastXML", "--budget", "soon"),
     "OneVsAll has no parameter 'c'": ("tune", "DATA", "--model", "OneVsAll", "--search", "c=1:2"),
     "name=low:high or name=a,b,…; got 'C=2:1'": ("tune", "DATA", "--model", "OneVsAll", "--search", "C=2:1"),
     "'C' must be float, > 0; got -1.0": ("tune", "DATA", "--model", "OneVsAll", "--search", "C=-1:1"),

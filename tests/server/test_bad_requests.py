@@ -70,7 +70,7 @@ def test_unknown_labels_come_with_the_nearest(live):
 
 def test_labels_that_cannot_be_added(live):
     check(live.post("/v1/labels", json={"name": "fruit"}), 422, "there is a label 'fruit' already", "name")
-    check(live.post("/v1/labels", json={"name": "xyzzy"}), 422, "nothing is known of 'xyzzy'", "name")
+    check(live.post("/v1/labels", json={"name": "xyzzy"}), 422, "'xyzzy' cannot be scored", "name")
     check(live.post("/v1/labels", json={"name": " "}), 422, "needs a name", "name")
     check(live.post("/v1/labels", json={"name": "x", "examples": ["qqq"]}), 422, "give other examples", "examples")
     check(live.post("/v1/labels", json={"name": "x", "cooccurs": {"cars": 0}}), 422, "count above 0", "cooccurs")
@@ -96,9 +96,9 @@ def test_unknown_models_and_addresses(live):
     assert problem["nearest"] == ["articles"]
     check(live.get("/v1/labels", params={"model": "../articles"}), 404, "unknown model", "model")
     check(live.post("/v1/models/other/reload", json={}), 404, "unknown model", "model")
-    check(live.get("/v2"), 404, "nothing at this address")
+    check(live.get("/v2"), 404, "unknown endpoint")
     not_allowed = live.delete("/v1/suggest")
-    check(not_allowed, 405, "does not take this method")
+    check(not_allowed, 405, "does not accept the method")
     assert not_allowed.headers["allow"] == "POST"
 
 
@@ -106,7 +106,7 @@ def test_unknown_models_and_addresses(live):
 def test_files_cannot_be_reached(live, path):
     request = live.build_request("GET", "/")
     request.url = request.url.copy_with(raw_path=path.encode())
-    check(live.send(request), 404, "nothing at this address")
+    check(live.send(request), 404, "unknown endpoint")
 
 
 def post_raw(live, body, **headers):

@@ -72,7 +72,7 @@ def test_a_full_queue_turns_away_and_recovers():
         await begun(work)
         waiting = [asyncio.create_task(lane.submit(job)) for job in range(5)]
         await asyncio.sleep(0)
-        with pytest.raises(Problem, match="too many requests wait") as refused:
+        with pytest.raises(Problem, match="too many requests are queued") as refused:
             await lane.submit(9)
         assert refused.value.status == 429
         assert refused.value.headers == {"Retry-After": "1"}
@@ -90,7 +90,7 @@ def test_waiting_has_an_end_but_what_was_begun_is_finished():
         lane = lane_of(work, timeout=0.02)
         first = asyncio.create_task(lane.submit(1))
         await begun(work)
-        with pytest.raises(Problem, match=r"waited 0.02 s for its turn") as late:
+        with pytest.raises(Problem, match=r"was queued for 0.02 s") as late:
             await lane.submit(2)
         assert late.value.status == 503
         work.may_go.set()

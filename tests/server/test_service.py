@@ -313,7 +313,7 @@ def test_acts_elsewhere_leave_the_model_alone_and_come_home_once(start, model, t
     assert contents_of(model) == before
 
     done = tacit_command("learn", model, path)
-    assert done.startswith(f"learned 4 new acts of {path}; saved to {model}"), done
+    assert done.startswith(f"learned 4 new acts from {path}; saved to {model}"), done
     at_home = contents_of(model)
     assert at_home["manifest.json"] == before["manifest.json"]
     assert tacit_command("learn", model, path).startswith("learned 0 new acts")
@@ -415,7 +415,7 @@ def test_what_it_was_taught_is_no_reason_to_load_a_model_anew(start, model, tmp_
 def test_models_of_features_are_refused(tmp_path):
     Tagger(model="OneVsAll").fit(*planted()).save(tmp_path / "numbers")
     with (
-        pytest.raises(ParameterError, match="needs a model trained on texts"),
+        pytest.raises(ParameterError, match="serve a model trained on texts"),
         serving({"numbers": tmp_path / "numbers"}),
     ):
         pass

@@ -65,7 +65,7 @@ def test_verbatim_examples_reach_the_threshold(tagger):
 def test_a_concept_that_is_there_is_not_added_again(tagger):
     label = str(tagger.classes_[0])
     name = tagger.readable(label)
-    with pytest.raises(ActError, match=f"'{name}' is the label '{label}', which is there already"):
+    with pytest.raises(ActError, match=f"'{name}' is the label '{label}', which exists already"):
         tagger.add_label(name)
     assert tagger.acts_ == []
 

@@ -90,7 +90,7 @@ def test_targets_out_of_reach_or_misspelt():
     with pytest.raises(ParameterError, match=r"precision 0.9 is out of reach: the most on held-out samples is 0.60"):
         trade.threshold("precision=0.9")
     for wrong in ("precison=0.8", "precision", "recall=much", "labels=-1", "f1=0.5"):
-        with pytest.raises(ParameterError, match="a threshold is a number, 'auto', 'f1', or a target"):
+        with pytest.raises(ParameterError, match="a threshold must be a number, 'auto', or a target"):
             trade.threshold(wrong)
 
 

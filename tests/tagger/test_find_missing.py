@@ -82,7 +82,7 @@ def test_wrong_use():
     tagger = tacit.Tagger(model="OneVsAll", calibrate=False).fit(texts, tags)
     with pytest.raises(ParameterError, match="folds must be at least 2"):
         tagger.find_missing(texts, tags, folds=1)
-    with pytest.raises(ParameterError, match="missing is a share between 0 and 1; got 1"):
+    with pytest.raises(ParameterError, match="missing must be a share between 0 and 1; got 1"):
         tagger.find_missing(texts, tags, missing=1)
     with pytest.raises(DataError, match="one entry per sample; got 60 and 59"):
         tagger.find_missing(texts, tags[:-1])

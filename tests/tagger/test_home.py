@@ -93,7 +93,7 @@ def test_two_updates_at_once_do_not_overwrite_each_other(model):
     one.update(["zither song"] * 4, [["strings"]] * 4)
     other.update(["plum"] * 2, [["fruit"]] * 2)
     one.save(model)
-    with pytest.raises(ModelFileError, match="somebody else has replaced the model since this one was loaded"):
+    with pytest.raises(ModelFileError, match="another process has replaced the model since this one was loaded"):
         other.save(model)
     assert "strings" in tacit.Tagger.load(model).classes_
 
@@ -159,7 +159,7 @@ def test_acts_of_another_model_are_left_out_and_said(model, saved, caplog):
     shutil.copy(model / "acts.jsonl", other)
     with caplog.at_level("INFO", logger="tacit"):
         assert "cars" in tacit.Tagger.load(other).classes_
-    assert "its 1 acts were made for another model and are left out; bring them in with: tacit learn" in caplog.text
+    assert "its 1 acts were made for another model and are ignored; apply them with: tacit learn" in caplog.text
     tagger = tacit.Tagger.load(other)
     tagger.rename_label("fruit", "fruits")
     tagger.save(other)
@@ -338,7 +338,7 @@ BAD_JUDGEMENTS = [[("a", "fruit")], ["fruit"]]
 
 @pytest.mark.parametrize("judgements", BAD_JUDGEMENTS, ids=str)
 def test_judgements_are_triples(model, judgements):
-    with pytest.raises(tacit.TacitError, match="a judgement is a sample, a label and whether it is right; entry 0"):
+    with pytest.raises(tacit.TacitError, match="a judgement must be a tuple of a sample, a label and a verdict"):
         tacit.Tagger.load(model).learn(judgements)
 
 

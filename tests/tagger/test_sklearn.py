@@ -107,7 +107,7 @@ def test_a_tagger_around_a_model():
     assert list(model.classes_) == ["a", "b", "c", "d"]
     with pytest.raises(ParameterError, match="needs a calibrated tagger"):
         tagger.suggest(X, threshold="precision=0.8")
-    with pytest.raises(ParameterError, match="made around a fitted model; got a dict"):
+    with pytest.raises(ParameterError, match="must wrap a fitted model; got a dict"):
         tacit.Tagger.around({})
     with pytest.raises(tacit.TacitError, match="not fitted"):
         tacit.Tagger.around(tacit.OneVsAll())

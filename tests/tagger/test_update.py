@@ -96,7 +96,7 @@ def test_counting_on_is_exact():
 def test_a_model_that_learns_on_does():
     tagger = tacit.Tagger(model="MLLCS", n_factors=4).fit(TEXTS, TAGS)
     done = tagger.update(["wheel and brake"] * 3, [["cars"]] * 3)
-    assert done == "MLLCS learned on from 3 new samples; its calibration is the old one"
+    assert done == "trained MLLCS on 3 new samples; its calibration is unchanged"
     assert tagger.model_.n_samples_ == len(TEXTS) + 3
     with pytest.raises(ParameterError, match="MLLCS cannot learn labels that are new to it without the training data"):
         tagger.update(NEW_TEXTS, NEW_TAGS)

@@ -60,7 +60,7 @@ def update(label):
         tagger.update(["wheel " + label], [[label]])
         tagger.save(folder)
     except tacit.errors.ModelFileError as error:
-        assert "somebody else has replaced the model" in str(error), error
+        assert "another process has replaced the model" in str(error), error
         raise SystemExit(0) from None
 
 def read(label):

@@ -20,20 +20,20 @@ from tacit.tagger.tagger import Tagger
 )
 @model_argument
 @click.argument("name")
-@click.option("--cooccurs", metavar="LABEL=COUNT", multiple=True, help="A label it occurs with, and how often.")
+@click.option("--cooccurs", metavar="LABEL=COUNT", multiple=True, help="A label, and how many samples have both.")
 @click.option("--example", "examples", metavar="TEXT", multiple=True, help="A text that has the label.")
 @click.option("--examples", "file", type=click.Path(path_type=Path), help="A file of samples that have the label.")
-@click.option("--description", metavar="TEXT", help="A text about the label.")
-@click.option("--parent", metavar="LABEL", help="The label above it.")
-@click.option("--vocabulary", type=click.Path(path_type=Path), help="SKOS, TSV or JSON that knows the label.")
-@click.option("--preview", metavar="DATA", type=click.Path(path_type=Path), help="Show what it would tag; add nothing.")
+@click.option("--description", metavar="TEXT", help="A text that describes it.")
+@click.option("--parent", metavar="LABEL", help="A broader label.")
+@click.option("--vocabulary", type=click.Path(path_type=Path), help="SKOS, TSV or JSON that has the label.")
+@click.option("--preview", metavar="DATA", type=click.Path(path_type=Path), help="Only show what it would tag.")
 @click.option("-n", type=click.IntRange(min=1), default=10, show_default=True, help="Samples in the preview.")
 @input_options
 def add_label(
     model: Path, name: str, cooccurs: tuple[str, ...], examples: tuple[str, ...], file: Path | None,
     description: str | None, parent: str | None, vocabulary: Path | None, preview: Path | None, n: int, **source: Any,
 ) -> None:  # fmt: skip
-    """Add the label NAME to MODEL by labels it occurs with, by examples, or by its name and place alone.
+    """Add the label NAME to MODEL from co-occurring labels, example texts, a description, or its name and parent.
 
     \b
     Examples:
@@ -69,19 +69,19 @@ def _counts(assignments: tuple[str, ...]) -> dict[str, float]:
         except ValueError:
             equals = ""
         if not equals:
-            raise click.UsageError(f"--cooccurs is given as LABEL=COUNT; got '{assignment}'")
+            raise click.UsageError(f"--cooccurs must be LABEL=COUNT; got '{assignment}'")
     return found
 
 
 def _examples(tagger: Tagger, texts: tuple[str, ...], file: Path | None, source: dict[str, Any]) -> Any:
-    """Texts of the command line and of a file together, or the features of a file."""
+    """Texts from the command line and from a file, or the features in a file."""
     if file is None:
         return list(texts) or None
     return [*texts, *_samples(tagger, file, source)] if tagger.takes_texts else _samples(tagger, file, source)
 
 
 def _samples(tagger: Tagger, file: Path, source: dict[str, Any]) -> Any:
-    """What the tagger ranks, from a file whose labels do not matter."""
+    """Texts or features from a file, as the tagger takes them; labels in the file are ignored."""
     blocks = list(stream_unlabelled(file, tagger, **source))
     if tagger.takes_texts:
         return [text for block in blocks for text in block]
@@ -90,12 +90,12 @@ def _samples(tagger: Tagger, file: Path, source: dict[str, Any]) -> Any:
 
 
 def _show(tagger: Tagger, name: str, known_by: dict[str, Any], data: Path, n: int, source: dict[str, Any]) -> None:
-    """Print the samples that the label would tag first."""
+    """Print the samples for which the label is most probable."""
     found = tagger.preview_label(name, texts=_samples(tagger, data, source), n=n, **known_by)
     rows = [[str(row), f"{score:.3f}", " ".join(text.split())[:100]] for row, text, score in found]
-    print_table(["row", "score", "text"], rows, title=f"what '{name}' would tag first")
+    print_table(["row", "score", "text"], rows, title=f"samples with the highest probability of '{name}'")
     if found and found[0].score < tagger.threshold_:
         click.echo(
             f"all of these are below the threshold of the model ({tagger.threshold_:.3f}): with --threshold auto the "
-            "label would not be suggested here; more examples, or labels that it occurs with, make it surer"
+            "label would not be suggested here; more examples or co-occurring labels raise its probability"
         )

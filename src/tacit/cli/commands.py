@@ -1,4 +1,4 @@
-"""The subcommands of `tacit`, and how errors reach the user."""
+"""The subcommands of `tacit`, and the reporting of errors."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from tacit.progress import Stopped
 #: Name and help of each command, in the order in which they are used. Each is a function of the same name in a module
 #: of the same name, which is imported when the command is called: ``tacit --help`` starts at once.
 COMMANDS = {
-    "demo": "The whole of tacit on made-up data, in a minute.",
+    "demo": "Try tacit on synthetic data, in a minute.",
     "train": "Train a model on a data file.",
     "suggest": "Suggest labels for new samples.",
-    "evaluate": "Measure a model on labelled data.",
+    "evaluate": "Evaluate a model on labelled data.",
     "compare": "Compare two models on labelled data.",
     "inspect": "Show what a model was trained on.",
-    "tune": "Search for better parameters of a model.",
-    "find-missing": "Find labels that were left out of tagged data.",
+    "tune": "Search for better hyperparameters of a model.",
+    "find-missing": "Find labels that are missing from tagged data.",
     "add-label": "Add a label to a model, without training.",
     "labels": "Rename, merge or retire labels of a model.",
     "learn": "Learn from accepted and rejected suggestions.",
-    "update": "Let a model learn from new samples.",
-    "serve": "Serve models over HTTP, with a page to try and teach them.",
+    "update": "Train a model on new samples.",
+    "serve": "Serve models over HTTP, with a web page.",
     "convert": "Convert a data file to another format.",
-    "split": "Split a data file for training and test.",
-    "data": "List, describe or fetch public data sets.",
+    "split": "Split a data file into training and test files.",
+    "data": "List, describe or download public data sets.",
     "models": "List the models and their parameters.",
 }
 
@@ -47,7 +47,7 @@ class LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import a command."""
         if cmd_name not in COMMANDS:
-            raise click.UsageError(f"there is no command '{cmd_name}'{did_you_mean(cmd_name, COMMANDS)}", ctx)
+            raise click.UsageError(f"unknown command '{cmd_name}'{did_you_mean(cmd_name, COMMANDS)}", ctx)
         name = cmd_name.replace("-", "_")
         with quick_start():
             command: click.Command = getattr(importlib.import_module(f"tacit.cli.{name}"), name)
@@ -63,7 +63,7 @@ class LazyGroup(click.Group):
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, message="tacit %(version)s")
 def cli() -> None:
-    """Assign labels out of large vocabularies when labels are missing, rare or unseen.
+    """Assign labels from large vocabularies when labels are missing, rare or unseen.
 
     Start with `tacit demo`, then train on a file of your own:
 

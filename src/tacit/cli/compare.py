@@ -20,12 +20,12 @@ from tacit.tagger.tagger import Tagger
 @click.argument("a", type=click.Path(path_type=Path))
 @click.argument("b", type=click.Path(path_type=Path))
 @data_argument
-@click.option("--resamples", type=click.IntRange(min=1), default=1000, show_default=True, help="Of the samples.")
+@click.option("--resamples", type=click.IntRange(min=1), default=1000, show_default=True, help="Bootstrap resamples.")
 @click.option("--json", "as_json", is_flag=True, help="Print the differences as JSON.")
 @seed_option
 @input_options
 def compare(a: Path, b: Path, data: Path, resamples: int, as_json: bool, seed: int, **source: Any) -> None:
-    """Compare the models A and B on DATA: metrics of both, and whether their difference is more than chance.
+    """Compare the models A and B on DATA: metrics of both, and confidence intervals of the differences.
 
     \b
     Example: tacit compare old-model new-model test.txt
@@ -53,7 +53,7 @@ def _print(differences: list[Difference], n_samples: int) -> None:
         ]
         for one in differences
     ]
-    title = f"{n_samples:,} samples, percent; in brackets the 95 % interval of the difference"
+    title = f"{n_samples:,} samples, percent; in brackets the 95 % confidence interval of the difference"
     print_table(["metric", "A", "B", "B - A", "verdict"], rows, title=title)
     click.echo(f"\n{_verdict(differences)}")
 
@@ -61,10 +61,10 @@ def _print(differences: list[Difference], n_samples: int) -> None:
 def _verdict(differences: list[Difference]) -> str:
     better = {name: [one.metric for one in differences if one.winner == name] for name in "AB"}
     if not better["A"] and not better["B"]:
-        return "The data do not tell the two models apart; more samples might."
+        return "No clear difference between the two models; more samples might show one."
     parts = [f"{name} is better in {', '.join(metrics)}" for name, metrics in better.items() if metrics]
     if len(parts) == 2:
-        return f"{parts[0]}; {parts[1]}. Choose by the metric that counts for you."
+        return f"{parts[0]}; {parts[1]}. Choose by the metric that matters to you."
     name = "A" if better["A"] else "B"
     every = len(better[name]) == len(differences)
     return f"{name} is better in every metric." if every else f"{parts[0]}; in none is it clearly worse."

@@ -19,7 +19,7 @@ from tacit.data.save import convert as convert_file
 def convert(source: Path, target: Path, to_format: str | None, data_format: str | None, **options: Any) -> None:
     """Convert the data file SOURCE to TARGET; both may end in .gz.
 
-    Text becomes numbers (tf-idf) with its vocabulary written beside; numbers cannot become text.
+    Text is converted to tf-idf features, and their words are written to features.txt. Features cannot become text.
 
     \b
     Example: tacit convert bibtex-train.arff train.txt

@@ -1,4 +1,4 @@
-"""``tacit data``: public data sets, listed and fetched."""
+"""``tacit data``: list and download public data sets."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from tacit.data.catalog import CATALOG, CatalogEntry, fetch, find
 
 @click.command()
 @click.argument("name", required=False)
-@click.option("--fetch", is_flag=True, help="Download the data set, or go on with an interrupted download.")
+@click.option("--fetch", is_flag=True, help="Download the data set, or resume an interrupted download.")
 @click.option(
-    "--folder", type=click.Path(path_type=Path), envvar="TACIT_DATA", help="Where data sets live.  [env: TACIT_DATA]"
+    "--folder", type=click.Path(path_type=Path), envvar="TACIT_DATA", help="Folder of data sets.  [env: TACIT_DATA]"
 )
 def data(name: str | None, fetch: bool, folder: Path | None) -> None:
-    """List the public data sets, describe one, or fetch it.
+    """List the public data sets, describe one, or download it.
 
     \b
     Examples:
@@ -69,7 +69,7 @@ def _describe(entry: CatalogEntry, folder: Path | None) -> None:
 
 
 def _fetch(entry: CatalogEntry, folder: Path | None) -> dict[str, Path]:
-    keeps("what was downloaded is kept; the same command goes on from there")
+    keeps("what was downloaded is kept; run the same command to resume")
     with Progress(BarColumn(), DownloadColumn(), TransferSpeedColumn(), console=Console(stderr=True)) as bars:
         bar = bars.add_task(entry.name, total=None)
         return fetch(entry.name, folder, progress=lambda done, total: bars.update(bar, completed=done, total=total))

@@ -1,4 +1,4 @@
-"""``tacit demo``: the main job on made-up data, in a minute."""
+"""``tacit demo``: train, evaluate and report on synthetic data, in a minute."""
 
 from __future__ import annotations
 
@@ -50,11 +50,11 @@ def demo(report: Path, seed: int, jobs: int) -> None:
     click.echo()
     _print_examples(tagger, test)
     click.echo(
-        "More than half of the training labels are missing, so a suggestion is right more often than it is recorded."
+        "More than half of the true labels are missing in training, so suggestions are right more often than recorded."
     )
-    write_report(report, tagger, test, ranking=ranking, data_name="made-up test data", seed=seed)
-    click.echo(f"\nMore of this, with curves, labels and examples, is in {report}: open it in a browser.")
-    click.echo("Now your own data:  tacit train articles.csv --out model  &&  tacit suggest model new.csv")
+    write_report(report, tagger, test, ranking=ranking, data_name="synthetic test data", seed=seed)
+    click.echo(f"\nThe report {report} has more metrics, curves and examples: open it in a browser.")
+    click.echo("Try your own data:  tacit train articles.csv --out model  &&  tacit suggest model new.csv")
 
 
 def _print_sizes(made: SyntheticData, train: Dataset, test: Dataset) -> None:
@@ -73,4 +73,4 @@ def _print_examples(tagger: Tagger, test: Dataset) -> None:
     for truth, labels in zip(label_lists(test), suggested, strict=False):
         marked = [f"[{'green' if name in truth else 'dim'}]{name}[/] {score:.0%}" for name, score in labels]
         rows.append([", ".join(truth), ", ".join(marked)])
-    print_table(["true labels", "suggested, and how probably it would be recorded"], rows, title="examples")
+    print_table(["true labels", "suggested, with the probability of being recorded"], rows, title="examples")

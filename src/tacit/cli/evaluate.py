@@ -1,4 +1,4 @@
-"""``tacit evaluate``: how good a model is on data whose labels are known."""
+"""``tacit evaluate``: metrics of a model on labelled data."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ KS = (1, 3, 5)
 @click.command()
 @model_argument
 @data_argument
-@click.option("--report", type=click.Path(path_type=Path), help="Write a report here, one HTML file.")
+@click.option("--report", type=click.Path(path_type=Path), help="Write an HTML report to this file.")
 @click.option("--json", "as_json", is_flag=True, help="Print the metrics as JSON.")
 @input_options
 def evaluate(model: Path, data: Path, report: Path | None, as_json: bool, **source: Any) -> None:
-    """Measure MODEL on DATA: precision, nDCG and their propensity-scored forms, overall and by label frequency.
+    """Evaluate MODEL on DATA: precision, nDCG and their propensity-scored forms, overall and by label frequency.
 
-    The report adds intervals, curves, best and worst labels and examples.
+    The report adds confidence intervals, curves, the best and worst labels, and examples.
 
     \b
     Examples:
@@ -54,7 +54,7 @@ def evaluate(model: Path, data: Path, report: Path | None, as_json: bool, **sour
 
 
 def ranking_of(tagger: Tagger, dataset: Dataset) -> Ranking:
-    """What a tagger suggests, further than the metrics look: the report draws curves from the rest."""
+    """The ranking of a tagger, deeper than the metrics need: the report draws its curves from it."""
     return tagger.rank(inputs_of(tagger, dataset), tagger.n_places_)
 
 

@@ -1,4 +1,4 @@
-"""``tacit find-missing``: labels that were left out of a tagged corpus."""
+"""``tacit find-missing``: labels that are missing from a tagged corpus."""
 
 from __future__ import annotations
 
@@ -27,15 +27,13 @@ from tacit.tagger.tagger import Tagger
 )
 @model_argument
 @data_argument
-@click.option("-n", type=click.IntRange(min=1), default=100, show_default=True, help="Pairs to find.")
+@click.option("-n", type=click.IntRange(min=1), default=100, show_default=True, help="Number of pairs to list.")
 @click.option("--out", type=click.Path(path_type=Path), help="Write here, .jsonl or .csv.  [default: JSON to stdout]")
-@click.option("--folds", type=click.IntRange(min=2), default=3, show_default=True, help="Models to train.")
+@click.option("--folds", type=click.IntRange(min=2), default=3, show_default=True, help="Cross-validation folds.")
 @click.option(
-    "--missing", type=click.FloatRange(0, 1, True, True), help="Share of labels left out.  [default: estimated]"
+    "--missing", type=click.FloatRange(0, 1, True, True), help="Share of missing labels.  [default: estimated]"
 )
-@click.option(
-    "--accept", type=click.Path(path_type=Path), help="Put the pairs of this list into DATA, written to --out."
-)
+@click.option("--accept", type=click.Path(path_type=Path), help="Add the pairs of this list to DATA, written to --out.")
 @seed_option
 @jobs_option
 @input_options
@@ -43,10 +41,10 @@ def find_missing(
     model: Path, data: Path, n: int, out: Path | None, folds: int, missing: float | None, accept: Path | None,
     seed: int, jobs: int, **source: Any,
 ) -> None:  # fmt: skip
-    """Find the samples and labels of DATA that belong together but are not recorded, most probable first.
+    """List the labels that are most probably missing in DATA, with their samples, most probable first.
 
-    Models like MODEL are trained on parts of DATA, and each judges the samples that it has not seen. Look through the
-    list, delete the lines that are wrong (or add a field 'accepted' with yes and no), and write the rest back.
+    Models like MODEL are trained by cross-validation, so that each one judges samples it was not trained on. Look
+    through the list, delete wrong lines (or add a field 'accepted' with yes and no), and add the rest with --accept.
 
     \b
     Examples:
@@ -68,7 +66,7 @@ def find_missing(
 
 
 def _write(found: list[MissingLabel], tagger: Tagger, dataset: Dataset, out: Path | None) -> None:
-    """Pairs with the name of the label, if there is a vocabulary, and the start of the text; as JSON lines or CSV."""
+    """Write pairs as JSON lines or CSV, with the label's name in the vocabulary, if any, and the start of the text."""
     records = [
         {"row": pair.row, "label": pair.label}
         | ({} if tagger.vocabulary_ is None else {"name": tagger.readable(pair.label)})
@@ -101,7 +99,7 @@ def _accept(dataset: Dataset, accepted: Path, out: Path | None) -> None:
         row, label = str(record.get("row", "")), str(record.get("label", "")).strip()
         if not row.isdigit() or int(row) >= len(dataset) or not label:
             message = f"must name a row from 0 to {len(dataset) - 1} and a label; got row '{row}' and label '{label}'"
-            raise FileError(accepted, f"{message}; take the list that find-missing wrote for this data", line=line)
+            raise FileError(accepted, f"{message}; use the list that find-missing wrote for this data", line=line)
         if verdict(accepted, line, record, default=True):
             pairs.append((int(row), label))
     for path in save_data(with_labels(dataset, pairs), out):

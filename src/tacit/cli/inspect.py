@@ -22,7 +22,7 @@ from tacit.tagger.tagger import Tagger
 @model_argument
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
 def inspect(model: Path, as_json: bool) -> None:
-    """Show what MODEL was trained on, by which version and with which parameters, and how good it was.
+    """Show the training data, version, parameters and held-out metrics of MODEL.
 
     \b
     Example: tacit inspect model
@@ -47,7 +47,7 @@ def inspect(model: Path, as_json: bool) -> None:
 
 
 def facts_of(path: Path) -> dict[str, Any]:
-    """What there is to say about a model folder, as plain values; arrays are mapped, not read."""
+    """All facts about a model folder, as plain values; arrays are memory-mapped, not read."""
     manifest = read_manifest(path)
     tagger = Tagger.load(path, verify=False)
     model, card = tagger._fitted_model(), tagger.card_
@@ -78,7 +78,7 @@ def facts_of(path: Path) -> dict[str, Any]:
 
 
 def _plain(parameters: dict[str, Any]) -> dict[str, Any]:
-    """Parameters as JSON has them; an array by its shape."""
+    """Parameters as JSON values; arrays are described by their shape."""
     return {
         name: f"array of shape {value.shape}" if hasattr(value, "shape") else value
         for name, value in parameters.items()

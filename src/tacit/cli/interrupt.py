@@ -1,9 +1,9 @@
-"""Ctrl-C: one line that says what is kept and how to go on, and exit code 130.
+"""Ctrl-C: one line that says what is kept and how to resume, and exit code 130.
 
-An exception that Python raises wherever the main thread happens to be, also within compiled kernels and callbacks, ends
-in a traceback or a crash. So Ctrl-C raises nothing: it asks to stop, and long work stops between two steps (see
-`tacit.progress`). Where no step ends within `PATIENCE`, or at a second Ctrl-C, the process ends at once. That is safe:
-whatever a command writes takes its name when it is whole.
+Python raises KeyboardInterrupt wherever the main thread happens to be, also within compiled kernels and callbacks,
+which ends in a traceback or a crash. So Ctrl-C raises nothing here: it requests a stop, and long work stops between two
+steps (see `tacit.progress`). If no step ends within `PATIENCE`, or at a second Ctrl-C, the process ends at once. That
+is safe: a file gets its final name only when it is complete.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from tacit import progress
 
 EXIT_CODE = 130
 PATIENCE = 2.0  # seconds from Ctrl-C to the end of the process
-_NOTHING = "nothing was written; the same command starts again"
+_NOTHING = "nothing was written; run the same command to start again"
 
 
 @dataclass
 class _Now:
-    """What this process does about Ctrl-C at the moment."""
+    """How this process currently handles Ctrl-C."""
 
     kept: Callable[[], str] = lambda: _NOTHING
     watch: _Listener | None = None
@@ -39,18 +39,18 @@ _now = _Now()
 
 
 def keeps(message: str | Callable[[], str] = _NOTHING) -> None:
-    """Say from now on that this is kept when the command is interrupted; a function is asked at that moment."""
+    """Set the message for an interruption, which says what is kept; a function is called at that moment."""
     _now.kept = message if callable(message) else lambda: message
 
 
 def keeps_model(model: Path) -> None:
-    """Say from now on that a model holds a change of its labels, or feedback, whole or not at all."""
-    keeps(f"{model} has the whole change or nothing of it; see: tacit labels {model} history")
+    """Set the message for a command that changes a model atomically."""
+    keeps(f"{model} has the complete change or none of it; see: tacit labels {model} history")
 
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """Around a command, in the main thread; does nothing where the process is told to ignore Ctrl-C."""
+    """Handle Ctrl-C around a command in the main thread; does nothing if the process ignores Ctrl-C."""
     keeps()
     is_main = threading.current_thread() is threading.main_thread()
     if not is_main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
@@ -62,11 +62,11 @@ def interruptible() -> Iterator[None]:
     finally:
         hand_over()
         atexit.unregister(_ignore)
-        atexit.register(_ignore)  # the last to be registered is the first to be run: nothing is left to interrupt
+        atexit.register(_ignore)  # registered last, so run first: from here on Ctrl-C is ignored
 
 
 def hand_over() -> None:
-    """Leave Ctrl-C to Python again, or to a library that has its own way with it."""
+    """Leave Ctrl-C to Python again, or to a library with its own handler."""
     if _now.watch is not None:
         watch, _now.watch = _now.watch, None
         watch.close()
@@ -86,7 +86,7 @@ def _line() -> str:
     try:
         kept = _now.kept()
     except Exception:  # noqa: BLE001 - whatever it is, the process must end
-        kept = "the same command goes on or starts again"
+        kept = "run the same command to resume or restart"
     return f"tacit: interrupted; {kept}"
 
 
@@ -95,7 +95,7 @@ def _ignore() -> None:
 
 
 class _Listener:
-    """Hears Ctrl-C in a thread of its own, which runs also while the main thread is in a kernel."""
+    """Receives Ctrl-C in a separate thread, which runs even while the main thread is in a kernel."""
 
     def __init__(self) -> None:
         self.has_heard = False
@@ -109,7 +109,7 @@ class _Listener:
         signal.signal(signal.SIGINT, _handle)
 
     def close(self) -> None:
-        """Have things as they were before."""
+        """Restore the previous signal handling."""
         signal.signal(signal.SIGINT, signal.default_int_handler)
         signal.set_wakeup_fd(self._fd_before)
         self._far.close()
@@ -118,9 +118,9 @@ class _Listener:
         progress.asked_to_stop.clear()
 
     def end(self) -> None:
-        """Say the line, and end without running anything more: threads may still be in kernels."""
-        self._ending.acquire()  # never given back: who comes second waits for the end
-        erase = "\r\x1b[2K\x1b[?25h" if os.isatty(2) else ""  # a bar, and it hides the cursor
+        """Print the message and end the process without any cleanup: threads may still be in kernels."""
+        self._ending.acquire()  # never released: a second caller waits until the process ends
+        erase = "\r\x1b[2K\x1b[?25h" if os.isatty(2) else ""  # a progress bar, which hides the cursor
         with suppress(OSError):
             os.write(2, f"{erase}{_line()}\n".encode(errors="replace"))
         for draft in list(progress.drafts):
@@ -147,5 +147,5 @@ def _handle(_signal: int, _frame: FrameType | None) -> None:
 
 
 def _is_of_memory() -> bool:
-    """Whether it was the watch of `tacit.memory.memory_limit` that interrupted, not a person."""
+    """Whether the signal came from the watch thread of `tacit.memory.memory_limit`, not from the user."""
     return any(getattr(thread, "tripped", False) for thread in threading.enumerate())

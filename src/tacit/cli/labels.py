@@ -1,4 +1,4 @@
-"""``tacit labels``: labels renamed, merged and retired without training."""
+"""``tacit labels``: rename, merge and retire labels without training."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SHOWN = 12  # characters of an id
 @model_argument
 @click.pass_context
 def labels(context: click.Context, model: Path) -> None:
-    """Change the labels of MODEL without training, or list what was changed since.
+    """Change the labels of MODEL without training, or list the changes since training.
 
     \b
     Examples:
@@ -47,7 +47,7 @@ def labels(context: click.Context, model: Path) -> None:
 @click.argument("name")
 @click.pass_obj
 def rename(model: Path, label: str, name: str) -> None:
-    """Call LABEL NAME; its former name is still understood."""
+    """Rename LABEL to NAME; the former name is still accepted."""
     _change(model, lambda tagger: tagger.rename_label(label, name))
 
 
@@ -56,7 +56,7 @@ def rename(model: Path, label: str, name: str) -> None:
 @click.option("--into", required=True, metavar="LABEL", help="One of the labels, or a new name.")
 @click.pass_obj
 def merge(model: Path, names: tuple[str, ...], into: str) -> None:
-    """Make several labels one, suggested where any of them was."""
+    """Merge several labels into one, which is suggested wherever any of them would be."""
     _change(model, lambda tagger: tagger.merge_labels(names, into))
 
 
@@ -72,7 +72,7 @@ def retire(model: Path, label: str) -> None:
 @click.argument("act", metavar="[ID]", required=False)
 @click.pass_obj
 def undo(model: Path, act: str | None) -> None:
-    """Take an act back, whatever it was: the last one, or the one with an ID that `history` shows."""
+    """Undo an act of any kind: the last one, or the one with this ID (see `history`)."""
     _change(model, lambda tagger: f"took back: {tagger.undo(_whole_id(tagger, act))}")
 
 
@@ -80,7 +80,7 @@ def undo(model: Path, act: str | None) -> None:
 @click.option("--json", "as_json", is_flag=True, help="One act per line, as `tacit learn` reads them.")
 @click.pass_obj
 def history(model: Path, as_json: bool) -> None:
-    """Show all acts since training with their ids, those taken back included."""
+    """Show all acts since training with their ids, including those that were undone."""
     tagger = Tagger.load(model)
     current = {act.id for act in in_force(tagger.acts_)}
     words = {act.id: str(act) for act in tagger.acts_}
@@ -98,15 +98,15 @@ def history(model: Path, as_json: bool) -> None:
 
 
 def _whole_id(tagger: Tagger, start: str | None) -> str | None:
-    """The id that starts like this, as `history` shows the start alone."""
+    """The full id for a prefix, as `history` shows prefixes."""
     found = [] if start is None else [act.id for act in tagger.acts_ if act.id.startswith(start)]
     if len(found) > 1 and start not in found:
-        raise click.UsageError(f"{len(found)} acts have an id that starts with '{start}'; give more of it")
+        raise click.UsageError(f"{len(found)} acts have an id that starts with '{start}'; give more characters")
     return found[0] if len(found) == 1 else start
 
 
 def _change(model: Path, change: Callable[[Tagger], Any]) -> None:
-    """Load a model, change it and record that; the model stays as it was if anything goes wrong."""
+    """Load a model, change it and record the change; on an error the model folder stays as it was."""
     tagger = Tagger.load(model)
     keeps_model(model)
     done = change(tagger) or tagger.history()[-1]

@@ -1,4 +1,4 @@
-"""``tacit learn``: from suggestions that people accepted or rejected."""
+"""``tacit learn``: learn from suggestions that people accepted or rejected."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from tacit.tagger.tagger import Tagger
 @click.command()
 @model_argument
 @click.argument("feedback", type=click.Path(path_type=Path), required=False)
-@click.option("--undo", is_flag=True, help="Forget the last feedback.")
-@click.option("--data", type=click.Path(path_type=Path), help="Samples that the feedback names by 'row'.")
+@click.option("--undo", is_flag=True, help="Undo the last feedback.")
+@click.option("--data", type=click.Path(path_type=Path), help="Samples to which the field 'row' refers.")
 @input_options
 def learn(model: Path, feedback: Path | None, undo: bool, data: Path | None, **source: Any) -> None:
-    """Let MODEL learn from FEEDBACK: JSON lines, or CSV, with the fields text, label and accepted.
+    """Let MODEL learn from FEEDBACK: JSON lines or CSV with the fields text, label and accepted.
 
-    FEEDBACK may also be acts from elsewhere: the file of `tacit serve --acts`, or what `tacit labels MODEL history
-    --json` wrote. Each act is learned once, however often it is given.
+    FEEDBACK may also be a file of acts: that of `tacit serve --acts`, or the output of `tacit labels MODEL history
+    --json`. Each act is applied once, however often it is given.
 
     \b
     Examples:
@@ -40,7 +40,7 @@ def learn(model: Path, feedback: Path | None, undo: bool, data: Path | None, **s
       tacit learn model --undo
     """
     if (feedback is None) != undo:
-        raise click.UsageError("name the file of feedback, or --undo the last one")
+        raise click.UsageError("give either a feedback file or --undo")
     tagger = Tagger.load(model)
     keeps_model(model)
     done = _taken_back(tagger, model) if feedback is None else _learned(tagger, feedback, data, source)
@@ -57,16 +57,16 @@ def _taken_back(tagger: Tagger, model: Path) -> str:
 
 
 def _learned(tagger: Tagger, feedback: Path, data: Path | None, source: dict[str, Any]) -> str:
-    """Let the tagger learn from a file; says what it learned."""
+    """Let the tagger learn from a file; return a summary."""
     contents = _acts(existing_file(feedback))
     if contents is None:
         tagger.learn(_judgements(tagger, feedback, data, source))
         return tagger.history()[-1]
     acts, refused = learn_from(tagger, contents)
-    done = f"learned {len(acts) - len(refused):,} new acts of {feedback}"
+    done = f"learned {len(acts) - len(refused):,} new acts from {feedback}"
     if refused:
         first = next(act for act in acts if act.id in refused)
-        done += f"; left out {len(refused):,} that do not fit the model ({first}: {refused[first.id]})"
+        done += f"; skipped {len(refused):,} that do not apply to the model ({first}: {refused[first.id]})"
     return done
 
 
@@ -99,7 +99,7 @@ def _judgements(
     for line, record in read_records(feedback):
         text, row, label = record.get("text"), str(record.get("row", "")), str(record.get("label", ""))
         if not label:
-            raise FileError(feedback, "must name the label judged in a field 'label'; add it", line=line)
+            raise FileError(feedback, "must have a field 'label' with the label that was judged; add it", line=line)
         try:
             tagger.column(label)
         except ParameterError as error:
@@ -110,6 +110,6 @@ def _judgements(
             sample = samples[int(row)]
         else:
             wanted = "'text', or 'row' with --data" if tagger.takes_texts else "'row', with --data"
-            raise FileError(feedback, f"must name its sample by a field {wanted}; add it", line=line)
+            raise FileError(feedback, f"must identify its sample by a field {wanted}; add it", line=line)
         found.append((sample, label, verdict(feedback, line, record)))
     return found

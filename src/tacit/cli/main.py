@@ -1,4 +1,4 @@
-"""The command `tacit`: nothing is imported before Ctrl-C is seen to."""
+"""The command `tacit`: Ctrl-C is handled before anything else is imported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``tacit models``: what there is to train."""
+"""``tacit models``: list the models and their parameters."""
 
 from __future__ import annotations
 

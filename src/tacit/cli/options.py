@@ -15,7 +15,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 data_argument = click.argument("data", type=click.Path(path_type=Path))
 model_argument = click.argument("model", type=click.Path(path_type=Path))
 seed_option = click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Random seed.")
-jobs_option = click.option("--jobs", type=int, default=-1, help="Tasks at a time.  [default: all cores]")
+jobs_option = click.option("--jobs", type=int, default=-1, help="Number of parallel tasks.  [default: all cores]")
 
 
 def _size(_context: click.Context, _option: click.Parameter, value: str | None) -> int | None:
@@ -25,17 +25,17 @@ def _size(_context: click.Context, _option: click.Parameter, value: str | None) 
 
 
 def input_options(function: Function) -> Function:
-    """How to read a data file: `data_format`, `text`, `labels`, `labels_path`, and the limits of `load_data`."""
+    """Add options for reading a data file: format, fields of text and labels, label names, limits of `load_data`."""
     for option in (
         click.option(
-            "--max-expansion", type=click.IntRange(min=1), help="Most bytes from a packed one.  [default: 500]"
+            "--max-expansion", type=click.IntRange(min=1), help="Most bytes per compressed byte.  [default: 500]"
         ),
-        click.option("--max-line", metavar="SIZE", callback=_size, help="Longest line of a file.  [default: 32M]"),
-        click.option("--max-features", type=click.IntRange(min=1), help="Most features of a file.  [default: 10^8]"),
-        click.option("--max-labels", type=click.IntRange(min=1), help="Most labels of a file.  [default: 10^7]"),
-        click.option("--labels-path", type=click.Path(path_type=Path), help="Label names, or the labels of a pair."),
-        click.option("--labels", metavar="FIELD", help="Field that holds the labels of a text file."),
-        click.option("--text", metavar="FIELD,…", help="Field or fields that hold the text."),
+        click.option("--max-line", metavar="SIZE", callback=_size, help="Maximum line length.  [default: 32M]"),
+        click.option("--max-features", type=click.IntRange(min=1), help="Maximum number of features.  [default: 10^8]"),
+        click.option("--max-labels", type=click.IntRange(min=1), help="Maximum number of labels.  [default: 10^7]"),
+        click.option("--labels-path", type=click.Path(path_type=Path), help="Label names; for pairs, the label file."),
+        click.option("--labels", metavar="FIELD", help="Field with the labels, in CSV, TSV or JSONL."),
+        click.option("--text", metavar="FIELD,…", help="Field or fields with the text."),
         click.option(
             "--format", "data_format", metavar="NAME", help=f"Format of the data: {NAMES}.  [default: detected]"
         ),
@@ -44,4 +44,4 @@ def input_options(function: Function) -> Function:
     return function
 
 
-max_memory_option = click.option("--max-memory", metavar="SIZE", help="Stay below this, such as 8G, or refuse.")
+max_memory_option = click.option("--max-memory", metavar="SIZE", help="Memory limit, such as 8G.")

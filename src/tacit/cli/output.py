@@ -1,6 +1,6 @@
-"""Suggestions to a file or stdout, block by block; an interrupted file is continued.
+"""Write suggestions to a file or stdout, block by block; an interrupted run can be resumed.
 
-Such a file is ``PATH.partial``: a line that names the model, the input and the options, then what is done.
+Its file is ``PATH.partial``: a first line that identifies the model, the input and the options, then the finished rows.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _LONGEST_HEADING = 1 << 24  # bytes; the file may be anything
 
 
 class Output(ABC):
-    """Where suggestions go; `n_done` samples are there already. `readable` gives the name of a label."""
+    """A destination of suggestions; `n_done` samples are already written. `readable` gives the name of a label."""
 
     n_heading = 0  # rows before the first sample
 
@@ -37,7 +37,7 @@ class Output(ABC):
         self.readable = readable
 
     def write(self, rows: Iterable[Row]) -> None:
-        """Write a block of samples and hand it to the system."""
+        """Write a block of samples and flush it."""
         n_rows = 0
         for row in rows:
             self.write_row(row)
@@ -51,7 +51,7 @@ class Output(ABC):
 
 
 class JsonLines(Output):
-    """An object with the list ``suggestions`` per sample; a label with a name of its own has it beside."""
+    """A JSON object with the list ``suggestions`` per sample; labels have a ``name`` if it differs from the label."""
 
     def write_row(self, row: Row) -> None:
         """Write one sample."""
@@ -90,17 +90,17 @@ _KINDS = {".jsonl": JsonLines, ".csv": CsvLines}
 def open_output(
     path: Path | None, run: Mapping[str, Any], readable: Readable = str, *, goes_on: bool = True
 ) -> Iterator[Output]:
-    """Where to write: stdout, or a file that takes its name once it is whole.
+    """Open stdout, or a file that gets its final name when it is complete.
 
-    The file grows under the name ``PATH.partial``; what a stopped run left there is kept, and counted in `n_done`, if
-    that run was the same: `run` says in JSON values what makes the difference. Unless `goes_on` it starts again.
+    Until then it is called ``PATH.partial``. Rows of an interrupted run are kept, and counted in `n_done`, if that run
+    had the same `run`: the JSON values that identify a run. Unless `goes_on`, the file is started anew.
     """
     if path is None:
         yield JsonLines(sys.stdout, 0, readable)  # type: ignore[arg-type]
         return
     kind = _KINDS.get(path.suffix.lower())
     if kind is None:
-        raise FileError(path, f"must end in {' or '.join(_KINDS)}; name the file so")
+        raise FileError(path, f"must end in {' or '.join(_KINDS)}; rename the file")
     partial = path.with_name(path.name + ".partial")
     heading = json.dumps({_HEADING: run}, ensure_ascii=False, sort_keys=True).encode() + b"\n"
     output = None
@@ -118,13 +118,13 @@ def open_output(
 
 
 def _kept_rows(partial: Path, heading: bytes, path: Path, goes_on: bool) -> int:
-    """Cut off the row that a stopped run did not finish, and count those before it; begins a file that is not there."""
+    """Cut off the incomplete last row of an interrupted run and count the rows before it; create the file if needed."""
     if partial.exists() and not partial.is_file():
-        raise FileError(partial, f"is needed for what is done of {path.name}, but is no file; move it")
+        raise FileError(partial, f"must be a file, for the finished rows of {path.name}; move what is there")
     with partial.open("a+b") as file:
         file.seek(0)
         found = file.readline(_LONGEST_HEADING)
-        if not heading.startswith(found):  # a run that was stopped in the heading is the same as none
+        if not heading.startswith(found):  # a run that was stopped within the heading has nothing to resume
             raise FileError(partial, _difference(found, heading, path))
         if found != heading or not goes_on:
             file.truncate(0)
@@ -142,18 +142,18 @@ def _kept_rows(partial: Path, heading: bytes, path: Path, goes_on: bool) -> int:
 
 
 def _difference(found: bytes, heading: bytes, path: Path) -> str:
-    """Why what a stopped run left cannot be continued."""
-    advice = f"finish that run, remove the file to start {path.name} anew, or choose another --out"
+    """Why an interrupted run cannot be resumed."""
+    advice = f"finish that run, delete the file to start {path.name} anew, or choose another --out"
     try:
         before, now = (json.loads(line)[_HEADING] for line in (found, heading))
         names = [name for name in sorted(now.keys() | before.keys()) if before.get(name) != now.get(name)]
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        return f"does not say what left it there, so it cannot be continued; {advice}"
-    return f"is of an interrupted run that differs in {', '.join(names)}; {advice}"
+        return f"was not written by tacit suggest and cannot be resumed; {advice}"
+    return f"belongs to an interrupted run that differs in {', '.join(names)}; {advice}"
 
 
 def _take_name(partial: Path, n_bytes: int, path: Path) -> None:
-    """Give a file that is whole its name, without its heading of so many bytes."""
+    """Give a complete file its final name, without its heading of `n_bytes`."""
     with replacing(path) as whole, partial.open("rb") as source, whole.open("wb") as target:
         source.seek(n_bytes)
         shutil.copyfileobj(source, target, 1 << 20)

@@ -1,4 +1,4 @@
-"""Lists that people edit and give back: JSON lines, CSV or TSV with named fields."""
+"""Lists that users edit: JSON lines, CSV or TSV with named fields."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _VERDICTS = {"true": True, "yes": True, "y": True, "1": True, "false": False, "n
 
 
 def read_records(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    """Line numbers and records of a file, by the end of its name."""
+    """Line numbers and records of a file; the file name extension tells its format."""
     path = existing_file(path)
     name = detect_format(path).name
     if name not in RECORDS:

@@ -1,4 +1,4 @@
-"""``tacit serve``: a model as an HTTP service with a page."""
+"""``tacit serve``: an HTTP service with a web page."""
 
 from __future__ import annotations
 
@@ -23,40 +23,40 @@ def _limit(owner: type[Any], name: str, text: str) -> Callable[[Function], Funct
 
 @click.command()
 @click.argument("folders", metavar="MODEL…", nargs=-1, type=click.Path(path_type=Path))
-@click.option("--name", "named", metavar="NAME=MODEL", multiple=True, help="A model under a name of its own.")
-@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen at.")
-@click.option("--port", type=click.IntRange(0, 65535), default=8000, show_default=True, help="0: any that is free.")
-@click.option("--token", envvar="TACIT_TOKEN", metavar="TEXT", help="What callers must show; better by $TACIT_TOKEN.")
-@click.option("--token-file", type=click.Path(path_type=Path), help="A file that holds the token.")
-@click.option("--insecure", is_flag=True, help="Let everyone in who can reach the address, without a token.")
-@click.option("--allow-host", metavar="NAME", multiple=True, help="A name under which the service is known, too.")
+@click.option("--name", "named", metavar="NAME=MODEL", multiple=True, help="Serve a model under this name.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
+@click.option("--port", type=click.IntRange(0, 65535), default=8000, show_default=True, help="0: any free port.")
+@click.option("--token", envvar="TACIT_TOKEN", metavar="TEXT", help="Bearer token; safer in $TACIT_TOKEN.")
+@click.option("--token-file", type=click.Path(path_type=Path), help="File with the token.")
+@click.option("--insecure", is_flag=True, help="Allow access without a token on a public address.")
+@click.option("--allow-host", metavar="NAME", multiple=True, help="A further host name to accept.")
 @click.option(
-    "--acts", metavar="[NAME=]FILE", multiple=True, help="Record what people teach here.  [default: in MODEL]"
+    "--acts", metavar="[NAME=]FILE", multiple=True, help="Ledger of changes and feedback.  [default: in MODEL]"
 )
-@_limit(Settings, "max_body", "Bytes of a request.")
-@_limit(Settings, "max_connections", "Connections at a time.")
-@_limit(Settings, "request_timeout", "Seconds in which a request must have come.")
-@_limit(Limits, "max_batch", "Texts in a request.")
-@_limit(Limits, "max_waiting", "Texts that may wait for a model.")
-@_limit(Limits, "timeout", "Seconds that a request waits for its turn at most.")
+@_limit(Settings, "max_body", "Maximum bytes of a request body.")
+@_limit(Settings, "max_connections", "Maximum number of open connections.")
+@_limit(Settings, "request_timeout", "Seconds to receive a complete request.")
+@_limit(Limits, "max_batch", "Maximum texts or judgements in a request.")
+@_limit(Limits, "max_waiting", "Maximum texts queued for a model.")
+@_limit(Limits, "timeout", "Seconds that a request may be queued.")
 @click.option(
     "--limit", metavar="NAME.LIMIT=N", multiple=True, help="A limit of one model: max_batch, max_waiting, timeout."
 )
-@click.option("--watch/--no-watch", default=True, help="Load a model anew when its folder changes.  [default: watch]")
+@click.option("--watch/--no-watch", default=True, help="Reload a model when its folder changes.  [default: watch]")
 def serve(
     folders: tuple[Path, ...], named: tuple[str, ...], host: str, port: int, token: str | None, token_file: Path | None,
     insecure: bool, allow_host: tuple[str, ...], acts: tuple[str, ...], max_body: int, max_connections: int,
     request_timeout: float, limit: tuple[str, ...], watch: bool, **common: Any,
 ) -> None:  # fmt: skip
-    """Serve one or several models over HTTP: suggestions, reasons, feedback, and a page for people.
+    """Serve one or several models over HTTP: suggestions, explanations, feedback, and a web page.
 
-    What people teach is recorded in the model folder, at once; where that is read-only, in a file that --acts names,
-    which `tacit learn MODEL FILE` brings home. Stop with Ctrl-C: requests that run are finished.
+    Changes and feedback are saved at once, in the model folder. If that is read-only, give a file with --acts; later,
+    `tacit learn MODEL FILE` copies them into a model. Stop with Ctrl-C: requests in progress are finished.
 
     \b
     Examples:
       tacit serve model
-      tacit serve news=models/news law --limit law.max_waiting=64
+      tacit serve --name news=models/news law --limit law.max_waiting=64
       TACIT_TOKEN=$(cat token) tacit serve model --host 0.0.0.0
     """
     models = _by_name(folders, named)
@@ -64,7 +64,7 @@ def serve(
     secret = _token(token, token_file)
     if secret is None and not is_local(host) and not insecure:
         raise click.UsageError(
-            f"{host} can be reached by others: give a token (TACIT_TOKEN or --token-file), or --insecure to let all in"
+            f"{host} is reachable by others: set a token (TACIT_TOKEN or --token-file), or give --insecure for no token"
         )
     hosts = LOCAL_HOSTS | {name.lower() for name in allow_host} if is_local(host) or allow_host else None
     settings = Settings(secret, max_body, max_connections, request_timeout, hosts)
@@ -72,7 +72,7 @@ def serve(
     with quick_start():
         from tacit.server.run import serve as run
 
-    keeps("what people taught and was acknowledged is kept; the same command serves again")
+    keeps("all acknowledged changes are kept; run the same command to serve again")
     hand_over()  # requests in progress are finished first
     run(models, limits, settings, host=host, port=port, acts=_acts(models, acts), watch=watch, ready=_announce)
 
@@ -94,36 +94,36 @@ def _announce(address: str, models: Mapping[str, Any]) -> None:
 
 
 def _by_name(folders: tuple[Path, ...], named: tuple[str, ...]) -> dict[str, Path]:
-    """Model folders by the name that callers use: one that was given, or that of the folder."""
+    """Model folders by the name that clients use: the given name, or that of the folder."""
     pairs = [(folder.resolve().name, folder) for folder in folders]
     for assignment in named:
         name, equals, path = assignment.partition("=")
         if not equals or not path:
-            raise click.UsageError(f"--name is given as NAME=MODEL; got '{assignment}'")
+            raise click.UsageError(f"--name must be NAME=MODEL; got '{assignment}'")
         pairs.append((name, Path(path)))
     if not pairs:
-        raise click.UsageError("name at least one model folder to serve")
+        raise click.UsageError("give at least one model folder to serve")
     found: dict[str, Path] = {}
     for name, folder in pairs:
         if not re.fullmatch(r"[\w.-]+", name):
             raise click.UsageError(
-                f"a model must be called by letters, digits, '.', '_' and '-'; got '{name}': use --name"
+                f"the name of a model must consist of letters, digits, '.', '_' and '-'; got '{name}': use --name"
             )
         if name in found:
-            raise click.UsageError(f"two models are called '{name}'; tell them apart with --name NAME=MODEL")
+            raise click.UsageError(f"two models are called '{name}'; rename one with --name NAME=MODEL")
         found[name] = folder
     return found
 
 
 def _acts(models: Mapping[str, Path], given: tuple[str, ...]) -> dict[str, Path]:
-    """Files for acts by model; the name may be left out where there is but one."""
+    """Ledger files by model; with a single model its name may be omitted."""
     found = {}
     for text in given:
         name, equals, path = text.partition("=")
         if not equals or name not in models:
             name, path = next(iter(models)), text
             if len(models) > 1:
-                raise click.UsageError(f"--acts is given as NAME=FILE where there are several models; got '{text}'")
+                raise click.UsageError(f"--acts must be NAME=FILE if there are several models; got '{text}'")
         found[name] = Path(path)
     return found
 
@@ -136,9 +136,9 @@ def _limits(models: Mapping[str, Path], common: Limits, given: tuple[str, ...]) 
         place, equals, value = assignment.partition("=")
         name, dot, which = place.rpartition(".")
         if not equals or not dot:
-            raise click.UsageError(f"--limit is given as NAME.LIMIT=N; got '{assignment}'")
+            raise click.UsageError(f"--limit must be NAME.LIMIT=N; got '{assignment}'")
         if name not in limits:
-            raise click.UsageError(f"--limit: no model is called '{name}'{did_you_mean(name, limits)}")
+            raise click.UsageError(f"--limit: unknown model '{name}'{did_you_mean(name, limits)}")
         limits[name] = limits[name].changed(which, value)
     return limits
 

@@ -1,4 +1,4 @@
-"""Data files named on the command line."""
+"""Reading data files given on the command line."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ def read(
     labels_path: Path | None,
     **limits: int | None,
 ) -> Dataset:
-    """The data set that the input options describe."""
+    """Load a data set with the input options."""
     return load_data(path, labels_path=labels_path, format=data_format, text=text, labels=labels, **limits)
 
 
 def read_vocabulary(path: Path, options: Mapping[str, Any]) -> Vocabulary:
-    """A vocabulary, with the limits among the input options."""
+    """Load a vocabulary, with the limits among the input options."""
     return load_vocabulary(path, **{name: value for name, value in options.items() if name.startswith("max_")})
 
 
 def inputs_of(tagger: Tagger, dataset: Dataset) -> Any:
-    """What `tagger` ranks: the texts of a data set, or its features."""
+    """The texts of a data set, or its features, whichever `tagger` takes."""
     return texts_of(dataset) if tagger.takes_texts else as_wide_as(tagger.n_features_in_, features_of(dataset))
 
 
@@ -46,9 +46,9 @@ def stream_unlabelled(
     labels_path: Path | None = None,
     **limits: int | None,
 ) -> Iterator[Any]:
-    """Blocks of what `tagger` ranks, from a file whose labels, if it has any, do not matter; ``-`` is stdin.
+    """Blocks of texts or features, whichever `tagger` takes, from a file (``-`` is stdin); its labels are ignored.
 
-    Texts are read as they are asked for, so that a file may be larger than memory.
+    Texts are read lazily, so that a file may be larger than memory.
     """
     if tagger.takes_texts:
         texts = stream_texts(path, format=data_format, text=text, **limits)
@@ -61,7 +61,7 @@ def stream_unlabelled(
 
 
 def as_wide_as(n_features: int, X: Any) -> Any:
-    """X with as many columns as the training data: a file without header ends at its last feature in use."""
+    """X padded to the columns of the training data: a file without header ends at its last non-zero feature."""
     if X.shape[1] < n_features:
         X = X.copy()
         X.resize(X.shape[0], n_features)

@@ -1,4 +1,4 @@
-"""``tacit split``: a data file to a training and a test file."""
+"""``tacit split``: split a data file into a training and a test file."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tacit.data.split import hide_positives, train_test_split
 def split(
     data: Path, out: Path, test_size: float, hide: float | None, to_format: str | None, seed: int, **source: Any
 ) -> None:
-    """Split DATA into a training and a test file; every label keeps a sample in training.
+    """Split DATA into a training and a test file; every label keeps at least one training sample.
 
     \b
     Example: tacit split articles.csv --test-size 0.1 --out parts

@@ -1,6 +1,6 @@
-"""A quick start: modules that scikit-learn imports on its way, and that no command needs, wait until they are used.
+"""Faster start-up: modules that scikit-learn imports but commands rarely need are loaded on first use.
 
-They are half of the time that ``tacit suggest`` takes to start.
+They take half of the start-up time of ``tacit suggest``.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ SELDOM_NEEDED = ("scipy.stats", "pandas")
 
 
 class _DeferredModule(ModuleType):
-    """A module whose code runs when an attribute is first asked for that only its code defines.
+    """A module whose code runs on the first access to an attribute that its code defines.
 
-    `importlib.util.LazyLoader` does not serve: it runs the code already when a second module imports the first.
+    `importlib.util.LazyLoader` does not help: it runs the code as soon as a second module imports the first.
     """
 
     def __getattr__(self, name: str) -> object:
-        if name.startswith("__") and name != "__version__":  # what is asked of any module, such as its file
+        if name.startswith("__") and name != "__version__":  # attributes that any module has, such as its file
             raise AttributeError(name)
         state = self.__dict__["__deferred__"]
         with state.lock:
-            if state.is_running:  # the code itself asks for what it has not defined yet
+            if state.is_running:  # the code itself reads an attribute that it has not defined yet
                 raise AttributeError(f"module '{self.__name__}' has no attribute '{name}'")
             if self.__class__ is _DeferredModule:
                 state.is_running = True
@@ -68,9 +68,9 @@ class _DeferringFinder(MetaPathFinder):
 
 @contextmanager
 def quick_start(names: Sequence[str] = SELDOM_NEEDED) -> Iterator[None]:
-    """Around imports and the loading of a model: defers modules, and the garbage collector does not look for garbage.
+    """Speed up imports and the loading of a model: defers modules and disables the garbage collector meanwhile.
 
-    Nearly all that is made here lives as long as the process; the collector ignores it from then on.
+    Nearly all objects created here live as long as the process, so they are then excluded from garbage collection.
     """
     finder = _DeferringFinder(names)
     sys.meta_path.insert(0, finder)

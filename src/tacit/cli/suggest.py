@@ -29,14 +29,14 @@ from tacit.tagger.tagger import Tagger
 @click.option(
     "--threshold",
     metavar="SCORE|TARGET",
-    help="Leave out labels that score lower: a number, 'auto' (stored in the model), 'precision=0.8', 'labels=3', …",
+    help="Lowest score to suggest: a number, 'auto' (stored in the model), or a target: 'precision=0.8', 'labels=3', …",
 )
 @click.option("--include", metavar="LABEL,…", help="Suggest only these labels; @FILE reads them from a file.")
 @click.option("--exclude", metavar="LABEL,…", help="Suggest none of these labels; @FILE reads them from a file.")
 @click.option(
-    "--damp-head", metavar="SHARE", type=click.FloatRange(0, 1), default=0.0, help="Discount frequent labels."
+    "--damp-head", metavar="SHARE", type=click.FloatRange(0, 1), default=0.0, help="Rank frequent labels lower."
 )
-@click.option("--out", type=click.Path(path_type=Path), help="Write here, .jsonl or .csv; continues where it stopped.")
+@click.option("--out", type=click.Path(path_type=Path), help="Write here, .jsonl or .csv; resumes an interrupted run.")
 @input_options
 def suggest(
     model: Path, data: Path, k: int | None, threshold: str | None, include: str | None, exclude: str | None,
@@ -44,8 +44,8 @@ def suggest(
 ) -> None:  # fmt: skip
     """Suggest labels for the samples of DATA (- reads one text per line), as JSON lines on stdout.
 
-    Samples are read, labelled and written a block at a time, in order: DATA may be larger than memory. With --out an
-    interrupted run leaves OUT.partial, and the same command again goes on from there.
+    Samples are read, labelled and written a block at a time, in order: DATA may be larger than memory. With --out, an
+    interrupted run leaves OUT.partial, and the same command resumes from there.
 
     \b
     Examples:
@@ -60,13 +60,13 @@ def suggest(
         "damp_head": damp_head,
     }  # fmt: skip
     nothing: Any = [] if tagger.takes_texts else np.empty((0, tagger.n_features_in_), np.float32)
-    tagger.suggest(nothing, **wish)  # what cannot be met is told before anything is read
-    goes_on = data != STDIN  # of standard input nobody can tell whether it is the same again
+    tagger.suggest(nothing, **wish)  # raises for invalid options before any data are read
+    goes_on = data != STDIN  # standard input cannot be checked to be the same again
     run = {} if out is None else _run(model, tagger, data, wish, source)
     with open_output(out, run, tagger.readable, goes_on=goes_on) as output:
         n_before = output.n_done
         if n_before:
-            click.echo(f"going on after {n_before:,} samples in {out}.partial", err=True)
+            click.echo(f"resuming after {n_before:,} samples in {out}.partial", err=True)
         if goes_on or out is None:
             keeps(lambda: _kept(out, output.n_done))
         for block in _skipped(stream_unlabelled(data, tagger, **source), n_before):
@@ -76,14 +76,14 @@ def suggest(
 
 def _kept(out: Path | None, n_done: int) -> str:
     if out is None:
-        return "nothing is kept but what was printed; with --out FILE the same command goes on where it stopped"
+        return "only the printed output is kept; with --out FILE an interrupted run can be resumed"
     if not n_done:
-        return "nothing was finished; the same command starts again"
-    return f"{n_done:,} samples are kept in {out}.partial; the same command goes on from there"
+        return "nothing was finished; run the same command to start again"
+    return f"{n_done:,} samples are kept in {out}.partial; run the same command to resume"
 
 
 def _run(model: Path, tagger: Tagger, data: Path, wish: dict[str, Any], source: dict[str, Any]) -> dict[str, Any]:
-    """What tells this run from others that would write something else: model, input and options."""
+    """What identifies this run: model, input and options."""
     acts = "\n".join(act.id for act in tagger.acts_)
     found = existing_file(data)
     return {

@@ -11,7 +11,7 @@ from tacit.bands import BandResult
 
 
 def print_table(header: Sequence[str], rows: Sequence[Sequence[str]], title: str | None = None) -> None:
-    """Print rows under a header; columns that hold only numbers are set flush right."""
+    """Print rows under a header; columns of numbers are right-aligned."""
     table = Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False, header_style="bold")
     for place, name in enumerate(header):
         is_number = place > 0 and all(row[place][:1].isdigit() or not row[place] for row in rows)
@@ -22,7 +22,7 @@ def print_table(header: Sequence[str], rows: Sequence[Sequence[str]], title: str
 
 
 def percent(value: float) -> str:
-    """A share in [0, 1] in percent with two digits."""
+    """A share in [0, 1] as a percentage with two decimals."""
     return f"{100 * value:.2f}"
 
 
@@ -37,7 +37,7 @@ def print_metrics(results: Mapping[str, Mapping[str, float]], ks: Sequence[int])
 
 
 def print_bands(bands: Mapping[str, Sequence[BandResult]], k: int) -> None:
-    """Print recall at k by label-frequency band, a column per name of `bands`, with 95 % intervals."""
+    """Print recall at k by label-frequency band, a column per name of `bands`, with 95 % confidence intervals."""
     rows = []
     for place, band in enumerate(next(iter(bands.values()))):
         recalls = [_with_interval(results[place], f"R@{k}") for results in bands.values()]

@@ -1,4 +1,4 @@
-"""``tacit train``: a data file to a model folder."""
+"""``tacit train``: train a model on a data file and save it."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ from tacit.tasks import Checkpoint, checkpoint
 @click.option("--out", type=click.Path(path_type=Path), required=True, help="Folder for the model.")
 @click.option("--param", "assignments", metavar="NAME=VALUE", multiple=True, help="Set a parameter of the model.")
 @click.option("--valid", metavar="DATA|SHARE", help="Calibrate and evaluate on this file, or on a share of DATA.")
-@click.option("--target", default="f1", show_default=True, help="Stored threshold: f1, precision=0.8, labels=3, …")
-@click.option("--no-calibrate", is_flag=True, help="Leave scores as the model gives them; trains once, not twice.")
+@click.option("--target", default="f1", show_default=True, help="Goal of the stored threshold: f1, precision=0.8, …")
+@click.option("--no-calibrate", is_flag=True, help="Leave scores uncalibrated; trains once, not twice.")
 @click.option("--keep-texts", is_flag=True, help="Keep the training data in the model, for examples and updates.")
-@click.option("--characters", is_flag=True, help="Use character n-grams of words too: inflected or misspelt words.")
+@click.option("--characters", is_flag=True, help="Add character n-grams: inflected or misspelt words.")
 @click.option("--vocabulary", type=click.Path(path_type=Path), help="Names of labels: SKOS, TSV or JSON.")
 @max_memory_option
-@click.option("--keep-acts", "acts", flag_value="keep", help="Replay what people taught the model at OUT.")
-@click.option("--discard-acts", "acts", flag_value="discard", help="Forget what people taught the model at OUT.")
-@click.option("--dry-run", is_flag=True, help="Say what training would take, and stop.")
+@click.option("--keep-acts", "acts", flag_value="keep", help="Replay the changes and feedback of the model at OUT.")
+@click.option("--discard-acts", "acts", flag_value="discard", help="Drop the changes and feedback of the model at OUT.")
+@click.option("--dry-run", is_flag=True, help="Estimate time, memory and model size, and stop.")
 @seed_option
 @jobs_option
 @input_options
@@ -50,9 +50,9 @@ def train(
 ) -> None:  # fmt: skip
     """Train a model on DATA and save it.
 
-    A model at OUT that people have taught (labels added or changed, feedback) is replaced only with --keep-acts or
-    --discard-acts. Says first what training will take. An interrupted training keeps its finished parts in
-    OUT.partial; the same command again goes on from there.
+    A model at OUT that has acts (labels added or changed, feedback) is replaced only with --keep-acts or
+    --discard-acts. Training starts with an estimate of time and memory. If it is interrupted, a checkpoint remains in
+    OUT.partial, and the same command resumes from there.
 
     \b
     Examples:
@@ -85,7 +85,7 @@ def train(
 
 
 def check_out(out: Path) -> None:
-    """Raise unless a model can be saved at a place, and parts of its training beside it."""
+    """Raise unless a model can be saved at `out`, and a checkpoint beside it."""
     folder.check_target(out)
     Checkpoint(_parts(out)).check()
 
@@ -97,14 +97,14 @@ def _parts(out: Path) -> Path:
 def train_and_save(
     tagger: Tagger, dataset: Dataset, out: Path, *, held_out: Dataset | None = None, acts: Any = None, **options: Any
 ) -> None:
-    """Train, keeping finished parts beside `out`, save the model there and print its figures."""
+    """Train with a checkpoint beside `out`, save the model there and print its metrics."""
     with show_progress(), checkpoint(_parts(out)) as kept:
         keeps(lambda: _kept(kept))
         tagger.fit(*_samples(dataset), **options)
     tagger.save(out, acts=acts)
-    keeps(f"the model is trained and saved to {out}; for its figures: tacit evaluate {out} DATA")
+    keeps(f"the model is trained and saved to {out}; for its metrics: tacit evaluate {out} DATA")
     if kept.remove():
-        click.echo(f"{kept.folder} has parts of another training; remove it unless you go on with that", err=True)
+        click.echo(f"{kept.folder} has the checkpoint of another training; delete it unless you resume that", err=True)
     click.echo(f"trained on {len(dataset):,} samples and {dataset.n_labels:,} labels; saved to {out}")
     if tagger.left_out_:
         click.echo(f"acts that do not apply to this model: {len(tagger.left_out_):,}; see: tacit labels {out} history")
@@ -112,7 +112,7 @@ def train_and_save(
 
 
 def _tagger(name: str, assignments: tuple[str, ...], **own: Any) -> Tagger:
-    """A tagger, once its model and parameters are known to be right."""
+    """A tagger whose model and parameters have been checked."""
     automatic = name.lower() == "auto"
     cls = find_model(CANDIDATES[0] if automatic else name)
     return Tagger(model="auto" if automatic else cls.__name__, **own, **parse_parameters(cls, assignments))
@@ -120,8 +120,8 @@ def _tagger(name: str, assignments: tuple[str, ...], **own: Any) -> Tagger:
 
 def _kept(kept: Checkpoint) -> str:
     if not kept.n_kept():
-        return "nothing was finished; the same command starts again"
-    return f"what is finished is kept in {kept.folder}; the same command goes on from there"
+        return "nothing was finished; run the same command to start again"
+    return f"finished tasks are kept in {kept.folder}; run the same command to resume"
 
 
 def _samples(dataset: Dataset) -> tuple[Any, Any]:
@@ -129,7 +129,7 @@ def _samples(dataset: Dataset) -> tuple[Any, Any]:
 
 
 def _print_results(tagger: Tagger, held_out: Dataset | None) -> None:
-    """Metrics on validation samples, or those that calibration left behind."""
+    """Print metrics on the validation samples, or else those measured during calibration."""
     if held_out is not None:
         print_evaluation(tagger, held_out)
     elif tagger.card_["held_out_metrics"]:
@@ -137,14 +137,14 @@ def _print_results(tagger: Tagger, held_out: Dataset | None) -> None:
     if tagger.calibration_ is not None:
         error, threshold = tagger.calibration_.error, tagger.threshold_
         click.echo(
-            f"scores are probabilities, off by {error:.3f} on average; threshold for {tagger.target}: {threshold:.3f}"
+            f"scores are probabilities, calibration error {error:.3f}; threshold for {tagger.target}: {threshold:.3f}"
         )
 
 
 def _validation(
     dataset: Dataset, valid: str | None, seed: int, source: dict[str, Any]
 ) -> tuple[Dataset, Dataset | None]:
-    """What to train on and what to evaluate on."""
+    """The training set, and the validation set if there is one."""
     if valid is None:
         return dataset, None
     try:

@@ -1,4 +1,4 @@
-"""``tacit tune``: better parameters for a model, within a time budget."""
+"""``tacit tune``: search for better hyperparameters within a time budget."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ _UNITS = {"": 1, "s": 1, "m": 60, "h": 3600}
 @click.command()
 @data_argument
 @click.option("--model", "name", required=True, help="Model to tune; see: tacit models")
-@click.option("--target", default="P@5", show_default=True, help=f"One of {', '.join(METRICS)}, with a number.")
+@click.option("--target", default="P@5", show_default=True, help=f"Metric: {', '.join(METRICS)}, with a number.")
 @click.option("--budget", default="10m", show_default=True, metavar="TIME", help="Time to search, such as 90s or 2h.")
-@click.option("--valid", metavar="DATA|SHARE", help="Judge by this file, or a share of DATA.  [default: 3 folds]")
-@click.option("--search", "spaces", metavar="NAME=LOW:HIGH|A,B,…", multiple=True, help="Where to look for a parameter.")
-@click.option("--param", "assignments", metavar="NAME=VALUE", multiple=True, help="Set a parameter.")
-@click.option("--out", type=click.Path(path_type=Path), help="Train with what was found and save it here.")
+@click.option("--valid", metavar="DATA|SHARE", help="Validation file, or share of DATA.  [default: 3 folds]")
+@click.option("--search", "spaces", metavar="NAME=LOW:HIGH|A,B,…", multiple=True, help="Search space of a parameter.")
+@click.option("--param", "assignments", metavar="NAME=VALUE", multiple=True, help="Fix a parameter.")
+@click.option("--out", type=click.Path(path_type=Path), help="Train with the best parameters and save here.")
 @max_memory_option
 @seed_option
 @jobs_option
@@ -48,9 +48,9 @@ def tune(
     data: Path, name: str, target: str, budget: str, valid: str | None, spaces: tuple[str, ...],
     assignments: tuple[str, ...], out: Path | None, max_memory: str | None, seed: int, jobs: int, **source: Any,
 ) -> None:  # fmt: skip
-    """Search for the parameters of a model that are best for a metric on DATA.
+    """Search for the hyperparameters of a model that are best for a metric on DATA.
 
-    Prints what was tried and the command that trains with what was best.
+    Prints all trials and the command that trains with the best parameters.
 
     \b
     Examples:
@@ -94,7 +94,7 @@ def tune(
 def _samples(
     dataset: Dataset, valid: str | None, seed: int, source: dict[str, Any]
 ) -> tuple[Any, tuple[Any, Any] | None, Any]:
-    """Features to train on, samples to judge by (or None), and the labels to train on."""
+    """Training features, the validation set (or None), and training labels."""
     vectorizer = TextVectorizer() if dataset.texts is not None else None
     X = features_of(dataset) if vectorizer is None else vectorizer.fit_transform(texts_of(dataset))
     if valid is None:
@@ -117,12 +117,12 @@ def _parse_duration(text: str) -> float:
     match = re.fullmatch(r"(\d+(?:\.\d+)?)([smh]?)", text.strip().lower())
     seconds = float(match[1]) * _UNITS[match[2]] if match else 0.0
     if seconds <= 0:
-        raise click.UsageError(f"--budget is a time such as 90s, 10m or 2h; got '{text}'")
+        raise click.UsageError(f"--budget must be a time such as 90s, 10m or 2h; got '{text}'")
     return seconds
 
 
 def _parse_space(cls: Any, text: str) -> tuple[str, Any]:
-    """``"C=0.1:10"`` or ``"loss=logistic,squared_hinge"`` as a parameter and where to look for it."""
+    """``"C=0.1:10"`` or ``"loss=logistic,squared_hinge"`` as a parameter and its search space."""
     name, _, where = text.partition("=")
     known = parameters_of(cls)
     if name not in known:
@@ -135,7 +135,7 @@ def _parse_space(cls: Any, text: str) -> tuple[str, Any]:
     except ValueError:
         ends = (1.0, 0.0)
     if not ends[0] < ends[1]:
-        raise click.UsageError(f"--search is given as name=low:high or name=a,b,…; got '{text}'")
+        raise click.UsageError(f"--search must be name=low:high or name=a,b,…; got '{text}'")
     return name, Tune(*ends, log=ends[0] > 0)
 
 
@@ -152,9 +152,9 @@ def _print(found: Tuning) -> None:
     print_table(
         ["parameters", "samples", found.target, "time"], rows, title=f"{found.model}, {found.target} in percent"
     )
-    share = "" if found.share == 1 else f" (on {100 * found.share:.0f} % of the samples: a longer budget tries more)"
+    share = "" if found.share == 1 else f" (on {100 * found.share:.0f} % of the samples; a larger budget uses more)"
     if found.parameters:
-        click.echo(f"\n{percent(found.score)} against {percent(found.default_score)} with the defaults{share}")
+        click.echo(f"\n{percent(found.score)}, compared with {percent(found.default_score)} for the defaults{share}")
     else:
         click.echo(f"\nnothing was better than the defaults, {percent(found.default_score)}{share}")
 

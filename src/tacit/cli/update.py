@@ -1,4 +1,4 @@
-"""``tacit update``: new samples for a model."""
+"""``tacit update``: train a model on new samples."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from tacit.tagger.tagger import Tagger
 @jobs_option
 @input_options
 def update(model: Path, data: Path, jobs: int, **source: Any) -> None:
-    """Let MODEL learn from the samples of DATA, and say what was done.
+    """Train MODEL on the new samples of DATA, and say what was done.
 
-    Exact where the model can go on from what it is (Popularity, MLLCS); any other is trained again on the data it was
-    trained on, if it kept them (tacit train --keep-texts), and the new samples together. Labels that were added,
-    renamed, merged, retired or judged since stay so.
+    Popularity and MLLCS are trained incrementally. Any other model is trained again on its old training data, if they
+    were kept (tacit train --keep-texts), and the new samples together. All changes of labels and all feedback stay in
+    force.
 
     \b
     Example: tacit update model new.csv
@@ -43,5 +43,5 @@ def update(model: Path, data: Path, jobs: int, **source: Any) -> None:
 
 def _kept(model: Path, is_as_before: bool) -> str:
     if is_as_before:
-        return f"{model} is as it was; the same command starts again"
-    return f"{model} has learned from the samples and is saved; do not give them again"
+        return f"{model} is unchanged; run the same command to start again"
+    return f"{model} has been trained on the samples and saved; do not give them again"

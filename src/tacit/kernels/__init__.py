@@ -1,4 +1,4 @@
-"""Hot loops: module-level Numba functions over arrays and scalars, nothing else.
+"""Compiled inner loops: module-level Numba functions that take and return only arrays and scalars.
 
 Kernels that call each other share a file (Numba's cache does not notice a change in another file).
 """
@@ -13,7 +13,7 @@ from tacit.progress import announce
 
 
 class _CompilationNotice(event.Listener):  # type: ignore[misc]
-    """Says so once per process when a kernel is compiled rather than loaded from the cache."""
+    """Announces, once per process, that kernels are being compiled rather than loaded from the cache."""
 
     given = False
 

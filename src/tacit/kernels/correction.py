@@ -24,7 +24,7 @@ def correction_forces(
     passes: int,
     tolerance: float,
 ) -> Floats:
-    """How hard each sample pulls: by how far its corrected probability is from its sign, between 0 and 1.
+    """The dual variable ("force") of each sample, between 0 and 1: the residual of its corrected probability.
 
     The samples of group g are the rows ``groups[g]`` to ``groups[g + 1]``; its weights, with a Gaussian prior of this
     variance, are ``variance * sum(sign * force * row)``.
@@ -57,7 +57,7 @@ def correction_forces(
 
 @njit(nogil=True, cache=True)
 def _new_force(force: float, margin: float, length: float) -> float:
-    """The force f = σ(−margin − length · f), which meets its own effect: Newton's method from the last one."""
+    """The fixed point f = σ(−margin − length · f), by Newton's method from the previous value."""
     for _ in range(8):
         pull = 0.5 * (1 - math.tanh(0.5 * (margin + length * force)))
         step = (force - pull) / (1 + length * pull * (1 - pull))

@@ -5,12 +5,12 @@ For each label of the block, over the samples i whose state is known (sign y_i =
     min over w of ½‖w‖² + Σ_i c_i · loss(y_i w·x_i),    loss(m) = max(0, t − m)²,  (t − m)²  or  log(1 + e^−m)
 
 with t = 1 for negatives and a target per label for positives, is solved through its dual, one sample at a time
-(Hsieh et al. 2008; Yu, Huang & Lin 2011 for the logistic loss). Every sample carries one more feature of the value
+(Hsieh et al. 2008; Yu, Huang & Lin 2011 for the logistic loss). Every sample has an additional feature of the value
 `bias`, whose weight is the intercept.
 
-The labels of a block share the walk over the samples. Their weights lie side by side, `weights[feature, label]`,
-so that the inner loops run over labels, contiguous in memory, and the compiler turns them into vector
-instructions; the loop bound must stay a run-time value, a constant would be unrolled into scalar code instead.
+The labels of a block are trained in the same pass over the samples. Their weights are adjacent in memory,
+`weights[feature, label]`, so that the inner loops run over labels and the compiler vectorises them. The loop bound must
+stay a run-time value: loops with a constant bound would be unrolled into scalar code instead.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ _NEWTON_STEPS = 2
 _ZERO, _HALF, _ONE = np.float32(0.0), np.float32(0.5), np.float32(1.0)
 _LARGEST_EXPONENT = np.float32(25.0)
 
-# No NaN, no difference between the zeros and no look-out for a division by zero: so loops become vector code.
-# Sums keep their order and products are not fused into them: the same bits on every machine.
+# Assuming no NaN and no signed zeros, without checks for division by zero, loops can be vectorised. Sums are
+# neither reordered nor fused with products, so that results are bit-identical on every machine.
 _VECTOR = {"nogil": True, "cache": True, "fastmath": {"nnan", "nsz"}, "error_model": "numpy"}
 
 Floats = npt.NDArray[np.float32]
@@ -49,9 +49,9 @@ def label_signs(
     n_samples: int,
     absent: int,
 ) -> npt.NDArray[np.int8]:
-    """State of each (sample, label of the block): 1 positive, -1 negative, 0 not to be learned from.
+    """State of each (sample, label of the block): 1 positive, -1 negative, 0 ignored.
 
-    Y comes by column (CSC); a stored 0 is a known negative; `absent` (-1 or 0) is the sign of entries that are
+    Y is in CSC format; a stored 0 is a known negative; `absent` (-1 or 0) is the state of entries that are
     not stored. A label without a positive gets zeros: there is nothing to learn.
     """
     signs = np.zeros((n_samples, len(labels)), dtype=np.int8)
@@ -68,7 +68,7 @@ def label_signs(
 
 @njit(nogil=True, cache=True)
 def _shuffle(rows: npt.NDArray[np.int64], state: np.uint64) -> np.uint64:
-    """Put rows into random order; the numbers are splitmix64's, so that no library can change them."""
+    """Shuffle rows with splitmix64, so that the order does not depend on the version of a library."""
     for last in range(len(rows) - 1, 0, -1):
         state += np.uint64(0x9E3779B97F4A7C15)
         mixed = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -171,7 +171,7 @@ def _squared_steps(
 
 @njit(**_VECTOR)
 def _falling_sigmoid(x: np.float32) -> np.float32:
-    """1 / (1 + e^x) to about 1e-5, by e^x = (e^(x/64))^64: unlike a call of exp it runs on vectors."""
+    """1 / (1 + e^x) to about 1e-5, by e^x = (e^(x/64))^64, which unlike a call of exp can be vectorised."""
     x = min(max(x, -_LARGEST_EXPONENT), _LARGEST_EXPONENT) * np.float32(1 / 64)
     power = _ONE + x * (
         _ONE + x * (_HALF + x * (np.float32(1 / 6) + x * (np.float32(1 / 24) + x * np.float32(1 / 120))))
@@ -222,7 +222,7 @@ def _logistic_steps(
 
 @njit(nogil=True, cache=True)
 def _largest_size(steps: Floats) -> np.float32:
-    """Apart from the loops that fill `steps`, as it would keep them from becoming vector code."""
+    """Largest absolute step; a separate function, because in the loops that fill `steps` it prevents vectorisation."""
     largest = _ZERO
     for label in range(len(steps)):
         largest = max(largest, abs(steps[label]))
@@ -246,7 +246,7 @@ def _visit(
     rows: npt.NDArray[np.int64],
     gains: Floats,
 ) -> Floats:
-    """One step on each of `rows` in turn; fills their gains, returns the largest move of a margin per label."""
+    """One step on each of `rows` in turn; fills their gains, returns the largest change of a margin per label."""
     steps = np.empty(weights.shape[1], dtype=np.float32)
     moves = np.zeros(weights.shape[1], dtype=np.float32)
     for row in rows:
@@ -280,7 +280,7 @@ def _known_rows(signs: npt.NDArray[np.int8]) -> npt.NDArray[np.int64]:
 
 @njit(nogil=True, cache=True)
 def _hard_rows(rows: npt.NDArray[np.int64], gains: Floats) -> npt.NDArray[np.int64]:
-    """Rows whose last step gained a good part of the largest gain."""
+    """Rows whose last step gained at least a certain share of the largest gain."""
     largest = _ZERO
     for row in rows:
         largest = max(largest, gains[row])

@@ -1,4 +1,4 @@
-"""Places of a ranking that a model left open."""
+"""Filling the empty places of a ranking."""
 
 from __future__ import annotations
 

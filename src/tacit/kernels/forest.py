@@ -1,6 +1,6 @@
 """Ranking labels with a whole forest, row by row.
 
-Rows and weights are whole numbers times a step: their products are exact in any order.
+Rows and weights are quantised, integers times a step, so that sums of products are exact in any order.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ Floats = npt.NDArray[np.float64]
 Levels = npt.NDArray[np.integer]
 Flags = npt.NDArray[np.bool_]
 
-_FEW_LABELS = 512  # up to which all labels are looked at rather than those voted for
-_ROOT_SHARE, _LESS_PER_LEVEL = 0.4, 0.05  # a share that parts near the root has a long way to go: it must be larger
-_ALMOST = 1 - 1e-5  # leaves room for what scores lose by rounding
-_X_LEVELS = 32767  # a feature is a whole number of so many parts of the largest of its row
+_FEW_LABELS = 512  # up to this number, all labels are scanned rather than only those with votes
+_ROOT_SHARE, _LESS_PER_LEVEL = 0.4, 0.05  # minimum share near the root, where following both branches costs most
+_ALMOST = 1 - 1e-5  # margin for rounding errors of scores
+_X_LEVELS = 32767  # quantisation levels of features, relative to the largest of a row
 
 
 @njit(nogil=True, cache=True)
 def row_levels(x_starts: Starts, x_values: Values) -> tuple[Nodes, Floats]:
-    """Rows as whole numbers, and the step of each row: ``values ≈ levels · step``."""
+    """Quantised rows, and the step of each row: ``values ≈ levels · step``."""
     levels, steps = np.zeros(len(x_values), np.int32), np.zeros(len(x_starts) - 1)
     for row in range(len(steps)):
         largest = 0.0
@@ -50,7 +50,7 @@ def spread_row(
     x: Nodes,
     totals: Ints,
 ) -> None:
-    """Spread a row out over all features, and sum its products with the weights of large nodes."""
+    """Scatter a row into a dense array, and sum its products with the weights of large nodes."""
     for entry in range(len(features)):
         level, feature = np.int64(levels[entry]), features[entry]
         x[feature] = level
@@ -71,7 +71,7 @@ def find_margins(
     large: Ids,
     margins: Floats,
 ) -> None:
-    """Set ``w·x`` of each node for a row that is spread out; `totals` are those of large nodes, 0 for the others."""
+    """Set ``w·x`` of each node for a dense row; `totals` are those of large nodes, 0 for the others."""
     for i in range(len(nodes)):
         node = np.uint32(nodes[i])
         total = totals[large[node]]
@@ -100,12 +100,12 @@ def find_leaves(
 ) -> tuple[Nodes, Values, Ints]:
     """The leaves of each row in all trees, its shares in them, which sum to 1 per tree, and their number.
 
-    Differs from the paper: a row within the margin of a hyperplane, where ``|w·x| < 1``, goes both ways, in shares of
-    ``(1 ± w·x)/2``, as long as both are at least `min_share` of a whole row, and a little more near the root.
+    Differs from the paper: a row within the margin of a hyperplane, where ``|w·x| < 1``, follows both branches, in
+    shares of ``(1 ± w·x)/2``, as long as both are at least `min_share` of a whole row, and a little more near the root.
 
-    A row goes down all trees at once, level by level: nodes do not wait for each other as those of one tree would.
-    The weights of large nodes, ``large[node] > 0``, come by feature: a row meets those of its own features. Those
-    of the other nodes come by node: a row, spread out, meets those on its way.
+    A row descends all trees at once, level by level, so that consecutive nodes do not depend on each other. The
+    weights of large nodes, ``large[node] > 0``, are stored by feature; only those of the row's features are read.
+    Those of the other nodes are stored by node; only those on the path of the row are read.
     """
     n_rows, n_trees = len(x_steps), len(roots)
     room = n_trees * int(1.0 / min_share + 1.0) + 1
@@ -266,7 +266,7 @@ def rank_by_nearness(
         length = max(np.sqrt(square), 1.0)  # levels are whole: less than 1 is 0, and so are the products
         n, best, best_scores = n_leaves[row], labels[row], scores[row]
         n_listed = add_votes(leaves[row, :n], shares[row, :n], *contents, votes, is_listed, listed)
-        too_few = 0.0  # votes with which a label cannot reach the last place, however near it is
+        too_few = 0.0  # votes with which a label cannot reach the last place, however close its centre is
         for label in listed[:n_listed]:
             if votes[label] > too_few and allowed[label]:
                 likeness = centre_steps[label] * (products[label] / length)

@@ -1,4 +1,4 @@
-"""Linear centres that send samples which are neighbours in a graph to the same cluster."""
+"""Linear cluster centres, trained to assign neighbours in a graph to the same cluster."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def partition_pass(
     rate: float,
     l1: float,
 ) -> None:
-    """One step for each sample of `order`: its best centre is drawn to a positive and pushed from a negative sample.
+    """One step per sample of `order`: move its best centre towards a positive and away from a negative sample.
 
     The best centre is `chosen`, or the one of the largest inner product where that is -1; a positive or negative
     of -1 is left out. `centers` (a row per feature, a column per centre) and the two sums of FTRL-proximal are

@@ -1,7 +1,7 @@
-"""A sparse linear map trained so that near samples land near each other, in one thread.
+"""Training of a sparse linear map that embeds neighbouring samples near each other, in one thread.
 
-All inner loops run over whole vectors or rows of a small matrix, without a sum whose order a compiler may
-change: they are fast and give the same bits on every machine.
+All inner loops run over whole vectors or rows of a small matrix, without sums that a compiler may
+reorder: they are fast and bit-identical on every machine.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """Clusters of bounded size, and beam search in trees over labels.
 
-The weights of a node (a chunk) lie together by feature: the features it knows in rising order, for each of them its
-entries, (child, value) side by side. One pass over the features of a sample gives the margins of all children.
+The weights of a node (a chunk) are stored by feature: its features in ascending order, and for each of them its
+entries (child, value). One pass over the features of a sample gives the margins of all children.
 
 Nodes of a tree are numbered level by level. `slot_starts` says where the children of a node begin in `children`,
-which holds nodes, or labels where the node is a leaf. Values are float32, or the bits of float16 as uint16 with
+which holds nodes, or labels if the node is a leaf. Values are float32, or the bits of float16 as uint16 with
 `halves`, the table of all its numbers; with float32 `halves` is empty. Children within a node are uint8 or uint16,
 `entry_starts` int32 or int64, whichever is enough.
 """
@@ -22,8 +22,8 @@ Flags = npt.NDArray[np.bool_]
 Entries = npt.NDArray[np.unsignedinteger]
 
 _ZERO, _ONE = np.float32(0.0), np.float32(1.0)
-_LEAST_LOG = np.float32(-80.0)  # a label that was looked at keeps a score above 0
-_SPREAD = 1000  # a node of so many features per row that meets there is searched, not spread out
+_LEAST_LOG = np.float32(-80.0)  # lower bound, so that a label that was found has a score above 0
+_SPREAD = 1000  # features of a node per row in it, above which binary search replaces the lookup table
 
 
 @njit(nogil=True, cache=True)
@@ -123,7 +123,7 @@ def _margins_by_map(
     halves: Floats,
     margins: Floats,
 ) -> None:
-    """The same, in the same order, with the place of every feature at hand; -1 for those the node does not know."""
+    """The same, in the same order, with a lookup table of the features of the node; -1 for features it lacks."""
     for at in range(len(x_features)):
         place = places[x_features[at]]
         if place >= 0:
@@ -183,12 +183,12 @@ def search_tree(
     leaves: Ids,
     logs: Floats,
 ) -> None:
-    """Follow the best nodes of each level down one tree.
+    """Beam search in one tree.
 
-    Fills `leaves` (rows × beam), -1 where fewer are open, and the log-probabilities `logs` (rows × beam × children)
-    of the labels in these leaves. `places` is scratch, all -1, one per feature, or empty: then nodes are never
-    spread out. The rows that meet in a node go through it together; margins are summed in the order of a row's
-    features either way, so that a row alone gets the same bits.
+    Fills `leaves` (rows × beam), -1 where there are fewer, and the log-probabilities `logs` (rows × beam × children)
+    of the labels in these leaves. `places` is the lookup table, all -1, one entry per feature; if it is empty, binary
+    search is used throughout. Rows in the same node are processed together. Margins are always summed in the order of
+    a row's features, so that a row gets bit-identical results alone and in a batch.
     """
     n_rows, beam, width = logs.shape
     chunks = (chunk_features, entry_starts, entry_children, values, halves)

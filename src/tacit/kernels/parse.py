@@ -1,10 +1,10 @@
-"""Numbers and sparse rows out of bytes.
+"""Parsing numbers and sparse rows from bytes.
 
-All scanners rely on one promise of the caller: a block of bytes ends with a line feed. Every loop stops at a
-byte it does not know, so none needs to look for the end of the block.
+All scanners assume that a block of bytes ends with a line feed. Every loop stops at an unexpected byte, so
+none needs to check for the end of the block.
 
-A number becomes the float32 that Python would give, ``np.float32(float(text))``, bit for bit. Nearly all are
-settled here; the few that lie too close to the middle between two float32 are reported for the caller to redo.
+A number is parsed to exactly the float32 that Python gives, ``np.float32(float(text))``. Nearly all are
+parsed here; the few that are too close to the midpoint of two float32 are reported for the caller to redo.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a forest gets wrong on its own samples, by leaf."""
+"""Residuals of a forest on its training samples, by leaf."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def sum_residuals(
     y_values: Values,
     n_labels: int,
 ) -> Values:
-    """For each label of each leaf, the sum over the leaf's samples of their value less their mean score.
+    """For each label of each leaf, the sum over the leaf's samples of their residual: value minus mean score.
 
     ``leaves[sample, tree]`` is the sample's leaf in a tree; a mean score is that of the sample's leaves.
     """

@@ -30,7 +30,7 @@ def _swap(labels: Labels, scores: Floats, a: int, b: int) -> None:
 
 @njit(nogil=True, cache=True)
 def _sift_down(labels: Labels, scores: Floats, size: int) -> None:
-    """Mend a heap with its worst on top, of which only the top may be out of place."""
+    """Restore a heap with its worst on top, of which only the top may be out of place."""
     parent = 0
     while True:
         child = 2 * parent + 1
@@ -77,7 +77,7 @@ def _select(row_scores: Floats, allowed: Mask, labels: Labels, scores: Floats) -
     if len(labels) == 0:
         return
     for label in range(len(row_scores)):
-        # most labels fail here, before anything else is looked at; labels rise, so an equal score ranks below
+        # most labels are rejected here, first of all; labels are ascending, so an equal score ranks below
         if size == len(labels) and row_scores[label] <= scores[0]:
             continue
         if len(allowed) == 0 or allowed[label]:

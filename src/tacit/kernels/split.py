@@ -1,7 +1,7 @@
-"""Which rows go to the test part, such that no label is lost from the training part.
+"""Selecting the rows of the test set such that every label keeps a training row.
 
-Rows and labels see each other through the same matrix twice: by row (`row_starts`, `row_labels`) and by
-label (`label_starts`, `label_rows`). Every kernel touches each stored entry a bounded number of times.
+The label matrix is given twice: by row (`row_starts`, `row_labels`) and by label (`label_starts`,
+`label_rows`). Every kernel visits each stored entry a bounded number of times.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ NO_ROW = -1
 
 @njit(nogil=True, cache=True)
 def _count_wanting(row_starts: Ints, row_labels: Ids, wanting: Flags) -> Ids:
-    """For each row, how many of its labels are wanting."""
+    """For each row, how many of its labels still need a row."""
     counts = np.zeros(len(row_starts) - 1, np.int32)
     for row in range(len(counts)):
         for at in range(row_starts[row], row_starts[row + 1]):
@@ -29,7 +29,7 @@ def _count_wanting(row_starts: Ints, row_labels: Ids, wanting: Flags) -> Ids:
 
 @njit(nogil=True, cache=True)
 def _best_row(rows: Ids, gain: Ids, blocked: Ids, priority: Ints) -> int:
-    """The row that brings the most wanting labels, then the one of lowest priority number; or NO_ROW."""
+    """The row that covers most labels still in need of one, ties by lowest priority number; or NO_ROW."""
     best = NO_ROW
     for row in rows:
         if blocked[row] > 0:
@@ -41,7 +41,7 @@ def _best_row(rows: Ids, gain: Ids, blocked: Ids, priority: Ints) -> int:
 
 @njit(nogil=True, cache=True)
 def _satisfy(labels: Ids, label_starts: Ints, label_rows: Ids, wanting: Flags, gain: Ids) -> int:
-    """The labels of a chosen row want nothing more, other rows gain less by them; return how many."""
+    """Mark the labels of a chosen row as covered, which lowers the gain of other rows; return how many."""
     satisfied = 0
     for label in labels:
         if wanting[label]:
@@ -152,8 +152,8 @@ def choose_test_rows(
     """Mark `n_test` rows for the test part, fewer where fewer may move; every label keeps a training row.
 
     First the labels of `label_order` get a test row each, which may take up to `n_most` rows while more than
-    `n_spare` labels are without. Then rows are taken in `row_order` whose labels are on average short of
-    their share in test; then any that may move. Pinned rows never move.
+    `n_spare` labels have none. Then rows are taken in `row_order` whose labels have on average less than their
+    share in the test set; then any row that may move. Pinned rows never move.
     """
     n_rows = len(row_starts) - 1
     n_all = label_starts[1:] - label_starts[:-1]

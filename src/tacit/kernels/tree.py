@@ -26,12 +26,12 @@ Stored = tuple[Ids, Levels, float, float]  # features, weights in steps, the siz
 N_COINS = 62  # bits of a sample's coin
 LEVELS = 127  # a weight is stored as a whole number of 127ths of the largest of its node
 
-_JURY = 8192  # samples at most that decide on a hyperplane; the others of their node follow
+_JURY = 8192  # maximum number of samples on which a hyperplane is trained; the others of the node follow it
 _ROUNDS, _MENDING_ROUNDS = 20, 2  # of the alternation, and of that from the sides of a first hyperplane
-_SETTLED = 0.1  # share of changed sides at which the alternation may stop
+_SETTLED = 0.1  # share of changed sides at which the alternation stops
 _DRAFT_STEPS, _STEPS = 2, 5  # Newton steps for the first sides, and for the second ones
-_TOLERANCE = 0.01  # share of the first violation of optimality that is good enough
-_FAINT = 10  # levels up to which a weight is left out: it costs more time than it is worth
+_TOLERANCE = 0.01  # stopping criterion, relative to the initial violation of optimality
+_FAINT = 10  # weights up to this level are dropped: they cost time and hardly improve accuracy
 _SMALL = 1e-3
 _TINY = 1e-12
 _PULL, _BEND, _MARGIN = 0, 1, 2
@@ -79,7 +79,7 @@ class FeatureScratch(NamedTuple):
 
 
 class Plane(NamedTuple):
-    """A hyperplane in the making."""
+    """State of a hyperplane during training."""
 
     weights: Floats  # by column
     points: Floats  # (n_samples, 3): slope and curvature of the loss by the margin, and the margin
@@ -100,7 +100,7 @@ def label_scratch(n_labels: int) -> LabelScratch:
 def first_sides(
     X: Rows, samples: Ids, coins: Ints, depth: int, by_features: bool, slopes: Values, sides: Sides
 ) -> None:
-    """Sides to start from: the more similar of two random samples, or coins alone, as in the paper."""
+    """Initial sides: the more similar of two random samples, or random sides, as in the paper."""
     n = len(samples)
     for i in range(n):
         sides[i] = (coins[samples[i]] >> (depth % N_COINS)) & 1
@@ -150,7 +150,7 @@ def sort_by_gain(labels: Ids, gains: Floats) -> None:
 
 @njit(nogil=True, cache=True)
 def _sort_into_buckets(labels: Ids, gains: Floats) -> None:
-    """Sort labels by their gain, largest first, but for those within a 32nd of the gain of each other, more or less."""
+    """Sort labels by gain, largest first, approximately: gains that differ by less than about a 32nd may be swapped."""
     largest = 0.0
     for label in labels:
         largest = max(largest, gains[label])
@@ -233,7 +233,7 @@ def sample_costs(sides: Sides, C: float) -> tuple[Floats, Floats]:
 def useful_columns(
     X: Rows, samples: Ids, signs: Floats, costs: Floats, bias: float, scratch: FeatureScratch
 ) -> Columns:
-    """Columns whose weight would leave zero: the slope of the loss there exceeds that of the L1 penalty, 1."""
+    """Columns whose weight would become non-zero: the gradient of the loss exceeds that of the L1 penalty, 1."""
     slopes, places, n_touched = scratch.slopes, scratch.places, 0
     for i, sample in enumerate(samples):
         pull = np.float32(-0.5 * signs[i] * costs[i])  # derivative of the loss by the margin, at margin 0
@@ -308,10 +308,10 @@ def bound_loss(points: Floats, signs: Floats, costs: Floats) -> None:
 
 @njit(nogil=True, cache=True)
 def newton_step(columns: Columns, plane: Plane, signs: Floats, costs: Floats, active: Ids) -> tuple[Ids, float]:
-    """One sweep of coordinate descent over a parabola above the loss.
+    """One sweep of coordinate descent on a quadratic upper bound of the loss.
 
-    Returns the columns still active (a weight that rests at zero is left there for good: exact optima are not
-    worth their time in an ensemble) and the sum of violations of optimality.
+    Returns the columns still active (a weight that is optimal at zero stays there: in an ensemble, exact optima
+    are not worth the time) and the sum of violations of optimality.
     """
     weights, points = plane.weights, plane.points
     bound_loss(points, signs, costs)
@@ -370,7 +370,7 @@ def is_one_sided(sides: Sides) -> bool:
 def find_plane(
     X: Rows, Y: Rows, samples: Ids, sides: Sides, C: float, bias: float, labels: LabelScratch, features: FeatureScratch
 ) -> Stored:
-    """A hyperplane that parts samples whose first sides are given.
+    """A hyperplane that splits samples, given their initial sides.
 
     Returns the features it uses, their weights in whole steps, the size of a step and the bias.
     """
@@ -394,7 +394,7 @@ def find_plane(
 
 @njit(nogil=True, cache=True)
 def _in_steps(features: Ids, weights: Floats, bias: float) -> Stored:
-    """Weights rounded to whole steps, without the faint ones."""
+    """Quantised weights, without the smallest ones."""
     largest, n_kept = 0.0, 0
     for column in range(len(features)):
         largest = max(largest, abs(weights[column]))

@@ -19,7 +19,7 @@ from tacit.store.declared import Array, Items, Sizes
 from tacit.tasks import row_blocks
 
 _LOGS_AT_A_TIME = 1 << 25  # log-probabilities of labels in the beams of several rows
-MOST_LOGS = 1 << 28  # ... of one row: leaves are alike in size, so that there are not many more of them than labels
+MOST_LOGS = 1 << 28  # ... of one row: leaves have similar sizes, so this is not much more than the number of labels
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,10 +29,9 @@ class LabelClusters:
     Attributes
     ----------
     labels : int32 array
-        The labels in an order in which every cluster is a stretch.
+        The labels, sorted so that every cluster is contiguous.
     levels : list of int64 arrays
-        Where the clusters of each level start, from the one of all labels down to the leaves; the number of labels
-        comes last.
+        For each level, from the root down to the leaves, where its clusters start, followed by the number of labels.
     """
 
     labels: npt.NDArray[np.int32]
@@ -43,8 +42,7 @@ class LabelClusters:
 class Chunk:
     """The classifiers of a node's children: entries (child, value) by feature, and intercepts.
 
-    Children are uint8 or uint16, values float16 or float32. Arrays of different width become the wider when they are
-    put together.
+    Children are uint8 or uint16, values float16 or float32. Concatenated arrays take the wider type.
     """
 
     features: npt.NDArray[np.int32]
@@ -56,7 +54,7 @@ class Chunk:
 
 @dataclass(frozen=True, eq=False)
 class LabelForest:
-    """All trees in flat arrays, laid out as the kernels of the beam search want them."""
+    """All trees in flat arrays, laid out for the kernels of the beam search."""
 
     level_starts: Annotated[  # of each tree: the first node of every level, and the end
         list[Annotated[npt.NDArray[np.int64], Array("int64", ("",))]], Items("n_trees", is_filled=True)
@@ -75,7 +73,7 @@ class LabelForest:
     entry_values: Annotated[npt.NDArray[Any], Array("float16 float32", ("n_entries",))]
 
     def what_is_wrong(self, sizes: Sizes) -> tuple[str, str] | None:
-        """Levels must follow each other, children be in the next level, those of the last one be labels."""
+        """Check that levels are consecutive, and that children are in the next level or, in the last one, labels."""
         end = 0
         for tree, starts in enumerate(self.level_starts):
             if len(starts) < 2 or starts[0] != end or starts[-1] > sizes["n_nodes"] or (np.diff(starts) <= 0).any():
@@ -95,7 +93,7 @@ class LabelForest:
 
     @staticmethod
     def of(trees: Sequence[LabelClusters], chunks: Sequence[Chunk]) -> LabelForest:
-        """Put trees and the chunks of their nodes, in order, together."""
+        """Join trees and the chunks of their nodes, in order."""
         level_starts, children, n_nodes = [], [], 0
         for tree in trees:
             sizes = [len(level) - 1 for level in tree.levels]
@@ -117,16 +115,16 @@ class LabelForest:
 
     @property
     def n_leaves(self) -> int:
-        """Leaves of the tree that has most of them."""
+        """Number of leaves of the largest tree."""
         return max(int(starts[-1] - starts[-2]) for starts in self.level_starts)
 
     @property
     def width(self) -> int:
-        """Children of the node that has most of them."""
+        """Number of children of the widest node."""
         return int(np.diff(self.slot_starts).max())
 
     def rank(self, X: sparse.csr_matrix, k: int, allowed: Mask, beam: int, power: int) -> Ranking:
-        """The best allowed labels that the beams reach."""
+        """The best allowed labels found by beam search."""
         beam, width = min(beam, self.n_leaves), self.width
         n_rows = max(1, _LOGS_AT_A_TIME // (len(self.level_starts) * beam * width))
         if n_rows < X.shape[0]:
@@ -161,7 +159,7 @@ class LabelForest:
         return Ranking(*rank_found(leaves, logs, self.slot_starts, self.children, allowed, k))
 
     def _open_nodes(self, allowed: Mask) -> npt.NDArray[np.bool_]:
-        """Whether a node has an allowed label below it."""
+        """For each node, whether it has an allowed label below it."""
         is_open = np.ones(len(self.slot_starts) - 1, dtype=np.bool_)
         if allowed.all():
             return is_open
@@ -177,7 +175,7 @@ class LabelForest:
 
 @cache
 def _all_halves() -> npt.NDArray[np.float32]:
-    """Every float16 as float32, by its bits."""
+    """A table of all float16 values as float32, indexed by their bits."""
     return np.arange(1 << 16, dtype=np.uint16).view(np.float16).astype(np.float32)
 
 

@@ -1,4 +1,4 @@
-"""Trees over labels: linear classifiers choose among clusters of labels, then among the labels of the best ones."""
+"""Label trees: linear classifiers choose among clusters of labels, then among the labels of the best clusters."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ from tacit.tasks import row_blocks, run_tasks, task_seeds
 _LABELS_PER_TASK = 512
 _CENTRE_FEATURES = 256  # the largest of a label's centre; clusters hardly change with more
 _PASSES = 10  # of k-means at most
-_LEAST_GAIN = 1e-3  # of the similarity to the clusters' centres, relative, for another pass
-_INNER_WEIGHT = 2.0  # of positives in inner nodes: a label whose cluster is missed is lost
+_LEAST_GAIN = 1e-3  # relative gain in similarity to the cluster centres for another pass
+_INNER_WEIGHT = 2.0  # of positives in inner nodes: if a cluster is missed, its labels cannot be found
 
 
 @document_parameters
@@ -42,38 +42,38 @@ class LabelTree(Estimator):
     have a label below the node, and a label's probability is the product along its path, averaged over trees.
     """
 
-    n_trees: Annotated[int, Range(low=1), "trees that are averaged; time and model grow in proportion"] = 3
-    arity: Annotated[int, Range(low=2, high=1 << 16), "children of an inner node at most"] = 64
-    max_leaf: Annotated[int, Range(low=1, high=1 << 16), Tune(30, 300), "labels of a leaf at most"] = 100
-    beam: Annotated[int, Range(low=1), "nodes of a level that are followed when ranking"] = 10
-    loss: Annotated[str, OneOf(tuple(LOSSES)), "what a wrong margin costs"] = "squared_hinge"
-    power: Annotated[int, Range(low=1, high=9), "probability exp(-max(0, 1 - margin)^power); not for logistic"] = 3
+    n_trees: Annotated[int, Range(low=1), "number of trees; time and model size grow in proportion"] = 3
+    arity: Annotated[int, Range(low=2, high=1 << 16), "maximum number of children of an inner node"] = 64
+    max_leaf: Annotated[int, Range(low=1, high=1 << 16), Tune(30, 300), "maximum number of labels in a leaf"] = 100
+    beam: Annotated[int, Range(low=1), "beam width: nodes per level that are followed when ranking"] = 10
+    loss: Annotated[str, OneOf(tuple(LOSSES)), "loss function of the classifiers"] = "squared_hinge"
+    power: Annotated[int, Range(low=1, high=9), "probability is exp(-max(0, 1 - margin)^power); not for logistic"] = 3
     C: Annotated[
-        float, Range(above=0), Tune(0.05, 3), "cost of the loss against the penalty; logistic wants 1 to 3"
+        float, Range(above=0), Tune(0.05, 3), "inverse strength of the regularisation; logistic needs 1 to 3"
     ] = 0.4
     positives: Annotated[
         str,
         OneOf(POSITIVES),
-        "what positives count in leaves, as many are missing: 1/propensity, an unbiased estimate, or 1",
+        "weight of positives in leaves, for missing labels: 1/propensity, an unbiased estimate of the loss, or 1",
     ] = "propensity"
     negatives: Annotated[
-        float, Range(low=0), Tune(0, 3, log=False), "samples from elsewhere per sample of a node, as negatives"
+        float, Range(low=0), Tune(0, 3, log=False), "random samples added to a node as negatives, per sample it has"
     ] = 1.0
-    A: Annotated[float, Range(low=0), "how fast propensity grows with a label's frequency"] = 0.55
-    B: Annotated[float, Range(above=0), "shift of that growth"] = 1.5
+    A: Annotated[float, Range(low=0), "propensity model: how fast the propensity rises with a label's count"] = 0.55
+    B: Annotated[float, Range(above=0), "propensity model: added to a label's count"] = 1.5
     bias: Annotated[float, Range(low=0), "value of the constant feature; 0 for no intercept"] = 1.0
     prune: Annotated[float, Range(low=0), "weights smaller than this are dropped"] = 0.05
     dtype: Annotated[str, OneOf(("float16", "float32")), "type of the weights; float16 makes models smaller"] = (
         "float16"
     )
-    tolerance: Annotated[float, Range(low=0), "training ends when no margin moves by more in a pass"] = 0.2
-    max_passes: Annotated[int, Range(low=1), "passes over the samples at most"] = 50
+    tolerance: Annotated[float, Range(low=0), "training stops when no margin changes by more in a pass"] = 0.2
+    max_passes: Annotated[int, Range(low=1), "maximum number of passes over the samples"] = 50
     normalize: Annotated[bool, "scale samples to unit length"] = True
 
     forest_: LabelForest = field(init=False)
 
     def what_is_wrong(self, _: Sizes) -> tuple[str, str] | None:
-        """The beams of a row need room for the widest node in each of their places."""
+        """Whether the beams of a row would need too much memory: room for the widest node at each of their nodes."""
         forest = self.forest_
         if len(forest.level_starts) * min(self.beam, forest.n_leaves) * forest.width <= MOST_LOGS:
             return None
@@ -126,7 +126,7 @@ class LabelTree(Estimator):
 
 
 def label_centres(X: sparse.csr_matrix, Y: sparse.csr_matrix, n_jobs: int | None) -> sparse.csr_matrix:
-    """The direction of the mean of each label's samples, its largest entries alone; X has unit rows, Y only ones."""
+    """The unit-length mean of each label's samples, pruned to its largest entries; X has unit rows, Y only ones."""
     tasks = [{"first": first, "last": last} for first, last in row_blocks(Y.shape[1], _LABELS_PER_TASK)]
     blocks = run_tasks(_centres_of_block, tasks, n_jobs=n_jobs, what="blocks of centres", X=X, Y=Y.tocsc())
     return sparse.vstack(blocks, format="csr")
@@ -140,10 +140,10 @@ def _centres_of_block(X: sparse.csr_matrix, Y: sparse.csc_matrix, first: int, la
 def cluster_labels(
     labels: npt.NDArray[np.int32], centres: sparse.csr_matrix, arity: int, max_leaf: int, seed: int
 ) -> LabelClusters:
-    """Cut `labels` into at most `arity` clusters, these again, until none has more than `max_leaf`.
+    """Split `labels` into at most `arity` clusters, recursively, until none has more than `max_leaf`.
 
-    All leaves have the same depth, the least possible, and nodes no more children than that takes. Clusters that
-    are cut from one differ by one label at most.
+    All leaves have the same depth, the smallest possible, and nodes have no more children than that depth requires.
+    The sizes of sibling clusters differ by one label at most.
     """
     rng = np.random.default_rng(seed)
     depth, n_children = _shape(len(labels), arity, max_leaf)
@@ -173,7 +173,7 @@ def _shape(n_labels: int, arity: int, max_leaf: int) -> tuple[int, int]:
 
 
 def _balanced_k_means(centres: sparse.csr_matrix, n_clusters: int, rng: np.random.Generator) -> npt.NDArray[np.int32]:
-    """The cluster of each row: spherical k-means into clusters that differ by one row at most."""
+    """The cluster of each row: spherical k-means with cluster sizes that differ by one row at most."""
     n_rows = centres.shape[0]
     sizes = np.full(n_clusters, n_rows // n_clusters)
     sizes[: n_rows % n_clusters] += 1
@@ -181,7 +181,7 @@ def _balanced_k_means(centres: sparse.csr_matrix, n_clusters: int, rng: np.rando
     cluster_of, best = np.zeros(n_rows, dtype=np.int32), -np.inf
     for _ in range(_PASSES):
         similarities = np.asarray(centres @ heads.T, dtype=np.float32)
-        # How much nearer a cluster is than others: labels that fit anywhere give way.
+        # How much closer a cluster is than the average one: labels without a clear cluster are assigned last.
         advantages = similarities - similarities.mean(axis=1, keepdims=True, dtype=np.float64).astype(np.float32)
         order = np.argsort(-advantages, axis=None, kind="stable")
         found = balanced_clusters(order, n_rows, sizes)
@@ -199,7 +199,7 @@ def _balanced_k_means(centres: sparse.csr_matrix, n_clusters: int, rng: np.rando
 
 @dataclass(frozen=True, eq=False)
 class LabelNode:
-    """A node: its labels, and where its children begin among them; the number of labels comes last."""
+    """A node: its labels, and the start of each child among them, followed by the number of labels."""
 
     labels: npt.NDArray[np.int32]
     bounds: npt.NDArray[np.int64]
@@ -217,7 +217,7 @@ def nodes_of(tree: LabelClusters) -> Iterator[LabelNode]:
 
 
 def even_groups(work: Sequence[float]) -> list[slice]:
-    """Consecutive nodes that together are no more work than the largest one."""
+    """Groups of consecutive nodes, each group at most as much work as the largest node."""
     groups, first, total = [], 0, 0.0
     for i, amount in enumerate(work):
         if i > first and total + amount > max(work):
@@ -229,7 +229,7 @@ def even_groups(work: Sequence[float]) -> list[slice]:
 
 @dataclass(frozen=True)
 class NodeOptions:
-    """What all nodes share."""
+    """Training options that all nodes share."""
 
     negatives: float
     bias: float
@@ -247,7 +247,7 @@ def train_nodes(
     objective: LinearObjective,
     options: NodeOptions,
 ) -> list[Chunk]:
-    """The classifiers of some nodes; the positives' part of the objective is for leaves."""
+    """Train the classifiers of some nodes; the weights of positives in the objective apply to leaves."""
     return [_train_node(X, Y, node, seed, objective, options) for node, seed in zip(nodes, seeds, strict=True)]
 
 
@@ -292,10 +292,10 @@ def _train_node(
 def _samples_of(
     Y: sparse.csc_matrix, node: LabelNode, negatives: float, seed: int
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int8]]:
-    """The samples a node learns from, and for each child whether they have one of its labels (1 or -1).
+    """The training samples of a node, and for each child whether they have one of its labels (1 or -1).
 
-    These are the samples with a label of the node, and `negatives` times as many drawn from all: a sample that is
-    led into the wrong node must find its labels unlikely there.
+    These are the samples with a label of the node, and `negatives` times as many drawn from all samples. They teach
+    the node to give low probabilities to samples that reach it by mistake.
     """
     inside = Y[:, node.labels]
     own = np.unique(inside.indices)
@@ -308,7 +308,7 @@ def _samples_of(
 
 
 def _compacted(X: sparse.csr_matrix) -> tuple[npt.NDArray[np.int32], sparse.csr_matrix]:
-    """The columns that occur in X, and X with these alone."""
+    """The non-empty columns of X, and X restricted to them."""
     occurs = np.zeros(X.shape[1], dtype=np.bool_)
     occurs[X.indices] = True
     columns = np.flatnonzero(occurs).astype(np.int32)

@@ -24,28 +24,28 @@ _NO_MASK = np.empty(0, dtype=np.bool_)
 class OneVsAll(Estimator):
     """A linear classifier per label, trained by dual coordinate descent, with small weights pruned.
 
-    The recipe of DiSMEC (Babbar and Schölkopf, 2017): an L2-regularised classifier for every label on its own,
-    whose many weights near zero are dropped, so that models of large vocabularies stay small.
+    The method of DiSMEC (Babbar and Schölkopf, 2017): an independent L2-regularised classifier per label. Weights near
+    zero are dropped, so that models of large vocabularies stay small.
     """
 
-    loss: Annotated[str, OneOf(tuple(LOSSES)), "what a wrong margin costs"] = ClassifierOptions.loss
+    loss: Annotated[str, OneOf(tuple(LOSSES)), "loss function of the classifiers"] = ClassifierOptions.loss
     C: Annotated[
-        float, Range(above=0), Tune(0.03, 3), "cost of the loss against the penalty; logistic wants 1 to 3"
+        float, Range(above=0), Tune(0.03, 3), "inverse strength of the regularisation; logistic needs 1 to 3"
     ] = ClassifierOptions.C
     positives: Annotated[
-        str, OneOf(POSITIVES), "what positives count, as many are missing: 1/propensity, an unbiased estimate, or 1"
+        str, OneOf(POSITIVES), "weight of positives, for missing labels: 1/propensity, unbiased loss estimate, or 1"
     ] = ClassifierOptions.positives
-    A: Annotated[float, Range(low=0), "how fast propensity grows with a label's frequency"] = ClassifierOptions.A
-    B: Annotated[float, Range(above=0), "shift of that growth"] = ClassifierOptions.B
+    A: Annotated[float, Range(low=0), "propensity: how fast it rises with a label's count"] = ClassifierOptions.A
+    B: Annotated[float, Range(above=0), "propensity: added to a label's count"] = ClassifierOptions.B
     absent: Annotated[
-        str, OneOf(("negative", "missing")), "what labels without an entry are: negatives, or left out"
+        str, OneOf(("negative", "missing")), "how absent entries of Y are treated: as negatives, or ignored"
     ] = ClassifierOptions.absent
     bias: Annotated[float, Range(low=0), "value of the constant feature; 0 for no intercept"] = ClassifierOptions.bias
     prune: Annotated[float, Range(low=0), "weights smaller than this are dropped"] = ClassifierOptions.prune
-    tolerance: Annotated[float, Range(low=0), "training ends when no margin moves by more in a pass"] = (
+    tolerance: Annotated[float, Range(low=0), "training stops when no margin changes by more in a pass"] = (
         ClassifierOptions.tolerance
     )
-    max_passes: Annotated[int, Range(low=1), "passes over the samples at most"] = ClassifierOptions.max_passes
+    max_passes: Annotated[int, Range(low=1), "maximum number of passes over samples"] = ClassifierOptions.max_passes
     normalize: Annotated[bool, "scale samples to unit length"] = True
 
     weights_: Annotated[sparse.csr_matrix, Csr("float32", ("n_features", "n_labels"))] = field(init=False)
@@ -59,7 +59,7 @@ class OneVsAll(Estimator):
 
     @property
     def _link(self) -> Link | None:
-        # Positives that count more than negatives raise the odds.
+        # Other weights of positives inflate the odds, so that scores are no log-odds.
         return "logistic" if self.loss == "logistic" and self.positives == "equal" else None
 
     def _rank(self, X: sparse.csr_matrix, k: int, allowed: Mask | None) -> Ranking:

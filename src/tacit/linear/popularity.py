@@ -1,4 +1,4 @@
-"""The baseline that every model must beat: the most frequent labels, whatever the sample."""
+"""The baseline that every model must beat: the most frequent labels, for every sample."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tacit.store.declared import Array
 @document_parameters
 @dataclass(kw_only=True, eq=False, repr=False)
 class Popularity(Estimator):
-    """Rank labels by their share of the training samples."""
+    """Rank labels by their frequency in the training samples."""
 
     shares_: Annotated[npt.NDArray[np.float32], Array("float32", ("n_labels",))] = field(init=False)
 

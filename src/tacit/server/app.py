@@ -23,7 +23,7 @@ from tacit.server.routes import SHARED_SCHEMAS, api
 from tacit.server.site import PATHS, page_routes
 
 _SECONDS_BETWEEN_LOOKS = 2.0
-_DESCRIPTION = """Suggestions of labels for texts, from a trained tacit model.
+_DESCRIPTION = """Suggests labels for texts, with a trained tacit model.
 
 Errors are problem documents (RFC 9457). Where the service has a token, send it as `Authorization: Bearer TOKEN`."""
 
@@ -34,13 +34,13 @@ def build_app(models: Models, settings: Settings, metrics: Metrics, *, watch: bo
     Parameters
     ----------
     models : Models
-        What to serve.
+        The models to serve.
     settings : Settings
         Limits of the service as a whole.
     metrics : Metrics
-        Where to count.
+        The metrics to update.
     watch : bool
-        Look at the model folders now and then, and load what is new there.
+        Check the model folders regularly and load models that have changed.
     """
 
     @asynccontextmanager
@@ -60,7 +60,7 @@ def build_app(models: Models, settings: Settings, metrics: Metrics, *, watch: bo
         title="tacit",
         version=__version__,
         description=_DESCRIPTION,
-        docs_url=None,  # its page loads scripts from elsewhere
+        docs_url=None,  # FastAPI's page loads scripts from other sites
         redoc_url=None,
         lifespan=lifespan,
         redirect_slashes=False,
@@ -75,7 +75,7 @@ def build_app(models: Models, settings: Settings, metrics: Metrics, *, watch: bo
 
 
 def _describe(app: FastAPI, settings: Settings) -> None:
-    """Add to the OpenAPI description what all addresses share."""
+    """Add to the OpenAPI description what all endpoints share."""
     document: dict[str, Any] = app.openapi()
     schemas = document["components"]["schemas"]
     for model in SHARED_SCHEMAS:
@@ -88,7 +88,7 @@ def _describe(app: FastAPI, settings: Settings) -> None:
 
 
 async def _watch(models: Models, metrics: Metrics) -> None:
-    """Load models anew whose folder changed; a folder that cannot be loaded is tried again when it changes again."""
+    """Reload models whose folder has changed; after a failure a folder is tried again when it changes again."""
     failed: dict[str, Any] = {}
     while True:
         await asyncio.sleep(_SECONDS_BETWEEN_LOOKS)
@@ -102,7 +102,7 @@ async def _watch(models: Models, metrics: Metrics) -> None:
                 failed[name] = signature
                 metrics.reloads.labels(name, "failed").inc()
                 failure("reload failed", error, model=name)
-            except Exception as error:  # noqa: BLE001 - such as a full queue: looked at again soon
+            except Exception as error:  # noqa: BLE001 - such as a full queue: tried again soon
                 failure("reload failed", error, model=name)
             else:
                 metrics.reloads.labels(name, "done").inc()

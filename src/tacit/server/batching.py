@@ -1,7 +1,7 @@
-"""Jobs that arrive together are done together, by one thread, in the order in which they came.
+"""Jobs that arrive together are run as a batch, by one thread, in order of arrival.
 
-While a batch is being done the next one gathers: the busier a service, the larger its batches and the less each job
-costs. Nothing ever waits for a batch to fill.
+While one batch runs the next one is collected: the busier the service, the larger its batches and the less each job
+costs. No job waits for a batch to fill.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ class Lane(Generic[Job, Result]):
     Parameters
     ----------
     do : function
-        Does a batch of jobs and returns, for each, its result or an exception.
+        Runs a batch of jobs and returns, for each, its result or an exception.
     max_together : int
-        Size of a batch at most; a job larger than that is a batch of its own.
+        Maximum size of a batch; a job larger than that is a batch of its own.
     max_waiting : int
-        Sum of the sizes of jobs that may wait; a further job is a `Problem` with status 429.
+        Maximum sum of the sizes of queued jobs; a further job raises a `Problem` with status 429.
     timeout : float
-        Seconds that a job waits at most before it is begun; then it is a `Problem` with status 503.
+        Seconds that a job may be queued before it starts; after that it raises a `Problem` with status 503.
     """
 
     def __init__(
@@ -59,13 +59,13 @@ class Lane(Generic[Job, Result]):
 
     @property
     def is_full(self) -> bool:
-        """Whether a further job would be turned away, however small."""
+        """Whether a further job of any size would be rejected."""
         return self.n_waiting >= self._max_waiting
 
     async def submit(self, job: Job, size: int = 1) -> Result:
-        """The result of a job, once its turn has come."""
+        """Queue a job and wait for its result."""
         if self._waiting and self.n_waiting + size > self._max_waiting:
-            raise busy("too many requests wait for this model; try again in a moment")
+            raise busy("too many requests are queued for this model; try again in a moment")
         loop = asyncio.get_running_loop()
         entry: _Waiting[Job, Result] = _Waiting(job, size, loop.create_future())
         self._waiting.append(entry)
@@ -79,18 +79,18 @@ class Lane(Generic[Job, Result]):
             deadline.cancel()
 
     async def close(self) -> None:
-        """Finish what waits, then stop the thread."""
+        """Finish the queued jobs, then stop the thread."""
         if self._runner is not None:
             await self._runner
         self._thread.shutdown()
 
     def _give_up(self, entry: _Waiting[Job, Result]) -> None:
-        """End the waiting of a job whose turn did not come in time; one that has begun is let finish."""
+        """Fail a job that was queued for too long; a job that has started is allowed to finish."""
         if entry in self._waiting:
             self._waiting.remove(entry)
             self.n_waiting -= entry.size
             if not entry.done.done():
-                detail = f"the request waited {self._timeout:g} s for its turn; try again later"
+                detail = f"the request was queued for {self._timeout:g} s and not started; try again later"
                 entry.done.set_exception(Problem(503, detail, retry_after=max(1, round(self._timeout))))
 
     def _take(self) -> list[_Waiting[Job, Result]]:
@@ -100,7 +100,7 @@ class Lane(Generic[Job, Result]):
         while self._waiting and (not batch or size + self._waiting[0].size <= self._max_together):
             entry = self._waiting.popleft()
             self.n_waiting -= entry.size
-            if not entry.done.done():  # nobody waits for it any more otherwise
+            if not entry.done.done():  # otherwise its client is gone
                 batch.append(entry)
                 size += entry.size
         return batch

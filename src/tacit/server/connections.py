@@ -1,8 +1,8 @@
-"""Connections: how many there may be, how long the service waits for their callers, and refusals that cost little.
+"""Connections: their maximum number, timeouts for slow clients, and cheap rejections.
 
-A caller who connects and sends nothing, or a request byte by byte, holds a connection and must not cost others theirs.
-When all are taken, one makes room for the next: of those who have never sent a whole request, or of those who have,
-whichever are more, the one that the service has waited for longest.
+A client that connects and sends nothing, or a request byte by byte, must not keep others from connecting. When all
+connections are in use, a new one replaces the one whose request the service has awaited longest: among clients that
+have never sent a complete request, or among those that have, whichever group is larger.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ class Connections:
     Parameters
     ----------
     refusing : mapping of bytes to function
-        By path, whether a request to it would be turned away in any case while so many others, which have come as a
-        whole, are not yet answered: then it is, before its body is read.
+        For some paths, a function that takes the number of complete, unanswered requests to the path and returns
+        whether a further one would be rejected anyway. If so, it is rejected before its body is read.
     """
 
     def __init__(self, settings: Settings, metrics: Metrics, refusing: Mapping[bytes, Callable[[int], bool]]) -> None:
@@ -53,7 +53,7 @@ class Connections:
         return Connection(self, **given)
 
     def make_room(self) -> None:
-        """Close the connection that is missed least."""
+        """Close the connection of the larger group whose request has been awaited longest."""
         awaited = max(self.strangers, self.known, key=len)
         longest = next(iter(awaited))
         del awaited[longest]
@@ -61,7 +61,7 @@ class Connections:
         self.count("too many connections")
 
     def refuses(self, path: bytes) -> bool:
-        """Whether a request is turned away unread; then it is counted."""
+        """Whether a request is rejected before its body is read; if so, it is counted."""
         if path not in self._refusing or not self._refusing[path](self._n_unanswered[path]):
             return False
         self._refused[path].inc()
@@ -69,7 +69,7 @@ class Connections:
         return True
 
     def change(self, path: bytes, by: int) -> None:
-        """Note that a request has come as a whole, or was answered."""
+        """Note that a request is complete (+1), or has been answered (-1)."""
         if path in self._n_unanswered:
             self._n_unanswered[path] += by
 
@@ -79,7 +79,7 @@ class Connections:
         self._report(reason)
 
     def _report(self, what: str) -> None:
-        """Write down what happened, all of a second in one line."""
+        """Log an event; events within one second share a line."""
         if not self._unreported:
             asyncio.get_running_loop().call_later(_SECONDS_BETWEEN_REPORTS, self._write)
         self._unreported[what] = self._unreported.get(what, 0) + 1
@@ -90,7 +90,7 @@ class Connections:
 
 
 class Connection(HttpToolsProtocol):
-    """One connection. Each request must come as a whole, in time."""
+    """One connection. Each request must be complete within the timeout."""
 
     def __init__(self, all_of_them: Connections, **given: Any) -> None:
         super().__init__(**given)
@@ -100,7 +100,7 @@ class Connection(HttpToolsProtocol):
         self._unanswered: deque[bytes] = deque()  # paths of requests that have come as a whole
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """A caller has connected."""
+        """A client has connected."""
         super().connection_made(transport)
         self._all.strangers[self] = None
         self._expect()
@@ -108,7 +108,7 @@ class Connection(HttpToolsProtocol):
             self._all.make_room()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Either side has hung up."""
+        """Either side has closed the connection."""
         self._arrived()
         while self._unanswered:
             self._all.change(self._unanswered.popleft(), -1)
@@ -117,7 +117,7 @@ class Connection(HttpToolsProtocol):
     def data_received(self, data: bytes) -> None:
         """Read on."""
         if self._head_size > MAX_HEAD:
-            self._hang_up(Problem(431, f"the head of a request may have {MAX_HEAD:,} bytes"), "head too large")
+            self._hang_up(Problem(431, f"request headers may have at most {MAX_HEAD:,} bytes"), "head too large")
             return
         self._head_size += len(data)
         super().data_received(data)
@@ -128,10 +128,10 @@ class Connection(HttpToolsProtocol):
         self._expect()
 
     def on_headers_complete(self) -> None:
-        """Turn a request away that would be, or begin to answer it."""
+        """Reject a request for which there is no room, or begin to answer it."""
         is_free = self.cycle is None or self.cycle.response_complete
         if is_free and self._all.refuses(self.url):
-            self.cycle = _ANSWERED  # what comes of the body is not looked at
+            self.cycle = _ANSWERED  # the body is discarded
             self.transport.write(_BUSY)
             if not self.parser.should_keep_alive():
                 self.transport.close()
@@ -139,12 +139,12 @@ class Connection(HttpToolsProtocol):
         super().on_headers_complete()
 
     def on_body(self, body: bytes) -> None:
-        """A part of the body has come."""
+        """A part of the body has arrived."""
         self._head_size = 0
         super().on_body(body)
 
     def on_message_complete(self) -> None:
-        """The whole request has come."""
+        """The request is complete."""
         super().on_message_complete()
         self._arrived()
         if self.cycle.response_complete:
@@ -154,7 +154,7 @@ class Connection(HttpToolsProtocol):
             self._all.change(self.url, 1)
 
     def on_response_complete(self) -> None:
-        """The answer has gone out; the next request is awaited, unless it is here."""
+        """The response has been sent; wait for the next request, unless it is already here."""
         if self._unanswered:
             self._all.change(self._unanswered.popleft(), -1)
         if not self.pipeline and not self.transport.is_closing():
@@ -174,11 +174,11 @@ class Connection(HttpToolsProtocol):
             self._deadline = None
 
     def _give_up(self) -> None:
-        slow = Problem(408, f"a request must come within {self._all.patience:g} s")
+        slow = Problem(408, f"a request must be complete within {self._all.patience:g} s; see --request-timeout")
         self._hang_up(slow if self.scope is not None else None, "too slow")
 
     def _hang_up(self, problem: Problem | None, reason: str) -> None:
-        """Close the connection; a caller who has begun a request and has no answer to it is told why."""
+        """Close the connection; a client whose request has begun and has no response yet is told why."""
         if self.transport.is_closing():
             return
         if problem is not None and not (self.cycle is not None and self.cycle.response_started):
@@ -188,7 +188,7 @@ class Connection(HttpToolsProtocol):
 
 
 def _affordable(wanted: int) -> int:
-    """How many connections the system grants, after it was asked for as many as wanted."""
+    """The number of connections that the limit of open files allows, after raising that limit if possible."""
     if importlib.util.find_spec("resource") is None:  # Windows
         return wanted
     import resource
@@ -202,12 +202,12 @@ def _affordable(wanted: int) -> int:
 
 
 def _packed(problem: Problem, *, close: bool) -> bytes:
-    """A problem as the bytes of an answer."""
+    """A problem as the bytes of an HTTP response."""
     response = problem.response()
     headers = [*response.raw_headers, *SAFE_HEADERS, *([(b"connection", b"close")] if close else [])]
     lines = b"".join(b"%s: %s\r\n" % pair for pair in headers)
     return STATUS_LINE[problem.status] + lines + b"\r\n" + bytes(response.body)
 
 
-_BUSY = _packed(busy("too many requests wait; try again in a moment"), close=False)
+_BUSY = _packed(busy("too many requests are queued; try again in a moment"), close=False)
 _ANSWERED: Any = SimpleNamespace(response_started=True, response_complete=True, message_event=asyncio.Event())

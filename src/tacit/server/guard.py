@@ -1,4 +1,4 @@
-"""What every request passes before it is understood: who asks, how much comes in, how long it took."""
+"""What every request passes before it is parsed: access control, limits on its size, logging and metrics."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ class Guard:
     Parameters
     ----------
     app : ASGI app
-        What is guarded.
+        The app behind the guard.
     open_paths : frozenset of str
-        Where no token is needed: the page, which holds nothing, and the sign of life.
+        Paths that need no token: the web page, which contains no data, and the health check.
     """
 
     def __init__(self, app: ASGIApp, settings: Settings, metrics: Metrics, *, open_paths: frozenset[str]) -> None:
@@ -76,14 +76,14 @@ class Guard:
             failure("error", error, route=_route(scope))
 
     def _admit(self, scope: Scope, headers: dict[bytes, bytes]) -> None:
-        """Raise unless the request may be read."""
+        """Raise unless the token is right or, if the service has none, the host name is allowed."""
         if self._credentials is None:
             self._check_host(headers.get(b"host", b""))
         elif scope["path"] not in self._open_paths:
             given = headers.get(b"authorization", b"")
             scheme, _, token = given.partition(b" ")
             if not hmac.compare_digest(scheme.lower() + b" " + token, self._credentials):
-                raise Problem(401, "send the token of the service in the header 'Authorization: Bearer TOKEN'")
+                raise Problem(401, "missing or wrong token; send the header 'Authorization: Bearer TOKEN'")
 
     def _check_host(self, host: bytes) -> None:
         hosts = self._settings.hosts
@@ -92,12 +92,12 @@ class Guard:
         name = host.decode("latin-1").lower()
         name = name[1 : name.find("]")] if name.startswith("[") else name.partition(":")[0]
         if name not in hosts:
-            raise Problem(421, "the service does not answer under this name; see the option --allow-host")
+            raise Problem(421, "this host name is not allowed; allow it with the option --allow-host of tacit serve")
 
     async def _whole_body(self, headers: dict[bytes, bytes], receive: Receive) -> Receive:
-        """Read the body, within its limits, and hand it on in one piece."""
+        """Read the whole body, within its size limit, and return a `receive` that replays it."""
         if not headers.get(b"content-type", b"").partition(b";")[0].strip().lower() == b"application/json":
-            raise Problem(415, "send JSON, with the header 'Content-Type: application/json'")
+            raise Problem(415, "the request body must be JSON; send the header 'Content-Type: application/json'")
         most = self._settings.max_body
         declared = headers.get(b"content-length", b"0")
         if declared.isdigit() and int(declared) > most:
@@ -124,7 +124,7 @@ async def _read(receive: Receive, most: int) -> bytes:
     while True:
         message = await receive()
         if message["type"] == "http.disconnect":
-            raise Problem(400, "the connection was closed before the whole request had come")
+            raise Problem(400, "the connection was closed before the request was complete")
         parts.append(message.get("body", b""))
         size += len(parts[-1])
         if size > most:
@@ -134,11 +134,11 @@ async def _read(receive: Receive, most: int) -> bytes:
 
 
 def _too_large(most: int) -> Problem:
-    return Problem(413, f"a request may have {most:,} bytes; send fewer or shorter texts at a time")
+    return Problem(413, f"a request body may have at most {most:,} bytes; send fewer or shorter texts per request")
 
 
 def _route(scope: Scope) -> str:
-    """The address without what callers put into it; they could make endless counters otherwise."""
+    """The route as declared, without the values in its path: clients could otherwise create any number of counters."""
     return str(getattr(scope.get("route"), "path", "other"))
 
 

@@ -1,4 +1,4 @@
-"""The labels of a tagger, for people who look for one."""
+"""Search in the labels of a tagger."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def find_labels(tagger: Tagger, search: str, offset: int, limit: int) -> tuple[int, list[dict[str, Any]]]:
-    """How many labels have `search` in their name, and some of them: names that start with it first, then frequent."""
+    """The number of labels with `search` in their name, and a page of them: prefix matches first, then by frequency."""
     wanted = search.casefold().strip()
     state = tagger._state
     n_learned = len(state.ground.classes)

@@ -1,4 +1,4 @@
-"""How much the service takes on, and from whom."""
+"""Limits of the service and of its models, and the settings for access."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ipaddress import ip_address
 from tacit.errors import ParameterError, did_you_mean
 
 MAX_K = 1000  # suggestions per text
-TEXTS_PER_RANKING = 32  # more at a time gain little, and let the next request wait longer
+TEXTS_PER_RANKING = 32  # larger batches gain little and make the next request wait longer
 ACTS_PER_COMMIT = 256
 LOCAL_HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})
 
@@ -21,11 +21,11 @@ class Limits:
     Attributes
     ----------
     max_batch : int
-        Texts, or judgements, in a request.
+        Maximum number of texts, or of judgements, in a request.
     max_waiting : int
-        Texts that may wait for the model; further requests are turned away.
+        Maximum number of texts queued for the model; further requests are rejected.
     timeout : float
-        Seconds that a request waits for its turn at most.
+        Seconds that a request may be queued.
     """
 
     max_batch: int = 64
@@ -36,7 +36,7 @@ class Limits:
         _check_above_zero(self, [field.name for field in fields(self)])
 
     def changed(self, name: str, value: str) -> Limits:
-        """These limits with one of them changed, as the command line gives it."""
+        """A copy with one limit changed to a value from the command line."""
         kinds = {field.name: type(getattr(self, field.name)) for field in fields(self)}
         if name not in kinds:
             raise ParameterError(
@@ -57,16 +57,16 @@ class Settings:
     Attributes
     ----------
     token : str, optional
-        What a caller must show; None lets everyone in who can reach the service.
+        The bearer token that clients must send; None: everyone who can reach the service may use it.
     max_body : int
-        Bytes of a request.
+        Maximum bytes of a request body.
     max_connections : int
-        Connections at a time, fewer where the system does not grant as many files.
+        Maximum number of open connections; less where the system's limit of open files is lower.
     request_timeout : float
-        Seconds within which a request must have come as a whole, from the connection or its first byte on.
+        Seconds within which a request must be complete, counted from the connection or the request's first byte.
     hosts : frozenset of str, optional
-        Names under which the service answers. They keep the pages of other sites, whose names were made to lead
-        here, from using a service without a token; None: any name.
+        Host names that the service accepts; None: any. They protect a service without a token from pages of other
+        sites whose host names resolve to this machine (DNS rebinding).
     """
 
     token: str | None = None
@@ -86,7 +86,7 @@ def _check_above_zero(limits: Limits | Settings, names: Sequence[str]) -> None:
 
 
 def is_local(host: str) -> bool:
-    """Whether nobody but this machine can reach an address."""
+    """Whether an address can be reached from this machine only."""
     try:
         return ip_address(host).is_loopback
     except ValueError:

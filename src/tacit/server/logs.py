@@ -1,4 +1,4 @@
-"""What the service writes down about itself: JSON lines, without the texts of its users."""
+"""The log of the service: JSON lines, without the texts of its users."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _BELOW = ("uvicorn", "asyncio", "py.warnings")
 
 
 class JsonFormatter(logging.Formatter):
-    """An object per line: time, level, event and what belongs to the event."""
+    """A JSON object per line: time, level, event and its details."""
 
     def format(self, record: logging.LogRecord) -> str:
         """One line."""
@@ -29,7 +29,7 @@ class JsonFormatter(logging.Formatter):
 
 
 def write_logs(level: int = logging.INFO, stream: TextIO | None = None) -> None:
-    """Write the logs of the service, and warnings of what is below it, as JSON lines to stderr."""
+    """Write the logs of the service, and warnings of the libraries it uses, as JSON lines to stderr."""
     logging.captureWarnings(True)
     handler = logging.StreamHandler(stream or sys.stderr)
     handler.setFormatter(JsonFormatter())
@@ -41,13 +41,13 @@ def write_logs(level: int = logging.INFO, stream: TextIO | None = None) -> None:
 
 
 def event(name: str, level: int = logging.INFO, **about: Any) -> None:
-    """Write one event down."""
+    """Log one event."""
     if logger.isEnabledFor(level):
         logger.log(level, name, extra={"about": about})
 
 
 def failure(name: str, error: BaseException, **about: Any) -> None:
-    """Write down what failed and where, not what the message says: it may quote a text."""
+    """Log the class and the stack of an error, not its message, which may quote a text of a user."""
     frames = traceback.extract_tb(error.__traceback__)
     places = [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in frames]
     event(name, logging.ERROR, error=type(error).__name__, places=places, **about)

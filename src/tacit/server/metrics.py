@@ -1,4 +1,4 @@
-"""What the service counts, for Prometheus."""
+"""Prometheus metrics of the service."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ disable_created_metrics()  # type: ignore[no-untyped-call]
 
 
 class Metrics:
-    """All that the service counts; gauges are set when somebody asks."""
+    """All metrics; gauges are set when the metrics are requested."""
 
     def __init__(self) -> None:
         own = self._registry = CollectorRegistry()
         ProcessCollector(registry=own)
         what = "Requests by route, method and status."
         self.requests = Counter("tacit_requests", what, ["route", "method", "status"], registry=own)
-        what = "Time from the end of the headers to the answer."
+        what = "Time from the end of the headers to the response."
         self.seconds = Histogram("tacit_request_seconds", what, ["route"], buckets=_SECONDS, registry=own)
         self.texts = Counter("tacit_texts", "Texts that suggestions were made for.", ["model"], registry=own)
         self.ranked = Histogram("tacit_ranked_texts", "Texts ranked together.", ["model"], buckets=_TEXTS, registry=own)
         what = "Suggestions accepted or rejected."
         self.judged = Counter("tacit_judgements", what, ["model", "accepted"], registry=own)
-        what = "Connections closed without an answer, by reason."
+        what = "Connections closed without a response, by reason."
         self.closed = Counter("tacit_closed_connections", what, ["reason"], registry=own)
-        what = "Times a model was loaded anew, by outcome."
+        what = "Reloads of a model, by outcome."
         self.reloads = Counter("tacit_reloads", what, ["model", "outcome"], registry=own)
-        self.waiting = Gauge("tacit_waiting_texts", "Texts that wait for suggestions.", ["model"], registry=own)
+        self.waiting = Gauge("tacit_waiting_texts", "Texts queued for suggestions.", ["model"], registry=own)
         self.labels = Gauge("tacit_labels", "Labels of a model.", ["model"], registry=own)
-        self.acts = Gauge("tacit_acts", "Acts in force since the training.", ["model"], registry=own)
+        self.acts = Gauge("tacit_acts", "Acts in force.", ["model"], registry=own)
         self.loaded = Gauge("tacit_loaded_timestamp_seconds", "When a model was loaded.", ["model"], registry=own)
 
     def text(self) -> bytes:
-        """Everything as text."""
+        """All metrics in the text format of Prometheus."""
         return generate_latest(self._registry)

@@ -1,4 +1,4 @@
-"""The taggers that are served, side by side, each with its own queues."""
+"""The taggers that are served, each with its own queues."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _QUESTIONS_WAITING = 32
 
 @dataclass(frozen=True)
 class Lesson:
-    """A change of a served model: an act, ``undo`` of an act by its id, or ``reload``."""
+    """A change to a served model: an act, ``undo`` of an act by its id, or ``reload``."""
 
     kind: str
     content: Mapping[str, Any] | None = None
@@ -50,26 +50,26 @@ class Lesson:
 
 @dataclass(frozen=True)
 class Recorded:
-    """An act that is on disk: its id, and what it was in words."""
+    """An act that is on disk: its id and a description."""
 
     id: str
     act: str
 
 
 class Served:
-    """A tagger at work.
+    """A tagger that is served.
 
-    `tagger` is replaced as a whole, never changed: whoever began to use one goes on with it. Suggestions, questions
-    and lessons have a thread each, so that none of them waits for the others.
+    `tagger` is replaced, never modified: a request that started with one finishes with it. Suggestions, other queries
+    and changes have a thread each, so that none of them waits for the others.
 
     Parameters
     ----------
     name : str
-        What callers call it.
+        The name that clients use.
     folder : Path
-        Where it was saved.
+        The model folder.
     acts : Path, optional
-        Where what people teach it is recorded, if not in the folder.
+        The ledger, if it is not the one in the folder.
     """
 
     tagger: Tagger
@@ -92,37 +92,37 @@ class Served:
         )
         self._asking: Lane[Callable[[], Any], Any] = Lane(_call_each, 1, _QUESTIONS_WAITING, limits.timeout)
 
-    # -- what callers ask ---------------------------------------------------------------------------------
+    # -- requests -----------------------------------------------------------------------------------------
 
     async def suggest(self, texts: Sequence[str], wish: Wish) -> list[list[Suggestion]]:
-        """What `Tagger.suggest` says."""
+        """The result of `Tagger.suggest`."""
         return await self._suggesting.submit((wish, texts), len(texts))
 
     async def explain(self, text: str, label: str, n: int) -> Explanation:
-        """What `Tagger.explain` says."""
+        """The result of `Tagger.explain`."""
         explanation: Explanation = await self.ask(lambda tagger: tagger.explain(text, label, n))
         return explanation
 
     async def ask(self, question: Callable[[Tagger], Any]) -> Any:
-        """The answer to any question about the tagger, given by the thread for questions."""
+        """The result of a function of the tagger, run in the thread for queries."""
         return await self._asking.submit(self._told(question))
 
     async def teach(self, kind: str, content: Mapping[str, Any]) -> Recorded:
-        """Record an act and learn it; when this returns, it is on disk and the next suggestion knows it."""
+        """Record and apply an act; on return it is on disk, and the next suggestion takes it into account."""
         recorded: Recorded = await self._teaching.submit(Lesson(kind, content))
         return recorded
 
     async def undo(self, act: str | None) -> Recorded:
-        """Take an act back, the last one by default."""
+        """Undo an act, by default the last one."""
         recorded: Recorded = await self._teaching.submit(Lesson("undo", act=act))
         return recorded
 
     async def reload(self) -> None:
-        """Load the model anew from its folder; requests that run are not disturbed."""
+        """Reload the model from its folder; requests in progress are not disturbed."""
         await self._teaching.submit(Lesson("reload"))
 
     def folder_signature(self) -> Signature:
-        """What tells the model in the folder, and its acts, from others; `signature` is that of the one in use."""
+        """Identifies the current content of the folder and the ledger; `signature` is that of the model in use."""
         return _signature(self._folder, self._acts)
 
     @property
@@ -137,16 +137,16 @@ class Served:
 
     @property
     def n_waiting(self) -> int:
-        """Texts that wait for suggestions."""
+        """Number of texts queued for suggestions."""
         return self._suggesting.n_waiting
 
     @property
     def is_full(self) -> bool:
-        """Whether a further text would be turned away."""
+        """Whether a further text would be rejected."""
         return self._suggesting.is_full
 
     async def close(self) -> None:
-        """Finish what waits."""
+        """Finish the queued requests."""
         for lane in (self._suggesting, self._teaching, self._asking):
             await lane.close()
 
@@ -166,7 +166,7 @@ class Served:
                 results[place] = found if rows is None else [next(rows) for _ in jobs[place][1]]
         return [results[place] for place in range(len(jobs))]
 
-    # -- in the thread for lessons ------------------------------------------------------------------------
+    # -- in the thread for changes ------------------------------------------------------------------------
 
     def _teach_together(self, lessons: Sequence[Lesson]) -> list[Any]:
         results: list[Any] = []
@@ -179,7 +179,7 @@ class Served:
         return results
 
     def _teach(self, lessons: Sequence[Lesson]) -> list[Recorded | Exception]:
-        """Record acts that came together with one sync; each is recorded, or refused with a reason."""
+        """Record a batch of acts with one sync; each is recorded, or rejected with a reason."""
         later = copy.copy(self.tagger)
         home.refresh(later)
         results: list[Any] = [_attempt(partial(self._act, later, lesson)) for lesson in lessons]
@@ -195,7 +195,7 @@ class Served:
         ]
 
     def _act(self, tagger: Tagger, lesson: Lesson) -> tuple[Act, tuple[str, str]]:
-        """The act that a lesson asks for, applied to a tagger; and what to answer: an id, and what it was."""
+        """Apply a lesson to a tagger; return the act, and the id and description for the response."""
         content, what = lesson.content or {}, ""
         if lesson.kind == "undo":
             try:
@@ -210,24 +210,24 @@ class Served:
         return act, (act.content.get("of", act.id), what or str(act))
 
     def _load(self) -> None:
-        """Load the model with its acts, and let it answer."""
+        """Load the model with its acts, and put it in use."""
         signature = self.folder_signature()
         loaded = Tagger.load(self._folder, acts=self._acts)
         if not loaded.takes_texts:
-            raise ParameterError(f"{self._folder}: was trained on features; a service needs a model trained on texts")
+            raise ParameterError(f"{self._folder}: the model was trained on features; serve a model trained on texts")
         self._publish(loaded)
         self.signature = signature
         self.loaded_at = time.time()
 
     def _note_own(self, tagger: Tagger) -> None:
-        """Let the signature know the acts recorded here, unless others changed anything that is not loaded yet."""
+        """Update the signature after recording acts, unless another process has changed something not yet loaded."""
         now, where = self.folder_signature(), tagger._home
-        others = now[:-1]  # the last one is the ledger that acts are recorded in, by its size at the end
+        others = now[:-1]  # the last entry is the ledger in which acts are recorded
         if now and where is not None and now[-1][-1] == where.mark.end and others == self.signature[: len(others)]:
             self.signature = now
 
     def _check_writable(self) -> None:
-        """Raise now, rather than when somebody teaches, if acts cannot be recorded."""
+        """Raise at the start, rather than at the first change, if acts cannot be recorded."""
         try:
             home.commit(copy.copy(self.tagger), [])
         except ModelFileError as error:
@@ -235,14 +235,14 @@ class Served:
             raise FileError(place, f"cannot be written; record acts elsewhere with --acts FILE ({error})") from error
 
     def _publish(self, tagger: Tagger) -> None:
-        """Let a tagger answer from now on, once all that it computes on first use is there."""
+        """Put a tagger in use, after a first suggestion has computed everything that is computed lazily."""
         tagger.suggest([_WARM_UP], k=1)
         self.tagger = tagger
 
     # -- errors -------------------------------------------------------------------------------------------
 
     def _told(self, question: Callable[[Tagger], Any]) -> Callable[[], Any]:
-        """A question to the tagger in use, with errors told as problems that name the field."""
+        """A query to the tagger in use, with errors turned into problems that name the field."""
         tagger = self.tagger
 
         def call() -> Any:
@@ -272,12 +272,12 @@ def _call_each(questions: Sequence[Callable[[], Any]]) -> list[Any]:
 def _attempt(function: Callable[[], Any]) -> Any:
     try:
         return function()
-    except Exception as error:  # noqa: BLE001 - told to the one who asked
+    except Exception as error:  # noqa: BLE001 - returned to the client
         return error
 
 
 def _signature(folder: Path, acts: Path | None) -> Signature:
-    """What changes when the model in a folder does, or its acts."""
+    """Names, modification times and sizes of the manifest and the ledgers: they change when the model or acts do."""
     try:
         stats = [(folder / MANIFEST, (folder / MANIFEST).stat())]
     except OSError:  # being replaced
@@ -288,7 +288,7 @@ def _signature(folder: Path, acts: Path | None) -> Signature:
 
 
 class Models(dict[str, Served]):
-    """Served models by name; the first is the one that requests mean which name none."""
+    """Served models by name; the first is the default for requests that name none."""
 
     def find(self, name: str | None) -> Served:
         """The model of that name."""
@@ -301,11 +301,11 @@ class Models(dict[str, Served]):
         return served
 
     def are_full(self, n_requests: int) -> bool:
-        """Whether a request for suggestions would be turned away, whichever model it means."""
+        """Whether a request for suggestions would be rejected, whichever model it names."""
         n_most = sum(served.limits.max_waiting + TEXTS_PER_RANKING for served in self.values())
         return n_requests >= n_most or all(served.is_full for served in self.values())
 
 
 def as_json(value: Any) -> bytes:
-    """A JSON text in UTF-8."""
+    """Compact JSON in UTF-8."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()

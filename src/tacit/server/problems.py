@@ -1,4 +1,4 @@
-"""Errors as the service tells them: problem documents (RFC 9457) that name the field, and never a stack trace."""
+"""Errors of the service: problem documents (RFC 9457) that name the invalid field and never show a stack trace."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ SAFE_HEADERS = [
     (b"cache-control", b"no-store"),
 ]
 _TITLES = {
-    400: "The request cannot be read",
-    401: "A token is needed",
-    404: "There is no such thing",
-    405: "The address does not take this method",
-    408: "The request came too slowly",
-    409: "That cannot be done now",
-    413: "The request is too large",
-    415: "The request must be JSON",
-    421: "The service has another name",
-    422: "The request is not as it must be",
+    400: "Malformed request",
+    401: "A token is required",
+    404: "Not found",
+    405: "Method not allowed",
+    408: "Request timeout",
+    409: "Conflict with the state of the model",
+    413: "The request body is too large",
+    415: "The request body must be JSON",
+    421: "Host name not allowed",
+    422: "Invalid request",
     429: "Too many requests",
-    431: "The head of the request is too large",
-    500: "The service made a mistake",
+    431: "The request headers are too large",
+    500: "Internal error",
     503: "The service is too busy",
-    507: "The service cannot write",
+    507: "The change could not be saved",
 }
 
 
 class Problem(Exception):  # noqa: N818 - RFC 9457 calls it so
-    """What a caller is told instead of an answer."""
+    """An error that is sent to the client as a problem document."""
 
     def __init__(
         self,
@@ -73,12 +73,12 @@ class Problem(Exception):  # noqa: N818 - RFC 9457 calls it so
 
 
 def busy(detail: str) -> Problem:
-    """Too many requests at once; trying again soon helps."""
+    """Too many requests at once; the client may retry after a second."""
     return Problem(429, detail, retry_after=1)
 
 
 def answer_problems(app: FastAPI) -> None:
-    """Let an app tell all its errors as problem documents."""
+    """Make an app answer every error with a problem document."""
     app.add_exception_handler(Problem, _own)
     app.add_exception_handler(TacitError, _of_tacit)
     app.add_exception_handler(RequestValidationError, _of_fields)
@@ -96,14 +96,14 @@ async def _of_tacit(_: Request, error: Exception) -> Response:
 
 
 async def _of_a_mistake(_: Request, __: Exception) -> Response:
-    return Problem(500, "the service made a mistake; its log says where").response()
+    return Problem(500, "internal error in the service; see its log").response()
 
 
 async def _of_routing(_: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)  # noqa: S101 - as registered
-    details = {404: "there is nothing at this address; /openapi.json lists what there is",
-               405: "the address does not take this method; /openapi.json lists what it takes",
-               400: "the body is not JSON in UTF-8"}  # fmt: skip
+    details = {404: "unknown endpoint; /openapi.json lists all endpoints",
+               405: "this endpoint does not accept the method; /openapi.json lists the methods it accepts",
+               400: "the request body is not JSON in UTF-8"}  # fmt: skip
     response = Problem(error.status_code, details.get(error.status_code, str(error.detail))).response()
     response.headers.update(error.headers or {})
     return response
@@ -114,7 +114,7 @@ async def _of_fields(_: Request, error: Exception) -> Response:
     found = error.errors()
     if any(each["type"] == "json_invalid" for each in found):
         return Problem(
-            400, f"the body is not JSON: {found[0].get('ctx', {}).get('error', 'it cannot be read')}"
+            400, f"the request body is not JSON: {found[0].get('ctx', {}).get('error', 'it cannot be parsed')}"
         ).response()
     problem = Problem(422, "")
     problem.errors = [{"field": _place(each["loc"]), "message": _message(each)} for each in found]
@@ -123,7 +123,7 @@ async def _of_fields(_: Request, error: Exception) -> Response:
 
 
 def _place(parts: Sequence[str | int]) -> str:
-    """``judgements[0].text`` for the way to a field."""
+    """The path of a field, such as ``judgements[0].text``."""
     inside = [part for part in parts if part not in ("body", "query", "path", "header")]
     return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in inside).lstrip(".") or "body"
 

@@ -1,4 +1,4 @@
-"""The addresses of the service."""
+"""The endpoints of the service."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from tacit.tagger.suggest import DECIMALS, Wish
 
 
 def _problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """How the errors of an address are described."""
+    """The OpenAPI description of the errors of an endpoint."""
     content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/ProblemDocument"}}}
     return {status: {"description": "A problem", "content": content} for status in (401, 421, *statuses)}
 
@@ -48,7 +48,7 @@ api = APIRouter(default_response_class=Response)
 
 @api.post("/v1/suggest", response_model=SuggestAnswer, responses=_problems(*_OF_BODIES), tags=["suggest"])
 async def suggest(request: Request, asked: SuggestRequest) -> Any:
-    """Suggest labels for a text or several."""
+    """Suggest labels for one text or several."""
     served = _served(request, asked.model)
     texts = asked.all_texts()
     _check_size(served, texts, "texts")
@@ -72,7 +72,7 @@ async def suggest(request: Request, asked: SuggestRequest) -> Any:
 
 @api.post("/v1/explain", response_model=ExplainAnswer, responses=_problems(*_OF_BODIES), tags=["suggest"])
 async def explain(request: Request, asked: ExplainRequest) -> Any:
-    """Say what stands behind a label for a text."""
+    """Explain a label for a text: the words, labels and training samples that support it."""
     served = _served(request, asked.model)
     tagger = served.tagger
     found = await served.explain(asked.text, asked.label, asked.n)
@@ -96,12 +96,12 @@ async def explain(request: Request, asked: ExplainRequest) -> Any:
 @api.get("/v1/labels", response_model=LabelsAnswer, responses=_problems(404, 422, 429, 503), tags=["labels"])
 async def labels(
     request: Request,
-    model: Annotated[str | None, Query(description="Which model.")] = None,
-    search: Annotated[str, Query(max_length=500, description="Part of a name, upper and lower case alike.")] = "",
+    model: Annotated[str | None, Query(description="Name of the model; by default the first one.")] = None,
+    search: Annotated[str, Query(max_length=500, description="Part of a name, in any case.")] = "",
     offset: Annotated[int, Query(ge=0, le=2**31)] = 0,
     limit: Annotated[int, Query(ge=1, le=1000)] = 20,
 ) -> Any:
-    """List labels: those that start with the words first, then the most frequent."""
+    """List labels: first those whose name starts with the search string, then the others, each by frequency."""
     served = _served(request, model)
     total, found = await served.ask(lambda tagger: find_labels(tagger, search, offset, limit))
     return _json({"model": served.name, "total": total, "labels": found})
@@ -111,7 +111,7 @@ async def labels(
     "/v1/labels", status_code=201, response_model=RecordedAct, responses=_problems(*_OF_BODIES, 507), tags=["teach"]
 )
 async def add_label(request: Request, asked: NewLabel) -> Any:
-    """Add a label without training; it can be taken back with /v1/undo."""
+    """Add a label without training; /v1/undo removes it again."""
     served = _served(request, asked.model)
     _check_size(served, asked.examples or (), "examples")
     return await _taught(request, served, "add", asked.model_dump(exclude={"model"}, exclude_none=True))
@@ -121,7 +121,7 @@ async def add_label(request: Request, asked: NewLabel) -> Any:
     "/v1/feedback", status_code=201, response_model=RecordedAct, responses=_problems(*_OF_BODIES, 507), tags=["teach"]
 )
 async def feedback(request: Request, asked: FeedbackRequest) -> Any:
-    """Accept or reject suggestions; they are on disk, and learned, when this answers."""
+    """Accept or reject suggestions; they are saved and learned before the response is sent."""
     served = _served(request, asked.model)
     _check_size(served, asked.judgements, "judgements")
     answer = await _taught(request, served, "judge", asked.model_dump(exclude={"model"}))
@@ -132,7 +132,7 @@ async def feedback(request: Request, asked: FeedbackRequest) -> Any:
 
 @api.post("/v1/undo", response_model=RecordedAct, responses=_problems(*_OF_BODIES, 409, 507), tags=["teach"])
 async def undo(request: Request, asked: UndoRequest) -> Any:
-    """Take an act back: the last one, or the one with this id."""
+    """Undo an act: the last one, or the one with the given id."""
     served = _served(request, asked.model)
     done = await _on_disk(served.undo(asked.id))
     return _json({"model": served.name, "id": done.id, "act": f"took back: {done.act}"})
@@ -151,27 +151,27 @@ async def models(request: Request) -> Any:
     tags=["models"],
 )
 async def reload(request: Request, name: Annotated[str, Path(max_length=200)]) -> Any:
-    """Load a model anew from its folder, without a break."""
+    """Reload a model from its folder without interrupting the service."""
     served = _served(request, name)
     try:
         await served.reload()
     except TacitError as error:
         failure("reload failed", error, model=name)
         _metrics(request).reloads.labels(name, "failed").inc()
-        raise Problem(409, "the folder does not hold a whole model; the one in use stays, the log says more") from None
+        raise Problem(409, "the folder does not hold a valid model; the old one stays in use, see the log") from None
     _metrics(request).reloads.labels(name, "done").inc()
     return _json(_card(served))
 
 
 @api.get("/healthz", response_model=Health, responses={421: _problems()[421]}, tags=["service"])
 async def healthz() -> Any:
-    """Say that the service answers: all its models are loaded."""
+    """Health check: the service is running and all its models are loaded."""
     return _json({"status": "ready"})
 
 
 @api.get("/metrics", responses={200: {"content": {"text/plain": {}}}, **_problems()}, tags=["service"])
 async def metrics(request: Request) -> Any:
-    """Counters for Prometheus."""
+    """Metrics for Prometheus."""
     counted = _metrics(request)
     for served in _models(request).values():
         counted.waiting.labels(served.name).set(served.n_waiting)
@@ -181,7 +181,7 @@ async def metrics(request: Request) -> Any:
     return Response(counted.text(), headers={"Content-Type": CONTENT_TYPE})
 
 
-# -- what the addresses share -----------------------------------------------------------------------------
+# -- what the endpoints share -----------------------------------------------------------------------------
 
 
 def _models(request: Request) -> Models:
@@ -199,7 +199,7 @@ def _served(request: Request, name: str | None) -> Served:
 
 
 def _about(request: Request, **about: Any) -> None:
-    """What the log says of a request."""
+    """Set the details of a request that are logged."""
     request.scope["tacit.about"] = about
 
 
@@ -210,12 +210,12 @@ async def _taught(request: Request, served: Served, kind: str, content: Mapping[
 
 
 async def _on_disk(writing: Any) -> Any:
-    """What was written; a problem of its own if it could not be."""
+    """Await the writing of an act; if it fails, raise a problem with status 507."""
     try:
         return await writing
     except ModelFileError as error:
         failure("act not written", error)
-        raise Problem(507, "the act could not be written, and is not recorded; the log says more") from None
+        raise Problem(507, "the act could not be written to disk and is not recorded; see the log") from None
 
 
 def _check_size(served: Served, items: Any, field: str) -> None:
@@ -225,10 +225,10 @@ def _check_size(served: Served, items: Any, field: str) -> None:
 
 
 def _check_threshold(served: Served, threshold: float | str | None) -> None:
-    """Raise before anything waits."""
+    """Raise for an invalid threshold, before the request is queued."""
     try:
         if isinstance(threshold, str) and threshold != "auto":
-            parse_target(threshold)  # here numbers are numbers, not texts
+            parse_target(threshold)  # JSON has numbers: a string such as "0.5" is an error here
         served.tagger.threshold_for(threshold)
     except ParameterError as error:
         raise Problem(422, str(error), field="threshold") from None
@@ -256,5 +256,5 @@ def _json(content: Any, status: int = 200) -> Response:
     return Response(as_json(content), status, media_type="application/json")
 
 
-#: Not an answer of any address by itself, but what all of them give instead of one.
+#: Not the response of any one endpoint, but what all of them return on errors.
 SHARED_SCHEMAS = (ProblemDocument,)

@@ -1,4 +1,4 @@
-"""The service as a process."""
+"""Run the service as a process."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from tacit.server.logs import event, write_logs
 from tacit.server.metrics import Metrics
 from tacit.server.models import Models, Served
 
-_BACKLOG = 4096  # connections that wait to be taken; the system may allow fewer
-_AT_A_TIME = 64  # connections taken before others are served
+_BACKLOG = 4096  # connections waiting to be accepted; the system may allow fewer
+_AT_A_TIME = 64  # connections accepted before others are served
 _KEEP_ALIVE = 75  # seconds; longer than most proxies keep a connection
 
 
@@ -34,16 +34,16 @@ def serve(
     watch: bool,
     ready: Callable[[str, Models], None],
 ) -> None:
-    """Serve the models in `folders` until the process is told to stop; `ready` is told the address.
+    """Serve the models in `folders` until the process is told to stop; `ready` is called with the address.
 
     Parameters
     ----------
     folders : mapping of str to Path
-        Model folders by the name that callers use.
+        Model folders, by the name that clients use.
     limits : mapping of str to Limits
         Limits of each model.
     acts : mapping of str to Path
-        Files that record what people teach, by model; by default that is in the model folder.
+        Ledger files, by model; by default the ledger is in the model folder.
     """
     metrics = Metrics()
     models = Models()
@@ -55,7 +55,7 @@ def serve(
         write_logs()
         for name, served in models.items():
             event("loaded", model=name, acts=served.n_acts, left_out=served.left_out)
-        listening.listen(_BACKLOG)  # from here on callers wait rather than fail
+        listening.listen(_BACKLOG)  # from here on connections are queued rather than refused
         shown = f"[{host}]" if ":" in host else host
         ready(f"http://{shown}:{listening.getsockname()[1]}/", models)
         patience = max(limit.timeout for limit in limits.values())
@@ -63,7 +63,7 @@ def serve(
 
 
 def server(app: ASGIApp, models: Models, settings: Settings, metrics: Metrics, patience: float) -> uvicorn.Server:
-    """What runs an app: it ends within `patience` seconds once it is told to."""
+    """A uvicorn server for an app; it shuts down within about `patience` seconds of being told to."""
     connections = Connections(settings, metrics, {b"/v1/suggest": models.are_full})
     config = uvicorn.Config(
         app,
@@ -83,14 +83,14 @@ def server(app: ASGIApp, models: Models, settings: Settings, metrics: Metrics, p
 
 class _Server(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Begin to listen, with a longer queue than connections are taken from it at a time."""
+        """Listen with a backlog longer than the number of connections accepted at a time."""
         await super().startup(sockets)
         for listening in sockets or []:
             listening.listen(_BACKLOG)
 
 
 def _listening(host: str, port: int) -> socket.socket:
-    """A socket at an address, or an error that says why not; taken before anything is loaded."""
+    """A socket bound to an address, before anything is loaded; an error says why it cannot be bound."""
     taken = None
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
@@ -101,5 +101,5 @@ def _listening(host: str, port: int) -> socket.socket:
         if taken is not None:
             taken.close()
         reason = error.strerror or error
-        raise ParameterError(f"cannot listen at {host}:{port}: {reason}; choose another --host or --port") from error
+        raise ParameterError(f"cannot listen on {host}:{port}: {reason}; choose another --host or --port") from error
     return taken

@@ -1,4 +1,4 @@
-"""What requests and answers look like; the OpenAPI description is made of this."""
+"""Schemas of requests and responses; the OpenAPI description is generated from them."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from tacit.server.limits import MAX_K
 
 
 def _whole(text: str) -> str:
-    """`text`, unless it holds half of a surrogate pair, which JSON can name and no file can hold."""
+    """`text`; raise if it has an unpaired surrogate, which JSON can express and UTF-8 cannot."""
     try:
         text.encode()
     except UnicodeEncodeError as error:
-        raise ValueError(f"must be text; character {error.start} is half of a surrogate pair") from None
+        raise ValueError(f"must be valid Unicode; character {error.start} is half of a surrogate pair") from None
     return text
 
 
 Text = Annotated[str, AfterValidator(_whole)]
 LabelName = Annotated[str, Field(min_length=1, max_length=500)]
-ModelName = Annotated[str | None, Field(None, description="Which model; the first one served by default.")]
+ModelName = Annotated[str | None, Field(None, description="Name of the model; by default the first one.")]
 ActId = Annotated[str, Field(min_length=1, max_length=100)]
 
 
@@ -29,7 +29,7 @@ class _Request(BaseModel):
 
 
 class SuggestRequest(_Request):
-    """One text or several, and what is wanted of them."""
+    """One text or several, and options for the suggestions."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -38,20 +38,20 @@ class SuggestRequest(_Request):
         }
     )
 
-    text: Text = Field("", description="The text; or give several as texts.")
+    text: Text = Field("", description="A single text; give either text or texts.")
     texts: list[Text] = Field([], min_length=1, description="Several texts.")
     model: ModelName
     k: int | None = Field(
-        None, ge=1, le=MAX_K, description="Suggestions per text at most; 5 without a threshold, no limit with one."
+        None, ge=1, le=MAX_K, description="Maximum suggestions per text; by default 5, or all above the threshold."
     )
     threshold: Annotated[float, Field(ge=-1e9, le=1e9)] | str | None = Field(
         None,
-        description="Leave out suggestions that are less probable: a number, 'auto', 'f1', 'precision=0.8', "
-        "'recall=0.5' or 'labels=3'.",
+        description="Lowest score to suggest: a number, 'auto' (the stored threshold), or a target such as 'f1', "
+        "'precision=0.8', 'recall=0.5' or 'labels=3'.",
     )
     include: list[LabelName] | None = Field(None, description="Suggest only these labels.")
     exclude: list[LabelName] | None = Field(None, description="Suggest none of these labels.")
-    damp_head: float = Field(0.0, ge=0, le=1, description="Discount frequent labels, so that rare ones show.")
+    damp_head: float = Field(0.0, ge=0, le=1, description="Rank frequent labels lower: 0 not at all, 1 most.")
 
     @model_validator(mode="after")
     def _one_of_two(self) -> SuggestRequest:
@@ -68,7 +68,7 @@ class SuggestedLabel(BaseModel):
     """A label for a text."""
 
     label: str
-    name: str = Field(description="What the vocabulary calls it, or the label itself.")
+    name: str = Field(description="Its name in the vocabulary, or else the label itself.")
     score: float = Field(description="The probability that it is right, where the model is calibrated.")
 
 
@@ -91,7 +91,7 @@ class ExplainRequest(_Request):
     text: Text
     label: LabelName
     model: ModelName
-    n: int = Field(8, ge=1, le=50, description="How many words, labels and samples to name at most.")
+    n: int = Field(8, ge=1, le=50, description="Maximum number of words, of labels and of samples.")
 
 
 class WordReason(BaseModel):
@@ -102,7 +102,7 @@ class WordReason(BaseModel):
 
 
 class LabelReason(BaseModel):
-    """Another label of the text, and the share of its samples that have the label, too."""
+    """Another label suggested for the text, and the share of its training samples that have the explained label too."""
 
     label: str
     name: str
@@ -118,7 +118,7 @@ class SampleReason(BaseModel):
 
 
 class ExplainAnswer(BaseModel):
-    """What stands behind a label, strongest first."""
+    """The evidence for a label, strongest first."""
 
     model: str
     label: str
@@ -135,12 +135,12 @@ class Label(BaseModel):
 
     label: str
     name: str
-    count: int = Field(description="Training samples that have it.")
-    added: bool = Field(description="Whether it came after training.")
+    count: int = Field(description="Number of training samples that have it.")
+    added: bool = Field(description="Whether it was added after training.")
 
 
 class LabelsAnswer(BaseModel):
-    """A page of the labels that were found."""
+    """One page of the matching labels."""
 
     model: str
     total: int
@@ -148,18 +148,18 @@ class LabelsAnswer(BaseModel):
 
 
 class NewLabel(_Request):
-    """A label to add, and what is known of it; its name alone is enough if it says something."""
+    """A label to add, and the evidence for it; a name alone is enough if its words are informative."""
 
     name: LabelName
     model: ModelName
     examples: list[Text] | None = Field(
-        None, min_length=1, description="Texts that have it; three are much better than one."
+        None, min_length=1, description="Texts that have the label; three are much better than one."
     )
     cooccurs: dict[LabelName, Annotated[float, Field(ge=0)]] | None = Field(
-        None, description="Labels that it occurs with, and in how many samples."
+        None, description="Labels that it co-occurs with, each with the number of samples that have both."
     )
-    description: Text | None = Field(None, description="A text about it.")
-    parent: LabelName | None = Field(None, description="The label above it.")
+    description: Text | None = Field(None, description="A text that describes it.")
+    parent: LabelName | None = Field(None, description="A broader label.")
 
 
 class Judgement(_Request):
@@ -178,17 +178,17 @@ class FeedbackRequest(_Request):
 
 
 class UndoRequest(_Request):
-    """Which act to take back; the last one by default."""
+    """The act to undo; by default the last one."""
 
     id: ActId | None = None
     model: ModelName
 
 
 class RecordedAct(BaseModel):
-    """Something that was taught, or taken back; it is on disk."""
+    """An act that has been saved, or undone."""
 
     model: str
-    id: str = Field(description="Tells the act from all others; /v1/undo takes it.")
+    id: str = Field(description="Id of the act, for /v1/undo.")
     act: str
 
 
@@ -199,8 +199,8 @@ class ServedModel(BaseModel):
     kind: str
     labels: int
     calibrated: bool
-    threshold: float = Field(description="The score that the threshold 'auto' stands for.")
-    acts: int = Field(description="Acts in force since the training.")
+    threshold: float = Field(description="The stored threshold, used for 'auto'.")
+    acts: int = Field(description="Number of acts in force.")
     max_batch: int
     loaded: str
 
@@ -213,7 +213,7 @@ class ModelsAnswer(BaseModel):
 
 
 class Health(BaseModel):
-    """The service answers."""
+    """The service is running."""
 
     status: str
 
@@ -225,5 +225,5 @@ class ProblemDocument(BaseModel):
     title: str
     status: int
     detail: str
-    errors: list[dict[str, Any]] = Field([], description="The fields that are wrong, each with a message.")
-    nearest: list[str] = Field([], description="Names spelt like the unknown one.")
+    errors: list[dict[str, Any]] = Field([], description="The invalid fields, each with a message.")
+    nearest: list[str] = Field([], description="Known names that are spelt similarly.")

@@ -1,4 +1,4 @@
-"""The page: a few files that hold nothing but themselves."""
+"""The web page: static files without any data."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _POLICY = (
 
 
 def page_routes() -> APIRouter:
-    """An address for each file."""
+    """A route for each file."""
     routes = APIRouter(include_in_schema=False)
     for path, (name, media_type) in _FILES.items():
         content = files("tacit.server").joinpath("page", name).read_bytes()

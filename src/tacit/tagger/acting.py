@@ -1,4 +1,4 @@
-"""From what a caller says to an act: names resolved, samples in the form that acts hold, everything checked."""
+"""Creating acts from arguments: names are resolved, samples converted, everything is checked."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Preview(NamedTuple):
-    """A sample that a label would tag: its row, its text (empty for features) and its score."""
+    """A sample for which a label would score high: its row, its text (empty for features) and the score."""
 
     row: int
     text: str
@@ -43,7 +43,7 @@ def add(
     description: str | None = None,
     parent: str | None = None,
 ) -> Act:
-    """The act that adds a label; from the vocabulary what is not given, if it knows the label."""
+    """The act that adds a label; missing evidence is taken from the vocabulary, if that has the label."""
     state, vocabulary = tagger._state, tagger.vocabulary_
     called = as_name(name)
     _check_counts(cooccurs or {})
@@ -77,11 +77,11 @@ def _concept(tagger: Tagger, vocabulary: Vocabulary, name: str) -> str:
         return vocabulary.ids[place] if by_id > by_name else vocabulary.names[place]
     label = tagger._name_now(name)
     also = "" if label == name else f" is the label '{label}', which"
-    raise ActError(f"'{name}'{also} is there already; to teach it, judge suggestions of it", "name")
+    raise ActError(f"'{name}'{also} exists already; to improve it, accept or reject its suggestions", "name")
 
 
 def _parent(tagger: Tagger, vocabulary: Vocabulary, name: str) -> str | None:
-    """The first concept above that is a label."""
+    """The first parent concept that is a label."""
     state = tagger._state
     known = (column for column in map(state.known, vocabulary.parents_of(name)) if column is not None)
     return next((state.name(column) for column in known if state.is_suggested[column]), None)
@@ -113,7 +113,7 @@ def judge(tagger: Tagger, judgements: Iterable[tuple[Any, str, bool]]) -> Act:
     for place, each in enumerate(judged):
         if not isinstance(each, tuple | list) or len(each) != 3:
             raise DataError(
-                f"a judgement is a sample, a label and whether it is right; entry {place} is something else"
+                f"a judgement must be a tuple of a sample, a label and a verdict (true or false); entry {place} is not"
             )
     if not judged:
         raise DataError("there are no judgements to learn from; give at least one")
@@ -138,7 +138,7 @@ def judge(tagger: Tagger, judgements: Iterable[tuple[Any, str, bool]]) -> Act:
 
 
 def preview(tagger: Tagger, name: str, texts: Any, n: int, known_by: dict[str, Any]) -> list[Preview]:
-    """The samples that a label would tag first."""
+    """The samples with the highest score of a label, if it were added."""
     evidence = {key: known_by.pop(key, None) for key in ("cooccurs", "examples", "description", "parent")}
     if known_by:
         raise ParameterError(f"preview_label has no parameter '{min(known_by)}'")

@@ -1,4 +1,4 @@
-"""``model="auto"``: a model that is good without tuning, by the size of the data."""
+"""``model="auto"``: choose a model that is good without tuning, by the size of the data."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 from scipy import sparse
 
-#: What a linear classifier per label costs is the features of all samples times the labels; above, trees over labels
-#: reach the same precision in a fraction of it.
+#: The cost of one classifier per label: non-zero features of all samples times labels. Above this limit, label trees
+#: reach the same precision at a fraction of the cost.
 MAX_ONE_VS_ALL = 5e10
 
 
@@ -26,5 +26,5 @@ def choose(X: sparse.csr_matrix, Y: sparse.csr_matrix) -> Choice:
     n_samples, n_labels = Y.shape
     size = f"{n_samples:,} samples and {n_labels:,} labels"
     if X.nnz * n_labels <= MAX_ONE_VS_ALL:
-        return Choice("OneVsAll", f"{size}: a classifier for every label is affordable, and the most precise")
-    return Choice("LabelTree", f"{size}: trees over the labels are as precise as a classifier each, and much faster")
+        return Choice("OneVsAll", f"{size}: one classifier per label is affordable, and the most accurate")
+    return Choice("LabelTree", f"{size}: label trees are as accurate as one classifier per label, and much faster")

@@ -1,4 +1,4 @@
-"""Scores that mean something: how often a suggestion with this score is right, and where to stop suggesting."""
+"""Calibration: probabilities from scores, and thresholds for targets."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from tacit.store.declared import Array, Items
 Floats = npt.NDArray[np.float32]
 Doubles = npt.NDArray[np.float64]
 
-N_PLACES = 20  # of a ranking that calibration looks at, at least
-_PLACES_PER_LABEL = 4  # places for each label that samples have on average, where that is more
+N_PLACES = 20  # minimum length of the rankings used for calibration
+_PLACES_PER_LABEL = 4  # times the mean number of labels per sample, if that is longer
 _MAX_PLACES = 200
 _SHOWN = 5  # places that people see; at the same score, labels there are right more often than further down
 _WEIGHT_BEYOND = 0.1  # of a label further down
-_MIN_HITS = 40  # a band with fewer right suggestions is calibrated together with the next
-_PRIOR = 2.0  # suggestions at the mean rate that every step of a curve starts with
+_MIN_HITS = 40  # a band with fewer right suggestions is merged with the next
+_PRIOR = 2.0  # pseudo-count of suggestions at the mean rate in every step of a curve
 _N_THRESHOLDS = 500
-_MAX_NEEDED = 0.5  # suggestions per sample that are enough to measure any precision
+_MAX_NEEDED = 0.5  # suggestions per sample that suffice to measure any precision
 TARGETS = ("precision", "recall", "f1", "labels")
 
 
@@ -39,22 +39,22 @@ class Steps:
     probabilities: Annotated[Floats, Array("float32", ("n_knots",))]
 
     def __call__(self, scores: npt.NDArray[Any]) -> Floats:
-        """The probability that belongs to each score."""
+        """The probability for each score."""
         return np.asarray(np.interp(scores, self.scores, self.probabilities), np.float32)
 
 
 @dataclass(frozen=True, eq=False)
 class Trade:
-    """What one gets for a threshold, measured on held-out samples; thresholds rise.
+    """The trade-off between precision and recall by threshold, measured on held-out samples; thresholds rise.
 
     Attributes
     ----------
     thresholds : float array
-        Probabilities below which a suggestion is left out.
+        Lowest probabilities to suggest.
     precision, recall, labels : float arrays
-        Share of the suggestions that are right, of the true labels that are suggested, and suggestions per sample.
+        Share of the suggestions that are right, share of the true labels that are suggested, suggestions per sample.
     n_samples : int
-        How many samples that was measured on; 0 if unknown.
+        Number of held-out samples; 0 if unknown.
     """
 
     thresholds: Annotated[Floats, Array("float32", ("n_thresholds",), is_filled=True)]
@@ -71,7 +71,7 @@ class Trade:
         return threshold
 
     def nearest(self, target: str) -> tuple[float, str]:
-        """The threshold that comes nearest to a target; and why it is not reached, if it is not."""
+        """The threshold that comes nearest to a target, and if the target is not reached, a message that says so."""
         name, wanted = parse_target(target)
         if name == "f1":
             f1 = 2 * self.precision * self.recall / np.maximum(self.precision + self.recall, 1e-9)
@@ -90,7 +90,7 @@ class Trade:
             return float(self.thresholds[best]), f"{what} out of reach: {found}"
         if name == "labels":
             return float(self.thresholds[np.argmin(np.abs(self.labels - wanted))]), ""
-        # The lowest threshold with this precision suggests most; the highest with this recall errs least.
+        # The lowest threshold with this precision has the best recall; the highest with this recall errs least.
         return float(self.thresholds[reached[0] if name == "precision" else reached[-1]]), ""
 
 
@@ -103,7 +103,7 @@ def parse_target(target: str) -> tuple[str, float]:
         wanted = float("nan")
     if name not in TARGETS or (name != "f1" and not wanted > 0) or (name == "f1" and equals):
         raise ParameterError(
-            f"a threshold is a number, 'auto', 'f1', or a target such as 'precision=0.8', 'recall=0.5' or 'labels=3'; "
+            "a threshold must be a number, 'auto', or a target: 'f1', 'precision=0.8', 'recall=0.5' or 'labels=3'; "
             f"got '{target}'"
         )
     return name, wanted
@@ -118,13 +118,13 @@ class Calibration:
     curves : list of Steps
         One for each group of label-frequency bands.
     curve_of_label : int array
-        Which curve a label's scores go by.
+        The curve of each label.
     trade : Trade
-        Thresholds and what they give.
+        Precision and recall by threshold.
     error : float
-        Mean difference between probability and truth in the first places, on samples that the curves have not seen.
+        Expected calibration error of the first places, on samples that were not used to fit the curves.
     n_places : int
-        How many labels of each sample `trade` was measured on.
+        Length of the rankings on which `trade` was measured.
     """
 
     curves: Annotated[list[Steps], Items("n_curves", is_filled=True)]
@@ -134,21 +134,21 @@ class Calibration:
     n_places: Annotated[int, Range(low=1, high=_MAX_PLACES)] = N_PLACES
 
     def most(self, scores: npt.NDArray[Any]) -> Floats:
-        """The largest probability that a score may stand for, whichever the label."""
+        """The largest probability that a score may have, over all labels."""
         return np.asarray(np.max([curve(scores) for curve in self.curves], axis=0))
 
     def apply(self, ranking: Ranking) -> Ranking:
-        """The same labels with probabilities for scores, most probable first."""
+        """The same labels with probabilities as scores, most probable first."""
         return Ranking(ranking.labels, _probabilities(self.curves, self.curve_of_label, ranking)).sorted()
 
 
 def places_for(Y: sparse.csr_matrix) -> int:
-    """How far to look down rankings of samples with such labels."""
+    """Length of the rankings to calibrate on, for samples with these labels."""
     return int(np.clip(np.ceil(_PLACES_PER_LABEL * Y.nnz / max(Y.shape[0], 1)), N_PLACES, _MAX_PLACES))
 
 
 def calibrate(ranking: Ranking, truth: sparse.csr_matrix, train_counts: npt.NDArray[np.int64]) -> Calibration:
-    """Learn from the ranking of held-out samples how often the labels at a score are right.
+    """Fit calibration curves to the ranking of held-out samples.
 
     Parameters
     ----------
@@ -157,7 +157,7 @@ def calibrate(ranking: Ranking, truth: sparse.csr_matrix, train_counts: npt.NDAr
     truth : csr_matrix of shape (n_samples, n_labels or more)
         Their labels.
     train_counts : int array of shape (n_labels,)
-        Training samples of each label; rare labels share a curve by band.
+        Number of training samples of each label; labels of a band share a curve.
     """
     hits = judge(ranking, truth, None, (ranking.k,)).hits
     bands = band_of_labels(train_counts, len(train_counts))
@@ -165,12 +165,12 @@ def calibrate(ranking: Ranking, truth: sparse.csr_matrix, train_counts: npt.NDAr
     curve_of_label = curve_of_band[bands].astype(np.int32)
     half = np.arange(len(ranking)) % 2 == 0
     parts = [_curves(ranking.rows(part), hits[part], curve_of_label) for part in (half, ~half)]
-    fair = np.empty(ranking.scores.shape, np.float32)  # of each half by the curves of the other
+    fair = np.empty(ranking.scores.shape, np.float32)  # cross-fitted: each half by the curves of the other
     for part, curves in ((half, parts[1]), (~half, parts[0])):
         fair[part] = _probabilities(curves, curve_of_label, ranking.rows(part))
     is_label = ranking.labels != NO_LABEL
     curves = _curves(ranking, hits, curve_of_label)
-    # A threshold is for the probabilities of all curves: those of the halves rise in other steps.
+    # Thresholds apply to the probabilities of the final curves, whose steps differ from those of the halves.
     given = _probabilities(curves, curve_of_label, ranking)
     return Calibration(
         curves,
@@ -182,7 +182,7 @@ def calibrate(ranking: Ranking, truth: sparse.csr_matrix, train_counts: npt.NDAr
 
 
 def calibration_error(probabilities: npt.NDArray[Any], hits: npt.NDArray[np.bool_], n_bins: int = 15) -> float:
-    """Mean distance between probability and share of hits over bins of equal mass."""
+    """Expected calibration error: mean distance of probability and share of hits over bins of equal mass."""
     if not len(probabilities):
         return 0.0
     bins = np.array_split(np.argsort(probabilities, kind="stable"), n_bins)
@@ -191,7 +191,7 @@ def calibration_error(probabilities: npt.NDArray[Any], hits: npt.NDArray[np.bool
 
 
 def _groups(ranking: Ranking, hits: npt.NDArray[np.bool_], bands: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
-    """The number of the curve of each band, rarest first; bands with few hits go with the next."""
+    """The curve number of each band, rarest first; a band with few hits is merged with the next."""
     n_hits = np.bincount(bands[ranking.labels[hits]], minlength=len(BANDS))
     groups, pending = np.zeros(len(BANDS), np.intp), 0
     for band in range(len(BANDS) - 1):
@@ -210,7 +210,7 @@ def _curves(ranking: Ranking, hits: npt.NDArray[np.bool_], curve_of_label: npt.N
 
 
 def _rising(scores: Doubles, hits: npt.NDArray[np.bool_], weights: Doubles) -> Steps:
-    """The share of hits as a function of the score that never falls, by pooling neighbours that would."""
+    """The share of hits as a non-decreasing function of the score, by isotonic regression."""
     if not len(scores):
         return Steps(np.zeros(1, np.float32), np.zeros(1, np.float32))
     from sklearn.isotonic import IsotonicRegression
@@ -221,7 +221,7 @@ def _rising(scores: Doubles, hits: npt.NDArray[np.bool_], weights: Doubles) -> S
     _, starts = np.unique(rising, return_index=True)
     sizes = np.add.reduceat(weights, starts)
     mean_scores = np.add.reduceat(weights * scores, starts) / sizes
-    # A step of few suggestions may be right by chance: it is drawn to the mean by a few more at the mean rate.
+    # A step with few suggestions may be right by chance, so it is shrunk towards the mean rate.
     shares = (np.add.reduceat(right, starts) + _PRIOR * right.sum() / sizes.sum()) / (sizes + _PRIOR)
     shares = IsotonicRegression().fit_transform(mean_scores, shares, sample_weight=sizes)
     return Steps(mean_scores.astype(np.float32), shares.astype(np.float32))

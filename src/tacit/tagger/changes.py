@@ -1,7 +1,7 @@
-"""The acts on a tagger, replayed on what it learned in training.
+"""The acts on a tagger, replayed on the trained model.
 
-`Changes` knows the acts, what the base makes of their samples, and the state that they lead to. It is never changed:
-`plus` gives another one. What the base makes of samples can be kept in a file, so that a start need not compute it.
+`Changes` holds the acts, the features of their samples, and the resulting state. It is immutable: `plus` returns a new
+one. The features of samples can be cached in a file, so that they need not be computed at every start.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ _STATES_KEPT = 3  # for undo: the state before the last acts, and a few earlier 
 
 @dataclass(frozen=True, eq=False)
 class Changes:
-    """Acts in the order in which they were done, and the state that they lead to.
+    """Acts in chronological order, and the resulting state.
 
-    `features` makes a matrix of a list of samples, with a row for each.
+    `features` turns a list of samples into a feature matrix.
     """
 
     scores: Scores
     features: Callable[[Sequence[Sample]], sparse.csr_matrix]
-    states: tuple[tuple[tuple[str, ...], State, Mapping[str, TacitError]], ...]  # by the ids of acts that lead there
+    states: tuple[tuple[tuple[str, ...], State, Mapping[str, TacitError]], ...]  # each with the ids of its acts
     acts: Sequence[Act] = ()
     samples: dict[str, ActSamples] = field(default_factory=dict)
 
@@ -46,17 +46,17 @@ class Changes:
 
     @property
     def left_out(self) -> Mapping[str, TacitError]:
-        """Why acts that were not taken back do not apply, by id."""
+        """Acts in force that do not apply: the reasons, by id."""
         return self.states[-1][2]
 
     def are_of(self, model: Any, calibration: Any, target: str, few_shot: Any, vocabulary: Any) -> bool:
-        """Whether the acts were replayed on exactly these."""
+        """Whether the acts were replayed on exactly these objects."""
         scores, ground = self.scores, self.state.ground
         same = scores.model is model and scores.calibration is calibration and scores.target == target
         return same and ground.few_shot is few_shot and ground.vocabulary is vocabulary
 
     def plus(self, acts: Sequence[Act], samples: Mapping[str, ActSamples] | None = None) -> Changes:
-        """With further acts; those that do not fit are left out of the state."""
+        """With further acts; those that do not apply are skipped."""
         known = {**self.samples, **(samples or {})}
         wanted = [act for act in acts if act.kind in ("add", "judge") and act.id not in known]
         known.update(self._samples_of(wanted))
@@ -71,7 +71,7 @@ class Changes:
         return Changes(self.scores, self.features, states, everything, known)
 
     def tried(self, acts: Sequence[Act]) -> tuple[Changes, dict[str, TacitError]]:
-        """With those of some new acts that fit, one after the other; and why the others do not, by id."""
+        """With those new acts that apply, in order; and for the others, by id, the reason why not."""
         known = {act.id for act in self.acts}
         refused: dict[str, TacitError] = {}
         wanted: list[Act] = []
@@ -102,7 +102,7 @@ class Changes:
     # -- samples ------------------------------------------------------------------------------------------
 
     def _samples_of(self, acts: Sequence[Act]) -> dict[str, ActSamples]:
-        """What the base makes of the samples of acts, all at once."""
+        """The features of the samples of acts, computed together."""
         given = [samples_in(act) for act in acts]
         flat = [sample for each in given for sample in each]
         rows = iter(rows_of(self.features(flat))) if flat else iter(())
@@ -110,7 +110,7 @@ class Changes:
 
 
 def samples_in(act: Act) -> list[Sample]:
-    """The samples of an act: examples, then texts about the label; or those judged."""
+    """The samples of an act: examples followed by texts that describe the label, or judged samples."""
     content = act.content
     if act.kind == "judge":
         return [
@@ -123,7 +123,7 @@ def samples_in(act: Act) -> list[Sample]:
 
 
 def texts_about(content: Mapping[str, Any]) -> list[str]:
-    """Texts that say what an added label is: the lines of its description and its name, or its name alone."""
+    """Texts that describe an added label: its name and the lines of its description, or its name alone."""
     name = [] if "://" in content["name"] else [content["name"]]
     if content.get("description"):
         return list(dict.fromkeys([*name, *filter(str.strip, content["description"].splitlines())]))

@@ -1,6 +1,6 @@
-"""Why a label is suggested: the features, labels, training samples and later acts behind it.
+"""Why a label is suggested: evidence from features, labels, training samples and acts.
 
-Features are found by leaving each of them out and looking at the probability lost, which works with every model.
+The importance of a feature is the score lost when it is left out (occlusion), which works with every model.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ if TYPE_CHECKING:
 Scores = npt.NDArray[np.float32]
 
 _MAX_FEATURES = 500  # of a sample that are left out in turn, largest first
-_N_SUGGESTIONS = 20  # other labels of the sample that are looked at
+_N_SUGGESTIONS = 20  # other suggestions for the sample that are considered
 
 
 class FeatureEvidence(NamedTuple):
-    """A feature, and by how much the score falls without it; by nothing, where others are enough."""
+    """A feature, and by how much the score falls without it; 0 if other features make up for it."""
 
     feature: str
     loss: float
 
 
 class LabelEvidence(NamedTuple):
-    """Another label of the sample: its score, and the share of its training samples that have the label, too."""
+    """Another suggested label: its score, and the share of its training samples that have the explained label too."""
 
     label: str
     score: float
@@ -53,22 +53,22 @@ class SampleEvidence(NamedTuple):
 
 @dataclass(frozen=True)
 class Explanation:
-    """What stands behind a suggestion, strongest first.
+    """The evidence for a suggestion, strongest first.
 
     Attributes
     ----------
     label : str
         The label.
     score : float
-        Its score for the sample: a probability, where the tagger is calibrated.
+        Its score for the sample: a probability, if the tagger is calibrated.
     features : list of FeatureEvidence
         Features without which the score would be lower.
     labels : list of LabelEvidence
-        Other suggestions that the label occurred with in training.
+        Other suggestions that the label co-occurred with in training.
     samples : list of SampleEvidence
-        Training samples that have the label, nearest first; only where the tagger keeps them.
+        Training samples that have the label, most similar first; only if the tagger keeps them.
     acts : list of str
-        What was done to the label since training.
+        Acts on the label since training.
     """
 
     label: str
@@ -87,7 +87,7 @@ class Explanation:
 
 
 def explain(tagger: Tagger, text: Any, label: str, n: int = 10) -> Explanation:
-    """What stands behind a label for one sample.
+    """The evidence for a label of one sample.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ def explain(tagger: Tagger, text: Any, label: str, n: int = 10) -> Explanation:
     label : str
         The label, suggested or not.
     n : int
-        How many features, labels and training samples to name at most.
+        Maximum number of features, of labels and of training samples.
     """
     sample = tagger._samples([text] if isinstance(text, str) else text)
     x = sample.X
@@ -136,10 +136,10 @@ def _finely(changes: Changes, rows: Inputs, column: int) -> Scores:
 def occlusion(
     score: Callable[[sparse.csr_matrix], Scores], x: sparse.csr_matrix, n: int, at_most: int
 ) -> npt.NDArray[np.intp]:
-    """Places in `x`, one sample, of the `n` features without which its score falls most; all in one call.
+    """Indices, within the sample `x`, of the `n` features whose removal lowers the score most; all in one call.
 
-    Where it falls without none, as others are enough, those that say most on their own. Of samples with more than
-    `at_most` features, only the largest are tried.
+    If no single removal lowers it, because features are redundant, those with the highest score on their own. Of
+    samples with more than `at_most` features, only the largest are tried.
     """
     tried = np.sort(np.argsort(-np.abs(x.data), kind="stable")[:at_most])
     scores = score(_without(x, tried)).astype(np.float64)
@@ -152,7 +152,7 @@ def occlusion(
 
 
 def _without(x: sparse.csr_matrix, places: npt.NDArray[np.intp]) -> sparse.csr_matrix:
-    """One sample without each of some features in turn, and at last as it is."""
+    """Copies of one sample, each without one of the given features; the last one is complete."""
     rows = sparse.vstack([x] * (len(places) + 1), format="csr")
     rows.data[x.nnz * np.arange(len(places)) + places] = 0
     rows.eliminate_zeros()
@@ -160,7 +160,7 @@ def _without(x: sparse.csr_matrix, places: npt.NDArray[np.intp]) -> sparse.csr_m
 
 
 def _alone(x: sparse.csr_matrix, places: npt.NDArray[np.intp]) -> sparse.csr_matrix:
-    """One sample with nothing but each of some features in turn, and at last with none."""
+    """Copies of one sample, each with only one of the given features; the last one is empty."""
     indptr = np.append(np.arange(len(places) + 1), len(places))
     return sparse.csr_matrix((x.data[places], x.indices[places], indptr), shape=(len(places) + 1, x.shape[1]))
 
@@ -173,7 +173,7 @@ def feature_name(tagger: Tagger, feature: int) -> str:
 def _labels(
     changes: Changes, relations: sparse.csr_matrix | None, sample: Inputs, column: int, n: int
 ) -> list[LabelEvidence]:
-    """Other suggestions for the sample that often come with the label."""
+    """Other suggestions for the sample that often co-occur with the label."""
     if relations is None or column >= relations.shape[1]:  # a label that training did not know
         return []
     ranking = changes.state.rank(changes.scores, sample, _N_SUGGESTIONS)

@@ -1,8 +1,8 @@
-"""What a few examples of a label say about other samples, measured on labels that are known.
+"""Scoring a label that has only a few examples, or nothing but a name.
 
-A label of which there are only a few examples, or nothing but a name, is scored by how far a sample lies in the
-direction of its examples, in standard deviations of all samples. How probable the label is at that distance is
-measured once, in training: labels of which all samples are known are treated as if there were only a few.
+A sample is scored by its projection onto the direction of the examples, in standard deviations over all samples. How
+probable the label is at a given projection is measured once, in training, on labels with enough samples, by using only
+a few of their samples as examples.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from tacit.vectorizer import TextVectorizer
 
 Floats = npt.NDArray[np.float64]
 
-EXAMPLES = (1, 3, 10)  # numbers of examples that are measured; others lie between them
+EXAMPLES = (1, 3, 10)  # numbers of examples that are measured; others are interpolated
 NAME = "name"
-_SHRINKAGE = 3.0  # mean variances added to the variance of each feature: rare ones are measured badly
+_SHRINKAGE = 3.0  # multiple of the mean variance added to each feature's: estimates for rare features are poor
 _MAX_LABELS = 60
-_MAX_BACKGROUND = 2000  # samples that stand for all others
+_MAX_BACKGROUND = 2000  # samples that represent all others
 
 
 @dataclass(frozen=True)
@@ -42,18 +42,18 @@ class Curve:
 
     @property
     def usual(self) -> float:
-        """Log-odds of any sample, of which nothing is known."""
+        """Prior log-odds of the label."""
         return float(np.log(self.rate / (1 - self.rate)))
 
 
 def compressed(z: Floats) -> Floats:
-    """Distances as they add to log-odds: far ones tell little more than near ones."""
+    """Projections on a logarithmic scale: large ones add little more to the log-odds than moderate ones."""
     return np.asarray(np.sign(z) * np.log1p(np.abs(z)))
 
 
 @dataclass(frozen=True, eq=False)
 class FewShot:
-    """The samples as a whole, and what examples of a label are worth.
+    """Mean and variance of the training samples, and curves from projections to log-odds.
 
     Attributes
     ----------
@@ -69,17 +69,17 @@ class FewShot:
 
     @property
     def n_features(self) -> int:
-        """How many features samples have."""
+        """Number of features."""
         return len(self.mean)
 
     @cached_property
     def scale(self) -> Floats:
-        """Weight of a unit of each feature."""
+        """Scale of each feature: its inverse standard deviation, shrunken."""
         return np.asarray(1 / np.sqrt(self.variance + max(_SHRINKAGE * self.variance.mean(dtype=np.float64), 1e-12)))
 
     @cached_property
     def away(self) -> Floats:
-        """What every direction leads away from: the mean sample, in weights of features."""
+        """The scaled mean sample, from which all directions start."""
         return np.asarray(self.mean * self.scale)
 
     def curve(self, n_examples: int) -> Curve:
@@ -95,12 +95,12 @@ class FewShot:
 
 
 def without_background(n_features: int) -> FewShot:
-    """For a tagger that was saved before there was one: all features vary alike around zero."""
+    """For a tagger saved without these statistics: mean zero and the same variance for all features."""
     return FewShot(np.zeros(n_features, np.float32), np.full(n_features, 1 / n_features, np.float32))
 
 
 def measure(X: sparse.csr_matrix, labels: Labels, vectorizer: TextVectorizer | None, seed: int) -> FewShot:
-    """Measure on the training samples, scaled to unit length, what few examples, and names, are worth."""
+    """Fit the curves for a few examples, and for names, on the training samples, scaled to unit length."""
     X = unit_rows(X)
     mean, variance = _moments(X)
     plain = FewShot(mean, variance)
@@ -123,9 +123,9 @@ def _moments(X: sparse.csr_matrix) -> tuple[npt.NDArray[np.float32], npt.NDArray
 
 @dataclass(frozen=True)
 class Direction:
-    """Where the examples of a label lie, seen from the mean of all samples: z(x) = (x·towards − x·away − start)/spread.
+    """From the mean of all samples to that of a label's examples: z(x) = (x·towards − x·away − start)/spread.
 
-    `away` is the same for all labels, so that `towards` has no more features than the examples have.
+    `away` is the same for all labels, so `towards` is as sparse as the examples.
     """
 
     towards: sparse.csr_matrix
@@ -144,7 +144,7 @@ def direction(few_shot: FewShot, examples: sparse.csr_matrix) -> Direction:
 
 @dataclass(frozen=True, eq=False)
 class _Trial:
-    """Known labels, treated as if there were a few examples of them."""
+    """Labels with known samples, treated as if they had only a few examples."""
 
     X: sparse.csr_matrix
     Y: sparse.csc_matrix
@@ -152,7 +152,7 @@ class _Trial:
     rng: np.random.Generator
 
     def labels_with(self, n_samples: int) -> npt.NDArray[np.intp]:
-        """Some of the labels that have more samples than that."""
+        """A random selection of labels with more than `n_samples` samples."""
         enough = np.flatnonzero(np.diff(self.Y.indptr) > n_samples)
         return np.sort(self.rng.permutation(enough)[:_MAX_LABELS])
 
@@ -172,7 +172,7 @@ class _Trial:
     def _judged(
         self, labels: Iterator[tuple[int, npt.NDArray[np.intp], sparse.csr_matrix]]
     ) -> tuple[Floats, Floats, Floats]:
-        """Distances of samples from examples of labels, whether they have the label, how many each stands for."""
+        """Projections of samples, whether they have the label, and their weights."""
         n_samples = self.X.shape[0]
         others = np.sort(self.rng.permutation(n_samples)[:_MAX_BACKGROUND])
         background = self.X[others]
@@ -193,11 +193,11 @@ class _Trial:
 
 
 def _fitted(judged: tuple[Floats, Floats, Floats]) -> Curve | None:
-    """The curve of what was judged; None without positives or negatives."""
+    """The fitted curve; None without positives or negatives."""
     z, y, weight = judged
     if not (0 < y.sum() < len(y)):
         return None
     rate = float((weight * y).sum() / weight.sum())
     slope, intercept = fit_logistic(compressed(z), y, weight)
-    # What is kept is rounded to what the measurement can tell.
+    # Rounded to the precision of the measurement.
     return Curve(round(slope, 4), round(intercept, 4), round(max(rate, 1e-6), 6))

@@ -1,8 +1,8 @@
-"""Labels that were left out: (sample, label) pairs of a tagged corpus that are probably true but not recorded.
+"""Missing labels: (sample, label) pairs of a tagged corpus that are probably true but not recorded.
 
-Models of the tagger's kind are trained on parts of the corpus and rank the labels of the samples they have not seen.
-What they say is joined with how often the label comes with those the sample has. All of it is sparse: only the best
-labels of each sample are ever looked at.
+In cross-validation, models of the tagger's kind rank the labels of samples they were not trained on. Their scores are
+combined with the co-occurrence of the label and the recorded labels of the sample. Everything is sparse: only the best
+labels of each sample are considered.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ if TYPE_CHECKING:
 
 Floats = npt.NDArray[np.float64]
 
-_N_BINS = 40  # of scores, to see how often labels with such scores are recorded
-_CERTAIN_SHARE = 0.05  # of the recorded labels, as many pairs as are taken to be certain
+_N_BINS = 40  # of scores, in which the share of recorded labels is measured
+_CERTAIN_SHARE = 0.05  # number of pairs taken to be certain, as a share of the recorded labels
 _MIN_CERTAIN = 200
-_SAMPLES_UNSEEN = 3.0  # added to the count of a label, so that one sample with two labels proves little
-_MAX_FEATURES = 50  # of a sample that are left out in turn, to name words
+_SAMPLES_UNSEEN = 3.0  # pseudo-count added to a label's count: a single co-occurrence is weak evidence
+_MAX_FEATURES = 50  # of a sample that are left out in turn, to find evidence
 
 
 class MissingLabel(NamedTuple):
@@ -48,9 +48,9 @@ class MissingLabel(NamedTuple):
     label : str
         The label.
     probability : float
-        That it is true; the mean over a list is the precision to expect of it.
+        Probability that it is true; the mean over a list is the expected precision of the list.
     evidence : str
-        Labels of the sample that it often comes with, and features that speak for it.
+        Labels of the sample with which it often co-occurs, and features that support it.
     """
 
     row: int
@@ -61,13 +61,13 @@ class MissingLabel(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class _Candidates:
-    """Pairs that models which have not seen the samples rank high; one entry per pair in each array."""
+    """Highly ranked (sample, label) pairs, out of fold; each array has one entry per pair."""
 
     rows: npt.NDArray[np.intp]
     labels: npt.NDArray[np.intp]
     folds: npt.NDArray[np.intp]
     scores: Floats
-    together: Floats  # how strongly the sample's other labels call for this one
+    together: Floats  # evidence from the sample's other labels, by co-occurrence
     is_recorded: npt.NDArray[np.bool_]
 
 
@@ -83,31 +83,31 @@ def find_missing(
     label_names: Sequence[Any] | None = None,
     seed: int = 0,
 ) -> list[MissingLabel]:
-    """The pairs of samples and labels that were most likely left out, most likely first.
+    """The (sample, label) pairs that are most likely missing, most likely first.
 
     Parameters
     ----------
     tagger : Tagger
-        Says which model to use; fresh ones are trained.
+        Determines the kind of model; new ones are trained.
     texts, tags, label_names
         The corpus, as for ``Tagger.fit``.
     n : int
-        How many pairs to return at most.
+        Maximum number of pairs to return.
     folds : int
-        Parts of the corpus; each is ranked by a model trained on the others.
+        Number of cross-validation folds.
     missing : float, optional
-        The share of the true labels that is not recorded. By default it is estimated: the pairs that are most certain
-        are taken to be true, and the share of them that is not recorded is the share missing.
+        The share of the true labels that is not recorded. By default it is estimated: the most certain pairs are
+        assumed to be true, and the share of them that is not recorded is the estimate.
     candidates : int
-        Labels looked at per sample.
+        Number of labels considered per sample.
     seed : int
-        Of the division into folds.
+        Random seed of the folds.
     """
     n, folds, candidates = as_count(n, "n"), as_count(folds, "folds"), as_count(candidates, "candidates")
     if folds < 2:
-        raise ParameterError("folds must be at least 2: no model may judge the samples it was trained on")
+        raise ParameterError("folds must be at least 2: no model may rank the samples it was trained on")
     if missing is not None and not 0 < missing < 1:
-        raise ParameterError(f"missing is a share between 0 and 1; got {missing}")
+        raise ParameterError(f"missing must be a share between 0 and 1; got {missing}")
     labels = _labels(tagger, tags, label_names)
     X, Y = tagger._features(texts), positives(labels.matrix)
     if X.shape[0] != Y.shape[0]:
@@ -142,18 +142,18 @@ def _labels(tagger: Tagger, tags: Any, label_names: Sequence[Any] | None) -> Lab
 def _out_of_fold(
     model: Estimator, X: sparse.csr_matrix, Y: sparse.csr_matrix, folds: int, k: int, seed: int
 ) -> tuple[list[Estimator], _Candidates]:
-    """Models of each fold, and the best labels of every sample by the model that has not seen it."""
+    """The model of each fold, and the best labels of every sample by the model that was not trained on it."""
     fold_of = np.random.default_rng(seed).permutation(X.shape[0]) % folds
     models, parts = [], []
     for fold in range(folds):
-        announce(f"part {fold + 1} of {folds}: training on the others")
+        announce(f"fold {fold + 1} of {folds}: training on the others")
         train, rest = np.flatnonzero(fold_of != fold), np.flatnonzero(fold_of == fold)
         fresh = clone(model).fit(X[train], Y[train])
         ranking = fresh.rank(X[rest], min(k, Y.shape[1]))
         is_label = (ranking.labels != NO_LABEL) & (ranking.scores > fresh.unranked_score)
         rows = np.repeat(rest, is_label.sum(axis=1))
         labels = ranking.labels[is_label].astype(np.intp)
-        calls = Y[rest] @ _calls(Y[train])  # a label calls for those that come with it
+        calls = Y[rest] @ _calls(Y[train])  # noisy-or over the recorded labels
         local = np.repeat(np.arange(len(rest)), is_label.sum(axis=1))
         parts.append(
             _Candidates(
@@ -171,7 +171,7 @@ def _out_of_fold(
 
 
 def _calls(Y: sparse.csr_matrix) -> sparse.csr_matrix:
-    """−log(1 − P(column | row)) of labels that come together, so that sums over a sample's labels are a noisy-or."""
+    """−log(1 − P(column | row)) of co-occurring labels: summed over a sample's labels, it is a noisy-or."""
     counts = relations(Y).astype(np.float64).tocoo()
     own = np.asarray(Y.sum(axis=0), dtype=np.float64).ravel()
     other = counts.row != counts.col
@@ -180,14 +180,14 @@ def _calls(Y: sparse.csr_matrix) -> sparse.csr_matrix:
 
 
 def _certainty(found: _Candidates) -> Floats:
-    """Log-odds that a pair is recorded, by the model's score and by the sample's other labels together."""
+    """Log-odds that a pair is recorded, from the model's score and the sample's other labels."""
     from sklearn.linear_model import LogisticRegression
 
     recorded = found.is_recorded
     if not 0 < recorded.sum() < len(recorded):
         raise DataError(
-            "every label ranked high is recorded, or none is: nothing can be learned from that; give more samples, "
-            "or another model"
+            "some of the highly ranked labels must be recorded and some not, to estimate what is missing; give more "
+            "samples, or another model"
         )
     by_score = _log_odds_by_score(found.scores, recorded)
     features = np.stack([by_score, found.together], axis=1)
@@ -198,12 +198,12 @@ def _certainty(found: _Candidates) -> Floats:
 
 
 def _log_odds_by_score(scores: Floats, recorded: npt.NDArray[np.bool_]) -> Floats:
-    """How often labels with such a score are recorded, as rising log-odds: scores of any model on one scale."""
+    """Log-odds that a label with a given score is recorded, increasing in the score."""
     bins = [part for part in np.array_split(np.argsort(scores, kind="stable"), _N_BINS) if len(part)]
     centers = np.array([scores[part].mean() for part in bins])
     shares = np.array([(recorded[part].sum() + 0.5) / (len(part) + 1) for part in bins])
     log_odds = np.maximum.accumulate(np.log(shares / (1 - shares)))
-    log_odds += 1e-3 * np.arange(len(bins))  # never level, so that scores stay apart
+    log_odds += 1e-3 * np.arange(len(bins))  # strictly increasing, to keep the order of scores
     beyond = np.maximum(scores - centers[-1], 0) / max(float(scores.max() - centers[-1]), 1e-12)
     return np.asarray(np.interp(scores, centers, log_odds) + beyond)
 
@@ -211,8 +211,8 @@ def _log_odds_by_score(scores: Floats, recorded: npt.NDArray[np.bool_]) -> Float
 def _left_out(found: _Candidates, certainty: Floats, missing: float | None) -> Floats:
     """Probability that a pair which is not recorded is true.
 
-    A true label is recorded with probability 1 − m, whatever the sample, so that of the probability p that a pair is
-    recorded follow p / (1 − m) that it is true and p·m / ((1 − m)(1 − p)) that it is true though not recorded.
+    A true label is recorded with probability 1 − m, independently of the sample. If a pair is recorded with probability
+    p, it is true with probability p / (1 − m), and true given that it is not recorded with p·m / ((1 − m)(1 − p)).
     """
     from sklearn.isotonic import IsotonicRegression
 
@@ -229,7 +229,7 @@ def _left_out(found: _Candidates, certainty: Floats, missing: float | None) -> F
 
 @dataclass(frozen=True, eq=False)
 class _Evidence:
-    """What speaks for a pair, in words."""
+    """Evidence for a pair, in words."""
 
     tagger: Tagger
     X: sparse.csr_matrix

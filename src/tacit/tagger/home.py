@@ -1,7 +1,7 @@
-"""Where a tagger lives: the folder it was loaded from, and the ledger that its acts are recorded in.
+"""The folder that a tagger was loaded from, and the ledger in which its acts are recorded.
 
-An act is recorded under the lock of the ledger, after those of others have been read: it is checked against the labels
-as they are at that moment.
+An act is recorded under the lock of the ledger, after the acts of other processes have been read. It is checked against
+the labels at that moment.
 """
 
 from __future__ import annotations
@@ -28,29 +28,29 @@ if TYPE_CHECKING:
 
 Policy = Literal["keep", "discard"] | None
 
-_MIN_NEW = 200  # acts since the file of samples was written, from which on it is written again ...
-_NEW_SHARE = 0.1  # ... or this share of all
+_MIN_NEW = 200  # the cache of samples is rewritten after this many new acts ...
+_NEW_SHARE = 0.1  # ... or this share of all acts, if that is more
 
 
 @dataclass(frozen=True, eq=False)
 class Home:
-    """What a tagger knows of the folder that it was loaded from.
+    """The folder that a tagger was loaded from, and its state at that time.
 
     Attributes
     ----------
     base, origin : str
-        The base that was there, and the one that its acts were first made for.
+        The base in the folder, and the base for which the first acts were made.
     ledger : Ledger
-        Where acts are recorded: in the folder, or elsewhere.
+        Where acts are recorded: in the folder, or outside it.
     changes : Changes
-        The acts that are on disk, and what they lead to; some may come before those in the ledger, stored in the base
-        by tacit 0.1, or in the folder of a ledger that lies elsewhere.
+        The acts on disk and the resulting state. Besides those in the ledger, there may be earlier acts: in a base
+        saved by tacit 0.1, or in the folder, if the ledger is outside it.
     mark, stamp
-        How far the ledger was read; what changes when the base is replaced.
+        How far the ledger was read; a stamp that changes when the base is replaced.
     fitted, parameters : mappings
-        What was loaded, which tells whether the tagger was trained again since.
+        What was loaded, to detect whether the tagger was trained again.
     n_kept : int
-        Acts whose samples are in the file beside the ledger.
+        Number of acts whose samples are cached beside the ledger.
     """
 
     folder: Path
@@ -66,18 +66,18 @@ class Home:
 
     @property
     def is_apart(self) -> bool:
-        """Whether the ledger lies elsewhere than in the folder."""
+        """Whether the ledger is outside the folder."""
         return self.ledger.path != self.folder / ACTS
 
     def has_base_of(self, tagger: Tagger) -> bool:
-        """Whether a tagger is, but for acts, what was loaded."""
+        """Whether a tagger still has the base that was loaded, apart from acts."""
         same = all(getattr(tagger, name) is value for name, value in self.fitted.items())
         return same and tagger.stored_parameters() == self.parameters
 
 
 @contextmanager
 def _no_collection() -> Iterator[None]:
-    """Acts are many small objects, none of them garbage: looking for some would take longer than reading them."""
+    """Disable garbage collection: acts are many small objects that all stay alive, and scanning them is slow."""
     was_on = gc.isenabled()
     gc.disable()
     try:
@@ -89,14 +89,14 @@ def _no_collection() -> Iterator[None]:
 
 @_no_collection()
 def move_in(tagger: Tagger, path: Path, manifest: Mapping[str, Any], apart: Path | None = None) -> None:
-    """Let a tagger that was just loaded from a folder know its acts; those in a ledger elsewhere, too."""
+    """Apply the acts in the folder, and in a ledger outside it, to a tagger that was just loaded."""
     inherited = tagger._acts_of_old(base_of(manifest))
     ledger = Ledger(path.resolve() / ACTS)
     found = ledger.read()
     if found.acts and found.origin != origin_of(manifest):
         announce(
-            f"{ledger.path}: its {len(found.acts):,} acts were made for another model and are left out; "
-            f"bring them in with: tacit learn {path} {ledger.path}"
+            f"{ledger.path}: its {len(found.acts):,} acts were made for another model and are ignored; "
+            f"apply them with: tacit learn {path} {ledger.path}"
         )
         found = Contents()
     if apart is not None:
@@ -122,7 +122,7 @@ def _home(tagger: Tagger, path: Path, manifest: Mapping[str, Any], **known: Any)
 
 @contextmanager
 def _writing(home: Home) -> Iterator[Writing]:
-    """The only one who writes: the folder, or a ledger that lies elsewhere."""
+    """Exclusive write access to the ledger, in the folder or outside it."""
     if home.is_apart:
         with home.ledger.writing() as ledger:
             yield ledger
@@ -132,10 +132,10 @@ def _writing(home: Home) -> Iterator[Writing]:
 
 
 def commit(tagger: Tagger, acts: Sequence[Act]) -> dict[str, TacitError]:
-    """Record acts in the ledger; those that fit are on disk when this returns.
+    """Record acts in the ledger; those that apply are on disk when this returns.
 
-    The tagger learns them, and those that others have recorded meanwhile. The others are refused, with a reason by id;
-    nothing is recorded if the ledger cannot be written.
+    They are applied to the tagger, as are acts that other processes have recorded meanwhile. Acts that do not apply are
+    returned by id, with the reason. Nothing is recorded if the ledger cannot be written.
     """
     home = tagger._home
     if home is None:
@@ -146,7 +146,7 @@ def commit(tagger: Tagger, acts: Sequence[Act]) -> dict[str, TacitError]:
         refresh(tagger, ledger)
         is_alone, home = tagger._home is home, tagger._home or home
         own = tried.acts[len(home.changes.acts) :]
-        if is_alone and [act.id for act in own] == [act.id for act in acts]:  # they have been tried on this very state
+        if is_alone and [act.id for act in own] == [act.id for act in acts]:  # already checked against this state
             later, refused = tried, {}
         else:
             known = {act.id for act in home.changes.acts}  # some may be on disk already
@@ -158,7 +158,7 @@ def commit(tagger: Tagger, acts: Sequence[Act]) -> dict[str, TacitError]:
 
 
 def refresh(tagger: Tagger, ledger: Ledger | Writing | None = None) -> None:
-    """Let a tagger know what others have recorded, or put in the place of its base, since it was loaded."""
+    """Update a tagger with acts that other processes have recorded, or a base that they have saved, since loading."""
     home = tagger._home
     if home is None:
         return
@@ -176,7 +176,7 @@ def refresh(tagger: Tagger, ledger: Ledger | Writing | None = None) -> None:
 
 
 def _kept(home: Home) -> Home:
-    """With the samples of acts in a file, where many are not yet; if it cannot be written, a start takes longer."""
+    """Cache the samples of acts in a file, if many are new; without that file, loading takes longer."""
     n_acts = len(home.changes.samples)
     if n_acts - home.n_kept < max(_MIN_NEW, _NEW_SHARE * n_acts):
         return home
@@ -187,7 +187,7 @@ def _kept(home: Home) -> Home:
 
 
 def save(tagger: Tagger, path: Path, acts: Policy) -> None:
-    """Write a tagger to a folder: its new acts alone, if it came from there and only acts are new."""
+    """Save a tagger to a folder: only its new acts, if it was loaded from there and has the same base."""
     home = tagger._home
     is_home = home is not None and home.folder == path.resolve() and (home.folder / folder.MANIFEST).exists()
     if is_home and home is not None and acts is None:
@@ -203,7 +203,7 @@ def save(tagger: Tagger, path: Path, acts: Policy) -> None:
         if refused:
             reasons = "; ".join(f"{act}: {refused[act.id]}" for act in own if act.id in refused)
             others = f" (the other {len(own) - len(refused):,} are saved)" if len(own) > len(refused) else ""
-            raise ActError(f"not saved, as others have changed the labels meanwhile{others}: {reasons}")
+            raise ActError(f"not saved, because another process has changed the labels{others}: {reasons}")
         return
     with folder.writing(path) as writer:
         if acts is None:
@@ -219,12 +219,12 @@ def save(tagger: Tagger, path: Path, acts: Policy) -> None:
 
 
 def _save_base(tagger: Tagger, home: Home, own: Sequence[Act]) -> None:
-    """Put a new base in the place of the one that a tagger came from; the acts go over to it."""
+    """Replace the base that a tagger was loaded from; its acts are kept."""
     with folder.writing(home.folder) as writer:
         if writer.manifest is None or base_of(writer.manifest) != home.base:
             raise ModelFileError(
-                f"{home.folder}: somebody else has replaced the model since this one was loaded; load it again, and "
-                "repeat what was done"
+                f"{home.folder}: another process has replaced the model since this one was loaded; load it again, and "
+                "repeat the changes"
             )
         if home.is_apart:  # acts stay where they are
             writer.replace(tagger, home.origin)
@@ -238,7 +238,7 @@ def _save_base(tagger: Tagger, home: Home, own: Sequence[Act]) -> None:
 
 
 def _replace(tagger: Tagger, writer: FolderWriter, acts: Sequence[Act], origin: str | None) -> None:
-    """Write base and acts. The manifest decides in one instant which acts count: a crash leaves no mix of two."""
+    """Write base and acts. The manifest determines which acts are valid, so a crash cannot leave a mix of models."""
     before = writer.ledger.read()
     is_same = before.origin == origin and [act.id for act in before.acts] == [act.id for act in acts]
     if origin is not None and acts and not is_same:
@@ -256,7 +256,7 @@ def _replace(tagger: Tagger, writer: FolderWriter, acts: Sequence[Act], origin: 
 
 
 def learn_from(tagger: Tagger, contents: Contents) -> tuple[list[Act], dict[str, TacitError]]:
-    """Let a tagger take over the acts of a ledger, an export or a feedback log, each once; gives what was new."""
+    """Apply the acts of a ledger, an export or a feedback log to a tagger, each once; returns those that were new."""
     known = {act.id for act in tagger._changes.acts}
     acts = [act for act in contents.acts if act.id not in known]
     if contents.origin.startswith("log:"):

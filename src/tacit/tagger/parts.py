@@ -1,6 +1,6 @@
-"""How a label is scored that changed after training: a small tree of parts over the scores of the model.
+"""Scoring of labels that were changed after training: an expression tree of parts over the scores of the model.
 
-Every part stands for log-odds. A `Plan` computes those of many labels together, part by kind, for a block of samples.
+Every part computes log-odds. A `Plan` evaluates many labels together, kind by kind, for a block of samples.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from tacit.tagger.few_shot import Curve, Direction, FewShot, compressed, directi
 from tacit.tagger.samples import Inputs
 from tacit.tagger.scores import MAX_LOG_ODDS, Floats, Scores, logit, sigmoid
 
-_PRIOR_VARIANCE = 2.0  # of the weights of a correction
+_PRIOR_VARIANCE = 2.0  # of the weights in the logistic regression of a correction
 _PASSES = 20
 _TOLERANCE = 1e-3
-_MORE = 0.5  # of what a second way to know a label adds to the first
-_ALIKE = 0.8  # cosine similarity with an example below which it says nothing by itself
+_MORE = 0.5  # weight of further evidence, in log-odds: it is not independent of the first
+_ALIKE = 0.8  # cosine similarity with an example above which it counts as evidence by itself
 _SAME_EXAMPLE = 5.0  # log-odds of a label for a sample that is one of its examples
 _SAME_NAME = 3.0  # ... and for one that is its name or description
 
 
 class Judged(NamedTuple):
-    """A judged suggestion: the sample, the verdict, and what the tagger said before any judgement, as log-odds."""
+    """A judged suggestion: the sample, the verdict, and the log-odds before any judgement."""
 
     row: Row
     accepted: bool
@@ -46,7 +46,7 @@ class Learned:
 
 @dataclass(frozen=True, eq=False)
 class Near:
-    """A label known by a few examples, or by texts about it."""
+    """A label defined by a few examples, or by texts that describe it."""
 
     examples: tuple[Row, ...]
     direction: Direction
@@ -55,23 +55,23 @@ class Near:
 
     @staticmethod
     def examples_of(few_shot: FewShot, rows: tuple[Row, ...]) -> Near:
-        """Known by samples that have it."""
+        """Defined by samples that have it."""
         towards = direction(few_shot, stacked(rows, few_shot.n_features))
         return Near(rows, towards, few_shot.curve(len(rows)), _SAME_EXAMPLE)
 
     @staticmethod
     def texts_about(few_shot: FewShot, rows: tuple[Row, ...]) -> Near:
-        """Known by its name, or by a description."""
+        """Defined by its name, or by a description."""
         towards = direction(few_shot, stacked(rows, few_shot.n_features))
         return Near(rows, towards, few_shot.curve(0), _SAME_NAME)
 
 
 @dataclass(frozen=True, eq=False)
 class AnyOf:
-    """A label that others bring along: it applies with probability `shares` where each of them does.
+    """A noisy-or over other labels: given each of them, the label applies with probability `shares`.
 
-    Labels that are merged into one have shares of 1. `power` discounts what several labels bring together, as a sample
-    has several of them at once.
+    Merged labels have shares of 1. `power` discounts the joint evidence of several labels, which are not independent,
+    as samples often have several of them at once.
     """
 
     parts: tuple[Part, ...]
@@ -81,9 +81,9 @@ class AnyOf:
 
 @dataclass(frozen=True, eq=False)
 class Combined:
-    """A label known in several ways: the first says how probable it is, the others by how much that rises or falls.
+    """A label with several kinds of evidence: the first gives its log-odds, the others raise or lower them.
 
-    Half of what the others add counts, as the ways are not independent.
+    The changes count half, as the kinds of evidence are not independent.
     """
 
     first: Part
@@ -92,7 +92,7 @@ class Combined:
 
 @dataclass(frozen=True, eq=False)
 class Corrected:
-    """A label with judged suggestions: what was said before, plus what the judgements teach."""
+    """A label with judged suggestions: its log-odds plus a correction learned from the judgements."""
 
     inner: Part
     judged: list[Judged]
@@ -103,7 +103,7 @@ Part = Learned | Near | AnyOf | Combined | Corrected
 
 
 def children(part: Part) -> tuple[Part, ...]:
-    """The parts that a part looks at."""
+    """The parts that a part depends on."""
     if isinstance(part, AnyOf):
         return part.parts
     if isinstance(part, Combined):
@@ -112,14 +112,14 @@ def children(part: Part) -> tuple[Part, ...]:
 
 
 class Plan:
-    """How to compute the log-odds of some labels: their parts by kind, those first that others look at.
+    """Evaluates the log-odds of some labels: their parts by kind, dependencies first.
 
     Parameters
     ----------
     roots : sequence of Part
         A part for each label.
     few_shot : FewShot
-        The samples of the training as a whole.
+        Statistics of the training samples.
     """
 
     def __init__(self, roots: Sequence[Part], few_shot: FewShot) -> None:
@@ -130,7 +130,7 @@ class Plan:
         parts: list[Part] = []
 
         waiting = list(reversed(roots))
-        while waiting:  # no recursion: a label may build on another one, thousands deep
+        while waiting:  # no recursion: labels may depend on each other thousands of levels deep
             part = waiting[-1]
             below = [child for child in children(part) if id(child) not in depth]
             if below:
@@ -142,7 +142,7 @@ class Plan:
             level = depth[id(part)] = 1 + max((depth[id(child)] for child in children(part)), default=-1)
             self._slots[id(part)] = len(parts)
             parts.append(part)
-            if isinstance(part, Near):  # a slot more: what its likeness to an example says by itself
+            if isinstance(part, Near):  # one more slot, for the log-odds by similarity to a single example
                 parts.append(part)
             while len(levels) <= level:
                 levels.append({})
@@ -184,7 +184,7 @@ class Plan:
     def _alike(self, parts: Sequence[Near]) -> npt.NDArray[np.intp]:
         return self._slots_of(parts) + 1
 
-    # -- a step for all parts of one kind: reads the values of parts below, writes those of its own ------------
+    # -- a step for all parts of one kind: reads the values of their dependencies, writes their own ------------
 
     def _near(self, parts: Sequence[Near], rows: list[Row]) -> Step:
         slots, alike_slots, first = self._slots_of(parts), self._alike(parts), len(rows)
@@ -251,7 +251,7 @@ def _nonzero(row: sparse.csr_matrix) -> tuple[npt.NDArray[np.int32], npt.NDArray
 
 
 def _correct(parts: Sequence[Corrected], n_features: int) -> None:
-    """Compute the weights of corrections that have none yet: logistic regressions whose offset is what was said."""
+    """Fit the missing weights of corrections: logistic regressions with the previous log-odds as offset."""
     new = [part for part in parts if len(part.judged) not in part._weights]
     if not new:
         return

@@ -33,7 +33,7 @@ class Inputs:
 
 
 def as_samples(given: Any, vectorizer: TextVectorizer | None) -> list[Sample]:
-    """What acts hold of samples: texts as they are, rows of features as values by feature."""
+    """Samples in the form that acts store: texts as they are, rows of features as values by feature."""
     if vectorizer is not None:
         if not are_texts(given):
             raise DataError("this tagger was trained on texts; give it a list of texts")
@@ -43,7 +43,7 @@ def as_samples(given: Any, vectorizer: TextVectorizer | None) -> list[Sample]:
 
 
 def sample_features(samples: Sequence[Sample], vectorizer: TextVectorizer | None, n_features: int) -> sparse.csr_matrix:
-    """Features of what acts hold of samples; features that the training did not have are left out."""
+    """Features of samples stored in acts; features unknown to the model are ignored."""
     texts = [sample for sample in samples if isinstance(sample, str)]
     if vectorizer is not None and len(texts) == len(samples):
         return vectorizer.transform(texts)
@@ -56,7 +56,7 @@ def sample_features(samples: Sequence[Sample], vectorizer: TextVectorizer | None
             known = _values_by_column(sample, vectorizer, n_features)
             columns.extend(known)
             values.extend(known.values())
-        elif of_texts is not None:  # without a vectoriser a text says nothing
+        elif of_texts is not None:  # without a vectoriser a text has no features
             part = of_texts[row]
             columns.extend(part.indices.tolist())
             values.extend(part.data.tolist())
@@ -70,7 +70,7 @@ def sample_features(samples: Sequence[Sample], vectorizer: TextVectorizer | None
 
 
 def _values_by_column(sample: dict[str, float], vectorizer: TextVectorizer | None, n_features: int) -> dict[int, float]:
-    """Values by column; of words they are weighted as the vectoriser weighs them."""
+    """Values by column; those of words are weighted by the idf of the vectoriser."""
     if vectorizer is None:
         numbers = {name: int(name) for name in sample if name.isascii() and name.isdigit() and len(name) < 12}
         return {number: sample[name] for name, number in numbers.items() if number < n_features}

@@ -1,4 +1,4 @@
-"""The scores of a trained model, and what they mean: probabilities where it is calibrated, and thresholds."""
+"""Scores of a trained model: calibrated probabilities, log-odds and thresholds."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from tacit.tagger.samples import Inputs
 
 Floats = npt.NDArray[np.float64]
 
-MAX_LOG_ODDS = 13.0  # a probability of one in half a million, or of all but that
-_TIE = 1e-5  # log-odds between neighbours in the model's ranking, so that those of equal probability stay in order
+MAX_LOG_ODDS = 13.0  # a probability of about one in half a million, or one minus that
+_TIE = 1e-5  # difference in log-odds between neighbours in the model's ranking, to keep the order of ties
 
 
 def logit(p: Floats) -> Floats:
@@ -49,7 +49,7 @@ class Scores:
 
     @property
     def n_places(self) -> int:
-        """How far down a ranking calibration looked."""
+        """Length of the rankings that were used for calibration."""
         return N_PLACES if self.calibration is None else self.calibration.n_places
 
     # -- ranking ------------------------------------------------------------------------------------------
@@ -73,7 +73,7 @@ class Scores:
         rankings = [self.uncalibrated(samples, depth, include)]
         rows = [np.arange(samples.shape[0])]
         while depth < n_labels and len(rows[-1]):
-            last = rankings[-1].scores[:, -1]  # what is not ranked yet scores no more than this
+            last = rankings[-1].scores[:, -1]  # labels that are not ranked yet do not score higher
             bound = last if self.calibration is None else self.calibration.most(last)
             rows.append(rows[-1][bound >= least])
             depth = min(4 * depth, n_labels)
@@ -106,7 +106,7 @@ class Scores:
         return dense
 
     def of_log_odds(self, log_odds: Floats) -> npt.NDArray[np.float32]:
-        """Scores that stand for log-odds."""
+        """Scores from log-odds."""
         scores = log_odds + self.threshold if self.calibration is None else sigmoid(log_odds)
         return np.asarray(scores, dtype=np.float32)
 
@@ -114,13 +114,13 @@ class Scores:
 
     @property
     def threshold(self) -> float:
-        """The stored threshold: the one for the target or, where that is out of reach, the nearest to it."""
+        """The stored threshold: that for the target or, if the target is out of reach, the nearest one."""
         if self.calibration is None:
             return self.model.threshold_
         return self.calibration.trade.nearest(self.target)[0]
 
     def threshold_for(self, threshold: float | str | None) -> float:
-        """The least score that a threshold, as `Tagger.suggest` takes it, stands for."""
+        """The lowest score to suggest, for a threshold as `Tagger.suggest` takes it."""
         if threshold is None:
             return -np.inf
         if threshold == "auto":

@@ -1,7 +1,7 @@
-"""What acts lead to: the labels as they are now, what they are called, and how they are scored.
+"""The current labels after all acts: their names, and how they are scored.
 
-A state is never changed. It holds what differs from the training, so that it costs as much as there are acts, however
-many labels there are.
+A state is immutable. It stores only differences from training, so that its size depends on the number of acts, not on
+the number of labels.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ from tacit.tasks import row_blocks
 
 Mask = npt.NDArray[np.bool_]
 
-_VALUES_PER_BLOCK = 4_000_000  # log-odds held at a time
-_SAMPLES_UNSEEN = 2.0  # added to the count of a label: one sample that has both it and another proves little
-SHARE_OF_PARENT = 0.1  # how often a label applies where its parent does, if nothing is known
+_VALUES_PER_BLOCK = 4_000_000  # log-odds in memory at a time
+_SAMPLES_UNSEEN = 2.0  # pseudo-count added to a label's count: a single co-occurrence is weak evidence
+SHARE_OF_PARENT = 0.1  # assumed share of a parent's samples that have the new label
 
 
 @dataclass(frozen=True, eq=False)
 class Ground:
-    """What acts start from: the labels of the training and their counts, the samples as a whole, a vocabulary."""
+    """What acts start from: labels and counts of the training data, sample statistics, a vocabulary."""
 
     classes: Names
     counts: npt.NDArray[np.int64]
@@ -54,7 +54,7 @@ class Ground:
 
 
 class State:
-    """The labels after some acts. A column is never taken away; labels added later have columns at the end."""
+    """The labels after some acts. Columns are never removed; added labels have columns at the end."""
 
     def __init__(self, ground: Ground) -> None:
         self.ground = ground
@@ -66,13 +66,13 @@ class State:
         self._retired: set[int] = set()
         self._counts: dict[int, float] = {}
         self._changed: dict[int, Part] = {}
-        self._own: set[int] = set()  # columns whose list of judgements nobody else holds
+        self._own: set[int] = set()  # columns whose list of judgements is not shared with another state
         self._history = self._settled = (
-            "trained"  # stand for all acts so far, and for those up to the last but judgements
+            "trained"  # digests of all acts so far, and of the acts up to the last one that is not a judgement
         )
 
     def __getstate__(self) -> dict[str, Any]:
-        """What a copy has: not what is derived from it."""
+        """The attributes to copy, without cached properties."""
         derived = ("names", "is_suggested", "_plan")
         return {name: value for name, value in self.__dict__.items() if name not in derived}
 
@@ -95,22 +95,22 @@ class State:
 
     @cached_property
     def is_suggested(self) -> Mask:
-        """Whether each column stands for a label that may be suggested."""
+        """For each column, whether its label may be suggested."""
         mask = np.ones(len(self), dtype=bool)
         mask[[*self._retired, *self._merged]] = False
         return mask
 
     def name(self, column: int) -> str:
-        """What a label is called."""
+        """The current name of a label."""
         return self._renamed[column] if column in self._renamed else self._first_name(column)
 
     def find(self, label: Any, field: str = "", *, hint: bool = True) -> int:
-        """The column of a label by its name, a name that it had before, or another name that the vocabulary knows.
+        """The column of a label, given its current name, a former name, or an alternative name in the vocabulary.
 
         Raises
         ------
         UnknownLabelError, RetiredLabelError
-            If no label may be used under this name; they carry `field`, and with `hint` the nearest names.
+            If there is no label of this name, or it is retired; with `field`, and with `hint` the nearest names.
         """
         column = self.known(label)
         if column is None:
@@ -120,7 +120,7 @@ class State:
         return column
 
     def known(self, label: Any) -> int | None:
-        """The column that a name, by whomever it was given, leads to, retired or not; None if it is unknown."""
+        """The column of a label, given any of its names, retired or not; None if it is unknown."""
         name, vocabulary = str(label), self.ground.vocabulary
         column = self.leads_to(name)
         if column is None and vocabulary is not None and name in vocabulary:
@@ -129,12 +129,12 @@ class State:
         return column
 
     def _all_names(self) -> Iterable[str]:
-        """All that labels are called: by themselves, and in the vocabulary."""
+        """All current names of labels, and all names in the vocabulary."""
         yield from map(str, self.names.tolist())
         yield from () if self.ground.vocabulary is None else self.ground.vocabulary.names
 
     def check_name(self, name: str) -> None:
-        """Raise unless a label may be called that."""
+        """Raise unless `name` is a valid and unused name for a label."""
         if not name.strip():
             raise ActError("a label needs a name; got a blank one", "name")
         if has_half_character(name):
@@ -151,9 +151,9 @@ class State:
         return column not in self._changed and column not in self._retired
 
     def name_in_training(self, label: str) -> str | None:
-        """What the label of a name is called in the training data, whatever happened to it since; None if unknown.
+        """The name that a label has in the training data, whatever acts changed since; None if it is unknown.
 
-        Added labels are called by the name that they were added by.
+        For an added label, this is the name under which it was added.
         """
         vocabulary = self.ground.vocabulary
         names = [label, *(vocabulary.names_of(label) if vocabulary is not None and label in vocabulary else ())]
@@ -184,7 +184,7 @@ class State:
         return None if column is None or column in self._renamed or column in self._merged else column
 
     def leads_to(self, name: str) -> int | None:
-        """The column that a name, current or former, leads to."""
+        """The column of a current or former name; of a merged label, that of the result."""
         column = self._current(name)
         if column is None:
             column = self._former.get(name)
@@ -197,7 +197,7 @@ class State:
     def after(
         self, acts: Sequence[Act], samples: Mapping[str, ActSamples], scores: Scores
     ) -> tuple[State, dict[str, TacitError]]:
-        """The state after further acts, and why those of them were refused that do not fit, by id."""
+        """The state after further acts, and for acts that do not apply, the reasons by id."""
         later = copy.copy(self)
         for name in ("_added", "_given", "_renamed", "_former", "_merged", "_retired", "_counts", "_changed"):
             setattr(later, name, copy.copy(getattr(self, name)))
@@ -216,7 +216,7 @@ class State:
                 later._history = hashlib.blake2b(f"{later._history}{act.id}".encode(), digest_size=8).hexdigest()
                 if kind != "judge":
                     later._settled = later._history
-        return copy.copy(later), refused  # without what was derived from it on the way
+        return copy.copy(later), refused  # without properties cached on the way
 
     def _apply(self, act: Act, samples: ActSamples | None) -> None:
         content = act.content
@@ -294,7 +294,7 @@ class State:
             part.judged.append(Judged(row, each["accepted"], heard))
 
     def _hear(self, judged: Sequence[tuple[Act, ActSamples]], scores: Scores) -> None:
-        """Note what the tagger says of judged samples, before any judgement; where that is not known."""
+        """Compute the log-odds of judged samples before any judgement, unless they are known."""
         places: dict[int, list[tuple[ActSamples, int]]] = {}
         texts = {id(samples): act.content["judgements"] for act, samples in judged}
         for act, samples in judged:
@@ -316,7 +316,7 @@ class State:
                 samples.said[place] = float(np.float32(value))  # type: ignore[index]
 
     def _captured(self, column: int) -> Part:
-        """How a label is scored now, for another label to hold: later judgements of it do not reach that."""
+        """The current scoring of a label, for use in another label; later judgements do not affect it."""
         self._own.discard(column)
         return self.part(column)
 
@@ -324,7 +324,7 @@ class State:
         return self._counts[column] if column in self._counts else float(self.ground.counts[column])
 
     def _known_by(self, content: Mapping[str, Any], rows: list[Row]) -> tuple[Part, float]:
-        """How a new label is scored, and how many samples it is likely to have had in training."""
+        """How a new label is scored, and its expected number of training samples."""
         given = content.get("cooccurs") or {}
         counts = {self.find(label, f"cooccurs.{label}", hint=False): float(n) for label, n in given.items() if n > 0}
         if content.get("parent"):
@@ -337,7 +337,7 @@ class State:
         near = []
         if n_examples and not examples:
             raise ActError(
-                "the examples have no word or feature that the training samples have; give other examples", "examples"
+                "the examples have no word or feature in common with the training data; give other examples", "examples"
             )
         if examples:
             near.append(Near.examples_of(few_shot, examples))
@@ -349,8 +349,8 @@ class State:
                 name, vocabulary = content["name"], self.ground.vocabulary
                 shown = vocabulary.name_of(name) if vocabulary is not None and name in vocabulary else name
                 raise ActError(
-                    f"nothing is known of '{shown}': no word of its name or description occurs in the "
-                    "training texts; give examples, labels that it occurs with, or its parent",
+                    f"'{shown}' cannot be scored: no word of its name or description occurs in the "
+                    "training texts; give examples, co-occurring labels, or its parent",
                     "name",
                 )
             return (near[0] if len(near) == 1 else Combined(near[0], tuple(near[1:]))), count
@@ -358,7 +358,7 @@ class State:
         together = np.array([counts[column] for column in columns])
         alone = np.array([self._count(column) for column in columns])
         shares = np.minimum(together / (alone + _SAMPLES_UNSEEN), 1.0)
-        # A sample has several of the labels at once: adding up what each brings would count it several times.
+        # Samples have several of the labels at once, so that a plain noisy-or would overcount.
         power = float(np.sqrt(together.max() / together.sum()))
         brought = AnyOf(tuple(map(self._captured, columns)), shares, power)
         return (Combined(brought, tuple(near)) if near else brought), count

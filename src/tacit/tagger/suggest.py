@@ -1,4 +1,4 @@
-"""What is wanted of suggestions, and the one way to make them."""
+"""The options of suggestions, and the one implementation of suggesting."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from tacit.tagger.samples import Inputs
 from tacit.tagger.scores import Scores
 from tacit.tagger.state import State
 
-DECIMALS = 6  # of scores in files and answers
-K = 5  # suggestions per sample where neither a number nor a threshold is given
+DECIMALS = 6  # of scores in files and responses
+K = 5  # suggestions per sample if neither a number nor a threshold is given
 
 
 class Suggestion(NamedTuple):
-    """A label for a text, with its score: the probability that it is right, where the tagger is calibrated."""
+    """A label for a text, with its score: the probability that it is right, if the tagger is calibrated."""
 
     label: str
     score: float
@@ -31,7 +31,7 @@ class Suggestion(NamedTuple):
 
 @dataclass(frozen=True)
 class Wish:
-    """What a caller wants of suggestions, as `Tagger.suggest` describes it: the same everywhere."""
+    """The options of suggestions, as documented at `Tagger.suggest`."""
 
     k: int | None = None
     threshold: float | str | None = None
@@ -58,14 +58,14 @@ def rank(
     wish: Wish,
     propensities: Callable[[int], npt.NDArray[np.float64]],
 ) -> Ranking:
-    """The labels that a wish asks for, best first."""
+    """The labels of each sample that a wish selects, best first."""
     least = scores.threshold_for(wish.threshold)
     allowed = label_mask(state.names, wish.include, wish.exclude, state.find)
     k, is_measured = wish.k, isinstance(wish.threshold, str) and scores.calibration is not None
     if k is None and (wish.threshold is None or is_measured):
-        # What a target gives was measured on so many places; further down, more would pass than it promised.
+        # Targets were measured on rankings of this length; longer ones would let more suggestions pass.
         k = K if wish.threshold is None else scores.n_places
-    # As deep as calibration looked, so that the first places do not depend on k.
+    # As long as in calibration, so that the first places do not depend on k.
     depth = None if k is None else max(k, scores.n_places)
     ranking = state.rank(scores, samples, depth, allowed, least)
     is_kept = (ranking.labels != NO_LABEL) & (ranking.scores >= least)

@@ -1,4 +1,4 @@
-"""Texts and tags in, suggestions out: a vectoriser, a model and what its scores mean, and what people change later."""
+"""Texts and tags in, suggestions out: a vectoriser, a calibrated model, and the acts that change it after training."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 @document_parameters
 @dataclass(init=False, eq=False, repr=False)
 class Tagger(Stored, BaseEstimator):  # type: ignore[misc]
-    """Suggest tags for texts, or for samples with features of your own.
+    """Suggest tags for texts, or labels for samples given as features.
 
     Further keyword arguments are parameters of the model: ``Tagger("PfastreXML", n_trees=20)``.
 
@@ -61,11 +61,11 @@ class Tagger(Stored, BaseEstimator):  # type: ignore[misc]
     'fruit'
     """
 
-    model: Annotated[str, "name of a registered model, or 'auto' for one that fits the data"] = "auto"
+    model: Annotated[str, "name of a registered model, or 'auto' to choose by the size of the data"] = "auto"
     random_state: Annotated[int | None, Range(low=0), "seed; the same seed gives the same model"] = 0
-    n_jobs: Annotated[int | None, "tasks at a time (-1: all cores); never changes the model"] = None
-    calibrate: Annotated[bool, "learn on held-out samples what scores mean; may train twice"] = True
-    target: Annotated[str, "what the stored threshold is for: 'f1', 'precision=0.8', 'recall=0.5', 'labels=3'"] = "f1"
+    n_jobs: Annotated[int | None, "number of parallel tasks (-1: all cores); never changes the model"] = None
+    calibrate: Annotated[bool, "calibrate scores to probabilities on a held-out set; may train twice"] = True
+    target: Annotated[str, "goal of the stored threshold: 'f1', 'precision=0.8', 'recall=0.5', 'labels=3'"] = "f1"
     keep_texts: Annotated[bool, "keep the training data, for examples in explanations and for updates"] = False
     characters: Annotated[bool, "use character n-grams of words, too: inflected languages, misspelt words"] = False
     vocabulary: Annotated[Any, "names of labels: a Vocabulary, or a file that load_vocabulary reads"] = None
@@ -153,7 +153,7 @@ class Tagger(Stored, BaseEstimator):  # type: ignore[misc]
         validation : pair (texts, tags), optional
             Inputs to calibrate on; by default a part of the training samples is held out.
         max_memory : int, optional
-            Bytes that this process may take: the model does less at a time, or is smaller, to stay below.
+            Memory limit of this process in bytes; to stay below it, fewer tasks run at a time, or the model is smaller.
         """
         self._check_parameters()
         state = training.train(self, texts, tags, label_names, validation, max_memory)
@@ -191,10 +191,10 @@ class Tagger(Stored, BaseEstimator):  # type: ignore[misc]
         return type(prepared.model).__name__, expected.after(spent)
 
     def update(self, texts: Any, tags: Any, *, label_names: Sequence[str] | None = None) -> str:
-        """Learn from new samples; says what was done.
+        """Train on new samples; returns a summary.
 
-        Exact where the model can count on, or learn on; otherwise the model is trained again on the training data,
-        which the tagger must have kept (``keep_texts=True``), and the new samples together. Acts stay in force.
+        Popularity and MLLCS are trained incrementally. Other models are trained again on the old training data, which
+        the tagger must have kept (``keep_texts=True``), and the new samples together. Acts stay in force.
         """
         from tacit.tagger.update import update
 
@@ -202,11 +202,11 @@ class Tagger(Stored, BaseEstimator):  # type: ignore[misc]
 
     @staticmethod
     def around(model: Any) -> Tagger:
-        """A tagger made of a fitted model, for its features; a tagger is given back as it is."""
+        """A tagger that wraps a fitted model and takes features; a tagger is returned unchanged."""
         if isinstance(model, Tagger):
             return model
         if not isinstance(model, Estimator):
-            raise ParameterError(f"a tagger is made around a fitted model; got a {type(model).__name__}")
+            raise ParameterError(f"a tagger must wrap a fitted model; got a {type(model).__name__}")
         model._check_fitted()
         parameters = model.get_params(deep=False)
         parameters.pop("target", None)  # of a blend: not that of a tagger
@@ -225,22 +225,22 @@ class Tagger(Stored, BaseEstimator):  # type: ignore[misc]
         exclude: Any = None,
         damp_head: float = 0.0,
     ) -> list[list[Suggestion]]:
-        """For each text its best labels, best first.
+        """The best labels of each text, best first.
 
         Parameters
         ----------
         texts : sequence of str, or matrix of features
             One entry per sample.
         k : int, optional
-            Suggestions per text at most; by default 5 without a threshold, and no limit with one.
+            Maximum number of suggestions per text; by default 5, or with a threshold all that reach it.
         threshold : float or str, optional
-            Leave out suggestions that are less probable. "auto" takes the threshold stored in the model, "f1",
-            "precision=0.8", "recall=0.5" and "labels=3" the one that reached this on held-out samples.
+            Lowest score to suggest. "auto" is the threshold stored in the model; "f1", "precision=0.8", "recall=0.5"
+            and "labels=3" are targets, for the threshold that reached them on held-out samples.
         include, exclude : sequences of labels, optional
-            Suggest only these; suggest none of these. Any name of a label is understood, former ones included.
+            Suggest only these; suggest none of these. Any name of a label is accepted, including former ones.
         damp_head : float between 0 and 1
-            Discount frequent labels by their propensity, so that a few of them do not drown the rest. The threshold
-            is for the probability before the discount.
+            Weight labels by inverse propensity to this power, so that frequent labels do not crowd out the others. The
+            threshold applies to the probability before this weighting.
         """
         wish = Wish(k, threshold, include, exclude, damp_head)
         if wish.k is not None:
@@ -257,7 +257,7 @@ class Tagger(Stored, BaseEstimator):  # type: ignore[misc]
         damp_head: float = 0.0,
         threshold: float | str | None = None,
     ) -> Ranking:
-        """The best labels of each text as column numbers of `classes_`; parameters as for `suggest`."""
+        """The best labels of each text as indices into `classes_`; parameters as for `suggest`."""
         return self._ranked(texts, Wish(k, threshold, include, exclude, damp_head))
 
     def _ranked(self, texts: Any, wish: Wish) -> Ranking:
@@ -271,7 +271,7 @@ class Tagger(Stored, BaseEstimator):  # type: ignore[misc]
         return label_sets(chosen.to_csr(len(self.classes_)), self.classes_, self._fitted_model().container_)  # type: ignore[arg-type]
 
     def threshold_for(self, threshold: float | str | None) -> float:
-        """The least score that a threshold, as `suggest` takes it, stands for."""
+        """The lowest score to suggest, for a threshold as `suggest` takes it."""
         return self._changes.scores.threshold_for(threshold)
 
     @property
@@ -281,7 +281,7 @@ class Tagger(Stored, BaseEstimator):  # type: ignore[misc]
 
     @property
     def n_places_(self) -> int:
-        """How far down a ranking calibration looked, and a report should look."""
+        """Length of the rankings that calibration and reports are based on."""
         return self._changes.scores.n_places
 
     def evaluate(self, texts: Any, tags: Any, ks: Sequence[int] = (1, 3, 5)) -> dict[str, float]:
@@ -291,7 +291,7 @@ class Tagger(Stored, BaseEstimator):  # type: ignore[misc]
         return evaluate(self.rank(texts, max(ks)), truth, propensities=weights, ks=tuple(ks))
 
     def score(self, texts: Any, tags: Any) -> float:
-        """nDCG@5 of the suggestions: what scikit-learn's searches maximise unless given `scoring`."""
+        """nDCG@5 of the suggestions, which scikit-learn's searches maximise unless given `scoring`."""
         return self.evaluate(texts, tags)[SCORE_METRIC]
 
     @property
@@ -300,7 +300,7 @@ class Tagger(Stored, BaseEstimator):  # type: ignore[misc]
         return self._state.names
 
     def column(self, label: str) -> int:
-        """The column of a label by any of its names: current, former, or another name that the vocabulary has."""
+        """The column of a label, given any of its names: current, former, or alternative in the vocabulary."""
         return self._state.find(label)
 
     def readable(self, label: str) -> str:
@@ -315,17 +315,17 @@ class Tagger(Stored, BaseEstimator):  # type: ignore[misc]
 
     @property
     def n_features_in_(self) -> int:
-        """How many features its samples have."""
+        """Number of features."""
         return self._fitted_model().n_features_in_
 
     @property
     def n_samples_(self) -> int:
-        """How many samples the model was trained on."""
+        """Number of training samples."""
         return self._fitted_model().n_samples_
 
     @property
     def model_name_(self) -> str:
-        """The name of the model that it is made of."""
+        """The class name of the model inside."""
         return type(self._fitted_model()).__name__
 
     def counts_for(self, n_labels: int) -> npt.NDArray[np.int64]:
@@ -347,43 +347,43 @@ class Tagger(Stored, BaseEstimator):  # type: ignore[misc]
         description: str | None = None,
         parent: str | None = None,
     ) -> str:
-        """Add a label without training, by any of these, or by its name alone; gives the name it has now.
+        """Add a label without training, from any of this evidence or from its name alone; returns its name.
 
         Parameters
         ----------
         name : str
-            What it is called. A concept of the vocabulary is added by what labels are called there, by any name.
+            Its name. For a concept of the vocabulary any of its names; the label gets its id or its preferred name.
         cooccurs : mapping of str to number, optional
-            Labels that it occurs with, and in how many samples.
+            Labels that it co-occurs with, each with the number of samples that have both.
         examples : list of texts or matrix of features, optional
             Inputs that have it; three are much better than one.
         description : str, optional
-            A text about it; each line counts by itself.
+            A text that describes it; each line is used as a separate text.
         parent : str, optional
-            The label above it.
+            A broader label.
         """
         act = acting.add(self, name, cooccurs, examples, description, parent)
         self._do(act)
         return str(act.content["name"])
 
     def preview_label(self, name: str, *, texts: Any = None, n: int = 10, **known_by: Any) -> list[Preview]:
-        """The `n` samples that a label would tag first if it were added; nothing is changed.
+        """The `n` samples with the highest score of a label, if it were added; nothing is changed.
 
         Parameters
         ----------
         name, **known_by
             As for `add_label`.
         texts : list of texts or matrix of features, optional
-            Where to look; by default the training samples, if the tagger keeps them.
+            Samples to score; by default the training samples, if the tagger keeps them.
         """
         return acting.preview(self, name, texts, n, known_by)
 
     def rename_label(self, label: str, name: str) -> None:
-        """Call a label something else; its former name is still understood."""
+        """Rename a label; its former name is still accepted."""
         self._do(Act("rename", {"label": self._name_now(label), "name": acting.as_name(name)}))
 
     def merge_labels(self, labels: Sequence[str], into: str) -> None:
-        """Make several labels one: it is suggested where any of them was. `into` is one of them, or a new name."""
+        """Merge labels into one, suggested wherever any of them would be. `into` is one of them, or a new name."""
         self._do(acting.merge(self, labels, into))
 
     def retire_label(self, label: str) -> None:
@@ -396,12 +396,12 @@ class Tagger(Stored, BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         judgements : iterable of (text, label, accepted)
-            Instead of a text there may be a row of features, where the tagger was trained on features.
+            A tagger that was trained on features takes a row of features instead of the text.
         """
         self._do(acting.judge(self, judgements))
 
     def undo(self, act: str | None = None) -> str:
-        """Take an act back, by its id, or the last one; says which that was."""
+        """Undo an act, by its id, or the last one; returns a description of it."""
         current = in_force(self.acts_)
         if act is None:
             if not current:
@@ -417,18 +417,18 @@ class Tagger(Stored, BaseEstimator):  # type: ignore[misc]
 
     @property
     def left_out_(self) -> Mapping[str, TacitError]:
-        """Why acts that were not taken back do not apply to the labels as they are, by id."""
+        """Acts in force that do not apply to the current labels: the reasons, by id."""
         return self._changes.left_out
 
     def history(self) -> list[str]:
-        """What was changed since the training and not taken back, oldest first."""
+        """Descriptions of the acts since training that were not undone, oldest first."""
         return [str(act) for act in in_force(self.acts_)]
 
     def _name_now(self, label: str) -> str:
         return self._state.name(self._state.find(label))
 
     def _do(self, act: Act) -> None:
-        """Apply an act, or raise why it does not fit."""
+        """Apply an act, or raise the reason why it cannot be applied."""
         later, refused = self._changes.tried([act])
         if refused:
             raise refused[act.id]
@@ -437,13 +437,13 @@ class Tagger(Stored, BaseEstimator):  # type: ignore[misc]
     # -- why, and what is missing -------------------------------------------------------------------------
 
     def explain(self, text: Any, label: str, n: int = 10) -> Explanation:
-        """What stands behind a suggestion: features, labels it occurs with, training samples, later acts."""
+        """The evidence for a suggestion: features, co-occurring labels, training samples, acts."""
         from tacit.tagger.explain import explain
 
         return explain(self, text, label, n)
 
     def find_missing(self, texts: Any, tags: Any, n: int = 100, **options: Any) -> list[MissingLabel]:
-        """The (sample, label) pairs of a tagged corpus that were most likely left out; see `find_missing`."""
+        """The labels most likely missing from a tagged corpus, as (sample, label) pairs; see `find_missing`."""
         from tacit.tagger.find_missing import find_missing
 
         return find_missing(self, texts, tags, n, **options)
@@ -452,7 +452,7 @@ class Tagger(Stored, BaseEstimator):  # type: ignore[misc]
 
     @property
     def _changes(self) -> Changes:
-        """The acts, on what the tagger is now."""
+        """The acts, applied to the current model."""
         known, model = self._known, self._fitted_model()
         if known is None or not known.are_of(model, self.calibration_, self.target, self._few_shot, self.vocabulary_):
             fresh = self._without_acts()
@@ -504,34 +504,34 @@ class Tagger(Stored, BaseEstimator):  # type: ignore[misc]
     # -- saving -------------------------------------------------------------------------------------------
 
     def save(self, path: str | Path, *, acts: home.Policy = None) -> None:
-        """Write the tagger to the folder `path`; a tagger that is there survives any failure.
+        """Save the tagger to the folder `path`; if saving fails, a tagger that is already there stays intact.
 
-        Onto the folder that it was loaded from, only the acts are written that are new; what others have done
-        meanwhile stays, and an act that no longer fits is refused.
+        In the folder that it was loaded from, only new acts are appended. Acts that others have recorded meanwhile
+        stay, and an act that no longer applies raises an error.
 
         Parameters
         ----------
         path : path
             A folder.
         acts : "keep" or "discard", optional
-            What becomes of the acts on another model that is there: they apply to this one, too, or are forgotten.
-            By default such a model is not replaced.
+            What to do with the acts of another model in the folder: apply them to this one, or drop them. By default a
+            model with acts is not replaced.
         """
         self._fitted_model()
         home.save(self, Path(path), acts)
 
     @staticmethod
     def load(path: str | Path, *, verify: bool = True, acts: str | Path | None = None) -> Tagger:
-        """Read a tagger, with the acts on it, from the folder `path`; a model without texts is wrapped in one.
+        """Load a tagger and its acts from the folder `path`; a saved model is wrapped in a tagger.
 
         Parameters
         ----------
         path : path
             The folder.
         verify : bool
-            Compare the data with their checksum first, which reads them once.
+            Verify the checksum first, which reads all data once.
         acts : path, optional
-            A ledger that lies elsewhere, with further acts; new ones are recorded there.
+            A ledger outside the folder, with further acts; new acts are recorded there.
         """
 
         def reader(where: Path, manifest: dict[str, Any]) -> Tagger:
@@ -542,7 +542,7 @@ class Tagger(Stored, BaseEstimator):  # type: ignore[misc]
         return folder.read(path, reader)
 
     def take_home(self, folder: Path, manifest: Mapping[str, Any]) -> None:
-        """Learn which folder the tagger was loaded from, and the acts there."""
+        """Remember the folder that the tagger was loaded from, and apply the acts there."""
         home.move_in(self, folder, manifest)
 
     def _acts_of_old(self, base: str) -> list[Act]:

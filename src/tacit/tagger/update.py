@@ -1,7 +1,7 @@
-"""New samples for a tagger: exact where the model can go on from what it is, trained again where it cannot.
+"""Updating a tagger with new samples: incrementally if the model supports it, otherwise by training again.
 
-Training data keep the names that labels had in training. What acts did to labels stays on top: the acts are replayed
-on the new base, so that a label that was renamed, merged, retired or judged is so after the update.
+Training data keep the label names of the training. The acts are then replayed on the new base, so that labels stay
+renamed, merged, retired or judged after the update.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class _NewSamples:
-    """Samples to learn from, as they came and as features; their labels by the names that the training has for them."""
+    """New samples, as given and as features, and their labels by the names used in training."""
 
     samples: Any
     X: sparse.csr_matrix
@@ -39,12 +39,12 @@ class _NewSamples:
 
 
 def update(tagger: Tagger, samples: Any, tags: Any, label_names: Sequence[str] | None = None) -> str:
-    """Learn from new samples in place, and say what was done.
+    """Train a tagger on new samples, in place; return a summary.
 
     Raises
     ------
     ParameterError
-        If the model cannot go on and the tagger kept no training data.
+        If the model cannot be trained incrementally and the tagger kept no training data.
     """
     model, changes = tagger._fitted_model(), tagger._changes
     new = _new_samples(changes.state, samples, tagger._features(samples), tags, label_names)
@@ -56,7 +56,7 @@ def update(tagger: Tagger, samples: Any, tags: Any, label_names: Sequence[str] |
         tagger.model_ = copy.copy(model)
         tagger.model_.partial_fit(new.X, new.Y)
         _keep(tagger, new)
-        done = f"{type(model).__name__} learned on from {new.X.shape[0]:,} new samples; its calibration is the old one"
+        done = f"trained {type(model).__name__} on {new.X.shape[0]:,} new samples; its calibration is unchanged"
     elif tagger.training_ is not None:
         done = _trained_again(tagger, tagger.training_, new)
     else:
@@ -97,7 +97,7 @@ def _new_samples(
 
 
 def _ones(rows: npt.NDArray[Any], columns: npt.NDArray[Any], shape: tuple[int, int]) -> sparse.csr_matrix:
-    """A matrix with a 1 at each of these places, however often they are named."""
+    """A matrix with a 1 at each of these positions; duplicates count once."""
     matrix = sparse.csr_matrix((np.ones(len(rows), np.float32), (rows, columns)), shape=shape)
     matrix.data[:] = 1
     return matrix
@@ -108,7 +108,7 @@ def _new_labels(n: int) -> str:
 
 
 def _no_longer(tagger: Tagger, learned: set[str], before: set[str]) -> str:
-    """Which acts do not apply any more; that an added label has samples now is what was hoped for."""
+    """A note on acts that no longer apply; added labels that were now learned from samples are not mentioned."""
     lost = [
         str(act)
         for act in in_force(tagger.acts_)
@@ -118,7 +118,7 @@ def _no_longer(tagger: Tagger, learned: set[str], before: set[str]) -> str:
     return "" if not lost else f"; no longer applies: {'; '.join(lost)}"
 
 
-# -- models that go on ------------------------------------------------------------------------------------
+# -- incremental training ---------------------------------------------------------------------------------
 
 
 def _counted_on(tagger: Tagger, model: Popularity, new: _NewSamples) -> str:
@@ -131,14 +131,14 @@ def _counted_on(tagger: Tagger, model: Popularity, new: _NewSamples) -> str:
     counted = {"label_counts_": counts, "n_samples_": n_samples, "classes_": names, "shares_": shares}
     tagger.model_ = Popularity.restored(model.get_params(), model.stored_state() | counted)
     if tagger.calibration_ is not None and n_more:
-        curves = np.pad(tagger.calibration_.curve_of_label, (0, n_more))  # new ones go by the curve of rare labels
+        curves = np.pad(tagger.calibration_.curve_of_label, (0, n_more))  # new labels use the curve of rare labels
         tagger.calibration_ = replace(tagger.calibration_, curve_of_label=curves)
     _keep(tagger, new)
     return f"counted {new.X.shape[0]:,} new samples, exactly"
 
 
 def _keep(tagger: Tagger, new: _NewSamples) -> None:
-    """Write new samples down where the tagger keeps what it learned from."""
+    """Add new samples to the training data and co-occurrence counts that the tagger keeps."""
     n_labels = len(new.names)
     if tagger.relations_ is not None:
         tagger.relations_ = _widened(tagger.relations_, n_labels, n_labels) + relations(new.Y)
@@ -158,14 +158,14 @@ def _widened(matrix: sparse.csr_matrix, n_rows: int, n_columns: int) -> sparse.c
     return wider
 
 
-# -- models that are trained again ------------------------------------------------------------------------
+# -- training again ---------------------------------------------------------------------------------------
 
 
 def _trained_again(tagger: Tagger, kept: Training, new: _NewSamples) -> str:
     old = _widened(kept.labels, kept.labels.shape[0], len(new.names))
     Y = sparse.vstack([old, new.Y], format="csr")
     known = new.names[: kept.labels.shape[1]]
-    # In the order that all samples together would have given, so that the model is the one they would have given.
+    # In the order that a fit on all samples would use, so that the model is the same.
     order = np.argsort(np.array(new.names, dtype=object), kind="stable") if known == sorted(known) else slice(None)
     names = np.array(new.names, dtype=object)[order]
     samples: Any = [*kept.texts, *new.samples] if kept.texts else sparse.vstack([kept.features, new.X], format="csr")

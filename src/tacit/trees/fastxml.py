@@ -1,4 +1,4 @@
-"""FastXML: trees whose nodes rank labels."""
+"""FastXML: trees whose splits are learned to rank labels well."""
 
 from __future__ import annotations
 
@@ -26,40 +26,40 @@ Refit = Annotated[
     float,
     Range(low=0, high=4),
     Tune(0, 4, log=False),
-    "how much of what all trees together get wrong on their samples is added to their leaves; 0: leaves are means",
+    "multiple of the forest's mean residual in each leaf that is added to the leaf after training; 0: leaves are means",
 ]
 
 Balance = Annotated[
     float | None,
     Range(low=0, high=2),
     Tune(0, 1.5, log=False),
-    "labels count in nodes by their number of samples to the power of minus b, each tree drawing b between 0 and twice "
-    "this; None: as in the papers",
+    "mean exponent b of the label weights (count + 20)^-b in the nDCG of splits, drawn per tree from 0 to twice this; "
+    "more favours rare labels; None: no such weights, as in the papers",
 ]
 
 
 @document_parameters
 @dataclass(kw_only=True, eq=False, repr=False)
 class FastXML(Estimator):
-    """An ensemble of trees; each node parts its samples such that labels rank well on both sides."""
+    """An ensemble of trees; each node splits its samples so that one ranking of labels fits each side well (nDCG)."""
 
-    n_trees: Annotated[int, Range(low=1), "trees; time, memory and model grow in proportion"] = 50
-    max_leaf: Annotated[int, Range(low=1), Tune(5, 50), "samples up to which a node becomes a leaf"] = 10
+    n_trees: Annotated[int, Range(low=1), "number of trees; time, memory and model size grow in proportion"] = 50
+    max_leaf: Annotated[int, Range(low=1), Tune(5, 50), "a node with at most this many samples becomes a leaf"] = 10
     C: Annotated[
-        float, Range(above=0), Tune(0.3, 20), "cost of a misplaced sample against the L1 penalty; more: denser nodes"
+        float, Range(above=0), Tune(0.3, 20), "inverse strength of the L1 penalty in nodes; more: denser hyperplanes"
     ] = 2.5
-    labels_per_leaf: Annotated[int, Range(low=1), "labels kept in a leaf, the best ones"] = 100
-    bias: Annotated[float, Range(low=0), "value of the feature that every sample has besides its own"] = 1.0
+    labels_per_leaf: Annotated[int, Range(low=1), "maximum number of labels stored in a leaf"] = 100
+    bias: Annotated[float, Range(low=0), "value of the constant feature of the hyperplanes; 0: no intercept"] = 1.0
     min_share: Annotated[
-        float, Range(low=0.05, high=1), "a sample near a hyperplane goes both ways, in shares down to this; 1: one way"
+        float, Range(low=0.05, high=1), "near a split a sample follows both branches in shares of at least this; 1: one"
     ] = 0.25
     balance: Balance = 0.75
     refit: Refit = 2.0
     idf: Annotated[
         bool | None,
-        "features count for more the fewer samples have them; None: if all values to learn from are flags or counts",
+        "weight features by inverse document frequency; None: only if all training values are flags or counts",
     ] = None
-    normalize: Annotated[bool, "scale every sample to unit length; C is meant for such samples"] = True
+    normalize: Annotated[bool, "scale every sample to unit length, as C assumes"] = True
 
     idf_: Annotated[npt.NDArray[np.float32] | None, Array("float32", ("n_features",))] = field(init=False, default=None)
     forest_: Forest = field(init=False)
@@ -82,11 +82,11 @@ class FastXML(Estimator):
         self.forest_ = Forest.of(trees, worth, X.shape[1], self.refit)
 
     def _worth(self, Y: sparse.csr_matrix) -> sparse.csr_matrix:
-        """What labels count in leaves."""
+        """Weights of the positives in leaves."""
         return Y
 
     def _gains(self, Y: sparse.csr_matrix) -> sparse.csr_matrix:
-        """What labels gain in the nDCG of nodes, before they are balanced."""
+        """Gains of the positives in the nDCG of nodes, before balancing."""
         return normalised_gains(Y)
 
     def _growth(self) -> Growth:
@@ -94,7 +94,7 @@ class FastXML(Estimator):
 
     @property
     def _link(self) -> Link | None:
-        return "identity" if self.refit == 0 else None  # leaves hold the shares of their samples that have a label
+        return "identity" if self.refit == 0 else None  # without refit, leaf scores are label frequencies
 
     def _rank(self, X: sparse.csr_matrix, k: int, allowed: Mask | None) -> Ranking:
         if allowed is None:
@@ -102,5 +102,5 @@ class FastXML(Estimator):
         return self.forest_.rank(X, k, allowed, self.min_share, self._nearness())
 
     def _nearness(self) -> Nearness | None:
-        """What re-ranks the labels of the leaves."""
+        """The tail classifiers that re-rank the labels of the leaves, if any."""
         return None

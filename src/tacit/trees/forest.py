@@ -1,4 +1,4 @@
-"""All trees of a model as one set of flat, compact arrays."""
+"""All trees of a model in one set of flat, quantised arrays."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _LARGE = 64  # weights of a node above which they are kept by feature
 
 @dataclass(frozen=True, eq=False)
 class Forest:
-    """Inner nodes and leaves of all trees, numbered through.
+    """Inner nodes and leaves of all trees, numbered consecutively.
 
     A child or root below zero is the leaf ``-1 - child``. A weight is its level times the step of its node
     (``terms[:, 0]``; ``terms[:, 1]`` is the bias), a score in a leaf its level times the leaf's step. The weights of
@@ -51,10 +51,10 @@ class Forest:
 
     @staticmethod
     def of(trees: Sequence[Tree], Y: sparse.csr_matrix, n_features: int, refit: float) -> Forest:
-        """Put trees together, in order.
+        """Join trees, in order.
 
-        Y is what their leaves are means of; `refit` is how much of what the means get wrong, all trees together, is
-        added to them (0: nothing).
+        Leaves are means of rows of Y. `refit` times the forest's mean residual on the samples of each leaf is added
+        to the leaf.
         """
         first_inner = np.cumsum([0] + [len(tree.children) for tree in trees])
         first_leaf = np.cumsum([0] + [len(tree.leaf_starts) - 1 for tree in trees])
@@ -96,7 +96,7 @@ class Forest:
     ) -> Ranking:
         """The best allowed labels among those in the leaves of each row, re-ranked by `nearness` if given.
 
-        A row near a hyperplane goes both ways while its shares stay at or above `min_share`.
+        A row near a hyperplane follows both branches while its share in each is at least `min_share`.
         """
         starts, features = X.indptr.astype(np.uint64), X.indices.astype(np.uint32)
         levels, steps = row_levels(starts, X.data)
@@ -149,7 +149,7 @@ def _mean_residuals(
     leaf_scores: npt.NDArray[np.float32],
     Y: sparse.csr_matrix,
 ) -> npt.NDArray[np.float32]:
-    """What the forest gets wrong on the samples of each leaf, for each of its labels, on average."""
+    """For each label in each leaf, the mean residual of the forest on the samples of the leaf."""
     sums = sum_residuals(
         leaves.astype(np.int32),
         leaf_starts.astype(np.uint64),
@@ -166,7 +166,7 @@ def _mean_residuals(
 
 
 def _weights(trees: Sequence[Tree], n_features: int) -> dict[str, Any]:
-    """The weights of all trees: by node, those of large nodes by feature."""
+    """The weights of all trees, grouped by node; those of large nodes are grouped by feature."""
     starts = _joined_starts([tree.weight_starts for tree in trees])
     features = np.concatenate([tree.weight_features for tree in trees])
     levels = np.concatenate([tree.weight_levels for tree in trees])
@@ -188,11 +188,11 @@ def _weights(trees: Sequence[Tree], n_features: int) -> dict[str, Any]:
 
 
 def _renumbered(nodes: npt.NDArray[np.integer], first_inner: int, first_leaf: int) -> npt.NDArray[np.int32]:
-    """Numbers within a tree as numbers within the forest."""
+    """Node numbers within a tree converted to numbers within the forest."""
     return np.where(nodes >= 0, nodes + first_inner, nodes - first_leaf).astype(np.int32)
 
 
 def _joined_starts(parts: Sequence[npt.NDArray[np.int64]]) -> npt.NDArray[np.int64]:
-    """Row pointers of matrices stacked on each other."""
+    """Row pointers of vertically stacked CSR matrices."""
     sizes = np.concatenate([np.diff(part) for part in parts])
     return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)

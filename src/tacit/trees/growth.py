@@ -1,4 +1,4 @@
-"""A tree as a task: gains of labels in, flat arrays out."""
+"""Growing one tree as a task: gains of labels in, flat arrays out."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from scipy import sparse
 from tacit.kernels.tree import N_COINS, grow_tree
 from tacit.numerics.rows import falling_order, row_of_entry
 
-_FEW = 20  # samples of a label below which it hardly counts for more: few samples cannot decide where many others go
+_FEW = 20  # added to label counts, so that labels with a handful of samples do not dominate the splits of large nodes
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,9 +31,9 @@ class Tree:
 
 @dataclass(frozen=True)
 class Growth:
-    """What shapes a tree; `FastXML` documents the parameters.
+    """Parameters of the growth of a tree; see `FastXML`.
 
-    With `rescaled`, balanced gains are divided by their ideal DCG again: every sample can gain as much.
+    With `rescaled`, balanced gains are divided by their ideal DCG again, so that every sample has the same maximum.
     """
 
     C: float
@@ -45,7 +45,7 @@ class Growth:
 
 
 def normalised_gains(worth: sparse.csr_matrix) -> sparse.csr_matrix:
-    """What labels are worth divided by the ideal DCG of their sample, so that every sample can gain as much."""
+    """Weights of labels divided by the ideal DCG of their sample, so that the maximum nDCG of every sample is 1."""
     values, rows = worth.data.astype(np.float64), row_of_entry(worth)
     order, places = falling_order(worth, values)
     ideal = np.bincount(rows, values[order] / np.log2(places + 2), minlength=worth.shape[0])
@@ -55,9 +55,9 @@ def normalised_gains(worth: sparse.csr_matrix) -> sparse.csr_matrix:
 def balanced_gains(
     gains: sparse.csr_matrix, counts: npt.NDArray[np.int64], power: float, rescaled: bool
 ) -> sparse.csr_matrix:
-    """Gains over a power of the number of samples of their label, so that rare labels decide too.
+    """Gains divided by a power of the count of their label, so that rare labels influence splits too.
 
-    Differs from the papers, whose nodes part by frequent labels first.
+    Differs from the papers, whose splits are dominated by frequent labels.
     """
     weights = np.power(counts + float(_FEW), -power)
     balanced = _with_values(gains, gains.data * weights[gains.indices])
@@ -81,23 +81,23 @@ def grow(
     Parameters
     ----------
     seed : int
-        Of the tree's random choices.
+        Random seed of the tree.
     X : csr_matrix of float32
         Features.
     gains : csr_matrix of float32
-        What a sample gains by each of its labels in the nDCG of a node, before labels are balanced.
+        Gain of each positive in the nDCG of a node, before balancing.
     counts : int array
         The number of samples of each label.
     worth : csr_matrix of float32
-        What the same entries count in leaves.
+        Weight of each positive in leaves.
     growth : Growth
         Parameters.
     """
     rng = np.random.default_rng(seed)
     coins = rng.integers(2**N_COINS, size=X.shape[0])
-    starts_by_features = rng.random() < 0.5  # the paper has coins only: trees that start in two ways are less alike
+    starts_by_features = rng.random() < 0.5  # Differs from the paper (coins only): more diverse trees
     if growth.balance is not None:
-        # Each tree its own power: frequent labels part the samples in some, rare ones in others.
+        # Each tree draws its own power: some split by frequent labels, others by rare ones.
         power = rng.uniform(0.0, 2.0 * growth.balance)
         gains = balanced_gains(gains, counts, power, growth.rescaled)
     return Tree(

@@ -28,27 +28,25 @@ from tacit.trees.tail import (
 @document_parameters
 @dataclass(kw_only=True, eq=False, repr=False)
 class PfastreXML(PfastXML):
-    """PfastXML, its labels re-ranked by how near a sample is to the centre of each."""
+    """PfastXML with labels re-ranked by the distance of a sample from the centre of each label."""
 
     refit: Refit = 1.5
     alpha: Annotated[
         float,
         Range(low=0, high=1),
         Tune(0.5, 1, log=False),
-        "share of the trees in the score; the rest is the centres'",
+        "weight of the trees in the score; tail classifiers have 1 - alpha",
     ] = 0.97
     gamma: Annotated[
-        float, Range(above=0), Tune(3, 100), "how fast a label becomes unlikely with the distance to its centre"
+        float, Range(above=0), Tune(3, 100), "how fast a label's probability falls with the distance from its centre"
     ] = 30.0
-    tail: Annotated[str, OneOf(("mean", "exact")), "centres: mean of the label's samples, or maximum likelihood"] = (
-        "mean"
-    )
+    tail: Annotated[str, OneOf(("mean", "exact")), "label centres: mean of the samples, or maximum likelihood"] = "mean"
     beta: Annotated[
         float | None,
         Range(above=0),
-        "odds against a label at its very centre; None: even odds for a typical sample of the label, with means",
+        "odds against a label at its centre; None, with tail='mean': even odds at the mean distance of its samples",
     ] = None
-    centre_features: Annotated[int, Range(low=1), "features kept in a centre, the largest"] = 100
+    centre_features: Annotated[int, Range(low=1), "number of features kept in a centre, the largest"] = 100
 
     centres_: Centres = field(init=False)
 
@@ -72,7 +70,7 @@ class PfastreXML(PfastXML):
     def _exact_centres(self, X: sparse.csr_matrix, Y: sparse.csr_matrix, beta: float) -> sparse.csr_matrix:
         propensities = self._propensities(Y)
         if propensities.ndim != 1:
-            raise ParameterError("tail='exact' needs one propensity per label; give these, or choose tail='mean'")
+            raise ParameterError("tail='exact' needs one propensity per label; pass a 1-D array, or choose tail='mean'")
         return exact_centres(
             X, Y, propensities, gamma=self.gamma, beta=beta, n_largest=self.centre_features, n_jobs=self.n_jobs
         )

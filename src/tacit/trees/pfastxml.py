@@ -1,4 +1,4 @@
-"""PfastXML: FastXML for labels of which many are missing."""
+"""PfastXML: FastXML for data with many missing labels."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from tacit.trees.growth import normalised_gains
 @document_parameters
 @dataclass(kw_only=True, eq=False, repr=False)
 class PfastXML(FastXML):
-    """FastXML with every label worth the inverse of its propensity: rare labels count for those left out."""
+    """FastXML with positives weighted by inverse propensity, to compensate for missing positives of rare labels."""
 
     balance: Balance = 1.0
     refit: Refit = 0.5
     A: Annotated[float, Range(low=0), "propensity model: how fast the propensity rises with a label's count"] = 0.55
     B: Annotated[float, Range(above=0), "propensity model: added to a label's count"] = 1.5
-    propensities: Annotated[Any, "propensities per label or per sample and label, instead of the model"] = None
+    propensities: Annotated[Any, "propensities per label, or per sample and label, to use instead of A and B"] = None
 
     gains_are_rescaled: ClassVar[bool] = False  # a sample with rare labels gains more than others
 
     @property
     def _link(self) -> None:
-        return None  # shares times what labels are worth
+        return None  # scores are label frequencies divided by propensities
 
     def _worth(self, Y: sparse.csr_matrix) -> sparse.csr_matrix:
         return inverse_propensities(Y, self._propensities(Y)).astype(np.float32)

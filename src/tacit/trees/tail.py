@@ -1,9 +1,9 @@
-"""Tail classifiers: a centre for each label, near which the label is likely.
+"""Tail classifiers: a label is likely near the centre of its samples.
 
 ``P(y_l = 1 | x) = 1/(1 + v)`` with ``v = β exp(γ/2 ‖x − μ_l‖²)`` (PfastreXML Eq. 41), x of unit length. The centre
-μ_l is the mean of the label's samples, or the maximum of the likelihood of which the mean is the limit. The odds β are
-given, or each label's own: such that a typical sample of the label, as far from its centre as they are on average, has
-even odds. With the same β for all, P prefers labels with short centres, which are the frequent ones.
+μ_l is the mean of the label's samples, or its maximum-likelihood estimate. The odds β are the same for all labels, or
+set per label so that a sample at the mean distance of the label's samples from the centre has even odds. With the same
+β for all, P favours labels with short centres, which are the frequent ones.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ Floats = npt.NDArray[np.float64]
 _LABELS_PER_TASK = 64
 _ASCENTS = 50
 _HALVINGS = 20
-_RELATIVE_GAIN = 1e-7  # of the likelihood, below which the ascent stops
+_RELATIVE_GAIN = 1e-7  # of the likelihood; the ascent stops below it
 
 
 @dataclass(frozen=True, eq=False)
 class Centres:
-    """Centres by feature, each entry a level times the step of its label: ``v = exp(γ/2 (offset − 2 x·μ_l))``."""
+    """Quantised centres by feature; an entry is a level times its label's step. ``v = exp(γ/2 (offset − 2 x·μ_l))``."""
 
     starts: Annotated[npt.NDArray[np.uint64], Array("uint64", ("n_features+1",), starts="n_entries")]
     labels: Annotated[npt.NDArray[Any], Array(IDS, ("n_entries",), below="n_labels")]
@@ -57,7 +57,7 @@ class Centres:
 
 
 class Nearness(NamedTuple):
-    """How nearness to centres enters the score of a label."""
+    """Tail classifiers and their weight in the score of a label."""
 
     centres: Centres
     alpha: float
@@ -65,7 +65,7 @@ class Nearness(NamedTuple):
 
 
 def offsets_with_odds(squares: Floats, beta: float, gamma: float) -> Floats:
-    """Offsets for the same odds against every label at its very centre."""
+    """Offsets for the same odds against every label at its centre."""
     return squares + float(1 + 2 * np.log(beta) / gamma)  # ‖x − μ‖² = 1 + ‖μ‖² − 2 x·μ
 
 
@@ -80,10 +80,10 @@ def squared_lengths(centres: sparse.csr_matrix) -> Floats:
 
 
 def squared_lengths_of_means(centres: sparse.csr_matrix, counts: npt.NDArray[np.int64]) -> Floats:
-    """‖μ‖² of centres of which the means of `counts` samples of unit length are estimates.
+    """Estimates of ‖μ‖² from the means of `counts` samples of unit length.
 
-    Differs from the paper: a mean of few samples is longer than the centre it estimates, by the variance of the
-    samples over their number, and so would seem far from every sample.
+    Differs from the paper: the squared length of a mean of few samples is biased upwards, by the variance of the
+    samples divided by their number. Uncorrected, such a centre would seem far from every sample.
     """
     squares = squared_lengths(centres)
     return np.maximum(squares - (1 - squares) / np.maximum(counts, 1), 0)
@@ -120,7 +120,7 @@ def ascend_block(
     beta: float,
     n_largest: int,
 ) -> sparse.csr_matrix:
-    """Centres of the labels from `first` to `last`, pruned to the `n_largest` entries each."""
+    """Centres of the labels from `first` to `last`, each pruned to its `n_largest` entries."""
     rows = []
     for label in range(first, last):
         centre = means[label].toarray().ravel().astype(np.float64)
@@ -141,7 +141,7 @@ def ascend(
     gamma: float,
     beta: float,
 ) -> Floats:
-    """The centre of largest likelihood that gradient ascent with line search reaches."""
+    """Maximum-likelihood centre, by gradient ascent with line search."""
     value, gradient, curvature = likelihood(X, is_positive, centre, propensity, gamma, beta)
     step = 1 / curvature
     for _ in range(_ASCENTS):

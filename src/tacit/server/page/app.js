@@ -1,10 +1,10 @@
-// The page: suggestions for a text, why they are made, and what people teach.
+// The web page: suggestions for a text, explanations, feedback and new labels.
 
 import { ask, tell, useToken } from "./service.js";
 
 const $ = (id) => document.getElementById(id);
-const LEAST_LOSS = 0.005; // of probability, for a word to count as a reason
-const LEAST_SHARE = 0.1; // of the texts with another label, for that label to count as one
+const LEAST_LOSS = 0.005; // smallest loss of probability for a word to be listed as evidence
+const LEAST_SHARE = 0.1; // smallest share of another label's texts for that label to be listed as evidence
 const state = { model: null, text: "", excluded: new Map(), round: 0 };
 
 function element(tag, properties = {}, ...children) {
@@ -161,7 +161,7 @@ async function explain({ label }, why, button) {
   button.ariaExpanded = String(!isOpen);
   why.hidden = isOpen;
   if (isOpen || why.childElementCount) return;
-  why.replaceChildren(element("p", { className: "muted" }, "Looking…"));
+  why.replaceChildren(element("p", { className: "muted" }, "Loading…"));
   const found = await attempt(() => tell("/v1/explain", { model: state.model, text: state.text, label, n: 6 }));
   why.replaceChildren(...(found ? reasons(found) : []));
 }
@@ -181,7 +181,7 @@ function reasons(found) {
         element("span", { className: "muted" }, word.loss >= LEAST_LOSS ? `−${percent(word.loss)} without it` : "one of several"),
       ),
     );
-    parts.push(element("h4", {}, "Words that speak for it"), element("ul", { className: "words" }, ...rows));
+    parts.push(element("h4", {}, "Words that support it"), element("ul", { className: "words" }, ...rows));
   }
   const often = found.labels.filter((other) => other.share >= LEAST_SHARE);
   if (often.length) {
@@ -190,12 +190,12 @@ function reasons(found) {
   }
   if (found.samples.length) {
     const rows = found.samples.slice(0, 3).map((sample) => element("li", {}, shortened(sample.text, 160)));
-    parts.push(element("h4", {}, "Texts like this that have it"), element("ul", {}, ...rows));
+    parts.push(element("h4", {}, "Similar texts that have it"), element("ul", {}, ...rows));
   }
   if (found.acts.length) {
     parts.push(element("h4", {}, "Since training"), element("ul", {}, ...found.acts.map((act) => element("li", {}, act))));
   }
-  return parts.length ? parts : [element("p", { className: "muted" }, "Nothing in the text stands out.")];
+  return parts.length ? parts : [element("p", { className: "muted" }, "No single word or label stands out as evidence.")];
 }
 
 function shortened(text, most) {
@@ -234,7 +234,7 @@ function showExcluded() {
   $("excluded").hidden = !chips.length;
 }
 
-// -- teaching --------------------------------------------------------------------------------------------
+// -- feedback --------------------------------------------------------------------------------------------
 
 async function judge({ label, name }, accepted, item, verdicts) {
   const done = await attempt(() =>
@@ -291,7 +291,7 @@ function recorded(id, act, afterUndo) {
   $("nothing-taught").hidden = true;
 }
 
-// -- what happens when -----------------------------------------------------------------------------------
+// -- event handlers ---------------------------------------------------------------------------------------
 
 function onSubmit(id, action) {
   $(id).addEventListener("submit", (event) => {

@@ -1,4 +1,4 @@
-// Talking to the service: requests as JSON, errors as what its problem documents say.
+// Requests to the service, as JSON; errors carry the detail of the problem document.
 
 const TOKEN = "tacit-token";
 

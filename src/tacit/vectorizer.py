@@ -20,7 +20,9 @@ from tacit.checks import as_features, check_unicode
 from tacit.errors import DataError
 from tacit.numerics.idf import inverse_document_frequencies
 from tacit.numerics.rows import unit_rows
+from tacit.parameters import OneOf
 from tacit.store.declared import Array, Sizes
+from tacit.words import LANGUAGES, stemmed
 
 _MIN_TEXTS_TO_DROP_HAPAXES = 1000  # with fewer texts, words that occur in a single text are kept
 _WORD = re.compile(r"(?u)\b\w\w+\b")
@@ -37,6 +39,8 @@ class TextVectorizer:
     ----------
     characters : bool
         Add character n-grams, for inflected languages and misspelt words. Words and n-grams have the same total weight.
+    language : str, optional
+        Count stems of this language instead of words.
     feature_names_ : array of str
         The vocabulary in column order: words, then n-grams, which are prefixed with a tilde.
     idf_ : float array
@@ -50,6 +54,7 @@ class TextVectorizer:
         default_factory=lambda: np.empty(0, dtype=np.float32)
     )
     characters: bool = False
+    language: Annotated[str | None, OneOf((None, *LANGUAGES))] = None
 
     def what_is_wrong(self, sizes: Sizes) -> tuple[str, str] | None:
         """No two features have the same name, and n-grams come last, if there are any."""
@@ -65,7 +70,7 @@ class TextVectorizer:
     def fit_transform(self, texts: Sequence[str]) -> sparse.csr_matrix:
         """Learn the vocabulary of `texts` and return their features."""
         min_texts = 2 if len(texts) >= _MIN_TEXTS_TO_DROP_HAPAXES else 1
-        counts, words = _count_words(texts)
+        counts, words = self._counted(texts)
         names, columns = _vocabulary(counts, words, min_texts)
         parts = [counts[:, columns]]
         if self.characters:
@@ -89,7 +94,7 @@ class TextVectorizer:
     def transform(self, texts: Sequence[str]) -> sparse.csr_matrix:
         """Features of `texts`; words outside the vocabulary are ignored, except for their n-grams."""
         position = self.positions()
-        counts, words = _count_words(texts)
+        counts, words = self._counted(texts)
         n_words = self._n_words
         parts = [_renamed(counts, [position.get(word, -1) for word in words], n_words)]
         if self.characters:
@@ -97,6 +102,17 @@ class TextVectorizer:
             known = [position.get(name, -1) - n_words for name in names]
             parts.append(_product(counts, _renamed(grams, known, len(position) - n_words)))
         return self._weighted(parts)
+
+    def _counted(self, texts: Sequence[str]) -> tuple[sparse.csr_matrix, list[str]]:
+        """Counts of each distinct word, or stem, in each text."""
+        counts, words = _count_words(texts)
+        if self.language is None:
+            return counts, words
+        number: dict[str, int] = {}
+        of_word = [number.setdefault(stem, len(number)) for stem in stemmed(words, self.language)]
+        ones = np.ones(len(words), counts.dtype)
+        merge = sparse.csr_matrix((ones, (np.arange(len(words)), of_word)), shape=(len(words), len(number)))
+        return sparse.csr_matrix(counts @ merge), list(number)
 
     def positions(self) -> dict[str, int]:
         """Columns by the name of the feature."""

@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from tacit.kernels.names import N_COLUMNS, match_names
-from tacit.names.words import stems_of
 from tacit.store.declared import Array, Items
+from tacit.words import stems_of
 
 Ids = npt.NDArray[np.int32]
 Starts = npt.NDArray[np.int64]

@@ -15,12 +15,13 @@ from tacit.labels import Names
 from tacit.metrics import SCORE_METRIC, evaluate
 from tacit.names.evidence import N_RANKED, NameCounts, NameEvidence, candidates, learn_evidence
 from tacit.names.index import Matches, Name, NameIndex
-from tacit.names.words import check_language, detect_language
 from tacit.progress import announce
 from tacit.ranking import Ranking
+from tacit.words import check_language, detect_language
 
 DETECT = "auto"
 _TEXTS_TO_DETECT = 1000
+_WORDS_OF_SHORT_TEXTS = 50
 _FOLDS = 3
 _MIN_MATCHES = 200  # of right names in held-out samples; fewer teach nothing
 
@@ -38,14 +39,22 @@ class Naming:
         return Naming(self.index, self.others, self.matches.rows(rows))
 
 
+def language_of(texts: Sequence[str], language: str | None) -> str | None:
+    """The language of texts: the one that is named or, with "auto", the one that is detected."""
+    return detect_language(texts[:_TEXTS_TO_DETECT]) if language == DETECT else check_language(language)
+
+
+def are_short(texts: Sequence[str]) -> bool:
+    """Whether texts are so short that a word and its inflected forms hardly ever occur together: stems help then."""
+    return bool(np.median([text.count(" ") for text in texts[:_TEXTS_TO_DETECT]]) < _WORDS_OF_SHORT_TEXTS)
+
+
 def naming_of(
     classes: Names, vocabulary: Vocabulary | None, texts: Sequence[str], language: str | None
 ) -> Naming | None:
     """The names of labels, and what is found of them in texts; None where labels have no names."""
-    if language == DETECT:
-        language = detect_language(texts[:_TEXTS_TO_DETECT])
     names, others = names_of_labels(classes, vocabulary)
-    index = NameIndex.of(names, check_language(language))
+    index = NameIndex.of(names, language)
     return Naming(index, others, index.matches(texts)) if len(index.labels) else None
 
 

@@ -1,4 +1,4 @@
-"""Inputs in any form, as features: texts, rows of features, and what acts hold of either."""
+"""Samples as acts store them, and their features."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from tacit.vectorizer import TextVectorizer, are_texts, features_of
 
 @dataclass(frozen=True, eq=False)
 class Inputs:
-    """Inputs as features and, where names of labels count, the names in their texts."""
+    """Samples as features and, where names of labels count, the names in their texts."""
 
     X: sparse.csr_matrix
     matches: Matches | None = None
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Inputs, features."""
+        """Samples, features."""
         return int(self.X.shape[0]), int(self.X.shape[1])
 
     def __getitem__(self, rows: Any) -> Inputs:

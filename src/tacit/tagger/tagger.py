@@ -26,7 +26,7 @@ from tacit.ranking import NO_LABEL, Ranking
 from tacit.registry import find_model, find_stored
 from tacit.store import folder
 from tacit.store.acts import Act, in_force
-from tacit.store.declared import Csr
+from tacit.store.declared import Csr, Sizes
 from tacit.store.legacy import Amendment, as_acts
 from tacit.store.state import Stored
 from tacit.tagger import acting, automatic, few_shot, home, suggest, training
@@ -40,6 +40,7 @@ from tacit.tagger.state import Ground, State
 from tacit.tagger.suggest import Suggestion, Wish
 from tacit.tagger.training import Training
 from tacit.vectorizer import TextVectorizer, features_of
+from tacit.words import check_language
 
 if TYPE_CHECKING:
     from tacit.estimate import Estimate
@@ -69,12 +70,8 @@ class Tagger(Stored, BaseEstimator):  # type: ignore[misc]
     keep_texts: Annotated[bool, "keep the training data, for examples in explanations and for updates"] = False
     characters: Annotated[bool, "use character n-grams of words, too: inflected languages, misspelt words"] = False
     vocabulary: Annotated[Any, "names of labels: a Vocabulary, or a file that load_vocabulary reads"] = None
-    names: Annotated[
-        bool, "look for labels' names in texts, and suggest concepts of the vocabulary without samples"
-    ] = True
-    language: Annotated[str | None, "of the texts, such as 'en'; 'auto' detects it, None leaves words as they are"] = (
-        "auto"
-    )
+    names: Annotated[bool, "look for labels' names in texts; suggest all concepts of the vocabulary"] = True
+    language: Annotated[str | None, "language of the texts, such as 'en'; 'auto': detected; None: no stems"] = "auto"
 
     vectorizer_: TextVectorizer | None = field(init=False)
     model_: Estimator | None = field(init=False, default=None)
@@ -104,6 +101,20 @@ class Tagger(Stored, BaseEstimator):  # type: ignore[misc]
         self.card_, self.amendments_ = {}, []
         self._check_parameters()
 
+    def what_is_wrong(self, sizes: Sizes) -> tuple[str, str] | None:
+        """Names and calibration are for as many labels as there are."""
+        n_labels = sizes.get("n_labels", 0)
+        if self.names_ is not None and self.names_.n_labels != n_labels + len(self.names_.others):
+            found = f"got {self.names_.n_labels} and {len(self.names_.others)} others"
+            return "names_.others", f"must be the labels beyond the {n_labels} of the training; {found}"
+        n_scored = n_labels if self.names_ is None else self.names_.n_labels
+        if self.calibration_ is not None and len(self.calibration_.curve_of_label) != n_scored:
+            return (
+                "calibration_.curve_of_label",
+                f"must have {n_scored} entries; got {len(self.calibration_.curve_of_label)}",
+            )
+        return None
+
     # -- parameters, as scikit-learn has them -------------------------------------------------------------
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: ARG002 - the signature is scikit-learn's
@@ -126,6 +137,7 @@ class Tagger(Stored, BaseEstimator):  # type: ignore[misc]
     def _check_parameters(self) -> None:
         check_parameters(self)
         parse_target(self.target)
+        check_language(None if self.language == "auto" else self.language)
         candidates = automatic.CANDIDATES if self.model == "auto" else (self.model,)
         check_values(map(find_model, candidates), self.model_params)
 
@@ -151,7 +163,7 @@ class Tagger(Stored, BaseEstimator):  # type: ignore[misc]
         label_names : sequence, optional
             Names in column order, for tags given as a matrix.
         validation : pair (texts, tags), optional
-            Inputs to calibrate on; by default a part of the training samples is held out.
+            A validation set to calibrate on; by default a part of the training samples is held out.
         max_memory : int, optional
             Memory limit of this process in bytes; to stay below it, fewer tasks run at a time, or the model is smaller.
         """
@@ -356,7 +368,7 @@ class Tagger(Stored, BaseEstimator):  # type: ignore[misc]
         cooccurs : mapping of str to number, optional
             Labels that it co-occurs with, each with the number of samples that have both.
         examples : list of texts or matrix of features, optional
-            Inputs that have it; three are much better than one.
+            Samples that have it; three are much better than one.
         description : str, optional
             A text that describes it; each line is used as a separate text.
         parent : str, optional

@@ -25,7 +25,7 @@ from tacit.registry import find_model
 from tacit.store.declared import Csr, Sizes
 from tacit.tagger import automatic, few_shot
 from tacit.tagger.calibration import Calibration, calibrate, places_for
-from tacit.tagger.naming import Naming, naming_of, weigh, widened
+from tacit.tagger.naming import Naming, are_short, language_of, naming_of, weigh, widened
 from tacit.tagger.samples import Inputs
 from tacit.tasks import fingerprint
 from tacit.vectorizer import TextVectorizer, are_texts, features_of
@@ -59,7 +59,10 @@ class Prepared:
 def prepare(tagger: Tagger, texts: Any, tags: Any, label_names: Sequence[str] | None) -> Prepared:
     """What a training begins with."""
     labels = read_labels(tags, label_names)
-    vectorizer = TextVectorizer(characters=tagger.characters) if are_texts(texts) else None
+    vectorizer = language = None
+    if are_texts(texts):
+        language = language_of(texts, tagger.language)
+        vectorizer = TextVectorizer(characters=tagger.characters, language=language if are_short(texts) else None)
     X = as_features(texts) if vectorizer is None else vectorizer.fit_transform(texts)
     name, reason = tagger.model, "named by the user"
     if name == "auto":
@@ -70,7 +73,7 @@ def prepare(tagger: Tagger, texts: Any, tags: Any, label_names: Sequence[str] | 
     model = cls(random_state=tagger.random_state, n_jobs=tagger.n_jobs, **tagger.model_params)
     naming = None
     if vectorizer is not None and tagger.names and tagger.calibrate:
-        naming = naming_of(labels.names, tagger.read_vocabulary(), texts, tagger.language)
+        naming = naming_of(labels.names, tagger.read_vocabulary(), texts, language)
     return Prepared(X, labels, model, reason, vectorizer, naming)
 
 

@@ -33,14 +33,13 @@ def check_language(code: str | None) -> str | None:
 
 
 def stems_of(text: str, language: str | None) -> list[str]:
-    """The words of a text in order, lower case, without their endings."""
-    words = _WORD.findall(text.lower())
-    return words if language is None else _stemmer(language).stemWords(words)
+    """The stems of a text's words, in order and in lower case."""
+    return stemmed(_WORD.findall(text.lower()), language)
 
 
-def stemmed(texts: Sequence[str], language: str) -> list[str]:
-    """Texts of stems, for a vectoriser."""
-    return [" ".join(stems_of(text, language)) for text in texts]
+def stemmed(words: list[str], language: str | None) -> list[str]:
+    """The stem of each word; without a language, the words themselves."""
+    return words if language is None else list(_stemmer(language).stemWords(words))
 
 
 def _stemmer(language: str) -> Stemmer.Stemmer:

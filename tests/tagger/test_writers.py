@@ -115,6 +115,7 @@ def two_writers(model: Path, pair: tuple[str, str], times: int) -> None:
     while any(process.poll() is None for process in writers):
         assert tacit.Tagger.load(model).suggest(["apple"])
         n_read += 1
+        time.sleep(0.02)
     done = [label for process in writers for label in acknowledged(process)]
     assert len(done) == 2 * times
     assert n_read >= times
@@ -198,5 +199,6 @@ def test_a_folder_copied_while_it_is_written_is_a_model(model, tmp_path):
         copied = Path(shutil.copytree(model, tmp_path / "copy", dirs_exist_ok=True))
         assert len(tacit.Tagger.load(copied).acts_) >= known
         n_copies += 1
+        time.sleep(0.02)
     assert len(acknowledged(process)) == 40
     assert n_copies > 5

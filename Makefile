@@ -2,6 +2,8 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+# Neighbouring tests share what is trained for them: each of the two processes gets one half, then takes from the other.
+PYTEST := $(BIN)/python -m pytest -n 2 --dist worksteal
 
 .DEFAULT_GOAL := help
 .PHONY: help install demo test test-fast attack check format bench clean
@@ -21,13 +23,14 @@ demo: $(READY)  ## Generate texts, train, evaluate, suggest and write a report: 
 	$(BIN)/tacit demo
 
 test: $(READY)  ## Run all tests (set TACIT_DATA for those on public data)
-	$(BIN)/python -m pytest -n 2 $(ARGS)
+	$(PYTEST) $(ARGS)
 
 test-fast: $(READY)  ## Run the tests that take no time
-	$(BIN)/python -m pytest -n 2 -m "not slow and not real_data" $(ARGS)
+	$(PYTEST) -m "not slow and not real_data" $(ARGS)
 
 attack: $(READY)  ## Run the long attacks: damaged models and files, signals at random moments, several writers
-	TACIT_ATTACK=10000 TACIT_ATTACK_ROUNDS=100 $(BIN)/python -m pytest tests/attack tests/tagger/test_writers.py $(ARGS)
+	TACIT_ATTACK=10000 TACIT_ATTACK_ROUNDS=100 $(BIN)/python -m pytest \
+		tests/attack tests/server/test_load.py tests/store/test_folder.py tests/tagger/test_writers.py $(ARGS)
 
 check: $(READY)  ## Lint, formatting and types
 	$(BIN)/ruff check .

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import tacit
 from planted import N_FEATURES, N_LABELS, planted
+from small import small
 from tacit.errors import DataError, ParameterError
 from tacit.registry import MODELS, find_model
 
@@ -49,14 +51,61 @@ TAKEN_FOR_CLASSIFIERS = {
 }
 
 
+NAMES = [f"näme {i:02d}" for i in range(N_LABELS)]
+
+
+def checked_apart(name: str) -> tuple[Any, ...]:
+    """What a model does with its input before `_fit`, and with its label names: one key for all that share it."""
+    cls = find_model(name)
+    return tuple(getattr(cls, each) for each in ("fit", "_fit_checked", "_checked", "_scaled", "_weighted"))
+
+
+#: One model for each way to take input; the rules of input are checked before `_fit`, where models are alike.
+ONE_PER_INPUT = list({checked_apart(name): name for name in MODELS}.values())
+
+
 @pytest.fixture(params=list(MODELS))
 def model(request: pytest.FixtureRequest) -> Any:
-    return find_model(request.param)(random_state=0)
+    return find_model(request.param)(random_state=0, **small(request.param))
+
+
+@pytest.fixture(params=ONE_PER_INPUT)
+def taker(request: pytest.FixtureRequest) -> Any:
+    """A model for each way to take input."""
+    return find_model(request.param)(random_state=0, **small(request.param))
 
 
 @pytest.fixture(scope="module")
-def data() -> Any:
-    return planted()
+def data() -> Iterator[Any]:
+    made = planted()
+    yield made
+    fresh = planted()
+    assert (made.X != fresh.X).nnz == (made.Y != fresh.Y).nnz == 0, "a model has changed its caller's matrices"
+
+
+@pytest.fixture(scope="module", params=list(MODELS))
+def fitted(request: pytest.FixtureRequest, data: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """A model with the parameters it is shipped with, trained once for all checks that only read it."""
+    folder = tmp_path_factory.mktemp("fitted")
+    model = find_model(request.param)(random_state=0).fit(data.X, data.Y, label_names=NAMES)
+    model.save(folder / "before")
+    yield model
+    model.save(folder / "after")
+    assert folder_bytes(folder / "before") == folder_bytes(folder / "after"), "a check has changed the model it reads"
+
+
+@pytest.fixture(scope="module", params=list(PROBABLE))
+def probable(request: pytest.FixtureRequest, data: Any) -> Any:
+    train = mostly_recorded(data, 2)
+    return find_model(request.param)(random_state=0, **PROBABLE[request.param]).fit(train.X, train.Y)
+
+
+@pytest.fixture(scope="module", params=list(MODELS))
+def saved(request: pytest.FixtureRequest, data: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """An untrained model and the files that it saves, trained in one task at a time."""
+    model, folder = find_model(request.param)(random_state=0, **small(request.param)), tmp_path_factory.mktemp("saved")
+    clone(model).fit(data.X, data.Y).save(folder / "one")
+    return model, folder_bytes(folder / "one")
 
 
 def folder_bytes(folder: Path) -> dict[str, str]:
@@ -70,21 +119,13 @@ def same_ranking(a: tacit.Ranking, b: tacit.Ranking) -> bool:
 # -- what it learns ---------------------------------------------------------------------------------------
 
 
-def test_finds_the_planted_labels(model, data):
+def test_finds_the_planted_labels(fitted):
     test = planted(seed=1)
-    metrics = tacit.evaluate(model.fit(data.X, data.Y).rank(test.X, k=1), test.Y, ks=(1,))
-    if type(model).__name__ in IGNORES_FEATURES:
+    metrics = tacit.evaluate(fitted.rank(test.X, k=1), test.Y, ks=(1,))
+    if type(fitted).__name__ in IGNORES_FEATURES:
         assert metrics["P@1"] > 1 / N_LABELS
     else:
         assert metrics["P@1"] > 0.95
-
-
-def test_labels_without_positives_rank_last(model, data):
-    Y = data.Y.tolil()
-    Y[:, [3, 7]] = 0
-    ranking = model.fit(data.X, Y.tocsr()).rank(data.X, k=N_LABELS)
-    assert set(ranking.labels[:, -2:].ravel()) == {3, 7}
-    assert np.isfinite(ranking.scores).all()
 
 
 def test_a_second_fit_forgets_the_first(model, data):
@@ -97,8 +138,8 @@ def test_a_second_fit_forgets_the_first(model, data):
 
 
 @pytest.mark.parametrize("k", [1, 5, N_LABELS])
-def test_ranking_has_unique_labels_and_falling_scores(model, data, k):
-    ranking = model.fit(data.X, data.Y).rank(data.X, k=k)
+def test_ranking_has_unique_labels_and_falling_scores(fitted, data, k):
+    ranking = fitted.rank(data.X, k=k)
     assert ranking.labels.shape == ranking.scores.shape == (len(ranking), k)
     assert ranking.labels.dtype == np.int32
     assert ranking.scores.dtype == np.float32
@@ -106,20 +147,19 @@ def test_ranking_has_unique_labels_and_falling_scores(model, data, k):
     assert (np.diff(ranking.scores, axis=1) <= 0).all()
 
 
-def test_k_above_the_number_of_labels_pads(model, data):
-    ranking = model.fit(data.X, data.Y).rank(data.X[:3], k=N_LABELS + 2)
+def test_k_above_the_number_of_labels_pads(fitted, data):
+    ranking = fitted.rank(data.X[:3], k=N_LABELS + 2)
     assert (ranking.labels[:, N_LABELS:] == -1).all()
     assert np.isneginf(ranking.scores[:, N_LABELS:]).all()
-    assert same_ranking(ranking.top(N_LABELS), model.rank(data.X[:3], k=N_LABELS))
+    assert same_ranking(ranking.top(N_LABELS), fitted.rank(data.X[:3], k=N_LABELS))
 
 
 @pytest.mark.parametrize("dtype", [np.int32, np.int64, np.uint8, list])
-def test_include_and_exclude_restrict_the_labels(model, data, dtype):
+def test_include_and_exclude_restrict_the_labels(fitted, data, dtype):
     chosen = [1, 4, 6] if dtype is list else np.array([1, 4, 6], dtype=dtype)
-    model.fit(data.X, data.Y)
-    full = model.rank(data.X, k=N_LABELS)
-    included = model.rank(data.X, k=3, include=chosen)
-    excluded = model.rank(data.X, k=N_LABELS, exclude=chosen)
+    full = fitted.rank(data.X, k=N_LABELS)
+    included = fitted.rank(data.X, k=3, include=chosen)
+    excluded = fitted.rank(data.X, k=N_LABELS, exclude=chosen)
     for row in range(len(full)):
         order = full.labels[row]
         assert list(included.labels[row]) == [label for label in order if label in (1, 4, 6)]
@@ -127,30 +167,35 @@ def test_include_and_exclude_restrict_the_labels(model, data, dtype):
     assert (excluded.labels[:, -3:] == -1).all()
 
 
-def test_include_by_name(model, data):
-    names = [f"label {i}" for i in range(N_LABELS)]
-    model.fit(data.X, data.Y, label_names=names)
-    assert list(model.classes_) == names
-    assert same_ranking(model.rank(data.X, include=["label 2", "label 9"]), model.rank(data.X, include=[2, 9]))
-    with pytest.raises(ParameterError, match="unknown label 'lable 2' .did you mean 'label 2'"):
-        model.rank(data.X, include=["lable 2"])
+def test_include_by_name(fitted, data):
+    assert list(fitted.classes_) == NAMES
+    assert same_ranking(fitted.rank(data.X, include=["näme 02", "näme 09"]), fitted.rank(data.X, include=[2, 9]))
+    with pytest.raises(ParameterError, match="unknown label 'nmäe 02' .did you mean 'näme 02'"):
+        fitted.rank(data.X, include=["nmäe 02"])
 
 
-def test_nothing_to_rank_gives_pads(model, data):
-    ranking = model.fit(data.X, data.Y).rank(data.X[:2], k=3, include=[])
+def test_labels_without_names_are_columns(taker, data):
+    taker.fit(data.X, data.Y)
+    assert list(taker.classes_) == list(range(N_LABELS))
+    assert (np.sort(taker.rank(data.X, k=2, include=[2, 9]).labels, axis=1) == [2, 9]).all()
+    with pytest.raises(ParameterError, match="exclude names column 12, but there are 12 labels"):
+        taker.rank(data.X, exclude=[N_LABELS])
+
+
+def test_nothing_to_rank_gives_pads(fitted, data):
+    ranking = fitted.rank(data.X[:2], k=3, include=[])
     assert (ranking.labels == -1).all()
     assert np.isneginf(ranking.scores).all()
 
 
-def test_one_row_ranks_as_it_does_in_a_batch(model, data):
-    batch = model.fit(data.X, data.Y).rank(data.X, k=4)
+def test_one_row_ranks_as_it_does_in_a_batch(fitted, data):
+    batch = fitted.rank(data.X, k=4)
     for row in (0, 7, 100):
-        assert same_ranking(model.rank(data.X[row], k=4), batch.rows(slice(row, row + 1)))
+        assert same_ranking(fitted.rank(data.X[row], k=4), batch.rows(slice(row, row + 1)))
 
 
-def test_no_rows_give_an_empty_ranking(model, data):
-    ranking = model.fit(data.X, data.Y).rank(data.X[:0], k=3)
-    assert ranking.labels.shape == (0, 3)
+def test_no_rows_give_an_empty_ranking(fitted, data):
+    assert fitted.rank(data.X[:0], k=3).labels.shape == (0, 3)
 
 
 # -- scores, dense and as probabilities -------------------------------------------------------------------
@@ -163,8 +208,10 @@ def with_ties_and_empty_labels(data: Any) -> sparse.csr_matrix:
     return sparse.csr_matrix(Y)
 
 
-def test_decision_function_has_the_order_of_the_ranking(model, data):
+def test_labels_without_positives_rank_last_and_dense_scores_have_the_order_of_the_ranking(model, data):
     ranking = model.fit(data.X, with_ties_and_empty_labels(data)).rank(data.X, k=N_LABELS)
+    assert set(ranking.labels[:, -2:].ravel()) == {3, 7}
+    assert np.isfinite(ranking.scores).all()
     scores = model.decision_function(data.X)
     assert scores.dtype == np.float32
     assert scores.shape == data.Y.shape
@@ -175,12 +222,12 @@ def test_decision_function_has_the_order_of_the_ranking(model, data):
     assert model.decision_function(data.X[:0]).shape == (0, N_LABELS)
 
 
-def test_decision_function_serves_metrics_of_scikit_learn(model, data):
+def test_decision_function_serves_metrics_of_scikit_learn(fitted, data):
     test = planted(seed=1)
-    scores = model.fit(data.X, data.Y).decision_function(test.X)
+    scores = fitted.decision_function(test.X)
     shares = np.broadcast_to(data.Y.mean(axis=0), scores.shape)
     chance, found = (average_precision_score(test.Y.toarray(), each, average="micro") for each in (shares, scores))
-    assert found == pytest.approx(chance) if type(model).__name__ in IGNORES_FEATURES else found > chance + 0.5
+    assert found == pytest.approx(chance) if type(fitted).__name__ in IGNORES_FEATURES else found > chance + 0.5
 
 
 def mostly_recorded(data: Any, seed: int) -> Any:
@@ -189,25 +236,25 @@ def mostly_recorded(data: Any, seed: int) -> Any:
     return data._replace(Y=data.Y.multiply(kept).tocsr())
 
 
-def test_probabilities_are_better_than_shares_of_labels(model, data):
-    name, train, test = type(model).__name__, mostly_recorded(data, 2), mostly_recorded(planted(seed=1), 3)
-    if name not in PROBABLE:
-        assert not hasattr(model, "predict_proba")
-        return
-    model.set_params(**PROBABLE[name]).fit(train.X, train.Y)
-    found = model.predict_proba(test.X).toarray()
+@pytest.mark.parametrize("name", [name for name in MODELS if name not in PROBABLE])
+def test_other_scores_are_no_probabilities(name):
+    assert not hasattr(find_model(name)(), "predict_proba")
+
+
+def test_probabilities_are_better_than_shares_of_labels(probable, data):
+    train, test = mostly_recorded(data, 2), mostly_recorded(planted(seed=1), 3)
+    found = probable.predict_proba(test.X).toarray()
     truth, shares = test.Y.toarray().ravel(), np.broadcast_to(train.Y.mean(axis=0), found.shape)
     by_share, by_model = (log_loss(truth, np.clip(each.ravel(), 1e-4, 1 - 1e-4)) for each in (shares, found))
-    assert by_model == pytest.approx(by_share) if name in IGNORES_FEATURES else by_model < by_share / 2
+    ignores_features = type(probable).__name__ in IGNORES_FEATURES
+    assert by_model == pytest.approx(by_share) if ignores_features else by_model < by_share / 2
     assert found.sum() == pytest.approx(test.Y.sum(), rel=0.2)
 
 
-@pytest.mark.parametrize("name", PROBABLE)
-def test_probabilities_are_those_of_the_first_places(data, name):
-    model = find_model(name)(**PROBABLE[name]).fit(data.X, data.Y)
-    everything = model.predict_proba(data.X).toarray()
+def test_probabilities_are_those_of_the_first_places(probable, data):
+    everything = probable.predict_proba(data.X).toarray()
     assert ((everything >= 0) & (everything <= 1)).all()
-    ranking, found = model.rank(data.X, k=3), model.predict_proba(data.X, k=3)
+    ranking, found = probable.rank(data.X, k=3), probable.predict_proba(data.X, k=3)
     assert found.dtype == np.float32
     assert np.array_equal(found.indices.reshape(-1, 3), np.sort(ranking.labels, axis=1))
     ordered = np.take_along_axis(everything, ranking.labels, axis=1)
@@ -220,24 +267,24 @@ def test_probabilities_are_those_of_the_first_places(data, name):
 
 
 @pytest.mark.parametrize("form", [sparse.csc_matrix, sparse.coo_matrix, sparse.csr_array, np.float64, "dense"])
-def test_any_form_of_features_gives_the_same_model(model, data, form):
+def test_any_form_of_features_gives_the_same_model(taker, data, form):
     convert = (lambda X: X.toarray()) if form == "dense" else (lambda X: X.astype(form)) if form is np.float64 else form
-    expected = clone(model).fit(data.X, data.Y).rank(data.X)
-    assert same_ranking(model.fit(convert(data.X), data.Y).rank(convert(data.X)), expected)
+    expected = clone(taker).fit(data.X, data.Y).rank(data.X)
+    assert same_ranking(taker.fit(convert(data.X), data.Y).rank(convert(data.X)), expected)
 
 
 @pytest.mark.parametrize("form", [sparse.csc_matrix, sparse.coo_array, sparse.lil_matrix, "dense", "bool", "lists"])
-def test_any_form_of_labels_gives_the_same_ranking(model, data, form):
+def test_any_form_of_labels_gives_the_same_ranking(taker, data, form):
     convert = {
         "dense": lambda Y: Y.toarray().astype(np.int8),
         "bool": lambda Y: Y.astype(bool),
         "lists": lambda Y: [list(row.indices) for row in Y],
     }.get(form, form)
-    expected = clone(model).fit(data.X, data.Y).rank(data.X)
-    assert same_ranking(model.fit(data.X, convert(data.Y)).rank(data.X), expected)
+    expected = clone(taker).fit(data.X, data.Y).rank(data.X)
+    assert same_ranking(taker.fit(data.X, convert(data.Y)).rank(data.X), expected)
 
 
-def test_unsorted_and_duplicate_indices_are_mended_on_a_copy(model, data):
+def test_unsorted_and_duplicate_indices_are_mended_on_a_copy(taker, data):
     messy = data.X.copy()
     messy.indices, messy.data = messy.indices.copy(), messy.data.copy()
     for row in range(messy.shape[0]):
@@ -247,8 +294,8 @@ def test_unsorted_and_duplicate_indices_are_mended_on_a_copy(model, data):
     messy = sparse.csr_matrix((np.repeat(messy.data / 2, 2), np.repeat(messy.indices, 2), indptr), shape=messy.shape)
     messy.has_canonical_format = messy.has_sorted_indices = False
     before = (messy.indptr.copy(), messy.indices.copy(), messy.data.copy())
-    expected = clone(model).fit(data.X, data.Y).rank(data.X)
-    assert same_ranking(model.fit(messy, data.Y).rank(messy), expected)
+    expected = clone(taker).fit(data.X, data.Y).rank(data.X)
+    assert same_ranking(taker.fit(messy, data.Y).rank(messy), expected)
     assert all(np.array_equal(a, b) for a, b in zip(before, (messy.indptr, messy.indices, messy.data), strict=True))
 
 
@@ -259,30 +306,28 @@ def test_empty_rows_are_legal(model, data):
     assert np.isfinite(ranking.scores).all()
 
 
-def test_predict_gives_label_sets_in_the_form_of_the_training_labels(model, data):
-    as_sparse = clone(model).fit(data.X, data.Y).predict(data.X)
-    as_dense = clone(model).fit(data.X, data.Y.toarray()).predict(data.X)
-    as_lists = clone(model).fit(data.X, [[f"t{i:02d}" for i in row.indices] for row in data.Y]).predict(data.X)
+def test_predict_gives_label_sets_in_the_form_of_the_training_labels(taker, data):
+    as_sparse = clone(taker).fit(data.X, data.Y).predict(data.X)
+    as_dense = clone(taker).fit(data.X, data.Y.toarray()).predict(data.X)
+    as_lists = clone(taker).fit(data.X, [[f"t{i:02d}" for i in row.indices] for row in data.Y]).predict(data.X)
     assert sparse.issparse(as_sparse)
     assert np.array_equal(as_sparse.toarray(), as_dense)
     assert [[int(name[1:]) for name in labels] for labels in as_lists] == [list(row.indices) for row in as_sparse]
 
 
-def test_predict_matches_the_mean_number_of_labels(model, data):
-    if type(model).__name__ in IGNORES_FEATURES:
+def test_predict_matches_the_mean_number_of_labels(fitted, data):
+    if type(fitted).__name__ in IGNORES_FEATURES:
         pytest.skip("gives every sample the same set")
-    predicted = model.fit(data.X, data.Y).predict(data.X)
-    assert predicted.sum() == pytest.approx(data.Y.sum(), rel=0.05)
+    assert fitted.predict(data.X).sum() == pytest.approx(data.Y.sum(), rel=0.05)
 
 
-def test_score_takes_any_form_of_labels(model, data):
-    names, test = [f"t{i:02d}" for i in range(N_LABELS)], planted(seed=1)
-    model.fit(data.X, data.Y, label_names=names)
-    expected = tacit.evaluate(model.rank(test.X, k=5), test.Y, ks=(5,))["nDCG@5"]
+def test_score_takes_any_form_of_labels(fitted):
+    test = planted(seed=1)
+    expected = tacit.evaluate(fitted.rank(test.X, k=5), test.Y, ks=(5,))["nDCG@5"]
     assert 0.2 < expected <= 1.0
-    assert model.score(test.X, test.Y) == expected
-    assert model.score(test.X, test.Y.toarray()) == expected
-    assert model.score(test.X, [[names[i] for i in row.indices[::-1]] for row in test.Y]) == expected
+    assert fitted.score(test.X, test.Y) == expected
+    assert fitted.score(test.X, test.Y.toarray()) == expected
+    assert fitted.score(test.X, [[NAMES[i] for i in row.indices[::-1]] for row in test.Y]) == expected
 
 
 def test_cross_validation_needs_no_scoring(model, data):
@@ -326,24 +371,23 @@ BAD_FITS = {
 
 
 @pytest.mark.parametrize("message", BAD_FITS)
-def test_fit_refuses(model, data, message):
+def test_fit_refuses(taker, data, message):
     X, Y = BAD_FITS[message](data.X, data.Y)
     with pytest.raises(DataError, match=message):
-        model.fit(X, Y)
+        taker.fit(X, Y)
 
 
-def test_rank_refuses_what_is_wrong(model, data):
-    model.fit(data.X, data.Y)
+def test_rank_refuses_what_is_wrong(fitted, data):
     with pytest.raises(DataError, match="NaN at row 0, column"):
-        model.rank(with_value(data.X, np.nan))
+        fitted.rank(with_value(data.X, np.nan))
     with pytest.raises(DataError, match="X has the column index 99"):
-        model.rank(break_index(data.X, 99))
+        fitted.rank(break_index(data.X, 99))
     with pytest.raises(DataError, match=f"X has {N_FEATURES - 1} features, but .* is expecting {N_FEATURES}"):
-        model.rank(data.X[:, :-1])
+        fitted.rank(data.X[:, :-1])
     with pytest.raises(ParameterError, match="k must be a whole number of at least 1; got 0"):
-        model.rank(data.X, k=0)
+        fitted.rank(data.X, k=0)
     with pytest.raises(ParameterError, match="exclude names column 12, but there are 12 labels"):
-        model.rank(data.X, exclude=[N_LABELS])
+        fitted.rank(data.X, exclude=[N_LABELS])
 
 
 def test_an_unfitted_model_says_so(model, data, tmp_path):
@@ -361,39 +405,39 @@ def test_an_unfitted_model_says_so(model, data, tmp_path):
                 getattr(model, name)(*arguments)
 
 
-def test_parameters_are_checked(model, data):
+def test_parameters_are_checked(taker, data):
     with pytest.raises(ParameterError, match="parameter 'random_state' must be int or None, >= 0; got -1"):
-        clone(model).set_params(random_state=-1).fit(data.X, data.Y)
+        taker.set_params(random_state=-1).fit(data.X, data.Y)
 
 
 # -- same seed, same model --------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("n_jobs", "backend"), [(2, "threading"), (2, "loky")])
-def test_the_number_of_jobs_never_changes_the_model(model, data, tmp_path, n_jobs, backend):
-    model.fit(data.X, data.Y).save(tmp_path / "one")
+def test_the_number_of_jobs_never_changes_the_model(saved, data, tmp_path, n_jobs, backend):
+    model, files = saved
     with joblib.parallel_config(backend, n_jobs=n_jobs):
         clone(model).set_params(n_jobs=n_jobs).fit(data.X, data.Y).save(tmp_path / "many")
-    assert folder_bytes(tmp_path / "one") == folder_bytes(tmp_path / "many")
+    assert folder_bytes(tmp_path / "many") == files
 
 
-def test_a_loaded_model_ranks_alike_and_saves_alike(model, data, tmp_path):
-    model.fit(data.X, data.Y, label_names=[f"näme {i}" for i in range(N_LABELS)]).save(tmp_path / "first")
-    for verify in (True, False):
-        loaded = tacit.load_model(tmp_path / "first", verify=verify)
-        assert type(loaded) is type(model)
-        assert same_ranking(loaded.rank(data.X), model.rank(data.X))
-        assert (loaded.predict(data.X) != model.predict(data.X)).nnz == 0
-    loaded.save(tmp_path / "second")
-    assert folder_bytes(tmp_path / "first") == folder_bytes(tmp_path / "second")
-
-
-def test_a_checkpoint_gives_the_same_model(model, data, tmp_path):
-    model.fit(data.X, data.Y).save(tmp_path / "plain")
+def test_a_checkpoint_gives_the_same_model(saved, data, tmp_path):
+    model, files = saved
     for name in ("first", "resumed"):
         with tacit.checkpoint(tmp_path / "partial"):
             clone(model).fit(data.X, data.Y).save(tmp_path / name)
-        assert folder_bytes(tmp_path / name) == folder_bytes(tmp_path / "plain")
+        assert folder_bytes(tmp_path / name) == files
+
+
+def test_a_loaded_model_ranks_alike_and_saves_alike(fitted, data, tmp_path):
+    fitted.save(tmp_path / "first")
+    for verify in (True, False):
+        loaded = tacit.load_model(tmp_path / "first", verify=verify)
+        assert type(loaded) is type(fitted)
+        assert same_ranking(loaded.rank(data.X), fitted.rank(data.X))
+        assert (loaded.predict(data.X) != fitted.predict(data.X)).nnz == 0
+    loaded.save(tmp_path / "second")
+    assert folder_bytes(tmp_path / "first") == folder_bytes(tmp_path / "second")
 
 
 # -- scikit-learn's own checks ----------------------------------------------------------------------------
@@ -418,7 +462,7 @@ def for_scikit_learn(name: str) -> Any:
     place = {"__module__": __name__, "__qualname__": f"Single{name}"}  # where pickle finds the class
     view = type(f"Single{name}", (cls,), {**methods, **place})
     globals()[view.__name__] = view
-    return view()
+    return view(**small(name))
 
 
 def expected_failures(estimator: Any) -> dict[str, str]:

@@ -7,7 +7,6 @@ import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,29 +15,6 @@ from scipy import sparse
 import tacit as library
 from planted import planted
 from tacit.progress import Stopped
-
-
-@pytest.fixture
-def numeric(tmp_path: Path) -> Path:
-    X, Y = planted()
-    names = [f"name {label}" for label in range(Y.shape[1])]
-    library.save_data(library.Dataset(X, Y, names), tmp_path / "train.txt")
-    return tmp_path / "train.txt"
-
-
-@pytest.fixture
-def articles(tmp_path: Path) -> Path:
-    """A CSV file as a user has it: two text columns, tags in one cell."""
-    topics = {"fruit": "apple pear plum fig", "cars": "engine wheel brake road", "music": "song chord tune choir"}
-    rows = ["id,title,body,tags"]
-    rng = np.random.default_rng(0)
-    for number in range(90):
-        tags = list(rng.choice(list(topics), size=rng.integers(1, 3), replace=False))
-        words = [word for tag in tags for word in rng.choice(topics[tag].split(), size=3)]
-        rows.append(f'{number},{words[0]},"{" ".join(words[1:])}, and more",{"|".join(tags)}')
-    path = tmp_path / "articles.csv"
-    path.write_text("\n".join(rows) + "\n")
-    return path
 
 
 def suggestions(out: str) -> list[list[str]]:
@@ -106,14 +82,6 @@ def test_convert_and_split(tacit, numeric, tmp_path):
     assert library.load_data(tmp_path / "hidden" / "train.txt").Y.nnz < 0.6 * train.Y.nnz
 
 
-def test_demo(tacit, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    shown = tacit("demo")
-    assert shown.code == 0
-    for word in ("OneVsAll", "Popularity", "unseen", "PSP", "missing"):
-        assert word in shown.out
-
-
 def test_lists_of_models_and_data(tacit):
     assert "OneVsAll" in tacit("models").out
     assert "random_state" in tacit("models", "popularity").out
@@ -133,6 +101,16 @@ BAD_CALLS = {
     "no data set is called 'bibtexx' (did you mean 'bibtex'": ("data", "bibtexx"),
     "train.txt:1:": ("train", "HEADERLESS", "--format", "xmc", "--out", "m"),
     "texts cannot be made": ("convert", "DATA", "out.csv"),
+    "unknown model 'OneVsAl'": ("tune", "DATA", "--model", "OneVsAl"),
+    "got 'Q@5'": ("tune", "DATA", "--model", "FastXML", "--target", "Q@5"),
+    "must be a time such as 90s, 10m or 2h; got 'soon'": ("tune", "DATA", "--model", "FastXML", "--budget", "soon"),
+    "error: OneVsAll has no parameter 'c'": ("tune", "DATA", "--model", "OneVsAll", "--search", "c=1:2"),
+    "name=low:high or name=a,b,…; got 'C=2:1'": ("tune", "DATA", "--model", "OneVsAll", "--search", "C=2:1"),
+    "'C' must be float, > 0; got -1.0": ("tune", "DATA", "--model", "OneVsAll", "--search", "C=-1:1"),
+    "Popularity has nothing to tune": ("tune", "absent.txt", "--model", "Popularity"),
+    "absent.txt: no such file": ("tune", "absent.txt", "--model", "FastXML"),
+    "absent: no such model folder": ("inspect", "absent"),
+    "gone: no such model folder": ("compare", "gone", "gone", "DATA"),
 }
 
 

@@ -73,6 +73,7 @@ class Page:
         while time.monotonic() < end:
             if self.evaluate(f"Boolean({script})"):
                 return
+            time.sleep(0.01)
         raise AssertionError(f"never came true: {script}; the page says: {self.evaluate('document.body.innerText')}")
 
     def press(self, key: str, *, ctrl: bool = False) -> None:
@@ -134,4 +135,5 @@ def _debugging_port(file: Path, process: subprocess.Popen[bytes]) -> int:
     while time.monotonic() < end and process.poll() is None:
         with contextlib.suppress(OSError, ValueError, IndexError):
             return int(file.read_text().splitlines()[0])
+        time.sleep(0.05)
     raise AssertionError("Chromium did not start")

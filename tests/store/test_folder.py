@@ -15,6 +15,8 @@ from planted import planted
 from tacit.errors import ModelFileError
 from tacit.store import files, folder
 
+N_DAMAGED = int(os.environ.get("TACIT_ATTACK", "1000"))  # manifests, and files of arrays
+
 
 @pytest.fixture
 def saved(tmp_path: Path) -> Path:
@@ -105,7 +107,7 @@ def test_random_damage_never_gets_further_than_an_error(saved):
     """Mutated manifests with a valid checksum, and mutated data read without verification."""
     rng = random.Random(1)
     manifest = (saved / "manifest.json").read_bytes()
-    for _ in range(5_000):
+    for _ in range(N_DAMAGED):
         damaged = bytearray(manifest)
         for _ in range(rng.randrange(1, 4)):
             place = rng.randrange(len(damaged))
@@ -122,7 +124,7 @@ def test_random_damage_never_gets_further_than_an_error(saved):
     (saved / "manifest.json").write_bytes(manifest)
     file = data_file(saved)
     arrays = file.read_bytes()
-    for _ in range(5_000):
+    for _ in range(N_DAMAGED):
         damaged = bytearray(arrays)
         damaged[rng.randrange(len(damaged))] = rng.randrange(256)
         file.write_bytes(damaged)

@@ -6,7 +6,6 @@ import pytest
 
 import tacit
 from tacit.errors import ParameterError
-from tacit.registry import MODELS
 from tagger.articles import articles
 
 TEXTS, TAGS = articles()
@@ -51,15 +50,6 @@ def test_acts_behind_a_label(trained):
     assert found.acts == ["added 'orchestra' from 1 co-occurring label", "renamed 'orchestra' to 'ensemble'"]
     assert found.features[0].feature == "song"
     assert tagger.explain("a song", "music").acts == []
-
-
-@pytest.mark.parametrize("name", MODELS)
-def test_every_model_can_be_explained(name):
-    tagger = tacit.Tagger(model=name).fit(TEXTS, TAGS)
-    found = tagger.explain("apple pear plum fig", "fruit")
-    if name != "Popularity":
-        assert {evidence.feature for evidence in found.features} & {"apple", "pear", "plum", "fig"}
-    assert 0 <= found.score <= 1
 
 
 def test_nothing_to_explain(trained):

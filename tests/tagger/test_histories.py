@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+from typing import NamedTuple
+
 import pytest
 
 import tacit
@@ -56,11 +59,27 @@ def add_what_then_gets_samples(tagger: tacit.Tagger) -> None:
 HISTORIES = [rename_and_retire, merge_added_labels, learn_and_undo, add_what_then_gets_samples]
 
 
-@pytest.mark.parametrize("model", MODELS)
+class Trained(NamedTuple):
+    """A model of the first texts, and one of all texts that there ever are."""
+
+    first: tacit.Tagger
+    at_once: tacit.Tagger
+
+
+@pytest.fixture(scope="module", params=list(MODELS))
+def trained(request: pytest.FixtureRequest) -> Trained:
+    """Not to be changed: histories happen to copies."""
+    parameters = {"model": request.param, **MODELS[request.param], "calibrate": request.param == "OneVsAll"}
+    texts, tags = (
+        old + first + second for old, first, second in zip((TEXTS, TAGS), FIRST, AS_FIRST_CALLED, strict=True)
+    )
+    first = tacit.Tagger(keep_texts=True, **parameters).fit(TEXTS, TAGS)
+    return Trained(first, tacit.Tagger(**parameters).fit(texts, tags))
+
+
 @pytest.mark.parametrize("history", HISTORIES, ids=lambda history: history.__name__)
-def test_two_updates_and_a_reload_lead_to_where_all_the_data_lead(tmp_path, model, history):
-    parameters = {"model": model, **MODELS[model], "calibrate": model == "OneVsAll"}
-    tagger = tacit.Tagger(keep_texts=True, **parameters).fit(TEXTS, TAGS)
+def test_two_updates_and_a_reload_lead_to_where_all_the_data_lead(trained, tmp_path, history):
+    tagger, at_once = copy.copy(trained.first), copy.copy(trained.at_once)
     history(tagger)
     tagger.save(tmp_path / "model")
     for texts, tags in (FIRST, SECOND):  # the second names labels as they are called now
@@ -68,10 +87,6 @@ def test_two_updates_and_a_reload_lead_to_where_all_the_data_lead(tmp_path, mode
         updated.update(texts, tags)
         updated.save(tmp_path / "model")
     loaded = tacit.Tagger.load(tmp_path / "model")
-    texts, tags = (
-        old + first + second for old, first, second in zip((TEXTS, TAGS), FIRST, AS_FIRST_CALLED, strict=True)
-    )
-    at_once = tacit.Tagger(**parameters).fit(texts, tags)
     home.learn_from(at_once, Contents(tagger.acts_))
     for text, found, expected in zip(PROBE, loaded.suggest(PROBE, k=20), at_once.suggest(PROBE, k=20), strict=True):
         assert dict(found) == pytest.approx(dict(expected), abs=1e-6), text

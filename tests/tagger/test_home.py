@@ -438,12 +438,12 @@ def test_a_hundred_thousand_acts_load_in_two_seconds(model):
     ]
     acts += [Act("rename", {"label": f"n{i - 1}" if i else "cars", "name": f"n{i}"}) for i in range(1000)]
     assert home.commit(tagger, acts) == {}
-    seconds = []
     for _ in range(3):  # of the processor, and the best of three, as other tests run beside this one
         start = time.process_time()
         loaded = tacit.Tagger.load(model)
-        seconds.append(time.process_time() - start)
-    assert min(seconds) < 2.0
+        if (seconds := time.process_time() - start) < 2.0:
+            break
+    assert seconds < 2.0
     assert len(loaded.acts_) == 100_000
     assert loaded.column("n0") == loaded.column("n999")
     said = loaded.suggest(PROBE)

@@ -7,7 +7,6 @@ import pytest
 
 import tacit
 from tacit.errors import DataError, ParameterError, RetiredLabelError, UnknownLabelError
-from tacit.registry import MODELS
 from tagger.articles import articles
 
 TEXTS, TAGS = articles()
@@ -26,26 +25,6 @@ def tagger(trained) -> tacit.Tagger:
 
 def scores(tagger: tacit.Tagger, text: str) -> dict[str, float]:
     return {found.label: found.score for found in tagger.suggest([text], k=20)[0]}
-
-
-@pytest.mark.parametrize("name", MODELS)
-def test_every_model_can_be_amended_saved_and_undone(name, tmp_path):
-    tagger = tacit.Tagger(model=name).fit(TEXTS, TAGS)
-    before = tagger.suggest(PROBE, k=4)
-    tagger.add_label("orchestra", cooccurs={"music": 30})
-    tagger.add_label("pome", examples=["apple pear", "a pear and an apple"])
-    tagger.learn([("apple pear plum", "cars", False), ("song", "orchestra", True)])
-    tagger.rename_label("cars", "vehicles")
-    tagger.merge_labels(["fruit", "pome"], into="food")
-    tagger.retire_label("weather")
-    after = tagger.suggest(PROBE, k=10)
-    assert {found.label for found in after[0]} == {"vehicles", "food", "music", "orchestra"}
-    assert all(0 <= found.score <= 1 for row in after for found in row)
-    tagger.save(tmp_path / "m")
-    assert tacit.Tagger.load(tmp_path / "m").suggest(PROBE, k=10) == after
-    while tagger.history():
-        tagger.undo()
-    assert tagger.suggest(PROBE, k=4) == before
 
 
 def test_an_amended_ranking_is_a_ranking(tagger):

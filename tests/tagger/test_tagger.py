@@ -7,6 +7,7 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 import tacit
+from small import small
 from tacit.errors import DataError, ParameterError
 from tacit.registry import MODELS
 
@@ -117,7 +118,8 @@ def test_saving(tagger, tmp_path):
 
 @pytest.mark.parametrize("name", MODELS)
 def test_works_with_every_model(name):
-    assert len(tacit.Tagger(model=name.lower()).fit(TEXTS, TAGS).suggest(["apple"], k=2)[0]) == 2
+    tagger = tacit.Tagger(model=name.lower(), **small(name)).fit(TEXTS, TAGS)
+    assert len(tagger.suggest(["apple"], k=2)[0]) == 2
 
 
 def test_wrong_use(tagger, tmp_path):

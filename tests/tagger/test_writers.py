@@ -63,10 +63,7 @@ def update(label):
         assert "another process has replaced the model" in str(error), error
         raise SystemExit(0) from None
 
-def read(label):
-    assert tacit.Tagger.load(folder).suggest(["apple"])
-
-ways = {"library": library, "add-label": add_label, "learn": learn, "labels": labels, "update": update, "read": read}
+ways = {"library": library, "add-label": add_label, "learn": learn, "labels": labels, "update": update}
 for number in range(times):
     label = f"{name}{number}"
     ways[what](label)
@@ -112,12 +109,16 @@ def model(saved, tmp_path) -> Path:
 
 
 def two_writers(model: Path, pair: tuple[str, str], times: int) -> None:
-    """Two processes write at once, a third reads all the time: nothing is lost, and nobody fails."""
+    """Two processes write at once while this one reads: nothing is lost, and nobody fails."""
     writers = [worker(name, model, times, what) for name, what in zip("ab", pair, strict=True)]
-    reader = worker("r", model, 5 * times, "read")
+    n_read = 0
+    while any(process.poll() is None for process in writers):
+        assert tacit.Tagger.load(model).suggest(["apple"])
+        n_read += 1
+        time.sleep(0.02)
     done = [label for process in writers for label in acknowledged(process)]
     assert len(done) == 2 * times
-    assert len(acknowledged(reader)) == 5 * times
+    assert n_read >= times
     assert set(done) <= known_to(model)
     assert set(files_of(model)) <= {"acts.jsonl", "acts.jsonl.lock", "acts.jsonl.samples", "arrays", "manifest.json"}
 
@@ -169,7 +170,10 @@ def kill_at_random(model: Path, what: str, times: int, seed: int) -> None:
         promised += acknowledged(process)
         missing = set(promised) - known_to(model)
         assert not missing, f"lost after kill {number} with seed {seed}: {missing}"
-    assert acknowledged(worker("last", model, 1, "library")) == ["last0"]
+    tagger = tacit.Tagger.load(model)
+    tagger.add_label("last", examples=["apple last"])
+    tagger.save(model)
+    assert {*promised, "last"} <= known_to(model)
     assert set(files_of(model)) <= {"acts.jsonl", "acts.jsonl.lock", "acts.jsonl.samples", "arrays", "manifest.json"}
     assert len(list(model.glob("*.safetensors"))) == 1
 
@@ -195,5 +199,6 @@ def test_a_folder_copied_while_it_is_written_is_a_model(model, tmp_path):
         copied = Path(shutil.copytree(model, tmp_path / "copy", dirs_exist_ok=True))
         assert len(tacit.Tagger.load(copied).acts_) >= known
         n_copies += 1
+        time.sleep(0.02)
     assert len(acknowledged(process)) == 40
     assert n_copies > 5

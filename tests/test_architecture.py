@@ -21,10 +21,10 @@ LAYERS = [
     {"tagger", "estimate", "probe", "tune", "compare"},
     {"blend"},
     {"registry"},
-    {"linear", "trees", "embedding", "latent"},
+    {"linear", "trees", "embedding", "latent", "names"},
     {"base"},
     {"bands", "metrics", "losses", "data", "tasks", "propensity", "labels", "checks", "store", "ranking", "parameters",
-     "numerics", "vectorizer", "growth"},
+     "numerics", "vectorizer", "growth", "words"},
     {"kernels"},
     {"progress", "errors", "_version", "phases", "sizes", "memory"},
 ]  # fmt: skip

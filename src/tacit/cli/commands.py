@@ -18,6 +18,7 @@ from tacit.progress import Stopped
 #: of the same name, which is imported when the command is called: ``tacit --help`` starts at once.
 COMMANDS = {
     "demo": "Try tacit on synthetic data, in a minute.",
+    "start": "Make a model from a vocabulary alone.",
     "train": "Train a model on a data file.",
     "suggest": "Suggest labels for new samples.",
     "evaluate": "Evaluate a model on labelled data.",

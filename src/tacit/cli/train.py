@@ -37,6 +37,8 @@ from tacit.tasks import Checkpoint, checkpoint
 @click.option("--keep-texts", is_flag=True, help="Keep the training data in the model, for examples and updates.")
 @click.option("--characters", is_flag=True, help="Add character n-grams: inflected or misspelt words.")
 @click.option("--vocabulary", type=click.Path(path_type=Path), help="Names of labels: SKOS, TSV or JSON.")
+@click.option("--language", default="auto", show_default=True, help="Language of the texts, such as en, or none.")
+@click.option("--no-names", is_flag=True, help="Do not look for labels' names in texts.")
 @max_memory_option
 @click.option("--keep-acts", "acts", flag_value="keep", help="Replay the changes and feedback of the model at OUT.")
 @click.option("--discard-acts", "acts", flag_value="discard", help="Drop the changes and feedback of the model at OUT.")
@@ -46,7 +48,8 @@ from tacit.tasks import Checkpoint, checkpoint
 @input_options
 def train(
     data: Path, name: str, out: Path, assignments: tuple[str, ...], valid: str | None, vocabulary: Path | None,
-    max_memory: str | None, acts: Any, dry_run: bool, no_calibrate: bool, seed: int, jobs: int, **options: Any,
+    language: str, no_names: bool, max_memory: str | None, acts: Any, dry_run: bool, no_calibrate: bool, seed: int,
+    jobs: int, **options: Any,
 ) -> None:  # fmt: skip
     """Train a model on DATA and save it.
 
@@ -62,6 +65,7 @@ def train(
     """
     began = time.perf_counter()
     own = {key: options.pop(key) for key in ("target", "keep_texts", "characters")}
+    own |= {"language": None if language == "none" else language, "names": not no_names}
     tagger = _tagger(name, assignments, random_state=seed, n_jobs=jobs, calibrate=not no_calibrate, **own)
     limit = None if max_memory is None else parse_size(max_memory)
     check_out(out)

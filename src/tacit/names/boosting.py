@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -14,10 +15,12 @@ from tacit.store.declared import Array
 Floats = npt.NDArray[np.float32]
 Ids = npt.NDArray[np.int32]
 
-_ITERATIONS = 120
-_LEARNING_RATE = 0.07
+_ITERATIONS = 180
+_LEARNING_RATE = 0.05
 _LEAVES = 15
 _SAMPLES_PER_LEAF = 60
+_FEATURES_PER_SPLIT = 0.5
+_RIDGE = 10.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,7 +28,7 @@ class BoostedTrees:
     """Log-odds as a sum of trees: at each node the left child is taken where a feature is at most a threshold."""
 
     roots: Annotated[Ids, Array("int32", ("n_trees",), below="n_nodes")]
-    features: Annotated[Ids, Array("int32", ("n_nodes",), below="n_evidence")]
+    features: Annotated[Ids, Array("int32", ("n_nodes",), low="0")]
     thresholds: Annotated[Floats, Array("float32", ("n_nodes",))]
     children: Annotated[Ids, Array("int32", ("n_nodes", "2"), low="-1", below="n_nodes", is_after=True)]
     values: Annotated[Floats, Array("float32", ("n_nodes",))]
@@ -37,9 +40,15 @@ class BoostedTrees:
         from sklearn.ensemble import HistGradientBoostingClassifier
 
         learner = HistGradientBoostingClassifier(
-            max_iter=_ITERATIONS, learning_rate=_LEARNING_RATE, max_leaf_nodes=_LEAVES,
-            min_samples_leaf=_SAMPLES_PER_LEAF, early_stopping=False, random_state=seed,
-        ).fit(X, y)  # fmt: skip
+            max_iter=_ITERATIONS,
+            learning_rate=_LEARNING_RATE,
+            max_leaf_nodes=_LEAVES,
+            min_samples_leaf=_SAMPLES_PER_LEAF,
+            max_features=_FEATURES_PER_SPLIT,
+            l2_regularization=_RIDGE,
+            early_stopping=False,
+            random_state=seed,
+        ).fit(X, y)
         trees = [of_class.nodes for (of_class,) in learner._predictors]
         sizes = np.array([len(nodes) for nodes in trees])
         roots = np.concatenate([[0], np.cumsum(sizes)[:-1]])
@@ -54,6 +63,23 @@ class BoostedTrees:
             np.where(is_leaf[:, None], -1, children).astype(np.int32),
             nodes["value"].astype(np.float32),
             float(np.ravel(learner._baseline_prediction)[0]),
+        )
+
+    @staticmethod
+    def of_rules(start: float, rules: Sequence[tuple[int, float, float]]) -> BoostedTrees:
+        """Rules (feature, threshold, added log-odds where the feature is above the threshold), each a tree."""
+        n_rules = len(rules)
+        above = np.array([each for _, _, each in rules], np.float32)
+        values = np.stack([np.zeros_like(above), np.zeros_like(above), above], axis=1)
+        children = np.tile(np.array([[1, 2], [-1, -1], [-1, -1]], np.int32), (n_rules, 1))
+        offsets = np.repeat(3 * np.arange(n_rules), 3)[:, None]
+        return BoostedTrees(
+            (3 * np.arange(n_rules)).astype(np.int32),
+            np.repeat([feature for feature, _, _ in rules], 3).astype(np.int32),
+            np.repeat([threshold for _, threshold, _ in rules], 3).astype(np.float32),
+            np.where(children >= 0, children + offsets, -1).astype(np.int32),
+            values.ravel(),
+            start,
         )
 
     def log_odds(self, X: Floats) -> Floats:

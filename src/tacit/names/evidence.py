@@ -16,10 +16,12 @@ from scipy import sparse
 from scipy.special import expit
 
 from tacit.base import Estimator
+from tacit.kernels.fill import fill_open_places
 from tacit.names.boosting import BoostedTrees
 from tacit.names.index import Matches, NameIndex
+from tacit.parameters import Range
 from tacit.ranking import NO_LABEL, NO_SCORE, Ranking
-from tacit.store.declared import Array, Sizes
+from tacit.store.declared import Array, Size, Sizes
 
 Floats = npt.NDArray[np.float32]
 
@@ -34,6 +36,27 @@ EVIDENCE = (
     "occurrences", "is phrase", "share of the text", "words of the text", "matches in the text", "is preferred",
     "has qualifier", "labels with the name", "training samples", "texts with the name", "share of these with the label",
 )  # fmt: skip
+
+
+_AT = {name: place for place, name in enumerate(EVIDENCE)}
+
+#: How probable a name in a text makes a label of which nothing else is known: base log-odds, and what is added where a
+#: piece of evidence is above a threshold.
+BY_NAME_ALONE = BoostedTrees.of_rules(
+    -8.0,
+    [
+        (_AT["words of the name"], 0.5, 5.5),
+        *((_AT["words of the name"], n + 0.5, 1.2) for n in (1, 2, 3)),
+        *((_AT["share of the text"], share, 0.3) for share in (0.03, 0.06, 0.1, 0.15, 0.2, 0.3, 0.5, 0.8)),
+        *((_AT["occurrences"], n + 0.5, 0.4) for n in (1, 2, 4)),
+        (_AT["longer matches"], 0.5, -1.5),
+        (_AT["is phrase"], 0.5, 0.4),
+        (_AT["gap"], 5.5, -0.6),
+        (_AT["is preferred"], 0.5, 0.3),
+        (_AT["has qualifier"], 0.5, -0.6),
+        (_AT["labels with the name"], 1.5, -0.5),
+    ],
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,27 +112,26 @@ class Candidates:
 class NameEvidence:
     """An index of names, what training samples tell of them, and how names and a model's scores are weighed."""
 
+    n_labels: Annotated[int, Range(low=1), Size("n_named")]  # of the training, and the others
     index: NameIndex
     counts: NameCounts
     trees: BoostedTrees
     others: list[str]  # labels without samples, after those of the training
 
-    @property
-    def n_labels(self) -> int:
-        """Labels of the training, and the others."""
-        return len(self.counts.samples)
-
-    def what_is_wrong(self, sizes: Sizes) -> tuple[str, str] | None:
+    def what_is_wrong(self, _: Sizes) -> tuple[str, str] | None:
         """The trees ask for evidence that there is."""
         most = int(self.trees.features.max(initial=0))
-        is_right = most < len(EVIDENCE) and sizes["n_named"] > 0
-        return None if is_right else ("trees.features", f"must be below {len(EVIDENCE)}; got {most}")
+        return None if most < len(EVIDENCE) else ("trees.features", f"must be below {len(EVIDENCE)}; got {most}")
 
     def rank(self, model: Estimator, X: sparse.csr_matrix, matches: Matches, k: int, include: Any = None) -> Ranking:
         """The `k` most probable labels of each sample, by what the model says and by their names."""
         found = candidates(self.index, self.counts, _ranking(model, X, k, include), _within(matches, include))
-        ranking = found.ranked(self.trees.log_odds(found.evidence))
-        return ranking.padded_or_cut(k)
+        ranking = found.ranked(self.trees.log_odds(found.evidence)).padded_or_cut(k)
+        if k and (ranking.labels[:, -1] == NO_LABEL).any():  # labels that neither says anything of
+            order = np.argsort(-self.counts.samples, kind="stable").astype(np.int32)
+            others = order if include is None else order[np.isin(order, include)]
+            fill_open_places(ranking.labels, ranking.scores, others, 0.0)
+        return ranking
 
 
 def learn_evidence(

@@ -153,6 +153,11 @@ class NameIndex:
     def _places(self) -> dict[str, int]:
         return {stem: place for place, stem in enumerate(self.stems)}
 
+    def stems_at(self, name: int) -> str:
+        """The stems of a name, as a text."""
+        stems = self.name_stems[self.name_starts[name] : self.name_starts[name + 1]]
+        return " ".join(self.stems[stem] for stem in stems.tolist())
+
     def matches(self, texts: Sequence[str]) -> Matches:
         """The labels whose names are in each text."""
         place = self._places

@@ -89,6 +89,7 @@ async def explain(request: Request, asked: ExplainRequest) -> Any:
             ],
             "samples": [{"text": text, "similarity": near} for _, text, near in found.samples],
             "acts": found.acts,
+            "names": found.names,
         }
     )
 

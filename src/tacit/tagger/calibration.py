@@ -142,6 +142,14 @@ class Calibration:
         return Ranking(ranking.labels, _probabilities(self.curves, self.curve_of_label, ranking)).sorted()
 
 
+def uncalibrated(n_labels: int) -> Calibration:
+    """Scores taken for probabilities as they are, where there are no samples to measure them on."""
+    ends = np.array([0.0, 1.0], np.float32)
+    thresholds = np.linspace(0.0, 1.0, 21, dtype=np.float32)
+    trade = Trade(thresholds, thresholds, 1 - thresholds, 1 - thresholds)
+    return Calibration([Steps(ends, ends)], np.zeros(n_labels, np.int32), trade, 0.0)
+
+
 def places_for(Y: sparse.csr_matrix) -> int:
     """Length of the rankings to calibrate on, for samples with these labels."""
     return int(np.clip(np.ceil(_PLACES_PER_LABEL * Y.nnz / max(Y.shape[0], 1)), N_PLACES, _MAX_PLACES))

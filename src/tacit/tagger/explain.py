@@ -69,6 +69,8 @@ class Explanation:
         Training samples that have the label, most similar first; only if the tagger keeps them.
     acts : list of str
         Acts on the label since training.
+    names : list of str
+        Names of the label that are in the text, where names count.
     """
 
     label: str
@@ -77,9 +79,10 @@ class Explanation:
     labels: list[LabelEvidence] = field(default_factory=list)
     samples: list[SampleEvidence] = field(default_factory=list)
     acts: list[str] = field(default_factory=list)
+    names: list[str] = field(default_factory=list)
 
     def __str__(self) -> str:
-        lines = [f"{self.label}: {self.score:.3f}"]
+        lines = [f"{self.label}: {self.score:.3f}", *(f"  its name '{name}' is in the text" for name in self.names)]
         lines += [f"  without '{feature}' {-loss:+.3f}" for feature, loss in self.features]
         lines += [f"  {share:.0%} of '{label}' ({score:.2f}) have it" for label, score, share in self.labels]
         lines += [f"  like sample {row} ({near:.2f}): {text[:80]}" for row, text, near in self.samples]
@@ -116,6 +119,7 @@ def explain(tagger: Tagger, text: Any, label: str, n: int = 10) -> Explanation:
         _labels(changes, tagger.relations_, sample, column, n),
         _samples(tagger, x, column, n),
         [str(act) for act in in_force(changes.acts) if any(state.leads_to(name) == column for name in act.labels())],
+        [] if sample.matches is None else changes.scores.names_in(sample.matches, column),
     )
 
 

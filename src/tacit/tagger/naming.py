@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
@@ -12,17 +12,24 @@ from scipy import sparse
 from tacit.base import Estimator
 from tacit.data.vocabulary import Vocabulary
 from tacit.labels import Names
+from tacit.linear.popularity import Popularity
 from tacit.metrics import SCORE_METRIC, evaluate
-from tacit.names.evidence import N_RANKED, NameCounts, NameEvidence, candidates, learn_evidence
+from tacit.names.evidence import BY_NAME_ALONE, N_RANKED, NameCounts, NameEvidence, candidates, learn_evidence
 from tacit.names.index import Matches, Name, NameIndex
 from tacit.progress import announce
 from tacit.ranking import Ranking
+from tacit.tagger.calibration import uncalibrated
+from tacit.vectorizer import TextVectorizer
 from tacit.words import check_language, detect_language
+
+if TYPE_CHECKING:
+    from tacit.tagger.tagger import Tagger
 
 DETECT = "auto"
 _TEXTS_TO_DETECT = 1000
 _WORDS_OF_SHORT_TEXTS = 50
 _FOLDS = 3
+_LOSS_FOR_OTHERS = 0.003
 _MIN_MATCHES = 200  # of right names in held-out samples; fewer teach nothing
 
 
@@ -120,14 +127,38 @@ def weigh(
         order.append(own)
     fused = Ranking.concatenate(parts).rows(np.argsort(np.concatenate(order), kind="stable"))
     with_names, without = (evaluate(each, truth, ks=(5,))[SCORE_METRIC] for each in (fused, ranking))
-    if with_names <= without:
+    # Labels without samples are known by their names alone: worth a loss that is no more than chance.
+    if with_names <= without - (_LOSS_FOR_OTHERS if naming.others else 0):
         announce("the labels' names say nothing that the model does not know; they are not used")
         return None, ranking.top(n_places)
     announce(f"labels' names are used: {SCORE_METRIC} {100 * with_names:.1f} instead of {100 * without:.1f} held out")
     trees = learn_evidence(naming.index, counts, ranking, naming.matches, truth, seed)
-    return NameEvidence(naming.index, counts, trees, naming.others), fused
+    return NameEvidence(truth.shape[1], naming.index, counts, trees, naming.others), fused
 
 
 def widened(Y: sparse.csr_matrix, n_labels: int) -> sparse.csr_matrix:
     """Labels with columns for those that no sample has."""
     return sparse.csr_matrix((Y.data, Y.indices, Y.indptr), shape=(Y.shape[0], n_labels))
+
+
+def start_tagger(vocabulary: Vocabulary, language: str | None = DETECT) -> Tagger:
+    """A tagger that knows a vocabulary and no samples: it suggests the concepts whose names are in a text."""
+    from tacit.tagger.tagger import Tagger
+
+    texts = [vocabulary.text_of(concept) for concept in vocabulary.ids]
+    language = language_of(vocabulary.names, language)
+    vectorizer = TextVectorizer(language=language)
+    n_concepts = len(vocabulary)
+    model = Popularity().fit(
+        vectorizer.fit_transform(texts), sparse.eye(n_concepts, format="csr"), label_names=vocabulary.ids
+    )
+    names, _ = names_of_labels(model.classes_, vocabulary)
+    none = np.zeros(n_concepts, np.int32)
+    tagger = Tagger("Popularity", vocabulary=vocabulary, language=language)
+    tagger.vectorizer_, tagger.model_, tagger.vocabulary_ = vectorizer, model, vocabulary
+    tagger.names_ = NameEvidence(
+        n_concepts, NameIndex.of(names, language), NameCounts(none, none, none), BY_NAME_ALONE, []
+    )
+    tagger.calibration_ = uncalibrated(n_concepts)
+    tagger.card_ = {"model": "Popularity", "reason": "a vocabulary without samples", "labels": n_concepts, "samples": 0}
+    return tagger

@@ -1,0 +1,36 @@
+"""``tacit start``: a vocabulary to a model folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from tacit.cli.interrupt import keeps
+from tacit.cli.source import read_vocabulary
+from tacit.store import folder
+from tacit.tagger.naming import start_tagger
+
+
+@click.command()
+@click.argument("vocabulary", type=click.Path(path_type=Path))
+@click.option("--out", type=click.Path(path_type=Path), required=True, help="Folder for the model.")
+@click.option("--language", default="auto", show_default=True, help="Language of the names, such as en, or none.")
+def start(vocabulary: Path, out: Path, language: str, **limits: Any) -> None:
+    """Make a model from a VOCABULARY alone: it suggests the concepts whose names are in a text.
+
+    No training texts are needed. Scores order the suggestions; they are no measured probabilities. Feedback (`tacit
+    learn`) improves them, and `tacit train --vocabulary` replaces them once there are tagged texts.
+
+    \b
+    Examples:
+      tacit start thesaurus.ttl --out model
+      echo "heat pumps in old houses" | tacit suggest model -
+    """
+    folder.check_target(out)
+    folder.refuse_acts(out)
+    keeps()
+    tagger = start_tagger(read_vocabulary(vocabulary, limits), None if language == "none" else language)
+    tagger.save(out)
+    click.echo(f"{len(tagger.classes_):,} concepts, known by their names; saved to {out}")

@@ -1,0 +1,91 @@
+"""Names in texts, against a search by loops."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tacit.names.index import Matches, Name, NameIndex
+from tacit.words import stems_of
+
+NAMES = ["heat pump", "heat", "pumps", "electric heat pump", "bank (finance)", "bank (river)", "Pump", "car", "of"]
+words = st.sampled_from(["heat", "pump", "pumps", "electric", "bank", "car", "of", "the", "a", "river", "heating"])
+texts = st.lists(st.lists(words, max_size=12).map(" ".join), max_size=6)
+
+
+def slowly(names, text, language):
+    """For each label all of whose stems are in the text: what is told of the best of its names."""
+    tokens = stems_of(text, language)
+    found = {}
+    for name in names:
+        stems = stems_of(name.text.split(" (")[0], language)
+        if stems and set(stems) <= set(tokens):
+            firsts = [tokens.index(stem) for stem in stems]
+            gap = max(0, max(firsts) - min(firsts) + 1 - len(stems))
+            is_phrase = any(tokens[at : at + len(stems)] == stems for at in range(len(tokens)))
+            key = (-len(stems), not name.is_preferred, min(firsts))
+            entry = (key, min(firsts), gap, min(tokens.count(stem) for stem in stems), is_phrase)
+            found[name.label] = min(found.get(name.label, entry), entry)
+    return {label: entry[1:] for label, entry in found.items()}
+
+
+@pytest.mark.parametrize("language", ["en", None])
+@settings(max_examples=100)
+@given(found_in=texts)
+def test_matches_are_those_of_a_loop(language, found_in):
+    names = [Name(place % 7, text, place % 2 == 0) for place, text in enumerate(NAMES)]
+    matches = NameIndex.of(names, language).matches(found_in)
+    assert len(matches) == len(found_in)
+    for row, text in enumerate(found_in):
+        inside = slice(matches.starts[row], matches.starts[row + 1])
+        columns = (matches.first, matches.gap, matches.occurrences, matches.is_phrase)
+        told = zip(*(column[inside].tolist() for column in columns), strict=True)
+        assert dict(zip(matches.labels[inside].tolist(), told, strict=True)) == slowly(names, text, language)
+        assert matches.n_words[row] == len(stems_of(text, language))
+
+
+def test_longer_names_that_contain_a_match_are_counted():
+    index = NameIndex.of([Name(0, "heat"), Name(1, "heat pump"), Name(2, "electric heat pump"), Name(3, "car")], "en")
+    matches = index.matches(["electric heat pumps and cars", "heat"])
+    assert matches.labels.tolist() == [0, 1, 2, 3, 0]
+    assert matches.containing.tolist() == [2, 1, 0, 0, 0]
+
+
+def test_names_that_are_shared_or_qualified():
+    index = NameIndex.of([Name(0, "bank (finance)"), Name(1, "bank (river)"), Name(2, "car"), Name(3, "(x)")], "en")
+    assert index.n_alike.tolist() == [2, 2, 1, 1]
+    assert index.is_qualified.tolist() == [True, True, False, True]
+    assert index.matches(["the banks"]).labels.tolist() == [0, 1]
+
+
+def test_rows_and_parts_of_matches():
+    index = NameIndex.of([Name(place, text) for place, text in enumerate(NAMES)], "en")
+    matches = index.matches(["heat pump", "", "a car", "electric heat pump of a car"])
+    chosen = matches.rows(np.array([3, 1, 0, 3]))
+    again = index.matches(["electric heat pump of a car", "", "heat pump", "electric heat pump of a car"])
+    for name in Matches.__dataclass_fields__:
+        assert getattr(chosen, name).tolist() == getattr(again, name).tolist()
+    few = matches.only(matches.labels == 7)
+    assert few.labels.tolist() == [7, 7]
+    assert few.row_of.tolist() == [2, 3]
+    assert len(Matches.none(3)) == 3
+
+
+def test_many_names_in_a_long_text_take_less_than_a_millisecond():
+    rng = np.random.default_rng(0)
+    vocabulary = [f"{letter}{number}" for letter in "bcdfghklmn" for number in range(2000)]
+    names = [Name(label, " ".join(rng.choice(vocabulary, rng.integers(1, 4)))) for label in range(25_000)]
+    index = NameIndex.of(names, None)
+    text = " ".join(rng.choice(vocabulary, 700))
+    assert len(text) > 3500
+    index.matches([text])
+    seconds = []
+    for _ in range(20):
+        start = time.perf_counter()
+        index.matches([text])
+        seconds.append(time.perf_counter() - start)
+    assert min(seconds) < 0.001

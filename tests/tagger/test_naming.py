@@ -1,0 +1,156 @@
+"""A tagger that reads labels' names."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tacit import Tagger, load_model
+from tacit.data.vocabulary import Vocabulary
+from tacit.errors import ParameterError
+from tacit.tagger.naming import language_of, names_of_labels, start_tagger
+
+TOPICS = ["apple", "river", "engine", "choir", "castle", "harbour", "winter", "pencil", "mirror", "garden"]
+RARE = [
+    f"{first} {second}" for first in ("solar", "tidal", "rural") for second in ("energy", "museum", "poetry", "mining")
+]
+FILLER = ["the", "of", "and", "in", "on", "about", "with", "history", "study", "new", "work", "case", "a", "report"]
+
+
+def corpus(seed, n):
+    """Texts that name their labels, in other forms; each rare label is in a handful of them, some in none."""
+    rng = np.random.default_rng(seed)
+    texts, tags = [], []
+    for number in range(n):
+        labels = list(rng.choice(TOPICS, 2, replace=False))
+        if number % 4 == 0:
+            labels.append(RARE[rng.integers(len(RARE) - 2)])
+        said = [label + "s" if rng.random() < 0.5 else label for label in labels]
+        named = [word for label in said for word in label.split()] + list(rng.choice(FILLER, 6))
+        texts.append(" ".join(rng.permutation(named)) if rng.random() < 0.3 else " ".join(named))
+        tags.append(labels)
+    return texts, tags
+
+
+@pytest.fixture(scope="module")
+def vocabulary():
+    names = [*TOPICS, *RARE]
+    return Vocabulary(
+        [f"c{place}" for place in range(len(names))],
+        names,
+        [["power of the sun"] if name == "solar energy" else [] for name in names],
+    )
+
+
+@pytest.fixture(scope="module")
+def tagger(vocabulary):
+    texts, tags = corpus(0, 2500)
+    ids = {name: concept for concept, name in zip(vocabulary.ids, vocabulary.names, strict=True)}
+    return Tagger("OneVsAll", vocabulary=vocabulary).fit(texts, [[ids[tag] for tag in each] for each in tags])
+
+
+def test_labels_that_no_sample_has_are_suggested_by_their_names(tagger, vocabulary):
+    assert tagger.names_ is not None
+    assert set(vocabulary.ids) == set(tagger.classes_)
+    assert len(tagger.model_.classes_) == len(vocabulary) - 2
+    for name in RARE[-2:]:
+        found = tagger.suggest([f"early work on {name}s in winter"], k=3)[0]
+        assert name in [tagger.readable(each.label) for each in found]
+    assert tagger.readable(tagger.suggest(["about the power of the suns"], k=1)[0][0].label) == "solar energy"
+
+
+def test_names_raise_what_is_found(tagger, vocabulary):
+    texts, tags = corpus(1, 400)
+    ids = {name: concept for concept, name in zip(vocabulary.ids, vocabulary.names, strict=True)}
+    truth = [[ids[tag] for tag in each] for each in tags]
+    plain = Tagger("OneVsAll", vocabulary=vocabulary, names=False).fit(*corpus(0, 2500))
+    assert plain.names_ is None
+    assert tagger.evaluate(texts, truth)["R@5"] > 0.97
+    assert tagger.calibration_.error < 0.05
+
+
+def test_a_saved_tagger_suggests_the_same(tagger, tmp_path):
+    tagger.save(tmp_path / "model")
+    again = load_model(tmp_path / "model")
+    texts = corpus(2, 50)[0]
+    assert again.suggest(texts) == tagger.suggest(texts)
+    assert again.names_.index.language == "en"
+
+
+def test_acts_on_labels_that_are_known_by_name(tagger, tmp_path):
+    tagger.save(tmp_path / "model")
+    own = Tagger.load(tmp_path / "model")
+    label = RARE[-1]
+    own.rename_label(label, "extraction")
+    assert own.suggest([f"the {label} report"], k=1)[0][0].label == "extraction"
+    own.add_label(RARE[-2], examples=["stanzas and villages", "verse about cows"])
+    assert RARE[-2] in [own.readable(each.label) for each in own.suggest(["verse about cows"], k=3)[0]]
+    before = own.suggest([f"the {label} report"], include=["extraction"])[0][0].score
+    own.learn([(f"the {label} report", "extraction", False)] * 3)
+    assert own.suggest([f"the {label} report"], include=["extraction"])[0][0].score < before - 0.2
+    own.save(tmp_path / "model")
+    assert Tagger.load(tmp_path / "model").suggest(["verse about cows"]) == own.suggest(["verse about cows"])
+    own.retire_label("extraction")
+    assert "extraction" not in [each.label for each in own.suggest([f"the {label} report"], k=20)[0]]
+
+
+def test_include_threshold_and_depth(tagger):
+    text = ["apples and rivers in solar energies"]
+    full = tagger.rank(text, k=len(tagger.classes_))
+    assert sorted(full.labels[0].tolist()) == sorted(set(full.labels[0].tolist()))
+    only = tagger.suggest(text, include=["river", "rural mining"], k=5)[0]
+    assert [tagger.readable(each.label) for each in only] == ["river", "rural mining"]
+    sure = tagger.suggest(text, threshold=0.5)[0]
+    assert {"apple", "river", "solar energy"} >= {tagger.readable(each.label) for each in sure} >= {"apple", "river"}
+
+
+def test_the_name_that_was_found_is_told(tagger):
+    found = tagger.explain("early rivers", "river")
+    assert found.names == ["river"]
+    assert "its name 'river' is in the text" in str(found)
+    assert tagger.explain("early rivers", "apple").names == []
+
+
+def test_names_that_say_nothing_are_not_used():
+    rng = np.random.default_rng(0)
+    texts = [" ".join(rng.choice(FILLER, 8)) + f" word{number % 7}" for number in range(800)]
+    tags = [[f"label {number % 7}"] for number in range(800)]
+    assert Tagger("OneVsAll").fit(texts, tags).names_ is None
+
+
+def test_a_vocabulary_is_enough(vocabulary, tmp_path):
+    tagger = start_tagger(vocabulary)
+    for name in vocabulary.names:
+        assert tagger.readable(tagger.suggest([f"a new {name} report"], k=1)[0][0].label) == name
+    tagger.save(tmp_path / "model")
+    again = Tagger.load(tmp_path / "model")
+    assert again.suggest(["solar energies of rivers"]) == tagger.suggest(["solar energies of rivers"])
+    again.learn([("a dream of summer", "winter", True)])
+    assert again.readable(again.suggest(["a dream of summer"], k=1)[0][0].label) == "winter"
+
+
+def test_names_of_labels(vocabulary):
+    names, others = names_of_labels(np.array(["c3", "unknown thing", "c0"], dtype=object), vocabulary)
+    assert [(name.label, name.text) for name in names[:3]] == [(0, "choir"), (1, "unknown thing"), (2, "apple")]
+    assert others[:2] == ["c1", "c2"]
+    assert len(others) == len(vocabulary) - 2
+    assert names_of_labels(np.array(["a b", "17", "http://x/y"], dtype=object), None) == ([(0, "a b", True)], [])
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("the history of the town and of its people", "en"),
+        ("die Geschichte der Stadt und das Leben von den Leuten", "de"),
+        ("l'histoire de la ville et des gens dans les rues", "fr"),
+        ("kaupungin historia ja ihmiset, jotka ovat siellä", "fi"),
+        ("xyzzy plugh", None),
+    ],
+)
+def test_languages(text, language):
+    assert language_of([text], "auto") == language
+
+
+def test_an_unknown_language():
+    with pytest.raises(ParameterError, match="language must be one of .* got 'klingon'"):
+        Tagger(language="klingon")

@@ -32,6 +32,7 @@ from tacit.registry import find_model
 from tacit.store.files import read_arrays, write_arrays
 from tacit.store.state import Arrays, Unpacker, pack
 from tacit.tagger import training
+from tacit.tagger.samples import Inputs
 from tacit.tagger.tagger import Tagger
 from tacit.tasks import checkpoint
 from tacit.vectorizer import TextVectorizer
@@ -145,7 +146,8 @@ class Task:
                 return self.model.fit(self.X, self.labels.matrix, label_names=list(self.labels.names))
         prepared = training.Prepared(self.X, self.labels, self.model, "", self.vectorizer)
         with checkpoint(folder):
-            state = training.trained(self.tagger, prepared, self.validation, self.texts, again=False)
+            held_out = None if self.validation is None else (Inputs(self.validation[0]), self.validation[1])
+            state = training.trained(self.tagger, prepared, held_out, self.texts, again=False)
         tagger = Tagger(**self.tagger.get_params())
         for name, value in state.items():
             setattr(tagger, name, value)

@@ -19,6 +19,7 @@ from tacit.errors import ActError, ModelFileError
 from tacit.store.acts import Act
 from tacit.store.ledger import Ledger
 from tacit.tagger import home
+from tacit.tagger.samples import Inputs
 from tagger.articles import articles
 
 TEXTS, TAGS = articles()
@@ -360,7 +361,7 @@ def test_odd_samples_in_acts():
     ):
         later = tagger._changes.plus([Act("judge", content)])
         assert not later.left_out
-        assert later.state.rank(later.scores, X, 3).k == 3
+        assert later.state.rank(later.scores, Inputs(X), 3).k == 3
     for number in (10**400, 1e300):
         with pytest.raises(tacit.TacitError, match="must be an object of counts by label"):
             Act("add", {"name": "x", "cooccurs": {"1": number}})

@@ -22,6 +22,7 @@ from tacit.tagger.parts import (
     Plan,
     children,
 )
+from tacit.tagger.samples import Inputs
 from tacit.tagger.scores import MAX_LOG_ODDS, logit, sigmoid
 
 N_FEATURES = 6
@@ -42,7 +43,7 @@ class Given:
 
 def probability(part: Part, *learned: float) -> float:
     X = sparse.csr_matrix((2, N_FEATURES), dtype=np.float32)
-    return float(sigmoid(Plan([part], FEW_SHOT).log_odds(Given(*learned), X))[0, 0])
+    return float(sigmoid(Plan([part], FEW_SHOT).log_odds(Given(*learned), Inputs(X)))[0, 0])
 
 
 def judged(X: sparse.csr_matrix, accepted, said) -> list[Judged]:
@@ -84,7 +85,7 @@ def test_evidence_counts_from_the_rate_of_any_label():
     curve = Curve(2.0, float(logit(np.array(0.1))), 0.1)
     near = Near(tuple(rows_of(example)), direction(few_shot, example), curve, same=-MAX_LOG_ODDS)
     X = sparse.csr_matrix(np.eye(4, dtype=np.float32)[:2])
-    both = sigmoid(Plan([Combined(Learned(0), (near,))], few_shot).log_odds(Given(0.3), X))[:, 0]
+    both = sigmoid(Plan([Combined(Learned(0), (near,))], few_shot).log_odds(Given(0.3), Inputs(X)))[:, 0]
     assert both[0] > 0.3  # as the example
     assert both[1] == pytest.approx(0.3)  # unlike it: no more and no less than any sample
 
@@ -95,7 +96,7 @@ def test_a_sample_that_is_an_example_has_the_label():
     )
     near = Near.examples_of(FEW_SHOT, tuple(rows_of(X[:2])))
     rarely = AnyOf((Learned(0),), np.array([0.01]))
-    alone, together = Plan([near, Combined(rarely, (near,))], FEW_SHOT).log_odds(Given(0.01), X).T
+    alone, together = Plan([near, Combined(rarely, (near,))], FEW_SHOT).log_odds(Given(0.01), Inputs(X)).T
     assert (sigmoid(alone[:2]) > 0.99).all()
     assert (sigmoid(together[:2]) > 0.99).all()
     assert sigmoid(alone[2]) < 0.5
@@ -159,7 +160,7 @@ def test_a_plan_computes_what_its_parts_say(seed):
     X = unit_rows(
         sparse.csr_matrix(rng.random((4, N_FEATURES)).astype(np.float32) * (rng.random((4, N_FEATURES)) > 0.4))
     )
-    found = Plan(parts, FEW_SHOT).log_odds(Given(*learned), X)
+    found = Plan(parts, FEW_SHOT).log_odds(Given(*learned), Inputs(X))
     dense = X.toarray().astype(np.float64)
     expected = [[slowly(part, logit(learned), x) for part in parts] for x in dense]
     np.testing.assert_allclose(found, expected, atol=1e-4)

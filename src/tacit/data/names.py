@@ -179,10 +179,17 @@ def _names_beside(path: Path, name: str, n_columns: int, limits: FileLimits) -> 
     return read_names(found, limits).names
 
 
-def text_dataset(source: Source, lines: Sequence[int], texts: list[str], labels: Sequence[Sequence[str]]) -> Dataset:
+def text_dataset(
+    source: Source,
+    lines: Sequence[int | None],
+    texts: list[str],
+    labels: Sequence[Sequence[str]],
+    paths: Sequence[Path] = (),
+) -> Dataset:
     """Build the data set of a text file from the line number, text and label names of each sample.
 
     The columns of Y are those of the file of label names, if there is one, or else all names that occur, sorted.
+    `paths` are the files of the samples, for messages, if each has its own.
     """
     path = source.path
     if not texts:
@@ -201,7 +208,7 @@ def text_dataset(source: Source, lines: Sequence[int], texts: list[str], labels:
             unknown, file = error.args[0], known.path.name if known is not None else ""
             hint = did_you_mean(unknown, islice(columns, _MOST_SPELLINGS))
             message = f"label {unknown!r} is not in {file}{hint}; correct it or add it there"
-            raise FileError(path, message, line=line) from None
+            raise FileError(paths[row] if paths else path, message, line=line) from None
         indptr[row + 1] = len(indices)
     ids = np.array(indices, dtype=np.int32)
     Y = sparse.csr_matrix((np.ones(len(ids), dtype=np.float32), ids, indptr), shape=(len(texts), len(names)))

@@ -32,7 +32,8 @@ def test_the_first_field_is_the_id_and_the_last_the_name(tmp_path):
 
 
 def test_the_vocabulary_of_annif_may_have_notations_and_deprecated_concepts(tmp_path):
-    names = read(tmp_path, "<http://x/1>\tapple\tA1\n<http://x/2>\tpear\n<http://x/3>\n<http://x/4>\tplum\tA2\n")
+    lines = ["<http://x/0>", "<http://x/1>\tapple\tA1", "<http://x/2>\tpear", "<http://x/3>", "<http://x/4>\tplum\tA2"]
+    names = read(tmp_path, "\n".join(lines))
     assert names.ids == ["http://x/1", "http://x/2", "http://x/4"]
     assert names.names == ["apple", "pear", "plum"]
 

@@ -184,7 +184,7 @@ def test_skos_has_what_is_included(thesaurus, tmp_path):
         load_vocabulary(path, exclude=["1"])
 
 
-ANNIF_TSV = "<http://x/1>\tanimal\tA1\n<http://x/2>\tcat\n<http://x/3>\n<http://x/4>\tdog\tA2\n"
+ANNIF_TSV = "<http://x/0>\n<http://x/1>\tanimal\tA1\n<http://x/2>\tcat\n<http://x/3>\n<http://x/4>\tdog\tA2\n"
 ANNIF_CSV = (
     "uri,label_en,label_fi,notation\n"
     '<http://x/1>,"animal, living",eläin,A1\nhttp://x/2,cat,,\nhttp://x/3,,,\nhttp://x/4,,koira,A2\n'

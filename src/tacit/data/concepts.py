@@ -80,19 +80,20 @@ def read_csv(path: Path, language: str, limits: FileLimits) -> Iterator[Concept]
 
 def read_tsv(path: Path, language: str, limits: FileLimits) -> Iterator[Concept]:
     """Yield the concepts of a table with tabs, with or without a header."""
-    lines = ((number, line.split("\t")) for number, line in text_lines(path, limits) if line.strip())
-    first_number, first = next(lines, (1, [""]))
+    lines = [(number, line.split("\t")) for number, line in text_lines(path, limits) if line.strip()]
+    first = lines[0][1] if lines else []
     if _is_header(first):
         to_concept = _by_header(path, first, language)
-        for number, cells in lines:
+        for number, cells in lines[1:]:
             if len(cells) > len(first):
                 raise FileError(path, f"must have {len(first)} cells, as the header; got {len(cells)}", line=number)
             row = dict(zip(first, cells + [""] * (len(first) - len(cells)), strict=True))
             if (concept := to_concept(number, row)) is not None:
                 yield concept
         return
-    by_place = _of_annif if is_uri(first[0].strip()) and len(first) > 1 else _by_place(path, len(first))
-    for number, cells in ((first_number, first), *lines):
+    is_annif = any(is_uri(cells[0].strip()) for _, cells in lines[:1]) and any(len(cells) > 1 for _, cells in lines)
+    by_place = _of_annif if is_annif else _by_place(path, len(first))
+    for number, cells in lines:
         if (concept := by_place(number, cells)) is not None:
             yield concept
 

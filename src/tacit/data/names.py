@@ -62,7 +62,7 @@ def read_names(path: Path, limits: FileLimits = LIMITS) -> NamesFile:
     if not lines:
         raise FileError(path, "the file is empty; it must name at least one column")
     first, *others = lines[0][1].split("\t")
-    is_annif = bool(others) and is_uri(first)
+    is_annif = is_uri(first) and any("\t" in line for _, line in lines)  # the first concept may be deprecated
     n_tabs = 1 if is_annif else len(others)
     ids, names = [], []
     seen: dict[str, int] = {}

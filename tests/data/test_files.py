@@ -25,8 +25,10 @@ def test_missing_file_offers_the_nearest_name(tmp_path):
 
 
 def test_folder_and_empty_file(tmp_path):
-    with pytest.raises(FileError, match="must be a data file, but is a folder"):
+    with pytest.raises(FileError, match="holds no documents, which are .txt files with .key or .tsv files beside"):
         load_data(tmp_path)
+    with pytest.raises(FileError, match="must be a data file to be read as xmc, but is a folder; name a file in it"):
+        load_data(tmp_path, format="xmc")
     with pytest.raises(FileError, match="the file is empty; it must hold at least one sample"):
         load_data(write_files(tmp_path, {"a.txt": ""}))
 

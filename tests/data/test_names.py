@@ -31,6 +31,13 @@ def test_the_first_field_is_the_id_and_the_last_the_name(tmp_path):
     assert names.names == ["apple", "satyr play s"]
 
 
+def test_the_vocabulary_of_annif_may_have_notations_and_deprecated_concepts(tmp_path):
+    lines = ["<http://x/0>", "<http://x/1>\tapple\tA1", "<http://x/2>\tpear", "<http://x/3>", "<http://x/4>\tplum\tA2"]
+    names = read(tmp_path, "\n".join(lines))
+    assert names.ids == ["http://x/1", "http://x/2", "http://x/4"]
+    assert names.names == ["apple", "pear", "plum"]
+
+
 def test_equal_names_are_told_apart_by_their_ids(tmp_path):
     assert read(tmp_path, "1\tbank\n2\triver\n3\tbank\n").names == ["bank (1)", "river", "bank (3)"]
 

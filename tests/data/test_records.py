@@ -73,6 +73,50 @@ def test_label_cells_of_tables(tmp_path, cells, expected, dialect):
     assert label_lists(load_data(path)) == expected
 
 
+A, B = "http://x/a", "http://x/b,c"
+
+
+@pytest.mark.parametrize(
+    ("field", "cells", "expected"),
+    [
+        ("subject_uris", [f"{A} <{B}>", f"{B}"], [[A, B], [B]]),
+        ("subject_uris", ["urn:a urn:b", ""], [["urn:a", "urn:b"], []]),
+        ("labels", [f"<{A}> <{B}>", f"{A}"], [[A, B], [A]]),
+        ("labels", [f"{A}|{B}", f"{A}, {B}"], [[A, B], [A, B]]),
+        ("labels", [f"{A};{B}", f"{A},{B}"], [[A, B], [A, B]]),
+        ("labels", [f"{A} {B}", "a name, another"], [["c", f"{A} http://x/b"], ["a name", "another"]]),
+        ("subject_labels", ["red wine|beer", "beer"], [["beer", "red wine"], ["beer"]]),
+    ],
+)
+def test_uris_in_cells_of_tables(tmp_path, field, cells, expected):
+    rows = "".join(f'{i},"{cell}",t{i},k\n' for i, cell in enumerate(cells))
+    data = load(tmp_path, f"document_id,{field},text,keywords\n{rows}", "a.csv")
+    assert label_lists(data) == expected
+    assert data.texts == ["t0", "t1"]
+
+
+def test_uris_go_out_as_they_came(tmp_path):
+    data = load(tmp_path, f"text,subject_uris\nt,<{A}> http://x/b\n", "a.csv")
+    save_data(data, tmp_path / "b.csv")
+    assert (tmp_path / "b.csv").read_text() == f'"text","labels"\n"t","{A}|http://x/b"\n'
+    assert_same(load_data(tmp_path / "b.csv"), data)
+    odd = Dataset(None, csr([[1, 1]]), ["<b>", "see a://b c://d"], texts=["t"])
+    save_data(odd, tmp_path / "c.csv")
+    assert_same(load_data(tmp_path / "c.csv"), odd)
+
+
+def test_subjects_and_metadata_of_annif(tmp_path):
+    records = [
+        {"document_id": "1", "text": "body", "subjects": [{"uri": A, "label": "a"}, {"label": "wine"}],
+         "metadata": {"title": "T", "keywords": "no"}},
+        {"metadata": {"title": "U"}},
+    ]  # fmt: skip
+    data = load(tmp_path, jsonl(*records), text="title,text")
+    assert data.texts == ["T\nbody", "U"]
+    assert label_lists(data) == [[A, "wine"], []]
+    assert load(tmp_path, jsonl(records[0])).texts == ["body"]
+
+
 def test_cells_may_hold_line_ends_and_be_long(tmp_path):
     long = "word " * 60_000
     before = csv.field_size_limit()
@@ -137,9 +181,10 @@ BAD = {
     "odd label": (
         "a.jsonl",
         '{"text": "a", "labels": [1.5]}\n',
-        r":1: a label must be a string or whole number; got float",
+        r":1: a label must be a string or whole number, or an object with uri or label; got float",
     ),
     "true label": ("a.jsonl", '{"text": "a", "labels": [true]}\n', r":1: a label must be a string .*; got bool"),
+    "odd subject": ("a.jsonl", '{"text": "a", "subjects": [{"url": "u"}]}\n', r":1: a label must be .*; got dict"),
     "empty label": ("a.jsonl", '{"text": "a", "labels": [""]}\n', r":1: a label must not be empty"),
     "no labels": ("a.jsonl", '{"text": "a"}\n', r"jsonl: no record has a field for labels \(labels, tags"),
     "no positives": ("a.jsonl", '{"text": "a", "labels": []}\n', r"jsonl: no sample has a label"),

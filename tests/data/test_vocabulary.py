@@ -5,7 +5,10 @@ import importlib
 import json
 
 import pytest
+from click.testing import CliRunner
 
+from tacit.cli.add_label import add_label
+from tacit.cli.train import train
 from tacit.data.vocabulary import Vocabulary, load_vocabulary
 from tacit.errors import FileError, MissingExtraError, ParameterError
 from tacit.store.state import Unpacker, pack
@@ -81,6 +84,7 @@ def test_tables(tmp_path):
     assert found.names == ["animal", "cat with a tab"]
     assert found.name_of("http://x/1") == "animal"
     assert found.text_of("p1") == "animal"
+    assert found.notations == ["", ""]
     header = tmp_path / "header.tsv"
     header.write_text("id\tname\talternatives\tparents\tdescription\n1\tanimal\n2\tcat\tkitty | feline\t1\tSmall.\n")
     found = load_vocabulary(header)
@@ -103,9 +107,143 @@ def test_skos(tmp_path):
         assert found.parents_of("cat") == ["http://x/1"]
         assert found.descriptions == ["", "A small one."]
     assert load_vocabulary(turtle, language="fi").name_of("katti") == "kissa"
+    with pytest.raises(FileError, match=r"no concept has a name in 'de', but there are names in en, fi, sv; choose"):
+        load_vocabulary(turtle, language="de")
     turtle.write_text("<http://x/1> a")
     with pytest.raises(FileError, match=r"v.ttl: is not valid turtle"):
         load_vocabulary(turtle)
+
+
+THESAURUS = """
+@prefix skos: <http://www.w3.org/2004/02/skos/core#> .
+@prefix : <http://x/> .
+:1 a skos:Concept, :Thing ; skos:prefLabel "colour"@en-GB, "color"@en, "väri"@fi, "kulay"@fil ; skos:notation "C1" ;
+    skos:hiddenLabel "culur"@en, "vari"@fi ; skos:related :2 ; skos:inScheme :main .
+:2 a skos:Concept, :Thing ; skos:prefLabel "paint"@en ; skos:altLabel "varnish" ; skos:broader :1 ;
+    skos:topConceptOf :main .
+:3 a skos:Concept, :Place ; skos:prefLabel "Paris"@en, "Pariisi"@fi ; skos:notation "P3", "P3b" .
+:warm a skos:Collection ; skos:member :red . :red a skos:Collection ; skos:member :1, :warm .
+"""
+
+
+@pytest.fixture
+def thesaurus(tmp_path):
+    pytest.importorskip("rdflib")
+    path = tmp_path / "thesaurus.ttl"
+    path.write_text(THESAURUS, encoding="utf-8")
+    return path
+
+
+def test_skos_in_a_language_keeps_names_of_all(thesaurus):
+    english = load_vocabulary(thesaurus)
+    assert english.names == ["color", "paint", "Paris"]  # the language itself goes before its varieties
+    assert english.alternatives[0] == ["colour", "culur"]  # hidden names, too, but only those of the language
+    assert english.names_in("fi") == ["väri", "paint", "Pariisi"]
+    assert english.names_in("en-GB")[0] == "colour"
+    finnish = load_vocabulary(thesaurus, language="fi")
+    assert finnish.names == ["väri", "Pariisi"]  # fil is another language
+    assert finnish.alternatives[0] == ["vari"]
+    assert finnish.names_in("en") == ["color", "Paris"]
+    with pytest.raises(ParameterError, match="has no names in 'sv'; it has names in en, en-gb, fi, fil"):
+        finnish.names_in("sv")
+
+
+def test_skos_keeps_notations_and_relations(thesaurus):
+    found = load_vocabulary(thesaurus)
+    assert found.notations == ["C1", "", "P3"]
+    assert found.name_of("c1") == "color"
+    assert found.names_of("C1") == ["http://x/1", "color", "colour", "culur", "C1"]
+    assert found.text_of("C1") == "color\ncolour\nculur"
+    assert found.parents_of("paint") == ["http://x/1"]
+    assert found.related_of("paint") == ["http://x/1"]
+    assert found.related_of("color") == ["http://x/2"]
+
+
+@pytest.mark.parametrize(
+    ("include", "exclude", "names"),
+    [
+        (["http://x/Thing"], None, ["color", "paint"]),
+        (["http://x/main"], None, ["color", "paint"]),
+        (["<http://x/warm>"], None, ["color"]),
+        (None, ["http://x/Thing"], ["Paris"]),
+        (["http://x/Thing"], ["http://x/2"], ["color"]),
+    ],
+)
+def test_skos_by_type_scheme_or_collection(thesaurus, include, exclude, names):
+    assert load_vocabulary(thesaurus, include=include, exclude=exclude).names == names
+
+
+def test_skos_has_what_is_included(thesaurus, tmp_path):
+    with pytest.raises(
+        ParameterError, match=r"include must name .* of thesaurus.ttl; got 'http://x/Thin' .did you mean"
+    ):
+        load_vocabulary(thesaurus, include=["http://x/Thin"])
+    path = tmp_path / "v.tsv"
+    path.write_text("1\tone\n")
+    with pytest.raises(ParameterError, match=r"include and exclude are for SKOS.*; got v\.tsv"):
+        load_vocabulary(path, exclude=["1"])
+
+
+ANNIF_TSV = "<http://x/0>\n<http://x/1>\tanimal\tA1\n<http://x/2>\tcat\n<http://x/3>\n<http://x/4>\tdog\tA2\n"
+ANNIF_CSV = (
+    "uri,label_en,label_fi,notation\n"
+    '<http://x/1>,"animal, living",eläin,A1\nhttp://x/2,cat,,\nhttp://x/3,,,\nhttp://x/4,,koira,A2\n'
+)
+
+
+def test_the_tsv_of_annif(tmp_path):
+    path = tmp_path / "v.tsv"
+    path.write_text(ANNIF_TSV)
+    found = load_vocabulary(path)
+    assert found.ids == ["http://x/1", "http://x/2", "http://x/4"]  # no name: deprecated
+    assert found.names == ["animal", "cat", "dog"]
+    assert found.notations == ["A1", "", "A2"]
+    assert found.alternatives == [[], [], []]
+    assert found.find("a2") == found.find("dog") == 2
+
+
+def test_the_csv_of_annif(tmp_path):
+    path = tmp_path / "v.csv"
+    path.write_text(ANNIF_CSV, encoding="utf-8")
+    english = load_vocabulary(path)
+    assert english.ids == ["http://x/1", "http://x/2"]
+    assert english.names == ["animal, living", "cat"]
+    assert english.notations == ["A1", ""]
+    assert english.names_in("fi") == ["eläin", "cat"]
+    assert load_vocabulary(path, language="fi").names == ["eläin", "koira"]
+    with pytest.raises(FileError, match=r"v.csv:1: has no column for names in 'sv', but in en, fi; choose one"):
+        load_vocabulary(path, language="sv")
+
+
+@pytest.mark.parametrize("command", [train, add_label])
+def test_the_command_line_takes_the_language(command):
+    shown = CliRunner().invoke(command, ["--help"]).output
+    assert "--vocabulary-language" in shown
+
+
+def test_the_command_line_reads_names_of_the_language(tmp_path):
+    path = tmp_path / "v.csv"
+    path.write_text(ANNIF_CSV, encoding="utf-8")
+    options = ["--vocabulary", str(path), "--vocabulary-language", "sv", "--out", str(tmp_path / "model")]
+    result = CliRunner().invoke(train, [str(path), *options])
+    assert "has no column for names in 'sv'" in str(result.exception)
+
+
+def test_a_stored_vocabulary_keeps_what_it_knows(thesaurus):
+    found = load_vocabulary(thesaurus)
+    tree = pack(found, {})
+    again = Unpacker({}, None).value(tree, Vocabulary)
+    assert (again.notations, again.related, again.translations) == (found.notations, found.related, found.translations)
+    for name in ("notations", "related", "translations"):  # as a model of an earlier version has it
+        del tree["map"][name]
+    old = Unpacker({}, None).value(tree, Vocabulary)
+    assert old.notations == ["", "", ""]
+    assert old.name_of("http://x/1") == "color"
+
+
+def test_stored_translations_must_be_of_the_concepts():
+    wrong = Vocabulary(["1", "2"], ["a", "b"], translations={"fi": ["x"]})
+    assert wrong.what_is_wrong({"n_concepts": 2}) == ("translations", "must have 2 names in 'fi'; got 1")
 
 
 def test_without_rdflib_one_line_says_so(tmp_path, monkeypatch):
@@ -133,6 +271,7 @@ BAD = {
     "concept '1' must be an object or a name": ("v.json", '{"1": 2}'),
     "has no name": ("v.json", '[{"id": "1"}]'),
     "are text; got 1.5": ("v.json", '[{"id": "1", "name": 1.5}]'),
+    "v.csv:1: the header must name columns such as uri and label_en": ("v.csv", "http://x,cat\nhttp://y,dog\n"),
 }
 
 

@@ -25,13 +25,15 @@ from tacit.tagger.tagger import Tagger
 @click.option("--examples", "file", type=click.Path(path_type=Path), help="A file of samples that have the label.")
 @click.option("--description", metavar="TEXT", help="A text that describes it.")
 @click.option("--parent", metavar="LABEL", help="A broader label.")
-@click.option("--vocabulary", type=click.Path(path_type=Path), help="SKOS, TSV or JSON that has the label.")
+@click.option("--vocabulary", type=click.Path(path_type=Path), help="SKOS, CSV, TSV or JSON that has the label.")
+@click.option("--vocabulary-language", metavar="TAG", default="en", show_default=True, help="Language of its names.")
 @click.option("--preview", metavar="DATA", type=click.Path(path_type=Path), help="Only show what it would tag.")
 @click.option("-n", type=click.IntRange(min=1), default=10, show_default=True, help="Samples in the preview.")
 @input_options
 def add_label(
     model: Path, name: str, cooccurs: tuple[str, ...], examples: tuple[str, ...], file: Path | None,
-    description: str | None, parent: str | None, vocabulary: Path | None, preview: Path | None, n: int, **source: Any,
+    description: str | None, parent: str | None, vocabulary: Path | None, vocabulary_language: str,
+    preview: Path | None, n: int, **source: Any,
 ) -> None:  # fmt: skip
     """Add the label NAME to MODEL from co-occurring labels, example texts, a description, or its name and parent.
 
@@ -43,7 +45,7 @@ def add_label(
     """
     tagger = Tagger.load(model)
     if vocabulary is not None:
-        tagger.vocabulary_ = read_vocabulary(vocabulary, source)
+        tagger.vocabulary_ = read_vocabulary(vocabulary, source, vocabulary_language)
     known_by = {
         "cooccurs": _counts(cooccurs) or None,
         "examples": _examples(tagger, examples, file, source),

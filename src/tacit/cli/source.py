@@ -27,9 +27,10 @@ def read(
     return load_data(path, labels_path=labels_path, format=data_format, text=text, labels=labels, **limits)
 
 
-def read_vocabulary(path: Path, options: Mapping[str, Any]) -> Vocabulary:
-    """Load a vocabulary, with the limits among the input options."""
-    return load_vocabulary(path, **{name: value for name, value in options.items() if name.startswith("max_")})
+def read_vocabulary(path: Path, options: Mapping[str, Any], language: str = "en") -> Vocabulary:
+    """A vocabulary, with the limits among the input options."""
+    limits = {name: value for name, value in options.items() if name.startswith("max_")}
+    return load_vocabulary(path, language, **limits)
 
 
 def inputs_of(tagger: Tagger, dataset: Dataset) -> Any:

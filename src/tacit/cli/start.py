@@ -31,6 +31,7 @@ def start(vocabulary: Path, out: Path, language: str, **limits: Any) -> None:
     folder.check_target(out)
     folder.refuse_acts(out)
     keeps()
-    tagger = start_tagger(read_vocabulary(vocabulary, limits), None if language == "none" else language)
+    given = None if language == "none" else language
+    tagger = start_tagger(read_vocabulary(vocabulary, limits, "en" if language in ("auto", "none") else language), given)
     tagger.save(out)
     click.echo(f"{len(tagger.classes_):,} concepts, known by their names; saved to {out}")

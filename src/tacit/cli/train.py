@@ -36,7 +36,8 @@ from tacit.tasks import Checkpoint, checkpoint
 @click.option("--no-calibrate", is_flag=True, help="Leave scores uncalibrated; trains once, not twice.")
 @click.option("--keep-texts", is_flag=True, help="Keep the training data in the model, for examples and updates.")
 @click.option("--characters", is_flag=True, help="Add character n-grams: inflected or misspelt words.")
-@click.option("--vocabulary", type=click.Path(path_type=Path), help="Names of labels: SKOS, TSV or JSON.")
+@click.option("--vocabulary", type=click.Path(path_type=Path), help="Names of labels: SKOS, CSV, TSV or JSON.")
+@click.option("--vocabulary-language", metavar="TAG", default="en", show_default=True, help="Language of its names.")
 @click.option("--language", default="auto", show_default=True, help="Language of the texts, such as en, or none.")
 @click.option("--no-names", is_flag=True, help="Do not look for labels' names in texts.")
 @max_memory_option
@@ -48,8 +49,8 @@ from tacit.tasks import Checkpoint, checkpoint
 @input_options
 def train(
     data: Path, name: str, out: Path, assignments: tuple[str, ...], valid: str | None, vocabulary: Path | None,
-    language: str, no_names: bool, max_memory: str | None, acts: Any, dry_run: bool, no_calibrate: bool, seed: int,
-    jobs: int, **options: Any,
+    vocabulary_language: str, language: str, no_names: bool, max_memory: str | None, acts: Any, dry_run: bool,
+    no_calibrate: bool, seed: int, jobs: int, **options: Any,
 ) -> None:  # fmt: skip
     """Train a model on DATA and save it.
 
@@ -72,7 +73,7 @@ def train(
     if acts is None:
         folder.refuse_acts(out)
     if vocabulary is not None:
-        tagger.vocabulary = read_vocabulary(vocabulary, options)
+        tagger.vocabulary = read_vocabulary(vocabulary, options, vocabulary_language)
     with memory_limit(limit):
         dataset, held_out = _validation(read(data, **options), valid, seed, options)
         learned_from: dict[str, Any] = {

@@ -57,6 +57,11 @@ def sibling(path: Path, name: str) -> Path | None:
     return next((candidate for candidate in candidates if candidate.is_file()), None)
 
 
+def existing_data(path: str | os.PathLike[str]) -> Path:
+    """Check that a data file can be read, or that it is a folder, whose files are checked when they are opened."""
+    return Path(path) if Path(path).is_dir() else existing_file(path)
+
+
 def existing_file(path: str | os.PathLike[str]) -> Path:
     """Check that a file can be read; the error for a missing file suggests the most similar name in its folder."""
     path = Path(path)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Source:
-    """The input of a reader: a file, and what the caller says about it."""
+    """The input of a reader: a file or folder, and what the caller says about it."""
 
     path: Path
     labels_path: Path | None = None
@@ -86,6 +86,7 @@ _SVMLIGHT_OPENING = r"#|\d+:|(\d+(,\d+)*)?\s+\d+:|\d+(,\d+)*\s*(#|$)"
 
 #: Every format by name. The suffix of a file decides; among formats with the same suffix, the first whose opening
 #: matches the first line, else the last. For other suffixes (.txt, .dat, none) the first format whose opening matches.
+#: A folder is read as `folder`.
 FORMATS = {
     entry.name: entry
     for entry in (
@@ -101,6 +102,7 @@ FORMATS = {
                (".annif", ".tsv"), r"[^\t]*\t\s*<[^>\s]+>"),
         Format("tsv", True, "records", "tab-separated, with a header line",
                (".tsv",), None, {"syntax": "tsv"}),
+        Format("folder", True, "folder", "a folder of documents: `a.txt` + `a.key` or `a.tsv`, or `a.json`"),
         Format("npz", False, "npz", "`X.trn.npz` + `Y.trn.npz`, sparse or dense",
                (".npz",)),
         Format("arff", False, "arff", "Mulan ARFF, dense or sparse, + XML with the labels",

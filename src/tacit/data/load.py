@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tacit.data.dataset import texts_of
-from tacit.data.files import STDIN, existing_file, first_line, holding_stdin, suffix, text_lines
+from tacit.data.files import STDIN, existing_data, existing_file, first_line, holding_stdin, suffix, text_lines
+from tacit.data.folder import texts_of_folder
 from tacit.data.formats import FORMATS, NAMES, Format, Source, named_format
 from tacit.data.limits import FileLimits
 from tacit.data.records import RECORDS, texts_of_records
@@ -31,12 +32,12 @@ def load_data(
     max_line: int | None = None,
     max_expansion: int | None = None,
 ) -> Dataset:
-    """Read samples and their labels from a file, plain or gzip.
+    """Read samples and their labels from a file, plain or gzip, or from a folder of documents.
 
     Parameters
     ----------
     path : path
-        The file. For formats that keep samples and labels in two files, either of the two.
+        The file. For formats that keep samples and labels in two files, either of the two. Or a folder of documents.
     labels_path : path, optional
         For formats with two files, the other file (Mulan XML, ``Y`` of a pair), if its name does not follow
         from `path`. For all other formats, a file of label names, one per line or ``id<TAB>name`` like Annif's
@@ -48,12 +49,12 @@ def load_data(
         A name from `tacit.data.formats.FORMATS`, such as ``xmc``, ``svmlight``, ``arff``, ``npz``, ``jsonl`` or
         ``csv``. Detected from the file's name and first line if not given.
     text : str or sequence of str, optional
-        For JSONL, CSV and TSV files: the field(s) with the text, such as ``"title,body"``; several fields are joined
-        by line feeds. The default is ``text``, or else all of ``title``, ``body``, ``content`` and ``document`` that
-        occur.
+        For JSONL, CSV and TSV files and folders: the field(s) with the text, such as ``"title,body"``; several fields
+        are joined by line feeds. The default is ``text``, or else all of ``title``, ``body``, ``content`` and
+        ``document`` that occur. Fields of the object ``metadata`` of a JSON record can be named, too.
     labels : str, optional
         For the same files: the field with the labels. The default is the first of ``labels``, ``tags``, ``label``,
-        ``concepts``, ``subjects`` and ``keywords`` that occurs.
+        ``concepts``, ``subjects``, ``subject_uris``, ``subject_labels`` and ``keywords`` that occurs.
     max_labels, max_features, max_line, max_expansion : int, optional
         FileLimits that protect against damaged and hostile files; real data sets stay far below them. They bound the
         number of labels (default ten million) and features (a hundred million), the bytes of a line (32 MiB) and the
@@ -69,9 +70,9 @@ def load_data(
     FileError
         If a file is missing, damaged or malformed; the message names the file and the line.
     """
-    path = existing_file(path)
+    path = existing_data(path)
     with holding_stdin(path):
-        chosen = detect_format(path) if format is None else named_format(format)
+        chosen = _format_of(path, format)
         if not chosen.is_text and (text is not None or labels is not None):
             raise ParameterError(f"text= and labels= name fields of text files; {path.name} is read as {chosen.name}")
         limits = FileLimits.of(
@@ -89,7 +90,7 @@ def stream_texts(
 ) -> Iterator[str]:
     """Yield the texts of a file in any text format, of a ``.txt`` file with one text per line, or of stdin (``-``).
 
-    JSONL, CSV, TSV and plain lines are read lazily, so a file may be larger than memory. Labels are ignored.
+    Folders, JSONL, CSV, TSV and plain lines are read lazily, so a file may be larger than memory. Labels are ignored.
 
     Parameters
     ----------
@@ -97,20 +98,32 @@ def stream_texts(
         As for `load_data`; stdin holds plain lines unless `format` says otherwise.
     """
     allowed = FileLimits.of(**limits)
-    path = existing_file(path)
-    if format is None and (path == STDIN or suffix(path) == ".txt"):
+    path = existing_data(path)
+    if format is None and (path == STDIN or (suffix(path) == ".txt" and not path.is_dir())):
         yield from (line for _, line in text_lines(path, allowed))
         return
-    chosen = detect_format(path) if format is None else named_format(format)
+    chosen = _format_of(path, format)
     source = Source(path, text=_field_names(text), limits=allowed)
     if chosen.name in RECORDS:
         yield from texts_of_records(source, RECORDS[chosen.name](path, allowed))
+    elif chosen.name == "folder":
+        yield from texts_of_folder(source)
     else:
         yield from texts_of(chosen.read(source))
 
 
+def _format_of(path: Path, name: str | None) -> Format:
+    """The format of this name, or else the one detected."""
+    chosen = detect_format(path) if name is None else named_format(name)
+    if path.is_dir() and chosen.name != "folder":
+        raise FileError(path, f"must be a data file to be read as {chosen.name}, but is a folder; name a file in it")
+    return chosen
+
+
 def detect_format(path: Path) -> Format:
-    """Detect the format of an existing file from its name and its first line."""
+    """Detect the format of an existing file from its name and its first line; that of a folder is ``folder``."""
+    if path.is_dir():
+        return FORMATS["folder"]
     candidates = [entry for entry in FORMATS.values() if suffix(path) in entry.suffixes]
     if len(candidates) == 1:
         return candidates[0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ from tacit.errors import DataError, FileError, did_you_mean
 
 LABELS_FILE = "labels.txt"
 FEATURES_FILE = "features.txt"
+_URI = re.compile(r"<[^<>\s]+>|[a-z][a-z0-9+.-]*://[^<>\s]+", re.IGNORECASE)
 _MOST_SPELT_OUT = 1_000_000  # with more columns, numbers become names on access
 _MOST_SPELLINGS = 50_000  # the search for the nearest spelling takes too long among more
 
@@ -51,17 +53,23 @@ def read_names(path: Path, limits: FileLimits = LIMITS) -> NamesFile:
     """Read a file with one name per line, or with ``id<TAB>name`` (or ``id<TAB>…<TAB>name``).
 
     The first line sets the number of fields; additional tabs in later lines belong to the name and become blanks.
+    A file whose first field is a URI is one of Annif's, ``<uri><TAB>name<TAB>notation``; URIs without a name are
+    deprecated concepts there, and left out.
     """
     lines = list(text_lines(path, limits))
     while lines and not lines[-1][1]:
         lines.pop()
     if not lines:
         raise FileError(path, "the file is empty; it must name at least one column")
-    n_tabs = lines[0][1].count("\t")
+    first, *others = lines[0][1].split("\t")
+    is_annif = is_uri(first) and any("\t" in line for _, line in lines)  # the first concept may be deprecated
+    n_tabs = 1 if is_annif else len(others)
     ids, names = [], []
     seen: dict[str, int] = {}
     for number, line in lines:
-        fields = line.split("\t", n_tabs)
+        fields = line.split("\t")[:2] if is_annif else line.split("\t", n_tabs)
+        if is_annif and not "".join(fields[1:]).strip():
+            continue
         if len(fields) <= n_tabs:
             expected = f"must have {n_tabs + 1} fields separated by tabs, as line 1"
             raise FileError(path, f"{expected}; got {len(fields)}; correct the line", line=number)
@@ -74,6 +82,11 @@ def read_names(path: Path, limits: FileLimits = LIMITS) -> NamesFile:
         ids.append(key)
         names.append(name if n_tabs else key)
     return NamesFile(path, _told_apart(names, ids), ids)
+
+
+def is_uri(text: str) -> bool:
+    """Whether a text is a URI in angle brackets, or one that names its scheme and host."""
+    return _URI.fullmatch(text) is not None
 
 
 def bare_uri(text: str) -> str:
@@ -166,10 +179,17 @@ def _names_beside(path: Path, name: str, n_columns: int, limits: FileLimits) -> 
     return read_names(found, limits).names
 
 
-def text_dataset(source: Source, lines: Sequence[int], texts: list[str], labels: Sequence[Sequence[str]]) -> Dataset:
+def text_dataset(
+    source: Source,
+    lines: Sequence[int | None],
+    texts: list[str],
+    labels: Sequence[Sequence[str]],
+    paths: Sequence[Path] = (),
+) -> Dataset:
     """Build the data set of a text file from the line number, text and label names of each sample.
 
     The columns of Y are those of the file of label names, if there is one, or else all names that occur, sorted.
+    `paths` are the files of the samples, for messages, if each has its own.
     """
     path = source.path
     if not texts:
@@ -188,7 +208,7 @@ def text_dataset(source: Source, lines: Sequence[int], texts: list[str], labels:
             unknown, file = error.args[0], known.path.name if known is not None else ""
             hint = did_you_mean(unknown, islice(columns, _MOST_SPELLINGS))
             message = f"label {unknown!r} is not in {file}{hint}; correct it or add it there"
-            raise FileError(path, message, line=line) from None
+            raise FileError(paths[row] if paths else path, message, line=line) from None
         indptr[row + 1] = len(indices)
     ids = np.array(indices, dtype=np.int32)
     Y = sparse.csr_matrix((np.ones(len(ids), dtype=np.float32), ids, indptr), shape=(len(texts), len(names)))

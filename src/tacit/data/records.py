@@ -3,10 +3,14 @@
 The caller names the fields that hold the text and the labels; otherwise they are found in the first record that has
 them. A text field may hold a list, whose items are joined by line feeds. Labels are written
 
-- in JSONL as a list of strings or whole numbers; a single string or number is one label, ``null`` means no label;
+- in JSONL as a list of strings or whole numbers, or of objects like Annif's, ``{"uri": …, "label": …}``, whose URI
+  counts if there is one; a single string or number is one label, ``null`` means no label;
 - in CSV and TSV as a JSON list, or as names separated by the first of ``|``, ``;`` and ``,`` that occurs in any label
   cell of the file. In a file that separates labels by bars, commas are therefore part of the names. Blanks around
-  names are removed.
+  names are removed. URIs are separated by blanks, or by one of the marks before the next URI; this holds for the
+  field ``subject_uris``, and for any field that has nothing but URIs.
+
+Fields inside the object ``metadata`` of a JSON record can be named like other text fields.
 """
 
 from __future__ import annotations
@@ -27,13 +31,16 @@ from tacit.data.dataset import Dataset, label_lists, texts_of
 from tacit.data.files import Staging, text_lines
 from tacit.data.formats import Source, Target
 from tacit.data.limits import LIMITS, FileLimits
-from tacit.data.names import text_dataset, write_label_names
+from tacit.data.names import bare_uri, is_uri, text_dataset, write_label_names
 from tacit.errors import FileError, did_you_mean
 
 TEXT_FIELD = "text"
 TEXT_PARTS = ("title", "body", "content", "document")
-LABEL_FIELDS = ("labels", "tags", "label", "concepts", "subjects", "keywords")
+URIS_FIELD = "subject_uris"
+LABEL_FIELDS = ("labels", "tags", "label", "concepts", "subjects", URIS_FIELD, "subject_labels", "keywords")
 _SEPARATORS = "|;,"
+_BEFORE_URI = re.compile(r"[;,](?=<|[a-z][a-z0-9+.-]{0,30}://)", re.IGNORECASE)  # a URI may have such marks inside
+_AWKWARD = re.compile(rf"[{_SEPARATORS}]|^[\[<]|^\s|\s$")
 
 Record = tuple[int, Mapping[str, Any]]
 
@@ -48,18 +55,21 @@ def read(source: Source, *, syntax: str) -> Dataset:
     for line, record in RECORDS[syntax](path, source.limits):
         if not texts:
             first = record
-            text_fields = text_fields or _default_text_fields(path, line, record)
+            text_fields = text_fields or default_text_fields(path, line, record)
         if label_field is None:  # the first records may have no labels
-            label_field = next((name for name in LABEL_FIELDS if name in record), None)
-        texts.append(_joined_text(path, line, record, text_fields))
+            label_field = default_label_field(record)
+        texts.append(joined_text(path, line, record, text_fields))
         cells.append(None if label_field is None else record.get(label_field))
         lines.append(line)
     if cells and all(cell is None for cell in cells) and (source.labels_path is None or source.labels):
         wanted = f"'{source.labels}'" if source.labels else f"for labels ({', '.join(LABEL_FIELDS)})"
         hint = did_you_mean(source.labels or "", first)
         raise FileError(path, f"no record has a field {wanted}{hint}; name the field of the labels")
-    parse = _labels_of_values if syntax == "jsonl" else _labels_of_cells
-    return text_dataset(source, lines, texts, parse(path, lines, cells))
+    if syntax == "jsonl":
+        rows = [label_names(path, line, cell) for line, cell in zip(lines, cells, strict=True)]
+    else:
+        rows = _labels_of_cells(path, lines, cells, are_uris=label_field == URIS_FIELD)
+    return text_dataset(source, lines, texts, rows)
 
 
 def write(dataset: Dataset, target: Target, staging: Staging, *, syntax: str) -> None:
@@ -71,8 +81,7 @@ def write(dataset: Dataset, target: Target, staging: Staging, *, syntax: str) ->
                 json.dumps({"text": text, "labels": labels}, ensure_ascii=False) + "\n" for text, labels in samples
             )
         else:
-            awkward = re.compile(rf"[{_SEPARATORS}]|^\[|^\s|\s$")
-            as_lists = any(awkward.search(name) for name in dataset.label_names)
+            as_lists = any(map(_is_awkward, dataset.label_names))
             table = csv.writer(lines, _DIALECTS[syntax], lineterminator="\n", quoting=csv.QUOTE_ALL)
             table.writerow(["text", "labels"])
             for text, labels in samples:
@@ -80,26 +89,36 @@ def write(dataset: Dataset, target: Target, staging: Staging, *, syntax: str) ->
     write_label_names(staging, target, dataset)
 
 
+def _is_awkward(name: str) -> bool:
+    """Whether a cell could not hold the name plainly: it would be split, or stripped of something."""
+    return _AWKWARD.search(name) is not None or ("://" in name and len(name.split()) > 1)
+
+
 def texts_of_records(source: Source, records: Iterator[Record]) -> Iterator[str]:
     """Yield the text of each record; labels are ignored."""
     fields = source.text
     for line, record in records:
-        fields = fields or _default_text_fields(source.path, line, record)
-        yield _joined_text(source.path, line, record, fields)
+        fields = fields or default_text_fields(source.path, line, record)
+        yield joined_text(source.path, line, record, fields)
 
 
 def _json_records(path: Path, limits: FileLimits = LIMITS) -> Iterator[Record]:
     for number, line in text_lines(path, limits):
         if not line.strip():
             continue
-        try:
-            record = json.loads(line)
-        except (ValueError, RecursionError) as error:
-            raise FileError(path, f"must be a JSON object ({error}); correct the line", line=number) from error
-        if not isinstance(record, dict):
-            got = type(record).__name__
-            raise FileError(path, f"must be a JSON object with named fields; got a {got}", line=number)
-        yield number, record
+        yield number, json_record(path, line, number)
+
+
+def json_record(path: Path, content: str, line: int | None = None) -> Mapping[str, Any]:
+    """Parse a JSON object with named fields."""
+    try:
+        record = json.loads(content)
+    except (ValueError, RecursionError) as error:
+        raise FileError(path, f"must be a JSON object ({error}); correct it", line=line) from error
+    if not isinstance(record, dict):
+        got = type(record).__name__
+        raise FileError(path, f"must be a JSON object with named fields; got a {got}", line=line)
+    return record
 
 
 def _table_records(dialect: type[csv.Dialect], path: Path, limits: FileLimits = LIMITS) -> Iterator[Record]:
@@ -153,7 +172,14 @@ def _large_cells(limits: FileLimits) -> Iterator[None]:
         csv.field_size_limit(limit)
 
 
-def _default_text_fields(path: Path, line: int, record: Mapping[str, Any]) -> tuple[str, ...]:
+def default_label_field(record: Mapping[str, Any]) -> str | None:
+    """The field with the labels if nobody names it; None if the record has none."""
+    return next((name for name in LABEL_FIELDS if name in record), None)
+
+
+def default_text_fields(path: Path, line: int | None, record: Mapping[str, Any]) -> tuple[str, ...]:
+    """The fields with the text if nobody names them."""
+    record = _with_metadata(record)
     if TEXT_FIELD in record:
         return (TEXT_FIELD,)
     found = tuple(name for name in TEXT_PARTS if name in record)
@@ -164,7 +190,15 @@ def _default_text_fields(path: Path, line: int, record: Mapping[str, Any]) -> tu
     return found
 
 
-def _joined_text(path: Path, line: int, record: Mapping[str, Any], fields: tuple[str, ...]) -> str:
+def _with_metadata(record: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The fields of a record and those of its metadata, which do not hide any."""
+    metadata = record.get("metadata")
+    return {**metadata, **record} if isinstance(metadata, dict) else record
+
+
+def joined_text(path: Path, line: int | None, record: Mapping[str, Any], fields: tuple[str, ...]) -> str:
+    """The text of a record: its text fields, joined by line feeds."""
+    record = _with_metadata(record)
     present = [record[name] for name in fields if record.get(name) is not None]
     if not present:
         hint = did_you_mean(fields[0], record)
@@ -186,7 +220,7 @@ def _flattened(value: Any) -> Iterator[Any]:
             yield item
 
 
-def _as_text(path: Path, line: int, item: Any) -> str:
+def _as_text(path: Path, line: int | None, item: Any) -> str:
     if isinstance(item, str):
         return item
     if isinstance(item, int | float) and not isinstance(item, bool):
@@ -195,33 +229,51 @@ def _as_text(path: Path, line: int, item: Any) -> str:
     raise FileError(path, f"a text must be a string or a list of strings; got {got}; name another field", line=line)
 
 
-def _labels_of_values(path: Path, lines: Sequence[int], values: Sequence[Any]) -> list[list[str]]:
-    """Parse labels given as JSON values: lists, single labels, or null."""
-    return [_label_names(path, line, value) for line, value in zip(lines, values, strict=True)]
-
-
-def _label_names(path: Path, line: int, value: Any) -> list[str]:
-    items = value if isinstance(value, list) else [] if value is None else [value]
+def label_names(path: Path, line: int | None, value: Any) -> list[str]:
+    """Parse labels given as a JSON value: a list, a single label, or null."""
+    listed = value if isinstance(value, list) else [] if value is None else [value]
+    items = [_uri_or_name(item) for item in listed]
     for item in items:
         if not isinstance(item, str | int) or isinstance(item, bool):
             got = type(item).__name__
-            raise FileError(path, f"a label must be a string or whole number; got {got}", line=line)
+            message = f"a label must be a string or whole number, or an object with uri or label; got {got}"
+            raise FileError(path, message, line=line)
         if item == "" or has_half_character(str(item)):
             raise FileError(path, "a label must not be empty or have half a character; correct it", line=line)
     return [str(item) for item in items]
 
 
-def _labels_of_cells(path: Path, lines: Sequence[int], cells: Sequence[str | None]) -> list[list[str]]:
+def _uri_or_name(item: Any) -> Any:
+    """The URI of a subject like Annif's, or else its name; anything else is returned unchanged."""
+    if not isinstance(item, dict):
+        return item
+    uri, name = item.get("uri"), item.get("label")
+    return bare_uri(uri.strip()) if isinstance(uri, str) and uri.strip() else name if name is not None else item
+
+
+def _labels_of_cells(
+    path: Path, lines: Sequence[int], cells: Sequence[str | None], *, are_uris: bool
+) -> list[list[str]]:
     """Parse labels given as cells of a table."""
     plain = [cell for cell in cells if cell and not cell.startswith("[")]
+    are_uris = are_uris or (bool(plain) and all(is_uri(part) for cell in plain for part in _parts_between_uris(cell)))
     separator = next((mark for mark in _SEPARATORS if any(mark in cell for cell in plain)), ",")
     rows = []
     for line, cell in zip(lines, cells, strict=True):
         if cell and cell.startswith("["):
             rows.append(_labels_of_list(path, line, cell))
+        elif are_uris:
+            rows.append([uri for uri in map(bare_uri, _parts_between_uris(cell or "")) if uri])
         else:
             rows.append([name.strip() for name in (cell or "").split(separator) if name.strip()])
     return rows
+
+
+def _parts_between_uris(cell: str) -> list[str]:
+    """The parts of a cell that are URIs if the cell has nothing else."""
+    tokens = cell.replace("|", " ").split()
+    parts = (part.strip(";,") for token in tokens for part in _BEFORE_URI.split(token))
+    return [part for part in parts if part]
 
 
 def _labels_of_list(path: Path, line: int, cell: str) -> list[str]:
@@ -229,4 +281,4 @@ def _labels_of_list(path: Path, line: int, cell: str) -> list[str]:
         labels = json.loads(cell)
     except (ValueError, RecursionError) as error:  # a number may have more digits than Python reads
         raise FileError(path, f"labels that open with [ must be a JSON list ({error})", line=line) from error
-    return _label_names(path, line, labels)
+    return label_names(path, line, labels)

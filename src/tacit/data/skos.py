@@ -7,17 +7,16 @@ import importlib
 import json
 import logging
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from xml.parsers import expat
 
-from tacit.data.files import read_bytes
+from tacit.data.concepts import Concept, languages_like
+from tacit.data.files import read_bytes, suffix
 from tacit.data.limits import FileLimits
-from tacit.errors import FileError, MissingExtraError
-
-if TYPE_CHECKING:
-    from tacit.data.vocabulary import Concept
+from tacit.data.names import bare_uri
+from tacit.errors import FileError, MissingExtraError, ParameterError, did_you_mean
 
 #: rdflib's name of the syntax of a file, by the end of its name.
 SYNTAXES = {
@@ -33,42 +32,122 @@ SYNTAXES = {
 }
 _LONGEST_ENTITY = 256  # characters; namespaces, which entities abbreviate, are shorter
 _SKOS = "http://www.w3.org/2004/02/skos/core#"
+_OTHER_NAMES = ("altLabel", "hiddenLabel")
+_NOTES = ("definition", "scopeNote")  # the first that a concept has describes it
 
 
-def read_skos(path: Path, syntax: str, language: str, limits: FileLimits) -> Iterator[Concept]:
-    """Yield the concepts of an RDF file that have a name and are not deprecated.
+def read_skos(
+    path: Path, language: str, limits: FileLimits, include: Sequence[str] = (), exclude: Sequence[str] = ()
+) -> Iterator[Concept]:
+    """Yield the concepts of an RDF file that have a name in a language and are not deprecated.
 
-    Ids are notations if every concept has a unique one, otherwise URIs.
+    Ids are notations if every concept has a unique one, otherwise URIs. `include` and `exclude` are as for
+    `load_vocabulary`.
     """
-    from tacit.data.vocabulary import Concept
-
-    graph = _graph(path, syntax, limits)
-    rdf, uri = _rdflib().RDF, _rdflib().URIRef
-    deprecated = {s for s, o in graph.subject_objects(_rdflib().OWL.deprecated) if str(o).lower() in ("true", "1")}
-    subjects = sorted(set(graph.subjects(rdf.type, uri(_SKOS + "Concept"))) - deprecated)
-
-    def texts(subject: Any, *properties: str) -> list[str]:
-        """Values of the first of `properties` that has any, in the language or without a language."""
-        for name in properties:
-            values = list(graph.objects(subject, uri(_SKOS + name)))
-            spoken = [v for v in values if (getattr(v, "language", None) or "").lower().startswith(language.lower())]
-            unmarked = [v for v in values if not getattr(v, "language", None)]
-            if found := spoken or unmarked:
-                return sorted(str(value) for value in found)
-        return []
-
-    ids = _ids(subjects, {subject: texts(subject, "notation") for subject in subjects})
+    graph = _Skos(_graph(path, SYNTAXES[suffix(path)], limits))
+    subjects = _chosen(path, graph, include, exclude)
+    notations = {subject: graph.texts(subject, "notation", language) for subject in subjects}
+    ids = _ids(subjects, notations)
+    n_named = 0
+    languages: set[str] = set()
     for subject in subjects:
-        names = texts(subject, "prefLabel")
+        names = graph.texts(subject, "prefLabel", language)
+        translations = graph.translations(subject)
+        languages |= translations.keys()
         if not names:
             continue
-        others = names[1:] + texts(subject, "altLabel") + texts(subject, "hiddenLabel")
-        known_as = others if ids[subject] == str(subject) else [*others, str(subject)]
-        above = set(graph.objects(subject, uri(_SKOS + "broader")))
-        above |= set(graph.subjects(uri(_SKOS + "narrower"), subject))
-        description = " ".join(texts(subject, "definition", "scopeNote"))
-        parents = sorted(ids[parent] for parent in above if parent in ids)
-        yield Concept(ids[subject], names[0], known_as, parents, description)
+        n_named += 1
+        others = [*names[1:], *(name for kind in _OTHER_NAMES for name in graph.texts(subject, kind, language))]
+        notes = (graph.texts(subject, kind, language) for kind in _NOTES)
+        yield Concept(
+            ids[subject],
+            names[0],
+            others if ids[subject] == str(subject) else [*others, str(subject)],
+            sorted(ids[parent] for parent in graph.linked(subject, "broader", "narrower") if parent in ids),
+            " ".join(next(filter(None, notes), [])),
+            next(iter(notations[subject]), ""),
+            sorted(ids[other] for other in graph.linked(subject, "related", "related") if other in ids),
+            translations,
+        )
+    if not n_named and languages:
+        message = f"no concept has a name in '{language}', but there are names in {', '.join(sorted(languages))}"
+        raise FileError(path, f"{message}; choose one of these languages")
+
+
+class _Skos:
+    """Questions to a graph."""
+
+    def __init__(self, graph: Any) -> None:
+        self.graph = graph
+        self._uri = _rdflib().URIRef
+
+    def term(self, name: str) -> Any:
+        """The URI of a name of SKOS."""
+        return self._uri(_SKOS + name)
+
+    def concepts(self) -> set[Any]:
+        """All concepts that are not deprecated."""
+        rdf, owl = _rdflib().RDF, _rdflib().OWL
+        deprecated = {s for s, o in self.graph.subject_objects(owl.deprecated) if str(o).lower() in ("true", "1")}
+        return set(self.graph.subjects(rdf.type, self.term("Concept"))) - deprecated
+
+    def texts(self, subject: Any, name: str, language: str) -> list[str]:
+        """Values of a property in the language, or else those without a language."""
+        by_tag = self._by_language(subject, name)
+        tags = languages_like(language, by_tag) or [""]
+        return list(dict.fromkeys(text for tag in tags for text in by_tag.get(tag, ())))
+
+    def translations(self, subject: Any) -> dict[str, str]:
+        """The preferred name in each language."""
+        return {tag: texts[0] for tag, texts in self._by_language(subject, "prefLabel").items() if tag}
+
+    def _by_language(self, subject: Any, name: str) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {}
+        for value in sorted(self.graph.objects(subject, self.term(name)), key=str):
+            found.setdefault((getattr(value, "language", None) or "").lower(), []).append(str(value))
+        return found
+
+    def linked(self, subject: Any, name: str, inverse: str) -> set[Any]:
+        """What a property, or the inverse property the other way round, links with a subject."""
+        there = set(self.graph.objects(subject, self.term(name)))
+        return there | set(self.graph.subjects(self.term(inverse), subject))
+
+    def members(self, group: Any) -> set[Any]:
+        """All that is of a type, in a scheme or in a collection; and the group itself, which may be a concept."""
+        found = {group, *self.graph.subjects(_rdflib().RDF.type, group)}
+        for name in ("inScheme", "topConceptOf"):
+            found.update(self.graph.subjects(self.term(name), group))
+        found.update(self.graph.objects(group, self.term("hasTopConcept")))
+        waiting = [group]
+        while waiting:  # collections may hold collections
+            inner = set(self.graph.objects(waiting.pop(), self.term("member"))) - found
+            found |= inner
+            waiting.extend(inner)
+        return found
+
+    def groups(self) -> set[str]:
+        """The types, schemes and collections of the file."""
+        found = {*self.graph.objects(None, _rdflib().RDF.type), *self.graph.objects(None, self.term("inScheme"))}
+        return set(map(str, found | set(self.graph.subjects(self.term("member")))))
+
+
+def _chosen(path: Path, graph: _Skos, include: Sequence[str], exclude: Sequence[str]) -> list[Any]:
+    """The concepts that are to be read, sorted by their URIs."""
+    known = graph.concepts()
+
+    def members(uris: Sequence[str], what: str) -> set[Any]:
+        found: set[Any] = set()
+        for uri in map(bare_uri, uris):
+            inside = graph.members(_rdflib().URIRef(uri)) & known
+            if not inside:
+                hint = did_you_mean(uri, graph.groups())
+                message = f"{what} must name types, schemes, collections or concepts of {path.name}; got '{uri}'"
+                raise ParameterError(f"{message}{hint}, which has no concept there")
+            found |= inside
+        return found
+
+    wanted = members(include, "include") if include else known
+    return sorted(wanted - members(exclude, "exclude"))
 
 
 def _ids(subjects: list[Any], notations: dict[Any, list[str]]) -> dict[Any, str]:

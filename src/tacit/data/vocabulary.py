@@ -1,29 +1,28 @@
 """Vocabularies: ids, names, alternative names, broader concepts and descriptions of labels.
 
-They are read from SKOS in any serialisation of RDF, from a table (TSV) or from JSON. Data files may refer to labels by
-id or by name; a vocabulary knows both.
+They are read from SKOS in any serialisation of RDF, from a table (TSV, CSV) or from JSON. Data files may refer to
+labels by id, notation or name; a vocabulary knows them all.
 """
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from tacit.checks import has_half_character
-from tacit.data.files import existing_file, plain_name, read_bytes, text_lines
+from tacit.data.concepts import Concept, languages_like, read_csv, read_json, read_tsv
+from tacit.data.files import existing_file, suffix
 from tacit.data.limits import FileLimits
-from tacit.data.names import bare_uri
+from tacit.data.skos import SYNTAXES, read_skos
 from tacit.errors import FileError, ParameterError, did_you_mean
 from tacit.store.declared import Items
 
 _MOST_SPELLINGS = 50_000  # among more the search for the nearest would take too long
-_SEPARATOR = "|"  # between several names or parents in a cell of a table
 
 
 @dataclass(eq=False)
@@ -42,6 +41,12 @@ class Vocabulary:
         Ids of the broader concepts that are in the vocabulary.
     descriptions : list of str
         Definitions or notes; empty if there are none.
+    notations : list of str
+        Codes such as class numbers; empty if there are none. Of several notations in SKOS the first is kept.
+    related : list of lists of str
+        Ids of the related concepts that are in the vocabulary.
+    translations : dict of lists of str
+        Preferred names by language, for all languages of the file; empty where a concept has none.
     """
 
     ids: Annotated[list[str], Items("n_concepts")]
@@ -49,17 +54,22 @@ class Vocabulary:
     alternatives: Annotated[list[list[str]], Items("n_concepts")] = field(default_factory=list)
     parents: Annotated[list[list[str]], Items("n_concepts")] = field(default_factory=list)
     descriptions: Annotated[list[str], Items("n_concepts")] = field(default_factory=list)
+    notations: Annotated[list[str], Items("n_concepts")] = field(default_factory=list)
+    related: Annotated[list[list[str]], Items("n_concepts")] = field(default_factory=list)
+    translations: dict[str, list[str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.alternatives = self.alternatives or [[] for _ in self.ids]
         self.parents = self.parents or [[] for _ in self.ids]
         self.descriptions = self.descriptions or ["" for _ in self.ids]
+        self.notations = self.notations or ["" for _ in self.ids]
+        self.related = self.related or [[] for _ in self.ids]
 
     def __len__(self) -> int:
         return len(self.ids)
 
     def find(self, label: str) -> int:
-        """Find the position of a concept by its id, name or alternative name; case does not matter."""
+        """Find the position of a concept by its id, name, alternative name or notation; case does not matter."""
         place = self._places.get(label.casefold())
         if place is None:
             hint = did_you_mean(label, islice(self._spellings(), _MOST_SPELLINGS))
@@ -74,9 +84,18 @@ class Vocabulary:
         return self.names[self.find(label)]
 
     def names_of(self, label: str) -> list[str]:
-        """The id, the preferred name and the alternative names of a concept."""
+        """The id, the preferred name, the alternative names and, if it has one, the notation of a concept."""
         place = self.find(label)
-        return list(dict.fromkeys([self.ids[place], self.names[place], *self.alternatives[place]]))
+        notation = [self.notations[place]] if self.notations[place] else []
+        return list(dict.fromkeys([self.ids[place], self.names[place], *self.alternatives[place], *notation]))
+
+    def names_in(self, language: str) -> list[str]:
+        """Preferred names in another language; for concepts without one, those of `names`."""
+        tags = languages_like(language, self.translations)
+        if not tags:
+            known = ", ".join(sorted(self.translations)) or "no language that is named"
+            raise ParameterError(f"the vocabulary has no names in '{language}'; it has names in {known}")
+        return [there or here for there, here in zip(self.translations[tags[0]], self.names, strict=True)]
 
     def parents_of(self, label: str) -> list[str]:
         """Ids of the direct parents."""
@@ -86,11 +105,22 @@ class Vocabulary:
         """Ids of the direct children."""
         return [self.ids[place] for place in self._children.get(self.ids[self.find(label)], ())]
 
+    def related_of(self, label: str) -> list[str]:
+        """Ids of the related concepts."""
+        return list(self.related[self.find(label)])
+
     def text_of(self, label: str) -> str:
         """Names and description of a concept as a training text, without URIs."""
         place = self.find(label)
         names = [self.names[place], *self.alternatives[place]]
         return "\n".join(part for part in [*names, self.descriptions[place]] if part and "://" not in part)
+
+    def what_is_wrong(self, sizes: Mapping[str, int]) -> tuple[str, str] | None:
+        """What a stored vocabulary must satisfy beyond its declarations; see `tacit.store.declared`."""
+        for language, names in self.translations.items():
+            if len(names) != sizes["n_concepts"]:
+                return "translations", f"must have {sizes['n_concepts']} names in '{language}'; got {len(names)}"
+        return None
 
     @cached_property
     def own_ids(self) -> frozenset[str]:
@@ -99,8 +129,9 @@ class Vocabulary:
 
     @cached_property
     def _places(self) -> dict[str, int]:
-        """Positions by case-folded id, name and alternative name; on conflicts, ids and preferred names win."""
+        """Positions by case-folded id, name, notation and alternative name; on conflicts they win in this order."""
         found = {name.casefold(): place for place, names in enumerate(self.alternatives) for name in names}
+        found.update({code.casefold(): place for place, code in enumerate(self.notations) if code})
         found.update({name.casefold(): place for place, name in reversed(list(enumerate(self.names)))})
         found.update({key.casefold(): place for place, key in enumerate(self.ids)})
         return found
@@ -117,32 +148,34 @@ class Vocabulary:
         yield from self.names
         yield from (name for names in self.alternatives for name in names)
         yield from self.ids
+        yield from filter(None, self.notations)
 
 
-@dataclass(frozen=True)
-class Concept:
-    """One concept of a file; `line` is its line number, for messages."""
-
-    id: str
-    name: str
-    alternatives: Sequence[str] = ()
-    parents: Sequence[str] = ()
-    description: str = ""
-    line: int | None = None
-
-
-def load_vocabulary(path: str | os.PathLike[str], language: str = "en", **limits: int | None) -> Vocabulary:
+def load_vocabulary(
+    path: str | os.PathLike[str],
+    language: str = "en",
+    include: Sequence[str] | None = None,
+    exclude: Sequence[str] | None = None,
+    **limits: int | None,
+) -> Vocabulary:
     """Read a vocabulary from a file, plain or gzip.
 
     Parameters
     ----------
     path : path
         SKOS (``.ttl``, ``.rdf``, ``.xml``, ``.owl``, ``.nt``, ``.n3``, ``.jsonld``, ``.trig``), a table
-        (``.tsv``, ``.txt``) or ``.json``. A table either starts with a header that names its columns (``id``, ``name``,
-        ``alternatives``, ``parents``, ``description``; several values in a cell are separated by ``|``), or has
-        the id first and the name last. JSON is an object of concepts by id, or a list of them.
+        (``.csv``, ``.tsv``, ``.txt``) or ``.json``. A table starts with a header that names its columns (``id`` or
+        ``uri``, ``name`` or ``label_en``, ``label_fi``, …, ``notation``, ``alternatives``, ``parents``, ``related``,
+        ``description``; several values in a cell are separated by ``|``). A TSV without a header has a URI, the name
+        and perhaps the notation, like Annif's, or some other id first and the name last. JSON is an object of
+        concepts by id, or a list of them.
     language : str
-        Which names to take from SKOS; names without a language are taken too.
+        Which names to take from SKOS, or from a table that has a column for each language. Concepts without a name
+        in it are left out, except that names without a language are taken too. The preferred names in all other
+        languages are kept for `Vocabulary.names_in`.
+    include, exclude : sequence of str, optional
+        For SKOS: keep only concepts, or leave out concepts, that are one of these URIs, or of which one of them is a
+        type, a scheme or a collection. `exclude` wins.
     **limits
         As for `tacit.load_data`; a concept counts as a label.
 
@@ -155,30 +188,39 @@ def load_vocabulary(path: str | os.PathLike[str], language: str = "en", **limits
     """
     allowed = FileLimits.of(**limits)
     path = existing_file(path)
-    suffix = Path(plain_name(path)).suffix.lower()
-    if suffix == ".json":
-        return _checked(path, _read_json(path, allowed), allowed)
-    if suffix in (".tsv", ".txt"):
-        return _checked(path, _read_table(path, allowed), allowed)
-    from tacit.data.skos import SYNTAXES, read_skos
+    concepts = _concepts(path, language, allowed, tuple(include or ()), tuple(exclude or ()))
+    return _checked(path, concepts, allowed)
 
-    if suffix not in SYNTAXES:
-        known = ", ".join([".tsv", ".txt", ".json", *SYNTAXES])
-        raise FileError(path, f"the name of a vocabulary must end with one of {known}; rename or convert the file")
-    return _checked(path, read_skos(path, SYNTAXES[suffix], language, allowed), allowed)
+
+def _concepts(
+    path: Path, language: str, limits: FileLimits, include: tuple[str, ...], exclude: tuple[str, ...]
+) -> Iterable[Concept]:
+    kind = suffix(path)
+    if kind in SYNTAXES:
+        return read_skos(path, language, limits, include, exclude)
+    if include or exclude:
+        raise ParameterError(f"include and exclude are for SKOS, which has types and collections; got {path.name}")
+    if kind == ".json":
+        return read_json(path, limits)
+    if kind == ".csv":
+        return read_csv(path, language, limits)
+    if kind in (".tsv", ".txt"):
+        return read_tsv(path, language, limits)
+    known = ", ".join([".tsv", ".txt", ".csv", ".json", *SYNTAXES])
+    raise FileError(path, f"the name of a vocabulary must end with one of {known}; rename or convert the file")
 
 
 def _checked(path: Path, concepts: Iterable[Concept], limits: FileLimits) -> Vocabulary:
     vocabulary = Vocabulary([], [])
     seen: dict[str, int | None] = {}
+    translations: list[Mapping[str, str]] = []
     for concept in concepts:
         if not concept.id or not concept.name:
             raise FileError(path, f"a concept needs an id and a name; got {concept.id!r}, {concept.name!r}",
                             line=concept.line)  # fmt: skip
         if concept.id in seen:
             raise FileError(path, f"the concept '{concept.id}' stands there twice; keep one", line=concept.line)
-        words = (concept.id, concept.name, *concept.alternatives, *concept.parents, concept.description)
-        if any(map(has_half_character, words)):
+        if any(map(has_half_character, _words(concept))):
             message = f"the concept '{concept.id}' has half a character (a lone surrogate)"
             raise FileError(path, f"{message}; mend its encoding", line=concept.line)
         seen[concept.id] = concept.line
@@ -188,112 +230,18 @@ def _checked(path: Path, concepts: Iterable[Concept], limits: FileLimits) -> Voc
         vocabulary.alternatives.append([name for name in dict.fromkeys(concept.alternatives) if name])
         vocabulary.parents.append(list(dict.fromkeys(concept.parents)))
         vocabulary.descriptions.append(concept.description)
+        vocabulary.notations.append(concept.notation)
+        vocabulary.related.append(list(dict.fromkeys(concept.related)))
+        translations.append(concept.translations)
     if not seen:
         raise FileError(path, "holds no concept; a vocabulary must name at least one")
     vocabulary.parents = [[parent for parent in above if parent in seen] for above in vocabulary.parents]
+    vocabulary.related = [[other for other in others if other in seen] for others in vocabulary.related]
+    languages = sorted(set().union(*translations))
+    vocabulary.translations = {tag: [names.get(tag, "") for names in translations] for tag in languages}
     return vocabulary
 
 
-# -- tables -----------------------------------------------------------------------------------------------
-
-#: What a column of a table or a member of a JSON object may be called, by what it holds.
-_FIELDS: Mapping[str, tuple[str, ...]] = {
-    "id": ("id", "concept_id", "uri", "notation"),
-    "name": ("name", "label", "preflabel", "pref_label", "title"),
-    "alternatives": ("alternatives", "alt_labels", "altlabels", "altlabel", "alt_label", "synonyms"),
-    "parents": ("parents", "broader", "parent"),
-    "description": ("description", "definition", "scope_note", "scopenote", "note"),
-}
-
-
-def _field(names: Iterable[str], what: str) -> str | None:
-    """Find the name of the field that holds `what`."""
-    spelled = {name.strip().lower(): name for name in names}
-    return next((spelled[name] for name in _FIELDS[what] if name in spelled), None)
-
-
-def _read_table(path: Path, limits: FileLimits) -> Iterable[Concept]:
-    lines = ((number, line.split("\t")) for number, line in text_lines(path, limits) if line.strip())
-    first_number, first = next(lines, (1, [""]))
-    has_header = _field(first, "id") is not None and _field(first, "name") is not None
-    to_concept = _by_header(path, first) if has_header else _by_place(path, len(first))
-    if not has_header:
-        yield to_concept(first_number, first)
-    for number, cells in lines:
-        yield to_concept(number, cells)
-
-
-def _by_place(path: Path, n_cells: int) -> Callable[[int, list[str]], Concept]:
-    """Columns without header: id, alternative names (such as a URI), name; a single column is both id and name."""
-
-    def concept(line: int, cells: list[str]) -> Concept:
-        if len(cells) < n_cells:
-            raise FileError(path, f"must have {n_cells} fields separated by tabs, as line 1; got {len(cells)}",
-                            line=line)  # fmt: skip
-        *others, name = [*cells[: n_cells - 1], " ".join(cells[n_cells - 1 :])]  # further tabs are blanks in the name
-        plain = [bare_uri(cell.strip()) for cell in (*others, name)]
-        return Concept(plain[0], plain[-1], plain[1:-1], line=line)
-
-    return concept
-
-
-def _by_header(path: Path, header: list[str]) -> Callable[[int, list[str]], Concept]:
-    columns = {what: _field(header, what) for what in _FIELDS}
-
-    def concept(line: int, cells: list[str]) -> Concept:
-        if len(cells) > len(header):
-            raise FileError(path, f"must have {len(header)} cells, as the header; got {len(cells)}", line=line)
-        row = dict(zip(header, cells + [""] * (len(header) - len(cells)), strict=True))
-        values = {what: row[name].strip() if name is not None else "" for what, name in columns.items()}
-        return Concept(
-            bare_uri(values["id"]),
-            values["name"],
-            [name.strip() for name in values["alternatives"].split(_SEPARATOR)],
-            [bare_uri(parent.strip()) for parent in values["parents"].split(_SEPARATOR) if parent.strip()],
-            values["description"],
-            line,
-        )
-
-    return concept
-
-
-# -- JSON -------------------------------------------------------------------------------------------------
-
-
-def _read_json(path: Path, limits: FileLimits) -> Iterable[Concept]:
-    try:
-        content = json.loads(read_bytes(path, limits))
-    except (ValueError, RecursionError) as error:
-        raise FileError(path, f"must be JSON ({error}); correct it") from error
-    if isinstance(content, dict):
-        content = [{"id": key, **_member(path, key, value)} for key, value in content.items()]
-    if not isinstance(content, list):
-        raise FileError(path, f"must be an object of concepts by id, or a list of them; got {type(content).__name__}")
-    return [_json_concept(path, place, entry) for place, entry in enumerate(content)]
-
-
-def _member(path: Path, key: str, value: Any) -> dict[str, Any]:
-    if isinstance(value, str):
-        return {"name": value}
-    if not isinstance(value, dict):
-        raise FileError(path, f"concept '{key}' must be an object or a name; got {type(value).__name__}")
-    return {name: item for name, item in value.items() if name != "id"}
-
-
-def _json_concept(path: Path, place: int, entry: Any) -> Concept:
-    if not isinstance(entry, dict):
-        raise FileError(path, f"concept {place} must be an object with id and name; got {type(entry).__name__}")
-    values = {what: entry.get(_field(entry, what)) for what in _FIELDS}
-    if values["name"] is None:
-        raise FileError(path, f"concept {place} ({values['id']}) has no name; its fields are {', '.join(entry)}")
-    lists = {what: _texts(path, place, values[what]) for what in ("alternatives", "parents")}
-    identity, name, description = (" ".join(_texts(path, place, values[w])) for w in ("id", "name", "description"))
-    return Concept(identity or name, name, lists["alternatives"], lists["parents"], description)
-
-
-def _texts(path: Path, place: int, value: Any) -> list[str]:
-    items = [] if value is None else value if isinstance(value, list) else [value]
-    for item in items:
-        if not isinstance(item, str | int) or isinstance(item, bool):
-            raise FileError(path, f"concept {place}: names, parents and descriptions are text; got {item!r}")
-    return [str(item) for item in items]
+def _words(concept: Concept) -> Iterable[str]:
+    yield from (concept.id, concept.name, concept.description, concept.notation)
+    yield from (*concept.alternatives, *concept.parents, *concept.related, *concept.translations.values())

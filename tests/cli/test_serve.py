@@ -36,7 +36,7 @@ def test_one_model_on_this_machine_alone(tacit, run, folder):
     ((folders, limits, settings, options),) = run
     assert folders == {"model": folder / "model"}
     assert limits == {"model": Limits()}
-    assert settings == Settings(token=None, hosts=LOCAL_HOSTS)
+    assert settings == Settings(token=None, hosts=LOCAL_HOSTS, annif_learn=False)
     assert (options["host"], options["port"], options["acts"]) == ("127.0.0.1", 8000, {})
 
 

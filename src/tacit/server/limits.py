@@ -67,6 +67,8 @@ class Settings:
     hosts : frozenset of str, optional
         Names under which the service answers. They keep the pages of other sites, whose names were made to lead
         here, from using a service without a token; None: any name.
+    annif_learn : bool
+        Allow clients of Annif's interface to teach the models.
     """
 
     token: str | None = None
@@ -74,6 +76,7 @@ class Settings:
     max_connections: int = 1000
     request_timeout: float = 10.0
     hosts: frozenset[str] | None = LOCAL_HOSTS
+    annif_learn: bool = False
 
     def __post_init__(self) -> None:
         _check_above_zero(self, ("max_body", "max_connections", "request_timeout"))

@@ -128,6 +128,11 @@ def test_everyone_is_let_in_if_that_is_said(tacit, run, folder):
     assert run[0][2] == Settings(token=None, hosts=None)
 
 
+def test_clients_of_annif_may_teach_if_that_is_said(tacit, run, folder):
+    assert tacit("serve", folder / "model", "--annif-learn").code == 0
+    assert run[0][2] == Settings(annif_learn=True)
+
+
 def test_models_that_are_not_there_and_addresses_that_are_taken(tacit, folder, tmp_path):
     missing = tacit("serve", tmp_path / "absent", "--port", 0)
     assert missing.code == 2

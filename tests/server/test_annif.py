@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
+import re
 import time
+from pathlib import Path
 
 import pytest
 import requests
@@ -13,8 +15,10 @@ import tacit
 from server.live import serving
 from tacit import Tagger
 from tacit.data.vocabulary import Vocabulary
+from tacit.names.words import DETECTED, detect_language, language_scores
 from tacit.server.limits import Limits, Settings
 from tacit.store.ledger import Ledger
+from tagger.articles import articles
 
 TEXTS = ["apple pear wheel", "song choir", "rain in the road", "filler1"]
 ENGLISH = "The quick brown fox jumped over the lazy dog, and that is the end of it."
@@ -97,9 +101,31 @@ def test_suggestions_are_those_of_the_tagger(client, live, tagger):
     assert client.suggest("articles", TEXTS[0], limit=2**31 - 1) == expected(tagger, TEXTS[0], k=10)
 
 
+def test_without_a_threshold_scores_below_zero_are_kept(start, tmp_path):
+    plain = Tagger(model="OneVsAll", calibrate=False).fit(*articles())
+    plain.save(tmp_path / "plain")
+    found = client_of(start(folders={"plain": tmp_path / "plain"})).suggest("plain", "apple", threshold=0)
+    assert found == expected(plain, "apple", k=10)
+    assert min(each["score"] for each in found) < 0
+
+
+def test_suggestions_are_counted_with_all_others(client, live):
+    live.suggest(TEXTS[0])
+    client.suggest("articles", TEXTS[0])
+    client.suggest_batch("articles", [{"text": text} for text in TEXTS])
+    assert 'tacit_texts_total{model="articles"} 6.0' in live.get("/metrics").text
+
+
 def test_texts_arrive_as_they_are(client, tagger):
     text = "apple & pear = plum + 100 % «fig»;\nsong 🎵"
     assert client.suggest("articles", text) == expected(tagger, text, k=10)
+
+
+def test_the_example_of_the_docs_runs(start, model):
+    page = Path(__file__).parents[2] / "docs/service.md"
+    (example,) = re.findall(r"```python\n(from annif_client.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+    live = start(folders={"model": model})
+    exec(example.replace("http://127.0.0.1:8000", str(live.base_url)), {})
 
 
 def test_batches_are_in_order_and_keep_their_identifiers(client, tagger):
@@ -182,6 +208,15 @@ def test_the_language_of_a_text(client):
         {"language": "en", "score": 0.0},
         {"language": "fi", "score": 0.0},
     ]
+
+
+@pytest.mark.parametrize(
+    "text", [ENGLISH, "qwertz", "", "Der Hund und die Katze", "tags " * 60 + "the", "tags " * 20 + "the"]
+)
+def test_no_language_wins_where_none_is_detected(text):
+    scores = language_scores(text, DETECTED)
+    assert max(scores, key=scores.__getitem__) == detect_language([text])
+    assert sum(scores.values()) == pytest.approx(1)
 
 
 def test_unknown_languages_are_refused(live):

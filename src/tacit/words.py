@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import Stemmer
 
@@ -64,12 +64,29 @@ _FREQUENT = {
 _LEAST_SHARE = 0.02  # of the words of texts in a language that are among its frequent ones
 
 
+DETECTED = tuple(_FREQUENT)  # languages that can be detected
+
+
+def language_shares(texts: Sequence[str], languages: Iterable[str] = DETECTED) -> dict[str, float]:
+    """The share of the words of texts that are among the frequent words of a language, for each language."""
+    words = [word for text in texts for word in _WORD.findall(text.lower())]
+    frequent = {code: frozenset(_FREQUENT[code].split()) for code in languages}
+    return {code: sum(word in listed for word in words) / (len(words) + 1) for code, listed in frequent.items()}
+
+
 def detect_language(texts: Sequence[str]) -> str | None:
     """The language that texts are written in; None if no language that is known here has enough of their words."""
-    words = [word for text in texts for word in _WORD.findall(text.lower())]
-    shares = {
-        code: sum(word in frequent for word in words) / (len(words) + 1)
-        for code, frequent in ((code, frozenset(listed.split())) for code, listed in _FREQUENT.items())
-    }
+    shares = language_shares(texts)
     best = max(shares, key=shares.__getitem__)
     return best if shares[best] >= _LEAST_SHARE else None
+
+
+def language_scores(text: str, languages: Iterable[str]) -> dict[str | None, float]:
+    """How strongly a text points to each of several languages, and to none of them (None); the scores add up to 1.
+
+    None has the highest score where no language has the share of words that `detect_language` asks for.
+    """
+    shares: dict[str | None, float] = {None: _LEAST_SHARE}
+    shares.update(language_shares([text], languages))
+    total = sum(shares.values())
+    return {code: share / total for code, share in shares.items()}

@@ -36,7 +36,7 @@ def test_one_model_on_this_machine_alone(tacit, run, folder):
     ((folders, limits, settings, options),) = run
     assert folders == {"model": folder / "model"}
     assert limits == {"model": Limits()}
-    assert settings == Settings(token=None, hosts=LOCAL_HOSTS)
+    assert settings == Settings(token=None, hosts=LOCAL_HOSTS, annif_learn=False)
     assert (options["host"], options["port"], options["acts"]) == ("127.0.0.1", 8000, {})
 
 
@@ -126,6 +126,11 @@ def test_a_model_that_cannot_be_taught_is_told_with_what_to_do(tacit, folder, mo
 def test_everyone_is_let_in_if_that_is_said(tacit, run, folder):
     assert tacit("serve", folder / "model", "--host", "0.0.0.0", "--insecure").code == 0
     assert run[0][2] == Settings(token=None, hosts=None)
+
+
+def test_clients_of_annif_may_teach_if_that_is_said(tacit, run, folder):
+    assert tacit("serve", folder / "model", "--annif-learn").code == 0
+    assert run[0][2] == Settings(annif_learn=True)
 
 
 def test_models_that_are_not_there_and_addresses_that_are_taken(tacit, folder, tmp_path):

@@ -15,6 +15,7 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from server.live import serving
+from tacit.server.limits import Settings
 
 ADDRESSES = [
     ("POST", "/v1/suggest"),
@@ -27,13 +28,22 @@ ADDRESSES = [
     ("POST", "/v1/models/{name}/reload"),
     ("GET", "/healthz"),
     ("GET", "/metrics"),
+    ("GET", "/v1/"),
+    ("GET", "/v1/projects"),
+    ("GET", "/v1/projects/{project_id}"),
+    ("GET", "/v1/vocabs"),
+    ("POST", "/v1/projects/{project_id}/suggest"),
+    ("POST", "/v1/projects/{project_id}/suggest-batch"),
+    ("POST", "/v1/projects/{project_id}/learn"),
+    ("POST", "/v1/detect-language"),
 ]
 CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
 
 
 @pytest.fixture(scope="module")
 def live(saved, tmp_path_factory):
-    with serving({"articles": saved}, tmp_path_factory.mktemp("acts") / "acts.jsonl") as client:
+    acts = tmp_path_factory.mktemp("acts") / "acts.jsonl"
+    with serving({"articles": saved}, acts, Settings(annif_learn=True)) as client:
         yield client
 
 
@@ -65,7 +75,10 @@ def test_the_service_is_as_described(described, live, address, mode):
         database=None,
     )
     def run(case):
-        case.headers = {**(case.headers or {}), "Content-Type": "application/json"} if operation.body else case.headers
+        if operation.body:
+            case.headers = {**(case.headers or {}), "Content-Type": next(iter(operation.body)).media_type}
+        if "project_id" in (case.path_parameters or {}):
+            case.path_parameters = {"project_id": "articles"}
         answer = case.call_and_validate(base_url=str(live.base_url), checks=checks)
         if answer.status_code >= 400:
             assert answer.headers["content-type"] == ["application/problem+json"]

@@ -42,11 +42,12 @@ def _limit(owner: type[Any], name: str, text: str) -> Callable[[Function], Funct
 @click.option(
     "--limit", metavar="NAME.LIMIT=N", multiple=True, help="A limit of one model: max_batch, max_waiting, timeout."
 )
+@click.option("--annif-learn", is_flag=True, help="Let clients of Annif's interface teach the models.")
 @click.option("--watch/--no-watch", default=True, help="Reload a model when its folder changes.  [default: watch]")
 def serve(
     folders: tuple[Path, ...], named: tuple[str, ...], host: str, port: int, token: str | None, token_file: Path | None,
     insecure: bool, allow_host: tuple[str, ...], acts: tuple[str, ...], max_body: int, max_connections: int,
-    request_timeout: float, limit: tuple[str, ...], watch: bool, **common: Any,
+    request_timeout: float, limit: tuple[str, ...], annif_learn: bool, watch: bool, **common: Any,
 ) -> None:  # fmt: skip
     """Serve one or several models over HTTP: suggestions, explanations, feedback, and a web page.
 
@@ -67,7 +68,7 @@ def serve(
             f"{host} is reachable by others: set a token (TACIT_TOKEN or --token-file), or give --insecure for no token"
         )
     hosts = LOCAL_HOSTS | {name.lower() for name in allow_host} if is_local(host) or allow_host else None
-    settings = Settings(secret, max_body, max_connections, request_timeout, hosts)
+    settings = Settings(secret, max_body, max_connections, request_timeout, hosts, annif_learn)
     _check_extra()
     with quick_start():
         from tacit.server.run import serve as run

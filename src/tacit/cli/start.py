@@ -32,6 +32,8 @@ def start(vocabulary: Path, out: Path, language: str, **limits: Any) -> None:
     folder.refuse_acts(out)
     keeps()
     given = None if language == "none" else language
-    tagger = start_tagger(read_vocabulary(vocabulary, limits, "en" if language in ("auto", "none") else language), given)
+    tagger = start_tagger(
+        read_vocabulary(vocabulary, limits, "en" if language in ("auto", "none") else language), given
+    )
     tagger.save(out)
     click.echo(f"{len(tagger.classes_):,} concepts, known by their names; saved to {out}")

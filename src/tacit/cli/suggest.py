@@ -16,7 +16,7 @@ from tacit.cli.options import data_argument, input_options, model_argument
 from tacit.cli.output import open_output
 from tacit.cli.source import stream_unlabelled
 from tacit.cli.startup import quick_start
-from tacit.data.files import STDIN, existing_file, text_lines
+from tacit.data.files import STDIN, existing_data, existing_file, text_lines
 from tacit.progress import stop_if_asked
 from tacit.store.folder import base_of, read_manifest
 from tacit.tagger.tagger import Tagger
@@ -85,7 +85,7 @@ def _kept(out: Path | None, n_done: int) -> str:
 def _run(model: Path, tagger: Tagger, data: Path, wish: dict[str, Any], source: dict[str, Any]) -> dict[str, Any]:
     """What identifies this run: model, input and options."""
     acts = "\n".join(act.id for act in tagger.acts_)
-    found = existing_file(data)
+    found = existing_data(data)
     return {
         "tacit": __version__,
         "model": [str(model.resolve()), base_of(read_manifest(model)), hashlib.sha256(acts.encode()).hexdigest()[:16]],

@@ -13,6 +13,7 @@ from starlette.types import ASGIApp
 
 from tacit._version import __version__
 from tacit.errors import TacitError
+from tacit.server.annif import FORM_PATHS, annif
 from tacit.server.guard import Guard
 from tacit.server.limits import Settings
 from tacit.server.logs import event, failure
@@ -67,11 +68,13 @@ def build_app(models: Models, settings: Settings, metrics: Metrics, *, watch: bo
     )
     app.state.models = models
     app.state.metrics = metrics
+    app.state.settings = settings
     app.include_router(api)
+    app.include_router(annif)
     app.include_router(page_routes())
     answer_problems(app)
     _describe(app, settings)
-    return Guard(app, settings, metrics, open_paths=PATHS | {"/healthz"})
+    return Guard(app, settings, metrics, open_paths=PATHS | {"/healthz"}, form_paths=FORM_PATHS)
 
 
 def _describe(app: FastAPI, settings: Settings) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hmac
+import re
 import time
 from typing import Any
 
@@ -14,6 +15,8 @@ from tacit.server.metrics import Metrics
 from tacit.server.problems import SAFE_HEADERS, Problem
 
 _WITH_BODY = ("POST", "PUT", "PATCH")
+FORM = "application/x-www-form-urlencoded"
+_JSON = "application/json"
 
 
 class Guard:
@@ -25,13 +28,24 @@ class Guard:
         The app behind the guard.
     open_paths : frozenset of str
         Paths that need no token: the web page, which contains no data, and the health check.
+    form_paths : pattern
+        Paths that take a form instead of JSON. Pages of other sites can send forms: such a request must change nothing.
     """
 
-    def __init__(self, app: ASGIApp, settings: Settings, metrics: Metrics, *, open_paths: frozenset[str]) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        settings: Settings,
+        metrics: Metrics,
+        *,
+        open_paths: frozenset[str],
+        form_paths: re.Pattern[str],
+    ) -> None:
         self._app = app
         self._settings = settings
         self._metrics = metrics
         self._open_paths = open_paths
+        self._form_paths = form_paths
         self._credentials = None if settings.token is None else b"bearer " + settings.token.encode()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -63,6 +77,7 @@ class Guard:
             headers: dict[bytes, bytes] = dict(scope["headers"])
             self._admit(scope, headers)
             if scope["method"] in _WITH_BODY:
+                self._check_media_type(scope["path"], headers)
                 receive = await self._whole_body(headers, receive)
             await self._app(scope, receive, send)
         except Problem as problem:
@@ -94,10 +109,15 @@ class Guard:
         if name not in hosts:
             raise Problem(421, "this host name is not allowed; allow it with the option --allow-host of tacit serve")
 
+    def _check_media_type(self, path: str, headers: dict[bytes, bytes]) -> None:
+        """Raise unless the body is said to be what its path takes."""
+        what, wanted = ("a form", FORM) if self._form_paths.fullmatch(path) else ("JSON", _JSON)
+        given = headers.get(b"content-type", b"").partition(b";")[0].strip().lower()
+        if given != wanted.encode():
+            raise Problem(415, f"the request body must be {what}; send the header 'Content-Type: {wanted}'")
+
     async def _whole_body(self, headers: dict[bytes, bytes], receive: Receive) -> Receive:
         """Read the whole body, within its size limit, and return a `receive` that replays it."""
-        if not headers.get(b"content-type", b"").partition(b";")[0].strip().lower() == b"application/json":
-            raise Problem(415, "the request body must be JSON; send the header 'Content-Type: application/json'")
         most = self._settings.max_body
         declared = headers.get(b"content-length", b"0")
         if declared.isdigit() and int(declared) > most:

@@ -67,6 +67,8 @@ class Settings:
     hosts : frozenset of str, optional
         Host names that the service accepts; None: any. They protect a service without a token from pages of other
         sites whose host names resolve to this machine (DNS rebinding).
+    annif_learn : bool
+        Allow clients of Annif's interface to teach the models.
     """
 
     token: str | None = None
@@ -74,6 +76,7 @@ class Settings:
     max_connections: int = 1000
     request_timeout: float = 10.0
     hosts: frozenset[str] | None = LOCAL_HOSTS
+    annif_learn: bool = False
 
     def __post_init__(self) -> None:
         _check_above_zero(self, ("max_body", "max_connections", "request_timeout"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query, Request, Response
@@ -32,31 +32,29 @@ from tacit.server.schemas import (
     UndoRequest,
 )
 from tacit.tagger.calibration import parse_target
-from tacit.tagger.suggest import DECIMALS, Wish
+from tacit.tagger.suggest import DECIMALS, Suggestion, Wish
 
 
-def _problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
+def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """The OpenAPI description of the errors of an endpoint."""
     content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/ProblemDocument"}}}
     return {status: {"description": "A problem", "content": content} for status in (401, 421, *statuses)}
 
 
-_OF_BODIES = (400, 404, 408, 413, 415, 422, 429, 503)
+OF_BODIES = (400, 404, 408, 413, 415, 422, 429, 503)
 
 api = APIRouter(default_response_class=Response)
 
 
-@api.post("/v1/suggest", response_model=SuggestAnswer, responses=_problems(*_OF_BODIES), tags=["suggest"])
+@api.post("/v1/suggest", response_model=SuggestAnswer, responses=problems(*OF_BODIES), tags=["suggest"])
 async def suggest(request: Request, asked: SuggestRequest) -> Any:
     """Suggest labels for one text or several."""
     served = _served(request, asked.model)
     texts = asked.all_texts()
-    _check_size(served, texts, "texts")
+    check_size(served, texts, "texts")
     _check_threshold(served, asked.threshold)
     wish = Wish(asked.k, asked.threshold, _chosen(asked.include), _chosen(asked.exclude), asked.damp_head)
-    found = await served.suggest(texts, wish)
-    _about(request, model=served.name, texts=len(texts))
-    _metrics(request).texts.labels(served.name).inc(len(texts))
+    found = await suggested(request, served, texts, wish)
     tagger = served.tagger
     results = [
         {
@@ -70,7 +68,7 @@ async def suggest(request: Request, asked: SuggestRequest) -> Any:
     return _json({"model": served.name, "results": results})
 
 
-@api.post("/v1/explain", response_model=ExplainAnswer, responses=_problems(*_OF_BODIES), tags=["suggest"])
+@api.post("/v1/explain", response_model=ExplainAnswer, responses=problems(*OF_BODIES), tags=["suggest"])
 async def explain(request: Request, asked: ExplainRequest) -> Any:
     """Explain a label for a text: the words, labels and training samples that support it."""
     served = _served(request, asked.model)
@@ -94,7 +92,7 @@ async def explain(request: Request, asked: ExplainRequest) -> Any:
     )
 
 
-@api.get("/v1/labels", response_model=LabelsAnswer, responses=_problems(404, 422, 429, 503), tags=["labels"])
+@api.get("/v1/labels", response_model=LabelsAnswer, responses=problems(404, 422, 429, 503), tags=["labels"])
 async def labels(
     request: Request,
     model: Annotated[str | None, Query(description="Name of the model; by default the first one.")] = None,
@@ -109,29 +107,26 @@ async def labels(
 
 
 @api.post(
-    "/v1/labels", status_code=201, response_model=RecordedAct, responses=_problems(*_OF_BODIES, 507), tags=["teach"]
+    "/v1/labels", status_code=201, response_model=RecordedAct, responses=problems(*OF_BODIES, 507), tags=["teach"]
 )
 async def add_label(request: Request, asked: NewLabel) -> Any:
     """Add a label without training; /v1/undo removes it again."""
     served = _served(request, asked.model)
-    _check_size(served, asked.examples or (), "examples")
+    check_size(served, asked.examples or (), "examples")
     return await _taught(request, served, "add", asked.model_dump(exclude={"model"}, exclude_none=True))
 
 
 @api.post(
-    "/v1/feedback", status_code=201, response_model=RecordedAct, responses=_problems(*_OF_BODIES, 507), tags=["teach"]
+    "/v1/feedback", status_code=201, response_model=RecordedAct, responses=problems(*OF_BODIES, 507), tags=["teach"]
 )
 async def feedback(request: Request, asked: FeedbackRequest) -> Any:
     """Accept or reject suggestions; they are saved and learned before the response is sent."""
     served = _served(request, asked.model)
-    _check_size(served, asked.judgements, "judgements")
-    answer = await _taught(request, served, "judge", asked.model_dump(exclude={"model"}))
-    for judgement in asked.judgements:
-        _metrics(request).judged.labels(served.name, str(judgement.accepted).lower()).inc()
-    return answer
+    check_size(served, asked.judgements, "judgements")
+    return await judged(request, served, asked.model_dump()["judgements"])
 
 
-@api.post("/v1/undo", response_model=RecordedAct, responses=_problems(*_OF_BODIES, 409, 507), tags=["teach"])
+@api.post("/v1/undo", response_model=RecordedAct, responses=problems(*OF_BODIES, 409, 507), tags=["teach"])
 async def undo(request: Request, asked: UndoRequest) -> Any:
     """Undo an act: the last one, or the one with the given id."""
     served = _served(request, asked.model)
@@ -139,7 +134,7 @@ async def undo(request: Request, asked: UndoRequest) -> Any:
     return _json({"model": served.name, "id": done.id, "act": f"took back: {done.act}"})
 
 
-@api.get("/v1/models", response_model=ModelsAnswer, responses=_problems(), tags=["models"])
+@api.get("/v1/models", response_model=ModelsAnswer, responses=problems(), tags=["models"])
 async def models(request: Request) -> Any:
     """List the models that are served."""
     return _json({"version": __version__, "models": [_card(served) for served in _models(request).values()]})
@@ -148,7 +143,7 @@ async def models(request: Request) -> Any:
 @api.post(
     "/v1/models/{name}/reload",
     response_model=ServedModel,
-    responses=_problems(404, 409, 415, 422, 429, 503),
+    responses=problems(404, 409, 415, 422, 429, 503),
     tags=["models"],
 )
 async def reload(request: Request, name: Annotated[str, Path(max_length=200)]) -> Any:
@@ -164,13 +159,13 @@ async def reload(request: Request, name: Annotated[str, Path(max_length=200)]) -
     return _json(_card(served))
 
 
-@api.get("/healthz", response_model=Health, responses={421: _problems()[421]}, tags=["service"])
+@api.get("/healthz", response_model=Health, responses={421: problems()[421]}, tags=["service"])
 async def healthz() -> Any:
     """Health check: the service is running and all its models are loaded."""
     return _json({"status": "ready"})
 
 
-@api.get("/metrics", responses={200: {"content": {"text/plain": {}}}, **_problems()}, tags=["service"])
+@api.get("/metrics", responses={200: {"content": {"text/plain": {}}}, **problems()}, tags=["service"])
 async def metrics(request: Request) -> Any:
     """Metrics for Prometheus."""
     counted = _metrics(request)
@@ -204,6 +199,22 @@ def _about(request: Request, **about: Any) -> None:
     request.scope["tacit.about"] = about
 
 
+async def suggested(request: Request, served: Served, texts: Sequence[str], wish: Wish) -> list[list[Suggestion]]:
+    """The suggestions for texts; they are logged and counted."""
+    found = await served.suggest(texts, wish)
+    _about(request, model=served.name, texts=len(texts))
+    _metrics(request).texts.labels(served.name).inc(len(texts))
+    return found
+
+
+async def judged(request: Request, served: Served, judgements: Sequence[Mapping[str, Any]]) -> Response:
+    """Record and count judgements; the response says which act they are."""
+    answer = await _taught(request, served, "judge", {"judgements": judgements})
+    for judgement in judgements:
+        _metrics(request).judged.labels(served.name, str(judgement["accepted"]).lower()).inc()
+    return answer
+
+
 async def _taught(request: Request, served: Served, kind: str, content: Mapping[str, Any]) -> Response:
     _about(request, model=served.name, act=kind)
     done = await _on_disk(served.teach(kind, content))
@@ -219,7 +230,8 @@ async def _on_disk(writing: Any) -> Any:
         raise Problem(507, "the act could not be written to disk and is not recorded; see the log") from None
 
 
-def _check_size(served: Served, items: Any, field: str) -> None:
+def check_size(served: Served, items: Any, field: str) -> None:
+    """Raise if a request has more texts, examples or judgements than the model takes."""
     most = served.limits.max_batch
     if len(items) > most:
         raise Problem(422, f"{field}: at most {most} in a request; got {len(items)}", field=field)

@@ -1,0 +1,326 @@
+"""Annif's own client works with the service, and gets what the tagger says."""
+
+from __future__ import annotations
+
+import io
+import re
+import time
+from pathlib import Path
+
+import pytest
+import requests
+from annif_client import AnnifClient
+
+import tacit
+from server.live import serving
+from tacit import Tagger
+from tacit.data.vocabulary import Vocabulary
+from tacit.server.limits import Limits, Settings
+from tacit.store.ledger import Ledger
+from tacit.words import DETECTED, detect_language, language_scores
+from tagger.articles import articles
+
+TEXTS = ["apple pear wheel", "song choir", "rain in the road", "filler1"]
+ENGLISH = "The quick brown fox jumped over the lazy dog, and that is the end of it."
+FORM = {"Content-Type": "application/x-www-form-urlencoded"}
+
+
+@pytest.fixture(autouse=True)
+def _direct(monkeypatch):
+    """The client goes to this machine without a proxy."""
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+
+
+def client_of(live):
+    return AnnifClient(f"{live.base_url}/v1/")
+
+
+def expected(tagger, text, **wish):
+    return [
+        {"uri": label, "label": label, "notation": None, "score": round(score, 6)}
+        for label, score in tagger.suggest([text], **wish)[0]
+    ]
+
+
+@pytest.fixture
+def tagger(saved):
+    return Tagger.load(saved)
+
+
+@pytest.fixture
+def client(live):
+    return client_of(live)
+
+
+@pytest.fixture
+def teachable(start):
+    return start(settings=Settings(annif_learn=True))
+
+
+def check(answer, status, detail, field=None):
+    assert answer.status_code == status, answer.text
+    assert answer.headers["content-type"] == "application/problem+json"
+    problem = answer.json()
+    assert detail in problem["detail"]
+    assert (problem["errors"][0]["field"] if field else problem.get("errors")) == field
+    return problem
+
+
+def test_information_on_service_projects_and_vocabularies(client, live):
+    assert client.api_info == {"title": "tacit", "version": tacit.__version__}
+    assert str(client) == f"AnnifClient(api_base='{live.base_url}/v1/')"
+    (project,) = client.projects
+    changed = time.strptime(project["modification_time"], "%Y-%m-%dT%H:%M:%SZ")
+    assert time.gmtime(time.time() - 3600) < changed <= time.gmtime()
+    vocabulary = {"vocab_id": "articles", "languages": [], "size": 4, "loaded": True}
+    assert project == {
+        "project_id": "articles",
+        "name": "articles",
+        "language": "und",
+        "backend": {"backend_id": "OneVsAll"},
+        "vocab": vocabulary,
+        "vocab_language": None,
+        "is_trained": True,
+        "modification_time": project["modification_time"],
+    }
+    assert client.get_project("articles") == project
+    assert live.get("/v1/vocabs").json() == {"vocabs": [vocabulary]}
+
+
+def test_suggestions_are_those_of_the_tagger(client, live, tagger):
+    for text in TEXTS:
+        assert client.suggest("articles", text) == expected(tagger, text, k=10)
+        assert client.analyze("articles", io.StringIO(text), limit=2) == expected(tagger, text, k=2)
+        assert client.suggest("articles", text, threshold=0.3) == expected(tagger, text, k=10, threshold=0.3)
+        own = live.post("/v1/suggest", json={"text": text, "k": 3}).json()["results"][0]["suggestions"]
+        assert [(each["label"], each["score"]) for each in own] == [
+            (each["uri"], each["score"]) for each in client.suggest("articles", text, limit=3)
+        ]
+    assert client.suggest("articles", TEXTS[0], limit=0) == []
+    assert client.suggest("articles", TEXTS[0], limit=2**31 - 1) == expected(tagger, TEXTS[0], k=10)
+
+
+def test_without_a_threshold_scores_below_zero_are_kept(start, tmp_path):
+    plain = Tagger(model="OneVsAll", calibrate=False).fit(*articles())
+    plain.save(tmp_path / "plain")
+    found = client_of(start(folders={"plain": tmp_path / "plain"})).suggest("plain", "apple", threshold=0)
+    assert found == expected(plain, "apple", k=10)
+    assert min(each["score"] for each in found) < 0
+
+
+def test_suggestions_are_counted_with_all_others(client, live):
+    live.suggest(TEXTS[0])
+    client.suggest("articles", TEXTS[0])
+    client.suggest_batch("articles", [{"text": text} for text in TEXTS])
+    assert 'tacit_texts_total{model="articles"} 6.0' in live.get("/metrics").text
+
+
+def test_texts_arrive_as_they_are(client, tagger):
+    text = "apple & pear = plum + 100 % «fig»;\nsong 🎵"
+    assert client.suggest("articles", text) == expected(tagger, text, k=10)
+
+
+def test_the_example_of_the_docs_runs(start, model):
+    page = Path(__file__).parents[2] / "docs/service.md"
+    (example,) = re.findall(r"```python\n(from annif_client.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+    live = start(folders={"model": model})
+    exec(example.replace("http://127.0.0.1:8000", str(live.base_url)), {})
+
+
+def test_batches_are_in_order_and_keep_their_identifiers(client, tagger):
+    documents = [{"text": text, "document_id": f"doc-{place}"} for place, text in enumerate(TEXTS)]
+    documents[2] = {"text": TEXTS[2], "metadata": {"title": "ignored"}}
+    found = client.suggest_batch("articles", documents, limit=3, threshold=0.01)
+    assert [each["document_id"] for each in found] == ["doc-0", "doc-1", None, "doc-3"]
+    assert [each["results"] for each in found] == [expected(tagger, text, k=3, threshold=0.01) for text in TEXTS]
+    most = client.suggest_batch("articles", [{"text": TEXTS[0]}] * 32)
+    assert [each["results"] for each in most] == [expected(tagger, TEXTS[0], k=10)] * 32
+    assert client.suggest_batch("articles", []) == []
+
+
+def test_a_language_and_unknown_fields_change_nothing(live, tagger):
+    form = {"text": TEXTS[0], "language": "sv", "metadata_title": "A title", "limit": "1"}
+    answer = live.post("/v1/projects/articles/suggest", data=form)
+    assert answer.json() == {"results": expected(tagger, TEXTS[0], k=1)}
+    body = {"documents": [{"text": TEXTS[0]}], "further": True}
+    answer = live.post("/v1/projects/articles/suggest-batch", params={"language": "sv", "limit": 1}, json=body)
+    assert answer.json() == [{"document_id": None, "results": expected(tagger, TEXTS[0], k=1)}]
+
+
+def test_learned_subjects_are_accepted_judgements(teachable, model):
+    client = client_of(teachable)
+    before = {each["uri"]: each["score"] for each in client.suggest("articles", "road")}
+    documents = [
+        {"text": "road", "subjects": [{"uri": "fruit", "label": "Fruit"}, {"uri": "weather"}]},
+        {"text": "road tyre", "subjects": [{"uri": "fruit"}], "metadata": {}},
+        {"text": "nothing", "subjects": []},
+    ]
+    assert client.learn("articles", documents).status_code == 204
+    after = {each["uri"]: each["score"] for each in client.suggest("articles", "road")}
+    assert after["fruit"] > before["fruit"]
+    (act,) = Ledger(model / "acts.jsonl").read().acts
+    assert act.kind == "judge"
+    learned = Tagger.load(model)
+    other = Tagger.load(model)
+    other.undo()
+    other.learn([("road", "fruit", True), ("road", "weather", True), ("road tyre", "fruit", True)])
+    assert learned.suggest(["road"]) == other.suggest(["road"])
+    assert 'tacit_judgements_total{accepted="true",model="articles"} 3.0' in teachable.get("/metrics").text
+
+
+def test_learning_nothing_records_nothing(teachable, model):
+    assert client_of(teachable).learn("articles", []).status_code == 204
+    assert teachable.first.n_acts == 0
+
+
+def test_learning_is_refused_unless_it_was_allowed(client, live):
+    documents = [{"text": "road", "subjects": [{"uri": "fruit"}]}]
+    check(live.post("/v1/projects/articles/learn", json=documents), 403, "--annif-learn")
+    with pytest.raises(requests.HTTPError, match="403"):
+        client.learn("articles", documents)
+    assert live.first.n_acts == 0
+
+
+def test_an_unknown_subject_is_named_and_nothing_is_learned(teachable):
+    documents = [{"text": "a"}, {"text": "road", "subjects": [{"uri": "fruit"}, {"uri": "froot"}]}]
+    answer = teachable.post("/v1/projects/articles/learn", json=documents)
+    problem = check(answer, 422, "unknown label 'froot' (did you mean 'fruit'?)", "[1].subjects[1].uri")
+    assert problem["nearest"] == ["fruit"]
+    too_many = [{"text": "road", "subjects": [{"uri": "fruit"}] * 65}]
+    check(teachable.post("/v1/projects/articles/learn", json=too_many), 422, "at most 64", "subjects")
+    check(teachable.post("/v1/projects/articles/learn", json={"text": "a"}), 422, "valid list", "body")
+    check(teachable.post("/v1/projects/articles/learn", json=[{"subjects": []}]), 422, "required", "[0].text")
+    assert teachable.first.n_acts == 0
+
+
+def test_the_language_of_a_text(client):
+    found = client.detect_language(ENGLISH, ["fi", "en", "sv"])["results"]
+    assert found[0]["language"] == "en"
+    assert found[0]["score"] > 0.9
+    assert {each["language"] for each in found} == {"en", "fi", "sv", None}
+    assert sum(each["score"] for each in found) == pytest.approx(1, abs=1e-5)
+    assert (
+        client.detect_language(io.StringIO("kissa ja koira on ei tai"), ["en", "fi"])["results"][0]["language"] == "fi"
+    )
+    assert client.detect_language("qwertz", ["en", "fi"])["results"] == [
+        {"language": None, "score": 1.0},
+        {"language": "en", "score": 0.0},
+        {"language": "fi", "score": 0.0},
+    ]
+
+
+@pytest.mark.parametrize(
+    "text", [ENGLISH, "qwertz", "", "Der Hund und die Katze", "tags " * 60 + "the", "tags " * 20 + "the"]
+)
+def test_no_language_wins_where_none_is_detected(text):
+    scores = language_scores(text, DETECTED)
+    assert max(scores, key=scores.__getitem__) == detect_language([text])
+    assert sum(scores.values()) == pytest.approx(1)
+
+
+def test_unknown_languages_are_refused(live):
+    body = {"text": ENGLISH, "languages": ["en", "xx"]}
+    check(live.post("/v1/detect-language", json=body), 422, "unknown language 'xx'", "languages[1]")
+    for languages in ([], ["en"] * 6, ["e"]):
+        answer = live.post("/v1/detect-language", json={"text": "a", "languages": languages})
+        assert answer.status_code == 422, languages
+
+
+def test_subjects_have_the_uris_names_and_notations_of_the_vocabulary(start, tagger, tmp_path):
+    tagger.vocabulary_ = Vocabulary(
+        ["634", "http://example.org/cars", "m1"],
+        ["Obst", "cars", "Musik"],
+        [["fruit", "urn:example:fruit"], ["Autos"], ["music"]],
+    )
+    tagger.language = "de"
+    tagger.save(tmp_path / "named")
+    live = start(folders={"named": tmp_path / "named"}, settings=Settings(annif_learn=True))
+    client = client_of(live)
+    found = {each["label"]: (each["uri"], each["notation"]) for each in client.suggest("named", "pear")}
+    assert found == {
+        "Obst": ("urn:example:fruit", "634"),
+        "cars": ("http://example.org/cars", None),
+        "Musik": ("m1", None),
+        "weather": ("weather", None),
+    }
+    subjects = [{"uri": uri} for uri, _ in found.values()]
+    assert client.learn("named", [{"text": "pear", "subjects": subjects}]).status_code == 204
+    assert sorted(live.first.tagger.acts_[0].labels()) == ["cars", "fruit", "music", "weather"]
+    project = client.get_project("named")
+    assert (project["language"], project["vocab_language"]) == ("de", "de")
+    assert project["vocab"] == {"vocab_id": "named", "languages": ["de"], "size": 3, "loaded": True}
+
+
+def test_each_model_is_a_project(start, saved, model, tagger):
+    live = start(folders={"articles": model, "others": saved})
+    client = client_of(live)
+    assert [project["project_id"] for project in client.projects] == ["articles", "others"]
+    assert client.suggest("others", TEXTS[0]) == expected(tagger, TEXTS[0], k=10)
+
+
+def test_unknown_projects(client, live):
+    for ask in (
+        lambda: client.get_project("article"),
+        lambda: client.suggest("article", "a"),
+        lambda: client.suggest_batch("article", [{"text": "a"}]),
+        lambda: client.learn("article", [{"text": "a", "subjects": []}]),
+    ):
+        with pytest.raises(ValueError, match="unknown model 'article' .did you mean 'articles'"):
+            ask()
+    check(live.get("/v1/projects/article"), 404, "unknown model 'article'", "model")
+
+
+@pytest.mark.parametrize(
+    ("form", "detail", "field"),
+    [
+        ({}, "required", "text"),
+        ({"text": "a", "limit": "-1"}, "greater than or equal to 0", "limit"),
+        ({"text": "a", "limit": "many"}, "valid integer", "limit"),
+        ({"text": "a", "limit": str(10**10)}, "less than or equal", "limit"),
+        ({"text": "a", "threshold": "1.5"}, "less than or equal to 1", "threshold"),
+        ({"text": "a", "threshold": "nan"}, "finite number", "threshold"),
+    ],
+)
+def test_wrong_fields_are_named(live, form, detail, field):
+    check(live.post("/v1/projects/articles/suggest", data=form, headers=FORM), 422, detail, field)
+    if "text" in form:
+        query = {name: value for name, value in form.items() if name != "text"}
+        answer = live.post("/v1/projects/articles/suggest-batch", params=query, json={"documents": [{"text": "a"}]})
+        check(answer, 422, detail, field)
+
+
+def test_wrong_documents_are_named(live, start, saved):
+    def answer(live, *documents):
+        return live.post("/v1/projects/articles/suggest-batch", json={"documents": documents})
+
+    check(answer(live, *[{"text": "a"}] * 33), 422, "at most 32", "documents")
+    check(answer(live, {"text": "a"}, {}), 422, "required", "documents[1].text")
+    check(answer(live, {"text": "a", "document_id": 5}), 422, "valid string", "documents[0].document_id")
+    check(live.post("/v1/projects/articles/suggest-batch", json={}), 422, "required", "documents")
+    narrow = start(limits=Limits(max_batch=2))
+    check(answer(narrow, *[{"text": "a"}] * 3), 422, "at most 2 in a request", "documents")
+
+
+@pytest.mark.parametrize("body", [b"text=\xff", b"text=%FF", b"&".join([b"a=b"] * 101), b"text=%ED%A0%80"])
+def test_bodies_that_are_no_form(live, body):
+    check(live.post("/v1/projects/articles/suggest", content=body, headers=FORM), 400, "not a form")
+
+
+def test_forms_are_for_suggestions_of_projects_alone(live):
+    for path in ("suggest", "feedback", "labels", "undo", "detect-language", "models/articles/reload"):
+        check(live.post(f"/v1/{path}", data={"text": "a"}), 415, "must be JSON")
+    for path in ("suggest-batch", "learn"):
+        check(live.post(f"/v1/projects/articles/{path}", data={"text": "a"}), 415, "must be JSON")
+    check(live.post("/v1/projects/articles/suggest", json={"text": "a"}), 415, "must be a form")
+
+
+def test_a_token_and_the_size_of_requests_hold_here_too(saved, tmp_path):
+    settings = Settings(token="correct-horse-battery", max_body=1000)
+    with serving({"articles": saved}, tmp_path / "acts.jsonl", settings) as live:
+        for path in ("/v1/", "/v1/projects", "/v1/vocabs"):
+            check(live.get(path), 401, "token")
+        check(live.post("/v1/projects/articles/suggest", data={"text": "a"}), 401, "token")
+        live.headers["Authorization"] = "Bearer correct-horse-battery"
+        assert live.post("/v1/projects/articles/suggest", data={"text": "a"}).is_success
+        check(live.post("/v1/projects/articles/suggest", data={"text": "a" * 1000}), 413, "1,000 bytes")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
+from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -60,6 +61,23 @@ def test_imports_point_one_way():
     paths = [path for path in sorted(ROOT.rglob("*.py")) if path != ROOT / "__init__.py"]
     wrong = [problem for path in paths for problem in wrong_imports(path)]
     assert not wrong, "\n".join(wrong)
+
+
+def test_a_class_name_means_one_thing():
+    places = defaultdict(list)
+    for path in sorted(ROOT.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ClassDef):
+                places[node.name].append(str(path.relative_to(ROOT)))
+    twice = [f"{name}: {', '.join(found)}" for name, found in places.items() if len(found) > 1]
+    assert not twice, "\n".join(twice)
+
+
+def test_files_are_short():
+    """Kernels that must share a file aside."""
+    sizes = {path.relative_to(ROOT): len(path.read_text(encoding="utf-8").splitlines()) for path in ROOT.rglob("*.py")}
+    long = [f"{path}: {size} lines" for path, size in sizes.items() if size > 500 and path.parts[0] != "kernels"]
+    assert not long, "\n".join(long)
 
 
 def test_type_checkers_see_all_exported_names():

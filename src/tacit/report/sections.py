@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tacit.metrics import Interval
+from tacit.metrics import COVERAGE, COVERAGE_MEANING, METRICS, Interval
 from tacit.report import figures, findings
 from tacit.report.evaluation import SHOWN, Evaluation, Pair
 from tacit.report.markup import (
@@ -25,14 +25,7 @@ from tacit.report.markup import (
     with_remark,
 )
 
-_MEANINGS = {
-    "P@k": "of the first k suggestions, the share that is right",
-    "nDCG@k": "the same, early places counting more; 100 if all true labels come first",
-    "R@k": "of a sample's true labels, the share among the first k",
-    "PSP@k": "precision that credits rare labels more, by their propensity",
-    "PSnDCG@k": "nDCG in the same way",
-    "C@k": "of all labels in these data, the share found for at least one sample",
-}
+_MEANINGS = {f"{metric.name}@k": metric.meaning for metric in METRICS.values()} | {f"{COVERAGE}@k": COVERAGE_MEANING}
 _IN_FIGURE = ("P@1", "P@3", "P@5", "nDCG@5", "R@5", "PSP@5")
 _THRESHOLDS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 _KEYS = (key("model", "this model"), " ", key("baseline", "always the most frequent labels"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from pathlib import Path
@@ -16,7 +16,7 @@ from sklearn.base import BaseEstimator
 
 from tacit.base import Estimator, NotFittedError
 from tacit.data.vocabulary import Vocabulary, load_vocabulary
-from tacit.errors import ParameterError, TacitError
+from tacit.errors import ParameterError
 from tacit.labels import Names, label_sets, labels_in_order
 from tacit.metrics import SCORE_METRIC, evaluate
 from tacit.names.evidence import NameEvidence
@@ -25,12 +25,11 @@ from tacit.progress import announce
 from tacit.ranking import NO_LABEL, Ranking
 from tacit.registry import find_model, find_stored
 from tacit.store import folder
-from tacit.store.acts import Act, in_force
+from tacit.store.acts import Act
 from tacit.store.declared import Csr, Sizes
 from tacit.store.legacy import Amendment, as_acts
 from tacit.store.state import Stored
-from tacit.tagger import acting, automatic, few_shot, home, suggest, training
-from tacit.tagger.acting import Preview
+from tacit.tagger import automatic, few_shot, home, suggest, training
 from tacit.tagger.calibration import Calibration, parse_target
 from tacit.tagger.changes import Changes
 from tacit.tagger.few_shot import FewShot
@@ -38,6 +37,7 @@ from tacit.tagger.samples import Inputs, sample_features
 from tacit.tagger.scores import Scores
 from tacit.tagger.state import Ground, State
 from tacit.tagger.suggest import Suggestion, Wish
+from tacit.tagger.teaching import Teaching
 from tacit.tagger.training import Training
 from tacit.vectorizer import TextVectorizer, features_of
 from tacit.words import check_language
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
 @document_parameters
 @dataclass(init=False, eq=False, repr=False)
-class Tagger(Stored, BaseEstimator):  # type: ignore[misc]
+class Tagger(Teaching, Stored, BaseEstimator):  # type: ignore[misc]
     """Suggest tags for texts, or labels for samples given as features.
 
     Further keyword arguments are parameters of the model: ``Tagger("PfastreXML", n_trees=20)``.
@@ -347,104 +347,6 @@ class Tagger(Stored, BaseEstimator):  # type: ignore[misc]
     def propensities_for(self, n_labels: int) -> npt.NDArray[np.float64]:
         """Propensities from the training counts; labels beyond the model's own have count 0."""
         return self._fitted_model().propensities_for(n_labels)
-
-    # -- labels that change, judgements -------------------------------------------------------------------
-
-    def add_label(
-        self,
-        name: str,
-        *,
-        cooccurs: Mapping[str, float] | None = None,
-        examples: Any = None,
-        description: str | None = None,
-        parent: str | None = None,
-    ) -> str:
-        """Add a label without training, from any of this evidence or from its name alone; returns its name.
-
-        Parameters
-        ----------
-        name : str
-            Its name. For a concept of the vocabulary any of its names; the label gets its id or its preferred name.
-        cooccurs : mapping of str to number, optional
-            Labels that it co-occurs with, each with the number of samples that have both.
-        examples : list of texts or matrix of features, optional
-            Samples that have it; three are much better than one.
-        description : str, optional
-            A text that describes it; each line is used as a separate text.
-        parent : str, optional
-            A broader label.
-        """
-        act = acting.add(self, name, cooccurs, examples, description, parent)
-        self._do(act)
-        return str(act.content["name"])
-
-    def preview_label(self, name: str, *, texts: Any = None, n: int = 10, **known_by: Any) -> list[Preview]:
-        """The `n` samples with the highest score of a label, if it were added; nothing is changed.
-
-        Parameters
-        ----------
-        name, **known_by
-            As for `add_label`.
-        texts : list of texts or matrix of features, optional
-            Samples to score; by default the training samples, if the tagger keeps them.
-        """
-        return acting.preview(self, name, texts, n, known_by)
-
-    def rename_label(self, label: str, name: str) -> None:
-        """Rename a label; its former name is still accepted."""
-        self._do(Act("rename", {"label": self._name_now(label), "name": acting.as_name(name)}))
-
-    def merge_labels(self, labels: Sequence[str], into: str) -> None:
-        """Merge labels into one, suggested wherever any of them would be. `into` is one of them, or a new name."""
-        self._do(acting.merge(self, labels, into))
-
-    def retire_label(self, label: str) -> None:
-        """Never suggest a label again."""
-        self._do(Act("retire", {"label": self._name_now(label)}))
-
-    def learn(self, judgements: Iterable[tuple[Any, str, bool]]) -> None:
-        """Learn from suggestions that people accepted or rejected.
-
-        Parameters
-        ----------
-        judgements : iterable of (text, label, accepted)
-            A tagger that was trained on features takes a row of features instead of the text.
-        """
-        self._do(acting.judge(self, judgements))
-
-    def undo(self, act: str | None = None) -> str:
-        """Undo an act, by its id, or the last one; returns a description of it."""
-        current = in_force(self.acts_)
-        if act is None:
-            if not current:
-                raise ParameterError("there is nothing to undo; nothing was changed since the training")
-            act = current[-1].id
-        self._do(Act("undo", {"of": act}))
-        return next(str(each) for each in self.acts_ if each.id == act)
-
-    @property
-    def acts_(self) -> list[Act]:
-        """All acts since the training, in the order in which they were done."""
-        return list(self._changes.acts)
-
-    @property
-    def left_out_(self) -> Mapping[str, TacitError]:
-        """Acts in force that do not apply to the current labels: the reasons, by id."""
-        return self._changes.left_out
-
-    def history(self) -> list[str]:
-        """Descriptions of the acts since training that were not undone, oldest first."""
-        return [str(act) for act in in_force(self.acts_)]
-
-    def _name_now(self, label: str) -> str:
-        return self._state.name(self._state.find(label))
-
-    def _do(self, act: Act) -> None:
-        """Apply an act, or raise the reason why it cannot be applied."""
-        later, refused = self._changes.tried([act])
-        if refused:
-            raise refused[act.id]
-        self._become(later)
 
     # -- why, and what is missing -------------------------------------------------------------------------
 

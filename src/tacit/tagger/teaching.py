@@ -1,0 +1,135 @@
+"""The methods of a tagger by which people change its labels and judge its suggestions, and take that back."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from tacit.errors import ParameterError, TacitError
+from tacit.store.acts import Act, in_force
+from tacit.tagger import acting
+from tacit.tagger.acting import Preview
+from tacit.tagger.changes import Changes
+from tacit.tagger.state import State
+
+if TYPE_CHECKING:
+    from tacit.tagger.tagger import Tagger
+
+
+class Teaching:
+    """What a tagger is taught after its training: each method is an act, recorded and undone like any other."""
+
+    @property
+    @abstractmethod
+    def _changes(self) -> Changes:
+        """The acts, applied to the trained tagger."""
+
+    @property
+    @abstractmethod
+    def _state(self) -> State:
+        """The labels as they are now."""
+
+    @abstractmethod
+    def _become(self, changes: Changes) -> None:
+        """Adopt other acts."""
+
+    @property
+    def _tagger(self) -> Tagger:
+        return self  # type: ignore[return-value]
+
+    def add_label(
+        self,
+        name: str,
+        *,
+        cooccurs: Mapping[str, float] | None = None,
+        examples: Any = None,
+        description: str | None = None,
+        parent: str | None = None,
+    ) -> str:
+        """Add a label without training, from any of this evidence or from its name alone; returns its name.
+
+        Parameters
+        ----------
+        name : str
+            Its name. For a concept of the vocabulary any of its names; the label gets its id or its preferred name.
+        cooccurs : mapping of str to number, optional
+            Labels that it co-occurs with, each with the number of samples that have both.
+        examples : list of texts or matrix of features, optional
+            Samples that have it; three are much better than one.
+        description : str, optional
+            A text that describes it; each line is used as a separate text.
+        parent : str, optional
+            A broader label.
+        """
+        act = acting.add(self._tagger, name, cooccurs, examples, description, parent)
+        self._do(act)
+        return str(act.content["name"])
+
+    def preview_label(self, name: str, *, texts: Any = None, n: int = 10, **known_by: Any) -> list[Preview]:
+        """The `n` samples with the highest score of a label, if it were added; nothing is changed.
+
+        Parameters
+        ----------
+        name, **known_by
+            As for `add_label`.
+        texts : list of texts or matrix of features, optional
+            Samples to score; by default the training samples, if the tagger keeps them.
+        """
+        return acting.preview(self._tagger, name, texts, n, known_by)
+
+    def rename_label(self, label: str, name: str) -> None:
+        """Rename a label; its former name is still accepted."""
+        self._do(Act("rename", {"label": self._name_now(label), "name": acting.as_name(name)}))
+
+    def merge_labels(self, labels: Sequence[str], into: str) -> None:
+        """Merge labels into one, suggested wherever any of them would be. `into` is one of them, or a new name."""
+        self._do(acting.merge(self._tagger, labels, into))
+
+    def retire_label(self, label: str) -> None:
+        """Never suggest a label again."""
+        self._do(Act("retire", {"label": self._name_now(label)}))
+
+    def learn(self, judgements: Iterable[tuple[Any, str, bool]]) -> None:
+        """Learn from suggestions that people accepted or rejected.
+
+        Parameters
+        ----------
+        judgements : iterable of (text, label, accepted)
+            A tagger that was trained on features takes a row of features instead of the text.
+        """
+        self._do(acting.judge(self._tagger, judgements))
+
+    def undo(self, act: str | None = None) -> str:
+        """Undo an act, by its id, or the last one; returns a description of it."""
+        current = in_force(self.acts_)
+        if act is None:
+            if not current:
+                raise ParameterError("there is nothing to undo; nothing was changed since the training")
+            act = current[-1].id
+        self._do(Act("undo", {"of": act}))
+        return next(str(each) for each in self.acts_ if each.id == act)
+
+    @property
+    def acts_(self) -> list[Act]:
+        """All acts since the training, in the order in which they were done."""
+        return list(self._changes.acts)
+
+    @property
+    def left_out_(self) -> Mapping[str, TacitError]:
+        """Acts in force that do not apply to the current labels: the reasons, by id."""
+        return self._changes.left_out
+
+    def history(self) -> list[str]:
+        """Descriptions of the acts since training that were not undone, oldest first."""
+        return [str(act) for act in in_force(self.acts_)]
+
+    def _name_now(self, label: str) -> str:
+        return self._state.name(self._state.find(label))
+
+    def _do(self, act: Act) -> None:
+        """Apply an act, or raise the reason why it cannot be applied."""
+        later, refused = self._changes.tried([act])
+        if refused:
+            raise refused[act.id]
+        self._become(later)

@@ -24,7 +24,7 @@ from tacit.kernels.fill import fill_open_places
 from tacit.labels import Container, Names, label_counts, label_mask, label_sets, labels_in_order, positives, read_labels
 from tacit.metrics import SCORE_METRIC, evaluate
 from tacit.numerics.rows import unit_rows
-from tacit.parameters import OneOf, Range, check_parameters
+from tacit.parameters import OneOf, Range, Role, check_parameters, with_role
 from tacit.propensity import propensities_from_counts
 from tacit.ranking import NO_LABEL, NO_SCORE, Ranking
 from tacit.store import folder
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 Mask = npt.NDArray[np.bool_]
 Link: TypeAlias = Literal["identity", "logistic"]
+Normalize = Annotated[bool, Role.NORMALIZES, "scale samples to unit length"]
 
 _ROWS_PER_TASK = 1024  # of a ranking
 _THRESHOLD_SAMPLE = 2000  # training rows that set the threshold
@@ -110,7 +111,7 @@ class Estimator(Stored, BaseEstimator):  # type: ignore[misc]
     def _fit_checked(self, X: Any, Y: Any, label_names: Sequence[Any] | None, **data: Any) -> Self:
         """Check everything, then `_fit` with the `data` that some models take in addition to X and Y."""
         check_parameters(self)
-        labels = read_labels(Y, label_names, known_negatives=getattr(self, "absent", "") == "missing")
+        labels = read_labels(Y, label_names, known_negatives="missing" in self._values(Role.KNOWS_MISSING))
         checked = self._checked(X, is_fit=True)
         counts = _check_training_data(checked, labels.matrix)
         features = self._scaled(checked, is_fit=True)
@@ -139,7 +140,10 @@ class Estimator(Stored, BaseEstimator):  # type: ignore[misc]
 
     def _scaled(self, X: sparse.csr_matrix, *, is_fit: bool = False) -> sparse.csr_matrix:
         weighted = self._weighted(X, is_fit=is_fit)
-        return unit_rows(weighted) if getattr(self, "normalize", False) else weighted.astype(np.float32, copy=False)
+        return unit_rows(weighted) if True in self._values(Role.NORMALIZES) else weighted.astype(np.float32, copy=False)
+
+    def _values(self, role: Role) -> list[Any]:
+        return [getattr(self, name) for name in with_role(type(self), role)]
 
     def _weighted(self, X: sparse.csr_matrix, *, is_fit: bool) -> sparse.csr_matrix:  # noqa: ARG002
         """X with the model's feature weights, before rows are scaled; by default X itself."""

@@ -30,7 +30,7 @@ from tacit.errors import TacitError
 from tacit.growth import Extent, amount_at, extent_of, seconds_at
 from tacit.labels import positives, read_labels
 from tacit.memory import memory_limit, peak_bytes, resident_bytes
-from tacit.parameters import check_parameters
+from tacit.parameters import Role, check_parameters, with_role
 from tacit.phases import FIT, Lap
 from tacit.probe import Measurement, Task, write_task
 from tacit.progress import announce
@@ -60,7 +60,6 @@ _SHARE = 0.15  # of the time predicted that probing may take
 _LOOK_AHEAD = 1.2  # power of the number of samples by which the next part is expected to take longer
 _LEAST_PARTS = 2
 _PATIENCE = 60.0  # seconds after which a probe that has not answered is given up
-_COUNTS = ("n_jobs", "n_trees", "n_learners")  # parameters that memory grows evenly with, the harmless one first
 
 
 @dataclass(frozen=True)
@@ -287,7 +286,7 @@ def within_memory(
 
     needed = memory_of(model) if expected is None else expected.memory_bytes
     changes = []
-    for name in _COUNTS:
+    for name in ("n_jobs", *with_role(type(model), Role.MULTIPLIES_MEMORY)):  # the harmless one first
         count = _count(model, name)
         if needed <= limit or count == 1:
             continue
@@ -310,7 +309,7 @@ def within_memory(
 
 
 def _count(model: Estimator, name: str) -> int:
-    """How many tasks run at a time, or how many trees or learners there are; 1 where there are no such things."""
+    """How many tasks run at a time, or how many trees or learners there are."""
     if name == "n_jobs":
         return int(effective_n_jobs(model.n_jobs))
-    return int(getattr(model, name, 1))
+    return int(getattr(model, name))

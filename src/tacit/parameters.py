@@ -13,6 +13,8 @@ import math
 import types
 from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, dataclass, fields
+from enum import Enum
+from functools import cache
 from numbers import Integral, Real
 from typing import Annotated, Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -77,6 +79,15 @@ class Tune:
         return round(value) if whole else float(f"{value:.3g}")
 
 
+class Role(Enum):
+    """What the library may conclude from a parameter, whatever it is called in a model."""
+
+    NORMALIZES = "true: samples are scaled to unit length before the model sees them"
+    KNOWS_MISSING = "'missing': absent entries of Y are unknown, and stored zeros are negatives"
+    MULTIPLIES_MEMORY = "memory of training grows in proportion"
+    COUNTS_SAMPLES = "a number of samples: in a trial on a part of them, it shrinks with the part"
+
+
 @dataclass(frozen=True)
 class Parameter:
     """One parameter of an estimator."""
@@ -87,6 +98,7 @@ class Parameter:
     constraint: Range | OneOf | None
     help: str
     tune: Tune | None = None
+    role: Role | None = None
 
     def __str__(self) -> str:
         kinds = " or ".join("None" if kind is type(None) else kind.__name__ for kind in self.types) or "array"
@@ -152,7 +164,14 @@ def _read_annotation(annotation: Any) -> dict[str, Any]:
         "constraint": next((extra for extra in extras if isinstance(extra, Range | OneOf)), None),
         "help": next((extra for extra in extras if isinstance(extra, str)), ""),
         "tune": next((extra for extra in extras if isinstance(extra, Tune)), None),
+        "role": next((extra for extra in extras if isinstance(extra, Role)), None),
     }
+
+
+@cache
+def with_role(cls: type, role: Role) -> tuple[str, ...]:
+    """Names of the parameters of an estimator class that have a role."""
+    return tuple(name for name, parameter in parameters_of(cls).items() if parameter.role is role)
 
 
 def check_parameters(estimator: Any) -> None:

@@ -27,6 +27,7 @@ from tacit.errors import TacitError
 from tacit.kernels import has_compiled
 from tacit.labels import Labels, positives
 from tacit.memory import forget_peak, peak_bytes, resident_bytes
+from tacit.parameters import Role, with_role
 from tacit.phases import FIT, Lap, phase, recorded
 from tacit.registry import find_model
 from tacit.store.files import read_arrays, write_arrays
@@ -43,7 +44,6 @@ if TYPE_CHECKING:
     from tacit.base import Estimator
     from tacit.store.state import Stored
 
-_IN_SAMPLES = ("max_cluster", "max_samples")  # parameters that count samples
 _ARRAYS, _TREE = "part.safetensors", "part.json"
 
 
@@ -158,9 +158,8 @@ class Task:
 def _scaled(model: Estimator, share: float) -> Estimator:
     """A copy for a share of the samples, with as many clusters as all of them would give."""
     copy: Estimator = clone(model)
-    for name in _IN_SAMPLES:
-        if hasattr(copy, name):
-            copy.set_params(**{name: max(math.ceil(share * getattr(copy, name)), 2)})
+    for name in with_role(type(model), Role.COUNTS_SAMPLES):
+        copy.set_params(**{name: max(math.ceil(share * getattr(copy, name)), 2)})
     return copy
 
 

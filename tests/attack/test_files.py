@@ -507,7 +507,7 @@ COMMANDS = {
     "much memory": (["train", "ok.jsonl", "--out", "m", "--max-memory", "9" * 400], "a size must be below"),
     "long size": (["convert", "ok.jsonl", "b.csv", "--max-line", "99999999999999T"], "a size must be below"),
     "name of a file": (["convert", "a\x1b[2J.svm", "b.txt"], r"a\\x1b\[2J.svm: no such file"),
-    "name of a command": (["\x1b[2J"], r"no command '\\x1b\[2J'"),
+    "name of a command": (["\x1b[2J"], r"unknown command '\\x1b\[2J'"),
 }
 
 

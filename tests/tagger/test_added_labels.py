@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import gzip
 
 import numpy as np
 import pytest
@@ -13,18 +14,32 @@ from tacit.errors import ActError
 from tagger.articles import articles
 
 
-@pytest.fixture(scope="module")
-def tagger(real_data, tmp_path_factory) -> tacit.Tagger:
-    """Titles with YSO concepts; the model knows a third of the vocabulary."""
-    import gzip
-
-    part = tmp_path_factory.mktemp("yso") / "titles.jsonl"
+def trained(real_data, folder, **options) -> tacit.Tagger:
+    """Titles with YSO concepts; there are samples of a third of the vocabulary."""
+    part = folder / "titles.jsonl"
     with gzip.open(real_data / "yso-finna-en" / "train.jsonl.gz", "rt", encoding="utf-8") as file:
         part.write_text("".join(next(file) for _ in range(6000)), encoding="utf-8")
     titles = tacit.load_data(part)
     vocabulary = load_vocabulary(real_data / "yso-finna-en" / "labels.tsv")
-    model = tacit.Tagger("LabelTree", n_trees=1, vocabulary=vocabulary, keep_texts=True)
+    model = tacit.Tagger("LabelTree", n_trees=1, vocabulary=vocabulary, keep_texts=True, **options)
     return model.fit(titles.texts, titles.Y, label_names=titles.label_names)
+
+
+@pytest.fixture(scope="module")
+def tagger(real_data, tmp_path_factory) -> tacit.Tagger:
+    return trained(real_data, tmp_path_factory.mktemp("yso"), names=False)
+
+
+@pytest.mark.real_data
+def test_a_text_that_is_the_name_of_any_concept_gets_it(real_data, tmp_path):
+    named = trained(real_data, tmp_path)
+    vocabulary = named.vocabulary_
+    others = [label for label in named.names_.others if vocabulary.name_of(label).count("(") == 0]
+    assert len(others) > 10_000
+    chosen = np.random.default_rng(0).permutation(others)[:300]
+    found = named.suggest([vocabulary.name_of(label) for label in chosen])
+    n_found = sum(label in {each.label for each in row} for label, row in zip(chosen, found, strict=True))
+    assert n_found >= 0.95 * len(chosen)  # others share their words with several concepts
 
 
 @pytest.mark.real_data

@@ -41,7 +41,7 @@ from tacit.labels import positives
 from tacit.numerics.arrays import Floats, Floats32, Ids, Ints32
 from tacit.numerics.compact import as_halves
 from tacit.numerics.ridge import fit_regressor
-from tacit.parameters import Range, Tune
+from tacit.parameters import Range, Role, Tune
 from tacit.ranking import Ranking
 from tacit.store.declared import Array, Csr, Items, Sizes
 from tacit.tasks import run_tasks, task_seeds
@@ -169,9 +169,11 @@ class Probe:
 class NeighborModel(Estimator):
     """Models whose labels are voted by near samples, in the clusters of several learners."""
 
-    normalize: Annotated[bool, "divide rows of X by their length"] = True
-    n_learners: Annotated[int, Range(low=1), "partitions that vote (one where a cluster holds all samples)"] = 5
-    max_cluster: Annotated[int, Range(low=2), "largest number of samples in a cluster"] = 6000
+    normalize: Annotated[bool, Role.NORMALIZES, "divide rows of X by their length"] = True
+    n_learners: Annotated[
+        int, Range(low=1), Role.MULTIPLIES_MEMORY, "partitions that vote (one where a cluster holds all samples)"
+    ] = 5
+    max_cluster: Annotated[int, Range(low=2), Role.COUNTS_SAMPLES, "largest number of samples in a cluster"] = 6000
     dimension: Annotated[int, Range(low=1), Tune(50, 400), "length of the embedded vectors"] = 150
     n_probes: Annotated[int, Range(low=1), "nearest clusters that a sample is sent to in each learner"] = 2
     n_neighbors: Annotated[int, Range(low=1), Tune(5, 100), "near samples that vote in each cluster"] = 30

@@ -8,7 +8,7 @@ from typing import Annotated
 import numpy as np
 from scipy import sparse
 
-from tacit.base import Link
+from tacit.base import Link, Normalize
 from tacit.latent.counts import Cooccurrence
 from tacit.latent.em import EMProblem, Trained, train
 from tacit.latent.model import Counts, Priors, with_constant
@@ -16,7 +16,7 @@ from tacit.latent.vectors import LabelVectors
 from tacit.latent.zero_shot import ZeroShot
 from tacit.numerics.arrays import Floats64
 from tacit.numerics.ridge import improving_solver
-from tacit.parameters import OneOf, Range, Tune, document_parameters
+from tacit.parameters import OneOf, Range, Role, Tune, document_parameters
 from tacit.store.declared import Array
 
 _REGRESSION_STEPS = 5  # of conjugate gradients from the last weights, where an exact solution is too costly
@@ -32,8 +32,10 @@ class FactorModel(ZeroShot):
     lambda_u: Annotated[float, Range(above=0), Tune(0.1, 10), "precision of sample factors around Wᵀx"] = 1.0
     lambda_v: Annotated[float, Range(above=0), Tune(0.1, 10), "precision of the factors of seen labels"] = 1.0
     lambda_w: Annotated[float, Range(above=0), Tune(0.1, 10), "precision of the regression weights"] = 1.0
-    absent: Annotated[str, OneOf(("negative", "missing")), "absent entries are negatives, or left out"] = "negative"
-    normalize: Annotated[bool, "scale samples to unit length"] = True
+    absent: Annotated[
+        str, OneOf(("negative", "missing")), Role.KNOWS_MISSING, "absent entries are negatives, or left out"
+    ] = "negative"
+    normalize: Normalize = True
 
     trace_: Annotated[Floats64, Array("float64", ("",))] = field(init=False)
 

@@ -12,13 +12,14 @@ from typing import Annotated, Any
 import numpy as np
 from scipy import linalg, sparse
 
+from tacit.base import Normalize
 from tacit.labels import label_counts, positives
 from tacit.latent.counts import Cooccurrence, row_scales
 from tacit.latent.vectors import Classifier, LabelVectors, fit_classifiers
 from tacit.latent.zero_shot import ZeroShot
 from tacit.numerics.arrays import Floats, Floats32, Floats64, Ids
 from tacit.numerics.lbfgs import minimize_columns
-from tacit.parameters import OneOf, Range, Tune, document_parameters
+from tacit.parameters import OneOf, Range, Role, Tune, document_parameters
 from tacit.store.declared import Array, Csr, Inside
 from tacit.tasks import row_blocks, run_tasks
 
@@ -165,10 +166,12 @@ class MomentMatching(ZeroShot):
     ] = 0.003
     linear_ridge: Annotated[float, Range(above=0), "penalty on the weights of unseen labels (linear)"] = 1.0
     n_steps: Annotated[int, Range(low=1), "steps of the solver (logistic); stopping early regularises"] = 40
-    max_samples: Annotated[int, Range(low=1), "largest number of samples for matching, which are kept"] = 20000
+    max_samples: Annotated[
+        int, Range(low=1), Role.COUNTS_SAMPLES, "largest number of samples for matching, which are kept"
+    ] = 20000
     classifier: Classifier = "ridge"
     ridge: Annotated[float, Range(above=0), Tune(0.05, 20), "penalty on the weights of seen labels"] = 1.0
-    normalize: Annotated[bool, "scale samples to unit length"] = True
+    normalize: Normalize = True
 
     samples_: Annotated[Samples, Inside(("n_inputs", "n_features"))] = field(init=False)
     scales_: Annotated[Floats64, Array("float64", ("n_seen",))] = field(init=False)

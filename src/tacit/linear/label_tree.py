@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from tacit.base import Estimator, Mask
+from tacit.base import Estimator, Mask, Normalize
 from tacit.kernels.dual import prune, train_block
 from tacit.kernels.label_tree import balanced_clusters
 from tacit.labels import positives
@@ -19,7 +19,7 @@ from tacit.linear.label_forest import MOST_LOGS, Chunk, LabelClusters, LabelFore
 from tacit.numerics.classifiers import LOSSES, POSITIVES, LinearObjective, objective_of
 from tacit.numerics.compact import as_halves
 from tacit.numerics.rows import label_means, largest_entries, unit_rows
-from tacit.parameters import OneOf, Range, Tune, document_parameters
+from tacit.parameters import OneOf, Range, Role, Tune, document_parameters
 from tacit.propensity import propensities_from_counts
 from tacit.ranking import Ranking
 from tacit.store.declared import Sizes
@@ -42,7 +42,9 @@ class LabelTree(Estimator):
     have a label below the node, and a label's probability is the product along its path, averaged over trees.
     """
 
-    n_trees: Annotated[int, Range(low=1), "number of trees; time and model size grow in proportion"] = 3
+    n_trees: Annotated[
+        int, Range(low=1), Role.MULTIPLIES_MEMORY, "number of trees; time and model size grow in proportion"
+    ] = 3
     arity: Annotated[int, Range(low=2, high=1 << 16), "maximum number of children of an inner node"] = 64
     max_leaf: Annotated[int, Range(low=1, high=1 << 16), Tune(30, 300), "maximum number of labels in a leaf"] = 100
     beam: Annotated[int, Range(low=1), "beam width: nodes per level that are followed when ranking"] = 10
@@ -68,7 +70,7 @@ class LabelTree(Estimator):
     )
     tolerance: Annotated[float, Range(low=0), "training stops when no margin changes by more in a pass"] = 0.2
     max_passes: Annotated[int, Range(low=1), "maximum number of passes over the samples"] = 50
-    normalize: Annotated[bool, "scale samples to unit length"] = True
+    normalize: Normalize = True
 
     forest_: LabelForest = field(init=False)
 

@@ -9,10 +9,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from tacit.base import Estimator, Link, Mask
+from tacit.base import Estimator, Link, Mask, Normalize
 from tacit.kernels.score import rank_linear
 from tacit.numerics.classifiers import LOSSES, POSITIVES, ClassifierOptions, train_classifiers
-from tacit.parameters import OneOf, Range, Tune, document_parameters
+from tacit.parameters import OneOf, Range, Role, Tune, document_parameters
 from tacit.ranking import Ranking
 from tacit.store.declared import Array, Csr
 
@@ -38,7 +38,10 @@ class OneVsAll(Estimator):
     A: Annotated[float, Range(low=0), "propensity: how fast it rises with a label's count"] = ClassifierOptions.A
     B: Annotated[float, Range(above=0), "propensity: added to a label's count"] = ClassifierOptions.B
     absent: Annotated[
-        str, OneOf(("negative", "missing")), "how absent entries of Y are treated: as negatives, or ignored"
+        str,
+        OneOf(("negative", "missing")),
+        Role.KNOWS_MISSING,
+        "absent entries of Y are negatives, or ignored",
     ] = ClassifierOptions.absent
     bias: Annotated[float, Range(low=0), "value of the constant feature; 0 for no intercept"] = ClassifierOptions.bias
     prune: Annotated[float, Range(low=0), "weights smaller than this are dropped"] = ClassifierOptions.prune
@@ -46,7 +49,7 @@ class OneVsAll(Estimator):
         ClassifierOptions.tolerance
     )
     max_passes: Annotated[int, Range(low=1), "maximum number of passes over samples"] = ClassifierOptions.max_passes
-    normalize: Annotated[bool, "scale samples to unit length"] = True
+    normalize: Normalize = True
 
     weights_: Annotated[sparse.csr_matrix, Csr("float32", ("n_features", "n_labels"))] = field(init=False)
     intercepts_: Annotated[npt.NDArray[np.float32], Array("float32", ("n_labels",))] = field(init=False)

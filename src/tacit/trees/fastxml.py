@@ -12,7 +12,7 @@ from scipy import sparse
 from tacit.base import Estimator, Link, Mask
 from tacit.labels import positives
 from tacit.numerics.idf import holds_counts, inverse_document_frequencies, samples_with, weighted_columns
-from tacit.parameters import Range, Tune, document_parameters
+from tacit.parameters import Range, Role, Tune, document_parameters
 from tacit.ranking import Ranking
 from tacit.store.declared import Array
 from tacit.tasks import run_tasks, task_seeds
@@ -43,7 +43,9 @@ Balance = Annotated[
 class FastXML(Estimator):
     """An ensemble of trees; each node splits its samples so that one ranking of labels fits each side well (nDCG)."""
 
-    n_trees: Annotated[int, Range(low=1), "number of trees; time, memory and model size grow in proportion"] = 50
+    n_trees: Annotated[
+        int, Range(low=1), Role.MULTIPLIES_MEMORY, "number of trees; time, memory and model size grow in proportion"
+    ] = 50
     max_leaf: Annotated[int, Range(low=1), Tune(5, 50), "a node with at most this many samples becomes a leaf"] = 10
     C: Annotated[
         float, Range(above=0), Tune(0.3, 20), "inverse strength of the L1 penalty in nodes; more: denser hyperplanes"
@@ -59,7 +61,7 @@ class FastXML(Estimator):
         bool | None,
         "weight features by inverse document frequency; None: only if all training values are flags or counts",
     ] = None
-    normalize: Annotated[bool, "scale every sample to unit length, as C assumes"] = True
+    normalize: Annotated[bool, Role.NORMALIZES, "scale every sample to unit length, as C assumes"] = True
 
     idf_: Annotated[npt.NDArray[np.float32] | None, Array("float32", ("n_features",))] = field(init=False, default=None)
     forest_: Forest = field(init=False)

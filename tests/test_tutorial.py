@@ -3,30 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import shlex
-import subprocess
-import sys
-from pathlib import Path
 
-import pytest
+from pages import DOCS, blocks_of, broken_links, run_command
 
-from tacit.cli.main import main
-
-TUTORIAL = Path(__file__).parents[1] / "docs" / "tutorial.md"
-BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", TUTORIAL.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
-
-
-def run_command(line: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Run a line of the shell; one that needs none of its features runs in this process, which spares the start."""
-    if re.search(r"[|<>&;]", line):
-        own = Path(sys.executable).parent
-        path = f"{own}{os.pathsep}{os.environ['PATH']}"
-        subprocess.run(["bash", "-ec", line], check=True, env=os.environ | {"PATH": path}, timeout=120)
-        return
-    monkeypatch.setattr(sys, "argv", shlex.split(line))
-    main()
+TUTORIAL = DOCS / "tutorial.md"
+BLOCKS = blocks_of(TUTORIAL)
 
 
 def test_every_block_is_of_a_kind_that_is_run():
@@ -65,5 +47,4 @@ def test_tutorial(tmp_path, monkeypatch, capfd):
 
 
 def test_links_lead_somewhere():
-    for target in re.findall(r"\]\(([^)#]+)\)", TUTORIAL.read_text(encoding="utf-8")):
-        assert (TUTORIAL.parent / target).exists(), target
+    assert not broken_links(TUTORIAL)

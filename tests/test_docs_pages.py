@@ -1,0 +1,116 @@
+"""Pages that say they are run by a test: every block of them is, in order, in an empty folder."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import json
+import re
+import shlex
+from pathlib import Path
+
+import click
+import pytest
+
+from pages import DOCS, blocks_of, broken_links, commands_of, run_command
+from server.live import started
+from tacit.cli.commands import cli
+
+PAGES = ["vocabularies.md", "from-annif.md"]
+SERVED = "http://127.0.0.1:8000/"
+HAS_RDF = importlib.util.find_spec("rdflib") is not None
+
+
+class Run:
+    """What the blocks of a page printed, by command, and what Python blocks left behind."""
+
+    def __init__(self, monkeypatch, capfd):
+        self.monkeypatch, self.capfd = monkeypatch, capfd
+        self.printed: dict[str, str] = {}
+        self.names: dict[str, object] = {}
+
+    def page(self, name: str, folder: Path) -> None:
+        """Run all blocks; a service runs on until the last of them."""
+        self.monkeypatch.chdir(folder)
+        for variable in ("NO_PROXY", "no_proxy"):
+            self.monkeypatch.setenv(variable, "127.0.0.1")
+        with contextlib.ExitStack() as services:
+            address = SERVED
+            for kind, block in blocks_of(DOCS / name):
+                if kind == "python":
+                    code = compile(block.replace(SERVED, address), name, "exec")
+                    self._keep(block, exec, code, self.names)
+                    continue
+                if ".ttl" in block and not HAS_RDF:
+                    continue
+                for command in commands_of(block):
+                    if command.startswith("tacit serve"):
+                        _, address = services.enter_context(started(*shlex.split(command)[1:], cwd=folder))
+                    else:
+                        self._keep(command, run_command, command, self.monkeypatch)
+
+    def _keep(self, key, function, *arguments):
+        self.capfd.readouterr()
+        function(*arguments)
+        self.printed[key] = self.capfd.readouterr().out
+
+    def of(self, start: str) -> str:
+        """What the first block or command with this start printed."""
+        return next(printed for key, printed in self.printed.items() if key.startswith(start))
+
+
+@pytest.fixture
+def run(monkeypatch, capfd):
+    return Run(monkeypatch, capfd)
+
+
+def labels_in(line: str) -> list[str]:
+    return [found["label"] for found in json.loads(line)["suggestions"]]
+
+
+def test_vocabularies(tmp_path, run):
+    run.page("vocabularies.md", tmp_path)
+    if HAS_RDF:
+        assert labels_in(run.of("echo")) == ["http://example.org/p1", "http://example.org/p2"]
+    found, *why = run.of("import tacit").splitlines()
+    untagged = f"c{run.names['NAMES'].index(run.names['untagged'])}"
+    assert f"label='{untagged}'" in found
+    assert "its name" in why[1]
+    assert [line.split("  ")[2].split()[0] for line in run.of("tacit labels model history").splitlines()] == [
+        "added", "renamed", "retired",
+    ]  # fmt: skip
+
+
+def test_from_annif(tmp_path, run):
+    run.page("from-annif.md", tmp_path)
+    assert labels_in(run.of("echo"))[0] == "http://example.org/bees"
+    assert run.of("from annif_client").split()[:2] == ["http://example.org/bees", "bees"]
+    assert (tmp_path / "report.html").exists()
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_blocks_are_of_kinds_that_are_run(page):
+    assert {kind for kind, _ in blocks_of(DOCS / page)} == {"python", "sh"}
+    assert (DOCS / page).read_text(encoding="utf-8").count("\n```") == 2 * len(blocks_of(DOCS / page))
+
+
+@pytest.mark.parametrize("page", [*PAGES, "tagger.md", "../README.md"])
+def test_links_lead_somewhere(page):
+    assert not broken_links(DOCS / page)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_commands_and_options_exist(page):
+    text = (DOCS / page).read_text(encoding="utf-8")
+    context = click.Context(cli)
+    options = {name: _options(cli.get_command(context, name)) for name in cli.list_commands(context)}
+    named = re.findall(r"`tacit ([a-z-]+)([^`]*)`", text)
+    assert named
+    for command, rest in named:
+        assert set(re.findall(r"(?<!\S)--?[a-z]\S*", rest)) <= options[command], command
+    of_annif = {"--limit", "--cached", "--backend-param"}
+    assert set(re.findall(r"`(--[a-z-]+)", text)) <= set.union(of_annif, *options.values())
+
+
+def _options(command):
+    return {option for parameter in command.params for option in (*parameter.opts, *parameter.secondary_opts)}

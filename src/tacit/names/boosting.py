@@ -8,6 +8,7 @@ from typing import Annotated
 
 import numpy as np
 import numpy.typing as npt
+from threadpoolctl import threadpool_limits
 
 from tacit.kernels.names import boosted_log_odds
 from tacit.store.declared import Array
@@ -48,7 +49,9 @@ class BoostedTrees:
             l2_regularization=_RIDGE,
             early_stopping=False,
             random_state=seed,
-        ).fit(X, y)
+        )
+        with threadpool_limits(1):  # on small data, threads wait for each other longer than they work
+            learner.fit(X, y)
         trees = [of_class.nodes for (of_class,) in learner._predictors]
         sizes = np.array([len(nodes) for nodes in trees])
         roots = np.concatenate([[0], np.cumsum(sizes)[:-1]])

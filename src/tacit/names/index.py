@@ -126,7 +126,7 @@ class NameIndex:
         kept: list[Name] = []
         words: list[list[int]] = []
         for name in names:
-            found = stems_of(_QUALIFIER.sub("", name.text), language) or stems_of(name.text, language)
+            found = _stems(name.text, language)
             if found:
                 kept.append(name)
                 words.append([stems.setdefault(stem, len(stems)) for stem in found])
@@ -152,6 +152,10 @@ class NameIndex:
     @cached_property
     def _places(self) -> dict[str, int]:
         return {stem: place for place, stem in enumerate(self.stems)}
+
+    def stems_in(self, name: str) -> str:
+        """The stems of a name by which it would be found, as a text."""
+        return " ".join(_stems(name, self.language))
 
     def stems_at(self, name: int) -> str:
         """The stems of a name, as a text."""
@@ -179,6 +183,11 @@ class NameIndex:
         starts = np.searchsorted(best[:, 0], np.arange(len(n_words) + 1)).astype(np.int64)
         columns = dict(zip(_OF_MATCHES[1:], np.ascontiguousarray(best.T)[1:], strict=True))
         return Matches(starts, n_words, self.labels[columns["names"]], **columns)
+
+
+def _stems(name: str, language: str | None) -> list[str]:
+    """The stems of a name without its qualifier, if it has anything else."""
+    return stems_of(_QUALIFIER.sub("", name), language) or stems_of(name, language)
 
 
 def _n_alike(words: Sequence[Sequence[int]], labels: Ids) -> Ids:

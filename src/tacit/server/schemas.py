@@ -128,7 +128,7 @@ class ExplainAnswer(BaseModel):
     labels: list[LabelReason]
     samples: list[SampleReason]
     acts: list[str]
-    names: list[str] = Field(description="Stems of the label's names that are in the text.")
+    names: list[str] = Field(description="Names of the label that are in the text.")
 
 
 class Label(BaseModel):

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from tacit.names.index import Matches
 from tacit.numerics.rows import unit_rows
 from tacit.store.acts import in_force
 from tacit.tagger.changes import Changes
@@ -119,8 +120,19 @@ def explain(tagger: Tagger, text: Any, label: str, n: int = 10) -> Explanation:
         _labels(changes, tagger.relations_, sample, column, n),
         _samples(tagger, x, column, n),
         [str(act) for act in in_force(changes.acts) if any(state.leads_to(name) == column for name in act.labels())],
-        [] if sample.matches is None else changes.scores.names_in(sample.matches, column),
+        _names(tagger, sample.matches, column),
     )
+
+
+def _names(tagger: Tagger, matches: Matches | None, column: int) -> list[str]:
+    """The names of a label that are in a text."""
+    evidence, vocabulary = tagger.names_, tagger.vocabulary_
+    if evidence is None or matches is None or column >= evidence.n_labels:
+        return []
+    label = str(tagger._changes.state.ground.classes[column])
+    called = vocabulary.names_of(label) if vocabulary is not None and label in vocabulary else [label]
+    found = {evidence.index.stems_at(name) for name in matches.names[matches.labels == column].tolist()}
+    return [name for name in called if evidence.index.stems_in(name) in found]
 
 
 def _like(sample: Inputs, rows: sparse.csr_matrix) -> Inputs:

@@ -85,12 +85,6 @@ class Scores:
         found = Ranking(labels, scores)
         return found if self.calibration is None else self.calibration.apply(found)
 
-    def names_in(self, matches: Matches, column: int) -> list[str]:
-        """The name of a label that is in a text, as its stems; none where it is not there."""
-        if self.names is None:
-            return []
-        return [self.names.index.stems_at(name) for name in matches.names[matches.labels == column].tolist()]
-
     # -- log-odds -----------------------------------------------------------------------------------------
 
     def log_odds(self, samples: Inputs, columns: npt.NDArray[np.intp]) -> Floats:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 import sys
+import time
 
 import click
 
@@ -14,6 +15,7 @@ from tacit.cli.startup import quick_start
 from tacit.errors import TacitError, did_you_mean, printable
 from tacit.progress import Stopped
 
+BEGAN = "tacit.began"  # where a context keeps when a command began, its imports included
 #: Name and help of each command, in the order in which they are used. Each is a function of the same name in a module
 #: of the same name, which is imported when the command is called: ``tacit --help`` starts at once.
 COMMANDS = {
@@ -49,6 +51,7 @@ class LazyGroup(click.Group):
         """Import a command."""
         if cmd_name not in COMMANDS:
             raise click.UsageError(f"unknown command '{cmd_name}'{did_you_mean(cmd_name, COMMANDS)}", ctx)
+        ctx.meta.setdefault(BEGAN, time.perf_counter())
         name = cmd_name.replace("-", "_")
         with quick_start():
             command: click.Command = getattr(importlib.import_module(f"tacit.cli.{name}"), name)

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from tacit.cli.commands import BEGAN
 from tacit.cli.evaluate import KS, print_evaluation
 from tacit.cli.interrupt import keeps
 from tacit.cli.options import data_argument, input_options, jobs_option, max_memory_option, seed_option
@@ -64,7 +65,7 @@ def train(
       tacit train train.txt --model OneVsAll --param C=0.5 --valid dev.txt --out model
       tacit train large.jsonl --max-memory 8G --out model
     """
-    began = time.perf_counter()
+    began = click.get_current_context().meta.get(BEGAN, time.perf_counter())
     own = {key: options.pop(key) for key in ("target", "keep_texts", "characters")}
     own |= {"language": None if language == "none" else language, "names": not no_names}
     tagger = _tagger(name, assignments, random_state=seed, n_jobs=jobs, calibrate=not no_calibrate, **own)

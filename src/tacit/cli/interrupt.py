@@ -103,10 +103,11 @@ class _Listener:
         self._near, self._far = socket.socketpair()
         self._far.setblocking(False)
         progress.asked_to_stop.clear()
-        self._thread = threading.Thread(target=self._listen, name="tacit-interrupt", daemon=True)
-        self._thread.start()
+        # In this order: what arrives before the thread listens waits in the socket.
         self._fd_before = signal.set_wakeup_fd(self._far.fileno(), warn_on_full_buffer=False)
         signal.signal(signal.SIGINT, _handle)
+        self._thread = threading.Thread(target=self._listen, name="tacit-interrupt", daemon=True)
+        self._thread.start()
 
     def close(self) -> None:
         """Restore the previous signal handling."""

@@ -54,7 +54,7 @@ class TextVectorizer:
         default_factory=lambda: np.empty(0, dtype=np.float32)
     )
     characters: bool = False
-    language: Annotated[str | None, OneOf((None, *LANGUAGES))] = None
+    language: Annotated[str | None, OneOf(tuple(LANGUAGES))] = None
 
     def what_is_wrong(self, sizes: Sizes) -> tuple[str, str] | None:
         """No two features have the same name, and n-grams come last, if there are any."""

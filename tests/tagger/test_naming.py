@@ -154,3 +154,40 @@ def test_languages(text, language):
 def test_an_unknown_language():
     with pytest.raises(ParameterError, match="language must be one of .* got 'klingon'"):
         Tagger(language="klingon")
+
+
+@pytest.mark.parametrize("model", ["OneVsAll", "Popularity"])
+@pytest.mark.parametrize("keep_texts", [True, False])
+def test_an_update_keeps_names_and_acts(vocabulary, tmp_path, model, keep_texts):
+    """First samples of a concept, labels beyond the vocabulary, acts, a reload: each label stays what it is."""
+    if model == "OneVsAll" and not keep_texts:
+        pytest.skip("cannot be updated")
+    texts, tags = corpus(0, 1200)
+    ids = {name: concept for concept, name in zip(vocabulary.ids, vocabulary.names, strict=True)}
+    tagger = Tagger(model, vocabulary=vocabulary, keep_texts=keep_texts)
+    tagger.fit(texts, [[ids[tag] for tag in each] for each in tags])
+    assert tagger.names_ is not None
+    tagger.save(tmp_path / "model")
+    tagger = Tagger.load(tmp_path / "model")
+    first, second = RARE[-2:]
+    tagger.rename_label(second, "extraction")
+    said = tagger.update([f"a {first} report"] * 5 + ["a boat"], [[ids[first]]] * 5 + [["boats"]])
+    assert "2 labels are new" in said
+    assert first in [tagger.readable(label) for label in map(str, tagger.model_.classes_)]
+    for name in (*TOPICS, *RARE[:-1]):
+        found = tagger.suggest([f"new work on {name}s"], k=5)[0]
+        assert name in [tagger.readable(each.label) for each in found], name
+    assert "extraction" in [each.label for each in tagger.suggest([f"the {second} report"], k=5)[0]]
+    assert len(set(map(str, tagger.classes_))) == len(vocabulary) + 1
+    tagger.save(tmp_path / "model")
+    again = Tagger.load(tmp_path / "model")
+    assert again.suggest(texts[:20]) == tagger.suggest(texts[:20])
+
+
+def test_a_started_tagger_is_updated(vocabulary, tmp_path):
+    tagger = start_tagger(vocabulary, "en")
+    tagger.update(["a boat on a river"] * 3, [["c1", "boats"]] * 3)
+    assert tagger.names_.counts.samples.tolist()[:3] == [0, 3, 0]
+    assert {"river", "boats"} <= {tagger.readable(each.label) for each in tagger.suggest(["boats on rivers"])[0]}
+    tagger.save(tmp_path / "model")
+    assert Tagger.load(tmp_path / "model").suggest(["rivers"]) == tagger.suggest(["rivers"])

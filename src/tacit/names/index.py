@@ -12,8 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from tacit.kernels.names import N_COLUMNS, match_names
+from tacit.parameters import OneOf
 from tacit.store.declared import Array, Items
-from tacit.words import stems_of
+from tacit.words import LANGUAGES, stems_of
 
 Ids = npt.NDArray[np.int32]
 Starts = npt.NDArray[np.int64]
@@ -108,7 +109,7 @@ class NameIndex:
         By stem, the names of which it is the rarest.
     """
 
-    language: str | None
+    language: Annotated[str | None, OneOf(tuple(LANGUAGES))]
     stems: Annotated[list[str], Items("n_stems")]
     name_starts: Annotated[Starts, Array("int64", ("n_names+1",), starts="n_words", rises=True)]
     name_stems: Annotated[Ids, Array("int32", ("n_words",), below="n_stems")]

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 from scipy import sparse
 
 from tacit.base import Estimator
@@ -134,6 +135,33 @@ def weigh(
     announce(f"labels' names are used: {SCORE_METRIC} {100 * with_names:.1f} instead of {100 * without:.1f} held out")
     trees = learn_evidence(naming.index, counts, ranking, naming.matches, truth, seed)
     return NameEvidence(truth.shape[1], naming.index, counts, trees, naming.others), fused
+
+
+def moved(values: npt.NDArray[np.int32], before: Names, after: Names) -> npt.NDArray[np.int32]:
+    """Values of labels in another order, by name; 0 for labels that are new."""
+    place = {str(label): column for column, label in enumerate(before.tolist())}
+    source = np.array([place.get(str(label), -1) for label in after.tolist()], np.intp)
+    return np.where(source >= 0, values[source], 0).astype(np.int32)
+
+
+def counted_on(
+    evidence: NameEvidence,
+    before: Names,
+    classes: Names,
+    vocabulary: Vocabulary | None,
+    texts: Sequence[str],
+    Y: sparse.csr_matrix,
+) -> NameEvidence:
+    """Evidence after further samples of a model that has `classes` now; `before` are all labels until then."""
+    names, others = names_of_labels(classes, vocabulary)
+    labels = np.concatenate([classes.astype(object), np.array(others, dtype=object)])
+    index = NameIndex.of(names, evidence.index.language)
+    new = NameCounts.of(index.matches(texts), widened(Y, len(labels)))
+    counts = [
+        moved(getattr(evidence.counts, name), before, labels) + getattr(new, name)
+        for name in ("samples", "matched", "right")
+    ]
+    return NameEvidence(len(labels), index, NameCounts(*counts), evidence.trees, others)
 
 
 def widened(Y: sparse.csr_matrix, n_labels: int) -> sparse.csr_matrix:

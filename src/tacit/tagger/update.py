@@ -16,11 +16,12 @@ import numpy.typing as npt
 from scipy import sparse
 
 from tacit.errors import DataError, ParameterError
-from tacit.labels import label_counts, positives, read_labels
+from tacit.labels import Names, label_counts, positives, read_labels
 from tacit.linear.popularity import Popularity
 from tacit.numerics.rows import row_of_entry
 from tacit.store.acts import in_force
 from tacit.store.legacy import learned_logs
+from tacit.tagger.naming import counted_on, moved
 from tacit.tagger.state import State
 from tacit.tagger.training import Training, relations
 
@@ -47,15 +48,18 @@ def update(tagger: Tagger, samples: Any, tags: Any, label_names: Sequence[str] |
         If the model cannot be trained incrementally and the tagger kept no training data.
     """
     model, changes = tagger._fitted_model(), tagger._changes
+    before = changes.state.ground.classes
     new = _new_samples(changes.state, samples, tagger._features(samples), tags, label_names)
     earlier, logs = tagger.card_.get("updates", []), learned_logs(tagger.card_)
     n_known = len(model.classes_)
     if isinstance(model, Popularity) and tagger.training_ is None:
         done = _counted_on(tagger, model, new)
+        _rescored(tagger, before, new)
     elif hasattr(model, "partial_fit") and len(new.names) == n_known:
         tagger.model_ = copy.copy(model)
         tagger.model_.partial_fit(new.X, new.Y)
         _keep(tagger, new)
+        _rescored(tagger, before, new)
         done = f"trained {type(model).__name__} on {new.X.shape[0]:,} new samples; its calibration is unchanged"
     elif tagger.training_ is not None:
         done = _trained_again(tagger, tagger.training_, new)
@@ -82,7 +86,7 @@ def _new_samples(
         raise DataError(f"texts and tags must have one entry per sample; got {X.shape[0]} and {matrix.shape[0]}")
     if not matrix.nnz:
         raise DataError("the new samples have no labels; there is nothing to learn")
-    known = [str(name) for name in state.ground.classes.tolist()]
+    known = [str(name) for name in state.ground.classes[: state.ground.n_trained].tolist()]
     used = np.unique(matrix.indices)
     tagged = {column: str(labels.names[column]) for column in used.tolist()}
     called = {column: state.name_in_training(name) or name for column, name in tagged.items()}
@@ -130,11 +134,19 @@ def _counted_on(tagger: Tagger, model: Popularity, new: _NewSamples) -> str:
     shares = (counts / n_samples).astype(np.float32)
     counted = {"label_counts_": counts, "n_samples_": n_samples, "classes_": names, "shares_": shares}
     tagger.model_ = Popularity.restored(model.get_params(), model.stored_state() | counted)
-    if tagger.calibration_ is not None and n_more:
-        curves = np.pad(tagger.calibration_.curve_of_label, (0, n_more))  # new labels use the curve of rare labels
-        tagger.calibration_ = replace(tagger.calibration_, curve_of_label=curves)
     _keep(tagger, new)
     return f"counted {new.X.shape[0]:,} new samples, exactly"
+
+
+def _rescored(tagger: Tagger, before: Names, new: _NewSamples) -> None:
+    """Let calibration and names follow the labels, which had the names `before` until now."""
+    labels = tagger._fitted_model().classes_
+    if tagger.names_ is not None:
+        tagger.names_ = counted_on(tagger.names_, before, labels, tagger.vocabulary_, new.samples, new.Y)
+        labels = np.concatenate([labels.astype(object), np.array(tagger.names_.others, dtype=object)])
+    if tagger.calibration_ is not None:
+        curves = moved(tagger.calibration_.curve_of_label, before, labels)  # new labels use the curve of rare labels
+        tagger.calibration_ = replace(tagger.calibration_, curve_of_label=curves)
 
 
 def _keep(tagger: Tagger, new: _NewSamples) -> None:
@@ -170,7 +182,7 @@ def _trained_again(tagger: Tagger, kept: Training, new: _NewSamples) -> str:
     names = np.array(new.names, dtype=object)[order]
     samples: Any = [*kept.texts, *new.samples] if kept.texts else sparse.vstack([kept.features, new.X], format="csr")
     fresh = type(tagger)(**tagger.get_params())
-    fresh.vocabulary = None
+    fresh.vocabulary = tagger.vocabulary_
     fresh.fit(samples, Y[:, order], label_names=list(names))
     fresh.model_.container_ = tagger._fitted_model().container_  # type: ignore[union-attr]
     fresh.vocabulary_ = tagger.vocabulary_

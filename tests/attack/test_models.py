@@ -26,6 +26,7 @@ from tacit.errors import ModelFileError
 from tacit.linear.label_forest import LabelForest
 from tacit.registry import MODELS, TAGGER
 from tacit.store.declared import Array, Csr, Kind, kind_of, kinds_of
+from tacit.tagger.naming import start_tagger
 
 N_SHORT = 500  # cases in every run of the tests
 N_CASES = int(os.environ.get("TACIT_ATTACK", str(N_SHORT)))
@@ -78,6 +79,7 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
     options: dict[str, Any] = {"keep_texts": True, "characters": True, "vocabulary": vocabulary}
     tacit.Tagger("OneVsAll", **options).fit(said, tags).save(folder / "Tagger")
     tacit.Tagger("LabelTree").fit(said, tags).save(folder / "TaggerOfTrees")
+    start_tagger(vocabulary, "en").save(folder / "TaggerOfNames")
     return folder
 
 
@@ -198,6 +200,10 @@ BY_HAND = {
     "labels that are the same": ("OneVsAll", entry("classes_", 1, 0), r"classes_ must differ from each other"),
     "factors that are no numbers": ("MLLCSOnline", entry("label_factors_", 0, np.nan), r"must hold finite numbers of"),
     "factors that overflow": ("MLLCSOnline", entry("label_factors_", 0, 1e30), r"label_factors_ must hold finite numb"),
+    "names of no label": ("TaggerOfNames", entry("names_.index.labels", 0, 99), r"index.labels must hold numbers"),
+    "stems of no name": ("TaggerOfNames", entry("names_.index.name_stems", 0, 99), r"name_stems must hold numbers"),
+    "trees of names in a circle": ("TaggerOfNames", entry("names_.trees.children", 0, 0), r"trees.children must"),
+    "evidence that there is not": ("TaggerOfNames", entry("names_.trees.features", 0, 18), r"must be below 18; got 18"),
     "curves of a tagger": ("Tagger", entry("calibration_.curve_of_label", 0, 9), r"curve_of_label must hold numbers"),
 }  # fmt: skip
 

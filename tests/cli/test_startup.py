@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 CODE = """
 import sys
@@ -32,24 +34,45 @@ assert type(wave).__name__ == "module"
 """
 
 
+def _run(code: str, *folders: Path) -> None:
+    path = os.pathsep.join([*map(str, folders), *filter(None, sys.path)])
+    command = [sys.executable, "-W", "error", "-c", code]
+    subprocess.run(command, check=True, timeout=60, env=os.environ | {"PYTHONPATH": path})
+
+
 def test_modules_wait_until_they_are_used():
-    subprocess.run([sys.executable, "-W", "error", "-c", CODE], check=True, timeout=60)
+    _run(CODE)
 
 
-def test_threads_that_need_a_module_at_once():
+def test_threads_that_need_a_module_at_once(tmp_path):
+    (tmp_path / "slow.py").write_text("import time\ntime.sleep(0.3)\nANSWER = 42\n")
     code = """
-import sys, threading
+import threading
 from tacit.cli.startup import quick_start
-with quick_start(("fractions",)):
-    import fractions
+with quick_start(("slow",)):
+    import slow
 found = []
-def use(): found.append(fractions.Fraction(1, 2))
+def use(): found.append(slow.ANSWER)
 threads = [threading.Thread(target=use) for _ in range(8)]
 for thread in threads: thread.start()
 for thread in threads: thread.join()
-assert found == [fractions.Fraction(1, 2)] * 8, found
+assert found == [42] * 8, found
 """
-    subprocess.run([sys.executable, "-W", "error", "-c", code], check=True, timeout=60)
+    _run(code, tmp_path)
+
+
+def test_a_module_whose_code_fails_says_so_each_time(tmp_path):
+    (tmp_path / "broken.py").write_text("raise OSError('no such device')\n")
+    code = """
+from tacit.cli.startup import quick_start
+with quick_start(("broken",)):
+    import broken
+for _ in range(2):
+    try: broken.ANSWER
+    except OSError: pass
+    else: raise AssertionError
+"""
+    _run(code, tmp_path)
 
 
 def test_what_is_there_already_stays():

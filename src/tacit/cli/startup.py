@@ -33,7 +33,10 @@ class _DeferredModule(ModuleType):
                 raise AttributeError(f"module '{self.__name__}' has no attribute '{name}'")
             if self.__class__ is _DeferredModule:
                 state.is_running = True
-                state.loader.exec_module(self)
+                try:
+                    state.loader.exec_module(self)
+                finally:
+                    state.is_running = False
                 self.__class__ = ModuleType  # type: ignore[assignment]
         return getattr(self, name)
 

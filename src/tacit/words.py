@@ -32,9 +32,14 @@ def check_language(code: str | None) -> str | None:
     )
 
 
+def words_of(text: str) -> list[str]:
+    """The words of a text, in order and in lower case."""
+    return _WORD.findall(text.lower())
+
+
 def stems_of(text: str, language: str | None) -> list[str]:
     """The stems of a text's words, in order and in lower case."""
-    return stemmed(_WORD.findall(text.lower()), language)
+    return stemmed(words_of(text), language)
 
 
 def stemmed(words: list[str], language: str | None) -> list[str]:
@@ -69,7 +74,7 @@ DETECTED = tuple(_FREQUENT)  # languages that can be detected
 
 def language_shares(texts: Sequence[str], languages: Iterable[str] = DETECTED) -> dict[str, float]:
     """The share of the words of texts that are among the frequent words of a language, for each language."""
-    words = [word for text in texts for word in _WORD.findall(text.lower())]
+    words = [word for text in texts for word in words_of(text)]
     frequent = {code: frozenset(_FREQUENT[code].split()) for code in languages}
     return {code: sum(word in listed for word in words) / (len(words) + 1) for code, listed in frequent.items()}
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tacit.names.index import Matches, Name, NameIndex
-from tacit.words import stems_of
+from tacit.words import stemmed, stems_of, words_of
 
 NAMES = ["heat pump", "heat", "pumps", "electric heat pump", "bank (finance)", "bank (river)", "Pump", "car", "of"]
 words = st.sampled_from(["heat", "pump", "pumps", "electric", "bank", "car", "of", "the", "a", "river", "heating"])
@@ -68,11 +68,13 @@ def test_rows_and_parts_of_matches():
     chosen = matches.rows(np.array([3, 1, 0, 3]))
     again = index.matches(["electric heat pump of a car", "", "heat pump", "electric heat pump of a car"])
     for name in Matches.__dataclass_fields__:
-        assert getattr(chosen, name).tolist() == getattr(again, name).tolist()
+        left, right = getattr(chosen, name), getattr(again, name)
+        assert (left.toarray() if name == "words" else left).tolist() == (
+            right.toarray() if name == "words" else right
+        ).tolist()
     few = matches.only(matches.labels == 7)
     assert few.labels.tolist() == [7, 7]
     assert few.row_of.tolist() == [2, 3]
-    assert len(Matches.none(3)) == 3
 
 
 def test_many_names_in_a_long_text_take_less_than_a_millisecond():
@@ -89,3 +91,46 @@ def test_many_names_in_a_long_text_take_less_than_a_millisecond():
         index.matches([text])
         seconds.append(time.perf_counter() - start)
     assert min(seconds) < 0.001
+
+
+@pytest.mark.parametrize("language", ["en", None])
+@settings(max_examples=100)
+@given(found_in=texts)
+def test_cover_is_that_of_a_loop(language, found_in):
+    names = [Name(place % 7, text, place % 2 == 0) for place, text in enumerate(NAMES)]
+    index = NameIndex.of(names, language)
+    weights = np.random.default_rng(0).uniform(1, 5, len(index.stems)).astype(np.float32)
+    weight_of = dict(zip(index.stems, weights.tolist(), strict=True))
+    rows, labels = (each.ravel() for each in np.mgrid[: len(found_in), :8])  # label 7 has no name
+    found = index.cover(rows, labels, index.matches(found_in), weights)
+    for row, label, told in zip(rows.tolist(), labels.tolist(), found.tolist(), strict=True):
+        text_words = words_of(found_in[row])
+        text_stems = set(stemmed(text_words, language))
+        total = sum(weight_of.get(stem, 0) for stem in text_stems)
+        expected = [0.0] * 5
+        for name in sorted((name for name in names if name.label == label), key=lambda name: not name.is_preferred):
+            own = words_of(name.text.split(" (")[0])
+            each = [weight_of[stem] for stem in stemmed(own, language)]
+            inside = sum(weight_of[stem] for stem in stemmed(own, language) if stem in text_stems)
+            if expected[3] == 0 or inside / sum(each) > expected[0] + 1e-9:
+                exact = sum(word in text_words for word in own) / len(own)
+                expected = [inside / sum(each), inside / max(total, 1e-6), min(each), max(each), exact]
+        assert told == pytest.approx(expected, rel=1e-4)
+
+
+def test_texts_with_a_stem_are_counted_once_each():
+    index = NameIndex.of([Name(0, "heat pump"), Name(1, "pumps"), Name(2, "car")], "en")
+    matches = index.matches(["pump pumps pumped", "car pump", "", "of"])
+    counts = dict(zip(index.stems, index.texts_with(matches).tolist(), strict=True))
+    assert counts == {"heat": 0, "pump": 2, "car": 1}
+
+
+def test_blocks_of_texts_are_joined(monkeypatch):
+    index = NameIndex.of([Name(place, text) for place, text in enumerate(NAMES)], "en")
+    texts = ["heat pump", "", "a car", "electric heat pump of a car", "bank"]
+    whole = index.matches(texts)
+    monkeypatch.setattr("tacit.names.index._TEXTS_PER_BLOCK", 2)
+    parts = index.matches(texts)
+    assert parts.starts.tolist() == whole.starts.tolist()
+    assert parts.labels.tolist() == whole.labels.tolist()
+    assert (parts.words != whole.words).nnz == 0

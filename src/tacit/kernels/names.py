@@ -7,6 +7,7 @@ import numpy.typing as npt
 from numba import njit
 
 Ids = npt.NDArray[np.int32]
+Places = npt.NDArray[np.intp]
 Starts = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float32]
 
@@ -118,6 +119,59 @@ def _count_containing(matches: Ids, name_starts: Starts, name_stems: Ids, longer
         name = matches[i, 1]
         for at in range(name_starts[name], name_starts[name + 1]):
             longer[name_stems[at]] = 0
+
+
+@njit(nogil=True, cache=True)
+def name_cover(
+    rows: Places,
+    labels: Places,
+    text_starts: Ids,
+    words: Ids,
+    stem_of_word: Ids,
+    n_forms: int,
+    label_starts: Starts,
+    names_of_label: Ids,
+    name_starts: Starts,
+    name_forms: Ids,
+    weights: Floats,
+) -> Floats:
+    """How well texts cover the names of labels; see `tacit.names.index.NameIndex.cover`.
+
+    Parameters
+    ----------
+    text_starts, words
+        The distinct words of each text: forms below `n_forms`, stems from there on.
+    label_starts, names_of_label
+        The names of each label.
+    """
+    found = np.zeros((len(rows), 5), np.float32)
+    seen = np.full(len(stem_of_word), -1, np.int64)  # the last text that has a word; stems from `n_forms` on
+    row, total = -1, 0.0
+    for pair in range(len(rows)):
+        if rows[pair] != row:
+            row, total = rows[pair], 0.0
+            for word in words[text_starts[row] : text_starts[row + 1]]:
+                stem = stem_of_word[word]
+                if seen[n_forms + stem] != row:
+                    total += weights[stem]
+                seen[word] = seen[n_forms + stem] = row
+        label = labels[pair]
+        if label + 1 >= len(label_starts):
+            continue
+        for name in names_of_label[label_starts[label] : label_starts[label + 1]]:
+            forms = name_forms[name_starts[name] : name_starts[name + 1]]
+            whole, inside, n_exact, low, high = 0.0, 0.0, 0, np.inf, 0.0
+            for form in forms:
+                weight = weights[stem_of_word[form]]
+                whole += weight
+                low, high = min(low, weight), max(high, weight)
+                n_exact += seen[form] == row
+                if seen[n_forms + stem_of_word[form]] == row:
+                    inside += weight
+            if found[pair, 3] == 0.0 or inside / whole > found[pair, 0]:
+                found[pair, 0], found[pair, 1] = inside / whole, inside / max(total, 1e-6)
+                found[pair, 2], found[pair, 3], found[pair, 4] = low, high, n_exact / len(forms)
+    return found
 
 
 @njit(nogil=True, cache=True)

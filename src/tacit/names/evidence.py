@@ -7,7 +7,8 @@ sample had them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Annotated, Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from tacit.base import Estimator
 from tacit.kernels.fill import fill_open_places
 from tacit.names.boosting import BoostedTrees
 from tacit.names.index import Matches, NameIndex
+from tacit.names.similar import SampleIndex, Votes
 from tacit.parameters import Range
 from tacit.ranking import NO_LABEL, NO_SCORE, Ranking
 from tacit.store.declared import Array, Size, Sizes
@@ -35,6 +37,8 @@ EVIDENCE = (
     "model score", "model place", "best score", "words of the name", "longer matches", "first place", "gap",
     "occurrences", "is phrase", "share of the text", "words of the text", "matches in the text", "is preferred",
     "has qualifier", "labels with the name", "training samples", "texts with the name", "share of these with the label",
+    "share of the name", "weight in the text", "lowest weight", "highest weight", "words as they are",
+    "votes of similar samples", "most similar with the label", "most similar",
 )  # fmt: skip
 
 
@@ -65,27 +69,45 @@ class NameCounts:
 
     Attributes
     ----------
+    n_texts : int
+        Training samples.
+    texts : int32 array of shape (n_stems,)
+        Samples whose text has a stem.
     samples, matched, right : int32 arrays of shape (n_named,)
         Samples of each label, samples whose text has its name, and those that have both.
     """
+
+    n_texts: Annotated[int, Range(low=0)]
+    texts: Annotated[npt.NDArray[np.int32], Array("int32", ("n_stems",), low="0")]
 
     samples: Annotated[npt.NDArray[np.int32], Array("int32", ("n_named",), low="0")]
     matched: Annotated[npt.NDArray[np.int32], Array("int32", ("n_named",), low="0")]
     right: Annotated[npt.NDArray[np.int32], Array("int32", ("n_named",), low="0")]
 
     @staticmethod
-    def of(matches: Matches, Y: sparse.csr_matrix) -> NameCounts:
+    def of(index: NameIndex, matches: Matches, Y: sparse.csr_matrix) -> NameCounts:
         """Counts of texts and their labels, a column for each named label."""
         n_named = Y.shape[1]
         right = _are_labels(Y, matches.row_of, matches.labels)
         samples, matched = (np.bincount(each, minlength=n_named) for each in (Y.indices, matches.labels))
         counts = samples, matched, np.bincount(matches.labels[right], minlength=n_named)
-        return NameCounts(*(each.astype(np.int32) for each in counts))
+        return NameCounts(len(matches), index.texts_with(matches), *(each.astype(np.int32) for each in counts))
+
+    @staticmethod
+    def none(index: NameIndex, n_named: int) -> NameCounts:
+        """The counts without any sample."""
+        no_samples = np.zeros(n_named, np.int32)
+        return NameCounts(0, np.zeros(len(index.stems), np.int32), no_samples, no_samples, no_samples)
+
+    @cached_property
+    def weights(self) -> Floats:
+        """How much each stem counts: more where fewer texts have it."""
+        return (1 + np.log((self.n_texts + 1) / (np.minimum(self.texts, self.n_texts) + 1))).astype(np.float32)
 
     def without(self, hidden: npt.NDArray[np.bool_]) -> NameCounts:
         """The same where no sample has the hidden labels."""
         samples, right = (np.where(hidden, 0, each).astype(np.int32) for each in (self.samples, self.right))
-        return NameCounts(samples, self.matched, right)
+        return replace(self, samples=samples, right=right)
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,6 +139,7 @@ class NameEvidence:
     counts: NameCounts
     trees: BoostedTrees
     others: list[str]  # labels without samples, after those of the training
+    samples: SampleIndex | None = None
 
     def what_is_wrong(self, _: Sizes) -> tuple[str, str] | None:
         """The trees ask for evidence that there is."""
@@ -125,7 +148,8 @@ class NameEvidence:
 
     def rank(self, model: Estimator, X: sparse.csr_matrix, matches: Matches, k: int, include: Any = None) -> Ranking:
         """The `k` most probable labels of each sample, by what the model says and by their names."""
-        found = candidates(self.index, self.counts, _ranking(model, X, k, include), _within(matches, include))
+        votes = None if self.samples is None else self.samples.votes(X)
+        found = candidates(self.index, self.counts, _ranking(model, X, k, include), _within(matches, include), votes)
         ranking = found.ranked(self.trees.log_odds(found.evidence)).padded_or_cut(k)
         if k and (ranking.labels[:, -1] == NO_LABEL).any():  # labels that neither says anything of
             order = np.argsort(-self.counts.samples, kind="stable").astype(np.int32)
@@ -139,6 +163,7 @@ def learn_evidence(
     counts: NameCounts,
     ranking: Ranking,
     matches: Matches,
+    votes: Votes,
     truth: sparse.csr_matrix,
     seed: int,
 ) -> BoostedTrees:
@@ -148,8 +173,8 @@ def learn_evidence(
     ----------
     counts : NameCounts
         Of the samples that the model has seen.
-    ranking, matches, truth
-        What the model says of the others, the names in their texts, and their labels.
+    ranking, matches, votes, truth
+        What the model says of the others, the names in their texts, the labels of samples like them, and their own.
     """
     hidden = np.random.default_rng(seed).random(truth.shape[1]) < _HIDDEN_SHARE
     is_hidden = (ranking.labels != NO_LABEL) & hidden[ranking.labels]
@@ -157,15 +182,17 @@ def learn_evidence(
         np.where(is_hidden, NO_LABEL, ranking.labels), np.where(is_hidden, ranking.scores[:, -1:], ranking.scores)
     )
     parts = [
-        candidates(index, counts, ranking, matches),
-        candidates(index, counts.without(hidden), shown, matches),
+        candidates(index, counts, ranking, matches, votes),
+        candidates(index, counts.without(hidden), shown, matches, votes.without(hidden)),
     ]
     right = [_are_labels(truth, part.rows, part.labels) for part in parts]
     evidence = np.concatenate([part.evidence for part in parts])
     return BoostedTrees.fit(evidence, np.concatenate(right), seed)
 
 
-def candidates(index: NameIndex, counts: NameCounts, ranking: Ranking, matches: Matches) -> Candidates:
+def candidates(
+    index: NameIndex, counts: NameCounts, ranking: Ranking, matches: Matches, votes: Votes | None
+) -> Candidates:
     """The labels of a ranking and of matches, with the evidence for each."""
     n_samples, n_named = len(ranking), len(counts.samples)
     row, place = np.nonzero(ranking.labels != NO_LABEL)
@@ -193,7 +220,20 @@ def candidates(index: NameIndex, counts: NameCounts, ranking: Ranking, matches: 
     matched = counts.matched[labels]
     found[:, 15], found[:, 16] = counts.samples[labels], matched
     found[:, 17] = (counts.right[labels] + _PRIOR[0]) / (matched + _PRIOR[1])
+    found[:, 18:23] = index.cover(rows, labels, matches, counts.weights)
+    if votes is not None:
+        _count_votes(found[:, 23:], keys, votes.rows * n_named + votes.labels, votes)
+        found[:, 25] = votes.best[rows]
     return Candidates(rows, labels, np.maximum(found, np.finfo(np.float32).min), n_samples)
+
+
+def _count_votes(found: Floats, keys: npt.NDArray[np.intp], voted_keys: npt.NDArray[np.intp], votes: Votes) -> None:
+    """Add up the shares of votes for each candidate, and keep the largest similarity."""
+    at = np.minimum(np.searchsorted(keys, voted_keys), len(keys) - 1) if len(keys) else voted_keys[:0]
+    is_candidate = keys[at] == voted_keys if len(keys) else np.zeros(0, np.bool_)
+    at = at[is_candidate]
+    np.add.at(found[:, 0], at, votes.shares[is_candidate])
+    np.maximum.at(found[:, 1], at, votes.similarities[is_candidate])
 
 
 def _ranking(model: Estimator, X: sparse.csr_matrix, k: int, include: Any) -> Ranking:

@@ -10,16 +10,21 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from scipy import sparse
 
-from tacit.kernels.names import N_COLUMNS, match_names
+from tacit.kernels.names import N_COLUMNS, match_names, name_cover
+from tacit.numerics.rows import row_of_entry
 from tacit.parameters import OneOf
 from tacit.store.declared import Array, Items
-from tacit.words import LANGUAGES, stems_of
+from tacit.words import LANGUAGES, stemmed, words_of
 
 Ids = npt.NDArray[np.int32]
+Places = npt.NDArray[np.intp]
+Floats = npt.NDArray[np.float32]
 Starts = npt.NDArray[np.int64]
 
 _OF_MATCHES = ("labels", "names", "first", "gap", "occurrences", "containing", "is_phrase")
+_TEXTS_PER_BLOCK = 4096
 _QUALIFIER = re.compile(r"\s*\([^)]*\)")
 
 
@@ -41,6 +46,8 @@ class Matches:
         Where the matches of each text start.
     n_words : int32 array
         Words of each text.
+    words : csr_matrix of shape (n_texts, n_forms + n_stems)
+        The words of each text that names have: in the form that a name has them in, or else by their stem.
     labels, names : int32 arrays
         The label, and which of its names it was.
     first, gap, occurrences, containing, is_phrase : int32 arrays
@@ -50,6 +57,7 @@ class Matches:
 
     starts: Starts
     n_words: Ids
+    words: sparse.csr_matrix
     labels: Ids
     names: Ids
     first: Ids
@@ -67,21 +75,28 @@ class Matches:
         sizes = np.diff(self.starts)[chosen]
         starts = np.concatenate([[0], np.cumsum(sizes)])
         entries = np.repeat(self.starts[chosen] - starts[:-1], sizes) + np.arange(starts[-1])
-        return self._entries(entries, starts, self.n_words[chosen])
+        return self._entries(entries, starts, self.n_words[chosen], self.words[chosen])
 
     def only(self, wanted: npt.NDArray[np.bool_]) -> Matches:
         """Some of the matches (a mask)."""
         starts = np.concatenate([[0], np.cumsum(wanted)])[self.starts]
-        return self._entries(np.flatnonzero(wanted), starts, self.n_words)
+        return self._entries(np.flatnonzero(wanted), starts, self.n_words, self.words)
 
-    def _entries(self, entries: npt.NDArray[np.intp], starts: Starts, n_words: Ids) -> Matches:
+    def _entries(
+        self, entries: npt.NDArray[np.intp], starts: Starts, n_words: Ids, words: sparse.csr_matrix
+    ) -> Matches:
         kept = {name: getattr(self, name)[entries] for name in _OF_MATCHES}
-        return Matches(starts, n_words, **kept)
+        return Matches(starts, n_words, words, **kept)
 
     @staticmethod
-    def none(n_texts: int) -> Matches:
-        """Texts in which no name is found."""
-        return Matches(np.zeros(n_texts + 1, np.int64), *[np.zeros(size, np.int32) for size in (n_texts, *[0] * 7)])
+    def concatenate(parts: Sequence[Matches]) -> Matches:
+        """The matches of several lists of texts, one after the other."""
+        if len(parts) == 1:
+            return parts[0]
+        sizes = np.concatenate([np.diff(part.starts) for part in parts])
+        columns = {name: np.concatenate([getattr(part, name) for part in parts]) for name in ("n_words", *_OF_MATCHES)}
+        words = sparse.vstack([part.words for part in parts], format="csr")
+        return Matches(np.concatenate([[0], np.cumsum(sizes)]), words=words, **columns)
 
     @cached_property
     def row_of(self) -> npt.NDArray[np.intp]:
@@ -97,10 +112,12 @@ class NameIndex:
     ----------
     language : str, optional
         Whose stemmer is used.
-    stems : list of str
-        All stems of names.
-    name_starts, name_stems : arrays
-        The stems of each name, in order.
+    stems, forms : lists of str
+        All stems of names, and all their words in lower case.
+    form_stems : int32 array
+        The stem of each form.
+    name_starts, name_forms : arrays
+        The words of each name, in order.
     labels : int32 array
         The label of each name.
     is_preferred, is_qualified, n_alike : arrays
@@ -111,8 +128,10 @@ class NameIndex:
 
     language: Annotated[str | None, OneOf(tuple(LANGUAGES))]
     stems: Annotated[list[str], Items("n_stems")]
+    forms: Annotated[list[str], Items("n_forms")]
+    form_stems: Annotated[Ids, Array("int32", ("n_forms",), below="n_stems")]
     name_starts: Annotated[Starts, Array("int64", ("n_names+1",), starts="n_words", rises=True)]
-    name_stems: Annotated[Ids, Array("int32", ("n_words",), below="n_stems")]
+    name_forms: Annotated[Ids, Array("int32", ("n_words",), below="n_forms")]
     labels: Annotated[Ids, Array("int32", ("n_names",), below="n_named")]
     is_preferred: Annotated[npt.NDArray[np.bool_], Array("bool", ("n_names",))]
     is_qualified: Annotated[npt.NDArray[np.bool_], Array("bool", ("n_names",))]
@@ -124,39 +143,61 @@ class NameIndex:
     def of(names: Iterable[Name], language: str | None) -> NameIndex:
         """An index of names; those without a word are left out."""
         stems: dict[str, int] = {}
+        forms: dict[str, int] = {}
         kept: list[Name] = []
         words: list[list[int]] = []
         for name in names:
-            found = _stems(name.text, language)
+            found = _words(name.text)
             if found:
                 kept.append(name)
-                words.append([stems.setdefault(stem, len(stems)) for stem in found])
-        sizes = np.array([len(each) for each in words], np.int64)
-        name_stems = np.array([stem for each in words for stem in each], np.int32)
-        frequency = np.bincount(name_stems, minlength=len(stems))
-        rarest = np.array([min(each, key=frequency.__getitem__) for each in words], np.int32)
+                words.append([forms.setdefault(form, len(forms)) for form in found])
+        form_stems = np.array([stems.setdefault(stem, len(stems)) for stem in stemmed(list(forms), language)], np.int32)
+        by_stem = [form_stems[each].tolist() for each in words]
+        frequency = np.bincount([stem for each in by_stem for stem in each], minlength=len(stems))
+        rarest = np.array([min(each, key=frequency.__getitem__) for each in by_stem], np.int32)
         listed = np.argsort(rarest, kind="stable").astype(np.int32)
         labels = np.array([name.label for name in kept], np.int32)
         return NameIndex(
             language,
             list(stems),
-            np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
-            name_stems,
+            list(forms),
+            form_stems,
+            np.cumsum([0, *(len(each) for each in words)], dtype=np.int64),
+            np.array([form for each in words for form in each], np.int32),
             labels,
             np.array([name.is_preferred for name in kept], np.bool_),
             np.array([bool(_QUALIFIER.search(name.text)) for name in kept], np.bool_),
-            _n_alike(words, labels),
+            _n_alike(by_stem, labels),
             np.searchsorted(rarest[listed], np.arange(len(stems) + 1)).astype(np.int64),
             listed,
         )
 
     @cached_property
-    def _places(self) -> dict[str, int]:
-        return {stem: place for place, stem in enumerate(self.stems)}
+    def name_stems(self) -> Ids:
+        """The stems of each name, in order."""
+        return self.form_stems[self.name_forms]
+
+    @cached_property
+    def _places(self) -> tuple[dict[str, int], dict[str, int]]:
+        """Forms and stems, by their columns in `Matches.words`."""
+        forms = {form: place for place, form in enumerate(self.forms)}
+        return forms, {stem: len(forms) + place for place, stem in enumerate(self.stems)}
+
+    @cached_property
+    def _stem_of_word(self) -> Ids:
+        """The stem of each column of `Matches.words`."""
+        return np.concatenate([self.form_stems, np.arange(len(self.stems), dtype=np.int32)])
+
+    @cached_property
+    def _names_of_label(self) -> tuple[Starts, Ids]:
+        """Where the names of each label start, and these names, preferred ones first."""
+        order = np.lexsort((~self.is_preferred, self.labels)).astype(np.int32)
+        ends = np.arange(int(self.labels.max(initial=-1)) + 2)
+        return np.searchsorted(self.labels[order], ends).astype(np.int64), order
 
     def stems_in(self, name: str) -> str:
         """The stems of a name by which it would be found, as a text."""
-        return " ".join(_stems(name, self.language))
+        return " ".join(stemmed(_words(name), self.language))
 
     def stems_at(self, name: int) -> str:
         """The stems of a name, as a text."""
@@ -165,15 +206,61 @@ class NameIndex:
 
     def matches(self, texts: Sequence[str]) -> Matches:
         """The labels whose names are in each text."""
-        place = self._places
-        tokens = [[place.get(stem, -1) for stem in stems_of(text, self.language)] for text in texts]
-        n_words = np.array([len(each) for each in tokens], np.int32)
-        starts = np.concatenate([[0], np.cumsum(n_words)]).astype(np.int64)
-        flat = np.array([stem for each in tokens for stem in each], np.int32)
-        found = match_names(flat, starts, self.listed_starts, self.listed, self.name_starts, self.name_stems)
-        return self._best(found, n_words)
+        blocks = range(0, max(len(texts), 1), _TEXTS_PER_BLOCK)
+        return Matches.concatenate([self._matches(texts[first : first + _TEXTS_PER_BLOCK]) for first in blocks])
 
-    def _best(self, found: Ids, n_words: Ids) -> Matches:
+    def _matches(self, texts: Sequence[str]) -> Matches:
+        forms, stems = self._places
+        words: list[int] = []
+        n_words = np.zeros(len(texts), np.int32)
+        for row, text in enumerate(texts):
+            found = words_of(text)
+            n_words[row] = len(found)
+            stem_of = zip(found, stemmed(found, self.language), strict=True)
+            words += [forms[word] if word in forms else stems.get(stem, -1) for word, stem in stem_of]
+        starts = np.concatenate([[0], np.cumsum(n_words)]).astype(np.int64)
+        flat = np.array(words, np.int32)
+        tokens = np.where(flat >= 0, self._stem_of_word[flat], -1).astype(np.int32)
+        found = match_names(tokens, starts, self.listed_starts, self.listed, self.name_starts, self.name_stems)
+        return self._best(found, n_words, self._words(flat, starts))
+
+    def _words(self, flat: Ids, starts: Starts) -> sparse.csr_matrix:
+        """The words of texts that names have, each once."""
+        is_known = flat >= 0
+        known = flat[is_known], np.concatenate([[0], np.cumsum(is_known)])[starts]
+        shape = len(starts) - 1, len(self.forms) + len(self.stems)
+        words = sparse.csr_matrix((np.ones(len(known[0]), np.float32), *known), shape=shape)
+        words.sum_duplicates()
+        return words
+
+    def texts_with(self, matches: Matches) -> Ids:
+        """In how many texts each stem is."""
+        n_stems = len(self.stems)
+        keys = row_of_entry(matches.words) * n_stems + self._stem_of_word[matches.words.indices]
+        return np.bincount(np.unique(keys) % n_stems, minlength=n_stems).astype(np.int32)
+
+    def cover(self, rows: Places, labels: Places, matches: Matches, weights: Floats) -> Floats:
+        """How well the words of texts cover the names of labels, for pairs of both sorted by text.
+
+        Parameters
+        ----------
+        weights : float32 array of shape (n_stems,)
+            How much each stem counts.
+
+        Returns
+        -------
+        float32 array of shape (n_pairs, 5)
+            Of the name of each label that is covered best: the share of its weight that is in the text, the share of
+            the weight of the text's words that it has, its lowest and its highest weight, and the share of its words
+            that are in the text as they are.
+        """
+        words = matches.words.indptr, matches.words.indices, self._stem_of_word, len(self.forms)
+        covered: Floats = name_cover(
+            rows, labels, *words, *self._names_of_label, self.name_starts, self.name_forms, weights
+        )
+        return covered
+
+    def _best(self, found: Ids, n_words: Ids, words: sparse.csr_matrix) -> Matches:
         """For each label of a text its best match: most words, then the preferred name, then the earliest."""
         row, name, first, *_ = found.T if len(found) else np.empty((N_COLUMNS, 0), np.int32)
         labels, sizes = self.labels[name], np.diff(self.name_starts)[name]
@@ -183,12 +270,12 @@ class NameIndex:
         best = found[order[is_first]]
         starts = np.searchsorted(best[:, 0], np.arange(len(n_words) + 1)).astype(np.int64)
         columns = dict(zip(_OF_MATCHES[1:], np.ascontiguousarray(best.T)[1:], strict=True))
-        return Matches(starts, n_words, self.labels[columns["names"]], **columns)
+        return Matches(starts, n_words, words, self.labels[columns["names"]], **columns)
 
 
-def _stems(name: str, language: str | None) -> list[str]:
-    """The stems of a name without its qualifier, if it has anything else."""
-    return stems_of(_QUALIFIER.sub("", name), language) or stems_of(name, language)
+def _words(name: str) -> list[str]:
+    """The words of a name without its qualifier, if it has anything else."""
+    return words_of(_QUALIFIER.sub("", name)) or words_of(name)
 
 
 def _n_alike(words: Sequence[Sequence[int]], labels: Ids) -> Ids:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ from tacit.linear.popularity import Popularity
 from tacit.metrics import SCORE_METRIC, evaluate
 from tacit.names.evidence import BY_NAME_ALONE, N_RANKED, NameCounts, NameEvidence, candidates, learn_evidence
 from tacit.names.index import Matches, Name, NameIndex
+from tacit.names.similar import SampleIndex
 from tacit.progress import announce
 from tacit.ranking import Ranking
 from tacit.tagger.calibration import uncalibrated
@@ -100,7 +101,7 @@ def weigh(
     part: Estimator,
     X: sparse.csr_matrix,
     truth: sparse.csr_matrix,
-    seen: sparse.csr_matrix,
+    samples: SampleIndex,
     n_places: int,
     seed: int,
 ) -> tuple[NameEvidence | None, Ranking]:
@@ -110,20 +111,23 @@ def weigh(
     ----------
     naming, X, truth
         Held-out samples: the names in them, their features and their labels.
-    before, seen
-        The names in the samples that the model was trained on, and their labels.
+    before, samples
+        The samples that the model was trained on: the names in them, their features and their labels.
     """
     ranking = part.rank(X, min(max(n_places, N_RANKED), len(part.classes_)))
-    counts = NameCounts.of(before.matches, widened(seen, truth.shape[1]))
-    n_right = int(NameCounts.of(naming.matches, truth).right.sum())
+    counts = NameCounts.of(naming.index, before.matches, widened(samples.labels, truth.shape[1]))
+    n_right = int(NameCounts.of(naming.index, naming.matches, truth).right.sum())
     if n_right < _MIN_MATCHES:
         return None, ranking.top(n_places)
+    votes = samples.votes(X)
     fold_of = np.random.default_rng(seed).integers(0, _FOLDS, len(ranking))
     parts, order = [], []
     for fold in range(_FOLDS):
         rest, own = np.flatnonzero(fold_of != fold), np.flatnonzero(fold_of == fold)
-        trees = learn_evidence(naming.index, counts, ranking.rows(rest), naming.matches.rows(rest), truth[rest], seed)
-        found = candidates(naming.index, counts, ranking.rows(own), naming.matches.rows(own))
+        of_rest = ranking.rows(rest), naming.matches.rows(rest), votes.of_rows(rest)
+        trees = learn_evidence(naming.index, counts, *of_rest, truth[rest], seed)
+        of_own = ranking.rows(own), naming.matches.rows(own), votes.of_rows(own)
+        found = candidates(naming.index, counts, *of_own)
         parts.append(found.ranked(trees.log_odds(found.evidence)).padded_or_cut(n_places))
         order.append(own)
     fused = Ranking.concatenate(parts).rows(np.argsort(np.concatenate(order), kind="stable"))
@@ -133,14 +137,14 @@ def weigh(
         announce("the labels' names say nothing that the model does not know; they are not used")
         return None, ranking.top(n_places)
     announce(f"labels' names are used: {SCORE_METRIC} {100 * with_names:.1f} instead of {100 * without:.1f} held out")
-    trees = learn_evidence(naming.index, counts, ranking, naming.matches, truth, seed)
-    return NameEvidence(truth.shape[1], naming.index, counts, trees, naming.others), fused
+    trees = learn_evidence(naming.index, counts, ranking, naming.matches, votes, truth, seed)
+    return NameEvidence(truth.shape[1], naming.index, counts, trees, naming.others, samples), fused
 
 
-def moved(values: npt.NDArray[np.int32], before: Names, after: Names) -> npt.NDArray[np.int32]:
-    """Values of labels in another order, by name; 0 for labels that are new."""
-    place = {str(label): column for column, label in enumerate(before.tolist())}
-    source = np.array([place.get(str(label), -1) for label in after.tolist()], np.intp)
+def moved(values: npt.NDArray[np.int32], before: Iterable[Any], after: Iterable[Any]) -> npt.NDArray[np.int32]:
+    """Values of labels or stems in another order, by name; 0 for those that are new."""
+    place = {str(name): column for column, name in enumerate(before)}
+    source = np.array([place.get(str(name), -1) for name in after], np.intp)
     return np.where(source >= 0, values[source], 0).astype(np.int32)
 
 
@@ -150,18 +154,26 @@ def counted_on(
     classes: Names,
     vocabulary: Vocabulary | None,
     texts: Sequence[str],
+    X: sparse.csr_matrix,
     Y: sparse.csr_matrix,
 ) -> NameEvidence:
     """Evidence after further samples of a model that has `classes` now; `before` are all labels until then."""
     names, others = names_of_labels(classes, vocabulary)
     labels = np.concatenate([classes.astype(object), np.array(others, dtype=object)])
     index = NameIndex.of(names, evidence.index.language)
-    new = NameCounts.of(index.matches(texts), widened(Y, len(labels)))
-    counts = [
-        moved(getattr(evidence.counts, name), before, labels) + getattr(new, name)
-        for name in ("samples", "matched", "right")
-    ]
-    return NameEvidence(len(labels), index, NameCounts(*counts), evidence.trees, others)
+    new = NameCounts.of(index, index.matches(texts), widened(Y, len(labels)))
+    old = evidence.counts
+    counts = NameCounts(
+        old.n_texts + new.n_texts,
+        moved(old.texts, evidence.index.stems, index.stems) + new.texts,
+        *(moved(getattr(old, name), before, labels) + getattr(new, name) for name in ("samples", "matched", "right")),
+    )
+    samples = evidence.samples
+    if samples is not None:
+        place = {str(label): column for column, label in enumerate(classes.tolist())}
+        columns = np.array([place[str(label)] for label in before.tolist()[: samples.labels.shape[1]]], np.intp)
+        samples = samples.extended(X, Y, columns)
+    return NameEvidence(len(labels), index, counts, evidence.trees, others, samples)
 
 
 def widened(Y: sparse.csr_matrix, n_labels: int) -> sparse.csr_matrix:
@@ -181,12 +193,10 @@ def start_tagger(vocabulary: Vocabulary, language: str | None = DETECT) -> Tagge
         vectorizer.fit_transform(texts), sparse.eye(n_concepts, format="csr"), label_names=vocabulary.ids
     )
     names, _ = names_of_labels(model.classes_, vocabulary)
-    none = np.zeros(n_concepts, np.int32)
     tagger = Tagger("Popularity", vocabulary=vocabulary, language=language)
     tagger.vectorizer_, tagger.model_, tagger.vocabulary_ = vectorizer, model, vocabulary
-    tagger.names_ = NameEvidence(
-        n_concepts, NameIndex.of(names, language), NameCounts(none, none, none), BY_NAME_ALONE, []
-    )
+    index = NameIndex.of(names, language)
+    tagger.names_ = NameEvidence(n_concepts, index, NameCounts.none(index, n_concepts), BY_NAME_ALONE, [])
     tagger.calibration_ = uncalibrated(n_concepts)
     tagger.card_ = {"model": "Popularity", "reason": "a vocabulary without samples", "labels": n_concepts, "samples": 0}
     return tagger

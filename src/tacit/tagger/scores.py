@@ -11,7 +11,6 @@ import numpy.typing as npt
 from tacit.base import Estimator
 from tacit.errors import ParameterError
 from tacit.names.evidence import NameEvidence
-from tacit.names.index import Matches
 from tacit.ranking import NO_LABEL, Ranking
 from tacit.tagger.calibration import N_PLACES, Calibration, parse_target
 from tacit.tagger.samples import Inputs
@@ -58,7 +57,7 @@ class Scores:
         """The `k` best labels of each sample, by the model and by names."""
         if self.names is None:
             return self.model.rank(samples.X, k, include)
-        matches = samples.matches if samples.matches is not None else Matches.none(samples.shape[0])
+        matches = samples.matches if samples.matches is not None else self.names.index.matches([""] * samples.shape[0])
         return self.names.rank(self.model, samples.X, matches, k, include)
 
     def rank(self, samples: Inputs, k: int, include: Any = None) -> Ranking:

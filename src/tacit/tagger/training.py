@@ -17,6 +17,7 @@ from tacit.checks import as_features
 from tacit.labels import Labels, aligned, are_lists, positives, read_labels
 from tacit.metrics import evaluate
 from tacit.names.evidence import NameCounts, NameEvidence
+from tacit.names.similar import SampleIndex
 from tacit.numerics.rows import largest_entries
 from tacit.parameters import check_values
 from tacit.phases import CALIBRATE, FIT, phase
@@ -238,7 +239,7 @@ def learn(
         model = _fitted(untrained, X, labels)
         held, names = validation[0], None
         if naming is not None and held.matches is not None:
-            names = naming, replace(naming, matches=held.matches), labels.matrix
+            names = naming, replace(naming, matches=held.matches), SampleIndex.of(X, positives(labels.matrix))
         return _calibrated(model, model, held.X, validation[1], names, seed)
     n_out = n_held_out(X.shape[0]) if hold_out else 0
     # At random: a split that spares rare labels would have more of them held out than new samples bring.
@@ -251,12 +252,15 @@ def learn(
     if again and not is_negligible(n_out, X.shape[0]):
         announce("training again on all samples")
         model = _fitted(untrained, X, labels)
-    names = None if naming is None else (naming.rows(rest), naming.rows(held_out), labels.matrix[rest])
+    names = None
+    if naming is not None:
+        names = naming.rows(rest), naming.rows(held_out), SampleIndex.of(X[rest], positives(labels.matrix[rest]))
     found = _calibrated(model, part, X[held_out], replace(labels, matrix=labels.matrix[held_out]), names, seed)
     if found.names is None or naming is None:
         return found
-    counts = NameCounts.of(naming.matches, widened(positives(labels.matrix), found.names.n_labels))
-    return replace(found, names=replace(found.names, counts=counts))
+    Y = positives(labels.matrix)
+    counts = NameCounts.of(naming.index, naming.matches, widened(Y, found.names.n_labels))
+    return replace(found, names=replace(found.names, counts=counts, samples=SampleIndex.of(X, Y)))
 
 
 def _fitted(untrained: Estimator, X: sparse.csr_matrix, labels: Labels) -> Estimator:
@@ -269,12 +273,12 @@ def _calibrated(
     part: Estimator,
     X: sparse.csr_matrix,
     labels: Labels,
-    names: tuple[Naming, Naming, sparse.csr_matrix] | None,
+    names: tuple[Naming, Naming, SampleIndex] | None,
     seed: int,
 ) -> Fitted:
     """`model` with the calibration of `part`, which has not seen X, and the names of labels where they help.
 
-    `names` are those in the samples that `part` has seen, those in X, and the labels of the former.
+    `names` are those in the samples that `part` has seen, those in X, and an index of the former.
     """
     with phase(CALIBRATE, X.shape[0]):
         classes, counts = part.classes_, part.label_counts_
@@ -287,8 +291,8 @@ def _calibrated(
         n_places = min(places_for(truth), len(classes))
         evidence = None
         if names is not None:
-            before, own, seen = names
-            evidence, ranking = weigh(own, before, part, X, truth, positives(seen), n_places, seed)
+            before, own, samples = names
+            evidence, ranking = weigh(own, before, part, X, truth, samples, n_places, seed)
             if evidence is None:
                 counts, truth = part.label_counts_, truth[:, : len(part.classes_)]
         if evidence is None:

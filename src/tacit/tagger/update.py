@@ -142,7 +142,7 @@ def _rescored(tagger: Tagger, before: Names, new: _NewSamples) -> None:
     """Let calibration and names follow the labels, which had the names `before` until now."""
     labels = tagger._fitted_model().classes_
     if tagger.names_ is not None:
-        tagger.names_ = counted_on(tagger.names_, before, labels, tagger.vocabulary_, new.samples, new.Y)
+        tagger.names_ = counted_on(tagger.names_, before, labels, tagger.vocabulary_, new.samples, new.X, new.Y)
         labels = np.concatenate([labels.astype(object), np.array(tagger.names_.others, dtype=object)])
     if tagger.calibration_ is not None:
         curves = moved(tagger.calibration_.curve_of_label, before, labels)  # new labels use the curve of rare labels

@@ -1,0 +1,98 @@
+"""Training samples by their features: which labels those have that are most like a text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from tacit.kernels.knn import similar_rows
+from tacit.numerics.rows import largest_entries, unit_rows
+from tacit.store.declared import Csr
+
+_N_SIMILAR = 30
+_FEATURES_PER_SAMPLE = 32  # the largest; enough to tell which samples are alike
+_POWER = 3  # of similarities in votes
+
+
+class Votes(NamedTuple):
+    """Labels of training samples that are like others: one entry for each label of each such training sample.
+
+    Attributes
+    ----------
+    rows, labels : int arrays
+        The sample, and a label that a similar training sample has.
+    similarities, shares : float32 arrays
+        How similar that training sample is, and its share of the votes.
+    best : float32 array of shape (n_samples,)
+        The largest similarity of each sample.
+    """
+
+    rows: npt.NDArray[np.intp]
+    labels: npt.NDArray[np.intp]
+    similarities: npt.NDArray[np.float32]
+    shares: npt.NDArray[np.float32]
+    best: npt.NDArray[np.float32]
+
+    def without(self, hidden: npt.NDArray[np.bool_]) -> Votes:
+        """The same where no sample has the hidden labels."""
+        return self._entries(~hidden[self.labels])
+
+    def of_rows(self, rows: npt.NDArray[np.intp]) -> Votes:
+        """Those of some of the samples."""
+        place = np.full(len(self.best), -1)
+        place[rows] = np.arange(len(rows))
+        shown = self._entries(place[self.rows] >= 0)
+        return shown._replace(rows=place[shown.rows], best=self.best[rows])
+
+    def _entries(self, shown: npt.NDArray[np.bool_]) -> Votes:
+        rows, labels, similarities, shares, best = self
+        return Votes(rows[shown], labels[shown], similarities[shown], shares[shown], best)
+
+
+@dataclass(frozen=True, eq=False)
+class SampleIndex:
+    """Training samples by feature, and the labels of each."""
+
+    by_feature: Annotated[sparse.csr_matrix, Csr("float32", ("n_features", "n_indexed"))]
+    labels: Annotated[sparse.csr_matrix, Csr("float32", ("n_indexed", "n_labels"))]
+
+    @staticmethod
+    def of(X: sparse.csr_matrix, Y: sparse.csr_matrix) -> SampleIndex:
+        """An index of samples; Y holds ones."""
+        return SampleIndex(_largest(X).T.tocsr(), Y.astype(np.float32))
+
+    def extended(self, X: sparse.csr_matrix, Y: sparse.csr_matrix, columns: npt.NDArray[np.intp]) -> SampleIndex:
+        """The same with further samples; `columns` are those that the labels known so far have in Y."""
+        old = self.labels
+        moved = sparse.csr_matrix((old.data, columns[old.indices], old.indptr), shape=(old.shape[0], Y.shape[1]))
+        features = sparse.hstack([self.by_feature, _largest(X).T], format="csr")
+        return SampleIndex(features, sparse.vstack([moved.sorted_indices(), Y], format="csr").astype(np.float32))
+
+    def votes(self, X: sparse.csr_matrix) -> Votes:
+        """The labels of the training samples that are most like each row of X."""
+        queries = _largest(X)
+        of_queries = queries.indptr, queries.indices, queries.data
+        of_index = self.by_feature.indptr, self.by_feature.indices, self.by_feature.data
+        similar, similarities = similar_rows(*of_queries, *of_index, self.by_feature.shape[1], _N_SIMILAR)
+        rows, places = np.nonzero(similar >= 0)
+        weights = np.where(similar >= 0, similarities, 0) ** _POWER
+        shares = weights / np.maximum(weights.sum(axis=1, keepdims=True), np.finfo(np.float32).tiny)
+        samples = similar[rows, places]
+        sizes = np.diff(self.labels.indptr)[samples]
+        firsts = np.cumsum(sizes) - sizes
+        entries = np.repeat(self.labels.indptr[samples] - firsts, sizes) + np.arange(sizes.sum())
+        return Votes(
+            np.repeat(rows, sizes),
+            self.labels.indices[entries].astype(np.intp),
+            np.repeat(similarities[rows, places], sizes),
+            np.repeat(shares[rows, places], sizes),
+            np.maximum(similarities.max(axis=1, initial=0), 0),
+        )
+
+
+def _largest(X: sparse.csr_matrix) -> sparse.csr_matrix:
+    return largest_entries(unit_rows(X), _FEATURES_PER_SAMPLE)

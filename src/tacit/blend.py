@@ -17,6 +17,7 @@ from tacit.metrics import evaluate, read_metric
 from tacit.parameters import OneOf, Range, document_parameters, parameters_of, unknown_parameter
 from tacit.propensity import FloatArray, propensities_from_counts
 from tacit.ranking import NO_LABEL, NO_SCORE, Ranking
+from tacit.registry import find_model
 from tacit.store.declared import Array, Items
 
 Evidence = npt.NDArray[np.float32]
@@ -79,8 +80,6 @@ class Blend(Estimator):
         self.members_ = self._trained(X, Y) if self.refit and is_partly_trained else members
 
     def _untrained(self) -> list[Estimator]:
-        from tacit.registry import find_model  # the registry stands above the models
-
         chosen = [(item, {}) if isinstance(item, str) else item for item in _as_list(self.models)]
         members = []
         for name, parameters in chosen:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import functools
-import importlib.util
 import signal
 import sys
 import threading
@@ -14,6 +13,9 @@ from pathlib import Path
 
 from tacit.errors import TacitError
 from tacit.sizes import format_size
+
+if sys.platform != "win32":
+    import resource
 
 _STATUS = Path("/proc/self/status")
 _RESERVE = 32 << 20  # bytes below a limit that are left to small allocations: stacks of threads, Python's own
@@ -38,10 +40,8 @@ def peak_bytes() -> int:
     """The most memory this process has held; 0 where the system does not tell."""
     if _STATUS.exists():
         return _status("VmHWM")  # getrusage would count what the parent held before it became this process
-    if importlib.util.find_spec("resource") is None:  # Windows
+    if sys.platform == "win32":
         return 0
-    import resource
-
     return int(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 
 
@@ -77,8 +77,6 @@ def memory_limit(limit: int | None) -> Iterator[None]:
     if limit is None or sys.platform != "linux":
         yield
         return
-    import resource
-
     held = data_bytes()
     if held + 2 * _RESERVE > limit:
         raise TacitError(

@@ -15,9 +15,7 @@ from tacit.cli.tables import print_table
 from tacit.tagger.tagger import Tagger
 
 
-@click.command(
-    "add-label",
-)
+@click.command()
 @model_argument
 @click.argument("name")
 @click.option("--cooccurs", metavar="LABEL=COUNT", multiple=True, help="A label, and how many samples have both.")
@@ -87,7 +85,6 @@ def _samples(tagger: Tagger, file: Path, source: dict[str, Any]) -> Any:
     blocks = list(stream_unlabelled(file, tagger, **source))
     if tagger.takes_texts:
         return [text for block in blocks for text in block]
-
     return sparse.vstack(blocks, format="csr")
 
 

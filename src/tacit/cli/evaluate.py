@@ -8,18 +8,17 @@ from typing import Any
 
 import click
 
-from tacit import metrics
 from tacit.bands import BandResult, evaluate_by_band
 from tacit.cli.options import data_argument, input_options, model_argument
 from tacit.cli.source import inputs_of, read
 from tacit.cli.tables import print_bands, print_metrics
 from tacit.data.dataset import Dataset
 from tacit.labels import aligned
+from tacit.metrics import KS
+from tacit.metrics import evaluate as metrics_at
 from tacit.ranking import Ranking
 from tacit.report.write import check_report_path, write_report
 from tacit.tagger.tagger import Tagger
-
-KS = (1, 3, 5)
 
 
 @click.command()
@@ -62,8 +61,8 @@ def metrics_of(tagger: Tagger, dataset: Dataset, ranking: Ranking) -> tuple[dict
     """Metrics of a ranking by a tagger, overall and by band."""
     truth = aligned(dataset.Y, dataset.label_names, tagger.classes_)
     weights = tagger.propensities_for(truth.shape[1])
-    overall = metrics.evaluate(ranking, truth, propensities=weights, ks=KS)
-    return overall, evaluate_by_band(ranking, truth, tagger.counts_for(truth.shape[1]), ks=KS)
+    overall = metrics_at(ranking, truth, propensities=weights)
+    return overall, evaluate_by_band(ranking, truth, tagger.counts_for(truth.shape[1]))
 
 
 def print_evaluation(tagger: Tagger, dataset: Dataset, ranking: Ranking | None = None) -> None:

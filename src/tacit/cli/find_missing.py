@@ -22,9 +22,7 @@ from tacit.tagger.find_missing import MissingLabel
 from tacit.tagger.tagger import Tagger
 
 
-@click.command(
-    "find-missing",
-)
+@click.command()
 @model_argument
 @data_argument
 @click.option("-n", type=click.IntRange(min=1), default=100, show_default=True, help="Number of pairs to list.")
@@ -84,7 +82,6 @@ def _write(found: list[MissingLabel], tagger: Tagger, dataset: Dataset, out: Pat
     if out is None:
         click.echo(content.getvalue(), nl=False)
         return
-
     with Staging() as staging, staging.open(out) as file:
         file.write(content.getvalue().encode())
 
@@ -93,7 +90,6 @@ def _accept(dataset: Dataset, accepted: Path, out: Path | None) -> None:
     """Write `dataset` with the pairs of a list added to its labels."""
     if out is None:
         raise click.UsageError("--accept needs --out, the data file to write")
-
     pairs = []
     for line, record in read_records(accepted):
         row, label = str(record.get("row", "")), str(record.get("label", "")).strip()

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import click
 
 from tacit.data.formats import NAMES
+from tacit.sizes import parse_size
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -19,8 +20,6 @@ jobs_option = click.option("--jobs", type=int, default=-1, help="Number of paral
 
 
 def _size(_context: click.Context, _option: click.Parameter, value: str | None) -> int | None:
-    from tacit.sizes import parse_size
-
     return None if value is None else parse_size(value)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from tacit.cli.commands import BEGAN
-from tacit.cli.evaluate import KS, print_evaluation
+from tacit.cli.evaluate import print_evaluation
 from tacit.cli.interrupt import keeps
 from tacit.cli.options import data_argument, input_options, jobs_option, max_memory_option, seed_option
 from tacit.cli.source import as_wide_as, read, read_vocabulary
@@ -17,6 +17,7 @@ from tacit.cli.tables import print_metrics
 from tacit.data.dataset import Dataset, features_of, label_lists
 from tacit.data.split import train_test_split
 from tacit.memory import memory_limit
+from tacit.metrics import KS
 from tacit.parameters import parse_parameters
 from tacit.progress import show_progress
 from tacit.registry import find_model

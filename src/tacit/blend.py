@@ -222,18 +222,10 @@ def best_weights(value: Callable[[FloatArray], float], n_members: int) -> FloatA
 
 @dataclass(frozen=True, eq=False)
 class _Pool:
-    """The labels ranked by any member, in ascending order for each sample, and their evidence.
+    """The labels ranked by any member, in ascending order for each sample, and their evidence."""
 
-    Attributes
-    ----------
-    labels : int32 array of shape (n_samples, n_candidates)
-        -1 where a sample has fewer.
-    evidence : list of float32 arrays of that shape
-        One for each member, and log(1/propensity) as the last.
-    """
-
-    labels: npt.NDArray[np.int32]
-    evidence: list[Evidence]
+    labels: npt.NDArray[np.int32]  # of shape (n_samples, n_candidates); -1 where a sample has fewer
+    evidence: list[Evidence]  # of the same shape: one for each member, and log(1/propensity) as the last
 
     @staticmethod
     def of(labels: Sequence[npt.NDArray[np.int32]], evidence: Sequence[Evidence], tail: FloatArray) -> _Pool:

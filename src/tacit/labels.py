@@ -22,21 +22,11 @@ Names = npt.NDArray[Any]  # of str (dtype object) or of whole numbers
 
 @dataclass(frozen=True)
 class Labels:
-    """Labels of some samples.
+    """Labels of some samples."""
 
-    Attributes
-    ----------
-    matrix : csr_matrix of float32, shape (n_samples, n_labels)
-        Stored values are 1 or 0.
-    names : array
-        Label names in column order.
-    container : str
-        The form in which labels were given, and in which label sets are returned.
-    """
-
-    matrix: sparse.csr_matrix
-    names: Names
-    container: Container
+    matrix: sparse.csr_matrix  # of float32, shape (n_samples, n_labels); stored values are 1 or 0
+    names: Names  # in column order
+    container: Container  # the form in which labels were given, and in which label sets are returned
 
 
 def read_labels(

@@ -135,23 +135,13 @@ class Ratio:
 
 @dataclass(frozen=True)
 class JudgedRanking:
-    """The first places of a ranking, compared with the true labels.
-
-    Attributes
-    ----------
-    relevant : csr_matrix
-        The relevant labels of each sample.
-    labels, hits : arrays of shape (n_samples, k)
-        The label at each place, and whether it is relevant.
-    gains, best_gains : arrays of shape (n_samples, k) or None
-        ``1/p`` of each hit, and of the places of the best possible ranking; None without propensities.
-    """
+    """The first k places of a ranking, compared with the relevant labels; arrays have shape (n_samples, k)."""
 
     relevant: sparse.csr_matrix
     labels: npt.NDArray[np.int32]
-    hits: npt.NDArray[np.bool_]
-    gains: FloatArray | None = None
-    best_gains: FloatArray | None = None
+    hits: npt.NDArray[np.bool_]  # whether the label at each place is relevant
+    gains: FloatArray | None = None  # 1/p of each hit; None without propensities
+    best_gains: FloatArray | None = None  # ... and of the places of the best possible ranking
 
     def only(self, wanted: npt.NDArray[np.bool_]) -> JudgedRanking:
         """The same with hits of `wanted` labels (a mask over labels) only, against an unchanged truth."""
@@ -218,26 +208,14 @@ class FirstPlaces:
 
 @dataclass(frozen=True)
 class RankingMetric:
-    """A metric of the first k places.
-
-    Attributes
-    ----------
-    name, meaning : str
-        As tables and reports show them.
-    ratio : function
-        The contribution of each sample to numerator and denominator.
-    needs_propensities : bool
-        Whether the metric requires propensities.
-    is_compared, is_banded : bool
-        Whether `tacit.compare` includes it, and whether `tacit.bands` splits it by band.
-    """
+    """A metric of the first k places; tables and reports show its name and meaning."""
 
     name: str
     meaning: str
-    ratio: Callable[[FirstPlaces], Ratio]
+    ratio: Callable[[FirstPlaces], Ratio]  # the contribution of each sample to numerator and denominator
     needs_propensities: bool = False
-    is_compared: bool = False
-    is_banded: bool = False
+    is_compared: bool = False  # whether `tacit.compare` includes it
+    is_banded: bool = False  # whether `tacit.bands` splits it by band
 
 
 #: All metrics that are sums over samples, by name; docs/metrics.md defines them.

@@ -26,32 +26,16 @@ _NOT_FINITE = re.compile(rb"[+-]?(nan|inf|infinity)", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class RowLayout:
-    """How the rows of a file are laid out.
-
-    Attributes
-    ----------
-    n_features, n_labels : int
-        Upper bounds of the ids, exclusive.
-    first_feature, first_label : int
-        Smallest ids.
-    with_labels : bool
-        Whether rows start with a list of labels.
-    loose : bool
-        Whether empty lines are skipped and rows may end in a comment; otherwise each line is a row.
-    column : str
-        The noun for the number before the colon in messages.
-    feature_remedy, label_remedy : str
-        The advice about ids out of range in messages.
-    """
+    """How the rows of a file are laid out: ids from `first_…` up to, but not including, `n_…`."""
 
     n_features: int = LARGEST_DIMENSION
     n_labels: int = LARGEST_DIMENSION
     first_feature: int = 0
     first_label: int = 0
-    with_labels: bool = True
-    loose: bool = False
-    column: str = "feature"
-    feature_remedy: str = "correct the row"
+    with_labels: bool = True  # whether rows start with a list of labels
+    loose: bool = False  # whether empty lines are skipped and rows may end in a comment; otherwise each line is a row
+    column: str = "feature"  # in messages, the noun for the number before the colon
+    feature_remedy: str = "correct the row"  # in messages, the advice about ids out of range
     label_remedy: str = "correct the row"
 
 

@@ -23,6 +23,7 @@ from tacit.data.numeric import write_rows
 from tacit.data.split import keep_entries
 from tacit.numerics.rows import unit_rows
 from tacit.parameters import OneOf, Range, check_parameters, document_parameters, unknown_parameter
+from tacit.propensity import propensities_from_counts
 
 Ids = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -244,9 +245,7 @@ class _World:
         recipe = self.recipe
         if not recipe.hide:
             return np.ones(recipe.n_labels)
-        A, B = recipe.A, recipe.B
-        C = max(np.log(recipe.n_train) - 1, 0.0) * (B + 1) ** A
-        return np.asarray(1 / (1 + C * (n_positives + B) ** -A))  # propensity model of PfastreXML
+        return propensities_from_counts(n_positives, max(recipe.n_train, 1), recipe.A, recipe.B)
 
     def _choose_unseen(
         self, by_frequency: Ids, n_test_positives: Floats, rng: np.random.Generator

@@ -68,7 +68,7 @@ def what_section(evaluation: Evaluation, model: str | None, data: str | None) ->
 
 
 def _training_facts(evaluation: Evaluation) -> list[tuple[str, Content]]:
-    card = evaluation.card
+    card = evaluation.model.card_
     if not card:
         return []
     sizes = ", ".join(counted(card[f"{noun}s"], noun) for noun in ("sample", "feature", "label"))

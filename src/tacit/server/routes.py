@@ -24,7 +24,6 @@ from tacit.server.schemas import (
     LabelsAnswer,
     ModelsAnswer,
     NewLabel,
-    ProblemDocument,
     RecordedAct,
     ServedModel,
     SuggestAnswer,
@@ -73,7 +72,7 @@ async def explain(request: Request, asked: ExplainRequest) -> Any:
     """Explain a label for a text: the words, labels and training samples that support it."""
     served = _served(request, asked.model)
     tagger = served.tagger
-    found = await served.explain(asked.text, asked.label, asked.n)
+    found = await served.ask(lambda tagger: tagger.explain(asked.text, asked.label, asked.n))
     return _json(
         {
             "model": served.name,
@@ -267,7 +266,3 @@ def _card(served: Served) -> dict[str, Any]:
 
 def _json(content: Any, status: int = 200) -> Response:
     return Response(as_json(content), status, media_type="application/json")
-
-
-#: Not the response of any one endpoint, but what all of them return on errors.
-SHARED_SCHEMAS = (ProblemDocument,)

@@ -350,7 +350,7 @@ class Tagger(Teaching, Stored, BaseEstimator):  # type: ignore[misc]
     # -- why, and what is missing -------------------------------------------------------------------------
 
     def explain(self, text: Any, label: str, n: int = 10) -> explaining.Explanation:
-        """The evidence for a suggestion: features, co-occurring labels, training samples, acts."""
+        """The evidence for a suggestion: up to `n` features, co-occurring labels and training samples, and acts."""
         return explaining.explain(self, text, label, n)
 
     def find_missing(self, texts: Any, tags: Any, n: int = 100, **options: Any) -> list[MissingLabel]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +17,7 @@ from tacit.checks import as_csr, check_indices, check_unicode
 from tacit.errors import DataError, ParameterError, UnknownLabelError, did_you_mean
 
 Container = Literal["lists", "sparse", "dense"]
+Matrix: TypeAlias = "sparse.spmatrix | npt.NDArray[Any]"
 Names = npt.NDArray[Any]  # of str (dtype object) or of whole numbers
 
 

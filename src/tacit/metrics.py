@@ -17,7 +17,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from tacit.errors import DataError, ParameterError, did_you_mean
-from tacit.labels import relevant_labels
+from tacit.labels import Matrix, relevant_labels
 from tacit.numerics.rows import falling_order, row_of_entry
 from tacit.propensity import FloatArray, inverse_propensities, values_at
 from tacit.ranking import NO_LABEL, Ranking
@@ -34,7 +34,7 @@ _BLOCK_ROWS = 1 << 14  # of contributions held side by side
 
 def evaluate(
     ranking: Ranking,
-    Y_test: sparse.spmatrix | npt.NDArray[Any],
+    Y_test: Matrix,
     propensities: Any = None,
     ks: Sequence[int] = KS,
 ) -> dict[str, float]:
@@ -64,7 +64,7 @@ def evaluate(
 
 def bootstrap_intervals(
     ranking: Ranking,
-    Y_test: sparse.spmatrix | npt.NDArray[Any],
+    Y_test: Matrix,
     propensities: Any = None,
     ks: Sequence[int] = KS,
     n_bootstrap: int = 200,
@@ -86,8 +86,8 @@ class LabelSetScores(NamedTuple):
 
 
 def label_set_scores(
-    Y_true: sparse.spmatrix | npt.NDArray[Any],
-    Y_pred: sparse.spmatrix | npt.NDArray[Any],
+    Y_true: Matrix,
+    Y_pred: Matrix,
     average: str = "micro",
 ) -> LabelSetScores:
     """Precision, recall and F1 of predicted label sets.
@@ -113,8 +113,8 @@ def label_set_scores(
 
 
 def f1(
-    Y_true: sparse.spmatrix | npt.NDArray[Any],
-    Y_pred: sparse.spmatrix | npt.NDArray[Any],
+    Y_true: Matrix,
+    Y_pred: Matrix,
     average: str = "micro",
 ) -> float:
     """F1 of predicted label sets; see `label_set_scores`."""

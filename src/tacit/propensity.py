@@ -15,7 +15,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from tacit.errors import DataError, ParameterError
-from tacit.labels import label_counts
+from tacit.labels import Matrix, label_counts
 from tacit.numerics.rows import row_of_entry
 
 FloatArray: TypeAlias = npt.NDArray[np.float64]
@@ -29,7 +29,7 @@ PRESETS: Mapping[str, tuple[float, float]] = MappingProxyType(
 
 
 def propensities(
-    Y_train: sparse.spmatrix | npt.NDArray[Any],
+    Y_train: Matrix,
     A: float = PRESETS["default"][0],
     B: float = PRESETS["default"][1],
 ) -> FloatArray:

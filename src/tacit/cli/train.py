@@ -77,7 +77,7 @@ def train(
     if vocabulary is not None:
         tagger.vocabulary = read_vocabulary(vocabulary, options, vocabulary_language)
     with memory_limit(limit):
-        dataset, held_out = _validation(read(data, **options), valid, seed, options)
+        dataset, held_out = split_off(read(data, **options), valid, seed, options)
         learned_from: dict[str, Any] = {
             "label_names": dataset.label_names,
             "validation": None if held_out is None else (_samples(held_out)[0], label_lists(held_out)),
@@ -148,17 +148,15 @@ def _print_results(tagger: Tagger, held_out: Dataset | None) -> None:
         )
 
 
-def _validation(
-    dataset: Dataset, valid: str | None, seed: int, source: dict[str, Any]
-) -> tuple[Dataset, Dataset | None]:
-    """The training set, and the validation set if there is one."""
+def split_off(dataset: Dataset, valid: str | None, seed: int, source: dict[str, Any]) -> tuple[Dataset, Dataset | None]:
+    """The training set, and the validation set if there is one: a file, or a share of the data."""
     if valid is None:
         return dataset, None
     try:
         share = float(valid)
     except ValueError:
         held_out = read(Path(valid), **{**source, "labels_path": None})
-        if dataset.X is not None:
+        if dataset.X is not None and dataset.texts is None:
             held_out.X = as_wide_as(dataset.X.shape[1], features_of(held_out))
         return dataset, held_out
     parts = train_test_split(dataset.Y, test_size=share, seed=seed)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +12,10 @@ import click
 
 from tacit import tune as tuning
 from tacit.cli.options import data_argument, input_options, jobs_option, max_memory_option, seed_option
-from tacit.cli.source import as_wide_as, read
+from tacit.cli.source import read
 from tacit.cli.tables import percent, print_table
-from tacit.cli.train import check_out, train_and_save
+from tacit.cli.train import check_out, split_off, train_and_save
 from tacit.data.dataset import Dataset, features_of, texts_of
-from tacit.data.split import train_test_split
 from tacit.labels import aligned, read_labels
 from tacit.memory import memory_limit
 from tacit.metrics import METRICS, read_metric
@@ -97,20 +97,13 @@ def _samples(
     """Training features, the validation set (or None), and training labels."""
     vectorizer = TextVectorizer() if dataset.texts is not None else None
     X = features_of(dataset) if vectorizer is None else vectorizer.fit_transform(texts_of(dataset))
-    if valid is None:
+    kept, held_out = split_off(replace(dataset, X=X), valid, seed, source)
+    if held_out is None:
         return X, None, dataset.Y
-    try:
-        share = float(valid)
-    except ValueError:
-        judged = read(Path(valid), **{**source, "labels_path": None})
-        if vectorizer is None:
-            held_out = as_wide_as(X.shape[1], features_of(judged))
-        else:
-            held_out = vectorizer.transform(texts_of(judged))
-        names = read_labels(dataset.Y, dataset.label_names).names
-        return X, (held_out, aligned(judged.Y, judged.label_names, names)), dataset.Y
-    parts = train_test_split(dataset.Y, test_size=share, seed=seed)
-    return X[parts.train], (X[parts.test], dataset.Y[parts.test]), dataset.Y[parts.train]
+    if vectorizer is not None and (held_out.X is None or held_out.texts is None):  # from a file
+        held_out.X = vectorizer.transform(texts_of(held_out))
+    names = read_labels(dataset.Y, dataset.label_names).names
+    return kept.X, (held_out.X, aligned(held_out.Y, held_out.label_names, names)), kept.Y
 
 
 def _parse_duration(text: str) -> float:

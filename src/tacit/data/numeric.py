@@ -17,6 +17,7 @@ from tacit.data.files import line_blocks
 from tacit.data.limits import LARGEST_DIMENSION, LIMITS, FileLimits
 from tacit.errors import FileError
 from tacit.kernels import parse
+from tacit.numerics.rows import first_entry
 
 _LONGEST_TOKEN = 40
 _NEGATIVE = " ids must not be negative"
@@ -123,7 +124,7 @@ def feature_matrix(
     """Build X; sums of duplicate features may overflow although each value is finite, which is an error."""
     X = rows.to_csr(n_columns, n_rows=n_rows, first_id=first_id)
     if not rows.rising and not np.isfinite(X.data).all():
-        row = int(np.searchsorted(X.indptr, np.flatnonzero(~np.isfinite(X.data))[0], side="right")) - 1
+        row, _, _ = first_entry(X, ~np.isfinite(X.data))
         raise FileError(path, f"the values of one feature sum to infinity in sample {row}; correct the row")
     return X
 

@@ -25,6 +25,13 @@ def row_of_entry(matrix: sparse.csr_matrix) -> Ids:
     return np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
 
 
+def first_entry(matrix: sparse.csr_matrix, where: npt.NDArray[np.bool_]) -> tuple[int, int, Any]:
+    """Row, column and value of the first stored entry for which `where` is true."""
+    place = int(np.argmax(where))
+    row = int(np.searchsorted(matrix.indptr, place, side="right")) - 1
+    return row, int(matrix.indices[place]), matrix.data[place]
+
+
 def falling_order(matrix: sparse.csr_matrix, values: npt.NDArray[Any]) -> tuple[Ids, Ids]:
     """The order that sorts each row by decreasing `values` (stable), and the rank of each entry in its row, from 0."""
     rows = row_of_entry(matrix)

@@ -126,8 +126,7 @@ def _from_lists(
         indices.extend(sorted(columns[label] for label in labels))
         indptr[row + 1] = len(indices)
     matrix = sparse.csr_matrix(
-        (np.ones(len(indices), np.float32), np.array(indices, np.int32), indptr),
-        shape=(len(sets), len(found)),
+        (np.ones(len(indices), np.float32), np.array(indices, np.int32), indptr), shape=(len(sets), len(found))
     )
     return matrix, as_names(found)
 

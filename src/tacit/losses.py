@@ -23,10 +23,7 @@ from tacit.propensity import FloatArray, as_values, check_propensities, entries,
 
 
 def unbiased_loss(
-    Y_observed: Matrix,
-    label_losses: Any,
-    propensities: Any,
-    normalizer: npt.ArrayLike = 1.0,
+    Y_observed: Matrix, label_losses: Any, propensities: Any, normalizer: npt.ArrayLike = 1.0
 ) -> FloatArray:
     """Estimate of a loss that sums over the relevant labels (Theorems 4.1 and 4.2).
 
@@ -72,11 +69,7 @@ def unbiased_normalized_loss(Y_observed: Matrix, label_losses: Any, label_normal
     return _row_sums(terms)
 
 
-def unbiased_hamming(
-    Y_observed: Matrix,
-    scores: Matrix,
-    propensities: Any,
-) -> FloatArray:
+def unbiased_hamming(Y_observed: Matrix, scores: Matrix, propensities: Any) -> FloatArray:
     """Estimate of the Hamming or squared loss ``‖y* − ŷ‖²`` (Theorem 4.4).
 
     Parameters

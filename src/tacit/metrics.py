@@ -32,12 +32,7 @@ _BLOCK_BYTES = 1 << 26  # of resampling weights held at once
 _BLOCK_ROWS = 1 << 14  # of contributions held side by side
 
 
-def evaluate(
-    ranking: Ranking,
-    Y_test: Matrix,
-    propensities: Any = None,
-    ks: Sequence[int] = KS,
-) -> dict[str, float]:
+def evaluate(ranking: Ranking, Y_test: Matrix, propensities: Any = None, ks: Sequence[int] = KS) -> dict[str, float]:
     """Metrics of a ranking, each in [0, 1].
 
     Parameters
@@ -85,11 +80,7 @@ class LabelSetScores(NamedTuple):
     f1: float
 
 
-def label_set_scores(
-    Y_true: Matrix,
-    Y_pred: Matrix,
-    average: str = "micro",
-) -> LabelSetScores:
+def label_set_scores(Y_true: Matrix, Y_pred: Matrix, average: str = "micro") -> LabelSetScores:
     """Precision, recall and F1 of predicted label sets.
 
     ``average="micro"`` pools all (sample, label) pairs, ``"macro"`` is the mean over labels. A label that is
@@ -112,11 +103,7 @@ def label_set_scores(
     return LabelSetScores(*(float(score.mean()) if score.size else 0.0 for score in scores))
 
 
-def f1(
-    Y_true: Matrix,
-    Y_pred: Matrix,
-    average: str = "micro",
-) -> float:
+def f1(Y_true: Matrix, Y_pred: Matrix, average: str = "micro") -> float:
     """F1 of predicted label sets; see `label_set_scores`."""
     return label_set_scores(Y_true, Y_pred, average).f1
 

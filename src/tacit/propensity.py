@@ -28,11 +28,7 @@ PRESETS: Mapping[str, tuple[float, float]] = MappingProxyType(
 )
 
 
-def propensities(
-    Y_train: Matrix,
-    A: float = PRESETS["default"][0],
-    B: float = PRESETS["default"][1],
-) -> FloatArray:
+def propensities(Y_train: Matrix, A: float = PRESETS["default"][0], B: float = PRESETS["default"][1]) -> FloatArray:
     """Propensity of each label, from how often it is positive in the training data.
 
     Parameters
@@ -50,10 +46,7 @@ def propensities(
 
 
 def propensities_from_counts(
-    counts: npt.ArrayLike,
-    n_samples: int,
-    A: float = PRESETS["default"][0],
-    B: float = PRESETS["default"][1],
+    counts: npt.ArrayLike, n_samples: int, A: float = PRESETS["default"][0], B: float = PRESETS["default"][1]
 ) -> FloatArray:
     """Propensity of each label, from its number of positives among `n_samples` training samples."""
     if not (np.isfinite(A) and A >= 0):

@@ -234,12 +234,7 @@ def shown(raw: bytes) -> str:
 
 
 def write_rows(
-    file: IO[bytes],
-    X: sparse.csr_matrix,
-    Y: sparse.csr_matrix | None,
-    *,
-    first_feature: int = 0,
-    first_label: int = 0,
+    file: IO[bytes], X: sparse.csr_matrix, Y: sparse.csr_matrix | None, *, first_feature: int = 0, first_label: int = 0
 ) -> None:
     """Write one line per sample: its labels (unless `Y` is None), its features, a line feed."""
     for start in range(0, X.shape[0], _ROWS_AT_ONCE):

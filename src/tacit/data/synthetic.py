@@ -120,12 +120,7 @@ class SyntheticData:
 
 
 def make_dataset(
-    n_samples: int = 5_000,
-    n_features: int = 3_000,
-    n_labels: int = 500,
-    *,
-    as_text: bool = False,
-    **options: Any,
+    n_samples: int = 5_000, n_features: int = 3_000, n_labels: int = 500, *, as_text: bool = False, **options: Any
 ) -> SyntheticData:
     """A synthetic data set in memory; `options` are the other fields of `Recipe`, such as ``seed=1``."""
     world = _World(_recipe(n_samples=n_samples, n_features=n_features, n_labels=n_labels, **options))

@@ -102,12 +102,7 @@ def validation_of(prepared: Prepared, validation: tuple[Any, Any] | None) -> tup
 
 
 def trained(
-    tagger: Tagger,
-    prepared: Prepared,
-    held_out: tuple[Inputs, Labels] | None,
-    texts: Any,
-    *,
-    again: bool = True,
+    tagger: Tagger, prepared: Prepared, held_out: tuple[Inputs, Labels] | None, texts: Any, *, again: bool = True
 ) -> dict[str, Any]:
     """The fitted attributes of a tagger with these parameters; for `again` see `learn`."""
     X, labels, vectorizer = prepared.X, prepared.labels, prepared.vectorizer
@@ -130,11 +125,7 @@ def trained(
 
 
 def planned(
-    tagger: Tagger,
-    prepared: Prepared,
-    held_out: tuple[Inputs, Labels] | None,
-    texts: Any,
-    max_memory: int | None,
+    tagger: Tagger, prepared: Prepared, held_out: tuple[Inputs, Labels] | None, texts: Any, max_memory: int | None
 ) -> Estimator:
     """The model, or one like it that stays within `max_memory` bytes, once what is left to do has been announced."""
     from tacit.estimate import within_memory

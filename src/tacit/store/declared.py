@@ -28,6 +28,7 @@ IDS = "ids"  # the type of `tacit.numerics.compact.smallest_ids`
 NAMES = "object integer"  # texts or whole numbers
 SHARED = ("n_features", "n_labels")  # sizes that a model inside a model has in common with it
 
+_KINDS = {"integer": "iu", "number": "iufb"}  # NumPy's kinds by our names for them
 _SHORT = 1 << 16  # ids below this have 16 bits
 
 
@@ -179,14 +180,8 @@ def check_csr(parts: Mapping[str, npt.NDArray[Any]], shape: tuple[Any, ...], whe
 
 
 def _is_one_of(dtype: np.dtype[Any], names: str) -> bool:
-    for name in ("uint16 int32" if names == IDS else names).split():
-        if name == "integer" and dtype.kind in "iu":
-            return True
-        if name == "number" and dtype.kind in "iufb":
-            return True
-        if dtype.name == name and dtype.isnative:
-            return True
-    return False
+    listed = ("uint16 int32" if names == IDS else names).split()
+    return any(dtype.kind in _KINDS.get(name, "") or (dtype.name == name and dtype.isnative) for name in listed)
 
 
 def _size(expression: str, sizes: Sizes) -> int:

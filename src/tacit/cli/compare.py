@@ -10,9 +10,10 @@ from typing import Any
 import click
 
 from tacit.cli.options import data_argument, input_options, seed_option
-from tacit.cli.source import inputs_of, read
+from tacit.cli.source import inputs_of
 from tacit.cli.tables import percent, print_table
 from tacit.compare import Difference, compare_models
+from tacit.data.load import load_data
 from tacit.tagger.tagger import Tagger
 
 
@@ -31,7 +32,7 @@ def compare(a: Path, b: Path, data: Path, resamples: int, as_json: bool, seed: i
     Example: tacit compare old-model new-model test.txt
     """
     models = [Tagger.load(path) for path in (a, b)]
-    dataset = read(data, **source)
+    dataset = load_data(data, **source)
     inputs = [inputs_of(model, dataset) for model in models]
     differences = compare_models(
         models[0], inputs[0], models[1], inputs[1], dataset.Y, dataset.label_names, n_bootstrap=resamples, seed=seed

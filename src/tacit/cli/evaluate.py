@@ -10,9 +10,10 @@ import click
 
 from tacit.bands import BandResult, evaluate_by_band
 from tacit.cli.options import data_argument, input_options, model_argument
-from tacit.cli.source import inputs_of, read
+from tacit.cli.source import inputs_of
 from tacit.cli.tables import print_bands, print_metrics
 from tacit.data.dataset import Dataset
+from tacit.data.load import load_data
 from tacit.labels import aligned
 from tacit.metrics import KS
 from tacit.metrics import evaluate as metrics_at
@@ -40,7 +41,7 @@ def evaluate(model: Path, data: Path, report: Path | None, as_json: bool, **sour
     if report is not None:
         check_report_path(report)
     tagger = Tagger.load(model)
-    dataset = read(data, **source)
+    dataset = load_data(data, **source)
     ranking = ranking_of(tagger, dataset)
     if report is not None:
         write_report(report, tagger, dataset, ranking=ranking, model_name=str(model), data_name=str(data))

@@ -12,9 +12,10 @@ import click
 
 from tacit.cli.options import data_argument, input_options, jobs_option, model_argument, seed_option
 from tacit.cli.records import read_records, verdict
-from tacit.cli.source import inputs_of, read
+from tacit.cli.source import inputs_of
 from tacit.data.dataset import Dataset, with_labels
 from tacit.data.files import Staging
+from tacit.data.load import load_data
 from tacit.data.save import save_data
 from tacit.errors import FileError
 from tacit.progress import show_progress
@@ -50,11 +51,11 @@ def find_missing(
       tacit find-missing model train.csv --accept missing.csv --out more-complete.csv
     """
     if accept is not None:
-        _accept(read(data, **source), accept, out)
+        _accept(load_data(data, **source), accept, out)
         return
     tagger = Tagger.load(model)
     tagger.set_params(n_jobs=jobs)
-    dataset = read(data, **source)
+    dataset = load_data(data, **source)
     options = {"folds": folds, "missing": missing, "label_names": dataset.label_names, "seed": seed}
     with show_progress():
         found = tagger.find_missing(inputs_of(tagger, dataset), dataset.Y, n, **options)

@@ -11,8 +11,9 @@ import click
 from tacit.cli.interrupt import keeps_model
 from tacit.cli.options import input_options, model_argument
 from tacit.cli.records import read_records, verdict
-from tacit.cli.source import inputs_of, read
+from tacit.cli.source import inputs_of
 from tacit.data.files import existing_file, text_lines
+from tacit.data.load import load_data
 from tacit.errors import FileError, ParameterError, printable
 from tacit.store.acts import in_force, parse_lines
 from tacit.store.ledger import Contents, Ledger, is_ledger
@@ -93,7 +94,7 @@ def _judgements(
     tagger: Tagger, feedback: Path, data: Path | None, source: dict[str, Any]
 ) -> list[tuple[Any, str, bool]]:
     """Samples, labels and verdicts of a file."""
-    samples = None if data is None else inputs_of(tagger, read(data, **source))
+    samples = None if data is None else inputs_of(tagger, load_data(data, **source))
     n_samples = 0 if samples is None else samples.shape[0] if hasattr(samples, "shape") else len(samples)
     found = []
     for line, record in read_records(feedback):

@@ -24,7 +24,7 @@ def _size(_context: click.Context, _option: click.Parameter, value: str | None) 
 
 
 def input_options(function: Function) -> Function:
-    """Add options for reading a data file: format, fields of text and labels, label names, limits of `load_data`."""
+    """Add options for reading a data file, with the names of the parameters of `tacit.load_data`."""
     for option in (
         click.option(
             "--max-expansion", type=click.IntRange(min=1), help="Most bytes per compressed byte.  [default: 500]"
@@ -35,9 +35,7 @@ def input_options(function: Function) -> Function:
         click.option("--labels-path", type=click.Path(path_type=Path), help="Label names; for pairs, the label file."),
         click.option("--labels", metavar="FIELD", help="Field with the labels, in CSV, TSV or JSONL."),
         click.option("--text", metavar="FIELD,…", help="Field or fields with the text."),
-        click.option(
-            "--format", "data_format", metavar="NAME", help=f"Format of the data: {NAMES}.  [default: detected]"
-        ),
+        click.option("--format", metavar="NAME", help=f"Format of the data: {NAMES}.  [default: detected]"),
     ):
         function = option(function)
     return function

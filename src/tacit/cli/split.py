@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from tacit.cli.options import data_argument, input_options, seed_option
-from tacit.cli.source import read
+from tacit.data.load import load_data
 from tacit.data.save import save_data
 from tacit.data.split import hide_positives, train_test_split
 
@@ -30,7 +30,7 @@ def split(
     \b
     Example: tacit split articles.csv --test-size 0.1 --out parts
     """
-    dataset = read(data, **source)
+    dataset = load_data(data, **source)
     parts = train_test_split(dataset.Y, int(test_size) if test_size >= 1 else test_size, seed)
     train, test = dataset.rows(parts.train), dataset.rows(parts.test)
     if hide is not None:

@@ -12,9 +12,10 @@ from tacit.cli.commands import BEGAN
 from tacit.cli.evaluate import print_evaluation
 from tacit.cli.interrupt import keeps
 from tacit.cli.options import data_argument, input_options, jobs_option, max_memory_option, seed_option
-from tacit.cli.source import as_wide_as, read, read_vocabulary
+from tacit.cli.source import as_wide_as, read_vocabulary
 from tacit.cli.tables import print_metrics
 from tacit.data.dataset import Dataset, features_of, label_lists
+from tacit.data.load import load_data
 from tacit.data.split import train_test_split
 from tacit.memory import memory_limit
 from tacit.metrics import KS
@@ -77,7 +78,7 @@ def train(
     if vocabulary is not None:
         tagger.vocabulary = read_vocabulary(vocabulary, options, vocabulary_language)
     with memory_limit(limit):
-        dataset, held_out = split_off(read(data, **options), valid, seed, options)
+        dataset, held_out = split_off(load_data(data, **options), valid, seed, options)
         learned_from: dict[str, Any] = {
             "label_names": dataset.label_names,
             "validation": None if held_out is None else (_samples(held_out)[0], label_lists(held_out)),
@@ -155,7 +156,7 @@ def split_off(dataset: Dataset, valid: str | None, seed: int, source: dict[str, 
     try:
         share = float(valid)
     except ValueError:
-        held_out = read(Path(valid), **{**source, "labels_path": None})
+        held_out = load_data(Path(valid), **{**source, "labels_path": None})
         if dataset.X is not None and dataset.texts is None:
             held_out.X = as_wide_as(dataset.X.shape[1], features_of(held_out))
         return dataset, held_out

@@ -12,10 +12,10 @@ import click
 
 from tacit import tune as tuning
 from tacit.cli.options import data_argument, input_options, jobs_option, max_memory_option, seed_option
-from tacit.cli.source import read
 from tacit.cli.tables import percent, print_table
 from tacit.cli.train import check_out, split_off, train_and_save
 from tacit.data.dataset import Dataset, features_of, texts_of
+from tacit.data.load import load_data
 from tacit.labels import aligned, read_labels
 from tacit.memory import memory_limit
 from tacit.metrics import METRICS, read_metric
@@ -67,7 +67,7 @@ def tune(
     if out is not None:
         check_out(out)
         folder.refuse_acts(out)
-    dataset = read(data, **source)
+    dataset = load_data(data, **source)
     X, validation, kept = _samples(dataset, valid, seed, source)
     with show_progress():
         found = tuning.tune(
@@ -153,9 +153,8 @@ def _print(found: Tuning) -> None:
 
 
 def _command(data: Path, name: str, parameters: dict[str, Any], source: dict[str, Any]) -> str:
-    flags = {"data_format": "--format", "text": "--text", "labels": "--labels", "labels_path": "--labels-path"}
-    flags |= {key: f"--{key.replace('_', '-')}" for key in source if key.startswith("max_")}
     words = ["tacit", "train", str(data), "--model", name, "--out", "model"]
     words += [word for name, value in parameters.items() for word in ("--param", f"{name}={value}")]
-    words += [word for key, flag in flags.items() if source.get(key) for word in (flag, str(source[key]))]
+    for option, value in source.items():
+        words += [f"--{option.replace('_', '-')}", str(value)] if value else []
     return shlex.join(words)

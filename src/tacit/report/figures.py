@@ -91,9 +91,9 @@ class Plot:
         about = tag("title", title) if title else None
         self.parts.append(tag("rect", about, x=round(x[0], 1), y=round(y[0], 1), **size, class_=class_))
 
-    def whisker(self, x: float, low: float, high: float, class_: str = "whisker") -> None:
+    def whisker(self, x: float, low: float, high: float) -> None:
         """Draw a vertical interval."""
-        self.line([(x, low), (x, high)], class_)
+        self.line([(x, low), (x, high)], "whisker")
 
     def point(self, x: float, y: float, class_: str, title: str = "", *, cross: bool = False, size: float = 1) -> None:
         """Draw a dot or a cross; `title` is shown on hovering."""

@@ -18,19 +18,16 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import joblib
 import numpy as np
 from sklearn.base import clone
 
-from tacit.data.vocabulary import Vocabulary
 from tacit.errors import TacitError
 from tacit.kernels import has_compiled
 from tacit.labels import Labels, positives
 from tacit.memory import forget_peak, peak_bytes, resident_bytes
 from tacit.parameters import Role, with_role
 from tacit.phases import FIT, Lap, phase, recorded
-from tacit.registry import find_model
-from tacit.store.files import read_arrays, write_arrays
-from tacit.store.state import Arrays, Unpacker, pack
 from tacit.tagger import training
 from tacit.tagger.samples import Inputs
 from tacit.tagger.tagger import Tagger
@@ -43,7 +40,7 @@ if TYPE_CHECKING:
     from tacit.base import Estimator
     from tacit.store.state import Stored
 
-_ARRAYS, _TREE = "part.safetensors", "part.json"
+_FILE = "task.joblib"
 
 
 @dataclass(frozen=True)
@@ -130,46 +127,18 @@ def _scaled(model: Estimator, share: float) -> Estimator:
 
 def write_task(folder: Path, task: Task, n_all: int) -> None:
     """Write a task to `folder`; its samples are a part of `n_all`."""
-    arrays: Arrays = {}
-    tagger, validation = task.tagger, task.validation
-    content = {
-        "model": _described(task.model),
-        "tagger": None if tagger is None else _described(tagger),
-        "vocabulary": None if tagger is None else tagger.vocabulary,
-        "vectorizer": task.vectorizer,
-        "texts": list(task.texts),
-        "data": [task.X, task.labels.matrix, task.labels.names],
-        "validation": None if validation is None else [validation[0], validation[1].matrix, validation[1].names],
-        "n_all": n_all,
-    }
-    tree = pack(content, arrays)
-    write_arrays(folder / _ARRAYS, arrays)
-    (folder / _TREE).write_text(json.dumps(tree), encoding="utf-8")
-
-
-def _described(learner: Estimator | Tagger) -> dict[str, Any]:
-    parameters = learner.stored_parameters()
-    return {"name": type(learner).__name__, "parameters": {**parameters, "n_jobs": learner.n_jobs}}
+    untrained = {"model": _untrained(task.model), "tagger": None if task.tagger is None else _untrained(task.tagger)}
+    joblib.dump(({**vars(task), **untrained}, n_all), folder / _FILE)
 
 
 def read_task(folder: Path) -> tuple[Task, int]:
-    """The task that `write_task` wrote, and its `n_all`."""
-    tree = json.loads((folder / _TREE).read_text(encoding="utf-8"))["map"]
-    unpacker = Unpacker(read_arrays(folder / _ARRAYS), find_model)
-    read = {key: unpacker.value(tree[key]) for key in ("model", "tagger", "data", "validation", "texts", "n_all")}
-    tagger = None
-    if read["tagger"] is not None:
-        tagger = Tagger(**read["tagger"]["parameters"])
-        tagger.vocabulary = unpacker.value(tree["vocabulary"], Vocabulary)
-    vectorizer = unpacker.value(tree["vectorizer"], TextVectorizer)
-    model = find_model(read["model"]["name"])(**read["model"]["parameters"])
-    X, Y, names = read["data"]
-    validation = None
-    if read["validation"] is not None:
-        X_out, Y_out, names_out = read["validation"]
-        validation = X_out.copy(), Labels(Y_out.copy(), names_out, "sparse")
-    labels = Labels(Y.copy(), names, "sparse")
-    return Task(model, X.copy(), labels, tagger, vectorizer, read["texts"], validation), read["n_all"]
+    """The task that `write_task` wrote, and its `n_all`; only for folders of our own, because pickle runs code."""
+    content, n_all = joblib.load(folder / _FILE)
+    return Task(**content), n_all
+
+
+def _untrained(learner: Any) -> Any:
+    return type(learner)(**learner.get_params(deep=False))
 
 
 # -- measuring --------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from tacit.cli.options import data_argument, input_options, seed_option
+from tacit.cli.options import PATH, data_argument, input_options, seed_option
 from tacit.cli.source import inputs_of
 from tacit.cli.tables import percent, print_table
 from tacit.compare import Difference, compare_models
@@ -18,8 +18,8 @@ from tacit.tagger.tagger import Tagger
 
 
 @click.command()
-@click.argument("a", type=click.Path(path_type=Path))
-@click.argument("b", type=click.Path(path_type=Path))
+@click.argument("a", type=PATH)
+@click.argument("b", type=PATH)
 @data_argument
 @click.option("--resamples", type=click.IntRange(min=1), default=1000, show_default=True, help="Bootstrap resamples.")
 @click.option("--json", "as_json", is_flag=True, help="Print the differences as JSON.")

@@ -7,13 +7,13 @@ from typing import Any
 
 import click
 
-from tacit.cli.options import input_options
+from tacit.cli.options import PATH, input_options
 from tacit.data.save import convert as convert_file
 
 
 @click.command()
-@click.argument("source", type=click.Path(path_type=Path))
-@click.argument("target", type=click.Path(path_type=Path))
+@click.argument("source", type=PATH)
+@click.argument("target", type=PATH)
 @click.option("--to", "to_format", metavar="NAME", help="Format to write.  [default: by the name of TARGET]")
 @input_options
 def convert(source: Path, target: Path, to_format: str | None, **options: Any) -> None:

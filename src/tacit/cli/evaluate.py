@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from tacit.bands import BandResult, evaluate_by_band
-from tacit.cli.options import data_argument, input_options, model_argument
+from tacit.cli.options import PATH, data_argument, input_options, model_argument
 from tacit.cli.source import inputs_of
 from tacit.cli.tables import print_bands, print_metrics
 from tacit.data.dataset import Dataset
@@ -25,7 +25,7 @@ from tacit.tagger.tagger import Tagger
 @click.command()
 @model_argument
 @data_argument
-@click.option("--report", type=click.Path(path_type=Path), help="Write an HTML report to this file.")
+@click.option("--report", type=PATH, help="Write an HTML report to this file.")
 @click.option("--json", "as_json", is_flag=True, help="Print the metrics as JSON.")
 @input_options
 def evaluate(model: Path, data: Path, report: Path | None, as_json: bool, **source: Any) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from tacit.cli.options import data_argument, input_options, jobs_option, model_argument, seed_option
+from tacit.cli.options import PATH, data_argument, input_options, jobs_option, model_argument, seed_option
 from tacit.cli.records import read_records, verdict
 from tacit.cli.source import inputs_of
 from tacit.data.dataset import Dataset, with_labels
@@ -27,12 +27,12 @@ from tacit.tagger.tagger import Tagger
 @model_argument
 @data_argument
 @click.option("-n", type=click.IntRange(min=1), default=100, show_default=True, help="Number of pairs to list.")
-@click.option("--out", type=click.Path(path_type=Path), help="Write here, .jsonl or .csv.  [default: JSON to stdout]")
+@click.option("--out", type=PATH, help="Write here, .jsonl or .csv.  [default: JSON to stdout]")
 @click.option("--folds", type=click.IntRange(min=2), default=3, show_default=True, help="Cross-validation folds.")
 @click.option(
     "--missing", type=click.FloatRange(0, 1, True, True), help="Share of missing labels.  [default: estimated]"
 )
-@click.option("--accept", type=click.Path(path_type=Path), help="Add the pairs of this list to DATA, written to --out.")
+@click.option("--accept", type=PATH, help="Add the pairs of this list to DATA, written to --out.")
 @seed_option
 @jobs_option
 @input_options

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from tacit.cli.interrupt import keeps_model
-from tacit.cli.options import input_options, model_argument
+from tacit.cli.options import PATH, input_options, model_argument
 from tacit.cli.records import read_records, verdict
 from tacit.cli.source import inputs_of
 from tacit.data.files import existing_file, text_lines
@@ -23,9 +23,9 @@ from tacit.tagger.tagger import Tagger
 
 @click.command()
 @model_argument
-@click.argument("feedback", type=click.Path(path_type=Path), required=False)
+@click.argument("feedback", type=PATH, required=False)
 @click.option("--undo", is_flag=True, help="Undo the last feedback.")
-@click.option("--data", type=click.Path(path_type=Path), help="Samples to which the field 'row' refers.")
+@click.option("--data", type=PATH, help="Samples to which the field 'row' refers.")
 @input_options
 def learn(model: Path, feedback: Path | None, undo: bool, data: Path | None, **source: Any) -> None:
     """Let MODEL learn from FEEDBACK: JSON lines or CSV with the fields text, label and accepted.

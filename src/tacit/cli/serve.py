@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from tacit.cli.interrupt import hand_over, keeps
-from tacit.cli.options import Function
+from tacit.cli.options import PATH, Function
 from tacit.cli.startup import quick_start
 from tacit.data.files import existing_file
 from tacit.errors import MissingExtraError, did_you_mean
@@ -26,12 +26,12 @@ def _limit(owner: type[Any], name: str, text: str) -> Callable[[Function], Funct
 
 
 @click.command()
-@click.argument("folders", metavar="MODEL…", nargs=-1, type=click.Path(path_type=Path))
+@click.argument("folders", metavar="MODEL…", nargs=-1, type=PATH)
 @click.option("--name", "named", metavar="NAME=MODEL", multiple=True, help="Serve a model under this name.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option("--port", type=click.IntRange(0, 65535), default=8000, show_default=True, help="0: any free port.")
 @click.option("--token", envvar="TACIT_TOKEN", metavar="TEXT", help="Bearer token; safer in $TACIT_TOKEN.")
-@click.option("--token-file", type=click.Path(path_type=Path), help="File with the token.")
+@click.option("--token-file", type=PATH, help="File with the token.")
 @click.option("--insecure", is_flag=True, help="Allow access without a token on a public address.")
 @click.option("--allow-host", metavar="NAME", multiple=True, help="A further host name to accept.")
 @click.option(

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from tacit.cli.options import data_argument, input_options, seed_option
+from tacit.cli.options import PATH, data_argument, input_options, seed_option
 from tacit.data.load import load_data
 from tacit.data.save import save_data
 from tacit.data.split import hide_positives, train_test_split
@@ -16,7 +16,7 @@ from tacit.data.split import hide_positives, train_test_split
 
 @click.command()
 @data_argument
-@click.option("--out", type=click.Path(path_type=Path), required=True, help="Folder for the files.")
+@click.option("--out", type=PATH, required=True, help="Folder for the files.")
 @click.option("--test-size", default=0.2, show_default=True, help="Share of the samples, or their number, for test.")
 @click.option("--hide", metavar="SHARE", type=float, help="Hide this share of the training positives at random.")
 @click.option("--to", "to_format", metavar="NAME", help="Format to write.  [default: that of DATA's name]")

@@ -11,7 +11,7 @@ import click
 from tacit.cli.commands import BEGAN
 from tacit.cli.evaluate import print_evaluation
 from tacit.cli.interrupt import keeps
-from tacit.cli.options import data_argument, input_options, jobs_option, max_memory_option, seed_option
+from tacit.cli.options import PATH, data_argument, input_options, jobs_option, max_memory_option, seed_option
 from tacit.cli.source import as_wide_as, read_vocabulary
 from tacit.cli.tables import print_metrics
 from tacit.data.dataset import Dataset, features_of, label_lists
@@ -32,14 +32,14 @@ from tacit.tasks import Checkpoint, checkpoint
 @click.command()
 @data_argument
 @click.option("--model", "name", default="auto", show_default=True, help="Model to train; see: tacit models")
-@click.option("--out", type=click.Path(path_type=Path), required=True, help="Folder for the model.")
+@click.option("--out", type=PATH, required=True, help="Folder for the model.")
 @click.option("--param", "assignments", metavar="NAME=VALUE", multiple=True, help="Set a parameter of the model.")
 @click.option("--valid", metavar="DATA|SHARE", help="Calibrate and evaluate on this file, or on a share of DATA.")
 @click.option("--target", default="f1", show_default=True, help="Goal of the stored threshold: f1, precision=0.8, …")
 @click.option("--no-calibrate", is_flag=True, help="Leave scores uncalibrated; trains once, not twice.")
 @click.option("--keep-texts", is_flag=True, help="Keep the training data in the model, for examples and updates.")
 @click.option("--characters", is_flag=True, help="Add character n-grams: inflected or misspelt words.")
-@click.option("--vocabulary", type=click.Path(path_type=Path), help="Names of labels: SKOS, CSV, TSV or JSON.")
+@click.option("--vocabulary", type=PATH, help="Names of labels: SKOS, CSV, TSV or JSON.")
 @click.option("--vocabulary-language", metavar="TAG", default="en", show_default=True, help="Language of its names.")
 @click.option("--language", default="auto", show_default=True, help="Language of the texts, such as en, or none.")
 @click.option("--no-names", is_flag=True, help="Do not look for labels' names in texts.")

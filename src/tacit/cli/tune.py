@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from tacit import tune as tuning
-from tacit.cli.options import data_argument, input_options, jobs_option, max_memory_option, seed_option
+from tacit.cli.options import PATH, data_argument, input_options, jobs_option, max_memory_option, seed_option
 from tacit.cli.tables import percent, print_table
 from tacit.cli.train import check_out, split_off, train_and_save
 from tacit.data.dataset import Dataset, features_of, texts_of
@@ -39,7 +39,7 @@ _UNITS = {"": 1, "s": 1, "m": 60, "h": 3600}
 @click.option("--valid", metavar="DATA|SHARE", help="Validation file, or share of DATA.  [default: 3 folds]")
 @click.option("--search", "spaces", metavar="NAME=LOW:HIGH|A,B,…", multiple=True, help="Search space of a parameter.")
 @click.option("--param", "assignments", metavar="NAME=VALUE", multiple=True, help="Fix a parameter.")
-@click.option("--out", type=click.Path(path_type=Path), help="Train with the best parameters and save here.")
+@click.option("--out", type=PATH, help="Train with the best parameters and save here.")
 @max_memory_option
 @seed_option
 @jobs_option

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
 
 from tacit.errors import DataError
+from tacit.labels import Matrix
 from tacit.metrics import KS, METRICS, Interval, JudgedRanking, Ratio, contributions, judge, resample
 from tacit.ranking import Ranking
 
@@ -44,7 +44,7 @@ class BandResult:
 
 def evaluate_by_band(
     ranking: Ranking,
-    Y_test: sparse.spmatrix | npt.NDArray[Any],
+    Y_test: Matrix,
     train_counts: npt.ArrayLike,
     ks: Sequence[int] = KS,
     n_bootstrap: int = 200,

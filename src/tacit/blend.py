@@ -17,6 +17,7 @@ from tacit.metrics import evaluate, read_metric
 from tacit.parameters import OneOf, Range, document_parameters, parameters_of, unknown_parameter
 from tacit.propensity import FloatArray, propensities_from_counts
 from tacit.ranking import NO_LABEL, NO_SCORE, Ranking
+from tacit.registry import find_model
 from tacit.store.declared import Array, Items
 
 Evidence = npt.NDArray[np.float32]
@@ -79,8 +80,6 @@ class Blend(Estimator):
         self.members_ = self._trained(X, Y) if self.refit and is_partly_trained else members
 
     def _untrained(self) -> list[Estimator]:
-        from tacit.registry import find_model  # the registry stands above the models
-
         chosen = [(item, {}) if isinstance(item, str) else item for item in _as_list(self.models)]
         members = []
         for name, parameters in chosen:
@@ -223,18 +222,10 @@ def best_weights(value: Callable[[FloatArray], float], n_members: int) -> FloatA
 
 @dataclass(frozen=True, eq=False)
 class _Pool:
-    """The labels ranked by any member, in ascending order for each sample, and their evidence.
+    """The labels ranked by any member, in ascending order for each sample, and their evidence."""
 
-    Attributes
-    ----------
-    labels : int32 array of shape (n_samples, n_candidates)
-        -1 where a sample has fewer.
-    evidence : list of float32 arrays of that shape
-        One for each member, and log(1/propensity) as the last.
-    """
-
-    labels: npt.NDArray[np.int32]
-    evidence: list[Evidence]
+    labels: npt.NDArray[np.int32]  # of shape (n_samples, n_candidates); -1 where a sample has fewer
+    evidence: list[Evidence]  # of the same shape: one for each member, and log(1/propensity) as the last
 
     @staticmethod
     def of(labels: Sequence[npt.NDArray[np.int32]], evidence: Sequence[Evidence], tail: FloatArray) -> _Pool:

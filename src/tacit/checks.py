@@ -10,6 +10,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from tacit.errors import DataError, ParameterError
+from tacit.numerics.rows import first_entry
 
 
 def as_csr(matrix: Any, what: str, dtype: npt.DTypeLike) -> sparse.csr_matrix:
@@ -64,9 +65,7 @@ def as_features(X: Any) -> sparse.csr_matrix:
         else:
             csr = sparse.csr_matrix(_dense_features(X))
     if not np.isfinite(csr.data).all():
-        place = int(np.flatnonzero(~np.isfinite(csr.data))[0])
-        row = int(np.searchsorted(csr.indptr, place, side="right")) - 1
-        column, value = int(csr.indices[place]), csr.data[place]
+        row, column, value = first_entry(csr, ~np.isfinite(csr.data))
         raise DataError(
             f"X must be finite; Input X contains {'NaN' if np.isnan(value) else 'infinity'} at row {row}, "
             f"column {column} (or a value too large for float32); replace or drop such samples"
@@ -105,12 +104,8 @@ def as_counts(matrix: Any, what: str, shape: tuple[int, int]) -> sparse.csr_matr
         raise DataError(f"{what} must have shape {shape}, labels by labels; got {csr.shape}")
     wrong = ~(np.isfinite(csr.data) & (csr.data >= 0))
     if wrong.any():
-        place = int(np.flatnonzero(wrong)[0])
-        row = int(np.searchsorted(csr.indptr, place, side="right")) - 1
-        raise DataError(
-            f"{what} must hold finite counts of at least 0; row {row}, column {int(csr.indices[place])} holds "
-            f"{csr.data[place]:g}"
-        )
+        row, column, value = first_entry(csr, wrong)
+        raise DataError(f"{what} must hold finite counts of at least 0; row {row}, column {column} holds {value:g}")
     csr.eliminate_zeros()
     return csr
 

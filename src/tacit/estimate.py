@@ -1,7 +1,7 @@
-"""What training will take, before it starts: time, memory and size of the model; and how to stay within a limit.
+"""Estimates of a training before it starts: time, memory and model size; and how to stay within a memory limit.
 
-A training is tried out on growing parts of the data in a process of its own, and what its phases took is carried on to
-all of the data (`tacit.growth`). Nothing here knows any model: a new one is estimated like the others.
+The model is trained on growing samples of the data in a separate process, and the measurements are extrapolated to all
+data (`tacit.growth`). Nothing here depends on the model: a new one is estimated like the others.
 """
 
 from __future__ import annotations
@@ -29,53 +29,42 @@ from tacit.checks import as_features
 from tacit.errors import TacitError
 from tacit.growth import Extent, amount_at, extent_of, seconds_at
 from tacit.labels import positives, read_labels
-from tacit.memory import memory_limit, peak_bytes, resident_bytes
+from tacit.memory import peak_bytes, resident_bytes
 from tacit.parameters import Role, check_parameters, with_role
 from tacit.phases import FIT, Lap
 from tacit.probe import Measurement, Task, write_task
 from tacit.progress import announce
-from tacit.sizes import format_seconds, format_size, parse_size
+from tacit.sizes import format_seconds, format_size
 
 if TYPE_CHECKING:
     from tacit.base import Estimator
 
-__all__ = [
-    "Estimate",
-    "estimate",
-    "estimate_task",
-    "format_seconds",
-    "format_size",
-    "memory_limit",
-    "parse_size",
-    "within_memory",
-]
-
 _WARM_UP = 100  # samples of a first training, which loads kernels
 _FIRST_PART = 500  # samples of the smallest part that is measured
-_GROWTHS = (4, 2)  # of a part over the one before: the larger while parts are cheap
-_CHEAP_SECONDS = 1.5  # of a part that is cheap; and of all parts, however short the training
-_LARGEST_SHARE = 0.5  # of the samples in the largest part ...
-_LEAST_LARGEST = 2000  # ... but so many samples, where there are
-_SHARE = 0.15  # of the time predicted that probing may take
-_LOOK_AHEAD = 1.2  # power of the number of samples by which the next part is expected to take longer
+_GROWTHS = (4, 2)  # factors from one part to the next; the larger while parts are cheap
+_CHEAP_SECONDS = 1.5  # for a cheap part, and for all parts together, however short the training
+_LARGEST_SHARE = 0.5  # of all samples in the largest part ...
+_LEAST_LARGEST = 2000  # ... but at least this many samples, if there are
+_SHARE = 0.15  # of the predicted time that the probe may take
+_LOOK_AHEAD = 1.2  # the time of the next part is expected to grow with this power of its samples
 _LEAST_PARTS = 2
-_PATIENCE = 60.0  # seconds after which a probe that has not answered is given up
+_PATIENCE = 60.0  # seconds to wait for an answer of the probe
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """What training is expected to take.
+    """The expected cost of a training.
 
     Attributes
     ----------
     seconds : float
-        Wall time of everything that is done, without the compilation of kernels on their first use.
+        Wall time of all phases, without the compilation of kernels on their first use.
     memory_bytes : int
-        Peak memory of this process: what it holds now, the data among it, and what training adds.
+        Peak memory of this process: what it holds now, including the data, and what training adds.
     model_bytes : int
         Size of the saved model.
     is_lower_bound : bool
-        Whether not even the smallest part was done in time, so that all this is the least that training takes.
+        Whether not even the smallest part finished in time, so that the values are lower bounds.
     """
 
     seconds: float
@@ -92,12 +81,12 @@ class Estimate:
         )
 
     def after(self, seconds: float) -> Estimate:
-        """The estimate with the time of what is done before."""
+        """The estimate with the time of preceding work added."""
         return replace(self, seconds=self.seconds + seconds)
 
 
 def estimate(model: Estimator, X: Any, Y: Any, *, max_seconds: float = 20.0) -> Estimate:
-    """What ``model.fit(X, Y)`` and saving it will take, from trainings on small parts of the data.
+    """The expected cost of ``model.fit(X, Y)`` and of saving the model, from trainings on small parts of the data.
 
     Parameters
     ----------
@@ -106,8 +95,7 @@ def estimate(model: Estimator, X: Any, Y: Any, *, max_seconds: float = 20.0) -> 
     X, Y
         As for `fit`.
     max_seconds : float
-        Time that the probes may take at most. They stop earlier where they have taken their share of what they
-        predict.
+        Maximum time of these trainings. They stop earlier after 15 % of the predicted time.
     """
     check_parameters(model)
     task = Task(model, as_features(X), read_labels(Y))
@@ -115,8 +103,8 @@ def estimate(model: Estimator, X: Any, Y: Any, *, max_seconds: float = 20.0) -> 
 
 
 def estimate_task(task: Task, schedule: Sequence[tuple[str, int]], *, max_seconds: float = 20.0) -> Estimate:
-    """What a training will take, whose phases have so many samples each; see `estimate`."""
-    held, peak = resident_bytes(), peak_bytes()  # before anything is done that training does not do
+    """The expected cost of a training with a schedule: its phases, and the number of samples of each."""
+    held, peak = resident_bytes(), peak_bytes()  # before the memory that the estimate itself takes
     Y = positives(task.labels.matrix)
     rows = _random_rows(Y)
     part = functools.cache(lambda n: extent_of(task.X[rows[:n]], Y[rows[:n]]))
@@ -125,20 +113,20 @@ def estimate_task(task: Task, schedule: Sequence[tuple[str, int]], *, max_second
             write_task(Path(folder), task.rows(rows), Y.shape[0])
             goal = _Goal(extent_of(task.X, Y), schedule, part)
             measured = _measure_parts(measure, goal, len(rows), max_seconds)
-        if measured and measured[0].has_compiled:  # they are cached now: another process tells what loading takes
+        if measured and measured[0].has_compiled:  # cached from now on; another process measures how long loading takes
             with _probe(folder) as measure:
                 measured = _measure_parts(measure, goal, len(rows), max_seconds, may_compile=True)
     if len(measured) < 2:
         return Estimate(_PATIENCE * max(Y.shape[0] / _FIRST_PART, 1), held, 0, is_lower_bound=True)
     model_bytes = goal.amount("model_bytes", measured)
     added = measured[0].start_bytes + goal.amount("memory_bytes", measured[1:])
-    if sum(name == FIT for name, _ in schedule) > 1:  # the first model is kept while another is fitted
+    if sum(name == FIT for name, _ in schedule) > 1:  # the first model is in memory while another is fitted
         added += model_bytes
     return Estimate(goal.seconds(measured), max(held + round(added), peak), round(model_bytes))
 
 
 def _random_rows(Y: Any) -> Any:
-    """Rows of the largest part in random order, one that has a label first."""
+    """The rows of the largest part in random order, starting with one that has a label."""
     n_rows = Y.shape[0]
     n_largest = min(n_rows, max(math.ceil(_LARGEST_SHARE * n_rows), _LEAST_LARGEST))
     rows = np.random.default_rng(0).permutation(n_rows)
@@ -150,14 +138,14 @@ def _random_rows(Y: Any) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class _Goal:
-    """All of the data, the phases that a training on them has, and how large parts of them are."""
+    """What measurements are extrapolated to: all data, and the phases of the training."""
 
     extent: Extent
     schedule: Sequence[tuple[str, int]]
-    part: Callable[[int], Extent]
+    part: Callable[[int], Extent]  # the extent of the first n samples
 
     def seconds(self, measured: Sequence[Measurement]) -> float:
-        """Wall time of a training on all data; the first measurement is of the one that loaded kernels."""
+        """Wall time of a training on all data; the first measurement includes the loading of kernels."""
         first, parts = measured[0], measured[1:]
         extents = [self.part(one.n_samples) for one in parts]
         rest = [one.seconds - sum(lap.seconds for lap in one.laps) for one in parts]
@@ -180,7 +168,7 @@ class _Goal:
 
 
 def _lap_at(where: Extent, known: Sequence[tuple[Lap, Extent]]) -> float:
-    """Wall time of a phase: the law of processor time, which other work disturbs less, at the rate it was given."""
+    """Wall time of a phase: extrapolated processor time, which other load disturbs less, times the measured ratio."""
     last = [lap for lap, _ in known[-2:]]
     rate = sum(lap.seconds for lap in last) / max(sum(lap.cpu_seconds for lap in last), 1e-6)
     return rate * seconds_at(where, [extent for _, extent in known], [lap.cpu_seconds for lap, _ in known])
@@ -194,9 +182,9 @@ def _measure_parts(
     *,
     may_compile: bool = False,
 ) -> list[Measurement]:
-    """Measurements of growing parts, until they are enough or have taken long enough.
+    """Measurements of growing parts, until there are enough or the time is spent.
 
-    The first is of the training that loads kernels; it is the only one if it had to compile some and may not.
+    The first is of the training that loads kernels; it is the only one if kernels were compiled without `may_compile`.
     """
     began = time.perf_counter()
     first = measure(min(n_largest, _WARM_UP))
@@ -220,7 +208,7 @@ def _measure_parts(
 
 @contextmanager
 def _probe(folder: str) -> Iterator[Callable[[int], Measurement | None]]:
-    """A function that trains on the first samples in another process; None when that takes too long."""
+    """A function that trains on the first n samples in another process and returns None if that takes too long."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
     with tempfile.TemporaryFile("w+") as errors:
         command = [sys.executable, "-m", "tacit.probe", folder]
@@ -230,7 +218,7 @@ def _probe(folder: str) -> Iterator[Callable[[int], Measurement | None]]:
             yield functools.partial(_ask, process, errors)
         finally:
             process.kill()
-            process.communicate()  # unlike `with process`, ends well when the process has closed its side
+            process.communicate()  # unlike `with process`, does not fail if the process has closed its pipes
 
 
 def _ask(process: subprocess.Popen[str], errors: IO[str], n_samples: int) -> Measurement | None:
@@ -264,21 +252,21 @@ def within_memory(
     *,
     estimated: Callable[[Estimator], Estimate] | None = None,
 ) -> Estimator:
-    """A model whose training is expected to stay within `limit` bytes: `model`, or a copy that does less at a time.
+    """A model whose training is expected to stay within `limit` bytes: `model`, or a copy that needs less memory.
 
-    First fewer tasks run at a time, which changes nothing but the time; then the model gets fewer trees or learners,
-    where it has them. What was changed is announced. A TacitError says what would fit where nothing helps.
+    First fewer tasks run in parallel, which only takes longer; then the model gets fewer trees or learners, if it has
+    any. Changes are announced. If nothing helps, a TacitError says so.
 
     Parameters
     ----------
     model, X, Y
         As for `estimate`.
     limit : int
-        Most memory of this process, in bytes; see `parse_size`.
+        Maximum memory of this process, in bytes; see `tacit.sizes.parse_size`.
     expected : Estimate, optional
-        What is expected of `model`, where it is known.
+        The estimate for `model`, if it is known.
     estimated : callable, optional
-        What is expected of another model, where more than its `fit` counts.
+        Estimates another model, if more than its `fit` counts.
     """
 
     def memory_of(other: Estimator) -> int:
@@ -286,13 +274,13 @@ def within_memory(
 
     needed = memory_of(model) if expected is None else expected.memory_bytes
     changes = []
-    for name in ("n_jobs", *with_role(type(model), Role.MULTIPLIES_MEMORY)):  # the harmless one first
+    for name in ("n_jobs", *with_role(type(model), Role.MULTIPLIES_MEMORY)):  # n_jobs does not change the model
         count = _count(model, name)
         if needed <= limit or count == 1:
             continue
         smallest: Estimator = clone(model).set_params(**{name: 1})
         least = memory_of(smallest)
-        # Between one and all of them memory grows evenly.
+        # Memory is taken to be linear in the number.
         fitting = 1 + max(0, int((limit - least) * (count - 1) / max(needed - least, 1)))
         model = clone(model).set_params(**{name: min(fitting, count - 1)})
         needed = min(limit, needed) if least <= limit else least
@@ -309,7 +297,7 @@ def within_memory(
 
 
 def _count(model: Estimator, name: str) -> int:
-    """How many tasks run at a time, or how many trees or learners there are."""
+    """The number of parallel tasks, of trees or of learners."""
     if name == "n_jobs":
         return int(effective_n_jobs(model.n_jobs))
     return int(getattr(model, name))

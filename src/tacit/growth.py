@@ -1,8 +1,8 @@
-"""How what small parts of the data take grows to what all of them will take.
+"""Extrapolation of time, memory and model size from small parts of the data to all of them.
 
-Time grows with the samples, and where there is a classifier for every label with the labels too. What a model keeps
-grows with the samples, the labels, the pairs of a feature and a label, which is what a dense linear model has weights
-for, or those pairs that occur together. All of these are counted, for the parts and for all data.
+Time grows with the samples, and with the labels if each has a classifier. Model size grows with the samples, with the
+labels, with the (feature, label) pairs, the weights of a dense linear model, or with the pairs that occur together. All
+of these are counted, for the parts and for all data.
 """
 
 from __future__ import annotations
@@ -18,26 +18,18 @@ from scipy.optimize import nnls
 Floats = npt.NDArray[np.float64]
 
 _NOISE = 0.1  # relative error of a measured time
-_POWERS = np.arange(1.0, 2.01, 0.1)  # of the number of samples; below 1, part of the time is overhead
-_POWER_SPREAD = 0.3  # how far the power is expected to lie from 1
+_POWERS = np.arange(1.0, 2.01, 0.1)  # of the number of samples; if time grows more slowly, part of it is overhead
+_POWER_SPREAD = 0.3  # standard deviation of the power around 1, a priori
 _LABEL_POWERS = (0.0, 0.5, 1.0)
-_LABEL_POWER_SPREAD = 1.0  # ... and that of labels from 0
-_LEAST_SHARE = 0.5  # of the largest part's time that must grow with the samples, however flat the curve seems
-_MISFIT = 0.05  # relative distance from a part that a law of memory or size may well have
-_BYTES_OF_DENSE = 2  # per pair of a feature and a label, at least, in a dense matrix
-_MAX_PRODUCTS = 3e7  # pairs that are looked at to count the distinct ones
+_LABEL_POWER_SPREAD = 1.0  # ... and of the power of labels around 0
+_LEAST_SHARE = 0.5  # of the largest part's time that must grow with the samples, however flat the curve is
+_MISFIT = 0.05  # typical relative error of a law of memory or size at a part
+_BYTES_OF_DENSE = 2  # minimum per (feature, label) pair of a dense matrix
+_MAX_PRODUCTS = 3e7  # pairs that are enumerated to count the distinct ones
 
 
 class Extent(NamedTuple):
-    """How large some data are.
-
-    Attributes
-    ----------
-    n_samples, n_labels, n_features : int
-        Samples, and labels and features that a sample has.
-    n_pairs : int
-        Pairs of a feature and a label that occur together in a sample.
-    """
+    """The size of a data set; labels, features and (feature, label) pairs are those that occur in a sample."""
 
     n_samples: int
     n_labels: int
@@ -46,13 +38,13 @@ class Extent(NamedTuple):
 
 
 def extent_of(X: sparse.csr_matrix, Y: sparse.csr_matrix) -> Extent:
-    """How large the data are; Y has a 1 for each positive and no other entries."""
+    """The extent of a data set; Y has a 1 for each positive and no other entries."""
     by_label = Y.T.tocsr()
     labels = np.flatnonzero(np.diff(by_label.indptr))
     per_sample = np.diff(X.indptr).astype(np.float64)
     products = float(per_sample @ np.diff(Y.indptr))
     chosen = labels
-    if products > _MAX_PRODUCTS:  # pairs of different labels differ, so some labels tell how many there are in all
+    if products > _MAX_PRODUCTS:  # pairs of different labels are distinct, so a sample of labels is enough
         n_chosen = max(int(len(labels) * _MAX_PRODUCTS / products), 1)
         chosen = np.random.default_rng(0).choice(labels, n_chosen, replace=False)
     n_pairs = (by_label[chosen] @ X).nnz if len(chosen) else 0
@@ -61,10 +53,10 @@ def extent_of(X: sparse.csr_matrix, Y: sparse.csr_matrix) -> Extent:
 
 
 def seconds_at(where: Extent, extents: Sequence[Extent], seconds: Sequence[float]) -> float:
-    """The time for data of an extent, from the times for smaller ones.
+    """The time for a larger extent, extrapolated from times for smaller ones.
 
-    The law is overhead + b · samples^p · labels^q. Times are known to about a tenth, which leaves the powers open,
-    but a power is carried far. So those are taken that are most probable, if p is likely to be near 1 and q near 0.
+    The law is overhead + b · samples^p · labels^q. Measured times do not determine the powers, on which extrapolation
+    depends most. The most probable powers are used, with a prior of p near 1 and q near 0.
     """
     times = np.maximum(np.asarray(seconds, np.float64), 1e-6)
     samples, labels = (np.array([getattr(one, name) for one in extents], float) for name in ("n_samples", "n_labels"))
@@ -85,10 +77,10 @@ def seconds_at(where: Extent, extents: Sequence[Extent], seconds: Sequence[float
 
 
 def amount_at(where: Extent, extents: Sequence[Extent], amounts: Sequence[float]) -> float:
-    """An amount of memory or disk, or a short time, for data of an extent, from those for smaller ones.
+    """Memory, disk space or a short time for a larger extent, extrapolated from smaller ones.
 
-    The law is a + b · driver, where the driver is the number of samples, labels or pairs. Several may fit the parts and
-    differ for all data: what they say is averaged, each by how well it fits. The larger a part, the more it counts.
+    The law is a + b · driver, where the driver is the number of samples, labels or pairs. Predictions of the laws are
+    averaged, weighted by how well each fits the parts; larger parts count more.
     """
     values = np.maximum(np.asarray(amounts, np.float64), 1e-6)
     drivers = _drivers([*extents, where])

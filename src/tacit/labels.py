@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -17,26 +17,17 @@ from tacit.checks import as_csr, check_indices, check_unicode
 from tacit.errors import DataError, ParameterError, UnknownLabelError, did_you_mean
 
 Container = Literal["lists", "sparse", "dense"]
+Matrix: TypeAlias = "sparse.spmatrix | npt.NDArray[Any]"
 Names = npt.NDArray[Any]  # of str (dtype object) or of whole numbers
 
 
 @dataclass(frozen=True)
 class Labels:
-    """Labels of some samples.
+    """Labels of some samples."""
 
-    Attributes
-    ----------
-    matrix : csr_matrix of float32, shape (n_samples, n_labels)
-        Stored values are 1 or 0.
-    names : array
-        Label names in column order.
-    container : str
-        The form in which labels were given, and in which label sets are returned.
-    """
-
-    matrix: sparse.csr_matrix
-    names: Names
-    container: Container
+    matrix: sparse.csr_matrix  # of float32, shape (n_samples, n_labels); stored values are 1 or 0
+    names: Names  # in column order
+    container: Container  # the form in which labels were given, and in which label sets are returned
 
 
 def read_labels(
@@ -135,8 +126,7 @@ def _from_lists(
         indices.extend(sorted(columns[label] for label in labels))
         indptr[row + 1] = len(indices)
     matrix = sparse.csr_matrix(
-        (np.ones(len(indices), np.float32), np.array(indices, np.int32), indptr),
-        shape=(len(sets), len(found)),
+        (np.ones(len(indices), np.float32), np.array(indices, np.int32), indptr), shape=(len(sets), len(found))
     )
     return matrix, as_names(found)
 

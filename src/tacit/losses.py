@@ -18,22 +18,12 @@ import numpy.typing as npt
 from scipy import sparse
 
 from tacit.errors import DataError, ParameterError
-from tacit.labels import relevant_labels
-from tacit.propensity import (
-    FloatArray,
-    as_values,
-    check_propensities,
-    entries,
-    inverse_propensities,
-    values_at,
-)
+from tacit.labels import Matrix, relevant_labels
+from tacit.propensity import FloatArray, as_values, check_propensities, entries, inverse_propensities, values_at
 
 
 def unbiased_loss(
-    Y_observed: sparse.spmatrix | npt.NDArray[Any],
-    label_losses: Any,
-    propensities: Any,
-    normalizer: npt.ArrayLike = 1.0,
+    Y_observed: Matrix, label_losses: Any, propensities: Any, normalizer: npt.ArrayLike = 1.0
 ) -> FloatArray:
     """Estimate of a loss that sums over the relevant labels (Theorems 4.1 and 4.2).
 
@@ -60,9 +50,7 @@ def unbiased_loss(
     return sums / _check_normalizer(normalizer, observed.shape[0])  # PfastreXML Theorem 4.2
 
 
-def unbiased_normalized_loss(
-    Y_observed: sparse.spmatrix | npt.NDArray[Any], label_losses: Any, label_normalizers: Any
-) -> FloatArray:
+def unbiased_normalized_loss(Y_observed: Matrix, label_losses: Any, label_normalizers: Any) -> FloatArray:
     """Estimate of a loss divided by an unknown ``g*(y*)``, if propensities are ``g_l / g*`` (Corollary 4.2.1).
 
     Parameters
@@ -81,11 +69,7 @@ def unbiased_normalized_loss(
     return _row_sums(terms)
 
 
-def unbiased_hamming(
-    Y_observed: sparse.spmatrix | npt.NDArray[Any],
-    scores: sparse.spmatrix | npt.NDArray[Any],
-    propensities: Any,
-) -> FloatArray:
+def unbiased_hamming(Y_observed: Matrix, scores: Matrix, propensities: Any) -> FloatArray:
     """Estimate of the Hamming or squared loss ``‖y* − ŷ‖²`` (Theorem 4.4).
 
     Parameters
@@ -103,7 +87,7 @@ def unbiased_hamming(
     return _row_sums(weights) + _row_sums(squares)  # PfastreXML Theorem 4.4
 
 
-def unbiased_targets(Y_observed: sparse.spmatrix | npt.NDArray[Any], propensities: Any) -> sparse.csr_matrix:
+def unbiased_targets(Y_observed: Matrix, propensities: Any) -> sparse.csr_matrix:
     """Targets ``y / p`` whose squared loss has the same minimum in ``ŷ`` as `unbiased_hamming`.
 
     The two differ by a constant: ``(y/p − ŷ)² = (1 − 2ŷ) y/p + ŷ² + y/p² − y/p``.
@@ -152,7 +136,7 @@ def loss_rho(label_losses: Any, propensities: Any, shape: tuple[int, int], norma
     return _largest_share(losses, check_propensities(propensities, shape), _check_normalizer(normalizer, shape[0]))
 
 
-def hamming_rho(scores: sparse.spmatrix | npt.NDArray[Any], propensities: Any) -> float:
+def hamming_rho(scores: Matrix, propensities: Any) -> float:
     """``ρ = max |1 − 2ŷ_il| / p_il`` of `unbiased_hamming`, for `concentration_bound`.
 
     Where scores are sparse, every label counts as absent (``ŷ = 0``) from some sample: an upper bound.

@@ -1,10 +1,9 @@
-"""Memory of this process: how much it holds, and how it stays below a limit."""
+"""Memory of this process: measurements, and a limit."""
 
 from __future__ import annotations
 
 import ctypes
 import functools
-import importlib.util
 import signal
 import sys
 import threading
@@ -15,33 +14,34 @@ from pathlib import Path
 from tacit.errors import TacitError
 from tacit.sizes import format_size
 
+if sys.platform != "win32":
+    import resource
+
 _STATUS = Path("/proc/self/status")
-_RESERVE = 32 << 20  # bytes below a limit that are left to small allocations: stacks of threads, Python's own
+_RESERVE = 32 << 20  # bytes below a limit reserved for small allocations: stacks of threads, Python objects
 _WATCH_SECONDS = 0.02
-_AGAIN_SECONDS = 0.25  # an interruption is lost where Python ignores errors, as in callbacks of its garbage collector
+_AGAIN_SECONDS = 0.25  # an interruption is lost where Python ignores errors, as in callbacks of the garbage collector
 
 
 # -- readings ---------------------------------------------------------------------------------------------
 
 
 def resident_bytes() -> int:
-    """Memory this process holds now; 0 where the system does not tell."""
+    """Resident memory of this process; 0 if the system does not report it."""
     return _status("VmRSS")
 
 
 def data_bytes() -> int:
-    """Memory this process has asked for and may write to; 0 where the system does not tell."""
+    """Writable memory allocated by this process; 0 if the system does not report it."""
     return _status("VmData")
 
 
 def peak_bytes() -> int:
-    """The most memory this process has held; 0 where the system does not tell."""
+    """Peak resident memory of this process; 0 if the system does not report it."""
     if _STATUS.exists():
-        return _status("VmHWM")  # getrusage would count what the parent held before it became this process
-    if importlib.util.find_spec("resource") is None:  # Windows
+        return _status("VmHWM")  # getrusage would include the memory of the parent before exec
+    if sys.platform == "win32":
         return 0
-    import resource
-
     return int(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 
 
@@ -54,7 +54,7 @@ def _status(field: str) -> int:
 
 
 def forget_peak() -> None:
-    """Give freed memory back and let the peak begin anew, where the system can (Linux)."""
+    """Return freed memory to the system and reset the peak (Linux only)."""
     if sys.platform == "linux":
         trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
         if trim is not None:
@@ -70,15 +70,13 @@ def forget_peak() -> None:
 
 @contextmanager
 def memory_limit(limit: int | None) -> Iterator[None]:
-    """Inside the block this process gets at most `limit` bytes: more is a TacitError, not a killed process.
+    """Limit the memory of this process inside the block: more is a TacitError, not a killed process.
 
-    Only Linux keeps such a limit; elsewhere, and with None, the block is as it would be without.
+    Only Linux supports this; elsewhere, and with None, there is no limit.
     """
     if limit is None or sys.platform != "linux":
         yield
         return
-    import resource
-
     held = data_bytes()
     if held + 2 * _RESERVE > limit:
         raise TacitError(
@@ -88,7 +86,7 @@ def memory_limit(limit: int | None) -> Iterator[None]:
     before = resource.getrlimit(resource.RLIMIT_DATA)
     lift = functools.partial(resource.setrlimit, resource.RLIMIT_DATA, before)
     watch = _Watch(limit - _RESERVE, lift)
-    is_deaf = watch.is_main and signal.getsignal(signal.SIGINT) is signal.SIG_IGN  # as in the background of a script
+    is_deaf = watch.is_main and signal.getsignal(signal.SIGINT) is signal.SIG_IGN  # as for a background job of a script
     if is_deaf:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     resource.setrlimit(resource.RLIMIT_DATA, (limit, before[1]))
@@ -112,10 +110,10 @@ def memory_limit(limit: int | None) -> Iterator[None]:
 
 
 class _Watch(threading.Thread):
-    """Interrupts the main thread when the process comes near its limit in small steps.
+    """Interrupts the main thread when many small allocations bring the process near its limit.
 
-    An allocation that is too large is refused by the system, which is an error where it was asked for. Without the
-    watch, small ones would be refused too, among them what a thread needs to start: Python then waits for it forever.
+    A single large allocation fails with a MemoryError. Without the watch, small ones would fail too, such as the stack
+    of a new thread, for whose start Python then waits forever.
     """
 
     def __init__(self, most_bytes: int, lift: Callable[[], None]) -> None:
@@ -127,7 +125,7 @@ class _Watch(threading.Thread):
         self._over = threading.Event()
 
     def run(self) -> None:
-        """Look at the memory of this process until the watch is stopped."""
+        """Check the memory of this process until the watch is stopped."""
         while not self._over.wait(_AGAIN_SECONDS if self.tripped else _WATCH_SECONDS):
             if self.tripped or (data_bytes() > self.most_bytes and self.is_main):
                 self.tripped = True
@@ -135,11 +133,11 @@ class _Watch(threading.Thread):
                 signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
 
     def stop(self) -> None:
-        """End the watch; a second time does nothing."""
+        """Stop the watch; a second call does nothing."""
         self._over.set()
         while self.is_alive():
             try:
                 self.join()
             except KeyboardInterrupt:  # noqa: PERF203 - once
-                if not self.tripped:  # its own interruption may come while an error is on its way already
+                if not self.tripped:  # its own interruption may arrive while an error is being handled
                     raise

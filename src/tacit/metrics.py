@@ -17,7 +17,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from tacit.errors import DataError, ParameterError, did_you_mean
-from tacit.labels import relevant_labels
+from tacit.labels import Matrix, relevant_labels
 from tacit.numerics.rows import falling_order, row_of_entry
 from tacit.propensity import FloatArray, inverse_propensities, values_at
 from tacit.ranking import NO_LABEL, Ranking
@@ -32,12 +32,7 @@ _BLOCK_BYTES = 1 << 26  # of resampling weights held at once
 _BLOCK_ROWS = 1 << 14  # of contributions held side by side
 
 
-def evaluate(
-    ranking: Ranking,
-    Y_test: sparse.spmatrix | npt.NDArray[Any],
-    propensities: Any = None,
-    ks: Sequence[int] = KS,
-) -> dict[str, float]:
+def evaluate(ranking: Ranking, Y_test: Matrix, propensities: Any = None, ks: Sequence[int] = KS) -> dict[str, float]:
     """Metrics of a ranking, each in [0, 1].
 
     Parameters
@@ -64,7 +59,7 @@ def evaluate(
 
 def bootstrap_intervals(
     ranking: Ranking,
-    Y_test: sparse.spmatrix | npt.NDArray[Any],
+    Y_test: Matrix,
     propensities: Any = None,
     ks: Sequence[int] = KS,
     n_bootstrap: int = 200,
@@ -85,11 +80,7 @@ class LabelSetScores(NamedTuple):
     f1: float
 
 
-def label_set_scores(
-    Y_true: sparse.spmatrix | npt.NDArray[Any],
-    Y_pred: sparse.spmatrix | npt.NDArray[Any],
-    average: str = "micro",
-) -> LabelSetScores:
+def label_set_scores(Y_true: Matrix, Y_pred: Matrix, average: str = "micro") -> LabelSetScores:
     """Precision, recall and F1 of predicted label sets.
 
     ``average="micro"`` pools all (sample, label) pairs, ``"macro"`` is the mean over labels. A label that is
@@ -112,11 +103,7 @@ def label_set_scores(
     return LabelSetScores(*(float(score.mean()) if score.size else 0.0 for score in scores))
 
 
-def f1(
-    Y_true: sparse.spmatrix | npt.NDArray[Any],
-    Y_pred: sparse.spmatrix | npt.NDArray[Any],
-    average: str = "micro",
-) -> float:
+def f1(Y_true: Matrix, Y_pred: Matrix, average: str = "micro") -> float:
     """F1 of predicted label sets; see `label_set_scores`."""
     return label_set_scores(Y_true, Y_pred, average).f1
 
@@ -135,23 +122,13 @@ class Ratio:
 
 @dataclass(frozen=True)
 class JudgedRanking:
-    """The first places of a ranking, compared with the true labels.
-
-    Attributes
-    ----------
-    relevant : csr_matrix
-        The relevant labels of each sample.
-    labels, hits : arrays of shape (n_samples, k)
-        The label at each place, and whether it is relevant.
-    gains, best_gains : arrays of shape (n_samples, k) or None
-        ``1/p`` of each hit, and of the places of the best possible ranking; None without propensities.
-    """
+    """The first k places of a ranking, compared with the relevant labels; arrays have shape (n_samples, k)."""
 
     relevant: sparse.csr_matrix
     labels: npt.NDArray[np.int32]
-    hits: npt.NDArray[np.bool_]
-    gains: FloatArray | None = None
-    best_gains: FloatArray | None = None
+    hits: npt.NDArray[np.bool_]  # whether the label at each place is relevant
+    gains: FloatArray | None = None  # 1/p of each hit; None without propensities
+    best_gains: FloatArray | None = None  # ... and of the places of the best possible ranking
 
     def only(self, wanted: npt.NDArray[np.bool_]) -> JudgedRanking:
         """The same with hits of `wanted` labels (a mask over labels) only, against an unchanged truth."""
@@ -218,26 +195,14 @@ class FirstPlaces:
 
 @dataclass(frozen=True)
 class RankingMetric:
-    """A metric of the first k places.
-
-    Attributes
-    ----------
-    name, meaning : str
-        As tables and reports show them.
-    ratio : function
-        The contribution of each sample to numerator and denominator.
-    needs_propensities : bool
-        Whether the metric requires propensities.
-    is_compared, is_banded : bool
-        Whether `tacit.compare` includes it, and whether `tacit.bands` splits it by band.
-    """
+    """A metric of the first k places; tables and reports show its name and meaning."""
 
     name: str
     meaning: str
-    ratio: Callable[[FirstPlaces], Ratio]
+    ratio: Callable[[FirstPlaces], Ratio]  # the contribution of each sample to numerator and denominator
     needs_propensities: bool = False
-    is_compared: bool = False
-    is_banded: bool = False
+    is_compared: bool = False  # whether `tacit.compare` includes it
+    is_banded: bool = False  # whether `tacit.bands` splits it by band
 
 
 #: All metrics that are sums over samples, by name; docs/metrics.md defines them.

@@ -119,16 +119,13 @@ class Parameter:
 
     def parse(self, text: str) -> Any:
         """Parse a value from the command line."""
-        if str in self.types and not _looks_like_null(text, self.types):
+        is_none = type(None) in self.types and text.lower() in ("none", "null")
+        if str in self.types and not is_none:
             return text
         try:
             return json.loads({"true": "true", "false": "false", "none": "null"}.get(text.lower(), text))
         except ValueError:
             raise ParameterError(f"parameter '{self.name}' must be {self}; got '{text}'") from None
-
-
-def _looks_like_null(text: str, kinds: tuple[type, ...]) -> bool:
-    return type(None) in kinds and text.lower() in ("none", "null")
 
 
 def _is_instance(value: Any, kinds: tuple[type, ...]) -> bool:

@@ -1,6 +1,6 @@
-"""How long the phases of a training take, for whoever asks: the estimate of a training goes by them.
+"""Timing of the phases of a training, on which estimates are based.
 
-A phase is noted only inside `recorded`, and only the outermost one: the fits within a fit are part of it.
+Phases are recorded inside `recorded` only. Of nested phases only the outermost is recorded.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ FIT, CALIBRATE = "fit", "calibrate"
 
 
 class Lap(NamedTuple):
-    """One run of a phase over so many samples: wall and processor time."""
+    """One run of a phase over a number of samples: wall and processor time."""
 
     phase: str
     n_samples: int
@@ -28,7 +28,7 @@ _laps: ContextVar[list[Lap] | None] = ContextVar("tacit_laps", default=None)
 
 @contextmanager
 def recorded() -> Iterator[list[Lap]]:
-    """The laps of all phases inside the block, in the order in which they end."""
+    """Record all phases inside the block, in the order in which they end."""
     laps: list[Lap] = []
     token = _laps.set(laps)
     try:
@@ -39,7 +39,7 @@ def recorded() -> Iterator[list[Lap]]:
 
 @contextmanager
 def phase(name: str, n_samples: int) -> Iterator[None]:
-    """Around one phase of a training, for so many samples."""
+    """Context of one phase of a training."""
     laps = _laps.get()
     if laps is None:
         yield

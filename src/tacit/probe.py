@@ -1,8 +1,7 @@
-"""A process that tries a training out on small parts of the data; `tacit.estimate` starts it.
+"""A process that trains on small parts of the data and measures it; `tacit.estimate` starts it.
 
 ``python -m tacit.probe FOLDER`` reads a number of samples per line and answers each with a `Measurement` as a line of
-JSON. It runs what `fit` and `save` run, so that nothing they do is forgotten; but where a model is fitted a second time
-on all samples, the first fit tells enough.
+JSON. It runs the code of `fit` and `save`, except that a model is never fitted a second time on all samples.
 """
 
 from __future__ import annotations
@@ -19,19 +18,16 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import joblib
 import numpy as np
 from sklearn.base import clone
 
-from tacit.data.vocabulary import Vocabulary
 from tacit.errors import TacitError
 from tacit.kernels import has_compiled
 from tacit.labels import Labels, positives
 from tacit.memory import forget_peak, peak_bytes, resident_bytes
 from tacit.parameters import Role, with_role
 from tacit.phases import FIT, Lap, phase, recorded
-from tacit.registry import find_model
-from tacit.store.files import read_arrays, write_arrays
-from tacit.store.state import Arrays, Unpacker, pack
 from tacit.tagger import training
 from tacit.tagger.samples import Inputs
 from tacit.tagger.tagger import Tagger
@@ -44,84 +40,47 @@ if TYPE_CHECKING:
     from tacit.base import Estimator
     from tacit.store.state import Stored
 
-_ARRAYS, _TREE = "part.safetensors", "part.json"
+_FILE = "task.joblib"
 
 
 @dataclass(frozen=True)
 class Measurement:
-    """What one training took.
-
-    Attributes
-    ----------
-    n_samples : int
-        Samples it was trained on.
-    seconds, cpu_seconds : float
-        Wall and processor time of everything.
-    laps : list of Lap
-        Those of its phases.
-    start_bytes : int
-        Memory that loading kernels added to the process; of the first training alone.
-    memory_bytes : int
-        Memory that training and saving added, beyond the data.
-    model_bytes : int
-        Size of the saved model.
-    has_compiled : bool
-        Whether kernels were compiled meanwhile, which happens once per machine.
-    """
+    """The measured cost of one training."""
 
     n_samples: int
-    seconds: float
+    seconds: float  # wall time, saving included
     cpu_seconds: float
     laps: Sequence[Lap]
-    memory_bytes: int
+    memory_bytes: int  # added by training and saving, beyond the data
     model_bytes: int
-    start_bytes: int = 0
-    has_compiled: bool = False
+    start_bytes: int = 0  # added by loading kernels; of the first training only
+    has_compiled: bool = False  # whether kernels were compiled meanwhile, which happens once per machine
 
     @property
     def effort(self) -> float:
-        """Seconds that the training would have taken on a machine that does nothing else, as far as can be told."""
+        """Approximate wall time on an idle machine."""
         return min(self.seconds, self.cpu_seconds)
 
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """A training to try out: of a model alone, or of a tagger with everything that it does beside.
-
-    Attributes
-    ----------
-    model : Estimator
-        Untrained.
-    X, labels
-        Samples and their labels.
-    tagger : Tagger, optional
-        Whose parameters say what is done beside; untrained.
-    vectorizer : TextVectorizer, optional
-        Of a tagger for texts.
-    texts : list of str
-        Of the samples, where the tagger keeps them.
-    validation : pair (X, Labels), optional
-        Samples to calibrate on.
-    """
+    """A training to measure: of an untrained model alone, or of an untrained tagger with that model."""
 
     model: Estimator
     X: sparse.csr_matrix
     labels: Labels
     tagger: Tagger | None = None
-    vectorizer: TextVectorizer | None = None
-    texts: Sequence[str] = ()
-    validation: tuple[sparse.csr_matrix, Labels] | None = None
+    vectorizer: TextVectorizer | None = None  # of a tagger for texts
+    texts: Sequence[str] = ()  # of the samples, if the tagger keeps them
+    validation: tuple[sparse.csr_matrix, Labels] | None = None  # samples to calibrate on
 
     def rows(self, rows: Any) -> Task:
-        """The task with some of the samples alone."""
+        """The task with some of the samples."""
         texts = [self.texts[row] for row in rows] if len(self.texts) else []
         return replace(self, X=self.X[rows], labels=replace(self.labels, matrix=self.labels.matrix[rows]), texts=texts)
 
     def part(self, n_samples: int, n_all: int) -> Task:
-        """The task with the first of the samples and the labels that they have, as a share of `n_all` samples.
-
-        Labels without a sample would take time that they do not take where they have some.
-        """
+        """The task with the first samples and the labels that they have, as a share of `n_all` samples."""
         Y = self.labels.matrix[:n_samples]
         columns = np.unique(positives(Y).indices)
         if not len(columns):
@@ -156,7 +115,7 @@ class Task:
 
 
 def _scaled(model: Estimator, share: float) -> Estimator:
-    """A copy for a share of the samples, with as many clusters as all of them would give."""
+    """A copy for a share of the samples, with as many clusters as for all of them."""
     copy: Estimator = clone(model)
     for name in with_role(type(model), Role.COUNTS_SAMPLES):
         copy.set_params(**{name: max(math.ceil(share * getattr(copy, name)), 2)})
@@ -167,54 +126,26 @@ def _scaled(model: Estimator, share: float) -> Estimator:
 
 
 def write_task(folder: Path, task: Task, n_all: int) -> None:
-    """Write a task to `folder`: a part of the `n_all` samples that it is meant for."""
-    arrays: Arrays = {}
-    tagger, validation = task.tagger, task.validation
-    content = {
-        "model": _described(task.model),
-        "tagger": None if tagger is None else _described(tagger),
-        "vocabulary": None if tagger is None else tagger.vocabulary,
-        "vectorizer": task.vectorizer,
-        "texts": list(task.texts),
-        "data": [task.X, task.labels.matrix, task.labels.names],
-        "validation": None if validation is None else [validation[0], validation[1].matrix, validation[1].names],
-        "n_all": n_all,
-    }
-    tree = pack(content, arrays)
-    write_arrays(folder / _ARRAYS, arrays)
-    (folder / _TREE).write_text(json.dumps(tree), encoding="utf-8")
-
-
-def _described(learner: Estimator | Tagger) -> dict[str, Any]:
-    parameters = learner.stored_parameters()
-    return {"name": type(learner).__name__, "parameters": {**parameters, "n_jobs": learner.n_jobs}}
+    """Write a task to `folder`; its samples are a part of `n_all`."""
+    untrained = {"model": _untrained(task.model), "tagger": None if task.tagger is None else _untrained(task.tagger)}
+    joblib.dump(({**vars(task), **untrained}, n_all), folder / _FILE)
 
 
 def read_task(folder: Path) -> tuple[Task, int]:
-    """The task that `write_task` wrote, and the number of samples that it is meant for."""
-    tree = json.loads((folder / _TREE).read_text(encoding="utf-8"))["map"]
-    unpacker = Unpacker(read_arrays(folder / _ARRAYS), find_model)
-    read = {key: unpacker.value(tree[key]) for key in ("model", "tagger", "data", "validation", "texts", "n_all")}
-    tagger = None
-    if read["tagger"] is not None:
-        tagger = Tagger(**read["tagger"]["parameters"])
-        tagger.vocabulary = unpacker.value(tree["vocabulary"], Vocabulary)
-    vectorizer = unpacker.value(tree["vectorizer"], TextVectorizer)
-    model = find_model(read["model"]["name"])(**read["model"]["parameters"])
-    X, Y, names = read["data"]
-    validation = None
-    if read["validation"] is not None:
-        X_out, Y_out, names_out = read["validation"]
-        validation = X_out.copy(), Labels(Y_out.copy(), names_out, "sparse")
-    labels = Labels(Y.copy(), names, "sparse")
-    return Task(model, X.copy(), labels, tagger, vectorizer, read["texts"], validation), read["n_all"]
+    """The task that `write_task` wrote, and its `n_all`; only for folders of our own, because pickle runs code."""
+    content, n_all = joblib.load(folder / _FILE)
+    return Task(**content), n_all
+
+
+def _untrained(learner: Any) -> Any:
+    return type(learner)(**learner.get_params(deep=False))
 
 
 # -- measuring --------------------------------------------------------------------------------------------
 
 
 def _measure(task: Task, held_bytes: int) -> Measurement:
-    """Train and save in a process that held so much memory, the data of the task among it."""
+    """Train and save; `held_bytes` is the memory of the process before, including the data of the task."""
     forget_peak()
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="tacit-")))

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from tacit.errors import DataError, ParameterError
-from tacit.labels import label_counts
+from tacit.labels import Matrix, label_counts
 from tacit.numerics.rows import row_of_entry
 
 FloatArray: TypeAlias = npt.NDArray[np.float64]
@@ -28,11 +28,7 @@ PRESETS: Mapping[str, tuple[float, float]] = MappingProxyType(
 )
 
 
-def propensities(
-    Y_train: sparse.spmatrix | npt.NDArray[Any],
-    A: float = PRESETS["default"][0],
-    B: float = PRESETS["default"][1],
-) -> FloatArray:
+def propensities(Y_train: Matrix, A: float = PRESETS["default"][0], B: float = PRESETS["default"][1]) -> FloatArray:
     """Propensity of each label, from how often it is positive in the training data.
 
     Parameters
@@ -50,10 +46,7 @@ def propensities(
 
 
 def propensities_from_counts(
-    counts: npt.ArrayLike,
-    n_samples: int,
-    A: float = PRESETS["default"][0],
-    B: float = PRESETS["default"][1],
+    counts: npt.ArrayLike, n_samples: int, A: float = PRESETS["default"][0], B: float = PRESETS["default"][1]
 ) -> FloatArray:
     """Propensity of each label, from its number of positives among `n_samples` training samples."""
     if not (np.isfinite(A) and A >= 0):

@@ -93,7 +93,9 @@ class Ranking:
 
     @staticmethod
     def concatenate(parts: list[Ranking]) -> Ranking:
-        """Rankings of consecutive blocks of samples as one."""
+        """Rankings of consecutive blocks of samples as one, padded to the longest."""
+        k = max(part.k for part in parts)
+        parts = [part if part.k == k else part.padded(k) for part in parts]
         return Ranking(np.concatenate([part.labels for part in parts]), np.concatenate([part.scores for part in parts]))
 
 

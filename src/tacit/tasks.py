@@ -40,13 +40,7 @@ _FIT_NAME = 32  # hexadecimal digits
 
 
 class Checkpoint:
-    """A folder of finished tasks, with a subfolder for each fit.
-
-    Attributes
-    ----------
-    folder : Path
-        Its path.
-    """
+    """A folder of finished tasks, with a subfolder for each fit."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder

@@ -247,7 +247,7 @@ def test_a_taught_model_is_not_trained_over_by_mistake(tacit, folder, model, tmp
     taught(tacit, model, tmp_path)
     before = contents_of(model)
     monkeypatch.setattr("tacit.tagger.tagger.Tagger.fit", train)
-    monkeypatch.setattr("tacit.cli.train.read", train)
+    monkeypatch.setattr("tacit.cli.train.load_data", train)
     refused = tacit("train", folder / "train.jsonl", "--model", "OneVsAll", "--out", model)
     assert refused.code == 2
     assert "the model there has 6 acts" in refused.err

@@ -196,7 +196,7 @@ def test_memory_does_not_grow_with_the_file(model, tmp_path, monkeypatch):
             yield "an apple"
 
     monkeypatch.setattr("tacit.cli.source.stream_texts", texts)
-    blocks = stream_unlabelled(tmp_path, library.load_model(model), data_format=None, text=None)
+    blocks = stream_unlabelled(tmp_path, library.load_model(model), format=None, text=None)
     next(blocks)
     assert asked == SAMPLES_PER_BLOCK
 

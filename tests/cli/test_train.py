@@ -26,7 +26,7 @@ def test_a_dry_run_counts_reading_and_preparing_the_data(tacit, numeric, tmp_pat
 
         return slow
 
-    monkeypatch.setattr("tacit.cli.source.load_data", slowly(load_data))
+    monkeypatch.setattr("tacit.cli.train.load_data", slowly(load_data))
     monkeypatch.setattr(training, "prepare", slowly(training.prepare))
     monkeypatch.setattr(training, "estimate_of", lambda *_: Estimate(5.0, 1 << 20, 1 << 20))
     shown = tacit("train", numeric, "--out", tmp_path / "model", "--dry-run")

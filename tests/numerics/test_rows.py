@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from scipy import sparse
 
-from tacit.numerics.rows import falling_order, label_means, largest_entries, row_of_entry, unit_rows
+from tacit.numerics.rows import falling_order, first_entry, label_means, largest_entries, row_of_entry, unit_rows
 
 matrices = arrays.arrays(
     np.float32, arrays.array_shapes(min_dims=2, max_dims=2, max_side=7), elements=st.sampled_from([0, 0, 1, 2, -2, 3.5])
@@ -26,6 +26,14 @@ def test_rows_and_order_of_entries(matrix):
         inside = range(matrix.indptr[row], matrix.indptr[row + 1])
         slow += [(entry, place) for place, entry in enumerate(sorted(inside, key=lambda e: (-matrix.data[e], e)))]
     assert list(zip(order, places, strict=True)) == slow
+
+
+@given(matrices)
+def test_the_first_entry(matrix):
+    dense = matrix.toarray()
+    negatives = [(row, column) for row, column in zip(*dense.nonzero(), strict=True) if dense[row, column] < 0]
+    if negatives:
+        assert first_entry(matrix, matrix.data < 0) == (*negatives[0], -2)
 
 
 @given(matrices, st.integers(1, 4))

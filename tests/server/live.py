@@ -12,8 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import pytest
 import uvicorn
 
+from tacit import Tagger
 from tacit.server.app import build_app
 from tacit.server.limits import Limits, Settings
 from tacit.server.metrics import Metrics
@@ -38,6 +40,19 @@ class Live(httpx.Client):
         answer = self.post("/v1/suggest", json={"text": text, **wish})
         assert answer.status_code == 200, answer.text
         return [found["label"] for found in answer.json()["results"][0]["suggestions"]]
+
+
+def hold_up(patch: pytest.MonkeyPatch) -> tuple[threading.Event, threading.Event]:
+    """Let suggestions wait until the first event is set; the second is set when one of them has begun."""
+    may_go, is_busy, suggest = threading.Event(), threading.Event(), Tagger.suggest
+
+    def slow(tagger: Tagger, *arguments: Any, **options: Any) -> Any:
+        is_busy.set()
+        assert may_go.wait(30)
+        return suggest(tagger, *arguments, **options)
+
+    patch.setattr(Tagger, "suggest", slow)
+    return may_go, is_busy
 
 
 @contextlib.contextmanager

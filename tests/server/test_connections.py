@@ -10,7 +10,7 @@ from contextlib import ExitStack, suppress
 
 import pytest
 
-from tacit import Tagger
+from server.live import hold_up
 from tacit.server.connections import MAX_HEAD, _affordable
 from tacit.server.limits import Limits, Settings
 
@@ -117,14 +117,7 @@ def test_more_connections_than_allowed(start):
 def test_a_refusal_before_the_body(start, monkeypatch):
     """A full service does not read what it will refuse; the connection stays of use."""
     live = start(limits=Limits(max_waiting=1))
-    may_go, is_busy, suggest = threading.Event(), threading.Event(), Tagger.suggest
-
-    def slow(tagger, *arguments, **options):
-        is_busy.set()
-        assert may_go.wait(30)
-        return suggest(tagger, *arguments, **options)
-
-    monkeypatch.setattr(Tagger, "suggest", slow)
+    may_go, is_busy = hold_up(monkeypatch)
     with ThreadPoolExecutor(2) as others, connect(live) as caller:
         first = others.submit(live.suggest, "apple")
         assert is_busy.wait(30)

@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 import httpx
 import pytest
 
-from server.live import started
+from server.live import hold_up, started
 from tacit import Tagger
 from tacit.server.limits import Limits
 from tacit.store.ledger import Ledger
@@ -47,18 +47,12 @@ def test_answers_are_right_whoever_asks_at_the_same_time(live, saved):
 
 def test_a_full_service_turns_away_and_recovers(start, monkeypatch):
     live = start(limits=Limits(max_waiting=2))
-    may_go, is_busy, suggest = threading.Event(), threading.Event(), Tagger.suggest
-
-    def slow(tagger, *arguments, **options):
-        is_busy.set()
-        assert may_go.wait(30)
-        return suggest(tagger, *arguments, **options)
 
     def ask(text):
         return live.post("/v1/suggest", json={"text": text})
 
     with monkeypatch.context() as patch, ThreadPoolExecutor(8) as clients:
-        patch.setattr(Tagger, "suggest", slow)
+        may_go, is_busy = hold_up(patch)
         first = clients.submit(ask, "apple")
         assert is_busy.wait(30)
         others = [clients.submit(ask, text) for text in TEXTS]
@@ -132,14 +126,7 @@ def test_a_model_is_swapped_under_load(live, saved, model):
 
 def test_stopping_finishes_what_runs(start, monkeypatch):
     live = start()
-    may_go, is_busy, suggest = threading.Event(), threading.Event(), Tagger.suggest
-
-    def slow(tagger, *arguments, **options):
-        is_busy.set()
-        assert may_go.wait(30)
-        return suggest(tagger, *arguments, **options)
-
-    monkeypatch.setattr(Tagger, "suggest", slow)
+    may_go, is_busy = hold_up(monkeypatch)
     with ThreadPoolExecutor(1) as clients:
         asking = clients.submit(live.suggest, "apple")
         assert is_busy.wait(30)

@@ -162,7 +162,7 @@ def test_a_full_disk_leaves_the_old_model(saved, monkeypatch, fails_on):
         raise OSError(28, "No space left on device")
 
     if fails_on == "arrays":
-        monkeypatch.setattr("safetensors.numpy.save_file", no_space)
+        monkeypatch.setattr("tacit.store.files.save_file", no_space)
     elif fails_on == "manifest":
         monkeypatch.setattr(Path, "write_text", no_space)
     else:

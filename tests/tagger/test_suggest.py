@@ -13,7 +13,7 @@ from click.testing import CliRunner
 
 import tacit
 from server.live import Live, serving
-from tacit.cli.main import cli
+from tacit.cli.commands import cli
 from tacit.data.vocabulary import Vocabulary
 from tacit.tagger.calibration import Trade
 from tagger.articles import articles

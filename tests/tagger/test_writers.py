@@ -29,7 +29,7 @@ WORKER = """
 import sys
 from pathlib import Path
 import tacit
-from tacit.cli.main import cli
+from tacit.cli.commands import cli
 from tagger.articles import articles
 
 name, folder, times, what = sys.argv[1], Path(sys.argv[2]), int(sys.argv[3]), sys.argv[4]

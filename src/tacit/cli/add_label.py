@@ -9,25 +9,23 @@ import click
 from scipy import sparse
 
 from tacit.cli.interrupt import keeps_model
-from tacit.cli.options import input_options, model_argument
+from tacit.cli.options import PATH, input_options, model_argument
 from tacit.cli.source import read_vocabulary, stream_unlabelled
 from tacit.cli.tables import print_table
 from tacit.tagger.tagger import Tagger
 
 
-@click.command(
-    "add-label",
-)
+@click.command()
 @model_argument
 @click.argument("name")
 @click.option("--cooccurs", metavar="LABEL=COUNT", multiple=True, help="A label, and how many samples have both.")
 @click.option("--example", "examples", metavar="TEXT", multiple=True, help="A text that has the label.")
-@click.option("--examples", "file", type=click.Path(path_type=Path), help="A file of samples that have the label.")
+@click.option("--examples", "file", type=PATH, help="A file of samples that have the label.")
 @click.option("--description", metavar="TEXT", help="A text that describes it.")
 @click.option("--parent", metavar="LABEL", help="A broader label.")
-@click.option("--vocabulary", type=click.Path(path_type=Path), help="SKOS, CSV, TSV or JSON that has the label.")
+@click.option("--vocabulary", type=PATH, help="SKOS, CSV, TSV or JSON that has the label.")
 @click.option("--vocabulary-language", metavar="TAG", default="en", show_default=True, help="Language of its names.")
-@click.option("--preview", metavar="DATA", type=click.Path(path_type=Path), help="Only show what it would tag.")
+@click.option("--preview", metavar="DATA", type=PATH, help="Only show what it would tag.")
 @click.option("-n", type=click.IntRange(min=1), default=10, show_default=True, help="Samples in the preview.")
 @input_options
 def add_label(
@@ -87,7 +85,6 @@ def _samples(tagger: Tagger, file: Path, source: dict[str, Any]) -> Any:
     blocks = list(stream_unlabelled(file, tagger, **source))
     if tagger.takes_texts:
         return [text for block in blocks for text in block]
-
     return sparse.vstack(blocks, format="csr")
 
 

@@ -9,16 +9,17 @@ from typing import Any
 
 import click
 
-from tacit.cli.options import data_argument, input_options, seed_option
-from tacit.cli.source import inputs_of, read
+from tacit.cli.options import PATH, data_argument, input_options, seed_option
+from tacit.cli.source import inputs_of
 from tacit.cli.tables import percent, print_table
 from tacit.compare import Difference, compare_models
+from tacit.data.load import load_data
 from tacit.tagger.tagger import Tagger
 
 
 @click.command()
-@click.argument("a", type=click.Path(path_type=Path))
-@click.argument("b", type=click.Path(path_type=Path))
+@click.argument("a", type=PATH)
+@click.argument("b", type=PATH)
 @data_argument
 @click.option("--resamples", type=click.IntRange(min=1), default=1000, show_default=True, help="Bootstrap resamples.")
 @click.option("--json", "as_json", is_flag=True, help="Print the differences as JSON.")
@@ -31,7 +32,7 @@ def compare(a: Path, b: Path, data: Path, resamples: int, as_json: bool, seed: i
     Example: tacit compare old-model new-model test.txt
     """
     models = [Tagger.load(path) for path in (a, b)]
-    dataset = read(data, **source)
+    dataset = load_data(data, **source)
     inputs = [inputs_of(model, dataset) for model in models]
     differences = compare_models(
         models[0], inputs[0], models[1], inputs[1], dataset.Y, dataset.label_names, n_bootstrap=resamples, seed=seed

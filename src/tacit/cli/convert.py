@@ -7,16 +7,16 @@ from typing import Any
 
 import click
 
-from tacit.cli.options import input_options
+from tacit.cli.options import PATH, input_options
 from tacit.data.save import convert as convert_file
 
 
 @click.command()
-@click.argument("source", type=click.Path(path_type=Path))
-@click.argument("target", type=click.Path(path_type=Path))
+@click.argument("source", type=PATH)
+@click.argument("target", type=PATH)
 @click.option("--to", "to_format", metavar="NAME", help="Format to write.  [default: by the name of TARGET]")
 @input_options
-def convert(source: Path, target: Path, to_format: str | None, data_format: str | None, **options: Any) -> None:
+def convert(source: Path, target: Path, to_format: str | None, **options: Any) -> None:
     """Convert the data file SOURCE to TARGET; both may end in .gz.
 
     Text is converted to tf-idf features, and their words are written to features.txt. Features cannot become text.
@@ -24,5 +24,5 @@ def convert(source: Path, target: Path, to_format: str | None, data_format: str 
     \b
     Example: tacit convert bibtex-train.arff train.txt
     """
-    for path in convert_file(source, target, from_format=data_format, to_format=to_format, **options):
+    for path in convert_file(source, target, from_format=options.pop("format"), to_format=to_format, **options):
         click.echo(f"wrote {path}")

@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TransferSpeedColumn
 
 from tacit.cli.interrupt import keeps
+from tacit.cli.options import PATH
 from tacit.cli.tables import print_table
 from tacit.data import catalog
 from tacit.data.catalog import CATALOG, CatalogEntry, fetch, find
@@ -17,9 +18,7 @@ from tacit.data.catalog import CATALOG, CatalogEntry, fetch, find
 @click.command()
 @click.argument("name", required=False)
 @click.option("--fetch", is_flag=True, help="Download the data set, or resume an interrupted download.")
-@click.option(
-    "--folder", type=click.Path(path_type=Path), envvar="TACIT_DATA", help="Folder of data sets.  [env: TACIT_DATA]"
-)
+@click.option("--folder", type=PATH, envvar="TACIT_DATA", help="Folder of data sets.  [env: TACIT_DATA]")
 def data(name: str | None, fetch: bool, folder: Path | None) -> None:
     """List the public data sets, describe one, or download it.
 

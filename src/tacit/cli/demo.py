@@ -6,12 +6,13 @@ from pathlib import Path
 
 import click
 
-from tacit.cli.evaluate import KS, metrics_of, ranking_of
-from tacit.cli.options import jobs_option, seed_option
+from tacit.cli.evaluate import metrics_of, ranking_of
+from tacit.cli.options import PATH, jobs_option, seed_option
 from tacit.cli.tables import print_bands, print_metrics, print_table
 from tacit.data.dataset import Dataset, label_lists, texts_of
 from tacit.data.synthetic import SyntheticData, make_dataset
 from tacit.labels import label_counts
+from tacit.metrics import KS
 from tacit.progress import show_progress
 from tacit.report.write import check_report_path, write_report
 from tacit.tagger.tagger import Tagger
@@ -23,11 +24,7 @@ K_EXAMPLES = 4
 
 @click.command()
 @click.option(
-    "--report",
-    type=click.Path(path_type=Path),
-    default="tacit-demo-report.html",
-    show_default=True,
-    help="Where to write the report.",
+    "--report", type=PATH, default="tacit-demo-report.html", show_default=True, help="Where to write the report."
 )
 @seed_option
 @jobs_option

@@ -8,24 +8,24 @@ from typing import Any
 
 import click
 
-from tacit import metrics
 from tacit.bands import BandResult, evaluate_by_band
-from tacit.cli.options import data_argument, input_options, model_argument
-from tacit.cli.source import inputs_of, read
+from tacit.cli.options import PATH, data_argument, input_options, model_argument
+from tacit.cli.source import inputs_of
 from tacit.cli.tables import print_bands, print_metrics
 from tacit.data.dataset import Dataset
+from tacit.data.load import load_data
 from tacit.labels import aligned
+from tacit.metrics import KS
+from tacit.metrics import evaluate as metrics_at
 from tacit.ranking import Ranking
 from tacit.report.write import check_report_path, write_report
 from tacit.tagger.tagger import Tagger
-
-KS = (1, 3, 5)
 
 
 @click.command()
 @model_argument
 @data_argument
-@click.option("--report", type=click.Path(path_type=Path), help="Write an HTML report to this file.")
+@click.option("--report", type=PATH, help="Write an HTML report to this file.")
 @click.option("--json", "as_json", is_flag=True, help="Print the metrics as JSON.")
 @input_options
 def evaluate(model: Path, data: Path, report: Path | None, as_json: bool, **source: Any) -> None:
@@ -41,7 +41,7 @@ def evaluate(model: Path, data: Path, report: Path | None, as_json: bool, **sour
     if report is not None:
         check_report_path(report)
     tagger = Tagger.load(model)
-    dataset = read(data, **source)
+    dataset = load_data(data, **source)
     ranking = ranking_of(tagger, dataset)
     if report is not None:
         write_report(report, tagger, dataset, ranking=ranking, model_name=str(model), data_name=str(data))
@@ -62,8 +62,8 @@ def metrics_of(tagger: Tagger, dataset: Dataset, ranking: Ranking) -> tuple[dict
     """Metrics of a ranking by a tagger, overall and by band."""
     truth = aligned(dataset.Y, dataset.label_names, tagger.classes_)
     weights = tagger.propensities_for(truth.shape[1])
-    overall = metrics.evaluate(ranking, truth, propensities=weights, ks=KS)
-    return overall, evaluate_by_band(ranking, truth, tagger.counts_for(truth.shape[1]), ks=KS)
+    overall = metrics_at(ranking, truth, propensities=weights)
+    return overall, evaluate_by_band(ranking, truth, tagger.counts_for(truth.shape[1]))
 
 
 def print_evaluation(tagger: Tagger, dataset: Dataset, ranking: Ranking | None = None) -> None:

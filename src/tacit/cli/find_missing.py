@@ -10,11 +10,12 @@ from typing import Any
 
 import click
 
-from tacit.cli.options import data_argument, input_options, jobs_option, model_argument, seed_option
+from tacit.cli.options import PATH, data_argument, input_options, jobs_option, model_argument, seed_option
 from tacit.cli.records import read_records, verdict
-from tacit.cli.source import inputs_of, read
+from tacit.cli.source import inputs_of
 from tacit.data.dataset import Dataset, with_labels
 from tacit.data.files import Staging
+from tacit.data.load import load_data
 from tacit.data.save import save_data
 from tacit.errors import FileError
 from tacit.progress import show_progress
@@ -22,18 +23,16 @@ from tacit.tagger.find_missing import MissingLabel
 from tacit.tagger.tagger import Tagger
 
 
-@click.command(
-    "find-missing",
-)
+@click.command()
 @model_argument
 @data_argument
 @click.option("-n", type=click.IntRange(min=1), default=100, show_default=True, help="Number of pairs to list.")
-@click.option("--out", type=click.Path(path_type=Path), help="Write here, .jsonl or .csv.  [default: JSON to stdout]")
+@click.option("--out", type=PATH, help="Write here, .jsonl or .csv.  [default: JSON to stdout]")
 @click.option("--folds", type=click.IntRange(min=2), default=3, show_default=True, help="Cross-validation folds.")
 @click.option(
     "--missing", type=click.FloatRange(0, 1, True, True), help="Share of missing labels.  [default: estimated]"
 )
-@click.option("--accept", type=click.Path(path_type=Path), help="Add the pairs of this list to DATA, written to --out.")
+@click.option("--accept", type=PATH, help="Add the pairs of this list to DATA, written to --out.")
 @seed_option
 @jobs_option
 @input_options
@@ -52,11 +51,11 @@ def find_missing(
       tacit find-missing model train.csv --accept missing.csv --out more-complete.csv
     """
     if accept is not None:
-        _accept(read(data, **source), accept, out)
+        _accept(load_data(data, **source), accept, out)
         return
     tagger = Tagger.load(model)
     tagger.set_params(n_jobs=jobs)
-    dataset = read(data, **source)
+    dataset = load_data(data, **source)
     options = {"folds": folds, "missing": missing, "label_names": dataset.label_names, "seed": seed}
     with show_progress():
         found = tagger.find_missing(inputs_of(tagger, dataset), dataset.Y, n, **options)
@@ -84,7 +83,6 @@ def _write(found: list[MissingLabel], tagger: Tagger, dataset: Dataset, out: Pat
     if out is None:
         click.echo(content.getvalue(), nl=False)
         return
-
     with Staging() as staging, staging.open(out) as file:
         file.write(content.getvalue().encode())
 
@@ -93,7 +91,6 @@ def _accept(dataset: Dataset, accepted: Path, out: Path | None) -> None:
     """Write `dataset` with the pairs of a list added to its labels."""
     if out is None:
         raise click.UsageError("--accept needs --out, the data file to write")
-
     pairs = []
     for line, record in read_records(accepted):
         row, label = str(record.get("row", "")), str(record.get("label", "")).strip()

@@ -31,7 +31,6 @@ def inspect(model: Path, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(found, indent=1, ensure_ascii=False))
         return
-
     simple = {name: value for name, value in found.items() if not isinstance(value, dict | list)}
     print_table(["", str(model)], [[name, _shown(name, value)] for name, value in simple.items()])
     for title in ("parameters", "versions"):

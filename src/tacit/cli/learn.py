@@ -9,10 +9,11 @@ from typing import Any
 import click
 
 from tacit.cli.interrupt import keeps_model
-from tacit.cli.options import input_options, model_argument
+from tacit.cli.options import PATH, input_options, model_argument
 from tacit.cli.records import read_records, verdict
-from tacit.cli.source import inputs_of, read
+from tacit.cli.source import inputs_of
 from tacit.data.files import existing_file, text_lines
+from tacit.data.load import load_data
 from tacit.errors import FileError, ParameterError, printable
 from tacit.store.acts import in_force, parse_lines
 from tacit.store.ledger import Contents, Ledger, is_ledger
@@ -22,9 +23,9 @@ from tacit.tagger.tagger import Tagger
 
 @click.command()
 @model_argument
-@click.argument("feedback", type=click.Path(path_type=Path), required=False)
+@click.argument("feedback", type=PATH, required=False)
 @click.option("--undo", is_flag=True, help="Undo the last feedback.")
-@click.option("--data", type=click.Path(path_type=Path), help="Samples to which the field 'row' refers.")
+@click.option("--data", type=PATH, help="Samples to which the field 'row' refers.")
 @input_options
 def learn(model: Path, feedback: Path | None, undo: bool, data: Path | None, **source: Any) -> None:
     """Let MODEL learn from FEEDBACK: JSON lines or CSV with the fields text, label and accepted.
@@ -93,7 +94,7 @@ def _judgements(
     tagger: Tagger, feedback: Path, data: Path | None, source: dict[str, Any]
 ) -> list[tuple[Any, str, bool]]:
     """Samples, labels and verdicts of a file."""
-    samples = None if data is None else inputs_of(tagger, read(data, **source))
+    samples = None if data is None else inputs_of(tagger, load_data(data, **source))
     n_samples = 0 if samples is None else samples.shape[0] if hasattr(samples, "shape") else len(samples)
     found = []
     for line, record in read_records(feedback):

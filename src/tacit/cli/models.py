@@ -20,7 +20,6 @@ def models(name: str | None) -> None:
     if name is None:
         print_table(["model", "what it is"], [[entry.name, entry.summary] for entry in MODELS.values()])
         return
-
     cls = find_model(name)
     rows = [[p.name, str(p.default), str(p), p.help] for p in parameters_of(cls).values()]
     print_table(["parameter", "default", "allowed", "what it does"], rows, title=cls.__name__)

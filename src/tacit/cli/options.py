@@ -9,23 +9,23 @@ from typing import Any, TypeVar
 import click
 
 from tacit.data.formats import NAMES
+from tacit.sizes import parse_size
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-data_argument = click.argument("data", type=click.Path(path_type=Path))
-model_argument = click.argument("model", type=click.Path(path_type=Path))
+PATH = click.Path(path_type=Path)
+data_argument = click.argument("data", type=PATH)
+model_argument = click.argument("model", type=PATH)
 seed_option = click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Random seed.")
 jobs_option = click.option("--jobs", type=int, default=-1, help="Number of parallel tasks.  [default: all cores]")
 
 
 def _size(_context: click.Context, _option: click.Parameter, value: str | None) -> int | None:
-    from tacit.sizes import parse_size
-
     return None if value is None else parse_size(value)
 
 
 def input_options(function: Function) -> Function:
-    """Add options for reading a data file: format, fields of text and labels, label names, limits of `load_data`."""
+    """Add options for reading a data file, with the names of the parameters of `tacit.load_data`."""
     for option in (
         click.option(
             "--max-expansion", type=click.IntRange(min=1), help="Most bytes per compressed byte.  [default: 500]"
@@ -33,12 +33,10 @@ def input_options(function: Function) -> Function:
         click.option("--max-line", metavar="SIZE", callback=_size, help="Maximum line length.  [default: 32M]"),
         click.option("--max-features", type=click.IntRange(min=1), help="Maximum number of features.  [default: 10^8]"),
         click.option("--max-labels", type=click.IntRange(min=1), help="Maximum number of labels.  [default: 10^7]"),
-        click.option("--labels-path", type=click.Path(path_type=Path), help="Label names; for pairs, the label file."),
+        click.option("--labels-path", type=PATH, help="Label names; for pairs, the label file."),
         click.option("--labels", metavar="FIELD", help="Field with the labels, in CSV, TSV or JSONL."),
         click.option("--text", metavar="FIELD,…", help="Field or fields with the text."),
-        click.option(
-            "--format", "data_format", metavar="NAME", help=f"Format of the data: {NAMES}.  [default: detected]"
-        ),
+        click.option("--format", metavar="NAME", help=f"Format of the data: {NAMES}.  [default: detected]"),
     ):
         function = option(function)
     return function

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import click
 
 from tacit.cli.interrupt import hand_over, keeps
-from tacit.cli.options import Function
+from tacit.cli.options import PATH, Function
 from tacit.cli.startup import quick_start
-from tacit.errors import MissingExtraError
+from tacit.data.files import existing_file
+from tacit.errors import MissingExtraError, did_you_mean
 from tacit.server.limits import LOCAL_HOSTS, Limits, Settings, is_local
+
+_NEEDED = ("fastapi", "httptools", "prometheus_client", "uvicorn")  # of the extra `serve`
 
 
 def _limit(owner: type[Any], name: str, text: str) -> Callable[[Function], Function]:
@@ -22,12 +26,12 @@ def _limit(owner: type[Any], name: str, text: str) -> Callable[[Function], Funct
 
 
 @click.command()
-@click.argument("folders", metavar="MODEL…", nargs=-1, type=click.Path(path_type=Path))
+@click.argument("folders", metavar="MODEL…", nargs=-1, type=PATH)
 @click.option("--name", "named", metavar="NAME=MODEL", multiple=True, help="Serve a model under this name.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option("--port", type=click.IntRange(0, 65535), default=8000, show_default=True, help="0: any free port.")
 @click.option("--token", envvar="TACIT_TOKEN", metavar="TEXT", help="Bearer token; safer in $TACIT_TOKEN.")
-@click.option("--token-file", type=click.Path(path_type=Path), help="File with the token.")
+@click.option("--token-file", type=PATH, help="File with the token.")
 @click.option("--insecure", is_flag=True, help="Allow access without a token on a public address.")
 @click.option("--allow-host", metavar="NAME", multiple=True, help="A further host name to accept.")
 @click.option(
@@ -69,23 +73,14 @@ def serve(
         )
     hosts = LOCAL_HOSTS | {name.lower() for name in allow_host} if is_local(host) or allow_host else None
     settings = Settings(secret, max_body, max_connections, request_timeout, hosts, annif_learn)
-    _check_extra()
+    if not all(map(find_spec, _NEEDED)):
+        raise MissingExtraError("tacit serve", "serve")
     with quick_start():
         from tacit.server.run import serve as run
 
     keeps("all acknowledged changes are kept; run the same command to serve again")
     hand_over()  # requests in progress are finished first
     run(models, limits, settings, host=host, port=port, acts=_acts(models, acts), watch=watch, ready=_announce)
-
-
-def _check_extra() -> None:
-    try:
-        import fastapi  # noqa: F401
-        import httptools  # noqa: F401
-        import prometheus_client  # noqa: F401
-        import uvicorn  # noqa: F401
-    except ImportError:
-        raise MissingExtraError("tacit serve", "serve") from None
 
 
 def _announce(address: str, models: Mapping[str, Any]) -> None:
@@ -130,8 +125,6 @@ def _acts(models: Mapping[str, Path], given: tuple[str, ...]) -> dict[str, Path]
 
 
 def _limits(models: Mapping[str, Path], common: Limits, given: tuple[str, ...]) -> dict[str, Limits]:
-    from tacit.errors import did_you_mean
-
     limits = dict.fromkeys(models, common)
     for assignment in given:
         place, equals, value = assignment.partition("=")
@@ -146,8 +139,6 @@ def _limits(models: Mapping[str, Path], common: Limits, given: tuple[str, ...]) 
 
 def _token(token: str | None, file: Path | None) -> str | None:
     if file is not None:
-        from tacit.data.files import existing_file
-
         token = existing_file(file).read_text(encoding="utf-8").strip()
     if token is None:
         return None

@@ -15,18 +15,6 @@ from tacit.tagger.tagger import Tagger
 SAMPLES_PER_BLOCK = 1024
 
 
-def read(
-    path: Path,
-    data_format: str | None,
-    text: str | None,
-    labels: str | None,
-    labels_path: Path | None,
-    **limits: int | None,
-) -> Dataset:
-    """Load a data set with the input options."""
-    return load_data(path, labels_path=labels_path, format=data_format, text=text, labels=labels, **limits)
-
-
 def read_vocabulary(path: Path, options: Mapping[str, Any], language: str = "en") -> Vocabulary:
     """A vocabulary, with the limits among the input options."""
     limits = {name: value for name, value in options.items() if name.startswith("max_")}
@@ -38,25 +26,18 @@ def inputs_of(tagger: Tagger, dataset: Dataset) -> Any:
     return texts_of(dataset) if tagger.takes_texts else as_wide_as(tagger.n_features_in_, features_of(dataset))
 
 
-def stream_unlabelled(
-    path: Path,
-    tagger: Tagger,
-    data_format: str | None,
-    text: str | None,
-    labels: str | None = None,
-    labels_path: Path | None = None,
-    **limits: int | None,
-) -> Iterator[Any]:
+def stream_unlabelled(path: Path, tagger: Tagger, **options: Any) -> Iterator[Any]:
     """Blocks of texts or features, whichever `tagger` takes, from a file (``-`` is stdin); its labels are ignored.
 
     Texts are read lazily, so that a file may be larger than memory.
     """
     if tagger.takes_texts:
-        texts = stream_texts(path, format=data_format, text=text, **limits)
+        about_labels = ("labels", "labels_path")
+        texts = stream_texts(path, **{key: value for key, value in options.items() if key not in about_labels})
         while block := list(itertools.islice(texts, SAMPLES_PER_BLOCK)):
             yield block
         return
-    features = inputs_of(tagger, read(path, data_format, text, labels, labels_path, **limits))
+    features = inputs_of(tagger, load_data(path, **options))
     for first in range(0, features.shape[0], SAMPLES_PER_BLOCK):
         yield features[first : first + SAMPLES_PER_BLOCK]
 

@@ -8,15 +8,15 @@ from typing import Any
 
 import click
 
-from tacit.cli.options import data_argument, input_options, seed_option
-from tacit.cli.source import read
+from tacit.cli.options import PATH, data_argument, input_options, seed_option
+from tacit.data.load import load_data
 from tacit.data.save import save_data
 from tacit.data.split import hide_positives, train_test_split
 
 
 @click.command()
 @data_argument
-@click.option("--out", type=click.Path(path_type=Path), required=True, help="Folder for the files.")
+@click.option("--out", type=PATH, required=True, help="Folder for the files.")
 @click.option("--test-size", default=0.2, show_default=True, help="Share of the samples, or their number, for test.")
 @click.option("--hide", metavar="SHARE", type=float, help="Hide this share of the training positives at random.")
 @click.option("--to", "to_format", metavar="NAME", help="Format to write.  [default: that of DATA's name]")
@@ -30,7 +30,7 @@ def split(
     \b
     Example: tacit split articles.csv --test-size 0.1 --out parts
     """
-    dataset = read(data, **source)
+    dataset = load_data(data, **source)
     parts = train_test_split(dataset.Y, int(test_size) if test_size >= 1 else test_size, seed)
     train, test = dataset.rows(parts.train), dataset.rows(parts.test)
     if hide is not None:

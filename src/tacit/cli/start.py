@@ -8,14 +8,15 @@ from typing import Any
 import click
 
 from tacit.cli.interrupt import keeps
+from tacit.cli.options import PATH
 from tacit.cli.source import read_vocabulary
 from tacit.store import folder
 from tacit.tagger.naming import start_tagger
 
 
 @click.command()
-@click.argument("vocabulary", type=click.Path(path_type=Path))
-@click.option("--out", type=click.Path(path_type=Path), required=True, help="Folder for the model.")
+@click.argument("vocabulary", type=PATH)
+@click.option("--out", type=PATH, required=True, help="Folder for the model.")
 @click.option("--language", default="en", show_default=True, help="Language of the names to read, or none: no stems.")
 def start(vocabulary: Path, out: Path, language: str, **limits: Any) -> None:
     """Make a model from a VOCABULARY alone: it suggests the concepts whose names are in a text.

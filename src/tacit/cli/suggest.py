@@ -12,7 +12,7 @@ import numpy as np
 
 from tacit._version import __version__
 from tacit.cli.interrupt import keeps
-from tacit.cli.options import data_argument, input_options, model_argument
+from tacit.cli.options import PATH, data_argument, input_options, model_argument
 from tacit.cli.output import open_output
 from tacit.cli.source import stream_unlabelled
 from tacit.cli.startup import quick_start
@@ -36,7 +36,7 @@ from tacit.tagger.tagger import Tagger
 @click.option(
     "--damp-head", metavar="SHARE", type=click.FloatRange(0, 1), default=0.0, help="Rank frequent labels lower."
 )
-@click.option("--out", type=click.Path(path_type=Path), help="Write here, .jsonl or .csv; resumes an interrupted run.")
+@click.option("--out", type=PATH, help="Write here, .jsonl or .csv; resumes an interrupted run.")
 @input_options
 def suggest(
     model: Path, data: Path, k: int | None, threshold: str | None, include: str | None, exclude: str | None,

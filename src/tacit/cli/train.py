@@ -9,14 +9,16 @@ from typing import Any
 import click
 
 from tacit.cli.commands import BEGAN
-from tacit.cli.evaluate import KS, print_evaluation
+from tacit.cli.evaluate import print_evaluation
 from tacit.cli.interrupt import keeps
-from tacit.cli.options import data_argument, input_options, jobs_option, max_memory_option, seed_option
-from tacit.cli.source import as_wide_as, read, read_vocabulary
+from tacit.cli.options import PATH, data_argument, input_options, jobs_option, max_memory_option, seed_option
+from tacit.cli.source import as_wide_as, read_vocabulary
 from tacit.cli.tables import print_metrics
 from tacit.data.dataset import Dataset, features_of, label_lists
+from tacit.data.load import load_data
 from tacit.data.split import train_test_split
 from tacit.memory import memory_limit
+from tacit.metrics import KS
 from tacit.parameters import parse_parameters
 from tacit.progress import show_progress
 from tacit.registry import find_model
@@ -30,14 +32,14 @@ from tacit.tasks import Checkpoint, checkpoint
 @click.command()
 @data_argument
 @click.option("--model", "name", default="auto", show_default=True, help="Model to train; see: tacit models")
-@click.option("--out", type=click.Path(path_type=Path), required=True, help="Folder for the model.")
+@click.option("--out", type=PATH, required=True, help="Folder for the model.")
 @click.option("--param", "assignments", metavar="NAME=VALUE", multiple=True, help="Set a parameter of the model.")
 @click.option("--valid", metavar="DATA|SHARE", help="Calibrate and evaluate on this file, or on a share of DATA.")
 @click.option("--target", default="f1", show_default=True, help="Goal of the stored threshold: f1, precision=0.8, …")
 @click.option("--no-calibrate", is_flag=True, help="Leave scores uncalibrated; trains once, not twice.")
 @click.option("--keep-texts", is_flag=True, help="Keep the training data in the model, for examples and updates.")
 @click.option("--characters", is_flag=True, help="Add character n-grams: inflected or misspelt words.")
-@click.option("--vocabulary", type=click.Path(path_type=Path), help="Names of labels: SKOS, CSV, TSV or JSON.")
+@click.option("--vocabulary", type=PATH, help="Names of labels: SKOS, CSV, TSV or JSON.")
 @click.option("--vocabulary-language", metavar="TAG", default="en", show_default=True, help="Language of its names.")
 @click.option("--language", default="auto", show_default=True, help="Language of the texts, such as en, or none.")
 @click.option("--no-names", is_flag=True, help="Do not look for labels' names in texts.")
@@ -76,7 +78,7 @@ def train(
     if vocabulary is not None:
         tagger.vocabulary = read_vocabulary(vocabulary, options, vocabulary_language)
     with memory_limit(limit):
-        dataset, held_out = _validation(read(data, **options), valid, seed, options)
+        dataset, held_out = split_off(load_data(data, **options), valid, seed, options)
         learned_from: dict[str, Any] = {
             "label_names": dataset.label_names,
             "validation": None if held_out is None else (_samples(held_out)[0], label_lists(held_out)),
@@ -147,17 +149,15 @@ def _print_results(tagger: Tagger, held_out: Dataset | None) -> None:
         )
 
 
-def _validation(
-    dataset: Dataset, valid: str | None, seed: int, source: dict[str, Any]
-) -> tuple[Dataset, Dataset | None]:
-    """The training set, and the validation set if there is one."""
+def split_off(dataset: Dataset, valid: str | None, seed: int, source: dict[str, Any]) -> tuple[Dataset, Dataset | None]:
+    """The training set, and the validation set if there is one: a file, or a share of the data."""
     if valid is None:
         return dataset, None
     try:
         share = float(valid)
     except ValueError:
-        held_out = read(Path(valid), **{**source, "labels_path": None})
-        if dataset.X is not None:
+        held_out = load_data(Path(valid), **{**source, "labels_path": None})
+        if dataset.X is not None and dataset.texts is None:
             held_out.X = as_wide_as(dataset.X.shape[1], features_of(held_out))
         return dataset, held_out
     parts = train_test_split(dataset.Y, test_size=share, seed=seed)

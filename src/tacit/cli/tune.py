@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import re
 import shlex
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import click
 
 from tacit import tune as tuning
-from tacit.cli.options import data_argument, input_options, jobs_option, max_memory_option, seed_option
-from tacit.cli.source import as_wide_as, read
+from tacit.cli.options import PATH, data_argument, input_options, jobs_option, max_memory_option, seed_option
 from tacit.cli.tables import percent, print_table
-from tacit.cli.train import check_out, train_and_save
+from tacit.cli.train import check_out, split_off, train_and_save
 from tacit.data.dataset import Dataset, features_of, texts_of
-from tacit.data.split import train_test_split
+from tacit.data.load import load_data
 from tacit.labels import aligned, read_labels
 from tacit.memory import memory_limit
 from tacit.metrics import METRICS, read_metric
@@ -39,7 +39,7 @@ _UNITS = {"": 1, "s": 1, "m": 60, "h": 3600}
 @click.option("--valid", metavar="DATA|SHARE", help="Validation file, or share of DATA.  [default: 3 folds]")
 @click.option("--search", "spaces", metavar="NAME=LOW:HIGH|A,B,…", multiple=True, help="Search space of a parameter.")
 @click.option("--param", "assignments", metavar="NAME=VALUE", multiple=True, help="Fix a parameter.")
-@click.option("--out", type=click.Path(path_type=Path), help="Train with the best parameters and save here.")
+@click.option("--out", type=PATH, help="Train with the best parameters and save here.")
 @max_memory_option
 @seed_option
 @jobs_option
@@ -67,7 +67,7 @@ def tune(
     if out is not None:
         check_out(out)
         folder.refuse_acts(out)
-    dataset = read(data, **source)
+    dataset = load_data(data, **source)
     X, validation, kept = _samples(dataset, valid, seed, source)
     with show_progress():
         found = tuning.tune(
@@ -97,20 +97,13 @@ def _samples(
     """Training features, the validation set (or None), and training labels."""
     vectorizer = TextVectorizer() if dataset.texts is not None else None
     X = features_of(dataset) if vectorizer is None else vectorizer.fit_transform(texts_of(dataset))
-    if valid is None:
+    kept, held_out = split_off(replace(dataset, X=X), valid, seed, source)
+    if held_out is None:
         return X, None, dataset.Y
-    try:
-        share = float(valid)
-    except ValueError:
-        judged = read(Path(valid), **{**source, "labels_path": None})
-        if vectorizer is None:
-            held_out = as_wide_as(X.shape[1], features_of(judged))
-        else:
-            held_out = vectorizer.transform(texts_of(judged))
-        names = read_labels(dataset.Y, dataset.label_names).names
-        return X, (held_out, aligned(judged.Y, judged.label_names, names)), dataset.Y
-    parts = train_test_split(dataset.Y, test_size=share, seed=seed)
-    return X[parts.train], (X[parts.test], dataset.Y[parts.test]), dataset.Y[parts.train]
+    if vectorizer is not None and (held_out.X is None or held_out.texts is None):  # from a file
+        held_out.X = vectorizer.transform(texts_of(held_out))
+    names = read_labels(dataset.Y, dataset.label_names).names
+    return kept.X, (held_out.X, aligned(held_out.Y, held_out.label_names, names)), kept.Y
 
 
 def _parse_duration(text: str) -> float:
@@ -160,9 +153,8 @@ def _print(found: Tuning) -> None:
 
 
 def _command(data: Path, name: str, parameters: dict[str, Any], source: dict[str, Any]) -> str:
-    flags = {"data_format": "--format", "text": "--text", "labels": "--labels", "labels_path": "--labels-path"}
-    flags |= {key: f"--{key.replace('_', '-')}" for key in source if key.startswith("max_")}
     words = ["tacit", "train", str(data), "--model", name, "--out", "model"]
     words += [word for name, value in parameters.items() for word in ("--param", f"{name}={value}")]
-    words += [word for key, flag in flags.items() if source.get(key) for word in (flag, str(source[key]))]
+    for option, value in source.items():
+        words += [f"--{option.replace('_', '-')}", str(value)] if value else []
     return shlex.join(words)

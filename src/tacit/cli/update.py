@@ -9,7 +9,8 @@ import click
 
 from tacit.cli.interrupt import keeps
 from tacit.cli.options import data_argument, input_options, jobs_option, model_argument
-from tacit.cli.source import inputs_of, read
+from tacit.cli.source import inputs_of
+from tacit.data.load import load_data
 from tacit.progress import show_progress
 from tacit.store import folder
 from tacit.tagger.tagger import Tagger
@@ -34,7 +35,7 @@ def update(model: Path, data: Path, jobs: int, **source: Any) -> None:
     tagger.set_params(n_jobs=jobs)
     before = folder.stamp(model)
     keeps(lambda: _kept(model, folder.stamp(model) == before))
-    dataset = read(data, **source)
+    dataset = load_data(data, **source)
     with show_progress():
         done = tagger.update(inputs_of(tagger, dataset), dataset.Y, label_names=dataset.label_names)
     tagger.save(model)

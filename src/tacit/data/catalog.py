@@ -24,20 +24,11 @@ _PECOS = "https://archive.org/download/pecos-dataset/xmc-base"
 
 @dataclass(frozen=True)
 class RemoteFile:
-    """A file that can be downloaded.
-
-    Attributes
-    ----------
-    url : str
-    sha256 : str or None
-        None if unknown; the checksum of the first download is then recorded beside the file.
-    members : mapping
-        For an archive, the files to write by member name; see `tacit.data.archive.unpack`.
-    """
+    """A file that can be downloaded."""
 
     url: str
-    sha256: str | None = None
-    members: Mapping[str, str] = field(default_factory=dict)
+    sha256: str | None = None  # if unknown, the checksum of the first download is recorded beside the file
+    members: Mapping[str, str] = field(default_factory=dict)  # of an archive: as `tacit.data.archive.unpack` takes them
 
     @property
     def name(self) -> str:
@@ -47,40 +38,20 @@ class RemoteFile:
 
 @dataclass(frozen=True)
 class CatalogEntry:
-    """A public data set.
+    """A public data set."""
 
-    Attributes
-    ----------
-    name : str
-        Also the name of its folder.
-    description : str
-    n_train, n_dev, n_test : int
-        Samples in each part.
-    n_features : int or None
-        None for text.
-    n_labels : int
-    labels_per_sample : float
-    home : str
-        Page that describes the data and offers them.
-    citation : str
-    licence : str or None
-        None if the source states none.
-    files : tuple of RemoteFile
-        Empty if the files can only be downloaded by hand.
-    """
-
-    name: str
+    name: str  # also that of its folder
     description: str
     n_train: int
     n_test: int
-    n_features: int | None
+    n_features: int | None  # None for text
     n_labels: int
     labels_per_sample: float
-    home: str
+    home: str  # page that describes the data and offers them
     citation: str
     n_dev: int = 0
-    licence: str | None = None
-    files: tuple[RemoteFile, ...] = ()
+    licence: str | None = None  # None if the source states none
+    files: tuple[RemoteFile, ...] = ()  # empty if they can only be downloaded by hand
 
     def instructions(self, root: Path) -> str:
         """How to get the files into the data folder."""

@@ -41,7 +41,10 @@ class Dataset:
     def __post_init__(self) -> None:
         if self.X is None and self.texts is None:
             raise DataError("a data set needs features (X) or texts; got neither")
-        rows_of = {"X": None if self.X is None else self.X.shape[0], "texts": _length(self.texts)}
+        rows_of = {
+            "X": None if self.X is None else self.X.shape[0],
+            "texts": None if self.texts is None else len(self.texts),
+        }
         for what, rows in rows_of.items():
             if rows is not None and rows != self.Y.shape[0]:
                 raise DataError(f"{what} has {rows} samples but Y has {self.Y.shape[0]}; they must agree")
@@ -65,10 +68,6 @@ class Dataset:
     def n_labels(self) -> int:
         """Number of labels (columns of Y)."""
         return int(self.Y.shape[1])
-
-
-def _length(values: Sequence[str] | None) -> int | None:
-    return None if values is None else len(values)
 
 
 def features_of(dataset: Dataset) -> sparse.csr_matrix:

@@ -122,7 +122,7 @@ def reading(path: Path, limits: FileLimits = LIMITS) -> Iterator[IO[bytes]]:
         return
     try:
         with path.open("rb") as file:
-            yield _unpacked(path, file, limits) if is_gzip(path) else file
+            yield io.BufferedReader(_Unpacking(path, file, limits), _UNPACKED_AT_ONCE) if is_gzip(path) else file
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise FileError(path, f"is not a whole gzip file ({error}); copy or download it again") from error
     except OSError as error:
@@ -145,10 +145,6 @@ class _Unpacking(io.RawIOBase):
         self._n_bytes += n_read
         self._limits.check_expansion(self._path, self._packed.tell(), self._n_bytes, _FREE_BYTES)
         return n_read
-
-
-def _unpacked(path: Path, file: IO[bytes], limits: FileLimits) -> IO[bytes]:
-    return cast("IO[bytes]", io.BufferedReader(_Unpacking(path, file, limits), _UNPACKED_AT_ONCE))
 
 
 def read_bytes(path: Path, limits: FileLimits = LIMITS) -> bytes:
@@ -235,6 +231,16 @@ def _mapped_blocks(path: Path, limits: FileLimits, skip_lines: int) -> Iterator[
             released = done
 
 
+def check_place(path: str | os.PathLike[str]) -> Path:
+    """Check that a new file can have this path: its folder exists, and it is no folder itself."""
+    path = Path(path)
+    if path.is_dir():
+        raise FileError(path, "cannot be written: it is a folder; name a file")
+    if not path.parent.is_dir():
+        raise FileError(path, f"cannot be written: there is no folder {path.parent}; create it first")
+    return path
+
+
 class Staging:
     """Writes several files atomically: on an error, none of them appears.
 
@@ -254,11 +260,7 @@ class Staging:
     @contextlib.contextmanager
     def open(self, path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
         """Open a new file that is renamed to `path` at the end; compressed if `path` ends in ``.gz``."""
-        path = Path(path)
-        if not path.parent.is_dir():
-            raise FileError(path, f"cannot be written: there is no folder {path.parent}; create it first")
-        if path.is_dir():
-            raise FileError(path, "cannot be written: it is a folder; name a file")
+        path = check_place(path)
         temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
         self._waiting.append((temporary, path))
         drafts.add(temporary)

@@ -45,32 +45,15 @@ class Target:
 
 @dataclass(frozen=True)
 class Format:
-    """A data format.
-
-    Attributes
-    ----------
-    name : str
-    is_text : bool
-        Whether samples are texts; otherwise they are feature vectors.
-    module : str
-        The module of `tacit.data` that reads and writes the format.
-    layout : str
-        What the files look like, for the docs.
-    suffixes : tuple of str
-        File name suffixes of the format.
-    opening : str or None
-        A regular expression that the first line of a file matches.
-    options : mapping
-        Keyword arguments for the module's `read` and `write`.
-    """
+    """A data format."""
 
     name: str
-    is_text: bool
-    module: str
-    layout: str
+    is_text: bool  # whether samples are texts; otherwise they are feature vectors
+    module: str  # of `tacit.data`, which reads and writes the format
+    layout: str  # what the files look like, for the docs
     suffixes: tuple[str, ...] = ()
-    opening: str | None = None
-    options: Mapping[str, Any] = field(default_factory=dict)
+    opening: str | None = None  # a regular expression that the first line of a file matches
+    options: Mapping[str, Any] = field(default_factory=dict)  # keyword arguments of the module's `read` and `write`
 
     def read(self, source: Source) -> Dataset:
         """Read a data set."""

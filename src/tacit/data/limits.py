@@ -19,24 +19,12 @@ _MOST_BLANK = 1_000_000  # lines of a packed file, beyond as many as there are o
 
 @dataclass(frozen=True)
 class FileLimits:
-    """The limits of `tacit.load_data`, which takes each as a keyword.
+    """The limits of `tacit.load_data`, which takes each as a keyword."""
 
-    Attributes
-    ----------
-    max_labels : int
-        Columns of Y. The largest public sets have three million.
-    max_features : int
-        Columns of X. The largest public sets have 55 million.
-    max_line : int
-        Bytes of a line of text, or of a cell of a table.
-    max_expansion : int
-        Bytes that one byte of a packed file (gzip, NPZ) may become, once the whole is large. Text has 3 to 30.
-    """
-
-    max_labels: int = 10_000_000
-    max_features: int = 100_000_000
-    max_line: int = 1 << 25
-    max_expansion: int = 500
+    max_labels: int = 10_000_000  # columns of Y; the largest public sets have three million
+    max_features: int = 100_000_000  # columns of X; the largest public sets have 55 million
+    max_line: int = 1 << 25  # bytes of a line of text, or of a cell of a table
+    max_expansion: int = 500  # unpacked bytes per packed byte of a large file (gzip, NPZ); text has 3 to 30
 
     @classmethod
     def of(cls, **given: Any) -> FileLimits:

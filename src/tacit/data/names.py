@@ -30,17 +30,12 @@ _MOST_SPELLINGS = 50_000  # the search for the nearest spelling takes too long a
 class NamesFile:
     """A file of column names, and the ids by which data files may refer to them.
 
-    Attributes
-    ----------
-    names : list of str
-        One name per column, no two alike.
-    ids : list of str
-        The first field of each line (a URI without its angle brackets, for example), or the names where lines have
-        one field.
+    An id is the first field of a line (a URI without its angle brackets, for example), or the name where lines have
+    one field.
     """
 
     path: Path
-    names: list[str]
+    names: list[str]  # one per column, no two alike
     ids: list[str]
 
     def columns(self) -> dict[str, int]:

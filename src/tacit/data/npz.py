@@ -23,16 +23,14 @@ from tacit.data.formats import Source, Target
 from tacit.data.limits import FileLimits
 from tacit.data.names import numeric_dataset, write_companions
 from tacit.errors import FileError, ParameterError
+from tacit.numerics.rows import first_entry
 
 # What zipfile and numpy.load are known to raise on damaged files.
 _DAMAGE = (
     EOFError, KeyError, MemoryError, NotImplementedError, OSError, RuntimeError, TypeError, ValueError,
     zipfile.BadZipFile, zlib.error,
 )  # fmt: skip
-_PACKINGS = (
-    zipfile.ZIP_STORED,
-    zipfile.ZIP_DEFLATED,
-)  # what NumPy writes; other methods unpack without bound
+_PACKINGS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # what NumPy writes; other methods unpack without bound
 _FREE_BYTES = 1 << 26  # up to this size, a matrix may have any ratio to its file
 _ENTRY_BYTES = 8  # an entry of a CSR matrix
 _PART = r"(?<![A-Za-z0-9]){}(?![A-Za-z0-9])"
@@ -68,7 +66,7 @@ def _read_features(path: Path, limits: FileLimits) -> sparse.csr_matrix:
     X = _to_csr(path, _read_matrix(path, "feature", limits), "features")
     X.sum_duplicates()
     if not np.isfinite(X.data).all():
-        row = int(np.searchsorted(X.indptr, np.flatnonzero(~np.isfinite(X.data))[0], side="right")) - 1
+        row, _, _ = first_entry(X, ~np.isfinite(X.data))
         raise FileError(path, f"features must be finite in 32-bit floating point; sample {row} has one that is not")
     return X
 
@@ -79,10 +77,9 @@ def _read_labels(path: Path, limits: FileLimits) -> sparse.csr_matrix:
         rows, columns = np.nonzero(~np.isnan(matrix))
         matrix = sparse.coo_matrix((matrix[rows, columns], (rows, columns)), shape=matrix.shape).tocsr()
     Y = _to_csr(path, matrix, "labels")
-    if not np.isin(Y.data, (0.0, 1.0)).all():
-        wrong = int(np.flatnonzero(~np.isin(Y.data, (0.0, 1.0)))[0])
-        row = int(np.searchsorted(Y.indptr, wrong, side="right")) - 1
-        raise FileError(path, f"labels must be 0 or 1; sample {row} has {Y.data[wrong]:g}")
+    if (wrong := ~np.isin(Y.data, (0.0, 1.0))).any():
+        row, _, value = first_entry(Y, wrong)
+        raise FileError(path, f"labels must be 0 or 1; sample {row} has {value:g}")
     Y.sum_duplicates()
     np.minimum(Y.data, 1.0, out=Y.data)
     return Y

@@ -17,6 +17,7 @@ from tacit.data.files import line_blocks
 from tacit.data.limits import LARGEST_DIMENSION, LIMITS, FileLimits
 from tacit.errors import FileError
 from tacit.kernels import parse
+from tacit.numerics.rows import first_entry
 
 _LONGEST_TOKEN = 40
 _NEGATIVE = " ids must not be negative"
@@ -26,32 +27,16 @@ _NOT_FINITE = re.compile(rb"[+-]?(nan|inf|infinity)", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class RowLayout:
-    """How the rows of a file are laid out.
-
-    Attributes
-    ----------
-    n_features, n_labels : int
-        Upper bounds of the ids, exclusive.
-    first_feature, first_label : int
-        Smallest ids.
-    with_labels : bool
-        Whether rows start with a list of labels.
-    loose : bool
-        Whether empty lines are skipped and rows may end in a comment; otherwise each line is a row.
-    column : str
-        The noun for the number before the colon in messages.
-    feature_remedy, label_remedy : str
-        The advice about ids out of range in messages.
-    """
+    """How the rows of a file are laid out: ids from `first_…` up to, but not including, `n_…`."""
 
     n_features: int = LARGEST_DIMENSION
     n_labels: int = LARGEST_DIMENSION
     first_feature: int = 0
     first_label: int = 0
-    with_labels: bool = True
-    loose: bool = False
-    column: str = "feature"
-    feature_remedy: str = "correct the row"
+    with_labels: bool = True  # whether rows start with a list of labels
+    loose: bool = False  # whether empty lines are skipped and rows may end in a comment; otherwise each line is a row
+    column: str = "feature"  # in messages, the noun for the number before the colon
+    feature_remedy: str = "correct the row"  # in messages, the advice about ids out of range
     label_remedy: str = "correct the row"
 
 
@@ -139,7 +124,7 @@ def feature_matrix(
     """Build X; sums of duplicate features may overflow although each value is finite, which is an error."""
     X = rows.to_csr(n_columns, n_rows=n_rows, first_id=first_id)
     if not rows.rising and not np.isfinite(X.data).all():
-        row = int(np.searchsorted(X.indptr, np.flatnonzero(~np.isfinite(X.data))[0], side="right")) - 1
+        row, _, _ = first_entry(X, ~np.isfinite(X.data))
         raise FileError(path, f"the values of one feature sum to infinity in sample {row}; correct the row")
     return X
 
@@ -249,12 +234,7 @@ def shown(raw: bytes) -> str:
 
 
 def write_rows(
-    file: IO[bytes],
-    X: sparse.csr_matrix,
-    Y: sparse.csr_matrix | None,
-    *,
-    first_feature: int = 0,
-    first_label: int = 0,
+    file: IO[bytes], X: sparse.csr_matrix, Y: sparse.csr_matrix | None, *, first_feature: int = 0, first_label: int = 0
 ) -> None:
     """Write one line per sample: its labels (unless `Y` is None), its features, a line feed."""
     for start in range(0, X.shape[0], _ROWS_AT_ONCE):

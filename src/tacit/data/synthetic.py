@@ -23,6 +23,7 @@ from tacit.data.numeric import write_rows
 from tacit.data.split import keep_entries
 from tacit.numerics.rows import unit_rows
 from tacit.parameters import OneOf, Range, check_parameters, document_parameters, unknown_parameter
+from tacit.propensity import propensities_from_counts
 
 Ids = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -119,12 +120,7 @@ class SyntheticData:
 
 
 def make_dataset(
-    n_samples: int = 5_000,
-    n_features: int = 3_000,
-    n_labels: int = 500,
-    *,
-    as_text: bool = False,
-    **options: Any,
+    n_samples: int = 5_000, n_features: int = 3_000, n_labels: int = 500, *, as_text: bool = False, **options: Any
 ) -> SyntheticData:
     """A synthetic data set in memory; `options` are the other fields of `Recipe`, such as ``seed=1``."""
     world = _World(_recipe(n_samples=n_samples, n_features=n_features, n_labels=n_labels, **options))
@@ -244,9 +240,7 @@ class _World:
         recipe = self.recipe
         if not recipe.hide:
             return np.ones(recipe.n_labels)
-        A, B = recipe.A, recipe.B
-        C = max(np.log(recipe.n_train) - 1, 0.0) * (B + 1) ** A
-        return np.asarray(1 / (1 + C * (n_positives + B) ** -A))  # propensity model of PfastreXML
+        return propensities_from_counts(n_positives, max(recipe.n_train, 1), recipe.A, recipe.B)
 
     def _choose_unseen(
         self, by_frequency: Ids, n_test_positives: Floats, rng: np.random.Generator

@@ -1,1 +1,1 @@
-"""Numerics that models share: rows of sparse matrices, ridge regression, classifiers, logistic curves, weights."""
+"""Numerics of several models: sparse rows, ridge regression, linear classifiers, logistic curves, L-BFGS, idf."""

@@ -1,4 +1,4 @@
-"""Linear classifiers, one for each label: a loss, what its positives stand for when others are missing, options."""
+"""One linear classifier per label: losses, corrections for missing labels, and training."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from tacit.tasks import run_tasks, task_seeds
 
 LOSSES = {"squared_hinge": SQUARED_HINGE, "logistic": LOGISTIC, "squared": SQUARED}
 POSITIVES = ("propensity", "unbiased", "equal")
-LABELS_PER_TASK = 64  # side by side in memory: one walk over a sample's features serves them all
+LABELS_PER_TASK = 64  # their weights are adjacent in memory, so that a sample's features are read once for all of them
 
 
 @dataclass(frozen=True, eq=False)
 class LinearObjective:
-    """A loss of `tacit.kernels.dual`, cost and target of the positives of each label, cost of negatives."""
+    """A loss of `tacit.kernels.dual`, the cost and target of each label's positives, and the cost of negatives."""
 
     loss: int
     positive_costs: npt.NDArray[np.float32]
@@ -37,12 +37,12 @@ def objective_of(loss: str, positives: str, C: float, propensities: FloatArray) 
         A key of `LOSSES`.
     positives : str
         ``"propensity"``: the losses of positives are divided by propensities (PfastreXML Theorem 4.1).
-        ``"unbiased"``: in expectation over what is missing, the objective is that of the complete labels.
-        ``"equal"``: all count alike.
+        ``"unbiased"``: the objective is, in expectation over missing labels, that of the complete labels.
+        ``"equal"``: all positives have the same cost.
     C : float
-        Cost of the loss of a negative.
+        Cost of a negative.
     propensities : float64 array
-        Of the labels.
+        Propensity of each label.
     """
     costs, targets = np.ones(len(propensities)), np.ones(len(propensities))
     if positives == "propensity":
@@ -51,15 +51,15 @@ def objective_of(loss: str, positives: str, C: float, propensities: FloatArray) 
         # PfastreXML Theorem 4.4: ‖y/p − ŷ‖², with ŷ = (1 + w·x) / 2
         targets = 2 / propensities - 1
     elif positives == "unbiased":
-        # Of right and wrong, ℓ(1)/p + (1 − 1/p) ℓ(−1) with ℓ(−1) = 1 − ℓ(1) is (2/p − 1) ℓ(1) and a constant:
-        # Theorem 4.4 again, for ŷ of 0 and 1. A convex loss takes the place of ℓ(1) (Qaraei et al., 2021).
+        # For the 0/1 loss, ℓ(−1) = 1 − ℓ(1), so ℓ(1)/p + (1 − 1/p) ℓ(−1) is (2/p − 1) ℓ(1) plus a constant: Theorem
+        # 4.4 for ŷ in {0, 1}. A convex loss replaces ℓ(1) (Qaraei et al., 2021).
         costs = 2 / propensities - 1
     return LinearObjective(LOSSES[loss], (C * costs).astype(np.float32), targets.astype(np.float32), C)
 
 
 @dataclass(frozen=True)
 class ClassifierOptions:
-    """How classifiers are trained: the parameters of `OneVsAll`."""
+    """Training options: the parameters of `OneVsAll`."""
 
     loss: str = "squared_hinge"
     C: float = 0.25
@@ -75,7 +75,7 @@ class ClassifierOptions:
 
 @dataclass(frozen=True)
 class Classifiers:
-    """Classifiers of some consecutive labels: weights (features × labels) and intercepts."""
+    """Classifiers of consecutive labels: weights (features × labels) and intercepts."""
 
     weights: sparse.csr_matrix
     intercepts: npt.NDArray[np.float32]
@@ -84,7 +84,7 @@ class Classifiers:
 def train_classifiers(
     X: sparse.csr_matrix, Y: sparse.csr_matrix, options: ClassifierOptions, seed: int | None, n_jobs: int | None
 ) -> Classifiers:
-    """A classifier for every column of Y, by dual coordinate descent, with small weights pruned."""
+    """Train a classifier for every column of Y by dual coordinate descent, and prune small weights."""
     n_labels = Y.shape[1]
     starts = range(0, n_labels, LABELS_PER_TASK)
     blocks = [

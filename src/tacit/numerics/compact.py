@@ -1,4 +1,4 @@
-"""Numbers in few bits: halves where they can hold the values, ids in 16 bits, values as whole steps of a largest."""
+"""Compact storage: half precision, 16-bit ids, and quantised values."""
 
 from __future__ import annotations
 
@@ -7,36 +7,35 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-_LARGEST_ERROR = 2.0**-10  # of all values together, relative; rounding alone is below half of it
+_LARGEST_ERROR = 2.0**-10  # relative error of the array; rounding normal float16 numbers gives at most half of it
 
 
 def as_halves(values: npt.NDArray[np.float32]) -> npt.NDArray[np.floating[Any]]:
-    """The values as float16, or as they are where float16 cannot hold them.
+    """The values as float16, or unchanged if float16 would lose too much.
 
-    Features far below unit length lead to weights beyond its largest number, features far above it to weights so
-    small that few of their digits, or none, would be left.
+    Samples far below unit length lead to weights that overflow float16, samples far above it to weights that underflow.
     """
     with np.errstate(over="ignore"):
         halves = values.astype(np.float16)
     if not np.isfinite(halves).all():
         return values
-    scale = np.abs(values).max(initial=0) or np.float32(1)  # or squares of small numbers would vanish themselves
+    scale = np.abs(values).max(initial=0) or np.float32(1)  # otherwise squares of small numbers underflow
     error = np.linalg.norm((halves.astype(np.float32) - values) / scale)
     return halves if error <= _LARGEST_ERROR * np.linalg.norm(values / scale) else values
 
 
 def smallest_ids(ids: npt.NDArray[Any], size: int) -> npt.NDArray[Any]:
-    """Ids below `size` in the smallest type that kernels read."""
+    """Ids below `size` in the smallest type that kernels support."""
     return ids.astype(np.uint16 if size <= 1 << 16 else np.int32)
 
 
 def quantised(
     values: npt.NDArray[Any], starts: npt.NDArray[np.int64], dtype: npt.DTypeLike
 ) -> tuple[npt.NDArray[Any], npt.NDArray[np.float32]]:
-    """Values as levels, and the step of each row: ``values ≈ levels · step``.
+    """Integer levels, and a step for each row: ``values ≈ levels · step``.
 
-    A value keeps a level of at least 1 in size: a label stays in its leaf, however faint. Values below zero need a
-    signed `dtype`.
+    Non-zero values have non-zero levels, so that no label is dropped from its leaf. Negative values need a signed
+    `dtype`.
     """
     sizes = np.diff(starts)
     largest = np.zeros(len(sizes))

@@ -1,4 +1,4 @@
-"""Limited-memory BFGS for many small problems at once: every column has its own history and step."""
+"""L-BFGS for many small independent problems at once: each column has its own history and step size."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ def minimize_columns(objective: Objective, start: Floats, n_steps: int, toleranc
     Parameters
     ----------
     objective : callable
-        From an (n, m) array and the numbers of its columns to the m values and the (n, m) gradient.
+        Maps an (n, m) array and its column numbers to the m values and the (n, m) gradient.
     start : array of shape (n, m)
-        Where to start.
+        Starting point.
     n_steps : int
-        Steps at most.
+        Maximum number of steps.
     tolerance : float
-        A column is done when its gradient is no longer than this share of its first, or no step lowers it.
+        A column has converged when its gradient norm is at most this share of the initial one, or no step lowers it.
     """
     point = start
     value, gradient = objective(point, np.arange(start.shape[1]))
@@ -60,7 +60,7 @@ def _dots(a: Floats, b: Floats) -> Floats:
 
 
 def _inverse_product(gradient: Floats, history: list[tuple[Floats, Floats, Floats]], first: Floats) -> Floats:
-    """The two-loop recursion; an infinite curvature leaves its pair out."""
+    """The two-loop recursion; pairs with infinite curvature are ignored."""
     product = gradient.copy()
     shares = []
     for change, turn, curvature in reversed(history):
@@ -89,9 +89,9 @@ def _backtrack(
     gradient: Floats,
     left: Columns,
 ) -> tuple[tuple[Floats, Floats, Floats], npt.NDArray[np.bool_]]:
-    """A step that lowers each of some columns enough, and which of them find none; these and the others stay.
+    """Backtracking line search in the columns `left`; returns the new point and a mask of columns without a valid step.
 
-    Only columns that still look for their step are computed.
+    Those, and all other columns, stay where they are. The objective is evaluated for unfinished columns only.
     """
     moved = point.copy(), value.copy(), gradient.copy()
     step = 1.0

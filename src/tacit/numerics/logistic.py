@@ -1,4 +1,4 @@
-"""Logistic curves of one score."""
+"""Logistic regression on one score."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import numpy.typing as npt
 Floats = npt.NDArray[np.floating[Any]]
 
 _NEWTON_STEPS = 25
-_RIDGE = 1e-3  # keeps the curve finite where a score separates perfectly
+_RIDGE = 1e-3  # keeps the slope finite if the classes are separable
 
 
 def fit_logistic(scores: Floats, truth: Floats, weights: Floats | None = None) -> tuple[float, float]:
-    """Slope and intercept of the most likely logistic curve, by Newton's method; the slope is never negative."""
+    """Slope and intercept by maximum likelihood with Newton's method; the slope is never negative."""
     x, y = scores.ravel().astype(np.float64), truth.ravel().astype(np.float64)
     weights = np.ones_like(y) if weights is None else weights
     share = np.clip(np.average(y, weights=weights), 0.5 / len(y), 1 - 0.5 / len(y))

@@ -1,8 +1,7 @@
-"""Stage 4: a linear map from features to the embedding.
+"""Ridge regression with many targets, optionally with an ℓ1 penalty on the predictions.
 
-``min ‖Z − XV‖² + ridge ‖V‖² + l1 ‖XV‖₁``, by ADMM where there is an ℓ1 term (ExMLDS Algorithm 2, step 4) and in
-one solve where there is none. Every solve uses one factorisation, or conjugate gradients where a matrix of
-features by features, or samples by samples, would be too large.
+``min ‖Z − XV‖² + ridge ‖V‖² + l1 ‖XV‖₁`` is solved directly if l1 is 0, otherwise by ADMM (ExMLDS Algorithm 2, step
+4). Solves use one Cholesky factorisation of the smaller Gram matrix, or conjugate gradients if it would be too large.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from scipy import linalg, sparse
 Floats = npt.NDArray[np.floating[Any]]
 Solve = Callable[[Floats], Floats]
 
-#: Largest matrix that is factorised; conjugate gradients were faster above it (measured on EURLEX57K).
+#: Largest Gram matrix that is factorised; conjugate gradients were faster above it (measured on EURLEX57K).
 MAX_FACTOR = 4000
 _CG_TOLERANCE = 1e-3
 _CG_STEPS = 100
@@ -27,18 +26,18 @@ _ADMM_TOLERANCE = 1e-3
 
 
 def fit_regressor(X: sparse.csr_matrix, Z: Floats, ridge: float, l1: float = 0.0) -> npt.NDArray[np.float32]:
-    """The map V of shape (n_features, dimension); features that no sample has get zero rows.
+    """Coefficients V of shape (n_features, n_targets); rows of features that do not occur are zero.
 
     Parameters
     ----------
     X : csr_matrix of shape (n_samples, n_features)
         Features.
-    Z : array of shape (n_samples, dimension)
-        Embedding of the samples.
+    Z : array of shape (n_samples, n_targets)
+        Targets.
     ridge : float
-        Penalty on the squared size of V; above 0.
+        Squared ℓ2 penalty on V; above 0.
     l1 : float
-        Penalty on the absolute size of the predictions XV, which makes them sparse.
+        ℓ1 penalty on the predictions XV, which makes them sparse.
     """
     V = np.zeros((X.shape[1], Z.shape[1]), np.float32)
     present = np.unique(X.indices)
@@ -75,7 +74,7 @@ def _factor(gram: Floats, ridge: float) -> Any:
 
 
 def improving_solver(X: sparse.csr_matrix, ridge: float, n_steps: int) -> Callable[[Floats, Floats], Floats]:
-    """The function from Z and a V to the minimiser of `ridge_solver`, or to a V that is nearer to it by some steps."""
+    """A function of Z and an initial V: the minimiser of `ridge_solver`, or V after some conjugate-gradient steps."""
     if min(X.shape) <= MAX_FACTOR:
         solve = ridge_solver(X, ridge)
         return lambda Z, _: solve(Z).astype(np.float32)
@@ -89,7 +88,7 @@ def improving_solver(X: sparse.csr_matrix, ridge: float, n_steps: int) -> Callab
 
 
 def conjugate_gradients(X: sparse.csr_matrix, Z: Floats, ridge: float, max_steps: int = _CG_STEPS) -> Floats:
-    """Solve ``(XᵀX + ridge I) V = XᵀZ``, all columns at once, each with step sizes of its own."""
+    """Solve ``(XᵀX + ridge I) V = XᵀZ``, all columns at once, each with its own step sizes."""
     by_feature = X.T.tocsr()
     residual = np.asarray(by_feature @ Z.astype(np.float32))
     goal = _CG_TOLERANCE**2 * np.einsum("ij,ij->j", residual, residual).max(initial=0.0)
@@ -105,7 +104,7 @@ def _descend(
     goal: float,
     max_steps: int,
 ) -> Floats:
-    """Steps from V, whose residual this is, until the largest square of one is down to the goal."""
+    """Conjugate-gradient steps from V until the largest squared norm of a column of the residual is at most `goal`."""
     direction = residual.copy()
     squares = np.einsum("ij,ij->j", residual, residual)
     for _ in range(max_steps):

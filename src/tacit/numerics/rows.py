@@ -1,4 +1,4 @@
-"""Rows of sparse matrices: their lengths, their entries, the largest of them."""
+"""Rows of sparse matrices: normalisation, sorting, largest entries, means."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Ids = npt.NDArray[np.intp]
 
 
 def unit_rows(X: sparse.csr_matrix) -> sparse.csr_matrix:
-    """Rows of X divided by their length; empty rows stay empty."""
+    """Scale the rows of X to unit length; empty rows stay empty."""
     squares = np.add.reduceat(np.append(X.data.astype(np.float64) ** 2, 0.0), X.indptr[:-1])
     lengths = np.sqrt(np.where(np.diff(X.indptr) > 0, squares, 0.0))
     scale = np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0)
@@ -21,15 +21,19 @@ def unit_rows(X: sparse.csr_matrix) -> sparse.csr_matrix:
 
 
 def row_of_entry(matrix: sparse.csr_matrix) -> Ids:
-    """The row of every stored entry."""
+    """The row number of every stored entry."""
     return np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
 
 
-def falling_order(matrix: sparse.csr_matrix, values: npt.NDArray[Any]) -> tuple[Ids, Ids]:
-    """The stored entries of each row by falling `values`, and the place of each in its row, from 0 on.
+def first_entry(matrix: sparse.csr_matrix, where: npt.NDArray[np.bool_]) -> tuple[int, int, Any]:
+    """Row, column and value of the first stored entry for which `where` is true."""
+    place = int(np.argmax(where))
+    row = int(np.searchsorted(matrix.indptr, place, side="right")) - 1
+    return row, int(matrix.indices[place]), matrix.data[place]
 
-    Equal values stay in the order in which they are stored.
-    """
+
+def falling_order(matrix: sparse.csr_matrix, values: npt.NDArray[Any]) -> tuple[Ids, Ids]:
+    """The order that sorts each row by decreasing `values` (stable), and the rank of each entry in its row, from 0."""
     rows = row_of_entry(matrix)
     return np.lexsort((-values, rows)), np.arange(len(rows)) - matrix.indptr[rows]
 
@@ -44,6 +48,6 @@ def largest_entries(matrix: sparse.csr_matrix, n_largest: int) -> sparse.csr_mat
 
 
 def label_means(X: sparse.csr_matrix, Y: sparse.csr_matrix) -> sparse.csr_matrix:
-    """The mean of each label's samples; Y holds only ones."""
+    """The mean of each label's samples; all stored values of Y are 1."""
     counts = np.bincount(Y.indices, minlength=Y.shape[1])
     return sparse.csr_matrix(sparse.diags(1 / np.maximum(counts, 1)) @ (Y.T.tocsr() @ X))

@@ -31,28 +31,14 @@ class Pair(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Evaluation:
-    """Suggestions of a model and the true labels.
-
-    Attributes
-    ----------
-    model : Tagger
-    dataset : Dataset
-    ranking : Ranking
-        What the model suggests for each sample, beyond the first `SHOWN` places.
-    truth : csr_matrix
-        The true labels of each sample: the model's columns, then columns for labels that the model does not know.
-    names : list of str
-        Names of the columns of `truth`.
-    counts : int array
-        Number of training samples of each label.
-    """
+    """Suggestions of a model and the true labels."""
 
     model: Tagger
     dataset: Dataset
-    ranking: Ranking
-    truth: sparse.csr_matrix
-    names: list[str]
-    counts: npt.NDArray[np.int64]
+    ranking: Ranking  # longer than the first `SHOWN` places
+    truth: sparse.csr_matrix  # the columns of the model, then columns for labels that it does not know
+    names: list[str]  # of the columns of `truth`
+    counts: npt.NDArray[np.int64]  # training samples of each label
     seed: int = 0
 
     def __len__(self) -> int:
@@ -62,11 +48,6 @@ class Evaluation:
     def model_name(self) -> str:
         """The name of the model inside the tagger."""
         return self.model.model_name_
-
-    @property
-    def card(self) -> dict[str, Any]:
-        """The model card: facts about the training."""
-        return self.model.card_
 
     @property
     def is_calibrated(self) -> bool:
@@ -143,19 +124,7 @@ class Evaluation:
 
 
 def evaluate_model(model: Any, dataset: Dataset, ranking: Ranking | None = None, seed: int = 0) -> Evaluation:
-    """Evaluate a fitted tagger or model on a data set.
-
-    Parameters
-    ----------
-    model : Tagger or Estimator
-        A fitted model.
-    dataset : Dataset
-        Labelled samples that the model was not trained on.
-    ranking : Ranking, optional
-        The model's suggestions for the samples, if they were computed already.
-    seed : int
-        Seed of the bootstrap intervals and of the choice of examples.
-    """
+    """Evaluate a fitted tagger or model on a data set; parameters as for `tacit.report.write.write_report`."""
     model = Tagger.around(model)
     truth = positives(aligned(dataset.Y, dataset.label_names, model.classes_))
     if not truth.nnz:

@@ -29,23 +29,13 @@ _CELL = 4.0  # labels nearer than this on the page share a mark
 
 @dataclass(frozen=True)
 class Scale:
-    """A map from the numbers of one axis to coordinates on the page.
-
-    Attributes
-    ----------
-    low, high : float
-        Smallest and largest number on the axis.
-    start, end : float
-        Their coordinates.
-    log : bool
-        Whether the axis is logarithmic.
-    """
+    """A map from the numbers of one axis, from `low` to `high`, to coordinates on the page."""
 
     low: float
     high: float
-    start: float
-    end: float
-    log: bool = False
+    start: float  # coordinate of `low`
+    end: float  # coordinate of `high`
+    log: bool = False  # whether the axis is logarithmic
 
     def __call__(self, value: float) -> float:
         """The coordinate of a number; numbers beyond an end of the axis are moved to that end."""
@@ -101,9 +91,9 @@ class Plot:
         about = tag("title", title) if title else None
         self.parts.append(tag("rect", about, x=round(x[0], 1), y=round(y[0], 1), **size, class_=class_))
 
-    def whisker(self, x: float, low: float, high: float, class_: str = "whisker") -> None:
+    def whisker(self, x: float, low: float, high: float) -> None:
         """Draw a vertical interval."""
-        self.line([(x, low), (x, high)], class_)
+        self.line([(x, low), (x, high)], "whisker")
 
     def point(self, x: float, y: float, class_: str, title: str = "", *, cross: bool = False, size: float = 1) -> None:
         """Draw a dot or a cross; `title` is shown on hovering."""

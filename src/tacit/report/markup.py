@@ -103,11 +103,7 @@ def with_interval(value: float, interval: Interval | None) -> Content:
 
 
 def table(
-    caption: str,
-    header: Sequence[str],
-    rows: Iterable[Sequence[Content]],
-    n_names: int = 1,
-    chosen: int | None = None,
+    caption: str, header: Sequence[str], rows: Iterable[Sequence[Content]], n_names: int = 1, chosen: int | None = None
 ) -> Markup:
     """Build a table that scrolls within the page on narrow screens.
 

@@ -55,10 +55,7 @@ def what_section(evaluation: Evaluation, model: str | None, data: str | None) ->
     pairs: list[tuple[str, Content]] = [
         ("model", [evaluation.model_name, (" in ", user_text(model)) if model else None]),
         ("evaluated on", [user_text(data) if data else "data", ": ", counted(len(evaluation), "sample")]),
-        (
-            "their labels",
-            f"{is_tested.sum():,} different, {each:.2f} per sample; {n_unseen:,} unseen in training",
-        ),
+        ("their labels", f"{is_tested.sum():,} different, {each:.2f} per sample; {n_unseen:,} unseen in training"),
         *_training_facts(evaluation),
     ]
     n_acts = len(evaluation.model.history())
@@ -68,7 +65,7 @@ def what_section(evaluation: Evaluation, model: str | None, data: str | None) ->
 
 
 def _training_facts(evaluation: Evaluation) -> list[tuple[str, Content]]:
-    card = evaluation.card
+    card = evaluation.model.card_
     if not card:
         return []
     sizes = ", ".join(counted(card[f"{noun}s"], noun) for noun in ("sample", "feature", "label"))

@@ -9,7 +9,7 @@ from typing import Any
 
 from tacit._version import __version__
 from tacit.data.dataset import Dataset
-from tacit.data.files import Staging
+from tacit.data.files import Staging, check_place
 from tacit.errors import FileError
 from tacit.ranking import Ranking
 from tacit.report import sections
@@ -59,25 +59,14 @@ def check_report_path(path: str | os.PathLike[str]) -> Path:
     path = Path(path)
     if path.suffix.lower() not in _SUFFIXES:
         raise FileError(path, f"a report must end in {' or '.join(_SUFFIXES)}; name the file so")
-    if path.is_dir():
-        raise FileError(path, "cannot be written: it is a folder; name a file")
-    if not path.parent.is_dir():
-        raise FileError(path, f"cannot be written: there is no folder {path.parent}; create it first")
+    check_place(path)
     if not os.access(path.parent, os.W_OK):
         raise FileError(path, f"cannot be written: the folder {path.parent} may not be changed; choose another")
     return path
 
 
 def page(evaluation: Evaluation, model: str | None = None, data: str | None = None) -> str:
-    """The whole report as HTML.
-
-    Parameters
-    ----------
-    evaluation : Evaluation
-        A model evaluated on data.
-    model, data : str, optional
-        Names for the model and the data, such as their paths.
-    """
+    """The whole report as HTML; `model` and `data` are names for the two, such as their paths."""
     parts = [sections.what_section(evaluation, model, data), *(section(evaluation) for section in sections.SECTIONS)]
     links = [tag("li", tag("a", part.title, href=f"#{part.anchor}")) for part in parts]
     body = tag(

@@ -20,7 +20,8 @@ from tacit.server.logs import event, failure
 from tacit.server.metrics import Metrics
 from tacit.server.models import Models
 from tacit.server.problems import answer_problems
-from tacit.server.routes import SHARED_SCHEMAS, api
+from tacit.server.routes import api
+from tacit.server.schemas import ProblemDocument
 from tacit.server.site import PATHS, page_routes
 
 _SECONDS_BETWEEN_LOOKS = 2.0
@@ -30,19 +31,7 @@ Errors are problem documents (RFC 9457). Where the service has a token, send it 
 
 
 def build_app(models: Models, settings: Settings, metrics: Metrics, *, watch: bool = True) -> ASGIApp:
-    """The service.
-
-    Parameters
-    ----------
-    models : Models
-        The models to serve.
-    settings : Settings
-        Limits of the service as a whole.
-    metrics : Metrics
-        The metrics to update.
-    watch : bool
-        Check the model folders regularly and load models that have changed.
-    """
+    """The service; with `watch`, it checks the model folders regularly and loads models that have changed."""
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -81,8 +70,7 @@ def _describe(app: FastAPI, settings: Settings) -> None:
     """Add to the OpenAPI description what all endpoints share."""
     document: dict[str, Any] = app.openapi()
     schemas = document["components"]["schemas"]
-    for model in SHARED_SCHEMAS:
-        schemas[model.__name__] = model.model_json_schema()
+    schemas[ProblemDocument.__name__] = ProblemDocument.model_json_schema()
     for name in ("HTTPValidationError", "ValidationError"):  # of FastAPI; ours are problem documents
         schemas.pop(name, None)
     if settings.token is not None:

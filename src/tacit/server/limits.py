@@ -16,21 +16,11 @@ LOCAL_HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})
 
 @dataclass(frozen=True)
 class Limits:
-    """Limits of one model.
+    """Limits of one model."""
 
-    Attributes
-    ----------
-    max_batch : int
-        Maximum number of texts, or of judgements, in a request.
-    max_waiting : int
-        Maximum number of texts queued for the model; further requests are rejected.
-    timeout : float
-        Seconds that a request may be queued.
-    """
-
-    max_batch: int = 64
-    max_waiting: int = 256
-    timeout: float = 10.0
+    max_batch: int = 64  # texts, or judgements, in a request
+    max_waiting: int = 256  # texts queued for the model; further requests are rejected
+    timeout: float = 10.0  # seconds that a request may be queued
 
     def __post_init__(self) -> None:
         _check_above_zero(self, [field.name for field in fields(self)])
@@ -52,31 +42,16 @@ class Limits:
 
 @dataclass(frozen=True)
 class Settings:
-    """Limits of the service as a whole.
+    """Access control, and limits of the service as a whole."""
 
-    Attributes
-    ----------
-    token : str, optional
-        The bearer token that clients must send; None: everyone who can reach the service may use it.
-    max_body : int
-        Maximum bytes of a request body.
-    max_connections : int
-        Maximum number of open connections; less where the system's limit of open files is lower.
-    request_timeout : float
-        Seconds within which a request must be complete, counted from the connection or the request's first byte.
-    hosts : frozenset of str, optional
-        Host names that the service accepts; None: any. They protect a service without a token from pages of other
-        sites whose host names resolve to this machine (DNS rebinding).
-    annif_learn : bool
-        Allow clients of Annif's interface to teach the models.
-    """
-
-    token: str | None = None
-    max_body: int = 2_000_000
-    max_connections: int = 1000
-    request_timeout: float = 10.0
+    token: str | None = None  # the bearer token of clients; None: everyone who can reach the service may use it
+    max_body: int = 2_000_000  # bytes of a request body
+    max_connections: int = 1000  # open at a time; fewer where the system's limit of open files is lower
+    request_timeout: float = 10.0  # seconds to complete a request, from the connection or the request's first byte
+    # Host names that the service accepts; None: any. They protect a service without a token from pages of other sites
+    # whose host names resolve to this machine (DNS rebinding).
     hosts: frozenset[str] | None = LOCAL_HOSTS
-    annif_learn: bool = False
+    annif_learn: bool = False  # whether clients of Annif's interface may teach the models
 
     def __post_init__(self) -> None:
         _check_above_zero(self, ("max_body", "max_connections", "request_timeout"))

@@ -7,10 +7,10 @@ import logging
 import sys
 import time
 import traceback
-from typing import Any, TextIO
+from typing import Any
 
 logger = logging.getLogger("tacit.server")
-_BELOW = ("uvicorn", "asyncio", "py.warnings")
+_LEVELS = {"tacit": logging.INFO} | dict.fromkeys(("uvicorn", "asyncio", "py.warnings"), logging.WARNING)
 
 
 class JsonFormatter(logging.Formatter):
@@ -28,15 +28,15 @@ class JsonFormatter(logging.Formatter):
         return json.dumps(content, ensure_ascii=False, separators=(",", ":"), default=str)
 
 
-def write_logs(level: int = logging.INFO, stream: TextIO | None = None) -> None:
+def write_logs() -> None:
     """Write the logs of the service, and warnings of the libraries it uses, as JSON lines to stderr."""
     logging.captureWarnings(True)
-    handler = logging.StreamHandler(stream or sys.stderr)
+    handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonFormatter())
-    for name, least in (("tacit", level), *((name, max(level, logging.WARNING)) for name in _BELOW)):
+    for name, level in _LEVELS.items():
         log = logging.getLogger(name)
         log.handlers = [handler]
-        log.setLevel(least)
+        log.setLevel(level)
         log.propagate = False
 
 

@@ -29,7 +29,6 @@ from tacit.server.problems import Problem
 from tacit.store.acts import Act, in_force
 from tacit.store.folder import ACTS, MANIFEST
 from tacit.tagger import home
-from tacit.tagger.explain import Explanation
 from tacit.tagger.suggest import Suggestion, Wish
 from tacit.tagger.tagger import Tagger
 
@@ -97,11 +96,6 @@ class Served:
     async def suggest(self, texts: Sequence[str], wish: Wish) -> list[list[Suggestion]]:
         """The result of `Tagger.suggest`."""
         return await self._suggesting.submit((wish, texts), len(texts))
-
-    async def explain(self, text: str, label: str, n: int) -> Explanation:
-        """The result of `Tagger.explain`."""
-        explanation: Explanation = await self.ask(lambda tagger: tagger.explain(text, label, n))
-        return explanation
 
     async def ask(self, question: Callable[[Tagger], Any]) -> Any:
         """The result of a function of the tagger, run in the thread for queries."""

@@ -10,27 +10,13 @@ from fastapi import APIRouter, Path, Query, Request, Response
 
 from tacit._version import __version__
 from tacit.errors import ModelFileError, ParameterError, TacitError
+from tacit.server import schemas
 from tacit.server.labels import find_labels
 from tacit.server.limits import MAX_K
 from tacit.server.logs import failure
 from tacit.server.metrics import CONTENT_TYPE, Metrics
 from tacit.server.models import Models, Served, as_json
 from tacit.server.problems import MEDIA_TYPE, Problem
-from tacit.server.schemas import (
-    ExplainAnswer,
-    ExplainRequest,
-    FeedbackRequest,
-    Health,
-    LabelsAnswer,
-    ModelsAnswer,
-    NewLabel,
-    ProblemDocument,
-    RecordedAct,
-    ServedModel,
-    SuggestAnswer,
-    SuggestRequest,
-    UndoRequest,
-)
 from tacit.tagger.calibration import parse_target
 from tacit.tagger.suggest import DECIMALS, Suggestion, Wish
 
@@ -42,12 +28,15 @@ def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
 
 
 OF_BODIES = (400, 404, 408, 413, 415, 422, 429, 503)
+_TEACHING: dict[str, Any] = {  # of endpoints that record an act
+    "status_code": 201, "response_model": schemas.RecordedAct, "responses": problems(*OF_BODIES, 507), "tags": ["teach"]
+}  # fmt: skip
 
 api = APIRouter(default_response_class=Response)
 
 
-@api.post("/v1/suggest", response_model=SuggestAnswer, responses=problems(*OF_BODIES), tags=["suggest"])
-async def suggest(request: Request, asked: SuggestRequest) -> Any:
+@api.post("/v1/suggest", response_model=schemas.SuggestAnswer, responses=problems(*OF_BODIES), tags=["suggest"])
+async def suggest(request: Request, asked: schemas.SuggestRequest) -> Any:
     """Suggest labels for one text or several."""
     served = _served(request, asked.model)
     texts = asked.all_texts()
@@ -68,12 +57,12 @@ async def suggest(request: Request, asked: SuggestRequest) -> Any:
     return _json({"model": served.name, "results": results})
 
 
-@api.post("/v1/explain", response_model=ExplainAnswer, responses=problems(*OF_BODIES), tags=["suggest"])
-async def explain(request: Request, asked: ExplainRequest) -> Any:
+@api.post("/v1/explain", response_model=schemas.ExplainAnswer, responses=problems(*OF_BODIES), tags=["suggest"])
+async def explain(request: Request, asked: schemas.ExplainRequest) -> Any:
     """Explain a label for a text: the words, labels and training samples that support it."""
     served = _served(request, asked.model)
     tagger = served.tagger
-    found = await served.explain(asked.text, asked.label, asked.n)
+    found = await served.ask(lambda tagger: tagger.explain(asked.text, asked.label, asked.n))
     return _json(
         {
             "model": served.name,
@@ -92,7 +81,7 @@ async def explain(request: Request, asked: ExplainRequest) -> Any:
     )
 
 
-@api.get("/v1/labels", response_model=LabelsAnswer, responses=problems(404, 422, 429, 503), tags=["labels"])
+@api.get("/v1/labels", response_model=schemas.LabelsAnswer, responses=problems(404, 422, 429, 503), tags=["labels"])
 async def labels(
     request: Request,
     model: Annotated[str | None, Query(description="Name of the model; by default the first one.")] = None,
@@ -106,35 +95,31 @@ async def labels(
     return _json({"model": served.name, "total": total, "labels": found})
 
 
-@api.post(
-    "/v1/labels", status_code=201, response_model=RecordedAct, responses=problems(*OF_BODIES, 507), tags=["teach"]
-)
-async def add_label(request: Request, asked: NewLabel) -> Any:
+@api.post("/v1/labels", **_TEACHING)
+async def add_label(request: Request, asked: schemas.NewLabel) -> Any:
     """Add a label without training; /v1/undo removes it again."""
     served = _served(request, asked.model)
     check_size(served, asked.examples or (), "examples")
     return await _taught(request, served, "add", asked.model_dump(exclude={"model"}, exclude_none=True))
 
 
-@api.post(
-    "/v1/feedback", status_code=201, response_model=RecordedAct, responses=problems(*OF_BODIES, 507), tags=["teach"]
-)
-async def feedback(request: Request, asked: FeedbackRequest) -> Any:
+@api.post("/v1/feedback", **_TEACHING)
+async def feedback(request: Request, asked: schemas.FeedbackRequest) -> Any:
     """Accept or reject suggestions; they are saved and learned before the response is sent."""
     served = _served(request, asked.model)
     check_size(served, asked.judgements, "judgements")
     return await judged(request, served, asked.model_dump()["judgements"])
 
 
-@api.post("/v1/undo", response_model=RecordedAct, responses=problems(*OF_BODIES, 409, 507), tags=["teach"])
-async def undo(request: Request, asked: UndoRequest) -> Any:
+@api.post("/v1/undo", response_model=schemas.RecordedAct, responses=problems(*OF_BODIES, 409, 507), tags=["teach"])
+async def undo(request: Request, asked: schemas.UndoRequest) -> Any:
     """Undo an act: the last one, or the one with the given id."""
     served = _served(request, asked.model)
     done = await _on_disk(served.undo(asked.id))
     return _json({"model": served.name, "id": done.id, "act": f"took back: {done.act}"})
 
 
-@api.get("/v1/models", response_model=ModelsAnswer, responses=problems(), tags=["models"])
+@api.get("/v1/models", response_model=schemas.ModelsAnswer, responses=problems(), tags=["models"])
 async def models(request: Request) -> Any:
     """List the models that are served."""
     return _json({"version": __version__, "models": [_card(served) for served in _models(request).values()]})
@@ -142,7 +127,7 @@ async def models(request: Request) -> Any:
 
 @api.post(
     "/v1/models/{name}/reload",
-    response_model=ServedModel,
+    response_model=schemas.ServedModel,
     responses=problems(404, 409, 415, 422, 429, 503),
     tags=["models"],
 )
@@ -159,7 +144,7 @@ async def reload(request: Request, name: Annotated[str, Path(max_length=200)]) -
     return _json(_card(served))
 
 
-@api.get("/healthz", response_model=Health, responses={421: problems()[421]}, tags=["service"])
+@api.get("/healthz", response_model=schemas.Health, responses={421: problems()[421]}, tags=["service"])
 async def healthz() -> Any:
     """Health check: the service is running and all its models are loaded."""
     return _json({"status": "ready"})
@@ -267,7 +252,3 @@ def _card(served: Served) -> dict[str, Any]:
 
 def _json(content: Any, status: int = 200) -> Response:
     return Response(as_json(content), status, media_type="application/json")
-
-
-#: Not the response of any one endpoint, but what all of them return on errors.
-SHARED_SCHEMAS = (ProblemDocument,)

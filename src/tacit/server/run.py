@@ -36,14 +36,7 @@ def serve(
 ) -> None:
     """Serve the models in `folders` until the process is told to stop; `ready` is called with the address.
 
-    Parameters
-    ----------
-    folders : mapping of str to Path
-        Model folders, by the name that clients use.
-    limits : mapping of str to Limits
-        Limits of each model.
-    acts : mapping of str to Path
-        Ledger files, by model; by default the ledger is in the model folder.
+    Folders, limits and ledgers (`acts`; by default in the model folder) are given by the name that clients use.
     """
     metrics = Metrics()
     models = Models()

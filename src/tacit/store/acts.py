@@ -50,27 +50,13 @@ def now() -> str:
 
 @dataclass(eq=False, slots=True)
 class Act:
-    """One change of a tagger after training; immutable.
-
-    Attributes
-    ----------
-    kind : str
-        "add", "rename", "merge", "retire", "judge" or "undo".
-    content : mapping
-        The fields of the act, listed at the head of this module.
-    id : str
-        Unique among all acts, also in copies of the model.
-    time : str
-        Time of the change, in UTC.
-    who : str
-        The user who made the change; empty if unknown.
-    """
+    """One change of a tagger after training; immutable. The head of this module lists kinds and their fields."""
 
     kind: str
     content: Mapping[str, Any]
-    id: str = field(default_factory=new_id)
+    id: str = field(default_factory=new_id)  # unique among all acts, also in copies of the model
     time: str = field(default_factory=now)
-    who: str = ""
+    who: str = ""  # the user who made the change; empty if unknown
 
     def __post_init__(self) -> None:
         fields = _FIELDS.get(self.kind) if isinstance(self.kind, str) else None

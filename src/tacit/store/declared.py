@@ -28,6 +28,7 @@ IDS = "ids"  # the type of `tacit.numerics.compact.smallest_ids`
 NAMES = "object integer"  # texts or whole numbers
 SHARED = ("n_features", "n_labels")  # sizes that a model inside a model has in common with it
 
+_KINDS = {"integer": "iu", "number": "iufb"}  # NumPy's kinds by our names for them
 _SHORT = 1 << 16  # ids below this have 16 bits
 
 
@@ -40,47 +41,21 @@ def _fail(where: str, problem: str) -> NoReturn:
 
 @dataclass(frozen=True)
 class Array:
-    """An array.
+    """An array: the types that it may have, the size of each axis, and what holds for the entries."""
 
-    Attributes
-    ----------
-    dtypes : str
-        The allowed types; ``IDS`` is the smallest integer type for numbers below `below`.
-    shape : tuple of sizes
-        ``""`` allows any size.
-    low, below : str
-        Bounds of the entries: at least `low` (0 if only `below` is given) and less than `below`.
-    starts : str
-        The entries are offsets into another array of this size: they start at 0, never fall, and end at the size.
-    rises : bool
-        Whether no two of these offsets are equal.
-    widest, most : str
-        Names of sizes that are set to the longest span between offsets, and to the largest entry.
-    is_after : bool
-        Whether each entry is negative or larger than its row number, so that following entries never loops.
-    is_filled : bool
-        Whether there must be at least one entry.
-    differ : bool
-        Whether no two entries are equal.
-    up_to : float
-        Largest absolute value; entries must be finite.
-    if_none : pair of str
-        Two sizes that must be equal if the value is None.
-    """
-
-    dtypes: str
-    shape: tuple[str, ...]
-    low: str = ""
-    below: str = ""
-    starts: str = ""
-    rises: bool = False
-    widest: str = ""
-    most: str = ""
-    is_after: bool = False
-    is_filled: bool = False
-    differ: bool = False
-    up_to: float = np.inf
-    if_none: tuple[str, str] | None = None
+    dtypes: str  # ``IDS`` is the smallest integer type for numbers below `below`
+    shape: tuple[str, ...]  # ``""`` allows any size
+    low: str = ""  # entries are at least this (0 if only `below` is given) ...
+    below: str = ""  # ... and less than this
+    starts: str = ""  # entries are offsets into another array of this size: from 0 to the size, never falling
+    rises: bool = False  # no two of these offsets are equal
+    widest: str = ""  # the name of a size that is set to the longest span between offsets
+    most: str = ""  # the name of a size that is set to the largest entry
+    is_after: bool = False  # entries are negative or larger than their row number: following them never loops
+    is_filled: bool = False  # there is at least one entry
+    differ: bool = False  # no two entries are equal
+    up_to: float = np.inf  # largest absolute value; entries must be finite
+    if_none: tuple[str, str] | None = None  # two sizes that must be equal if the value is None
 
     def fits(self, value: Any) -> bool:
         """Whether a value is an array."""
@@ -205,14 +180,8 @@ def check_csr(parts: Mapping[str, npt.NDArray[Any]], shape: tuple[Any, ...], whe
 
 
 def _is_one_of(dtype: np.dtype[Any], names: str) -> bool:
-    for name in ("uint16 int32" if names == IDS else names).split():
-        if name == "integer" and dtype.kind in "iu":
-            return True
-        if name == "number" and dtype.kind in "iufb":
-            return True
-        if dtype.name == name and dtype.isnative:
-            return True
-    return False
+    listed = ("uint16 int32" if names == IDS else names).split()
+    return any(dtype.kind in _KINDS.get(name, "") or (dtype.name == name and dtype.isnative) for name in listed)
 
 
 def _size(expression: str, sizes: Sizes) -> int:

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from safetensors.numpy import save_file
 
 from tacit.errors import ModelFileError
 from tacit.progress import drafts
@@ -52,8 +53,6 @@ def sync(path: Path) -> None:
 
 def write_arrays(path: Path, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
     """Write `arrays` to `path` in the safetensors format."""
-    from safetensors.numpy import save_file
-
     with replacing(path) as temporary:
         temporary.touch()
         mode = temporary.stat().st_mode  # as the user's umask has it; save_file would let nobody else read

@@ -39,13 +39,7 @@ Stamp = tuple[int, int]
 
 
 class FolderWriter:
-    """A model folder locked for writing by this process.
-
-    Attributes
-    ----------
-    ledger : Writing
-        The ledger in the folder.
-    """
+    """A model folder, with the ledger in it, locked for writing by this process."""
 
     def __init__(self, folder: Path, ledger: Writing) -> None:
         self.folder = folder

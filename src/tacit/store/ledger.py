@@ -52,24 +52,12 @@ START = Mark()
 
 @dataclass(frozen=True, eq=False)
 class Contents:
-    """The acts of a ledger, or those after a mark.
-
-    Attributes
-    ----------
-    acts : list of Act
-        In the order of the ledger.
-    origin : str
-        The base that the first act was made for. Acts apply to it and to the bases updated from it.
-    mark : Mark
-        The position after the last act.
-    is_whole : bool
-        Whether these are all acts of the ledger.
-    """
+    """The acts of a ledger, or those after a mark, in order."""
 
     acts: Sequence[Act] = ()
-    origin: str = ""
-    mark: Mark = START
-    is_whole: bool = True
+    origin: str = ""  # the base that the first act was made for; acts apply to it and to the bases updated from it
+    mark: Mark = START  # the position after the last act
+    is_whole: bool = True  # whether these are all acts of the ledger
 
 
 class LedgerError(ModelFileError):

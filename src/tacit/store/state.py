@@ -93,15 +93,7 @@ def pack_model(model: Stored, arrays: Arrays, name: str = "state") -> dict[str, 
 
 
 class Unpacker:
-    """Rebuilds values from what `pack` returned.
-
-    Parameters
-    ----------
-    arrays : mapping of str to ndarray
-        The named arrays.
-    find_model : callable
-        Returns the class of a registered name; raises for any other name.
-    """
+    """Rebuilds values from what `pack` returned; `find_model` returns the class of a registered name, or raises."""
 
     def __init__(self, arrays: Arrays, find_model: Callable[[str], type[Stored]]) -> None:
         self.arrays = arrays

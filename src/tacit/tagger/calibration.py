@@ -47,21 +47,15 @@ class Steps:
 class Trade:
     """The trade-off between precision and recall by threshold, measured on held-out samples; thresholds rise.
 
-    Attributes
-    ----------
-    thresholds : float array
-        Lowest probabilities to suggest.
-    precision, recall, labels : float arrays
-        Share of the suggestions that are right, share of the true labels that are suggested, suggestions per sample.
-    n_samples : int
-        Number of held-out samples; 0 if unknown.
+    At each threshold, the lowest probability to suggest: the share of suggestions that are right, the share of true
+    labels that are suggested, and suggestions per sample.
     """
 
     thresholds: Annotated[Floats, Array("float32", ("n_thresholds",), is_filled=True)]
     precision: Annotated[Floats, Array("float32", ("n_thresholds",))]
     recall: Annotated[Floats, Array("float32", ("n_thresholds",))]
     labels: Annotated[Floats, Array("float32", ("n_thresholds",))]
-    n_samples: Annotated[int, Range(low=0)] = 0
+    n_samples: Annotated[int, Range(low=0)] = 0  # held out; 0 if unknown
 
     def threshold(self, target: str) -> float:
         """The threshold for a target: ``"f1"``, ``"precision=0.8"``, ``"recall=0.5"`` or ``"labels=3"``."""
@@ -111,20 +105,10 @@ def parse_target(target: str) -> tuple[str, float]:
 
 @dataclass(frozen=True, eq=False)
 class Calibration:
-    """Probabilities for the scores of one model.
+    """Probabilities for the scores of one model, by a curve for each group of label-frequency bands.
 
-    Attributes
-    ----------
-    curves : list of Steps
-        One for each group of label-frequency bands.
-    curve_of_label : int array
-        The curve of each label.
-    trade : Trade
-        Precision and recall by threshold.
-    error : float
-        Expected calibration error of the first places, on samples that were not used to fit the curves.
-    n_places : int
-        Length of the rankings on which `trade` was measured.
+    `error` is the expected calibration error of the first places, on samples that were not used to fit the curves;
+    `n_places` the length of the rankings on which `trade` was measured.
     """
 
     curves: Annotated[list[Steps], Items("n_curves", is_filled=True)]

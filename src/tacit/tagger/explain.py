@@ -91,19 +91,7 @@ class Explanation:
 
 
 def explain(tagger: Tagger, text: Any, label: str, n: int = 10) -> Explanation:
-    """The evidence for a label of one sample.
-
-    Parameters
-    ----------
-    tagger : Tagger
-        A fitted tagger.
-    text : str, or a row of features
-        The sample.
-    label : str
-        The label, suggested or not.
-    n : int
-        Maximum number of features, of labels and of training samples.
-    """
+    """The evidence for a label, suggested or not, of one text or row of features: at most `n` pieces of each kind."""
     sample = tagger._samples([text] if isinstance(text, str) else text)
     x = sample.X
     changes = tagger._changes

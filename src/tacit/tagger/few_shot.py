@@ -55,12 +55,8 @@ def compressed(z: Floats) -> Floats:
 class FewShot:
     """Mean and variance of the training samples, and curves from projections to log-odds.
 
-    Attributes
-    ----------
-    mean, variance : float arrays of shape (n_features,)
-        Of the training samples, scaled to unit length.
-    curves : mapping of str to Curve
-        By number of examples, ``"1"`` to ``"10"``, and ``"name"`` for the name of a label as its only example.
+    Samples are scaled to unit length. There is a curve by number of examples, ``"1"`` to ``"10"``, and ``"name"`` for
+    the name of a label as its only example.
     """
 
     mean: Annotated[npt.NDArray[np.float32], Array("float32", ("n_features",))]

@@ -14,6 +14,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.isotonic import IsotonicRegression
+from sklearn.linear_model import LogisticRegression
 
 from tacit.base import Estimator
 from tacit.checks import as_count
@@ -181,8 +183,6 @@ def _calls(Y: sparse.csr_matrix) -> sparse.csr_matrix:
 
 def _certainty(found: _Candidates) -> Floats:
     """Log-odds that a pair is recorded, from the model's score and the sample's other labels."""
-    from sklearn.linear_model import LogisticRegression
-
     recorded = found.is_recorded
     if not 0 < recorded.sum() < len(recorded):
         raise DataError(
@@ -214,8 +214,6 @@ def _left_out(found: _Candidates, certainty: Floats, missing: float | None) -> F
     A true label is recorded with probability 1 − m, independently of the sample. If a pair is recorded with probability
     p, it is true with probability p / (1 − m), and true given that it is not recorded with p·m / ((1 − m)(1 − p)).
     """
-    from sklearn.isotonic import IsotonicRegression
-
     p = IsotonicRegression().fit_transform(certainty, found.is_recorded.astype(np.float64))
     if missing is None:
         n_recorded = int(found.is_recorded.sum())

@@ -36,33 +36,20 @@ _NEW_SHARE = 0.1  # ... or this share of all acts, if that is more
 class Home:
     """The folder that a tagger was loaded from, and its state at that time.
 
-    Attributes
-    ----------
-    base, origin : str
-        The base in the folder, and the base for which the first acts were made.
-    ledger : Ledger
-        Where acts are recorded: in the folder, or outside it.
-    changes : Changes
-        The acts on disk and the resulting state. Besides those in the ledger, there may be earlier acts: in a base
-        saved by tacit 0.1, or in the folder, if the ledger is outside it.
-    mark, stamp
-        How far the ledger was read; a stamp that changes when the base is replaced.
-    fitted, parameters : mappings
-        What was loaded, to detect whether the tagger was trained again.
-    n_kept : int
-        Number of acts whose samples are cached beside the ledger.
+    `changes` has the acts on disk. Besides those in the ledger, there may be earlier acts: in a base saved by tacit
+    0.1, or in the folder, if the ledger is outside it.
     """
 
     folder: Path
     base: str
-    origin: str
-    ledger: Ledger
+    origin: str  # the base for which the first acts were made
+    ledger: Ledger  # in the folder, or outside it
     changes: Changes
-    mark: Mark
-    stamp: Stamp
-    fitted: Mapping[str, Any]
+    mark: Mark  # how far the ledger was read
+    stamp: Stamp  # changes when the base is replaced
+    fitted: Mapping[str, Any]  # what was loaded, to detect whether the tagger was trained again
     parameters: Mapping[str, Any]
-    n_kept: int = 0
+    n_kept: int = 0  # acts whose samples are cached beside the ledger
 
     @property
     def is_apart(self) -> bool:

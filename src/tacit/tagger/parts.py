@@ -114,12 +114,7 @@ def children(part: Part) -> tuple[Part, ...]:
 class Plan:
     """Evaluates the log-odds of some labels: their parts by kind, dependencies first.
 
-    Parameters
-    ----------
-    roots : sequence of Part
-        A part for each label.
-    few_shot : FewShot
-        Statistics of the training samples.
+    There is a root for each label.
     """
 
     def __init__(self, roots: Sequence[Part], few_shot: FewShot) -> None:
@@ -188,7 +183,7 @@ class Plan:
 
     def _near(self, parts: Sequence[Near], rows: list[Row]) -> Step:
         slots, alike_slots, first = self._slots_of(parts), self._alike(parts), len(rows)
-        rows.extend(Row(*_nonzero(part.direction.towards)) for part in parts)
+        rows.extend(Row(part.direction.towards.indices, part.direction.towards.data) for part in parts)
         towards = slice(first, len(rows))
         starts = np.cumsum([0, *(len(part.examples) for part in parts)])[:-1]
         rows.extend(row for part in parts for row in part.examples)
@@ -244,10 +239,6 @@ class Plan:
 
 
 Step = Callable[[Floats, Floats, Floats], None]
-
-
-def _nonzero(row: sparse.csr_matrix) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]]:
-    return row.indices, row.data
 
 
 def _correct(parts: Sequence[Corrected], n_features: int) -> None:

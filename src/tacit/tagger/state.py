@@ -67,9 +67,8 @@ class State:
         self._counts: dict[int, float] = {}
         self._changed: dict[int, Part] = {}
         self._own: set[int] = set()  # columns whose list of judgements is not shared with another state
-        self._history = self._settled = (
-            "trained"  # digests of all acts so far, and of the acts up to the last one that is not a judgement
-        )
+        self._history = "trained"  # digest of all acts so far
+        self._settled = "trained"  # ... and of those up to the last one that is not a judgement
 
     def __getstate__(self) -> dict[str, Any]:
         """The attributes to copy, without cached properties."""
@@ -401,10 +400,9 @@ class State:
             may = self.is_suggested if allowed is None else self.is_suggested & allowed
             size = max(64, min(2048, _VALUES_PER_BLOCK // (len(self._changed) + 1)))
             blocks = row_blocks(samples.shape[0], size) or [(0, 0)]
-            ranking = _joined([self._rank_block(scores, samples[slice(*block)], may, learned) for block in blocks])
-        if k is None:
-            return ranking
-        return ranking.padded_or_cut(k)
+            parts = [self._rank_block(scores, samples[slice(*block)], may, learned) for block in blocks]
+            ranking = Ranking.concatenate(parts)
+        return ranking if k is None else ranking.padded_or_cut(k)
 
     def _rank_block(self, scores: Scores, samples: Inputs, may: Mask, learned: Callable[..., Ranking]) -> Ranking:
         changed, plan = self._plan
@@ -422,8 +420,3 @@ class State:
 def _members(part: Part) -> tuple[Part, ...]:
     """The labels that a label was merged from, or itself."""
     return part.parts if isinstance(part, AnyOf) and part.power == 1 and (part.shares == 1).all() else (part,)
-
-
-def _joined(rankings: Sequence[Ranking]) -> Ranking:
-    k = max(ranking.k for ranking in rankings)
-    return Ranking.concatenate([ranking if ranking.k == k else ranking.padded(k) for ranking in rankings])

@@ -52,11 +52,7 @@ class Wish:
 
 
 def rank(
-    scores: Scores,
-    state: State,
-    samples: Inputs,
-    wish: Wish,
-    propensities: Callable[[int], npt.NDArray[np.float64]],
+    scores: Scores, state: State, samples: Inputs, wish: Wish, propensities: Callable[[int], npt.NDArray[np.float64]]
 ) -> Ranking:
     """The labels of each sample that a wish selects, best first."""
     least = scores.threshold_for(wish.threshold)

@@ -30,6 +30,8 @@ from tacit.store.declared import Csr, Sizes
 from tacit.store.legacy import Amendment, as_acts
 from tacit.store.state import Stored
 from tacit.tagger import automatic, few_shot, home, suggest, training
+from tacit.tagger import explain as explaining
+from tacit.tagger import update as updating
 from tacit.tagger.calibration import Calibration, parse_target
 from tacit.tagger.changes import Changes
 from tacit.tagger.few_shot import FewShot
@@ -44,7 +46,6 @@ from tacit.words import check_language
 
 if TYPE_CHECKING:
     from tacit.estimate import Estimate
-    from tacit.tagger.explain import Explanation
     from tacit.tagger.find_missing import MissingLabel
 
 
@@ -208,9 +209,7 @@ class Tagger(Teaching, Stored, BaseEstimator):  # type: ignore[misc]
         Popularity and MLLCS are trained incrementally. Other models are trained again on the old training data, which
         the tagger must have kept (``keep_texts=True``), and the new samples together. Acts stay in force.
         """
-        from tacit.tagger.update import update
-
-        return update(self, texts, tags, label_names)
+        return updating.update(self, texts, tags, label_names)
 
     @staticmethod
     def around(model: Any) -> Tagger:
@@ -350,11 +349,9 @@ class Tagger(Teaching, Stored, BaseEstimator):  # type: ignore[misc]
 
     # -- why, and what is missing -------------------------------------------------------------------------
 
-    def explain(self, text: Any, label: str, n: int = 10) -> Explanation:
-        """The evidence for a suggestion: features, co-occurring labels, training samples, acts."""
-        from tacit.tagger.explain import explain
-
-        return explain(self, text, label, n)
+    def explain(self, text: Any, label: str, n: int = 10) -> explaining.Explanation:
+        """The evidence for a suggestion: up to `n` features, co-occurring labels and training samples, and acts."""
+        return explaining.explain(self, text, label, n)
 
     def find_missing(self, texts: Any, tags: Any, n: int = 100, **options: Any) -> list[MissingLabel]:
         """The labels most likely missing from a tagged corpus, as (sample, label) pairs; see `find_missing`."""

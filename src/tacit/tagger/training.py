@@ -1,4 +1,4 @@
-"""How a tagger learns: what it holds out, what it keeps, and what it writes down about the data."""
+"""Training of a tagger: held-out samples, calibration, data that are kept, and the model card."""
 
 from __future__ import annotations
 
@@ -37,17 +37,17 @@ if TYPE_CHECKING:
 
 _HELD_OUT_SHARE = 0.1
 _MAX_HELD_OUT = 5000
-_NEGLIGIBLE = 0.02  # a share of samples so small that training goes without it
-_MIN_TO_CALIBRATE = 50  # samples; with fewer, held-out scores say little
+_NEGLIGIBLE = 0.02  # share of held-out samples below which the model is not trained again on all samples
+_MIN_TO_CALIBRATE = 50  # samples; with fewer, calibration would be too noisy
 _RELATIONS_PER_LABEL = 50
 _ROWS_PER_BLOCK = 4096
 
-_LONG = 5e9  # features of all samples times labels, from which on training is expected to take long
+_LONG = 5e9  # non-zero features times labels; from here on, training is expected to take long
 
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """Features, labels, an untrained model for them and why it is this one; a vectoriser, if there were texts."""
+    """Features, labels, an untrained model and the reason for its choice; for texts, the vectoriser and names."""
 
     X: sparse.csr_matrix
     labels: Labels
@@ -58,7 +58,7 @@ class Prepared:
 
 
 def prepare(tagger: Tagger, texts: Any, tags: Any, label_names: Sequence[str] | None) -> Prepared:
-    """What a training begins with."""
+    """Turn texts into features, read the labels and choose the model."""
     labels = read_labels(tags, label_names)
     vectorizer = language = None
     if are_texts(texts):
@@ -94,7 +94,7 @@ def train(
 
 
 def validation_of(prepared: Prepared, validation: tuple[Any, Any] | None) -> tuple[Inputs, Labels] | None:
-    """The samples to calibrate on and their labels, where the user gives some."""
+    """The validation samples of the user and their labels, if there are any."""
     if validation is None:
         return None
     names = None if are_lists(validation[1]) else prepared.labels.names
@@ -103,12 +103,7 @@ def validation_of(prepared: Prepared, validation: tuple[Any, Any] | None) -> tup
 
 
 def trained(
-    tagger: Tagger,
-    prepared: Prepared,
-    held_out: tuple[Inputs, Labels] | None,
-    texts: Any,
-    *,
-    again: bool = True,
+    tagger: Tagger, prepared: Prepared, held_out: tuple[Inputs, Labels] | None, texts: Any, *, again: bool = True
 ) -> dict[str, Any]:
     """The fitted attributes of a tagger with these parameters; for `again` see `learn`."""
     X, labels, vectorizer = prepared.X, prepared.labels, prepared.vectorizer
@@ -131,13 +126,9 @@ def trained(
 
 
 def planned(
-    tagger: Tagger,
-    prepared: Prepared,
-    held_out: tuple[Inputs, Labels] | None,
-    texts: Any,
-    max_memory: int | None,
+    tagger: Tagger, prepared: Prepared, held_out: tuple[Inputs, Labels] | None, texts: Any, max_memory: int | None
 ) -> Estimator:
-    """The model, or one like it that stays within `max_memory` bytes, once what is left to do has been announced."""
+    """The model, or a smaller one that stays within `max_memory` bytes; its estimate is announced first."""
     from tacit.estimate import within_memory
 
     model = prepared.model
@@ -158,12 +149,12 @@ def planned(
 
 
 def is_announced(prepared: Prepared, max_memory: int | None) -> bool:
-    """Whether what a training takes is estimated before it begins: it is long, or may not take all memory."""
+    """Whether a training is estimated before it starts: it is expected to take long, or memory is limited."""
     return max_memory is not None or prepared.X.nnz * prepared.labels.matrix.shape[1] >= _LONG
 
 
 def estimate_of(tagger: Tagger, prepared: Prepared, held_out: tuple[Inputs, Labels] | None, texts: Any) -> Estimate:
-    """What is expected of `trained` and of saving the tagger."""
+    """The estimate for `trained` and for saving the tagger."""
     from tacit.estimate import estimate_task
     from tacit.probe import Task
 
@@ -175,7 +166,7 @@ def estimate_of(tagger: Tagger, prepared: Prepared, held_out: tuple[Inputs, Labe
 
 
 def schedule(n_samples: int, n_validation: int | None, *, hold_out: bool) -> list[tuple[str, int]]:
-    """The phases of `learn` and how many samples each of them takes."""
+    """The phases of `learn`, and the number of samples of each."""
     if n_validation is not None:
         return [(FIT, n_samples), (CALIBRATE, n_validation)]
     n_out = n_held_out(n_samples) if hold_out else 0
@@ -187,7 +178,7 @@ def schedule(n_samples: int, n_validation: int | None, *, hold_out: bool) -> lis
 
 @dataclass(eq=False)
 class Training:
-    """The training data, kept with the model when the user asks for it."""
+    """The training data, kept with the model if the user asks for it."""
 
     features: Annotated[sparse.csr_matrix, Csr("float32", ("n_kept", "n_features"))]
     labels: Annotated[sparse.csr_matrix, Csr("float32", ("n_kept", "n_labels"))]
@@ -210,12 +201,12 @@ class Fitted:
 
 
 def n_held_out(n_samples: int) -> int:
-    """How many training samples are held out to calibrate; with few samples none, as their scores would say little."""
+    """Number of training samples held out for calibration; none if there are too few."""
     return min(_MAX_HELD_OUT, int(_HELD_OUT_SHARE * n_samples)) if n_samples >= _MIN_TO_CALIBRATE else 0
 
 
 def is_negligible(n_held_out: int, n_samples: int) -> bool:
-    """Whether a model can do without the samples held out."""
+    """Whether so few samples are held out that the model need not be trained again with them."""
     return n_held_out <= _NEGLIGIBLE * n_samples
 
 
@@ -314,7 +305,7 @@ def relations(Y: sparse.csr_matrix) -> sparse.csr_matrix:
 
 
 def card(X: sparse.csr_matrix, labels: Labels, learned: Fitted, *, seed: int | None, reason: str) -> dict[str, Any]:
-    """What there is to know of a training: its data by fingerprint, sizes, seed, versions and held-out metrics."""
+    """The model card: fingerprint and sizes of the data, seed, versions and held-out metrics."""
     return {
         "model": type(learned.model).__name__,
         "reason": reason,

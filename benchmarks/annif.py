@@ -256,6 +256,11 @@ def fingerprint(adapter: str, jobs: int) -> str:
         parts += [*REQUIREMENTS, PROJECTS]
     else:
         parts += [path.read_text(encoding="utf-8") for path in sorted(SOURCES.rglob("*.py"))]
+    return digest(parts)
+
+
+def digest(parts: Iterable[str]) -> str:
+    """A short name for texts."""
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:12]
 
 
@@ -265,7 +270,7 @@ def run_adapter(environment: Path) -> Runner:
     def run(adapter: str, step: str, home: Path, options: Result) -> Result:
         python = annif_python(environment) if adapter == "annif" else Path(sys.executable)
         print(f"{adapter}: {step} {options['project']}, load {os.getloadavg()[0]:.1f}", file=sys.stderr, flush=True)
-        command = [python, ADAPTERS / f"run_{adapter}.py", step, home, json.dumps(options)]
+        command = [str(python), str(ADAPTERS / f"run_{adapter}.py"), step, str(home), json.dumps(options)]
         paths = os.pathsep.join([str(SOURCES.parent), os.environ.get("PYTHONPATH", "")])
         variables = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
         variables |= {} if adapter == "annif" else {"PYTHONPATH": paths}
@@ -279,14 +284,14 @@ def run_adapter(environment: Path) -> Runner:
 
 
 def annif_python(home: Path) -> Path:
-    """The interpreter of Annif's environment, made and filled if need be."""
+    """The interpreter of Annif's environment, made and filled if need be; a failed download is told by the results."""
     python, ready = home / "bin" / "python", home / "ready"
     if not ready.exists():
         print(f"installing {REQUIREMENTS[0]} into {home}", file=sys.stderr, flush=True)
         subprocess.run([sys.executable, "-m", "venv", home], check=True)
         subprocess.run([python, "-m", "pip", "install", "--quiet", *REQUIREMENTS], check=True)
-        download = [python, "-m", "nltk.downloader", "--quiet", "-d", home / "nltk_data", "punkt_tab"]
-        subprocess.run(download, check=False, capture_output=True, timeout=600)
+        download = f"import nltk; nltk.download('punkt_tab', {str(home / 'nltk_data')!r})"
+        subprocess.run([python, "-c", download], check=False, capture_output=True)
         ready.touch()
     return python
 
@@ -295,17 +300,21 @@ def annif_python(home: Path) -> Path:
 
 
 def score(suggested: Sequence[Sequence[str]], tested: Corpus, trained: Corpus) -> dict[str, float]:
-    """P@1, P@3, P@5, R@5, and recall by band of training rows, in percent; a band without labels is left out."""
+    """P@1, P@3, P@5, R@5 and recall by band of training rows, in percent; a band without labels is left out.
+
+    Recall pools all pairs of a row and a label of it, so that R@5 is the mean of the bands by their pairs.
+    """
     uris = sorted({uri for corpus in (tested, trained) for row in corpus.labels for uri in row})
     column = {uri: number for number, uri in enumerate([*uris, *_others(suggested, uris)])}
     labels = np.full((len(suggested), K), NO_LABEL)
-    for row, found in enumerate(suggested):
-        labels[row, : len(found[:K])] = [column[uri] for uri in found[:K]]
+    for row, best in enumerate(suggested):
+        labels[row, : len(best[:K])] = [column[uri] for uri in best[:K]]
     places = np.broadcast_to(-np.arange(K), labels.shape)
     ranking = tacit.Ranking(labels, np.where(labels == NO_LABEL, NO_SCORE, places))
     truth, counts = indicator(tested.labels, column), label_counts(indicator(trained.labels, column))
     metrics = tacit.evaluate(ranking, truth)
-    found = {name: metrics[name] for name in ("P@1", "P@3", "P@5", "R@5")}
+    found = {f"P@{k}": metrics[f"P@{k}"] for k in (1, 3, 5)}
+    found["R@5"] = metrics["P@5"] * K * len(suggested) / truth.nnz
     bands = evaluate_by_band(ranking, truth, counts, ks=(K,), n_bootstrap=0)
     found |= {band.name: band.values[f"R@{K}"] for band in bands if band.n_positives}
     return {name: 100 * value for name, value in found.items()}
@@ -365,7 +374,8 @@ def notes(results: Sequence[tuple[int, str, Result]], part: str) -> list[str]:
     loads = [f"{title} {n:,}: {', '.join(f'{load:.1f}' for load in found['loads'])}" for n, title, found in results]
     rows = "train that no system has seen (--dev)" if part == "dev" else "test"
     return [
-        f"yso-finna-en, {N_TEST:,} rows of {rows}; recall@5 by number of training rows of a label",
+        f"yso-finna-en, {N_TEST:,} rows of {rows}",
+        "R@5 pools all pairs of a row and a label; then the same by number of training rows of the label",
         f"versions: {', '.join(f'{name} {version}' for name, version in versions.items())}; {machine()}",
         *(f"Annif's sentences are split by {splitter}" for splitter in splitters),
         "Annif: omikuji and mllm with their defaults and snowball(english); the ensemble weighs them equally",
@@ -384,23 +394,28 @@ def compare(bench: Bench, names: Sequence[str], sizes: Sequence[int], with_all: 
     return [(n, SYSTEMS[name].title, bench.measure(name, n)) for n, name in runs]
 
 
+def parser() -> argparse.ArgumentParser:
+    """The options."""
+    kept_in = Path(os.environ.get("TACIT_PEERS", Path.home() / ".cache" / "tacit-peers")) / "annif"
+    options = argparse.ArgumentParser("python -m benchmarks.annif", description=str(__doc__).partition("\n")[0])
+    options.add_argument("--dev", action="store_true", help="suggest for rows of train set aside, not for test")
+    options.add_argument("--rows", type=int, nargs="+", default=N_ROWS, help="training rows (%(default)s)")
+    options.add_argument("--all", action="store_true", help="tacit on all rows, too")
+    options.add_argument("--systems", nargs="+", choices=SYSTEMS, default=list(SYSTEMS))
+    options.add_argument("--jobs", type=int, default=1, help="parallel tasks of training (%(default)s)")
+    options.add_argument("--folder", type=Path, default=kept_in, help="environment, models, results (%(default)s)")
+    options.add_argument("--markdown", action="store_true", help="print the table for docs")
+    return options
+
+
 def main(*arguments: str) -> None:
     """Print the table."""
     if "TACIT_DATA" not in os.environ:
         print("set TACIT_DATA to the folder with the public benchmark sets to run this benchmark")
         return
-    kept_in = Path(os.environ.get("TACIT_PEERS", Path.home() / ".cache" / "tacit-peers")) / "annif"
-    parser = argparse.ArgumentParser("python -m benchmarks.annif", description=__doc__.partition("\n")[0])
-    parser.add_argument("--dev", action="store_true", help="suggest for rows of train that are set aside, not for test")
-    parser.add_argument("--rows", type=int, nargs="+", default=N_ROWS, help="training rows (%(default)s)")
-    parser.add_argument("--all", action="store_true", help="tacit on all rows, too")
-    parser.add_argument("--systems", nargs="+", choices=SYSTEMS, default=list(SYSTEMS))
-    parser.add_argument("--jobs", type=int, default=1, help="parallel tasks of training (%(default)s)")
-    parser.add_argument("--folder", type=Path, default=kept_in, help="for environment, models, results (%(default)s)")
-    parser.add_argument("--markdown", action="store_true", help="print the table for docs")
-    chosen = parser.parse_args(arguments)
+    chosen = parser().parse_args(arguments)
     folder = chosen.folder.absolute()
-    runner = run_adapter(folder / f"environment-{hashlib.sha256(str(REQUIREMENTS).encode()).hexdigest()[:12]}")
+    runner = run_adapter(folder / f"environment-{digest(REQUIREMENTS)}")
     bench = Bench(Path(os.environ["TACIT_DATA"]) / "yso-finna-en", folder, chosen.dev, chosen.jobs, runner)
     results = compare(bench, chosen.systems, chosen.rows, chosen.all)
     rows = [table_row(n, title, found, bench.score(found, n)) for n, title, found in results]

@@ -16,6 +16,7 @@ BENCHMARKS = (
     "joint",
     "latent",
     "tagger",
+    "annif",
     "find_missing",
     "living",
     "service",

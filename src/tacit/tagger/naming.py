@@ -70,7 +70,7 @@ def names_of_labels(classes: Names, vocabulary: Vocabulary | None) -> tuple[list
     """All names of the labels of a training and of the other concepts of a vocabulary; and what these are called."""
     labels = [str(label) for label in classes.tolist()]
     if vocabulary is None:
-        return [Name(column, label) for column, label in enumerate(labels) if _is_readable(label)], []
+        return [Name(column, label) for column, label in enumerate(labels) if is_readable(label)], []
     places = [vocabulary.find(label) if label in vocabulary else None for label in labels]
     known = set(places)
     beyond = [place for place in range(len(vocabulary)) if place not in known]
@@ -80,7 +80,7 @@ def names_of_labels(classes: Names, vocabulary: Vocabulary | None) -> tuple[list
         name
         for column, place in enumerate([*places, *beyond])
         for name in ([Name(column, labels[column])] if place is None else _names_at(vocabulary, place, column))
-        if _is_readable(name.text)
+        if is_readable(name.text)
     ]
     return names, [called[place] for place in beyond]
 
@@ -90,7 +90,8 @@ def _names_at(vocabulary: Vocabulary, place: int, column: int) -> list[Name]:
     return [Name(column, vocabulary.names[place]), *(Name(column, name, is_preferred=False) for name in others)]
 
 
-def _is_readable(name: str) -> bool:
+def is_readable(name: str) -> bool:
+    """Whether a name has words that a text may have; URIs and numbers do not."""
     return "://" not in name and any(character.isalpha() for character in name)
 
 

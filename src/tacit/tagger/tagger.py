@@ -274,7 +274,8 @@ class Tagger(Teaching, Stored, BaseEstimator):  # type: ignore[misc]
 
     def _ranked(self, texts: Any, wish: Wish) -> Ranking:
         changes = self._changes
-        return suggest.rank(changes.scores, changes.state, self._samples(texts), wish, self.propensities_for)
+        samples = self._samples(texts, changes)
+        return suggest.rank(changes.scores, changes.state, samples, wish, self.propensities_for)
 
     def predict(self, texts: Any) -> Any:
         """Label sets: the labels that reach the stored threshold, in the form the training labels had."""
@@ -389,7 +390,8 @@ class Tagger(Teaching, Stored, BaseEstimator):  # type: ignore[misc]
         if self.names_ is not None:
             classes = np.concatenate([classes.astype(object), np.array(self.names_.others, dtype=object)])
             counts = np.pad(counts, (0, len(self.names_.others)))
-        ground = Ground(classes, counts, self._few_shot, self.vocabulary_, len(model.classes_))
+        named = None if self.names_ is None else self.names_.index
+        ground = Ground(classes, counts, self._few_shot, self.vocabulary_, len(model.classes_), named)
         scores = Scores(model, self.calibration_, self.target, self.names_)
         features = partial(sample_features, vectorizer=vectorizer, n_features=model.n_features_in_)
         return Changes.none(ground, scores, features)
@@ -403,9 +405,8 @@ class Tagger(Teaching, Stored, BaseEstimator):  # type: ignore[misc]
     def _features(self, texts: Any) -> sparse.csr_matrix:
         return features_of(texts, self.vectorizer_)
 
-    def _samples(self, texts: Any) -> Inputs:
-        X = self._features(texts)
-        return Inputs(X, None if self.names_ is None else self.names_.index.matches(texts))
+    def _samples(self, texts: Any, changes: Changes | None = None) -> Inputs:
+        return Inputs(self._features(texts), (changes or self._changes).scores.matches(texts))
 
     def _fitted_model(self) -> Estimator:
         if self.model_ is None:

@@ -480,3 +480,24 @@ def test_a_new_label_is_found_by_its_name(start, tmp_path):
     assert [each["label"] for each in found] == ["zebra fish"]
     explained = live.post("/v1/explain", json={"text": "zebra fishes", "label": "zebra fish"}).json()
     assert explained["names"] == ["zebra fish"]
+
+
+def test_names_in_the_language_asked_for(start, tmp_path):
+    translations = {"en": ["river", "choir"], "fi": ["joki", ""]}
+    names = Vocabulary(["http://x/1", "http://x/2"], ["river", "choir"], translations=translations)
+    start_tagger(names, "en").save(tmp_path / "named")
+    live = start(folders={"named": tmp_path / "named"})
+    found = live.post("/v1/suggest", json={"text": "rivers of a choir", "k": 2, "language": "fi"}).json()
+    shown = {each["label"]: each["name"] for each in found["results"][0]["suggestions"]}
+    assert shown == {"http://x/1": "joki", "http://x/2": "choir"}
+    wrong = live.post("/v1/suggest", json={"text": "a", "language": "sv"})
+    assert (wrong.status_code, wrong.json()["errors"][0]["field"]) == (422, "language")
+    assert "it has names in en, fi" in wrong.json()["detail"]
+    path = "/v1/projects/named/suggest"
+    form = live.post(path, data={"text": "rivers", "limit": 1, "language": "fi"}).json()["results"][0]
+    assert (form["uri"], form["label"]) == ("http://x/1", "joki")
+    body = {"documents": [{"text": "rivers"}]}
+    batch = live.post(f"{path}-batch", params={"language": "fi", "limit": 1}, json=body).json()
+    assert batch[0]["results"] == [form]
+    assert live.post(path, data={"text": "rivers", "language": "sv"}).status_code == 422
+    assert live.get("/v1/vocabs").json()["vocabs"][0]["languages"] == ["en", "fi"]

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from tacit import Tagger, load_model
+from tacit.data.vocabulary import load_vocabulary
 from tacit.errors import ParameterError
 from tacit.tagger.naming import language_of, names_of_labels, start_tagger
 from tagger.named import FILLER, RARE, TOPICS, corpus, thesaurus
@@ -165,3 +166,17 @@ def test_a_started_tagger_is_updated(vocabulary, tmp_path):
     assert {"river", "boats"} <= {tagger.readable(each.label) for each in tagger.suggest(["boats on rivers"])[0]}
     tagger.save(tmp_path / "model")
     assert Tagger.load(tmp_path / "model").suggest(["rivers"]) == tagger.suggest(["rivers"])
+
+
+def test_labels_come_out_in_the_language_asked_for(tmp_path):
+    path = tmp_path / "names.csv"
+    path.write_text("uri,label_en,label_fi\nhttp://x/1,river,joki\nhttp://x/2,choir,kuoro\n")
+    start_tagger(load_vocabulary(path), "en").save(tmp_path / "model")
+    tagger = Tagger.load(tmp_path / "model")
+    found = [{each.label for each in tagger.suggest(["choir, river"], language=tag)[0]} for tag in (None, "fi")]
+    assert found == [{"http://x/1", "http://x/2"}, {"joki", "kuoro"}]
+    assert tagger.readable("river", "fi") == "joki"
+    with pytest.raises(ParameterError, match="the vocabulary has no names in 'sv'; it has names in en, fi"):
+        tagger.suggest([], language="sv")
+    with pytest.raises(ParameterError, match="language 'fi': the model has no vocabulary"):
+        Tagger("Popularity").fit(["an apple", "a pear"], [["x"], ["y"]]).suggest(["apples"], language="fi")

@@ -236,6 +236,7 @@ class Tagger(Teaching, Stored, BaseEstimator):  # type: ignore[misc]
         include: Any = None,
         exclude: Any = None,
         damp_head: float = 0.0,
+        language: str | None = None,
     ) -> list[list[Suggestion]]:
         """The best labels of each text, best first.
 
@@ -253,11 +254,17 @@ class Tagger(Teaching, Stored, BaseEstimator):  # type: ignore[misc]
         damp_head : float between 0 and 1
             Weight labels by inverse propensity to this power, so that frequent labels do not crowd out the others. The
             threshold applies to the probability before this weighting.
+        language : str, optional
+            Name labels in this language of the vocabulary; by default they are as in `classes_`.
         """
+        self.check_language(language)
         wish = Wish(k, threshold, include, exclude, damp_head)
         if wish.k is not None:
             wish = replace(wish, k=min(wish.k, len(self._state)))  # a list needs no padding
-        return suggest.named(self._ranked(texts, wish), self.classes_)
+        found = suggest.named(self._ranked(texts, wish), self.classes_)
+        if language is None:
+            return found
+        return [[Suggestion(self.readable(label, language), score) for label, score in row] for row in found]
 
     def rank(
         self,
@@ -316,10 +323,17 @@ class Tagger(Teaching, Stored, BaseEstimator):  # type: ignore[misc]
         """The column of a label, given any of its names: current, former, or alternative in the vocabulary."""
         return self._state.find(label)
 
-    def readable(self, label: str) -> str:
-        """The preferred name of a label in the vocabulary, or the label itself."""
+    def readable(self, label: str, language: str | None = None) -> str:
+        """The preferred name of a label in the vocabulary, in a language if it has one there, or the label itself."""
         vocabulary = self.vocabulary_
-        return label if vocabulary is None or label not in vocabulary else vocabulary.name_of(label)
+        return label if vocabulary is None or label not in vocabulary else vocabulary.name_of(label, language)
+
+    def check_language(self, language: str | None) -> None:
+        """Raise unless the vocabulary has names in this language; None stands for its usual one."""
+        if language is not None:
+            if self.vocabulary_ is None:
+                raise ParameterError(f"language '{language}': the model has no vocabulary with names of its labels")
+            self.vocabulary_.translated(language)
 
     @property
     def takes_texts(self) -> bool:

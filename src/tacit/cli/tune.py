@@ -15,7 +15,7 @@ from tacit.cli.source import as_wide_as, read
 from tacit.cli.tables import percent, print_table
 from tacit.cli.train import check_out, train_and_save
 from tacit.data.dataset import Dataset, features_of, texts_of
-from tacit.data.split import train_test_split
+from tacit.data.split import random_split
 from tacit.labels import aligned, read_labels
 from tacit.memory import memory_limit
 from tacit.metrics import METRICS, read_metric
@@ -109,8 +109,8 @@ def _samples(
             held_out = vectorizer.transform(texts_of(judged))
         names = read_labels(dataset.Y, dataset.label_names).names
         return X, (held_out, aligned(judged.Y, judged.label_names, names)), dataset.Y
-    parts = train_test_split(dataset.Y, test_size=share, seed=seed)
-    return X[parts.train], (X[parts.test], dataset.Y[parts.test]), dataset.Y[parts.train]
+    rest, judged_rows = random_split(len(dataset), share, seed)
+    return X[rest], (X[judged_rows], dataset.Y[judged_rows]), dataset.Y[rest]
 
 
 def _parse_duration(text: str) -> float:

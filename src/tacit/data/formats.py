@@ -59,7 +59,7 @@ class Format:
     suffixes : tuple of str
         File name suffixes of the format.
     opening : str or None
-        A regular expression that the first line of a file matches.
+        A regular expression that the first line of a file matches; lines of texts without labels are skipped.
     options : mapping
         Keyword arguments for the module's `read` and `write`.
     """
@@ -99,7 +99,7 @@ FORMATS = {
         Format("csv", True, "records", "comma-separated, with a header line",
                (".csv",), None, {"syntax": "csv"}),
         Format("annif", True, "annif", "`text<TAB><uri> <uri>`",
-               (".annif", ".tsv"), r"[^\t]*\t\s*<[^>\s]+>"),
+               (".annif", ".tsv"), r".*\t\s*<[^>\s]+>"),
         Format("tsv", True, "records", "tab-separated, with a header line",
                (".tsv",), None, {"syntax": "tsv"}),
         Format("folder", True, "folder", "a folder of documents: `a.txt` + `a.key` or `a.tsv`, or `a.json`"),

@@ -33,6 +33,7 @@ from tacit.registry import find_model
 from tacit.store.files import read_arrays, write_arrays
 from tacit.store.state import Arrays, Unpacker, pack
 from tacit.tagger import training
+from tacit.tagger.naming import Naming
 from tacit.tagger.samples import Inputs
 from tacit.tagger.tagger import Tagger
 from tacit.tasks import checkpoint
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from tacit.store.state import Stored
 
 _ARRAYS, _TREE = "part.safetensors", "part.json"
+_MIN_MATCHES = 20  # with which a part weighs names: all samples have enough
 
 
 @dataclass(frozen=True)
@@ -100,8 +102,10 @@ class Task:
         Of a tagger for texts.
     texts : list of str
         Of the samples, where the tagger keeps them.
-    validation : pair (X, Labels), optional
+    validation : pair (Inputs, Labels), optional
         Samples to calibrate on.
+    naming : Naming, optional
+        Names of labels in the samples.
     """
 
     model: Estimator
@@ -110,12 +114,15 @@ class Task:
     tagger: Tagger | None = None
     vectorizer: TextVectorizer | None = None
     texts: Sequence[str] = ()
-    validation: tuple[sparse.csr_matrix, Labels] | None = None
+    validation: tuple[Inputs, Labels] | None = None
+    naming: Naming | None = None
 
     def rows(self, rows: Any) -> Task:
         """The task with some of the samples alone."""
         texts = [self.texts[row] for row in rows] if len(self.texts) else []
-        return replace(self, X=self.X[rows], labels=replace(self.labels, matrix=self.labels.matrix[rows]), texts=texts)
+        labels = replace(self.labels, matrix=self.labels.matrix[rows])
+        naming = None if self.naming is None else self.naming.rows(rows)
+        return replace(self, X=self.X[rows], labels=labels, texts=texts, naming=naming)
 
     def part(self, n_samples: int, n_all: int) -> Task:
         """The task with the first of the samples and the labels that they have, as a share of `n_all` samples.
@@ -126,10 +133,16 @@ class Task:
         columns = np.unique(positives(Y).indices)
         if not len(columns):
             columns = np.arange(Y.shape[1])
-        validation = self.validation
+        validation, naming = self.validation, self.naming
         if validation is not None:
             n_rows = max(round(validation[0].shape[0] * n_samples / n_all), 1)
             validation = validation[0][:n_rows], replace(validation[1], matrix=validation[1].matrix[:n_rows])
+        if naming is not None:
+            naming = replace(naming, min_matches=_MIN_MATCHES)
+            if validation is not None and validation[0].matches is not None:
+                found = replace(naming, matches=validation[0].matches).of_labels(columns, self.labels.names).matches
+                validation = replace(validation[0], matches=found), validation[1]
+            naming = naming.rows(slice(n_samples)).of_labels(columns, self.labels.names)
         return replace(
             self,
             model=_scaled(self.model, n_samples / n_all),
@@ -137,6 +150,7 @@ class Task:
             labels=Labels(Y[:, columns].tocsr(), self.labels.names[columns], self.labels.container),
             texts=self.texts[:n_samples],
             validation=validation,
+            naming=naming,
         )
 
     def trained(self, folder: Path) -> Stored:
@@ -144,10 +158,9 @@ class Task:
         if self.tagger is None:
             with phase(FIT, self.X.shape[0]):
                 return self.model.fit(self.X, self.labels.matrix, label_names=list(self.labels.names))
-        prepared = training.Prepared(self.X, self.labels, self.model, "", self.vectorizer)
+        prepared = training.Prepared(self.X, self.labels, self.model, "", self.vectorizer, self.naming)
         with checkpoint(folder):
-            held_out = None if self.validation is None else (Inputs(self.validation[0]), self.validation[1])
-            state = training.trained(self.tagger, prepared, held_out, self.texts, again=False)
+            state = training.trained(self.tagger, prepared, self.validation, self.texts, again=False)
         tagger = Tagger(**self.tagger.get_params())
         for name, value in state.items():
             setattr(tagger, name, value)
@@ -178,6 +191,7 @@ def write_task(folder: Path, task: Task, n_all: int) -> None:
         "texts": list(task.texts),
         "data": [task.X, task.labels.matrix, task.labels.names],
         "validation": None if validation is None else [validation[0], validation[1].matrix, validation[1].names],
+        "naming": task.naming,
         "n_all": n_all,
     }
     tree = pack(content, arrays)
@@ -204,10 +218,11 @@ def read_task(folder: Path) -> tuple[Task, int]:
     X, Y, names = read["data"]
     validation = None
     if read["validation"] is not None:
-        X_out, Y_out, names_out = read["validation"]
-        validation = X_out.copy(), Labels(Y_out.copy(), names_out, "sparse")
-    labels = Labels(Y.copy(), names, "sparse")
-    return Task(model, X.copy(), labels, tagger, vectorizer, read["texts"], validation), read["n_all"]
+        _, Y_out, names_out = read["validation"]
+        inputs = unpacker.value(tree["validation"]["list"][0], Inputs)
+        validation = replace(inputs, X=inputs.X.copy()), Labels(Y_out.copy(), names_out, "sparse")
+    labels, naming = Labels(Y.copy(), names, "sparse"), unpacker.value(tree["naming"], Naming)
+    return Task(model, X.copy(), labels, tagger, vectorizer, read["texts"], validation, naming), read["n_all"]
 
 
 # -- measuring --------------------------------------------------------------------------------------------

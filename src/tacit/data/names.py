@@ -63,9 +63,9 @@ def read_names(path: Path, limits: FileLimits = LIMITS) -> NamesFile:
 
     if is_vocabulary(path):
         found = load_vocabulary(path, **asdict(limits))
-        others = {name: column for column, names in enumerate(found.alternatives) for name in names}
-        others |= {code: column for column, code in enumerate(found.notations) if code}
-        return NamesFile(path, _told_apart(found.names, found.ids), found.ids, others)
+        also = {name: column for column, several in enumerate(found.alternatives) for name in several}
+        also |= {code: column for column, code in enumerate(found.notations) if code}
+        return NamesFile(path, _told_apart(found.names, found.ids), found.ids, also)
     lines = list(text_lines(path, limits))
     while lines and not lines[-1][1]:
         lines.pop()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,7 +31,7 @@ _TEXTS_TO_DETECT = 1000
 _WORDS_OF_SHORT_TEXTS = 50
 _FOLDS = 3
 _LOSS_FOR_OTHERS = 0.003
-_MIN_MATCHES = 200  # of right names in held-out samples; fewer teach nothing
+MIN_MATCHES = 200  # of right names in held-out samples; fewer teach nothing
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,10 +41,20 @@ class Naming:
     index: NameIndex
     others: list[str]
     matches: Matches
+    min_matches: int = MIN_MATCHES
 
     def rows(self, rows: Any) -> Naming:
         """The same for some of the texts."""
-        return Naming(self.index, self.others, self.matches.rows(rows))
+        return replace(self, matches=self.matches.rows(rows))
+
+    def of_labels(self, columns: npt.NDArray[np.intp], classes: Names) -> Naming:
+        """The same for a training on some of the labels `classes`; the rest are among the others then."""
+        names = [*map(str, classes.tolist()), *self.others]
+        order = np.concatenate([columns, np.setdiff1d(np.arange(len(names)), columns)])
+        place = np.argsort(order).astype(np.int32)
+        index = replace(self.index, labels=place[self.index.labels])
+        matches = replace(self.matches, labels=place[self.matches.labels])
+        return replace(self, index=index, others=[names[column] for column in order[len(columns) :]], matches=matches)
 
 
 def language_of(texts: Sequence[str], language: str | None) -> str | None:
@@ -117,7 +127,7 @@ def weigh(
     ranking = part.rank(X, min(max(n_places, N_RANKED), len(part.classes_)))
     counts = NameCounts.of(before.matches, widened(seen, truth.shape[1]))
     n_right = int(NameCounts.of(naming.matches, truth).right.sum())
-    if n_right < _MIN_MATCHES:
+    if n_right < naming.min_matches:
         return None, ranking.top(n_places)
     fold_of = np.random.default_rng(seed).integers(0, _FOLDS, len(ranking))
     parts, order = [], []

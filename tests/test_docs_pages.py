@@ -72,6 +72,9 @@ def test_vocabularies(tmp_path, run):
     run.page("vocabularies.md", tmp_path)
     if HAS_RDF:
         assert labels_in(run.of("echo")) == ["http://example.org/p1", "http://example.org/p2"]
+    several = next(printed for command, printed in run.printed.items() if command.endswith("--language fi"))
+    assert '"name": "lämpöpumput"' in several
+    assert labels_in(run.of('echo "feeding of zebra')) == ["zebra fish"]
     found, *why = run.of("import tacit").splitlines()
     untagged = f"c{run.names['NAMES'].index(run.names['untagged'])}"
     assert f"label='{untagged}'" in found

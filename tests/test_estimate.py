@@ -18,10 +18,14 @@ from tacit.estimate import Estimate, estimate, within_memory
 from tacit.growth import Extent
 from tacit.labels import Labels
 from tacit.memory import resident_bytes
+from tacit.names.index import NameIndex
 from tacit.phases import Lap, recorded
 from tacit.probe import Measurement, Task, read_task, write_task
 from tacit.tagger import training
+from tacit.tagger.naming import names_of_labels
+from tacit.tagger.samples import Inputs
 from tacit.tagger.training import schedule
+from tagger.named import RARE, TOPICS, corpus, thesaurus
 
 only_linux = pytest.mark.skipif(sys.platform != "linux", reason="false is a command of Unix")
 
@@ -236,7 +240,7 @@ def test_a_part_has_a_label_where_there_is_one(data):
 def test_a_part_has_the_labels_of_its_samples_alone():
     Y = sparse.csr_matrix(np.eye(10, dtype=np.float32))
     labels = Labels(Y, np.array([f"l{i}" for i in range(10)], dtype=object), "sparse")
-    validation = (sparse.csr_matrix(np.ones((6, 3), np.float32)), Labels(Y[:6], labels.names, "sparse"))
+    validation = (Inputs(sparse.csr_matrix(np.ones((6, 3), np.float32))), Labels(Y[:6], labels.names, "sparse"))
     task = Task(tacit.OneVsAll(), sparse.csr_matrix(np.ones((10, 3), np.float32)), labels, validation=validation)
     part = task.part(4, 20)
     assert part.X.shape == (4, 3)
@@ -250,7 +254,7 @@ def test_a_task_is_read_as_it_was_written(tmp_path):
     texts = [f"text {i}" for i in range(60)]
     tagger = tacit.Tagger("FastXML", n_trees=3, n_jobs=2, calibrate=False, keep_texts=True)
     prepared = training.prepare(tagger, texts, Y, [f"l{i}" for i in range(12)])
-    validation = (prepared.X[:9], Labels(Y[:9], prepared.labels.names, "sparse"))
+    validation = (Inputs(prepared.X[:9]), Labels(Y[:9], prepared.labels.names, "sparse"))
     task = Task(prepared.model, prepared.X, prepared.labels, tagger, prepared.vectorizer, texts, validation)
     write_task(tmp_path, task.rows([3, 1, 2]), 60)
     read, n_all = read_task(tmp_path)
@@ -260,9 +264,33 @@ def test_a_task_is_read_as_it_was_written(tmp_path):
     assert read.labels.names.tolist() == prepared.labels.names.tolist()
     assert read.model.get_params() == prepared.model.get_params()
     assert read.tagger.get_params() == tagger.get_params()
-    assert (read.validation[0] != validation[0]).nnz == 0
+    assert (prepared.X[:9] != read.validation[0].X).nnz == 0
     state = read.trained(tmp_path / "kept")
     assert state.suggest(["text 1"], k=1)[0][0].label in set(prepared.labels.names)
+
+
+@pytest.mark.parametrize("is_validated", [False, True])
+def test_names_are_weighed_in_parts(tmp_path, is_validated):
+    """What names take is part of what calibration takes; a part knows the labels that it lacks as others."""
+    texts, tags = corpus(0, 1500)
+    tagger = tacit.Tagger("OneVsAll", vocabulary=thesaurus())
+    prepared = training.prepare(tagger, texts, tags, None)
+    held_out = training.validation_of(prepared, corpus(1, 400)) if is_validated else None
+    task = Task(prepared.model, prepared.X, prepared.labels, tagger, prepared.vectorizer, (), held_out, prepared.naming)
+    write_task(tmp_path, task.rows(np.arange(1200)[::-1]), 1500)
+    part = read_task(tmp_path)[0].part(900, 1500)
+    known = {*part.labels.names.tolist(), *part.naming.others}
+    assert known == {*TOPICS, *RARE}
+    index = NameIndex.of(names_of_labels(part.labels.names, thesaurus())[0], "en")
+    wanted = index.matches(texts[1199:299:-1])
+    assert part.naming.others == names_of_labels(part.labels.names, thesaurus())[1]
+    for row in range(0, 900, 100):
+        found = (set(each.labels[each.starts[row] : each.starts[row + 1]]) for each in (part.naming.matches, wanted))
+        assert next(found) == next(found)
+    with recorded() as laps:
+        trained = part.trained(tmp_path / "kept")
+    assert trained.names_ is not None
+    assert next(lap.seconds for lap in laps if lap.phase == "calibrate") > 0.1  # without names a few milliseconds
 
 
 def test_parts_of_a_clustered_model_have_as_many_clusters_as_all():

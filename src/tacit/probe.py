@@ -29,6 +29,7 @@ from tacit.memory import forget_peak, peak_bytes, resident_bytes
 from tacit.parameters import Role, with_role
 from tacit.phases import FIT, Lap, phase, recorded
 from tacit.tagger import training
+from tacit.tagger.naming import Naming
 from tacit.tagger.samples import Inputs
 from tacit.tagger.tagger import Tagger
 from tacit.tasks import checkpoint
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from tacit.store.state import Stored
 
 _FILE = "task.joblib"
+_MIN_MATCHES = 20  # with which a part weighs names: all samples have enough
 
 
 @dataclass(frozen=True)
@@ -72,12 +74,15 @@ class Task:
     tagger: Tagger | None = None
     vectorizer: TextVectorizer | None = None  # of a tagger for texts
     texts: Sequence[str] = ()  # of the samples, if the tagger keeps them
-    validation: tuple[sparse.csr_matrix, Labels] | None = None  # samples to calibrate on
+    validation: tuple[Inputs, Labels] | None = None  # samples to calibrate on
+    naming: Naming | None = None  # names of labels in the samples
 
     def rows(self, rows: Any) -> Task:
         """The task with some of the samples."""
         texts = [self.texts[row] for row in rows] if len(self.texts) else []
-        return replace(self, X=self.X[rows], labels=replace(self.labels, matrix=self.labels.matrix[rows]), texts=texts)
+        labels = replace(self.labels, matrix=self.labels.matrix[rows])
+        naming = None if self.naming is None else self.naming.rows(rows)
+        return replace(self, X=self.X[rows], labels=labels, texts=texts, naming=naming)
 
     def part(self, n_samples: int, n_all: int) -> Task:
         """The task with the first samples and the labels that they have, as a share of `n_all` samples."""
@@ -85,10 +90,16 @@ class Task:
         columns = np.unique(positives(Y).indices)
         if not len(columns):
             columns = np.arange(Y.shape[1])
-        validation = self.validation
+        validation, naming = self.validation, self.naming
         if validation is not None:
             n_rows = max(round(validation[0].shape[0] * n_samples / n_all), 1)
             validation = validation[0][:n_rows], replace(validation[1], matrix=validation[1].matrix[:n_rows])
+        if naming is not None:
+            naming = replace(naming, min_matches=_MIN_MATCHES)
+            if validation is not None and validation[0].matches is not None:
+                found = replace(naming, matches=validation[0].matches).of_labels(columns, self.labels.names).matches
+                validation = replace(validation[0], matches=found), validation[1]
+            naming = naming.rows(slice(n_samples)).of_labels(columns, self.labels.names)
         return replace(
             self,
             model=_scaled(self.model, n_samples / n_all),
@@ -96,6 +107,7 @@ class Task:
             labels=Labels(Y[:, columns].tocsr(), self.labels.names[columns], self.labels.container),
             texts=self.texts[:n_samples],
             validation=validation,
+            naming=naming,
         )
 
     def trained(self, folder: Path) -> Stored:
@@ -103,10 +115,9 @@ class Task:
         if self.tagger is None:
             with phase(FIT, self.X.shape[0]):
                 return self.model.fit(self.X, self.labels.matrix, label_names=list(self.labels.names))
-        prepared = training.Prepared(self.X, self.labels, self.model, "", self.vectorizer)
+        prepared = training.Prepared(self.X, self.labels, self.model, "", self.vectorizer, self.naming)
         with checkpoint(folder):
-            held_out = None if self.validation is None else (Inputs(self.validation[0]), self.validation[1])
-            state = training.trained(self.tagger, prepared, held_out, self.texts, again=False)
+            state = training.trained(self.tagger, prepared, self.validation, self.texts, again=False)
         tagger = Tagger(**self.tagger.get_params())
         for name, value in state.items():
             setattr(tagger, name, value)

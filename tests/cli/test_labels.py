@@ -435,3 +435,13 @@ def test_acts_of_others_reach_the_terminal_as_plain_text(tacit, model, tmp_path)
         found = tacit("labels", model, *words)
         assert found.code == 0, found.err
         assert found.out.replace("\n", "").isprintable()
+
+
+def test_a_new_label_is_found_by_its_name(tacit, tmp_path):
+    (tmp_path / "names.tsv").write_text("id\tname\n1\triver\n2\tchoir\n")
+    model = tmp_path / "model"
+    assert tacit("start", tmp_path / "names.tsv", "--language", "en", "--out", model).code == 0
+    assert tacit("add-label", model, "zebra fish").out == f"added 'zebra fish' from its name; saved to {model}\n"
+    assert tacit("labels", model, "rename", "river", "stream").code == 0
+    assert {"zebra fish", "stream"} == set(labels_of(model, "zebra fishes in streams")[:2])
+    assert labels_of(model, "two rivers")[0] == "stream"

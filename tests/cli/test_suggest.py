@@ -285,3 +285,16 @@ def test_bad_calls(tacit, model, many, tmp_path, monkeypatch, options, message):
 def test_nothing_is_left_of_a_run_that_never_began(tacit, model, tmp_path):
     tacit("suggest", model, tmp_path / "missing.csv", "--out", tmp_path / "x.csv")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_names_in_a_language(tacit, tmp_path):
+    (tmp_path / "names.csv").write_text("uri,label_en,label_fi\nhttp://x/1,river,joki\nhttp://x/2,choir,\n")
+    (tmp_path / "new.txt").write_text("a choir\nrivers\n")
+    assert tacit("start", tmp_path / "names.csv", "--out", tmp_path / "model").code == 0
+    run = tacit("suggest", tmp_path / "model", tmp_path / "new.txt", "-k", 1, "--language", "fi")
+    assert run.code == 0, run.err
+    found = [json.loads(line)["suggestions"][0] for line in run.out.splitlines()]
+    assert [(each["label"], each["name"]) for each in found] == [("http://x/2", "choir"), ("http://x/1", "joki")]
+    wrong = tacit("suggest", tmp_path / "model", tmp_path / "new.txt", "--language", "sv")
+    assert wrong.code == 2
+    assert wrong.err.strip().endswith("the vocabulary has no names in 'sv'; it has names in en, fi")

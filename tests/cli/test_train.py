@@ -1,9 +1,16 @@
-"""``tacit train --dry-run``."""
+"""``tacit train --dry-run`` and ``--valid``."""
 
 from __future__ import annotations
 
 import re
 import time
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from tacit import Dataset
+from tacit.cli import train, tune
 
 
 def test_a_dry_run_says_what_training_would_take_and_writes_nothing(tacit, articles, tmp_path):
@@ -31,3 +38,17 @@ def test_a_dry_run_counts_reading_and_preparing_the_data(tacit, numeric, tmp_pat
     monkeypatch.setattr(training, "estimate_of", lambda *_: Estimate(5.0, 1 << 20, 1 << 20))
     shown = tacit("train", numeric, "--out", tmp_path / "model", "--dry-run")
     assert 6.1 < float(re.search(r"about ([\d.]+) s", shown.out)[1]) < 8
+
+
+@pytest.mark.parametrize("command", ["train", "tune"])
+def test_a_validation_share_is_of_random_rows(command):
+    rng = np.random.default_rng(0)
+    Y = sparse.random(4000, 3000, 0.0005, format="csr", dtype=np.float32, rng=rng, data_rvs=np.ones)
+    X = sparse.random(4000, 20, 0.2, format="csr", dtype=np.float32, rng=rng)
+    dataset = Dataset(X, Y, [str(label) for label in range(3000)])
+    if command == "train":
+        held_out = train._validation(dataset, "0.05", 0, {})[1].Y
+    else:
+        held_out = tune._samples(dataset, "0.05", 0, {})[1][1]
+    assert held_out.shape[0] == 200
+    assert held_out.nnz / 200 == pytest.approx(Y.nnz / 4000, rel=0.25)

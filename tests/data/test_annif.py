@@ -66,3 +66,44 @@ def test_another_vocabulary_is_not_overwritten(tmp_path):
 def test_bad_files(tmp_path, text, message):
     with pytest.raises(FileError, match=message):
         load_data(write_files(tmp_path, {"a.tsv": text}), format="annif")
+
+
+@pytest.mark.parametrize(
+    "corpus",
+    [
+        "none\t\n" + CORPUS,
+        "none\t\r\nnone either\t  \n\n" + CORPUS,
+        "a tab\there\t<http://example.org/b>\n" + CORPUS,
+    ],
+)
+def test_a_corpus_is_recognised_by_its_first_subjects(tmp_path, corpus):
+    data = load_data(write_files(tmp_path, {"a.tsv": corpus}))
+    assert data.label_names == ["http://example.org/a", "http://example.org/b"]
+    assert data.texts[-1] == "none"
+
+
+def test_a_table_whose_labels_are_uris_is_no_corpus(tmp_path):
+    data = load_data(write_files(tmp_path, {"a.tsv": "text\tlabels\nan apple\t<http://x/a>\n"}))
+    assert data.texts == ["an apple"]
+
+
+HEADED = {
+    "v.csv": "uri,label_en,label_fi,notation\nhttp://example.org/b,bread,leipä,12\nhttp://example.org/a,apples,omenat,\n",
+    "v.tsv": "uri\tlabel_en\tnotation\nhttp://example.org/b\tbread\t12\nhttp://example.org/a\tapples\t\n",
+    "v.ttl": """@prefix skos: <http://www.w3.org/2004/02/skos/core#> .
+<http://example.org/b> a skos:Concept ; skos:prefLabel "bread"@en, "leipä"@fi ; skos:notation "12" .
+<http://example.org/a> a skos:Concept ; skos:prefLabel "apples"@en .
+""",
+}
+
+
+@pytest.mark.parametrize("name", HEADED)
+def test_label_names_come_from_any_vocabulary(tmp_path, name):
+    if name.endswith(".ttl"):
+        pytest.importorskip("rdflib")
+    corpus = "A text\t<http://example.org/b> <http://example.org/a>\nmore\t<http://example.org/b>\n"
+    data = load_data(write_files(tmp_path, {"a.tsv": corpus}), write_files(tmp_path, {name: HEADED[name]}))
+    assert sorted(data.label_names) == ["apples", "bread"]
+    assert label_lists(data) == [sorted(["apples", "bread"], key=data.label_names.index), ["bread"]]
+    table = write_files(tmp_path, {"b.csv": "text,labels\nbuns,12\npie,apples\n"})
+    assert label_lists(load_data(table, tmp_path / name)) == [["bread"], ["apples"]]

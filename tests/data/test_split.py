@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import sparse, stats
 
 import tacit
-from tacit.data.split import hide_positives, hold_out_labels, train_test_split
+from tacit.data.split import hide_positives, hold_out_labels, random_split, train_test_split
 from tacit.errors import DataError, ParameterError
 from tacit.labels import positives
 
@@ -235,3 +235,19 @@ class TestHidePositives:
     def test_wrong_propensities_are_refused(self, propensities, complaint):
         with pytest.raises(DataError, match=complaint):
             hide_positives(np.ones((3, 2)), propensities=propensities)
+
+
+def test_a_random_split_is_like_the_data():
+    """A rule that spares rare labels would hold out rows with many of them."""
+    rng = np.random.default_rng(0)
+    Y = sparse.random(4000, 3000, 0.0005, format="csr", rng=rng, data_rvs=np.ones)
+    rest, held_out = random_split(4000, 0.05, seed=1)
+    assert (len(rest), len(held_out)) == (3800, 200)
+    assert sorted([*rest, *held_out]) == list(range(4000))
+    assert Y[held_out].nnz / 200 == pytest.approx(Y.nnz / 4000, rel=0.25)
+    by_rule = train_test_split(Y, 0.05, seed=1).test
+    assert Y[by_rule].nnz / len(by_rule) > 1.5 * Y.nnz / 4000
+    assert np.array_equal(random_split(4000, 200, seed=1)[1], held_out)
+    for wrong in (0, 1.0, 4000, "half"):
+        with pytest.raises(ParameterError, match="test_size"):
+            random_split(4000, wrong)

@@ -288,3 +288,10 @@ def test_bad_files(tmp_path, message):
 def test_real_vocabularies(real_data):
     assert load_vocabulary(real_data / "eurlex57k" / "eurovoc_en.json").parents_of("blue cheese") == ["1102"]
     assert load_vocabulary(real_data / "yso-finna-en" / "labels.tsv").name_of("p10") == "environmental awareness"
+
+
+def test_names_by_language():
+    vocabulary = Vocabulary(["1", "2"], ["cat", "dog"], translations={"en": ["cat", "dog"], "fi": ["kissa", ""]})
+    assert [vocabulary.name_of(label, "fi") for label in vocabulary.ids] == ["kissa", "dog"]
+    with pytest.raises(ParameterError, match="no names in 'sv'; it has names in en, fi"):
+        vocabulary.name_of("cat", "sv")

@@ -114,7 +114,15 @@ def test_more_connections_than_allowed(start):
     assert closed(live, "too many connections") > 20
 
 
-def test_a_refusal_before_the_body(start, monkeypatch):
+ROUTES = {
+    "/v1/suggest": "/v1/suggest",
+    "/v1/projects/articles/suggest": "/v1/projects/{project_id}/suggest",
+    "/v1/projects/articles/suggest-batch?limit=3": "/v1/projects/{project_id}/suggest-batch",
+}
+
+
+@pytest.mark.parametrize("path", ROUTES)
+def test_a_refusal_before_the_body(start, monkeypatch, path):
     """A full service does not read what it will refuse; the connection stays of use."""
     live = start(limits=Limits(max_waiting=1))
     may_go, is_busy = hold_up(monkeypatch)
@@ -124,7 +132,7 @@ def test_a_refusal_before_the_body(start, monkeypatch):
         second = others.submit(live.suggest, "apple")
         while not live.models.are_full(0):
             time.sleep(0.001)
-        caller.sendall(WHOLE[: -len(BODY)])
+        caller.sendall(WHOLE[: -len(BODY)].replace(b"/v1/suggest", path.encode(), 1))
         answer = caller.recv(65_536)
         assert answer.startswith(b"HTTP/1.1 429")
         assert b"retry-after: 1" in answer
@@ -133,7 +141,8 @@ def test_a_refusal_before_the_body(start, monkeypatch):
         assert first.result() == second.result()
         caller.sendall(BODY + WHOLE)
         assert caller.recv(65_536).startswith(b"HTTP/1.1 200")
-    assert 'tacit_requests_total{method="POST",route="/v1/suggest",status="429"} 1.0' in live.get("/metrics").text
+    counted = f'tacit_requests_total{{method="POST",route="{ROUTES[path]}",status="429"}} 1.0'
+    assert counted in live.get("/metrics").text
 
 
 def test_no_more_connections_than_the_system_grants(monkeypatch):

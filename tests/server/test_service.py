@@ -11,10 +11,12 @@ from filelock import FileLock
 from planted import planted
 from server.live import Live, serving
 from tacit import Tagger
+from tacit.data.vocabulary import Vocabulary
 from tacit.errors import FileError, ParameterError
 from tacit.server.limits import Limits, Settings
 from tacit.server.logs import JsonFormatter
 from tacit.store.ledger import Ledger
+from tacit.tagger.naming import start_tagger
 from tagger.articles import articles
 
 TEXTS = ["apple pear wheel", "song choir", "rain in the road", "filler1"]
@@ -56,8 +58,6 @@ def test_models_labels_and_reasons(live):
 
 
 def test_labels_have_the_names_of_the_vocabulary(start, saved, tmp_path):
-    from tacit.data.vocabulary import Vocabulary
-
     tagger = Tagger.load(saved)
     tagger.vocabulary_ = Vocabulary(["fruit", "cars"], ["Obst", "Autos"])
     tagger.save(tmp_path / "named")
@@ -470,3 +470,34 @@ def test_a_mistake_is_told_without_its_trace(live, monkeypatch, caplog):
     (record,) = [record for record in caplog.records if record.getMessage() == "error"]
     assert record.about["error"] == "RuntimeError"
     assert "zebra" not in str(record.about)
+
+
+def test_a_new_label_is_found_by_its_name(start, tmp_path):
+    start_tagger(Vocabulary(["1", "2"], ["river", "choir"]), "en").save(tmp_path / "named")
+    live = start(folders={"named": tmp_path / "named"})
+    assert live.post("/v1/labels", json={"name": "zebra fish"}).status_code == 201
+    found = live.post("/v1/suggest", json={"text": "zebra fishes", "k": 1}).json()["results"][0]["suggestions"]
+    assert [each["label"] for each in found] == ["zebra fish"]
+    explained = live.post("/v1/explain", json={"text": "zebra fishes", "label": "zebra fish"}).json()
+    assert explained["names"] == ["zebra fish"]
+
+
+def test_names_in_the_language_asked_for(start, tmp_path):
+    translations = {"en": ["river", "choir"], "fi": ["joki", ""]}
+    names = Vocabulary(["http://x/1", "http://x/2"], ["river", "choir"], translations=translations)
+    start_tagger(names, "en").save(tmp_path / "named")
+    live = start(folders={"named": tmp_path / "named"})
+    found = live.post("/v1/suggest", json={"text": "rivers of a choir", "k": 2, "language": "fi"}).json()
+    shown = {each["label"]: each["name"] for each in found["results"][0]["suggestions"]}
+    assert shown == {"http://x/1": "joki", "http://x/2": "choir"}
+    wrong = live.post("/v1/suggest", json={"text": "a", "language": "sv"})
+    assert (wrong.status_code, wrong.json()["errors"][0]["field"]) == (422, "language")
+    assert "it has names in en, fi" in wrong.json()["detail"]
+    path = "/v1/projects/named/suggest"
+    form = live.post(path, data={"text": "rivers", "limit": 1, "language": "fi"}).json()["results"][0]
+    assert (form["uri"], form["label"]) == ("http://x/1", "joki")
+    body = {"documents": [{"text": "rivers"}]}
+    batch = live.post(f"{path}-batch", params={"language": "fi", "limit": 1}, json=body).json()
+    assert batch[0]["results"] == [form]
+    assert live.post(path, data={"text": "rivers", "language": "sv"}).status_code == 422
+    assert live.get("/v1/vocabs").json()["vocabs"][0]["languages"] == ["en", "fi"]

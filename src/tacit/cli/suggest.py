@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -36,11 +37,12 @@ from tacit.tagger.tagger import Tagger
 @click.option(
     "--damp-head", metavar="SHARE", type=click.FloatRange(0, 1), default=0.0, help="Rank frequent labels lower."
 )
+@click.option("--language", metavar="TAG", help="Language of the labels' names, if the vocabulary has several.")
 @click.option("--out", type=PATH, help="Write here, .jsonl or .csv; resumes an interrupted run.")
 @input_options
 def suggest(
     model: Path, data: Path, k: int | None, threshold: str | None, include: str | None, exclude: str | None,
-    damp_head: float, out: Path | None, **source: Any,
+    damp_head: float, language: str | None, out: Path | None, **source: Any,
 ) -> None:  # fmt: skip
     """Suggest labels for the samples of DATA (- reads one text per line), as JSON lines on stdout.
 
@@ -60,10 +62,11 @@ def suggest(
         "damp_head": damp_head,
     }  # fmt: skip
     nothing: Any = [] if tagger.takes_texts else np.empty((0, tagger.n_features_in_), np.float32)
-    tagger.suggest(nothing, **wish)  # raises for invalid options before any data are read
+    tagger.suggest(nothing, language=language, **wish)  # raises for invalid options before any data are read
     goes_on = data != STDIN  # standard input cannot be checked to be the same again
-    run = {} if out is None else _run(model, tagger, data, wish, source)
-    with open_output(out, run, tagger.readable, goes_on=goes_on) as output:
+    run = {} if out is None else _run(model, tagger, data, wish | {"language": language}, source)
+    readable = partial(tagger.readable, language=language)
+    with open_output(out, run, readable, goes_on=goes_on) as output:
         n_before = output.n_done
         if n_before:
             click.echo(f"resuming after {n_before:,} samples in {out}.partial", err=True)

@@ -16,7 +16,7 @@ from tacit.cli.source import as_wide_as, read_vocabulary
 from tacit.cli.tables import print_metrics
 from tacit.data.dataset import Dataset, features_of, label_lists
 from tacit.data.load import load_data
-from tacit.data.split import train_test_split
+from tacit.data.split import random_split
 from tacit.memory import memory_limit
 from tacit.metrics import KS
 from tacit.parameters import parse_parameters
@@ -160,5 +160,5 @@ def split_off(dataset: Dataset, valid: str | None, seed: int, source: dict[str, 
         if dataset.X is not None and dataset.texts is None:
             held_out.X = as_wide_as(dataset.X.shape[1], features_of(held_out))
         return dataset, held_out
-    parts = train_test_split(dataset.Y, test_size=share, seed=seed)
-    return dataset.rows(parts.train), dataset.rows(parts.test)
+    rest, held_out_rows = random_split(len(dataset), share, seed)
+    return dataset.rows(rest), dataset.rows(held_out_rows)

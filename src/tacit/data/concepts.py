@@ -69,7 +69,7 @@ def read_csv(path: Path, language: str, limits: FileLimits) -> Iterator[Concept]
     to_concept: Callable[[int, Mapping[str, str]], Concept | None] | None = None
     for line, row in RECORDS["csv"](path, limits):
         if to_concept is None:
-            if not _is_header(list(row)):
+            if not is_header(list(row)):
                 message = "the header must name columns such as uri and label_en, or id and name"
                 raise FileError(path, f"{message}; got {', '.join(list(row)[:10])}", line=1)
             to_concept = _by_header(path, list(row), language)
@@ -82,7 +82,7 @@ def read_tsv(path: Path, language: str, limits: FileLimits) -> Iterator[Concept]
     """Yield the concepts of a table with tabs, with or without a header."""
     lines = [(number, line.split("\t")) for number, line in text_lines(path, limits) if line.strip()]
     first = lines[0][1] if lines else []
-    if _is_header(first):
+    if is_header(first):
         to_concept = _by_header(path, first, language)
         for number, cells in lines[1:]:
             if len(cells) > len(first):
@@ -98,7 +98,8 @@ def read_tsv(path: Path, language: str, limits: FileLimits) -> Iterator[Concept]
             yield concept
 
 
-def _is_header(cells: Sequence[str]) -> bool:
+def is_header(cells: Sequence[str]) -> bool:
+    """Whether cells name the columns of a table of concepts."""
     return _field(cells, "id") is not None and (_field(cells, "name") is not None or bool(_language_columns(cells)))
 
 

@@ -30,6 +30,7 @@ STDIN = Path("-")
 BLOCK_BYTES = 1 << 20
 UTF8_MARK = b"\xef\xbb\xbf"
 _LONGEST_SNIFF = 1 << 16
+_MOST_SNIFFED = 1 << 20
 _UNPACKED_AT_ONCE = 1 << 17
 _FREE_BYTES = 1 << 22  # a packed file may become so large whatever its own size
 _FORGET = getattr(mmap, "MADV_DONTNEED", None)
@@ -155,9 +156,16 @@ def read_bytes(path: Path, limits: FileLimits = LIMITS) -> bytes:
 
 def first_line(path: Path) -> bytes:
     """The first line, at most 64 KiB of it, without line end and byte order mark."""
+    return next(first_lines(path), b"")
+
+
+def first_lines(path: Path) -> Iterator[bytes]:
+    """The lines of the first MiB, at most 64 KiB of each, without line ends and byte order mark."""
     with reading(path) as file:
-        line = file.readline(_LONGEST_SNIFF)
-    return line.removeprefix(UTF8_MARK).rstrip(b"\r\n")
+        n_read = 0
+        while n_read < _MOST_SNIFFED and (line := file.readline(_LONGEST_SNIFF)):
+            yield (line if n_read else line.removeprefix(UTF8_MARK)).rstrip(b"\r\n")
+            n_read += len(line)
 
 
 def decode(path: Path, raw: bytes, line: int) -> str:

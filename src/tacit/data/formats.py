@@ -52,7 +52,7 @@ class Format:
     module: str  # of `tacit.data`, which reads and writes the format
     layout: str  # what the files look like, for the docs
     suffixes: tuple[str, ...] = ()
-    opening: str | None = None  # a regular expression that the first line of a file matches
+    opening: str | None = None  # what the first line that has labels matches (a regular expression)
     options: Mapping[str, Any] = field(default_factory=dict)  # keyword arguments of the module's `read` and `write`
 
     def read(self, source: Source) -> Dataset:
@@ -82,7 +82,7 @@ FORMATS = {
         Format("csv", True, "records", "comma-separated, with a header line",
                (".csv",), None, {"syntax": "csv"}),
         Format("annif", True, "annif", "`text<TAB><uri> <uri>`",
-               (".annif", ".tsv"), r"[^\t]*\t\s*<[^>\s]+>"),
+               (".annif", ".tsv"), r".*\t\s*<[^>\s]+>"),
         Format("tsv", True, "records", "tab-separated, with a header line",
                (".tsv",), None, {"syntax": "tsv"}),
         Format("folder", True, "folder", "a folder of documents: `a.txt` + `a.key` or `a.tsv`, or `a.json`"),

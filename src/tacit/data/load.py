@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tacit.data.dataset import texts_of
-from tacit.data.files import STDIN, existing_data, existing_file, first_line, holding_stdin, suffix, text_lines
+from tacit.data.files import STDIN, existing_data, existing_file, first_lines, holding_stdin, suffix, text_lines
 from tacit.data.folder import texts_of_folder
 from tacit.data.formats import FORMATS, NAMES, Format, Source, named_format
 from tacit.data.limits import FileLimits
@@ -18,6 +18,8 @@ from tacit.errors import FileError, ParameterError
 
 if TYPE_CHECKING:
     from tacit.data.dataset import Dataset
+
+_WITHOUT_SUBJECTS = re.compile(r".*\t\s*")  # a line of Annif's corpora
 
 
 def load_data(
@@ -40,11 +42,12 @@ def load_data(
         The file. For formats that keep samples and labels in two files, either of the two. Or a folder of documents.
     labels_path : path, optional
         For formats with two files, the other file (Mulan XML, ``Y`` of a pair), if its name does not follow
-        from `path`. For all other formats, a file of label names, one per line or ``id<TAB>name`` like Annif's
-        vocabularies. It fixes the names and the order of the columns, so that a test file gets the columns of its
-        training file. The labels of a text file are then looked up in it, by id or name, and unknown labels are an
-        error. Without it, the columns of a text file are the sorted label names; for XMC and NPZ, ``labels.txt`` and
-        ``features.txt`` beside the file are used if they have as many lines as there are columns.
+        from `path`. For all other formats, a file of label names, one per line or ``id<TAB>name``, or a
+        vocabulary that `load_vocabulary` reads. It fixes the names and the order of the columns, so that a test file
+        gets the columns of its training file. The labels of a text file are then looked up in it, by id or name, and
+        unknown labels are an error. Without it, the columns of a text file are the sorted label names; for XMC and
+        NPZ, ``labels.txt`` and ``features.txt`` beside the file are used if they have as many lines as there are
+        columns.
     format : str, optional
         A name from `tacit.data.formats.FORMATS`, such as ``xmc``, ``svmlight``, ``arff``, ``npz``, ``jsonl`` or
         ``csv``. Detected from the file's name and first line if not given.
@@ -121,19 +124,28 @@ def _format_of(path: Path, name: str | None) -> Format:
 
 
 def detect_format(path: Path) -> Format:
-    """Detect the format of an existing file from its name and its first line; that of a folder is ``folder``."""
+    """Detect the format of an existing file from its name and its first lines; that of a folder is ``folder``."""
     if path.is_dir():
         return FORMATS["folder"]
     candidates = [entry for entry in FORMATS.values() if suffix(path) in entry.suffixes]
     if len(candidates) == 1:
         return candidates[0]
-    line = first_line(path).decode("utf-8", errors="replace")
+    line = _telling_line(path)
     for entry in candidates or FORMATS.values():
         if entry.opening is not None and re.match(entry.opening, line):
             return entry
     if candidates:
         return candidates[-1]
     raise FileError(path, f"the first line fits no known format; name the format, one of {NAMES}", line=1)
+
+
+def _telling_line(path: Path) -> str:
+    """The first line, or the first that has subjects, where those before end with a tab: texts without subjects."""
+    lines = (line.decode("utf-8", errors="replace") for line in first_lines(path))
+    first = next(lines, "")
+    if not _WITHOUT_SUBJECTS.fullmatch(first):
+        return first
+    return next((line for line in lines if line and not _WITHOUT_SUBJECTS.fullmatch(line)), first)
 
 
 def _field_names(fields: str | Sequence[str] | None) -> tuple[str, ...]:

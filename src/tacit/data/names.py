@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import overload
@@ -37,11 +37,12 @@ class NamesFile:
     path: Path
     names: list[str]  # one per column, no two alike
     ids: list[str]
+    others: dict[str, int] = field(default_factory=dict)  # columns by alternative name and notation
 
     def columns(self) -> dict[str, int]:
         """Map ids and names to columns; where an id of one column is a name of another, the id wins."""
         by_name = {name: column for column, name in enumerate(self.names)}
-        return by_name | {key: column for column, key in enumerate(self.ids)}
+        return self.others | by_name | {key: column for column, key in enumerate(self.ids)}
 
 
 def read_names(path: Path, limits: FileLimits = LIMITS) -> NamesFile:
@@ -49,8 +50,15 @@ def read_names(path: Path, limits: FileLimits = LIMITS) -> NamesFile:
 
     The first line sets the number of fields; additional tabs in later lines belong to the name and become blanks.
     A file whose first field is a URI is one of Annif's, ``<uri><TAB>name<TAB>notation``; URIs without a name are
-    deprecated concepts there, and left out.
+    deprecated concepts there, and left out. SKOS, JSON and tables with a header are read as vocabularies.
     """
+    from tacit.data.vocabulary import is_vocabulary, load_vocabulary
+
+    if is_vocabulary(path):
+        found = load_vocabulary(path, **asdict(limits))
+        also = {name: column for column, several in enumerate(found.alternatives) for name in several}
+        also |= {code: column for column, code in enumerate(found.notations) if code}
+        return NamesFile(path, _told_apart(found.names, found.ids), found.ids, also)
     lines = list(text_lines(path, limits))
     while lines and not lines[-1][1]:
         lines.pop()

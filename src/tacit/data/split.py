@@ -1,4 +1,4 @@
-"""Train/test splits that respect rare labels, and experiments with held-out labels and hidden positives.
+"""Splits at random or with respect for rare labels, and experiments with held-out labels and hidden positives.
 
 In every function only a stored 1 counts as a positive; the caller's matrix is never changed.
 """
@@ -67,12 +67,34 @@ class HeldOutLabels:
         return np.concatenate([self.seen, self.unseen])
 
 
+def random_split(n_rows: int, test_size: float = 0.25, seed: int = 0) -> tuple[Ids, Ids]:
+    """Split rows at random: sorted row numbers of the training part and of the other, which is like new samples.
+
+    This is the split for calibration and validation. `train_test_split` puts more rare labels into the test part than
+    new samples have, and takes them out of training.
+
+    Parameters
+    ----------
+    n_rows : int
+        Number of rows.
+    test_size : float or int
+        Share of the rows, between 0 and 1, or a number of rows.
+    seed : int
+        The same seed gives the same split.
+    """
+    n_test, _ = _row_counts(test_size, n_rows)
+    order = _generator(seed).permutation(n_rows)
+    return np.sort(order[n_test:]), np.sort(order[:n_test])
+
+
 def train_test_split(Y: Any, test_size: float = 0.25, seed: int = 0) -> SplitResult:
     """Split rows so that rare labels are in train and, where possible, in test.
 
     Every label keeps a training sample. Labels with at least three samples get a test sample, rarest first,
     as far as `test_size` allows; the other test rows are drawn so that labels keep their frequencies. Where
     more than 5 % of those labels would be missed, the test part grows by up to a tenth.
+
+    This is for benchmarks: validate and calibrate on a `random_split`.
 
     Parameters
     ----------

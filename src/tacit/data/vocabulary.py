@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Annotated
 
 from tacit.checks import has_half_character
-from tacit.data.concepts import Concept, languages_like, read_csv, read_json, read_tsv
-from tacit.data.files import existing_file, suffix
+from tacit.data.concepts import Concept, is_header, languages_like, read_csv, read_json, read_tsv
+from tacit.data.files import existing_file, first_line, suffix
 from tacit.data.limits import FileLimits
 from tacit.data.skos import SYNTAXES, read_skos
 from tacit.errors import FileError, ParameterError, did_you_mean
@@ -79,9 +79,11 @@ class Vocabulary:
     def __contains__(self, label: object) -> bool:
         return isinstance(label, str) and label.casefold() in self._places
 
-    def name_of(self, label: str) -> str:
-        """The preferred name of a concept."""
-        return self.names[self.find(label)]
+    def name_of(self, label: str, language: str | None = None) -> str:
+        """The preferred name of a concept, in another language if it has one there."""
+        place = self.find(label)
+        there = "" if language is None else self.translated(language)[place]
+        return there or self.names[place]
 
     def names_of(self, label: str) -> list[str]:
         """The id, the preferred name, the alternative names and, if it has one, the notation of a concept."""
@@ -91,11 +93,15 @@ class Vocabulary:
 
     def names_in(self, language: str) -> list[str]:
         """Preferred names in another language; for concepts without one, those of `names`."""
+        return [there or here for there, here in zip(self.translated(language), self.names, strict=True)]
+
+    def translated(self, language: str) -> list[str]:
+        """Preferred names in a language, empty where there are none."""
         tags = languages_like(language, self.translations)
         if not tags:
             known = ", ".join(sorted(self.translations)) or "no language that is named"
             raise ParameterError(f"the vocabulary has no names in '{language}'; it has names in {known}")
-        return [there or here for there, here in zip(self.translations[tags[0]], self.names, strict=True)]
+        return self.translations[tags[0]]
 
     def parents_of(self, label: str) -> list[str]:
         """Ids of the direct parents."""
@@ -149,6 +155,13 @@ class Vocabulary:
         yield from (name for names in self.alternatives for name in names)
         yield from self.ids
         yield from filter(None, self.notations)
+
+
+def is_vocabulary(path: Path) -> bool:
+    """Whether a file is a vocabulary rather than a list of names: SKOS, JSON, or a table with a header."""
+    if suffix(path) in (".csv", ".json", *SYNTAXES):
+        return True
+    return suffix(path) == ".tsv" and is_header(first_line(path).decode("utf-8", errors="replace").split("\t"))
 
 
 def load_vocabulary(

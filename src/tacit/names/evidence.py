@@ -237,15 +237,26 @@ def _count_votes(found: Floats, keys: npt.NDArray[np.intp], voted_keys: npt.NDAr
 
 
 def _ranking(model: Estimator, X: sparse.csr_matrix, k: int, include: Any) -> Ranking:
-    """The first labels that a model ranks, among those asked for that it knows."""
+    """The labels asked for that a model ranks, at their places among all labels: these are evidence, too."""
     n_labels = len(model.classes_)
-    known = None if include is None else np.asarray(include)[np.asarray(include) < n_labels]
-    n_most = n_labels if known is None else len(known)
-    return model.rank(X, min(max(k, N_RANKED), n_most), known) if n_most else _nothing(X.shape[0])
-
-
-def _nothing(n_samples: int) -> Ranking:
-    return Ranking(np.empty((n_samples, 0), np.int32), np.empty((n_samples, 0), np.float32))
+    first = model.rank(X, min(max(k, N_RANKED), n_labels))
+    if include is None:
+        return first
+    known = np.asarray(include, np.intp)[np.asarray(include, np.intp) < n_labels]
+    is_asked = np.zeros(n_labels + 1, np.bool_)  # the last entry is that of `NO_LABEL`
+    is_asked[known] = True
+    shown = np.where(is_asked[first.labels], first.labels, NO_LABEL)
+    n_wanted = min(k, len(known))
+    if not n_wanted or ((shown != NO_LABEL).sum(axis=1) >= n_wanted).all():
+        return Ranking(shown, first.scores)
+    more = model.rank(X, n_wanted, known)
+    row_keys = np.arange(1, len(first) + 1)[:, None] * (n_labels + 1)
+    is_new = ~np.isin(row_keys + more.labels, row_keys + first.labels)
+    # The last score stays that of the first labels, which those that are not ranked have.
+    return Ranking(
+        np.hstack([shown, np.where(is_new, more.labels, NO_LABEL), np.full((len(first), 1), NO_LABEL)]),
+        np.hstack([first.scores, more.scores, first.scores[:, -1:]]),
+    )
 
 
 def _within(matches: Matches, include: Any) -> Matches:

@@ -23,7 +23,7 @@ from tacit.server.guard import FORM
 from tacit.server.limits import MAX_K
 from tacit.server.models import Models, Served
 from tacit.server.problems import Problem
-from tacit.server.routes import OF_BODIES, check_size, judged, problems, suggested
+from tacit.server.routes import OF_BODIES, check_language, check_size, judged, problems, suggested
 from tacit.server.schemas import LabelName, Text
 from tacit.tagger.suggest import DECIMALS, Wish
 from tacit.tagger.tagger import Tagger
@@ -40,7 +40,10 @@ Limit = Annotated[
     int, Field(ge=0, le=2**31 - 1, description="Maximum number of suggestions per text; there are 1,000 at most.")
 ]
 Threshold = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False, description="Omit suggestions with a lower score.")]
-LabelLanguage = Annotated[str | None, Field(description="Accepted and ignored: names of labels have one language.")]
+LabelLanguage = Annotated[
+    str | None,
+    Field(max_length=40, description="Of labels; ignored if the vocabulary does not tell languages apart."),
+]
 ProjectId = Annotated[str, Path(max_length=200, description="Name of the model.")]
 
 
@@ -231,7 +234,7 @@ async def vocabs(request: Request) -> Any:
 async def suggest(request: Request, project_id: ProjectId, form: Annotated[SuggestForm, Depends(_form)]) -> Any:
     """Suggest labels for a text."""
     served = _models(request).find(project_id)
-    (subjects,) = await _suggest(request, served, [form.text], form.limit, form.threshold)
+    (subjects,) = await _suggest(request, served, [form.text], form.limit, form.threshold, form.language)
     return {"results": subjects}
 
 
@@ -244,11 +247,12 @@ async def suggest_batch(
     batch: DocumentBatch,
     limit: Limit = 10,
     threshold: Threshold = 0.0,
-    language: LabelLanguage = None,  # noqa: ARG001 - only described
+    language: LabelLanguage = None,
 ) -> Any:
     """Suggest labels for several texts."""
     served = _models(request).find(project_id)
-    found = await _suggest(request, served, [document.text for document in batch.documents], limit, threshold)
+    texts = [document.text for document in batch.documents]
+    found = await _suggest(request, served, texts, limit, threshold, language)
     return [
         {"document_id": document.document_id, "results": subjects}
         for document, subjects in zip(batch.documents, found, strict=True)
@@ -300,20 +304,23 @@ def _models(request: Request) -> Models:
 
 
 async def _suggest(
-    request: Request, served: Served, texts: Sequence[str], limit: int, threshold: float
+    request: Request, served: Served, texts: Sequence[str], limit: int, threshold: float, language: str | None
 ) -> list[list[dict[str, Any]]]:
     check_size(served, texts, "documents")
+    language = language if _languages(served.tagger) else None
+    check_language(served, language)
     if not texts or limit == 0:
         return [[] for _ in texts]
     # A threshold of 0 omits nothing, which must hold for models whose scores are not probabilities, too.
     found = await suggested(request, served, texts, Wish(min(limit, MAX_K), threshold or None))
     tagger = served.tagger
-    return [[_subject(tagger, label, score) for label, score in suggestions] for suggestions in found]
+    return [[_subject(tagger, label, score, language) for label, score in suggestions] for suggestions in found]
 
 
-def _subject(tagger: Tagger, label: str, score: float) -> dict[str, Any]:
+def _subject(tagger: Tagger, label: str, score: float, language: str | None) -> dict[str, Any]:
     uri, notation = _identifiers(tagger.vocabulary_, label)
-    return {"uri": uri, "label": tagger.readable(label), "notation": notation, "score": round(score, DECIMALS)}
+    name = tagger.readable(label, language)
+    return {"uri": uri, "label": name, "notation": notation, "score": round(score, DECIMALS)}
 
 
 def _identifiers(vocabulary: Vocabulary | None, label: str) -> tuple[str, str | None]:
@@ -355,10 +362,15 @@ def _vocabulary(served: Served) -> dict[str, Any]:
     labels: Any = tagger.classes_ if tagger.vocabulary_ is None else tagger.vocabulary_
     return {
         "vocab_id": served.name,
-        "languages": [] if language is None else [language],
+        "languages": _languages(tagger) or ([] if language is None else [language]),
         "size": len(labels),
         "loaded": True,
     }
+
+
+def _languages(tagger: Tagger) -> list[str]:
+    """The languages of the vocabulary; empty where it does not tell them apart."""
+    return [] if tagger.vocabulary_ is None else sorted(tagger.vocabulary_.translations)
 
 
 def _language(tagger: Tagger) -> str | None:

@@ -10,8 +10,9 @@ from __future__ import annotations
 import asyncio
 import importlib.util
 import logging
+import re
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -32,17 +33,23 @@ class Connections:
 
     Parameters
     ----------
-    refusing : mapping of bytes to function
-        For some paths, a function that takes the number of complete, unanswered requests to the path and returns
-        whether a further one would be rejected anyway. If so, it is rejected before its body is read.
+    routes : sequence of str
+        Routes that share a queue, such as ``/v1/projects/{project_id}/suggest``.
+    is_full : function
+        Takes the number of complete, unanswered requests to these routes and returns whether a further one would be
+        rejected anyway. If so, it is rejected before its body is read.
     """
 
-    def __init__(self, settings: Settings, metrics: Metrics, refusing: Mapping[bytes, Callable[[int], bool]]) -> None:
+    def __init__(
+        self, settings: Settings, metrics: Metrics, routes: Sequence[str], is_full: Callable[[int], bool]
+    ) -> None:
         self.most = _affordable(settings.max_connections)
         self.patience = settings.request_timeout
-        self._refusing = refusing
-        self._refused = {path: metrics.requests.labels(path.decode(), "POST", "429") for path in refusing}
-        self._n_unanswered = dict.fromkeys(refusing, 0)
+        self._is_full = is_full
+        self._n_unanswered = 0
+        patterns = {route: re.sub(r"\{\w+\}", "[^/]+", route) for route in routes}
+        self._routes = {route: re.compile(f"{pattern}(\\?.*)?".encode()) for route, pattern in patterns.items()}
+        self._refused = {route: metrics.requests.labels(route, "POST", "429") for route in routes}
         self.strangers: dict[Connection, None] = {}  # whose first request is awaited, the longest awaited first
         self.known: dict[Connection, None] = {}  # whose next request is awaited
         self._metrics = metrics
@@ -60,18 +67,22 @@ class Connections:
         longest.transport.abort()
         self.count("too many connections")
 
-    def refuses(self, path: bytes) -> bool:
+    def refuses(self, url: bytes) -> bool:
         """Whether a request is rejected before its body is read; if so, it is counted."""
-        if path not in self._refusing or not self._refusing[path](self._n_unanswered[path]):
+        route = self._route_of(url)
+        if route is None or not self._is_full(self._n_unanswered):
             return False
-        self._refused[path].inc()
+        self._refused[route].inc()
         self._report("refused")
         return True
 
-    def change(self, path: bytes, by: int) -> None:
+    def change(self, url: bytes, by: int) -> None:
         """Note that a request is complete (+1), or has been answered (-1)."""
-        if path in self._n_unanswered:
-            self._n_unanswered[path] += by
+        if self._route_of(url) is not None:
+            self._n_unanswered += by
+
+    def _route_of(self, url: bytes) -> str | None:
+        return next((route for route, pattern in self._routes.items() if pattern.fullmatch(url)), None)
 
     def count(self, reason: str) -> None:
         """Count a connection that was closed without an answer."""
@@ -97,7 +108,7 @@ class Connection(HttpToolsProtocol):
         self._all = all_of_them
         self._deadline: asyncio.TimerHandle | None = None
         self._head_size = 0
-        self._unanswered: deque[bytes] = deque()  # paths of requests that have come as a whole
+        self._unanswered: deque[bytes] = deque()  # URLs of requests that have come as a whole
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """A client has connected."""

@@ -42,13 +42,14 @@ async def suggest(request: Request, asked: schemas.SuggestRequest) -> Any:
     texts = asked.all_texts()
     check_size(served, texts, "texts")
     _check_threshold(served, asked.threshold)
+    check_language(served, asked.language)
     wish = Wish(asked.k, asked.threshold, _chosen(asked.include), _chosen(asked.exclude), asked.damp_head)
     found = await suggested(request, served, texts, wish)
     tagger = served.tagger
     results = [
         {
             "suggestions": [
-                {"label": label, "name": tagger.readable(label), "score": round(score, DECIMALS)}
+                {"label": label, "name": tagger.readable(label, asked.language), "score": round(score, DECIMALS)}
                 for label, score in suggestions[:MAX_K]
             ]
         }
@@ -230,6 +231,14 @@ def _check_threshold(served: Served, threshold: float | str | None) -> None:
         served.tagger.threshold_for(threshold)
     except ParameterError as error:
         raise Problem(422, str(error), field="threshold") from None
+
+
+def check_language(served: Served, language: str | None) -> None:
+    """Raise if labels have no names in a language."""
+    try:
+        served.tagger.check_language(language)
+    except ParameterError as error:
+        raise Problem(422, str(error), field="language") from None
 
 
 def _chosen(labels: list[str] | None) -> tuple[str, ...] | None:

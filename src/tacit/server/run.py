@@ -21,6 +21,11 @@ from tacit.server.models import Models, Served
 _BACKLOG = 4096  # connections waiting to be accepted; the system may allow fewer
 _AT_A_TIME = 64  # connections accepted before others are served
 _KEEP_ALIVE = 75  # seconds; longer than most proxies keep a connection
+_OF_SUGGESTIONS = (
+    "/v1/suggest",
+    "/v1/projects/{project_id}/suggest",
+    "/v1/projects/{project_id}/suggest-batch",
+)
 
 
 def serve(
@@ -57,7 +62,7 @@ def serve(
 
 def server(app: ASGIApp, models: Models, settings: Settings, metrics: Metrics, patience: float) -> uvicorn.Server:
     """A uvicorn server for an app; it shuts down within about `patience` seconds of being told to."""
-    connections = Connections(settings, metrics, {b"/v1/suggest": models.are_full})
+    connections = Connections(settings, metrics, _OF_SUGGESTIONS, models.are_full)
     config = uvicorn.Config(
         app,
         http=connections,  # type: ignore[arg-type] # uvicorn calls it like a class

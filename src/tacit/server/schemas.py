@@ -52,6 +52,11 @@ class SuggestRequest(_Request):
     include: list[LabelName] | None = Field(None, description="Suggest only these labels.")
     exclude: list[LabelName] | None = Field(None, description="Suggest none of these labels.")
     damp_head: float = Field(0.0, ge=0, le=1, description="Rank frequent labels lower: 0 not at all, 1 most.")
+    language: str | None = Field(
+        None,
+        max_length=40,
+        description="Language of the labels' names, such as 'fi', if the vocabulary has it.",
+    )
 
     @model_validator(mode="after")
     def _one_of_two(self) -> SuggestRequest:

@@ -147,9 +147,10 @@ def preview(tagger: Tagger, name: str, texts: Any, n: int, known_by: dict[str, A
     if refused:
         raise refused[act.id]
     if texts is not None:
-        X, shown = tagger._samples(texts), list(texts) if tagger.vectorizer_ is not None else []
+        X, shown = tagger._samples(texts, later), list(texts) if tagger.vectorizer_ is not None else []
     elif tagger.training_ is not None:
-        X, shown = Inputs(tagger.training_.features), tagger.training_.texts
+        shown = tagger.training_.texts
+        X = Inputs(tagger.training_.features, later.scores.matches(shown) if shown else None)
     else:
         raise ParameterError("a preview needs texts: this tagger keeps none; give some or train with keep_texts")
     scores = later.state.scores(later.scores, X, [later.state.find(act.content["name"])])[:, 0]

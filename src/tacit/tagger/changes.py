@@ -28,7 +28,7 @@ class Changes:
     `features` turns a list of samples into a feature matrix.
     """
 
-    scores: Scores
+    base: Scores
     features: Callable[[Sequence[Sample]], sparse.csr_matrix]
     states: tuple[tuple[tuple[str, ...], State, Mapping[str, TacitError]], ...]  # each with the ids of its acts
     acts: Sequence[Act] = ()
@@ -45,13 +45,18 @@ class Changes:
         return self.states[-1][1]
 
     @property
+    def scores(self) -> Scores:
+        """The scores of the trained model, and of names that labels got later."""
+        return self.state.fused(self.base)
+
+    @property
     def left_out(self) -> Mapping[str, TacitError]:
         """Acts in force that do not apply: the reasons, by id."""
         return self.states[-1][2]
 
     def are_of(self, model: Any, calibration: Any, target: str, few_shot: Any, vocabulary: Any) -> bool:
         """Whether the acts were replayed on exactly these objects."""
-        scores, ground = self.scores, self.state.ground
+        scores, ground = self.base, self.state.ground
         same = scores.model is model and scores.calibration is calibration and scores.target == target
         return same and ground.few_shot is few_shot and ground.vocabulary is vocabulary
 
@@ -64,11 +69,11 @@ class Changes:
         current = in_force(everything)
         ids = tuple(act.id for act in current)
         *_, (before, state, left_out) = (kept for kept in self.states if ids[: len(kept[0])] == kept[0])
-        later, refused = state.after(current[len(before) :], known, self.scores)
+        later, refused = state.after(current[len(before) :], known, self.base)
         kept = [entry for entry in self.states if ids[: len(entry[0])] == entry[0] and len(entry[0]) < len(ids)]
         kept = [kept[0], *kept[1:][-_STATES_KEPT + 2 :]] if kept else []
         states = (*kept, (ids, later, {**left_out, **refused}))
-        return Changes(self.scores, self.features, states, everything, known)
+        return Changes(self.base, self.features, states, everything, known)
 
     def tried(self, acts: Sequence[Act]) -> tuple[Changes, dict[str, TacitError]]:
         """With those new acts that apply, in order; and for the others, by id, the reason why not."""

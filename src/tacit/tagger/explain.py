@@ -114,13 +114,15 @@ def explain(tagger: Tagger, text: Any, label: str, n: int = 10) -> Explanation:
 
 def _names(tagger: Tagger, matches: Matches | None, column: int) -> list[str]:
     """The names of a label that are in a text."""
-    evidence, vocabulary = tagger.names_, tagger.vocabulary_
-    if evidence is None or matches is None or column >= evidence.n_labels:
+    vocabulary, state, evidence = tagger.vocabulary_, tagger._state, tagger._changes.scores.names
+    if evidence is None or matches is None:
         return []
-    label = str(tagger._changes.state.ground.classes[column])
-    called = vocabulary.names_of(label) if vocabulary is not None and label in vocabulary else [label]
-    found = {evidence.index.stems_at(name) for name in matches.names[matches.labels == column].tolist()}
-    return [name for name in called if evidence.index.stems_in(name) in found]
+    members = state.members(column)
+    called = state.later_names(column)
+    for label in map(str, state.ground.classes[[each for each in members if each < len(state.ground.classes)]]):
+        called += vocabulary.names_of(label) if vocabulary is not None and label in vocabulary else [label]
+    found = {evidence.index.stems_at(name) for name in matches.names[np.isin(matches.labels, list(members))].tolist()}
+    return [name for name in dict.fromkeys(called) if evidence.index.stems_in(name) in found]
 
 
 def _like(sample: Inputs, rows: sparse.csr_matrix) -> Inputs:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -32,7 +32,7 @@ _TEXTS_TO_DETECT = 1000
 _WORDS_OF_SHORT_TEXTS = 50
 _FOLDS = 3
 _LOSS_FOR_OTHERS = 0.003
-_MIN_MATCHES = 200  # of right names in held-out samples; fewer teach nothing
+MIN_MATCHES = 200  # of right names in held-out samples; fewer teach nothing
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,10 +42,20 @@ class Naming:
     index: NameIndex
     others: list[str]
     matches: Matches
+    min_matches: int = MIN_MATCHES
 
     def rows(self, rows: Any) -> Naming:
         """The same for some of the texts."""
-        return Naming(self.index, self.others, self.matches.rows(rows))
+        return replace(self, matches=self.matches.rows(rows))
+
+    def of_labels(self, columns: npt.NDArray[np.intp], classes: Names) -> Naming:
+        """The same for a training on some of the labels `classes`; the rest are among the others then."""
+        names = [*map(str, classes.tolist()), *self.others]
+        order = np.concatenate([columns, np.setdiff1d(np.arange(len(names)), columns)])
+        place = np.argsort(order).astype(np.int32)
+        index = replace(self.index, labels=place[self.index.labels])
+        matches = replace(self.matches, labels=place[self.matches.labels])
+        return replace(self, index=index, others=[names[column] for column in order[len(columns) :]], matches=matches)
 
 
 def language_of(texts: Sequence[str], language: str | None) -> str | None:
@@ -71,7 +81,7 @@ def names_of_labels(classes: Names, vocabulary: Vocabulary | None) -> tuple[list
     """All names of the labels of a training and of the other concepts of a vocabulary; and what these are called."""
     labels = [str(label) for label in classes.tolist()]
     if vocabulary is None:
-        return [Name(column, label) for column, label in enumerate(labels) if _is_readable(label)], []
+        return [Name(column, label) for column, label in enumerate(labels) if is_readable(label)], []
     places = [vocabulary.find(label) if label in vocabulary else None for label in labels]
     known = set(places)
     beyond = [place for place in range(len(vocabulary)) if place not in known]
@@ -81,7 +91,7 @@ def names_of_labels(classes: Names, vocabulary: Vocabulary | None) -> tuple[list
         name
         for column, place in enumerate([*places, *beyond])
         for name in ([Name(column, labels[column])] if place is None else _names_at(vocabulary, place, column))
-        if _is_readable(name.text)
+        if is_readable(name.text)
     ]
     return names, [called[place] for place in beyond]
 
@@ -91,7 +101,8 @@ def _names_at(vocabulary: Vocabulary, place: int, column: int) -> list[Name]:
     return [Name(column, vocabulary.names[place]), *(Name(column, name, is_preferred=False) for name in others)]
 
 
-def _is_readable(name: str) -> bool:
+def is_readable(name: str) -> bool:
+    """Whether a name has words that a text may have; URIs and numbers do not."""
     return "://" not in name and any(character.isalpha() for character in name)
 
 
@@ -117,7 +128,7 @@ def weigh(
     ranking = part.rank(X, min(max(n_places, N_RANKED), len(part.classes_)))
     counts = NameCounts.of(naming.index, before.matches, widened(samples.labels, truth.shape[1]))
     n_right = int(NameCounts.of(naming.index, naming.matches, truth).right.sum())
-    if n_right < _MIN_MATCHES:
+    if n_right < naming.min_matches:
         return None, ranking.top(n_places)
     votes = samples.votes(X)
     fold_of = np.random.default_rng(seed).integers(0, _FOLDS, len(ranking))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,8 @@ import numpy.typing as npt
 from tacit.base import Estimator
 from tacit.errors import ParameterError
 from tacit.names.evidence import NameEvidence
+from tacit.names.index import Matches, Name
+from tacit.names.later import with_later_names
 from tacit.ranking import NO_LABEL, Ranking
 from tacit.tagger.calibration import N_PLACES, Calibration, parse_target
 from tacit.tagger.samples import Inputs
@@ -50,6 +53,20 @@ class Scores:
     def n_places(self) -> int:
         """Length of the rankings that were used for calibration."""
         return N_PLACES if self.calibration is None else self.calibration.n_places
+
+    def with_names(self, names: Sequence[Name], n_labels: int) -> Scores:
+        """The same for `n_labels` labels, of which the last are new, and with further names of any of them."""
+        if self.names is None:
+            return self
+        evidence, calibration = with_later_names(self.names, names, n_labels), self.calibration
+        if calibration is not None:  # the first curve is that of rare labels
+            curves = np.pad(calibration.curve_of_label, (0, n_labels - self.n_labels))
+            calibration = replace(calibration, curve_of_label=curves)
+        return replace(self, calibration=calibration, names=evidence)
+
+    def matches(self, texts: Sequence[str]) -> Matches | None:
+        """The names of labels in texts, if they count."""
+        return None if self.names is None else self.names.index.matches(texts)
 
     # -- ranking ------------------------------------------------------------------------------------------
 

@@ -21,10 +21,12 @@ from tacit.checks import has_half_character
 from tacit.data.vocabulary import Vocabulary
 from tacit.errors import ActError, LabelError, RetiredLabelError, TacitError, UnknownLabelError
 from tacit.labels import Names
+from tacit.names.index import Name, NameIndex
 from tacit.ranking import NO_SCORE, Ranking
 from tacit.store.acts import Act
 from tacit.store.samples import ActSamples, Row, stacked
 from tacit.tagger.few_shot import FewShot
+from tacit.tagger.naming import is_readable
 from tacit.tagger.parts import AnyOf, Combined, Corrected, Judged, Learned, Near, Part, Plan
 from tacit.tagger.samples import Inputs
 from tacit.tagger.scores import Floats, Scores
@@ -46,11 +48,16 @@ class Ground:
     few_shot: FewShot
     vocabulary: Vocabulary | None = None
     n_trained: int | None = None  # labels that have samples; the others are known by their names
+    named: NameIndex | None = None  # if labels' names are looked for in texts
 
     @cached_property
     def index(self) -> dict[str, int]:
         """Columns by name."""
         return {name: column for column, name in enumerate(map(str, self.classes.tolist()))}
+
+    def finds(self, name: str) -> bool:
+        """Whether texts are searched for a label of this name."""
+        return self.named is not None and is_readable(name) and bool(self.named.stems_in(name))
 
 
 class State:
@@ -62,6 +69,8 @@ class State:
         self._given: dict[str, int] = {}  # names that labels got later, and their columns
         self._renamed: dict[int, str] = {}
         self._former: dict[str, int] = {}
+        self._later: list[Name] = []  # all names that labels got later, in order; former ones stay
+        self._fused: tuple[Scores, Scores] | None = None  # scores of the training, and those that know later names
         self._merged: dict[int, int] = {}  # columns that went into others
         self._retired: set[int] = set()
         self._counts: dict[int, float] = {}
@@ -102,6 +111,14 @@ class State:
     def name(self, column: int) -> str:
         """The current name of a label."""
         return self._renamed[column] if column in self._renamed else self._first_name(column)
+
+    def later_names(self, column: int) -> list[str]:
+        """The names that a label, and those merged into it, got after the training."""
+        return [name.text for name in self._later if name.label in self.members(column)]
+
+    def members(self, column: int) -> set[int]:
+        """The columns whose labels went into one, itself included."""
+        return {column, *(each for each in self._merged if self._end(each) == column)}
 
     def find(self, label: Any, field: str = "", *, hint: bool = True) -> int:
         """The column of a label, given its current name, a former name, or an alternative name in the vocabulary.
@@ -187,7 +204,10 @@ class State:
         column = self._current(name)
         if column is None:
             column = self._former.get(name)
-        while column is not None and column in self._merged:
+        return None if column is None else self._end(column)
+
+    def _end(self, column: int) -> int:
+        while column in self._merged:
             column = self._merged[column]
         return column
 
@@ -198,7 +218,7 @@ class State:
     ) -> tuple[State, dict[str, TacitError]]:
         """The state after further acts, and for acts that do not apply, the reasons by id."""
         later = copy.copy(self)
-        for name in ("_added", "_given", "_renamed", "_former", "_merged", "_retired", "_counts", "_changed"):
+        for name in ("_added", "_given", "_renamed", "_former", "_later", "_merged", "_retired", "_counts", "_changed"):
             setattr(later, name, copy.copy(getattr(self, name)))
         later._own = set()
         refused: dict[str, TacitError] = {}
@@ -240,22 +260,27 @@ class State:
         self._former[before] = column
         self._former.pop(name, None)
         self._renamed[column] = name
+        self._give(column, name)
+
+    def _give(self, column: int, name: str) -> None:
         self._given[name] = column
+        self._later.append(Name(column, name))
+        self._fused = None
 
     def _add(self, content: Mapping[str, Any], rows: list[Row]) -> None:
         name = content["name"]
         self.check_name(name)
         part, count = self._known_by(content, rows)
-        if self.is_known_by_name(name):  # its name is evidence, too
-            column = self._current(name) or 0
-            part = AnyOf((Learned(column), part), np.ones(2))
-        else:
-            column = len(self)
+        is_known = self.is_known_by_name(name)
+        column = (self._current(name) or 0) if is_known else len(self)
+        if not is_known:
             self._added.append(name)
-            self._given[name] = column
+            self._give(column, name)
             self._former.pop(name, None)
         self._counts[column] = count
-        self._changed[column] = part
+        if part is not None:
+            is_found = is_known or self.ground.finds(name)  # its name is evidence, too
+            self._changed[column] = AnyOf((Learned(column), part), np.ones(2)) if is_found else part
 
     def _merge(self, labels: Sequence[str], into: str) -> None:
         columns = list(dict.fromkeys(self.find(label, "labels", hint=False) for label in labels))
@@ -304,13 +329,13 @@ class State:
                     places.setdefault(column, []).append((samples, place))  # type: ignore[arg-type]
         if not places:
             return
+        scores = self.fused(scores)
         parts = {column: self.part(column) for column in places}
         inner = {column: part.inner if isinstance(part, Corrected) else part for column, part in parts.items()}
         for column, where in places.items():
             X = stacked([samples.rows[place] for samples, place in where], self.ground.few_shot.n_features)
             given = [str(texts[id(samples)][place].get("text") or "") for samples, place in where]
-            matches = None if scores.names is None else scores.names.index.matches(given)
-            said = self.log_odds(scores, Inputs(X, matches), [inner[column]])[:, 0]
+            said = self.log_odds(scores, Inputs(X, scores.matches(given)), [inner[column]])[:, 0]
             for (samples, place), value in zip(where, said, strict=True):
                 samples.said[place] = float(np.float32(value))  # type: ignore[index]
 
@@ -322,8 +347,8 @@ class State:
     def _count(self, column: int) -> float:
         return self._counts[column] if column in self._counts else float(self.ground.counts[column])
 
-    def _known_by(self, content: Mapping[str, Any], rows: list[Row]) -> tuple[Part, float]:
-        """How a new label is scored, and its expected number of training samples."""
+    def _known_by(self, content: Mapping[str, Any], rows: list[Row]) -> tuple[Part | None, float]:
+        """How a new label is scored, if not by its name alone, and its expected number of training samples."""
         given = content.get("cooccurs") or {}
         counts = {self.find(label, f"cooccurs.{label}", hint=False): float(n) for label, n in given.items() if n > 0}
         if content.get("parent"):
@@ -334,6 +359,9 @@ class State:
         parts = (rows[:n_examples], rows[n_examples:])
         examples, about = (tuple(row for row in part if len(row.indices)) for part in parts)
         near = []
+        is_found = self.ground.finds(content["name"])
+        if is_found and not content.get("description") and not content.get("about"):
+            about = ()  # of the name alone, which is looked for in texts
         if n_examples and not examples:
             raise ActError(
                 "the examples have no word or feature in common with the training data; give other examples", "examples"
@@ -344,6 +372,8 @@ class State:
             near.append(Near.texts_about(few_shot, about))
         count = max([*counts.values(), float(len(examples)), 1.0])
         if not counts:
+            if not near and (is_found or self.is_known_by_name(content["name"])):
+                return None, count
             if not near:
                 name, vocabulary = content["name"], self.ground.vocabulary
                 shown = vocabulary.name_of(name) if vocabulary is not None and name in vocabulary else name
@@ -363,6 +393,17 @@ class State:
         return (Combined(brought, tuple(near)) if near else brought), count
 
     # -- scores -------------------------------------------------------------------------------------------
+
+    def fused(self, scores: Scores) -> Scores:
+        """Scores of the training that also look for the names that labels got later."""
+        if scores.names is None or not self._later:
+            return scores
+        if self._fused is None or self._fused[0] is not scores:
+            last = {name.label: place for place, name in enumerate(self._later)}
+            names = [Name(each.label, each.text, last[each.label] == place) for place, each in enumerate(self._later)]
+            found = scores.with_names([each for each in names if self.ground.finds(each.text)], len(self))
+            self._fused = scores, found
+        return self._fused[1]
 
     def part(self, column: int) -> Part:
         """How a label is scored."""
@@ -389,7 +430,7 @@ class State:
         """The `k` best allowed labels of each sample (`allowed`: mask over columns); all above `least` without `k`."""
 
         def learned(rows: Inputs, include: npt.NDArray[np.intp] | None) -> Ranking:
-            n_labels = len(self.ground.classes) if include is None else len(include)
+            n_labels = scores.n_labels if include is None else len(include)
             if k is None:
                 return scores.rank_above(rows, least, include)
             return scores.rank(rows, max(min(k, n_labels), 1), include)
@@ -407,7 +448,7 @@ class State:
     def _rank_block(self, scores: Scores, samples: Inputs, may: Mask, learned: Callable[..., Ranking]) -> Ranking:
         changed, plan = self._plan
         is_wanted = may[changed]
-        unchanged = may[: len(self.ground.classes)].copy()
+        unchanged = may[: scores.n_labels].copy()
         unchanged[changed[changed < len(unchanged)]] = False
         ranking = learned(samples, np.flatnonzero(unchanged))
         if not is_wanted.any():

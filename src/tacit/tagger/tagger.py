@@ -235,6 +235,7 @@ class Tagger(Teaching, Stored, BaseEstimator):  # type: ignore[misc]
         include: Any = None,
         exclude: Any = None,
         damp_head: float = 0.0,
+        language: str | None = None,
     ) -> list[list[Suggestion]]:
         """The best labels of each text, best first.
 
@@ -252,11 +253,17 @@ class Tagger(Teaching, Stored, BaseEstimator):  # type: ignore[misc]
         damp_head : float between 0 and 1
             Weight labels by inverse propensity to this power, so that frequent labels do not crowd out the others. The
             threshold applies to the probability before this weighting.
+        language : str, optional
+            Name labels in this language of the vocabulary; by default they are as in `classes_`.
         """
+        self.check_language(language)
         wish = Wish(k, threshold, include, exclude, damp_head)
         if wish.k is not None:
             wish = replace(wish, k=min(wish.k, len(self._state)))  # a list needs no padding
-        return suggest.named(self._ranked(texts, wish), self.classes_)
+        found = suggest.named(self._ranked(texts, wish), self.classes_)
+        if language is None:
+            return found
+        return [[Suggestion(self.readable(label, language), score) for label, score in row] for row in found]
 
     def rank(
         self,
@@ -273,7 +280,8 @@ class Tagger(Teaching, Stored, BaseEstimator):  # type: ignore[misc]
 
     def _ranked(self, texts: Any, wish: Wish) -> Ranking:
         changes = self._changes
-        return suggest.rank(changes.scores, changes.state, self._samples(texts), wish, self.propensities_for)
+        samples = self._samples(texts, changes)
+        return suggest.rank(changes.scores, changes.state, samples, wish, self.propensities_for)
 
     def predict(self, texts: Any) -> Any:
         """Label sets: the labels that reach the stored threshold, in the form the training labels had."""
@@ -314,10 +322,17 @@ class Tagger(Teaching, Stored, BaseEstimator):  # type: ignore[misc]
         """The column of a label, given any of its names: current, former, or alternative in the vocabulary."""
         return self._state.find(label)
 
-    def readable(self, label: str) -> str:
-        """The preferred name of a label in the vocabulary, or the label itself."""
+    def readable(self, label: str, language: str | None = None) -> str:
+        """The preferred name of a label in the vocabulary, in a language if it has one there, or the label itself."""
         vocabulary = self.vocabulary_
-        return label if vocabulary is None or label not in vocabulary else vocabulary.name_of(label)
+        return label if vocabulary is None or label not in vocabulary else vocabulary.name_of(label, language)
+
+    def check_language(self, language: str | None) -> None:
+        """Raise unless the vocabulary has names in this language; None stands for its usual one."""
+        if language is not None:
+            if self.vocabulary_ is None:
+                raise ParameterError(f"language '{language}': the model has no vocabulary with names of its labels")
+            self.vocabulary_.translated(language)
 
     @property
     def takes_texts(self) -> bool:
@@ -386,7 +401,8 @@ class Tagger(Teaching, Stored, BaseEstimator):  # type: ignore[misc]
         if self.names_ is not None:
             classes = np.concatenate([classes.astype(object), np.array(self.names_.others, dtype=object)])
             counts = np.pad(counts, (0, len(self.names_.others)))
-        ground = Ground(classes, counts, self._few_shot, self.vocabulary_, len(model.classes_))
+        named = None if self.names_ is None else self.names_.index
+        ground = Ground(classes, counts, self._few_shot, self.vocabulary_, len(model.classes_), named)
         scores = Scores(model, self.calibration_, self.target, self.names_)
         features = partial(sample_features, vectorizer=vectorizer, n_features=model.n_features_in_)
         return Changes.none(ground, scores, features)
@@ -400,9 +416,8 @@ class Tagger(Teaching, Stored, BaseEstimator):  # type: ignore[misc]
     def _features(self, texts: Any) -> sparse.csr_matrix:
         return features_of(texts, self.vectorizer_)
 
-    def _samples(self, texts: Any) -> Inputs:
-        X = self._features(texts)
-        return Inputs(X, None if self.names_ is None else self.names_.index.matches(texts))
+    def _samples(self, texts: Any, changes: Changes | None = None) -> Inputs:
+        return Inputs(self._features(texts), (changes or self._changes).scores.matches(texts))
 
     def _fitted_model(self) -> Estimator:
         if self.model_ is None:

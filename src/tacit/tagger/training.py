@@ -159,8 +159,9 @@ def estimate_of(tagger: Tagger, prepared: Prepared, held_out: tuple[Inputs, Labe
     from tacit.probe import Task
 
     kept = texts if tagger.keep_texts and prepared.vectorizer is not None else ()
-    validation = None if held_out is None else (held_out[0].X, held_out[1])
-    task = Task(prepared.model, prepared.X, prepared.labels, tagger, prepared.vectorizer, kept, validation)
+    task = Task(
+        prepared.model, prepared.X, prepared.labels, tagger, prepared.vectorizer, kept, held_out, prepared.naming
+    )
     n_validation = None if held_out is None else held_out[0].shape[0]
     return estimate_task(task, schedule(prepared.X.shape[0], n_validation, hold_out=tagger.calibrate))
 

@@ -1,0 +1,139 @@
+"""Names that labels get after the training are looked for in texts like the others."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tacit import Tagger
+from tacit.errors import ActError
+from tacit.names.index import Name, NameIndex
+from tacit.names.later import extended
+from tagger.named import RARE, TOPICS, corpus, thesaurus
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    path = tmp_path_factory.mktemp("tagger") / "model"
+    Tagger("OneVsAll", vocabulary=thesaurus()).fit(*corpus(0, 2500)).save(path)
+    return path
+
+
+@pytest.fixture
+def tagger(folder):
+    found = Tagger.load(folder)
+    assert found.names_ is not None
+    return found
+
+
+def labels_of(tagger, text, k=3):
+    return [each.label for each in tagger.suggest([text], k=k)[0]]
+
+
+def score_of(tagger, text, label):
+    return next(each.score for each in tagger.suggest([text], k=len(tagger.classes_))[0] if each.label == label)
+
+
+def test_an_added_label_is_found_by_its_name_at_once(tagger, tmp_path):
+    text = "a report about zebra fishes in a river"
+    assert tagger.add_label("zebra fish") == "zebra fish"
+    assert "zebra fish" in labels_of(tagger, text)
+    assert "zebra fish" in [each.label for each in tagger.suggest([text], threshold="f1")[0]]
+    assert score_of(tagger, "a report about a river", "zebra fish") < 0.05
+    assert tagger.explain(text, "zebra fish").names == ["zebra fish"]
+    assert tagger.preview_label("whale song", texts=["a river", "songs of a whale"], n=1)[0].row == 1
+    tagger.save(tmp_path / "model")
+    again = Tagger.load(tmp_path / "model")
+    assert again.suggest([text]) == tagger.suggest([text])
+    again.undo()
+    assert "zebra fish" not in labels_of(again, text, 30)
+
+
+def test_a_label_added_by_name_scores_like_one_of_the_vocabulary_without_samples(tagger):
+    """The same trees weigh both: nothing tells the two labels apart."""
+    tagger.add_label("lunar energy")
+    tagger.add_label("zebra fish", examples=["stripes in an aquarium"])
+    by_name = score_of(tagger, "history of a lunar energy", "lunar energy")
+    assert by_name > 0.3
+    assert by_name == pytest.approx(score_of(tagger, "history of a zebra fish", "zebra fish"), abs=0.05)
+    assert score_of(tagger, "stripes in an aquarium", "zebra fish") > 0.5
+    assert list(labels_of(tagger, "energy of a river")) != ["lunar energy"]
+
+
+def test_acts_on_added_labels(tagger):
+    tagger.add_label("zebra fish")
+    with pytest.raises(ActError, match="already"):
+        tagger.add_label("zebra fish")
+    tagger.rename_label("zebra fish", "danio")
+    for text in ("new danios", "a zebra fish"):
+        assert labels_of(tagger, text, 1) == ["danio"]
+    assert tagger.explain("a zebra fish", "danio").names == ["zebra fish"]
+    before = score_of(tagger, "new danios", "danio")
+    tagger.learn([("new danios", "danio", False)] * 3)
+    assert score_of(tagger, "new danios", "danio") < before - 0.2
+    tagger.undo()
+    tagger.add_label("whale song")
+    tagger.merge_labels(["danio", "whale song"], into="sea life")
+    for text in ("a zebra fish", "songs of the whales", "lives of the sea", "a danio"):
+        assert labels_of(tagger, text, 1) == ["sea life"], text
+    assert tagger.explain("songs of whales", "sea life").names == ["whale song"]
+    tagger.retire_label("sea life")
+    assert "sea life" not in labels_of(tagger, "a zebra fish", 40)
+
+
+def test_a_renamed_label_is_found_by_both_names(tagger):
+    text = "lovely work on wharfs in winter"
+    before = tagger.suggest([text])
+    tagger.rename_label("harbour", "wharf")
+    assert set(labels_of(tagger, text, 2)) == {"wharf", "winter"}
+    assert "wharf" in labels_of(tagger, "harbours and choirs", 2)
+    assert tagger.explain(text, "wharf").names == ["wharf"]
+    assert tagger.explain("a harbour", "wharf").names == ["harbour"]
+    tagger.undo()
+    assert tagger.suggest([text]) == before
+
+
+def test_a_name_without_a_word_is_not_enough(tagger):
+    for name in ("http://example.org/17", "17", "***"):
+        with pytest.raises(ActError, match="cannot be scored"):
+            tagger.add_label(name)
+
+
+def test_other_labels_keep_their_scores(tagger):
+    texts = corpus(1, 50)[0]
+    before = tagger.rank(texts, k=10)
+    tagger.add_label("zebra fish")
+    after = tagger.rank(texts, k=10)
+    assert np.array_equal(before.labels, after.labels)
+    assert before.scores == pytest.approx(after.scores)
+
+
+def test_an_added_label_gets_samples():
+    tagger = Tagger("OneVsAll", vocabulary=thesaurus(), keep_texts=True).fit(*corpus(0, 2500))
+    tagger.add_label("zebra fish")
+    tagger.rename_label("harbour", "wharf")
+    tagger.update(["stripes of a zebra fish"] * 5, [["zebra fish"]] * 5)
+    assert "zebra fish" in tagger.model_.classes_
+    assert set(labels_of(tagger, "a zebra fish at the wharf", 2)) == {"zebra fish", "wharf"}
+
+
+def test_an_extended_index_is_that_of_all_names():
+    names = [Name(place, text) for place, text in enumerate([*TOPICS, *RARE, "bank (river)"])]
+    later = [
+        Name(30, "winter energy"), Name(31, "bank (finance)"), Name(32, "zebra"), Name(32, "energy solar", False),
+        Name(33, "solar energy"), Name(34, "()"), Name(35, "zebra (animal)"),
+    ]  # fmt: skip
+    texts = ["solar energies in winter", "zebras in banks", "apples", "rural museums of energy", ""]
+    for size in range(len(later) + 1):
+        found = extended(NameIndex.of(names, "en"), later[:size])
+        wanted = NameIndex.of([*names, *later[:size]], "en")
+        for name in ("stems", "name_starts", "name_stems", "labels", "is_preferred", "is_qualified", "n_alike"):
+            assert list(getattr(found, name)) == list(getattr(wanted, name)), name
+        one, other = found.matches(texts), wanted.matches(texts)
+        for name in type(one).__dataclass_fields__:
+            assert getattr(one, name).tolist() == getattr(other, name).tolist(), name
+
+
+def test_the_preferred_name_of_a_label_is_its_last():
+    index = extended(NameIndex.of([Name(0, "apple"), Name(1, "pear")], "en"), [Name(0, "malus")])
+    assert index.is_preferred.tolist() == [False, True, True]

@@ -9,19 +9,20 @@ from planted import planted
 from tacit import OneVsAll
 from tacit.names.boosting import BoostedTrees
 from tacit.names.evidence import EVIDENCE, NameCounts, NameEvidence
-from tacit.names.index import Matches, Name, NameIndex
+from tacit.names.index import Name, NameIndex
 
 
-@pytest.mark.parametrize("asked", [[2], [3, 7, 11], [0, 1, 12, 13], [12, 13], list(range(0, 12, 2))])
+@pytest.mark.parametrize("asked", [[2], [3, 7, 11], [0, 1, 12, 13], [12, 13], [12], list(range(0, 12, 2))])
 def test_scores_do_not_depend_on_what_else_is_asked_for(asked):
     """The place of a label and the best score are those among all labels. Two labels are known by name alone."""
     X, Y = planted(200)
     model = OneVsAll().fit(X, Y)
     rules = [(EVIDENCE.index("model place"), place + 0.5, -0.5) for place in range(12)]
     rules += [(EVIDENCE.index(name), 0.3, 0.7) for name in ("best score", "model score", "words of the name")]
+    rules.append((EVIDENCE.index("matches in the text"), 1.5, 0.4))
     index = NameIndex.of([Name(12, "apple"), Name(13, "pear")], None)
     evidence = NameEvidence(14, index, NameCounts.none(index, 14), BoostedTrees.of_rules(0.1, rules), ["12", "13"])
-    matches = Matches.none(200) if 12 not in asked else index.matches(["an apple"] * 100 + ["pears"] * 100)
+    matches = index.matches([""] * 200 if 12 not in asked else ["an apple"] * 100 + ["pear, apple"] * 100)
     full = evidence.rank(model, X, matches, 14)
     found = evidence.rank(model, X, matches, len(asked), np.array(asked))
     for row in range(200):

@@ -72,9 +72,6 @@ def test_rows_and_parts_of_matches():
         assert (left.toarray() if name == "words" else left).tolist() == (
             right.toarray() if name == "words" else right
         ).tolist()
-    few = matches.only(matches.labels == 7)
-    assert few.labels.tolist() == [7, 7]
-    assert few.row_of.tolist() == [2, 3]
 
 
 def test_many_names_in_a_long_text_take_less_than_a_millisecond():

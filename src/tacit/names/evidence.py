@@ -119,6 +119,10 @@ class Candidates:
     evidence: Floats
     n_samples: int
 
+    def only(self, wanted: npt.NDArray[np.bool_]) -> Candidates:
+        """Some of the candidates (a mask)."""
+        return Candidates(self.rows[wanted], self.labels[wanted], self.evidence[wanted], self.n_samples)
+
     def ranked(self, log_odds: Floats) -> Ranking:
         """The candidates of each sample by probability."""
         order = np.lexsort((-log_odds, self.rows))
@@ -149,7 +153,8 @@ class NameEvidence:
     def rank(self, model: Estimator, X: sparse.csr_matrix, matches: Matches, k: int, include: Any = None) -> Ranking:
         """The `k` most probable labels of each sample, by what the model says and by their names."""
         votes = None if self.samples is None else self.samples.votes(X)
-        found = candidates(self.index, self.counts, _ranking(model, X, k, include), _within(matches, include), votes)
+        found = candidates(self.index, self.counts, _ranking(model, X, k, include), matches, votes)
+        found = found if include is None else found.only(np.isin(found.labels, include))
         ranking = found.ranked(self.trees.log_odds(found.evidence)).padded_or_cut(k)
         if k and (ranking.labels[:, -1] == NO_LABEL).any():  # labels that neither says anything of
             order = np.argsort(-self.counts.samples, kind="stable").astype(np.int32)
@@ -257,11 +262,6 @@ def _ranking(model: Estimator, X: sparse.csr_matrix, k: int, include: Any) -> Ra
         np.hstack([shown, np.where(is_new, more.labels, NO_LABEL), np.full((len(first), 1), NO_LABEL)]),
         np.hstack([first.scores, more.scores, first.scores[:, -1:]]),
     )
-
-
-def _within(matches: Matches, include: Any) -> Matches:
-    """The matches of labels that are asked for."""
-    return matches if include is None else matches.only(np.isin(matches.labels, include))
 
 
 def _are_labels(Y: sparse.csr_matrix, rows: npt.NDArray[Any], labels: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:

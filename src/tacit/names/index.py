@@ -75,18 +75,8 @@ class Matches:
         sizes = np.diff(self.starts)[chosen]
         starts = np.concatenate([[0], np.cumsum(sizes)])
         entries = np.repeat(self.starts[chosen] - starts[:-1], sizes) + np.arange(starts[-1])
-        return self._entries(entries, starts, self.n_words[chosen], self.words[chosen])
-
-    def only(self, wanted: npt.NDArray[np.bool_]) -> Matches:
-        """Some of the matches (a mask)."""
-        starts = np.concatenate([[0], np.cumsum(wanted)])[self.starts]
-        return self._entries(np.flatnonzero(wanted), starts, self.n_words, self.words)
-
-    def _entries(
-        self, entries: npt.NDArray[np.intp], starts: Starts, n_words: Ids, words: sparse.csr_matrix
-    ) -> Matches:
-        kept = {name: getattr(self, name)[entries] for name in _OF_MATCHES}
-        return Matches(starts, n_words, words, **kept)
+        columns = {name: getattr(self, name)[entries] for name in _OF_MATCHES}
+        return Matches(starts, self.n_words[chosen], self.words[chosen], **columns)
 
     @staticmethod
     def concatenate(parts: Sequence[Matches]) -> Matches:

@@ -200,7 +200,7 @@ class ExMLDS3(EmbeddingModel):
         scores = unit_vectors(votes.toarray())
         if self.label_share > 0:
             scores += np.float32(self.label_share) * self._label_scores(X)
-        return Ranking(*rank_scores(scores, allowed, k))
+        return Ranking(*rank_scores(scores, allowed, k, 0.0 if self.label_scores == "positive" else -np.inf))
 
     def _label_scores(self, X: sparse.csr_matrix) -> Floats32:
         """s₂ = Z₂Vx over its norm (ExMLDS Algorithm 4, steps 3 and 4), averaged over learners."""

@@ -76,7 +76,7 @@ def ascend(
 
 @njit(nogil=True, cache=True)
 def shorten(vector: npt.NDArray[np.float32]) -> None:
-    """Cut a vector down to the length at which σ of its square is 1: no sequence of steps can diverge."""
+    """Cut a vector down to the length at which σ of its square is 1, so that steps cannot grow without bound."""
     square = float(_dot(vector, vector))
     if square > LARGEST_LOGIT:
         vector *= np.float32(math.sqrt(LARGEST_LOGIT / square))
@@ -128,6 +128,7 @@ def sgns_pass(
         node, offset, expected = pairs.first[pair], pairs.offsets[pair], pairs.negatives[pair]
         start, stop = noise.starts[pairs.sources[pair]], noise.starts[pairs.sources[pair] + 1]
         gradient[:] = 0
+        shorten(vectors[node])
         ascend(vectors[node], contexts[pairs.second[pair]], True, offset, rate, gradient)
         n_drawn = math.ceil(expected)
         for _ in range(n_drawn):
@@ -135,4 +136,3 @@ def sgns_pass(
             ascend(vectors[node], contexts[drawn], False, offset, rate * (expected / n_drawn), gradient)
         for axis in range(vectors.shape[1]):
             vectors[node, axis] += gradient[axis]
-        shorten(vectors[node])

@@ -128,7 +128,7 @@ def sgns_pass(
         node, offset, expected = pairs.first[pair], pairs.offsets[pair], pairs.negatives[pair]
         start, stop = noise.starts[pairs.sources[pair]], noise.starts[pairs.sources[pair] + 1]
         gradient[:] = 0
-        shorten(vectors[node])
+        shorten(vectors[node])  # it may have moved as a context
         ascend(vectors[node], contexts[pairs.second[pair]], True, offset, rate, gradient)
         n_drawn = math.ceil(expected)
         for _ in range(n_drawn):
@@ -136,3 +136,4 @@ def sgns_pass(
             ascend(vectors[node], contexts[drawn], False, offset, rate * (expected / n_drawn), gradient)
         for axis in range(vectors.shape[1]):
             vectors[node, axis] += gradient[axis]
+        shorten(vectors[node])

@@ -51,8 +51,8 @@ Embedded = tuple[Floats, Floats | None]  # vectors of samples and, in some model
 FeatureMap = tuple[Floats32, Floats | None]  # weights (n_features, dimension) and, in some models, vectors of labels
 
 #: What the models of the ExMLDS paper share: they take dimension, partitions and regressor from SLEEC, whose settings
-#: for small data sets these are. Neither paper prints the penalties of the regressor or the number of neighbours.
-PRINTED: Mapping[str, Any] = {"n_learners": 15, "dimension": 100, "n_probes": 1, "vote_power": 0.0, "l1": 0.1}
+#: for small data sets these are. The penalties of the regressor and the number of neighbours are not printed.
+PRINTED: Mapping[str, Any] = {"n_learners": 15, "dimension": 100, "n_probes": 1, "vote_power": 0.0, "l1": 0.01}
 
 _GUESS_NEIGHBORS = 10  # labelled samples that place an unlabelled one
 _GUESS_POWER = 6.0

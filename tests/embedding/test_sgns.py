@@ -48,6 +48,11 @@ def test_noise_contrastive_estimation_reaches_the_log_conditional():
     assert correlation(M, expected, term(M, sums, offsets=offsets)) > 0.95
 
 
+def test_offsets_of_pairs_follow_the_frequency_of_the_first_node():
+    first = np.array([0, 2, 2], np.int32)  # node 1 has no pairs
+    assert nce_offsets(first, np.array([1.0, 2.0, 5.0])) == pytest.approx(-np.log([1 / 8, 7 / 8, 7 / 8]))
+
+
 def test_the_same_seed_gives_the_same_vectors():
     M = counts()
     options = {"n_passes": 3, "rate": 0.1, "seed": 4}

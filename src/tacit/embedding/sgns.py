@@ -87,7 +87,7 @@ def nce_offsets(first: Ints32, weights: Floats64) -> Floats64:
     −log P(i) = −log(#(i)/|D|) takes its part of it, so the inner product alone reaches the optimum above.
     """
     marginal = np.bincount(first, weights)
-    offsets: Floats64 = -np.log(marginal / marginal.sum())[first]
+    offsets: Floats64 = -np.log(marginal[first] / marginal.sum())
     return offsets
 
 

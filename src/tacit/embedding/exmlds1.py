@@ -38,6 +38,7 @@ def embed_by_nce(Y: sparse.csr_matrix, dimension: int, shift: float, seed: int) 
 class ExMLDS1(EmbeddingModel):
     """Labels voted by near samples, in a space learned from the label co-occurrence of samples.
 
+    Differs from the paper: positive eigenvalues only, ridge instead of ADMM, and votes by similarity in two clusters.
     `ExMLDS1.paper()` is Algorithms 1 and 2: the SVD, ADMM, and equal votes in the nearest cluster.
     """
 

@@ -84,8 +84,8 @@ def joint_terms(
 class ExMLDS3(EmbeddingModel):
     """Labels voted by near samples and by near labels, embedded together; copes with missing labels.
 
-    Differs from the paper as ExMLDS1 does, and in that labels that co-occur with a neighbour's get votes, samples without
-    labels help to learn the map, and the label-embedding score has a weight and is never negative.
+    Differs from the paper as ExMLDS1 does, and in that labels that co-occur with a neighbour's get votes, samples
+    without labels help to learn the map, and the label-embedding score has a weight and is never negative.
     `ExMLDS3.paper()` is Algorithms 3 and 4; with ``solver="sgns"`` it climbs Eq. 5 to 8 by gradient steps.
     """
 

@@ -290,8 +290,8 @@ class NeighborModel(Estimator):
 class EmbeddingModel(NeighborModel):
     """Models that embed samples by their labels, then regress features onto the embedding; each adds its embedding.
 
-    Differs from the paper, which has an ℓ1 penalty and so ADMM (Algorithm 2, step 4): without it (``l1=0``) the regressor
-    is found in one solve, and is at least as accurate.
+    Differs from the paper, which has an ℓ1 penalty and so ADMM (Algorithm 2, step 4): without it (``l1=0``) the
+    regressor is found in one solve, and is at least as accurate.
     """
 
     ridge: Annotated[float, Range(above=0), Tune(0.05, 20), "penalty on the squared size of the regressor"] = 1.0

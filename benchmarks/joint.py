@@ -3,6 +3,7 @@
 Usage: ``TACIT_DATA=… python -m benchmarks.joint [PART…]``, where PART is one of
 
 accuracy    P@1/3/5 on Bibtex and Delicious, mean of three seeds, CPU time against LinearSVC, speed of ranking
+paper       Bibtex: the models as their papers print them, one seed (minutes: 15 learners of 100 passes)
 eurlex      EURLEX57K: accuracy of joint and two-step training, CPU time against PECOS XR-Linear, memory
 choices     what each choice is worth, on fifths of the training sets of Bibtex and (the main ones) Delicious
 search      exact against approximate search among 590,669 embedded titles (yso-finna-en)
@@ -82,6 +83,14 @@ def accuracy() -> None:
                 ranking, _ = cpu(lambda model=runs[0][0], X_test=X_test: model.rank(X_test))
                 speed = X_test.shape[0] / ranking
                 print(f", fit {fit:.1f} s = {fit / svc:.2f} x LinearSVC, ranks {speed:.0f} samples/s", flush=True)
+
+
+def paper() -> None:
+    """The models as printed; their defaults are in `accuracy`."""
+    data = load("bibtex")
+    for cls in (tacit.AnnexML, tacit.JointExMLDS):
+        _, metrics, spent = measure(cls, data, **cls.PAPER)
+        print(f"  bibtex {cls.__name__}.paper(): {line(metrics)}, fit {spent:.1f} s", flush=True)
 
 
 def eurlex() -> None:
@@ -184,7 +193,7 @@ def peak_megabytes() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
-PARTS = {part.__name__: part for part in (accuracy, eurlex, choices, search, figure)}
+PARTS = {part.__name__: part for part in (accuracy, paper, eurlex, choices, search, figure)}
 
 
 def main() -> None:

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import sparse
 
 import tacit
 from planted import N_LABELS, planted
+from reference import exmlds as reference
+from reference.sgns import numeric_gradient
+from reference.sppmi import sppmi
 from tacit.data.split import hide_positives
-from tacit.embedding.exmlds3 import conditional_shares, joint_counts
+from tacit.embedding.exmlds3 import conditional_shares, joint_counts, joint_terms
 from tacit.embedding.neighbors import distinct_label_sets
+from tacit.embedding.sgns import merged, train_sgns
 from tacit.errors import DataError
+from tacit.kernels.sgns import sgns_pass
 
 X, Y = planted()
 
@@ -73,6 +80,89 @@ def test_joint_counts_are_the_blocks_of_algorithm_3():
     A = A.toarray() if sparse.issparse(A) else A
     expected = np.block([[3 * dense @ dense.T, 5 * dense], [5 * dense.T, 2 * C.toarray()]])
     assert expected == pytest.approx(A)
+
+
+# -- the printed equations --------------------------------------------------------------------------------
+
+SOME = planted(10)
+TERMS = {"weights": (2.0, 0.5, 3.0), "n_negatives": (2, 3, 4), "n_context": 3}
+
+
+def terms_of(per="sample"):
+    return joint_terms(SOME.Y, (SOME.Y.T @ SOME.Y).tocsr(), **TERMS, per=per)
+
+
+def equation_5(vectors, weights=TERMS["weights"]):
+    Y_some = SOME.Y.toarray()
+    parts = (vectors[:10].astype(float), vectors[10:].astype(float), Y_some, Y_some.T @ Y_some)
+    return reference.joint_objective(*parts, weights, TERMS["n_negatives"], TERMS["n_context"])
+
+
+def test_the_expected_step_is_the_gradient_of_equation_5():
+    vectors = np.random.default_rng(0).standard_normal((10 + N_LABELS, 3)).astype(np.float32)
+    exact = numeric_gradient(equation_5, vectors.astype(float), step=1e-4)
+    pairs, noise = merged(terms_of())
+    steps, rate, state = 60_000, 0.01, np.array([3], np.uint64)
+    total = np.zeros(vectors.shape)
+    for _ in range(steps):
+        moved = vectors.copy()
+        sgns_pass(moved, moved, pairs, noise, np.array([rate]), state)
+        total += moved - vectors
+    found = total * pairs.sums[-1] / (steps * rate)
+    assert np.linalg.norm(found - exact) < 0.05 * np.linalg.norm(exact)
+
+
+def test_pairs_are_those_of_equations_6_to_8():
+    C = (SOME.Y.T @ SOME.Y).toarray()
+    n_pairs = [sum(map(len, reference.nearest(rows, 3))) for rows in (C, SOME.Y.toarray())]
+    assert [len(term.first) for term in terms_of()] == [*n_pairs, SOME.Y.nnz]
+    assert all((term.pair_weights == 1).all() for term in terms_of())
+
+
+@pytest.mark.parametrize("weights", [(1.0, 1.0, 1.0), (1.0, 5.0, 1.0), (1.0, 500.0, 1.0), (20.0, 0.0, 1e-3)])
+def test_passes_raise_equation_5_whatever_its_weights(weights):
+    terms = [replace(term, weight=weight) for term, weight in zip(terms_of(), weights, strict=True)]
+    start = train_sgns(10 + N_LABELS, 8, [], n_passes=1, rate=0.1, seed=0)[0]
+    values = [equation_5(start, weights)]
+    for n_passes in (5, 50):
+        vectors, _ = train_sgns(10 + N_LABELS, 8, terms, n_passes=n_passes, rate=0.1, seed=0)
+        values.append(equation_5(vectors, weights))
+    assert values[0] < values[1] < values[2]
+
+
+def test_the_printed_embedding_is_the_svd_of_the_sppmi_of_algorithm_3():
+    Y_some = SOME.Y.toarray()
+    C = SOME.Y.T @ SOME.Y
+    A = np.block([[Y_some @ Y_some.T, Y_some], [Y_some.T, 5 * C.toarray()]])
+    expected = reference.factors(sppmi(A, 1), len(A))
+    model = tacit.ExMLDS3.paper(label_weight=5.0, dimension=40)
+    Z = np.vstack(model._embed(SOME.X, SOME.Y, 0, cooccurrence=C.tocsr()))
+    assert pytest.approx(expected @ expected.T, abs=1e-4) == Z @ Z.T
+
+
+def test_the_printed_ranking_is_algorithm_4():
+    queries = planted(20, seed=1).X
+    model = tacit.ExMLDS3.paper(n_neighbors=7).fit(X, Y)
+    (cell,) = model.learners_[0].cells
+    maps = cell.weights.astype(float)
+    points, labels = X.toarray() @ maps, cell.label_points.T.astype(float)
+    expected = [
+        reference.label_correlation_scores(query @ maps, points, Y.toarray(), labels, 7) for query in queries.toarray()
+    ]
+    assert model.decision_function(queries) == pytest.approx(np.array(expected), abs=1e-4)
+    assert np.min(expected) < 0  # negative scores of labels count
+
+
+@pytest.mark.real_data
+@pytest.mark.slow
+def test_gradient_steps_come_close_to_the_factorisation(real_data):
+    train, test = (tacit.load_data(real_data / "bibtex" / f"{part}.txt") for part in ("train", "test"))
+    hidden = hide_positives(train.Y, 0.8)
+    for weight in (1.0, 5.0):
+        model = tacit.ExMLDS3(solver="sgns", sample_weight=weight).fit(
+            train.X, hidden, cooccurrence=train.Y.T @ train.Y
+        )
+        assert tacit.evaluate(model.rank(test.X), test.Y)["P@1"] > 0.55
 
 
 def test_conditional_shares_without_a_diagonal():

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tacit.embedding.sgns import Term, nce_offsets, train_sgns
+from tacit.embedding.sgns import Term, even_term, nce_offsets, train_sgns
 
 N = 12
 K = 2  # negative samples
@@ -15,10 +15,9 @@ def counts(seed=0):
     return (M + M.T).astype(np.float64)
 
 
-def term(M, noise, offsets=None):
+def term(M, noise, **options):
     first, second = (part.astype(np.int32) for part in np.nonzero(M))
-    nodes = np.arange(N, dtype=np.int32)
-    return Term(first, second, M[first, second], nodes, noise, K, np.zeros(N) if offsets is None else offsets)
+    return Term(first, second, M[first, second], np.arange(N, dtype=np.int32), noise, K, **options)
 
 
 def correlation(M, expected, one_term):
@@ -45,8 +44,13 @@ def test_noise_contrastive_estimation_reaches_the_log_conditional():
     with np.errstate(divide="ignore"):
         expected = np.log(M / sums[None, :]) - np.log(K)  # appendix A2
     first, second = np.nonzero(M)
-    offsets = nce_offsets(first.astype(np.int32), M[first, second], N)
-    assert correlation(M, expected, term(M, sums, offsets)) > 0.95
+    offsets = nce_offsets(first.astype(np.int32), M[first, second])
+    assert correlation(M, expected, term(M, sums, offsets=offsets)) > 0.95
+
+
+def test_offsets_of_pairs_follow_the_frequency_of_the_first_node():
+    first = np.array([0, 2, 2], np.int32)  # node 1 has no pairs
+    assert nce_offsets(first, np.array([1.0, 2.0, 5.0])) == pytest.approx(-np.log([1 / 8, 7 / 8, 7 / 8]))
 
 
 def test_the_same_seed_gives_the_same_vectors():
@@ -63,9 +67,24 @@ def test_tied_vectors_are_one_array():
 
 def test_a_term_without_weight_changes_nothing():
     M = counts()
-    silent = Term(*(getattr(term(M, np.ones(N)), name) for name in TERM_FIELDS), weight=0.0)
+    silent = term(M, np.ones(N), weight=0.0)
     start = train_sgns(N, 5, [], n_passes=1, rate=0.1, seed=0)[0]
     assert np.array_equal(train_sgns(N, 5, [silent], n_passes=1, rate=0.1, seed=0)[0], start)
 
 
-TERM_FIELDS = ("first", "second", "pair_weights", "noise_nodes", "noise_weights", "n_negatives", "offsets")
+def test_weights_set_how_often_pairs_are_drawn_and_not_the_size_of_steps():
+    light, heavy = (term(counts(), np.ones(N), weight=weight) for weight in (1.0, 1000.0))
+    options = {"n_passes": 2, "rate": 0.1, "seed": 0}
+    assert np.array_equal(train_sgns(N, 5, [light], **options)[0], train_sgns(N, 5, [heavy], **options)[0])
+
+
+def test_rates_that_are_far_too_large_leave_finite_vectors():
+    vectors, _ = train_sgns(N, 5, [term(counts(), np.ones(N))], n_passes=50, rate=100.0, seed=0)
+    assert np.isfinite(vectors).all()
+
+
+def test_negatives_per_sample_add_up_whatever_the_number_of_pairs():
+    pairs = np.array([0, 0, 0, 2], np.int32), np.array([1, 2, 3, 0], np.int32)
+    nodes = np.arange(4, dtype=np.int32)
+    assert even_term(pairs, nodes, 6, "sample").negatives == pytest.approx([2, 2, 2, 6])
+    assert even_term(pairs, nodes, 6, "pair").negatives == 6

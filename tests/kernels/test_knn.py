@@ -65,3 +65,6 @@ def test_scores_are_ranked(data, n_columns, k):
     ids, best = rank_scores(scores, allowed, k)
     found = [(i, s) for i, s in zip(ids[0], best[0], strict=True) if i >= 0]
     assert found == reference.rank_scores(scores[0], allowed, k)
+    ids, best = rank_scores(scores, allowed, k, -np.inf)  # negative scores too
+    found = [(i, s) for i, s in zip(ids[0], best[0], strict=True) if i >= 0]
+    assert found == reference.rank_scores(scores[0], allowed, k, -np.inf)

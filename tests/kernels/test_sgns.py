@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from reference.sgns import numeric_gradient, pair_objective
-from tacit.kernels.sgns import ascend, draw, next_random, sgns_pass
+from tacit.kernels.sgns import LARGEST_LOGIT, Noise, Pairs, ascend, draw, next_random, sgns_pass, shorten
 
 
 @pytest.mark.parametrize("offset", [0.0, 0.7])
@@ -44,11 +44,20 @@ def test_a_pass_raises_the_objective():
     vectors = rng.standard_normal((4, 3)).astype(np.float32)
     before = vectors.copy()
     pairs, nodes = np.array([[0, 1], [1, 0]], np.int32), np.array([2, 3], np.int32)
-    offsets, sums = np.zeros(4), np.cumsum([1.0, 1.0])
-    state = np.array([0], np.uint64)
-    sgns_pass(vectors, vectors, *pairs.T.copy(), sums, nodes, sums, offsets, 2, np.full(50, 0.05), state)
+    sums = np.cumsum([1.0, 1.0])
+    drawn = Pairs(*pairs.T.copy(), sums, np.zeros(2), np.full(2, 2.0), np.zeros(2, np.int32))
+    noise = Noise(nodes, sums, np.array([0, 2]))
+    sgns_pass(vectors, vectors, drawn, noise, np.full(50, 0.05), np.array([0], np.uint64))
 
     def objective(z):
         return sum(pair_objective(z[i], z[j], [z[2], z[3]]) for i, j in pairs)
 
     assert objective(vectors) > objective(before) + 0.5
+
+
+def test_only_long_vectors_are_shortened():
+    long, short = np.float32([30, 40, 0]), np.float32([3, 4, 0])
+    shorten(long)
+    shorten(short)
+    assert long == pytest.approx(np.array([0.6, 0.8, 0]) * np.sqrt(LARGEST_LOGIT))
+    assert short.tolist() == [3, 4, 0]

@@ -33,7 +33,7 @@ def rank_votes(voters, weights, Y, label_weights, k):
     return ranked
 
 
-def rank_scores(scores, allowed, k):
-    """The (column, score) list of allowed positive scores, best first; ties to the smaller column."""
+def rank_scores(scores, allowed, k, above=0):
+    """The (column, score) list of allowed scores above `above`, best first; ties to the smaller column."""
     order = np.argsort(-scores, kind="stable")
-    return [(int(c), float(scores[c])) for c in order if allowed[c] and scores[c] > 0][:k]
+    return [(int(c), float(scores[c])) for c in order if allowed[c] and scores[c] > above][:k]

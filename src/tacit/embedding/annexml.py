@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from scipy import sparse
 
-from tacit.embedding.joint_exmlds import JointModel, PairLoss, random_start
+from tacit.embedding.joint_exmlds import PRINTED, JointModel, PairLoss, random_start
 from tacit.numerics.arrays import Floats32
 from tacit.parameters import Range, Tune, document_parameters
 
@@ -15,9 +15,14 @@ from tacit.parameters import Range, Tune, document_parameters
 @document_parameters
 @dataclass(kw_only=True, eq=False, repr=False)
 class AnnexML(JointModel):
-    """Labels voted by near samples, in a space whose map from features is trained by a softmax of cosines."""
+    """Labels voted by near samples, in a space whose map from features is trained by a softmax of cosines.
+
+    `AnnexML.paper()` has the settings of the example that comes with AnnexML's own code.
+    """
 
     rate: Annotated[float, Range(above=0), Tune(0.02, 0.5), "initial learning rate"] = 0.1
+
+    PAPER: ClassVar = dict(PRINTED)
 
     def _loss(self) -> PairLoss:
         return PairLoss(is_softmax=True)

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from scipy import sparse
 
 from tacit.embedding.neighbors import distinct_label_sets
-from tacit.embedding.pipeline import Embedded, EmbeddingModel
-from tacit.embedding.sppmi import Eigenvalues, Shift, factorise, sample_counts, sppmi
+from tacit.embedding.pipeline import PRINTED, Embedded, EmbeddingModel
+from tacit.embedding.sppmi import Eigenvalues, Shift, factorise, factorise_unsymmetric, sample_counts, sppmi
+from tacit.errors import ParameterError
 from tacit.numerics.arrays import Floats
-from tacit.parameters import document_parameters
+from tacit.parameters import OneOf, document_parameters
 
 
 def embed_by_sppmi(Y: sparse.csr_matrix, dimension: int, shift: float, eigenvalues: str, seed: int) -> Floats:
@@ -24,13 +25,40 @@ def embed_by_sppmi(Y: sparse.csr_matrix, dimension: int, shift: float, eigenvalu
     return Z[sets.of_sample]
 
 
+def embed_by_nce(Y: sparse.csr_matrix, dimension: int, shift: float, seed: int) -> Floats:
+    """Factorise log(#(i, j)/#(j)) − log shift, the optimum of noise-contrastive estimation (ExMLDS, appendix A2)."""
+    sets = distinct_label_sets(Y)
+    weights = sets.counts.astype(np.float64)
+    similarities = sppmi(sample_counts(sets.matrix), weights, shift, "nce")
+    return factorise_unsymmetric(similarities, weights, dimension, seed=seed)[sets.of_sample]
+
+
 @document_parameters
 @dataclass(kw_only=True, eq=False, repr=False)
 class ExMLDS1(EmbeddingModel):
-    """Labels voted by near samples, in a space learned from the label co-occurrence of samples."""
+    """Labels voted by near samples, in a space learned from the label co-occurrence of samples.
+
+    Differs from the paper: positive eigenvalues only, ridge instead of ADMM, and votes by similarity in two clusters.
+    `ExMLDS1.paper()` is Algorithms 1 and 2: the SVD, ADMM, and equal votes in the nearest cluster.
+    """
 
     shift: Shift = 1.0
     eigenvalues: Eigenvalues = "positive"
+    objective: Annotated[
+        str, OneOf(("sgns", "nce")), "factorise PMI, or log-conditional probabilities (these need a shift below 1)"
+    ] = "sgns"
+
+    PAPER: ClassVar = {**PRINTED, "eigenvalues": "all"}
+
+    def _fit(self, X: sparse.csr_matrix, Y: sparse.csr_matrix, **data: Any) -> None:
+        if self.objective == "nce" and self.shift >= 1:
+            raise ParameterError(
+                "objective 'nce' needs a shift below 1, such as 0.001: logarithms of probabilities are at most 0, and "
+                f"what is not above log(shift) is cut off; got {self.shift:g}"
+            )
+        super()._fit(X, Y, **data)
 
     def _embed(self, X: sparse.csr_matrix, Y: sparse.csr_matrix, seed: int, **data: Any) -> Embedded:  # noqa: ARG002
+        if self.objective == "nce":
+            return embed_by_nce(Y, self.dimension, self.shift, seed), None
         return embed_by_sppmi(Y, self.dimension, self.shift, self.eigenvalues, seed), None

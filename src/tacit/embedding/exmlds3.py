@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
 from scipy import sparse
 
 from tacit.base import Mask
 from tacit.checks import as_counts
-from tacit.embedding.neighbors import LabelSets, cosine_neighbors, distinct_label_sets, unit_vectors, vote_matrix
-from tacit.embedding.pipeline import Embedded, EmbeddingModel
-from tacit.embedding.sgns import Term, train_sgns
+from tacit.embedding.neighbors import cosine_neighbors, distinct_label_sets, unit_vectors, vote_matrix
+from tacit.embedding.pipeline import PRINTED, Embedded, EmbeddingModel
+from tacit.embedding.sgns import NegativesPer, Term, even_term, train_sgns
 from tacit.embedding.sppmi import DENSE_SHARE, Eigenvalues, Matrix, Shift, factorise, sample_counts, sppmi
 from tacit.kernels.gram import row_products
 from tacit.kernels.knn import rank_scores
@@ -53,40 +53,41 @@ def joint_counts(sets: sparse.csr_matrix, cooccurrence: sparse.csr_matrix, weigh
 
 
 def joint_terms(
-    sets: LabelSets,
+    Y: sparse.csr_matrix,
     cooccurrence: sparse.csr_matrix,
     weights: TermWeights,
     n_negatives: tuple[int, int, int],  # n₋¹, n₋², n₋³
     n_context: int,
+    per: str,
 ) -> list[Term]:
     """The objective of ExMLDS Eq. 5 to 8, which the factorisation of `joint_counts` stands for.
 
     Its terms are labels with near labels, samples with near samples, and samples with their labels. Nodes are the
-    label sets, then the labels.
+    samples, then the labels.
     """
-    n_sets, n_labels = sets.matrix.shape
-    counts = sets.counts.astype(np.float64)
-    samples = np.arange(n_sets, dtype=np.int32)
-    labels = np.arange(n_sets, n_sets + n_labels, dtype=np.int32)
-    near_labels = cosine_neighbors(cooccurrence, n_context).pairs()
-    near_samples = cosine_neighbors(sets.matrix, n_context).pairs()
-    members = sets.matrix.tocoo()
-    pairs = (  # first, second, pair weights, noise nodes, noise weights
-        (labels[near_labels[0]], labels[near_labels[1]], near_labels[2], labels, np.ones(n_labels)),
-        (*near_samples[:2], counts[near_samples[0]] * counts[near_samples[1]], samples, counts),
-        (members.row.astype(np.int32), labels[members.col], counts[members.row], labels, np.ones(n_labels)),
-    )
-    no_offsets = np.zeros(n_sets + n_labels)
+    n_samples, n_labels = Y.shape
+    samples = np.arange(n_samples, dtype=np.int32)
+    labels = np.arange(n_samples, n_samples + n_labels, dtype=np.int32)
+    first, second, _ = cosine_neighbors(cooccurrence, n_context).pairs()
+    near_samples = cosine_neighbors(Y, n_context).pairs()[:2]
+    members = Y.tocoo()
+    pairs = ((labels[first], labels[second]), near_samples, (members.row.astype(np.int32), labels[members.col]))
+    noise = (labels, samples, labels)
     return [
-        Term(first, second, np.asarray(drawn, np.float64), nodes, noise, n_drawn, no_offsets, weight)
-        for (first, second, drawn, nodes, noise), n_drawn, weight in zip(pairs, n_negatives, weights, strict=True)
+        even_term(near, nodes, n_drawn, per, weight)
+        for near, nodes, n_drawn, weight in zip(pairs, noise, n_negatives, weights, strict=True)
     ]
 
 
 @document_parameters
 @dataclass(kw_only=True, eq=False, repr=False)
 class ExMLDS3(EmbeddingModel):
-    """Labels voted by near samples and by near labels, embedded together; copes with missing labels."""
+    """Labels voted by near samples and by near labels, embedded together; copes with missing labels.
+
+    Differs from the paper as ExMLDS1 does, and in that labels that co-occur with a neighbour's get votes, samples
+    without labels help to learn the map, and the label-embedding score has a weight and is never negative.
+    `ExMLDS3.paper()` is Algorithms 3 and 4; with ``solver="sgns"`` it climbs Eq. 5 to 8 by gradient steps.
+    """
 
     ridge: Annotated[float, Range(above=0), Tune(0.1, 20), "penalty on the squared size of the regressor"] = 2.0
     n_neighbors: Annotated[int, Range(low=1), Tune(5, 100), "near samples that vote in each cluster"] = 20
@@ -99,7 +100,8 @@ class ExMLDS3(EmbeddingModel):
     label_negatives: Annotated[int, Range(low=1), "n₋¹: negative samples for a pair of labels (sgns)"] = 5
     sample_negatives: Annotated[int, Range(low=1), "n₋²: negative samples for a pair of samples (sgns)"] = 5
     membership_negatives: Annotated[int, Range(low=1), "n₋³: negative samples for a sample and its label (sgns)"] = 5
-    n_context: Annotated[int, Range(low=1), "near label sets, and near labels, that are drawn together (sgns)"] = 100
+    negatives_per: NegativesPer = "sample"
+    n_context: Annotated[int, Range(low=1), "near samples, and near labels, that are drawn together (sgns)"] = 100
     n_passes: Annotated[int, Range(low=1), "passes over all pairs (sgns)"] = 30
     rate: Annotated[float, Range(above=0), "initial learning rate (sgns)"] = 0.1
     unlabelled_share: Annotated[
@@ -111,6 +113,22 @@ class ExMLDS3(EmbeddingModel):
     label_share: Annotated[
         float, Range(low=0), Tune(0, 2, log=False), "weight of the label-embedding score beside the votes"
     ] = 0.5
+    label_scores: Annotated[
+        str, OneOf(("positive", "all")), "which label-embedding scores count ('all': as in the paper)"
+    ] = "positive"
+
+    PAPER: ClassVar = {
+        **PRINTED,
+        "eigenvalues": "all",
+        "label_negatives": 15,
+        "sample_negatives": 15,
+        "membership_negatives": 15,
+        "n_passes": 35,
+        "unlabelled_share": 0.0,
+        "completion": 0.0,
+        "label_share": 1.0,
+        "label_scores": "all",
+    }
 
     given_label_: Annotated[sparse.csr_matrix, Csr("float32", ("n_labels", "n_labels"))] = field(init=False)
 
@@ -149,20 +167,20 @@ class ExMLDS3(EmbeddingModel):
 
     def _embed(self, X: sparse.csr_matrix, Y: sparse.csr_matrix, seed: int, **data: Any) -> Embedded:  # noqa: ARG002
         """Embed the samples of a cluster together with all labels."""
-        sets = distinct_label_sets(Y)
-        n_sets, n_labels = sets.matrix.shape
-        cooccurrence = data["cooccurrence"]
+        cooccurrence, n_samples = data["cooccurrence"], Y.shape[0]
         weights = (self.label_weight, self.sample_weight, self.membership_weight)
-        if self.solver == "sppmi":  # ExMLDS Algorithm 3
-            n_equal = np.concatenate([sets.counts, np.ones(n_labels)]).astype(np.float64)
-            similarities = sppmi(joint_counts(sets.matrix, cooccurrence, weights), n_equal, self.shift)
-            is_positive = self.eigenvalues == "positive"
-            Z, _ = factorise(similarities, n_equal, self.dimension, seed=seed, positive=is_positive)
-        else:
+        if self.solver == "sgns":
             n_negatives = (self.label_negatives, self.sample_negatives, self.membership_negatives)
-            terms = joint_terms(sets, cooccurrence, weights, n_negatives, self.n_context)
-            size = (n_sets + n_labels, self.dimension)
+            terms = joint_terms(Y, cooccurrence, weights, n_negatives, self.n_context, self.negatives_per)
+            size = (sum(Y.shape), self.dimension)
             Z, _ = train_sgns(*size, terms, n_passes=self.n_passes, rate=self.rate, seed=seed)
+            return Z[:n_samples], Z[n_samples:]
+        sets = distinct_label_sets(Y)  # ExMLDS Algorithm 3
+        n_sets, n_labels = sets.matrix.shape
+        n_equal = np.concatenate([sets.counts, np.ones(n_labels)]).astype(np.float64)
+        similarities = sppmi(joint_counts(sets.matrix, cooccurrence, weights), n_equal, self.shift)
+        is_positive = self.eigenvalues == "positive"
+        Z, _ = factorise(similarities, n_equal, self.dimension, seed=seed, positive=is_positive)
         return Z[:n_sets][sets.of_sample], Z[n_sets:]
 
     @property
@@ -184,7 +202,7 @@ class ExMLDS3(EmbeddingModel):
         scores = unit_vectors(votes.toarray())
         if self.label_share > 0:
             scores += np.float32(self.label_share) * self._label_scores(X)
-        return Ranking(*rank_scores(scores, allowed, k))
+        return Ranking(*rank_scores(scores, allowed, k, 0.0 if self.label_scores == "positive" else -np.inf))
 
     def _label_scores(self, X: sparse.csr_matrix) -> Floats32:
         """s₂ = Z₂Vx over its norm (ExMLDS Algorithm 4, steps 3 and 4), averaged over learners."""
@@ -194,8 +212,10 @@ class ExMLDS3(EmbeddingModel):
                 for cell, rows in probe.cells:
                     assert cell.label_points is not None  # noqa: S101
                     products = row_products(cell.embed(X[rows]), cell.label_points)
-                    # Differs from the paper: a negative score counts as 0, the score of an unrelated label.
-                    scores[rows] += probe.share[rows, None] * unit_vectors(np.maximum(products, 0))
+                    if self.label_scores == "positive":
+                        # Differs from the paper: a negative score counts as 0, the score of an unrelated label.
+                        products = np.maximum(products, 0)
+                    scores[rows] += probe.share[rows, None] * unit_vectors(products)
         return scores
 
 

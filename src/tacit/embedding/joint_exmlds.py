@@ -11,8 +11,9 @@ product of z_i = Vᵀx_i and z_j:
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -78,6 +79,18 @@ def label_graph(Y: sparse.csr_matrix, labelled: Ints32, n_context: int) -> Neigh
     return cosine_neighbors(Y[labelled], n_context)
 
 
+#: What JointExMLDS takes from AnnexML, as the ExMLDS paper prints it; it prints no learning rate.
+PRINTED: Mapping[str, Any] = {
+    "n_learners": 15,
+    "dimension": 50,
+    "n_neighbors": 10,
+    "n_probes": 1,
+    "vote_power": 0.0,
+    "tail_power": 0.0,
+    "held_out": 0.0,
+}
+
+
 @dataclass(kw_only=True, eq=False, repr=False)
 class JointModel(NeighborModel):
     """Base of the models whose map is trained directly; each adds its loss and start."""
@@ -89,6 +102,7 @@ class JointModel(NeighborModel):
     partition: Annotated[
         str, OneOf(("graph", "features")), "clusters of label-space neighbours, or k-means of features"
     ] = "graph"
+    partition_passes: Annotated[int, Range(low=1), "passes over the samples that learn a partition by graph"] = 10
     similarity: Annotated[str, OneOf(("cosine", "dot")), "similarity of samples in training"] = "cosine"
     gamma: Annotated[float, Range(above=0), Tune(3, 30), "factor of similarities in the loss"] = 10.0
     n_context: Annotated[int, Range(low=1), Tune(5, 50), "label-space neighbours that a sample is drawn to"] = 10
@@ -116,7 +130,9 @@ class JointModel(NeighborModel):
         if self.partition == "graph" and len(labelled) > self.max_cluster:
             graph = {"Y": Y, "labelled": labelled, "n_context": self.n_context}
             (near,) = run_tasks(label_graph, [{}], n_jobs=self.n_jobs, what="label-space neighbours", **graph)
-        partitions = self._cut(X, labelled, labelled[:0], near, seeds[: self.n_learners])
+        partitions = self._cut(
+            X, labelled, labelled[:0], near, seeds[: self.n_learners], n_passes=self.partition_passes
+        )
         sizes = [len(samples) for cut in partitions for samples in cut.clusters]
         announce(str(Memory.needed(sizes, X.shape[1], self.dimension)))
         self._fit_cells(X, Y, partitions, seeds[self.n_learners :])
@@ -209,13 +225,26 @@ class Memory:
 @document_parameters
 @dataclass(kw_only=True, eq=False, repr=False)
 class JointExMLDS(JointModel):
-    """Labels voted by near samples, in a space whose map from features is trained directly by SGNS."""
+    """Labels voted by near samples, in a space whose map from features is trained directly by SGNS.
+
+    `JointExMLDS.paper()` has the settings of the ExMLDS paper, section "Joint Embedding and Regression".
+    """
 
     loss: Annotated[str, OneOf(("sgns", "softmax")), "negative sampling, or the softmax of AnnexML"] = "sgns"
     n_negatives: Annotated[float, Range(above=0), Tune(5, 50), "negative samples for each near one (SGNS)"] = 20.0
     offset: Annotated[float, "added to scaled similarities (SGNS); 0 as in the paper"] = -5.0
     start: Annotated[str, OneOf(("exmlds1", "random")), "start of training ('random': take a rate of 0.1)"] = "exmlds1"
     ridge: Annotated[float, Range(above=0), "penalty on the squared size of the map that training starts from"] = 1.0
+
+    PAPER: ClassVar = {
+        **PRINTED,
+        "n_passes": 100,
+        "partition_passes": 100,
+        "gamma": 1.0,
+        "offset": 0.0,
+        "start": "random",
+        "rate": 0.1,
+    }
 
     def _loss(self) -> PairLoss:
         return PairLoss(self.loss == "softmax", self.n_negatives, self.offset)

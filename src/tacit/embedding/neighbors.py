@@ -21,6 +21,9 @@ from tacit.parameters import OneOf
 from tacit.ranking import Ranking
 
 ContextSpace = Annotated[str, OneOf(("labels", "features")), "where the nearest label sets are sought"]
+Nodes = Annotated[
+    str, OneOf(("sets", "samples")), "embed each distinct label set once, or each sample by itself as in the paper"
+]
 
 #: Bound on the rounding error of a float32 matrix product of unit vectors, with room to spare.
 _ROUNDING = 1e-5
@@ -71,6 +74,13 @@ def distinct_label_sets(Y: sparse.csr_matrix) -> LabelSets:
     return LabelSets(Y[first], of_sample, np.bincount(of_sample, minlength=len(first)))
 
 
+def label_nodes(Y: sparse.csr_matrix, nodes: str) -> LabelSets:
+    """The distinct label sets, or with `nodes` "samples" the label set of every sample by itself."""
+    if nodes == "sets":
+        return distinct_label_sets(Y)
+    return LabelSets(Y, np.arange(Y.shape[0]), np.ones(Y.shape[0], np.int64))
+
+
 # -- neighbours -------------------------------------------------------------------------------------------
 
 
@@ -107,9 +117,13 @@ def cosine_neighbors(rows: sparse.csr_matrix, k: int) -> Neighbors:
 
     Each row is compared only with the rows that share a column with it, so no (n, n) matrix is built.
     """
-    unit = unit_rows(sparse.csr_matrix(rows, dtype=np.float32))
-    by_column = unit.tocsc()
-    parts = (unit.indptr, unit.indices, unit.data, by_column.indptr, by_column.indices, by_column.data)
+    return product_neighbors(unit_rows(sparse.csr_matrix(rows, dtype=np.float32)), k)
+
+
+def product_neighbors(rows: sparse.csr_matrix, k: int) -> Neighbors:
+    """The `k` other rows of the largest positive inner product with each row of a float32 matrix."""
+    by_column = rows.tocsc()
+    parts = (rows.indptr, rows.indices, rows.data, by_column.indptr, by_column.indices, by_column.data)
     as_kernel_types = (part if part.dtype == np.float32 else part.astype(np.int32, copy=False) for part in parts)
     return Neighbors(*nearest_rows(*as_kernel_types, k))
 

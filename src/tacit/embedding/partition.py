@@ -14,7 +14,6 @@ from tacit.numerics.rows import unit_rows
 
 _FAINT = np.float32(1e-6)  # similarity of a sample to its cluster where it is similar to none
 _PASSES = 10  # of k-means, which need not converge: the learners are meant to differ
-_GRAPH_PASSES = 10
 _GRAPH_RATE = 0.1
 _GRAPH_L1 = 0.1
 _FILL = 0.75  # of the capacity of clusters of equal size; the rest leaves room for unequal ones
@@ -40,7 +39,13 @@ class Partition:
 
 
 def fit_partition(
-    X: sparse.csr_matrix, labelled: Ints32, others: Ints32, near: Neighbors | None, max_cluster: int, seed: int
+    X: sparse.csr_matrix,
+    labelled: Ints32,
+    others: Ints32,
+    near: Neighbors | None,
+    max_cluster: int,
+    seed: int,
+    n_passes: int = 10,
 ) -> Partition:
     """A task: cut the labelled samples into clusters, then assign the others to the nearest centres.
 
@@ -49,7 +54,7 @@ def fit_partition(
     if near is None:
         cut = bounded_clusters(X[labelled], max_cluster, seed)
     else:
-        cut = graph_clusters(X[labelled], near, max_cluster, seed)
+        cut = graph_clusters(X[labelled], near, max_cluster, seed, n_passes)
     nearest = nearest_clusters(X[others], cut.centers, 1).clusters[:, 0]
     assigned = [others[nearest == cluster] for cluster in range(len(cut.clusters))]
     return Partition(cut.centers, [labelled[rows] for rows in cut.clusters], assigned)
@@ -122,7 +127,7 @@ def _center(X: sparse.csr_matrix) -> Floats32:
 # -- by label-space neighbours: the partition of AnnexML --------------------------------------------------
 
 
-def graph_clusters(X: sparse.csr_matrix, near: Neighbors, max_size: int, seed: int) -> Partition:
+def graph_clusters(X: sparse.csr_matrix, near: Neighbors, max_size: int, seed: int, n_passes: int = 10) -> Partition:
     """Cut the rows of X, whose label-space neighbours are `near`, into clusters of at most `max_size`.
 
     Every cluster has a linear centre, and a sample belongs to the centre of the largest inner product. Centres are
@@ -130,19 +135,21 @@ def graph_clusters(X: sparse.csr_matrix, near: Neighbors, max_size: int, seed: i
     """
     X = unit_rows(X)
     n_clusters = 1 if X.shape[0] <= max_size else -(-X.shape[0] // max(1, int(_FILL * max_size)))
-    centers = _learned_centers(X, near, n_clusters, np.random.default_rng(seed))
+    centers = _learned_centers(X, near, n_clusters, np.random.default_rng(seed), n_passes)
     assigned = bounded_assignment(np.asarray(X @ centers), max_size)
     clusters = [np.flatnonzero(assigned == cluster).astype(np.int32) for cluster in range(n_clusters)]
     filled = [cluster for cluster, rows in enumerate(clusters) if len(rows)]
     return Partition(np.ascontiguousarray(centers.T[filled]), [clusters[cluster] for cluster in filled])
 
 
-def _learned_centers(X: sparse.csr_matrix, near: Neighbors, n_clusters: int, rng: np.random.Generator) -> Floats32:
+def _learned_centers(
+    X: sparse.csr_matrix, near: Neighbors, n_clusters: int, rng: np.random.Generator, n_passes: int
+) -> Floats32:
     """FTRL-proximal over pairs of neighbours and as many random pairs; the first pass assigns random clusters."""
     n_samples = X.shape[0]
     centers, sums, squares = (np.zeros((X.shape[1], n_clusters), np.float32) for _ in range(3))
     parts = (X.indptr, X.indices, X.data)
-    for step in range(_GRAPH_PASSES):
+    for step in range(n_passes):
         order = rng.permutation(n_samples).astype(np.int32)
         chosen = np.full(n_samples, -1) if step else rng.integers(0, n_clusters, n_samples)
         negatives = rng.integers(0, n_samples, n_samples)

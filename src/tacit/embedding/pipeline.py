@@ -7,6 +7,7 @@ differ in how a cell learns its map from features to the embedding.
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Annotated, Any
@@ -48,6 +49,10 @@ from tacit.tasks import run_tasks, task_seeds
 
 Embedded = tuple[Floats, Floats | None]  # vectors of samples and, in some models, of labels
 FeatureMap = tuple[Floats32, Floats | None]  # weights (n_features, dimension) and, in some models, vectors of labels
+
+#: What the models of the ExMLDS paper share: they take dimension, partitions and regressor from SLEEC, whose settings
+#: for small data sets these are. The penalties of the regressor and the number of neighbours are not printed.
+PRINTED: Mapping[str, Any] = {"n_learners": 15, "dimension": 100, "n_probes": 1, "vote_power": 0.0, "l1": 0.01}
 
 _GUESS_NEIGHBORS = 10  # labelled samples that place an unlabelled one
 _GUESS_POWER = 6.0
@@ -135,8 +140,8 @@ def fit_cell(
     features = X[samples]
     learned, embedded_labels = model._learn_map(features, Y[samples], X[others], seed, **data)
     weights = as_halves(learned)
-    # Differs from the paper: neighbours are sought among the regressed samples, not among their embeddings.
-    # A new sample is regressed too, so both sides carry the same error.
+    # Neighbours are sought among the regressed samples, z_i = g(x_i) (ExMLDS Eq. 1), not among their embeddings: a
+    # new sample is regressed too, so both sides carry the same error.
     points = unit_vectors(_mapped(features, weights))
     labels = None if embedded_labels is None else np.ascontiguousarray(embedded_labels.T, np.float32)
     if not is_indexed:
@@ -193,10 +198,23 @@ class NeighborModel(Estimator):
         """
 
     def _cut(
-        self, X: sparse.csr_matrix, labelled: Ints32, others: Ints32, near: Neighbors | None, seeds: list[int]
+        self,
+        X: sparse.csr_matrix,
+        labelled: Ints32,
+        others: Ints32,
+        near: Neighbors | None,
+        seeds: list[int],
+        **options: Any,
     ) -> list[Partition]:
         """Stage 1: a partition for each seed."""
-        shared = {"X": X, "labelled": labelled, "others": others, "near": near, "max_cluster": self.max_cluster}
+        shared = {
+            "X": X,
+            "labelled": labelled,
+            "others": others,
+            "near": near,
+            "max_cluster": self.max_cluster,
+            **options,
+        }
         tasks = [{"seed": seed} for seed in seeds]
         return run_tasks(fit_partition, tasks, n_jobs=self.n_jobs, what="partitions", **shared)
 
@@ -258,8 +276,8 @@ class NeighborModel(Estimator):
         ]
 
     def _probes(self, learner: Learner, X: sparse.csr_matrix) -> list[Probe]:
-        # Differs from the paper: a sample near the border of two clusters is sent to both. It costs no training and
-        # gains as much as two more learners on Delicious.
+        # Differs from the paper, which has one cluster: a sample near the border of two is sent to both. It costs no
+        # training and gains as much as two more learners on Delicious.
         route = nearest_clusters(X, learner.centers, self.n_probes)
         shares = vote_weights(route.similarities, self.vote_power) / np.float32(len(self.learners_))
         return [
@@ -270,10 +288,16 @@ class NeighborModel(Estimator):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class EmbeddingModel(NeighborModel):
-    """Models that embed samples by their labels, then regress features onto the embedding; each adds its embedding."""
+    """Models that embed samples by their labels, then regress features onto the embedding; each adds its embedding.
+
+    Differs from the paper, which has an ℓ1 penalty and so ADMM (Algorithm 2, step 4): without it (``l1=0``) the
+    regressor is found in one solve, and is at least as accurate.
+    """
 
     ridge: Annotated[float, Range(above=0), Tune(0.05, 20), "penalty on the squared size of the regressor"] = 1.0
-    l1: Annotated[float, Range(low=0), "penalty on the absolute size of its predictions (ADMM)"] = 0.0
+    l1: Annotated[float, Range(low=0), "penalty on the absolute size of its predictions (by ADMM, as in the paper)"] = (
+        0.0
+    )
 
     @abstractmethod
     def _embed(self, X: sparse.csr_matrix, Y: sparse.csr_matrix, seed: int, **data: Any) -> Embedded:

@@ -9,33 +9,39 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
-from tacit.kernels.sgns import sgns_pass
+from tacit.kernels.sgns import Noise, Pairs, sgns_pass
 from tacit.numerics.arrays import Floats32, Floats64, Ints32
+from tacit.parameters import OneOf
+
+NegativesPer = Annotated[
+    str, OneOf(("pair", "sample")), "what the negative samples are counted for: a pair, or a sample as Eq. 3 is printed"
+]
 
 
 @dataclass(frozen=True, eq=False)
 class Term:
-    """One sum of the objective: pairs that should be near, and the source of their negative samples.
+    """One sum of the objective: Σ w (log σ(⟨z, c⟩ + o) + m E log σ(−⟨z, c′⟩ − o)) over pairs that should be near.
 
     Attributes
     ----------
     first, second : int32 arrays
         The two nodes of each pair.
     pair_weights : array
-        Pairs are drawn in proportion to these.
+        w of each pair.
     noise_nodes : int32 array
         The nodes that negative samples are drawn from.
     noise_weights : array
         Negative samples are drawn in proportion to these.
-    n_negatives : int
-        Negative samples for each pair.
+    negatives : float or array of one number per pair
+        m, the negative samples of a pair.
+    offsets : float or array of one number per pair
+        o, added to inner products; 0 for SGNS, −log P(i) for NCE.
     weight : float
         The weight μ of the term.
-    offsets : array of one number per node
-        Added to the inner products of a first node; 0 for SGNS, −log P(i) for NCE.
     """
 
     first: Ints32
@@ -43,20 +49,45 @@ class Term:
     pair_weights: Floats64
     noise_nodes: Ints32
     noise_weights: Floats64
-    n_negatives: int
-    offsets: Floats64
+    negatives: float | Floats64
+    offsets: float | Floats64 = 0.0
     weight: float = 1.0
 
 
-def nce_offsets(first: Ints32, weights: Floats64, n_nodes: int) -> Floats64:
+def even_term(
+    pairs: tuple[Ints32, Ints32], noise_nodes: Ints32, n_negatives: float, per: str, weight: float = 1.0
+) -> Term:
+    """A sum in which all pairs count alike and negative samples are uniform (ExMLDS Eq. 3, 6, 7 and 8).
+
+    With `per` "sample", the printed factor n₋/n: a first node has n₋ negative samples, however many pairs it has.
+    Otherwise every pair has n₋, as in word2vec.
+    """
+    weights, noise = np.ones(len(pairs[0])), np.ones(len(noise_nodes))
+    negatives = negatives_of_pairs(pairs[0], weights, n_negatives, per)
+    return Term(*pairs, weights, noise_nodes, noise, negatives, weight=weight)
+
+
+def negatives_of_pairs(
+    first: Ints32, weights: Floats64, n_negatives: float, per: str, counts: Floats64 | float = 1.0
+) -> Floats64 | float:
+    """The negative samples of each pair, if there are n₋ of them per pair, or per sample.
+
+    A first node that stands for several samples (`counts`, of each pair's) has n₋ for each of them.
+    """
+    if per == "pair":
+        return n_negatives
+    negatives: Floats64 = n_negatives * counts / np.bincount(first, weights)[first]
+    return negatives
+
+
+def nce_offsets(first: Ints32, weights: Floats64) -> Floats64:
     """Offsets that turn SGNS into noise-contrastive estimation, optimum log(#(i, j)/#(j)) − log k (appendix A2).
 
     The sum of inner product and offset reaches the SGNS optimum log(#(i, j)|D| / (#(i)#(j))) − log k. The offset
     −log P(i) = −log(#(i)/|D|) takes its part of it, so the inner product alone reaches the optimum above.
     """
-    marginal = np.bincount(first, weights, minlength=n_nodes)
-    marginal = np.where(marginal > 0, marginal, marginal.sum())
-    offsets: Floats64 = -np.log(marginal / marginal.sum())
+    marginal = np.bincount(first, weights)
+    offsets: Floats64 = -np.log(marginal[first] / marginal.sum())
     return offsets
 
 
@@ -72,9 +103,10 @@ def train_sgns(
     dimension : int
         Length of the vectors.
     terms : sequence of Term
-        The objective; terms take turns in every pass (ExMLDS Eq. 5).
+        The objective is their sum (ExMLDS Eq. 5). Each step draws a pair in proportion to μw, so that weights set how
+        often a pair is drawn, not how far a step goes.
     n_passes : int
-        Passes over the pairs of each term.
+        A pass has as many steps as there are pairs.
     rate : float
         Learning rate of the first steps; it falls to 0 linearly.
     seed : int
@@ -86,12 +118,27 @@ def train_sgns(
     scale = np.float32(0.3 / np.sqrt(dimension))
     vectors = scale * rng.standard_normal((n_nodes, dimension), dtype=np.float32)
     contexts = vectors if tied else scale * rng.standard_normal((n_nodes, dimension), dtype=np.float32)
-    state = np.array([seed], np.uint64)
-    ends = np.linspace(1, 0, n_passes + 1)
-    for start, stop in itertools.pairwise(ends):
-        for term in terms:
-            pairs = (term.first, term.second, np.cumsum(term.pair_weights))
-            noise = (term.noise_nodes, np.cumsum(term.noise_weights), term.offsets, term.n_negatives)
-            rates = rate * term.weight * np.linspace(start, stop, len(term.first), endpoint=False)
-            sgns_pass(vectors, contexts, *pairs, *noise, rates, state)
+    if heard := [term for term in terms if term.weight > 0 and len(term.first)]:
+        pairs, noise = merged(heard)
+        state = np.array([seed], np.uint64)
+        for start, stop in itertools.pairwise(np.linspace(1, 0, n_passes + 1)):
+            rates = rate * np.linspace(start, stop, len(pairs.first), endpoint=False)
+            sgns_pass(vectors, contexts, pairs, noise, rates, state)
     return vectors, contexts
+
+
+def merged(terms: Sequence[Term]) -> tuple[Pairs, Noise]:
+    """The pairs of all terms as one sum, each with the negative samples of its term."""
+    sizes = [len(term.first) for term in terms]
+    weights = np.concatenate([term.weight * term.pair_weights for term in terms])
+    pairs = Pairs(
+        np.concatenate([term.first for term in terms]),
+        np.concatenate([term.second for term in terms]),
+        np.cumsum(weights),
+        np.concatenate([np.broadcast_to(term.offsets, len(term.first)) for term in terms]).astype(np.float64),
+        np.concatenate([np.broadcast_to(term.negatives, len(term.first)) for term in terms]).astype(np.float64),
+        np.repeat(np.arange(len(terms), dtype=np.int32), sizes),
+    )
+    starts = np.cumsum([0, *(len(term.noise_nodes) for term in terms)])
+    nodes = np.concatenate([term.noise_nodes for term in terms])
+    return pairs, Noise(nodes, np.concatenate([np.cumsum(term.noise_weights) for term in terms]), starts)

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from scipy import sparse
 
-from tacit.embedding.neighbors import ContextSpace, Neighbors, cosine_neighbors, distinct_label_sets
-from tacit.embedding.pipeline import Embedded, EmbeddingModel
+from tacit.embedding.neighbors import ContextSpace, Neighbors, Nodes, label_nodes, product_neighbors
+from tacit.embedding.pipeline import PRINTED, Embedded, EmbeddingModel
 from tacit.embedding.spectrum import leading_eigenpairs
 from tacit.kernels.gram import products_at
 from tacit.numerics.arrays import Floats, Floats32
 from tacit.numerics.rows import unit_rows
-from tacit.parameters import Range, Tune, document_parameters
+from tacit.parameters import OneOf, Range, Tune, document_parameters
 
 _SMALLEST_STEP = 1e-3
 _EXACT = 1e-6  # of float32
@@ -24,36 +24,46 @@ _EIGEN_TOLERANCE = 0.01
 @document_parameters
 @dataclass(kw_only=True, eq=False, repr=False)
 class SLEEC(EmbeddingModel):
-    """Labels voted by near samples, in a space that keeps the inner products of nearest label vectors."""
+    """Labels voted by near samples, in a space that keeps the inner products of nearest label vectors.
+
+    Differs from the paper, which keeps the inner products of all samples: here label vectors have unit length, each
+    distinct one is embedded once, and neighbours vote by similarity in two clusters. `SLEEC.paper()` is as printed.
+    """
 
     n_neighbors: Annotated[int, Range(low=1), Tune(5, 100), "near samples that vote in each cluster"] = 20
     n_context: Annotated[int, Range(low=1), Tune(20, 200), "nearest label sets whose inner products are kept"] = 100
     context_space: ContextSpace = "labels"
+    nodes: Nodes = "sets"
+    similarity: Annotated[str, OneOf(("cosine", "dot")), "cosines or inner products of label vectors are kept"] = (
+        "cosine"
+    )
     tolerance: Annotated[float, Range(above=0), "stop when a step lowers the error by less than this share"] = 0.001
     max_steps: Annotated[int, Range(low=1), "largest number of steps of singular value projection"] = 200
 
+    PAPER: ClassVar = {**PRINTED, "nodes": "samples", "similarity": "dot"}
+
     def _embed(self, X: sparse.csr_matrix, Y: sparse.csr_matrix, seed: int, **data: Any) -> Embedded:  # noqa: ARG002
-        """Singular value projection on the entries of YYᵀ at nearest neighbours, over distinct label sets."""
-        sets = distinct_label_sets(Y)
-        rows = sets.matrix if self.context_space == "labels" else sets.means(X)
-        entries = label_cosines(sets.matrix, cosine_neighbors(rows, self.n_context))
+        """Singular value projection on the entries of YYᵀ at nearest neighbours."""
+        sets = label_nodes(Y, self.nodes)
+        vectors = unit_rows(sets.matrix) if self.similarity == "cosine" else sets.matrix
+        rows = vectors if self.context_space == "labels" else unit_rows(sets.means(X))
+        entries = label_products(vectors, product_neighbors(rows, self.n_context))
         found = singular_value_projection(
             entries, self.dimension, seed=seed, tolerance=self.tolerance, max_steps=self.max_steps
         )
         return found.rows[sets.of_sample], None
 
 
-def label_cosines(sets: sparse.csr_matrix, near: Neighbors) -> sparse.csr_matrix:
-    """Cosines of label sets with themselves and with their neighbours, at symmetric places; zeros are stored."""
-    n_sets = sets.shape[0]
+def label_products(vectors: sparse.csr_matrix, near: Neighbors) -> sparse.csr_matrix:
+    """Inner products of rows with themselves and with their neighbours, at symmetric places; zeros are stored."""
+    n_sets = vectors.shape[0]
     first, second, _ = near.pairs()
     places = np.unique(np.concatenate([first * np.int64(n_sets) + second, second * np.int64(n_sets) + first]))
     places = np.union1d(places, np.arange(n_sets, dtype=np.int64) * (n_sets + 1))
     rows, columns = np.divmod(places, n_sets)
-    unit = unit_rows(sets)
-    cosines = np.asarray(unit[rows].multiply(unit[columns]).sum(axis=1), np.float32).ravel()
+    products = np.asarray(vectors[rows].multiply(vectors[columns]).sum(axis=1), np.float32).ravel()
     indptr = np.searchsorted(rows, np.arange(n_sets + 1))
-    return sparse.csr_matrix((cosines, columns.astype(np.int32), indptr), shape=(n_sets, n_sets))
+    return sparse.csr_matrix((products, columns.astype(np.int32), indptr), shape=(n_sets, n_sets))
 
 
 # -- singular value projection: a low-rank matrix that agrees with a few given entries --------------------

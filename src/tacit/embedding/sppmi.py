@@ -42,8 +42,10 @@ def sample_counts(sets: sparse.csr_matrix) -> Matrix:
     return product
 
 
-def sppmi(matrix: Matrix, weights: Floats64, shift: float = 1.0) -> Matrix:
+def sppmi(matrix: Matrix, weights: Floats64, shift: float = 1.0, objective: str = "sgns") -> Matrix:
     """max(PMI − log shift, 0) of all counts; a dense matrix is overwritten.
+
+    With `objective` "nce", max(log(#(i, j)/#(j)) − log shift, 0) (ExMLDS, end of appendix A2), which is not symmetric.
 
     Parameters
     ----------
@@ -60,14 +62,16 @@ def sppmi(matrix: Matrix, weights: Floats64, shift: float = 1.0) -> Matrix:
         return matrix
     # A node without counts has degree 0; the logarithm of its degree is never used with a positive count.
     log_degrees = np.log(degrees, out=np.zeros_like(degrees), where=degrees > 0).astype(np.float32)
-    constant = np.float32(np.log(total) - np.log(shift))
+    is_nce = objective == "nce"
+    constant = np.float32((0 if is_nce else np.log(total)) - np.log(shift))
+    of_first = np.zeros_like(log_degrees) if is_nce else log_degrees
     if isinstance(matrix, np.ndarray):
         for start, stop in row_blocks(len(matrix), _ROWS_AT_A_TIME):
-            offsets = constant - log_degrees[start:stop, None] - log_degrees
+            offsets = constant - of_first[start:stop, None] - log_degrees
             matrix[start:stop] = _shifted_positive(matrix[start:stop], offsets)
         return matrix
     rows = row_of_entry(matrix)
-    values = _shifted_positive(matrix.data, constant - log_degrees[rows] - log_degrees[matrix.indices])
+    values = _shifted_positive(matrix.data, constant - of_first[rows] - log_degrees[matrix.indices])
     result = sparse.csr_matrix((values, matrix.indices, matrix.indptr), shape=matrix.shape)
     result.eliminate_zeros()
     return result
@@ -92,3 +96,19 @@ def factorise(similarities: Matrix, weights: Floats64, dimension: int, **options
 
     pairs = leading_eigenpairs(apply, len(weights), dimension, **options)
     return pairs.factor() / roots, pairs
+
+
+def factorise_unsymmetric(similarities: Matrix, weights: Floats64, dimension: int, **options: Any) -> Floats:
+    """Rows US^½ of the singular value decomposition of any square matrix, one for each distinct node.
+
+    The left singular vectors of B = W^½ S W^½ (see `factorise`) are the eigenvectors of BBᵀ, to the squared values.
+    """
+    roots = np.sqrt(weights).astype(np.float32)[:, None]
+    transposed = similarities.T if isinstance(similarities, np.ndarray) else similarities.T.tocsr()
+
+    def apply(block: Floats) -> Floats:
+        return np.asarray(roots * (similarities @ (roots**2 * (transposed @ (roots * block)))))
+
+    pairs = leading_eigenpairs(apply, len(weights), dimension, **options)
+    rows: Floats = pairs.vectors * pairs.values**0.25 / roots
+    return rows

@@ -194,17 +194,17 @@ def rank_votes(
 
 @njit(nogil=True, cache=True)
 def rank_scores(
-    scores: npt.NDArray[np.float32], allowed: npt.NDArray[np.bool_], k: int
+    scores: npt.NDArray[np.float32], allowed: npt.NDArray[np.bool_], k: int, above: float = 0.0
 ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]]:
-    """The `k` allowed columns with the largest positive scores in each row; ties go to the smaller column.
+    """The `k` allowed columns with the largest scores above `above` in each row; ties go to the smaller column.
 
-    Columns that score 0 or less leave places open (-1, -inf).
+    Columns that do not score above it leave places open (-1, -inf).
     """
     n_rows, n_columns = scores.shape
     ids = np.full((n_rows, k), -1, np.int32)
     best = np.full((n_rows, k), -np.inf, np.float32)
     for row in range(n_rows):
         for column in range(n_columns):
-            if allowed[column] and scores[row, column] > 0:
+            if allowed[column] and scores[row, column] > above:
                 _insert(ids[row], best[row], column, scores[row, column])
     return ids, best

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from numba import njit
+
+LARGEST_LOGIT = 30.0  # 1 − σ is smaller than the precision of float32
 
 
 @njit(nogil=True, cache=True)
@@ -64,7 +67,7 @@ def ascend(
     """
     logit = float(_dot(vector, context)) + offset
     # d/dx log σ(x) = σ(−x), d/dx log σ(−x) = −σ(x)
-    slope = (1.0 if is_pair else 0.0) - 1.0 / (1.0 + math.exp(-min(max(logit, -30.0), 30.0)))
+    slope = (1.0 if is_pair else 0.0) - 1.0 / (1.0 + math.exp(-min(max(logit, -LARGEST_LOGIT), LARGEST_LOGIT)))
     size = np.float32(rate * slope)
     for axis in range(len(vector)):
         gradient[axis] += size * context[axis]
@@ -72,32 +75,65 @@ def ascend(
 
 
 @njit(nogil=True, cache=True)
+def shorten(vector: npt.NDArray[np.float32]) -> None:
+    """Cut a vector down to the length at which σ of its square is 1, so that steps cannot grow without bound."""
+    square = float(_dot(vector, vector))
+    if square > LARGEST_LOGIT:
+        vector *= np.float32(math.sqrt(LARGEST_LOGIT / square))
+
+
+class Pairs(NamedTuple):
+    """Pairs of nodes that should be near: the steps of `sums` are their weights.
+
+    Each has an offset of its inner product, the expected number of its negative samples, and a source of them.
+    """
+
+    first: npt.NDArray[np.int32]
+    second: npt.NDArray[np.int32]
+    sums: npt.NDArray[np.float64]
+    offsets: npt.NDArray[np.float64]
+    negatives: npt.NDArray[np.float64]
+    sources: npt.NDArray[np.int32]
+
+
+class Noise(NamedTuple):
+    """The sources of negative samples: source s has the nodes from ``starts[s]`` to ``starts[s + 1]``.
+
+    Nodes are drawn by the steps of `sums`, which begin again for every source.
+    """
+
+    nodes: npt.NDArray[np.int32]
+    sums: npt.NDArray[np.float64]
+    starts: npt.NDArray[np.int64]
+
+
+@njit(nogil=True, cache=True)
 def sgns_pass(
     vectors: npt.NDArray[np.float32],
     contexts: npt.NDArray[np.float32],
-    first: npt.NDArray[np.int32],
-    second: npt.NDArray[np.int32],
-    pair_sums: npt.NDArray[np.float64],
-    noise_nodes: npt.NDArray[np.int32],
-    noise_sums: npt.NDArray[np.float64],
-    offsets: npt.NDArray[np.float64],
-    n_negatives: int,
+    pairs: Pairs,
+    noise: Noise,
     rates: npt.NDArray[np.float64],
     state: npt.NDArray[np.uint64],
 ) -> None:
     """One step for each of `rates`: a pair, and its negative samples, drawn at random (ExMLDS Eq. 3, 6, 7 or 8).
 
-    `vectors` and `contexts` may be the same array, and are changed in place. Pairs (first, second) are drawn by
-    the steps of `pair_sums`, negative samples among `noise_nodes` by those of `noise_sums`.
+    `vectors` and `contexts` may be the same array, and are changed in place. The expected step is the gradient of
+    Σ w (log σ(x + o) + m E log σ(−x′ − o)) over the total weight, with w, o and m the weight, offset and expected
+    number of negative samples of a pair.
     """
     gradient = np.zeros(vectors.shape[1], np.float32)
     for rate in rates:
-        pair = draw(pair_sums, state)
-        node = first[pair]
+        pair = draw(pairs.sums, state)
+        node, offset, expected = pairs.first[pair], pairs.offsets[pair], pairs.negatives[pair]
+        start, stop = noise.starts[pairs.sources[pair]], noise.starts[pairs.sources[pair] + 1]
         gradient[:] = 0
-        ascend(vectors[node], contexts[second[pair]], True, offsets[node], rate, gradient)
-        for _ in range(n_negatives):
-            noise = noise_nodes[draw(noise_sums, state)]
-            ascend(vectors[node], contexts[noise], False, offsets[node], rate, gradient)
+        shorten(vectors[node])  # it may have moved as a context
+        ascend(vectors[node], contexts[pairs.second[pair]], True, offset, rate, gradient)
+        n_drawn = math.ceil(expected)
+        for _ in range(n_drawn):
+            drawn = noise.nodes[start + draw(noise.sums[start:stop], state)]
+            ascend(vectors[node], contexts[drawn], False, offset, rate * (expected / n_drawn), gradient)
         for axis in range(vectors.shape[1]):
             vectors[node, axis] += gradient[axis]
+        shorten(vectors[node])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tracemalloc
+from typing import ClassVar
 
 import numpy as np
 import pandas as pd
@@ -18,6 +19,8 @@ import tacit
 from planted import N_FEATURES, N_LABELS, planted
 from tacit.errors import DataError, ParameterError
 from tacit.latent.zero_shot import _MIN_ROWS
+from tacit.parameters import check_parameters
+from tacit.registry import MODELS, find_model
 
 
 @pytest.fixture(scope="module")
@@ -218,3 +221,25 @@ def test_predict_proba_checks_k(data):
     assert model.predict_proba(data.X[:2], k=99).nnz == 2 * N_LABELS
     with pytest.raises(ParameterError, match="k must be a whole number of at least 1; got 0"):
         model.predict_proba(data.X, k=0)
+
+
+# -- the settings of a paper ------------------------------------------------------------------------------
+
+
+class Printed(tacit.Popularity):
+    PAPER: ClassVar = {"random_state": 7}
+
+
+def test_paper_makes_the_model_as_printed_and_takes_overrides():
+    assert Printed.paper().random_state == 7
+    assert Printed.paper(random_state=3, n_jobs=2).get_params() == {"n_jobs": 2, "random_state": 3}
+
+
+def test_a_model_without_a_paper_says_so():
+    with pytest.raises(ParameterError, match="Popularity has no settings of a paper"):
+        tacit.Popularity.paper()
+
+
+@pytest.mark.parametrize("cls", [cls for cls in map(find_model, MODELS) if cls.PAPER])
+def test_the_settings_of_papers_are_parameters_that_the_model_allows(cls):
+    check_parameters(cls.paper())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias, get_args
@@ -68,6 +68,14 @@ class Estimator(Stored, BaseEstimator):  # type: ignore[misc]
     container_: Annotated[str, OneOf(get_args(Container))] = field(init=False)
 
     unranked_score: ClassVar[float] = float(np.finfo(np.float32).min)
+    PAPER: ClassVar[Mapping[str, Any]] = {}  # parameters of the method as its paper prints it
+
+    @classmethod
+    def paper(cls, **overrides: Any) -> Self:
+        """The model as its paper prints it, with the parameters `PAPER`; `overrides` take precedence."""
+        if not cls.PAPER:
+            raise ParameterError(f"{cls.__name__} has no settings of a paper; use {cls.__name__}(...)")
+        return cls(**{**cls.PAPER, **overrides})
 
     # -- what a model implements ------------------------------------------------------------------------
 

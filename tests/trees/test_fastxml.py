@@ -8,11 +8,11 @@ import tacit
 from planted import N_LABELS, planted
 from reference.tree import node_weights, refitted
 from tacit.errors import DataError, ParameterError
-from tacit.kernels.tree import grow_tree
+from tacit.kernels.tree import PRINTED, grow_tree
 from tacit.numerics.compact import quantised
 from tacit.tasks import task_seeds
 from tacit.trees.forest import Forest
-from tacit.trees.growth import _FEW, Growth, balanced_gains, grow, normalised_gains
+from tacit.trees.growth import Growth, balanced_gains, grow, normalised_gains
 
 
 @pytest.fixture(scope="module")
@@ -21,9 +21,8 @@ def data():
 
 
 def grown(data, seed, max_leaf):
-    growth = Growth(C=4, bias=1, max_leaf=max_leaf, labels_per_leaf=100, balance=None, rescaled=True)
-    counts = np.bincount(data.Y.indices, minlength=N_LABELS)
-    return grow(seed, data.X, normalised_gains(data.Y), counts, data.Y, growth)
+    growth = Growth(C=4, bias=1, max_leaf=max_leaf, labels_per_leaf=100, balance=None, rescaled=True, splits="refined")
+    return grow(seed, data.X, normalised_gains(data.Y), np.ones(data.Y.nnz), data.Y, growth)
 
 
 def test_gains_are_divided_by_the_ideal_dcg():
@@ -69,6 +68,33 @@ def test_given_propensities_replace_the_model(data):
     by_model = tacit.PfastXML(n_trees=2, A=0.9, B=2.0).fit(data.X, data.Y).rank(data.X)
     assert np.array_equal(by_label.scores, by_model.scores)
     assert np.array_equal(by_label.labels, by_entry.labels)
+
+
+@pytest.mark.parametrize("cls", [tacit.PfastXML, tacit.PfastreXML])
+@pytest.mark.parametrize("balance", [1.0, None])
+def test_given_propensities_act_in_the_nodes(data, cls, balance):
+    """Not only in the leaves: other propensities part the samples in another way."""
+    first, other, again = (
+        cls(n_trees=3, balance=balance, propensities=p).fit(data.X, data.Y).forest_
+        for p in np.random.default_rng(0).uniform(0.05, 1, (2, N_LABELS))[[0, 1, 0]]
+    )
+    assert not np.array_equal(first.weight_levels, other.weight_levels)
+    assert np.array_equal(first.weight_levels, again.weight_levels)
+
+
+def test_positives_gain_a_power_of_their_propensity(data, monkeypatch):
+    powers = []
+
+    def spy(gains, commonness, power, rescaled):
+        powers.append(power)
+        assert commonness == pytest.approx(p[data.Y.indices])
+        return balanced_gains(gains, commonness, power, rescaled)
+
+    p = np.random.default_rng(0).uniform(0.05, 1, N_LABELS)
+    monkeypatch.setattr("tacit.trees.growth.balanced_gains", spy)
+    trees = arguments_of_trees(monkeypatch, tacit.PfastXML(n_trees=5, balance=2.0, propensities=p), data)
+    for tree, power in zip(trees, powers, strict=True):
+        assert tree[6] == pytest.approx(normalised_gains(data.Y).data * p[data.Y.indices] ** -power, rel=1e-5)
 
 
 @pytest.mark.parametrize("propensities", [np.full(N_LABELS, 2.0), np.ones(3)])
@@ -131,12 +157,13 @@ def test_leaves_make_up_for_what_the_forest_gets_wrong(data, refit):
 
 
 def test_rare_labels_gain_more():
-    counts, Y = np.array([0, 80, 380]), sparse.csr_matrix(np.array([[1, 1, 1], [0, 0, 1]], dtype=np.float32))
-    gains = balanced_gains(Y, counts, 0.5, rescaled=False).toarray()
-    assert gains[0] / gains[0, 0] == pytest.approx(np.sqrt(_FEW / (counts + _FEW)))
+    Y = sparse.csr_matrix(np.array([[1, 1, 1], [0, 0, 1]], dtype=np.float32))
+    commonness = np.array([20.0, 100.0, 400.0, 400.0])
+    gains = balanced_gains(Y, commonness, 0.5, rescaled=False).toarray()
+    assert gains[0] / gains[0, 0] == pytest.approx(np.sqrt(20 / commonness[:3]))
     assert gains[1, 2] == gains[0, 2]
-    assert balanced_gains(Y, counts, 0.0, rescaled=False).data == pytest.approx(Y.data)
-    rescaled = balanced_gains(Y, counts, 0.5, rescaled=True).toarray()
+    assert balanced_gains(Y, commonness, 0.0, rescaled=False).data == pytest.approx(Y.data)
+    rescaled = balanced_gains(Y, commonness, 0.5, rescaled=True).toarray()
     assert rescaled[1, 2] == pytest.approx(1)
     assert rescaled[0] @ (1 / np.log2([2, 3, 4])) == pytest.approx(1)
 
@@ -144,9 +171,9 @@ def test_rare_labels_gain_more():
 def test_trees_differ_in_how_much_rare_labels_gain(data, monkeypatch):
     powers = []
 
-    def spy(gains, counts, power, rescaled):
+    def spy(gains, commonness, power, rescaled):
         powers.append(power)
-        return balanced_gains(gains, counts, power, rescaled)
+        return balanced_gains(gains, commonness, power, rescaled)
 
     monkeypatch.setattr("tacit.trees.growth.balanced_gains", spy)
     tacit.FastXML(n_trees=40, max_leaf=300, balance=0.5).fit(data.X, data.Y)
@@ -166,11 +193,11 @@ def test_balanced_nodes_part_by_rare_labels(cls):
     Y = sparse.csr_matrix((np.ones(2 * n), (np.tile(rows, 2), np.concatenate([frequent, 2 + rare]))))
     X = sparse.csr_matrix(np.column_stack([frequent, 1 - frequent, side, 1 - side]).astype(np.float32))
     used = {}
-    for balance in (None, 1.0):
+    for balance in (None, cls().balance):
         forest = cls(n_trees=20, max_leaf=n // 2 + 500, balance=balance).fit(X, Y).forest_
         weights = np.abs(node_weights(forest, X.shape[1])[forest.roots])
         used[balance] = int((weights[:, 2:].sum(axis=1) > weights[:, :2].sum(axis=1)).sum())
-    assert used[1.0] > used[None]
+    assert used[cls().balance] > used[None]
 
 
 def arguments_of_trees(monkeypatch, model, data):
@@ -207,7 +234,7 @@ def test_samples_of_rare_labels_gain_more_with_propensities_only(data, monkeypat
     has_labels = np.diff(data.Y.indptr) > 0
     plain = ideal_dcg(gains_of_nodes(monkeypatch, tacit.FastXML, data, 1.0))[has_labels]
     assert plain == pytest.approx(1, rel=1e-5)
-    weighted = ideal_dcg(gains_of_nodes(monkeypatch, tacit.PfastXML, data, 1.0))[has_labels]
+    weighted = ideal_dcg(gains_of_nodes(monkeypatch, tacit.PfastXML, data, 3.0))[has_labels]
     assert weighted.max() > 1.05 * weighted.min()
 
 
@@ -215,6 +242,18 @@ def test_samples_of_rare_labels_gain_more_with_propensities_only(data, monkeypat
 def test_half_of_the_trees_start_from_coins(cls, data, monkeypatch):
     starts_by_features = [tree[10] for tree in arguments_of_trees(monkeypatch, cls(n_trees=40, max_leaf=300), data)]
     assert 10 <= sum(starts_by_features) <= 30
+
+
+@pytest.mark.parametrize("cls", [tacit.FastXML, tacit.PfastXML, tacit.PfastreXML])
+def test_the_papers_trees_are_printed_ones(cls, data, monkeypatch):
+    """From coins, by the printed rules, with the paper's gains, and leaves that are plain means."""
+    trees = arguments_of_trees(monkeypatch, cls.paper(n_trees=20, random_state=1), data)
+    assert not any(tree[10] for tree in trees)
+    assert all(tree[15] is PRINTED for tree in trees)
+    p = tacit.propensities(data.Y)[data.Y.indices]
+    expected = normalised_gains(data.Y).data if cls is tacit.FastXML else 1 / p
+    assert trees[0][6] == pytest.approx(expected, rel=1e-5)
+    assert trees[0][7] == pytest.approx(1 if cls is tacit.FastXML else 1 / p, rel=1e-5)
 
 
 def test_flags_and_counts_are_weighted_by_how_rare_they_are(data, tmp_path):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from scipy import sparse
 
@@ -50,6 +51,14 @@ class PfastreXML(PfastXML):
 
     centres_: Centres = field(init=False)
 
+    PAPER: ClassVar[Mapping[str, Any]] = {
+        **PfastXML.PAPER,
+        "alpha": 0.8,
+        "gamma": 30.0,
+        "tail": "mean",
+        "beta": 1.0,
+        "centre_features": 2**31 - 1,
+    }
     unranked_score: ClassVar[float] = Estimator.unranked_score
 
     def _fit(self, X: sparse.csr_matrix, Y: sparse.csr_matrix) -> None:

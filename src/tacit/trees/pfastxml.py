@@ -25,8 +25,8 @@ class PfastXML(FastXML):
         float | None,
         Range(low=0, high=8),
         Tune(0, 5, log=False),
-        "mean exponent b of the weights p^-b in the nDCG of splits, p the propensity of a positive, drawn per tree from "
-        "0 to twice this; more favours rare labels; None: 1 in every tree, as in the paper",
+        "mean exponent b of the weights p^-b in the nDCG of splits, p the propensity of a positive, drawn per tree "
+        "from 0 to twice this; more favours rare labels; None: 1 in every tree, as in the paper",
     ] = 3.0
     refit: Refit = 0.5
     A: Annotated[float, Range(low=0), "propensity model: how fast the propensity rises with a label's count"] = 0.55

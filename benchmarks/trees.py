@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.svm import LinearSVC
 
@@ -37,29 +38,33 @@ SWEEPS = {
     "min_share": (0.05, 0.1, 0.25, 0.4, 1.0),
     "gamma": (5.0, 15.0, 30.0, 100.0),
     "refit": (0.0, 0.5, 1.0, 1.5, 2.0),
-    "balance": (0.0, 0.5, 0.75, 1.0, 1.5),
+    "balance": (0.0, 1.0, 2.0, 3.0, 4.0),
     "idf": (False, True),
     "centre_features": (10, 30, 100, 300),
 }
 
-PAPERS: dict[str, Any] = {"idf": False, "balance": None, "refit": 0.0, "min_share": 1.0}
-CHOICES: tuple[tuple[Any, dict[str, Any]], ...] = (
-    (tacit.FastXML, {}),
-    (tacit.FastXML, {"balance": None}),
-    (tacit.FastXML, {"balance": 1.0}),
-    (tacit.FastXML, {"idf": False}),
-    (tacit.FastXML, {"refit": 0.0}),
-    (tacit.FastXML, {"min_share": 1.0}),
-    (tacit.FastXML, PAPERS),
-    (tacit.PfastXML, {}),
-    (tacit.PfastXML, {"balance": None}),
-    (tacit.PfastXML, {"refit": 0.0}),
-    (tacit.PfastXML, {"refit": 2.0}),
-    (tacit.PfastreXML, {}),
-    (tacit.PfastreXML, {"balance": None}),
-    (tacit.PfastreXML, {"beta": 1.0}),
-    (tacit.PfastreXML, {"idf": False}),
-    (tacit.PfastreXML, {"alpha": 0.8, "gamma": 60.0, "beta": 1.0, "centre_features": 10_000, **PAPERS}),
+CHOICES: tuple[Any, ...] = (
+    tacit.FastXML(),
+    tacit.FastXML(balance=None),
+    tacit.FastXML(balance=1.0),
+    tacit.FastXML(idf=False),
+    tacit.FastXML(refit=0.0),
+    tacit.FastXML(min_share=1.0),
+    tacit.FastXML(splits="printed"),
+    tacit.FastXML.paper(),
+    tacit.PfastXML(),
+    tacit.PfastXML(balance=None),
+    tacit.PfastXML(balance=2.0),
+    tacit.PfastXML(balance=4.0),
+    tacit.PfastXML(refit=0.0),
+    tacit.PfastXML(refit=2.0),
+    tacit.PfastXML.paper(),
+    tacit.PfastreXML(),
+    tacit.PfastreXML(balance=None),
+    tacit.PfastreXML(beta=1.0),
+    tacit.PfastreXML(idf=False),
+    tacit.PfastreXML.paper(),
+    tacit.PfastreXML.paper(gamma=60.0),  # as in the authors' program
 )
 
 
@@ -198,16 +203,15 @@ def choices() -> None:
     for name, n_folds in (("bibtex", 5), ("delicious", 2)):
         train, _ = load(name)
         parts = np.array_split(np.random.default_rng(7).permutation(len(train)), 5)
-        for model, parameters in CHOICES:
+        for model in CHOICES:
             found = []
             for fold in range(n_folds):
                 held = np.sort(parts[fold])
                 kept = np.setdiff1d(np.arange(len(train)), held)
-                fitted = model(random_state=fold, n_jobs=2, **parameters).fit(train.X[kept], train.Y[kept])
+                fitted = clone(model).set_params(random_state=fold, n_jobs=2).fit(train.X[kept], train.Y[kept])
                 propensities = tacit.propensities(train.Y[kept])
                 found.append(tacit.evaluate(fitted.rank(train.X[held]), train.Y[held], propensities=propensities))
-            settings = ", ".join(f"{key}={value}" for key, value in parameters.items()) or "defaults"
-            print(f"{name} {model.__name__} {settings}: {shown(found)}", flush=True)
+            print(f"{name} {' '.join(repr(model).split())}: {shown(found)}", flush=True)
 
 
 def main() -> None:

@@ -6,7 +6,7 @@ from scipy import sparse
 
 import tacit
 from planted import N_LABELS, planted
-from reference.tree import node_weights, refitted
+from reference.tree import forest_scores, node_weights, refitted
 from tacit.errors import DataError, ParameterError
 from tacit.kernels.tree import PRINTED, grow_tree
 from tacit.numerics.compact import quantised
@@ -254,6 +254,24 @@ def test_the_papers_trees_are_printed_ones(cls, data, monkeypatch):
     expected = normalised_gains(data.Y).data if cls is tacit.FastXML else 1 / p
     assert trees[0][6] == pytest.approx(expected, rel=1e-5)
     assert trees[0][7] == pytest.approx(1 if cls is tacit.FastXML else 1 / p, rel=1e-5)
+
+
+@pytest.mark.parametrize("few", [slice(None), slice(30)])
+def test_scores_as_printed_are_those_of_the_paper(data, few):
+    """α log Q + (1 − α) log P with P = 1/(1 + exp(γ/2 ‖x − μ‖²)), μ the mean of the samples, however few there are."""
+    X, Y = 2 * data.X[few], data.Y[few]
+    model = tacit.PfastreXML.paper(n_trees=4, C=20.0).fit(X, Y)
+    Q = forest_scores(model.forest_, X.toarray(), N_LABELS, min_share=1.0)
+    unit = X.toarray() / np.linalg.norm(X.toarray(), axis=1, keepdims=True)
+    means = (Y.T @ unit) / np.asarray(Y.sum(axis=0)).reshape(-1, 1)
+    distances = np.square(unit[:, None, :] - means[None]).sum(axis=2)
+    with np.errstate(divide="ignore"):
+        expected = 0.8 * np.log(Q) - 0.2 * np.logaddexp(0, 30 / 2 * distances)
+    ranking = model.rank(X, k=N_LABELS)
+    found = ranking.to_dense()
+    is_ranked = (Q > 0) & np.isfinite(found) & (found > model.unranked_score)
+    assert is_ranked.sum() > Y.nnz
+    assert found[is_ranked] == pytest.approx(expected[is_ranked], abs=0.05)
 
 
 def test_flags_and_counts_are_weighted_by_how_rare_they_are(data, tmp_path):

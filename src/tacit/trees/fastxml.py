@@ -21,7 +21,7 @@ from tacit.trees.forest import Forest
 from tacit.trees.growth import Growth, grow, normalised_gains
 from tacit.trees.tail import Nearness
 
-_FEW = 20  # added to label counts, so that labels with a handful of samples do not dominate the splits of large nodes
+FEW = 20  # samples: labels with fewer do not gain much more, otherwise they would dominate the splits of large nodes
 
 Refit = Annotated[
     float,
@@ -112,7 +112,7 @@ class FastXML(Estimator):
 
     def _commonness(self, worth: sparse.csr_matrix) -> npt.NDArray[np.float64]:
         """How common the label of each positive is; a power of it divides the gains."""
-        return (self.label_counts_ + float(_FEW))[worth.indices]
+        return np.asarray((self.label_counts_ + float(FEW))[worth.indices])
 
     def _growth(self) -> Growth:
         leaves, gains = (self.max_leaf, self.labels_per_leaf), (self.balance, self.gains_are_rescaled)

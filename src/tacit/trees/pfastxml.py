@@ -12,7 +12,7 @@ from scipy import sparse
 
 from tacit.parameters import Range, Tune, document_parameters
 from tacit.propensity import check_propensities, inverse_propensities, propensities_from_counts
-from tacit.trees.fastxml import FastXML, Refit
+from tacit.trees.fastxml import FEW, FastXML, Refit
 from tacit.trees.growth import normalised_gains
 
 
@@ -47,7 +47,8 @@ class PfastXML(FastXML):
         return self._worth(Y) if self.balance is None else normalised_gains(Y)
 
     def _commonness(self, worth: sparse.csr_matrix) -> npt.NDArray[np.float64]:
-        return 1 / worth.data.astype(np.float64)  # propensities
+        few = propensities_from_counts(FEW, worth.shape[0], self.A, self.B)
+        return np.asarray(np.maximum(1 / worth.data.astype(np.float64), few))
 
     def _propensities(self, Y: sparse.csr_matrix) -> Any:
         if self.propensities is None:

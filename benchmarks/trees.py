@@ -38,7 +38,7 @@ SWEEPS = {
     "min_share": (0.05, 0.1, 0.25, 0.4, 1.0),
     "gamma": (5.0, 15.0, 30.0, 100.0),
     "refit": (0.0, 0.5, 1.0, 1.5, 2.0),
-    "balance": (0.0, 1.0, 2.0, 3.0, 4.0),
+    "balance": (0.0, 0.5, 0.75, 1.0, 1.5),
     "idf": (False, True),
     "centre_features": (10, 30, 100, 300),
 }
@@ -54,8 +54,6 @@ CHOICES: tuple[Any, ...] = (
     tacit.FastXML.paper(),
     tacit.PfastXML(),
     tacit.PfastXML(balance=None),
-    tacit.PfastXML(balance=2.0),
-    tacit.PfastXML(balance=4.0),
     tacit.PfastXML(refit=0.0),
     tacit.PfastXML(refit=2.0),
     tacit.PfastXML.paper(),

@@ -10,8 +10,8 @@ from reference.tree import forest_scores, node_weights, refitted
 from tacit.errors import DataError, ParameterError
 from tacit.kernels.tree import PRINTED, grow_tree
 from tacit.numerics.compact import quantised
-from tacit.propensity import propensities_from_counts
 from tacit.tasks import task_seeds
+from tacit.trees.fastxml import FEW
 from tacit.trees.forest import Forest
 from tacit.trees.growth import Growth, balanced_gains, grow, normalised_gains
 
@@ -64,9 +64,10 @@ def test_rare_labels_are_worth_more_with_propensities(data):
 
 def test_given_propensities_replace_the_model(data):
     p = tacit.propensities(data.Y, A=0.9, B=2.0)
-    by_label = tacit.PfastXML(n_trees=2, propensities=p).fit(data.X, data.Y).rank(data.X)
-    by_entry = tacit.PfastXML(n_trees=2, propensities=data.Y.multiply(p).tocsr()).fit(data.X, data.Y).rank(data.X)
-    by_model = tacit.PfastXML(n_trees=2, A=0.9, B=2.0).fit(data.X, data.Y).rank(data.X)
+    by_label, by_entry, by_model = (
+        tacit.PfastXML(n_trees=2, A=0.9, B=2.0, propensities=given).fit(data.X, data.Y).rank(data.X)
+        for given in (p, data.Y.multiply(p).tocsr(), None)
+    )
     assert np.array_equal(by_label.scores, by_model.scores)
     assert np.array_equal(by_label.labels, by_entry.labels)
 
@@ -83,22 +84,43 @@ def test_given_propensities_act_in_the_nodes(data, cls, balance):
     assert np.array_equal(first.weight_levels, again.weight_levels)
 
 
-def test_positives_gain_a_power_of_their_propensity(data, monkeypatch):
+def test_positives_gain_by_the_count_that_their_propensity_stands_for(data, monkeypatch):
+    """(1/p − 1)/C = (n + B)^-A has one solution n; it lies between no sample and all."""
     powers = []
 
     def spy(gains, commonness, power, rescaled):
         powers.append(power)
-        assert commonness == pytest.approx(expected)
+        assert commonness == pytest.approx(n[data.Y.indices] + FEW, rel=0.01)
         return balanced_gains(gains, commonness, power, rescaled)
 
-    p = np.random.default_rng(0).uniform(0.05, 1, N_LABELS)
-    few = propensities_from_counts(20, data.Y.shape[0])
-    expected = np.maximum(p, few)[data.Y.indices]  # labels with a handful of samples do not dominate
-    assert p.min() < few < p.max()
+    p, A, B = np.random.default_rng(0).uniform(0.05, 1, N_LABELS), 0.6, 2.6
+    n_samples = data.Y.shape[0]
+    C = (np.log(n_samples) - 1) * (B + 1) ** A
+    n = np.clip((C * p / (1 - p)) ** (1 / A) - B, 0, n_samples)
+    assert n.min() == 0 < np.median(n) < n.max() == n_samples
     monkeypatch.setattr("tacit.trees.growth.balanced_gains", spy)
-    trees = arguments_of_trees(monkeypatch, tacit.PfastXML(n_trees=5, balance=2.0, propensities=p), data)
+    model = tacit.PfastXML(n_trees=5, propensities=p, A=A, B=B)
+    trees = arguments_of_trees(monkeypatch, model, data)
     for tree, power in zip(trees, powers, strict=True):
-        assert tree[6] == pytest.approx(normalised_gains(data.Y).data * expected**-power, rel=1e-5)
+        expected = normalised_gains(data.Y).data * (n + FEW)[data.Y.indices] ** -power
+        assert tree[6] == pytest.approx(expected, rel=0.03)
+
+
+@pytest.mark.parametrize("parameters", [{}, {"A": 0.9, "B": 20.0}, {"A": 0.0}])
+def test_the_propensity_model_stands_for_the_counts_themselves(data, parameters):
+    model = tacit.PfastXML(**parameters)
+    model.label_counts_ = np.bincount(data.Y.indices, minlength=N_LABELS)
+    found = model._commonness(data.Y)
+    if parameters.get("A") == 0.0:  # all labels have the same propensity
+        assert len(set(found)) == 1
+    else:
+        assert np.array_equal(found, model.label_counts_[data.Y.indices] + FEW)
+
+
+@pytest.mark.parametrize("value", [1.0, 1e-20])
+def test_propensities_at_the_ends_leave_trees_that_rank(data, value):
+    model = tacit.PfastXML(n_trees=5, propensities=np.full(N_LABELS, value)).fit(data.X, data.Y)
+    assert tacit.evaluate(model.rank(data.X, k=1), data.Y, ks=(1,))["P@1"] > 0.9
 
 
 @pytest.mark.parametrize("propensities", [np.full(N_LABELS, 2.0), np.ones(3)])
@@ -197,11 +219,11 @@ def test_balanced_nodes_part_by_rare_labels(cls):
     Y = sparse.csr_matrix((np.ones(2 * n), (np.tile(rows, 2), np.concatenate([frequent, 2 + rare]))))
     X = sparse.csr_matrix(np.column_stack([frequent, 1 - frequent, side, 1 - side]).astype(np.float32))
     used = {}
-    for balance in (None, cls().balance):
+    for balance in (None, 1.0):
         forest = cls(n_trees=20, max_leaf=n // 2 + 500, balance=balance).fit(X, Y).forest_
         weights = np.abs(node_weights(forest, X.shape[1])[forest.roots])
         used[balance] = int((weights[:, 2:].sum(axis=1) > weights[:, :2].sum(axis=1)).sum())
-    assert used[cls().balance] > used[None]
+    assert used[1.0] > used[None]
 
 
 def arguments_of_trees(monkeypatch, model, data):
@@ -238,7 +260,7 @@ def test_samples_of_rare_labels_gain_more_with_propensities_only(data, monkeypat
     has_labels = np.diff(data.Y.indptr) > 0
     plain = ideal_dcg(gains_of_nodes(monkeypatch, tacit.FastXML, data, 1.0))[has_labels]
     assert plain == pytest.approx(1, rel=1e-5)
-    weighted = ideal_dcg(gains_of_nodes(monkeypatch, tacit.PfastXML, data, 3.0))[has_labels]
+    weighted = ideal_dcg(gains_of_nodes(monkeypatch, tacit.PfastXML, data, 1.0))[has_labels]
     assert weighted.max() > 1.05 * weighted.min()
 
 

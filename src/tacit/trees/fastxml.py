@@ -21,7 +21,7 @@ from tacit.trees.forest import Forest
 from tacit.trees.growth import Growth, grow, normalised_gains
 from tacit.trees.tail import Nearness
 
-FEW = 20  # samples: labels with fewer do not gain much more, otherwise they would dominate the splits of large nodes
+FEW = 20  # added to label counts, so that labels with a handful of samples do not dominate the splits of large nodes
 
 Refit = Annotated[
     float,
@@ -97,7 +97,7 @@ class FastXML(Estimator):
     def _fit(self, X: sparse.csr_matrix, Y: sparse.csr_matrix) -> None:
         relevant = positives(Y)
         worth = self._worth(relevant)
-        shared = {"X": X, "gains": self._gains(relevant), "commonness": self._commonness(worth), "worth": worth}
+        shared = {"X": X, "gains": self._gains(relevant), "commonness": self._commonness(relevant), "worth": worth}
         tasks = [{"seed": seed} for seed in task_seeds(self.random_state, self.n_trees)]
         trees = run_tasks(grow, tasks, n_jobs=self.n_jobs, what="trees", **shared, growth=self._growth())
         self.forest_ = Forest.of(trees, worth, X.shape[1], self.refit)
@@ -110,9 +110,9 @@ class FastXML(Estimator):
         """Gains of the positives in the nDCG of nodes, before balancing."""
         return normalised_gains(Y)
 
-    def _commonness(self, worth: sparse.csr_matrix) -> npt.NDArray[np.float64]:
-        """How common the label of each positive is; a power of it divides the gains."""
-        return np.asarray((self.label_counts_ + float(FEW))[worth.indices])
+    def _commonness(self, Y: sparse.csr_matrix) -> npt.NDArray[np.float64]:
+        """How common each positive is; a power of it divides the gains."""
+        return np.asarray((self.label_counts_ + float(FEW))[Y.indices])
 
     def _growth(self) -> Growth:
         leaves, gains = (self.max_leaf, self.labels_per_leaf), (self.balance, self.gains_are_rescaled)

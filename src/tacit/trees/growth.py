@@ -56,7 +56,7 @@ def balanced_gains(
 ) -> sparse.csr_matrix:
     """Gains divided by a power of how common each positive is, so that rare labels influence splits too.
 
-    Differs from the papers: FastXML's splits are dominated by frequent labels, and in PfastXML the power is always 1.
+    Differs from the papers: FastXML's splits are dominated by frequent labels, and PfastXML always has y/p.
     """
     balanced = _with_values(gains, gains.data * np.power(commonness, -power))
     return normalised_gains(balanced) if rescaled else balanced

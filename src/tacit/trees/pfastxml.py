@@ -11,7 +11,13 @@ import numpy.typing as npt
 from scipy import sparse
 
 from tacit.parameters import Range, Tune, document_parameters
-from tacit.propensity import check_propensities, inverse_propensities, propensities_from_counts
+from tacit.propensity import (
+    check_propensities,
+    entries,
+    inverse_propensities,
+    propensities_from_counts,
+    values_at,
+)
 from tacit.trees.fastxml import FEW, FastXML, Refit
 from tacit.trees.growth import normalised_gains
 
@@ -23,11 +29,11 @@ class PfastXML(FastXML):
 
     balance: Annotated[
         float | None,
-        Range(low=0, high=8),
-        Tune(0, 5, log=False),
-        "mean exponent b of the weights p^-b in the nDCG of splits, p the propensity of a positive, drawn per tree "
-        "from 0 to twice this; more favours rare labels; None: 1 in every tree, as in the paper",
-    ] = 3.0
+        Range(low=0, high=2),
+        Tune(0, 1.5, log=False),
+        "mean exponent b of the weights (n + 20)^-b in the nDCG of splits, n the count at which A and B give the "
+        "propensity p of a positive, drawn per tree from 0 to twice this; None: weights 1/p, as in the paper",
+    ] = 1.0
     refit: Refit = 0.5
     A: Annotated[float, Range(low=0), "propensity model: how fast the propensity rises with a label's count"] = 0.55
     B: Annotated[float, Range(above=0), "propensity model: added to a label's count"] = 1.5
@@ -46,9 +52,11 @@ class PfastXML(FastXML):
     def _gains(self, Y: sparse.csr_matrix) -> sparse.csr_matrix:
         return self._worth(Y) if self.balance is None else normalised_gains(Y)
 
-    def _commonness(self, worth: sparse.csr_matrix) -> npt.NDArray[np.float64]:
-        few = propensities_from_counts(FEW, worth.shape[0], self.A, self.B)
-        return np.asarray(np.maximum(1 / worth.data.astype(np.float64), few))
+    def _commonness(self, Y: sparse.csr_matrix) -> npt.NDArray[np.float64]:
+        """The counts at which labels would have the propensities of the positives, which are theirs by default."""
+        counts = np.arange(Y.shape[0] + 1)
+        by_count = propensities_from_counts(counts, Y.shape[0], self.A, self.B)
+        return np.interp(values_at(self._propensities(Y), *entries(Y)), by_count, counts) + float(FEW)
 
     def _propensities(self, Y: sparse.csr_matrix) -> Any:
         if self.propensities is None:

@@ -4,12 +4,14 @@ Usage: ``TACIT_DATA=… python -m benchmarks.latent [PART…] [bibtex] [deliciou
 
 unseen      half of the labels unseen at random, mean of seeds 0–4: all, seen, unseen labels and their harmonic mean
 seen        all labels seen: MLLCS beside LFM; 80 % of the entries of Y unobserved; a tenth of the samples
+ablation    the paper's Table 4: LFM, counts in the model, moment matching alone and blended in, on Bibtex
 curve       P@1 and P@3 for 20 to 80 % of the labels seen (docs/figures/unseen-curve.svg)
 trace       P@1 and objective during EM (docs/figures/unseen-trace.svg)
 mappings    every Ψ of MLLCS, on validation splits cut from train
 speed       one sweep on Delicious against its matrix products; K = 0.8 L with memory
 online      online EM beside batch EM on Bibtex
 variational variational Bayes beside EM, on validation splits of Bibtex
+active      labels asked by `uncertain` beside labels asked at random (docs/figures/unseen-active.svg)
 add         how long it takes to add a label
 model       the plate diagram (docs/figures/unseen-model.svg)
 """
@@ -26,6 +28,7 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.base import clone
 
 import tacit
 from tacit.data.split import hold_out_labels
@@ -36,6 +39,9 @@ SEEDS = (0, 1, 2, 3, 4)
 FIGURES = Path(__file__).parents[1] / "docs" / "figures"
 _SHARES = (0.2, 0.4, 0.6, 0.8)  # of labels seen
 LINEAR = {"mapping": "linear"}
+_ACTIVE_ROWS, _ACTIVE_COMPLETE = 1000, 100  # training samples, and those whose labels are all known from the start
+_ACTIVE_ROUNDS, _ACTIVE_SHARE = 5, 0.02  # questions of a round for each sample, as a share of all labels
+_ACTIVE_MODEL: dict[str, Any] = {"absent": "missing", "n_factors": 50, "n_sweeps": 20, "calibration_folds": 0, **LINEAR}
 FAMILY: tuple[tuple[str, Any, dict[str, Any]], ...] = (
     ("LFM", tacit.LFM, {}),
     ("COSTA", tacit.COSTA, {}),
@@ -129,6 +135,31 @@ def seen() -> None:
                 for seed in SEEDS[:3]
             ]
             print(f"  {what:24s} {cls.__name__:6s} {text(np.mean(runs, axis=0))}", flush=True)
+
+
+ABLATION: tuple[tuple[str, Any], ...] = (
+    ("LFM", tacit.LFM()),
+    ("MLLCS, linear Ψ: counts in the model", tacit.MLLCS(**LINEAR)),
+    ("moment matching alone", tacit.MLLCS(count_weight=1e-6, count_positives=1e9)),
+    ("LFM blended with moment matching", tacit.MLLCS(count_weight=1e-6)),
+    ("MLLCS: both", tacit.MLLCS()),
+    ("LFM as printed", tacit.LFM.paper(n_sweeps=100)),
+    ("MLLCS as printed, κ corrected", tacit.MLLCS.paper(n_sweeps=100)),
+)
+
+
+def ablation() -> None:
+    """What the counts add where all labels have examples, and by which way; seeds 0–2, counts from the training labels.
+
+    A weight of 1e-6 takes the counts out of the latent factor model.
+    """
+    X, Y, X_test, Y_test = load("bibtex")
+    for what, model in ABLATION:
+        runs = [
+            precision(clone(model).set_params(random_state=seed, calibration_folds=0).fit(X, Y), X_test, Y_test)
+            for seed in SEEDS[:3]
+        ]
+        print(f"  {what:38s} {text(np.mean(runs, axis=0))} ± {text(np.std(runs, axis=0))}", flush=True)
 
 
 def mappings() -> None:
@@ -284,6 +315,62 @@ def variational() -> None:
         print(f"  {inference:11s} all {text(every)} seen {text(seen_only)} unseen {text(unseen_only)}", flush=True)
 
 
+def _answers(Y: sparse.csr_matrix, asked: np.ndarray) -> sparse.csr_matrix:
+    """The answers to the questions of a mask; whatever was not asked is unknown."""
+    rows, labels = np.nonzero(asked)
+    answers = np.asarray(Y[rows, labels], np.float32).ravel()
+    return sparse.csr_matrix((answers, (rows, labels)), shape=Y.shape)
+
+
+def _asked_at_random(asked: np.ndarray, n_each: int, rng: np.random.Generator) -> np.ndarray:
+    """`n_each` labels of each row that were not asked yet."""
+    return np.argsort(np.where(asked, 2, rng.random(asked.shape)), axis=1)[:, :n_each]
+
+
+def _asked_by_information(model: tacit.MLLCS, X: sparse.csr_matrix, asked: np.ndarray, n_each: int) -> np.ndarray:
+    """The `n_each` labels of each row about which an answer teaches most, of those not asked yet."""
+    ranking = model.uncertain(X, k=asked.shape[1])
+    is_new = ~np.take_along_axis(asked, ranking.labels, axis=1)
+    first = np.argsort(~is_new, axis=1, kind="stable")[:, :n_each]
+    return np.take_along_axis(ranking.labels, first, axis=1)
+
+
+def _learning_curve(data: Data, seed: int, informed: bool) -> list[float]:
+    """P@1 on the test set after each round of questions about the labels of some samples."""
+    X, Y, X_test, Y_test = data
+    rng = np.random.default_rng(seed)
+    rows = np.sort(rng.permutation(X.shape[0])[:_ACTIVE_ROWS])
+    X, Y = X[rows], Y[rows]
+    asked = np.zeros(Y.shape, bool)
+    asked[:: _ACTIVE_ROWS // _ACTIVE_COMPLETE] = True
+    points = []
+    for _ in range(_ACTIVE_ROUNDS + 1):
+        model = tacit.MLLCS(**_ACTIVE_MODEL, random_state=seed).fit(X, _answers(Y, asked))
+        points.append(precision(model, X_test, Y_test)[0])
+        n_each = round(_ACTIVE_SHARE * Y.shape[1])
+        questions = _asked_by_information(model, X, asked, n_each) if informed else _asked_at_random(asked, n_each, rng)
+        np.put_along_axis(asked, questions, True, axis=1)
+    return points
+
+
+def active() -> None:
+    """Labels of 1,000 training samples asked in rounds: those that `uncertain` names, or random ones; seeds 0–4."""
+    from matplotlib import pyplot as plt
+
+    figure, axes = plt.subplots(1, 2, figsize=(8, 3))
+    percent = 100 * _ACTIVE_SHARE * np.arange(_ACTIVE_ROUNDS + 1)
+    for axis, name in zip(axes, ("bibtex", "delicious"), strict=True):
+        data = load(name)
+        for what, informed in (("uncertain", True), ("random", False)):
+            runs = np.array([_learning_curve(data, seed, informed) for seed in SEEDS])
+            print(f"  {name} {what:9s} P@1 {text(runs.mean(axis=0))} ± {text(runs.std(axis=0))}", flush=True)
+            axis.errorbar(percent, runs.mean(axis=0), runs.std(axis=0), marker="o", capsize=2, label=what)
+        axis.set(xlabel="labels of a sample asked, percent", ylabel="P@1, percent", title=name)
+    axes[0].legend(frameon=False)
+    figure.tight_layout()
+    _save(figure, "unseen-active")
+
+
 def add() -> None:
     """Milliseconds to add one label to a trained model."""
     for name in ("bibtex", "delicious"):
@@ -343,7 +430,10 @@ def model() -> None:
     _save(figure, "unseen-model")
 
 
-PARTS = {part.__name__: part for part in (unseen, seen, mappings, curve, trace, speed, online, variational, add, model)}
+PARTS = {
+    part.__name__: part
+    for part in (unseen, seen, ablation, mappings, curve, trace, speed, online, variational, add, active, model)
+}
 
 
 def main() -> None:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 from scipy.optimize import minimize
 
-from reference.tree import logistic_objective, ndcg_sum
+from reference.tree import logistic_objective, ndcg_sum, printed_leaves, printed_plane, printed_sides
 from tacit.kernels import tree
 from tacit.trees.growth import Tree
 
@@ -24,9 +24,11 @@ def random_matrix(seed: int, n_rows: int, n_columns: int, density: float = 0.3) 
     return sparse.csr_matrix(dense.astype(np.float32))
 
 
-def columns_of(X: sparse.csr_matrix, samples: np.ndarray, signs: np.ndarray, costs: np.ndarray) -> tree.Columns:
-    scratch = tree._feature_scratch(as_rows(X), X.shape[1])
-    columns = tree.useful_columns(as_rows(X), samples, signs, costs, BIAS, scratch)
+def columns_of(
+    X: sparse.csr_matrix, samples: np.ndarray, signs: np.ndarray, costs: np.ndarray, least_slope: float = 1.0
+) -> tree.Columns:
+    scratch = tree._feature_scratch(as_rows(X), X.shape[1], X.shape[0])
+    columns = tree.useful_columns(as_rows(X), samples, signs, costs, BIAS, least_slope, scratch)
     assert not scratch.slopes.any()
     return columns
 
@@ -88,7 +90,7 @@ def test_the_alternation_leaves_its_scratch_clean_and_parts_two_topics():
     gains = sparse.csr_matrix(np.kron(np.eye(2), np.ones((10, 3))).astype(np.float32))
     scratch, samples = tree.label_scratch(6), np.arange(20, dtype=np.int32)
     sides = (np.arange(20) < 8).astype(np.int8)
-    tree.alternate_sides(as_rows(gains), samples, sides, 50, scratch)
+    tree.alternate_sides(as_rows(gains), samples, sides, 50, 0.1, scratch)
     assert list(sides) == [1] * 10 + [0] * 10
     assert not scratch.gains.any()
 
@@ -126,7 +128,7 @@ def test_no_newton_step_raises_the_objective(seed, n_samples, n_features):
         assert value <= before + 1e-9
         assert plane.points[:, 2] == pytest.approx(used @ plane.weights, abs=1e-6)
         before = value
-        active = tree.fit_plane(columns, plane, signs, costs, active, 1)
+        active = tree.fit_plane(columns, plane, signs, costs, active, 1, tree.REFINED)
 
 
 def test_the_hyperplane_reaches_the_optimum_of_a_peer():
@@ -137,7 +139,7 @@ def test_the_hyperplane_reaches_the_optimum_of_a_peer():
     columns = columns_of(X, np.arange(200, dtype=np.int32), signs, costs)
     n_weights = len(columns.features) + 1
     plane = tree.Plane(np.zeros(n_weights), np.zeros((200, 3)))
-    tree.fit_plane(columns, plane, signs, costs, np.arange(n_weights, dtype=np.int32), 200)
+    tree.fit_plane(columns, plane, signs, costs, np.arange(n_weights, dtype=np.int32), 200, tree.REFINED)
     used = np.hstack([X.toarray()[:, columns.features], np.full((200, 1), BIAS)])
 
     def split_objective(parts):  # weights as a difference of two positive parts make the penalty smooth
@@ -173,7 +175,9 @@ def grow(X: sparse.csr_matrix, Y: sparse.csr_matrix, max_leaf: int = 2, labels_p
     coins = np.random.default_rng(0).integers(2**tree.N_COINS, size=X.shape[0])
     x, y = as_rows(X), as_rows(Y)
     return Tree(
-        *tree.grow_tree(*x, X.shape[1], *y, y.values, Y.shape[1], coins, True, C, BIAS, max_leaf, labels_per_leaf)
+        *tree.grow_tree(
+            *x, X.shape[1], *y, y.values, Y.shape[1], coins, True, C, BIAS, max_leaf, labels_per_leaf, tree.REFINED
+        )
     )
 
 
@@ -221,7 +225,8 @@ def test_a_tree_keeps_every_label_and_every_child(seed, n_samples, max_leaf):
 
 
 def test_a_large_node_is_decided_by_a_part_of_its_samples():
-    n, topic = 3 * tree._JURY, np.arange(3 * tree._JURY) % 2
+    n = 3 * tree.REFINED.jury
+    topic = np.arange(n) % 2
     X = sparse.csr_matrix((np.ones(n, np.float32), topic, np.arange(n + 1)), shape=(n, 2))
     grown = grow(X, X, max_leaf=n - 1)
     assert grown.children.tolist() == [[-1, -2]]
@@ -236,3 +241,56 @@ def test_a_leaf_keeps_its_best_labels():
     grown = grow(nothing[:5], Y, labels_per_leaf=2)
     assert list(grown.leaf_labels) == [0, 1]
     assert grown.leaf_scores == pytest.approx([1.0, 0.8])
+
+
+# -- as printed -------------------------------------------------------------------------------------------
+
+EXACT = tree.PRINTED._replace(steps=20_000, tolerance=1e-9)  # as the reference, whose optimum is exact
+
+
+@given(seeds, sizes, st.integers(1, 12))
+def test_the_printed_alternation_ends_when_no_side_changes(seed, n_samples, n_labels):
+    gains = random_matrix(seed, n_samples, n_labels)
+    sides = np.random.default_rng(seed).integers(0, 2, n_samples).astype(np.int8)
+    expected = printed_sides(gains.toarray().astype(np.float64), sides)
+    samples, rules = np.arange(n_samples, dtype=np.int32), tree.PRINTED
+    scratch = tree.label_scratch(n_labels)
+    tree.alternate_sides(as_rows(gains), samples, sides, rules.rounds, rules.settled, scratch)
+    assert np.array_equal(sides, expected)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_printed_hyperplane_is_optimal_over_all_features(seed):
+    X = random_matrix(seed, 60, 12, density=0.6)
+    sides = np.random.default_rng(seed).permutation(np.arange(60) % 2).astype(np.int8)
+    signs, costs = tree.sample_costs(sides, C)
+    samples = np.arange(60, dtype=np.int32)
+    columns = columns_of(X, samples, signs, costs, least_slope=-1.0)
+    assert len(columns.features) == 12
+    plane = tree.Plane(np.zeros(13), np.zeros((60, 3)))
+    rules = tree.PRINTED
+    tree.fit_plane(columns, plane, signs, costs, np.arange(13, dtype=np.int32), rules.steps, rules)
+    used = np.hstack([X.toarray()[:, columns.features], np.full((60, 1), BIAS)])
+    best = logistic_objective(used, printed_plane(used, sides > 0, C), signs, costs)
+    assert best - 1e-6 <= logistic_objective(used, plane.weights, signs, costs) <= 1.001 * best
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_printed_tree_parts_samples_as_the_papers_algorithm(seed):
+    X, gains = random_matrix(seed, 60, 8, density=0.6), random_matrix(seed + 100, 60, 10)
+    coins = np.random.default_rng(seed).integers(2**tree.N_COINS, size=60)
+    x, y = as_rows(X), as_rows(gains)
+    grown = Tree(*tree.grow_tree(*x, 8, *y, y.values, 10, coins, False, 20.0, BIAS, 5, 100, EXACT))
+    leaves = [np.flatnonzero(grown.leaf_of == leaf).tolist() for leaf in range(len(grown.leaf_starts) - 1)]
+    assert len(leaves) > 3
+    assert leaves == printed_leaves(X.toarray(), gains.toarray().astype(float), coins, 20.0, BIAS, 5)
+
+
+def test_the_printed_rules_are_no_trifle():
+    X, gains = random_matrix(0, 200, 20), random_matrix(1, 200, 30)
+    coins, x, y = np.random.default_rng(0).integers(2**tree.N_COINS, size=200), as_rows(X), as_rows(gains)
+    trees = [
+        Tree(*tree.grow_tree(*x, 20, *y, y.values, 30, coins, False, 20.0, BIAS, 10, 100, rules))
+        for rules in (tree.PRINTED, tree.REFINED)
+    ]
+    assert not np.array_equal(trees[0].leaf_of, trees[1].leaf_of)

@@ -103,6 +103,27 @@ def test_the_statistics_of_a_fit_lead_to_its_factors(whole):
     assert again == pytest.approx(whole.label_factors_, abs=2e-3)
 
 
+def test_a_map_in_the_model_is_the_prior_mean_in_every_step():
+    """Without data the factors of labels are what Ψ makes of their type-2 factors (ML-LCS Eq. 17)."""
+    counts = weighted_counts(read_cooccurrence(np.full((6, 9), np.nan), 6), 5.0, 1.0)
+    state = online.online_start(4, counts, 3, 0)
+    Psi = np.random.default_rng(0).standard_normal((3, 3)).astype(np.float32)
+    state = replace(state, factors=replace(state.factors, Psi=Psi))
+    found = online._label_factors(state, Priors(1.0, 2.0, 1.0, 1.0, 0.5), 10)
+    assert found == pytest.approx(state.factors.B[:6] @ Psi, abs=1e-5)
+    assert not online._label_factors(state, Priors(1.0, 2.0, 1.0, 1.0), 10).any()
+
+
+def test_batches_alone_know_how_uncertain_they_are():
+    model = tacit.MLLCS(n_factors=8)
+    for start in range(0, 400, 100):
+        model.partial_fit(X[start : start + 100], HELD.Y_seen[start : start + 100], cooccurrence=COUNTS)
+    asked = model.uncertain(X_TEST[:50], k=3)
+    assert ((asked.scores > 0) & (asked.scores <= 1)).all()
+    seen, unseen = model.vectors_.variances[:, :N_SEEN], model.vectors_.variances[:, N_SEEN:]
+    assert seen.max() < unseen.min() == pytest.approx(1 / model.lambda_v)
+
+
 @pytest.mark.parametrize("mapping", ["moments", "linear"])
 def test_a_label_added_after_batches_is_the_one_a_fit_on_all_gives(mapping):
     known, new = slice(N_SEEN + 4), slice(N_SEEN + 4, None)
@@ -148,18 +169,19 @@ def test_a_label_first_seen_in_a_batch_is_learned():
     assert found[has_it].mean() > found[~has_it].mean() + 1
 
 
-def test_online_steps_on_all_samples_end_where_em_ends(monkeypatch):
+@pytest.mark.parametrize("psi", [None, 0.8])
+def test_online_steps_on_all_samples_end_where_em_ends(monkeypatch, psi):
     X, Y = planted(60)
     X, seen = with_constant(X), Y[:, :8].tocsr()
     counts = weighted_counts(read_cooccurrence((Y.T @ Y).toarray()[:8], 8), 5.0, 0.5, own=True)
-    priors = Priors(0.7, 1.3, 0.9, 0.6)
+    priors = Priors(0.7, 1.3, 0.9, 0.6, psi)
     problem = EMProblem(X, seen, counts, priors, improving_solver(X, priors.w / priors.u, 5))
     monkeypatch.setattr(online, "_FORGETTING", 0.0)
     state = online.online_start(X.shape[1], counts, 5, 0)
     for _ in range(140):
         state = online.online_step(state, problem, X.shape[0])
     reached = sweep(replace(problem, n_steps=30), replace(state.factors, U=X @ state.factors.W))[2]
-    assert reached == pytest.approx(train(problem, 5, 300, seed=0).trace[-1], rel=2e-3)
+    assert reached == pytest.approx(train(problem, 5, 300, seed=0).trace[-1], rel=5e-3)
 
 
 # -- what is kept ---------------------------------------------------------------------------------------------

@@ -58,3 +58,31 @@ def moment_objective(X, Y, targets, weights, ridge, w, intercept):
     p = 1 / (1 + np.exp(-(X @ w + intercept)))
     off = Y.T @ p - targets
     return 0.5 * np.sum(weights * off**2) + 0.5 * ridge * (np.sum(w**2) + (intercept / 3) ** 2)
+
+
+def printed_em(X, Y, M, r, start, n_iterations):
+    """ML-LCS Eq. 13 to 20 with all precisions 1, every system solved exactly; κ of a count is (m − r)/2.
+
+    `start` are the first V and B. Returns U, V, B, W and Ψ.
+    """
+    (V, B), U, W = start, np.zeros((len(X), start[0].shape[1])), np.zeros((X.shape[1], start[0].shape[1]))
+    unit, n_seen = np.eye(V.shape[1]), len(start[0])
+
+    def mean(psi):
+        return np.where(np.abs(psi) < 1e-6, 0.25, np.tanh(psi / 2) / (2 * np.where(psi == 0, 1, psi)))
+
+    for _ in range(n_iterations):
+        omega = mean(U @ V.T)  # Eq. 13
+        for n in range(len(U)):  # Eq. 16
+            right = (Y[n] - 0.5) @ V + X[n] @ W
+            U[n] = np.linalg.solve((V.T * omega[n]) @ V + unit, right)
+        W = np.linalg.solve(X.T @ X + np.eye(X.shape[1]), X.T @ U)  # Eq. 19
+        omega, tau = mean(U @ V.T), (M + r) * mean(V @ B.T)  # Eq. 14
+        for label in range(n_seen):  # Eq. 17
+            left = (U.T * omega[:, label]) @ U + (B.T * tau[label]) @ B + unit
+            V[label] = np.linalg.solve(left, (Y[:, label] - 0.5) @ U + (M[label] - r) / 2 @ B)
+        tau = (M + r) * mean(V @ B.T)
+        for label in range(len(B)):  # Eq. 18
+            B[label] = np.linalg.solve((V.T * tau[:, label]) @ V + unit, (M[:, label] - r) / 2 @ V)
+    seen = B[:n_seen]
+    return U, V, B, W, np.linalg.solve(seen.T @ seen + unit, seen.T @ V[: len(seen)])  # Eq. 20

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from scipy.optimize import minimize
+from scipy.special import expit
 
 
 def ndcg_sum(gains: np.ndarray, samples: np.ndarray) -> float:
@@ -71,3 +73,59 @@ def rescored(
     log_p = -np.logaddexp(0, gamma / 2 * (offsets[None, :] - 2 * X @ centres.toarray().T))
     with np.errstate(divide="ignore"):
         return np.where(scores > 0, alpha * np.log(scores) + (1 - alpha) * log_p, -np.inf)
+
+
+# -- a tree as FastXML's Algorithms 1 and 2 print it --------------------------------------------------------
+
+
+def printed_sides(gains: np.ndarray, sides: np.ndarray) -> np.ndarray:
+    """Alternate rankings and sides until no side changes.
+
+    A sample that gains the same on both sides stays, and labels of equal gain keep their order, at first that of the
+    samples they occur in.
+    """
+    sides = sides.astype(bool)
+    present = list(dict.fromkeys(np.nonzero(gains)[1].tolist()))
+    ranked = [np.array(present, dtype=int)] * 2
+    while True:
+        advantage = np.zeros(gains.shape[1])
+        for side in (0, 1):
+            totals = gains[sides == side].sum(axis=0)
+            ranked[side] = ranked[side][np.argsort(-totals[ranked[side]], kind="stable")]
+            advantage[ranked[side]] += (2 * side - 1) / np.log2(np.arange(len(present)) + 2)
+        chosen = np.where(gains @ advantage == 0, sides, gains @ advantage > 0)
+        if np.array_equal(chosen, sides):
+            return sides
+        sides = chosen
+
+
+def printed_plane(X: np.ndarray, sides: np.ndarray, C: float) -> np.ndarray:
+    """The optimal hyperplane; weights as a difference of two positive parts make the L1 penalty smooth."""
+    signs, n = np.where(sides, 1.0, -1.0), X.shape[1]
+    costs = C * len(sides) / np.where(sides, sides.sum(), (~sides).sum())
+
+    def objective(parts: np.ndarray) -> tuple[float, np.ndarray]:
+        margins = signs * (X @ (parts[:n] - parts[n:]))
+        slope = X.T @ (-costs * signs * expit(-margins))
+        return float(parts.sum() + costs @ np.logaddexp(0, -margins)), 1 + np.concatenate([slope, -slope])
+
+    options = {"ftol": 1e-15, "gtol": 1e-9, "maxiter": 10_000}
+    found = minimize(objective, np.zeros(2 * n), jac=True, bounds=[(0, None)] * (2 * n), options=options).x
+    return found[:n] - found[n:]
+
+
+def printed_leaves(
+    X: np.ndarray, gains: np.ndarray, coins: np.ndarray, C: float, bias: float, max_leaf: int
+) -> list[list[int]]:
+    """The samples of each leaf, left before right: random sides, one hyperplane, and the same again for either side."""
+    with_bias = np.hstack([X, np.full((len(X), 1), bias)])
+
+    def grow(samples: np.ndarray, depth: int) -> list[list[int]]:
+        sides = printed_sides(gains[samples], (coins[samples] >> depth) & 1)
+        if len(samples) > max_leaf and sides.any() and not sides.all():
+            right = with_bias[samples] @ printed_plane(with_bias[samples], sides, C) > 0
+            if right.any() and not right.all():
+                return grow(samples[~right], depth + 1) + grow(samples[right], depth + 1)
+        return [samples.tolist()]
+
+    return grow(np.arange(len(X)), 0)

@@ -6,13 +6,14 @@ from scipy import sparse
 
 import tacit
 from planted import N_LABELS, planted
-from reference.tree import node_weights, refitted
+from reference.tree import forest_scores, node_weights, refitted
 from tacit.errors import DataError, ParameterError
-from tacit.kernels.tree import grow_tree
+from tacit.kernels.tree import PRINTED, grow_tree
 from tacit.numerics.compact import quantised
 from tacit.tasks import task_seeds
+from tacit.trees.fastxml import FEW
 from tacit.trees.forest import Forest
-from tacit.trees.growth import _FEW, Growth, balanced_gains, grow, normalised_gains
+from tacit.trees.growth import Growth, balanced_gains, grow, normalised_gains
 
 
 @pytest.fixture(scope="module")
@@ -21,9 +22,8 @@ def data():
 
 
 def grown(data, seed, max_leaf):
-    growth = Growth(C=4, bias=1, max_leaf=max_leaf, labels_per_leaf=100, balance=None, rescaled=True)
-    counts = np.bincount(data.Y.indices, minlength=N_LABELS)
-    return grow(seed, data.X, normalised_gains(data.Y), counts, data.Y, growth)
+    growth = Growth(C=4, bias=1, max_leaf=max_leaf, labels_per_leaf=100, balance=None, rescaled=True, splits="refined")
+    return grow(seed, data.X, normalised_gains(data.Y), np.ones(data.Y.nnz), data.Y, growth)
 
 
 def test_gains_are_divided_by_the_ideal_dcg():
@@ -64,11 +64,63 @@ def test_rare_labels_are_worth_more_with_propensities(data):
 
 def test_given_propensities_replace_the_model(data):
     p = tacit.propensities(data.Y, A=0.9, B=2.0)
-    by_label = tacit.PfastXML(n_trees=2, propensities=p).fit(data.X, data.Y).rank(data.X)
-    by_entry = tacit.PfastXML(n_trees=2, propensities=data.Y.multiply(p).tocsr()).fit(data.X, data.Y).rank(data.X)
-    by_model = tacit.PfastXML(n_trees=2, A=0.9, B=2.0).fit(data.X, data.Y).rank(data.X)
+    by_label, by_entry, by_model = (
+        tacit.PfastXML(n_trees=2, A=0.9, B=2.0, propensities=given).fit(data.X, data.Y).rank(data.X)
+        for given in (p, data.Y.multiply(p).tocsr(), None)
+    )
     assert np.array_equal(by_label.scores, by_model.scores)
     assert np.array_equal(by_label.labels, by_entry.labels)
+
+
+@pytest.mark.parametrize("cls", [tacit.PfastXML, tacit.PfastreXML])
+@pytest.mark.parametrize("balance", [1.0, None])
+def test_given_propensities_act_in_the_nodes(data, cls, balance):
+    """Not only in the leaves: other propensities part the samples in another way."""
+    first, other, again = (
+        cls(n_trees=3, balance=balance, propensities=p).fit(data.X, data.Y).forest_
+        for p in np.random.default_rng(0).uniform(0.05, 1, (2, N_LABELS))[[0, 1, 0]]
+    )
+    assert not np.array_equal(first.weight_levels, other.weight_levels)
+    assert np.array_equal(first.weight_levels, again.weight_levels)
+
+
+def test_positives_gain_by_the_count_that_their_propensity_stands_for(data, monkeypatch):
+    """(1/p − 1)/C = (n + B)^-A has one solution n; it lies between no sample and all."""
+    powers = []
+
+    def spy(gains, commonness, power, rescaled):
+        powers.append(power)
+        assert commonness == pytest.approx(n[data.Y.indices] + FEW, rel=0.01)
+        return balanced_gains(gains, commonness, power, rescaled)
+
+    p, A, B = np.random.default_rng(0).uniform(0.05, 1, N_LABELS), 0.6, 2.6
+    n_samples = data.Y.shape[0]
+    C = (np.log(n_samples) - 1) * (B + 1) ** A
+    n = np.clip((C * p / (1 - p)) ** (1 / A) - B, 0, n_samples)
+    assert n.min() == 0 < np.median(n) < n.max() == n_samples
+    monkeypatch.setattr("tacit.trees.growth.balanced_gains", spy)
+    model = tacit.PfastXML(n_trees=5, propensities=p, A=A, B=B)
+    trees = arguments_of_trees(monkeypatch, model, data)
+    for tree, power in zip(trees, powers, strict=True):
+        expected = normalised_gains(data.Y).data * (n + FEW)[data.Y.indices] ** -power
+        assert tree[6] == pytest.approx(expected, rel=0.03)
+
+
+@pytest.mark.parametrize("parameters", [{}, {"A": 0.9, "B": 20.0}, {"A": 0.0}])
+def test_the_propensity_model_stands_for_the_counts_themselves(data, parameters):
+    model = tacit.PfastXML(**parameters)
+    model.label_counts_ = np.bincount(data.Y.indices, minlength=N_LABELS)
+    found = model._commonness(data.Y)
+    if parameters.get("A") == 0.0:  # all labels have the same propensity
+        assert len(set(found)) == 1
+    else:
+        assert np.array_equal(found, model.label_counts_[data.Y.indices] + FEW)
+
+
+@pytest.mark.parametrize("value", [1.0, 1e-20])
+def test_propensities_at_the_ends_leave_trees_that_rank(data, value):
+    model = tacit.PfastXML(n_trees=5, propensities=np.full(N_LABELS, value)).fit(data.X, data.Y)
+    assert tacit.evaluate(model.rank(data.X, k=1), data.Y, ks=(1,))["P@1"] > 0.9
 
 
 @pytest.mark.parametrize("propensities", [np.full(N_LABELS, 2.0), np.ones(3)])
@@ -131,12 +183,13 @@ def test_leaves_make_up_for_what_the_forest_gets_wrong(data, refit):
 
 
 def test_rare_labels_gain_more():
-    counts, Y = np.array([0, 80, 380]), sparse.csr_matrix(np.array([[1, 1, 1], [0, 0, 1]], dtype=np.float32))
-    gains = balanced_gains(Y, counts, 0.5, rescaled=False).toarray()
-    assert gains[0] / gains[0, 0] == pytest.approx(np.sqrt(_FEW / (counts + _FEW)))
+    Y = sparse.csr_matrix(np.array([[1, 1, 1], [0, 0, 1]], dtype=np.float32))
+    commonness = np.array([20.0, 100.0, 400.0, 400.0])
+    gains = balanced_gains(Y, commonness, 0.5, rescaled=False).toarray()
+    assert gains[0] / gains[0, 0] == pytest.approx(np.sqrt(20 / commonness[:3]))
     assert gains[1, 2] == gains[0, 2]
-    assert balanced_gains(Y, counts, 0.0, rescaled=False).data == pytest.approx(Y.data)
-    rescaled = balanced_gains(Y, counts, 0.5, rescaled=True).toarray()
+    assert balanced_gains(Y, commonness, 0.0, rescaled=False).data == pytest.approx(Y.data)
+    rescaled = balanced_gains(Y, commonness, 0.5, rescaled=True).toarray()
     assert rescaled[1, 2] == pytest.approx(1)
     assert rescaled[0] @ (1 / np.log2([2, 3, 4])) == pytest.approx(1)
 
@@ -144,9 +197,9 @@ def test_rare_labels_gain_more():
 def test_trees_differ_in_how_much_rare_labels_gain(data, monkeypatch):
     powers = []
 
-    def spy(gains, counts, power, rescaled):
+    def spy(gains, commonness, power, rescaled):
         powers.append(power)
-        return balanced_gains(gains, counts, power, rescaled)
+        return balanced_gains(gains, commonness, power, rescaled)
 
     monkeypatch.setattr("tacit.trees.growth.balanced_gains", spy)
     tacit.FastXML(n_trees=40, max_leaf=300, balance=0.5).fit(data.X, data.Y)
@@ -215,6 +268,36 @@ def test_samples_of_rare_labels_gain_more_with_propensities_only(data, monkeypat
 def test_half_of_the_trees_start_from_coins(cls, data, monkeypatch):
     starts_by_features = [tree[10] for tree in arguments_of_trees(monkeypatch, cls(n_trees=40, max_leaf=300), data)]
     assert 10 <= sum(starts_by_features) <= 30
+
+
+@pytest.mark.parametrize("cls", [tacit.FastXML, tacit.PfastXML, tacit.PfastreXML])
+def test_the_papers_trees_are_printed_ones(cls, data, monkeypatch):
+    """From coins, by the printed rules, with the paper's gains, and leaves that are plain means."""
+    trees = arguments_of_trees(monkeypatch, cls.paper(n_trees=20, random_state=1), data)
+    assert not any(tree[10] for tree in trees)
+    assert all(tree[15] is PRINTED for tree in trees)
+    p = tacit.propensities(data.Y)[data.Y.indices]
+    expected = normalised_gains(data.Y).data if cls is tacit.FastXML else 1 / p
+    assert trees[0][6] == pytest.approx(expected, rel=1e-5)
+    assert trees[0][7] == pytest.approx(1 if cls is tacit.FastXML else 1 / p, rel=1e-5)
+
+
+@pytest.mark.parametrize("few", [slice(None), slice(30)])
+def test_scores_as_printed_are_those_of_the_paper(data, few):
+    """α log Q + (1 − α) log P with P = 1/(1 + exp(γ/2 ‖x − μ‖²)), μ the mean of the samples, however few there are."""
+    X, Y = 2 * data.X[few], data.Y[few]
+    model = tacit.PfastreXML.paper(n_trees=4, C=20.0).fit(X, Y)
+    Q = forest_scores(model.forest_, X.toarray(), N_LABELS, min_share=1.0)
+    unit = X.toarray() / np.linalg.norm(X.toarray(), axis=1, keepdims=True)
+    means = (Y.T @ unit) / np.asarray(Y.sum(axis=0)).reshape(-1, 1)
+    distances = np.square(unit[:, None, :] - means[None]).sum(axis=2)
+    with np.errstate(divide="ignore"):
+        expected = 0.8 * np.log(Q) - 0.2 * np.logaddexp(0, 30 / 2 * distances)
+    ranking = model.rank(X, k=N_LABELS)
+    found = ranking.to_dense()
+    is_ranked = (Q > 0) & np.isfinite(found) & (found > model.unranked_score)
+    assert is_ranked.sum() > Y.nnz
+    assert found[is_ranked] == pytest.approx(expected[is_ranked], abs=0.05)
 
 
 def test_flags_and_counts_are_weighted_by_how_rare_they_are(data, tmp_path):

@@ -94,9 +94,9 @@ def test_the_length_of_a_mean_is_freed_of_what_few_samples_add_to_it():
     true = float(np.square(samples.mean(axis=0)).sum())
     means = sparse.csr_matrix(samples.reshape(-1, 10, 4).mean(axis=1))
     naive = tail.squared_lengths(means).mean()
-    freed = tail.squared_lengths_of_means(means, np.full(means.shape[0], 10)).mean()
+    freed = tail.unbiased_squares(tail.squared_lengths(means), np.full(means.shape[0], 10)).mean()
     assert abs(freed - true) < 0.2 * (naive - true)
-    assert tail.squared_lengths_of_means(sparse.csr_matrix(samples[:1]), np.array([1])) == pytest.approx([1.0])
+    assert tail.unbiased_squares(np.array([1.0]), np.array([1])) == pytest.approx([1.0])
 
 
 def test_a_typical_sample_has_even_odds_by_default():

@@ -26,17 +26,30 @@ Stored = tuple[Ids, Levels, float, float]  # features, weights in steps, the siz
 N_COINS = 62  # bits of a sample's coin
 LEVELS = 127  # a weight is stored as a whole number of 127ths of the largest of its node
 
-_JURY = 8192  # maximum number of samples on which a hyperplane is trained; the others of the node follow it
-_ROUNDS, _MENDING_ROUNDS = 20, 2  # of the alternation, and of that from the sides of a first hyperplane
-_SETTLED = 0.1  # share of changed sides at which the alternation stops
-_DRAFT_STEPS, _STEPS = 2, 5  # Newton steps for the first sides, and for the second ones
-_TOLERANCE = 0.01  # stopping criterion, relative to the initial violation of optimality
-_FAINT = 10  # weights up to this level are dropped: they cost time and hardly improve accuracy
+_MENDING_ROUNDS = 2  # of the alternation from the sides of a first hyperplane
+_DRAFT_STEPS = 2  # Newton steps for a first hyperplane
 _SMALL = 1e-3
 _TINY = 1e-12
 _PULL, _BEND, _MARGIN = 0, 1, 2
 _BUCKET_BITS = 18  # a bucket holds a 32nd of an octave of gains
 _BUCKETS = 512
+
+
+class Rules(NamedTuple):
+    """How a node is split."""
+
+    jury: int  # maximum number of samples on which a hyperplane is trained; the others of the node follow it
+    rounds: int  # of the alternation
+    settled: float  # share of changed sides at which the alternation stops
+    mends: bool  # whether the sides of a first hyperplane are improved, and a second one is fitted to them
+    shrinks: bool  # whether features that are useless at first are left out
+    steps: int  # Newton steps
+    tolerance: float  # at which they stop, relative to the initial violation of optimality
+    faint: int  # weights up to this level are dropped: they cost time and hardly improve accuracy
+
+
+REFINED = Rules(8192, 20, 0.1, mends=True, shrinks=True, steps=5, tolerance=0.01, faint=10)
+PRINTED = Rules(2**31 - 1, 1000, 0.0, mends=False, shrinks=False, steps=100, tolerance=0.01, faint=0)
 
 
 class Rows(NamedTuple):
@@ -201,13 +214,13 @@ def choose_sides(Y: Rows, samples: Ids, sides: Sides, scratch: LabelScratch) -> 
 
 
 @njit(nogil=True, cache=True)
-def alternate_sides(Y: Rows, samples: Ids, sides: Sides, rounds: int, scratch: LabelScratch) -> None:
-    """Rank labels and choose sides in turn, until few samples change their side."""
+def alternate_sides(Y: Rows, samples: Ids, sides: Sides, rounds: int, settled: float, scratch: LabelScratch) -> None:
+    """Rank labels and choose sides in turn, until no more than a share of the samples changes its side."""
     n_present = sum_gains(Y, samples, sides, scratch)
     for _ in range(rounds):
         rank_labels(n_present, scratch)
         n_changed = choose_sides(Y, samples, sides, scratch)
-        if n_changed <= _SETTLED * len(samples):
+        if n_changed <= settled * len(samples):
             break
     for label in scratch.ranked[0, :n_present]:
         scratch.gains[0, label] = scratch.gains[1, label] = 0.0
@@ -231,9 +244,9 @@ def sample_costs(sides: Sides, C: float) -> tuple[Floats, Floats]:
 
 @njit(nogil=True, cache=True)
 def useful_columns(
-    X: Rows, samples: Ids, signs: Floats, costs: Floats, bias: float, scratch: FeatureScratch
+    X: Rows, samples: Ids, signs: Floats, costs: Floats, bias: float, least_slope: float, scratch: FeatureScratch
 ) -> Columns:
-    """Columns whose weight would become non-zero: the gradient of the loss exceeds that of the L1 penalty, 1."""
+    """Columns where the gradient of the loss exceeds `least_slope`; above 1, that of the L1 penalty, weights move."""
     slopes, places, n_touched = scratch.slopes, scratch.places, 0
     for i, sample in enumerate(samples):
         pull = np.float32(-0.5 * signs[i] * costs[i])  # derivative of the loss by the margin, at margin 0
@@ -246,7 +259,7 @@ def useful_columns(
     touched = scratch.touched[:n_touched]
     features, starts, n_columns = np.empty(n_touched, np.int32), np.zeros(n_touched + 2, np.int64), 0
     for feature in touched:
-        is_useful = abs(slopes[feature, 0]) > 1.0
+        is_useful = abs(slopes[feature, 0]) > least_slope
         slopes[feature, 0] = 0.0
         features[n_columns] = feature
         starts[n_columns + 1] = starts[n_columns] + places[feature, 1]
@@ -339,16 +352,20 @@ def newton_step(columns: Columns, plane: Plane, signs: Floats, costs: Floats, ac
 
 
 @njit(nogil=True, cache=True)
-def fit_plane(columns: Columns, plane: Plane, signs: Floats, costs: Floats, active: Ids, n_steps: int) -> Ids:
+def fit_plane(
+    columns: Columns, plane: Plane, signs: Floats, costs: Floats, active: Ids, n_steps: int, rules: Rules
+) -> Ids:
     """Minimise ``‖w‖₁ + Σ cost·log(1 + exp(−sign·w·x))`` from where `plane` is.
 
     Only weights of `active` columns move; returned are those that still may.
     """
     enough = 0.0
     for step in range(n_steps):
-        active, violation = newton_step(columns, plane, signs, costs, active)
+        still_active, violation = newton_step(columns, plane, signs, costs, active.copy())
+        if rules.shrinks:
+            active = still_active
         if step == 0:
-            enough = _TOLERANCE * violation
+            enough = rules.tolerance * violation
         if violation <= enough:
             break
     return active
@@ -368,32 +385,41 @@ def is_one_sided(sides: Sides) -> bool:
 
 @njit(nogil=True, cache=True)
 def find_plane(
-    X: Rows, Y: Rows, samples: Ids, sides: Sides, C: float, bias: float, labels: LabelScratch, features: FeatureScratch
+    X: Rows,
+    Y: Rows,
+    samples: Ids,
+    sides: Sides,
+    C: float,
+    bias: float,
+    rules: Rules,
+    labels: LabelScratch,
+    features: FeatureScratch,
 ) -> Stored:
     """A hyperplane that splits samples, given their initial sides.
 
     Returns the features it uses, their weights in whole steps, the size of a step and the bias.
     """
-    alternate_sides(Y, samples, sides, _ROUNDS, labels)
+    alternate_sides(Y, samples, sides, rules.rounds, rules.settled, labels)
     if is_one_sided(sides):
         return np.empty(0, np.int32), np.empty(0, np.int8), 0.0, 0.0
     signs, costs = sample_costs(sides, C)
-    columns = useful_columns(X, samples, signs, costs, bias, features)
+    columns = useful_columns(X, samples, signs, costs, bias, 1.0 if rules.shrinks else -1.0, features)
     plane = Plane(np.zeros(len(columns.features) + 1), np.zeros((len(samples), 3)))
     active = np.arange(len(plane.weights)).astype(np.int32)
-    active = fit_plane(columns, plane, signs, costs, active, _DRAFT_STEPS)
-    for i in range(len(samples)):
-        sides[i] = plane.points[i, _MARGIN] > 0.0
-    alternate_sides(Y, samples, sides, _MENDING_ROUNDS, labels)
+    if rules.mends:
+        active = fit_plane(columns, plane, signs, costs, active, _DRAFT_STEPS, rules)
+        for i in range(len(samples)):
+            sides[i] = plane.points[i, _MARGIN] > 0.0
+        alternate_sides(Y, samples, sides, _MENDING_ROUNDS, rules.settled, labels)
     if not is_one_sided(sides):
         signs, costs = sample_costs(sides, C)
-        fit_plane(columns, plane, signs, costs, active, _STEPS)
-    stored: Stored = _in_steps(columns.features, plane.weights, bias)
+        fit_plane(columns, plane, signs, costs, active, rules.steps, rules)
+    stored: Stored = _in_steps(columns.features, plane.weights, bias, rules.faint)
     return stored
 
 
 @njit(nogil=True, cache=True)
-def _in_steps(features: Ids, weights: Floats, bias: float) -> Stored:
+def _in_steps(features: Ids, weights: Floats, bias: float, faint: int) -> Stored:
     """Quantised weights, without the smallest ones."""
     largest, n_kept = 0.0, 0
     for column in range(len(features)):
@@ -403,7 +429,7 @@ def _in_steps(features: Ids, weights: Floats, bias: float) -> Stored:
     for column in range(len(features)):
         level = int(np.rint(weights[column] / step)) if step > 0.0 else 0
         used[n_kept], levels[n_kept] = features[column], level
-        n_kept += abs(level) > _FAINT
+        n_kept += abs(level) > faint
     return used[:n_kept], levels[:n_kept], float(step), float(np.float32(weights[-1] * bias))
 
 
@@ -434,6 +460,7 @@ def split_node(
     C: float,
     bias: float,
     max_leaf: int,
+    rules: Rules,
     labels: LabelScratch,
     features: FeatureScratch,
 ) -> Stored:
@@ -443,12 +470,12 @@ def split_node(
         sides[i] = 0
     if len(samples) <= max_leaf:
         return plane
-    deciding = np.empty(min(len(samples), _JURY), np.int32)
+    deciding = np.empty(min(len(samples), rules.jury), np.int32)
     for i in range(len(deciding)):
         deciding[i] = samples[i * len(samples) // len(deciding)]
     for by_features in (starts_by_features, False):
         first_sides(X, deciding, coins, depth, by_features, features.slopes, sides[: len(deciding)])
-        plane = find_plane(X, Y, deciding, sides[: len(deciding)], C, bias, labels, features)
+        plane = find_plane(X, Y, deciding, sides[: len(deciding)], C, bias, rules, labels, features)
         route(X, samples, plane, features.slopes, sides)
         if not by_features or not is_one_sided(sides):
             break
@@ -517,6 +544,7 @@ def grow_tree(
     bias: float,
     max_leaf: int,
     labels_per_leaf: int,
+    rules: Rules,
 ) -> tuple[Ids, Values, Ints, Ids, Levels, Ints, Ids, Values, Ids]:
     """Grow a tree over all samples, depth first.
 
@@ -525,7 +553,7 @@ def grow_tree(
     for leaves their starts, labels and scores; and the leaf of each sample. A tree without inner nodes is one leaf.
     """
     X, Y, n_samples = Rows(x_starts, x_features, x_values), Rows(y_starts, y_labels, y_gains), len(coins)
-    labels, features = label_scratch(n_labels), _feature_scratch(X, n_features)
+    labels, features = label_scratch(n_labels), _feature_scratch(X, n_features, rules.jury)
     order, all_sides = np.arange(n_samples).astype(np.int32), np.zeros(n_samples, np.int8)
     children, terms = np.empty((n_samples, 2), np.int32), np.empty((n_samples, 2), np.float32)
     weight_starts, leaf_starts = np.zeros(n_samples + 1, np.int64), np.zeros(n_samples + 1, np.int64)
@@ -537,7 +565,9 @@ def grow_tree(
     while len(stack) > 0:
         start, stop, depth, slot = stack.pop()
         samples, sides = order[start:stop], all_sides[start:stop]
-        plane = split_node(X, Y, samples, sides, coins, depth, starts_by_features, C, bias, max_leaf, labels, features)
+        plane = split_node(
+            X, Y, samples, sides, coins, depth, starts_by_features, C, bias, max_leaf, rules, labels, features
+        )
         if is_one_sided(sides):
             node, end = -1 - n_leaves, leaf_starts[n_leaves]
             for sample in samples:
@@ -572,9 +602,9 @@ def grow_tree(
 
 
 @njit(nogil=True, cache=True)
-def _feature_scratch(X: Rows, n_features: int) -> FeatureScratch:
+def _feature_scratch(X: Rows, n_features: int, jury: int) -> FeatureScratch:
     lengths = (X.starts[1:] - X.starts[:-1]).astype(np.int64)
-    n_deciding = min(len(lengths), _JURY)
+    n_deciding = min(len(lengths), jury)
     n_entries = min(len(X.ids), n_deciding * lengths.max()) + n_deciding
     slopes, touched = np.zeros((n_features, 2), np.float32), np.empty(n_features + 1, np.int32)
     rows, values = np.empty(n_entries, np.uint32), np.empty(n_entries, np.float32)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Annotated
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from scipy import sparse
 
 from tacit.labels import label_counts
 from tacit.latent.counts import Cooccurrence, row_scales
-from tacit.latent.lfm import FactorModel
+from tacit.latent.lfm import FACTORS_AS_PRINTED, FactorModel
 from tacit.latent.vectors import Classifier, LabelVectors, fit_classifiers
 from tacit.latent.zero_shot import CalibrationFolds
 from tacit.numerics.arrays import Floats64
@@ -32,6 +33,8 @@ class COSTA(FactorModel):
     ridge: Annotated[float, Range(above=0), Tune(0.05, 20), "penalty on the weights of ridge classifiers"] = 1.0
     calibration_folds: CalibrationFolds = 2
 
+    PAPER: ClassVar[Mapping[str, Any]] = {**FACTORS_AS_PRINTED, "base": "latent"}
+
     seen_vectors_: Annotated[LabelVectors, Inside(("n_labels", "n_seen"))] = field(init=False)
     scales_: Annotated[Floats64, Array("float64", ("n_seen",))] = field(init=False)
 
@@ -39,7 +42,7 @@ class COSTA(FactorModel):
         counts = label_counts(Y).astype(np.float64)
         self.scales_ = row_scales(cooccurrence, counts) * (counts > 0)
         if self.base == "latent":
-            factors = self._train(X, Y, None).factors
+            factors = self._train(X, Y, None, cooccurrence.n_labels).factors
             self.seen_vectors_ = LabelVectors.of_factors(factors.W, factors.V)
         else:
             self.projection_, self.trace_ = None, np.empty(0)

@@ -10,16 +10,17 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 import numpy as np
-from scipy import linalg
+from scipy import linalg, sparse
 
 from tacit.errors import ParameterError
-from tacit.latent.em import EMProblem
+from tacit.latent.em import EMProblem, types_of
 from tacit.latent.model import Counts, Factors
 from tacit.numerics.arrays import Floats, Floats32
 from tacit.numerics.rows import row_of_entry
 from tacit.store.declared import Array
 
 _SAMPLES_AT_A_TIME = 512
+_TYPE_SWEEPS = 10  # from the most probable type-2 factors to draws
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,10 +36,7 @@ def sample_posterior(
     problem: EMProblem, start: Factors, n_draws: int, n_burn_in: int, thin: int, seed: int | None
 ) -> Draws:
     """Draw from the posterior, starting at probable factors."""
-    try:
-        from polyagamma import random_polyagamma  # type: ignore[import-untyped]
-    except ImportError as error:
-        raise ParameterError("inference='gibbs' needs the package polyagamma: pip install 'tacit[gibbs]'") from error
+    random_polyagamma = _sampler()
     if problem.counts is None:
         raise ParameterError("Gibbs sampling needs co-occurrence counts")
     rng = np.random.default_rng(seed)
@@ -50,38 +48,67 @@ def sample_posterior(
         known[row_of_entry(problem.Y), problem.Y.indices] = 1
     kappa_y = (labels - 0.5) * known
     kappa_m = counts.values - counts.totals / 2
-    U, V, B, W = (values.astype(np.float64) for values in (start.U, start.V, start.B, start.W))
+    U, V, B, W, Psi = (values.astype(np.float64) for values in (start.U, start.V, start.B, start.W, start.Psi))
+    n_seen, unit = len(V), np.eye(V.shape[1])
     kept = []
     for step in range(n_burn_in + n_draws * thin):
         omega = known * random_polyagamma(1.0, U @ V.T, random_state=rng)
-        U = _draw_rows(V, omega, kappa_y @ V + priors.u * (X @ W), priors.u, rng)
+        U = _draw_rows(V, omega, kappa_y @ V + priors.u * (X @ W), priors.u * unit, rng)
         W = _draw_regression(X, U, priors.u, priors.w, rng)
         tau = _draw_counts(random_polyagamma, counts, V @ B.T, rng)
         factors, weights = np.vstack([U, B]), np.hstack([omega.T, tau])
-        V = _draw_rows(factors, weights, kappa_y.T @ U + kappa_m @ B, priors.v, rng)
+        mean = priors.v * B[:n_seen] @ Psi  # 0 unless Ψ is part of the model
+        V = _draw_rows(factors, weights, kappa_y.T @ U + kappa_m @ B + mean, priors.v * unit, rng)
         tau = _draw_counts(random_polyagamma, counts, V @ B.T, rng)
-        B = _draw_rows(V, tau.T, kappa_m.T @ V, priors.beta, rng)
+        right = kappa_m.T @ V
+        precision = priors.beta * unit + priors.v * Psi @ Psi.T
+        seen = _draw_rows(V, tau.T[:n_seen], right[:n_seen] + priors.v * V @ Psi.T, precision, rng)
+        B = np.vstack([seen, _draw_rows(V, tau.T[n_seen:], right[n_seen:], priors.beta * unit, rng)])
+        if priors.psi is not None:
+            Psi = _draw_regression(B[:n_seen], V, priors.v, priors.psi, rng)
         if step >= n_burn_in and (step - n_burn_in) % thin == 0:
             kept.append((W, V, B))
     return Draws(*(np.stack(values).astype(np.float32) for values in zip(*kept, strict=True)))
 
 
+def draw_types(V: Floats32, counts: Counts, ridge: float, seed: int | None) -> Floats32:
+    """For each draw of V, type-2 factors of labels that were not part of the model, given their counts."""
+    sampler, rng = _sampler(), np.random.default_rng(seed)
+    kappa, prior = counts.values - counts.totals / 2, ridge * np.eye(V.shape[2])
+    drawn = []
+    for factors in V:
+        B = types_of(factors, counts, ridge).astype(np.float64)
+        for _ in range(_TYPE_SWEEPS):
+            tau = _draw_counts(sampler, counts, factors @ B.T, rng)
+            B = _draw_rows(factors, tau.T, kappa.T @ factors, prior, rng)
+        drawn.append(B)
+    return np.stack(drawn).astype(np.float32)
+
+
+def _sampler() -> Any:
+    try:
+        from polyagamma import random_polyagamma  # type: ignore[import-untyped]
+    except ImportError as error:
+        raise ParameterError("inference='gibbs' needs the package polyagamma: pip install 'tacit[gibbs]'") from error
+    return random_polyagamma
+
+
 def _draw_counts(sampler: Any, counts: Counts, gamma: Floats, rng: np.random.Generator) -> Floats:
     """τ | γ ~ PG(m + r, γ); 0 for unobserved counts."""
     observed = counts.totals > 0
-    tau = np.zeros_like(gamma)
+    tau = np.zeros(gamma.shape)
     tau[observed] = sampler(counts.totals[observed].astype(np.float64), gamma[observed], random_state=rng)
     return tau
 
 
-def _draw_rows(factors: Floats, weights: Floats, right: Floats, ridge: float, rng: np.random.Generator) -> Floats:
-    """Rows from N(Σr, Σ), Σ⁻¹ = Σ_j w_ij f_j f_jᵀ + ridge I (ML-LCS Eq. 16 to 18 with draws in place of means)."""
+def _draw_rows(factors: Floats, weights: Floats, right: Floats, prior: Floats, rng: np.random.Generator) -> Floats:
+    """Rows from N(Σr, Σ), Σ⁻¹ = Σ_j w_ij f_j f_jᵀ + prior (ML-LCS Eq. 16 to 18 with draws in place of means)."""
     K = factors.shape[1]
     outer = np.einsum("ni,nj->nij", factors, factors).reshape(len(factors), K * K)
-    result = np.empty_like(right)
+    result = np.empty(right.shape)
     for start in range(0, len(right), _SAMPLES_AT_A_TIME):
         rows = slice(start, start + _SAMPLES_AT_A_TIME)
-        precision = (weights[rows] @ outer).reshape(-1, K, K) + ridge * np.eye(K)
+        precision = (weights[rows] @ outer).reshape(-1, K, K) + prior
         root = np.linalg.cholesky(precision)
         mean = np.linalg.solve(precision, right[rows, :, None])
         noise = rng.standard_normal((len(mean), K, 1))
@@ -90,7 +117,8 @@ def _draw_rows(factors: Floats, weights: Floats, right: Floats, ridge: float, rn
 
 
 def _draw_regression(X: Any, U: Floats, lambda_u: float, lambda_w: float, rng: np.random.Generator) -> Floats:
-    precision = lambda_u * (X.T @ X).toarray().astype(np.float64)
+    gram = X.T @ X
+    precision = lambda_u * (gram.toarray() if sparse.issparse(gram) else gram).astype(np.float64)
     precision.flat[:: len(precision) + 1] += lambda_w
     root = linalg.cholesky(precision, lower=True)
     mean = linalg.cho_solve((root, True), lambda_u * (X.T @ U))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -18,8 +18,8 @@ from tacit.kernels.score import top_k
 from tacit.labels import label_counts, label_mask, positives, read_labels
 from tacit.latent.counts import Cooccurrence, read_cooccurrence, row_scales
 from tacit.latent.em import EMProblem, label_precisions, types_of
-from tacit.latent.gibbs import Draws, sample_posterior
-from tacit.latent.lfm import FactorModel
+from tacit.latent.gibbs import Draws, draw_types, sample_posterior
+from tacit.latent.lfm import FACTORS_AS_PRINTED, FactorModel
 from tacit.latent.mapping import MappingName, PsiMap, fit_mapping
 from tacit.latent.model import Counts, Factors, Priors, weighted_counts, with_constant
 from tacit.latent.moment_matching import Samples, chosen_rows, joined_samples, matched_vectors, sample_scales
@@ -82,8 +82,22 @@ class MLLCS(FactorModel):
     sample_scales_: Annotated[Floats64, Array("float64", ("n_seen",)), Sometimes()] = field(init=False)
     cooccurrence_: Cooccurrence = field(init=False)
     draws_: Annotated[Draws, Sometimes(unless=("inference", "gibbs"))] = field(init=False)
+    label_draws_: Annotated[Floats32, Array("float32", ("n_draws", "n_labels", "n_factors+1")), Sometimes()] = field(
+        init=False
+    )
     online_: Annotated[OnlineState, Sometimes()] = field(init=False)
     relabelled_: Annotated[bool, Sometimes()] = field(init=False)
+
+    PAPER: ClassVar[Mapping[str, Any]] = {
+        **FACTORS_AS_PRINTED,
+        "lambda_beta": 1.0,
+        "lambda_psi": 1.0,
+        "dispersion": 5.0,
+        "count_weight": 1.0,
+        "own_counts": True,
+        "mapping": "linear",
+        "inference": "em",
+    }
 
     @property
     def _link(self) -> Link:
@@ -97,13 +111,13 @@ class MLLCS(FactorModel):
         return weighted_counts(cooccurrence.scaled(self.scales_), self.dispersion, self.count_weight, own=own)
 
     def _learn(self, X: sparse.csr_matrix, Y: sparse.csr_matrix, cooccurrence: Cooccurrence) -> LabelVectors:
-        for left in ("draws_", "online_", "relabelled_"):  # of an earlier fit with other parameters
+        for left in ("draws_", "label_draws_", "online_", "relabelled_"):  # of an earlier fit with other parameters
             self.__dict__.pop(left, None)
         ones = positives(Y)
         self.cooccurrence_ = cooccurrence
         self.scales_ = _relative_scales(cooccurrence, ones)
         counts = self._counts(cooccurrence, self.own_counts)
-        trained = self._train(X, Y, counts, self.inference == "variational")
+        trained = self._train(X, Y, counts, cooccurrence.n_labels, self.inference == "variational")
         self._map_unseen(trained.factors, counts)
         rows = chosen_rows(X.shape[0], self.max_samples, self.random_state)
         self._keep(Samples(X[rows], Y[rows]))
@@ -112,7 +126,8 @@ class MLLCS(FactorModel):
             options = (self.n_draws, self.n_burn_in, self.thin, self.random_state)
             self.draws_ = sample_posterior(problem, trained.factors, *options)
             self.projection_ = None
-            return _mean_scores(self.draws_.W, self.draws_.V)
+            self.label_draws_ = self._drawn_labels(label_counts(ones))
+            return _mean_scores(self.draws_.W, self.label_draws_)
         factors, spread = trained.factors, trained.spread
         # After EM the variances are those of the Laplace approximation.
         variances = 1 / label_precisions(problem, factors) if spread is None else spread.V
@@ -144,9 +159,50 @@ class MLLCS(FactorModel):
         if self.mapping != "moments" or self.count_positives == 0:
             return own
         counts = self.cooccurrence_.columns(slice(len(n_positives)))
+        return own.mixed(self._unseen_vectors(counts), self._shares_of_counts(n_positives))
+
+    def _shares_of_counts(self, n_positives: npt.NDArray[np.int64]) -> Floats32:
+        counts = self.cooccurrence_.columns(slice(len(n_positives)))
         is_counted = np.asarray(counts.counts.sum(axis=0)).ravel() > 0
         shares = is_counted * self.count_positives / (self.count_positives + n_positives)
-        return own.mixed(self._unseen_vectors(counts), shares.astype(np.float32))
+        return np.asarray(shares, dtype=np.float32)
+
+    def _drawn_labels(self, n_positives: npt.NDArray[np.int64]) -> Floats32:
+        """For each draw, the factors of all labels, and what is added to their scores."""
+        from_counts = self._drawn_vectors(self.cooccurrence_, self.draws_.B)
+        n_more = self.cooccurrence_.n_labels - len(n_positives)
+        own = np.pad(self.draws_.V, ((0, 0), (0, n_more), (0, 1)))
+        shares = np.where(n_positives > 0, 0, np.float32(1))
+        if self.mapping == "moments" and self.count_positives > 0:
+            shares = np.where(n_positives > 0, self._shares_of_counts(n_positives), shares)
+        shares = np.pad(shares, (0, n_more), constant_values=1)[:, None]
+        return np.asarray((1 - shares) * own + shares * from_counts, dtype=np.float32)
+
+    def _drawn_vectors(self, cooccurrence: Cooccurrence, B: Floats32) -> Floats32:
+        """For each draw, what Ψ makes of counts and of the type-2 factors drawn for them; see `_drawn_labels`."""
+        found = []
+        for W, V, own, types in zip(self.draws_.W, self.draws_.V, self.draws_.B, B, strict=True):
+            if self.mapping == "moments":
+                samples = Samples(np.asarray(with_constant(self.samples_.X) @ W), positives(self.samples_.Y))
+                matched = self._matched(samples, cooccurrence)
+                found.append(np.vstack([matched.columns, matched.intercepts]).T)
+            else:
+                mapping = fit_mapping(self.mapping, own[: len(V)], V, self.lambda_psi, self.random_state)
+                found.append(np.pad(mapping(types), ((0, 0), (0, 1))))
+        return np.stack(found)
+
+    def _matched(self, samples: Samples, cooccurrence: Cooccurrence) -> LabelVectors:
+        options = ("logistic", self.moment_ridge, _MATCHING_STEPS, self.n_jobs)
+        return matched_vectors(samples, self.sample_scales_, cooccurrence, *options)
+
+    def _join_vectors(self, learned: LabelVectors, n_positives: npt.NDArray[np.int64], counts: Cooccurrence) -> None:
+        if self.inference != "gibbs":
+            super()._join_vectors(learned, n_positives, counts)
+            return
+        is_unseen = np.pad(n_positives == 0, (0, counts.n_labels - len(n_positives)), constant_values=True)
+        is_unknown = is_unseen & (np.asarray(counts.counts.sum(axis=0)).ravel() == 0)
+        seen, unseen = (curve.applied(learned) for curve in (self.seen_curve_, self.unseen_curve_))
+        self.vectors_ = seen.mixed(unseen, is_unseen.astype(np.float32)).silenced(is_unknown)
 
     def _map_unseen(self, factors: Factors, counts: Counts) -> None:
         """Keep what the vectors of unseen labels are computed from."""
@@ -158,14 +214,13 @@ class MLLCS(FactorModel):
 
     def _unseen_vectors(self, cooccurrence: Cooccurrence) -> LabelVectors:
         counts = self._counts(cooccurrence, own=True)
-        if self.inference == "gibbs":
-            pairs = zip(self.draws_.V, self.draws_.B, strict=True)
-            maps = [(V, fit_mapping("linear", B[: len(V)], V, self.lambda_psi, None)) for V, B in pairs]
-            V = np.stack([mapping(types_of(V, counts, self.lambda_beta)) for V, mapping in maps])
-            return _mean_scores(self.draws_.W, V)
+        if self.inference == "gibbs":  # labels that are added: those of the fit have draws
+            B = draw_types(self.draws_.V, counts, self.lambda_beta, self.random_state)
+            drawn = self._drawn_vectors(cooccurrence, B)
+            self.label_draws_ = np.concatenate([self.label_draws_, drawn], axis=1)
+            return _mean_scores(self.draws_.W, drawn)
         if self.mapping == "moments" and self._has_samples():
-            data = (self._latent_samples(), self.sample_scales_, cooccurrence)
-            matched = matched_vectors(*data, "logistic", self.moment_ridge, _MATCHING_STEPS, self.n_jobs)
+            matched = self._matched(self._latent_samples(), cooccurrence)
             V, shift = matched.columns.T, matched.intercepts
         else:
             V = self.mapping_(types_of(self.label_factors_, counts, self.lambda_beta))
@@ -183,7 +238,10 @@ class MLLCS(FactorModel):
         """
         self._check_fitted()
         if self.vectors_.variances is None or self.projection_ is None:
-            raise ParameterError("uncertain needs inference='em' or 'variational'; use intervals after Gibbs sampling")
+            raise ParameterError(
+                "uncertain needs variances of the label factors, which inference='em' and 'variational' keep, but not "
+                "Gibbs sampling (use intervals), nor batches learned by an earlier version"
+            )
         k = as_count(k, "k")
         features = self._features(X)
         allowed = label_mask(self.classes_, include, exclude)
@@ -195,12 +253,15 @@ class MLLCS(FactorModel):
         return Ranking(*top_k(scores, mask, min(k, int(mask.sum()))))
 
     def intervals(self, X: Any, level: float = 0.9) -> tuple[Floats32, Floats32]:
-        """Lower and upper bounds of the probability of every label of Y, from the draws of Gibbs sampling."""
+        """Lower and upper bounds of the probability of every label, from the draws of Gibbs sampling."""
         self._check_fitted()
-        if self.inference != "gibbs":
-            raise ParameterError("intervals come from draws; train with inference='gibbs'")
+        if not hasattr(self, "label_draws_"):
+            raise ParameterError("intervals come from draws of all labels; train with inference='gibbs'")
         features = with_constant(self._features(X))
-        log_odds = np.stack([(features @ W) @ V.T for W, V in zip(self.draws_.W, self.draws_.V, strict=True)])
+        draws = zip(self.draws_.W, self.label_draws_, strict=True)
+        log_odds = np.stack([(features @ W) @ V[:, :-1].T + V[:, -1] for W, V in draws])
+        seen, unseen = (curve.slope * log_odds + curve.intercept for curve in (self.seen_curve_, self.unseen_curve_))
+        log_odds = np.where(self.label_counts_ > 0, seen, unseen)
         tails = (1 - level) / 2
         low, high = np.quantile(np.tanh(log_odds / 2) / 2 + 0.5, [tails, 1 - tails], axis=0)
         return low.astype(np.float32), high.astype(np.float32)
@@ -254,14 +315,16 @@ class MLLCS(FactorModel):
         self.projection_ = factors.W[:-1].copy()
         self._map_unseen(factors, self.online_.counts)
         n_seen = len(factors.V)
+        precisions = self.online_.label_precisions(self._priors(), total)
+        variances = np.ascontiguousarray(1 / precisions.T, dtype=np.float32)
         if not is_from_fit:
             V = np.vstack([factors.V, self.mapping_(factors.B[n_seen:])])
-            self.vectors_ = LabelVectors.of_factors(factors.W, V)
+            more = ((0, 0), (0, len(V) - n_seen))
+            all_variances = np.pad(variances, more, constant_values=np.float32(1 / self.lambda_v))
+            self.vectors_ = LabelVectors.of_factors(factors.W, V, all_variances)
             self.threshold_ = self._matching_threshold(X, positives(Y))
             return
         self._keep(joined_samples(self.samples_, Samples(X, Y), n_before, self.max_samples, self.random_state))
-        precisions = self.online_.label_precisions(self._priors(), total)
-        variances = np.ascontiguousarray(1 / precisions.T, dtype=np.float32)
         n_positives = self.label_counts_[:n_seen]
         own = self._with_counts(LabelVectors.of_factors(factors.W, factors.V, variances), n_positives)
         self._join_vectors(own, n_positives, self.cooccurrence_)
@@ -283,7 +346,7 @@ class MLLCS(FactorModel):
         self.trace_ = np.empty(0)
         self.seen_curve_ = self.unseen_curve_ = ScoreScale()
         self.cooccurrence_ = counts
-        K = min(self.n_factors, max(2, n_seen))
+        K = self._length(n_seen, counts.n_labels)
         self.online_ = online_start(X.shape[1] + 1, self._counts(counts, self.own_counts), K, self.random_state)
 
     def _resume_online(self) -> None:
@@ -310,7 +373,11 @@ class MLLCS(FactorModel):
 
     def remove_labels(self, ids: Any) -> Self:
         """Remove labels, by column number or name; see `ZeroShot.remove_labels`."""
+        self._check_fitted()
+        kept = label_mask(self.classes_, None, ids)
         super().remove_labels(ids)
+        if hasattr(self, "label_draws_"):
+            self.label_draws_ = self.label_draws_[:, kept]
         self.relabelled_ = True
         return self
 
@@ -324,9 +391,10 @@ def information(mean: Floats32, variance: Floats32) -> Floats32:
     return np.asarray(np.maximum(entropy_of_mean - mean_entropy, 0), dtype=np.float32)
 
 
-def _mean_scores(W: Floats32, V: Floats32) -> LabelVectors:
-    """The mean over draws of xᵀWv, which is linear in x."""
-    draws = np.stack([w @ v.T for w, v in zip(W, V, strict=True)])
+def _mean_scores(W: Floats32, labels: Floats32) -> LabelVectors:
+    """The mean over draws of the scores of labels, which are linear in x; see `MLLCS._drawn_labels`."""
+    draws = np.stack([w @ v[:, :-1].T for w, v in zip(W, labels, strict=True)])
+    draws[:, -1] += labels[:, :, -1]
     coefficients = np.asarray(draws.mean(axis=0, dtype=np.float64), dtype=np.float32)
     return LabelVectors(coefficients[:-1].copy(), coefficients[-1].copy())
 

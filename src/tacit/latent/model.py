@@ -196,5 +196,5 @@ def initial_factors(n_samples: int, n_features: int, n_seen: int, n_labels: int,
 
 
 def with_constant(X: sparse.csr_matrix) -> sparse.csr_matrix:
-    """X with a feature that is always 1, which gives sample factors a mean."""
+    """X with a feature that is always 1, which gives sample factors a mean. Differs from the paper, which has none."""
     return sparse.csr_matrix(sparse.hstack([X, np.ones((X.shape[0], 1), np.float32)], format="csr"), dtype=np.float32)

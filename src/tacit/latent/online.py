@@ -235,4 +235,7 @@ def _label_system(state: OnlineState, priors: Priors, n_samples: int) -> tuple[F
     K = B.shape[1]
     squares = n_samples * state.squares + (tau @ np.einsum("ni,nj->nij", B, B).reshape(len(B), K * K)).reshape(-1, K, K)
     squares += np.float32(priors.v) * np.eye(K, dtype=np.float32)
-    return squares, n_samples * state.products + kappa @ B
+    right = n_samples * state.products + kappa @ B
+    if priors.psi is not None:  # the mean of v is Ψᵀβ
+        right += np.float32(priors.v) * B[: len(right)] @ state.factors.Psi
+    return squares, right

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -12,15 +13,15 @@ from scipy import sparse
 from tacit.base import Estimator, Link, Mask
 from tacit.labels import positives
 from tacit.numerics.idf import holds_counts, inverse_document_frequencies, samples_with, weighted_columns
-from tacit.parameters import Range, Role, Tune, document_parameters
+from tacit.parameters import OneOf, Range, Role, Tune, document_parameters
 from tacit.ranking import Ranking
 from tacit.store.declared import Array
 from tacit.tasks import run_tasks, task_seeds
 from tacit.trees.forest import Forest
 from tacit.trees.growth import Growth, grow, normalised_gains
-from tacit.trees.tail import (
-    Nearness,
-)
+from tacit.trees.tail import Nearness
+
+FEW = 20  # added to label counts, so that labels with a handful of samples do not dominate the splits of large nodes
 
 Refit = Annotated[
     float,
@@ -34,7 +35,7 @@ Balance = Annotated[
     Range(low=0, high=2),
     Tune(0, 1.5, log=False),
     "mean exponent b of the label weights (count + 20)^-b in the nDCG of splits, drawn per tree from 0 to twice this; "
-    "more favours rare labels; None: no such weights, as in the papers",
+    "more favours rare labels; None: no such weights, as in the paper",
 ]
 
 
@@ -55,6 +56,11 @@ class FastXML(Estimator):
     min_share: Annotated[
         float, Range(low=0.05, high=1), "near a split a sample follows both branches in shares of at least this; 1: one"
     ] = 0.25
+    splits: Annotated[
+        str,
+        OneOf(("refined", "printed")),
+        "nodes: refined as docs/trees.md says, or as the paper prints them (random sides, one exact fit; slower)",
+    ] = "refined"
     balance: Balance = 0.75
     refit: Refit = 2.0
     idf: Annotated[
@@ -66,6 +72,19 @@ class FastXML(Estimator):
     idf_: Annotated[npt.NDArray[np.float32] | None, Array("float32", ("n_features",))] = field(init=False, default=None)
     forest_: Forest = field(init=False)
 
+    PAPER: ClassVar[Mapping[str, Any]] = {
+        "n_trees": 50,
+        "max_leaf": 10,
+        "C": 1.0,
+        "bias": 1.0,
+        "labels_per_leaf": 100,
+        "min_share": 1.0,
+        "splits": "printed",
+        "balance": None,
+        "refit": 0.0,
+        "idf": False,
+        "normalize": False,
+    }
     unranked_score: ClassVar[float] = 0.0
     gains_are_rescaled: ClassVar[bool] = True
 
@@ -78,7 +97,7 @@ class FastXML(Estimator):
     def _fit(self, X: sparse.csr_matrix, Y: sparse.csr_matrix) -> None:
         relevant = positives(Y)
         worth = self._worth(relevant)
-        shared = {"X": X, "gains": self._gains(relevant), "counts": self.label_counts_, "worth": worth}
+        shared = {"X": X, "gains": self._gains(relevant), "commonness": self._commonness(relevant), "worth": worth}
         tasks = [{"seed": seed} for seed in task_seeds(self.random_state, self.n_trees)]
         trees = run_tasks(grow, tasks, n_jobs=self.n_jobs, what="trees", **shared, growth=self._growth())
         self.forest_ = Forest.of(trees, worth, X.shape[1], self.refit)
@@ -91,8 +110,13 @@ class FastXML(Estimator):
         """Gains of the positives in the nDCG of nodes, before balancing."""
         return normalised_gains(Y)
 
+    def _commonness(self, Y: sparse.csr_matrix) -> npt.NDArray[np.float64]:
+        """How common each positive is; a power of it divides the gains."""
+        return np.asarray((self.label_counts_ + float(FEW))[Y.indices])
+
     def _growth(self) -> Growth:
-        return Growth(self.C, self.bias, self.max_leaf, self.labels_per_leaf, self.balance, self.gains_are_rescaled)
+        leaves, gains = (self.max_leaf, self.labels_per_leaf), (self.balance, self.gains_are_rescaled)
+        return Growth(self.C, self.bias, *leaves, *gains, self.splits)
 
     @property
     def _link(self) -> Link | None:

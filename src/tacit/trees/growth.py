@@ -8,10 +8,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from tacit.kernels.tree import N_COINS, grow_tree
+from tacit.kernels.tree import N_COINS, PRINTED, REFINED, grow_tree
 from tacit.numerics.rows import falling_order, row_of_entry
-
-_FEW = 20  # added to label counts, so that labels with a handful of samples do not dominate the splits of large nodes
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +40,7 @@ class Growth:
     labels_per_leaf: int
     balance: float | None
     rescaled: bool
+    splits: str
 
 
 def normalised_gains(worth: sparse.csr_matrix) -> sparse.csr_matrix:
@@ -53,14 +52,13 @@ def normalised_gains(worth: sparse.csr_matrix) -> sparse.csr_matrix:
 
 
 def balanced_gains(
-    gains: sparse.csr_matrix, counts: npt.NDArray[np.int64], power: float, rescaled: bool
+    gains: sparse.csr_matrix, commonness: npt.NDArray[np.float64], power: float, rescaled: bool
 ) -> sparse.csr_matrix:
-    """Gains divided by a power of the count of their label, so that rare labels influence splits too.
+    """Gains divided by a power of how common each positive is, so that rare labels influence splits too.
 
-    Differs from the papers, whose splits are dominated by frequent labels.
+    Differs from the papers: FastXML's splits are dominated by frequent labels, and PfastXML always has y/p.
     """
-    weights = np.power(counts + float(_FEW), -power)
-    balanced = _with_values(gains, gains.data * weights[gains.indices])
+    balanced = _with_values(gains, gains.data * np.power(commonness, -power))
     return normalised_gains(balanced) if rescaled else balanced
 
 
@@ -72,7 +70,7 @@ def grow(
     seed: int,
     X: sparse.csr_matrix,
     gains: sparse.csr_matrix,
-    counts: npt.NDArray[np.int64],
+    commonness: npt.NDArray[np.float64],
     worth: sparse.csr_matrix,
     growth: Growth,
 ) -> Tree:
@@ -86,8 +84,8 @@ def grow(
         Features.
     gains : csr_matrix of float32
         Gain of each positive in the nDCG of a node, before balancing.
-    counts : int array
-        The number of samples of each label.
+    commonness : float array
+        How common the label of each positive is, on any scale.
     worth : csr_matrix of float32
         Weight of each positive in leaves.
     growth : Growth
@@ -95,11 +93,12 @@ def grow(
     """
     rng = np.random.default_rng(seed)
     coins = rng.integers(2**N_COINS, size=X.shape[0])
-    starts_by_features = rng.random() < 0.5  # Differs from the paper (coins only): more diverse trees
+    is_printed = growth.splits == "printed"
+    starts_by_features = rng.random() < 0.5 and not is_printed  # the paper has coins only: less diverse trees
     if growth.balance is not None:
         # Each tree draws its own power: some split by frequent labels, others by rare ones.
         power = rng.uniform(0.0, 2.0 * growth.balance)
-        gains = balanced_gains(gains, counts, power, growth.rescaled)
+        gains = balanced_gains(gains, commonness, power, growth.rescaled)
     return Tree(
         *grow_tree(
             X.indptr.astype(np.uint64),
@@ -117,5 +116,6 @@ def grow(
             float(growth.bias),
             int(growth.max_leaf),
             int(growth.labels_per_leaf),
+            PRINTED if is_printed else REFINED,
         )
     )

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from scipy import sparse
 
@@ -21,7 +22,7 @@ from tacit.trees.tail import (
     offsets_with_odds,
     offsets_with_own_odds,
     squared_lengths,
-    squared_lengths_of_means,
+    unbiased_squares,
 )
 
 
@@ -46,10 +47,22 @@ class PfastreXML(PfastXML):
         Range(above=0),
         "odds against a label at its centre; None, with tail='mean': even odds at the mean distance of its samples",
     ] = None
+    correct_lengths: Annotated[
+        bool, "free the length of a mean from what few samples add to it (tail='mean'); False: as in the paper"
+    ] = True
     centre_features: Annotated[int, Range(low=1), "number of features kept in a centre, the largest"] = 100
 
     centres_: Centres = field(init=False)
 
+    PAPER: ClassVar[Mapping[str, Any]] = {
+        **PfastXML.PAPER,
+        "alpha": 0.8,
+        "gamma": 30.0,
+        "tail": "mean",
+        "beta": 1.0,
+        "correct_lengths": False,
+        "centre_features": 2**31 - 1,
+    }
     unranked_score: ClassVar[float] = Estimator.unranked_score
 
     def _fit(self, X: sparse.csr_matrix, Y: sparse.csr_matrix) -> None:
@@ -62,7 +75,9 @@ class PfastreXML(PfastXML):
             offsets = offsets_with_odds(squared_lengths(centres), beta, self.gamma)
         else:
             centres = label_means(unit, relevant)  # PfastreXML section 2.3
-            squares = squared_lengths_of_means(centres, self.label_counts_)
+            squares = squared_lengths(centres)
+            if self.correct_lengths:
+                squares = unbiased_squares(squares, self.label_counts_)
             own = self.beta is None
             offsets = offsets_with_own_odds(squares) if own else offsets_with_odds(squares, beta, self.gamma)
         self.centres_ = Centres.of(centres, offsets, self.centre_features)

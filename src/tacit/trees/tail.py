@@ -79,13 +79,12 @@ def squared_lengths(centres: sparse.csr_matrix) -> Floats:
     return np.asarray(centres.multiply(centres).sum(axis=1), dtype=np.float64).ravel()
 
 
-def squared_lengths_of_means(centres: sparse.csr_matrix, counts: npt.NDArray[np.int64]) -> Floats:
-    """Estimates of ‖μ‖² from the means of `counts` samples of unit length.
+def unbiased_squares(squares: Floats, counts: npt.NDArray[np.int64]) -> Floats:
+    """Estimates of ‖μ‖² from the squared lengths of means of `counts` samples of unit length.
 
     Differs from the paper: the squared length of a mean of few samples is biased upwards, by the variance of the
     samples divided by their number. Uncorrected, such a centre would seem far from every sample.
     """
-    squares = squared_lengths(centres)
     return np.maximum(squares - (1 - squares) / np.maximum(counts, 1), 0)
 
 

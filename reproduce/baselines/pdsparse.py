@@ -7,7 +7,7 @@ paper samples features to be sublinear in labels; a constant feature gives label
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Annotated
 
 import numpy as np
@@ -15,15 +15,11 @@ import numpy.typing as npt
 from numba import njit
 from scipy import sparse
 
-from reproduce.baselines.low_rank import NO_MASK
-from tacit.base import Estimator, Mask, Normalize
-from tacit.kernels.score import rank_linear
+from reproduce.baselines.sparse_linear import SparseLinear
 from tacit.labels import positives
 from tacit.latent.model import with_constant
 from tacit.numerics.arrays import Floats32, Floats64, Ints32
 from tacit.parameters import Range, document_parameters
-from tacit.ranking import Ranking
-from tacit.store.declared import Array, Csr
 
 _HALVINGS = 50
 
@@ -93,6 +89,7 @@ def frank_wolfe_pass(
     order: npt.NDArray[np.int64],
     l1: float,
     C: float,
+    n_added: int,
     active: Ints32,
     alphas: Floats64,
     sums: Floats64,
@@ -118,13 +115,12 @@ def frank_wolfe_pass(
             for label in range(n_labels):
                 scores[label] += value * W[feature, label]
         is_relevant[labels] = True
-        best = -1
-        for label in range(n_labels):
-            if not is_relevant[label] and (best < 0 or scores[label] > scores[best]):
-                best = label
         for label in labels:
             _activate(active[row], alphas[row], label)
-        _activate(active[row], alphas[row], best)
+        of_others = np.where(is_relevant, -np.inf, scores)
+        n_violating = min(n_added, n_labels - len(labels))
+        for label in np.argsort(-of_others, kind="mergesort")[:n_violating]:
+            _activate(active[row], alphas[row], label)
         mine = np.flatnonzero(active[row] >= 0)
         in_relevant = np.array([is_relevant[active[row, place]] for place in mine])
         first, second = mine[in_relevant], mine[~in_relevant]
@@ -183,22 +179,18 @@ class DualState:
 
 @document_parameters
 @dataclass(kw_only=True, eq=False, repr=False)
-class PDSparse(Estimator):
+class PDSparse(SparseLinear):
     """Max-margin ranking with sparse weights and few active labels per sample (Yen et al., 2016)."""
 
     l1: Annotated[float, Range(low=0), "penalty on the absolute size of the weights"] = 0.1
     C: Annotated[float, Range(above=0), "cost of the loss of a sample"] = 1.0
+    n_added: Annotated[int, Range(low=1), "most violating labels that a step adds to the active ones"] = 3
     n_passes: Annotated[int, Range(low=1), "passes over the samples"] = 30
-    max_active: Annotated[int, Range(low=1), "largest number of active labels of a sample beside its own"] = 30
-    normalize: Normalize = True
-
-    weights_: Annotated[sparse.csr_matrix, Csr("float32", ("n_features", "n_labels"))] = field(init=False)
-    intercepts_: Annotated[Floats32, Array("float32", ("n_labels",))] = field(init=False)
+    max_active: Annotated[int, Range(low=1), "largest number of active labels of a sample beside its own"] = 60
 
     def _fit(self, X: sparse.csr_matrix, Y: sparse.csr_matrix) -> None:
         W = self._descend(with_constant(X), positives(Y)).W
-        self.weights_ = sparse.csr_matrix(W[:-1])
-        self.intercepts_ = np.where(self.label_counts_ > 0, W[-1], np.float32(self.unranked_score))
+        self._keep(sparse.csr_matrix(W[:-1]), W[-1])
 
     def _descend(self, X: sparse.csr_matrix, Y: sparse.csr_matrix) -> DualState:
         rng = np.random.default_rng(self.random_state)
@@ -207,11 +199,5 @@ class PDSparse(Estimator):
         parts = (X.indptr, X.indices, X.data, Y.indptr, Y.indices)
         for _ in range(self.n_passes):
             order = rng.permutation(X.shape[0])
-            frank_wolfe_pass(*parts, order, self.l1, self.C, state.active, state.alphas, state.sums, state.W)
+            frank_wolfe_pass(*parts, order, self.l1, self.C, self.n_added, state.active, state.alphas, state.sums, state.W)
         return state
-
-    def _rank(self, X: sparse.csr_matrix, k: int, allowed: Mask | None) -> Ranking:
-        W, mask = self.weights_, NO_MASK if allowed is None else allowed
-        return Ranking(
-            *rank_linear(X.indptr, X.indices, X.data, W.indptr, W.indices, W.data, self.intercepts_, mask, k)
-        )

@@ -18,9 +18,12 @@ BASELINES = {
     "LEML": Entry("LEML", "reproduce.baselines.leml", "low-rank linear map by alternating least squares"),
     "LEML-IMC": Entry("LEMLIMC", "reproduce.baselines.leml", "LEML with features of labels from their co-occurrence"),
     "PD-Sparse": Entry("PDSparse", "reproduce.baselines.pdsparse", "max-margin ranking, sparse in primal and dual"),
+    "DXML": Entry("DXML", "reproduce.baselines.dxml", "votes of near samples, embedded by a network"),
     "WSABIE": Entry("WSABIE", "reproduce.baselines.wsabie", "features and labels embedded by the WARP loss"),
     "CPLST": Entry("CPLST", "reproduce.baselines.cplst", "regression of the label directions that features predict"),
+    "CS": Entry("CS", "reproduce.baselines.cs", "regression of random projections of labels, decoded by pursuit"),
     "ML-CSSP": Entry("MLCSSP", "reproduce.baselines.ml_cssp", "regression of a few labels that stand for all"),
+    "LPSR": Entry("LPSR", "reproduce.baselines.lpsr", "one-vs-all classifiers, each for a part of the samples"),
 }
 
 

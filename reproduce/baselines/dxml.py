@@ -1,7 +1,8 @@
 """DXML: a network maps features to the mean embedding of a sample's labels, where near samples vote.
 
 Zhang, Yan, Wang and Zha, "Deep extreme multi-label learning", ICMR 2018 (preprint 2017). Differs: labels are embedded at
-the optimum that DeepWalk approaches, by factorising the SPPMI of the expected pairs of a walk; the loss is squared.
+the optimum that DeepWalk approaches, by factorising the SPPMI of the expected pairs of a walk; walks may stay at a label,
+which tells labels apart that occur with the same others; the loss is squared.
 """
 
 from __future__ import annotations
@@ -29,7 +30,6 @@ from tacit.tasks import run_tasks, task_seeds
 def walk_pairs(Y: sparse.csr_matrix, window: int) -> Floats32:
     """Expected pairs of labels at most `window` steps apart on a random walk over the graph of co-occurrence."""
     graph = (Y.T @ Y).toarray().astype(np.float64)
-    np.fill_diagonal(graph, 0)
     degrees = graph.sum(axis=1)
     step = np.divide(graph, degrees[:, None], out=np.zeros_like(graph), where=degrees[:, None] > 0)
     pairs = reached = graph  # a walk is at each label in proportion to its degree
@@ -40,7 +40,7 @@ def walk_pairs(Y: sparse.csr_matrix, window: int) -> Floats32:
 
 
 def embed_labels(Y: sparse.csr_matrix, window: int, shift: float, dimension: int, seed: int) -> Floats32:
-    """A vector for each label; a label without neighbours in the graph has an axis of its own as far as there are."""
+    """A vector for each label, from a random walk over labels that occur together."""
     alone = np.ones(Y.shape[1])
     vectors, _ = factorise(sppmi(walk_pairs(Y, window), alone, shift), alone, dimension, seed=seed, positive=True)
     return np.asarray(vectors, np.float32)

@@ -1,7 +1,7 @@
 """LEML: a low-rank linear map from features to labels, by alternating least squares.
 
 Yu, Jain, Kar and Dhillon, "Large-scale multi-label learning with missing labels", ICML 2014. Differs: squared loss only,
-and absent labels count as negatives, as in the tables of ExMLDS. `LEMLIMC` adds side information about the labels
+a constant feature, and absent labels count as negatives, as in the tables of ExMLDS. `LEMLIMC` adds side information about the labels
 (inductive matrix completion), as the ExMLDS paper does. Differs: singular vectors are scaled by the roots of their
 singular values. All of them without a scale are a rotation of the label space, with which LEML-IMC would be LEML.
 """
@@ -17,6 +17,7 @@ from scipy import linalg, sparse
 
 from reproduce.baselines.low_rank import LowRankMap, LowRankModel
 from tacit.checks import as_counts
+from tacit.latent.model import with_constant
 from tacit.numerics.arrays import Floats, Floats64
 from tacit.parameters import Range, document_parameters
 
@@ -110,17 +111,17 @@ class LEML(LowRankModel):
     n_steps: Annotated[int, Range(low=1), "steps of conjugate gradients in each"] = 10
 
     def _learn(self, X: sparse.csr_matrix, Y: sparse.csr_matrix, **data: Any) -> LowRankMap:  # noqa: ARG002
-        return self._alternate(Problem(X, Y, LabelFeatures.identity(Y.shape[1]), self.ridge))
+        return self._alternate(Problem(with_constant(X), Y, LabelFeatures.identity(Y.shape[1]), self.ridge))
 
     def _alternate(self, problem: Problem) -> LowRankMap:
-        n_features, n_labels = problem.X.shape[1], problem.Y.shape[1]
+        n_features, n_labels = problem.X.shape[1], problem.Y.shape[1]  # with the constant one
         rng = np.random.default_rng(self.random_state)
         W = rng.standard_normal((n_features, min(self.n_factors, n_labels))) / np.sqrt(n_features)
         for _ in range(self.n_sweeps):
             H = problem.best_labels(W)
             W = problem.better_map(W, H, self.n_steps)
         V = problem.label_vectors(problem.best_labels(W))
-        return LowRankMap.of(W, V.T, np.zeros(n_labels))
+        return LowRankMap.of(W[:-1], V.T, V @ W[-1])
 
 
 @document_parameters
@@ -137,4 +138,4 @@ class LEMLIMC(LEML):
         super()._fit(X, Y, cooccurrence=counts, **data)
 
     def _learn(self, X: sparse.csr_matrix, Y: sparse.csr_matrix, **data: Any) -> LowRankMap:
-        return self._alternate(Problem(X, Y, LabelFeatures.spectral(data["cooccurrence"]), self.ridge))
+        return self._alternate(Problem(with_constant(X), Y, LabelFeatures.spectral(data["cooccurrence"]), self.ridge))

@@ -13,12 +13,12 @@ import numpy as np
 from scipy import linalg, sparse
 
 from reproduce.baselines.low_rank import LowRankMap, LowRankModel
-from tacit.numerics.arrays import Floats64
+from tacit.numerics.arrays import Floats
 from tacit.numerics.ridge import fit_regressor
 from tacit.parameters import Range, document_parameters
 
 
-def conditional_directions(X: sparse.csr_matrix, Z: Floats64, regressed: Floats64, dimension: int) -> Floats64:
+def conditional_directions(X: sparse.csr_matrix, Z: Floats, regressed: Floats, dimension: int) -> Floats:
     """The leading eigenvectors of ZᵀHZ, H the hat matrix of ridge regression: columns, largest first (Eq. 11)."""
     explained = Z.T @ np.asarray(X @ regressed)
     _, vectors = linalg.eigh((explained + explained.T) / 2)

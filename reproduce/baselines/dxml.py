@@ -1,8 +1,8 @@
 """DXML: a network maps features to the mean embedding of a sample's labels, where near samples vote.
 
-Zhang, Yan, Wang and Zha, "Deep extreme multi-label learning", ICMR 2018 (preprint 2017). Differs: labels are embedded at
-the optimum that DeepWalk approaches, by factorising the SPPMI of the expected pairs of a walk; walks may stay at a label,
-which tells labels apart that occur with the same others; the loss is squared.
+Zhang, Yan, Wang and Zha, "Deep extreme multi-label learning", ICMR 2018 (preprint 2017). Differs: labels are embedded
+at the optimum that DeepWalk approaches, by factorising the SPPMI of the expected pairs of a walk; walks may stay at a
+label, which tells labels apart that occur with the same others; the loss is squared.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def walk_pairs(Y: sparse.csr_matrix, window: int) -> Floats32:
     for _ in range(window - 1):
         reached = reached @ step
         pairs = pairs + reached
-    return ((pairs + pairs.T) / 2).astype(np.float32)
+    return np.asarray((pairs + pairs.T) / 2, np.float32)
 
 
 def embed_labels(Y: sparse.csr_matrix, window: int, shift: float, dimension: int, seed: int) -> Floats32:

@@ -1,9 +1,11 @@
 """LEML: a low-rank linear map from features to labels, by alternating least squares.
 
-Yu, Jain, Kar and Dhillon, "Large-scale multi-label learning with missing labels", ICML 2014. Differs: squared loss only,
-a constant feature, and absent labels count as negatives, as in the tables of ExMLDS. `LEMLIMC` adds side information about the labels
-(inductive matrix completion), as the ExMLDS paper does. Differs: singular vectors are scaled by the roots of their
-singular values. All of them without a scale are a rotation of the label space, with which LEML-IMC would be LEML.
+Yu, Jain, Kar and Dhillon, "Large-scale multi-label learning with missing labels", ICML 2014. Differs: squared loss
+only, a constant feature, and absent labels count as negatives, as in the tables of ExMLDS.
+
+`LEMLIMC` adds side information about the labels (inductive matrix completion), as the ExMLDS paper does. Differs:
+singular vectors are scaled by the roots of their singular values. All of them without a scale are a rotation of the
+label space, with which LEML-IMC would be LEML.
 """
 
 from __future__ import annotations

@@ -62,7 +62,8 @@ class Part:
         slopes = self.gains * assigned * misses * (1 - misses)
         behind = slopes.sum(axis=1, keepdims=True) - np.cumsum(slopes, axis=1)
         each = self.gains * (1 - misses) - behind
-        gradient = np.bincount(self.order.ravel(), each.ravel(), minlength=len(alpha))
+        gradient = np.zeros(len(alpha))
+        np.add.at(gradient, self.order.ravel(), each.ravel())
         return float((self.gains * assigned * (1 - misses)).sum()), gradient
 
 
@@ -89,7 +90,7 @@ def with_sum(alpha: Floats64, total: int) -> Floats64:
     for _ in range(50):
         middle = (low + high) / 2
         low, high = (middle, high) if np.clip(alpha - middle, 0, 1).sum() > total else (low, middle)
-    return np.clip(alpha - (low + high) / 2, 0, 1)
+    return np.asarray(np.clip(alpha - (low + high) / 2, 0, 1))
 
 
 def assigned_labels(

@@ -1,7 +1,7 @@
 """ML-CSSP: a few labels, drawn by their leverage, are regressed; all labels are reconstructed from them.
 
-Bi and Kwok, "Efficient multi-label classification with many labels", ICML 2013. Differs: ridge regression stands for the
-classifiers of the chosen labels, and labels are ranked by the reconstructed values.
+Bi and Kwok, "Efficient multi-label classification with many labels", ICML 2013. Differs: ridge regression stands for
+the classifiers of the chosen labels, and labels are ranked by the reconstructed values.
 """
 
 from __future__ import annotations

@@ -42,7 +42,7 @@ def _shift_to_sum(values: Floats64, total: float) -> float:
             low = middle
         else:
             high = middle
-    return (low + high) / 2
+    return float((low + high) / 2)
 
 
 @njit(nogil=True, cache=True)
@@ -199,5 +199,7 @@ class PDSparse(SparseLinear):
         parts = (X.indptr, X.indices, X.data, Y.indptr, Y.indices)
         for _ in range(self.n_passes):
             order = rng.permutation(X.shape[0])
-            frank_wolfe_pass(*parts, order, self.l1, self.C, self.n_added, state.active, state.alphas, state.sums, state.W)
+            frank_wolfe_pass(
+                *parts, order, self.l1, self.C, self.n_added, state.active, state.alphas, state.sums, state.W
+            )
         return state

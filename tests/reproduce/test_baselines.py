@@ -167,7 +167,7 @@ def test_the_pursuit_follows_a_slow_one():
     selected: list[int] = []
     residual = target
     for _ in range(4):
-        selected.append(max(set(range(10)) - set(selected), key=lambda label: atoms[:, label] @ residual))  # noqa: B023
+        selected.append(max(set(range(10)) - set(selected), key=lambda label: atoms[:, label] @ residual))
         fitted = np.linalg.lstsq(atoms[:, selected], target, rcond=None)[0]
         residual = target - atoms[:, selected] @ fitted
     scores = pursuit_scores(atoms.T @ target, atoms.T @ atoms, 4)

@@ -35,7 +35,9 @@ APART = {
 }
 
 assert set(vars(contract)) >= APART
-globals().update({name: each for name, each in vars(contract).items() if name.startswith("test_") and name not in APART})
+globals().update(
+    {name: each for name, each in vars(contract).items() if name.startswith("test_") and name not in APART}
+)
 
 
 @contextmanager

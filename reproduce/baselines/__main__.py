@@ -46,10 +46,12 @@ def measure(name: str, run: Run, train: Part, test: Part, parameters: Mapping[st
     return np.array([*(100 * metrics[f"P@{k}"] for k in KS), seconds])
 
 
-def settings_in(grid: Mapping[str, tuple[Any, ...]]) -> Iterator[dict[str, Any]]:
-    """Every combination of the values of a grid."""
+def settings_in(grid: Mapping[str, tuple[Any, ...]], n_labels: int) -> Iterator[dict[str, Any]]:
+    """Every combination of the values of a grid in which label vectors, where they are compressed, become shorter."""
     for values in itertools.product(*grid.values()):
-        yield dict(zip(grid, values, strict=True))
+        parameters = dict(zip(grid, values, strict=True))
+        if all(parameters.get(size, 0) < n_labels for size in ("dimension", "n_chosen", "n_factors")):
+            yield parameters
 
 
 def choose(name: str, run: Run) -> None:
@@ -59,7 +61,7 @@ def choose(name: str, run: Run) -> None:
     seen = hide_positives(Y, run.hidden, 0) if run.hidden else Y
     train, valid = (X[split.train], Y[split.train]), (X[split.test], seen[split.test])
     tried = []
-    for parameters in settings_in(GRIDS[name]):
+    for parameters in settings_in(GRIDS[name], Y.shape[1]):
         found = measure(name, run, train, valid, parameters, 0)
         tried.append((float(found[:3].sum()), str(parameters)))
         print(f"  {figures(found[:3]):16s} {found[3]:6.1f} s  {parameters}", flush=True)

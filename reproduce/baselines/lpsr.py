@@ -62,8 +62,7 @@ class Part:
         slopes = self.gains * assigned * misses * (1 - misses)
         behind = slopes.sum(axis=1, keepdims=True) - np.cumsum(slopes, axis=1)
         each = self.gains * (1 - misses) - behind
-        gradient = np.zeros(len(alpha))
-        np.add.at(gradient, self.order.ravel(), each.ravel())
+        gradient = np.asarray(np.bincount(self.order.ravel(), each.ravel(), minlength=len(alpha)), np.float64)
         return float((self.gains * assigned * (1 - misses)).sum()), gradient
 
 

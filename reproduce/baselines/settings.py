@@ -69,7 +69,7 @@ GRIDS: Mapping[str, Mapping[str, tuple[Any, ...]]] = {
     "CPLST": {"dimension": (50, 100, 150), "ridge": (0.3, 1.0, 3.0)},
     "CS": {"dimension": (100, 300, 600), "n_selected": (5,), "ridge": (1.0, 3.0)},
     "ML-CSSP": {"n_chosen": (50, 100, 150, 300), "ridge": (0.3, 1.0, 3.0)},
-    "LPSR": {"C": (0.1, 0.25), "max_part": (1000, 3000), "n_assigned": (100, 300)},
+    "LPSR": {"C": (0.1, 0.25), "n_assigned": (100, 300)},
 }
 
 #: The chosen ones; of settings within 0.1 of the best, the one that is trained fastest.
@@ -88,8 +88,17 @@ SETTINGS: Mapping[str, Mapping[Run, Mapping[str, Any]]] = {
         BIBTEX: {"l1": 0.01, "C": 1.0, "n_added": 50, "n_passes": 10},
         DELICIOUS: {"l1": 0.015, "C": 0.2, "n_added": 30, "n_passes": 1},
     },
+    "WSABIE": {
+        BIBTEX: {"max_length": 3.0, "rate": 0.02, "n_passes": 10},
+        DELICIOUS: {"max_length": 3.0, "rate": 0.02, "n_passes": 10},
+    },
     "CPLST": {BIBTEX: {"dimension": 150, "ridge": 1.0}, DELICIOUS: {"dimension": 150, "ridge": 1.0}},
-    "ML-CSSP": {BIBTEX: {"n_chosen": 300, "ridge": 1.0}, DELICIOUS: {"n_chosen": 300, "ridge": 1.0}},
+    "CS": {
+        BIBTEX: {"dimension": 100, "n_selected": 5, "ridge": 1.0},
+        DELICIOUS: {"dimension": 600, "n_selected": 5, "ridge": 3.0},
+    },
+    "ML-CSSP": {BIBTEX: {"n_chosen": 150, "ridge": 1.0}, DELICIOUS: {"n_chosen": 300, "ridge": 1.0}},
+    "LPSR": {BIBTEX: {"C": 0.25, "n_assigned": 300}, DELICIOUS: {"C": 0.25, "n_assigned": 300}},
 }
 
 

@@ -63,7 +63,7 @@ PRINTED: Mapping[str, Mapping[Run, tuple[float, float, float]]] = {
 GRIDS: Mapping[str, Mapping[str, tuple[Any, ...]]] = {
     "LEML": {"n_factors": (50, 100), "ridge": (0.3, 1.0, 3.0, 10.0)},
     "LEML-IMC": {"n_factors": (50, 100), "ridge": (0.3, 1.0, 3.0, 10.0)},
-    "PD-Sparse": {"l1": (0.01, 0.015, 0.03), "C": (0.1, 0.2, 1.0), "n_added": (30, 50), "n_passes": (1, 10)},
+    "PD-Sparse": {"l1": (0.01, 0.015), "C": (0.2, 1.0), "n_added": (30, 50), "n_passes": (1, 10)},
     "DXML": {"decay": (0.001, 0.01, 0.1), "n_epochs": (10, 30)},
     "WSABIE": {"max_length": (1.0, 3.0), "rate": (0.02, 0.1), "n_passes": (3, 10)},
     "CPLST": {"dimension": (50, 100, 150), "ridge": (0.3, 1.0, 3.0)},
@@ -75,19 +75,20 @@ GRIDS: Mapping[str, Mapping[str, tuple[Any, ...]]] = {
 #: The chosen ones; of settings within 0.1 of the best, the one that is trained fastest.
 SETTINGS: Mapping[str, Mapping[Run, Mapping[str, Any]]] = {
     "LEML": {
-        BIBTEX: {"n_factors": 150, "ridge": 1.0},
-        DELICIOUS: {"n_factors": 150, "ridge": 1.0},
-        HIDDEN_BIBTEX: {"n_factors": 150, "ridge": 3.0},
-        HIDDEN_RCV1: {"n_factors": 50, "ridge": 3.0},
+        BIBTEX: {"n_factors": 100, "ridge": 1.0},
+        DELICIOUS: {"n_factors": 100, "ridge": 1.0},
+        HIDDEN_BIBTEX: {"n_factors": 100, "ridge": 3.0},
+        HIDDEN_RCV1: {"n_factors": 100, "ridge": 3.0},
     },
     "LEML-IMC": {
         HIDDEN_BIBTEX: {"n_factors": 100, "ridge": 3.0},
-        HIDDEN_RCV1: {"n_factors": 50, "ridge": 3.0},
+        HIDDEN_RCV1: {"n_factors": 50, "ridge": 10.0},
     },
     "PD-Sparse": {
         BIBTEX: {"l1": 0.01, "C": 1.0, "n_added": 50, "n_passes": 10},
         DELICIOUS: {"l1": 0.015, "C": 0.2, "n_added": 30, "n_passes": 1},
     },
+    "DXML": {BIBTEX: {"decay": 0.01, "n_epochs": 30}, DELICIOUS: {"decay": 0.1, "n_epochs": 30}},
     "WSABIE": {
         BIBTEX: {"max_length": 3.0, "rate": 0.02, "n_passes": 10},
         DELICIOUS: {"max_length": 3.0, "rate": 0.02, "n_passes": 10},

@@ -43,7 +43,7 @@ def embed_labels(Y: sparse.csr_matrix, window: int, shift: float, dimension: int
     """A vector for each label, from a random walk over labels that occur together."""
     alone = np.ones(Y.shape[1])
     vectors, _ = factorise(sppmi(walk_pairs(Y, window), alone, shift), alone, dimension, seed=seed, positive=True)
-    return np.asarray(vectors, np.float32)
+    return np.asarray(vectors if vectors.shape[1] else np.ones((Y.shape[1], 1)), np.float32)  # of one label: PMI 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +68,7 @@ def fit_network(
     options = {"alpha": decay, "learning_rate_init": rate, "random_state": seed, "batch_size": min(200, X.shape[0])}
     network = MLPRegressor(hidden_layer_sizes=(n_units,), activation="relu", solver="adam", **options)
     for _ in range(n_epochs):
-        network.partial_fit(X, Z)
+        network.partial_fit(X, Z[:, 0] if Z.shape[1] == 1 else Z)
     (first, second), (first_bias, second_bias) = network.coefs_, network.intercepts_
     parts = (first, first_bias, second.reshape(n_units, -1), second_bias)
     return Network(*(np.ascontiguousarray(part, np.float32) for part in parts))

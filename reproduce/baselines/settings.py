@@ -81,11 +81,11 @@ SETTINGS: Mapping[str, Mapping[Run, Mapping[str, Any]]] = {
         HIDDEN_RCV1: {"n_factors": 100, "ridge": 3.0},
     },
     "LEML-IMC": {
-        HIDDEN_BIBTEX: {"n_factors": 100, "ridge": 3.0},
+        HIDDEN_BIBTEX: {"n_factors": 50, "ridge": 3.0},
         HIDDEN_RCV1: {"n_factors": 50, "ridge": 10.0},
     },
     "PD-Sparse": {
-        BIBTEX: {"l1": 0.01, "C": 1.0, "n_added": 50, "n_passes": 10},
+        BIBTEX: {"l1": 0.015, "C": 1.0, "n_added": 30, "n_passes": 10},
         DELICIOUS: {"l1": 0.015, "C": 0.2, "n_added": 30, "n_passes": 1},
     },
     "DXML": {BIBTEX: {"decay": 0.01, "n_epochs": 30}, DELICIOUS: {"decay": 0.1, "n_epochs": 30}},

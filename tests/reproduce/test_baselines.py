@@ -23,6 +23,7 @@ from reproduce.baselines.wsabie import WSABIE, violating_label
 from tacit.data.split import hide_positives
 from tacit.latent.model import with_constant
 from tacit.numerics.rows import unit_rows
+from tacit.registry import MODELS
 
 
 @pytest.fixture(scope="module")
@@ -353,7 +354,11 @@ def test_a_part_ranks_its_own_labels_first(data):
         assert set(labels) >= set(np.flatnonzero(model.assigned_[near[row]]))
 
 
-# -- the script -------------------------------------------------------------------------------------------
+# -- the list of baselines, and the script ----------------------------------------------------------------
+
+
+def test_the_registry_does_not_list_baselines():
+    assert not {entry.name for entry in BASELINES.values()} & MODELS.keys()
 
 
 def test_every_baseline_has_figures_a_grid_and_settings():

@@ -14,10 +14,11 @@ from reproduce.baselines import __main__ as script
 from reproduce.baselines.cplst import CPLST
 from reproduce.baselines.cs import CS, pursuit_scores
 from reproduce.baselines.dxml import DXML, walk_pairs
+from reproduce.baselines.frank_wolfe import frank_wolfe_pass, project_masses
 from reproduce.baselines.leml import LEML, LEMLIMC, LabelFeatures, Problem
 from reproduce.baselines.lpsr import LPSR, Part, assign_labels, with_sum
 from reproduce.baselines.ml_cssp import MLCSSP, draw_labels, leverage_scores, reconstruction
-from reproduce.baselines.pdsparse import DualState, frank_wolfe_pass, project_masses
+from reproduce.baselines.pdsparse import DualState
 from reproduce.baselines.settings import BASELINES, GRIDS, PRINTED, SETTINGS
 from reproduce.baselines.wsabie import WSABIE, violating_label
 from tacit.data.split import hide_positives

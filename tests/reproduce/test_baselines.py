@@ -380,10 +380,12 @@ def test_the_script_chooses_and_measures(tmp_path, monkeypatch, capsys):
             rows.append(f"{','.join(map(str, y.indices))} {features}")
         (tmp_path / "bibtex" / f"{part}.txt").write_text("\n".join(rows) + "\n")
     monkeypatch.setenv("TACIT_DATA", str(tmp_path))
+    monkeypatch.setitem(GRIDS, "CPLST", {"dimension": (2, 10, 100), "ridge": (1.0,)})
     run = next(iter(PRINTED["CPLST"]))
     script.choose("CPLST", run)
     script.test("CPLST", run)
     printed = capsys.readouterr().out.splitlines()
-    assert printed[-2].startswith("CPLST on bibtex: {'dimension'")
+    assert len(printed) == 4  # vectors of 100 are no compression of 12 labels
+    assert printed[-2] == "CPLST on bibtex: {'dimension': 10, 'ridge': 1.0}"
     assert "62.4/37.8/27.6" in printed[-1]
     assert printed[-1].endswith("holds")

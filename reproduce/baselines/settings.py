@@ -76,7 +76,7 @@ GRIDS: Mapping[str, Mapping[str, tuple[Any, ...]]] = {
 SETTINGS: Mapping[str, Mapping[Run, Mapping[str, Any]]] = {
     "LEML": {
         BIBTEX: {"n_factors": 100, "ridge": 1.0},
-        DELICIOUS: {"n_factors": 100, "ridge": 1.0},
+        DELICIOUS: {"n_factors": 100, "ridge": 0.3},
         HIDDEN_BIBTEX: {"n_factors": 100, "ridge": 3.0},
         HIDDEN_RCV1: {"n_factors": 100, "ridge": 3.0},
     },

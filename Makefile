@@ -46,4 +46,4 @@ bench: $(READY)  ## Compare speed, memory and accuracy with scikit-learn (needs 
 
 clean:  ## Remove the virtual environment and all caches
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis dist build
-	find src tests benchmarks -name __pycache__ -prune -exec rm -rf {} +
+	find src tests benchmarks reproduce -name __pycache__ -prune -exec rm -rf {} +

@@ -1,0 +1,37 @@
+"""What the baselines with sparse linear classifiers share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Annotated
+
+import numpy as np
+from scipy import sparse
+
+from reproduce.baselines.low_rank import NO_MASK
+from tacit.base import Estimator, Mask, Normalize
+from tacit.kernels.score import rank_linear
+from tacit.numerics.arrays import Floats32
+from tacit.ranking import Ranking
+from tacit.store.declared import Array, Csr
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class SparseLinear(Estimator):
+    """Models with a weight vector and an intercept for each label."""
+
+    normalize: Normalize = True
+
+    weights_: Annotated[sparse.csr_matrix, Csr("float32", ("n_features", "n_labels"))] = field(init=False)
+    intercepts_: Annotated[Floats32, Array("float32", ("n_labels",))] = field(init=False)
+
+    def _keep(self, weights: sparse.csr_matrix, intercepts: Floats32) -> None:
+        """Store classifiers; labels without positives rank last."""
+        self.weights_ = weights
+        self.intercepts_ = np.where(self.label_counts_ > 0, intercepts, np.float32(self.unranked_score))
+
+    def _rank(self, X: sparse.csr_matrix, k: int, allowed: Mask | None) -> Ranking:
+        W, mask = self.weights_, NO_MASK if allowed is None else allowed
+        return Ranking(
+            *rank_linear(X.indptr, X.indices, X.data, W.indptr, W.indices, W.data, self.intercepts_, mask, k)
+        )

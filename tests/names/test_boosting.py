@@ -22,19 +22,19 @@ def test_arrays_give_what_scikit_learn_gives(monkeypatch):
     made = []
 
     class Kept(sklearn.ensemble.HistGradientBoostingClassifier):
-        def fit(self, X, y):
-            made.append(super().fit(X, y))
+        def fit(self, X, y, weights):
+            made.append(super().fit(X, y, weights))
             return made[0]
 
     monkeypatch.setattr(sklearn.ensemble, "HistGradientBoostingClassifier", Kept)
-    trees = BoostedTrees.fit(*planted(3000), seed=0)
+    trees = BoostedTrees.fit(*planted(3000), None, seed=0)
     test = planted(2000)[0]
     assert trees.log_odds(test) == pytest.approx(made[0].decision_function(test), abs=1e-4)
     assert len(trees.roots) == boosting._ITERATIONS
 
 
 def test_the_planted_evidence_is_found():
-    trees = BoostedTrees.fit(*planted(20_000), seed=0)
+    trees = BoostedTrees.fit(*planted(20_000), None, seed=0)
     X, y = planted(5000)
     right = 1 / (1 + np.exp(-trees.log_odds(X)))
     assert np.mean((right > 0.5) == y) > 0.75
@@ -47,3 +47,11 @@ def test_rules_add_up():
     trees = BoostedTrees.of_rules(-1.0, [(0, 0.5, 2.0), (1, 3.0, -4.0)])
     X = np.array([[0.5, 3.0], [0.6, 3.0], [0.0, 3.1], [1.0, 9.0]], np.float32)
     assert trees.log_odds(X).tolist() == [-1.0, 1.0, -5.0, -3.0]
+
+
+def test_weights_stand_for_repeated_rows():
+    X, y = planted(20_000)
+    kept = y | (np.arange(len(y)) % 4 == 0)
+    thinned = BoostedTrees.fit(X[kept], y[kept], np.where(y, 1.0, 4.0).astype(np.float32)[kept], seed=0)
+    whole = BoostedTrees.fit(X, y, None, seed=0)
+    assert np.mean(np.abs(thinned.log_odds(X) - whole.log_odds(X))) < 0.2

@@ -36,8 +36,8 @@ class BoostedTrees:
     start: float
 
     @staticmethod
-    def fit(X: Floats, y: npt.NDArray[np.bool_], seed: int) -> BoostedTrees:
-        """Learn which rows of X are right."""
+    def fit(X: Floats, y: npt.NDArray[np.bool_], weights: Floats | None, seed: int) -> BoostedTrees:
+        """Learn which rows of X are right; rows count by their weights."""
         from sklearn.ensemble import HistGradientBoostingClassifier
 
         learner = HistGradientBoostingClassifier(
@@ -51,7 +51,7 @@ class BoostedTrees:
             random_state=seed,
         )
         with threadpool_limits(1):  # on small data, threads wait for each other longer than they work
-            learner.fit(X, y)
+            learner.fit(X, y, weights)
         trees = [of_class.nodes for (of_class,) in learner._predictors]
         sizes = np.array([len(nodes) for nodes in trees])
         roots = np.concatenate([[0], np.cumsum(sizes)[:-1]])

@@ -30,6 +30,8 @@ Floats = npt.NDArray[np.float32]
 N_RANKED = 30  # labels of the model's ranking that are candidates, besides all labels whose name is in the text
 _UNRANKED = 99  # place of the others
 _HIDDEN_SHARE = 0.3  # of the labels, treated as unseen in a second copy of what is learned from
+_HARD_PLACES = 10  # of the model's ranking; of the wrong labels behind them that no name points to ...
+_EASY_SHARE = 0.25  # ... this share is learned from, at a higher weight
 _PRIOR = 0.2, 1.0  # matches that were right, and matches, that every name starts with
 
 #: What is known of a candidate, in order.
@@ -190,9 +192,12 @@ def learn_evidence(
         candidates(index, counts, ranking, matches, votes),
         candidates(index, counts.without(hidden), shown, matches, votes.without(hidden)),
     ]
-    right = [_are_labels(truth, part.rows, part.labels) for part in parts]
+    right = np.concatenate([_are_labels(truth, part.rows, part.labels) for part in parts])
     evidence = np.concatenate([part.evidence for part in parts])
-    return BoostedTrees.fit(evidence, np.concatenate(right), seed)
+    is_easy = ~right & (evidence[:, _AT["model place"]] >= _HARD_PLACES) & (evidence[:, _AT["words of the name"]] == 0)
+    kept = ~is_easy | (np.random.default_rng(seed).random(len(right)) < _EASY_SHARE)
+    weights = np.where(is_easy, 1 / _EASY_SHARE, 1).astype(np.float32)
+    return BoostedTrees.fit(evidence[kept], right[kept], weights[kept], seed)
 
 
 def candidates(

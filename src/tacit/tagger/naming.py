@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 DETECT = "auto"
 _TEXTS_TO_DETECT = 1000
 _WORDS_OF_SHORT_TEXTS = 50
-_FOLDS = 3
+_FOLDS = 2
 _LOSS_FOR_OTHERS = 0.003
 MIN_MATCHES = 200  # of right names in held-out samples; fewer teach nothing
 

@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from tacit.estimate import Estimate
     from tacit.tagger.tagger import Tagger
 
-_HELD_OUT_SHARE = 0.1
-_MAX_HELD_OUT = 5000
+_HELD_OUT_SHARE, _MAX_HELD_OUT = 0.1, 5000
+_SHARE_FOR_NAMES, _MAX_FOR_NAMES = 0.2, 10_000  # where names of labels are weighed, which more samples teach better
 _NEGLIGIBLE = 0.02  # share of held-out samples below which the model is not trained again on all samples
 _MIN_TO_CALIBRATE = 50  # samples; with fewer, calibration would be too noisy
 _RELATIONS_PER_LABEL = 50
@@ -163,14 +163,18 @@ def estimate_of(tagger: Tagger, prepared: Prepared, held_out: tuple[Inputs, Labe
         prepared.model, prepared.X, prepared.labels, tagger, prepared.vectorizer, kept, held_out, prepared.naming
     )
     n_validation = None if held_out is None else held_out[0].shape[0]
-    return estimate_task(task, schedule(prepared.X.shape[0], n_validation, hold_out=tagger.calibrate))
+    with_names = prepared.naming is not None
+    phases = schedule(prepared.X.shape[0], n_validation, hold_out=tagger.calibrate, with_names=with_names)
+    return estimate_task(task, phases)
 
 
-def schedule(n_samples: int, n_validation: int | None, *, hold_out: bool) -> list[tuple[str, int]]:
+def schedule(
+    n_samples: int, n_validation: int | None, *, hold_out: bool, with_names: bool = False
+) -> list[tuple[str, int]]:
     """The phases of `learn`, and the number of samples of each."""
     if n_validation is not None:
         return [(FIT, n_samples), (CALIBRATE, n_validation)]
-    n_out = n_held_out(n_samples) if hold_out else 0
+    n_out = n_held_out(n_samples, with_names=with_names) if hold_out else 0
     if not n_out:
         return [(FIT, n_samples)]
     fits = [n_samples - n_out] if is_negligible(n_out, n_samples) else [n_samples - n_out, n_samples]
@@ -201,9 +205,10 @@ class Fitted:
     names: NameEvidence | None = None
 
 
-def n_held_out(n_samples: int) -> int:
-    """Number of training samples held out for calibration; none if there are too few."""
-    return min(_MAX_HELD_OUT, int(_HELD_OUT_SHARE * n_samples)) if n_samples >= _MIN_TO_CALIBRATE else 0
+def n_held_out(n_samples: int, *, with_names: bool = False) -> int:
+    """How many training samples are held out to calibrate; with few samples none, as their scores would say little."""
+    share, most = (_SHARE_FOR_NAMES, _MAX_FOR_NAMES) if with_names else (_HELD_OUT_SHARE, _MAX_HELD_OUT)
+    return min(most, int(share * n_samples)) if n_samples >= _MIN_TO_CALIBRATE else 0
 
 
 def is_negligible(n_held_out: int, n_samples: int) -> bool:
@@ -233,7 +238,7 @@ def learn(
         if naming is not None and held.matches is not None:
             names = naming, replace(naming, matches=held.matches), SampleIndex.of(X, positives(labels.matrix))
         return _calibrated(model, model, held.X, validation[1], names, seed)
-    n_out = n_held_out(X.shape[0]) if hold_out else 0
+    n_out = n_held_out(X.shape[0], with_names=naming is not None) if hold_out else 0
     # At random: a split that spares rare labels would have more of them held out than new samples bring.
     order = np.random.default_rng(seed).permutation(X.shape[0])
     held_out, rest = np.sort(order[:n_out]), np.sort(order[n_out:])

@@ -1,0 +1,1 @@
+"""The papers as printed: their tables and figures, and the baselines in them."""

@@ -1,0 +1,140 @@
+"""Tables 1 to 5 of the ExMLDS paper, and an ablation of Table 4."""
+
+from __future__ import annotations
+
+from reproduce.exmlds import printed, settings
+from reproduce.pfastrexml import settings as trees
+from reproduce.recipes import Case, Recipe
+from reproduce.statistics import Statistics
+from reproduce.tables import Group, Method, Order, Table
+
+PAPER = "exmlds"
+
+EXMLDS1 = Method("ExMLDS1", Recipe("ExMLDS1", settings.EXMLDS1, settings.BY_SET, True), Recipe("ExMLDS1"))
+EXMLDS2 = Method("ExMLDS2", Recipe("ExMLDS2", settings.EXMLDS2, settings.EXMLDS2_BY_SET, True), Recipe("ExMLDS2"))
+EXMLDS3 = Method("ExMLDS3", Recipe("ExMLDS3", settings.EXMLDS3, settings.BY_SET, True), Recipe("ExMLDS3"))
+SLEEC = Method("SLEEC", Recipe("SLEEC", settings.SLEEC, settings.BY_SET, True), Recipe("SLEEC"))
+LEML = Method("LEML", Recipe("baseline:LEML"))
+LEML_IMC = Method("LEML-IMC", Recipe("baseline:LEML-IMC"))
+
+table1 = Statistics(
+    PAPER,
+    "table1",
+    "sizes of the data sets",
+    "Bibtex, Delicious and rcv1v2 (its first subset, the only one of these sizes) are the sets of the paper. EURLex-4K could "
+    "not be had here; EURLEX57K, the same kind of documents indexed by the same thesaurus, stands in for it in all tables. It "
+    "is three times as large, and its figures are much higher, so they say that a method runs at that size, not that a "
+    "printed figure holds.",
+    ("features", "labels", "training samples", "test samples"),
+    printed.TABLE1,
+)
+
+_SMALL = ("bibtex", "delicious", "eurlex", "mediamill", "delicious-200k")
+
+table2 = Table(
+    PAPER,
+    "table2",
+    "seconds of training",
+    tuple(Case(key) for key in _SMALL),
+    (EXMLDS1, EXMLDS2, SLEEC),
+    "The printed times are those of MATLAB and word2vec on 40 cores; ours are CPU seconds on one core. Only the order of the "
+    "methods can hold, and it does: one factorisation is faster than gradient steps, and than the many factorisations of "
+    "singular value projection. The factor depends on how long SLEEC iterates. It shrinks where the regression, which all "
+    "methods share, takes most of the time.",
+    printed.TABLE2,
+    (Group("seconds", ("fit",), 2),),
+    (Order("ExMLDS1", "ExMLDS2", "fit"), Order("ExMLDS1", "SLEEC", "fit"), Order("ExMLDS2", "SLEEC", "fit")),
+    tolerance=None,
+)
+
+_FROM_REPOSITORY = "its figures are taken from the Extreme Classification Repository by the paper"
+
+table3 = Table(
+    PAPER,
+    "table3",
+    "precision of all methods on complete labels",
+    tuple(Case(key) for key in _SMALL),
+    (
+        EXMLDS1,
+        Method("DXML", Recipe("baseline:DXML")),
+        SLEEC,
+        LEML,
+        Method("PD-Sparse", Recipe("baseline:PD-Sparse")),
+        Method("PfastreXML", Recipe("PfastreXML", trees.PFASTREXML, is_printed=True), Recipe("PfastreXML")),
+        Method("FastXML", Recipe("FastXML", trees.FASTXML, is_printed=True), Recipe("FastXML")),
+        Method("One-vs-all", None, Recipe("OneVsAll"), _FROM_REPOSITORY),
+        Method("DiSMEC", None, Recipe("OneVsAll"), _FROM_REPOSITORY),
+    ),
+    "Embedding dimension, number of neighbours and regularisation are not printed, so \"the paper's settings\" are those of "
+    "SLEEC's package where the paper refers to it. Printed figures on Bibtex and Delicious are means over several random "
+    "splits of the repository, ours are of the original split; a difference below 1.5 points is within that change. tacit's "
+    "default weights votes by similarity, searches the two nearest clusters and keeps positive eigenpairs only, and is above "
+    "the printed figures for that reason, not because the embedding is another one.",
+    printed.TABLE3,
+    orders=(Order("SLEEC", "ExMLDS1"), Order("ExMLDS1", "LEML"), Order("ExMLDS1", "PD-Sparse")),
+)
+
+_HIDDEN = tuple(Case(key, "hidden") for key in ("bibtex", "eurlex", "rcv1"))
+
+table4 = Table(
+    PAPER,
+    "table4",
+    "80 % of the training positives hidden",
+    _HIDDEN,
+    (EXMLDS3, SLEEC, LEML, LEML_IMC),
+    "The order of ExMLDS3 and LEML-IMC holds, the margins over the other methods do not: here SLEEC with the same regression and "
+    "the same rows is far above its printed figures. A regression that also fits rows without any label left explains the "
+    "difference: 80 % hidden leaves most rows empty, and a map that is drawn to zero there loses the rest. Rows without "
+    "labels are left out of the regression in all our embedding models. The printed gain of ExMLDS3 is therefore mostly a "
+    "gain over peers that were not told which rows to leave out; what the co-occurrence counts themselves are worth is in the "
+    "ablation below.",
+    printed.TABLE4,
+    orders=(Order("ExMLDS3", "LEML-IMC"), Order("ExMLDS3", "SLEEC"), Order("LEML-IMC", "LEML")),
+)
+
+_EQUAL = {"ridge": 2.0, "n_neighbors": 20}
+_ALGORITHMS = {**_EQUAL, "completion": 0.0, "label_share": 1.0, "unlabelled_share": 0.0}
+
+ablation = Table(
+    PAPER,
+    "ablation",
+    "what makes the difference in Table 4, at equal ridge (2) and number of neighbours (20)",
+    (
+        *(Case(key, "hidden") for key in ("bibtex", "rcv1")),
+        *(Case(key, "hidden", {"with_counts": False}, label="C of the hidden labels") for key in ("bibtex", "rcv1")),
+    ),
+    (
+        Method("ExMLDS1, equal settings", None, Recipe("ExMLDS1", _EQUAL)),
+        Method("Algorithms 3 and 4", None, Recipe("ExMLDS3", _ALGORITHMS)),
+        Method("+ completion", None, Recipe("ExMLDS3", {**_ALGORITHMS, "completion": 0.8})),
+        Method("+ unlabelled rows", None, Recipe("ExMLDS3", {**_ALGORITHMS, "unlabelled_share": 0.5})),
+        Method("ExMLDS3, default", None, Recipe("ExMLDS3")),
+    ),
+    "At equal ridge and number of neighbours Algorithms 3 and 4 add nothing to the first label on Bibtex and lose on rcv1v2. The "
+    "gain of tacit's default comes from `completion` (votes for labels that co-occur with those seen) and from rows without "
+    "labels, and the stronger ridge is worth as much to ExMLDS1. The counts of the full labels, which only an experiment "
+    "can have, are worth a few tenths of a point over those of the labels that are left.",
+)
+
+_FIVE = tuple(
+    Group(f"{name}@1/2/3/4/5", tuple(f"{name}@{k}" for k in (1, 2, 3, 4, 5))) for name in ("P", "nDCG")
+)
+
+table5 = Table(
+    PAPER,
+    "table5",
+    "joint training on large sets",
+    (
+        *(Case(key) for key in ("amazoncat", "wiki10", "delicious-200k", "wikilshtc", "wikipedia", "amazon-670k")),
+        *(Case(key, is_printed=False, label="not in the paper") for key in ("bibtex", "delicious", "eurlex")),
+    ),
+    (Method("Joint ExMLDS", Recipe("JointExMLDS", settings.JOINT, is_printed=True), Recipe("JointExMLDS")),),
+    "None of the six sets could be had here, so no printed figure is judged; the entry finds them when they are under TACIT_DATA. "
+    "Bibtex, Delicious and EURLEX57K are run beside them to compare the printed settings (γ = 1, no offset, 100 passes, 50 "
+    "dimensions, 15 learners, random start) with tacit's default (γ = 10, an offset, 10 passes with early stopping, 150 "
+    "dimensions, 3 learners, started from ExMLDS1).",
+    printed.TABLE5,
+    groups=_FIVE,
+)
+
+ENTRIES = (table1, table2, table3, table4, ablation, table5)

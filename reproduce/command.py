@@ -9,7 +9,7 @@ import click
 from reproduce import document
 from reproduce.cache import Cache, default_folder
 from reproduce.papers import PAPERS, find_entry
-from reproduce.report import Report
+from reproduce.report import aligned
 from reproduce.tables import Options
 from tacit.cli.tables import print_table
 from tacit.errors import TacitError
@@ -62,16 +62,9 @@ def _show(paper: str, name: str, options: Options) -> None:
         report = entry.report(options)
     except TacitError as error:
         raise click.UsageError(str(error)) from None
+    click.echo(f"{entry.paper} {entry.name}: {entry.title}")
     shown = report.without_empty_columns()
     if shown.rows:
-        print_table(shown.header, _grouped(shown), title=f"{entry.paper} {entry.name}: {entry.title}")
+        click.echo("\n".join(aligned(shown.header, shown.rows)))
     for line in (*report.notes, *report.judgement):
         click.echo(line)
-
-
-def _grouped(report: Report) -> list[list[str]]:
-    """Rows with the first cell left empty where it is that of the row above."""
-    firsts = [row[0] for row in report.rows]
-    return [
-        ["" if place and firsts[place - 1] == row[0] else row[0], *row[1:]] for place, row in enumerate(report.rows)
-    ]

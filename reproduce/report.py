@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -35,6 +35,16 @@ class Report:
         kept = [place for place in range(len(self.header)) if any(row[place] not in {"", NONE} for row in self.rows)]
         rows = [[row[place] for place in kept] for row in self.rows]
         return Report([self.header[place] for place in kept], rows, self.notes, self.judgement)
+
+
+def aligned(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    """Lines of a table; figures are never folded, and a first cell is left out where it is that of the row above."""
+    widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
+    last = ""
+    for row in (header, *rows):
+        cells = ["" if row[0] == last else row[0], *row[1:]]
+        yield "  ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=True)).rstrip()
+        last = row[0]
 
 
 def figures(values: Sequence[float | None], digits: int = 1) -> str:

@@ -22,7 +22,7 @@ from tacit.errors import ParameterError, did_you_mean
 
 TOLERANCE = 1.5  # points between a printed figure and ours within which it holds
 COLUMNS = ("printed", "paper's settings, here", "tacit's default")
-HEADER = ["set", "method", "metric", *COLUMNS, "CPU s, paper's", "CPU s, tacit's", "judgement"]
+HEADER = ["set", "method", "metric", *COLUMNS, "CPU s", "judgement"]
 _warm: set[str] = set()  # models whose kernels are compiled
 
 
@@ -151,9 +151,9 @@ class Table:
             if not there and not any(cell.runs or cell.text for cell in cells):
                 continue
             judged = self._judged(there, cells, group, source, verdicts)
-            shown = figures(there, group.digits + 1 if group.digits == 1 else group.digits) if there else NONE
-            times = [cell.seconds for cell in cells]
-            yield [case.name, method.name, group.name, shown, *(cell.show(group) for cell in cells), *times, judged]
+            shown = figures(there, group.digits) if there else NONE
+            times = " · ".join(cell.seconds for cell in cells)
+            yield [case.name, method.name, group.name, shown, *(cell.show(group) for cell in cells), times, judged]
 
     def _judged(
         self, there: Sequence[float | None], cells: Sequence[Cell], group: Group, source: Source, verdicts: Counter[str]
@@ -232,7 +232,8 @@ def measure(recipe: Recipe, case: Case, source: Source, seed: int, options: Opti
     }  # fmt: skip
     found = options.cache.get(key)
     if found is None and options.runs:
-        _compile(recipe, case)
+        if not source.is_toy:
+            _compile(recipe, case)
         print(f"  {source.folder}: {type(model).__name__}, seed {seed} …", file=sys.stderr, flush=True)
         found = protocol(model, source.load(), seed, **case.options)
         options.cache.put(key, found)

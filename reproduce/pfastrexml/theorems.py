@@ -1,8 +1,8 @@
 """Theorems 4.1 to 4.4 by simulation: hide labels with known propensities, many times over.
 
 The test labels of a set count as complete, the propensities are those of its training labels, and ŷ is fixed: the five
-best labels of a one-vs-all model. Every statement is computed twice: by the printed formula on dense arrays, and by the
-library's function.
+best labels of a one-vs-all model. Every statement is computed twice: by the printed formula, and by the library's
+function.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy import sparse
 
 import tacit
 from reproduce.cache import Metrics
@@ -23,6 +24,7 @@ from reproduce.report import NONE, Report
 from reproduce.sets import SETS, Data, Source
 from reproduce.tables import Options, _digest
 from tacit import losses
+from tacit.data.split import keep_entries
 
 Floats = npt.NDArray[np.float64]
 
@@ -37,35 +39,51 @@ class World:
 
     Attributes
     ----------
-    complete : array of shape (n_samples, n_labels)
-        y*, of 0 and 1.
+    complete : csr_matrix of shape (n_samples, n_labels)
+        y*.
     propensities : array of shape (n_labels,)
-    predicted : array of shape (n_samples, n_labels)
+    predicted : csr_matrix of shape (n_samples, n_labels)
         ŷ: 1 at the five best labels.
     """
 
-    complete: Floats
+    complete: sparse.csr_matrix
     propensities: Floats
-    predicted: Floats
+    predicted: sparse.csr_matrix
 
     @classmethod
     def of(cls, data: Data) -> World:
         """From the test part of a set."""
         ranking = tacit.OneVsAll().fit(data.X, data.Y).rank(data.X_test, k=K)
-        predicted = (ranking.to_csr(data.Y.shape[1]) != 0).toarray().astype(np.float64)
-        return cls(data.Y_test.toarray().astype(np.float64), tacit.propensities(data.Y), predicted)
+        predicted = ranking.to_csr(data.Y.shape[1]).astype(np.float64)
+        predicted.data[:] = 1
+        return cls(data.Y_test.astype(np.float64), tacit.propensities(data.Y), predicted)
+
+    @property
+    def n_relevant(self) -> Floats:
+        """Relevant labels of each sample."""
+        return _row_sums(self.complete)
+
+    @property
+    def gains(self) -> sparse.csr_matrix:
+        """L*_l(1, ŷ): a fifth for each of the five best labels, so that the loss is the P@5 of the complete labels."""
+        return self.predicted / K
 
     @property
     def ideal(self) -> Floats:
         """g*(y*): the best DCG@5 of each sample, 1 for samples without labels."""
         discounts = np.cumsum(1 / np.log2(np.arange(2, K + 2)))
-        n_relevant = np.minimum(self.complete.sum(axis=1), K).astype(np.intp)
+        n_relevant = np.minimum(self.n_relevant, K).astype(np.intp)
         return np.where(n_relevant > 0, discounts[n_relevant - 1], 1.0)
 
-    def observed(self, rng: np.random.Generator, propensities: Any = None) -> Floats:
-        """Each complete label kept with its propensity."""
-        kept = self.propensities if propensities is None else propensities
-        return self.complete * (rng.random(self.complete.shape) < kept)
+    def rows(self, rng: np.random.Generator) -> World:
+        """As many samples, drawn with replacement."""
+        drawn = rng.integers(self.complete.shape[0], size=self.complete.shape[0])
+        return World(self.complete[drawn], self.propensities, self.predicted[drawn])
+
+    def observed(self, rng: np.random.Generator, propensities: Floats | None = None) -> sparse.csr_matrix:
+        """Each complete label kept with its propensity; `propensities` are those of the entries of `complete`."""
+        kept = self.propensities[self.complete.indices] if propensities is None else propensities
+        return keep_entries(self.complete, rng.random(self.complete.nnz) < kept)
 
 
 @dataclass(frozen=True)
@@ -81,73 +99,76 @@ Simulate = Callable[[World, np.random.Generator], Estimate]
 
 
 def decomposable(world: World, rng: np.random.Generator) -> Estimate:
-    """Theorem 4.1, with P(y*) uniform over the samples: rows are drawn with replacement, then labels are hidden."""
-    rows = rng.integers(len(world.complete), size=len(world.complete))
-    drawn = World(world.complete[rows], world.propensities, world.predicted[rows])
-    return hidden_only(drawn, rng)
+    """Theorem 4.1, with P(y*) uniform over the samples: these are drawn with replacement, then labels are hidden."""
+    return hidden_only(world.rows(rng), rng)
 
 
 def hidden_only(world: World, rng: np.random.Generator) -> Estimate:
     """The same for given complete labels, whose expectation the bound of Theorem 4.3 is about."""
-    y, loss, p = world.observed(rng), _gain(world), world.propensities
-    formula = float((y * loss / p).sum(axis=1).mean())
-    library = float(losses.unbiased_loss(y, loss, p).mean())
-    return Estimate(formula, library, float((y * loss).sum(axis=1).mean()))
+    y, p = world.observed(rng), world.propensities
+    observed = y.multiply(world.gains)
+    library = losses.unbiased_loss(y, world.gains, p)
+    return Estimate(_mean(observed.multiply(1 / p)), float(library.mean()), _mean(observed))
 
 
 def normalised(world: World, rng: np.random.Generator) -> Estimate:
     """Theorem 4.2: P(y*) is a point, and g* the ideal DCG of the complete labels."""
-    y, loss, p, g = world.observed(rng), _gain(world), world.propensities, world.ideal
-    formula = float(((y * loss / p).sum(axis=1) / g).mean())
-    library = float(losses.unbiased_loss(y, loss, p, g).mean())
-    return Estimate(formula, library, float(((y * loss).sum(axis=1) / g).mean()))
+    y, p, g = world.observed(rng), world.propensities, world.ideal
+    observed = y.multiply(world.gains).multiply(1 / g[:, None])
+    library = losses.unbiased_loss(y, world.gains, p, g)
+    return Estimate(_mean(observed.multiply(1 / p)), float(library.mean()), _mean(observed))
 
 
 def unknown_normaliser(world: World, rng: np.random.Generator) -> Estimate:
     """Corollary 4.2.1: labels are kept with p = g_l / g*, of which only g_l is known."""
-    g, g_l = world.ideal[:, None], 0.9 * world.ideal.min() * world.propensities
-    y, loss = world.observed(rng, g_l / g), _gain(world)
-    formula = float((y * loss / g_l).sum(axis=1).mean())
-    library = float(losses.unbiased_normalized_loss(y, loss, g_l).mean())
-    return Estimate(formula, library, float(((y * loss) / g).sum(axis=1).mean()))
+    g, g_l = world.ideal, 0.9 * world.ideal.min() * world.propensities
+    y = world.observed(rng, g_l[world.complete.indices] / np.repeat(g, np.diff(world.complete.indptr)))
+    observed = y.multiply(world.gains)
+    library = losses.unbiased_normalized_loss(y, world.gains, g_l)
+    return Estimate(_mean(observed.multiply(1 / g_l)), float(library.mean()), _mean(observed.multiply(1 / g[:, None])))
 
 
 def hamming(world: World, rng: np.random.Generator) -> Estimate:
     """Theorem 4.4."""
     y, scores, p = world.observed(rng), world.predicted, world.propensities
-    formula = float(((1 - 2 * scores) * y / p + scores**2).sum(axis=1).mean())
-    library = float(losses.unbiased_hamming(y, scores, p).mean())
-    return Estimate(formula, library, float(((y - scores) ** 2).sum(axis=1).mean()))
+    both = y.multiply(scores)
+    formula = _mean((y - 2 * both).multiply(1 / p)) + _mean(scores.multiply(scores))
+    library = losses.unbiased_hamming(y, scores, p)
+    return Estimate(formula, float(library.mean()), _mean(y) - 2 * _mean(both) + _mean(scores))
 
 
-def _gain(world: World) -> Floats:
-    """L*_l(1, ŷ): a fifth for each of the five best labels, so that the loss is the P@5 of the complete labels."""
-    return world.predicted / K
+def _mean(matrix: Any) -> float:
+    """Mean over the samples of the sum over the labels."""
+    return float(matrix.sum() / matrix.shape[0])
+
+
+def _row_sums(matrix: Any) -> Floats:
+    return np.asarray(matrix.sum(axis=1), dtype=np.float64).ravel()
 
 
 def _gain_truth(world: World) -> float:
-    return float((world.complete * _gain(world)).sum(axis=1).mean())
+    return _mean(world.complete.multiply(world.gains))
 
 
 def _normalised_truth(world: World) -> float:
-    return float(((world.complete * _gain(world)).sum(axis=1) / world.ideal).mean())
+    return float((_row_sums(world.complete.multiply(world.gains)) / world.ideal).mean())
 
 
 def _hamming_truth(world: World) -> float:
-    return float(((world.complete - world.predicted) ** 2).sum(axis=1).mean())
+    difference = world.complete - world.predicted
+    return _mean(difference.multiply(difference))
 
 
 def _gain_bound(world: World) -> float:
     """Theorem 4.3."""
-    n_relevant, shape = world.complete.sum(axis=1), world.complete.shape
-    rho = losses.loss_rho(_gain(world), world.propensities, shape)
-    return losses.concentration_bound(rho, n_relevant, shape[0], DELTA)
+    rho = losses.loss_rho(world.gains, world.propensities, world.complete.shape)
+    return losses.concentration_bound(rho, world.n_relevant, world.complete.shape[0], DELTA)
 
 
 def _hamming_bound(world: World) -> float:
     """Theorem 4.4, second part."""
     rho = losses.hamming_rho(world.predicted, world.propensities)
-    return losses.concentration_bound(rho, world.complete.sum(axis=1), len(world.complete), DELTA)
+    return losses.concentration_bound(rho, world.n_relevant, world.complete.shape[0], DELTA)
 
 
 @dataclass(frozen=True)

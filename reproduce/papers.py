@@ -30,10 +30,6 @@ class Entry(Protocol):
     def title(self) -> str:
         """What it shows."""
 
-    @property
-    def discussion(self) -> str:
-        """What holds, what does not, and why."""
-
     def report(self, options: Options) -> Report:
         """Run it."""
 

@@ -9,6 +9,7 @@ import importlib.util
 import inspect
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +33,8 @@ CLOSEST: Mapping[str, Mapping[str, Any]] = {
     "ExMLDS1": {**_PLAIN_VOTES, "eigenvalues": "all"},
     "ExMLDS2": {**_PLAIN_VOTES, "noise_power": 0.0},
     "ExMLDS3": {
-        **_PLAIN_VOTES, "eigenvalues": "all", "completion": 0.0, "label_share": 1.0, "unlabelled_share": 0.0, "ridge": 1.0,
+        **_PLAIN_VOTES, "eigenvalues": "all", "completion": 0.0, "label_share": 1.0, "unlabelled_share": 0.0,
+        "ridge": 1.0,
     },
     "SLEEC": _PLAIN_VOTES,
     "JointExMLDS": {**_PLAIN_VOTES, "offset": 0.0, "start": "random", "rate": 0.1, "held_out": 0.0, "tail_power": 0.0},
@@ -159,6 +161,7 @@ def as_printed(cls: type[Any], **overrides: Any) -> Any:
 # -- what a result depends on -----------------------------------------------------------------------------
 
 
+@cache
 def source_digest(cls: type[Any]) -> str:
     """A checksum of the modules that a model computes with: its own folder, numerics and kernels."""
     digest = hashlib.sha256()

@@ -18,7 +18,6 @@ class Statistics:
     paper: str
     name: str
     title: str
-    discussion: str
     columns: tuple[str, ...]
     printed: Mapping[str, tuple[int, ...]]
 

@@ -8,6 +8,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -85,7 +86,6 @@ class Table:
     title: str
     cases: tuple[Case, ...]
     methods: tuple[Method, ...]
-    discussion: str
     printed: Mapping[str, Mapping[str, Sequence[float | None]]] = field(default_factory=dict)
     groups: tuple[Group, ...] = (P135,)
     orders: tuple[Order, ...] = ()
@@ -226,7 +226,7 @@ def measure(recipe: Recipe, case: Case, source: Source, seed: int, options: Opti
     parameters = {name: value for name, value in model.get_params().items() if name != "n_jobs"}
     key = {
         "set": source.folder.replace("/", "-"), "data": source.fingerprint, "protocol": case.protocol,
-        "options": dict(case.options), "measured by": _digest(inspect.getsource(protocol)),
+        "options": dict(case.options), "measured by": source_of(protocol),
         "model": type(model).__name__, "parameters": parameters, "source": source_digest(type(model)),
         "tacit": tacit.__version__, "seed": seed,
     }  # fmt: skip
@@ -248,5 +248,7 @@ def _compile(recipe: Recipe, case: Case) -> None:
         PROTOCOLS[case.protocol](recipe.build(toy, case, 0), toy.load(), 0, **case.options)
 
 
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
+@cache
+def source_of(thing: Any) -> str:
+    """A checksum of the source of a function or module."""
+    return hashlib.sha256(inspect.getsource(thing).encode()).hexdigest()[:16]

@@ -21,10 +21,6 @@ table1 = Statistics(
     PAPER,
     "table1",
     "sizes of the data sets",
-    "Bibtex, Delicious and rcv1v2 (its first subset, the only one of these sizes) are the sets of the paper. EURLex-4K could "
-    "not be had here; EURLEX57K, the same kind of documents indexed by the same thesaurus, stands in for it in all tables. It "
-    "is three times as large, and its figures are much higher, so they say that a method runs at that size, not that a "
-    "printed figure holds.",
     ("features", "labels", "training samples", "test samples"),
     printed.TABLE1,
 )
@@ -37,10 +33,6 @@ table2 = Table(
     "seconds of training",
     tuple(Case(key) for key in _SMALL),
     (EXMLDS1, EXMLDS2, SLEEC),
-    "The printed times are those of MATLAB and word2vec on 40 cores; ours are CPU seconds on one core. Only the order of the "
-    "methods can hold, and it does: one factorisation is faster than gradient steps, and than the many factorisations of "
-    "singular value projection. The factor depends on how long SLEEC iterates. It shrinks where the regression, which all "
-    "methods share, takes most of the time.",
     printed.TABLE2,
     (Group("seconds", ("fit",), 2),),
     (Order("ExMLDS1", "ExMLDS2", "fit"), Order("ExMLDS1", "SLEEC", "fit"), Order("ExMLDS2", "SLEEC", "fit")),
@@ -65,11 +57,6 @@ table3 = Table(
         Method("One-vs-all", None, Recipe("OneVsAll"), _FROM_REPOSITORY),
         Method("DiSMEC", None, Recipe("OneVsAll"), _FROM_REPOSITORY),
     ),
-    "Embedding dimension, number of neighbours and regularisation are not printed, so \"the paper's settings\" are those of "
-    "SLEEC's package where the paper refers to it. Printed figures on Bibtex and Delicious are means over several random "
-    "splits of the repository, ours are of the original split; a difference below 1.5 points is within that change. tacit's "
-    "default weights votes by similarity, searches the two nearest clusters and keeps positive eigenpairs only, and is above "
-    "the printed figures for that reason, not because the embedding is another one.",
     printed.TABLE3,
     orders=(Order("SLEEC", "ExMLDS1"), Order("ExMLDS1", "LEML"), Order("ExMLDS1", "PD-Sparse")),
 )
@@ -82,12 +69,6 @@ table4 = Table(
     "80 % of the training positives hidden",
     _HIDDEN,
     (EXMLDS3, SLEEC, LEML, LEML_IMC),
-    "The order of ExMLDS3 and LEML-IMC holds, the margins over the other methods do not: here SLEEC with the same regression and "
-    "the same rows is far above its printed figures. A regression that also fits rows without any label left explains the "
-    "difference: 80 % hidden leaves most rows empty, and a map that is drawn to zero there loses the rest. Rows without "
-    "labels are left out of the regression in all our embedding models. The printed gain of ExMLDS3 is therefore mostly a "
-    "gain over peers that were not told which rows to leave out; what the co-occurrence counts themselves are worth is in the "
-    "ablation below.",
     printed.TABLE4,
     orders=(Order("ExMLDS3", "LEML-IMC"), Order("ExMLDS3", "SLEEC"), Order("LEML-IMC", "LEML")),
 )
@@ -110,15 +91,9 @@ ablation = Table(
         Method("+ unlabelled rows", None, Recipe("ExMLDS3", {**_ALGORITHMS, "unlabelled_share": 0.5})),
         Method("ExMLDS3, default", None, Recipe("ExMLDS3")),
     ),
-    "At equal ridge and number of neighbours Algorithms 3 and 4 add nothing to the first label on Bibtex and lose on rcv1v2. The "
-    "gain of tacit's default comes from `completion` (votes for labels that co-occur with those seen) and from rows without "
-    "labels, and the stronger ridge is worth as much to ExMLDS1. The counts of the full labels, which only an experiment "
-    "can have, are worth a few tenths of a point over those of the labels that are left.",
 )
 
-_FIVE = tuple(
-    Group(f"{name}@1/2/3/4/5", tuple(f"{name}@{k}" for k in (1, 2, 3, 4, 5))) for name in ("P", "nDCG")
-)
+_FIVE = tuple(Group(f"{name}@1/2/3/4/5", tuple(f"{name}@{k}" for k in (1, 2, 3, 4, 5))) for name in ("P", "nDCG"))
 
 table5 = Table(
     PAPER,
@@ -129,10 +104,6 @@ table5 = Table(
         *(Case(key, is_printed=False, label="not in the paper") for key in ("bibtex", "delicious", "eurlex")),
     ),
     (Method("Joint ExMLDS", Recipe("JointExMLDS", settings.JOINT, is_printed=True), Recipe("JointExMLDS")),),
-    "None of the six sets could be had here, so no printed figure is judged; the entry finds them when they are under TACIT_DATA. "
-    "Bibtex, Delicious and EURLEX57K are run beside them to compare the printed settings (γ = 1, no offset, 100 passes, 50 "
-    "dimensions, 15 learners, random start) with tacit's default (γ = 10, an offset, 10 passes with early stopping, 150 "
-    "dimensions, 3 learners, started from ExMLDS1).",
     printed.TABLE5,
     groups=_FIVE,
 )

@@ -18,7 +18,7 @@ EXMLDS1: Mapping[str, Any] = {**_SLEEC}
 SLEEC: Mapping[str, Any] = {**_SLEEC}
 BY_SET = _SLEEC_LARGE
 
-#: "For small datasets, we fix negative sample size to 15 and number of iterations to 35 during neural network training."
+#: "For small datasets, we fix negative sample size to 15 and number of iterations to 35".
 EXMLDS2: Mapping[str, Any] = {**_SLEEC, "n_negatives": 15, "n_passes": 35}
 #: "For large datasets, we fix negative sample size to 2 and number of iterations to 5."
 EXMLDS2_BY_SET: Mapping[str, Mapping[str, Any]] = {

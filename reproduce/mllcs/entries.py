@@ -23,8 +23,6 @@ table1 = Statistics(
     PAPER,
     "table1",
     "sizes of the data sets",
-    "Labels are seen and unseen in halves; with an odd number of labels the extra one is unseen here and seen in the paper, "
-    "which also has 500 seen labels of 983 on Delicious.",
     ("training samples", "test samples", "features", "seen labels", "unseen labels"),
     printed.TABLE1,
 )
@@ -35,7 +33,6 @@ table2 = Table(
     "half of the labels unseen, all labels ranked",
     tuple(Case(key, "unseen", {"share": settings.UNSEEN}) for key in printed.TABLE2),
     (LFM, COSTA, MLLCS, MATCHING),
-    "",
     printed.TABLE2,
     orders=(Order("ML-LCS", "COSTA"), Order("ML-LCS", "LFM-SL"), Order("COSTA", "LFM-SL")),
 )
@@ -46,7 +43,6 @@ table3 = Table(
     "half of the labels unseen, unseen labels ranked",
     (Case("bibtex", "unseen", {"share": settings.UNSEEN}),),
     (COSTA, MLLCS, MATCHING),
-    "",
     printed.TABLE3,
     (_UNSEEN,),
     (Order("ML-LCS", "COSTA", "unseen P@1"),),
@@ -58,7 +54,6 @@ table4 = Table(
     "all labels seen",
     (Case("bibtex", "all_seen"),),
     (LFM, MLLCS),
-    "",
     printed.TABLE4,
     orders=(Order("ML-LCS", "LFM-SL"),),
 )
@@ -67,14 +62,16 @@ ablation = Table(
     PAPER,
     "ablation",
     "what makes the difference in Table 4",
-    (Case("bibtex", "all_seen"), Case("bibtex", "unseen", {"share": settings.UNSEEN}, label="half of the labels unseen")),
+    (
+        Case("bibtex", "all_seen"),
+        Case("bibtex", "unseen", {"share": settings.UNSEEN}, label="half of the labels unseen"),
+    ),
     (
         Method("LFM", None, Recipe("LFM")),
         Method("MLLCS, linear Ψ", None, Recipe("MLLCS", {"mapping": "linear"})),
         Method("MLLCS, moments for unseen labels only", None, Recipe("MLLCS", {"count_positives": 0.0})),
         Method("MLLCS, default", None, Recipe("MLLCS")),
     ),
-    "",
 )
 
 
@@ -85,10 +82,6 @@ class Diagram:
     paper: str = PAPER
     name: str = "figure1"
     title: str = "the model in plate notation"
-    discussion: str = (
-        "Drawn by `python -m benchmarks.latent model` as `docs/figures/unseen-model.svg`. The same variables are in "
-        "`tacit.latent.model`."
-    )
 
     def report(self, options: Options) -> Report:  # noqa: ARG002 - entries are called alike
         """The variables and their distributions."""
@@ -112,7 +105,6 @@ figure2 = Table(
     "share of seen labels",
     tuple(_share(share) for share in settings.SEEN_SHARES),
     (COSTA, MLLCS),
-    "",
     groups=(Group("P@1/3", ("P@1", "P@3")),),
     orders=(Order("ML-LCS", "COSTA"), Order("ML-LCS", "COSTA", "P@3")),
     n_seeds=2,
@@ -126,7 +118,6 @@ figure3 = Table(
         Case("bibtex", "unseen", {"share": settings.UNSEEN}, {"n_sweeps": n}, f"{n} sweeps") for n in settings.SWEEPS
     ),
     (COSTA, MLLCS),
-    "",
     groups=(Group("P@1", ("P@1",)),),
     orders=(Order("ML-LCS", "COSTA"),),
     n_seeds=1,

@@ -26,7 +26,6 @@ table1 = Table(
     "all methods on six sets",
     tuple(Case(key) for key in printed.TABLE1),
     _METHODS,
-    "EURLex-4K is not here, so no row of this table is judged; EURLEX57K shows the order of the methods at that size.",
     printed.TABLE1,
     (Group("nDCG@1/3/5", ("nDCG@1", "nDCG@3", "nDCG@5")), P135),
     _CLAIMS,
@@ -38,7 +37,6 @@ small = Table(
     "the methods of Table 1 on two small sets, printed figures of the Extreme Classification Repository",
     tuple(Case(key) for key in printed.REPOSITORY),
     _METHODS,
-    "The sets of Table 1 are large or not here; these two are, and the repository prints figures of the same methods on them.",
     printed.REPOSITORY,
     orders=_CLAIMS,
 )

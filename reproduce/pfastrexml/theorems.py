@@ -7,7 +7,7 @@ function.
 
 from __future__ import annotations
 
-import inspect
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -22,7 +22,7 @@ from reproduce.pfastrexml.settings import DELTA
 from reproduce.recipes import source_digest
 from reproduce.report import NONE, Report
 from reproduce.sets import SETS, Data, Source
-from reproduce.tables import Options, _digest
+from reproduce.tables import Options, source_of
 from tacit import losses
 from tacit.data.split import keep_entries
 
@@ -30,6 +30,9 @@ Floats = npt.NDArray[np.float64]
 
 N_DRAWS, N_TOY_DRAWS = 300, 50
 K = 5
+HEADER = (
+    "set", "statement", "printed", "printed formula, here", "tacit's function", "observed as complete", "judgement",
+)  # fmt: skip
 _ERRORS = 3.0  # standard errors within which a mean estimate meets the truth
 
 
@@ -191,8 +194,9 @@ class Statement:
             found |= {name: float(values.mean()), f"{name} error": float(values.std(ddof=1) / np.sqrt(n_draws))}
             if self.bound is not None:
                 bound = self.bound(world)
-                within = float((np.abs(values - truth) <= bound).mean())
-                found |= {"bound": bound, f"{name} within": within, f"{name} farthest": float(np.abs(values - truth).max())}
+                gaps = np.abs(values - truth)
+                within, farthest = float((gaps <= bound).mean()), float(gaps.max())
+                found |= {"bound": bound, f"{name} within": within, f"{name} farthest": farthest}
         return found
 
 
@@ -203,14 +207,12 @@ class Theorem:
     paper: str
     name: str
     title: str
-    discussion: str
     statements: tuple[Statement, ...]
     sets: tuple[str, ...] = ("bibtex", "delicious")
 
     def report(self, options: Options) -> Report:
         """Simulate what is not in the cache."""
-        header = ["set", "statement", "printed", "printed formula, here", "tacit's function", "observed as complete", "judgement"]
-        report = Report(header)
+        report = Report(list(HEADER))
         for key in self.sets:
             if not options.wants(key, options.sets):
                 continue
@@ -230,7 +232,7 @@ class Theorem:
         n_draws = N_TOY_DRAWS if options.is_toy else N_DRAWS
         key = {
             "set": source.folder, "data": source.fingerprint, "model": self.name, "statement": statement.name,
-            "measured by": _digest(inspect.getsource(losses) + inspect.getsource(inspect.getmodule(Statement))),  # type: ignore[arg-type]
+            "measured by": source_of(losses) + source_of(sys.modules[__name__]),
             "prediction": source_digest(tacit.OneVsAll), "draws": n_draws, "tacit": tacit.__version__, "seed": 0,
         }  # fmt: skip
         found = options.cache.get(key)
@@ -262,17 +264,12 @@ theorem41 = Theorem(
     PAPER,
     "theorem4.1",
     "the propensity-scored loss is unbiased for any distribution of complete labels",
-    "The loss is the P@5 of a fixed ranking. Hiding labels with their propensities lowers the observed P@5; weighted by the "
-    "inverse propensities its mean meets the P@5 on the complete labels, within the error of the simulation.",
     (Statement("E[L(y)] = E[L*(y*)]", decomposable, _gain_truth),),
 )
 theorem42 = Theorem(
     PAPER,
     "theorem4.2",
     "the same for losses normalised by the complete labels, if these are fixed",
-    "The normaliser is the ideal DCG of the complete labels, so it must be known (Theorem 4.2) or be a part of the propensities "
-    "(Corollary 4.2.1). Both hold. Neither helps where g* is unknown and the propensities are not of that form, which is why "
-    "metrics such as PSnDCG are ratios of means instead.",
     (
         Statement("E[L(y)] = L*(y*), g* known", normalised, _normalised_truth),
         Statement("Corollary 4.2.1, p = g_l / g*", unknown_normaliser, _normalised_truth),
@@ -282,16 +279,12 @@ theorem43 = Theorem(
     PAPER,
     "theorem4.3",
     "how far the mean estimate may be from its expectation",
-    "The bound of McDiarmid's inequality holds in every draw. It is loose, by the factor in the table: it lets all labels of "
-    "a sample appear or vanish at once, each with the largest weight 1/p of any label.",
     (Statement("|L − E[L]| ≤ ρ L̄ √(log(2/δ) / 2N)", hidden_only, _gain_truth, _gain_bound),),
 )
 theorem44 = Theorem(
     PAPER,
     "theorem4.4",
     "an unbiased estimate of the Hamming loss, with its bound",
-    "The statement prints the loss as ‖y* − y‖²; the proof shows that ‖y* − ŷ‖² is meant. For scores outside [0, 1] the printed "
-    "ρ = max 1/p is too small by |1 − 2ŷ|; `tacit.losses.hamming_rho` has that factor. Here ŷ is 0 or 1 and both agree.",
     (
         Statement("E[L(y)] = ‖y* − ŷ‖²", hamming, _hamming_truth),
         Statement("|L − E[L]| ≤ ρ L̄ √(log(2/δ) / 2N)", hamming, _hamming_truth, _hamming_bound),

@@ -23,7 +23,7 @@ from tacit.errors import ParameterError, did_you_mean
 
 TOLERANCE = 1.5  # points between a printed figure and ours within which it holds
 COLUMNS = ("printed", "paper's settings, here", "tacit's default")
-HEADER = ["set", "method", "metric", *COLUMNS, "CPU s", "judgement"]
+HEADER = ["set", "method", "metric", *COLUMNS, "CPU s (paper's · tacit's)", "judgement"]
 _warm: set[str] = set()  # models whose kernels are compiled
 
 

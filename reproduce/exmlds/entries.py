@@ -89,6 +89,7 @@ ablation = Table(
         Method("Algorithms 3 and 4", None, Recipe("ExMLDS3", _ALGORITHMS)),
         Method("+ completion", None, Recipe("ExMLDS3", {**_ALGORITHMS, "completion": 0.8})),
         Method("+ unlabelled rows", None, Recipe("ExMLDS3", {**_ALGORITHMS, "unlabelled_share": 0.5})),
+        Method("+ half of the label score", None, Recipe("ExMLDS3", {**_ALGORITHMS, "label_share": 0.5})),
         Method("ExMLDS3, default", None, Recipe("ExMLDS3")),
     ),
 )

@@ -23,6 +23,7 @@ class Statistics:
 
     def report(self, options: Options) -> Report:
         """Count what is there."""
+        options.check(self, self.printed)
         report = Report(["set", "count", "printed", "here", "judgement"])
         for key, printed in self.printed.items():
             if not options.wants(key, options.sets):

@@ -6,7 +6,7 @@ import hashlib
 import inspect
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
@@ -73,6 +73,16 @@ class Options:
         """Whether a name was chosen, or none was."""
         return not chosen or name.lower() in {other.lower() for other in chosen}
 
+    def check(self, entry: Any, sets: Iterable[str], methods: Iterable[str] = ()) -> None:
+        """Refuse sets and methods that an entry does not have."""
+        for what, chosen, names in (("set", self.sets, sets), ("method", self.only, methods)):
+            known = list(dict.fromkeys(names))
+            for name in chosen:
+                if name.lower() not in {other.lower() for other in known}:
+                    there = f" (it has: {', '.join(known)})" if known else ""
+                    message = f"{entry.paper} {entry.name} has no {what} '{name}'{did_you_mean(name, known)}{there}"
+                    raise ParameterError(message)
+
 
 P135 = Group("P@1/3/5", ("P@1", "P@3", "P@5"))
 
@@ -94,7 +104,7 @@ class Table:
 
     def report(self, options: Options) -> Report:
         """Run what is not in the cache, and set it beside the printed figures."""
-        self._check(options)
+        options.check(self, [case.set for case in self.cases], [method.name for method in self.methods])
         report, verdicts = Report(list(HEADER)), Counter[str]()
         values: dict[tuple[str, str, str], list[Metrics]] = {}
         for case in self.cases:
@@ -116,19 +126,6 @@ class Table:
         report.judgement.extend(self._judgement(verdicts))
         report.judgement.extend(self._ordered(order, values) for order in self.orders)
         return report
-
-    def _check(self, options: Options) -> None:
-        sets = [case.set for case in self.cases]
-        for what, chosen, known in (
-            ("set", options.sets, sets),
-            ("method", options.only, [method.name for method in self.methods]),
-        ):
-            for name in chosen:
-                if name.lower() not in {other.lower() for other in known}:
-                    there = ", ".join(dict.fromkeys(known))
-                    raise ParameterError(
-                        f"{self.paper} {self.name} has no {what} '{name}'{did_you_mean(name, known)} (it has: {there})"
-                    )
 
     def _cell(self, recipe: Recipe | None, case: Case, source: Source, options: Options) -> Cell:
         if recipe is None or not source.folder:

@@ -7,7 +7,6 @@ function.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -212,6 +211,7 @@ class Theorem:
 
     def report(self, options: Options) -> Report:
         """Simulate what is not in the cache."""
+        options.check(self, self.sets)
         report = Report(list(HEADER))
         for key in self.sets:
             if not options.wants(key, options.sets):
@@ -232,7 +232,7 @@ class Theorem:
         n_draws = N_TOY_DRAWS if options.is_toy else N_DRAWS
         key = {
             "set": source.folder, "data": source.fingerprint, "model": self.name, "statement": statement.name,
-            "measured by": source_of(losses) + source_of(sys.modules[__name__]),
+            "measured by": [source_of(part) for part in (losses, World, Statement, statement.simulate)],
             "prediction": source_digest(tacit.OneVsAll), "draws": n_draws, "tacit": tacit.__version__, "seed": 0,
         }  # fmt: skip
         found = options.cache.get(key)

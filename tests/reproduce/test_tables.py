@@ -133,6 +133,10 @@ def test_unknown_methods_and_sets(toy):
     wrong = Options(toy.cache, only=("SLEC",), is_toy=True)
     with pytest.raises(ParameterError, match=r"has no method 'SLEC' \(did you mean 'SLEEC'\?\)"):
         exmlds.table4.report(wrong)
+    with pytest.raises(ParameterError, match=r"theorem4\.1 has no set 'rcv1' \(it has: bibtex, delicious\)"):
+        theorems.theorem41.report(replace(toy, sets=("rcv1",)))
+    with pytest.raises(ParameterError, match="table1 has no method 'SLEEC'"):
+        exmlds.table1.report(replace(toy, only=("SLEEC",)))
     with pytest.raises(ParameterError, match="has no set 'delicious'"):
         exmlds.table4.report(Options(toy.cache, sets=("delicious",), is_toy=True))
 

@@ -25,27 +25,6 @@ TOY: Mapping[str, Any] = {
 }  # fmt: skip
 
 
-_PLAIN_VOTES = {"n_probes": 1, "vote_power": 0.0}
-_PLAIN_TREES = {"idf": False, "balance": None, "refit": 0.0, "min_share": 1.0}
-_PLAIN_FACTORS = {"calibration_folds": 0}
-#: The settings closest to the papers of models whose class has no `PAPER`.
-CLOSEST: Mapping[str, Mapping[str, Any]] = {
-    "ExMLDS1": {**_PLAIN_VOTES, "eigenvalues": "all"},
-    "ExMLDS2": {**_PLAIN_VOTES, "noise_power": 0.0},
-    "ExMLDS3": {
-        **_PLAIN_VOTES, "eigenvalues": "all", "completion": 0.0, "label_share": 1.0, "unlabelled_share": 0.0,
-        "ridge": 1.0,
-    },
-    "SLEEC": _PLAIN_VOTES,
-    "JointExMLDS": {**_PLAIN_VOTES, "offset": 0.0, "start": "random", "rate": 0.1, "held_out": 0.0, "tail_power": 0.0},
-    "FastXML": _PLAIN_TREES,
-    "PfastXML": _PLAIN_TREES,
-    "PfastreXML": {**_PLAIN_TREES, "alpha": 0.8, "gamma": 30.0, "beta": 1.0, "centre_features": 10_000},
-    "LFM": {},
-    "COSTA": _PLAIN_FACTORS,
-    "MLLCS": {**_PLAIN_FACTORS, "mapping": "linear", "count_weight": 1.0, "own_counts": True},
-}  # fmt: skip
-
 BASELINE = "baseline:"
 
 
@@ -152,10 +131,8 @@ def _baseline_settings(name: str, folder: str, case: Case) -> Mapping[str, Any]:
 
 
 def as_printed(cls: type[Any], **overrides: Any) -> Any:
-    """A model with the settings of its paper, or with the closest ones where its class does not know them."""
-    if getattr(cls, "PAPER", None):
-        return cls.paper(**overrides)
-    return cls(**{**CLOSEST.get(cls.__name__, {}), **overrides})
+    """A model with the settings of its paper, as far as its class knows them."""
+    return cls.paper(**overrides) if getattr(cls, "PAPER", None) else cls(**overrides)
 
 
 # -- what a result depends on -----------------------------------------------------------------------------

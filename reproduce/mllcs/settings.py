@@ -7,14 +7,9 @@ from typing import Any
 
 #: "we fix the regularization hyperparameters for the various model parameters equal to 1".
 _LAMBDAS = {"lambda_u": 1.0, "lambda_v": 1.0, "lambda_w": 1.0}
+#: "The number of latent factors was set to 80% of the total number of labels."
 #: "We run the EM algorithm for 500 iterations."
-_FACTORS = {**_LAMBDAS, "n_sweeps": 500}
-#: "The number of latent factors was set to 80% of the total number of labels": 159, 101 and 983.
-BY_SET: Mapping[str, Mapping[str, Any]] = {
-    "bibtex": {"n_factors": 127},
-    "mediamill": {"n_factors": 81},
-    "delicious": {"n_factors": 786},
-}
+_FACTORS = {**_LAMBDAS, "n_factors": 0.8, "n_sweeps": 500}
 
 LFM: Mapping[str, Any] = {**_FACTORS}
 COSTA: Mapping[str, Any] = {**_FACTORS, "base": "latent"}

@@ -139,10 +139,10 @@ def as_printed(cls: type[Any], **overrides: Any) -> Any:
 
 
 @cache
-def source_digest(cls: type[Any]) -> str:
-    """A checksum of the modules that a model computes with: its own folder, numerics and kernels."""
+def source_digest(module: str) -> str:
+    """A checksum of the modules that a model's module computes with: in its own folder, numerics and kernels."""
     digest = hashlib.sha256()
-    for path in sorted(_computing_modules(cls.__module__)):
+    for path in sorted(_computing_modules(module)):
         digest.update(path.read_bytes())
     return digest.hexdigest()[:16]
 

@@ -224,7 +224,7 @@ def measure(recipe: Recipe, case: Case, source: Source, seed: int, options: Opti
     key = {
         "set": source.folder.replace("/", "-"), "data": source.fingerprint, "protocol": case.protocol,
         "options": dict(case.options), "measured by": source_of(protocol),
-        "model": type(model).__name__, "parameters": parameters, "source": source_digest(type(model)),
+        "model": type(model).__name__, "parameters": parameters, "source": source_digest(type(model).__module__),
         "tacit": tacit.__version__, "seed": seed,
     }  # fmt: skip
     found = options.cache.get(key)

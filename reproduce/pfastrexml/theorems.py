@@ -233,7 +233,8 @@ class Theorem:
         key = {
             "set": source.folder, "data": source.fingerprint, "model": self.name, "statement": statement.name,
             "measured by": [source_of(part) for part in (losses, World, Statement, statement.simulate)],
-            "prediction": source_digest(tacit.OneVsAll), "draws": n_draws, "tacit": tacit.__version__, "seed": 0,
+            "prediction": source_digest(tacit.OneVsAll.__module__),
+            "draws": n_draws, "tacit": tacit.__version__, "seed": 0,
         }  # fmt: skip
         found = options.cache.get(key)
         if found is None and options.runs:

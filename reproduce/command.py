@@ -35,7 +35,7 @@ def main(
       python -m reproduce                      list all entries
       python -m reproduce exmlds table4        run one
       python -m reproduce docs                 write docs/reproduction.md from the results
-    """
+    """  # noqa: D301 - click reads \\b as "do not wrap"
     options = Options(Cache(folder or default_folder()), seeds, only, sets, toy, runs=not cached)
     if paper is None or (entry is None and paper in PAPERS):
         _list(paper)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from reproduce.exmlds import printed, settings
 from reproduce.pfastrexml import settings as trees
 from reproduce.recipes import Case, Recipe
-from reproduce.statistics import Statistics
+from reproduce.sizes import Statistics
 from reproduce.tables import Group, Method, Order, Table
 
 PAPER = "exmlds"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from reproduce.mllcs import printed, settings
 from reproduce.recipes import Case, Recipe
 from reproduce.report import Report
-from reproduce.statistics import Statistics
+from reproduce.sizes import Statistics
 from reproduce.tables import Group, Method, Options, Order, Table
 
 PAPER = "mllcs"

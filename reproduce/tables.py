@@ -31,13 +31,12 @@ _warm: set[str] = set()  # models whose kernels are compiled
 class Method:
     """A method of a table: how it is run as the paper has it, and what tacit has by default.
 
-    A method with neither is printed only; `reason` says why.
+    Without a recipe of the paper, its printed figures are another publication's.
     """
 
     name: str
     paper: Recipe | None = None
     default: Recipe | None = None
-    reason: str = ""
 
 
 @dataclass(frozen=True)

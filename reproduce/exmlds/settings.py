@@ -28,9 +28,6 @@ EXMLDS2_BY_SET: Mapping[str, Mapping[str, Any]] = {
 #: "Coping with missing labels": "We give higher weight μ₁ to O¹"; how much higher is not printed.
 EXMLDS3: Mapping[str, Any] = {**_SLEEC, "label_weight": 2.0}
 
-#: "we hide 80% non-zero entries of the training label matrix".
-HIDDEN = 0.8
-
 #: "Joint Embedding and Regression": "embedding size as 50, number of learner for each cluster as 15, number of nearest
 #: neighbor as 10, number of embedding and partitioning iteration both 100, gamma as 1", negatives 20:1.
 JOINT: Mapping[str, Any] = {

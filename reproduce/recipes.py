@@ -16,8 +16,8 @@ from typing import Any
 from reproduce.sets import SETS, Source
 from tacit.registry import find_model
 
-#: Share of the positives hidden, where a case does not say otherwise. ExMLDS, "Coping with missing labels": "we hide 80%
-#: non-zero entries of the training label matrix".
+#: Share of the positives hidden, where a case does not say otherwise. ExMLDS, "Coping with missing labels": "we hide
+#: 80% non-zero entries of the training label matrix".
 HIDDEN = 0.8
 
 #: Settings at toy size, for those parameters that a model has.

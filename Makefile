@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 PYTEST := $(BIN)/python -m pytest -n 2 --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-fast attack check format bench clean
+.PHONY: help install demo test test-fast attack check format bench reproduce clean
 
 help:  ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -43,6 +43,9 @@ format: $(READY)  ## Format the code and fix what can be fixed
 
 bench: $(READY)  ## Compare speed, memory and accuracy with scikit-learn (needs TACIT_DATA)
 	$(BIN)/python -m benchmarks $(ARGS)
+
+reproduce: $(READY)  ## List the papers' tables and figures, or run one: ARGS="exmlds table4" (needs TACIT_DATA)
+	$(BIN)/python -m reproduce $(ARGS)
 
 clean:  ## Remove the virtual environment and all caches
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis dist build

@@ -37,6 +37,7 @@ COMMANDS = {
     "split": "Split a data file into training and test files.",
     "data": "List, describe or download public data sets.",
     "models": "List the models and their parameters.",
+    "reproduce": "Run the tables and figures of the papers.",
 }
 
 

@@ -1,0 +1,46 @@
+"""Results on disk, one JSON file a run, so that a long table can be stopped and resumed."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tacit.store.files import replacing
+
+Metrics = dict[str, float]
+
+
+def default_folder() -> Path:
+    """``tacit/reproduce`` in the user's cache folder."""
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(base) / "tacit" / "reproduce"
+
+
+@dataclass(frozen=True)
+class Cache:
+    """A folder of results. What a result depends on is its key: data, settings, seed, and the source of the model."""
+
+    folder: Path
+
+    def get(self, key: Mapping[str, Any]) -> Metrics | None:
+        """The result of a run, if it is there."""
+        path = self._path(key)
+        if not path.is_file():
+            return None
+        metrics: Metrics = json.loads(path.read_text(encoding="utf-8"))["metrics"]
+        return metrics
+
+    def put(self, key: Mapping[str, Any], metrics: Metrics) -> None:
+        """Keep the result of a run."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with replacing(self._path(key)) as path:
+            path.write_text(json.dumps({"run": key, "metrics": metrics}, indent=1, default=str), encoding="utf-8")
+
+    def _path(self, key: Mapping[str, Any]) -> Path:
+        digest = hashlib.sha256(json.dumps(key, sort_keys=True, default=str).encode()).hexdigest()[:16]
+        return self.folder / f"{key['set']}-{key['model']}-{key['seed']}-{digest}.json"

@@ -1,0 +1,1 @@
+"""Leveraging Distributional Semantics for Multi-Label Learning (Wadbude, Gupta, Rai, Natarajan, Karnick, Jain)."""

@@ -1,0 +1,1 @@
+"""A Probabilistic Framework for Zero-Shot Multi-Label Learning (Gaure, Gupta, Verma, Rai)."""

@@ -1,0 +1,1 @@
+"""Extreme Multi-label Loss Functions, supplementary (Jain, Prabhu, Varma)."""

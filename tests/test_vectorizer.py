@@ -71,6 +71,13 @@ def test_unknown_words_are_left_out_but_for_their_grams():
     assert TextVectorizer().fit(["red apples"]).transform([]).shape == (0, 2)
 
 
-def test_words_of_one_text_are_dropped_where_there_are_many_texts():
+def test_words_of_one_text_are_dropped_where_there_are_many_long_texts():
+    common = [f"word{number}" for number in range(60)]
+    texts = [" ".join(common)] * 1000 + ["hapax word0"]
+    assert list(TextVectorizer().fit(texts).feature_names_) == sorted(common)
+    assert "hapax" in TextVectorizer().fit(texts[900:]).feature_names_  # few texts
+
+
+def test_words_of_one_text_count_where_texts_are_short():
     texts = ["common words"] * 1000 + ["hapax words"]
-    assert list(TextVectorizer().fit(texts).feature_names_) == ["common", "words"]
+    assert list(TextVectorizer().fit(texts).feature_names_) == ["common", "hapax", "words"]

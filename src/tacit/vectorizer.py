@@ -25,6 +25,7 @@ from tacit.store.declared import Array, Sizes
 from tacit.words import LANGUAGES, stemmed
 
 _MIN_TEXTS_TO_DROP_HAPAXES = 1000  # with fewer texts, words that occur in a single text are kept
+_MIN_WORDS_TO_DROP_HAPAXES = 50  # distinct words per text; in shorter texts every word counts
 _WORD = re.compile(r"(?u)\b\w\w+\b")
 _GRAM = "~"  # before the name of an n-gram
 _GRAM_SIZES = (3, 4, 5)
@@ -69,8 +70,9 @@ class TextVectorizer:
 
     def fit_transform(self, texts: Sequence[str]) -> sparse.csr_matrix:
         """Learn the vocabulary of `texts` and return their features."""
-        min_texts = 2 if len(texts) >= _MIN_TEXTS_TO_DROP_HAPAXES else 1
         counts, words = self._counted(texts)
+        are_many = len(texts) >= _MIN_TEXTS_TO_DROP_HAPAXES and counts.nnz >= _MIN_WORDS_TO_DROP_HAPAXES * len(texts)
+        min_texts = 2 if are_many else 1
         names, columns = _vocabulary(counts, words, min_texts)
         parts = [counts[:, columns]]
         if self.characters:

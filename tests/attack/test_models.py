@@ -201,9 +201,11 @@ BY_HAND = {
     "factors that are no numbers": ("MLLCSOnline", entry("label_factors_", 0, np.nan), r"must hold finite numbers of"),
     "factors that overflow": ("MLLCSOnline", entry("label_factors_", 0, 1e30), r"label_factors_ must hold finite numb"),
     "names of no label": ("TaggerOfNames", entry("names_.index.labels", 0, 99), r"index.labels must hold numbers"),
-    "stems of no name": ("TaggerOfNames", entry("names_.index.name_stems", 0, 99), r"name_stems must hold numbers"),
+    "words of no name": ("TaggerOfNames", entry("names_.index.name_forms", 0, 99), r"name_forms must hold numbers"),
+    "forms of no stem": ("TaggerOfNames", entry("names_.index.form_stems", 0, 99), r"form_stems must hold numbers"),
+    "samples in no text": ("TaggerOfNames", entry("names_.counts.texts", 0, -1), r"counts.texts must hold numbers"),
     "trees of names in a circle": ("TaggerOfNames", entry("names_.trees.children", 0, 0), r"trees.children must"),
-    "evidence that there is not": ("TaggerOfNames", entry("names_.trees.features", 0, 18), r"must be below 18; got 18"),
+    "evidence that there is not": ("TaggerOfNames", entry("names_.trees.features", 0, 26), r"must be below 26; got 26"),
     "curves of a tagger": ("Tagger", entry("calibration_.curve_of_label", 0, 9), r"curve_of_label must hold numbers"),
 }  # fmt: skip
 

@@ -47,7 +47,7 @@ def test_a_validation_share_is_of_random_rows(command):
     X = sparse.random(4000, 20, 0.2, format="csr", dtype=np.float32, rng=rng)
     dataset = Dataset(X, Y, [str(label) for label in range(3000)])
     if command == "train":
-        held_out = train._validation(dataset, "0.05", 0, {})[1].Y
+        held_out = train.split_off(dataset, "0.05", 0, {})[1].Y
     else:
         held_out = tune._samples(dataset, "0.05", 0, {})[1][1]
     assert held_out.shape[0] == 200

@@ -54,4 +54,4 @@ def test_weights_stand_for_repeated_rows():
     kept = y | (np.arange(len(y)) % 4 == 0)
     thinned = BoostedTrees.fit(X[kept], y[kept], np.where(y, 1.0, 4.0).astype(np.float32)[kept], seed=0)
     whole = BoostedTrees.fit(X, y, None, seed=0)
-    assert np.mean(np.abs(thinned.log_odds(X) - whole.log_odds(X))) < 0.2
+    assert np.mean(np.abs(thinned.log_odds(X) - whole.log_odds(X))) < 0.3  # 1.4 without weights

@@ -7,6 +7,7 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
+from http.client import HTTPResponse
 
 import pytest
 
@@ -107,7 +108,10 @@ def test_more_connections_than_allowed(start):
                     honest.append(kept.enter_context(connect(live)))
                 caller = honest[place % 5]
                 caller.sendall(WHOLE)
-                assert caller.recv(65_536).startswith(b"HTTP/1.1 200")
+                with HTTPResponse(caller) as answer:
+                    answer.begin()
+                    assert answer.status == 200
+                    answer.read()
                 assert live.get("/healthz").status_code == 200
         finally:
             is_over.set()

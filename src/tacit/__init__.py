@@ -14,6 +14,7 @@ from tacit.registry import MODELS
 if TYPE_CHECKING:  # what type checkers and editors know; a test compares it with what there is
     from tacit.blend import Blend as Blend
     from tacit.data.cooccurrence import cooccurrence as cooccurrence
+    from tacit.data.cooccurrence import load_cooccurrence as load_cooccurrence
     from tacit.data.dataset import Dataset as Dataset
     from tacit.data.load import load_data as load_data
     from tacit.data.save import save_data as save_data
@@ -50,6 +51,7 @@ _LIVES_IN = {entry.name: entry.module for entry in MODELS.values()} | {
     "checkpoint": "tacit.tasks",
     "cooccurrence": "tacit.data.cooccurrence",
     "evaluate": "tacit.metrics",
+    "load_cooccurrence": "tacit.data.cooccurrence",
     "load_data": "tacit.data.load",
     "load_model": "tacit.registry",
     "propensities": "tacit.propensity",

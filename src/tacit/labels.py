@@ -59,7 +59,9 @@ def read_labels(
 
 
 def are_lists(Y: Any) -> bool:
-    """Whether Y holds a collection of labels per sample (and is not a 2-D array or data frame)."""
+    """Whether Y holds a collection of labels per sample (and is not a matrix or data frame)."""
+    if sparse.issparse(Y):
+        return False
     if isinstance(Y, np.ndarray):
         return Y.ndim == 1 and Y.dtype == object
     return isinstance(Y, list | tuple) or (not hasattr(Y, "__array__")) or getattr(Y, "ndim", 2) == 1

@@ -52,3 +52,24 @@ def test_a_validation_share_is_of_random_rows(command):
         held_out = tune._samples(dataset, "0.05", 0, {})[1][1]
     assert held_out.shape[0] == 200
     assert held_out.nnz / 200 == pytest.approx(Y.nnz / 4000, rel=0.25)
+
+
+def test_a_label_without_samples_is_suggested_by_its_cooccurrence(tacit, articles, tmp_path):
+    (tmp_path / "pairs.tsv").write_text("jam\tfruit\t40\nfruit\tfruit\t45\ncars\tcars\t45\nmusic\tmusic\t45\n")
+    source = (articles, "--text", "title,body", "--labels", "tags", "--cooccurrence", tmp_path / "pairs.tsv")
+    trained = tacit("train", *source, "--model", "MomentMatching", "--out", tmp_path / "model")
+    assert trained.code == 0
+    assert "has 1 labels that" in trained.out
+    assert "such as 'jam'" in trained.out
+    (tmp_path / "new.txt").write_text("apple pear plum fig\nengine wheel brake road\n")
+    shown = tacit("suggest", tmp_path / "model", tmp_path / "new.txt", "-k", "2")
+    fruit, cars = shown.out.splitlines()[:2]
+    assert "jam" in fruit
+    assert "jam" not in cars
+
+
+def test_a_model_that_takes_no_cooccurrence_is_refused_before_data_are_read(tacit, tmp_path):
+    options = ("--cooccurrence", tmp_path / "pairs.tsv", "--out", tmp_path / "model")
+    shown = tacit("train", tmp_path / "nothing.csv", *options)
+    assert shown.code != 0
+    assert "model 'auto' takes no co-occurrence counts; models that do: ExMLDS3, LFM, COSTA, MLLCS" in shown.err

@@ -14,6 +14,7 @@ from tacit.cli.interrupt import keeps
 from tacit.cli.options import PATH, data_argument, input_options, jobs_option, max_memory_option, seed_option
 from tacit.cli.source import as_wide_as, read_vocabulary
 from tacit.cli.tables import print_metrics
+from tacit.data.cooccurrence import load_cooccurrence
 from tacit.data.dataset import Dataset, features_of, label_lists
 from tacit.data.load import load_data
 from tacit.data.split import random_split
@@ -26,6 +27,7 @@ from tacit.sizes import parse_size
 from tacit.store import folder
 from tacit.tagger.automatic import CANDIDATES
 from tacit.tagger.tagger import Tagger
+from tacit.tagger.training import check_takes_cooccurrence
 from tacit.tasks import Checkpoint, checkpoint
 
 
@@ -39,6 +41,7 @@ from tacit.tasks import Checkpoint, checkpoint
 @click.option("--no-calibrate", is_flag=True, help="Leave scores uncalibrated; trains once, not twice.")
 @click.option("--keep-texts", is_flag=True, help="Keep the training data in the model, for examples and updates.")
 @click.option("--characters", is_flag=True, help="Add character n-grams: inflected or misspelt words.")
+@click.option("--cooccurrence", type=PATH, help="How often labels occur together: lines label<TAB>label<TAB>count.")
 @click.option("--vocabulary", type=PATH, help="Names of labels: SKOS, CSV, TSV or JSON.")
 @click.option("--vocabulary-language", metavar="TAG", default="en", show_default=True, help="Language of its names.")
 @click.option("--language", default="auto", show_default=True, help="Language of the texts, such as en, or none.")
@@ -51,9 +54,9 @@ from tacit.tasks import Checkpoint, checkpoint
 @jobs_option
 @input_options
 def train(
-    data: Path, name: str, out: Path, assignments: tuple[str, ...], valid: str | None, vocabulary: Path | None,
-    vocabulary_language: str, language: str, no_names: bool, max_memory: str | None, acts: Any, dry_run: bool,
-    no_calibrate: bool, seed: int, jobs: int, **options: Any,
+    data: Path, name: str, out: Path, assignments: tuple[str, ...], valid: str | None,
+    cooccurrence: Path | None, vocabulary: Path | None, vocabulary_language: str, language: str, no_names: bool,
+    max_memory: str | None, acts: Any, dry_run: bool, no_calibrate: bool, seed: int, jobs: int, **options: Any,
 ) -> None:  # fmt: skip
     """Train a model on DATA and save it.
 
@@ -61,16 +64,21 @@ def train(
     --discard-acts. Training starts with an estimate of time and memory. If it is interrupted, a checkpoint remains in
     OUT.partial, and the same command resumes from there.
 
+    With --cooccurrence, labels that DATA does not have are suggested, too, by the labels that they occur with.
+
     \b
     Examples:
       tacit train articles.csv --text title,body --labels tags --out model
       tacit train train.txt --model OneVsAll --param C=0.5 --valid dev.txt --out model
       tacit train large.jsonl --max-memory 8G --out model
+      tacit train articles.csv --model MomentMatching --cooccurrence pairs.tsv --out model
     """
     began = click.get_current_context().meta.get(BEGAN, time.perf_counter())
     own = {key: options.pop(key) for key in ("target", "keep_texts", "characters")}
     own |= {"language": None if language == "none" else language, "names": not no_names}
     tagger = _tagger(name, assignments, random_state=seed, n_jobs=jobs, calibrate=not no_calibrate, **own)
+    if cooccurrence is not None:
+        check_takes_cooccurrence(tagger.model)
     limit = None if max_memory is None else parse_size(max_memory)
     check_out(out)
     if acts is None:
@@ -84,6 +92,11 @@ def train(
             "validation": None if held_out is None else (_samples(held_out)[0], label_lists(held_out)),
             "max_memory": limit,
         }
+        if cooccurrence is not None:
+            counts, names = load_cooccurrence(cooccurrence, dataset.label_names)
+            if n_new := len(names) - dataset.n_labels:
+                click.echo(f"{cooccurrence} has {n_new:,} labels that {data} does not have, such as {names[-n_new]!r}")
+            learned_from |= {"label_names": names, "cooccurrence": counts}
         if dry_run:
             seconds_to_read = time.perf_counter() - began
             model, expected = tagger.estimate(*_samples(dataset), **learned_from)

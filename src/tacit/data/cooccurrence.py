@@ -1,14 +1,19 @@
-"""Co-occurrence of labels in any texts: the number of texts that name both."""
+"""Co-occurrence of labels: counted in any texts, or read from a file."""
 
 from __future__ import annotations
 
+import csv
+import math
+import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 
 import numpy as np
 from scipy import sparse
 
-from tacit.errors import DataError
+from tacit.data.files import existing_file, suffix, text_lines
+from tacit.errors import DataError, FileError
 
 _WORD = re.compile(r"\w+")
 
@@ -50,6 +55,65 @@ def cooccurrence(texts: Iterable[str], label_names: Sequence[str]) -> sparse.csr
     counts = sparse.csr_matrix(occurs.T @ occurs)
     counts.sort_indices()
     return counts
+
+
+def load_cooccurrence(path: str | os.PathLike[str], label_names: Sequence[str]) -> tuple[sparse.csr_matrix, list[str]]:
+    """Read how often labels occur together from a file of lines ``label<TAB>label<TAB>count``, without a header.
+
+    Files that end in ``.csv`` have commas. The order of the two labels does not matter; a label with itself gives its
+    own count. Pairs that are not in the file count 0.
+
+    Parameters
+    ----------
+    path : str or path
+        The file, plain or gzip.
+    label_names : sequence of str
+        Names of the labels of the training data, in column order.
+
+    Returns
+    -------
+    csr_matrix of float64, shape (n_labels, n_labels)
+        A symmetric matrix of counts.
+    list of str
+        Names of its labels: `label_names`, then those that only the file has, in the order of the file.
+    """
+    path = existing_file(path)
+    columns = {str(name): column for column, name in enumerate(label_names)}
+    counts: dict[tuple[int, int], float] = {}
+    for line, cells in _rows(path):
+        if len(cells) != 3 or not all(cells):
+            raise FileError(path, f"a line must have two labels and a count; got {len(cells)} fields", line=line)
+        first, second = sorted(columns.setdefault(name, len(columns)) for name in cells[:2])
+        count = _count(path, line, cells[2])
+        if counts.setdefault((first, second), count) != count:
+            raise FileError(path, f"{cells[0]!r} and {cells[1]!r} have another count above; give it once", line=line)
+    pairs = np.array(list(counts), dtype=np.int64).reshape(-1, 2)
+    values, off = np.array(list(counts.values()), dtype=np.float64), pairs[:, 0] != pairs[:, 1]
+    rows, cols = np.concatenate([pairs, pairs[off, ::-1]]).T
+    matrix = sparse.csr_matrix((np.concatenate([values, values[off]]), (rows, cols)), shape=(len(columns),) * 2)
+    return matrix, list(columns)
+
+
+def _rows(path: Path) -> Iterator[tuple[int, list[str]]]:
+    """The lines of a table that are not blank, by number."""
+    lines = (line for _, line in text_lines(path, keep_ends=True))
+    rows = csv.reader(lines, csv.excel if suffix(path) == ".csv" else csv.excel_tab, strict=True)
+    try:
+        for row in rows:
+            if cells := [cell.strip() for cell in row]:
+                yield rows.line_num, cells
+    except csv.Error as error:
+        raise FileError(path, f"{error}; quote cells as CSV demands", line=rows.line_num) from error
+
+
+def _count(path: Path, line: int, text: str) -> float:
+    try:
+        count = float(text)
+    except ValueError:
+        count = math.nan
+    if not (math.isfinite(count) and count >= 0):
+        raise FileError(path, f"a count must be a number of at least 0; got {text!r}", line=line)
+    return count
 
 
 def _words(text: str) -> Iterator[str]:

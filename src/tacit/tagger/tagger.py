@@ -152,6 +152,7 @@ class Tagger(Teaching, Stored, BaseEstimator):  # type: ignore[misc]
         label_names: Sequence[str] | None = None,
         validation: tuple[Any, Any] | None = None,
         max_memory: int | None = None,
+        cooccurrence: Any = None,
     ) -> Tagger:
         """Learn from texts and, for each, its list of tags.
 
@@ -167,9 +168,12 @@ class Tagger(Teaching, Stored, BaseEstimator):  # type: ignore[misc]
             A validation set to calibrate on; by default a part of the training samples is held out.
         max_memory : int, optional
             Memory limit of this process in bytes; to stay below it, fewer tasks run at a time, or the model is smaller.
+        cooccurrence : dense or sparse matrix of shape (n_labels, n_labels), optional
+            How often labels occur together, from any source, for models that learn from it. `label_names` may then end
+            with labels that no sample has.
         """
         self._check_parameters()
-        state = training.train(self, texts, tags, label_names, validation, max_memory)
+        state = training.train(self, texts, tags, label_names, validation, max_memory, cooccurrence)
         state["vocabulary_"] = self.read_vocabulary()
         for name, value in state.items():
             setattr(self, name, value)
@@ -192,10 +196,11 @@ class Tagger(Teaching, Stored, BaseEstimator):  # type: ignore[misc]
         label_names: Sequence[str] | None = None,
         validation: tuple[Any, Any] | None = None,
         max_memory: int | None = None,
+        cooccurrence: Any = None,
     ) -> tuple[str, Estimate]:
         """The model that `fit` would train, and what `fit` and `save` would take; parameters as for `fit`."""
         began = time.perf_counter()
-        prepared = training.prepare(self, texts, tags, label_names)
+        prepared = training.prepare(self, texts, tags, label_names, cooccurrence)
         held_out = training.validation_of(prepared, validation)
         ready = time.perf_counter()
         expected = training.estimate_of(self, prepared, held_out, texts)

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import importlib.metadata
+import inspect
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
+import numpy.typing as npt
 from scipy import sparse
 from sklearn.base import clone
 
 from tacit._version import __version__
 from tacit.base import Estimator
-from tacit.checks import as_features
-from tacit.labels import Labels, aligned, are_lists, positives, read_labels
+from tacit.checks import as_counts, as_features
+from tacit.errors import ParameterError
+from tacit.labels import Labels, aligned, are_lists, as_names, label_counts, positives, read_labels
 from tacit.metrics import evaluate
 from tacit.names.evidence import NameCounts, NameEvidence
 from tacit.names.similar import SampleIndex
@@ -22,7 +25,7 @@ from tacit.numerics.rows import largest_entries
 from tacit.parameters import check_values
 from tacit.phases import CALIBRATE, FIT, phase
 from tacit.progress import announce
-from tacit.registry import find_model
+from tacit.registry import MODELS, find_model
 from tacit.store.declared import Csr, Sizes
 from tacit.tagger import automatic, few_shot
 from tacit.tagger.calibration import Calibration, calibrate, places_for
@@ -47,7 +50,10 @@ _LONG = 5e9  # non-zero features times labels; from here on, training is expecte
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """Features, labels, an untrained model and the reason for its choice; for texts, the vectoriser and names."""
+    """Features, labels, an untrained model and the reason for its choice; for texts, the vectoriser and names.
+
+    `cooccurrence` has a row and a column for each label, or is None where a model counts in the labels themselves.
+    """
 
     X: sparse.csr_matrix
     labels: Labels
@@ -55,11 +61,49 @@ class Prepared:
     reason: str
     vectorizer: TextVectorizer | None
     naming: Naming | None = None
+    cooccurrence: sparse.csr_matrix | None = None
 
 
-def prepare(tagger: Tagger, texts: Any, tags: Any, label_names: Sequence[str] | None) -> Prepared:
+def check_takes_cooccurrence(name: str) -> None:
+    """Raise unless the model of this name learns from co-occurrence counts that it is given."""
+    if name == "auto" or not _takes_cooccurrence(find_model(name)):
+        able = [entry.name for entry in MODELS.values() if _takes_cooccurrence(entry.load())]
+        raise ParameterError(
+            f"model '{name}' takes no co-occurrence counts; models that do: {', '.join(able)} (see: tacit models)"
+        )
+
+
+def _takes_cooccurrence(cls: type[Any]) -> bool:
+    return "cooccurrence" in inspect.signature(cls.fit).parameters
+
+
+def _with_counted(
+    tags: Any, label_names: Sequence[str] | None, cooccurrence: Any
+) -> tuple[Labels, sparse.csr_matrix | None]:
+    """The labels of samples, with columns for those that only have counts, and the counts of all of them."""
+    if cooccurrence is None or label_names is None:
+        labels = read_labels(tags, label_names)
+    else:
+        names = list(label_names)
+        labels = read_labels(tags, _names_in(tags, names))
+        labels = replace(labels, matrix=widened(labels.matrix, len(names)), names=as_names(names))
+    if cooccurrence is None:
+        return labels, None
+    return labels, as_counts(cooccurrence, "cooccurrence", (len(labels.names),) * 2).astype(np.float32)
+
+
+def _names_in(tags: Any, names: Any) -> Any:
+    """The names that tags may have: a matrix may end with the last label that has samples."""
+    return names if are_lists(tags) else names[: np.shape(tags)[1]]
+
+
+def prepare(
+    tagger: Tagger, texts: Any, tags: Any, label_names: Sequence[str] | None, cooccurrence: Any = None
+) -> Prepared:
     """Turn texts into features, read the labels and choose the model."""
-    labels = read_labels(tags, label_names)
+    if cooccurrence is not None:
+        check_takes_cooccurrence(tagger.model)
+    labels, counts = _with_counted(tags, label_names, cooccurrence)
     vectorizer = language = None
     if are_texts(texts):
         language = language_of(texts, tagger.language)
@@ -73,9 +117,13 @@ def prepare(tagger: Tagger, texts: Any, tags: Any, label_names: Sequence[str] | 
     check_values([cls], tagger.model_params)
     model = cls(random_state=tagger.random_state, n_jobs=tagger.n_jobs, **tagger.model_params)
     naming = None
-    if vectorizer is not None and tagger.names and tagger.calibrate:
+    uses_names = vectorizer is not None and tagger.names and tagger.calibrate
+    if uses_names and counts is not None and not label_counts(labels.matrix).all():
+        # Held-out samples never have a label without samples: they would teach that counts say nothing of it.
+        announce("labels without samples are known by their counts; names of labels are not looked for in texts")
+    elif uses_names:
         naming = naming_of(labels.names, tagger.read_vocabulary(), texts, language)
-    return Prepared(X, labels, model, reason, vectorizer, naming)
+    return Prepared(X, labels, model, reason, vectorizer, naming, counts)
 
 
 def train(
@@ -85,9 +133,10 @@ def train(
     label_names: Sequence[str] | None,
     validation: tuple[Any, Any] | None,
     max_memory: int | None,
+    cooccurrence: Any = None,
 ) -> dict[str, Any]:
     """The fitted attributes of a tagger."""
-    prepared = prepare(tagger, texts, tags, label_names)
+    prepared = prepare(tagger, texts, tags, label_names, cooccurrence)
     held_out = validation_of(prepared, validation)
     prepared = replace(prepared, model=planned(tagger, prepared, held_out, texts, max_memory))
     return trained(tagger, prepared, held_out, texts)
@@ -98,6 +147,8 @@ def validation_of(prepared: Prepared, validation: tuple[Any, Any] | None) -> tup
     if validation is None:
         return None
     names = None if are_lists(validation[1]) else prepared.labels.names
+    if prepared.cooccurrence is not None and names is not None:
+        names = _names_in(validation[1], names)
     X, naming = features_of(validation[0], prepared.vectorizer), prepared.naming
     return Inputs(X, None if naming is None else naming.index.matches(validation[0])), read_labels(validation[1], names)
 
@@ -109,10 +160,13 @@ def trained(
     X, labels, vectorizer = prepared.X, prepared.labels, prepared.vectorizer
     seed = tagger.random_state or 0
     learned = learn(
-        prepared.model, X, labels, held_out, seed=seed, hold_out=tagger.calibrate, again=again, naming=prepared.naming
-    )
+        prepared.model, X, labels, held_out, seed=seed, hold_out=tagger.calibrate, again=again, naming=prepared.naming,
+        cooccurrence=prepared.cooccurrence,
+    )  # fmt: skip
     learned.model.container_ = labels.container  # label sets come out in the form in which tags came in
-    kept = Training(X, labels.matrix, list(texts) if vectorizer is not None else []) if tagger.keep_texts else None
+    kept = None
+    if tagger.keep_texts:
+        kept = Training(X, labels.matrix, list(texts) if vectorizer is not None else [], prepared.cooccurrence)
     return {
         "vectorizer_": vectorizer,
         "model_": learned.model,
@@ -188,6 +242,7 @@ class Training:
     features: Annotated[sparse.csr_matrix, Csr("float32", ("n_kept", "n_features"))]
     labels: Annotated[sparse.csr_matrix, Csr("float32", ("n_kept", "n_labels"))]
     texts: list[str]
+    cooccurrence: Annotated[sparse.csr_matrix | None, Csr("float32", ("n_labels", "n_labels"))] = None
 
     def what_is_wrong(self, sizes: Sizes) -> tuple[str, str] | None:
         """There are as many texts as samples, or none."""
@@ -226,33 +281,37 @@ def learn(
     hold_out: bool,
     again: bool = True,
     naming: Naming | None = None,
+    cooccurrence: sparse.csr_matrix | None = None,
 ) -> Fitted:
     """Fit a model on all samples and calibrate it on samples that it has not seen.
 
     Without validation samples a part of the training samples is held out, and the model fitted again on all of them
     afterwards, unless the part is too small to matter, or `again` is False.
     """
+    # Whether a label without samples is right is not known, so it is not judged where co-occurrence brings it in.
+    is_judged = None if cooccurrence is None else label_counts(labels.matrix) > 0
     if validation is not None:
-        model = _fitted(untrained, X, labels)
+        model = _fitted(untrained, X, labels, cooccurrence)
         held, names = validation[0], None
         if naming is not None and held.matches is not None:
             names = naming, replace(naming, matches=held.matches), SampleIndex.of(X, positives(labels.matrix))
-        return _calibrated(model, model, held.X, validation[1], names, seed)
+        return _calibrated(model, model, held.X, validation[1], names, seed, is_judged)
     n_out = n_held_out(X.shape[0], with_names=naming is not None) if hold_out else 0
     # At random: a split that spares rare labels would have more of them held out than new samples bring.
     order = np.random.default_rng(seed).permutation(X.shape[0])
     held_out, rest = np.sort(order[:n_out]), np.sort(order[n_out:])
     if not n_out or not positives(labels.matrix[rest]).nnz:
-        return Fitted(_fitted(untrained, X, labels), None, None)
+        return Fitted(_fitted(untrained, X, labels, cooccurrence), None, None)
     announce(f"holding out {n_out:,} samples to calibrate the scores")
-    part = model = _fitted(clone(untrained), X[rest], replace(labels, matrix=labels.matrix[rest]))
+    part = model = _fitted(clone(untrained), X[rest], replace(labels, matrix=labels.matrix[rest]), cooccurrence)
     if again and not is_negligible(n_out, X.shape[0]):
         announce("training again on all samples")
-        model = _fitted(untrained, X, labels)
+        model = _fitted(untrained, X, labels, cooccurrence)
     names = None
     if naming is not None:
         names = naming.rows(rest), naming.rows(held_out), SampleIndex.of(X[rest], positives(labels.matrix[rest]))
-    found = _calibrated(model, part, X[held_out], replace(labels, matrix=labels.matrix[held_out]), names, seed)
+    own = replace(labels, matrix=labels.matrix[held_out])
+    found = _calibrated(model, part, X[held_out], own, names, seed, is_judged)
     if found.names is None or naming is None:
         return found
     Y = positives(labels.matrix)
@@ -260,9 +319,19 @@ def learn(
     return replace(found, names=replace(found.names, counts=counts, samples=SampleIndex.of(X, Y)))
 
 
-def _fitted(untrained: Estimator, X: sparse.csr_matrix, labels: Labels) -> Estimator:
+def _fitted(
+    untrained: Estimator, X: sparse.csr_matrix, labels: Labels, cooccurrence: sparse.csr_matrix | None
+) -> Estimator:
+    Y, given = labels.matrix, {}
+    if cooccurrence is not None:
+        from tacit.latent.zero_shot import ZeroShot
+
+        if isinstance(untrained, ZeroShot):  # its Y and the rows of its counts end with the last label that has samples
+            n_seen = int(Y.indices.max(initial=0)) + 1
+            Y, cooccurrence = Y[:, :n_seen], cooccurrence[:n_seen]
+        given = {"cooccurrence": cooccurrence}
     with phase(FIT, X.shape[0]):
-        return untrained.fit(X, labels.matrix, label_names=list(labels.names))
+        return untrained.fit(X, Y, label_names=list(labels.names), **given)
 
 
 def _calibrated(
@@ -272,10 +341,12 @@ def _calibrated(
     labels: Labels,
     names: tuple[Naming, Naming, SampleIndex] | None,
     seed: int,
+    is_judged: npt.NDArray[np.bool_] | None,
 ) -> Fitted:
     """`model` with the calibration of `part`, which has not seen X, and the names of labels where they help.
 
-    `names` are those in the samples that `part` has seen, those in X, and an index of the former.
+    `names` are those in the samples that `part` has seen, those in X, and an index of the former. Calibration is
+    on the labels that X has and those that `is_judged` marks, by default all; the others get the curve of rare labels.
     """
     with phase(CALIBRATE, X.shape[0]):
         classes, counts = part.classes_, part.label_counts_
@@ -293,7 +364,10 @@ def _calibrated(
             if evidence is None:
                 counts, truth = part.label_counts_, truth[:, : len(part.classes_)]
         if evidence is None:
-            ranking = part.rank(X, min(n_places, len(part.classes_)))
+            judged = None
+            if is_judged is not None:
+                judged = np.flatnonzero(is_judged | (label_counts(truth)[: len(classes)] > 0))
+            ranking = part.rank(X, min(n_places, len(part.classes_)), judged)
         calibration = calibrate(ranking, truth, counts)
         metrics = evaluate(calibration.apply(ranking), truth, part.propensities_for(truth.shape[1]))
         return Fitted(model, calibration, metrics, evidence)

@@ -52,12 +52,13 @@ def update(tagger: Tagger, samples: Any, tags: Any, label_names: Sequence[str] |
     new = _new_samples(changes.state, samples, tagger._features(samples), tags, label_names)
     earlier, logs = tagger.card_.get("updates", []), learned_logs(tagger.card_)
     n_known = len(model.classes_)
+    n_seen = len(getattr(model, "seen_names_", model.classes_))  # the others are known by their counts
     if isinstance(model, Popularity) and tagger.training_ is None:
         done = _counted_on(tagger, model, new)
         _rescored(tagger, before, new)
-    elif hasattr(model, "partial_fit") and len(new.names) == n_known:
+    elif hasattr(model, "partial_fit") and len(new.names) == n_known and not new.Y[:, n_seen:].nnz:
         tagger.model_ = copy.copy(model)
-        tagger.model_.partial_fit(new.X, new.Y)
+        tagger.model_.partial_fit(new.X, new.Y[:, :n_seen])
         _keep(tagger, new)
         _rescored(tagger, before, new)
         done = f"trained {type(model).__name__} on {new.X.shape[0]:,} new samples; its calibration is unchanged"
@@ -160,8 +161,9 @@ def _keep(tagger: Tagger, new: _NewSamples) -> None:
         labels = _widened(kept.labels, kept.labels.shape[0], n_labels)
         texts = kept.texts + list(new.samples) if kept.texts else []
         tagger.training_ = Training(
-            sparse.vstack([kept.features, new.X], format="csr"), sparse.vstack([labels, new.Y], format="csr"), texts
-        )
+            sparse.vstack([kept.features, new.X], format="csr"), sparse.vstack([labels, new.Y], format="csr"), texts,
+            kept.cooccurrence,
+        )  # fmt: skip
 
 
 def _widened(matrix: sparse.csr_matrix, n_rows: int, n_columns: int) -> sparse.csr_matrix:
@@ -183,7 +185,10 @@ def _trained_again(tagger: Tagger, kept: Training, new: _NewSamples) -> str:
     samples: Any = [*kept.texts, *new.samples] if kept.texts else sparse.vstack([kept.features, new.X], format="csr")
     fresh = type(tagger)(**tagger.get_params())
     fresh.vocabulary = tagger.vocabulary_
-    fresh.fit(samples, Y[:, order], label_names=list(names))
+    counts = kept.cooccurrence
+    if counts is not None:  # a label that is new has none
+        counts = _widened(counts, len(names), len(names))[order][:, order]
+    fresh.fit(samples, Y[:, order], label_names=list(names), cooccurrence=counts)
     fresh.model_.container_ = tagger._fitted_model().container_  # type: ignore[union-attr]
     fresh.vocabulary_ = tagger.vocabulary_
     for name, value in fresh.stored_state().items():

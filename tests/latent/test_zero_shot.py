@@ -28,6 +28,15 @@ def test_unseen_labels_neither_drown_nor_are_drowned(cls):
     assert 0.2 < (top >= N_SEEN).mean() < 0.8  # half of the labels of a sample are unseen
 
 
+@pytest.mark.parametrize("cls", ZERO_SHOT)
+def test_labels_that_never_occur_together_are_learned(cls):
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, 4, 60)
+    Y_single = np.eye(4, dtype=np.float32)[labels]
+    model = cls().fit(Y_single + 0.1 * rng.random((60, 4)), Y_single)
+    assert (model.rank(np.eye(4), k=1).labels[:, 0] == np.arange(4)).all()
+
+
 # -- labels that come and go ----------------------------------------------------------------------------------
 
 

@@ -95,7 +95,7 @@ def train(
         if cooccurrence is not None:
             counts, names = load_cooccurrence(cooccurrence, dataset.label_names)
             if n_new := len(names) - dataset.n_labels:
-                click.echo(f"{cooccurrence} has {n_new:,} labels that {data} does not have, such as {names[-n_new]!r}")
+                click.echo(f"labels of {cooccurrence} that no sample has: {n_new:,}, such as {names[-n_new]!r}")
             learned_from |= {"label_names": names, "cooccurrence": counts}
         if dry_run:
             seconds_to_read = time.perf_counter() - began

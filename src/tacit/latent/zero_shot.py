@@ -53,8 +53,13 @@ class ScoreScale:
 
     @classmethod
     def fitted(cls, trials: Sequence[tuple[Floats32, Floats32]]) -> ScoreScale:
-        """The most likely logistic curve of the scores and truth of all trials, or of a part where they are many."""
+        """The most likely logistic curve of the scores and truth of all trials, or of a part where they are many.
+
+        Scores stay as they are where there are none: no hidden label occurs with a kept one.
+        """
         scores, truth = map(np.concatenate, zip(*trials, strict=True))
+        if not len(scores):
+            return cls()
         if len(scores) > _MAX_ENTRIES:
             chosen = np.linspace(0, len(scores) - 1, _MAX_ENTRIES).astype(np.intp)
             scores, truth = scores[chosen], truth[chosen]

@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+import tacit
+from planted import planted
 from tacit.errors import ParameterError
 from tacit.ranking import NO_LABEL, NO_SCORE, Ranking
 from tacit.tagger.calibration import Trade, calibrate, calibration_error
@@ -98,3 +100,13 @@ def test_calibration_error_of_known_cases():
     assert calibration_error(np.full(100, 0.5), np.arange(100) % 2 == 0) == pytest.approx(0, abs=0.08)
     assert calibration_error(np.full(100, 0.9), np.zeros(100, bool)) == pytest.approx(0.9)
     assert calibration_error(np.empty(0), np.empty(0, bool)) == 0
+
+
+def test_validation_labels_of_a_sparse_matrix_have_the_names_of_the_training():
+    X, Y = planted()
+    names = [f"name {label}" for label in range(Y.shape[1])]
+    dense, sparse_ = (
+        tacit.Tagger("OneVsAll").fit(X, Y, label_names=names, validation=(X, form)) for form in (Y.toarray(), Y)
+    )
+    assert sparse_.card_["held_out_metrics"] == dense.card_["held_out_metrics"]
+    assert sparse_.card_["held_out_metrics"]["P@1"] > 0.9

@@ -73,9 +73,10 @@ def test_they_are_still_after_saving(tmp_path):
 
 
 def test_calibration_does_not_take_them_for_wrong():
-    """No held-out sample has them: judged, they would have next to no probability."""
+    """No held-out sample has them: judged, they would lower the curve of all labels, of which 0.8 are right here."""
     score = {each.label: each.score for each in _fitted("MomentMatching").suggest(NEW[:1], k=8)[0]}
-    assert score["jam"] > 0.3
+    assert score["fruit"] > 0.7
+    assert score["jam"] > 0.7
     assert score["traffic"] < 0.1
 
 

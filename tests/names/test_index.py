@@ -122,6 +122,12 @@ def test_texts_with_a_stem_are_counted_once_each():
     assert counts == {"heat": 0, "pump": 2, "car": 1}
 
 
+def test_no_names_are_in_no_text():
+    matches = NameIndex.of([], "en").matches(["heat pump", ""])
+    assert matches.n_words.tolist() == [2, 0]
+    assert len(matches.labels) == matches.words.nnz == 0
+
+
 def test_blocks_of_texts_are_joined(monkeypatch):
     index = NameIndex.of([Name(place, text) for place, text in enumerate(NAMES)], "en")
     texts = ["heat pump", "", "a car", "electric heat pump of a car", "bank"]

@@ -112,10 +112,11 @@ def _count_containing(matches: Ids, name_starts: Starts, name_stems: Ids, longer
         stems = name_stems[name_starts[matches[i, 1]] : name_starts[matches[i, 1] + 1]]
         if len(stems) > 1:
             for stem in stems:
-                longer[stem] += 1
-                match_of[n_links], before[n_links] = i, last[stem]
-                last[stem] = n_links
-                n_links += 1
+                if last[stem] < 0 or match_of[last[stem]] != i:  # a name may have a stem twice
+                    longer[stem] += 1
+                    match_of[n_links], before[n_links] = i, last[stem]
+                    last[stem] = n_links
+                    n_links += 1
     for i in range(len(matches)):
         stems = name_stems[name_starts[matches[i, 1]] : name_starts[matches[i, 1] + 1]]
         if len(stems) == 1:
@@ -125,13 +126,12 @@ def _count_containing(matches: Ids, name_starts: Starts, name_stems: Ids, longer
         for stem in stems:
             if longer[stem] < longer[rarest]:
                 rarest = stem
-        link, previous = last[rarest], -1
+        link = last[rarest]
         while link >= 0:
-            other = match_of[link]
-            if other != previous:  # a name may have a stem twice
-                others = name_stems[name_starts[matches[other, 1]] : name_starts[matches[other, 1] + 1]]
-                matches[i, 5] += len(others) > len(stems) and _has_all(others, stems)
-            link, previous = before[link], other
+            other = matches[match_of[link], 1]
+            others = name_stems[name_starts[other] : name_starts[other + 1]]
+            matches[i, 5] += len(others) > len(stems) and _has_all(others, stems)
+            link = before[link]
     for name in matches[:, 1]:
         for stem in name_stems[name_starts[name] : name_starts[name + 1]]:
             longer[stem], last[stem] = 0, -1

@@ -55,6 +55,13 @@ def test_character_grams_as_scikit_learn_counts_them(texts):
     np.testing.assert_array_equal(vectorizer.transform(texts).toarray(), features.toarray())
 
 
+def test_a_second_fit_forgets_the_first():
+    vectorizer = TextVectorizer().fit(["apple pear"])
+    vectorizer.transform(["apple"])
+    again = vectorizer.fit_transform(["car pear", "car"])
+    np.testing.assert_array_equal(vectorizer.transform(["car pear", "car"]).toarray(), again.toarray())
+
+
 def test_state_is_enough_to_transform():
     texts = ["a red apple", "a green pear", "red cars"]
     for characters in (False, True):

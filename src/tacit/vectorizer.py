@@ -84,6 +84,7 @@ class TextVectorizer:
         if not names:
             raise DataError("the texts hold no words to learn from; a word has two letters or more")
         self.feature_names_ = np.array(names, dtype=object)
+        vars(self).pop("_position", None)  # of an earlier vocabulary
         frequencies = np.concatenate([np.bincount(part.indices, minlength=part.shape[1]) for part in parts])
         self.idf_ = inverse_document_frequencies(frequencies, len(texts))
         return self._weighted(parts)
@@ -119,8 +120,9 @@ class TextVectorizer:
     def positions(self) -> dict[str, int]:
         """Columns by the name of the feature."""
         if not hasattr(self, "_position"):
-            self._position = {name: place for place, name in enumerate(self.feature_names_)}
             self._n_words = sum(not name.startswith(_GRAM) for name in self.feature_names_)
+            # Last, as other threads take it for a sign that both are there.
+            self._position = {name: place for place, name in enumerate(self.feature_names_)}
         return self._position
 
     def _weighted(self, parts: list[sparse.csr_matrix]) -> sparse.csr_matrix:

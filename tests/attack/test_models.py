@@ -216,6 +216,13 @@ def test_an_entry_out_of_range_is_refused(models, tmp_path, name):
     refused(models / model, tmp_path / "model", match, change)
 
 
+def test_counts_of_fewer_stems_than_names_have_are_refused(models, tmp_path):
+    def change(state: Any, arrays: Any) -> None:
+        arrays["state.names_.counts.texts"] = arrays["state.names_.counts.texts"][:1]
+
+    refused(models / "TaggerOfNames", tmp_path / "model", r"names_.counts.texts must have an entry for each", change)
+
+
 def test_a_matrix_of_two_rows_for_all_features_is_refused(models, tmp_path):
     def change(state: Any, arrays: Any) -> None:
         arrays["state.weights_.indptr"] = arrays["state.weights_.indptr"][[0, 1, -1]]

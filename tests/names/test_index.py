@@ -13,6 +13,7 @@ from tacit.names.index import Matches, Name, NameIndex
 from tacit.words import stemmed, stems_of, words_of
 
 NAMES = ["heat pump", "heat", "pumps", "electric heat pump", "bank (finance)", "bank (river)", "Pump", "car", "of"]
+NAMES += ["pump of pumps"]
 words = st.sampled_from(["heat", "pump", "pumps", "electric", "bank", "car", "of", "the", "a", "river", "heating"])
 texts = st.lists(st.lists(words, max_size=12).map(" ".join), max_size=6)
 
@@ -21,14 +22,17 @@ def slowly(names, text, language):
     """For each label all of whose stems are in the text: what is told of the best of its names."""
     tokens = stems_of(text, language)
     found = {}
+    in_text = [stems_of(name.text.split(" (")[0], language) for name in names]
+    in_text = [stems for stems in in_text if set(stems) <= set(tokens)]
     for name in names:
         stems = stems_of(name.text.split(" (")[0], language)
         if stems and set(stems) <= set(tokens):
+            containing = sum(len(other) > len(stems) and set(stems) <= set(other) for other in in_text)
             firsts = [tokens.index(stem) for stem in stems]
             gap = max(0, max(firsts) - min(firsts) + 1 - len(stems))
             is_phrase = any(tokens[at : at + len(stems)] == stems for at in range(len(tokens)))
             key = (-len(stems), not name.is_preferred, min(firsts))
-            entry = (key, min(firsts), gap, min(tokens.count(stem) for stem in stems), is_phrase)
+            entry = (key, min(firsts), gap, min(tokens.count(stem) for stem in stems), containing, is_phrase)
             found[name.label] = min(found.get(name.label, entry), entry)
     return {label: entry[1:] for label, entry in found.items()}
 
@@ -42,7 +46,7 @@ def test_matches_are_those_of_a_loop(language, found_in):
     assert len(matches) == len(found_in)
     for row, text in enumerate(found_in):
         inside = slice(matches.starts[row], matches.starts[row + 1])
-        columns = (matches.first, matches.gap, matches.occurrences, matches.is_phrase)
+        columns = (matches.first, matches.gap, matches.occurrences, matches.containing, matches.is_phrase)
         told = zip(*(column[inside].tolist() for column in columns), strict=True)
         assert dict(zip(matches.labels[inside].tolist(), told, strict=True)) == slowly(names, text, language)
         assert matches.n_words[row] == len(stems_of(text, language))
@@ -90,6 +94,21 @@ def test_many_names_in_a_long_text_take_less_than_a_millisecond():
     assert min(seconds) < 0.001
 
 
+def test_the_time_for_a_text_does_not_grow_with_the_square_of_the_names_in_it():
+    rng = np.random.default_rng(0)
+    vocabulary = np.array([f"b{number}" for number in range(20_000)])
+    names = [Name(label, " ".join(rng.choice(vocabulary, rng.integers(1, 4)))) for label in range(50_000)]
+    index = NameIndex.of(names, None)
+    text = " ".join(rng.choice(vocabulary, 40_000))
+    index.matches([text])
+    seconds = []
+    for _ in range(5):
+        start = time.perf_counter()
+        assert len(index.matches([text]).labels) > 30_000
+        seconds.append(time.perf_counter() - start)
+    assert min(seconds) < 0.5
+
+
 @pytest.mark.parametrize("language", ["en", None])
 @settings(max_examples=100)
 @given(found_in=texts)
@@ -120,6 +139,12 @@ def test_texts_with_a_stem_are_counted_once_each():
     matches = index.matches(["pump pumps pumped", "car pump", "", "of"])
     counts = dict(zip(index.stems, index.texts_with(matches).tolist(), strict=True))
     assert counts == {"heat": 0, "pump": 2, "car": 1}
+
+
+def test_no_names_are_in_no_text():
+    matches = NameIndex.of([], "en").matches(["heat pump", ""])
+    assert matches.n_words.tolist() == [2, 0]
+    assert len(matches.labels) == matches.words.nnz == 0
 
 
 def test_blocks_of_texts_are_joined(monkeypatch):

@@ -107,6 +107,11 @@ def test_a_vocabulary_is_enough(vocabulary, tmp_path):
     assert again.readable(again.suggest(["a dream of summer"], k=1)[0][0].label) == "winter"
 
 
+def test_a_vocabulary_without_a_readable_name():
+    tagger = start_tagger(Vocabulary(["x", "y"], ["1984", "2001"]), "en")
+    assert len(tagger.suggest(["the year 1984"], k=2)[0]) == 2
+
+
 def test_names_of_labels(vocabulary):
     names, others = names_of_labels(np.array(["c3", "unknown thing", "c0"], dtype=object), vocabulary)
     assert [(name.label, name.text) for name in names[:3]] == [(0, "choir"), (1, "unknown thing"), (2, "apple")]

@@ -35,15 +35,20 @@ def match_names(
     first = np.full(n_stems, -1, np.int32)
     count = np.zeros(n_stems, np.int32)
     longer = np.zeros(n_stems, np.int32)
+    last = np.full(n_stems, -1, np.int32)
     room = np.empty((256, N_COLUMNS), np.int32)
     size = 0
     for text in range(len(text_starts) - 1):
         words = tokens[text_starts[text] : text_starts[text + 1]]
+        following = np.full(len(words), -1, np.int32)  # the next place of the same stem
         for place in range(len(words)):
             stem = words[place]
             if stem >= 0:
                 if first[stem] < 0:
                     first[stem] = place
+                else:
+                    following[last[stem]] = place
+                last[stem] = place
                 count[stem] += 1
         begin = size
         for place in range(len(words)):
@@ -69,56 +74,81 @@ def match_names(
                 room[size, 0], room[size, 1], room[size, 2] = text, name, low
                 room[size, 3] = max(0, high - low + 1 - len(stems))
                 room[size, 4], room[size, 5] = occurrences, 0
-                room[size, 6] = _is_phrase(words, stems)
+                room[size, 6] = _is_phrase(words, stems, first[stems[0]], following)
                 size += 1
-        _count_containing(room[begin:size], name_starts, name_stems, longer)
         for stem in words:
             if stem >= 0:
-                first[stem], count[stem] = -1, 0
+                first[stem], last[stem], count[stem] = -1, -1, 0
+        _count_containing(room[begin:size], name_starts, name_stems, longer, last)
     return room[:size].copy()
 
 
 @njit(nogil=True, cache=True)
-def _is_phrase(words: Ids, stems: Ids) -> bool:
-    """Whether the stems stand in the text side by side and in order."""
-    for start in range(len(words) - len(stems) + 1):
-        place = 0
+def _is_phrase(words: Ids, stems: Ids, start: int, following: Ids) -> bool:
+    """Whether the stems stand in the text side by side and in order; `start` is the first place of the first one."""
+    while 0 <= start <= len(words) - len(stems):
+        place = 1
         while place < len(stems) and words[start + place] == stems[place]:
             place += 1
         if place == len(stems):
             return True
+        start = following[start]
     return False
 
 
 @njit(nogil=True, cache=True)
-def _count_containing(matches: Ids, name_starts: Starts, name_stems: Ids, longer: Ids) -> None:
-    """Count, for each match of a text, the longer ones that have all its stems; `longer` is all zero."""
+def _count_containing(matches: Ids, name_starts: Starts, name_stems: Ids, longer: Ids, last: Ids) -> None:
+    """Count, for each match of a text, the longer ones that have all its stems.
+
+    `longer` is all zero and `last` all -1, before and after.
+    """
+    n_stems = 0
+    for name in matches[:, 1]:
+        n_stems += name_starts[name + 1] - name_starts[name]
+    # Matches of two stems or more, in a chain for each of their stems that begins at its `last` link.
+    match_of, before = np.empty(n_stems, np.int32), np.empty(n_stems, np.int32)
+    n_links = 0
     for i in range(len(matches)):
-        name = matches[i, 1]
-        if name_starts[name + 1] - name_starts[name] > 1:
-            for at in range(name_starts[name], name_starts[name + 1]):
-                longer[name_stems[at]] += 1
+        stems = name_stems[name_starts[matches[i, 1]] : name_starts[matches[i, 1] + 1]]
+        if len(stems) > 1:
+            for stem in stems:
+                if last[stem] < 0 or match_of[last[stem]] != i:  # a name may have a stem twice
+                    longer[stem] += 1
+                    match_of[n_links], before[n_links] = i, last[stem]
+                    last[stem] = n_links
+                    n_links += 1
     for i in range(len(matches)):
-        name = matches[i, 1]
-        stems = name_stems[name_starts[name] : name_starts[name + 1]]
+        stems = name_stems[name_starts[matches[i, 1]] : name_starts[matches[i, 1] + 1]]
         if len(stems) == 1:
             matches[i, 5] = longer[stems[0]]
             continue
-        for j in range(len(matches)):
-            other = matches[j, 1]
+        rarest = stems[0]
+        for stem in stems:
+            if longer[stem] < longer[rarest]:
+                rarest = stem
+        link = last[rarest]
+        while link >= 0:
+            other = matches[match_of[link], 1]
             others = name_stems[name_starts[other] : name_starts[other + 1]]
-            if len(others) > len(stems):
-                n_found = 0
-                for one in stems:
-                    for another in others:
-                        if one == another:
-                            n_found += 1
-                            break
-                matches[i, 5] += n_found == len(stems)
-    for i in range(len(matches)):
-        name = matches[i, 1]
-        for at in range(name_starts[name], name_starts[name + 1]):
-            longer[name_stems[at]] = 0
+            matches[i, 5] += len(others) > len(stems) and _has_all(others, stems)
+            link = before[link]
+    for name in matches[:, 1]:
+        for stem in name_stems[name_starts[name] : name_starts[name + 1]]:
+            longer[stem], last[stem] = 0, -1
+
+
+@njit(nogil=True, cache=True)
+def _has_all(others: Ids, stems: Ids) -> bool:
+    """Whether all stems are among others."""
+    for one in stems:
+        is_found = False
+        for another in others:
+            if one == another:
+                is_found = True
+                break
+        if not is_found:
+            return False
+    return True
 
 
 @njit(nogil=True, cache=True)

@@ -79,9 +79,8 @@ class NameCounts:
         Samples of each label, samples whose text has its name, and those that have both.
     """
 
-    n_texts: Annotated[int, Range(low=0)]
+    n_texts: Annotated[int, Range(low=0, high=2**31 - 1)]
     texts: Annotated[npt.NDArray[np.int32], Array("int32", ("n_stems",), low="0")]
-
     samples: Annotated[npt.NDArray[np.int32], Array("int32", ("n_named",), low="0")]
     matched: Annotated[npt.NDArray[np.int32], Array("int32", ("n_named",), low="0")]
     right: Annotated[npt.NDArray[np.int32], Array("int32", ("n_named",), low="0")]
@@ -148,7 +147,10 @@ class NameEvidence:
     samples: SampleIndex | None = None
 
     def what_is_wrong(self, _: Sizes) -> tuple[str, str] | None:
-        """The trees ask for evidence that there is."""
+        """Each stem is counted, and the trees ask for evidence that there is."""
+        n_counted, n_stems = len(self.counts.texts), len(self.index.stems)
+        if n_counted != n_stems:
+            return "counts.texts", f"must have an entry for each of {n_stems} stems; got {n_counted}"
         most = int(self.trees.features.max(initial=0))
         return None if most < len(EVIDENCE) else ("trees.features", f"must be below {len(EVIDENCE)}; got {most}")
 

@@ -210,7 +210,8 @@ class NameIndex:
             words += [forms[word] if word in forms else stems.get(stem, -1) for word, stem in stem_of]
         starts = np.concatenate([[0], np.cumsum(n_words)]).astype(np.int64)
         flat = np.array(words, np.int32)
-        tokens = np.where(flat >= 0, self._stem_of_word[flat], -1).astype(np.int32)
+        tokens = np.full(len(flat), -1, np.int32)
+        tokens[flat >= 0] = self._stem_of_word[flat[flat >= 0]]
         found = match_names(tokens, starts, self.listed_starts, self.listed, self.name_starts, self.name_stems)
         return self._best(found, n_words, self._words(flat, starts))
 

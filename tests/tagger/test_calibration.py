@@ -55,6 +55,20 @@ def test_curves_rise_and_rankings_are_best_first():
     assert (np.diff(found.scores, axis=1) <= 0).all()
 
 
+def test_labels_that_a_model_does_not_rank_do_not_stretch_the_curve():
+    rng = np.random.default_rng(0)
+    scores = rng.random((400, 3)).astype(np.float32)
+    hits = rng.random((400, 3)) < np.where(scores > 0.5, 0.9, 0.1)
+    scores[:, 2], hits[:, 2] = np.finfo(np.float32).min, False
+    labels = np.tile(np.arange(3, dtype=np.int32), (400, 1))
+    order = np.argsort(-scores, axis=1)
+    ranking = Ranking(np.take_along_axis(labels, order, 1), np.take_along_axis(scores, order, 1))
+    found = calibrate(ranking, sparse.csr_matrix(hits.astype(np.float32)), np.array([100, 100, 100]))
+    low, high = found.curves[0](np.array([0.1, 0.9]))
+    assert low < 0.3
+    assert high > 0.7
+
+
 def test_open_places_stay_open():
     ranking, truth = held_out(0, np.zeros(N_LABELS))
     calibration = calibrate(ranking, truth, np.full(N_LABELS, 50))

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from tacit.bands import BANDS, band_of_labels
+from tacit.base import Estimator
 from tacit.errors import ParameterError
 from tacit.metrics import judge
 from tacit.parameters import Range
@@ -207,6 +208,9 @@ def _rising(scores: Doubles, hits: npt.NDArray[np.bool_], weights: Doubles) -> S
         return Steps(np.zeros(1, np.float32), np.zeros(1, np.float32))
     from sklearn.isotonic import IsotonicRegression
 
+    ranked = scores[scores > Estimator.unranked_score]
+    if len(ranked):  # labels that a model does not rank have a score so low that it would stretch the curve
+        scores = np.maximum(scores, 2 * ranked.min() - ranked.max())
     order = np.argsort(scores, kind="stable")
     scores, right, weights = scores[order], weights[order] * hits[order], weights[order]
     rising = IsotonicRegression().fit_transform(scores, hits[order].astype(np.float64), sample_weight=weights)

@@ -58,7 +58,7 @@ def test_curves_rise_and_rankings_are_best_first():
 def test_labels_that_a_model_does_not_rank_do_not_stretch_the_curve():
     rng = np.random.default_rng(0)
     scores = rng.random((400, 3)).astype(np.float32)
-    hits = rng.random((400, 3)) < np.where(scores > 0.5, 0.9, 0.1)
+    hits = rng.random((400, 3)) < np.where(scores > 0.5, 0.9, 0.0)
     scores[:, 2], hits[:, 2] = np.finfo(np.float32).min, False
     labels = np.tile(np.arange(3, dtype=np.int32), (400, 1))
     order = np.argsort(-scores, axis=1)

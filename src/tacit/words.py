@@ -37,11 +37,6 @@ def words_of(text: str) -> list[str]:
     return _WORD.findall(text.lower())
 
 
-def stems_of(text: str, language: str | None) -> list[str]:
-    """The stems of a text's words, in order and in lower case."""
-    return stemmed(words_of(text), language)
-
-
 def stemmed(words: list[str], language: str | None) -> list[str]:
     """The stem of each word; without a language, the words themselves."""
     return words if language is None else list(_stemmer(language).stemWords(words))

@@ -10,7 +10,7 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any, get_args, get_origin
 
@@ -24,6 +24,7 @@ from attack import model_mutator
 from tacit.data.vocabulary import Vocabulary
 from tacit.errors import ModelFileError
 from tacit.linear.label_forest import LabelForest
+from tacit.names.similar import SampleIndex
 from tacit.registry import MODELS, TAGGER
 from tacit.store.declared import Array, Csr, Kind, kind_of, kinds_of
 from tacit.tagger.naming import start_tagger
@@ -79,7 +80,10 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
     options: dict[str, Any] = {"keep_texts": True, "characters": True, "vocabulary": vocabulary}
     tacit.Tagger("OneVsAll", **options).fit(said, tags).save(folder / "Tagger")
     tacit.Tagger("LabelTree").fit(said, tags).save(folder / "TaggerOfTrees")
-    start_tagger(vocabulary, "en").save(folder / "TaggerOfNames")
+    started = start_tagger(vocabulary, "en")
+    similar = SampleIndex.of(started.vectorizer_.transform(["fruit", "car"]), sparse.eye(2, format="csr"))
+    started.names_ = replace(started.names_, samples=similar)
+    started.save(folder / "TaggerOfNames")
     return folder
 
 
@@ -206,6 +210,10 @@ BY_HAND = {
     "samples in no text": ("TaggerOfNames", entry("names_.counts.texts", 0, -1), r"counts.texts must hold numbers"),
     "trees of names in a circle": ("TaggerOfNames", entry("names_.trees.children", 0, 0), r"trees.children must"),
     "evidence that there is not": ("TaggerOfNames", entry("names_.trees.features", 0, 26), r"must be below 26; got 26"),
+    "labels of similar samples": (
+        "TaggerOfNames", entry("names_.samples.labels.indices", 0, 2), r"samples.labels.indices must hold numbers"),
+    "similar samples that there are not": (
+        "TaggerOfNames", entry("names_.samples.by_feature.indices", 0, 2), r"by_feature.indices must hold numbers"),
     "curves of a tagger": ("Tagger", entry("calibration_.curve_of_label", 0, 9), r"curve_of_label must hold numbers"),
 }  # fmt: skip
 
@@ -221,6 +229,13 @@ def test_counts_of_fewer_stems_than_names_have_are_refused(models, tmp_path):
         arrays["state.names_.counts.texts"] = arrays["state.names_.counts.texts"][:1]
 
     refused(models / "TaggerOfNames", tmp_path / "model", r"names_.counts.texts must have an entry for each", change)
+
+
+def test_more_texts_than_can_be_counted_are_refused(models, tmp_path):
+    def change(state: Any, _: Any) -> None:
+        state["names_"]["map"]["counts"]["map"]["n_texts"] = 2**40
+
+    refused(models / "TaggerOfNames", tmp_path / "model", r"names_.counts.n_texts must be >= 0 and <=", change)
 
 
 def test_a_matrix_of_two_rows_for_all_features_is_refused(models, tmp_path):

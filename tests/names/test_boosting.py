@@ -27,9 +27,13 @@ def test_arrays_give_what_scikit_learn_gives(monkeypatch):
             return made[0]
 
     monkeypatch.setattr(sklearn.ensemble, "HistGradientBoostingClassifier", Kept)
-    trees = BoostedTrees.fit(*planted(3000), None, seed=0)
+    X, y = planted(3000)
+    trees = BoostedTrees.fit(X, y, None, seed=0)
+    made[0].edges = [boosting._edges(column) for column in X.T]
     test = planted(2000)[0]
-    assert trees.log_odds(test) == pytest.approx(made[0].decision_function(test), abs=1e-4)
+    pairs = zip(made[0].edges, test.T, strict=True)
+    binned = np.stack([low[boosting._bins(low, np.maximum(column, low[0]))] for low, column in pairs], axis=1)
+    assert trees.log_odds(test) == pytest.approx(made[0].decision_function(binned), abs=1e-4)
     assert len(trees.roots) == boosting._ITERATIONS
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +22,7 @@ _LEAVES = 15
 _SAMPLES_PER_LEAF = 60
 _FEATURES_PER_SPLIT = 0.5
 _RIDGE = 10.0
+_BINS = 255
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,8 +51,10 @@ class BoostedTrees:
             early_stopping=False,
             random_state=seed,
         )
+        edges = [_edges(column) for column in X.T]
+        binned = np.stack([low[_bins(low, column)] for low, column in zip(edges, X.T, strict=True)], axis=1)
         with threadpool_limits(1):  # on small data, threads wait for each other longer than they work
-            learner.fit(X, y, weights)
+            learner.fit(binned, y, weights)
         trees = [of_class.nodes for (of_class,) in learner._predictors]
         sizes = np.array([len(nodes) for nodes in trees])
         roots = np.concatenate([[0], np.cumsum(sizes)[:-1]])
@@ -62,7 +65,7 @@ class BoostedTrees:
         return BoostedTrees(
             roots.astype(np.int32),
             nodes["feature_idx"].astype(np.int32),
-            np.nextafter(nodes["num_threshold"].astype(np.float32), np.float32(np.inf)),
+            _thresholds(edges, nodes["feature_idx"], nodes["num_threshold"]),
             np.where(is_leaf[:, None], -1, children).astype(np.int32),
             nodes["value"].astype(np.float32),
             float(np.ravel(learner._baseline_prediction)[0]),
@@ -89,3 +92,20 @@ class BoostedTrees:
         """Log-odds of each row."""
         trees = self.roots, self.features, self.thresholds, self.children, self.values
         return np.asarray(boosted_log_odds(X, *trees, self.start))
+
+
+def _edges(values: Floats) -> Floats:
+    """The lowest value of each bin; scikit-learn's own bins of weighted rows take more time than all its trees."""
+    return np.unique(np.quantile(values, np.linspace(0, 1, _BINS), method="lower")).astype(np.float32)
+
+
+def _bins(edges: Floats, values: Floats) -> npt.NDArray[np.intp]:
+    return np.searchsorted(edges, values, side="right") - 1
+
+
+def _thresholds(edges: Sequence[Floats], features: npt.NDArray[Any], between: npt.NDArray[np.float64]) -> Floats:
+    """The largest value below the bin that begins above each threshold, which lies between the lowest of two bins."""
+    above = [
+        edges[f][min(np.searchsorted(edges[f], t), len(edges[f]) - 1)] for f, t in zip(features, between, strict=True)
+    ]
+    return np.nextafter(np.array(above, np.float32), np.float32(-np.inf))

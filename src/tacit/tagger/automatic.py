@@ -10,6 +10,9 @@ from scipy import sparse
 #: more, times labels. Above this limit, label trees reach the same precision at a fraction of the cost.
 MAX_ONE_VS_ALL = 5e10
 _OF_A_SAMPLE = 50
+#: Where names of labels are weighed too and labels have few samples, names say more than a classifier that costs more.
+_MAX_WITH_NAMES = 5e9
+_FEW_SAMPLES = 10  # per label
 
 
 class Choice(NamedTuple):
@@ -22,10 +25,13 @@ class Choice(NamedTuple):
 CANDIDATES = ("OneVsAll", "LabelTree")
 
 
-def choose(X: sparse.csr_matrix, Y: sparse.csr_matrix) -> Choice:
-    """The model for these samples and labels."""
+def choose(X: sparse.csr_matrix, Y: sparse.csr_matrix, *, with_names: bool = False) -> Choice:
+    """The model for these samples and labels; `with_names` if names of labels are weighed against what it says."""
     n_samples, n_labels = Y.shape
     size = f"{n_samples:,} samples and {n_labels:,} labels"
-    if (X.nnz + _OF_A_SAMPLE * n_samples) * n_labels <= MAX_ONE_VS_ALL:
+    cost = (X.nnz + _OF_A_SAMPLE * n_samples) * n_labels
+    if with_names and Y.nnz < _FEW_SAMPLES * n_labels and _MAX_WITH_NAMES < cost <= MAX_ONE_VS_ALL:
+        return Choice("LabelTree", f"{size}, few samples per label: names and label trees suffice, and are much faster")
+    if cost <= MAX_ONE_VS_ALL:
         return Choice("OneVsAll", f"{size}: one classifier per label is affordable, and the most accurate")
     return Choice("LabelTree", f"{size}: label trees are as accurate as one classifier per label, and much faster")

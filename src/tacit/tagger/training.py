@@ -110,14 +110,15 @@ def prepare(
         vectorizer = TextVectorizer(characters=tagger.characters, language=language if are_short(texts) else None)
     X = as_features(texts) if vectorizer is None else vectorizer.fit_transform(texts)
     name, reason = tagger.model, "named by the user"
+    uses_names = vectorizer is not None and tagger.names and tagger.calibrate
     if name == "auto":
-        name, reason = automatic.choose(X, labels.matrix)
+        with_names = uses_names and tagger.vocabulary is not None
+        name, reason = automatic.choose(X, labels.matrix, with_names=with_names)
         announce(f"model 'auto': {name}; {reason}")
     cls = find_model(name)
     check_values([cls], tagger.model_params)
     model = cls(random_state=tagger.random_state, n_jobs=tagger.n_jobs, **tagger.model_params)
     naming = None
-    uses_names = vectorizer is not None and tagger.names and tagger.calibrate
     if uses_names and counts is not None and not label_counts(labels.matrix).all():
         # Held-out samples never have a label without samples: they would teach that counts say nothing of it.
         announce("labels without samples are known by their counts; names of labels are not looked for in texts")

@@ -141,7 +141,8 @@ def fit(X: sparse.csr_matrix, Y: sparse.csr_matrix, variant: Variant, seed: int)
 def _first_shares(X: sparse.csr_matrix, n_components: int, seed: int) -> Floats64:
     if n_components == 1:
         return np.ones((X.shape[0], 1))
-    return np.eye(n_components)[KMeans(n_components, n_init=1, random_state=seed).fit_predict(X)]
+    cluster_of = KMeans(n_components, n_init=1, random_state=seed).fit_predict(X)
+    return np.asarray(np.eye(n_components)[cluster_of])
 
 
 def _sweep(
@@ -170,7 +171,7 @@ def _sweep(
 def _log_joint(one: Component, X: sparse.csr_matrix, Y: Floats, exposure: Floats) -> Floats64:
     """Log-density of the labels and factors of every sample, up to a constant that all components share."""
     distances = ((one.U - X @ one.W) ** 2).sum(axis=1, dtype=np.float64)
-    return label_log_likelihoods(one.U @ one.V.T, Y, exposure) - _PRECISION / 2 * distances
+    return np.asarray(label_log_likelihoods(one.U @ one.V.T, Y, exposure) - _PRECISION / 2 * distances)
 
 
 def _log_prior(
@@ -237,7 +238,7 @@ def _next_exposure(
         axis=0,
     )
     a, b = prior
-    return ((considered + a - 1) / (len(Y) + a + b - 2)).astype(np.float32)
+    return np.asarray((considered + a - 1) / (len(Y) + a + b - 2), np.float32)
 
 
 def _fit_gate(X: sparse.csr_matrix, shares: Floats64, start: Floats64) -> Floats64:

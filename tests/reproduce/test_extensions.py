@@ -99,3 +99,4 @@ def test_the_table_has_a_row_for_each_model_and_ranking(planted, monkeypatch):
     ]
     complete = {row[1]: float(row[3].split("/")[0]) for row in rows[:4]}
     assert complete["mixture"] > 80
+    assert all(float(row[-1]) >= 0 for row in rows)

@@ -265,6 +265,7 @@ VARIANTS = {
     "mixture of 2": Variant(n_components=2),
     "mixture of 4": Variant(n_components=4),
     "LFM, 25 factors": Variant(n_factors=25),
+    "LFM, 50 factors": Variant(n_factors=50),
     "mixture of 2, 25 factors": Variant(n_components=2, n_factors=25),
 }
 

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import gc
 import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -107,6 +109,18 @@ def test_work_that_is_asked_to_stop_keeps_what_is_finished(tmp_path, monkeypatch
         run(list(range(20, 70)), tmp_path / "log", n_jobs)
     asked_to_stop.clear()
     assert kept.n_kept() == 4
+
+
+def test_interrupted_work_warns_of_nothing(tmp_path, monkeypatch, recwarn):
+    def stop_late():
+        time.sleep(0.3)  # until other tasks are done, whose results nobody takes
+        raise Stopped
+
+    monkeypatch.setattr("tacit.progress.stop_if_asked", stop_late)
+    with pytest.raises(Stopped):
+        run(list(range(20, 70)), tmp_path / "log", 2)
+    gc.collect()
+    assert not recwarn.list
 
 
 def test_a_thread_with_a_task_goes_on(tmp_path, asked):

@@ -14,6 +14,7 @@ import re
 import shutil
 import sys
 import threading
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from contextvars import ContextVar
@@ -161,11 +162,16 @@ def run_tasks(
     with stage(what, len(tasks)) as advance, one_blas_thread():
         advance(len(tasks) - len(missing))
         computed = joblib.Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")(calls)
-        for i, result in zip(missing, computed, strict=True):
-            results[i] = result
-            if kept:
-                kept.write(stage_of_fit, i, result)
-            advance(1)
+        try:
+            for i, result in zip(missing, computed, strict=True):
+                results[i] = result
+                if kept:
+                    kept.write(stage_of_fit, i, result)
+                advance(1)
+        finally:
+            with warnings.catch_warnings():  # joblib warns of results that nobody takes, as when work is interrupted
+                warnings.simplefilter("ignore", UserWarning)
+                computed.close()
     return results
 
 

@@ -4,6 +4,7 @@ import gc
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -112,12 +113,15 @@ def test_work_that_is_asked_to_stop_keeps_what_is_finished(tmp_path, monkeypatch
 
 
 def test_interrupted_work_warns_of_nothing(tmp_path, monkeypatch, recwarn):
+    calls = iter(range(100))
+
     def stop_late():
-        time.sleep(0.3)  # until other tasks are done, whose results nobody takes
-        raise Stopped
+        if next(calls) == 3:
+            time.sleep(0.3)  # until other tasks are done, whose results nobody takes
+            raise Stopped
 
     monkeypatch.setattr("tacit.progress.stop_if_asked", stop_late)
-    with pytest.raises(Stopped):
+    with suppress(Stopped):  # which keeps no traceback, unlike pytest.raises
         run(list(range(20, 70)), tmp_path / "log", 2)
     gc.collect()
     assert not recwarn.list

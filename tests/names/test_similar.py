@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from tacit.kernels.knn import similar_rows
 from tacit.names import similar
 from tacit.names.similar import SampleIndex
+from tacit.numerics.rows import unit_rows
 
 rng = np.random.default_rng(0)
 X = sparse.random(60, 12, 0.4, format="csr", dtype=np.float32, random_state=1)
@@ -65,3 +67,18 @@ def test_further_samples_and_labels_in_another_order():
     whole = SampleIndex.of(sparse.vstack([X, X[:5]], format="csr"), sparse.vstack([moved, wider], format="csr"))
     assert (more.by_feature != whole.by_feature).nnz == 0
     assert (more.labels != whole.labels).nnz == 0
+
+
+def test_points_that_cannot_be_among_the_best_are_left_out_and_no_others():
+    """Words as frequent as in texts: the lists of frequent words are looked up for few points, the answer is exact."""
+    shares = 1 / np.arange(1, 401)
+    chosen = rng.random((3000, 400)) < np.minimum(4 * shares, 0.9)
+    weights = (chosen * np.log(1 / np.minimum(shares, 0.9)) * rng.uniform(0.5, 1, chosen.shape)).astype(np.float32)
+    points = unit_rows(sparse.csr_matrix(weights))
+    queries, by_feature = points[:200], points.T.tocsr()
+    largest = np.asarray(by_feature.max(axis=1).todense()).ravel()
+    parts = (each for matrix in (queries, by_feature) for each in (matrix.indptr, matrix.indices, matrix.data))
+    ids, scores = similar_rows(*parts, largest, 3000, 30)
+    cosines = (queries @ points.T).toarray()
+    assert scores == pytest.approx(-np.sort(-cosines, axis=1)[:, :30], abs=1e-6)
+    assert np.take_along_axis(cosines, ids, axis=1) == pytest.approx(scores, abs=1e-6)

@@ -6,6 +6,8 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
+_SLACK = 1e-5  # more than the rounding of sums of products of unit vectors
+
 
 @njit(nogil=True, cache=True)
 def nearest_points(
@@ -123,12 +125,17 @@ def similar_rows(
     by_column_indptr: npt.NDArray[np.int32],
     by_column_indices: npt.NDArray[np.int32],
     by_column_data: npt.NDArray[np.float32],
+    largest: npt.NDArray[np.float32],
     n_points: int,
     k: int,
 ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]]:
     """The `k` of `n_points` sparse points, given by column, of the largest positive inner product with each row.
 
-    Best first; of those that are equally near, the one that shares an earlier column. Open places hold -1 and -inf.
+    Columns are taken by falling bound: the value of the row times the largest value of a point. As soon as the columns
+    left cannot lift a new point among the best, only the points that may still be among them are looked up in these
+    columns, whose lists are the longest. Values are at least 0, and the points of a column rise.
+
+    Best first; of those that are equally near, the one met first. Open places hold -1 and -inf.
     """
     n_rows = len(indptr) - 1
     ids = np.full((n_rows, k), -1, np.int32)
@@ -136,21 +143,51 @@ def similar_rows(
     products = np.zeros(n_points, np.float32)
     touched = np.empty(n_points, np.int32)
     for row in range(n_rows):
-        n_touched = 0
-        for entry in range(indptr[row], indptr[row + 1]):
-            column, value = indices[entry], data[entry]
-            for other_entry in range(by_column_indptr[column], by_column_indptr[column + 1]):
-                other, product = by_column_indices[other_entry], value * by_column_data[other_entry]
-                if product > 0:
-                    if products[other] == 0:
-                        touched[n_touched] = other
-                        n_touched += 1
-                    products[other] += product
+        columns, values = indices[indptr[row] : indptr[row + 1]], data[indptr[row] : indptr[row + 1]]
+        bounds = values * largest[columns]
+        order = np.argsort(-bounds, kind="mergesort")
+        rest = bounds.sum()
+        n_touched, floor = 0, np.float32(0)
+        for place in range(len(order)):
+            column, value = columns[order[place]], values[order[place]]
+            start, stop = by_column_indptr[column], by_column_indptr[column + 1]
+            if n_touched >= k:
+                floor = max(floor, np.partition(products[touched[:n_touched]], n_touched - k)[n_touched - k])
+            if rest + _SLACK < floor:  # no point that shares only what is left gets among the best
+                n_touched = _forget_below(products, touched, n_touched, floor - rest - _SLACK)
+                for kept in range(n_touched):
+                    point = touched[kept]
+                    at = start + np.searchsorted(by_column_indices[start:stop], point)
+                    if at < stop and by_column_indices[at] == point:
+                        products[point] += max(value * by_column_data[at], np.float32(0))
+            else:
+                for entry in range(start, stop):
+                    point, product = by_column_indices[entry], value * by_column_data[entry]
+                    if product > 0:
+                        if products[point] == 0:
+                            touched[n_touched] = point
+                            n_touched += 1
+                        products[point] += product
+            rest -= bounds[order[place]]
         for place in range(n_touched):
-            other = touched[place]
-            _insert(ids[row], scores[row], other, products[other])
-            products[other] = 0
+            point = touched[place]
+            _insert(ids[row], scores[row], point, products[point])
+            products[point] = 0
     return ids, scores
+
+
+@njit(nogil=True, cache=True)
+def _forget_below(products: npt.NDArray[np.float32], touched: npt.NDArray[np.int32], n: int, floor: float) -> int:
+    """Keep the first `n` points whose product reaches `floor`, in order, and set the others to 0; returns how many."""
+    n_kept = 0
+    for place in range(n):
+        point = touched[place]
+        if products[point] >= floor:
+            touched[n_kept] = point
+            n_kept += 1
+        else:
+            products[point] = 0
+    return n_kept
 
 
 @njit(nogil=True, cache=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Annotated, NamedTuple
 
 import numpy as np
@@ -72,12 +73,19 @@ class SampleIndex:
         features = sparse.hstack([self.by_feature, _largest(X).T], format="csr")
         return SampleIndex(features, sparse.vstack([moved.sorted_indices(), Y], format="csr").astype(np.float32))
 
+    @cached_property
+    def _largest(self) -> npt.NDArray[np.float32]:
+        """The largest value of each feature."""
+        return np.asarray(self.by_feature.max(axis=1).todense(), np.float32).ravel()
+
     def votes(self, X: sparse.csr_matrix) -> Votes:
         """The labels of the training samples that are most like each row of X."""
         queries = _largest(X)
         of_queries = queries.indptr, queries.indices, queries.data
         of_index = self.by_feature.indptr, self.by_feature.indices, self.by_feature.data
-        similar, similarities = similar_rows(*of_queries, *of_index, self.by_feature.shape[1], _N_SIMILAR)
+        similar, similarities = similar_rows(
+            *of_queries, *of_index, self._largest, self.by_feature.shape[1], _N_SIMILAR
+        )
         rows, places = np.nonzero(similar >= 0)
         weights = np.where(similar >= 0, similarities, 0) ** _POWER
         shares = weights / np.maximum(weights.sum(axis=1, keepdims=True), np.finfo(np.float32).tiny)

@@ -10,7 +10,8 @@ from scipy import sparse
 
 import tacit
 from planted import N_LABELS, metrics_of, planted
-from tacit.linear.label_tree import cluster_labels, even_groups, label_centres, nodes_of
+from tacit.linear.label_tree import even_groups, nodes_of
+from tacit.numerics.clusters import cluster_labels, label_centres
 
 # -- clusters ---------------------------------------------------------------------------------------------
 

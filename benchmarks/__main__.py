@@ -1,4 +1,4 @@
-"""``python -m benchmarks [NAME…]``: run all measurements or the named ones."""
+"""``python -m benchmarks [NAME…] [OPTION…]``: run all measurements or the named ones, with options that they take."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ BENCHMARKS = (
     "parse",
     "vectorizer",
     "one_vs_all",
-    "label_tree",
+    "peers",
+    "growth",
     "blend",
     "trees",
     "embedding",
@@ -26,13 +27,15 @@ BENCHMARKS = (
 
 def main() -> None:
     """Run the benchmarks named on the command line, or all."""
-    wanted = sys.argv[1:] or BENCHMARKS
+    given = sys.argv[1:]
+    n_names = next((number for number, word in enumerate(given) if word.startswith("-")), len(given))
+    wanted, options = given[:n_names] or BENCHMARKS, given[n_names:]
     unknown = set(wanted) - set(BENCHMARKS)
     if unknown:
         sys.exit(f"unknown benchmark {', '.join(sorted(unknown))} (there are: {', '.join(BENCHMARKS)})")
     for name in wanted:
         print(f"== {name} ==", flush=True)
-        importlib.import_module(f"benchmarks.{name}").main()
+        importlib.import_module(f"benchmarks.{name}").main(*options)
 
 
 if __name__ == "__main__":

@@ -17,13 +17,21 @@ class MachineBusyError(Exception):
     """Other processes did not end in time."""
 
 
-def _clocks() -> tuple[float, float]:
-    """Wall time, and the processor seconds of all processes but this one and its children."""
-    usages = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    ours = sum(usage.ru_utime + usage.ru_stime for usage in usages)
+def _machine_seconds() -> float:
+    """Processor seconds of all processes since the machine was started."""
     user, nice, system, _, _, *interrupts = map(int, Path("/proc/stat").read_text().splitlines()[0].split()[1:9])
-    ticks = user + nice + system + sum(interrupts)
-    return time.perf_counter(), ticks / os.sysconf("SC_CLK_TCK") - ours
+    return (user + nice + system + sum(interrupts)) / os.sysconf("SC_CLK_TCK")
+
+
+def _our_seconds() -> float:
+    """Those of this process, and of its children that have ended."""
+    usages = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(usage.ru_utime + usage.ru_stime for usage in usages)
+
+
+def _clocks() -> tuple[float, float]:
+    """Wall time, and processor seconds of others."""
+    return time.perf_counter(), _machine_seconds() - _our_seconds()
 
 
 @dataclass(frozen=True)
@@ -41,8 +49,9 @@ class OtherWork:
         return max(0.0, seconds / wall)
 
 
-def wait_until_idle(minutes: float, limit: float = IDLE, window: float = WINDOW) -> float:
+def wait_until_idle(minutes: float, limit: float = IDLE, window: float | None = None) -> float:
     """The load by others once it is below `limit`; an error if it stays above for too long."""
+    window = WINDOW if window is None else window
     end = time.monotonic() + 60 * minutes
     while True:
         others = OtherWork()

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from benchmarks.peers.systems import SYSTEMS, Result
 
 ANCHOR = "pecos"  # to which ratios are
+SHORT = ("pecos", "parabel", "bonsai", "LabelTree", "OneVsAll")  # for README
 RATIOS = {
     "train CPU": "train_cpu",
     "train wall": "train_wall",
@@ -55,11 +56,35 @@ def figures_table(runs: Runs, n_threads: int) -> Table:
                 *(rounded(found[figure]) for figure in ("train_cpu", "train_wall", "train_mb", "model_mb", "rank_mb")),
                 *(rounded(found[figure]) for figure in ("rows_per_second", "rows_per_second_threads")),
                 *(f"{found[figure]:.2f}" for figure in ("row_ms", "row_p95_ms", "first_row_s")),
-                *("/".join(f"{found[f'{metric}@{k}']:.1f}" for k in (1, 3, 5)) for metric in ("P", "PSP")),
+                *_accuracy(found),
                 f"{max(load_during(run[name]) for run in runs if name in run):.1f}",
             )
         )
     return table
+
+
+def short_table(runs: Runs) -> Table:
+    """Medians of the main figures of the main systems, for README."""
+    table = [("", "train CPU", "memory", "model", "rows/s, 1 thread", "one row", "P@1/3/5", "PSP@1/3/5")]
+    for name in names_in(runs):
+        if name not in SHORT:
+            continue
+        found = medians(runs, name)
+        table.append(
+            (
+                SYSTEMS[name].title,
+                f"{rounded(found['train_cpu'])} s",
+                *(f"{rounded(found[figure])} MB" for figure in ("train_mb", "model_mb")),
+                rounded(found["rows_per_second"]),
+                f"{found['row_ms']:.2f} ms",
+                *_accuracy(found),
+            )
+        )
+    return table
+
+
+def _accuracy(found: dict[str, float]) -> list[str]:
+    return ["/".join(f"{found[f'{metric}@{k}']:.1f}" for k in (1, 3, 5)) for metric in ("P", "PSP")]
 
 
 def ratios_table(runs: Runs) -> Table:
@@ -92,13 +117,13 @@ def load_during(found: Result) -> float:
     return max(during for _, during in found["loads"])
 
 
-def notes(title: str, runs: Runs, n_threads: int, shape: str) -> list[str]:
+def notes(title: str, runs: Runs, n_threads: int) -> list[str]:
     """What a reader must know to judge the tables."""
     found = [result for run in runs for result in run.values()]
     before, during = max(map(load_before, found)), max(map(load_during, found))
     manuals = {SYSTEMS[name].package: SYSTEMS[name].manual for name in names_in(runs) if SYSTEMS[name].manual}
     return [
-        f"{title}: {shape}. Training on {n_threads} threads, the median of {len(runs)} runs in turns.",
+        f"{title}. Training on {n_threads} threads, the median of {len(runs)} runs in turns.",
         f"Other processes kept at most {before:.2f} cores busy before a step, {during:.2f} on average during one.",
         f"Ratios are to {SYSTEMS[ANCHOR].title} in the same run; single runs are up to {100 * spread(runs):.0f} % off.",
         f"Run as their manuals say: {', '.join(f'{package} ({url})' for package, url in manuals.items())}.",

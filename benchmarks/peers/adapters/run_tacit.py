@@ -10,11 +10,12 @@ import tacit
 from tacit.registry import find_model
 
 N_COMPILE = 1_000  # rows
+MODEL = find_model(OPTIONS["model"])  # imports what tacit leaves until it is needed, as the peers' imports do
 
 
 def new():
     """The model, untrained."""
-    return find_model(OPTIONS["model"])(n_jobs=N_THREADS, **OPTIONS["parameters"])
+    return MODEL(n_jobs=N_THREADS, **OPTIONS["parameters"])
 
 
 def load(folder):

@@ -13,6 +13,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from benchmarks.peers.__main__ import add_conditions, conditions
 from benchmarks.peers.environments import CACHE, machine
@@ -58,7 +59,12 @@ class Size:
     def load(self) -> Matrices:
         """Rows with all of their labels."""
         n_rows = self.n_samples + N_TEST
-        options = {"exponent": EXPONENT, "hide": False, "unseen_share": 0.0, "test_share": N_TEST / n_rows}
+        options: dict[str, Any] = {
+            "exponent": EXPONENT,
+            "hide": False,
+            "unseen_share": 0.0,
+            "test_share": N_TEST / n_rows,
+        }
         data = make_dataset(n_rows, N_FEATURES, self.n_labels, **options)
         return data.X[data.train], data.Y[data.train], data.X[data.test], data.Y[data.test]
 
@@ -73,7 +79,7 @@ def grow(chosen: argparse.Namespace) -> Iterator[tuple[Size, Runs]]:
     """The runs of each size; a system without result on a smaller size is not tried."""
     names: dict[str, Sequence[str]] = {}
     for size in sizes(sorted(chosen.labels), sorted(chosen.samples)):
-        name = f"growth-{size.n_samples}-{size.n_labels}"
+        name = f"growth-{size.n_samples}x{N_FEATURES}x{size.n_labels}"
         bench = Bench(name, chosen.folder.absolute(), size.load, conditions(chosen))
         runs = bench.runs(names.get(size.axis, chosen.systems), chosen.runs)
         names[size.axis] = names_in(runs)
@@ -120,9 +126,10 @@ def text(found: Sequence[tuple[Size, Runs]], chosen: argparse.Namespace) -> str:
     """Both tables with what a reader must know."""
     show = as_markdown if chosen.markdown or chosen.write else as_text
     intro = (
-        f"{machine()}. Training on {chosen.threads} threads; runs: {chosen.runs}. Labels grow with {N_SAMPLES:,} "
-        f"samples, samples with {N_LABELS:,} labels; {N_FEATURES:,} features, {N_TEST:,} test rows. Sizes for which a "
-        f"step took more than {chosen.timeout:,.0f} s are left out."
+        f"{machine()}. Training on {chosen.threads} threads, ranking by {conditions(chosen).clock} time; runs: "
+        f"{chosen.runs}. Labels grow with {N_SAMPLES:,} samples, samples with {N_LABELS:,} labels; "
+        f"{N_FEATURES:,} features, {N_TEST:,} test rows. Sizes for which a step took more than "
+        f"{chosen.timeout:,.0f} s are left out."
     )
     axes = dict.fromkeys(size.axis for size, _ in found)
     return "\n\n".join([intro, *(show(table(found, axis)) for axis in axes)])

@@ -192,6 +192,17 @@ def test_systems_take_turns_and_what_is_measured_is_kept(measure, bench):
     assert measure.asked[4:] == ["other"]
 
 
+def test_labels_that_train_does_not_have(measure, bench):
+    """Test rows have an eighth label, which nobody can find."""
+    X, Y, X_test, Y_test = toy_matrices()
+    more = sparse.hstack([Y_test, np.ones((20, 1))], format="csr")
+    ((found,),) = (
+        run.values() for run in dataclasses.replace(bench, load=lambda: (X, Y, X_test, more)).runs(["other"], 1)
+    )
+    assert found["P@1"] == pytest.approx(100 * 8 / 20)
+    assert 0 < found["PSP@5"] < 100
+
+
 def test_other_settings_and_other_sources_are_measured_anew(bench, monkeypatch, tmp_path):
     threads = dataclasses.replace(bench, conditions=runs_module.Conditions(n_threads=1, is_busy=True))
     idle = dataclasses.replace(bench, conditions=runs_module.Conditions(is_busy=False))
@@ -270,7 +281,9 @@ def test_a_busy_machine_is_refused(monkeypatch):
 def test_a_busy_machine_is_accepted_if_asked_for(monkeypatch):
     monkeypatch.setattr(load, "WINDOW", 0.0)
     loads(monkeypatch, 7.0)
-    assert runs_module.Conditions(is_busy=True).before() == 7.0
+    busy = runs_module.Conditions(is_busy=True)
+    assert busy.before() == 7.0
+    assert (busy.clock, runs_module.Conditions().clock) == ("CPU", "wall")
 
 
 # -- tables -----------------------------------------------------------------------------------------------

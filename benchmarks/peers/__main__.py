@@ -74,7 +74,7 @@ def compare(name: str, chosen: argparse.Namespace) -> None:
         print(f"{source.title}: nothing was measured", end="\n\n")
         return
     tables = [figures_table(runs, chosen.threads), ratios_table(runs)]
-    about = notes(f"{source.title}: {bench.shape}", runs, chosen.threads)
+    about = notes(f"{source.title}: {bench.shape}", runs, chosen.threads, bench.conditions.clock)
     show = as_markdown if chosen.markdown else as_text
     print("\n\n".join(["\n".join(about), *map(show, tables)]), end="\n\n", flush=True)
     if chosen.write:

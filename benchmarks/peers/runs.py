@@ -13,6 +13,7 @@ from typing import Any
 from scipy import sparse
 
 import tacit
+from benchmarks.peers import sets
 from benchmarks.peers.environments import ADAPTERS, SOURCES, PeerError, PeerTimeoutError, digest, texts_of
 from benchmarks.peers.kept import kept, written
 from benchmarks.peers.load import wait_until_idle
@@ -31,7 +32,7 @@ class Conditions:
     n_threads : int
         Threads of training, and of the faster ranking.
     is_busy : bool
-        Whether other work may go on.
+        Whether other work may go on; ranking is then timed by CPU time.
     minutes : float
         How long an idle machine is waited for, before each step.
     timeout : float
@@ -42,6 +43,11 @@ class Conditions:
     is_busy: bool = False
     minutes: float = 30.0
     timeout: float = TOO_SLOW
+
+    @property
+    def clock(self) -> str:
+        """What ranking is timed with."""
+        return "CPU" if self.is_busy else "wall"
 
     def before(self) -> float:
         """Wait for an idle machine, unless it may be busy; the load by others."""
@@ -77,7 +83,8 @@ class Bench:
         """The folder of the matrices and of the results."""
         how = (self.conditions.n_threads, self.conditions.is_busy)
         settings = [repr(how), *(repr(system.installs) + repr(system.options) for system in SYSTEMS.values())]
-        return self.folder / f"{self.name}-{digest([*settings, *texts_of(ADAPTERS), *texts_of(SOURCES)])}"
+        sources = [Path(sets.__file__).read_text(encoding="utf-8"), *texts_of(ADAPTERS), *texts_of(SOURCES)]
+        return self.folder / f"{self.name}-{digest([*settings, *sources])}"
 
     @cached_property
     def matrices(self) -> Path:
@@ -86,8 +93,9 @@ class Bench:
 
     @cached_property
     def labels(self) -> tuple[Any, Any]:
-        """The labels of train and of test."""
+        """The labels of train and of test, which may have more of them."""
         Y, Y_test = (sparse.csr_matrix(sparse.load_npz(self.matrices / f"Y.{part}.npz")) for part in ("trn", "tst"))
+        Y.resize(Y.shape[0], Y_test.shape[1])
         return Y, Y_test
 
     @property
@@ -121,9 +129,16 @@ class Bench:
         return kept(self.home / f"run-{number}" / f"{name}.json", lambda: self._measure(name))
 
     def _measure(self, name: str) -> Result:
-        limits = {"n_threads": self.conditions.n_threads, "timeout": self.conditions.timeout}
+        how = self.conditions
         try:
-            found = measure(name, self.matrices, before=self.conditions.before, **limits)
+            found = measure(
+                name,
+                self.matrices,
+                n_threads=how.n_threads,
+                clock=how.clock,
+                timeout=how.timeout,
+                before=how.before,
+            )
         except PeerTimeoutError as error:
             return {"error": str(error)}
         Y, Y_test = self.labels

@@ -13,12 +13,14 @@ from scipy import sparse
 
 import tacit
 from benchmarks.peers.systems import SYSTEMS
-from tacit.labels import aligned
+from tacit.labels import aligned, label_counts
 from tacit.numerics.rows import unit_rows
 from tacit.vectorizer import TextVectorizer
 
 N_YSO = 100_000  # training rows
 N_RANKED = 10_000  # test rows of yso-finna-en
+
+NAMES = ("X.trn", "Y.trn", "X.tst", "Y.tst")  # of the files
 
 Matrices = tuple[Any, Any, Any, Any]
 
@@ -49,16 +51,13 @@ def without(*names: str) -> tuple[str, ...]:
 
 def ready(folder: Path) -> Matrices:
     """The matrices that come with EURLEX57K."""
-    X, Y, X_test, Y_test = (
-        sparse.csr_matrix(sparse.load_npz(folder / "eurlex57k" / "tfidf" / f"{name}.npz"))
-        for name in ("X.trn", "Y.trn", "X.tst", "Y.tst")
-    )
-    Y.resize(Y.shape[0], Y_test.shape[1])
+    paths = (folder / "eurlex57k" / "tfidf" / f"{name}.npz" for name in NAMES)
+    X, Y, X_test, Y_test = (sparse.csr_matrix(sparse.load_npz(path)) for path in paths)
     return X, Y, X_test, Y_test
 
 
 def titles(n_rows: int | None) -> Callable[[Path], Matrices]:
-    """Some training rows of yso-finna-en, words of the titles by tf-idf; 10,000 of the test rows."""
+    """Some training rows of yso-finna-en with their labels, words of the titles by tf-idf; 10,000 test rows."""
 
     def load(folder: Path) -> Matrices:
         train, test = (tacit.load_data(folder / "yso-finna-en" / f"{part}.jsonl.gz") for part in ("train", "test"))
@@ -69,12 +68,10 @@ def titles(n_rows: int | None) -> Callable[[Path], Matrices]:
         words = TextVectorizer()
         X = words.fit_transform([train.texts[row] for row in rows])
         X_test = words.transform([test.texts[row] for row in tested])
-        return (
-            X,
-            train.Y[rows],
-            X_test,
-            aligned(test.Y[tested], test.label_names, np.asarray(train.label_names, object)),
-        )
+        Y = train.Y[rows]
+        seen = np.flatnonzero(label_counts(Y))
+        Y_test = aligned(test.Y[tested], test.label_names, np.asarray(train.label_names, dtype=object)[seen])
+        return X, Y[:, seen], X_test, Y_test
 
     return load
 
@@ -112,6 +109,6 @@ def data_folder() -> Path:
 def write_matrices(matrices: Matrices, folder: Path) -> None:
     """The files that adapters read; some systems take sorted columns alone, and not all of them say so."""
     folder.mkdir(parents=True, exist_ok=True)
-    for name, matrix in zip(("X.trn", "Y.trn", "X.tst", "Y.tst"), matrices, strict=True):
+    for name, matrix in zip(NAMES, matrices, strict=True):
         matrix.sort_indices()
         sparse.save_npz(folder / f"{name}.npz", matrix, compressed=False)

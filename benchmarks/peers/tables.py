@@ -45,7 +45,7 @@ def figures_table(runs: Runs, n_threads: int) -> Table:
     """Medians."""
     ranking = ("rows/s, 1 thread", f"{n_threads} threads", "one row, ms", "p95")
     headings = ("", "version", "train CPU s", "wall s", "train MB", "model MB", "rank MB", *ranking, "first row, s")
-    table = [(*headings, "P@1/3/5", "PSP@1/3/5", "other load")]
+    table: Table = [(*headings, "P@1/3/5", "PSP@1/3/5", "other load")]
     for name in names_in(runs):
         found = medians(runs, name)
         version = next(run[name]["version"] for run in runs if name in run)
@@ -65,7 +65,7 @@ def figures_table(runs: Runs, n_threads: int) -> Table:
 
 def short_table(runs: Runs) -> Table:
     """Medians of the main figures of the main systems, for README."""
-    table = [("", "train CPU", "memory", "model", "rows/s, 1 thread", "one row", "P@1/3/5", "PSP@1/3/5")]
+    table: Table = [("", "train CPU", "memory", "model", "rows/s, 1 thread", "one row", "P@1/3/5", "PSP@1/3/5")]
     for name in names_in(runs):
         if name not in SHORT:
             continue
@@ -89,7 +89,7 @@ def _accuracy(found: dict[str, float]) -> list[str]:
 
 def ratios_table(runs: Runs) -> Table:
     """Medians of the ratios, for all systems but the anchor."""
-    table = [("", *RATIOS)]
+    table: Table = [("", *RATIOS)]
     for name in names_in(runs):
         found = [ratios(runs, name, figure) for figure in RATIOS.values()]
         if name != ANCHOR and all(found):
@@ -109,21 +109,21 @@ def spread(runs: Runs) -> float:
 
 def load_before(found: Result) -> float:
     """The highest load by other processes before one of the steps."""
-    return max(before for before, _ in found["loads"])
+    return max(float(before) for before, _ in found["loads"])
 
 
 def load_during(found: Result) -> float:
     """The highest load by other processes during one of the steps."""
-    return max(during for _, during in found["loads"])
+    return max(float(during) for _, during in found["loads"])
 
 
-def notes(title: str, runs: Runs, n_threads: int) -> list[str]:
+def notes(title: str, runs: Runs, n_threads: int, clock: str) -> list[str]:
     """What a reader must know to judge the tables."""
     found = [result for run in runs for result in run.values()]
     before, during = max(map(load_before, found)), max(map(load_during, found))
     manuals = {SYSTEMS[name].package: SYSTEMS[name].manual for name in names_in(runs) if SYSTEMS[name].manual}
     return [
-        f"{title}. Training on {n_threads} threads, the median of {len(runs)} runs in turns.",
+        f"{title}. Training on {n_threads} threads, the median of {len(runs)} runs in turns; ranking by {clock} time.",
         f"Other processes kept at most {before:.2f} cores busy before a step, {during:.2f} on average during one.",
         f"Ratios are to {SYSTEMS[ANCHOR].title} in the same run; single runs are up to {100 * spread(runs):.0f} % off.",
         f"Run as their manuals say: {', '.join(f'{package} ({url})' for package, url in manuals.items())}.",

@@ -22,6 +22,7 @@ from scipy import sparse
 K = 5
 N_WARM = 1_000  # rows that are ranked before the clock starts
 N_SINGLE = 1_000  # rows that are ranked one at a time
+MIN_SECONDS = 1.0  # of ranking all rows
 STEP, HOME, OPTIONS = sys.argv[1], Path(sys.argv[2]), json.loads(sys.argv[3])
 N_THREADS = OPTIONS["n_threads"]
 CLOCK = {"wall": time.perf_counter, "CPU": time.process_time}[OPTIONS["clock"]]  # of ranking
@@ -86,19 +87,23 @@ def _rank(load: Callable[[Path], Any], rank: Callable[..., Any], arrays: Callabl
     rank(model, singles[0])
     first = CLOCK() - start
     rank(model, X[:N_WARM])
-    start = CLOCK()
-    found = rank(model, X)
-    measured = {
-        "first_row_s": first,
-        "rows_per_second": X.shape[0] / (CLOCK() - start),
-        "rank_mb": memory.peak(),
-    }
+    found, rows_per_second = _passes(lambda: rank(model, X), X.shape[0])
+    measured = {"first_row_s": first, "rows_per_second": rows_per_second, "rank_mb": memory.peak()}
     labels, scores = arrays(found)
     np.savez(HOME / "ranking.npz", labels=labels, scores=scores)
     if N_THREADS == 1:
         milliseconds = [1000 * _seconds(rank, model, row) for row in singles]
         measured |= {"row_ms": float(np.median(milliseconds)), "row_p95_ms": float(np.quantile(milliseconds, 0.95))}
     return measured
+
+
+def _passes(rank: Callable[[], Any], n_rows: int) -> tuple[Any, float]:
+    """What ranking all rows returns, and how many are ranked in a second, measured for a second at least."""
+    n_passes, start = 0, CLOCK()
+    while n_passes == 0 or CLOCK() - start < MIN_SECONDS:
+        found = rank()
+        n_passes += 1
+    return found, n_passes * n_rows / (CLOCK() - start)
 
 
 def _seconds(rank: Callable[..., Any], model: Any, x: sparse.csr_matrix) -> float:

@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from benchmarks.peers.__main__ import add_conditions, conditions
 from benchmarks.peers.environments import CACHE, machine
 from benchmarks.peers.load import MachineBusyError
@@ -24,6 +26,7 @@ from benchmarks.peers.sets import Matrices
 from benchmarks.peers.systems import SYSTEMS
 from benchmarks.peers.tables import Runs, Table, as_markdown, as_text, load_during, medians, names_in, rounded
 from tacit.data.synthetic import make_dataset
+from tacit.labels import label_counts
 
 NAMES = ("pecos", "LabelTree", "OneVsAll")
 LABELS = (1_000, 4_000, 16_000, 64_000, 256_000)
@@ -69,13 +72,22 @@ class Size:
         return data.X[data.train], data.Y[data.train], data.X[data.test], data.Y[data.test]
 
 
+@dataclass(frozen=True)
+class Grown:
+    """What was measured on one size, of whose labels `n_seen` are in train."""
+
+    size: Size
+    n_seen: int
+    runs: Runs
+
+
 def sizes(labels: Sequence[int], samples: Sequence[int]) -> Iterator[Size]:
     """Growing labels, then growing samples."""
     yield from (Size("labels", N_SAMPLES, n) for n in labels)
     yield from (Size("samples", n, N_LABELS) for n in samples)
 
 
-def grow(chosen: argparse.Namespace) -> Iterator[tuple[Size, Runs]]:
+def grow(chosen: argparse.Namespace) -> Iterator[Grown]:
     """The runs of each size; a system without result on a smaller size is not tried."""
     names: dict[str, Sequence[str]] = {}
     for size in sizes(sorted(chosen.labels), sorted(chosen.samples)):
@@ -83,18 +95,19 @@ def grow(chosen: argparse.Namespace) -> Iterator[tuple[Size, Runs]]:
         bench = Bench(name, chosen.folder.absolute(), size.load, conditions(chosen))
         runs = bench.runs(names.get(size.axis, chosen.systems), chosen.runs)
         names[size.axis] = names_in(runs)
-        yield size, runs
+        yield Grown(size, int(np.count_nonzero(label_counts(bench.labels[0]))), runs)
 
 
-def table(found: Sequence[tuple[Size, Runs]], axis: str) -> Table:
+def table(found: Sequence[Grown], axis: str) -> Table:
     """A row for each size and system."""
-    rows: Table = [(axis, "", *COLUMNS, "other load")]
-    for size, runs in found:
-        for name in names_in(runs) if size.axis == axis else ():
-            values = medians(runs, name)
-            load = max(load_during(run[name]) for run in runs if name in run)
+    rows: Table = [("samples", "labels", "in train", "", *COLUMNS, "other load")]
+    for one in found:
+        for name in names_in(one.runs) if one.size.axis == axis else ():
+            numbers = (f"{number:,}" for number in (one.size.n_samples, one.size.n_labels, one.n_seen))
+            values = medians(one.runs, name)
+            load = max(load_during(run[name]) for run in one.runs if name in run)
             cells = (_cell(values[column]) for column in COLUMNS.values())
-            rows.append((f"{size.grown:,}", SYSTEMS[name].title, *cells, f"{load:.1f}"))
+            rows.append((*numbers, SYSTEMS[name].title, *cells, f"{load:.1f}"))
     return rows
 
 
@@ -102,9 +115,9 @@ def _cell(value: float) -> str:
     return f"{value:.2f}" if value < 10 else rounded(value)
 
 
-def draw(found: Sequence[tuple[Size, Runs]], names: Sequence[str]) -> None:
+def draw(found: Sequence[Grown], names: Sequence[str]) -> None:
     """Write docs/figures/growth.svg: a row of panels for each axis, a line for each system."""
-    axes = list(dict.fromkeys(size.axis for size, _ in found))
+    axes = list(dict.fromkeys(one.size.axis for one in found))
     figure, panels = canvas(len(axes), len(PANELS), 9.6, 2.9 * len(axes))
     for axis, row in zip(axes, panels, strict=True):
         for (column, title), panel in zip(PANELS.items(), row, strict=True):
@@ -117,12 +130,12 @@ def draw(found: Sequence[tuple[Size, Runs]], names: Sequence[str]) -> None:
     save_figure(figure, "growth")
 
 
-def _line(found: Sequence[tuple[Size, Runs]], axis: str, name: str, column: str) -> list[tuple[int, float]]:
-    measured = [(size, runs) for size, runs in found if size.axis == axis and any(name in run for run in runs)]
-    return [(size.grown, medians(runs, name)[column]) for size, runs in measured]
+def _line(found: Sequence[Grown], axis: str, name: str, column: str) -> list[tuple[int, float]]:
+    measured = [one for one in found if one.size.axis == axis and name in names_in(one.runs)]
+    return [(one.size.grown, medians(one.runs, name)[column]) for one in measured]
 
 
-def text(found: Sequence[tuple[Size, Runs]], chosen: argparse.Namespace) -> str:
+def text(found: Sequence[Grown], chosen: argparse.Namespace) -> str:
     """Both tables with what a reader must know."""
     show = as_markdown if chosen.markdown or chosen.write else as_text
     intro = (
@@ -131,7 +144,7 @@ def text(found: Sequence[tuple[Size, Runs]], chosen: argparse.Namespace) -> str:
         f"{N_FEATURES:,} features, {N_TEST:,} test rows. Sizes for which a step took more than "
         f"{chosen.timeout:,.0f} s are left out."
     )
-    axes = dict.fromkeys(size.axis for size, _ in found)
+    axes = dict.fromkeys(one.size.axis for one in found)
     return "\n\n".join([intro, *(show(table(found, axis)) for axis in axes)])
 
 

@@ -431,8 +431,11 @@ def test_growth(grow, tmp_path, capsys):
     pytest.importorskip("matplotlib")
     grow("--labels", "10", "20", "--samples", "50", "--write")
     _, labels, samples = capsys.readouterr().out.strip().split("\n\n")
-    cells = [[cell.strip() for cell in line.split("|")[1:3]] for line in labels.splitlines()[2:]]
-    assert cells == [["10", "the anchor"], ["10", "the other"], ["20", "the anchor"], ["20", "the other"]]
+    cells = [[cell.strip() for cell in line.split("|")[1:5]] for line in labels.splitlines()[2:]]
+    assert [row[:2] + row[3:] for row in cells] == [
+        ["60", n_labels, system] for n_labels in ("10", "20") for system in ("the anchor", "the other")
+    ]
+    assert all(0 < int(row[2]) <= int(row[1]) for row in cells)
     assert len(samples.splitlines()) == 4
     assert labels in (tmp_path / "page.md").read_text()
     assert "<svg" in (tmp_path / "growth.svg").read_text()

@@ -171,8 +171,9 @@ def main(*arguments: str) -> None:
         sys.exit(str(error))
     print(text(found, chosen))
     if chosen.write:
-        write_block(PAGE, "growth", text(found, chosen))
         draw(found, chosen.systems)
+        picture = "![Time, memory and speed over the number of labels and of samples](figures/growth.svg)"
+        write_block(PAGE, "growth", f"{picture}\n\n{text(found, chosen)}")
 
 
 if __name__ == "__main__":

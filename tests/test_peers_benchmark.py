@@ -336,6 +336,7 @@ def test_command(toy, capsys):
     assert "load average at the start" in machine
     assert "Toy: 40 × 9, 7 labels, 20 test rows" in notes
     assert "numpy (of the other)" in notes
+    assert "The machine was busy" in notes
     assert [line.split("|")[1].strip() for line in figures.splitlines()[2:]] == ["the anchor", "the other"]
     assert [line.split("|")[1].strip() for line in ratios.splitlines()[2:]] == ["the other"]
 
@@ -346,9 +347,10 @@ def test_command_writes_pages(toy, tmp_path):
     for name, n_tables in (("PAGE", 2), ("README", 1)):
         text = (tmp_path / f"{name}.md").read_text()
         assert text.startswith("above\n<!-- peers eurlex57k -->\n")
-        assert text.endswith("|\n<!-- end of peers eurlex57k -->\nbelow\n")
+        assert text.endswith("\n<!-- end of peers eurlex57k -->\nbelow\n")
         assert text.count("| --- |") >= n_tables
         assert "old" not in text
+    assert "Other processes were at work" in (tmp_path / "README.md").read_text()
     assert "<svg" in (tmp_path / "label-tree-time.svg").read_text()
 
 

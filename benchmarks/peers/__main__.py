@@ -18,6 +18,7 @@ from benchmarks.peers.tables import (
     Runs,
     as_markdown,
     as_text,
+    conditions_of,
     figures_table,
     medians,
     names_in,
@@ -81,7 +82,9 @@ def compare(name: str, chosen: argparse.Namespace) -> None:
         text = "\n\n".join([" ".join([f"{machine()}.", *about]), *map(as_markdown, tables)])
         write_block(PAGE, f"peers {name}", text)
         if name == SHOWN:
-            write_block(README, f"peers {name}", as_markdown(short_table(runs)))
+            how = conditions_of(runs, chosen.threads, bench.conditions.clock)
+            busy = " Other processes were at work." if chosen.busy else ""
+            write_block(README, f"peers {name}", f"{as_markdown(short_table(runs))}\n\n{how}{busy}")
             draw(runs)
 
 

@@ -117,14 +117,22 @@ def load_during(found: Result) -> float:
     return max(float(during) for _, during in found["loads"])
 
 
+def conditions_of(runs: Runs, n_threads: int, clock: str) -> str:
+    """How was measured, in a sentence."""
+    times = "once" if len(runs) == 1 else f"{len(runs)} times, of which the median is shown"
+    return f"Training on {n_threads} threads, ranking by {clock} time; systems took turns {times}."
+
+
 def notes(title: str, runs: Runs, n_threads: int, clock: str) -> list[str]:
     """What a reader must know to judge the tables."""
     found = [result for run in runs for result in run.values()]
     before, during = max(map(load_before, found)), max(map(load_during, found))
+    busy = ["The machine was busy: wall times, and figures for several threads, mean little."] if clock == "CPU" else []
     manuals = {SYSTEMS[name].package: SYSTEMS[name].manual for name in names_in(runs) if SYSTEMS[name].manual}
     return [
-        f"{title}. Training on {n_threads} threads, the median of {len(runs)} runs in turns; ranking by {clock} time.",
+        f"{title}. {conditions_of(runs, n_threads, clock)}",
         f"Other processes kept at most {before:.2f} cores busy before a step, {during:.2f} on average during one.",
+        *busy,
         f"Ratios are to {SYSTEMS[ANCHOR].title} in the same run; single runs are up to {100 * spread(runs):.0f} % off.",
         f"Run as their manuals say: {', '.join(f'{package} ({url})' for package, url in manuals.items())}.",
     ]

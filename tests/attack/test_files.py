@@ -22,7 +22,7 @@ import pytest
 from scipy import sparse
 
 from attack.reading import Outcome, Reader, run_command
-from data.samples import numeric_dataset, text_dataset
+from data.samples import formats, numeric_dataset, text_dataset
 from data.test_fuzz import mutated
 from tacit.cli.main import main
 from tacit.data.formats import FORMATS
@@ -560,7 +560,7 @@ def hostile(content: bytes, rng: np.random.Generator) -> bytes:
     return mutated(content, rng)
 
 
-@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("name", formats())
 def test_hostile_mutants(tmp_path, reader, name):
     entry = FORMATS[name]
     source = text_dataset() if entry.is_text else numeric_dataset()

@@ -56,9 +56,10 @@ def load_data(
         A name from `tacit.data.formats.FORMATS`, such as ``xmc``, ``svmlight``, ``arff``, ``npz``, ``jsonl`` or
         ``csv``. Detected from the file's name and first line if not given.
     text : str or sequence of str, optional
-        For JSONL, CSV, TSV and Parquet files, folders and DataFrames: the field(s) with the text, such as ``"title,body"``; several fields
-        are joined by line feeds. The default is ``text``, or else all of ``title``, ``body``, ``content`` and
-        ``document`` that occur. Fields of the object ``metadata`` of a JSON record can be named, too.
+        For JSONL, CSV, TSV and Parquet files, folders and DataFrames: the field(s) with the text, such as
+        ``"title,body"``; several fields are joined by line feeds. The default is ``text``, or else all of ``title``,
+        ``body``, ``content`` and ``document`` that occur. Fields of the object ``metadata`` of a JSON record can be
+        named, too.
     labels : str, optional
         For the same files: the field with the labels. The default is the first of ``labels``, ``tags``, ``label``,
         ``concepts``, ``subjects``, ``subject_uris``, ``subject_labels`` and ``keywords`` that occurs.
@@ -111,7 +112,7 @@ def stream_samples(
     text: str | Sequence[str] | None = None,
     **limits: int | None,
 ) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield text and fields of each sample of a text file, of a ``.txt`` file with a text per line, or of stdin (``-``).
+    """Yield text and fields of each sample of a text file, of a ``.txt`` file of a text per line, or of stdin (``-``).
 
     Folders, JSONL, CSV, TSV, Parquet and plain lines are read lazily, so a file may be larger than memory. Labels are
     ignored. Formats without named fields have none; documents of a folder have the field ``file``.

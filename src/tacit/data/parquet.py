@@ -22,12 +22,12 @@ def parquet_records(path: Path, limits: FileLimits = LIMITS) -> Iterator[tuple[i
     try:
         with reading(path, limits) as file:
             source = file if packed is None else packed
-            n_packed, number, n_bytes = source.seek(0, io.SEEK_END), 0, 0
+            n_packed, n_rows, n_bytes = source.seek(0, io.SEEK_END), 0, 0
             for batch in parquet.ParquetFile(source).iter_batches(_ROWS_AT_ONCE):
                 n_bytes += batch.nbytes
                 limits.check_expansion(path, n_packed, n_bytes, _FREE_BYTES)
-                for number, record in enumerate(batch.to_pylist(), number + 1):
-                    yield number, record
+                yield from enumerate(batch.to_pylist(), n_rows + 1)
+                n_rows += len(batch)
     except (arrow.ArrowException, UnicodeDecodeError, OverflowError) as error:
         raise FileError(path, f"is not a whole Parquet file ({error}); write it again") from error
 
@@ -42,8 +42,8 @@ def write_parquet(file: IO[bytes], records: Sequence[Mapping[str, Any]]) -> None
 
 def _pyarrow() -> tuple[Any, Any]:
     try:
-        import pyarrow
+        import pyarrow as pa
         from pyarrow import parquet
     except ImportError as error:
         raise MissingExtraError("a Parquet file", "parquet") from error
-    return pyarrow, parquet
+    return pa, parquet

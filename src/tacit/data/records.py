@@ -6,9 +6,9 @@ them. A text field may hold a list, whose items are joined by line feeds. Labels
 - in JSONL as a list of strings or whole numbers, or of objects like Annif's, ``{"uri": …, "label": …}``, whose URI
   counts if there is one; a single string or number is one label, ``null`` means no label;
 - in CSV and TSV, and in Parquet and DataFrames unless they hold lists, as a JSON list, or as names separated by the
-  first of ``|``, ``;`` and ``,`` that occurs in any label cell of the file. In a file that separates labels by bars, commas are therefore part of the names. Blanks around
-  names are removed. URIs are separated by blanks, or by one of the marks before the next URI; this holds for the
-  field ``subject_uris``, and for any field that has nothing but URIs.
+  first of ``|``, ``;`` and ``,`` that occurs in any label cell of the file. In a file that separates labels by bars,
+  commas are therefore part of the names. Blanks around names are removed. URIs are separated by blanks, or by one of
+  the marks before the next URI; this holds for the field ``subject_uris``, and for any field that has nothing but URIs.
 
 Fields inside the object ``metadata`` of a JSON record can be named like other text fields. The cells of a CSV file are
 separated by the first of ``,``, ``;``, tab and ``|`` that separates most cells of its header.

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
+FRAME = Path("DataFrame")  # in the place of a file in messages
 _PROTOCOLS = ("__dataframe__", "__arrow_c_stream__")
 _NO_VALUE = ("NAType", "NaTType")  # of pandas
 
@@ -13,6 +15,11 @@ _NO_VALUE = ("NAType", "NaTType")  # of pandas
 def is_frame(value: Any) -> bool:
     """Whether a value is a DataFrame: a table of named columns that has a dataframe protocol."""
     return hasattr(value, "columns") and any(hasattr(value, protocol) for protocol in _PROTOCOLS)
+
+
+def is_column(value: Any) -> bool:
+    """Whether a value is a column of a DataFrame."""
+    return (hasattr(value, "to_list") or hasattr(value, "to_pylist")) and not hasattr(value, "columns")
 
 
 def column_names(frame: Any) -> list[str]:

@@ -12,7 +12,7 @@ from tacit.data.dataset import texts_of
 from tacit.data.files import STDIN, existing_data, existing_file, first_lines, holding_stdin, suffix, text_lines
 from tacit.data.folder import samples_of_folder
 from tacit.data.formats import FORMATS, NAMES, Format, Source, named_format
-from tacit.data.frames import is_frame
+from tacit.data.frames import FRAME, is_frame
 from tacit.data.limits import FileLimits
 from tacit.data.records import RECORDS, read_frame, samples_of_records
 from tacit.errors import FileError, ParameterError
@@ -20,7 +20,6 @@ from tacit.errors import FileError, ParameterError
 if TYPE_CHECKING:
     from tacit.data.dataset import Dataset
 
-_FRAME = Path("DataFrame")  # in the place of a path in messages
 _WITHOUT_SUBJECTS = re.compile(r".*\t\s*")  # a line of Annif's corpora
 
 
@@ -84,7 +83,7 @@ def load_data(
     limits = FileLimits.of(
         max_labels=max_labels, max_features=max_features, max_line=max_line, max_expansion=max_expansion
     )
-    place = _FRAME if is_frame(path) else existing_data(path)
+    place = FRAME if is_frame(path) else existing_data(path)
     names_path = None if labels_path is None else existing_file(Path(labels_path))
     source = Source(place, names_path, _field_names(text), labels, limits, keep_columns)
     if is_frame(path):

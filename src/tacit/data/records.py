@@ -32,7 +32,7 @@ from tacit.checks import has_half_character
 from tacit.data.dataset import Dataset, label_lists, texts_of
 from tacit.data.files import Staging, first_line, text_lines
 from tacit.data.formats import Source, Target
-from tacit.data.frames import frame_records
+from tacit.data.frames import FRAME, column_values, frame_records, is_column, is_frame
 from tacit.data.limits import LIMITS, FileLimits
 from tacit.data.names import bare_uri, is_uri, text_dataset, write_label_names
 from tacit.data.parquet import parquet_records, write_parquet
@@ -61,6 +61,29 @@ def read(source: Source, *, syntax: str) -> Dataset:
 def read_frame(frame: Any, source: Source) -> Dataset:
     """Read the rows of a DataFrame."""
     return _read(source, frame_records(frame))
+
+
+def texts_in(samples: Any) -> Any:
+    """The texts of a DataFrame or of its column as a list; samples of any other kind are returned unchanged."""
+    if is_column(samples):
+        return column_values(samples)
+    rows = list(frame_records(samples)) if is_frame(samples) else []
+    if not rows or not any(isinstance(value, str) for value in rows[0][1].values()):  # features
+        return samples
+    first = rows[0][1]
+    known = any(name in first for name in (TEXT_FIELD, *TEXT_PARTS))
+    fields = default_text_fields(FRAME, 1, first) if known else tuple(first)
+    return [joined_text(FRAME, row, record, fields) for row, record in rows]
+
+
+def tags_in(tags: Any) -> Any:
+    """The labels in a column of a DataFrame as lists; labels in any other form are returned unchanged."""
+    if not is_column(tags):
+        return tags
+    cells = column_values(tags)
+    if any(cell is not None and not isinstance(cell, str) for cell in cells):
+        return [cell if isinstance(cell, list) else [] if cell is None else [cell] for cell in cells]
+    return _labels_of_cells(FRAME, range(1, len(cells) + 1), cells, _separator(cells, are_uris=False))
 
 
 def _read(source: Source, records: Iterator[Record], *, has_lists: bool = False, delimiter: str = "") -> Dataset:

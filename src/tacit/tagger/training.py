@@ -24,7 +24,7 @@ from tacit.names.similar import SampleIndex
 from tacit.numerics.rows import largest_entries
 from tacit.parameters import check_values
 from tacit.phases import CALIBRATE, FIT, phase
-from tacit.progress import announce
+from tacit.progress import announce, is_shown
 from tacit.registry import MODELS, find_model
 from tacit.store.declared import Csr, Sizes
 from tacit.tagger import automatic, few_shot
@@ -46,6 +46,7 @@ _RELATIONS_PER_LABEL = 50
 _ROWS_PER_BLOCK = 4096
 
 _LONG = 5e9  # non-zero features times labels; from here on, training is expected to take long
+_SHORT = 5e7  # below, training takes less than a minute with any model
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,7 +176,7 @@ def trained(
         "names_": learned.names,
         "relations_": relations(labels.matrix),
         "training_": kept,
-        "card_": card(X, labels, learned, seed=tagger.random_state, reason=prepared.reason),
+        "card_": card(X, labels, learned, vectorizer, seed=tagger.random_state, reason=prepared.reason),
         "few_shot_": few_shot.measure(X, labels, vectorizer, seed),
     }
 
@@ -188,6 +189,7 @@ def planned(
 
     model = prepared.model
     if not is_announced(prepared, max_memory):
+        announce(f"{type(model).__name__} is expected to take less than a minute, the compilation of kernels aside")
         return model
     expected = estimate_of(tagger, prepared, held_out, texts)
     announce(f"{type(model).__name__} is expected to take {expected}")
@@ -204,8 +206,9 @@ def planned(
 
 
 def is_announced(prepared: Prepared, max_memory: int | None) -> bool:
-    """Whether a training is estimated before it starts: it is expected to take long, or memory is limited."""
-    return max_memory is not None or prepared.X.nnz * prepared.labels.matrix.shape[1] >= _LONG
+    """Whether a training is estimated before it starts: memory is limited, or it may be long and somebody waits."""
+    size = prepared.X.nnz * prepared.labels.matrix.shape[1]
+    return max_memory is not None or size >= (_SHORT if is_shown() else _LONG)
 
 
 def estimate_of(tagger: Tagger, prepared: Prepared, held_out: tuple[Inputs, Labels] | None, texts: Any) -> Estimate:
@@ -385,12 +388,34 @@ def relations(Y: sparse.csr_matrix) -> sparse.csr_matrix:
     return sparse.vstack(blocks, format="csr")
 
 
-def card(X: sparse.csr_matrix, labels: Labels, learned: Fitted, *, seed: int | None, reason: str) -> dict[str, Any]:
+def was_trained_on(tagger: Tagger, texts: Any) -> bool:
+    """Whether these are exactly the training samples of a tagger, by their fingerprint; False if it has none."""
+    X, card = features_of(texts, tagger.vectorizer_), tagger.card_
+    stored = card.get("fingerprint_of_samples") if card.get("samples") == X.shape[0] else None
+    return stored is not None and stored == _fingerprint_of_samples(X, tagger.vectorizer_)
+
+
+def _fingerprint_of_samples(X: sparse.csr_matrix, vectorizer: TextVectorizer | None) -> str:
+    """Of texts, the words in each: the last digits of their weights depend on the order of summation."""
+    X = X.sorted_indices()
+    return fingerprint(X.indptr.astype(np.int64), X.indices.astype(np.int32), X.data if vectorizer is None else None)
+
+
+def card(
+    X: sparse.csr_matrix,
+    labels: Labels,
+    learned: Fitted,
+    vectorizer: TextVectorizer | None,
+    *,
+    seed: int | None,
+    reason: str,
+) -> dict[str, Any]:
     """The model card: fingerprint and sizes of the data, seed, versions and held-out metrics."""
     return {
         "model": type(learned.model).__name__,
         "reason": reason,
         "fingerprint": fingerprint(X, labels.matrix),
+        "fingerprint_of_samples": _fingerprint_of_samples(X, vectorizer),
         "samples": int(X.shape[0]),
         "features": int(X.shape[1]),
         "labels": int(labels.matrix.shape[1]),

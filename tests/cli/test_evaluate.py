@@ -1,0 +1,56 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import tacit as library
+
+FIELDS = ("--text", "title,body", "--labels", "tags")
+
+
+@pytest.fixture
+def model(tacit, articles, tmp_path):
+    assert tacit("train", articles, *FIELDS, "--out", tmp_path / "model", "-q").code == 0
+    return tmp_path / "model"
+
+
+def test_samples_that_the_model_was_trained_on_are_recognised(tacit, model, articles, tmp_path):
+    shown = tacit("evaluate", model, articles, *FIELDS)
+    assert f"{articles} has the samples that the model was trained on" in shown.err
+    assert shown.err.count("\n") == 1
+    as_json = tacit("evaluate", model, articles, *FIELDS, "--json")
+    assert json.loads(as_json.out)["trained_on_these_samples"] is True
+    other = tmp_path / "other.csv"
+    lines = articles.read_text().splitlines(keepends=True)
+    for content in (lines[:-1], [lines[0], *lines[2:], lines[1].replace(lines[1].split(",")[1], "other")]):
+        other.write_text("".join(content))
+        assert tacit("evaluate", model, other, *FIELDS).err == ""
+    assert json.loads(tacit("evaluate", model, other, *FIELDS, "--json").out)["trained_on_these_samples"] is False
+
+
+@pytest.mark.parametrize("options", [(), ("--characters",), ("--language", "none"), ("--no-calibrate",)])
+def test_whatever_the_features(tacit, articles, tmp_path, options):
+    tacit("train", articles, *FIELDS, "--out", tmp_path / "model", *options)
+    assert "was trained on" in tacit("evaluate", tmp_path / "model", articles, *FIELDS).err
+
+
+def test_features_are_recognised_by_their_values(tacit, numeric, tmp_path):
+    tacit("train", numeric, "--model", "Popularity", "--out", tmp_path / "model")
+    assert "was trained on" in tacit("evaluate", tmp_path / "model", numeric).err
+    data = library.load_data(numeric)
+    data.X.data[0] += 1
+    library.save_data(data, tmp_path / "other.txt")
+    assert tacit("evaluate", tmp_path / "model", tmp_path / "other.txt").err == ""
+
+
+def test_json_has_bands_and_intervals(tacit, model, articles):
+    found = json.loads(tacit("evaluate", model, articles, *FIELDS, "--json").out)
+    assert found["samples"] == 90
+    low, high = found["intervals"]["P@1"]
+    assert 0 < low <= found["P@1"] <= high
+    assert [band["name"] for band in found["bands"]] == ["unseen", "1-5", "6-20", "21-100", ">100"]
+    band = found["bands"][3]
+    assert band["n_labels"] == 3
+    assert band["intervals"]["R@5"][0] <= band["values"]["R@5"] <= band["intervals"]["R@5"][1]
+    assert sum(each["values"]["P@1"] for each in found["bands"]) == pytest.approx(found["P@1"])

@@ -91,10 +91,10 @@ def test_a_file_of_judgements_is_learned_once(tacit, model, tmp_path):
     feedback = tmp_path / "feedback.jsonl"
     lines = [json.dumps({"text": f"text {n}", "label": "music", "accepted": n > 1}) + "\n" for n in range(3)]
     feedback.write_text("".join(lines))
-    assert tacit("learn", model, feedback).out.startswith("judged 3 suggestions")
+    assert tacit("learn", model, feedback).out.startswith("rejected 'music', rejected 'music', accepted 'music'; saved")
     once = contents_of(model)
     again = tacit("learn", model, feedback)
-    assert again.out == (f"nothing new in {feedback}: 3 of 3 judgements were learned before; saved to {model}\n")
+    assert again.out == f"nothing new in {feedback}: 3 of 3 judgements were learned before; {model} is unchanged\n"
     assert contents_of(model) == once
     tacit("labels", model, "rename", "music", "songs")
     feedback.write_text("".join([*lines, lines[0]]))

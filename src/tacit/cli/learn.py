@@ -46,9 +46,11 @@ def learn(model: Path, feedback: Path | None, undo: bool, data: Path | None, **s
         raise click.UsageError("give either a feedback file or --undo")
     tagger = Tagger.load(model)
     keeps_model(model)
+    n_before = len(tagger.acts_)
     done = _taken_back(tagger, model) if feedback is None else _learned(tagger, feedback, data, source)
     tagger.save(model)
-    say(f"{printable(done)}; saved to {model}")
+    end = f"saved to {model}" if len(tagger.acts_) > n_before else f"{model} is unchanged"
+    say(f"{printable(done)}; {end}")
 
 
 def _taken_back(tagger: Tagger, model: Path) -> str:

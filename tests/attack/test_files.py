@@ -320,10 +320,10 @@ WHOLE_COMMANDS: dict[str, tuple[str, str, Callable[[], bytes]]] = {
     "entities, 535 bytes": ("must not declare", "a.rdf", lambda: rdf_xml(laughs(5), "&a5;").encode()),
     "entities, 755 bytes": ("must not declare", "a.rdf", lambda: rdf_xml(laughs(9), "&a9;").encode()),
     "remote context": ("nothing beyond the file", "a.jsonld", lambda: b'{"@context": "http://127.0.0.1:9/c.jsonld"}'),
-    "svmlight label": ("raise max_labels", "a.svm", lambda: b"99999998 1:1\n"),
-    "xmc labels": ("raise max_labels", "a.txt", lambda: b"1 1 100000000\n0 0:1\n"),
-    "xmc features": ("raise max_features", "a.txt", lambda: b"1 2147483647 10\n0 0:1\n"),
-    "3 MB without a line feed": ("raise max_expansion", "a.jsonl.gz", lambda: zeros(3000)),
+    "svmlight label": ("raise --max-labels", "a.svm", lambda: b"99999998 1:1\n"),
+    "xmc labels": ("raise --max-labels", "a.txt", lambda: b"1 1 100000000\n0 0:1\n"),
+    "xmc features": ("raise --max-features", "a.txt", lambda: b"1 2147483647 10\n0 0:1\n"),
+    "3 MB without a line feed": ("raise --max-expansion", "a.jsonl.gz", lambda: zeros(3000)),
     "1 MB of blank lines": ("lines are blank", "a.jsonl.gz", lambda: blank_lines(b"")),
 }
 

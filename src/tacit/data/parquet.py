@@ -11,7 +11,7 @@ from tacit.data.files import STDIN, is_gzip, read_bytes, reading
 from tacit.data.limits import LIMITS, FileLimits
 from tacit.errors import FileError, MissingExtraError
 
-_ROWS_AT_ONCE = 1024
+_ROWS_AT_ONCE = 128
 _FREE_BYTES = 1 << 26  # a file may become so large whatever its own size
 
 

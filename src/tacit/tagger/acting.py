@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Preview(NamedTuple):
-    """A sample for which a label would score high: its row, its text (empty for features) and the score."""
+    """A sample for which a label would score high: its row from 0, its text (empty for features) and the score."""
 
     row: int
     text: str

@@ -69,7 +69,8 @@ class LazyGroup(click.Group):
             return super().invoke(ctx)
         except TacitError as error:
             command = self.get_command(ctx, ctx.invoked_subcommand or "")
-            raise click.ClickException(in_options(str(error), command or self)) from error
+            error.args = (in_options(str(error), command or self),)
+            raise
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """Complete the name of a command without importing any."""
@@ -113,6 +114,8 @@ def run() -> None:
         interrupt.end()
     except click.ClickException as error:
         _fail(error.format_message())
+    except TacitError as error:
+        _fail(str(error))
     except BrokenPipeError:  # the reader of our output, such as `head`, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)

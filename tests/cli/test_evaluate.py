@@ -17,29 +17,40 @@ def model(tacit, articles, tmp_path):
 
 def test_samples_that_the_model_was_trained_on_are_recognised(tacit, model, articles, tmp_path):
     shown = tacit("evaluate", model, articles, *FIELDS)
-    assert f"{articles} has the samples that the model was trained on" in shown.err
+    assert f"100% of the samples of {articles} were in the training data" in shown.err
     assert shown.err.count("\n") == 1
     as_json = tacit("evaluate", model, articles, *FIELDS, "--json")
-    assert json.loads(as_json.out)["trained_on_these_samples"] is True
+    assert json.loads(as_json.out)["share_in_training"] == 1
     other = tmp_path / "other.csv"
-    lines = articles.read_text().splitlines(keepends=True)
-    for content in (lines[:-1], [lines[0], *lines[2:], lines[1].replace(lines[1].split(",")[1], "other")]):
-        other.write_text("".join(content))
-        assert tacit("evaluate", model, other, *FIELDS).err == ""
-    assert json.loads(tacit("evaluate", model, other, *FIELDS, "--json").out)["trained_on_these_samples"] is False
+    new = ["x1,clutch,gear and more,cars", "x2,violin,string and more,music", "x3,quince,medlar,fruit"]
+    other.write_text("\n".join(["id,title,body,tags", *new]) + "\n")
+    assert tacit("evaluate", model, other, *FIELDS).err == ""
+    other.write_text("\n".join([*articles.read_text().splitlines()[:2], *new]) + "\n")  # one of four
+    assert "25% of the samples of" in tacit("evaluate", model, other, *FIELDS).err
+
+
+def test_a_share_that_was_held_out_is_no_training_data(tacit, articles, tmp_path):
+    rows = articles.read_text().splitlines()
+    articles.write_text(
+        "\n".join(
+            [rows[0], *(f"{n},{row.split(',')[1]},word{n},{row.split(',')[-1]}" for n, row in enumerate(rows[1:]))]
+        )
+    )
+    tacit("train", articles, *FIELDS, "--valid", 0.2, "--out", tmp_path / "model")
+    assert "80% of the samples of" in tacit("evaluate", tmp_path / "model", articles, *FIELDS).err
 
 
 @pytest.mark.parametrize("options", [(), ("--characters",), ("--language", "none"), ("--no-calibrate",)])
 def test_whatever_the_features(tacit, articles, tmp_path, options):
     tacit("train", articles, *FIELDS, "--out", tmp_path / "model", *options)
-    assert "was trained on" in tacit("evaluate", tmp_path / "model", articles, *FIELDS).err
+    assert "100% of the samples" in tacit("evaluate", tmp_path / "model", articles, *FIELDS).err
 
 
 def test_features_are_recognised_by_their_values(tacit, numeric, tmp_path):
     tacit("train", numeric, "--model", "Popularity", "--out", tmp_path / "model")
-    assert "was trained on" in tacit("evaluate", tmp_path / "model", numeric).err
+    assert "100% of the samples" in tacit("evaluate", tmp_path / "model", numeric).err
     data = library.load_data(numeric)
-    data.X.data[0] += 1
+    data.X.data *= 1.5
     library.save_data(data, tmp_path / "other.txt")
     assert tacit("evaluate", tmp_path / "model", tmp_path / "other.txt").err == ""
 

@@ -21,8 +21,10 @@ from tacit.metrics import KS, bootstrap_intervals
 from tacit.metrics import evaluate as metrics_at
 from tacit.ranking import Ranking
 from tacit.report.write import check_report_path, write_report
+from tacit.tagger.overlap import share_in_training
 from tacit.tagger.tagger import Tagger
-from tacit.tagger.training import was_trained_on
+
+_NOTABLE = 0.05  # share of training samples among those to evaluate on; some texts recur by chance
 
 
 @click.command()
@@ -50,15 +52,15 @@ def evaluate(model: Path, data: Path, report: Path | None, as_json: bool, **sour
     ranking = ranking_of(tagger, dataset)
     if report is not None:
         write_report(report, tagger, dataset, ranking=ranking, model_name=str(model), data_name=str(data))
-    is_known = was_trained_on(tagger, inputs_of(tagger, dataset))
+    known = share_in_training(tagger, inputs_of(tagger, dataset))
     if as_json:
-        click.echo(json.dumps(_as_json(tagger, dataset, ranking) | {"trained_on_these_samples": is_known}, indent=1))
+        click.echo(json.dumps(_as_json(tagger, dataset, ranking) | {"share_in_training": known}, indent=1))
     else:
         print_evaluation(tagger, dataset, ranking)
-    if is_known:
+    if known >= _NOTABLE:
         click.echo(
-            f"{data} has the samples that the model was trained on: new samples will get worse suggestions than these; "
-            "evaluate on others (tacit split holds some out)", err=True,
+            f"{known:.0%} of the samples of {data} were in the training data of the model: its metrics on new samples "
+            "will be worse than these; evaluate on others (tacit split holds some out)", err=True,
         )  # fmt: skip
     if report is not None:
         say(f"report: {report}", err=as_json)

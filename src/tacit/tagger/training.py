@@ -176,7 +176,9 @@ def trained(
         "names_": learned.names,
         "relations_": relations(labels.matrix),
         "training_": kept,
-        "card_": card(X, labels, learned, vectorizer, seed=tagger.random_state, reason=prepared.reason),
+        "card_": card(
+            X, labels, learned, None if vectorizer is None else texts, seed=tagger.random_state, reason=prepared.reason
+        ),
         "few_shot_": few_shot.measure(X, labels, vectorizer, seed),
     }
 
@@ -388,34 +390,12 @@ def relations(Y: sparse.csr_matrix) -> sparse.csr_matrix:
     return sparse.vstack(blocks, format="csr")
 
 
-def was_trained_on(tagger: Tagger, texts: Any) -> bool:
-    """Whether these are exactly the training samples of a tagger, by their fingerprint; False if it has none."""
-    X, card = features_of(texts, tagger.vectorizer_), tagger.card_
-    stored = card.get("fingerprint_of_samples") if card.get("samples") == X.shape[0] else None
-    return stored is not None and stored == _fingerprint_of_samples(X, tagger.vectorizer_)
-
-
-def _fingerprint_of_samples(X: sparse.csr_matrix, vectorizer: TextVectorizer | None) -> str:
-    """Of texts, the words in each: the last digits of their weights depend on the order of summation."""
-    X = X.sorted_indices()
-    return fingerprint(X.indptr.astype(np.int64), X.indices.astype(np.int32), X.data if vectorizer is None else None)
-
-
-def card(
-    X: sparse.csr_matrix,
-    labels: Labels,
-    learned: Fitted,
-    vectorizer: TextVectorizer | None,
-    *,
-    seed: int | None,
-    reason: str,
-) -> dict[str, Any]:
+def card(X: sparse.csr_matrix, labels: Labels, learned: Fitted, *, seed: int | None, reason: str) -> dict[str, Any]:
     """The model card: fingerprint and sizes of the data, seed, versions and held-out metrics."""
     return {
         "model": type(learned.model).__name__,
         "reason": reason,
         "fingerprint": fingerprint(X, labels.matrix),
-        "fingerprint_of_samples": _fingerprint_of_samples(X, vectorizer),
         "samples": int(X.shape[0]),
         "features": int(X.shape[1]),
         "labels": int(labels.matrix.shape[1]),

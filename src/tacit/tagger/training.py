@@ -176,9 +176,8 @@ def trained(
         "names_": learned.names,
         "relations_": relations(labels.matrix),
         "training_": kept,
-        "card_": card(
-            X, labels, learned, None if vectorizer is None else texts, seed=tagger.random_state, reason=prepared.reason
-        ),
+        "card_": card(X, labels, learned, seed=tagger.random_state, reason=prepared.reason)
+        | {"sketch": sketch(X if vectorizer is None else texts)},
         "few_shot_": few_shot.measure(X, labels, vectorizer, seed),
     }
 
@@ -191,7 +190,8 @@ def planned(
 
     model = prepared.model
     if not is_announced(prepared, max_memory):
-        announce(f"{type(model).__name__} is expected to take less than a minute, the compilation of kernels aside")
+        if _size(prepared) < _SHORT:
+            announce(f"{type(model).__name__} is expected to take less than a minute, the compilation of kernels aside")
         return model
     expected = estimate_of(tagger, prepared, held_out, texts)
     announce(f"{type(model).__name__} is expected to take {expected}")
@@ -209,8 +209,11 @@ def planned(
 
 def is_announced(prepared: Prepared, max_memory: int | None) -> bool:
     """Whether a training is estimated before it starts: memory is limited, or it may be long and somebody waits."""
-    size = prepared.X.nnz * prepared.labels.matrix.shape[1]
-    return max_memory is not None or size >= (_SHORT if is_shown() else _LONG)
+    return max_memory is not None or _size(prepared) >= (_SHORT if is_shown() else _LONG)
+
+
+def _size(prepared: Prepared) -> int:
+    return int(prepared.X.nnz) * int(prepared.labels.matrix.shape[1])
 
 
 def estimate_of(tagger: Tagger, prepared: Prepared, held_out: tuple[Inputs, Labels] | None, texts: Any) -> Estimate:

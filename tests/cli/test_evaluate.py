@@ -31,11 +31,8 @@ def test_samples_that_the_model_was_trained_on_are_recognised(tacit, model, arti
 
 def test_a_share_that_was_held_out_is_no_training_data(tacit, articles, tmp_path):
     rows = articles.read_text().splitlines()
-    articles.write_text(
-        "\n".join(
-            [rows[0], *(f"{n},{row.split(',')[1]},word{n},{row.split(',')[-1]}" for n, row in enumerate(rows[1:]))]
-        )
-    )
+    cells = [row.split(",") for row in rows[1:]]
+    articles.write_text("\n".join([rows[0], *(f"{n},{row[1]},word{n},{row[-1]}" for n, row in enumerate(cells))]))
     tacit("train", articles, *FIELDS, "--valid", 0.2, "--out", tmp_path / "model")
     assert "80% of the samples of" in tacit("evaluate", tmp_path / "model", articles, *FIELDS).err
 

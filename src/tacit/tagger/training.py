@@ -30,6 +30,7 @@ from tacit.store.declared import Csr, Sizes
 from tacit.tagger import automatic, few_shot
 from tacit.tagger.calibration import Calibration, calibrate, places_for
 from tacit.tagger.naming import Naming, are_short, language_of, naming_of, weigh, widened
+from tacit.tagger.overlap import sketch
 from tacit.tagger.samples import Inputs
 from tacit.tasks import fingerprint
 from tacit.vectorizer import TextVectorizer, are_texts, features_of

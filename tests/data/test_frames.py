@@ -51,6 +51,35 @@ def test_messages_count_rows_from_1():
         tacit.load_data(pandas.DataFrame({"titel": ["a"], "labels": ["x"]}))
 
 
+def test_a_column_twice():
+    pandas = pytest.importorskip("pandas")
+    with pytest.raises(FileError, match="DataFrame: has the column 'text' twice; name each column once"):
+        tacit.load_data(pandas.DataFrame([["a", "b", "x"]], columns=["text", "text", "labels"]))
+
+
+def test_only_what_is_needed_is_read():
+    """A wide frame costs no more than its texts and labels."""
+    pandas = pytest.importorskip("pandas")
+
+    class Unread:
+        def to_list(self):
+            raise AssertionError("read for nothing")
+
+    class Wide:
+        columns = ("text", "labels", "vector")
+
+        def __len__(self):
+            return 2
+
+        def __dataframe__(self):
+            raise NotImplementedError
+
+        def __getitem__(self, name):
+            return Unread() if name == "vector" else pandas.Series(["a", "b"])
+
+    assert tacit.load_data(Wide()).texts == ["a", "b"]
+
+
 def test_columns_are_written(tmp_path):
     frame = frame_of("pandas")
     tacit.save_data(tacit.load_data(frame, labels="cells", keep_columns=True), tmp_path / "a.csv")

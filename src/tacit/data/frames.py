@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Container, Iterator, Mapping
 from pathlib import Path
 from typing import Any
+
+from tacit.errors import FileError
 
 FRAME = Path("DataFrame")  # in the place of a file in messages
 _PROTOCOLS = ("__dataframe__", "__arrow_c_stream__")
@@ -27,10 +31,16 @@ def column_names(frame: Any) -> list[str]:
     return [str(name) for name in getattr(frame, "column_names", frame.columns)]
 
 
-def frame_records(frame: Any) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    """Row numbers (from 1) and records of a DataFrame."""
-    columns = [column_values(frame[name]) for name in getattr(frame, "column_names", frame.columns)]
+def frame_records(frame: Any, wanted: Container[str] | None = None) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    """Row numbers (from 1) and records of a DataFrame; if columns are `wanted`, the others are None."""
     names = column_names(frame)
+    twice = next((name for name, uses in Counter(names).items() if uses > 1), None)
+    if twice is not None:
+        raise FileError(FRAME, f"has the column {twice!r} twice; name each column once")
+    columns = [
+        column_values(frame[name]) if wanted is None or str(name) in wanted else itertools.repeat(None, len(frame))
+        for name in getattr(frame, "column_names", frame.columns)
+    ]
     for number, row in enumerate(zip(*columns, strict=True), 1):
         yield number, dict(zip(names, row, strict=True))
 

@@ -32,7 +32,7 @@ from tacit.checks import has_half_character
 from tacit.data.dataset import Dataset, label_lists, texts_of
 from tacit.data.files import Staging, first_line, text_lines
 from tacit.data.formats import Source, Target
-from tacit.data.frames import FRAME, column_values, frame_records, is_column, is_frame
+from tacit.data.frames import FRAME, column_names, column_values, frame_records, is_column, is_frame
 from tacit.data.limits import LIMITS, FileLimits
 from tacit.data.names import bare_uri, is_uri, text_dataset, write_label_names
 from tacit.data.parquet import parquet_records, write_parquet
@@ -41,6 +41,7 @@ from tacit.errors import FileError, did_you_mean
 
 TEXT_FIELD = "text"
 TEXT_PARTS = ("title", "body", "content", "document")
+TEXT_FIELDS = (TEXT_FIELD, *TEXT_PARTS)
 URIS_FIELD = "subject_uris"
 LABEL_FIELDS = ("labels", "tags", "label", "concepts", "subjects", URIS_FIELD, "subject_labels", "keywords")
 _SEPARATORS = "|;,"
@@ -60,19 +61,21 @@ def read(source: Source, *, syntax: str) -> Dataset:
 
 def read_frame(frame: Any, source: Source) -> Dataset:
     """Read the rows of a DataFrame."""
-    return _read(source, frame_records(frame))
+    wanted = {*(source.text or TEXT_FIELDS), *((source.labels,) if source.labels else LABEL_FIELDS)}
+    return _read(source, frame_records(frame, None if source.keep else wanted))
 
 
 def texts_in(samples: Any) -> Any:
     """The texts of a DataFrame or of its column as a list; samples of any other kind are returned unchanged."""
     if is_column(samples):
         return column_values(samples)
-    rows = list(frame_records(samples)) if is_frame(samples) else []
+    if not is_frame(samples):
+        return samples
+    known = tuple(name for name in column_names(samples) if name in TEXT_FIELDS)
+    rows = list(frame_records(samples, known or None))
     if not rows or not any(isinstance(value, str) for value in rows[0][1].values()):  # features
         return samples
-    first = rows[0][1]
-    known = any(name in first for name in (TEXT_FIELD, *TEXT_PARTS))
-    fields = default_text_fields(FRAME, 1, first) if known else tuple(first)
+    fields = default_text_fields(FRAME, 1, rows[0][1]) if known else tuple(rows[0][1])
     return [joined_text(FRAME, row, record, fields) for row, record in rows]
 
 
@@ -295,7 +298,7 @@ def default_text_fields(path: Path, line: int | None, record: Mapping[str, Any])
         return (TEXT_FIELD,)
     found = tuple(name for name in TEXT_PARTS if name in record)
     if not found:
-        known = ", ".join((TEXT_FIELD, *TEXT_PARTS))
+        known = ", ".join(TEXT_FIELDS)
         fields = ", ".join(list(record)[:10])
         raise FileError(path, f"no field for text ({known}) among {fields}; name it with text=", line=line)
     return found

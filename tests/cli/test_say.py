@@ -68,6 +68,7 @@ def test_the_example_of_serve_names_models():
         ("text= and labels= name fields", "--text and --labels name fields"),
         ("close its quotes, or raise max_line", "close its quotes, or raise --max-line"),
         ("damp_head must be between 0 and 1", "--damp-head must be between 0 and 1"),
+        ("format must be one of xmc, csv; got 'x'", "--format must be one of xmc, csv; got 'x'"),
         ("include: unknown label 'x'", "--include: unknown label 'x'"),
         ("threshold 'labels=3' is what 'text=a' is", "threshold 'labels=3' is what 'text=a' is"),
         ("/data/max_line/labels_path.csv: no such file", "/data/max_line/labels_path.csv: no such file"),

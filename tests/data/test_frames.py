@@ -43,10 +43,18 @@ def test_rows_of_a_selection_and_arrays_as_lists():
     assert (data.texts, label_lists(data)) == (["a", "c"], [["x"], []])
 
 
+def test_a_missing_text_is_blank_as_in_csv():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"text": ["a", None, float("nan")], "labels": ["x", "y", "y"]})
+    assert tacit.load_data(frame).texts == ["a", "", ""]
+    tagger = tacit.Tagger("Popularity", calibrate=False).fit(frame[["text"]], frame["labels"])
+    assert tagger.suggest(frame[["text"]])[1:] == [[], []]
+
+
 def test_messages_count_rows_from_1():
     pandas = pytest.importorskip("pandas")
-    with pytest.raises(FileError, match="DataFrame:2: has no field 'text' with text"):
-        tacit.load_data(pandas.DataFrame({"text": ["a", None], "labels": ["x", "y"]}))
+    with pytest.raises(FileError, match="DataFrame:2: a text must be a string or a list of strings; got dict"):
+        tacit.load_data(pandas.DataFrame({"text": ["a", {}], "labels": ["x", "y"]}))
     with pytest.raises(FileError, match="DataFrame:1: no field for text .* among titel, labels"):
         tacit.load_data(pandas.DataFrame({"titel": ["a"], "labels": ["x"]}))
 

@@ -15,6 +15,7 @@ from tacit.data.dataset import Dataset, label_lists, with_labels
 from tacit.data.load import load_data
 from tacit.data.save import save_data
 from tacit.data.split import hide_positives
+from tacit.errors import DataError
 
 CSV = 'id,title,body,tags\n1,Red,"apple, ripe",fruit;red\n2,Fast,car,"Smith, J"\n3,None,,\n'
 
@@ -79,6 +80,12 @@ def test_lists_and_objects_of_json(tmp_path):
     save_data(data, tmp_path / "d.csv")
     assert label_lists(load_data(tmp_path / "d.csv")) == label_lists(data)
     assert load_data(tmp_path / "d.csv", text="doc", labels="subjects").texts[0] == "7"
+
+
+def test_a_table_has_a_row_for_each_sample(tmp_path):
+    data = kept(tmp_path, "a.csv", CSV)
+    with pytest.raises(DataError, match="table has 3 samples but Y has 2; they must agree"):
+        replace(data, Y=data.Y[:2], texts=data.texts[:2])
 
 
 def test_cells_become_lists_in_json(tmp_path):

@@ -43,5 +43,5 @@ def in_options(message: str, command: click.Command) -> str:
     for flag in (max(option.opts, key=len) for option in command.params if isinstance(option, click.Option)):
         name = flag.lstrip("-").replace("-", "_")
         alone = rf"(?<![\w/\\.-]){name}(?![\w/\\-]|\.\w)=?" if "_" in name else rf"(?<![\w/\\.-]){name}=(?![\w'\"])"
-        message = re.sub(rf"^{name}(?=: )|{alone}", flag, message)
+        message = re.sub(rf"^{name}(?=: | must )|{alone}", flag, message)
     return message

@@ -48,6 +48,7 @@ class Dataset:
         rows_of = {
             "X": None if self.X is None else self.X.shape[0],
             "texts": None if self.texts is None else len(self.texts),
+            "table": None if self.table is None else len(self.table.records),
         }
         for what, rows in rows_of.items():
             if rows is not None and rows != self.Y.shape[0]:

@@ -311,10 +311,10 @@ def _with_metadata(record: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def joined_text(path: Path, line: int | None, record: Mapping[str, Any], fields: tuple[str, ...]) -> str:
-    """The text of a record: its text fields, joined by line feeds."""
+    """The text of a record: its text fields, joined by line feeds; blank if they have no values."""
     record = _with_metadata(record)
     present = [record[name] for name in fields if record.get(name) is not None]
-    if not present:
+    if not any(name in record for name in fields):
         hint = did_you_mean(fields[0], record)
         raise FileError(path, f"has no field '{fields[0]}' with text{hint}; name the field with text=", line=line)
     text = "\n".join(_as_text(path, line, item) for value in present for item in _flattened(value))

@@ -45,8 +45,8 @@ def test_rows_of_a_selection_and_arrays_as_lists():
 
 def test_a_missing_text_is_blank_as_in_csv():
     pandas = pytest.importorskip("pandas")
-    frame = pandas.DataFrame({"text": ["a", None, float("nan")], "labels": ["x", "y", "y"]})
-    assert tacit.load_data(frame).texts == ["a", "", ""]
+    frame = pandas.DataFrame({"text": ["apple", None, float("nan")], "labels": ["x", "y", "y"]})
+    assert tacit.load_data(frame).texts == ["apple", "", ""]
     tagger = tacit.Tagger("Popularity", calibrate=False).fit(frame[["text"]], frame["labels"])
     assert tagger.suggest(frame[["text"]])[1:] == [[], []]
 

@@ -21,7 +21,7 @@ from tacit.labels import Labels, aligned, are_lists, as_names, label_counts, pos
 from tacit.metrics import evaluate
 from tacit.names.evidence import NameCounts, NameEvidence
 from tacit.names.similar import SampleIndex
-from tacit.numerics.rows import largest_entries
+from tacit.numerics.rows import largest_entries, widened
 from tacit.parameters import check_values
 from tacit.phases import CALIBRATE, FIT, phase
 from tacit.progress import announce, is_shown
@@ -29,7 +29,7 @@ from tacit.registry import MODELS, find_model
 from tacit.store.declared import Csr, Sizes
 from tacit.tagger import automatic, few_shot
 from tacit.tagger.calibration import Calibration, calibrate, places_for
-from tacit.tagger.naming import Naming, are_short, language_of, naming_of, weigh, widened
+from tacit.tagger.naming import Naming, are_short, language_of, naming_of, weigh
 from tacit.tagger.overlap import sketch
 from tacit.tagger.samples import Inputs
 from tacit.tasks import fingerprint
@@ -373,7 +373,7 @@ def _calibrated(
             evidence, ranking = weigh(own, before, part, X, truth, samples, n_places, seed)
             if evidence is None:
                 counts, truth = part.label_counts_, truth[:, : len(part.classes_)]
-        if evidence is None:
+        if names is None or (evidence is None and is_judged is not None):
             judged = None
             if is_judged is not None:
                 judged = np.flatnonzero(is_judged | (label_counts(truth)[: len(classes)] > 0))

@@ -22,6 +22,7 @@ from tacit.numerics.rows import row_of_entry, widened
 from tacit.store.acts import in_force
 from tacit.store.legacy import learned_logs
 from tacit.tagger.naming import counted_on, moved
+from tacit.tagger.overlap import sketch
 from tacit.tagger.state import State
 from tacit.tagger.training import Training, relations
 
@@ -155,7 +156,9 @@ def _keep(tagger: Tagger, new: _NewSamples) -> None:
     n_labels = len(new.names)
     if tagger.relations_ is not None:
         tagger.relations_ = widened(tagger.relations_, n_labels, n_labels) + relations(new.Y)
-    tagger.card_ = {**tagger.card_, "samples": tagger.card_.get("samples", 0) + new.X.shape[0], "labels": n_labels}
+    n_samples = tagger.card_.get("samples", 0) + new.X.shape[0]
+    known = sketch(new.samples if tagger.takes_texts else new.X, tagger.card_.get("sketch", ""))
+    tagger.card_ = {**tagger.card_, "samples": n_samples, "labels": n_labels, "sketch": known}
     kept = tagger.training_
     if kept is not None:
         labels = widened(kept.labels, n_labels)

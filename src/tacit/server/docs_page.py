@@ -11,7 +11,7 @@ from tacit.report.markup import Content, Markup, table, tag
 
 _TITLES = {"suggest": "Suggestions", "labels": "Labels", "teach": "Teaching", "models": "Models", "service": "Service",
            "annif": "Annif’s interface"}  # fmt: skip
-_ERRORS = "problem document"
+_NO_BOUND = 1e6  # larger limits only keep out nonsense
 
 Json = Mapping[str, Any]
 
@@ -54,7 +54,9 @@ def _operation(method: str, path: str, operation: Json, openapi: Json) -> Markup
         for each in operation.get("parameters", ())
     ]
     if parameters:
-        parts.append(table(f"Parameters of {where}", ["parameter", "type", "meaning"], parameters, n_names=3))
+        parts.append(
+            table(f"Parameters of {where}", ["parameter", "type", "meaning"], parameters, n_names=3, folds=True)
+        )
     for media_type, content in operation.get("requestBody", {}).get("content", {}).items():
         parts.append(_fields(f"Request body of {where} ({media_type})", content["schema"], openapi))
         parts += [
@@ -66,14 +68,14 @@ def _operation(method: str, path: str, operation: Json, openapi: Json) -> Markup
             parts.append(_fields(f"Response {status} of {where} ({media_type})", content.get("schema", {}), openapi))
     errors = [status for status in operation["responses"] if not status.startswith("2")]
     if errors:
-        parts.append(tag("p", f"Errors, each a {_ERRORS}: {', '.join(sorted(errors))}.", class_="muted"))
+        parts.append(tag("p", f"Errors, each a problem document: {', '.join(sorted(errors))}.", class_="muted"))
     return tag("article", parts)
 
 
 def _fields(caption: str, schema: Json, openapi: Json) -> Content:
     """A table of the fields of a schema; those of objects inside follow with their path."""
     rows = list(_rows(schema, openapi, ""))
-    return table(caption, ["field", "type", "meaning"], rows, n_names=3) if rows else None
+    return table(caption, ["field", "type", "meaning"], rows, n_names=3, folds=True) if rows else None
 
 
 def _rows(schema: Json, openapi: Json, inside: str) -> Iterator[list[Content]]:
@@ -103,8 +105,8 @@ def _kind(schema: Json, openapi: Json) -> str:
     kind = str(schema.get("type", "any"))
     if kind == "array":
         return f"list of {_kind(schema['items'], openapi)}"
-    bounds = [str(schema[key]) for key in ("minimum", "maximum") if key in schema]
-    return f"{kind} {'–'.join(bounds)}" if len(bounds) == 2 else kind
+    bounds = [f"{schema[key]:g}" for key in ("minimum", "maximum") if abs(schema.get(key, _NO_BOUND)) < _NO_BOUND]
+    return f"{kind}, {' to '.join(bounds)}" if len(bounds) == 2 else kind
 
 
 def _resolved(schema: Json, openapi: Json) -> Json:
@@ -116,6 +118,4 @@ def _resolved(schema: Json, openapi: Json) -> Json:
 
 def _prose(text: str) -> Content:
     """Text with `code` marked as such."""
-    return [
-        tag("code", part) if place % 2 else part for place, part in enumerate(re.split(r"`([^`]+)`", text)) if part
-    ]
+    return [tag("code", part) if place % 2 else part for place, part in enumerate(re.split(r"`([^`]+)`", text)) if part]

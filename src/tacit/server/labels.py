@@ -1,9 +1,12 @@
-"""Search in the labels of a tagger."""
+"""Search in the labels of a tagger, and acts with their names."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary
+
+from tacit.store.acts import Act, in_force
 
 if TYPE_CHECKING:
     from tacit.data.vocabulary import Vocabulary
@@ -48,6 +51,26 @@ def find_labels(tagger: Tagger, search: str, offset: int, limit: int) -> tuple[i
         for (_, place), entry in found[offset : offset + limit]
     ]
     return len(found), page
+
+
+def find_acts(tagger: Tagger, offset: int, limit: int) -> tuple[int, list[dict[str, Any]]]:
+    """The number of acts in force, and a page of them, the latest first."""
+    found = [act for act in reversed(in_force(tagger.acts_)) if act.id not in tagger.left_out_]
+    page = found[offset : offset + limit]
+    return len(found), [{"id": act.id, "time": act.time, "act": _in_words(tagger, act)} for act in page]
+
+
+def _in_words(tagger: Tagger, act: Act) -> str:
+    """What an act did, with the names of labels in the vocabulary."""
+    named: dict[str, Any] = {**act.content}
+    for field in ("label", "into"):
+        if field in named:
+            named[field] = tagger.readable(named[field])
+    if "labels" in named:
+        named["labels"] = [tagger.readable(label) for label in named["labels"]]
+    if "judgements" in named:
+        named["judgements"] = [{**each, "label": tagger.readable(each["label"])} for each in named["judgements"]]
+    return str(replace(act, content=named))
 
 
 def _match(wanted: str, spellings: list[str]) -> tuple[int, int] | None:

@@ -12,7 +12,7 @@ from tacit._version import __version__
 from tacit.errors import ModelFileError, ParameterError, TacitError
 from tacit.server import schemas
 from tacit.server.cards import card_of, report_of
-from tacit.server.labels import find_labels
+from tacit.server.labels import find_acts, find_labels
 from tacit.server.limits import MAX_K
 from tacit.server.logs import failure
 from tacit.server.metrics import CONTENT_TYPE, Metrics
@@ -20,7 +20,6 @@ from tacit.server.models import Models, Served, as_json
 from tacit.server.problems import MEDIA_TYPE, Problem
 from tacit.server.reasons import reasons
 from tacit.server.site import REPORT_POLICY
-from tacit.store.acts import in_force
 from tacit.tagger.calibration import parse_target
 from tacit.tagger.suggest import DECIMALS, Suggestion, Wish
 
@@ -110,7 +109,7 @@ async def undo(request: Request, asked: schemas.UndoRequest) -> Any:
     return _json({"model": served.name, "id": done.id, "act": f"took back: {done.act}"})
 
 
-@api.get("/v1/acts", response_model=schemas.ActsAnswer, responses=problems(404, 422), tags=["teach"])
+@api.get("/v1/acts", response_model=schemas.ActsAnswer, responses=problems(404, 422, 429, 503), tags=["teach"])
 async def acts(
     request: Request,
     model: Annotated[str | None, Query(description=_MODEL)] = None,
@@ -119,10 +118,8 @@ async def acts(
 ) -> Any:
     """List the acts in force, the latest first."""
     served = _served(request, model)
-    tagger = served.tagger
-    found = [act for act in reversed(in_force(tagger.acts_)) if act.id not in tagger.left_out_]
-    page = [{"id": act.id, "time": act.time, "act": str(act)} for act in found[offset : offset + limit]]
-    return _json({"model": served.name, "total": len(found), "acts": page})
+    total, found = await served.ask(lambda tagger: find_acts(tagger, offset, limit))
+    return _json({"model": served.name, "total": total, "acts": found})
 
 
 @api.get("/v1/models", response_model=schemas.ModelsAnswer, responses=problems(), tags=["models"])

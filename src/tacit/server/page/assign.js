@@ -31,6 +31,7 @@ async function search() {
   options.replaceChildren(...found.map(option));
   options.hidden = false;
   input.ariaExpanded = "true";
+  options.scrollIntoView({ block: "nearest" });
   return move(0);
 }
 

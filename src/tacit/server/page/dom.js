@@ -18,8 +18,8 @@ export function button(text, properties) {
 }
 
 export function percent(share) {
-  if (share > 0 && share < 0.005) return "< 1 %";
-  return `${Math.round(100 * share)} %`;
+  const shown = share > 0 && share < 0.005 ? "<\u00a01" : Math.round(100 * share);
+  return `${shown}\u00a0%`;
 }
 
 export function count(n, what) {
@@ -54,7 +54,7 @@ export function say(message) {
 
 // Run an action; if it fails, say so at the end of `where` and scroll there.
 export async function attempt(where, action) {
-  for (const old of document.querySelectorAll(".error")) old.remove();
+  for (const old of where.querySelectorAll(":scope > .error")) old.remove();
   try {
     return await action();
   } catch (error) {

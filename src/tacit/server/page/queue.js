@@ -4,7 +4,7 @@ import { $, attempt, count, element, on, save, say } from "./dom.js";
 import { forget, keep, kept } from "./keep.js";
 import { guessColumns, readRecords, textOf, writeRecords } from "./records.js";
 import { tell } from "./service.js";
-import { clearSuggestions, suggest, work } from "./suggestions.js";
+import { bringIntoView, clearSuggestions, suggest, work } from "./suggestions.js";
 
 const N_ASKED = 10; // labels of a text whose uncertainty counts
 const MOST_CHARACTERS = 400_000; // of the texts in a request
@@ -18,17 +18,23 @@ async function load(file) {
   const loaded = await attempt($("queue"), async () => readRecords(file.name, await file.text()));
   if (!loaded) return;
   queue = { ...loaded, textColumns: guessColumns(loaded) };
-  progress = { order: loaded.rows.map((_, row) => row), place: 0, done: [], verdicts: {}, isExported: true };
+  progress = untouched(loaded);
   $("uncertain").checked = false;
   await attempt($("queue"), () => keep("queue", queue));
   await show({ focus: true });
 }
 
+// Go on with the file of an earlier visit, unless another one has been loaded meanwhile.
 export async function restore() {
-  queue = (await kept("queue").catch(() => null)) ?? null;
-  progress = queue && (await kept("progress").catch(() => null));
-  progress ??= queue && { order: queue.rows.map((_, row) => row), place: 0, done: [], verdicts: {}, isExported: true };
-  if (queue) await show();
+  const [file, earlier] = await Promise.all([kept("queue"), kept("progress")]).catch(() => []);
+  if (!file || queue) return;
+  queue = file;
+  progress = earlier ?? untouched(file);
+  await show();
+}
+
+function untouched({ rows }) {
+  return { order: rows.map((_, row) => row), place: 0, done: [], verdicts: {}, isExported: true };
 }
 
 function exportDecided() {
@@ -63,8 +69,9 @@ async function show({ focus = false } = {}) {
   $("text").value = textOf(queue.rows[row], queue.textColumns);
   $("text").scrollTop = 0;
   paint();
+  if (focus) bringIntoView($("reading"));
   const decided = Object.entries(progress.verdicts[row] ?? {});
-  await Promise.all([suggest({ focus, scroll: true, decided: new Map(decided) }), keepProgress()]);
+  await Promise.all([suggest({ focus, decided: new Map(decided) }), keepProgress()]);
 }
 
 function next({ isDecided }) {

@@ -2,7 +2,8 @@
 
 const DELIMITERS = [",", ";", "\t"];
 const TEXT_COLUMNS = ["title", "text", "body", "abstract", "content", "description"];
-export const SEPARATOR = "|"; // between labels in a cell
+const LONG = 100; // characters of a cell that is more than a name or a list of labels
+const SEPARATOR = "|"; // between labels in a cell
 
 export function readRecords(name, content) {
   const text = content.replace(/^\uFEFF/, "");
@@ -29,7 +30,7 @@ function readJsonl(text) {
 }
 
 function readCsv(text) {
-  const header = text.split("\n", 1)[0];
+  const header = text.split("\n", 1)[0].replaceAll(/"[^"]*"/g, "");
   const delimiter = DELIMITERS.reduce((best, each) => (header.split(each).length > header.split(best).length ? each : best));
   const [columns, ...cells] = parseCsv(text, delimiter);
   const rows = cells.map((row, place) => {
@@ -55,12 +56,14 @@ function parseCsv(text, delimiter) {
   return rows.filter((row) => row.length > 1 || row[0]);
 }
 
-// The columns that most likely hold the text: those with a usual name, or else the one with the longest cells.
+// The columns that most likely hold the text: those with a usual name, and the one with the longest cells if they are long.
 export function guessColumns({ columns, rows }) {
+  const some = rows.slice(0, 100);
+  const length = (column) => some.reduce((total, row) => total + textOf(row, [column]).length, 0) / some.length;
+  const longest = columns.reduce((best, column) => (length(column) > length(best) ? column : best));
   const usual = columns.filter((column) => TEXT_COLUMNS.includes(column.toLowerCase()));
-  if (usual.length) return usual;
-  const length = (column) => rows.slice(0, 100).reduce((total, row) => total + textOf(row, [column]).length, 0);
-  return [columns.reduce((best, column) => (length(column) > length(best) ? column : best))];
+  if (!usual.length) return [longest];
+  return columns.filter((column) => usual.includes(column) || (column === longest && length(column) > LONG));
 }
 
 export function textOf(row, columns) {

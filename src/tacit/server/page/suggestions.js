@@ -36,8 +36,14 @@ export async function suggest({ focus = false, scroll = false, decided = new Map
   $("assign").hidden = !found;
   $("keys").hidden = !work.rows.size;
   say(!found ? "" : work.rows.size ? count(work.rows.size, "suggestion") : "No label is probable enough.");
-  if (scroll) $("suggestions").scrollIntoView({ block: "nearest" });
-  if (focus) (work.rows.values().next().value?.accept ?? $("results-heading")).focus();
+  if (scroll) bringIntoView($("suggestions"));
+  if (focus) (work.rows.values().next().value?.accept ?? $("results-heading")).focus({ preventScroll: true });
+}
+
+// Scroll to a section unless most of the screen shows it.
+export function bringIntoView(section) {
+  const { top } = section.getBoundingClientRect();
+  if (top < 0 || top > innerHeight / 2) section.scrollIntoView();
 }
 
 export function clearSuggestions() {
@@ -157,7 +163,7 @@ async function decide(row, verdict) {
   row.isBusy = true;
   const { text, item } = work;
   const model = work.model.name;
-  const { label, name } = row;
+  const { label, name, act } = row;
   const done = await attempt(row.item, async () => {
     if (row.act) await tell("/v1/undo", { model, id: row.act });
     Object.assign(row, { act: null, verdict: null });
@@ -167,7 +173,7 @@ async function decide(row, verdict) {
   });
   row.isBusy = false;
   paint();
-  emit("decided", { item, label, name, verdict: row.verdict, act: row.act });
+  if (row.act !== act) emit("decided", { item, label, name, verdict: row.verdict, act: row.act });
   if (!done) return;
   say(verdict === null ? `Took back the verdict on ${name}.` : `${verdict ? "Accepted" : "Rejected"} ${name}. The model has learned it.`);
   await refresh();

@@ -11,7 +11,7 @@ from scipy import sparse
 
 import tacit
 from planted import planted
-from report.samples import Page, dataset, evaluation, new_dataset, texts_and_tags, trained_tagger
+from report.samples import Page, dataset, evaluation, new_dataset, trained_tagger
 from tacit.data.vocabulary import Vocabulary
 from tacit.errors import DataError, FileError
 from tacit.report.evaluation import evaluate_model

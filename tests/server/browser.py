@@ -112,12 +112,12 @@ class Page:
     def download_to(self, folder: Path) -> None:
         self.call("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(folder))
 
-    def look(self, *, width: int, height: int, dark: bool = False) -> None:
+    def look(self, *, width: int, height: int, dark: bool = False, scale: float = 1) -> None:
         """Look at the page on a screen of this size; narrow ones are those of phones."""
         is_phone = width < _WIDEST_PHONE
         features = [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]
         self.call("Emulation.setEmulatedMedia", features=features)
-        screen = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": is_phone}
+        screen = {"width": width, "height": height, "deviceScaleFactor": scale, "mobile": is_phone}
         self.call("Emulation.setDeviceMetricsOverride", **screen)
         self.call("Emulation.setTouchEmulationEnabled", enabled=is_phone)
 

@@ -19,7 +19,7 @@ class _Entry(NamedTuple):
 
     column: int
     label: str
-    count: int
+    n_samples: int
     spellings: list[str]
     folded: list[str]
 
@@ -38,14 +38,14 @@ def find_labels(tagger: Tagger, search: str, offset: int, limit: int) -> tuple[i
         match = _match(wanted, entry.folded)
         if match is not None:
             found.append((match, entry))
-    found.sort(key=lambda pair: (pair[0][0], -pair[1].count, pair[1].column))
+    found.sort(key=lambda pair: (pair[0][0], -pair[1].n_samples, pair[1].column))
     n_learned = len(tagger._state.ground.classes)
     page = [
         {
             "label": entry.label,
             "name": entry.spellings[0],
             "matched": entry.spellings[place],
-            "count": entry.count,
+            "count": entry.n_samples,
             "added": entry.column >= n_learned,
         }
         for (_, place), entry in found[offset : offset + limit]

@@ -128,7 +128,7 @@ def report(page: Page, live: Live, _: Path) -> None:
     """The top of the report."""
     _look(page, (_DESK[0], 1000))
     page.open(f"{live.base_url}/v1/models/eurovoc/report")
-    page.wait_until("document.querySelectorAll('h2').length > 5")
+    page.wait_until("document.readyState === 'complete' && document.querySelectorAll('h2').length > 5")
 
 
 def _suggest(page: Page, live: Live, size: tuple[int, int], *, dark: bool = False) -> None:

@@ -84,7 +84,7 @@ def test_the_queue(new_tab, live, tmp_path):
 def test_the_documentation_of_the_api(new_tab, live):
     page = new_tab()
     page.open(f"{live.base_url}/docs")
-    page.wait_until("document.querySelectorAll('h3').length > 10")
+    page.wait_until("document.readyState === 'complete' && document.querySelectorAll('h3').length > 10")
     check(page)
 
 
@@ -92,5 +92,5 @@ def test_the_report(new_tab, tmp_path):
     write_report(tmp_path / "report.html", trained_tagger(), new_dataset())
     page = new_tab()
     page.open((tmp_path / "report.html").as_uri())
-    page.wait_until("document.querySelectorAll('h2').length > 5")
+    page.wait_until("document.readyState === 'complete' && document.querySelectorAll('h2').length > 5")
     check(page)

@@ -85,8 +85,8 @@ def test_a_swipe_shows_the_other_actions(new_tab, live):
     for step in (30, 60, 90):
         page.call("Input.dispatchTouchEvent", type="touchMove", touchPoints=[{"x": x - step, "y": y}])
     page.call("Input.dispatchTouchEvent", type="touchEnd", touchPoints=[])
-    page.wait_until(f"{SHOWN_ACTIONS} === 1")
-    assert page.evaluate("document.querySelector('.more').ariaExpanded") == "true"
+    page.wait_until("document.querySelector('.more').ariaExpanded === 'true'")
+    assert page.evaluate(SHOWN_ACTIONS) == 1
     assert page.evaluate("document.querySelector('.accept').ariaPressed") == "false"
 
 
@@ -267,6 +267,6 @@ def test_nothing_sticks_out(new_tab, live, width):
     page.look(width=width, height=800, dark=width == 390)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     page.open(f"{live.base_url}/docs")
-    page.wait_until("document.querySelectorAll('h3').length > 10")
+    page.wait_until("document.readyState === 'complete' && document.querySelectorAll('h3').length > 10")
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     check_nothing_odd(page, live)

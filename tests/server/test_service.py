@@ -90,6 +90,10 @@ def test_labels_are_found_by_all_their_names(start, saved, tmp_path):
     assert found("http://x.org/c") == [("Autos", "http://x.org/cars")]
     live.post("/v1/labels", json={"name": "pomelo", "examples": ["apple"]})
     assert ("pomelo", "pomelo") in found("pome")  # what is known of names follows the acts
+    judge(live, "apple", "pomelo", True)
+    assert ("pomelo", "pomelo") in found("pome")
+    live.first.tagger.retire_label("pomelo")
+    assert found("pomelo") == []
 
 
 def test_reasons_name_the_words_of_the_text_and_the_labels_of_similar_ones(start, tmp_path):
@@ -151,6 +155,8 @@ def test_the_documentation_of_the_api_needs_no_script_and_no_token(start):
             assert f"<code>{method.upper()} {path}</code>" in answer.text
             assert escape(about["description"].split("`")[0]) in answer.text
     assert "judgements[].accepted" in answer.text  # fields of objects inside
+    assert 'href="/openapi.json"' not in answer.text  # a link cannot send the token
+    assert 'href="/openapi.json"' in start().get("/docs").text
     assert live.get("/docs", headers={"If-None-Match": answer.headers["etag"]}).status_code == 304
 
 

@@ -27,7 +27,8 @@ def docs_page(openapi: Json) -> str:
     ]
     links = [tag("li", tag("a", title, href=f"#{name}")) for name, title in _TITLES.items()]
     intro = [tag("p", _prose(part)) for part in openapi["info"]["description"].split("\n\n")]
-    home = tag("p", tag("a", "The web page", href="/"), " · ", tag("a", "OpenAPI description", href="/openapi.json"))
+    described = " · ", tag("a", "OpenAPI description", href="/openapi.json")
+    home = tag("p", tag("a", "The web page", href="/"), None if "security" in openapi else described)
     body = tag(
         "body",
         tag("header", tag("h1", "tacit: API"), tag("p", f"version {openapi['info']['version']}")),

@@ -10,7 +10,7 @@ from tacit.store.acts import Act, in_force
 
 if TYPE_CHECKING:
     from tacit.data.vocabulary import Vocabulary
-    from tacit.tagger.state import State
+    from tacit.tagger.state import Ground
     from tacit.tagger.tagger import Tagger
 
 
@@ -24,7 +24,8 @@ class _Entry(NamedTuple):
     folded: list[str]
 
 
-_entries: WeakKeyDictionary[State, list[_Entry]] = WeakKeyDictionary()  # made at the first search after a change
+#: By model: the history up to the last act that is not a judgement, which changes no name, and the labels after it.
+_entries: WeakKeyDictionary[Ground, tuple[str, list[_Entry]]] = WeakKeyDictionary()
 
 
 def find_labels(tagger: Tagger, search: str, offset: int, limit: int) -> tuple[int, list[dict[str, Any]]]:
@@ -86,15 +87,16 @@ def _match(wanted: str, spellings: list[str]) -> tuple[int, int] | None:
 
 def _entries_of(tagger: Tagger) -> list[_Entry]:
     state = tagger._state
-    entries = _entries.get(state)
-    if entries is None:
+    settled, entries = _entries.get(state.ground, (None, []))
+    if settled != state._settled:
         counts = tagger.counts_for(len(state)).tolist()
-        entries = _entries[state] = [
+        entries = [
             _Entry(column, label, counts[column], spellings, [spelling.casefold() for spelling in spellings])
             for column, label in enumerate(map(str, state.names.tolist()))
             if state.is_suggested[column]
             for spellings in [_spellings(tagger.vocabulary_, label, tagger.readable(label))]
         ]
+        _entries[state.ground] = state._settled, entries
     return entries
 
 

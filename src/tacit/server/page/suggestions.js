@@ -5,6 +5,8 @@ import { tell } from "./service.js";
 import { clearWhy, toggleWhy } from "./why.js";
 
 const SWIPE = 40; // pixels
+const N_RANKED = 20; // labels whose current scores are asked for together
+const MOST = 1000; // labels in a response
 
 // What is being worked on: the model's card, the text, its number in the queue, its rows by label, and the labels left out.
 export const work = { model: null, text: "", item: null, rows: new Map(), excluded: new Map(), round: 0 };
@@ -75,12 +77,18 @@ async function suggested(text, decided) {
   return [...found, ...others.map((label) => own.get(label)).filter(Boolean)];
 }
 
-// Suggestions by label for given labels, with scores as they are now.
+// Suggestions by label for given labels, with scores as they are now: those of a ranking of all labels, as scores may
+// depend on the other labels ranked, and those of labels far below on their own.
 async function scores(text, labels) {
-  if (!labels.length) return new Map();
-  const wish = { model: work.model.name, text, include: labels, k: Math.min(labels.length, 1000) };
-  const answer = await tell("/v1/suggest", wish);
-  return new Map(answer.results[0].suggestions.map((each) => [each.label, each]));
+  const found = new Map();
+  const look = async (wish) => {
+    const answer = await tell("/v1/suggest", { model: work.model.name, text, ...wish });
+    for (const each of answer.results[0].suggestions) found.set(each.label, each);
+  };
+  if (labels.length) await look({ k: N_RANKED });
+  const others = labels.filter((label) => !found.has(label)).slice(0, MOST);
+  if (others.length) await look({ include: others, k: others.length });
+  return found;
 }
 
 // -- rows ------------------------------------------------------------------------------------------------

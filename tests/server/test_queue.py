@@ -146,6 +146,21 @@ def entropy(result: dict) -> float:
     return float(-(shares * np.log2(shares) + (1 - shares) * np.log2(1 - shares)).sum())
 
 
+def test_on_a_phone_text_and_suggestions_are_in_view_together(new_tab, live, tmp_path):
+    (tmp_path / "new.csv").write_text("id,text\n" + "".join(f"{n},{'apple song ' * 100}\n" for n in range(3)))
+    page = opened(new_tab(), live)
+    page.look(width=390, height=844)
+    load_file(page, tmp_path / "new.csv")
+    at(page, 1, 0, 3)
+    for place in (2, 3):
+        page.evaluate("scrollTo(0, document.body.scrollHeight)")
+        page.press("n")
+        at(page, place, place - 1, 3)
+        box = "document.querySelector('{}').getBoundingClientRect()"
+        page.wait_until(f"{box.format('#text')}.top >= 0")
+        page.wait_until(f"{box.format('.suggestion')}.bottom < {box.format('#steps')}.top")
+
+
 def test_a_verdict_taken_back_leaves_the_export(new_tab, live, table, tmp_path):
     page = opened(new_tab(), live)
     page.download_to(tmp_path)

@@ -60,13 +60,14 @@ def build_app(models: Models, settings: Settings, metrics: Metrics, *, watch: bo
     app.state.settings = settings
     app.include_router(api)
     app.include_router(annif)
+    app.include_router(page_routes())
     answer_problems(app)
-    app.include_router(page_routes(_describe(app, settings)))
+    _describe(app, settings)
     return Guard(app, settings, metrics, open_paths=PATHS | {"/healthz"}, form_paths=FORM_PATHS)
 
 
-def _describe(app: FastAPI, settings: Settings) -> dict[str, Any]:
-    """The OpenAPI description, with what all endpoints share added to it."""
+def _describe(app: FastAPI, settings: Settings) -> None:
+    """Add to the OpenAPI description what all endpoints share."""
     document: dict[str, Any] = app.openapi()
     schemas = document["components"]["schemas"]
     schemas[ProblemDocument.__name__] = ProblemDocument.model_json_schema()
@@ -75,7 +76,6 @@ def _describe(app: FastAPI, settings: Settings) -> dict[str, Any]:
     if settings.token is not None:
         document["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
         document["security"] = [{"token": []}]
-    return document
 
 
 async def _watch(models: Models, metrics: Metrics) -> None:

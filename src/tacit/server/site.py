@@ -39,12 +39,25 @@ REPORT_POLICY = {
 }
 
 
-def page_routes(openapi: dict[str, Any]) -> APIRouter:
-    """A route for each file, and for the documentation of the API that `openapi` describes."""
+def page_routes() -> APIRouter:
+    """A route for each file, and for the documentation of the API."""
     routes = APIRouter(include_in_schema=False)
-    for path, (media_type, content) in {**_FILES, _DOCS: ("text/html", docs_page(openapi).encode())}.items():
-        routes.add_api_route(path, _serving(content, media_type), methods=["GET"], response_class=Response)
+    served = {path: _serving(content, media_type) for path, (media_type, content) in _FILES.items()}
+    for path, endpoint in {**served, _DOCS: _documentation()}.items():
+        routes.add_api_route(path, endpoint, methods=["GET"], response_class=Response)
     return routes
+
+
+def _documentation() -> Any:
+    """The documentation as a page; it is made at the first request, when all routes are known."""
+    made: list[Any] = []
+
+    async def serve(request: Request) -> Any:
+        if not made:
+            made.append(_serving(docs_page(request.app.openapi()).encode(), "text/html"))
+        return await made[0](request)
+
+    return serve
 
 
 def _serving(content: bytes, media_type: str) -> Any:

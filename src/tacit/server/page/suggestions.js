@@ -42,10 +42,10 @@ export async function suggest({ focus = false, scroll = false, decided = new Map
   if (focus) (work.rows.values().next().value?.accept ?? $("results-heading")).focus({ preventScroll: true });
 }
 
-// Scroll to a section unless most of the screen shows it.
+// Scroll to a section unless it begins in the upper part of the screen; on a phone, in any case.
 export function bringIntoView(section) {
   const { top } = section.getBoundingClientRect();
-  if (top < 0 || top > innerHeight / 2) section.scrollIntoView();
+  if (top < 0 || top > innerHeight / 2 || matchMedia("(max-width: 48rem)").matches) section.scrollIntoView();
 }
 
 export function clearSuggestions() {

@@ -105,9 +105,10 @@ class Page:
         """Open the file chooser of the focused input by keyboard, and choose a file in it."""
         self.call("Page.setInterceptFileChooserDialog", enabled=True)
         self.press("Enter")
-        self.wait_until("true")
-        node = self._choosers.pop()
-        self.call("DOM.setFileInputFiles", files=[str(path)], backendNodeId=node)
+        end = time.monotonic() + _PATIENCE
+        while not self._choosers and time.monotonic() < end:
+            self.evaluate("0")  # events arrive with the answers
+        self.call("DOM.setFileInputFiles", files=[str(path)], backendNodeId=self._choosers.pop())
 
     def download_to(self, folder: Path) -> None:
         self.call("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(folder))

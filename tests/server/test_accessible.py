@@ -65,7 +65,7 @@ def test_errors_options_and_the_form_of_a_new_label(new_tab, start):
     page = new_tab()
     live = start(settings=Settings(token="correct-horse"))
     page.open(str(live.base_url))
-    page.wait_until("document.activeElement.id === 'token' && document.querySelector('[role=alert]')")
+    page.wait_until("document.activeElement?.id === 'token' && document.querySelector('[role=alert]')")
     page.evaluate("for (const each of document.querySelectorAll('details')) each.open = true")
     check(page)
 

@@ -372,7 +372,7 @@ def test_command_without_data(monkeypatch, capsys):
 
 
 def test_pages_have_the_blocks_that_are_written():
-    for name in command.DEFAULT_SETS:
+    for name in sets.SETS:
         assert f"<!-- peers {name} -->" in pages.PAGE.read_text(encoding="utf-8")
     assert f"<!-- peers {command.SHOWN} -->" in pages.README.read_text(encoding="utf-8")
     assert "<!-- growth -->" in pages.PAGE.read_text(encoding="utf-8")

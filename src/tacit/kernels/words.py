@@ -121,7 +121,7 @@ def count_in_texts(
                 hashed, chunk = _mixed(hashed, chunk), 0
             chunks[used] = chunk << 8 | SEPARATOR
             used += 1
-            tag = _mixed(_mixed(hashed, chunk), 0) & 0x7FFFFFFF
+            tag = _mixed(_mixed(hashed, chunk), seed) & 0x7FFFFFFF
             slot, word = tag & (len(slots) - 1), free
             while slots[slot] >= 0:
                 known = slots[slot] & _LOW_HALF

@@ -112,8 +112,9 @@ def find_leaves(
     leaves, shares = np.empty((n_rows, room), np.int32), np.empty((n_rows, room), np.float32)
     n_leaves = np.empty(n_rows, np.int64)
     n_large = 0
-    for number in large:
-        n_large = max(n_large, np.int64(number))
+    for entry in large:
+        number: int = np.int64(entry)  # type: ignore[assignment]
+        n_large = max(n_large, number)
     x, totals = np.zeros(len(large_starts) - 1, np.int32), np.zeros(n_large + 1, np.int64)
     planes = (terms, weight_starts, weight_features, weight_levels, large)
     nodes, node_shares, margins = np.empty(room, np.int32), np.empty(room, np.float32), np.empty(room)

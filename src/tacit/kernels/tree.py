@@ -625,7 +625,8 @@ def grow_tree(
 def _feature_scratch(X: Rows, n_features: int, jury: int) -> FeatureScratch:
     n_rows, longest = len(X.starts) - 1, 0
     for row in range(n_rows):
-        longest = max(longest, np.int64(X.starts[row + 1] - X.starts[row]))
+        length: int = np.int64(X.starts[row + 1] - X.starts[row])  # type: ignore[assignment]
+        longest = max(longest, length)
     n_deciding = min(n_rows, jury)
     n_entries = min(len(X.ids), n_deciding * longest) + n_deciding
     slopes, touched = np.zeros((n_features, 2), np.float32), np.empty(n_features + 1, np.int32)

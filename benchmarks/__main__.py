@@ -6,6 +6,7 @@ import importlib
 import sys
 
 BENCHMARKS = (
+    "first_use",
     "parse",
     "vectorizer",
     "one_vs_all",

@@ -424,7 +424,7 @@ class Tagger(Teaching, Stored, BaseEstimator):  # type: ignore[misc]
         self._home, self._known = where, where.changes
 
     def _features(self, texts: Any) -> sparse.csr_matrix:
-        return features_of(texts, self.vectorizer_)
+        return features_of(texts, self.vectorizer_, self.n_jobs)
 
     def _samples(self, texts: Any, changes: Changes | None = None) -> Inputs:
         return Inputs(self._features(texts), (changes or self._changes).scores.matches(texts))

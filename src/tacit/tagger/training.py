@@ -110,7 +110,7 @@ def prepare(
     if are_texts(texts):
         language = language_of(texts, tagger.language)
         vectorizer = TextVectorizer(characters=tagger.characters, language=language if are_short(texts) else None)
-    X = as_features(texts) if vectorizer is None else vectorizer.fit_transform(texts)
+    X = as_features(texts) if vectorizer is None else vectorizer.fit_transform(texts, tagger.n_jobs)
     name, reason = tagger.model, "named by the user"
     uses_names = vectorizer is not None and tagger.names and tagger.calibrate
     if name == "auto":

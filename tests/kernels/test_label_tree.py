@@ -67,16 +67,19 @@ def random_rows(seed: int, n_rows: int) -> sparse.csr_matrix:
     st.integers(0, 3),
     st.integers(1, 4),
     st.sampled_from([0, 1, 2, 3]),
+    st.sampled_from([0.0, 0.5, 1.0]),
     st.sampled_from([np.float32, np.float16]),
     st.booleans(),
 )
-def test_beam_search_is_that_of_the_reference(seed, n_labels, n_trees, depth, beam, power, dtype, restrict):
+def test_beam_search_is_that_of_the_reference(
+    seed, n_labels, n_trees, depth, beam, power, path_weight, dtype, restrict
+):
     forest = random_forest(seed, n_labels, n_trees, depth, dtype)
     X = random_rows(seed, 6)
     allowed = np.random.default_rng(seed).random(n_labels) < (0.4 if restrict else 1.0)
-    ranking = forest.rank(X, n_labels, allowed, beam, power)
+    ranking = forest.rank(X, n_labels, allowed, beam, power, path_weight)
     for row, x in enumerate(X.toarray()):
-        expected = reference.label_scores(forest, x.astype(float), n_labels, beam, power, allowed)
+        expected = reference.label_scores(forest, x.astype(float), n_labels, beam, power, path_weight, allowed)
         found = ranking.labels[row][ranking.labels[row] >= 0]
         assert set(found) == set(np.flatnonzero(expected > 0))
         assert ranking.scores[row, : len(found)] == pytest.approx(expected[found], rel=1e-3, abs=1e-12)
@@ -86,9 +89,9 @@ def test_beam_search_is_that_of_the_reference(seed, n_labels, n_trees, depth, be
 def test_a_row_alone_gets_the_same_bits(dtype):
     forest = random_forest(3, 60, 2, 2, dtype)
     X, allowed = random_rows(1, 300), np.ones(60, dtype=np.bool_)
-    together = forest.rank(X, 20, allowed, 3, 3)
+    together = forest.rank(X, 20, allowed, 3, 3, 0.5)
     for row in range(0, 300, 7):
-        alone = forest.rank(X[row], 20, allowed, 3, 3)
+        alone = forest.rank(X[row], 20, allowed, 3, 3, 0.5)
         assert np.array_equal(alone.labels[0], together.labels[row])
         assert np.array_equal(alone.scores[0], together.scores[row])
 
@@ -97,6 +100,6 @@ def test_equal_scores_rank_the_smaller_label_first():
     tree = LabelClusters(np.array([2, 0, 1], dtype=np.int32), [np.array([0, 3])])
     none = np.empty(0, dtype=np.float32)
     chunk = Chunk(none.astype(np.int32), none.astype(np.int32), none.astype(np.uint16), none, np.ones(3, np.float32))
-    ranking = LabelForest.of([tree], [chunk]).rank(random_rows(0, 2), 2, np.ones(3, dtype=np.bool_), 1, 3)
+    ranking = LabelForest.of([tree], [chunk]).rank(random_rows(0, 2), 2, np.ones(3, dtype=np.bool_), 1, 3, 0.5)
     assert ranking.labels.tolist() == [[0, 1], [0, 1]]
     assert (ranking.scores == 1).all()

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -124,3 +126,23 @@ def test_accuracy_on_public_data(real_data, name, floors):
     ranking = tacit.LabelTree(n_jobs=2).fit(train.X, train.Y).rank(test.X)
     metrics = tacit.evaluate(ranking, test.Y, tacit.propensities(train.Y))
     assert {key: 100 * metrics[key] for key in floors if 100 * metrics[key] < floors[key]} == {}
+
+
+def test_a_model_saved_before_paths_had_a_weight_ranks_as_it_did(tmp_path):
+    X, Y = planted()
+    old = tacit.LabelTree(max_leaf=3, path_weight=1.0, random_state=0).fit(X, Y)
+    old.save(tmp_path / "old")
+    manifest = tmp_path / "old" / "manifest.json"
+    tree = json.loads(manifest.read_text())
+    assert _without(tree, "path_weight")
+    manifest.write_text(json.dumps(tree))
+    found = tacit.load_model(tmp_path / "old")
+    assert found.path_weight == 1.0
+    assert (found.rank(X, 5).labels == old.rank(X, 5).labels).all()
+
+
+def _without(tree, name):
+    """Delete an entry of nested dicts; how often it was found."""
+    if not isinstance(tree, dict):
+        return 0
+    return (tree.pop(name, None) is not None) + sum(_without(each, name) for each in tree.values())

@@ -33,7 +33,9 @@ def node_weights(forest: Any, node: int, n_features: int) -> np.ndarray:
     return weights
 
 
-def label_scores(forest: Any, x: np.ndarray, n_labels: int, beam: int, power: int, allowed: np.ndarray) -> np.ndarray:
+def label_scores(
+    forest: Any, x: np.ndarray, n_labels: int, beam: int, power: int, path_weight: float, allowed: np.ndarray
+) -> np.ndarray:
     """Mean probability of each label over trees, 0 where no beam came."""
     scores = np.zeros(n_labels)
     for starts in forest.level_starts:
@@ -45,7 +47,7 @@ def label_scores(forest: Any, x: np.ndarray, n_labels: int, beam: int, power: in
             for node in sorted(paths):
                 slots = slice(forest.slot_starts[node], forest.slot_starts[node + 1])
                 margins = node_weights(forest, node, len(x)) @ x + forest.intercepts[slots]
-                logs = paths[node] + log_probability(margins, power)
+                logs = (path_weight if level == depth else 1) * paths[node] + log_probability(margins, power)
                 found.update(zip(map(int, forest.children[slots]), logs, strict=True))
             if level < depth:
                 found = {node: log for node, log in found.items() if allowed[below[node]].any()}

@@ -179,6 +179,7 @@ def search_tree(
     values: npt.NDArray[np.generic],
     halves: Floats,
     power: int,
+    path_weight: float,
     is_open: Flags,
     leaves: Ids,
     logs: Floats,
@@ -186,9 +187,10 @@ def search_tree(
     """Beam search in one tree.
 
     Fills `leaves` (rows × beam), -1 where there are fewer, and the log-probabilities `logs` (rows × beam × children)
-    of the labels in these leaves. `places` is the lookup table, all -1, one entry per feature; if it is empty, binary
-    search is used throughout. Rows in the same node are processed together. Margins are always summed in the order of
-    a row's features, so that a row gets bit-identical results alone and in a batch.
+    of the labels in these leaves, in which that of the path to the leaf counts with `path_weight`. `places` is the
+    lookup table, all -1, one entry per feature; if it is empty, binary search is used throughout. Rows in the same
+    node are processed together. Margins are always summed in the order of a row's features, so that a row gets
+    bit-identical results alone and in a batch.
     """
     n_rows, beam, width = logs.shape
     chunks = (chunk_features, entry_starts, entry_children, values, halves)
@@ -220,11 +222,11 @@ def search_tree(
                 else:
                     _margins_by_search(x, v, first, last, *chunks, out)
                 for child in range(n_children):
-                    log = paths[row, place] + _log_probability(out[child], power)
+                    log = _log_probability(out[child], power)
                     if level == depth:
-                        out[child] = log
+                        out[child] = np.float32(path_weight) * paths[row, place] + log
                     elif is_open[children[slot + child]]:
-                        _insert(next_nodes[row], next_paths[row], children[slot + child], log)
+                        _insert(next_nodes[row], next_paths[row], children[slot + child], paths[row, place] + log)
             if is_spread:
                 for at in range(first, last):
                     places[chunk_features[at]] = -1

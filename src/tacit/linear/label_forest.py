@@ -108,13 +108,13 @@ class LabelForest:
         """Number of children of the widest node."""
         return int(np.diff(self.slot_starts).max())
 
-    def rank(self, X: sparse.csr_matrix, k: int, allowed: Mask, beam: int, power: int) -> Ranking:
+    def rank(self, X: sparse.csr_matrix, k: int, allowed: Mask, beam: int, power: int, path_weight: float) -> Ranking:
         """The best allowed labels found by beam search."""
         beam, width = min(beam, self.n_leaves), self.width
         n_rows = max(1, _LOGS_AT_A_TIME // (len(self.level_starts) * beam * width))
         if n_rows < X.shape[0]:
-            blocks = row_blocks(X.shape[0], n_rows)
-            return Ranking.concatenate([self.rank(X[first:last], k, allowed, beam, power) for first, last in blocks])
+            parts = (X[first:last] for first, last in row_blocks(X.shape[0], n_rows))
+            return Ranking.concatenate([self.rank(part, k, allowed, beam, power, path_weight) for part in parts])
         leaves = np.empty((len(self.level_starts), X.shape[0], beam), dtype=np.int32)
         logs = np.empty((*leaves.shape, width), dtype=np.float32)
         is_half = self.entry_values.dtype == np.float16
@@ -137,6 +137,7 @@ class LabelForest:
                 self.entry_values.view(np.uint16) if is_half else self.entry_values,
                 _all_halves() if is_half else np.empty(0, dtype=np.float32),
                 power,
+                float(path_weight),
                 is_open,
                 leaves[tree],
                 logs[tree],

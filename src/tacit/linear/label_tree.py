@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +25,9 @@ from tacit.ranking import Ranking
 from tacit.store.declared import Sizes
 from tacit.tasks import run_tasks, task_seeds
 
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
 _INNER_WEIGHT = 2.0  # of positives in inner nodes: if a cluster is missed, its labels cannot be found
 
 
@@ -35,17 +38,23 @@ class LabelTree(Estimator):
 
     Labels are clustered top-down by balanced spherical k-means (Parabel, Prabhu et al. 2018; wide and shallow as in
     Bonsai, Khandagale et al. 2020). Each node has a linear classifier for every child, trained on the samples that
-    have a label below the node, and a label's probability is the product along its path, averaged over trees.
+    have a label below the node. A label's probability is the product along its path, averaged over trees; inner nodes
+    count less than the leaf, by an exponent, because a mistake on the way would otherwise outweigh what the leaf knows.
     """
 
     n_trees: Annotated[
         int, Range(low=1), Role.MULTIPLIES_MEMORY, "number of trees; time and model size grow in proportion"
-    ] = 3
+    ] = 2
     arity: Annotated[int, Range(low=2, high=1 << 16), "maximum number of children of an inner node"] = 64
     max_leaf: Annotated[int, Range(low=1, high=1 << 16), Tune(30, 300), "maximum number of labels in a leaf"] = 100
     beam: Annotated[int, Range(low=1), "beam width: nodes per level that are followed when ranking"] = 10
     loss: Annotated[str, OneOf(tuple(LOSSES)), "loss function of the classifiers"] = "squared_hinge"
     power: Annotated[int, Range(low=1, high=9), "probability is exp(-max(0, 1 - margin)^power); not for logistic"] = 3
+    path_weight: Annotated[
+        float,
+        Range(low=0, high=1),
+        "exponent of the probability of reaching a leaf in that of its labels; 1 is the plain product",
+    ] = 0.5
     C: Annotated[
         float, Range(above=0), Tune(0.05, 3), "inverse strength of the regularisation; logistic needs 1 to 3"
     ] = 0.4
@@ -64,11 +73,16 @@ class LabelTree(Estimator):
     dtype: Annotated[str, OneOf(("float16", "float32")), "type of the weights; float16 makes models smaller"] = (
         "float16"
     )
-    tolerance: Annotated[float, Range(low=0), "training stops when no margin changes by more in a pass"] = 0.2
+    tolerance: Annotated[float, Range(low=0), "training stops when no margin changes by more in a pass"] = 0.4
     max_passes: Annotated[int, Range(low=1), "maximum number of passes over the samples"] = 50
     normalize: Normalize = True
 
     forest_: LabelForest = field(init=False)
+
+    @classmethod
+    def restored(cls, parameters: Mapping[str, Any], state: Mapping[str, Any]) -> Self:
+        """Models that were saved before there was a `path_weight` rank as they did."""
+        return super().restored({"path_weight": 1.0} | dict(parameters), state)
 
     def what_is_wrong(self, _: Sizes) -> tuple[str, str] | None:
         """Whether the beams of a row would need too much memory: room for the widest node at each of their nodes."""
@@ -117,7 +131,7 @@ class LabelTree(Estimator):
     def _rank(self, X: sparse.csr_matrix, k: int, allowed: Mask | None) -> Ranking:
         power = 0 if self.loss == "logistic" else self.power
         mask = np.ones(len(self.classes_), dtype=np.bool_) if allowed is None else allowed
-        return self.forest_.rank(X, k, mask, self.beam, power)
+        return self.forest_.rank(X, k, mask, self.beam, power, self.path_weight)
 
 
 # -- nodes, each trained on the samples that have a label below it --------------------------------------

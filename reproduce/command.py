@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import click
@@ -40,6 +41,8 @@ def main(
     if paper is None or (entry is None and paper in PAPERS):
         _list(paper)
     elif paper == "docs":
+        if "TACIT_DATA" not in os.environ:  # without the sets, what was run on them would be left out
+            raise click.UsageError("set TACIT_DATA to the folder with the public benchmark sets to write the page")
         document.write(Options(options.cache, seeds, runs=False))
         click.echo(f"wrote {document.PATH}")
     else:

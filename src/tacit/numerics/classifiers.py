@@ -17,6 +17,7 @@ from tacit.tasks import run_tasks, task_seeds
 
 LOSSES = {"squared_hinge": SQUARED_HINGE, "logistic": LOGISTIC, "squared": SQUARED}
 POSITIVES = ("propensity", "unbiased", "equal")
+CLUSTERED_FROM = 256  # labels; with fewer, clustering takes longer than it saves
 LABELS_PER_TASK = 64  # their weights are adjacent in memory, so that a sample's features are read once for all of them
 
 
@@ -112,7 +113,7 @@ def _like_beside_like(
 
     A sample that is far from all labels of a block needs no steps there, so that training takes less time.
     """
-    if Y.shape[1] <= LABELS_PER_TASK:
+    if Y.shape[1] < CLUSTERED_FROM:
         return np.arange(Y.shape[1])
     labels = np.arange(Y.shape[1], dtype=np.int32)
     centres = label_centres(unit_rows(X), Y, n_jobs)

@@ -24,7 +24,7 @@ LAYERS = [
     {"registry"},
     {"linear", "trees", "embedding", "latent", "names"},
     {"base"},
-    {"bands", "metrics", "losses", "data", "tasks", "propensity", "labels", "checks", "store", "ranking", "parameters",
+    {"bands", "metrics", "losses", "data", "tasks", "cluster", "publish", "propensity", "labels", "checks", "store", "ranking", "parameters",
      "numerics", "vectorizer", "growth", "words"},
     {"kernels"},
     {"progress", "errors", "_version", "phases", "sizes", "memory"},

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from tacit import tune as tuning
-from tacit.cli.options import PATH, data_argument, input_options, jobs_option, max_memory_option, seed_option
+from tacit.cli.options import PATH, cluster_option, data_argument, input_options, jobs_option, max_memory_option, seed_option
 from tacit.cli.tables import percent, print_table
 from tacit.cli.train import check_out, split_off, train_and_save
 from tacit.data.dataset import Dataset, features_of, texts_of
@@ -43,6 +43,7 @@ _UNITS = {"": 1, "s": 1, "m": 60, "h": 3600}
 @max_memory_option
 @seed_option
 @jobs_option
+@cluster_option
 @input_options
 def tune(
     data: Path, name: str, target: str, budget: str, valid: str | None, spaces: tuple[str, ...],

@@ -1,0 +1,219 @@
+"""Tasks on a Dask cluster: the connection, what workers must have, and workers and schedulers that die."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import logging
+import platform
+import re
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import CancelledError
+from contextlib import ExitStack, contextmanager, suppress
+from functools import lru_cache, partial
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import joblib
+import numpy as np
+from joblib.parallel import get_active_backend
+
+from tacit._version import __version__
+from tacit.errors import ClusterError, MissingExtraError, ParameterError
+from tacit.publish import Published, Shared, forget, load, remove_part, write_part
+
+Task = Mapping[str, Any]
+Call = tuple[int, Task]  # with its number
+Run = Callable[[int, Task, Shared], tuple[int, Any]]
+
+_WAIT = 30  # seconds for a scheduler to answer and for a first worker to join
+_CLOSE = 1.0  # seconds for a client to take its leave
+_TASKS_PER_THREAD = 4  # that are sent ahead
+_TRIES = 3  # of a task whose data or workers were lost; each time, Dask itself tries several workers
+
+
+# -- connection -------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def cluster(address: str | None) -> Iterator[None]:
+    """Run all tasks inside the block on a Dask cluster.
+
+    Parameters
+    ----------
+    address : str, optional
+        The address of a scheduler, such as ``tcp://10.0.0.1:8786``, or ``local:4`` for four worker processes on this
+        machine that end with the block. None: no cluster.
+
+    Raises
+    ------
+    ClusterError
+        If the scheduler does not answer, or a worker has other versions of tacit and its libraries than this process.
+    """
+    if address is None:
+        yield
+        return
+    with ExitStack() as stack:
+        client = _connected(address, stack)
+        check_workers(client)
+        stack.enter_context(joblib.parallel_config("dask", client=client))
+        yield
+
+
+def _connected(address: str, stack: ExitStack) -> Any:
+    local = re.fullmatch(r"local:([1-9]\d*)", address)
+    if local is None and not re.match(r"\w+://.", address):
+        raise ParameterError(f"cluster must be the address of a scheduler, tcp://host:8786, or local:4; got '{address}'")
+    try:
+        from distributed import Client, LocalCluster
+    except ImportError:
+        raise MissingExtraError("a cluster", "dask") from None
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # errors are raised here, in one line
+    where: Any = address
+    if local is not None:
+        workers = {"n_workers": int(local[1]), "threads_per_worker": 1, "memory_limit": 0}
+        where = stack.enter_context(
+            LocalCluster(**workers, dashboard_address=None, silence_logs=logging.CRITICAL)
+        )
+    try:
+        client = Client(where, timeout=_WAIT, set_as_default=False)
+        stack.callback(client.close, timeout=_CLOSE)
+        client.wait_for_workers(1, timeout=_WAIT)
+    except (OSError, TimeoutError) as error:
+        missing = "has no workers" if isinstance(error, TimeoutError) else "does not answer"
+        raise ClusterError(f"the Dask scheduler {address} {missing}; start it, or name another one") from error
+    return client
+
+
+def active_client() -> Any:
+    """The client of the cluster that joblib is configured to use, or None."""
+    backend, _ = get_active_backend()
+    return backend.client if type(backend).__name__ == "DaskDistributedBackend" else None
+
+
+# -- what workers must have -------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=1)
+def versions() -> dict[str, str]:
+    """Versions that can change a model."""
+    libraries = {name: importlib.metadata.version(name) for name in ("numpy", "scipy", "scikit-learn", "numba")}
+    return {"tacit": __version__, "Python": ".".join(platform.python_version_tuple()[:2])} | libraries
+
+
+def check_workers(client: Any, path: Path | None = None) -> None:
+    """Raise unless every worker has our versions, and can read `path` if it is given."""
+
+    def found() -> tuple[dict[str, str] | None, bool]:  # workers without tacit can run it, too: sent as code
+        try:
+            from tacit.cluster import versions
+
+            return versions(), path is None or path.exists()
+        except ImportError:
+            return None, False
+
+    for worker, (theirs, can_read) in client.run(found).items():
+        check_versions(worker, theirs, versions())
+        if not can_read:
+            raise ClusterError(f"worker {worker} cannot read {path}; put it on a disk that all workers see")
+
+
+def check_versions(worker: str, found: Mapping[str, str] | None, expected: Mapping[str, str]) -> None:
+    """Raise unless a worker has the expected versions; None: it has no tacit."""
+    if found is None:
+        raise ClusterError(f"worker {worker} cannot import tacit; install tacit {__version__} there")
+    for name, version in expected.items():
+        if found.get(name) != version:
+            raise ClusterError(
+                f"worker {worker} has {name} {found.get(name)}, but the command has {version}; other versions could "
+                "give another model: install the same ones everywhere"
+            )
+
+
+# -- running ----------------------------------------------------------------------------------------------
+
+
+def computed(
+    client: Any, run: Run, calls: Iterator[Call], shared: Shared, published: Published
+) -> Iterator[tuple[int, Any]]:
+    """What `run` returns for each call, in the order in which they are done."""
+    from distributed import KilledWorker, as_completed
+    from distributed.client import CancelledError
+
+    running: dict[Any, tuple[Call, int]] = {}
+    done = as_completed(loop=client.loop)
+
+    def submit(call: Call, n_tries: int = 1) -> None:
+        future = client.submit(_run_on_worker, run, call, versions(), *references, pure=False)
+        running[future] = call, n_tries
+        done.add(future)
+
+    try:
+        references = _references(client, shared, published)
+        for call in islice(calls, _room(client)):
+            submit(call)
+        for future in done:
+            call, n_tries = running.pop(future)
+            try:
+                result = future.result()
+            except (CancelledError, KilledWorker):  # with the workers that had what it needs, or that ran it
+                if client.status != "running" or n_tries == _TRIES:
+                    raise
+                references = _references(client, shared, published)
+                submit(call, n_tries + 1)
+                continue
+            yield result
+            for call in islice(calls, max(_room(client) - len(running), 0)):
+                submit(call)
+    except KilledWorker as error:
+        raise ClusterError("all workers died that ran the same task; do they have enough memory for it?") from error
+    except (CancelledError, OSError) as error:
+        if client.status == "running" and not isinstance(error, CancelledError):
+            raise
+        raise ClusterError(
+            f"the Dask scheduler {client.scheduler.address} has stopped; start it again and repeat the command, which "
+            "resumes from its checkpoint"
+        ) from error
+    finally:
+        if client.status == "running":
+            client.cancel(list(running))
+
+
+def _room(client: Any) -> int:
+    """How many tasks the cluster should have: some for each thread, and one where workers are still to come."""
+    return max(_TASKS_PER_THREAD * sum(client.nthreads().values()), 1)
+
+
+def _references(client: Any, shared: Shared, published: Published) -> tuple[Any, ...]:
+    """What tasks carry of `shared`: the names of its parts, then files if all workers see ours, or else futures."""
+    published.at_end["workers"] = partial(_clear, client)
+    if published.are_files is None:
+        probe = write_part("probe", memoryview(b"tacit"))
+        published.are_files = all(client.run(probe.exists).values())
+        remove_part(probe)
+    found = published.put(shared.value, write_part if published.are_files else partial(_send, client))
+    return tuple(found), *found.values()
+
+
+def _send(client: Any, _name: str, part: memoryview) -> Any:
+    """Send a part to all workers; later ones get it from them."""
+    return client.scatter(np.frombuffer(part, np.uint8), broadcast=True, hash=False)
+
+
+def _clear(client: Any) -> None:
+    """Let all workers drop what they have loaded."""
+    if client.status == "running":
+        with suppress(OSError):
+            client.run(forget, on_error="ignore")
+
+
+def _run_on_worker(run: Run, call: Call, expected: dict[str, str], names: tuple[str, ...], *parts: Any) -> Any:
+    from distributed import get_worker
+
+    worker = get_worker().address
+    check_versions(worker, versions(), expected)  # for workers that joined later
+    try:
+        shared = load(names, parts)
+    except OSError as error:
+        raise ClusterError(f"worker {worker} cannot read what tasks share ({error}); see docs/cluster.md") from error
+    return run(*call, shared)

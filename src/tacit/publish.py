@@ -1,0 +1,163 @@
+"""What the tasks of a fit share, published once: tasks in other processes carry references to it.
+
+A value is pickled with its arrays apart (pickle protocol 5), and each part is named by its fingerprint: what several
+stages of a fit share is published once. A part is a file that workers map into memory, or bytes that a cluster sends.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import mmap
+import os
+import pickle
+import tempfile
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tacit.progress import drafts
+
+_SMALL = 1 << 16  # bytes; smaller arrays are pickled together with the rest
+_ALIGNMENT = 64  # bytes; kernels would be compiled again for arrays that are not aligned
+
+Put = Callable[[str, memoryview], Any]
+
+
+@dataclass(frozen=True)
+class _Held:
+    """The value that this process loaded last, and the names of its parts."""
+
+    names: tuple[str, ...]
+    value: Any
+
+
+_held: _Held | None = None
+_loading = threading.Lock()
+_published: ContextVar[Published | None] = ContextVar("tacit_published", default=None)
+
+
+class Published:
+    """Parts that are published for one fit, by fingerprint."""
+
+    def __init__(self) -> None:
+        self.parts: dict[str, Any] = {}
+        self.are_files: bool | None = None  # what the workers of a cluster can read; None: not known yet
+        self.at_end: dict[str, Callable[[], None]] = {}  # further actions when all parts are withdrawn
+        self._lock = threading.Lock()
+
+    def put(self, value: Any, put: Put) -> dict[str, Any]:
+        """The parts of a value by name; `put` publishes those that are not published yet, and returns a reference."""
+        found = {}
+        for part in _parts_of(value):
+            name = hashlib.sha256(part).hexdigest()
+            with self._lock:
+                if name not in self.parts or getattr(self.parts[name], "status", "") == "cancelled":  # of a future
+                    self.parts[name] = put(name, part)
+                found[name] = self.parts[name]
+        return found
+
+    def close(self) -> None:
+        """Withdraw all parts."""
+        for action in self.at_end.values():
+            action()
+        for part in self.parts.values():
+            if isinstance(part, Path):
+                remove_part(part)
+        self.parts.clear()
+
+
+@contextmanager
+def publishing() -> Iterator[Published]:
+    """What is published inside the block is withdrawn at its end; within another such block, at the end of that one."""
+    outer = _published.get()
+    if outer is not None:
+        yield outer
+        return
+    published = Published()
+    token = _published.set(published)
+    try:
+        yield published
+    finally:
+        _published.reset(token)
+        published.close()
+
+
+class Shared:
+    """Arguments that tasks share: the object itself in this process; pickled, references to its published parts."""
+
+    def __init__(self, value: Any, published: Published | None = None) -> None:
+        self.value = value
+        self.published = published
+        self._files: dict[str, Path] | None = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        if self._files is None:
+            published = self.published or Published()
+            self._files = published.put(self.value, write_part)
+        return load, (tuple(self._files), tuple(self._files.values()))
+
+
+def load(names: tuple[str, ...], parts: Sequence[Any]) -> Shared:
+    """The value of published parts; it is held until another one is loaded, or `forget` is called."""
+    global _held
+    with _loading:
+        if _held is None or _held.names != names:
+            _held = None  # before the next one takes memory
+            *arrays, rest = (_mapped(part) if isinstance(part, Path) else _aligned(part) for part in parts)
+            _held = _Held(names, pickle.loads(rest, buffers=arrays))  # noqa: S301 - what our own process has pickled
+        return Shared(_held.value)
+
+
+def forget() -> None:
+    """Drop what this process has loaded."""
+    global _held
+    _held = None
+
+
+def write_part(name: str, part: memoryview) -> Path:
+    """Write a part to a file in the folder for temporary files, which only this user can read."""
+    handle, path = tempfile.mkstemp(prefix=f"tacit-{name[:16]}-")
+    drafts.add(Path(path))
+    with os.fdopen(handle, "wb") as file:
+        file.write(part)
+    return Path(path)
+
+
+def remove_part(path: Path) -> None:
+    """Delete the file of a part; processes that have mapped it can still read it."""
+    path.unlink(missing_ok=True)
+    drafts.discard(path)
+
+
+def _parts_of(value: Any) -> list[memoryview]:
+    """The large arrays of a value, then the rest of it."""
+    import cloudpickle  # not needed in a process of its own
+
+    parts: list[memoryview] = []
+
+    def is_small(buffer: pickle.PickleBuffer) -> bool:
+        raw = buffer.raw()
+        if raw.nbytes < _SMALL:
+            return True
+        parts.append(raw)
+        return False
+
+    rest = cloudpickle.dumps(value, protocol=5, buffer_callback=is_small)
+    return [*parts, memoryview(rest)]
+
+
+def _mapped(path: Path) -> mmap.mmap:
+    """A file in memory; copy-on-write, because kernels would be compiled again for read-only arrays."""
+    with path.open("rb") as file:
+        return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
+
+
+def _aligned(part: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    is_aligned = part.flags.writeable and part.ctypes.data % _ALIGNMENT == 0
+    return part if is_aligned else part.copy()

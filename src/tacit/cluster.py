@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import logging
+import os
 import platform
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -26,17 +27,20 @@ Task = Mapping[str, Any]
 Call = tuple[int, Task]  # with its number
 Run = Callable[[int, Task, Shared], tuple[int, Any]]
 
-_WAIT = 30  # seconds for a scheduler to answer and for a first worker to join
+_WAIT = 10  # seconds for a scheduler to answer and for a first worker to join
 _CLOSE = 1.0  # seconds for a client to take its leave
 _TASKS_PER_THREAD = 4  # that are sent ahead
-_TRIES = 3  # of a task whose data or workers were lost; each time, Dask itself tries several workers
+_TRIES = 3  # of a task whose workers died; each time, Dask itself tries several workers
+_LOSSES = 100  # how often the data of a task may be lost, with all the workers that had them
+_SENDINGS = 6  # of the same data to workers that do not take them
+_LEAST_SPEED = 1e7  # bytes per second of a network that works
 
 
 # -- connection -------------------------------------------------------------------------------------------
 
 
 @contextmanager
-def cluster(address: str | None) -> Iterator[None]:
+def on_cluster(address: str | None) -> Iterator[None]:
     """Run all tasks inside the block on a Dask cluster.
 
     Parameters
@@ -54,9 +58,8 @@ def cluster(address: str | None) -> Iterator[None]:
         yield
         return
     with ExitStack() as stack:
-        client = _connected(address, stack)
-        check_workers(client)
-        stack.enter_context(joblib.parallel_config("dask", client=client))
+        stack.enter_context(joblib.parallel_config("dask", client=_connected(address, stack)))
+        check_workers()
         yield
 
 
@@ -80,8 +83,8 @@ def _connected(address: str, stack: ExitStack) -> Any:
         stack.callback(client.close, timeout=_CLOSE)
         client.wait_for_workers(1, timeout=_WAIT)
     except (OSError, TimeoutError) as error:
-        missing = "has no workers" if isinstance(error, TimeoutError) else "does not answer"
-        raise ClusterError(f"the Dask scheduler {address} {missing}; start it, or name another one") from error
+        missing = "has no workers; start some" if isinstance(error, TimeoutError) else "does not answer; start it"
+        raise ClusterError(f"the Dask scheduler {address} {missing}, or name another one") from error
     return client
 
 
@@ -101,8 +104,11 @@ def versions() -> dict[str, str]:
     return {"tacit": __version__, "Python": ".".join(platform.python_version_tuple()[:2])} | libraries
 
 
-def check_workers(client: Any, path: Path | None = None) -> None:
-    """Raise unless every worker has our versions, and can read `path` if it is given."""
+def check_workers(path: Path | None = None) -> None:
+    """Raise unless every worker of the cluster, if there is one, has our versions and can read `path`."""
+    client = active_client()
+    if client is None:
+        return
 
     def found() -> tuple[dict[str, str] | None, bool]:  # workers without tacit can run it, too: sent as code
         try:
@@ -156,8 +162,8 @@ def computed(
             call, n_tries = running.pop(future)
             try:
                 result = future.result()
-            except (CancelledError, KilledWorker):  # with the workers that had what it needs, or that ran it
-                if client.status != "running" or n_tries == _TRIES:
+            except (CancelledError, KilledWorker) as error:  # workers died that had what it needs, or that ran it
+                if client.status != "running" or n_tries == (_TRIES if isinstance(error, KilledWorker) else _LOSSES):
                     raise
                 references = _references(client, shared, published)
                 submit(call, n_tries + 1)
@@ -188,16 +194,37 @@ def _references(client: Any, shared: Shared, published: Published) -> tuple[Any,
     """What tasks carry of `shared`: the names of its parts, then files if all workers see ours, or else futures."""
     published.at_end["workers"] = partial(_clear, client)
     if published.are_files is None:
-        probe = write_part("probe", memoryview(b"tacit"))
-        published.are_files = all(client.run(probe.exists).values())
+        published.are_files = _see_files(client)
+    names, parts = published.put(shared.value, write_part if published.are_files else partial(_send, client))
+    if not published.are_files:  # then the workers send them to one another
+        published.brought = [
+            client.submit(_receive, *parts, workers=[worker], pure=False) for worker in client.nthreads()
+        ]
+    return names, *parts
+
+
+def _see_files(client: Any) -> bool:
+    """Whether all workers can read the files that this process writes."""
+    probe = write_part("probe", memoryview(b"tacit"))
+    try:
+        return all(client.run(partial(os.access, probe, os.R_OK)).values())
+    finally:
         remove_part(probe)
-    found = published.put(shared.value, write_part if published.are_files else partial(_send, client))
-    return tuple(found), *found.values()
 
 
 def _send(client: Any, _name: str, part: memoryview) -> Any:
-    """Send a part to all workers; later ones get it from them."""
-    return client.scatter(np.frombuffer(part, np.uint8), broadcast=True, hash=False)
+    """Send a part to one worker."""
+    scatter = partial(client.scatter, np.frombuffer(part, np.uint8), hash=False, asynchronous=True)
+    for _ in range(_SENDINGS):
+        with suppress(OSError, TimeoutError):  # Dask would wait forever for a worker that dies meanwhile
+            return client.sync(scatter, callback_timeout=_WAIT + part.nbytes / _LEAST_SPEED)
+        if client.status != "running":
+            break
+    raise ClusterError(f"no worker of the Dask scheduler {client.scheduler.address} takes the data; start some {client.nthreads()}")
+
+
+def _receive(*_parts: Any) -> None:
+    """Do nothing but have the parts."""
 
 
 def _clear(client: Any) -> None:

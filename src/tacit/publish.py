@@ -24,9 +24,10 @@ import numpy as np
 from tacit.progress import drafts
 
 _SMALL = 1 << 16  # bytes; smaller arrays are pickled together with the rest
-_ALIGNMENT = 64  # bytes; kernels would be compiled again for arrays that are not aligned
+_ALIGNMENT = 16  # bytes, as NumPy has it; kernels would be compiled again for arrays that are not aligned
 
 Put = Callable[[str, memoryview], Any]
+References = tuple[tuple[str, ...], list[Any]]
 
 
 @dataclass(frozen=True)
@@ -48,19 +49,21 @@ class Published:
     def __init__(self) -> None:
         self.parts: dict[str, Any] = {}
         self.are_files: bool | None = None  # what the workers of a cluster can read; None: not known yet
+        self.brought: list[Any] = []  # tasks that bring parts to each worker of a cluster
         self.at_end: dict[str, Callable[[], None]] = {}  # further actions when all parts are withdrawn
         self._lock = threading.Lock()
 
-    def put(self, value: Any, put: Put) -> dict[str, Any]:
-        """The parts of a value by name; `put` publishes those that are not published yet, and returns a reference."""
-        found = {}
+    def put(self, value: Any, put: Put) -> References:
+        """The names of the parts of a value, and a reference to each; `put` publishes those that are not published."""
+        names, found = [], []
         for part in _parts_of(value):
             name = hashlib.sha256(part).hexdigest()
             with self._lock:
                 if name not in self.parts or getattr(self.parts[name], "status", "") == "cancelled":  # of a future
                     self.parts[name] = put(name, part)
-                found[name] = self.parts[name]
-        return found
+                names.append(name)
+                found.append(self.parts[name])
+        return tuple(names), found
 
     def close(self) -> None:
         """Withdraw all parts."""
@@ -70,6 +73,7 @@ class Published:
             if isinstance(part, Path):
                 remove_part(part)
         self.parts.clear()
+        self.brought.clear()
 
 
 @contextmanager
@@ -94,13 +98,13 @@ class Shared:
     def __init__(self, value: Any, published: Published | None = None) -> None:
         self.value = value
         self.published = published
-        self._files: dict[str, Path] | None = None
+        self._files: References | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
         if self._files is None:
             published = self.published or Published()
             self._files = published.put(self.value, write_part)
-        return load, (tuple(self._files), tuple(self._files.values()))
+        return load, self._files
 
 
 def load(names: tuple[str, ...], parts: Sequence[Any]) -> Shared:

@@ -1,7 +1,7 @@
 """Running independent tasks in parallel through joblib, with finished tasks stored in a checkpoint.
 
 A task is a module-level function of arrays, parameters and a seed. Results are returned in the order of the
-tasks, for any number of threads, any backend of joblib and on a Dask cluster (`tacit.cluster`), and every task
+tasks, for any number of threads, any backend of joblib and on a Dask cluster (`tacit.on_cluster`), and every task
 uses one BLAS thread, so that the same seed gives bit-identical models.
 """
 

@@ -9,7 +9,6 @@ from typing import Any, TypeVar
 
 import click
 
-from tacit.cluster import cluster
 from tacit.data.formats import NAMES
 from tacit.sizes import parse_size
 
@@ -26,12 +25,14 @@ def cluster_option(function: Function) -> Function:
     """Add an option that runs the tasks of a command on a cluster."""
 
     @functools.wraps(function)
-    def on_cluster(*arguments: Any, address: str | None, **options: Any) -> Any:
-        with cluster(address):
+    def run(*arguments: Any, address: str | None, **options: Any) -> Any:
+        from tacit.cluster import on_cluster  # imports much, which other commands need not
+
+        with on_cluster(address):
             return function(*arguments, **options)
 
     told = "Run on a Dask cluster: its scheduler, tcp://…, or local:N for N processes here."
-    return click.option("--cluster", "address", metavar="ADDRESS", help=told)(on_cluster)  # type: ignore[return-value]
+    return click.option("--cluster", "address", metavar="ADDRESS", help=told)(run)  # type: ignore[return-value]
 
 
 def _size(_context: click.Context, _option: click.Parameter, value: str | None) -> int | None:

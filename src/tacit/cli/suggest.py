@@ -13,14 +13,18 @@ import numpy as np
 
 from tacit._version import __version__
 from tacit.cli.interrupt import keeps
-from tacit.cli.options import PATH, data_argument, input_options, model_argument
+from tacit.cli.options import PATH, cluster_option, data_argument, input_options, model_argument
 from tacit.cli.output import open_output
 from tacit.cli.source import stream_unlabelled
 from tacit.cli.startup import quick_start
+from tacit.cluster import check_workers
 from tacit.data.files import STDIN, existing_data, existing_file, text_lines
+from tacit.errors import ModelFileError
 from tacit.progress import stop_if_asked
 from tacit.store.folder import base_of, read_manifest
+from tacit.tagger.suggest import Suggestion
 from tacit.tagger.tagger import Tagger
+from tacit.tasks import stream_tasks
 
 
 @click.command()
@@ -39,6 +43,7 @@ from tacit.tagger.tagger import Tagger
 )
 @click.option("--language", metavar="TAG", help="Language of the labels' names, if the vocabulary has several.")
 @click.option("--out", type=PATH, help="Write here, .jsonl or .csv; resumes an interrupted run.")
+@cluster_option
 @input_options
 def suggest(
     model: Path, data: Path, k: int | None, threshold: str | None, include: str | None, exclude: str | None,
@@ -61,6 +66,7 @@ def suggest(
         "k": k, "threshold": threshold, "include": label_list(include), "exclude": label_list(exclude),
         "damp_head": damp_head,
     }  # fmt: skip
+    check_workers(model.resolve())
     nothing: Any = [] if tagger.takes_texts else np.empty((0, tagger.n_features_in_), np.float32)
     tagger.suggest(nothing, language=language, **wish)  # raises for invalid options before any data are read
     goes_on = data != STDIN  # standard input cannot be checked to be the same again
@@ -72,9 +78,33 @@ def suggest(
             click.echo(f"resuming after {n_before:,} samples in {out}.partial", err=True)
         if goes_on or out is None:
             keeps(lambda: _kept(out, output.n_done))
-        for block in _skipped(stream_unlabelled(data, tagger, **source), n_before):
-            output.write(tagger.suggest(block, **wish))
+        blocks = ({"block": block} for block in _skipped(stream_unlabelled(data, tagger, **source), n_before))
+        for rows in stream_tasks(_suggest, blocks, n_jobs=1, tagger=_Loaded(model, tagger), wish=wish):
+            output.write(rows)
             stop_if_asked()
+
+
+class _Loaded:
+    """A tagger that was loaded from a folder, as it is loaded by the workers of a cluster, too."""
+
+    def __init__(self, folder: Path, tagger: Tagger) -> None:
+        self.tagger = tagger
+        self.identity = _identity(folder, tagger)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _load, (self.identity,)
+
+
+def _load(identity: list[str]) -> _Loaded:
+    folder = Path(identity[0])
+    loaded = _Loaded(folder, Tagger.load(folder, verify=False))  # verified by the command
+    if loaded.identity != identity:
+        raise ModelFileError(f"{folder}: was changed during the run, or workers have another copy; run it again")
+    return loaded
+
+
+def _suggest(tagger: _Loaded, block: Any, wish: dict[str, Any]) -> list[list[Suggestion]]:
+    return tagger.tagger.suggest(block, **wish)
 
 
 def _kept(out: Path | None, n_done: int) -> str:
@@ -87,14 +117,19 @@ def _kept(out: Path | None, n_done: int) -> str:
 
 def _run(model: Path, tagger: Tagger, data: Path, wish: dict[str, Any], source: dict[str, Any]) -> dict[str, Any]:
     """What identifies this run: model, input and options."""
-    acts = "\n".join(act.id for act in tagger.acts_)
     found = existing_data(data)
     return {
         "tacit": __version__,
-        "model": [str(model.resolve()), base_of(read_manifest(model)), hashlib.sha256(acts.encode()).hexdigest()[:16]],
+        "model": _identity(model, tagger),
         "input": "-" if found == STDIN else [str(found.resolve()), found.stat().st_size, found.stat().st_mtime_ns],
         "options": {name: value if value is None else repr(value) for name, value in (wish | source).items()},
     }
+
+
+def _identity(model: Path, tagger: Tagger) -> list[str]:
+    """Folder, base and acts of a model."""
+    acts = "\n".join(act.id for act in tagger.acts_)
+    return [str(model.resolve()), base_of(read_manifest(model)), hashlib.sha256(acts.encode()).hexdigest()[:16]]
 
 
 def _skipped(blocks: Iterator[Any], n_done: int) -> Iterator[Any]:

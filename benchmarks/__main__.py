@@ -21,6 +21,7 @@ BENCHMARKS = (
     "living",
     "service",
     "estimates",
+    "cluster",
 )
 
 

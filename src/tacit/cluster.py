@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import importlib.metadata
 import logging
 import os
 import platform
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from concurrent.futures import CancelledError
 from contextlib import ExitStack, contextmanager, suppress
 from functools import lru_cache, partial
@@ -28,6 +29,7 @@ Call = tuple[int, Task]  # with its number
 Run = Callable[[int, Task, Shared], tuple[int, Any]]
 
 _WAIT = 10  # seconds for a scheduler to answer and for a first worker to join
+_EMPTY_WAITS = 6  # of that length for other workers, when all have died
 _CLOSE = 1.0  # seconds for a client to take its leave
 _TASKS_PER_THREAD = 4  # that are sent ahead
 _TRIES = 3  # of a task whose workers died; each time, Dask itself tries several workers
@@ -143,22 +145,22 @@ def computed(
     client: Any, run: Run, calls: Iterator[Call], shared: Shared, published: Published
 ) -> Iterator[tuple[int, Any]]:
     """What `run` returns for each call, in the order in which they are done."""
-    from distributed import KilledWorker, as_completed
-    from distributed.client import CancelledError
+    from distributed import KilledWorker
 
     running: dict[Any, tuple[Call, int]] = {}
-    done = as_completed(loop=client.loop)
 
     def submit(call: Call, n_tries: int = 1) -> None:
         future = client.submit(_run_on_worker, run, call, versions(), *references, pure=False)
         running[future] = call, n_tries
-        done.add(future)
 
     try:
         references = _references(client, shared, published)
-        for call in islice(calls, _room(client)):
-            submit(call)
-        for future in done:
+        while True:
+            for call in islice(calls, max(_room(client) - len(running), 0)):
+                submit(call)
+            if not running:
+                return
+            future = _first_done(client, running)
             call, n_tries = running.pop(future)
             try:
                 result = future.result()
@@ -169,20 +171,32 @@ def computed(
                 submit(call, n_tries + 1)
                 continue
             yield result
-            for call in islice(calls, max(_room(client) - len(running), 0)):
-                submit(call)
     except KilledWorker as error:
         raise ClusterError("all workers died that ran the same task; do they have enough memory for it?") from error
     except (CancelledError, OSError) as error:
-        if client.status == "running" and not isinstance(error, CancelledError):
+        is_there = client.status == "running"
+        if is_there and isinstance(error, OSError):  # of a task
             raise
+        what = "keeps losing its workers; start others" if is_there else "has stopped; start it again"
         raise ClusterError(
-            f"the Dask scheduler {client.scheduler.address} has stopped; start it again and repeat the command, which "
-            "resumes from its checkpoint"
+            f"the Dask scheduler {client.scheduler.address} {what} and repeat the command, which resumes from its "
+            "checkpoint"
         ) from error
     finally:
         if client.status == "running":
             client.cancel(list(running))
+
+
+def _first_done(client: Any, running: Collection[Any]) -> Any:
+    """A task that is done, failed or lost."""
+    from distributed import as_completed
+
+    n_waits = 0
+    while n_waits < _EMPTY_WAITS:
+        with suppress(asyncio.TimeoutError, TimeoutError):
+            return next(as_completed(running, loop=client.loop, timeout=_WAIT))
+        n_waits = 0 if client.nthreads() else n_waits + 1
+    raise ClusterError(f"the Dask scheduler {client.scheduler.address} has lost all its workers; start some")
 
 
 def _room(client: Any) -> int:
@@ -207,7 +221,7 @@ def _see_files(client: Any) -> bool:
     """Whether all workers can read the files that this process writes."""
     probe = write_part("probe", memoryview(b"tacit"))
     try:
-        return all(client.run(partial(os.access, probe, os.R_OK)).values())
+        return all(client.run(partial(os.access, probe, os.R_OK), on_error="ignore").values())  # of a dying one
     finally:
         remove_part(probe)
 
@@ -216,11 +230,11 @@ def _send(client: Any, _name: str, part: memoryview) -> Any:
     """Send a part to one worker."""
     scatter = partial(client.scatter, np.frombuffer(part, np.uint8), hash=False, asynchronous=True)
     for _ in range(_SENDINGS):
-        with suppress(OSError, TimeoutError):  # Dask would wait forever for a worker that dies meanwhile
+        with suppress(OSError, asyncio.TimeoutError, TimeoutError):  # Dask would wait forever for a worker that dies meanwhile
             return client.sync(scatter, callback_timeout=_WAIT + part.nbytes / _LEAST_SPEED)
         if client.status != "running":
             break
-    raise ClusterError(f"no worker of the Dask scheduler {client.scheduler.address} takes the data; start some {client.nthreads()}")
+    raise ClusterError(f"no worker of the Dask scheduler {client.scheduler.address} takes the data; start some")
 
 
 def _receive(*_parts: Any) -> None:

@@ -1,10 +1,10 @@
 """A Dask cluster of two worker processes against two threads: bytes sent, wall time, and whether models are the same.
 
-Usage: ``TACIT_DATA=… python -m benchmarks cluster`` (EURLEX57K); ``python -m benchmarks.cluster SHARE`` takes a share of
-its training samples. The scheduler and the workers are processes of their own on this machine. Data reach the workers
-through files that they map, or over sockets (*sent*), as where they see no common disk. Bytes are those that client and
-scheduler write to sockets. Ends with exit code 1 if these are more than 1.2 × workers × data + results, if a model
-differs, or if Dask warns of a large graph; wall time should be at most 1.15 × that of two threads.
+Usage: ``TACIT_DATA=… python -m benchmarks cluster`` (EURLEX57K); ``python -m benchmarks.cluster SHARE`` takes a share
+of its training samples. The scheduler and the workers are processes of their own on this machine. Data reach the
+workers through files that they map, or over sockets (*sent*), as where they see no common disk. Bytes are those that
+client and scheduler write to sockets. Ends with exit code 1 if these are more than 1.2 × workers × data + results, if a
+model differs, or if Dask warns of a large graph; wall time should be at most 1.15 × that of two threads.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def dask_cluster() -> Iterator[str]:
     """The address of a scheduler with two workers of one thread."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "scheduler.json"
-        common = ("--scheduler-file", str(file), "--no-dashboard")
+        common = ("--scheduler-file", str(file), "--no-dashboard", "--host", "127.0.0.1")
         quiet: dict[str, Any] = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
         kinds = [("scheduler", "--port", "0"), *(N_WORKERS * [("worker", "--nthreads", "1", "--memory-limit", "0")])]
         processes = [

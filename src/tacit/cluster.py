@@ -28,8 +28,8 @@ Task = Mapping[str, Any]
 Call = tuple[int, Task]  # with its number
 Run = Callable[[int, Task, Shared], tuple[int, Any]]
 
-_WAIT = 10  # seconds for a scheduler to answer and for a first worker to join
-_EMPTY_WAITS = 6  # of that length for other workers, when all have died
+_WAIT = 30  # seconds for a scheduler to answer and for a first worker to join
+_EMPTY_WAITS = 3  # of that length for other workers, when all have died
 _CLOSE = 1.0  # seconds for a client to take its leave
 _TASKS_PER_THREAD = 4  # that are sent ahead
 _TRIES = 3  # of a task whose workers died; each time, Dask itself tries several workers
@@ -68,7 +68,9 @@ def on_cluster(address: str | None) -> Iterator[None]:
 def _connected(address: str, stack: ExitStack) -> Any:
     local = re.fullmatch(r"local:([1-9]\d*)", address)
     if local is None and not re.match(r"\w+://.", address):
-        raise ParameterError(f"cluster must be the address of a scheduler, tcp://host:8786, or local:4; got '{address}'")
+        raise ParameterError(
+            f"cluster must be the address of a scheduler, tcp://host:8786, or local:4; got '{address}'"
+        )
     try:
         from distributed import Client, LocalCluster
     except ImportError:
@@ -77,9 +79,7 @@ def _connected(address: str, stack: ExitStack) -> Any:
     where: Any = address
     if local is not None:
         workers = {"n_workers": int(local[1]), "threads_per_worker": 1, "memory_limit": 0}
-        where = stack.enter_context(
-            LocalCluster(**workers, dashboard_address=None, silence_logs=logging.CRITICAL)
-        )
+        where = stack.enter_context(LocalCluster(**workers, dashboard_address=None, silence_logs=logging.CRITICAL))
     try:
         client = Client(where, timeout=_WAIT, set_as_default=False)
         stack.callback(client.close, timeout=_CLOSE)
@@ -201,7 +201,8 @@ def _first_done(client: Any, running: Collection[Any]) -> Any:
 
 def _room(client: Any) -> int:
     """How many tasks the cluster should have: some for each thread, and one where workers are still to come."""
-    return max(_TASKS_PER_THREAD * sum(client.nthreads().values()), 1)
+    n_threads: int = sum(client.nthreads().values())
+    return max(_TASKS_PER_THREAD * n_threads, 1)
 
 
 def _references(client: Any, shared: Shared, published: Published) -> tuple[Any, ...]:
@@ -230,7 +231,9 @@ def _send(client: Any, _name: str, part: memoryview) -> Any:
     """Send a part to one worker."""
     scatter = partial(client.scatter, np.frombuffer(part, np.uint8), hash=False, asynchronous=True)
     for _ in range(_SENDINGS):
-        with suppress(OSError, asyncio.TimeoutError, TimeoutError):  # Dask would wait forever for a worker that dies meanwhile
+        with suppress(
+            OSError, asyncio.TimeoutError, TimeoutError
+        ):  # Dask would wait forever for a worker that dies meanwhile
             return client.sync(scatter, callback_timeout=_WAIT + part.nbytes / _LEAST_SPEED)
         if client.status != "running":
             break

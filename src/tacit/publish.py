@@ -19,8 +19,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from tacit.progress import drafts
 
 _SMALL = 1 << 16  # bytes; smaller arrays are pickled together with the rest
@@ -30,15 +28,15 @@ Put = Callable[[str, memoryview], Any]
 References = tuple[tuple[str, ...], list[Any]]
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Held:
     """The value that this process loaded last, and the names of its parts."""
 
-    names: tuple[str, ...]
-    value: Any
+    names: tuple[str, ...] = ()
+    value: Any = None
 
 
-_held: _Held | None = None
+_held = _Held()
 _loading = threading.Lock()
 _published: ContextVar[Published | None] = ContextVar("tacit_published", default=None)
 
@@ -109,19 +107,18 @@ class Shared:
 
 def load(names: tuple[str, ...], parts: Sequence[Any]) -> Shared:
     """The value of published parts; it is held until another one is loaded, or `forget` is called."""
-    global _held
     with _loading:
-        if _held is None or _held.names != names:
-            _held = None  # before the next one takes memory
-            *arrays, rest = (_mapped(part) if isinstance(part, Path) else _aligned(part) for part in parts)
-            _held = _Held(names, pickle.loads(rest, buffers=arrays))  # noqa: S301 - what our own process has pickled
+        if _held.names != names:
+            forget()  # before the next one takes memory
+            *arrays, rest = [_mapped(part) if isinstance(part, Path) else _aligned(part) for part in parts]
+            _held.value = pickle.loads(rest, buffers=arrays)  # noqa: S301 - what our own process has pickled
+            _held.names = names
         return Shared(_held.value)
 
 
 def forget() -> None:
     """Drop what this process has loaded."""
-    global _held
-    _held = None
+    _held.names, _held.value = (), None
 
 
 def write_part(name: str, part: memoryview) -> Path:
@@ -156,12 +153,12 @@ def _parts_of(value: Any) -> list[memoryview]:
     return [*parts, memoryview(rest)]
 
 
-def _mapped(path: Path) -> mmap.mmap:
+def _mapped(path: Path) -> Any:
     """A file in memory; copy-on-write, because kernels would be compiled again for read-only arrays."""
     with path.open("rb") as file:
         return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
 
 
-def _aligned(part: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+def _aligned(part: Any) -> Any:
     is_aligned = part.flags.writeable and part.ctypes.data % _ALIGNMENT == 0
     return part if is_aligned else part.copy()

@@ -208,7 +208,7 @@ def _computed(
             joblib.delayed(run)(number, task, shared) for number, task in calls
         )
         try:
-            for each in found:  # not `yield from`, which would close it first
+            for each in found:  # noqa: UP028 - `yield from` would close it before the warning is silenced
                 yield each
         finally:
             with warnings.catch_warnings():  # joblib warns of results that nobody takes, as when work is interrupted

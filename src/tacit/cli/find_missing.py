@@ -10,7 +10,15 @@ from typing import Any
 
 import click
 
-from tacit.cli.options import PATH, cluster_option, data_argument, input_options, jobs_option, model_argument, seed_option
+from tacit.cli.options import (
+    PATH,
+    cluster_option,
+    data_argument,
+    input_options,
+    jobs_option,
+    model_argument,
+    seed_option,
+)
 from tacit.cli.records import read_records, verdict
 from tacit.cli.source import inputs_of
 from tacit.data.dataset import Dataset, with_labels

@@ -11,7 +11,15 @@ import click
 from tacit.cli.commands import BEGAN
 from tacit.cli.evaluate import print_evaluation
 from tacit.cli.interrupt import keeps
-from tacit.cli.options import PATH, cluster_option, data_argument, input_options, jobs_option, max_memory_option, seed_option
+from tacit.cli.options import (
+    PATH,
+    cluster_option,
+    data_argument,
+    input_options,
+    jobs_option,
+    max_memory_option,
+    seed_option,
+)
 from tacit.cli.source import as_wide_as, read_vocabulary
 from tacit.cli.tables import print_metrics
 from tacit.data.cooccurrence import load_cooccurrence

@@ -11,7 +11,15 @@ from typing import Any
 import click
 
 from tacit import tune as tuning
-from tacit.cli.options import PATH, cluster_option, data_argument, input_options, jobs_option, max_memory_option, seed_option
+from tacit.cli.options import (
+    PATH,
+    cluster_option,
+    data_argument,
+    input_options,
+    jobs_option,
+    max_memory_option,
+    seed_option,
+)
 from tacit.cli.tables import percent, print_table
 from tacit.cli.train import check_out, split_off, train_and_save
 from tacit.data.dataset import Dataset, features_of, texts_of

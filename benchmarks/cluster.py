@@ -23,6 +23,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import joblib
+
 import tacit
 from tacit import cluster
 from tacit.sizes import format_size
@@ -109,19 +111,26 @@ class Results:
             yield result
 
 
-def timed(work: Callable[[], Any]) -> tuple[float, Any]:
-    """Seconds of a call, and what it returned."""
-    began = time.perf_counter()
+def timed(work: Callable[[], Any]) -> tuple[float, float, Any]:
+    """Seconds of a call, CPU seconds of this process and all workers meanwhile, and what it returned."""
+    client = cluster.active_client()
+
+    def cpu() -> float:
+        return time.process_time() + sum(client.run(time.process_time).values())
+
+    began, cpu_began = time.perf_counter(), cpu()
     result = work()
-    return time.perf_counter() - began, result
+    return time.perf_counter() - began, cpu() - cpu_began, result
 
 
 def measure(make: Callable[[], Any], train: tacit.Dataset, results: Results) -> bool:
     """Print the figures of a model; whether all that must hold does."""
-    with joblib_threads():
-        threads, here = timed(lambda: make().fit(train.X, train.Y))
+    threads, threads_cpu, here = timed(lambda: fitted_by_threads(make(), train))
     data, expected, holds = size((train.X, train.Y)), digest(here), True
-    print(f"{type(here).__name__}: data {format_size(data)}, two threads {threads:.1f} s", flush=True)
+    print(
+        f"{type(here).__name__}: data {format_size(data)}, two threads {threads:.1f} s, CPU {threads_cpu:.1f} s",
+        flush=True,
+    )
     for way, sees_files in (("files", True), ("sent", False)):
         cluster._see_files = lambda _, sees_files=sees_files: sees_files
         client = cluster.active_client()
@@ -129,27 +138,25 @@ def measure(make: Callable[[], Any], train: tacit.Dataset, results: Results) -> 
         results.n_bytes = 0
         with warnings.catch_warnings(record=True) as told:
             warnings.simplefilter("always")
-            seconds, there = timed(lambda: make().fit(train.X, train.Y))
+            seconds, cpu_seconds, there = timed(lambda: make().fit(train.X, train.Y))
         sent = n_sent() + client.run_on_scheduler(n_sent) - before
         most = 1.2 * N_WORKERS * data + results.n_bytes
         is_same, is_warned = digest(there) == expected, any("large graph" in str(each.message) for each in told)
         holds &= is_same and not is_warned and sent <= most
         print(
             f"  {way}: {format_size(sent)} sent, {sent / most:.2f} of what is allowed (results "
-            f"{format_size(results.n_bytes)}); {seconds:.1f} s, {seconds / threads:.2f} x two threads; "
+            f"{format_size(results.n_bytes)}); {seconds:.1f} s, {seconds / threads:.2f} x two threads, "
+            f"CPU {cpu_seconds / threads_cpu:.2f} x; "
             f"{'the same model' if is_same else 'ANOTHER MODEL'}{'; LARGE GRAPH' if is_warned else ''}",
             flush=True,
         )
     return holds
 
 
-@contextmanager
-def joblib_threads() -> Iterator[None]:
-    """Work in this process, inside a block for the cluster."""
-    import joblib
-
+def fitted_by_threads(model: Any, train: tacit.Dataset) -> Any:
+    """The model, fitted in this process though there is a cluster."""
     with joblib.parallel_config("threading", n_jobs=N_WORKERS):
-        yield
+        return model.fit(train.X, train.Y)
 
 
 def main() -> None:

@@ -75,7 +75,9 @@ def _connected(address: str, stack: ExitStack) -> Any:
         from distributed import Client, LocalCluster
     except ImportError:
         raise MissingExtraError("a cluster", "dask") from None
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # errors are raised here, in one line
+    logger = logging.getLogger("distributed")
+    stack.callback(logger.setLevel, logger.level)
+    logger.setLevel(logging.CRITICAL)  # errors are raised here, in one line
     where: Any = address
     if local is not None:
         workers = {"n_workers": int(local[1]), "threads_per_worker": 1, "memory_limit": 0}
@@ -210,7 +212,7 @@ def _references(client: Any, shared: Shared, published: Published) -> tuple[Any,
     published.at_end["workers"] = partial(_clear, client)
     if published.are_files is None:
         published.are_files = _see_files(client)
-    names, parts = published.put(shared.value, write_part if published.are_files else partial(_send, client))
+    names, parts = published.put(shared.value, write_part if published.are_files else partial(_send, client, published))
     if not published.are_files:  # then the workers send them to one another
         published.brought = [
             client.submit(_receive, *parts, workers=[worker], pure=False) for worker in client.nthreads()
@@ -227,14 +229,14 @@ def _see_files(client: Any) -> bool:
         remove_part(probe)
 
 
-def _send(client: Any, _name: str, part: memoryview) -> Any:
-    """Send a part to one worker."""
-    scatter = partial(client.scatter, np.frombuffer(part, np.uint8), hash=False, asynchronous=True)
+def _send(client: Any, published: Published, _name: str, part: memoryview) -> Any:
+    """Send a part to one worker: directly, or through the scheduler where workers cannot be reached."""
+    data = np.frombuffer(part, np.uint8)
     for _ in range(_SENDINGS):
-        with suppress(
-            OSError, asyncio.TimeoutError, TimeoutError
-        ):  # Dask would wait forever for a worker that dies meanwhile
+        scatter = partial(client.scatter, data, hash=False, direct=published.is_direct, asynchronous=True)
+        with suppress(OSError, asyncio.TimeoutError, TimeoutError):  # Dask itself would wait forever for a dead worker
             return client.sync(scatter, callback_timeout=_WAIT + part.nbytes / _LEAST_SPEED)
+        published.is_direct = False
         if client.status != "running":
             break
     raise ClusterError(f"no worker of the Dask scheduler {client.scheduler.address} takes the data; start some")

@@ -47,6 +47,7 @@ class Published:
     def __init__(self) -> None:
         self.parts: dict[str, Any] = {}
         self.are_files: bool | None = None  # what the workers of a cluster can read; None: not known yet
+        self.is_direct = True  # whether parts are sent to workers past the scheduler
         self.brought: list[Any] = []  # tasks that bring parts to each worker of a cluster
         self.at_end: dict[str, Callable[[], None]] = {}  # further actions when all parts are withdrawn
         self._lock = threading.Lock()

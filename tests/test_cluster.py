@@ -94,6 +94,16 @@ def test_processes_map_what_they_share():
     assert left_files() == before
 
 
+def test_a_stream_that_waits_keeps_to_itself():
+    results = stream_tasks(total, TASKS, n_jobs=1, matrix=data())
+    assert next(results) == 0
+    with publishing(for_all=True) as own, publishing() as inner:  # of other work, meanwhile
+        assert inner is own
+    with publishing() as first, publishing() as second:
+        assert first is not second
+    results.close()
+
+
 @pytest.mark.slow
 def test_data_reach_each_worker_once(workers, way):
     before = left_files()
@@ -259,7 +269,7 @@ def test_a_training_outlives_its_scheduler_and_its_client(tmp_path, data_file):
         _, told = process.communicate(timeout=60)
     assert process.returncode == 2
     assert re.search(rf"tacit: error: the Dask scheduler {address} has stopped; [^\n]*resumes[^\n]*\n\Z", told), told
-    assert "Traceback" not in told
+    assert "Traceback" not in told, told
 
     process = train(data_file, out, "--cluster", "local:2")  # and with other workers
     time.sleep(4)

@@ -8,11 +8,13 @@ import logging
 import os
 import platform
 import re
+import signal
 from collections.abc import Callable, Collection, Iterator, Mapping
 from concurrent.futures import CancelledError
 from contextlib import ExitStack, contextmanager, suppress
 from functools import lru_cache, partial
 from itertools import islice
+from multiprocessing import resource_tracker
 from pathlib import Path
 from typing import Any
 
@@ -75,13 +77,14 @@ def _connected(address: str, stack: ExitStack) -> Any:
         from distributed import Client, LocalCluster
     except ImportError:
         raise MissingExtraError("a cluster", "dask") from None
-    logger = logging.getLogger("distributed")
-    stack.callback(logger.setLevel, logger.level)
-    logger.setLevel(logging.CRITICAL)  # errors are raised here, in one line
+    for name in ("asyncio", "tornado", *logging.root.manager.loggerDict):
+        if name.partition(".")[0] in ("asyncio", "distributed", "tornado"):
+            logging.getLogger(name).setLevel(logging.CRITICAL)  # what goes wrong is raised here, in one line
     where: Any = address
     if local is not None:
         workers = {"n_workers": int(local[1]), "threads_per_worker": 1, "memory_limit": 0}
-        where = stack.enter_context(LocalCluster(**workers, dashboard_address=None, silence_logs=logging.CRITICAL))
+        with _without_interrupts():
+            where = stack.enter_context(LocalCluster(**workers, dashboard_address=None, silence_logs=logging.CRITICAL))
     try:
         client = Client(where, timeout=_WAIT, set_as_default=False)
         stack.callback(client.close, timeout=_CLOSE)
@@ -90,6 +93,20 @@ def _connected(address: str, stack: ExitStack) -> Any:
         missing = "has no workers; start some" if isinstance(error, TimeoutError) else "does not answer; start it"
         raise ClusterError(f"the Dask scheduler {address} {missing}, or name another one") from error
     return client
+
+
+@contextmanager
+def _without_interrupts() -> Iterator[None]:
+    """Let threads and processes that start in the block never see Ctrl-C, which a terminal sends to all of them."""
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield
+        return
+    resource_tracker.ensure_running()  # which would otherwise lift the block in the thread that starts it
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def active_client() -> Any:
@@ -150,6 +167,7 @@ def computed(
     from distributed import KilledWorker
 
     running: dict[Any, tuple[Call, int]] = {}
+    is_of_task = False  # whether an error is
 
     def submit(call: Call, n_tries: int = 1) -> None:
         future = client.submit(_run_on_worker, run, call, versions(), *references, pure=False)
@@ -172,13 +190,16 @@ def computed(
                 references = _references(client, shared, published)
                 submit(call, n_tries + 1)
                 continue
+            except OSError:
+                is_of_task = future.status == "error"
+                raise
             yield result
     except KilledWorker as error:
         raise ClusterError("all workers died that ran the same task; do they have enough memory for it?") from error
     except (CancelledError, OSError) as error:
-        is_there = client.status == "running"
-        if is_there and isinstance(error, OSError):  # of a task
+        if is_of_task:
             raise
+        is_there = client.status == "running" and isinstance(error, CancelledError)
         what = "keeps losing its workers; start others" if is_there else "has stopped; start it again"
         raise ClusterError(
             f"the Dask scheduler {client.scheduler.address} {what} and repeat the command, which resumes from its "

@@ -76,18 +76,23 @@ class Published:
 
 
 @contextmanager
-def publishing() -> Iterator[Published]:
-    """What is published inside the block is withdrawn at its end; within another such block, at the end of that one."""
+def publishing(*, for_all: bool = False) -> Iterator[Published]:
+    """What is published inside the block is withdrawn at its end.
+
+    `for_all`: blocks within this one publish together with it, and withdraw nothing. A generator must not ask for that:
+    while it waits, work of others would be taken for its own.
+    """
     outer = _published.get()
     if outer is not None:
         yield outer
         return
     published = Published()
-    token = _published.set(published)
+    token = _published.set(published) if for_all else None
     try:
         yield published
     finally:
-        _published.reset(token)
+        if token is not None:
+            _published.reset(token)
         published.close()
 
 

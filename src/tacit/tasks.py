@@ -123,7 +123,7 @@ def fitting(*identity: Any) -> Iterator[None]:
     kept = _kept_in.get()
     token = _running.set(None if kept is None else kept.of_fit(fingerprint(*identity)[:_FIT_NAME]))
     try:
-        with publishing():
+        with publishing(for_all=True):
             yield
     finally:
         _running.reset(token)

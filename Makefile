@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 PYTEST := $(BIN)/python -m pytest -n 2 --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-fast attack check format bench reproduce clean
+.PHONY: help install demo test test-fast attack check format bench reproduce pictures clean
 
 help:  ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -15,6 +15,7 @@ $(READY): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10) and "tacit needs Python 3.10 or newer: make PYTHON=python3.12 …")'
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[all,dev]'
+	@! command -v npm >/dev/null || npm install --silent --no-save --prefix $(VENV) axe-core@4 || true  # for tests of the page
 	@touch $@
 
 install: $(READY)  ## Create the virtual environment with everything in it
@@ -46,6 +47,9 @@ bench: $(READY)  ## Compare speed, memory and accuracy with scikit-learn (needs 
 
 reproduce: $(READY)  ## List the papers' tables and figures, or run one: ARGS="exmlds table4" (needs TACIT_DATA)
 	$(BIN)/python -m reproduce $(ARGS)
+
+pictures: $(READY)  ## Make the pictures of the page and the report in a browser (needs TACIT_DATA and Chromium)
+	PYTHONPATH=tests $(BIN)/python -m pictures
 
 clean:  ## Remove the virtual environment and all caches
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis dist build

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import gzip
-import hashlib
 import json
 import os
 import subprocess
@@ -26,7 +25,9 @@ import numpy as np
 from scipy import sparse
 
 import tacit
-from benchmarks.peers import PeerError, machine
+from benchmarks.peers.environments import ADAPTERS, CACHE, SOURCES, digest, interpreter, machine, run_step, texts_of
+from benchmarks.peers.kept import kept, written
+from benchmarks.peers.tables import as_markdown, as_text
 from tacit.bands import BANDS, evaluate_by_band
 from tacit.labels import label_counts
 from tacit.ranking import NO_LABEL, NO_SCORE
@@ -72,8 +73,6 @@ sources=mllm,omikuji
 limit=100
 vocab=yso
 """
-SOURCES = Path(tacit.__file__).parent
-ADAPTERS = Path(__file__).with_name("peers")
 
 Result = dict[str, Any]
 Runner = Callable[[str, str, Path, Result], Result]
@@ -151,16 +150,6 @@ def write_corpus(source: Path, part: str, rows: np.ndarray, path: Path) -> None:
             sample = json.loads(lines[row])
             labels = " ".join(f"<{uris[label]}>" for label in sample["labels"])
             file.write(f"{' '.join(sample['text'].split())}\t{labels}\n")
-
-
-def written(path: Path, write: Callable[[Path], None]) -> Path:
-    """A file, written if it is not there; it gets its name when it is complete."""
-    if not path.exists():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        unfinished = path.with_name(f"{path.name}.partial")
-        write(unfinished)
-        unfinished.rename(path)
-    return path
 
 
 # -- runs -------------------------------------------------------------------------------------------------
@@ -242,29 +231,14 @@ class Bench:
         return str(n) if n <= DEV.start else f"{n}-{self.part}"
 
 
-def kept(path: Path, make: Callable[[], Result]) -> Result:
-    """What a JSON file holds; it is made and written if it is not there."""
-
-    def write(unfinished: Path) -> None:
-        unfinished.write_text(json.dumps(make()))
-
-    found: Result = json.loads(written(path, write).read_text())
-    return found
-
-
 def fingerprint(adapter: str, jobs: int) -> str:
     """A digest of all that a result depends on: for tacit its source, for Annif versions and configuration."""
     parts = [str(jobs)]
     if adapter == "annif":
         parts += [*REQUIREMENTS, PROJECTS]
     else:
-        parts += [path.read_text(encoding="utf-8") for path in sorted(SOURCES.rglob("*.py"))]
+        parts += texts_of(SOURCES)
     return digest(parts)
-
-
-def digest(parts: Iterable[str]) -> str:
-    """A short name for texts."""
-    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:12]
 
 
 def run_adapter(environment: Path) -> Runner:
@@ -273,30 +247,19 @@ def run_adapter(environment: Path) -> Runner:
     def run(adapter: str, step: str, home: Path, options: Result) -> Result:
         python = annif_python(environment) if adapter == "annif" else Path(sys.executable)
         print(f"{adapter}: {step} {options['project']}, load {os.getloadavg()[0]:.1f}", file=sys.stderr, flush=True)
-        command = [str(python), str(ADAPTERS / f"run_{adapter}.py"), step, str(home), json.dumps(options)]
-        paths = os.pathsep.join([str(SOURCES.parent), os.environ.get("PYTHONPATH", "")])
-        variables = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
-        variables |= {} if adapter == "annif" else {"PYTHONPATH": paths}
-        done = subprocess.run(command, capture_output=True, text=True, check=False, env=variables)
-        if done.returncode:
-            raise PeerError(f"{adapter} failed (exit {done.returncode}):\n{done.stderr[-2000:]}")
-        found: Result = json.loads(done.stdout.splitlines()[-1])
-        return found
+        return run_step(python, ADAPTERS / f"run_{adapter}.py", step, home, options)
 
     return run
 
 
 def annif_python(home: Path) -> Path:
-    """The interpreter of Annif's environment, made and filled if need be; a failed download is told by the results."""
-    python, ready = home / "bin" / "python", home / "ready"
-    if not ready.exists():
-        print(f"installing {REQUIREMENTS[0]} into {home}", file=sys.stderr, flush=True)
-        subprocess.run([sys.executable, "-m", "venv", home], check=True)
-        subprocess.run([python, "-m", "pip", "install", "--quiet", *REQUIREMENTS], check=True)
-        download = f"import nltk; nltk.download('punkt_tab', {str(home / 'nltk_data')!r})"
-        subprocess.run([python, "-c", download], check=False, capture_output=True)
-        ready.touch()
-    return python
+    """The interpreter of Annif's environment; a failed download of sentence data is told by the results."""
+
+    def download(python: Path) -> None:
+        code = f"import nltk; nltk.download('punkt_tab', {str(home / 'nltk_data')!r})"
+        subprocess.run([python, "-c", code], check=False, capture_output=True)
+
+    return interpreter(home, (REQUIREMENTS,), download)
 
 
 # -- results ----------------------------------------------------------------------------------------------
@@ -357,19 +320,6 @@ def table_row(n: int, title: str, found: Result, scores: dict[str, float]) -> tu
     )
 
 
-def as_text(rows: Sequence[Sequence[str]]) -> str:
-    """The table in columns."""
-    lines = [HEADINGS, *rows]
-    widths = [max(len(line[number]) for line in lines) for number in range(len(HEADINGS))]
-    return "\n".join("  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True)) for line in lines)
-
-
-def as_markdown(rows: Sequence[Sequence[str]]) -> str:
-    """The table for docs."""
-    lines = [HEADINGS, ("---",) * len(HEADINGS), *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
-
-
 def notes(results: Sequence[tuple[int, str, Result]], part: str) -> list[str]:
     """What a reader must know to judge the table."""
     versions = {name: version for *_, found in results for name, version in found["versions"].items()}
@@ -399,14 +349,13 @@ def compare(bench: Bench, names: Sequence[str], sizes: Sequence[int], with_all: 
 
 def parser() -> argparse.ArgumentParser:
     """The options."""
-    kept_in = Path(os.environ.get("TACIT_PEERS", Path.home() / ".cache" / "tacit-peers")) / "annif"
     options = argparse.ArgumentParser("python -m benchmarks.annif", description=str(__doc__).partition("\n")[0])
     options.add_argument("--dev", action="store_true", help="suggest for rows of train set aside, not for test")
     options.add_argument("--rows", type=int, nargs="+", default=N_ROWS, help="training rows (%(default)s)")
     options.add_argument("--all", action="store_true", help="tacit on all rows, too")
     options.add_argument("--systems", nargs="+", choices=SYSTEMS, default=list(SYSTEMS))
     options.add_argument("--jobs", type=int, default=1, help="parallel tasks of training (%(default)s)")
-    options.add_argument("--folder", type=Path, default=kept_in, help="environment, models, results (%(default)s)")
+    options.add_argument("--folder", type=Path, default=CACHE / "annif", help="of all that is kept (%(default)s)")
     options.add_argument("--markdown", action="store_true", help="print the table for docs")
     return options
 
@@ -423,7 +372,7 @@ def main(*arguments: str) -> None:
     results = compare(bench, chosen.systems, chosen.rows, chosen.all)
     rows = [table_row(n, title, found, bench.score(found, n)) for n, title, found in results]
     print("\n".join(notes(results, bench.part)), end="\n\n")
-    print((as_markdown if chosen.markdown else as_text)(rows))
+    print((as_markdown if chosen.markdown else as_text)([HEADINGS, *rows]))
 
 
 if __name__ == "__main__":

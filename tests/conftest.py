@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import os
+import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 from hypothesis import settings
 
+from tacit.cli.main import main
 from tacit.data.synthetic import SyntheticData, make_dataset
 
 settings.register_profile("tacit", deadline=None, derandomize=bool(os.environ.get("CI")))  # first calls compile
@@ -30,3 +34,27 @@ def real_data() -> Path:
 def made() -> SyntheticData:
     """Made-up data with missing labels; its truth is known."""
     return make_dataset(n_samples=1_500, n_features=800, n_labels=80)
+
+
+class Outcome(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def tacit(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., Outcome]:
+    """Run ``tacit`` with the given arguments."""
+
+    def run(*arguments: object) -> Outcome:
+        monkeypatch.setattr(sys, "argv", ["tacit", *map(str, arguments)])
+        capsys.readouterr()
+        code = 0
+        try:
+            main()
+        except SystemExit as stop:
+            code = stop.code
+        captured = capsys.readouterr()
+        return Outcome(int(code or 0), captured.out, captured.err)
+
+    return run

@@ -17,6 +17,7 @@ if not (ROOT / "benchmarks").exists():
     pytest.skip("benchmarks are not part of the source distribution", allow_module_level=True)
 sys.path.append(str(ROOT))
 annif = importlib.import_module("benchmarks.annif")
+PeerError = importlib.import_module("benchmarks.peers").PeerError
 
 TOPICS = {"a": "bees", "b": "bread", "c": "rivers", "d": "unseen things"}
 MEASURED = {"versions": {"annif": "1"}, "sentences": "a regular expression", "request_ms": 9.0, "request_cpu_ms": 8.0,
@@ -48,7 +49,7 @@ class FakeRunner:
     def __call__(self, adapter, step, home, options):
         self.steps.append((adapter, step, options["project"]))
         if self.is_broken:
-            raise annif.PeerError("broken")
+            raise PeerError("broken")
         n_texts = len(Path(options["texts"]).read_text().splitlines()) if step == "suggest" else 0
         return {**MEASURED, "suggested": [[uri("a"), uri("b")]] * n_texts}
 
@@ -149,7 +150,7 @@ def test_other_source_is_measured_anew(tmp_path, monkeypatch):
 
 def test_a_step_that_failed_runs_again(bench, runner):
     runner.is_broken = True
-    with pytest.raises(annif.PeerError, match="broken"):
+    with pytest.raises(PeerError, match="broken"):
         bench.measure("tacit", 5)
     runner.is_broken = False
     assert bench.measure("tacit", 5)["suggested"] == [[uri("a"), uri("b")]] * 4
@@ -191,5 +192,5 @@ def test_step_of_tacit(tmp_path):
     found = run("tagger", "suggest", home, {**options, "texts": str(train)})
     assert [labels[0] for labels in found["suggested"]] == [uri(label) for _, label in rows]
     assert min(found["model_mb"], found["request_ms"], found["request_cpu_ms"]) > 0
-    with pytest.raises(annif.PeerError, match=r"tagger failed \(exit 1\)"):
+    with pytest.raises(PeerError, match=r"tagger failed \(exit 1\)"):
         run("tagger", "suggest", tmp_path / "nowhere", {**options, "texts": str(train)})

@@ -19,7 +19,7 @@ ROOT = Path(tacit.__file__).parent
 #: A module may import from its own layer and the ones below it; `FAMILIES` import none of each other.
 LAYERS = [
     {"cli", "server", "report", "__main__"},
-    {"tagger", "estimate", "probe", "tune", "compare"},
+    {"tagger", "estimate", "probe", "tuning", "comparison"},
     {"blend"},
     {"registry"},
     {"linear", "trees", "embedding", "latent", "names"},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 import pickle
@@ -315,3 +316,27 @@ def test_commands_give_the_same_on_a_cluster(workers, tmp_path):
         cli, ["tune", file, "--model", "OneVsAll", "--budget", "1s", "--cluster", workers.scheduler_address]
     )
     assert tuned.exit_code == 0, tuned.output
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("suffix", [".csv", ".jsonl"])
+def test_suggest_keeps_columns_on_a_cluster(tmp_path, suffix):
+    made = make_dataset(n_samples=500, n_labels=20, as_text=True)
+    tacit.Tagger("OneVsAll").fit(made.texts, made.Y, label_names=made.label_names).save(tmp_path / "model")
+    texts = [*made.texts * 9, "", "…"]  # several blocks; the last two texts are blank
+    with (tmp_path / "new.csv").open("w", newline="") as file:
+        table = csv.writer(file)
+        table.writerow(["title", "key", "text"])
+        table.writerows((f"title {number}", f"k{number}", text) for number, text in enumerate(texts))
+    command = ["suggest", str(tmp_path / "model"), str(tmp_path / "new.csv"), "--id", "key", "--keep", "title"]
+    found = {}
+    for where in ([], ["--cluster", "local:2"]):
+        out = tmp_path / f"out{len(where)}{suffix}"
+        with bytes_sent() as sent:
+            result = CliRunner().invoke(cli, [*command, "--text", "text", "--out", str(out), *where])
+        assert result.exit_code == 0, result.output
+        assert (sum(sent) > sum(map(len, texts))) == bool(where)  # the texts went to the workers
+        found[bool(where)] = out.read_bytes(), result.stderr
+    assert found[True] == found[False]
+    assert f"their rows: {len(texts) - 1}, {len(texts)}" in found[True][1]
+    assert f"k{len(texts) - 1}".encode() in found[True][0].splitlines()[-1]

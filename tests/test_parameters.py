@@ -1,13 +1,17 @@
 from __future__ import annotations
 
+import inspect
+import re
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 
 import numpy as np
 import pytest
 
+import tacit
 from tacit.errors import ParameterError
 from tacit.parameters import OneOf, Range, check_parameters, document_parameters, parameters_of, parse_parameters
+from tacit.registry import MODELS
 
 
 @document_parameters
@@ -77,3 +81,22 @@ def test_learned_attributes_are_no_parameters():
 
 def test_the_docstring_lists_the_parameters():
     assert "C : float, > 0 and <= 10, default 1.0\n    strength" in (Example.__doc__ or "")
+
+
+@pytest.mark.parametrize("name", [*MODELS, "Tagger"])
+def test_help_is_readable(name):
+    """The signature names types and defaults, not what else is declared, and what all models have comes last."""
+    cls = getattr(tacit, name)
+    shown = inspect.signature(cls)
+    assert "Annotated" not in str(shown)
+    assert shown == inspect.signature(cls.__init__).replace(parameters=list(shown.parameters.values()))
+    named = [key for key, parameter in shown.parameters.items() if parameter.kind is not parameter.VAR_KEYWORD]
+    assert sorted(named) == list(parameters_of(cls))
+    documented = [line.split(" : ")[0] for line in cls.__doc__.splitlines() if re.match(r"\w+ : ", line)]
+    assert sorted(documented) == sorted(named)
+    assert documented[-2:] == ["random_state", "n_jobs"]
+
+
+def test_a_signature_has_types_and_defaults():
+    assert "(*, n_trees: int = 3, arity: int = 64" in str(inspect.signature(tacit.LabelTree))
+    assert str(inspect.signature(tacit.Tagger)).startswith("(model: str = 'auto', random_state: int | None = 0, ")

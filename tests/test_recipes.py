@@ -13,7 +13,7 @@ import numpy as np
 import tacit
 from tacit import registry
 from tacit.base import Estimator
-from tacit.compare import compare
+from tacit.comparison import compare
 from tacit.data import formats
 from tacit.data.dataset import label_lists
 from tacit.data.names import text_dataset

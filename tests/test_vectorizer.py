@@ -2,14 +2,34 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.feature_extraction.text import TfidfVectorizer
 
+from reference.words import count_words as count_slowly
+from tacit import vectorizer as texts_to_features
 from tacit.errors import DataError
 from tacit.vectorizer import TextVectorizer
 
-WORDS = st.sampled_from(["apple", "pear", "Äpfel", "a", "car", "cars", "x9", "long-word", "naïve", "日本語", "!"])
+WORDS = st.sampled_from(
+    [
+        "apple",
+        "pear",
+        "Äpfel",
+        "a",
+        "car",
+        "cars",
+        "x9",
+        "long-word",
+        "naïve",
+        "日本語",
+        "!",
+        "İzmir",
+        "ΟΔΟΣ",
+        "STRAẞE",
+        "e\u0301a",
+    ]
+)
 TEXTS = st.lists(st.lists(WORDS, max_size=8).map(" ".join), min_size=1, max_size=8)
 
 
@@ -88,3 +108,25 @@ def test_words_of_one_text_are_dropped_where_there_are_many_long_texts():
 def test_words_of_one_text_count_where_texts_are_short():
     texts = ["common words"] * 1000 + ["hapax words"]
     assert list(TextVectorizer().fit(texts).feature_names_) == ["common", "hapax", "words"]
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"characters": True}, {"language": "en"}, {"language": "fi", "characters": True}]
+)
+@settings(max_examples=25, deadline=None)
+@given(texts=TEXTS, others=TEXTS)
+def test_features_are_those_of_words_counted_slowly(options, texts, others):
+    def features(count, size, n_jobs):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(texts_to_features, "count_words", count)
+            patch.setattr(texts_to_features, "_CHARACTERS_PER_BLOCK", size)
+            vectorizer = TextVectorizer(**options)
+            rows = vectorizer.fit_transform(["two words", *texts], n_jobs), vectorizer.transform(others, n_jobs)
+        arrays = [array for X in rows for array in (X.data, X.indices, X.indptr)]
+        return vectorizer.feature_names_, vectorizer.idf_, *arrays
+
+    expected = features(count_slowly, 10**6, None)
+    for size, n_jobs in ((10**6, None), (12, None), (12, 2)):
+        for array, wanted in zip(features(texts_to_features.count_words, size, n_jobs), expected, strict=True):
+            assert array.dtype == wanted.dtype
+            np.testing.assert_array_equal(array, wanted)

@@ -14,11 +14,14 @@ from tacit.registry import MODELS
 if TYPE_CHECKING:  # what type checkers and editors know; a test compares it with what there is
     from tacit.blend import Blend as Blend
     from tacit.cluster import on_cluster as on_cluster
+    from tacit.comparison import compare as compare
     from tacit.data.cooccurrence import cooccurrence as cooccurrence
     from tacit.data.cooccurrence import load_cooccurrence as load_cooccurrence
     from tacit.data.dataset import Dataset as Dataset
     from tacit.data.load import load_data as load_data
     from tacit.data.save import save_data as save_data
+    from tacit.data.split import train_test_split as train_test_split
+    from tacit.data.vocabulary import load_vocabulary as load_vocabulary
     from tacit.embedding.annexml import AnnexML as AnnexML
     from tacit.embedding.exmlds1 import ExMLDS1 as ExMLDS1
     from tacit.embedding.exmlds2 import ExMLDS2 as ExMLDS2
@@ -38,11 +41,13 @@ if TYPE_CHECKING:  # what type checkers and editors know; a test compares it wit
     from tacit.propensity import propensities as propensities
     from tacit.ranking import Ranking as Ranking
     from tacit.registry import load_model as load_model
+    from tacit.report.write import write_report as write_report
     from tacit.tagger.tagger import Tagger as Tagger
     from tacit.tasks import checkpoint as checkpoint
     from tacit.trees.fastxml import FastXML as FastXML
     from tacit.trees.pfastrexml import PfastreXML as PfastreXML
     from tacit.trees.pfastxml import PfastXML as PfastXML
+    from tacit.tuning import tune as tune
 
 _LIVES_IN = {entry.name: entry.module for entry in MODELS.values()} | {
     "Dataset": "tacit.data.dataset",
@@ -50,15 +55,20 @@ _LIVES_IN = {entry.name: entry.module for entry in MODELS.values()} | {
     "TacitError": "tacit.errors",
     "Tagger": "tacit.tagger.tagger",
     "checkpoint": "tacit.tasks",
+    "compare": "tacit.comparison",
     "cooccurrence": "tacit.data.cooccurrence",
     "evaluate": "tacit.metrics",
     "load_cooccurrence": "tacit.data.cooccurrence",
     "load_data": "tacit.data.load",
     "load_model": "tacit.registry",
+    "load_vocabulary": "tacit.data.vocabulary",
     "on_cluster": "tacit.cluster",
     "propensities": "tacit.propensity",
     "save_data": "tacit.data.save",
     "show_progress": "tacit.progress",
+    "train_test_split": "tacit.data.split",
+    "tune": "tacit.tuning",
+    "write_report": "tacit.report.write",
 }
 __all__ = ["__version__", *sorted(_LIVES_IN)]  # noqa: PLE0604 - names of a table
 

@@ -21,6 +21,7 @@ from typing import Annotated, Any, TypeVar, Union, get_args, get_origin, get_typ
 from tacit.errors import ParameterError, did_you_mean
 
 Model = TypeVar("Model")
+_OF_ALL_MODELS = ("normalize", "random_state", "n_jobs")
 
 
 @dataclass(frozen=True)
@@ -210,20 +211,36 @@ def check_values(classes: Iterable[Any], values: Mapping[str, Any]) -> None:
         known[name].check(value)
 
 
-def show_parameters(cls: Any, n_positional: int) -> None:
-    """Set the signature of ``__init__``, which takes keywords, for `help` and scikit-learn's repr."""
-    shown = [("self", inspect.Parameter.empty), *((item.name, item.default) for item in fields(cls) if item.init)]
-    kinds: list[Any] = [inspect.Parameter.POSITIONAL_OR_KEYWORD] * (1 + n_positional)
-    kinds += [inspect.Parameter.KEYWORD_ONLY] * (len(shown) - len(kinds))
-    declared = [inspect.Parameter(name, kind, default=it) for (name, it), kind in zip(shown, kinds, strict=True)]
-    others = inspect.Parameter("model_params", inspect.Parameter.VAR_KEYWORD)
-    cls.__init__.__signature__ = inspect.Signature([*declared, others])
+def show_parameters(cls: Any, n_positional: int = 0, others: str | None = None) -> None:
+    """Set the signature of ``__init__`` for `help` and scikit-learn's repr: names, plain types and defaults.
+
+    The first `n_positional` fields may be given by position; `others` is the name of further keyword arguments.
+    """
+    known, plain = parameters_of(cls), get_type_hints(cls)
+    names = [item.name for item in fields(cls) if item.init] if n_positional else list(in_order(cls))
+    shown = [inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)]
+    for place, name in enumerate(names):
+        kind = inspect.Parameter.POSITIONAL_OR_KEYWORD if place < n_positional else inspect.Parameter.KEYWORD_ONLY
+        shown.append(inspect.Parameter(name, kind, default=known[name].default, annotation=plain[name]))
+    if others is not None:
+        shown.append(inspect.Parameter(others, inspect.Parameter.VAR_KEYWORD))
+    cls.__init__.__signature__ = inspect.Signature(shown)
+
+
+def in_order(cls: Any) -> dict[str, Parameter]:
+    """The declared parameters of an estimator class, the most important first: what all models have comes last."""
+    known = parameters_of(cls)
+    own = [item.name for item in fields(cls) if item.init and item.name not in _OF_ALL_MODELS]
+    return {name: known[name] for name in (*own, *_OF_ALL_MODELS) if name in known}
 
 
 def document_parameters(cls: type[Model]) -> type[Model]:
-    """Append the declared parameters to the docstring of the estimator class `cls`."""
+    """Append the declared parameters to the docstring of the estimator class `cls`, and show them in its signature."""
+    own = list(inspect.signature(cls.__init__).parameters.values())[1:]
+    if own and all(parameter.kind is inspect.Parameter.KEYWORD_ONLY for parameter in own):
+        show_parameters(cls)
     lines = [inspect.cleandoc(cls.__doc__ or ""), "", "Parameters", "----------"]
-    for parameter in parameters_of(cls).values():
+    for parameter in in_order(cls).values():
         lines += [f"{parameter.name} : {parameter}, default {parameter.default!r}", f"    {parameter.help}"]
     cls.__doc__ = "\n".join(lines) + "\n"
     return cls

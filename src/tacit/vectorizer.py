@@ -6,11 +6,11 @@ occurrence.
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Any
+from itertools import pairwise
+from typing import Annotated, Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -22,14 +22,17 @@ from tacit.numerics.idf import inverse_document_frequencies
 from tacit.numerics.rows import unit_rows
 from tacit.parameters import OneOf
 from tacit.store.declared import Array, Sizes
-from tacit.words import LANGUAGES, stemmed
+from tacit.tasks import run_tasks
+from tacit.words import LANGUAGES, count_words, stemmed
 
 _MIN_TEXTS_TO_DROP_HAPAXES = 1000  # with fewer texts, words that occur in a single text are kept
 _MIN_WORDS_TO_DROP_HAPAXES = 50  # distinct words per text; in shorter texts every word counts
-_WORD = re.compile(r"(?u)\b\w\w+\b")
 _GRAM = "~"  # before the name of an n-gram
 _GRAM_SIZES = (3, 4, 5)
-_TEXTS_PER_BLOCK = 10_000  # whose n-grams are counted at a time
+_CHARACTERS_PER_BLOCK = 4_000_000  # of texts that are a task
+
+Result = TypeVar("Result")
+Ids = npt.NDArray[np.int32]
 
 
 @dataclass(eq=False)
@@ -68,54 +71,66 @@ class TextVectorizer:
                 return "feature_names_", "must be words, then n-grams"
         return None
 
-    def fit_transform(self, texts: Sequence[str]) -> sparse.csr_matrix:
+    def fit_transform(self, texts: Sequence[str], n_jobs: int | None = None) -> sparse.csr_matrix:
         """Learn the vocabulary of `texts` and return their features."""
-        counts, words = self._counted(texts)
-        are_many = len(texts) >= _MIN_TEXTS_TO_DROP_HAPAXES and counts.nnz >= _MIN_WORDS_TO_DROP_HAPAXES * len(texts)
+        blocks, words = self._counted(texts, n_jobs)
+        n_counts = sum(counts.nnz for counts in blocks)
+        are_many = len(texts) >= _MIN_TEXTS_TO_DROP_HAPAXES and n_counts >= _MIN_WORDS_TO_DROP_HAPAXES * len(texts)
         min_texts = 2 if are_many else 1
-        names, columns = _vocabulary(counts, words, min_texts)
-        parts = [counts[:, columns]]
+        names, chosen, frequencies = _vocabulary(words, blocks, min_texts)
+        places = np.full(len(words), -1, np.int32)
+        places[chosen] = np.arange(len(chosen))
+        grams = None
         if self.characters:
             grams, gram_names = _grams_of(words)
-            columns = np.flatnonzero(_document_frequency(counts, grams) >= min_texts)
-            columns = columns[np.argsort(np.array(gram_names, dtype=object)[columns])]
-            names = [*names, *(gram_names[column] for column in columns)]
-            parts.append(_product(counts, grams[:, columns]))
+            found, chosen, n_with = _vocabulary(gram_names, (counts @ grams for counts in blocks), min_texts)
+            grams = grams[:, chosen]
+            names, frequencies = names + found, np.append(frequencies, n_with)
         if not names:
             raise DataError("the texts hold no words to learn from; a word has two letters or more")
         self.feature_names_ = np.array(names, dtype=object)
         vars(self).pop("_position", None)  # of an earlier vocabulary
-        frequencies = np.concatenate([np.bincount(part.indices, minlength=part.shape[1]) for part in parts])
         self.idf_ = inverse_document_frequencies(frequencies, len(texts))
-        return self._weighted(parts)
+        return self._weighted(blocks, places, grams, n_jobs)
 
-    def fit(self, texts: Sequence[str]) -> TextVectorizer:
+    def fit(self, texts: Sequence[str], n_jobs: int | None = None) -> TextVectorizer:
         """Learn the vocabulary of `texts`."""
-        self.fit_transform(texts)
+        self.fit_transform(texts, n_jobs)
         return self
 
-    def transform(self, texts: Sequence[str]) -> sparse.csr_matrix:
+    def transform(self, texts: Sequence[str], n_jobs: int | None = None) -> sparse.csr_matrix:
         """Features of `texts`; words outside the vocabulary are ignored, except for their n-grams."""
         position = self.positions()
-        counts, words = self._counted(texts)
-        n_words = self._n_words
-        parts = [_renamed(counts, [position.get(word, -1) for word in words], n_words)]
+        blocks, words = self._counted(texts, n_jobs)
+        places = np.array([position.get(word, -1) for word in words], np.int32)
+        grams = None
         if self.characters:
             grams, names = _grams_of(words)
-            known = [position.get(name, -1) - n_words for name in names]
-            parts.append(_product(counts, _renamed(grams, known, len(position) - n_words)))
-        return self._weighted(parts)
+            known = np.array([position.get(name, -1) - self._n_words for name in names], np.int32)
+            grams = _renamed(grams, known, len(position) - self._n_words)
+        return self._weighted(blocks, places, grams, n_jobs)
 
-    def _counted(self, texts: Sequence[str]) -> tuple[sparse.csr_matrix, list[str]]:
-        """Counts of each distinct word, or stem, in each text."""
-        counts, words = _count_words(texts)
-        if self.language is None:
-            return counts, words
-        number: dict[str, int] = {}
-        of_word = [number.setdefault(stem, len(number)) for stem in stemmed(words, self.language)]
-        ones = np.ones(len(words), counts.dtype)
-        merge = sparse.csr_matrix((ones, (np.arange(len(words)), of_word)), shape=(len(words), len(number)))
-        return sparse.csr_matrix(counts @ merge), list(number)
+    def _counted(self, texts: Sequence[str], n_jobs: int | None) -> tuple[list[sparse.csr_matrix], list[str]]:
+        """Counts of each distinct word, or stem, in each text, by blocks of texts; words by their first occurrence."""
+        tasks = [{"texts": texts[first:last]} for first, last in _blocks(texts)]
+        counted = _run(count_words, tasks, n_jobs, "blocks of words")
+        if len(counted) == 1 and self.language is None:
+            return [counted[0][0]], counted[0][1]
+        number: defaultdict[str, int] = defaultdict()
+        number.default_factory = number.__len__
+        ids = [np.array([number[word] for word in words], np.int32) for _, words in counted]
+        names = list(number)
+        if self.language is not None:
+            number.clear()
+            of_word = np.array([number[stem] for stem in stemmed(names, self.language)], np.int32)
+            ids, names = [of_word[each] for each in ids], list(number)
+        blocks = []
+        for (counts, _), each in zip(counted, ids, strict=True):
+            shape = counts.shape[0], len(names)
+            blocks.append(sparse.csr_matrix((counts.data, each[counts.indices], counts.indptr), shape=shape))
+            if self.language is not None:
+                blocks[-1].sum_duplicates()
+        return blocks, names
 
     def positions(self) -> dict[str, int]:
         """Columns by the name of the feature."""
@@ -125,15 +140,17 @@ class TextVectorizer:
             self._position = {name: place for place, name in enumerate(self.feature_names_)}
         return self._position
 
-    def _weighted(self, parts: list[sparse.csr_matrix]) -> sparse.csr_matrix:
-        """Counts as tf-idf rows of unit length; words and n-grams have the same total weight."""
-        first, weighted = 0, []
-        for part in parts:
-            idf = self.idf_[first : first + part.shape[1]]
-            values = (1 + np.log(part.data)).astype(np.float32) * idf[part.indices]
-            weighted.append(unit_rows(sparse.csr_matrix((values, part.indices, part.indptr), shape=part.shape)))
-            first += part.shape[1]
-        return weighted[0] if len(weighted) == 1 else unit_rows(sparse.hstack(weighted, format="csr"))
+    def _weighted(
+        self,
+        blocks: list[sparse.csr_matrix],
+        places: Ids,
+        grams: sparse.csr_matrix | None,
+        n_jobs: int | None,
+    ) -> sparse.csr_matrix:
+        """Features from counts, given the column of each word and the n-grams of each word by column."""
+        tasks = [{"counts": counts} for counts in blocks]
+        rows = _run(_features, tasks, n_jobs, "blocks of features", places=places, grams=grams, idf=self.idf_)
+        return rows[0] if len(rows) == 1 else sparse.vstack(rows, format="csr")
 
 
 def are_texts(samples: Any) -> bool:
@@ -151,7 +168,7 @@ def are_texts(samples: Any) -> bool:
     return True
 
 
-def features_of(samples: Any, vectorizer: TextVectorizer | None) -> sparse.csr_matrix:
+def features_of(samples: Any, vectorizer: TextVectorizer | None, n_jobs: int | None = None) -> sparse.csr_matrix:
     """Features of user input: texts if there is a vectoriser, otherwise a matrix."""
     if vectorizer is None:
         if are_texts(samples):
@@ -159,30 +176,53 @@ def features_of(samples: Any, vectorizer: TextVectorizer | None) -> sparse.csr_m
         return as_features(samples)
     if not are_texts(samples):
         raise DataError("this tagger was trained on texts; give it a list of texts")
-    return vectorizer.transform(samples)
+    return vectorizer.transform(samples, n_jobs)
 
 
-def _count_words(texts: Iterable[str]) -> tuple[sparse.csr_matrix, list[str]]:
-    """Counts of each distinct word in each text; words in the order of their first occurrence."""
-    number: defaultdict[str, int] = defaultdict()
-    number.default_factory = number.__len__
-    ids: list[npt.NDArray[np.int32]] = []
-    starts = [0]
-    for text in texts:
-        found = [number[word] for word in _WORD.findall(text.lower())]
-        ids.append(np.array(found, np.int32))
-        starts.append(starts[-1] + len(found))
-    flat = np.concatenate(ids) if ids else np.empty(0, np.int32)
-    counts = sparse.csr_matrix((np.ones(len(flat), np.float32), flat, starts), shape=(len(ids), len(number)))
-    counts.sum_duplicates()
-    return counts, list(number)
+def _blocks(texts: Sequence[str]) -> list[tuple[int, int]]:
+    """Where blocks of texts of about the same size start and stop; at least one."""
+    sizes = np.cumsum([len(text) for text in texts], dtype=np.int64)
+    stops = np.flatnonzero(np.diff(sizes // _CHARACTERS_PER_BLOCK)) + 1
+    return list(pairwise([0, *stops.tolist(), len(texts)]))
 
 
-def _vocabulary(counts: sparse.csr_matrix, words: list[str], min_texts: int) -> tuple[list[str], npt.NDArray[np.intp]]:
-    """The words that occur in enough texts, sorted, and their columns."""
-    frequent = np.flatnonzero(np.bincount(counts.indices, minlength=len(words)) >= min_texts)
-    columns = np.array(sorted(frequent, key=words.__getitem__), dtype=np.intp)
-    return [words[column] for column in columns], columns
+def _run(
+    function: Callable[..., Result], tasks: list[dict[str, Any]], n_jobs: int | None, what: str, **shared: Any
+) -> list[Result]:
+    """Results of tasks in order; a single one, as of a request, needs no workers."""
+    if len(tasks) == 1:
+        return [function(**tasks[0], **shared)]
+    return run_tasks(function, tasks, n_jobs=n_jobs, what=what, keep=False, **shared)
+
+
+def _vocabulary(
+    names: list[str], blocks: Iterable[sparse.csr_matrix], min_texts: int
+) -> tuple[list[str], Ids, npt.NDArray[np.int64]]:
+    """The names that occur in enough texts, sorted; their columns in `blocks`, and in how many texts they occur."""
+    n_with = np.zeros(len(names), np.int64)
+    for counts in blocks:
+        n_with += np.bincount(counts.indices, minlength=len(names))
+    chosen = sorted(np.flatnonzero(n_with >= min_texts).tolist(), key=names.__getitem__)
+    columns = np.array(chosen, np.int32)
+    return [names[column] for column in chosen], columns, n_with[columns]
+
+
+def _features(
+    counts: sparse.csr_matrix, places: Ids, grams: sparse.csr_matrix | None, idf: npt.NDArray[np.float32]
+) -> sparse.csr_matrix:
+    """Counts as tf-idf rows of unit length; words and n-grams have the same total weight."""
+    if grams is None:
+        return _tf_idf(_renamed(counts, places, len(idf)), idf)
+    n_words = len(idf) - grams.shape[1]
+    of_grams = sparse.csr_matrix(counts @ grams)
+    of_grams.sort_indices()
+    parts = _tf_idf(_renamed(counts, places, n_words), idf[:n_words]), _tf_idf(of_grams, idf[n_words:])
+    return unit_rows(sparse.hstack(parts, format="csr"))
+
+
+def _tf_idf(counts: sparse.csr_matrix, idf: npt.NDArray[np.float32]) -> sparse.csr_matrix:
+    values = (1 + np.log(counts.data)).astype(np.float32) * idf[counts.indices]
+    return unit_rows(sparse.csr_matrix((values, counts.indices, counts.indptr), shape=counts.shape))
 
 
 def _grams_of(words: list[str]) -> tuple[sparse.csr_matrix, list[str]]:
@@ -204,25 +244,13 @@ def _grams_of(words: list[str]) -> tuple[sparse.csr_matrix, list[str]]:
     return grams, list(number)
 
 
-def _document_frequency(counts: sparse.csr_matrix, grams: sparse.csr_matrix) -> npt.NDArray[np.int64]:
-    """In how many texts each n-gram occurs, in blocks of texts."""
-    frequency = np.zeros(grams.shape[1], np.int64)
-    for first in range(0, counts.shape[0], _TEXTS_PER_BLOCK):
-        frequency += np.bincount((counts[first : first + _TEXTS_PER_BLOCK] @ grams).indices, minlength=grams.shape[1])
-    return frequency
-
-
-def _product(counts: sparse.csr_matrix, grams: sparse.csr_matrix) -> sparse.csr_matrix:
-    product = sparse.csr_matrix(counts @ grams)
-    product.sort_indices()
-    return product
-
-
-def _renamed(counts: sparse.csr_matrix, columns: list[int], n_columns: int) -> sparse.csr_matrix:
-    """Counts with each column moved to its place in the vocabulary; columns below zero are left out."""
-    places = np.array(columns, dtype=np.int64)[counts.indices] if len(columns) else np.empty(0, np.int64)
-    kept = places >= 0
+def _renamed(counts: sparse.csr_matrix, places: Ids, n_columns: int) -> sparse.csr_matrix:
+    """Counts with each column moved to its place in the vocabulary; those with a place below zero are left out."""
+    columns = places[counts.indices]
+    kept = columns >= 0
     starts = np.concatenate([[0], np.cumsum(kept)])[counts.indptr]
-    moved = sparse.csr_matrix((counts.data[kept], places[kept], starts), shape=(counts.shape[0], n_columns))
+    moved = sparse.csr_matrix((counts.data[kept], columns[kept], starts), shape=(counts.shape[0], n_columns))
+    if moved.nnz > n_columns:
+        return moved.tocsc().tocsr()  # sorts the indices, in half the time of `sort_indices`
     moved.sort_indices()
     return moved

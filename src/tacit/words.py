@@ -1,14 +1,20 @@
-"""Words of a text as stems, in its language."""
+"""Words of texts: counted, as stems, in their language."""
 
 from __future__ import annotations
 
 import re
+import secrets
 import threading
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 
+import numpy as np
+import numpy.typing as npt
 import Stemmer
+from scipy import sparse
 
 from tacit.errors import ParameterError, did_you_mean
+from tacit.kernels.words import SEPARATOR, count_in_texts
 
 #: Snowball's stemmers by language code.
 LANGUAGES = {
@@ -19,6 +25,8 @@ LANGUAGES = {
     "ta": "tamil", "tr": "turkish", "yi": "yiddish",
 }  # fmt: skip
 _WORD = re.compile(r"\w+")
+_SEPARATOR = bytes([SEPARATOR])
+_SEED = secrets.randbits(63)  # of hash tables, so that nobody can choose texts whose words collide
 _stemmers = threading.local()  # a stemmer must not be used by two threads at once
 
 
@@ -35,6 +43,37 @@ def check_language(code: str | None) -> str | None:
 def words_of(text: str) -> list[str]:
     """The words of a text, in order and in lower case."""
     return _WORD.findall(text.lower())
+
+
+def count_words(texts: Sequence[str]) -> tuple[sparse.csr_matrix, list[str]]:
+    r"""Counts of each distinct word in each text: ``\b\w\w+\b`` in its lower case; words by their first occurrence."""
+    encoded = [_alone(text).encode("utf-8", "surrogatepass") for text in texts]
+    ends = np.cumsum([len(text) + 1 for text in encoded], dtype=np.int64) - 1
+    joined = np.frombuffer(_SEPARATOR.join([*encoded, _SEPARATOR]), np.uint8)
+    most = len(joined) // 3 + 2  # words, each with a separator; room that is not used takes no memory
+    chunks, starts = np.empty(len(joined) + 2, np.int64), np.empty(most, np.int64)
+    ids, counts, row_starts = np.empty(most, np.int32), np.empty(most, np.float32), np.empty(len(texts) + 1, np.int64)
+    lower = _lower_case(0x10000 if joined.max() < 0xF0 else 0x110000)
+    n_words, n_counts = count_in_texts(joined, ends, lower, _SEED, chunks, starts, ids, counts, row_starts)
+    chunks[starts[:n_words]] = 0
+    words = chunks[: starts[n_words]].astype(">i8").tobytes().translate(None, b"\0").decode()
+    entries = counts[:n_counts].copy(), ids[:n_counts].copy(), row_starts
+    return sparse.csr_matrix(entries, shape=(len(texts), n_words)), words.split()
+
+
+def _alone(text: str) -> str:
+    """A text in which the lower case of each character is one character and does not depend on its neighbours."""
+    return text.lower() if "Σ" in text or "İ" in text else text
+
+
+@lru_cache(maxsize=2)
+def _lower_case(n_characters: int) -> npt.NDArray[np.uint32]:
+    """The UTF-8 of the lower case of each character as a number, 0 for those in no word."""
+    table = np.zeros(n_characters, np.uint32)
+    characters = np.arange(n_characters, dtype="<u4").tobytes().decode("utf-32-le", "surrogatepass")
+    for run in _WORD.finditer(characters):
+        table[slice(*run.span())] = [int.from_bytes(letter.lower().encode(), "big") for letter in run[0]]
+    return table
 
 
 def stemmed(words: list[str], language: str | None) -> list[str]:

@@ -22,7 +22,7 @@ import pytest
 from scipy import sparse
 
 from attack.reading import Outcome, Reader, run_command
-from data.samples import numeric_dataset, text_dataset
+from data.samples import formats, numeric_dataset, text_dataset
 from data.test_fuzz import mutated
 from tacit.cli.main import main
 from tacit.data.formats import FORMATS
@@ -320,10 +320,10 @@ WHOLE_COMMANDS: dict[str, tuple[str, str, Callable[[], bytes]]] = {
     "entities, 535 bytes": ("must not declare", "a.rdf", lambda: rdf_xml(laughs(5), "&a5;").encode()),
     "entities, 755 bytes": ("must not declare", "a.rdf", lambda: rdf_xml(laughs(9), "&a9;").encode()),
     "remote context": ("nothing beyond the file", "a.jsonld", lambda: b'{"@context": "http://127.0.0.1:9/c.jsonld"}'),
-    "svmlight label": ("raise max_labels", "a.svm", lambda: b"99999998 1:1\n"),
-    "xmc labels": ("raise max_labels", "a.txt", lambda: b"1 1 100000000\n0 0:1\n"),
-    "xmc features": ("raise max_features", "a.txt", lambda: b"1 2147483647 10\n0 0:1\n"),
-    "3 MB without a line feed": ("raise max_expansion", "a.jsonl.gz", lambda: zeros(3000)),
+    "svmlight label": ("raise --max-labels", "a.svm", lambda: b"99999998 1:1\n"),
+    "xmc labels": ("raise --max-labels", "a.txt", lambda: b"1 1 100000000\n0 0:1\n"),
+    "xmc features": ("raise --max-features", "a.txt", lambda: b"1 2147483647 10\n0 0:1\n"),
+    "3 MB without a line feed": ("raise --max-expansion", "a.jsonl.gz", lambda: zeros(3000)),
     "1 MB of blank lines": ("lines are blank", "a.jsonl.gz", lambda: blank_lines(b"")),
 }
 
@@ -560,7 +560,7 @@ def hostile(content: bytes, rng: np.random.Generator) -> bytes:
     return mutated(content, rng)
 
 
-@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("name", formats())
 def test_hostile_mutants(tmp_path, reader, name):
     entry = FORMATS[name]
     source = text_dataset() if entry.is_text else numeric_dataset()

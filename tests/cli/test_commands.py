@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import csv
 import io
 import json
 import os
@@ -15,6 +16,8 @@ from scipy import sparse
 import tacit as library
 from planted import planted
 from tacit.progress import Stopped
+
+PARTS = ("train.csv", "test.csv")
 
 
 def suggestions(out: str) -> list[list[str]]:
@@ -80,6 +83,36 @@ def test_convert_and_split(tacit, numeric, tmp_path):
     hidden = tacit("split", numeric, "--hide", 0.5, "--out", tmp_path / "hidden")
     assert hidden.code == 0
     assert library.load_data(tmp_path / "hidden" / "train.txt").Y.nnz < 0.6 * train.Y.nnz
+
+
+def test_parts_have_all_columns_of_the_file(tacit, articles, tmp_path):
+    """The next command takes the same options."""
+    fields = ("--text", "title,body", "--labels", "tags")
+    assert tacit("split", articles, *fields, "--out", tmp_path / "parts").code == 0
+    parts = [list(csv.DictReader(io.StringIO((tmp_path / "parts" / name).read_text()))) for name in PARTS]
+    whole = list(csv.DictReader(io.StringIO(articles.read_text())))
+    assert sorted((row for part in parts for row in part), key=lambda row: int(row["id"])) == whole
+    train = tacit("train", tmp_path / "parts" / "train.csv", *fields, "--out", tmp_path / "model")
+    assert train.code == 0, train.err
+    hidden = tacit("split", articles, *fields, "--hide", 0.5, "--out", tmp_path / "hidden")
+    assert hidden.code == 0
+    rows = list(csv.DictReader(io.StringIO((tmp_path / "hidden" / "train.csv").read_text())))
+    assert list(rows[0]) == list(whole[0])
+    assert sum(bool(row["tags"]) for row in rows) < len(rows)
+
+
+def test_parts_of_a_folder_are_folders(tacit, tmp_path):
+    documents = tmp_path / "documents"
+    documents.mkdir()
+    for number in range(10):
+        (documents / f"d{number}.txt").write_text(f"text {number}")
+        (documents / f"d{number}.key").write_text("even\n" if number % 2 == 0 else "odd\n")
+    done = tacit("split", documents, "--test-size", 3, "--out", tmp_path / "parts")
+    assert done.code == 0, done.err
+    names = [{path.stem for path in (tmp_path / "parts" / part).iterdir()} for part in ("train", "test")]
+    assert sorted(names[0] | names[1]) == [f"d{number}" for number in range(10)]
+    assert len(names[1]) == 3
+    assert len(library.load_data(tmp_path / "parts" / "train")) == 7
 
 
 def test_lists_of_models_and_data(tacit):
@@ -192,12 +225,12 @@ def test_an_interrupted_training_says_what_is_kept_and_resumes(tacit, numeric, t
     partial, model = tmp_path / "model.partial", tmp_path / "model"
     train = ("train", numeric, "--model", "FastXML", "--param", "n_trees=6", "--no-calibrate", "--jobs", "1")
     stop_after(0)
-    stopped = tacit(*train, "--out", model)
+    stopped = tacit(*train, "--out", model, "--quiet")
     assert stopped.code == 130
     assert stopped.err == "tacit: interrupted; nothing was finished; run the same command to start again\n"
     assert not partial.exists()
     stop_after(4)
-    stopped = tacit(*train, "--out", model)
+    stopped = tacit(*train, "--out", model, "--quiet")
     assert stopped.code == 130
     assert stopped.err == (
         f"tacit: interrupted; finished tasks are kept in {partial}; run the same command to resume\n"
@@ -287,7 +320,7 @@ def test_a_full_disk(tacit, articles, tmp_path, full_disk):
     words = (articles, "--text", "title,body")
     model, out = tmp_path / "model", tmp_path / "out.jsonl"
     for name in ("OneVsAll", "Popularity"):  # with parts to keep, and without
-        train = ("train", *words, "--model", name, "--no-calibrate", "--out", model)
+        train = ("train", *words, "--model", name, "--no-calibrate", "--out", model, "--quiet")
         assert tacit(*train).code == 0  # kernels are compiled and kept
         before = {file.name: file.read_bytes() for file in model.iterdir()}
         with full_disk():

@@ -30,7 +30,7 @@ def test_pairs_are_found_and_written_back(tacit, folder, tmp_path):
     assert found.out.startswith("12 pairs; about ")
     rows = list(csv.DictReader(listed.read_text().splitlines()))
     assert list(rows[0]) == ["row", "label", "probability", "evidence", "text"]
-    assert sum(row["label"] in tags[int(row["row"])] for row in rows) >= 11
+    assert sum(row["label"] in tags[int(row["row"]) - 1] for row in rows) >= 11
 
     more = tacit("find-missing", folder / "model", folder / "train.jsonl", "--accept", listed, "--out",
                  tmp_path / "more.jsonl")  # fmt: skip
@@ -39,7 +39,7 @@ def test_pairs_are_found_and_written_back(tacit, folder, tmp_path):
     assert after.texts == before.texts
     assert after.Y.nnz == before.Y.nnz + 12
     column = after.label_names.index(rows[0]["label"])
-    assert after.Y[int(rows[0]["row"]), column] == 1
+    assert after.Y[int(rows[0]["row"]) - 1, column] == 1
 
 
 def test_json_lines_on_stdout_and_verdicts(tacit, folder, tmp_path):
@@ -56,15 +56,28 @@ def test_json_lines_on_stdout_and_verdicts(tacit, folder, tmp_path):
 
 
 def test_a_new_label_may_be_accepted(tacit, folder, tmp_path):
-    (tmp_path / "judged.csv").write_text("row,label\n0,brand new\n0,brand new\n")
+    (tmp_path / "judged.csv").write_text("row,label\n1,brand new\n1,brand new\n")
     out = tmp_path / "more.jsonl"
     tacit("find-missing", folder / "model", folder / "train.jsonl", "--accept", tmp_path / "judged.csv", "--out", out)
     assert "brand new" in json.loads(out.read_text().splitlines()[0])["labels"]
 
 
+def test_accepted_labels_are_added_to_the_file_as_it_is(tacit, folder, tmp_path):
+    content = "nr;title;topics;date\n1;a red apple;fruit,red;2024\n2;the car;;2025\n"
+    (tmp_path / "a.csv").write_text(content)
+    (tmp_path / "judged.csv").write_text("row,label\n2,cars\n2,red\n")
+    fields = ("--text", "title", "--labels", "topics")
+    accept = ("find-missing", folder / "model", tmp_path / "a.csv", *fields, "--accept", tmp_path / "judged.csv")
+    done = tacit(*accept, "--out", tmp_path / "b.csv")
+    assert done.code == 0, done.err
+    plain = (tmp_path / "b.csv").read_text().replace('"', "")
+    assert plain == content.replace("2;the car;;2025", "2;the car;red,cars;2025")
+    assert "trained on 2 samples" in tacit("train", tmp_path / "b.csv", *fields, "--out", tmp_path / "m").out
+
+
 BAD_CALLS = {
     "--accept needs --out": ("MODEL", "DATA", "--accept", "good.csv"),
-    "bad.csv:3: must name a row from 0 to 239": ("MODEL", "DATA", "--accept", "bad.csv", "--out", "x.csv"),
+    "bad.csv:3: must name a row from 1 to 240": ("MODEL", "DATA", "--accept", "bad.csv", "--out", "x.csv"),
     "list.txt": ("MODEL", "DATA", "--accept", "list.txt", "--out", "x.csv"),
     "no such file": ("MODEL", "absent.csv"),
     "no such model folder": ("absent", "DATA"),
@@ -75,7 +88,7 @@ BAD_CALLS = {
 @pytest.mark.parametrize("message", BAD_CALLS)
 def test_bad_calls_are_one_line_and_write_nothing(tacit, folder, tmp_path, monkeypatch, message):
     (tmp_path / "good.csv").write_text("row,label\n1,cars\n")
-    (tmp_path / "bad.csv").write_text("row,label\n1,cars\n240,cars\n")
+    (tmp_path / "bad.csv").write_text("row,label\n240,cars\n241,cars\n")
     (tmp_path / "list.txt").write_text("row 1: cars\n")
     monkeypatch.chdir(tmp_path)
     places = {"MODEL": folder / "model", "DATA": folder / "train.jsonl"}

@@ -87,11 +87,31 @@ def test_learning_and_forgetting(tacit, model, tmp_path):
     assert tacit("learn", model, table).out == f"rejected 'music'; saved to {model}\n"
 
 
+def test_a_file_of_judgements_is_learned_once(tacit, model, tmp_path):
+    feedback = tmp_path / "feedback.jsonl"
+    lines = [json.dumps({"text": f"text {n}", "label": "music", "accepted": n > 1}) + "\n" for n in range(3)]
+    feedback.write_text("".join(lines))
+    assert tacit("learn", model, feedback).out.startswith("rejected 'music', rejected 'music', accepted 'music'; saved")
+    once = contents_of(model)
+    again = tacit("learn", model, feedback)
+    assert again.out == f"nothing new in {feedback}: 3 of 3 judgements were learned before; {model} is unchanged\n"
+    assert contents_of(model) == once
+    tacit("labels", model, "rename", "music", "songs")
+    feedback.write_text("".join([*lines, lines[0]]))
+    more = tacit("learn", model, feedback)
+    assert more.out == f"rejected 'songs'; 3 of 4 judgements were learned before; saved to {model}\n"
+    assert tacit("learn", model, "--undo").code == 0
+    assert tacit("learn", model, feedback).out.startswith("rejected 'songs'; 3 of 4")
+
+
 def test_learning_about_features_by_row(tacit, folder, tmp_path):
     library.load_model(folder / "features").save(tmp_path / "m")
     feedback = tmp_path / "feedback.jsonl"
     feedback.write_text('{"row": 3, "label": "1", "accepted": false}\n')
     assert tacit("learn", tmp_path / "m", feedback, "--data", folder / "numbers.txt").code == 0
+    X = library.load_data(folder / "numbers.txt").X
+    judged = library.Tagger.load(tmp_path / "m").acts_[-1].content["judgements"][0]["features"]
+    assert sorted(map(int, judged)) == X[2].indices.tolist()  # rows are counted from 1
     assert "'row', with --data" in tacit("learn", tmp_path / "m", feedback).err
 
 

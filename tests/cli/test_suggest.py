@@ -156,7 +156,7 @@ def test_labels_are_looked_up_also_where_there_are_no_samples(tacit, model, tmp_
 
     unknown = run("fruti", "--out", tmp_path / "out.jsonl")
     assert (unknown.code, unknown.err) == (
-        2, f"tacit: error: {option[2:]}: unknown label 'fruti' (did you mean 'fruit'?)\n"
+        2, f"tacit: error: {option}: unknown label 'fruti' (did you mean 'fruit'?)\n"
     )  # fmt: skip
     assert list(tmp_path.iterdir()) == []
     assert run("fruit") == (0, "", "")
@@ -193,9 +193,9 @@ def test_memory_does_not_grow_with_the_file(model, tmp_path, monkeypatch):
         nonlocal asked
         for number in range(10 * SAMPLES_PER_BLOCK):
             asked = number + 1
-            yield "an apple"
+            yield "an apple", {}
 
-    monkeypatch.setattr("tacit.cli.source.stream_texts", texts)
+    monkeypatch.setattr("tacit.cli.source.stream_samples", texts)
     blocks = stream_unlabelled(tmp_path, library.load_model(model), format=None, text=None)
     next(blocks)
     assert asked == SAMPLES_PER_BLOCK
@@ -298,3 +298,111 @@ def test_names_in_a_language(tacit, tmp_path):
     wrong = tacit("suggest", tmp_path / "model", tmp_path / "new.txt", "--language", "sv")
     assert wrong.code == 2
     assert wrong.err.strip().endswith("the vocabulary has no names in 'sv'; it has names in en, fi")
+
+
+# -- rows, columns, blanks --------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def table(tmp_path):
+    path = tmp_path / "new.csv"
+    path.write_text('nr;title;date;tags\na7;"a red apple";2024-01-02;x,y\nb8;" - ";;\nc9;the car;2024-03-04;z\n')
+    return path
+
+
+def test_rows_and_columns_of_the_input(tacit, model, table, tmp_path):
+    printed = tacit("suggest", model, table, "-k", 1, "--id", "nr", "--keep", "date, tags")
+    assert printed.code == 0, printed.err
+    found = [json.loads(line) for line in printed.out.splitlines()]
+    assert [list(each) for each in found] == [["row", "nr", "date", "tags", "suggestions"]] * 3
+    assert [(each["row"], each["nr"], each["date"]) for each in found] == [
+        (1, "a7", "2024-01-02"), (2, "b8", ""), (3, "c9", "2024-03-04")
+    ]  # fmt: skip
+    out = tmp_path / "out.csv"
+    assert tacit("suggest", model, table, "-k", 1, "--id", "nr", "--keep", "date,tags", "--out", out).code == 0
+    rows = list(csv.DictReader(io.StringIO(out.read_text())))
+    assert list(rows[0]) == ["row", "nr", "date", "tags", "labels", "names", "scores"]
+    assert [(row["row"], row["nr"], row["labels"]) for row in rows] == [
+        ("1", "a7", "fruit"), ("2", "b8", ""), ("3", "c9", "vehicle")
+    ]  # fmt: skip
+
+
+def test_standard_output_by_its_name(tacit, model, table):
+    plain = tacit("suggest", model, table)
+    assert tacit("suggest", model, table, "--out", "-") == plain
+    assert [json.loads(line)["row"] for line in plain.out.splitlines()] == [1, 2, 3]
+    as_table = tacit("suggest", model, table, "--out", "-", "--to", "csv", "-k", 1)
+    assert as_table.out.splitlines()[0] == "row,labels,names,scores"
+    assert as_table.out.splitlines()[3].startswith("3,vehicle,vehicle,")
+
+
+def test_values_that_are_no_text(tacit, model, tmp_path):
+    (tmp_path / "new.jsonl").write_text('{"text": "car", "n": 7, "more": {"a": [1]}}\n{"text": "pear", "n": null}\n')
+    arguments = ("suggest", model, tmp_path / "new.jsonl", "--keep", "n,more", "-k", 1)
+    first, second = (json.loads(line) for line in tacit(*arguments).out.splitlines())
+    assert (first["n"], first["more"]) == (7, {"a": [1]})
+    assert (second["n"], second["more"]) == (None, None)
+    assert '1,7,"{""a"": [1]}",vehicle' in tacit(*arguments, "--to", "csv").out
+
+
+def test_rows_go_on_after_an_interruption(tacit, stopped, model, many, tmp_path):
+    whole, cut = tmp_path / "whole.csv", tmp_path / "cut.csv"
+    assert tacit("suggest", model, many, "--keep", "text", "--out", whole).code == 0
+    stopped(model, many, "--keep", "text", "--out", cut)
+    refused = tacit("suggest", model, many, "--out", cut)
+    assert "belongs to an interrupted run that differs in options" in refused.err
+    assert tacit("suggest", model, many, "--keep", "text", "--out", cut).code == 0
+    assert cut.read_bytes() == whole.read_bytes()
+    assert [row["row"] for row in csv.DictReader(io.StringIO(cut.read_text()))] == [str(n) for n in range(1, 3001)]
+
+
+def test_documents_of_a_folder_have_the_names_of_their_files(tacit, model, tmp_path):
+    documents = tmp_path / "documents"
+    documents.mkdir()
+    for name, text in (("b.txt", "a pear"), ("a.txt", "the car"), ("c.txt", "")):
+        (documents / name).write_text(text)
+    shown = tacit("suggest", model, documents, "-k", 1)
+    found = [json.loads(line) for line in shown.out.splitlines()]
+    assert [(each["row"], each["file"]) for each in found] == [(1, "a.txt"), (2, "b.txt"), (3, "c.txt")]
+    assert shown.err == "blank texts get no suggestions; their rows: 3\n"
+
+
+def test_blank_texts(tacit, model, tmp_path):
+    """The most frequent labels are not suggested for nothing."""
+    new = tmp_path / "new.txt"
+    new.write_text("a pear\n\n   \n--- !?\n" + "\n" * 20)
+    shown = tacit("suggest", model, new)
+    found = [json.loads(line)["suggestions"] for line in shown.out.splitlines()]
+    assert [bool(each) for each in found] == [True] + [False] * 23
+    assert shown.err == ("blank texts get no suggestions; their rows: 2, 3, 4, 5, 6, 7, 8, 9, 10, 11 and 13 more\n")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--id", "number"), "new.csv: no column 'number'; it has nr, title, date, tags"),
+        (("--keep", "title,dat"), "no column 'dat' (did you mean 'date'?)"),
+        (("--out", "x.dat"), "must end in .jsonl or .csv; rename the file, or give --to"),
+        (("--to", "xml"), "Invalid value for '--to'"),
+    ],
+)
+def test_bad_columns(tacit, model, table, tmp_path, monkeypatch, options, message):
+    monkeypatch.chdir(tmp_path)
+    refused = tacit("suggest", model, table, *options)
+    assert (refused.code, refused.out) == (2, "")
+    assert message in refused.err
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["new.csv"]
+
+
+def test_columns_that_the_output_has_itself(tacit, model, tmp_path):
+    (tmp_path / "new.csv").write_text("text,labels,row\ncar,x,9\n")
+    arguments = ("suggest", model, tmp_path / "new.csv", "--keep")
+    assert "the output has a column 'row' of its own" in tacit(*arguments, "row", "--out", tmp_path / "out.csv").err
+    assert [path.name for path in tmp_path.iterdir()] == ["new.csv"]
+    assert "the output has a column 'labels' of its own" in tacit(*arguments, "labels", "--to", "csv").err
+    assert json.loads(tacit(*arguments, "labels").out)["labels"] == "x"
+
+
+def test_lines_have_no_columns(tacit, model, tmp_path):
+    (tmp_path / "new.txt").write_text("a pear\n")
+    assert "no column 'id'; it has no named columns" in tacit("suggest", model, tmp_path / "new.txt", "--id", "id").err

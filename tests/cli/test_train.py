@@ -41,6 +41,19 @@ def test_a_dry_run_counts_reading_and_preparing_the_data(tacit, numeric, tmp_pat
     assert 6.1 < float(re.search(r"about ([\d.]+) s", shown.out)[1]) < 8
 
 
+def test_training_starts_with_an_estimate(tacit, articles, tmp_path, monkeypatch):
+    from tacit.tagger import training
+
+    fields = ("--text", "title,body", "--labels", "tags")
+    short = tacit("train", articles, *fields, "--out", tmp_path / "model")
+    assert "OneVsAll is expected to take less than a minute" in short.err.splitlines()[1]
+    monkeypatch.setattr(training, "_SHORT", 10)
+    longer = tacit("train", articles, *fields, "--out", tmp_path / "model")
+    assert re.search(r"OneVsAll is expected to take about .* s, .* MB of memory, a model of .* KB", longer.err)
+    monkeypatch.setattr("tacit.tagger.training.estimate_of", None)  # an estimate that nobody sees is not made
+    assert tacit("train", articles, *fields, "--out", tmp_path / "model", "--quiet") == (0, "", "")
+
+
 @pytest.mark.parametrize("command", ["train", "tune"])
 def test_a_validation_share_is_of_random_rows(command):
     rng = np.random.default_rng(0)

@@ -3,14 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pytest
 from scipy import sparse
 
 from tacit.data.dataset import Dataset
+from tacit.data.formats import FORMATS
+
+needs_pyarrow = pytest.mark.skipif(find_spec("pyarrow") is None, reason="needs the extra parquet")
 
 LABEL_NAMES = ["gardening", "machine learning", "Smith, John", "<b>ö"]
+
+
+def formats(*, is_text: bool | None = None) -> list[Any]:
+    """Names of formats as parameters of a test, skipped where what they need is not installed."""
+    return [
+        pytest.param(entry.name, marks=needs_pyarrow if entry.name == "parquet" else ())
+        for entry in FORMATS.values()
+        if is_text in (None, entry.is_text)
+    ]
 
 
 def csr(rows: Sequence[Sequence[float]]) -> sparse.csr_matrix:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from data.samples import numeric_dataset, text_dataset
+from data.samples import formats, numeric_dataset, text_dataset
 from tacit.cli.convert import convert
 from tacit.data.formats import FORMATS, NAMES, named_format
 from tacit.data.load import load_data
@@ -24,8 +24,9 @@ def test_names_of_formats():
         named_format("svmligth")
 
 
-@pytest.mark.parametrize("entry", FORMATS.values(), ids=lambda entry: entry.name)
-def test_each_format_writes_what_it_reads(tmp_path, entry):
+@pytest.mark.parametrize("name", formats())
+def test_each_format_writes_what_it_reads(tmp_path, name):
+    entry = FORMATS[name]
     data = text_dataset() if entry.is_text else numeric_dataset()
     path, *_ = save_data(data, tmp_path / "a_X_Xf.gz", format=entry.name)
     back = load_data(path, format=entry.name)

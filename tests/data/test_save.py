@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from data.samples import assert_same, assert_same_matrix, csr, numeric_dataset, text_dataset, write_files
+from data.samples import assert_same, assert_same_matrix, csr, formats, numeric_dataset, text_dataset, write_files
 from tacit.data.dataset import Dataset, label_lists
-from tacit.data.formats import FORMATS
 from tacit.data.load import load_data
 from tacit.data.save import convert, format_to_write, save_data
 from tacit.errors import DataError, FileError, ParameterError
@@ -71,8 +70,7 @@ def test_names_of_another_data_set_are_not_overwritten(tmp_path):
     assert load_data(tmp_path / "test.txt", tmp_path / "test-labels.txt").label_names == list("abcd")
 
 
-NUMERIC = [entry.name for entry in FORMATS.values() if not entry.is_text]
-TEXT = [entry.name for entry in FORMATS.values() if entry.is_text]
+NUMERIC, TEXT = formats(is_text=False), formats(is_text=True)
 SOURCE, TARGET = "in_X_Xf.gz", "out_X_Xf"
 
 

@@ -8,7 +8,8 @@ from scipy import sparse
 
 from reference import label_tree as reference
 from tacit.kernels.label_tree import balanced_clusters
-from tacit.linear.label_forest import Chunk, LabelClusters, LabelForest
+from tacit.linear.label_forest import Chunk, LabelForest
+from tacit.numerics.clusters import LabelClusters
 
 N_FEATURES = 40
 

@@ -12,8 +12,9 @@ from tacit.names.evidence import EVIDENCE, NameCounts, NameEvidence
 from tacit.names.index import Name, NameIndex
 
 
+@pytest.mark.parametrize("n_ranked", [4, 30])
 @pytest.mark.parametrize("asked", [[2], [3, 7, 11], [0, 1, 12, 13], [12, 13], [12], list(range(0, 12, 2))])
-def test_scores_do_not_depend_on_what_else_is_asked_for(asked):
+def test_scores_do_not_depend_on_what_else_is_asked_for(asked, n_ranked):
     """The place of a label and the best score are those among all labels. Two labels are known by name alone."""
     X, Y = planted(200)
     model = OneVsAll().fit(X, Y)
@@ -21,7 +22,8 @@ def test_scores_do_not_depend_on_what_else_is_asked_for(asked):
     rules += [(EVIDENCE.index(name), 0.3, 0.7) for name in ("best score", "model score", "words of the name")]
     rules.append((EVIDENCE.index("matches in the text"), 1.5, 0.4))
     index = NameIndex.of([Name(12, "apple"), Name(13, "pear")], None)
-    evidence = NameEvidence(14, index, NameCounts.none(index, 14), BoostedTrees.of_rules(0.1, rules), ["12", "13"])
+    trees = BoostedTrees.of_rules(0.1, rules)
+    evidence = NameEvidence(14, index, NameCounts.none(index, 14), trees, ["12", "13"], n_ranked=n_ranked)
     matches = index.matches([""] * 200 if 12 not in asked else ["an apple"] * 100 + ["pear, apple"] * 100)
     full = evidence.rank(model, X, matches, 14)
     found = evidence.rank(model, X, matches, len(asked), np.array(asked))
@@ -29,3 +31,7 @@ def test_scores_do_not_depend_on_what_else_is_asked_for(asked):
         scores = dict(zip(full.labels[row].tolist(), full.scores[row].tolist(), strict=True))
         told = dict(zip(found.labels[row].tolist(), found.scores[row].tolist(), strict=True))
         assert told == pytest.approx({label: scores[label] for label in asked})
+    for k in (1, 3, 5, 9):
+        first = evidence.rank(model, X, matches, k)
+        assert (first.labels == full.labels[:, :k]).all()
+        assert first.scores == pytest.approx(full.scores[:, :k])

@@ -4,13 +4,21 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import sparse
 
 import tacit
 from planted import planted
 from tacit.data.synthetic import make_dataset
 from tacit.kernels.dual import LOGISTIC, SQUARED, SQUARED_HINGE
 from tacit.losses import unbiased_hamming
-from tacit.numerics.classifiers import LOSSES, POSITIVES, objective_of
+from tacit.numerics.classifiers import (
+    LABELS_PER_TASK,
+    LOSSES,
+    POSITIVES,
+    ClassifierOptions,
+    objective_of,
+    train_classifiers,
+)
 
 MODELS = {"OneVsAll": tacit.OneVsAll, "LabelTree": tacit.LabelTree}
 
@@ -118,3 +126,18 @@ def test_the_unbiased_squared_loss_lifts_rare_labels(model):
         fitted = MODELS[model](loss="squared", positives=positives).fit(train.X, train.Y)
         counts[positives] = fitted.label_counts_[fitted.rank(train.X, k=3).labels].mean()
     assert counts["unbiased"] < counts["equal"]
+
+
+def test_each_label_gets_its_own_classifier_wherever_it_is_trained():
+    """Blocks hold labels with similar samples; a label trained alone has the same weights."""
+    X, Y = planted(300)
+    Y = sparse.hstack([Y] * 8, format="csr")[:, np.random.default_rng(0).permutation(8 * Y.shape[1])]
+    assert Y.shape[1] > LABELS_PER_TASK
+    Y = Y.multiply(np.arange(Y.shape[1]) != 5).tocsr()
+    Y.eliminate_zeros()
+    options = ClassifierOptions(tolerance=1e-4, max_passes=1000, prune=0)
+    found = train_classifiers(X, Y, options, 0, None)
+    for label in (0, 5, 17, 70, Y.shape[1] - 1):
+        alone = train_classifiers(X, Y[:, [label]], options, 1, None)
+        assert found.weights[:, [label]].toarray() == pytest.approx(alone.weights.toarray(), abs=2e-3)
+        assert found.intercepts[label] == pytest.approx(alone.intercepts[0], abs=2e-3)

@@ -9,7 +9,15 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from scipy import sparse
 
-from tacit.numerics.rows import falling_order, first_entry, label_means, largest_entries, row_of_entry, unit_rows
+from tacit.numerics.rows import (
+    falling_order,
+    first_entry,
+    label_means,
+    largest_entries,
+    row_of_entry,
+    unit_rows,
+    widened,
+)
 
 matrices = arrays.arrays(
     np.float32, arrays.array_shapes(min_dims=2, max_dims=2, max_side=7), elements=st.sampled_from([0, 0, 1, 2, -2, 3.5])
@@ -69,3 +77,10 @@ def test_unit_rows_of_huge_and_tiny_values():
 
 def test_unit_rows_without_entries():
     assert unit_rows(sparse.csr_matrix((3, 2), dtype=np.float32)).nnz == 0
+
+
+@given(matrices, st.integers(0, 3), st.integers(0, 3))
+def test_a_wider_matrix(matrix, n_rows, n_columns):
+    wider = widened(matrix, matrix.shape[1] + n_columns, matrix.shape[0] + n_rows)
+    assert (wider.toarray() == np.pad(matrix.toarray(), ((0, n_rows), (0, n_columns)))).all()
+    assert widened(matrix, matrix.shape[1] + n_columns).shape == (matrix.shape[0], matrix.shape[1] + n_columns)

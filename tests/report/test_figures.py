@@ -69,6 +69,18 @@ def test_bars_have_whiskers_where_there_is_an_interval():
     assert drawn(paired_bars("no bands", [], "band", "percent"), "model") == 0
 
 
+@pytest.mark.parametrize("tallest", [0.0, 0.004, 0.03, 0.1, 0.28, 0.4, 0.61, 0.77, 0.8, 0.99, 1.0])
+def test_the_axis_of_bars_ends_above_the_tallest(tallest):
+    markup = paired_bars("bars", [Pair("P@1", (tallest / 2, 0.0), ((0.0, tallest), None))], "metric", "percent")
+    ticks = [int(text) for text in re.findall(r'class="tick">(\d+)<', markup)]
+    assert ticks[0] == 0
+    assert max(ticks) > 100 * tallest or max(ticks) == 100
+    assert max(ticks) <= max(1.6 * 100 * tallest + 1, 2)
+    assert 2 <= len(ticks) <= 6
+    tops = [float(y) for y in re.findall(r'points="[\d.]+,([\d.]+) [^"]*" class="grid"', markup)]
+    assert min(tops) == 10  # the last tick is the top of the plot
+
+
 def test_the_curve_marks_the_stored_threshold():
     recall = np.linspace(0.001, 0.9, 5000)
     curve = TradeOff((1 - recall).astype(np.float32), 1 - recall / 2, recall, 3 * recall)

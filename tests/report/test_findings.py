@@ -76,6 +76,7 @@ def test_best_and_worst_labels(small):
     assert ends.best[0][2:] == pytest.approx((2 / 3, 1, 0.8))
     assert [score.label for score in ends.worst] == [2, 3]
     assert ends.worst[0].f1 == 0
+    assert ends.worst[0].precision is None  # never suggested
     assert (ends.n_positives, ends.n_labels) == (1, 4)
 
 
@@ -129,3 +130,13 @@ def test_examples_are_of_three_kinds_and_none_comes_twice():
 def test_samples_without_labels_are_no_examples(small):
     found = evaluation([[(0, 0.9)]] * 3, [[], [0], []], counts=[1])
     assert [example.row for example in examples(found).at_random] == [1]
+
+
+def test_examples_tell_which_suggestions_reach_the_threshold():
+    found = examples(evaluation([[(0, 0.9), (1, 0.5), (2, 0.49)]], [[0, 2]], counts=[3, 2, 1]))
+    (sample,) = found.at_random
+    assert [(each.label, each.is_right, each.is_chosen) for each in sample.suggested] == [
+        (0, True, True),
+        (1, False, True),
+        (2, True, False),
+    ]

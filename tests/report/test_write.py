@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import re
 
 import numpy as np
@@ -10,10 +11,11 @@ from scipy import sparse
 
 import tacit
 from planted import planted
-from report.samples import Page, dataset, new_dataset, trained_tagger
+from report.samples import Page, dataset, evaluation, new_dataset, trained_tagger
 from tacit.data.vocabulary import Vocabulary
 from tacit.errors import DataError, FileError
 from tacit.report.evaluation import evaluate_model
+from tacit.report.sections import labels_section
 from tacit.report.write import page, write_report
 from tacit.store.state import Stored
 
@@ -62,16 +64,16 @@ def test_a_calibrated_tagger_has_everything():
 
 def test_numbers_are_those_of_evaluate():
     tagger, data = trained_tagger(), new_dataset()
-    evaluation = evaluate_model(tagger, data)
-    expected = tacit.evaluate(evaluation.ranking, evaluation.truth, tagger.propensities_for(evaluation.truth.shape[1]))
-    for metric in evaluation.metrics:
+    found = evaluate_model(tagger, data)
+    expected = tacit.evaluate(found.ranking, found.truth, tagger.propensities_for(found.truth.shape[1]))
+    for metric in found.metrics:
         value, interval = metric.values[0], metric.intervals[0]
         assert value == expected[metric.name]
         if interval is not None:
             assert interval[0] <= value <= interval[1]
     popular = tacit.Popularity().fit(sparse.csr_matrix((160, 1), dtype=np.float32), truth_of_training(tagger))
-    baseline = tacit.evaluate(popular.rank(sparse.csr_matrix((60, 1), dtype=np.float32), 5), evaluation.truth)
-    assert {m.name: m.values[1] for m in evaluation.metrics if m.name in baseline} == pytest.approx(
+    baseline = tacit.evaluate(popular.rank(sparse.csr_matrix((60, 1), dtype=np.float32), 5), found.truth)
+    assert {m.name: m.values[1] for m in found.metrics if m.name in baseline} == pytest.approx(
         {name: value for name, value in baseline.items() if name != "nDCG@1"}
     )
 
@@ -115,6 +117,42 @@ def test_labels_unseen_in_training():
     assert "4 different" not in text
     assert "3 different, 1.33 per sample; 2 unseen in training" in text
     assert "new label" in text
+    assert "unseen2 labels, 3 × true; 2 of them unknown to the model" in text
+
+
+def test_unseen_labels_that_the_model_knows_have_a_band(tmp_path):
+    trained_tagger().save(tmp_path / "model")
+    tagger = tacit.Tagger.load(tmp_path / "model")
+    tagger.add_label("jam", examples=["apple pear"])
+    text = report(tagger, dataset(["apple", "engine"], [["jam"], ["cars"]])).text()
+    assert "unseen1 label, 1 × true" in text
+    assert "unknown to the model" not in text
+    assert "unseen" not in report(trained_tagger(), new_dataset()).text().replace("0 unseen in training", "")
+
+
+def test_labels_never_suggested_have_no_precision():
+    found = Page(labels_section(evaluation([[(0, 0.9)], [(0, 0.9)]], [[0], [1]], counts=[5, 3])).markup())
+    cells = [text for element, text in found.texts if element in ("bdi", "td")]
+    assert cells == ["label 0", "50.0", "100.0", "66.7", "label 1", "–", "0.0", "0.0"]
+
+
+def test_suggestions_below_the_threshold_are_pale():
+    content = page(evaluate_model(trained_tagger(), new_dataset()))
+    threshold = trained_tagger().threshold_
+    shown = re.findall(r'<li class="(right|wrong)( pale)?">.*?</bdi> (-?[\d.]+)</li>', content)
+    assert shown
+    assert all(
+        bool(pale) == (float(score) < threshold) for _, pale, score in shown if abs(float(score) - threshold) > 0.01
+    )
+    assert {bool(pale) for _, pale, _ in shown} == {True, False}
+
+
+def test_the_report_has_its_date():
+    day = dt.date(2026, 3, 1)
+    assert "date2026-03-01" in Page(page(evaluate_model(trained_tagger(), new_dataset()), date=day)).text()
+    today = dt.datetime.now(dt.timezone.utc).date()
+    written = Page(page(evaluate_model(trained_tagger(), new_dataset()))).text()
+    assert any(f"date{day.isoformat()}" in written for day in (today, today + dt.timedelta(1)))
 
 
 @pytest.mark.parametrize("n_samples", [1, 2])
@@ -178,7 +216,7 @@ def test_nothing_to_evaluate():
 
 def test_the_same_report_is_the_same_bytes(tmp_path):
     for name in ("a.html", "b.html"):
-        write_report(tmp_path / name, trained_tagger(), new_dataset(), data_name="new.csv")
+        write_report(tmp_path / name, trained_tagger(), new_dataset(), data_name="new.csv", date=dt.date(2026, 3, 1))
     assert (tmp_path / "a.html").read_bytes() == (tmp_path / "b.html").read_bytes()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.html", "b.html"]
 

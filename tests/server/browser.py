@@ -23,8 +23,12 @@ _KEYS = {
     "Enter": {"code": "Enter", "windowsVirtualKeyCode": 13, "text": "\r"},
     " ": {"code": "Space", "windowsVirtualKeyCode": 32, "text": " "},
     "ArrowRight": {"code": "ArrowRight", "windowsVirtualKeyCode": 39},
+    "ArrowUp": {"code": "ArrowUp", "windowsVirtualKeyCode": 38},
+    "ArrowDown": {"code": "ArrowDown", "windowsVirtualKeyCode": 40},
+    "Escape": {"code": "Escape", "windowsVirtualKeyCode": 27},
 }
 _CTRL = 2
+_WIDEST_PHONE = 600
 
 
 class Page:
@@ -35,6 +39,7 @@ class Page:
         self._numbers = itertools.count(1)
         self.requests: list[str] = []
         self.complaints: list[str] = []
+        self._choosers: list[int] = []
         for domain in ("Page", "Runtime", "Network", "Log"):
             self.call(f"{domain}.enable")
 
@@ -52,6 +57,8 @@ class Page:
     def _note(self, event: str, about: dict[str, Any]) -> None:
         if event == "Network.requestWillBeSent":
             self.requests.append(about["request"]["url"])
+        elif event == "Page.fileChooserOpened":
+            self._choosers.append(about["backendNodeId"])
         elif event == "Runtime.exceptionThrown":
             self.complaints.append(about["exceptionDetails"]["text"])
         elif event == "Log.entryAdded" and about["entry"]["level"] in ("error", "warning"):
@@ -77,7 +84,8 @@ class Page:
         raise AssertionError(f"never came true: {script}; the page says: {self.evaluate('document.body.innerText')}")
 
     def press(self, key: str, *, ctrl: bool = False) -> None:
-        about: dict[str, Any] = {"key": key, **_KEYS[key], "modifiers": _CTRL if ctrl else 0}
+        """Press a named key or type a character, as a keyboard does."""
+        about: dict[str, Any] = {"key": key, **_KEYS.get(key, {"text": key}), "modifiers": _CTRL if ctrl else 0}
         self.call("Input.dispatchKeyEvent", type="keyDown", **about)
         about.pop("text", None)
         self.call("Input.dispatchKeyEvent", type="keyUp", **about)
@@ -93,13 +101,30 @@ class Page:
             self.press("Tab")
         raise AssertionError(f"Tab never leads to: {script}")
 
-    def screenshot(self, path: Path, *, width: int, height: int, dark: bool = False) -> None:
-        """A picture of the whole page."""
+    def choose_file(self, path: Path) -> None:
+        """Open the file chooser of the focused input by keyboard, and choose a file in it."""
+        self.call("Page.setInterceptFileChooserDialog", enabled=True)
+        self.press("Enter")
+        end = time.monotonic() + _PATIENCE
+        while not self._choosers and time.monotonic() < end:
+            self.evaluate("0")  # events arrive with the answers
+        self.call("DOM.setFileInputFiles", files=[str(path)], backendNodeId=self._choosers.pop())
+
+    def download_to(self, folder: Path) -> None:
+        self.call("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(folder))
+
+    def look(self, *, width: int, height: int, dark: bool = False, scale: float = 1) -> None:
+        """Look at the page on a screen of this size; narrow ones are those of phones."""
+        is_phone = width < _WIDEST_PHONE
         features = [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]
         self.call("Emulation.setEmulatedMedia", features=features)
-        screen = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600}
+        screen = {"width": width, "height": height, "deviceScaleFactor": scale, "mobile": is_phone}
         self.call("Emulation.setDeviceMetricsOverride", **screen)
-        shot = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=True)
+        self.call("Emulation.setTouchEmulationEnabled", enabled=is_phone)
+
+    def screenshot(self, path: Path, *, whole: bool = False) -> None:
+        """A picture of what is in view, or of the whole page."""
+        shot = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=whole)
         path.write_bytes(base64.b64decode(shot["data"]))
 
 
@@ -111,6 +136,8 @@ def chromium(folder: Path) -> Iterator[Callable[[], Page]]:
         CHROMIUM, "--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-extensions",
         "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage",
         "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1", "--remote-debugging-port=0",
+        # A mouse, which a headless browser lacks: hover, and a fine pointer.
+        "--blink-settings=primaryHoverType=2,availableHoverTypes=2,primaryPointerType=4,availablePointerTypes=4",
         f"--user-data-dir={folder}", "about:blank",
     ]  # fmt: skip
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

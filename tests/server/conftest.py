@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from server.browser import CHROMIUM, Page, chromium
 from server.live import Live, serving
 from tacit import Tagger
 from tagger.articles import articles
@@ -39,6 +40,15 @@ def start(model: Path) -> Iterator[Callable[..., Live]]:
             return running.enter_context(serving(folders, **options))
 
         yield begin
+
+
+@pytest.fixture(scope="module")
+def new_tab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[], Page]]:
+    """A browser, or skip; gives a function that opens a tab."""
+    if CHROMIUM is None:
+        pytest.skip("Chromium is not installed")
+    with chromium(tmp_path_factory.mktemp("browser")) as opener:
+        yield opener
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ import pytest
 from server.live import serving
 from tacit.errors import spelt_alike
 from tacit.server.limits import Limits, Settings
+from tacit.server.site import PATHS
 
 TOKEN = "correct-horse-battery"
 
@@ -173,7 +174,7 @@ def test_a_token_is_needed_for_all_but_the_page(start):
             else:
                 check(answer, 401, "Authorization")
                 assert answer.headers["www-authenticate"].startswith("Bearer")
-    for path in ("/", "/page/style.css", "/page/app.js", "/page/service.js"):
+    for path in sorted(PATHS):
         page = live.get(path)
         assert page.status_code == 200
         assert "default-src 'none'" in page.headers["content-security-policy"]

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +11,11 @@ from filelock import FileLock
 
 from planted import planted
 from server.live import Live, serving
-from tacit import Tagger
+from tacit import Tagger, load_data
 from tacit.data.vocabulary import Vocabulary
 from tacit.errors import FileError, ParameterError
+from tacit.report.markup import escape
+from tacit.report.write import write_report
 from tacit.server.limits import Limits, Settings
 from tacit.server.logs import JsonFormatter
 from tacit.store.ledger import Ledger
@@ -65,6 +68,96 @@ def test_labels_have_the_names_of_the_vocabulary(start, saved, tmp_path):
     answer = live.post("/v1/suggest", json={"text": "pear", "include": ["Obst"]}).json()
     assert [(each["label"], each["name"]) for each in answer["results"][0]["suggestions"]] == [("fruit", "Obst")]
     assert live.get("/v1/labels", params={"search": "aut"}).json()["labels"][0]["label"] == "cars"
+
+
+def test_labels_are_found_by_all_their_names(start, saved, tmp_path):
+    tagger = Tagger.load(saved)
+    names, others = ["Obst", "Autos"], [["fruits", "pomes"], ["motor vehicles"]]
+    tagger.vocabulary_ = Vocabulary(["http://x.org/fruit", "http://x.org/cars"], names, others)
+    tagger.rename_label("fruit", "http://x.org/fruit")
+    tagger.rename_label("cars", "http://x.org/cars")
+    tagger.save(tmp_path / "named")
+    live = start(folders={"named": tmp_path / "named"})
+
+    def found(search):
+        listed = live.get("/v1/labels", params={"search": search}).json()["labels"]
+        return [(each["name"], each["matched"]) for each in listed]
+
+    assert found("POMES") == [("Obst", "pomes")]
+    assert found("vehicle") == [("Autos", "motor vehicles")]
+    assert found("m") == [("music", "music"), ("Autos", "motor vehicles"), ("Obst", "pomes")]  # starts, then inside
+    assert found("x.org") == []  # part of a URI is nothing that people look for
+    assert found("http://x.org/c") == [("Autos", "http://x.org/cars")]
+    live.post("/v1/labels", json={"name": "pomelo", "examples": ["apple"]})
+    assert ("pomelo", "pomelo") in found("pome")  # what is known of names follows the acts
+    judge(live, "apple", "pomelo", True)
+    assert ("pomelo", "pomelo") in found("pome")
+    live.first.tagger.retire_label("pomelo")
+    assert found("pomelo") == []
+
+
+def test_reasons_name_the_words_of_the_text_and_the_labels_of_similar_ones(start, tmp_path):
+    texts, tags = articles()
+    Tagger(model="OneVsAll", keep_texts=True, language="en").fit(texts, tags).save(tmp_path / "kept")
+    live = start(folders={"kept": tmp_path / "kept"})
+    why = live.post("/v1/explain", json={"text": "Two apples, an Apple and a song", "label": "fruit"}).json()
+    words = {each["feature"]: each["words"] for each in why["features"]}
+    assert words["appl"] == ["apples", "Apple"]
+    assert all("fruit" in each["labels"] for each in why["samples"])
+    own = {text: sorted(each) for text, each in zip(texts, tags, strict=True)}
+    assert all(sorted(each["labels"]) == own[each["text"]] for each in why["samples"])
+
+
+def test_models_say_how_good_they_are_and_have_a_report(live, model, saved, tmp_path):
+    tagger = Tagger.load(saved)
+    (card,) = live.get("/v1/models").json()["models"]
+    assert card["samples"] == 160
+    assert card["metrics"]["P@1"] == pytest.approx(tagger.card_["held_out_metrics"]["P@1"], abs=1e-6)
+    assert card["calibration_error"] == pytest.approx(tagger.calibration_.error, abs=1e-6)
+    assert (card["report"], card["example"]) == (False, None)
+    assert live.get("/v1/models/articles/report").status_code == 404
+    texts, tags = articles(40, seed=2)
+    test = load_data(write_jsonl(tmp_path / "test.jsonl", texts, tags))
+    write_report(model / "report.html", tagger, test)
+    answer = live.get("/v1/models/articles/report")
+    assert live.get("/v1/models").json()["models"][0]["report"]
+    assert answer.headers["content-type"] == "text/html; charset=utf-8"
+    assert "How good is OneVsAll?" in answer.text
+    assert "script-src" not in answer.headers["content-security-policy"]
+    assert answer.headers["content-security-policy"].startswith("default-src 'none'")
+    other = Tagger(model="OneVsAll").fit(*articles(seed=9))
+    write_report(model / "report.html", other, test)  # on a model that is not the one served
+    assert live.get("/v1/models/articles/report").status_code == 404
+
+
+def write_jsonl(path, texts, tags):
+    rows = [{"text": text, "labels": each} for text, each in zip(texts, tags, strict=True)]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def test_a_kept_text_is_an_example(start, tmp_path):
+    texts, tags = articles()
+    Tagger(model="OneVsAll", keep_texts=True).fit(texts, tags).save(tmp_path / "kept")
+    (card,) = start(folders={"kept": tmp_path / "kept"}).get("/v1/models").json()["models"]
+    assert card["example"] in texts
+
+
+def test_the_documentation_of_the_api_needs_no_script_and_no_token(start):
+    live = start(settings=Settings(token="correct-horse"))
+    answer = live.get("/docs")
+    assert answer.status_code == 200
+    assert "<script" not in answer.text
+    assert not re.search(r'(?:src|href)="(?:https?:)?//', answer.text)
+    described = live.get("/openapi.json", headers={"Authorization": "Bearer correct-horse"}).json()["paths"]
+    for path, methods in described.items():
+        for method, about in methods.items():
+            assert f"<code>{method.upper()} {path}</code>" in answer.text
+            assert escape(about["description"].split("`")[0]) in answer.text
+    assert "judgements[].accepted" in answer.text  # fields of objects inside
+    assert 'href="/openapi.json"' not in answer.text  # a link cannot send the token
+    assert 'href="/openapi.json"' in start().get("/docs").text
+    assert live.get("/docs", headers={"If-None-Match": answer.headers["etag"]}).status_code == 304
 
 
 def test_several_models_each_with_its_own(start, saved, model, tmp_path):
@@ -130,6 +223,29 @@ def test_a_label_is_added_and_taken_back(live):
     assert live.post("/v1/undo", json={"id": added.json()["id"]}).status_code == 200
     assert "pome" not in live.suggest("apple", k=9)
     assert judge(live, "apple", "pome", True).status_code == 422
+
+
+def test_acts_in_force_are_listed(live, model):
+    assert live.get("/v1/acts").json() == {"model": "articles", "total": 0, "acts": []}
+    judge(live, "filler1", "music", True)
+    added = live.post("/v1/labels", json={"name": "pome", "examples": ["apple pear"]}).json()
+    judge(live, "filler2", "cars", False)
+    live.post("/v1/undo", json={"id": added["id"]})
+    found = live.get("/v1/acts").json()
+    assert [each["act"] for each in found["acts"]] == ["rejected 'cars'", "accepted 'music'"]
+    assert found["total"] == live.get("/v1/models").json()["models"][0]["acts"] == 2
+    assert live.get("/v1/acts", params={"offset": 1, "limit": 1}).json()["acts"] == found["acts"][1:]
+    acts = Ledger(model / "acts.jsonl").read().acts
+    assert {each["id"]: each["time"] for each in found["acts"]}.items() <= {act.id: act.time for act in acts}.items()
+
+
+def test_acts_are_told_with_the_names_of_the_vocabulary(start, saved, tmp_path):
+    tagger = Tagger.load(saved)
+    tagger.vocabulary_ = Vocabulary(["fruit", "cars"], ["Obst", "Autos"])
+    tagger.save(tmp_path / "named")
+    live = start(folders={"named": tmp_path / "named"})
+    judge(live, "filler1", "fruit", True)
+    assert live.get("/v1/acts").json()["acts"][0]["act"] == "accepted 'Obst'"
 
 
 def test_nothing_is_lost_over_a_restart(model):

@@ -10,6 +10,7 @@ from scipy import sparse
 
 from tacit.cli.interrupt import keeps_model
 from tacit.cli.options import PATH, input_options, model_argument
+from tacit.cli.say import say
 from tacit.cli.source import read_vocabulary, stream_unlabelled
 from tacit.cli.tables import print_table
 from tacit.tagger.tagger import Tagger
@@ -35,6 +36,8 @@ def add_label(
 ) -> None:  # fmt: skip
     """Add the label NAME to MODEL from co-occurring labels, example texts, a description, or its name and parent.
 
+    A preview lists samples of DATA by their rows, counted from 1.
+
     \b
     Examples:
       tacit add-label model "heat pump" --cooccurs heating=40 --cooccurs electricity=25
@@ -57,7 +60,7 @@ def add_label(
     label = tagger.add_label(name, **known_by)
     tagger.save(model)
     also = "" if tagger.readable(label) == label else f" ({tagger.readable(label)})"
-    click.echo(f"{tagger.history()[-1]}{also}; saved to {model}")
+    say(f"{tagger.history()[-1]}{also}; saved to {model}")
 
 
 def _counts(assignments: tuple[str, ...]) -> dict[str, float]:
@@ -82,7 +85,7 @@ def _examples(tagger: Tagger, texts: tuple[str, ...], file: Path | None, source:
 
 def _samples(tagger: Tagger, file: Path, source: dict[str, Any]) -> Any:
     """Texts or features from a file, as the tagger takes them; labels in the file are ignored."""
-    blocks = list(stream_unlabelled(file, tagger, **source))
+    blocks = [block.samples for block in stream_unlabelled(file, tagger, **source)]
     if tagger.takes_texts:
         return [text for block in blocks for text in block]
     return sparse.vstack(blocks, format="csr")
@@ -91,10 +94,10 @@ def _samples(tagger: Tagger, file: Path, source: dict[str, Any]) -> Any:
 def _show(tagger: Tagger, name: str, known_by: dict[str, Any], data: Path, n: int, source: dict[str, Any]) -> None:
     """Print the samples for which the label is most probable."""
     found = tagger.preview_label(name, texts=_samples(tagger, data, source), n=n, **known_by)
-    rows = [[str(row), f"{score:.3f}", " ".join(text.split())[:100]] for row, text, score in found]
+    rows = [[str(row + 1), f"{score:.3f}", " ".join(text.split())[:100]] for row, text, score in found]
     print_table(["row", "score", "text"], rows, title=f"samples with the highest probability of '{name}'")
     if found and found[0].score < tagger.threshold_:
-        click.echo(
+        say(
             f"all of these are below the threshold of the model ({tagger.threshold_:.3f}): with --threshold auto the "
             "label would not be suggested here; more examples or co-occurring labels raise its probability"
         )

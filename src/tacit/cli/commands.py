@@ -8,9 +8,11 @@ import sys
 import time
 
 import click
+from click.shell_completion import CompletionItem
 
 from tacit._version import __version__
 from tacit.cli import interrupt
+from tacit.cli.say import in_options, quiet_option
 from tacit.cli.startup import quick_start
 from tacit.errors import TacitError, did_you_mean, printable
 from tacit.progress import Stopped
@@ -57,7 +59,23 @@ class LazyGroup(click.Group):
         with quick_start():
             command: click.Command = getattr(importlib.import_module(f"tacit.cli.{name}"), name)
         command.short_help = COMMANDS[cmd_name]
+        if quiet_option not in command.params and command.add_help_option:
+            command.params.append(quiet_option)
         return command
+
+    def invoke(self, ctx: click.Context) -> object:
+        """Run a command; an error of the library names its options."""
+        try:
+            return super().invoke(ctx)
+        except TacitError as error:
+            command = self.get_command(ctx, ctx.invoked_subcommand or "")
+            error.args = (in_options(str(error), command or self),)
+            raise
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Complete the name of a command without importing any."""
+        found = [CompletionItem(name, help=text) for name, text in COMMANDS.items() if name.startswith(incomplete)]
+        return [*found, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """List the commands without importing any."""
@@ -75,6 +93,12 @@ def cli() -> None:
     \b
       tacit train articles.csv --out model
       tacit suggest model new.csv -k 5
+
+    `tacit COMMAND --help` has examples of each command. Commands and options are completed by the tab key after:
+
+    \b
+      eval "$(_TACIT_COMPLETE=bash_source tacit)"     # in ~/.bashrc; zsh_source in ~/.zshrc
+      _TACIT_COMPLETE=fish_source tacit | source      # in fish
     """
 
 

@@ -10,9 +10,10 @@ from typing import Any
 import click
 
 from tacit.cli.options import PATH, data_argument, input_options, seed_option
+from tacit.cli.say import say
 from tacit.cli.source import inputs_of
-from tacit.cli.tables import percent, print_table
-from tacit.compare import Difference, compare_models
+from tacit.cli.tables import LEGEND, percent, print_table
+from tacit.comparison import Difference, compare_models
 from tacit.data.load import load_data
 from tacit.tagger.tagger import Tagger
 
@@ -56,6 +57,7 @@ def _print(differences: list[Difference], n_samples: int) -> None:
     ]
     title = f"{n_samples:,} samples, percent; in brackets the 95 % confidence interval of the difference"
     print_table(["metric", "A", "B", "B - A", "verdict"], rows, title=title)
+    say(LEGEND)
     click.echo(f"\n{_verdict(differences)}")
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from tacit.cli.options import PATH, input_options
+from tacit.cli.say import say
 from tacit.data.save import convert as convert_file
 
 
@@ -19,10 +20,11 @@ from tacit.data.save import convert as convert_file
 def convert(source: Path, target: Path, to_format: str | None, **options: Any) -> None:
     """Convert the data file SOURCE to TARGET; both may end in .gz.
 
-    Text is converted to tf-idf features, and their words are written to features.txt. Features cannot become text.
+    Texts are written with the fields text and labels, or converted to tf-idf features, whose words are written to
+    features.txt. Features cannot become text.
 
     \b
     Example: tacit convert bibtex-train.arff train.txt
     """
     for path in convert_file(source, target, from_format=options.pop("format"), to_format=to_format, **options):
-        click.echo(f"wrote {path}")
+        say(f"wrote {path}")

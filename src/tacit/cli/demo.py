@@ -8,12 +8,12 @@ import click
 
 from tacit.cli.evaluate import metrics_of, ranking_of
 from tacit.cli.options import PATH, jobs_option, seed_option
+from tacit.cli.say import progress_shown
 from tacit.cli.tables import print_bands, print_metrics, print_table
 from tacit.data.dataset import Dataset, label_lists, texts_of
 from tacit.data.synthetic import SyntheticData, make_dataset
 from tacit.labels import label_counts
 from tacit.metrics import KS
-from tacit.progress import show_progress
 from tacit.report.write import check_report_path, write_report
 from tacit.tagger.tagger import Tagger
 
@@ -29,13 +29,19 @@ K_EXAMPLES = 4
 @seed_option
 @jobs_option
 def demo(report: Path, seed: int, jobs: int) -> None:
-    """Generate texts with missing and rare labels, train, evaluate, show suggestions and write a report."""
+    """Generate texts with missing and rare labels, train, evaluate, show suggestions and write a report.
+
+    \b
+    Examples:
+      tacit demo
+      tacit demo --report demo.html --seed 3
+    """
     check_report_path(report)
     made = make_dataset(seed=seed, as_text=True)
     train, test = made.dataset(made.train), made.dataset(made.test, complete=True)
     _print_sizes(made, train, test)
     metrics, bands = {}, {}
-    with show_progress():
+    with progress_shown():
         for name in MODELS:
             tagger = Tagger(name, seed, jobs, calibrate=name != MODELS[0])
             tagger.fit(train.texts, train.Y, label_names=train.label_names)

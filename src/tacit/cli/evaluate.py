@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -10,16 +11,20 @@ import click
 
 from tacit.bands import BandResult, evaluate_by_band
 from tacit.cli.options import PATH, data_argument, input_options, model_argument
+from tacit.cli.say import say
 from tacit.cli.source import inputs_of
 from tacit.cli.tables import print_bands, print_metrics
 from tacit.data.dataset import Dataset
 from tacit.data.load import load_data
 from tacit.labels import aligned
-from tacit.metrics import KS
+from tacit.metrics import KS, bootstrap_intervals
 from tacit.metrics import evaluate as metrics_at
 from tacit.ranking import Ranking
 from tacit.report.write import check_report_path, write_report
+from tacit.tagger.overlap import share_in_training
 from tacit.tagger.tagger import Tagger
+
+_NOTABLE = 0.05  # share of training samples among those to evaluate on; some texts recur by chance
 
 
 @click.command()
@@ -31,12 +36,14 @@ from tacit.tagger.tagger import Tagger
 def evaluate(model: Path, data: Path, report: Path | None, as_json: bool, **source: Any) -> None:
     """Evaluate MODEL on DATA: precision, nDCG and their propensity-scored forms, overall and by label frequency.
 
-    The report adds confidence intervals, curves, the best and worst labels, and examples.
+    The report adds confidence intervals, curves, the best and worst labels, and examples. JSON has the metrics, their
+    95 % confidence intervals, and the same by label frequency.
 
     \b
     Examples:
       tacit evaluate model test.txt
       tacit evaluate model test.csv --report report.html
+      tacit evaluate model test.csv --json > metrics.json
     """
     if report is not None:
         check_report_path(report)
@@ -45,12 +52,25 @@ def evaluate(model: Path, data: Path, report: Path | None, as_json: bool, **sour
     ranking = ranking_of(tagger, dataset)
     if report is not None:
         write_report(report, tagger, dataset, ranking=ranking, model_name=str(model), data_name=str(data))
+    known = share_in_training(tagger, inputs_of(tagger, dataset))
     if as_json:
-        click.echo(json.dumps(metrics_of(tagger, dataset, ranking)[0], indent=1))
+        click.echo(json.dumps(_as_json(tagger, dataset, ranking) | {"share_in_training": known}, indent=1))
     else:
         print_evaluation(tagger, dataset, ranking)
+    if known >= _NOTABLE:
+        click.echo(
+            f"{known:.0%} of the samples of {data} were in the training data of the model: its metrics on new samples "
+            "will be worse than these; evaluate on others (tacit split holds some out)", err=True,
+        )  # fmt: skip
     if report is not None:
-        click.echo(f"report: {report}", err=as_json)
+        say(f"report: {report}", err=as_json)
+
+
+def _as_json(tagger: Tagger, dataset: Dataset, ranking: Ranking) -> dict[str, Any]:
+    overall, bands = metrics_of(tagger, dataset, ranking)
+    truth = aligned(dataset.Y, dataset.label_names, tagger.classes_)
+    intervals = bootstrap_intervals(ranking, truth, tagger.propensities_for(truth.shape[1]))
+    return {**overall, "samples": len(dataset), "intervals": intervals, "bands": [asdict(band) for band in bands]}
 
 
 def ranking_of(tagger: Tagger, dataset: Dataset) -> Ranking:

@@ -20,13 +20,13 @@ from tacit.cli.options import (
     seed_option,
 )
 from tacit.cli.records import read_records, verdict
+from tacit.cli.say import progress_shown, say
 from tacit.cli.source import inputs_of
 from tacit.data.dataset import Dataset, with_labels
 from tacit.data.files import Staging
 from tacit.data.load import load_data
 from tacit.data.save import save_data
 from tacit.errors import FileError
-from tacit.progress import show_progress
 from tacit.tagger.find_missing import MissingLabel
 from tacit.tagger.tagger import Tagger
 
@@ -52,7 +52,8 @@ def find_missing(
     """List the labels that are most probably missing in DATA, with their samples, most probable first.
 
     Models like MODEL are trained by cross-validation, so that each one judges samples it was not trained on. Look
-    through the list, delete wrong lines (or add a field 'accepted' with yes and no), and add the rest with --accept.
+    through the list, delete wrong lines (or add a field 'accepted' with yes and no), and add the rest with --accept,
+    which writes DATA with all its columns. Rows are counted from 1.
 
     \b
     Examples:
@@ -60,23 +61,23 @@ def find_missing(
       tacit find-missing model train.csv --accept missing.csv --out more-complete.csv
     """
     if accept is not None:
-        _accept(load_data(data, **source), accept, out)
+        _accept(load_data(data, keep_columns=True, **source), accept, out)
         return
     tagger = Tagger.load(model)
     tagger.set_params(n_jobs=jobs)
     dataset = load_data(data, **source)
     options = {"folds": folds, "missing": missing, "label_names": dataset.label_names, "seed": seed}
-    with show_progress():
+    with progress_shown():
         found = tagger.find_missing(inputs_of(tagger, dataset), dataset.Y, n, **options)
     _write(found, tagger, dataset, out)
     expected = sum(pair.probability for pair in found)
-    click.echo(f"{len(found):,} pairs; about {expected:.0f} of them should be right", err=out is None)
+    say(f"{len(found):,} pairs; about {expected:.0f} of them should be right", err=out is None)
 
 
 def _write(found: list[MissingLabel], tagger: Tagger, dataset: Dataset, out: Path | None) -> None:
     """Write pairs as JSON lines or CSV, with the label's name in the vocabulary, if any, and the start of the text."""
     records = [
-        {"row": pair.row, "label": pair.label}
+        {"row": pair.row + 1, "label": pair.label}
         | ({} if tagger.vocabulary_ is None else {"name": tagger.readable(pair.label)})
         | {"probability": round(pair.probability, 4), "evidence": pair.evidence}
         | ({} if dataset.texts is None else {"text": " ".join(dataset.texts[pair.row].split())[:200]})
@@ -103,10 +104,10 @@ def _accept(dataset: Dataset, accepted: Path, out: Path | None) -> None:
     pairs = []
     for line, record in read_records(accepted):
         row, label = str(record.get("row", "")), str(record.get("label", "")).strip()
-        if not row.isdigit() or int(row) >= len(dataset) or not label:
-            message = f"must name a row from 0 to {len(dataset) - 1} and a label; got row '{row}' and label '{label}'"
+        if not row.isdecimal() or not 1 <= int(row) <= len(dataset) or not label:
+            message = f"must name a row from 1 to {len(dataset)} and a label; got row '{row}' and label '{label}'"
             raise FileError(accepted, f"{message}; use the list that find-missing wrote for this data", line=line)
         if verdict(accepted, line, record, default=True):
-            pairs.append((int(row), label))
+            pairs.append((int(row) - 1, label))
     for path in save_data(with_labels(dataset, pairs), out):
-        click.echo(f"wrote {path}: {len(pairs):,} labels added" if path == out else f"wrote {path}")
+        say(f"wrote {path}: {len(pairs):,} labels added" if path == out else f"wrote {path}")

@@ -12,6 +12,7 @@ import click
 
 from tacit.cli.interrupt import keeps_model
 from tacit.cli.options import model_argument
+from tacit.cli.say import say
 from tacit.errors import printable
 from tacit.store.acts import in_force
 from tacit.tagger.tagger import Tagger
@@ -47,7 +48,11 @@ def labels(context: click.Context, model: Path) -> None:
 @click.argument("name")
 @click.pass_obj
 def rename(model: Path, label: str, name: str) -> None:
-    """Rename LABEL to NAME; the former name is still accepted."""
+    """Rename LABEL to NAME; the former name is still accepted.
+
+    \b
+    Example: tacit labels model rename "motor cars" cars
+    """
     _change(model, lambda tagger: tagger.rename_label(label, name))
 
 
@@ -56,7 +61,11 @@ def rename(model: Path, label: str, name: str) -> None:
 @click.option("--into", required=True, metavar="LABEL", help="One of the labels, or a new name.")
 @click.pass_obj
 def merge(model: Path, names: tuple[str, ...], into: str) -> None:
-    """Merge several labels into one, which is suggested wherever any of them would be."""
+    """Merge several labels into one, which is suggested wherever any of them would be.
+
+    \b
+    Example: tacit labels model merge car cars automobile --into cars
+    """
     _change(model, lambda tagger: tagger.merge_labels(names, into))
 
 
@@ -64,7 +73,11 @@ def merge(model: Path, names: tuple[str, ...], into: str) -> None:
 @click.argument("label")
 @click.pass_obj
 def retire(model: Path, label: str) -> None:
-    """Never suggest LABEL again."""
+    """Never suggest LABEL again.
+
+    \b
+    Example: tacit labels model retire telex
+    """
     _change(model, lambda tagger: tagger.retire_label(label))
 
 
@@ -72,7 +85,13 @@ def retire(model: Path, label: str) -> None:
 @click.argument("act", metavar="[ID]", required=False)
 @click.pass_obj
 def undo(model: Path, act: str | None) -> None:
-    """Undo an act of any kind: the last one, or the one with this ID (see `history`)."""
+    """Undo an act of any kind: the last one, or the one with this ID (see `history`).
+
+    \b
+    Examples:
+      tacit labels model undo
+      tacit labels model undo 5f0c2a
+    """
     _change(model, lambda tagger: f"took back: {tagger.undo(_whole_id(tagger, act))}")
 
 
@@ -80,7 +99,13 @@ def undo(model: Path, act: str | None) -> None:
 @click.option("--json", "as_json", is_flag=True, help="One act per line, as `tacit learn` reads them.")
 @click.pass_obj
 def history(model: Path, as_json: bool) -> None:
-    """Show all acts since training with their ids, including those that were undone."""
+    """Show all acts since training with their ids, including those that were undone.
+
+    \b
+    Examples:
+      tacit labels model history
+      tacit labels model history --json > acts.jsonl
+    """
     tagger = Tagger.load(model)
     current = {act.id for act in in_force(tagger.acts_)}
     words = {act.id: str(act) for act in tagger.acts_}
@@ -111,4 +136,4 @@ def _change(model: Path, change: Callable[[Tagger], Any]) -> None:
     keeps_model(model)
     done = change(tagger) or tagger.history()[-1]
     tagger.save(model)
-    click.echo(f"{done}; saved to {model}")
+    say(f"{done}; saved to {model}")

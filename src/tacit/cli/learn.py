@@ -11,12 +11,14 @@ import click
 from tacit.cli.interrupt import keeps_model
 from tacit.cli.options import PATH, input_options, model_argument
 from tacit.cli.records import read_records, verdict
+from tacit.cli.say import say
 from tacit.cli.source import inputs_of
 from tacit.data.files import existing_file, text_lines
 from tacit.data.load import load_data
 from tacit.errors import FileError, ParameterError, printable
 from tacit.store.acts import in_force, parse_lines
 from tacit.store.ledger import Contents, Ledger, is_ledger
+from tacit.tagger.acting import learn_once
 from tacit.tagger.home import learn_from
 from tacit.tagger.tagger import Tagger
 
@@ -25,13 +27,13 @@ from tacit.tagger.tagger import Tagger
 @model_argument
 @click.argument("feedback", type=PATH, required=False)
 @click.option("--undo", is_flag=True, help="Undo the last feedback.")
-@click.option("--data", type=PATH, help="Samples to which the field 'row' refers.")
+@click.option("--data", type=PATH, help="Samples to which the field 'row' refers, counted from 1.")
 @input_options
 def learn(model: Path, feedback: Path | None, undo: bool, data: Path | None, **source: Any) -> None:
     """Let MODEL learn from FEEDBACK: JSON lines or CSV with the fields text, label and accepted.
 
     FEEDBACK may also be a file of acts: that of `tacit serve --acts`, or the output of `tacit labels MODEL history
-    --json`. Each act is applied once, however often it is given.
+    --json`. Each judgement and each act is learned once, however often a file is given.
 
     \b
     Examples:
@@ -44,9 +46,11 @@ def learn(model: Path, feedback: Path | None, undo: bool, data: Path | None, **s
         raise click.UsageError("give either a feedback file or --undo")
     tagger = Tagger.load(model)
     keeps_model(model)
+    n_before = len(tagger.acts_)
     done = _taken_back(tagger, model) if feedback is None else _learned(tagger, feedback, data, source)
     tagger.save(model)
-    click.echo(f"{printable(done)}; saved to {model}")
+    end = f"saved to {model}" if len(tagger.acts_) > n_before else f"{model} is unchanged"
+    say(f"{printable(done)}; {end}")
 
 
 def _taken_back(tagger: Tagger, model: Path) -> str:
@@ -61,8 +65,12 @@ def _learned(tagger: Tagger, feedback: Path, data: Path | None, source: dict[str
     """Let the tagger learn from a file; return a summary."""
     contents = _acts(existing_file(feedback))
     if contents is None:
-        tagger.learn(_judgements(tagger, feedback, data, source))
-        return tagger.history()[-1]
+        judged = _judgements(tagger, feedback, data, source)
+        n_new = learn_once(tagger, judged)
+        known = f"{len(judged) - n_new:,} of {len(judged):,} judgements were learned before"
+        if not n_new:
+            return f"nothing new in {feedback}: {known}"
+        return tagger.history()[-1] + (f"; {known}" if n_new < len(judged) else "")
     acts, refused = learn_from(tagger, contents)
     done = f"learned {len(acts) - len(refused):,} new acts from {feedback}"
     if refused:
@@ -107,8 +115,8 @@ def _judgements(
             raise FileError(feedback, str(error), line=line) from None
         if isinstance(text, str) and tagger.takes_texts:
             sample: Any = text
-        elif row.isdigit() and int(row) < n_samples and samples is not None:
-            sample = samples[int(row)]
+        elif row.isdecimal() and 1 <= int(row) <= n_samples and samples is not None:
+            sample = samples[int(row) - 1]
         else:
             wanted = "'text', or 'row' with --data" if tagger.takes_texts else "'row', with --data"
             raise FileError(feedback, f"must identify its sample by a field {wanted}; add it", line=line)

@@ -49,8 +49,8 @@ def input_options(function: Function) -> Function:
         click.option("--max-features", type=click.IntRange(min=1), help="Maximum number of features.  [default: 10^8]"),
         click.option("--max-labels", type=click.IntRange(min=1), help="Maximum number of labels.  [default: 10^7]"),
         click.option("--labels-path", type=PATH, help="Label names; for pairs, the label file."),
-        click.option("--labels", metavar="FIELD", help="Field with the labels, in CSV, TSV or JSONL."),
-        click.option("--text", metavar="FIELD,…", help="Field or fields with the text."),
+        click.option("--labels", metavar="FIELD", help="Field with the labels."),
+        click.option("--text", metavar="FIELD,…", help="Field or fields with the text, in CSV, TSV, JSONL or Parquet."),
         click.option("--format", metavar="NAME", help=f"Format of the data: {NAMES}.  [default: detected]"),
     ):
         function = option(function)

@@ -11,12 +11,13 @@ import json
 import shutil
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from tacit.errors import FileError
+from tacit.data.records import as_cell
+from tacit.errors import FileError, ParameterError
 from tacit.store.files import replacing
 from tacit.tagger.suggest import DECIMALS, Suggestion
 
@@ -27,36 +28,49 @@ _LONGEST_HEADING = 1 << 24  # bytes; the file may be anything
 
 
 class Output(ABC):
-    """A destination of suggestions; `n_done` samples are already written. `readable` gives the name of a label."""
+    """A destination of suggestions; `n_done` samples are already written. `readable` gives the name of a label.
+
+    Each sample has its row in the input, counted from 1, and the `columns` of the input that are kept.
+    """
 
     n_heading = 0  # rows before the first sample
+    own: tuple[str, ...]  # columns beside those of the input
 
-    def __init__(self, file: io.TextIOBase, n_rows: int, readable: Readable = str) -> None:
+    def __init__(self, file: io.TextIOBase, n_rows: int, readable: Readable = str, columns: Sequence[str] = ()) -> None:
         self.file = file
         self.n_done = max(n_rows - self.n_heading, 0)
         self.readable = readable
+        self.columns = columns
 
-    def write(self, rows: Iterable[Row]) -> None:
-        """Write a block of samples and flush it."""
-        n_rows = 0
-        for row in rows:
-            self.write_row(row)
-            n_rows += 1
+    @classmethod
+    def check(cls, columns: Sequence[str]) -> None:
+        """Raise if a column of the input has the name of one that is written anyway."""
+        for name in columns:
+            if name in cls.own:
+                raise ParameterError(f"the output has a column '{name}' of its own; rename the one of the input")
+
+    def write(self, rows: Iterable[tuple[Mapping[str, Any], Row]]) -> None:
+        """Write a block of samples, each with the fields of its input, and flush it."""
+        number = self.n_done
+        for number, (fields, row) in enumerate(rows, self.n_done + 1):
+            self.write_row({"row": number} | {name: fields.get(name) for name in self.columns}, row)
         self.file.flush()
-        self.n_done += n_rows
+        self.n_done = number
 
     @abstractmethod
-    def write_row(self, row: Row) -> None:
-        """Write one sample."""
+    def write_row(self, sample: Mapping[str, Any], row: Row) -> None:
+        """Write the suggestions for one sample."""
 
 
 class JsonLines(Output):
     """A JSON object with the list ``suggestions`` per sample; labels have a ``name`` if it differs from the label."""
 
-    def write_row(self, row: Row) -> None:
+    own = ("row", "suggestions")
+
+    def write_row(self, sample: Mapping[str, Any], row: Row) -> None:
         """Write one sample."""
         found = [self._named(label) | {"score": round(score, DECIMALS)} for label, score in row]
-        self.file.write(json.dumps({"suggestions": found}, ensure_ascii=False) + "\n")
+        self.file.write(json.dumps({**sample, "suggestions": found}, ensure_ascii=False, default=str) + "\n")
 
     def _named(self, label: str) -> dict[str, object]:
         name = self.readable(label)
@@ -67,47 +81,57 @@ class CsvLines(Output):
     """A line per sample: labels, names and scores, each separated by bars as `tacit.load_data` reads them."""
 
     n_heading = 1
+    own = ("row", "labels", "names", "scores")
 
-    def __init__(self, file: io.TextIOBase, n_rows: int, readable: Readable = str) -> None:
-        super().__init__(file, n_rows, readable)
+    def __init__(self, file: io.TextIOBase, n_rows: int, readable: Readable = str, columns: Sequence[str] = ()) -> None:
+        super().__init__(file, n_rows, readable, columns)
         self._table = csv.writer(file, lineterminator="\n")
         if not n_rows:
-            self._table.writerow(["labels", "names", "scores"])
+            self._table.writerow([self.own[0], *columns, *self.own[1:]])
 
-    def write_row(self, row: Row) -> None:
+    def write_row(self, sample: Mapping[str, Any], row: Row) -> None:
         """Write one sample."""
         labels = [label for label, _ in row]
         awkward = any("|" in label or "\n" in label or label.startswith("[") for label in labels)
         joined = json.dumps(labels, ensure_ascii=False) if awkward else "|".join(labels)
         names = "|".join(self.readable(label) for label in labels)
-        self._table.writerow([joined, names, "|".join(str(round(score, DECIMALS)) for _, score in row)])
+        scores = "|".join(str(round(score, DECIMALS)) for _, score in row)
+        self._table.writerow([*map(as_cell, sample.values()), joined, names, scores])
 
 
-_KINDS = {".jsonl": JsonLines, ".csv": CsvLines}
+KINDS = {"jsonl": JsonLines, "csv": CsvLines}
 
 
 @contextmanager
 def open_output(
-    path: Path | None, run: Mapping[str, Any], readable: Readable = str, *, goes_on: bool = True
+    path: Path | None,
+    run: Mapping[str, Any],
+    readable: Readable = str,
+    columns: Sequence[str] = (),
+    to_format: str | None = None,
+    *,
+    goes_on: bool = True,
 ) -> Iterator[Output]:
-    """Open stdout, or a file that gets its final name when it is complete.
+    """Open stdout, if there is no path, or a file that gets its final name when it is complete.
 
     Until then it is called ``PATH.partial``. Rows of an interrupted run are kept, and counted in `n_done`, if that run
     had the same `run`: the JSON values that identify a run. Unless `goes_on`, the file is started anew.
     """
     if path is None:
-        yield JsonLines(sys.stdout, 0, readable)  # type: ignore[arg-type]
+        KINDS[to_format or "jsonl"].check(columns)
+        yield KINDS[to_format or "jsonl"](sys.stdout, 0, readable, columns)  # type: ignore[arg-type]
         return
-    kind = _KINDS.get(path.suffix.lower())
+    kind = KINDS.get(to_format or path.suffix.lower().removeprefix("."))
     if kind is None:
-        raise FileError(path, f"must end in {' or '.join(_KINDS)}; rename the file")
+        raise FileError(path, f"must end in {' or '.join(f'.{name}' for name in KINDS)}; rename the file, or give --to")
+    kind.check(columns)
     partial = path.with_name(path.name + ".partial")
     heading = json.dumps({_HEADING: run}, ensure_ascii=False, sort_keys=True).encode() + b"\n"
     output = None
     try:
-        n_rows = _kept_rows(partial, heading, path, goes_on)
+        n_rows = _kept_rows(partial, heading, path, goes_on, is_csv=kind is CsvLines)
         with partial.open("a", encoding="utf-8", newline="") as file:
-            output = kind(file, n_rows, readable)
+            output = kind(file, n_rows, readable, columns)
             yield output
         _take_name(partial, len(heading), path)
     except OSError as error:
@@ -117,7 +141,7 @@ def open_output(
             partial.unlink(missing_ok=True)
 
 
-def _kept_rows(partial: Path, heading: bytes, path: Path, goes_on: bool) -> int:
+def _kept_rows(partial: Path, heading: bytes, path: Path, goes_on: bool, *, is_csv: bool) -> int:
     """Cut off the incomplete last row of an interrupted run and count the rows before it; create the file if needed."""
     if partial.exists() and not partial.is_file():
         raise FileError(partial, f"must be a file, for the finished rows of {path.name}; move what is there")
@@ -134,7 +158,7 @@ def _kept_rows(partial: Path, heading: bytes, path: Path, goes_on: bool) -> int:
         end = here = len(heading)
         for line in file:
             here += len(line)
-            n_quotes += line.count(b'"') if path.suffix.lower() == ".csv" else 0
+            n_quotes += line.count(b'"') if is_csv else 0
             if line.endswith(b"\n") and n_quotes % 2 == 0:  # a cell may have line feeds, within quotes
                 n_rows, end = n_rows + 1, here
         file.truncate(end)

@@ -12,6 +12,7 @@ import click
 
 from tacit.cli.interrupt import hand_over, keeps
 from tacit.cli.options import PATH, Function
+from tacit.cli.say import say
 from tacit.cli.startup import quick_start
 from tacit.data.files import existing_file
 from tacit.errors import MissingExtraError, did_you_mean
@@ -85,7 +86,7 @@ def serve(
 
 def _announce(address: str, models: Mapping[str, Any]) -> None:
     for name, served in models.items():
-        click.echo(f"serving '{name}': {len(served.tagger.classes_):,} labels")
+        say(f"serving '{name}': {len(served.tagger.classes_):,} labels")
     click.echo(f"{address}  (stop with Ctrl-C)")
 
 

@@ -9,6 +9,8 @@ from typing import Any
 import click
 
 from tacit.cli.options import PATH, data_argument, input_options, seed_option
+from tacit.cli.say import say
+from tacit.data.files import is_gzip, suffix
 from tacit.data.load import load_data
 from tacit.data.save import save_data
 from tacit.data.split import hide_positives, train_test_split
@@ -27,20 +29,23 @@ def split(
 ) -> None:
     """Split DATA into a training and a test file; every label keeps at least one training sample.
 
+    Both files have all columns of DATA. The parts of a folder of documents are folders.
+
     \b
     Example: tacit split articles.csv --test-size 0.1 --out parts
     """
-    dataset = load_data(data, **source)
+    dataset = load_data(data, keep_columns=True, **source)
     parts = train_test_split(dataset.Y, int(test_size) if test_size >= 1 else test_size, seed)
     train, test = dataset.rows(parts.train), dataset.rows(parts.test)
     if hide is not None:
         train = replace(train, Y=hide_positives(train.Y, hide, seed))
-    suffix = "".join(data.suffixes[-2:]) if data.suffix == ".gz" else data.suffix
+    ending = suffix(data) + (".gz" if is_gzip(data) else "")
+    to_format = "folder" if data.is_dir() and to_format is None else to_format
     out.mkdir(parents=True, exist_ok=True)
     for name, part in (("train", train), ("test", test)):
-        files = save_data(part, out / f"{name}{suffix}", format=to_format)
-        click.echo(f"{name}: {len(part):,} samples in {', '.join(str(file) for file in files)}")
+        files = save_data(part, out / f"{name}{ending}", format=to_format)
+        say(f"{name}: {len(part):,} samples in {', '.join(str(file) for file in files)}")
     if len(parts.missed):
         names = [dataset.label_names[label] for label in parts.missed]
         more = f" and {len(names) - 5:,} more" if len(names) > 5 else ""
-        click.echo(f"labels with too few samples to appear in test: {', '.join(names[:5])}{more}")
+        say(f"labels with too few samples to appear in test: {', '.join(names[:5])}{more}")

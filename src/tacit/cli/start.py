@@ -9,6 +9,7 @@ import click
 
 from tacit.cli.interrupt import keeps
 from tacit.cli.options import PATH
+from tacit.cli.say import say
 from tacit.cli.source import read_vocabulary
 from tacit.store import folder
 from tacit.tagger.naming import start_tagger
@@ -37,4 +38,4 @@ def start(vocabulary: Path, out: Path, language: str, **limits: Any) -> None:
         read_vocabulary(vocabulary, limits, "en" if language in ("auto", "none") else language), given
     )
     tagger.save(out)
-    click.echo(f"{len(tagger.classes_):,} concepts, known by their names; saved to {out}")
+    say(f"{len(tagger.classes_):,} concepts, known by their names; saved to {out}")

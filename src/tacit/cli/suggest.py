@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,17 +15,20 @@ import numpy as np
 from tacit._version import __version__
 from tacit.cli.interrupt import keeps
 from tacit.cli.options import PATH, cluster_option, data_argument, input_options, model_argument
-from tacit.cli.output import open_output
-from tacit.cli.source import stream_unlabelled
+from tacit.cli.output import KINDS, open_output
+from tacit.cli.say import say
+from tacit.cli.source import SampleBlock, stream_unlabelled
 from tacit.cli.startup import quick_start
 from tacit.cluster import check_workers
 from tacit.data.files import STDIN, existing_data, existing_file, text_lines
-from tacit.errors import ModelFileError
+from tacit.errors import ModelFileError, did_you_mean
 from tacit.progress import stop_if_asked
 from tacit.store.folder import base_of, read_manifest
-from tacit.tagger.suggest import Suggestion
+from tacit.tagger.suggest import Suggestion, is_blank
 from tacit.tagger.tagger import Tagger
 from tacit.tasks import stream_tasks
+
+_SHOWN = 10  # rows that a message names
 
 
 @click.command()
@@ -42,14 +46,21 @@ from tacit.tasks import stream_tasks
     "--damp-head", metavar="SHARE", type=click.FloatRange(0, 1), default=0.0, help="Rank frequent labels lower."
 )
 @click.option("--language", metavar="TAG", help="Language of the labels' names, if the vocabulary has several.")
-@click.option("--out", type=PATH, help="Write here, .jsonl or .csv; resumes an interrupted run.")
+@click.option("--id", "key", metavar="COLUMN", help="Column of DATA that identifies a sample; written first.")
+@click.option("--keep", metavar="COLUMN,…", help="Columns of DATA to write beside the suggestions.")
+@click.option("--out", type=PATH, help="Write here, .jsonl or .csv; resumes an interrupted run.  [default: -, stdout]")
+@click.option("--to", "to_format", type=click.Choice(list(KINDS)), help="Format to write.  [default: by OUT, or jsonl]")
 @cluster_option
 @input_options
 def suggest(
     model: Path, data: Path, k: int | None, threshold: str | None, include: str | None, exclude: str | None,
-    damp_head: float, language: str | None, out: Path | None, **source: Any,
+    damp_head: float, language: str | None, key: str | None, keep: str | None, out: Path | None,
+    to_format: str | None, **source: Any,
 ) -> None:  # fmt: skip
     """Suggest labels for the samples of DATA (- reads one text per line), as JSON lines on stdout.
+
+    Each sample is written with its row in DATA, counted from 1, and the columns named by --id and --keep; documents of
+    a folder with the name of their file. A text without letters and digits gets no suggestions.
 
     Samples are read, labelled and written a block at a time, in order: DATA may be larger than memory. With --out, an
     interrupted run leaves OUT.partial, and the same command resumes from there.
@@ -58,6 +69,7 @@ def suggest(
     Examples:
       tacit suggest model new.csv -k 3
       tacit suggest model new.jsonl --threshold precision=0.8 --out suggestions.csv
+      tacit suggest model new.csv --id article_id --keep title,date --out suggestions.csv
       echo "a text to tag" | tacit suggest model -
     """
     with quick_start():
@@ -69,19 +81,46 @@ def suggest(
     check_workers(model.resolve())
     nothing: Any = [] if tagger.takes_texts else np.empty((0, tagger.n_features_in_), np.float32)
     tagger.suggest(nothing, language=language, **wish)  # raises for invalid options before any data are read
+    out = None if out == Path("-") else out
+    columns = _columns(data, key, keep)
     goes_on = data != STDIN  # standard input cannot be checked to be the same again
-    run = {} if out is None else _run(model, tagger, data, wish | {"language": language}, source)
+    chosen = {"language": language, "id": key, "keep": keep, "to": to_format}
+    run = {} if out is None else _run(model, tagger, data, wish | chosen, source)
     readable = partial(tagger.readable, language=language)
-    with open_output(out, run, readable, goes_on=goes_on) as output:
+    blank: list[int] = []
+    with open_output(out, run, readable, columns, to_format, goes_on=goes_on) as output:
         n_before = output.n_done
         if n_before:
-            click.echo(f"resuming after {n_before:,} samples in {out}.partial", err=True)
+            say(f"resuming after {n_before:,} samples in {out}.partial", err=True)
         if goes_on or out is None:
             keeps(lambda: _kept(out, output.n_done))
-        blocks = ({"block": block} for block in _skipped(stream_unlabelled(data, tagger, **source), n_before))
-        for rows in stream_tasks(_suggest, blocks, n_jobs=1, tagger=_Loaded(model, tagger), wish=wish):
-            output.write(rows)
+        blocks = _skipped(_with_columns(stream_unlabelled(data, tagger, **source), columns, data), n_before)
+        for block, rows in _suggested(blocks, _Loaded(model, tagger), wish):
+            if tagger.takes_texts:
+                blank += [output.n_done + place for place, text in enumerate(block.samples, 1) if is_blank(text)]
+            output.write(zip(block.fields, rows, strict=True))
             stop_if_asked()
+    if blank:
+        more = f" and {len(blank) - _SHOWN:,} more" if len(blank) > _SHOWN else ""
+        say(f"blank texts get no suggestions; their rows: {', '.join(map(str, blank[:_SHOWN]))}{more}", err=True)
+
+
+def _columns(data: Path, key: str | None, keep: str | None) -> list[str]:
+    """The columns of the input to write: the id first; for documents of a folder the name of their file."""
+    named = [key or "", *(keep or "").split(","), *(["file"] if data.is_dir() else [])]
+    return list(dict.fromkeys(name.strip() for name in named if name.strip()))
+
+
+def _with_columns(blocks: Iterator[SampleBlock], columns: Sequence[str], data: Path) -> Iterator[SampleBlock]:
+    """The same blocks, checked to have the columns: some sample of the first block must have each."""
+    for number, block in enumerate(blocks):
+        if not number:
+            known: Mapping[str, Any] = {name: None for fields in block.fields for name in fields}
+            for name in columns:
+                if name not in known:
+                    others = f"it has {', '.join(list(known)[:10])}" if known else "it has no named columns"
+                    raise click.UsageError(f"{data}: no column '{name}'{did_you_mean(name, known)}; {others}")
+        yield block
 
 
 class _Loaded:
@@ -103,8 +142,23 @@ def _load(identity: list[str]) -> _Loaded:
     return loaded
 
 
-def _suggest(tagger: _Loaded, block: Any, wish: dict[str, Any]) -> list[list[Suggestion]]:
-    return tagger.tagger.suggest(block, **wish)
+def _suggested(
+    blocks: Iterator[SampleBlock], loaded: _Loaded, wish: dict[str, Any]
+) -> Iterator[tuple[SampleBlock, list[list[Suggestion]]]]:
+    """Each block with its suggestions, in order; only its samples are sent to a cluster, if there is one."""
+    started: deque[SampleBlock] = deque()
+
+    def tasks() -> Iterator[dict[str, Any]]:
+        for block in blocks:
+            started.append(block)
+            yield {"samples": block.samples}
+
+    for rows in stream_tasks(_suggest, tasks(), n_jobs=1, loaded=loaded, wish=wish):
+        yield started.popleft(), rows
+
+
+def _suggest(loaded: _Loaded, samples: Any, wish: dict[str, Any]) -> list[list[Suggestion]]:
+    return loaded.tagger.suggest(samples, **wish)
 
 
 def _kept(out: Path | None, n_done: int) -> str:
@@ -132,13 +186,12 @@ def _identity(model: Path, tagger: Tagger) -> list[str]:
     return [str(model.resolve()), base_of(read_manifest(model)), hashlib.sha256(acts.encode()).hexdigest()[:16]]
 
 
-def _skipped(blocks: Iterator[Any], n_done: int) -> Iterator[Any]:
+def _skipped(blocks: Iterator[SampleBlock], n_done: int) -> Iterator[SampleBlock]:
     """Blocks without the first `n_done` samples."""
     for block in blocks:
-        size = block.shape[0] if hasattr(block, "shape") else len(block)
-        if n_done < size:
-            yield block[n_done:]
-        n_done = max(0, n_done - size)
+        if n_done < len(block.fields):
+            yield block.after(n_done)
+        n_done = max(0, n_done - len(block.fields))
 
 
 def label_list(text: str | None) -> list[str] | None:

@@ -8,6 +8,13 @@ from rich.console import Console
 from rich.table import Table
 
 from tacit.bands import BandResult
+from tacit.cli.say import say
+
+#: What the metrics of tables mean; `tacit.metrics` and docs/metrics.md define them.
+LEGEND = (
+    "@k: in the first k suggestions. P: precision; R: recall; nDCG: early places count more; PSP, PSnDCG: rare labels "
+    "count more; C: share of all labels that are found at all"
+)
 
 
 def print_table(header: Sequence[str], rows: Sequence[Sequence[str]], title: str | None = None) -> None:
@@ -34,6 +41,7 @@ def print_metrics(results: Mapping[str, Mapping[str, float]], ks: Sequence[int])
         for metric in dict.fromkeys(key.partition("@")[0] for key in values)
     ]
     print_table(["model", "percent", *(f"@{k}" for k in ks)], rows)
+    say(LEGEND)
 
 
 def print_bands(bands: Mapping[str, Sequence[BandResult]], k: int) -> None:

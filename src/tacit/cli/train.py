@@ -20,6 +20,7 @@ from tacit.cli.options import (
     max_memory_option,
     seed_option,
 )
+from tacit.cli.say import is_quiet, progress_shown, say
 from tacit.cli.source import as_wide_as, read_vocabulary
 from tacit.cli.tables import print_metrics
 from tacit.data.cooccurrence import load_cooccurrence
@@ -29,7 +30,6 @@ from tacit.data.split import random_split
 from tacit.memory import memory_limit
 from tacit.metrics import KS
 from tacit.parameters import parse_parameters
-from tacit.progress import show_progress
 from tacit.registry import find_model
 from tacit.sizes import parse_size
 from tacit.store import folder
@@ -70,8 +70,8 @@ def train(
     """Train a model on DATA and save it.
 
     A model at OUT that has acts (labels added or changed, feedback) is replaced only with --keep-acts or
-    --discard-acts. Training starts with an estimate of time and memory. If it is interrupted, a checkpoint remains in
-    OUT.partial, and the same command resumes from there.
+    --discard-acts. Training starts with an estimate: of time and memory, or that it takes less than a minute. If it is
+    interrupted, a checkpoint remains in OUT.partial, and the same command resumes from there.
 
     With --cooccurrence, labels that DATA does not have are suggested, too, by the labels that they occur with.
 
@@ -104,7 +104,7 @@ def train(
         if cooccurrence is not None:
             counts, names = load_cooccurrence(cooccurrence, dataset.label_names)
             if n_new := len(names) - dataset.n_labels:
-                click.echo(f"labels of {cooccurrence} that no sample has: {n_new:,}, such as {names[-n_new]!r}")
+                say(f"labels of {cooccurrence} that no sample has: {n_new:,}, such as {names[-n_new]!r}")
             learned_from |= {"label_names": names, "cooccurrence": counts}
         if dry_run:
             seconds_to_read = time.perf_counter() - began
@@ -128,17 +128,18 @@ def train_and_save(
     tagger: Tagger, dataset: Dataset, out: Path, *, held_out: Dataset | None = None, acts: Any = None, **options: Any
 ) -> None:
     """Train with a checkpoint beside `out`, save the model there and print its metrics."""
-    with show_progress(), checkpoint(_parts(out)) as kept:
+    with progress_shown(), checkpoint(_parts(out)) as kept:
         keeps(lambda: _kept(kept))
         tagger.fit(*_samples(dataset), **options)
     tagger.save(out, acts=acts)
     keeps(f"the model is trained and saved to {out}; for its metrics: tacit evaluate {out} DATA")
     if kept.remove():
-        click.echo(f"{kept.folder} has the checkpoint of another training; delete it unless you resume that", err=True)
-    click.echo(f"trained on {len(dataset):,} samples and {dataset.n_labels:,} labels; saved to {out}")
+        say(f"{kept.folder} has the checkpoint of another training; delete it unless you resume that", err=True)
+    say(f"trained on {len(dataset):,} samples and {dataset.n_labels:,} labels; saved to {out}")
     if tagger.left_out_:
-        click.echo(f"acts that do not apply to this model: {len(tagger.left_out_):,}; see: tacit labels {out} history")
-    _print_results(tagger, held_out)
+        say(f"acts that do not apply to this model: {len(tagger.left_out_):,}; see: tacit labels {out} history")
+    if not is_quiet():
+        _print_results(tagger, held_out)
 
 
 def _tagger(name: str, assignments: tuple[str, ...], **own: Any) -> Tagger:

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from tacit import tune as tuning
+from tacit import tuning
 from tacit.cli.options import (
     PATH,
     cluster_option,
@@ -20,6 +20,7 @@ from tacit.cli.options import (
     max_memory_option,
     seed_option,
 )
+from tacit.cli.say import progress_shown
 from tacit.cli.tables import percent, print_table
 from tacit.cli.train import check_out, split_off, train_and_save
 from tacit.data.dataset import Dataset, features_of, texts_of
@@ -28,12 +29,11 @@ from tacit.labels import aligned, read_labels
 from tacit.memory import memory_limit
 from tacit.metrics import METRICS, read_metric
 from tacit.parameters import Tune, parameters_of, parse_parameters, unknown_parameter
-from tacit.progress import show_progress
 from tacit.registry import find_model
 from tacit.sizes import format_seconds, parse_size
 from tacit.store import folder
 from tacit.tagger.tagger import Tagger
-from tacit.tune import Tuning
+from tacit.tuning import Tuning
 from tacit.vectorizer import TextVectorizer
 
 _UNITS = {"": 1, "s": 1, "m": 60, "h": 3600}
@@ -78,7 +78,7 @@ def tune(
         folder.refuse_acts(out)
     dataset = load_data(data, **source)
     X, validation, kept = _samples(dataset, valid, seed, source)
-    with show_progress():
+    with progress_shown():
         found = tuning.tune(
             cls.__name__, X, kept, target=target, validation=validation, budget_seconds=seconds, fixed=fixed,
             space=space, seed=seed, n_jobs=jobs,

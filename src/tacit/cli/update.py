@@ -9,9 +9,9 @@ import click
 
 from tacit.cli.interrupt import keeps
 from tacit.cli.options import data_argument, input_options, jobs_option, model_argument
+from tacit.cli.say import progress_shown, say
 from tacit.cli.source import inputs_of
 from tacit.data.load import load_data
-from tacit.progress import show_progress
 from tacit.store import folder
 from tacit.tagger.tagger import Tagger
 
@@ -36,10 +36,10 @@ def update(model: Path, data: Path, jobs: int, **source: Any) -> None:
     before = folder.stamp(model)
     keeps(lambda: _kept(model, folder.stamp(model) == before))
     dataset = load_data(data, **source)
-    with show_progress():
+    with progress_shown():
         done = tagger.update(inputs_of(tagger, dataset), dataset.Y, label_names=dataset.label_names)
     tagger.save(model)
-    click.echo(f"{done}; saved to {model}")
+    say(f"{done}; saved to {model}")
 
 
 def _kept(model: Path, is_as_before: bool) -> str:

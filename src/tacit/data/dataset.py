@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from tacit.data.table import Table
 from tacit.errors import DataError
 
 
@@ -30,6 +31,8 @@ class Dataset:
         One text per sample; None for a numeric file.
     feature_names : list of str or None
         Names of the columns of X where the file has them.
+    table : Table or None
+        All columns of the file, if they are kept to be written again.
     """
 
     X: sparse.csr_matrix | None
@@ -37,6 +40,7 @@ class Dataset:
     label_names: Sequence[str]
     texts: list[str] | None = None
     feature_names: list[str] | None = None
+    table: Table | None = None
 
     def __post_init__(self) -> None:
         if self.X is None and self.texts is None:
@@ -44,6 +48,7 @@ class Dataset:
         rows_of = {
             "X": None if self.X is None else self.X.shape[0],
             "texts": None if self.texts is None else len(self.texts),
+            "table": None if self.table is None else len(self.table.records),
         }
         for what, rows in rows_of.items():
             if rows is not None and rows != self.Y.shape[0]:
@@ -62,6 +67,7 @@ class Dataset:
             label_names=self.label_names,
             texts=None if self.texts is None else [self.texts[row] for row in rows],
             feature_names=self.feature_names,
+            table=None if self.table is None else self.table.rows(rows),
         )
 
     @property

@@ -18,23 +18,30 @@ from tacit.data.formats import Source, Target
 from tacit.data.limits import FileLimits
 from tacit.data.names import bare_uri, text_dataset, write_label_names
 from tacit.data.records import default_label_field, default_text_fields, joined_text, json_record, label_names
+from tacit.data.table import Table
 from tacit.errors import DataError, FileError
 
 _TEXT, _JSON = ".txt", ".json"
+_FILE = "file"  # the field with the name of a document
 _LABELS = (".tsv", ".key")  # the first that is there counts
 
 
 def read(source: Source) -> Dataset:
     """Read the documents of a folder, which is named by its own path or by that of a file in it."""
-    paths, texts, rows = [], [], []
+    paths, texts, rows, kept = [], [], [], []
     for path, record in _records(source):
         paths.append(path)
+        kept.append(record)
         texts.append(_text(source, path, record))
         rows.append(_labels_beside(path, source.limits) if suffix(path) == _TEXT else _labels_of(source, path, record))
     if source.labels_path is None and not any(rows):
         message = "no document has labels: a.txt must have a.key or a.tsv beside it, and a.json a field for them"
         raise FileError(source.path, f"{message}; if this is no folder of documents, name a data file in it")
-    return text_dataset(source, [None] * len(texts), texts, rows, paths)
+    dataset = text_dataset(source, [None] * len(texts), texts, rows, paths)
+    if source.keep:
+        field = source.labels or next(filter(None, map(default_label_field, kept)), None)
+        dataset.table = Table(kept, field, rows, dataset.Y)
+    return dataset
 
 
 def write(dataset: Dataset, target: Target, staging: Staging) -> None:
@@ -49,18 +56,27 @@ def write(dataset: Dataset, target: Target, staging: Staging) -> None:
         target.path.mkdir(exist_ok=True)
     except OSError as error:
         raise FileError(target.path, f"cannot be written: {error.strerror or error}") from error
-    width = len(str(len(dataset)))
-    for number, (text, labels) in enumerate(zip(texts_of(dataset), label_lists(dataset), strict=True), 1):
+    for stem, text, labels in zip(_stems(dataset), texts_of(dataset), label_lists(dataset), strict=True):
         for ending, content in ((_TEXT, text), (_LABELS[-1], "".join(f"{label}\n" for label in labels))):
-            with staging.open(target.path / f"{number:0{width}d}{ending}") as file:
+            with staging.open(target.path / f"{stem}{ending}") as file:
                 file.write(content.encode())
     write_label_names(staging, target, dataset)
 
 
-def texts_of_folder(source: Source) -> Iterator[str]:
-    """Yield the text of each document; labels are ignored."""
+def _stems(dataset: Dataset) -> list[str]:
+    """Names of documents without their endings: those they were read with, or else numbers."""
+    named = [] if dataset.table is None else [str(record.get(_FILE, "")) for record in dataset.table.records]
+    stems = [Path(plain_name(Path(name))).stem for name in named]
+    if stems and all(stems) and len(set(stems)) == len(stems):
+        return stems
+    width = len(str(len(dataset)))
+    return [f"{number:0{width}d}" for number in range(1, len(dataset) + 1)]
+
+
+def samples_of_folder(source: Source) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield text and fields of each document, with the name of its file; labels are ignored."""
     for path, record in _records(source):
-        yield _text(source, path, record)
+        yield _text(source, path, record), record
 
 
 def _documents(folder: Path) -> list[Path]:
@@ -82,7 +98,8 @@ def _records(source: Source) -> Iterator[tuple[Path, Mapping[str, Any]]]:
         raise FileError(folder, f"{message}; name another folder, or a data file")
     for path in documents:
         content = "".join(line for _, line in text_lines(path, source.limits, keep_ends=True))
-        yield path, {"text": content} if suffix(path) == _TEXT else json_record(path, content)
+        record = {"text": content} if suffix(path) == _TEXT else json_record(path, content)
+        yield path, {**record, _FILE: record.get(_FILE, path.name)}
 
 
 def _text(source: Source, path: Path, record: Mapping[str, Any]) -> str:

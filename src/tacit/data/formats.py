@@ -33,6 +33,7 @@ class Source:
     text: tuple[str, ...] = ()
     labels: str | None = None
     limits: FileLimits = LIMITS
+    keep: bool = False  # whether to keep all columns
 
 
 @dataclass(frozen=True)
@@ -79,12 +80,14 @@ FORMATS = {
                (), r"\s*\d+\s+\d+\s*$", {"pair": True}),
         Format("jsonl", True, "records", "one JSON object per line",
                (".jsonl", ".ndjson"), r"\s*\{", {"syntax": "jsonl"}),
-        Format("csv", True, "records", "comma-separated, with a header line",
+        Format("csv", True, "records", "a header line; cells separated by commas, semicolons, tabs or bars",
                (".csv",), None, {"syntax": "csv"}),
         Format("annif", True, "annif", "`text<TAB><uri> <uri>`",
                (".annif", ".tsv"), r".*\t\s*<[^>\s]+>"),
         Format("tsv", True, "records", "tab-separated, with a header line",
                (".tsv",), None, {"syntax": "tsv"}),
+        Format("parquet", True, "records", "Apache Parquet; needs `pip install 'tacit[parquet]'`",
+               (".parquet",), "PAR1", {"syntax": "parquet"}),
         Format("folder", True, "folder", "a folder of documents: `a.txt` + `a.key` or `a.tsv`, or `a.json`"),
         Format("npz", False, "npz", "`X.trn.npz` + `Y.trn.npz`, sparse or dense",
                (".npz",)),

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tacit.data.dataset import texts_of
 from tacit.data.files import STDIN, existing_data, existing_file, first_lines, holding_stdin, suffix, text_lines
-from tacit.data.folder import texts_of_folder
+from tacit.data.folder import samples_of_folder
 from tacit.data.formats import FORMATS, NAMES, Format, Source, named_format
+from tacit.data.frames import FRAME, is_frame
 from tacit.data.limits import FileLimits
-from tacit.data.records import RECORDS, texts_of_records
+from tacit.data.records import RECORDS, read_frame, samples_of_records
 from tacit.errors import FileError, ParameterError
 
 if TYPE_CHECKING:
@@ -23,23 +24,25 @@ _WITHOUT_SUBJECTS = re.compile(r".*\t\s*")  # a line of Annif's corpora
 
 
 def load_data(
-    path: str | os.PathLike[str],
+    path: str | os.PathLike[str] | Any,
     labels_path: str | os.PathLike[str] | None = None,
     format: str | None = None,  # noqa: A002
     text: str | Sequence[str] | None = None,
     labels: str | None = None,
     *,
+    keep_columns: bool = False,
     max_labels: int | None = None,
     max_features: int | None = None,
     max_line: int | None = None,
     max_expansion: int | None = None,
 ) -> Dataset:
-    """Read samples and their labels from a file, plain or gzip, or from a folder of documents.
+    """Read samples and their labels from a file, plain or gzip, a folder of documents, or a DataFrame.
 
     Parameters
     ----------
-    path : path
+    path : path or DataFrame
         The file. For formats that keep samples and labels in two files, either of the two. Or a folder of documents.
+        Or a DataFrame of pandas, polars or pyarrow, whose labels are lists, or cells as in CSV.
     labels_path : path, optional
         For formats with two files, the other file (Mulan XML, ``Y`` of a pair), if its name does not follow
         from `path`. For all other formats, a file of label names, one per line or ``id<TAB>name``, or a
@@ -52,12 +55,16 @@ def load_data(
         A name from `tacit.data.formats.FORMATS`, such as ``xmc``, ``svmlight``, ``arff``, ``npz``, ``jsonl`` or
         ``csv``. Detected from the file's name and first line if not given.
     text : str or sequence of str, optional
-        For JSONL, CSV and TSV files and folders: the field(s) with the text, such as ``"title,body"``; several fields
-        are joined by line feeds. The default is ``text``, or else all of ``title``, ``body``, ``content`` and
-        ``document`` that occur. Fields of the object ``metadata`` of a JSON record can be named, too.
+        For JSONL, CSV, TSV and Parquet files, folders and DataFrames: the field(s) with the text, such as
+        ``"title,body"``; several fields are joined by line feeds. The default is ``text``, or else all of ``title``,
+        ``body``, ``content`` and ``document`` that occur. Fields of the object ``metadata`` of a JSON record can be
+        named, too.
     labels : str, optional
         For the same files: the field with the labels. The default is the first of ``labels``, ``tags``, ``label``,
         ``concepts``, ``subjects``, ``subject_uris``, ``subject_labels`` and ``keywords`` that occurs.
+    keep_columns : bool
+        Keep all fields of these files in `table`, so that `save_data` writes them, and texts and labels in the fields
+        that they came from.
     max_labels, max_features, max_line, max_expansion : int, optional
         FileLimits that protect against damaged and hostile files; real data sets stay far below them. They bound the
         number of labels (default ten million) and features (a hundred million), the bytes of a line (32 MiB) and the
@@ -73,16 +80,19 @@ def load_data(
     FileError
         If a file is missing, damaged or malformed; the message names the file and the line.
     """
-    path = existing_data(path)
-    with holding_stdin(path):
-        chosen = _format_of(path, format)
+    limits = FileLimits.of(
+        max_labels=max_labels, max_features=max_features, max_line=max_line, max_expansion=max_expansion
+    )
+    place = FRAME if is_frame(path) else existing_data(path)
+    names_path = None if labels_path is None else existing_file(Path(labels_path))
+    source = Source(place, names_path, _field_names(text), labels, limits, keep_columns)
+    if is_frame(path):
+        return read_frame(path, source)
+    with holding_stdin(place):
+        chosen = _format_of(place, format)
         if not chosen.is_text and (text is not None or labels is not None):
-            raise ParameterError(f"text= and labels= name fields of text files; {path.name} is read as {chosen.name}")
-        limits = FileLimits.of(
-            max_labels=max_labels, max_features=max_features, max_line=max_line, max_expansion=max_expansion
-        )
-        names_path = None if labels_path is None else existing_file(Path(labels_path))
-        return chosen.read(Source(path, names_path, _field_names(text), labels, limits))
+            raise ParameterError(f"text= and labels= name fields of text files; {place.name} is read as {chosen.name}")
+        return chosen.read(source)
 
 
 def stream_texts(
@@ -91,9 +101,20 @@ def stream_texts(
     text: str | Sequence[str] | None = None,
     **limits: int | None,
 ) -> Iterator[str]:
-    """Yield the texts of a file in any text format, of a ``.txt`` file with one text per line, or of stdin (``-``).
+    """Yield the texts of a file, as `stream_samples` does."""
+    return (sample for sample, _ in stream_samples(path, format, text, **limits))
 
-    Folders, JSONL, CSV, TSV and plain lines are read lazily, so a file may be larger than memory. Labels are ignored.
+
+def stream_samples(
+    path: str | os.PathLike[str],
+    format: str | None = None,  # noqa: A002
+    text: str | Sequence[str] | None = None,
+    **limits: int | None,
+) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield text and fields of each sample of a text file, of a ``.txt`` file of a text per line, or of stdin (``-``).
+
+    Folders, JSONL, CSV, TSV, Parquet and plain lines are read lazily, so a file may be larger than memory. Labels are
+    ignored. Formats without named fields have none; documents of a folder have the field ``file``.
 
     Parameters
     ----------
@@ -103,16 +124,16 @@ def stream_texts(
     allowed = FileLimits.of(**limits)
     path = existing_data(path)
     if format is None and (path == STDIN or (suffix(path) == ".txt" and not path.is_dir())):
-        yield from (line for _, line in text_lines(path, allowed))
+        yield from ((line, {}) for _, line in text_lines(path, allowed))
         return
     chosen = _format_of(path, format)
     source = Source(path, text=_field_names(text), limits=allowed)
     if chosen.name in RECORDS:
-        yield from texts_of_records(source, RECORDS[chosen.name](path, allowed))
+        yield from samples_of_records(source, RECORDS[chosen.name](path, allowed))
     elif chosen.name == "folder":
-        yield from texts_of_folder(source)
+        yield from samples_of_folder(source)
     else:
-        yield from texts_of(chosen.read(source))
+        yield from ((sample, {}) for sample in texts_of(chosen.read(source)))
 
 
 def _format_of(path: Path, name: str | None) -> Format:

@@ -1,16 +1,17 @@
-"""Texts with labels in named fields: JSONL, CSV and TSV.
+"""Texts with labels in named fields: JSONL, CSV, TSV, Parquet and DataFrames.
 
 The caller names the fields that hold the text and the labels; otherwise they are found in the first record that has
 them. A text field may hold a list, whose items are joined by line feeds. Labels are written
 
 - in JSONL as a list of strings or whole numbers, or of objects like Annif's, ``{"uri": …, "label": …}``, whose URI
   counts if there is one; a single string or number is one label, ``null`` means no label;
-- in CSV and TSV as a JSON list, or as names separated by the first of ``|``, ``;`` and ``,`` that occurs in any label
-  cell of the file. In a file that separates labels by bars, commas are therefore part of the names. Blanks around
-  names are removed. URIs are separated by blanks, or by one of the marks before the next URI; this holds for the
-  field ``subject_uris``, and for any field that has nothing but URIs.
+- in CSV and TSV, and in Parquet and DataFrames unless they hold lists, as a JSON list, or as names separated by the
+  first of ``|``, ``;`` and ``,`` that occurs in any label cell of the file. In a file that separates labels by bars,
+  commas are therefore part of the names. Blanks around names are removed. URIs are separated by blanks, or by one of
+  the marks before the next URI; this holds for the field ``subject_uris``, and for any field that has nothing but URIs.
 
-Fields inside the object ``metadata`` of a JSON record can be named like other text fields.
+Fields inside the object ``metadata`` of a JSON record can be named like other text fields. The cells of a CSV file are
+separated by the first of ``,``, ``;``, tab and ``|`` that separates most cells of its header.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from __future__ import annotations
 import contextlib
 import csv
 import io
+import itertools
 import json
 import re
 from collections import Counter
@@ -28,31 +30,74 @@ from typing import Any
 
 from tacit.checks import has_half_character
 from tacit.data.dataset import Dataset, label_lists, texts_of
-from tacit.data.files import Staging, text_lines
+from tacit.data.files import Staging, first_line, text_lines
 from tacit.data.formats import Source, Target
+from tacit.data.frames import FRAME, column_names, column_values, frame_records, is_column, is_frame
 from tacit.data.limits import LIMITS, FileLimits
 from tacit.data.names import bare_uri, is_uri, text_dataset, write_label_names
+from tacit.data.parquet import parquet_records, write_parquet
+from tacit.data.table import Table
 from tacit.errors import FileError, did_you_mean
 
 TEXT_FIELD = "text"
 TEXT_PARTS = ("title", "body", "content", "document")
+TEXT_FIELDS = (TEXT_FIELD, *TEXT_PARTS)
 URIS_FIELD = "subject_uris"
 LABEL_FIELDS = ("labels", "tags", "label", "concepts", "subjects", URIS_FIELD, "subject_labels", "keywords")
 _SEPARATORS = "|;,"
+_DELIMITERS = ",;\t|"
 _BEFORE_URI = re.compile(r"[;,](?=<|[a-z][a-z0-9+.-]{0,30}://)", re.IGNORECASE)  # a URI may have such marks inside
-_AWKWARD = re.compile(rf"[{_SEPARATORS}]|^[\[<]|^\s|\s$")
 
 Record = tuple[int, Mapping[str, Any]]
 
 
 def read(source: Source, *, syntax: str) -> Dataset:
     """Read records in one of the syntaxes of `RECORDS`."""
+    delimiter = ""
+    if source.keep and syntax in ("csv", "tsv"):
+        delimiter = "\t" if syntax == "tsv" else _delimiter(first_line(source.path).decode("utf-8", errors="replace"))
+    return _read(source, RECORDS[syntax](source.path, source.limits), has_lists=syntax == "jsonl", delimiter=delimiter)
+
+
+def read_frame(frame: Any, source: Source) -> Dataset:
+    """Read the rows of a DataFrame."""
+    wanted = {*(source.text or TEXT_FIELDS), *((source.labels,) if source.labels else LABEL_FIELDS)}
+    return _read(source, frame_records(frame, None if source.keep else wanted))
+
+
+def texts_in(samples: Any) -> Any:
+    """The texts of a DataFrame or of its column as a list; samples of any other kind are returned unchanged."""
+    if is_column(samples):
+        return column_values(samples)
+    if not is_frame(samples):
+        return samples
+    known = tuple(name for name in column_names(samples) if name in TEXT_FIELDS)
+    rows = list(frame_records(samples, known or None))
+    if not rows or not any(isinstance(value, str) for value in rows[0][1].values()):  # features
+        return samples
+    fields = default_text_fields(FRAME, 1, rows[0][1]) if known else tuple(rows[0][1])
+    return [joined_text(FRAME, row, record, fields) for row, record in rows]
+
+
+def tags_in(tags: Any) -> Any:
+    """The labels in a column of a DataFrame as lists; labels in any other form are returned unchanged."""
+    if not is_column(tags):
+        return tags
+    cells = column_values(tags)
+    if any(cell is not None and not isinstance(cell, str) for cell in cells):
+        return [cell if isinstance(cell, list) else [] if cell is None else [cell] for cell in cells]
+    return _labels_of_cells(FRAME, range(1, len(cells) + 1), cells, _separator(cells, are_uris=False))
+
+
+def _read(source: Source, records: Iterator[Record], *, has_lists: bool = False, delimiter: str = "") -> Dataset:
+    """Build a data set of records; label cells that are not all text are lists, or else they are if `has_lists`."""
     path, text_fields, label_field = source.path, source.text, source.labels
     texts: list[str] = []
     cells: list[Any] = []
     lines: list[int] = []
+    kept: list[Mapping[str, Any]] = []
     first: Mapping[str, Any] = {}
-    for line, record in RECORDS[syntax](path, source.limits):
+    for line, record in records:
         if not texts:
             first = record
             text_fields = text_fields or default_text_fields(path, line, record)
@@ -61,45 +106,106 @@ def read(source: Source, *, syntax: str) -> Dataset:
         texts.append(joined_text(path, line, record, text_fields))
         cells.append(None if label_field is None else record.get(label_field))
         lines.append(line)
+        if source.keep:
+            kept.append(record)
     if cells and all(cell is None for cell in cells) and (source.labels_path is None or source.labels):
         wanted = f"'{source.labels}'" if source.labels else f"for labels ({', '.join(LABEL_FIELDS)})"
         hint = did_you_mean(source.labels or "", first)
-        raise FileError(path, f"no record has a field {wanted}{hint}; name the field of the labels")
-    if syntax == "jsonl":
+        others = f"the fields are {', '.join(list(first)[:10])}"
+        raise FileError(path, f"no record has a field {wanted}{hint}; {others}: name that of the labels with labels=")
+    has_lists = has_lists or any(cell is not None and not isinstance(cell, str) for cell in cells)
+    separator = "" if has_lists else _separator(cells, are_uris=label_field == URIS_FIELD)
+    if has_lists:
         rows = [label_names(path, line, cell) for line, cell in zip(lines, cells, strict=True)]
     else:
-        rows = _labels_of_cells(path, lines, cells, are_uris=label_field == URIS_FIELD)
-    return text_dataset(source, lines, texts, rows)
+        rows = _labels_of_cells(path, lines, cells, separator)
+    dataset = text_dataset(source, lines, texts, rows)
+    if source.keep:
+        dataset.table = Table(kept, label_field, rows, dataset.Y, separator, delimiter)
+    return dataset
 
 
 def write(dataset: Dataset, target: Target, staging: Staging, *, syntax: str) -> None:
-    """Write records with the fields ``text`` and ``labels``."""
-    samples = zip(texts_of(dataset), label_lists(dataset), strict=True)
-    with staging.open(target.path) as file, io.TextIOWrapper(file, encoding="utf-8", newline="") as lines:
-        if syntax == "jsonl":
-            lines.writelines(
-                json.dumps({"text": text, "labels": labels}, ensure_ascii=False) + "\n" for text, labels in samples
-            )
+    """Write records with the columns that the data set was read with, or else with the fields text and labels."""
+    with_cells = syntax in ("csv", "tsv") or (dataset.table is not None and bool(dataset.table.separator))
+    records = _with_cells(target.path, dataset) if with_cells and syntax != "jsonl" else _with_lists(dataset)
+    with staging.open(target.path) as file:
+        if syntax == "parquet":
+            write_parquet(file, records)
         else:
-            as_lists = any(map(_is_awkward, dataset.label_names))
-            table = csv.writer(lines, _DIALECTS[syntax], lineterminator="\n", quoting=csv.QUOTE_ALL)
-            table.writerow(["text", "labels"])
-            for text, labels in samples:
-                table.writerow([text, json.dumps(labels, ensure_ascii=False) if as_lists else "|".join(labels)])
+            with io.TextIOWrapper(file, encoding="utf-8", newline="") as lines:
+                if syntax == "jsonl":
+                    lines.writelines(json.dumps(record, ensure_ascii=False, default=str) + "\n" for record in records)
+                else:
+                    delimiter = dataset.table.delimiter if dataset.table is not None and syntax == "csv" else ""
+                    _write_table(lines, records, delimiter or ("," if syntax == "csv" else "\t"))
     write_label_names(staging, target, dataset)
 
 
-def _is_awkward(name: str) -> bool:
-    """Whether a cell could not hold the name plainly: it would be split, or stripped of something."""
-    return _AWKWARD.search(name) is not None or ("://" in name and len(name.split()) > 1)
+def _write_table(file: io.TextIOBase, records: Sequence[Mapping[str, Any]], delimiter: str) -> None:
+    header = list(dict.fromkeys(name for record in records for name in record))
+    table = csv.writer(file, delimiter=delimiter, lineterminator="\n", quoting=csv.QUOTE_ALL)
+    table.writerow(header)
+    table.writerows([as_cell(record.get(name)) for name in header] for record in records)
 
 
-def texts_of_records(source: Source, records: Iterator[Record]) -> Iterator[str]:
-    """Yield the text of each record; labels are ignored."""
+def as_cell(value: Any) -> str:
+    """A value as a cell of a table: text as it is, anything else as JSON."""
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+
+
+def _with_lists(dataset: Dataset) -> list[dict[str, Any]]:
+    """Records whose labels are lists; those that have not changed stay as they were."""
+    records, field, cells, labels = _to_write(dataset)
+    is_list = dataset.table is not None and not dataset.table.separator
+    for record, cell, names in zip(records, cells, labels, strict=True):
+        if cell is None or not is_list:
+            record[field] = names
+    return records
+
+
+def _with_cells(path: Path, dataset: Dataset) -> list[dict[str, Any]]:
+    """Records whose labels are cells, which are read as the same labels; JSON lists if names cannot be separated."""
+    records, field, cells, labels = _to_write(dataset)
+    table, lines = dataset.table, range(1, len(records) + 1)
+    mark = (table.separator if table is not None else "") or _SEPARATORS[0]
+    written = [
+        cell if isinstance(cell, str) and table is not None and table.separator else mark.join(names)
+        for cell, names in zip(cells, labels, strict=True)
+    ]
+    try:
+        separator = _separator(written, are_uris=field == URIS_FIELD)
+        are_clear = _labels_of_cells(path, lines, written, separator) == labels
+    except FileError:
+        are_clear = False
+    for record, cell, names in zip(records, written, labels, strict=True):
+        record[field] = cell if are_clear else json.dumps(names, ensure_ascii=False)
+    return records
+
+
+def _to_write(dataset: Dataset) -> tuple[list[dict[str, Any]], str, list[Any], list[list[str]]]:
+    """Records without new labels, the field of the labels, their cells (None for those to be written), and labels."""
+    table, labels = dataset.table, label_lists(dataset)
+    if table is None:
+        return [{TEXT_FIELD: text} for text in texts_of(dataset)], LABEL_FIELDS[0], [None] * len(dataset), labels
+    field = table.label_field or LABEL_FIELDS[0]
+    records = [dict(record) for record in table.records]
+    given: list[Any] = [None] * len(records)
+    for row, is_same in enumerate(table.unchanged(dataset.Y)):
+        if is_same:
+            labels[row] = list(table.label_cells[row])
+            given[row] = records[row].get(field, None if labels[row] else [])
+    return records, field, given, labels
+
+
+def samples_of_records(source: Source, records: Iterator[Record]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield the text of each record, and the record; labels are ignored."""
     fields = source.text
     for line, record in records:
         fields = fields or default_text_fields(source.path, line, record)
-        yield joined_text(source.path, line, record, fields)
+        yield joined_text(source.path, line, record, fields), record
 
 
 def _json_records(path: Path, limits: FileLimits = LIMITS) -> Iterator[Record]:
@@ -121,9 +227,12 @@ def json_record(path: Path, content: str, line: int | None = None) -> Mapping[st
     return record
 
 
-def _table_records(dialect: type[csv.Dialect], path: Path, limits: FileLimits = LIMITS) -> Iterator[Record]:
+def _table_records(path: Path, limits: FileLimits = LIMITS, *, delimiter: str | None = None) -> Iterator[Record]:
     with _large_cells(limits):
-        rows = csv.reader((line for _, line in text_lines(path, limits, keep_ends=True)), dialect, strict=True)
+        lines = (line for _, line in text_lines(path, limits, keep_ends=True))
+        opening = next(lines, "")
+        mark = _delimiter(opening) if delimiter is None else delimiter
+        rows = csv.reader(itertools.chain([opening], lines), delimiter=mark, strict=True)
         header: list[str] = []
         start = 1
         try:
@@ -144,12 +253,17 @@ def _table_records(dialect: type[csv.Dialect], path: Path, limits: FileLimits = 
             ) from error
 
 
-_DIALECTS = {"csv": csv.excel, "tsv": csv.excel_tab}
+def _delimiter(header: str) -> str:
+    """The mark that separates most cells of a header line: Excel writes semicolons where commas are in numbers."""
+    return max(_DELIMITERS, key=lambda mark: len(next(csv.reader([header], delimiter=mark), ())))
+
 
 #: For each syntax, a function that yields the line numbers and records of a file.
 RECORDS: Mapping[str, Callable[..., Iterator[Record]]] = {
     "jsonl": _json_records,
-    **{name: partial(_table_records, dialect) for name, dialect in _DIALECTS.items()},
+    "csv": _table_records,
+    "tsv": partial(_table_records, delimiter="\t"),
+    "parquet": parquet_records,
 }
 
 
@@ -184,7 +298,7 @@ def default_text_fields(path: Path, line: int | None, record: Mapping[str, Any])
         return (TEXT_FIELD,)
     found = tuple(name for name in TEXT_PARTS if name in record)
     if not found:
-        known = ", ".join((TEXT_FIELD, *TEXT_PARTS))
+        known = ", ".join(TEXT_FIELDS)
         fields = ", ".join(list(record)[:10])
         raise FileError(path, f"no field for text ({known}) among {fields}; name it with text=", line=line)
     return found
@@ -197,10 +311,10 @@ def _with_metadata(record: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def joined_text(path: Path, line: int | None, record: Mapping[str, Any], fields: tuple[str, ...]) -> str:
-    """The text of a record: its text fields, joined by line feeds."""
+    """The text of a record: its text fields, joined by line feeds; blank if they have no values."""
     record = _with_metadata(record)
     present = [record[name] for name in fields if record.get(name) is not None]
-    if not present:
+    if not any(name in record for name in fields):
         hint = did_you_mean(fields[0], record)
         raise FileError(path, f"has no field '{fields[0]}' with text{hint}; name the field with text=", line=line)
     text = "\n".join(_as_text(path, line, item) for value in present for item in _flattened(value))
@@ -251,18 +365,21 @@ def _uri_or_name(item: Any) -> Any:
     return bare_uri(uri.strip()) if isinstance(uri, str) and uri.strip() else name if name is not None else item
 
 
-def _labels_of_cells(
-    path: Path, lines: Sequence[int], cells: Sequence[str | None], *, are_uris: bool
-) -> list[list[str]]:
-    """Parse labels given as cells of a table."""
+def _separator(cells: Sequence[str | None], *, are_uris: bool) -> str:
+    """What separates labels in the cells of a table; a blank between URIs."""
     plain = [cell for cell in cells if cell and not cell.startswith("[")]
-    are_uris = are_uris or (bool(plain) and all(is_uri(part) for cell in plain for part in _parts_between_uris(cell)))
-    separator = next((mark for mark in _SEPARATORS if any(mark in cell for cell in plain)), ",")
+    if are_uris or (plain and all(is_uri(part) for cell in plain for part in _parts_between_uris(cell))):
+        return " "
+    return next((mark for mark in _SEPARATORS if any(mark in cell for cell in plain)), ",")
+
+
+def _labels_of_cells(path: Path, lines: Sequence[int], cells: Sequence[str | None], separator: str) -> list[list[str]]:
+    """Parse labels given as cells of a table."""
     rows = []
     for line, cell in zip(lines, cells, strict=True):
         if cell and cell.startswith("["):
             rows.append(_labels_of_list(path, line, cell))
-        elif are_uris:
+        elif separator == " ":
             rows.append([uri for uri in map(bare_uri, _parts_between_uris(cell or "")) if uri])
         else:
             rows.append([name.strip() for name in (cell or "").split(separator) if name.strip()])

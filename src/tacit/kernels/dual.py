@@ -57,7 +57,10 @@ def label_signs(
     signs = np.zeros((n_samples, len(labels)), dtype=np.int8)
     for column in range(len(labels)):
         start, end = y_indptr[labels[column]], y_indptr[labels[column] + 1]
-        if not np.any(y_values[start:end] > _ZERO):
+        has_positive = False
+        for entry in range(start, end):
+            has_positive |= y_values[entry] > _ZERO
+        if not has_positive:
             continue
         for row in range(n_samples):
             signs[row, column] = absent
@@ -272,9 +275,11 @@ def _known_rows(signs: npt.NDArray[np.int8]) -> npt.NDArray[np.int64]:
     rows = np.empty(len(signs), dtype=np.int64)
     count = 0
     for row in range(len(signs)):
-        if np.any(signs[row] != 0):
-            rows[count] = row
-            count += 1
+        is_known = False
+        for label in range(signs.shape[1]):
+            is_known |= signs[row, label] != 0
+        rows[count] = row
+        count += is_known
     return rows[:count]
 
 
@@ -284,7 +289,11 @@ def _hard_rows(rows: npt.NDArray[np.int64], gains: Floats) -> npt.NDArray[np.int
     largest = _ZERO
     for row in rows:
         largest = max(largest, gains[row])
-    return rows[gains[rows] > _HARD_SHARE * largest]
+    hard, count = np.empty(len(rows), dtype=np.int64), 0
+    for row in rows:
+        hard[count] = row
+        count += gains[row] > _HARD_SHARE * largest
+    return hard[:count]
 
 
 @njit(nogil=True, cache=True)
@@ -352,7 +361,10 @@ def train_block(
         state = _shuffle(rows, state)
         moves = _visit(*samples, *objective, rows, gains)
         passes += 1
-        if np.all(moves <= tolerance):
+        is_settled = True
+        for move in moves:
+            is_settled &= move <= tolerance
+        if is_settled:
             break
         hard = _hard_rows(rows, gains)
         for _ in range(min(_HARD_VISITS, len(rows) // (2 * max(len(hard), 1)))):

@@ -111,7 +111,11 @@ def find_leaves(
     room = n_trees * int(1.0 / min_share + 1.0) + 1
     leaves, shares = np.empty((n_rows, room), np.int32), np.empty((n_rows, room), np.float32)
     n_leaves = np.empty(n_rows, np.int64)
-    x, totals = np.zeros(len(large_starts) - 1, np.int32), np.zeros(large.max() + 1 if len(large) else 1, np.int64)
+    n_large = 0
+    for entry in large:
+        number: int = np.int64(entry)  # type: ignore[assignment]
+        n_large = max(n_large, number)
+    x, totals = np.zeros(len(large_starts) - 1, np.int32), np.zeros(n_large + 1, np.int64)
     planes = (terms, weight_starts, weight_features, weight_levels, large)
     nodes, node_shares, margins = np.empty(room, np.int32), np.empty(room, np.float32), np.empty(room)
     next_nodes, next_shares = np.empty(room, np.int32), np.empty(room, np.float32)

@@ -304,7 +304,9 @@ def joint_pass(
     objective = 0.0
     for start in range(0, len(first), block):
         n = min(block, len(first) - start)
-        rows = np.concatenate((first[start : start + n], second[start : start + n]))
+        rows = np.empty(2 * n, first.dtype)
+        for pair in range(n):
+            rows[pair], rows[n + pair] = first[start + pair], second[start + pair]
         project_rows(indptr, indices, data, rows, V, images)
         if is_cosine:
             _to_unit_length(images, 2 * n, inverse_lengths)

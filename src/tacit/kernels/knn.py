@@ -191,6 +191,20 @@ def _forget_below(products: npt.NDArray[np.float32], touched: npt.NDArray[np.int
 
 
 @njit(nogil=True, cache=True)
+def _insert_by_id(ids: npt.NDArray[np.int32], scores: npt.NDArray[np.float32], new: int, score: float) -> None:
+    """Put `new` into the falling list `scores`; among equal scores by id, dropping the last."""
+    place = len(scores) - 1
+    if not (score > scores[place] or (score == scores[place] and new < ids[place])):
+        return
+    while place > 0 and (scores[place - 1] < score or (scores[place - 1] == score and new < ids[place - 1])):
+        scores[place] = scores[place - 1]
+        ids[place] = ids[place - 1]
+        place -= 1
+    scores[place] = score
+    ids[place] = new
+
+
+@njit(nogil=True, cache=True)
 def rank_votes(
     voters: npt.NDArray[np.int32],
     weights: npt.NDArray[np.float32],
@@ -222,9 +236,8 @@ def rank_votes(
                         touched[n_touched] = label
                         n_touched += 1
                     sums[label] += weight
-        ordered = np.sort(touched[:n_touched])
-        for label in ordered:
-            _insert(labels[row], scores[row], label, np.float32(sums[label] * label_weights[label]))
+        for label in touched[:n_touched]:
+            _insert_by_id(labels[row], scores[row], label, np.float32(sums[label] * label_weights[label]))
             sums[label] = 0
     return labels, scores
 

@@ -213,7 +213,8 @@ def search_tree(
                 row, place = order[at] // beam, order[at] % beam
                 x, v = x_features[x_starts[row] : x_starts[row + 1]], x_values[x_starts[row] : x_starts[row + 1]]
                 out = logs[row, place] if level == depth else margins
-                out[:n_children] = intercepts[slot : slot + n_children]
+                for child in range(n_children):  # a slice given to a slice takes seconds to compile
+                    out[child] = intercepts[slot + child]
                 if is_spread:
                     _margins_by_map(x, v, places, *chunks[1:], out)
                 else:
@@ -229,7 +230,9 @@ def search_tree(
                     places[chunk_features[at]] = -1
         if level < depth:
             nodes, paths = next_nodes, next_paths
-    leaves[:] = nodes
+    for row in range(n_rows):
+        for place in range(beam):
+            leaves[row, place] = nodes[row, place]
 
 
 @njit(nogil=True, cache=True)

@@ -15,6 +15,8 @@ Floats = npt.NDArray[np.float32]
 Labels = npt.NDArray[np.int32]
 Mask = npt.NDArray[np.bool_]
 
+_TOP: int = np.int64(0)  # type: ignore[assignment]  # as an argument, a plain 0 would be compiled for separately
+
 
 @njit(nogil=True, cache=True)
 def _worse(labels: Labels, scores: Floats, a: int, b: int) -> bool:
@@ -31,7 +33,7 @@ def _swap(labels: Labels, scores: Floats, a: int, b: int) -> None:
 @njit(nogil=True, cache=True)
 def _sift_down(labels: Labels, scores: Floats, size: int) -> None:
     """Restore a heap with its worst on top, of which only the top may be out of place."""
-    parent = 0
+    parent = _TOP
     while True:
         child = 2 * parent + 1
         if child >= size:
@@ -66,14 +68,14 @@ def _best_first(labels: Labels, scores: Floats, size: int) -> None:
     for place in range(size, len(labels)):
         labels[place], scores[place] = -1, -np.inf
     for last in range(size - 1, 0, -1):
-        _swap(labels, scores, 0, last)
+        _swap(labels, scores, _TOP, last)
         _sift_down(labels, scores, last)
 
 
 @njit(nogil=True, cache=True)
 def _select(row_scores: Floats, allowed: Mask, labels: Labels, scores: Floats) -> None:
     """Rank one sample, given the scores of all labels."""
-    size = 0
+    size = _TOP
     if len(labels) == 0:
         return
     for label in range(len(row_scores)):
@@ -101,7 +103,7 @@ def rank_linear(
     n_samples = len(x_indptr) - 1
     labels = np.empty((n_samples, k), dtype=np.int32)
     scores = np.empty((n_samples, k), dtype=np.float32)
-    row_scores = np.empty_like(intercepts)
+    row_scores = np.empty(len(intercepts), dtype=np.float32)
     labels_of = w_indices.view(np.uint32)  # unsigned: spares the look for places counted from the end
     for row in range(n_samples):
         for label in range(len(intercepts)):

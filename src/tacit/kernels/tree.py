@@ -26,8 +26,9 @@ Stored = tuple[Ids, Levels, float, float]  # features, weights in steps, the siz
 N_COINS = 62  # bits of a sample's coin
 LEVELS = 127  # a weight is stored as a whole number of 127ths of the largest of its node
 
-_MENDING_ROUNDS = 2  # of the alternation from the sides of a first hyperplane
-_DRAFT_STEPS = 2  # Newton steps for a first hyperplane
+# Of a type, as what they are given to would be compiled for plain numbers separately.
+_MENDING_ROUNDS: int = np.int64(2)  # type: ignore[assignment]  # of the alternation from the sides of a first hyperplane
+_DRAFT_STEPS: int = np.int64(2)  # type: ignore[assignment]  # Newton steps for a first hyperplane
 _SMALL = 1e-3
 _TINY = 1e-12
 _PULL, _BEND, _MARGIN = 0, 1, 2
@@ -121,7 +122,8 @@ def first_sides(
         return
     first = coins[samples[0]] % n
     second = (first + 1 + coins[samples[n - 1]] % (n - 1)) % n
-    for sign, pick in ((1.0, first), (-1.0, second)):
+    for turn in range(2):
+        pick, sign = (second, -1.0) if turn else (first, 1.0)
         for at in range(X.starts[samples[pick]], X.starts[samples[pick] + 1]):
             slopes[X.ids[at], 0] += sign * X.values[at]
     for i, sample in enumerate(samples):
@@ -130,7 +132,8 @@ def first_sides(
             lean += X.values[at] * slopes[X.ids[at], 0]
         if lean != 0.0:
             sides[i] = lean > 0.0
-    for pick in (first, second):
+    for turn in range(2):
+        pick = second if turn else first
         for at in range(X.starts[samples[pick]], X.starts[samples[pick] + 1]):
             slopes[X.ids[at], 0] = 0.0
 
@@ -167,7 +170,8 @@ def _sort_into_buckets(labels: Ids, gains: Floats) -> None:
     largest = 0.0
     for label in labels:
         largest = max(largest, gains[label])
-    float_bits = np.array([largest, 0.0], np.float32)
+    float_bits = np.empty(2, np.float32)
+    float_bits[0] = largest
     bits = float_bits.view(np.int32)  # as whole numbers, positive floats sort alike
     ends, buckets = np.zeros(_BUCKETS + 1, np.int64), np.empty(len(labels), np.int64)
     for i, label in enumerate(labels):
@@ -384,6 +388,15 @@ def is_one_sided(sides: Sides) -> bool:
 
 
 @njit(nogil=True, cache=True)
+def _numbers(n: int) -> Ids:
+    """The numbers below n."""
+    numbers = np.empty(n, np.int32)
+    for number in range(n):
+        numbers[number] = number
+    return numbers
+
+
+@njit(nogil=True, cache=True)
 def find_plane(
     X: Rows,
     Y: Rows,
@@ -405,7 +418,7 @@ def find_plane(
     signs, costs = sample_costs(sides, C)
     columns = useful_columns(X, samples, signs, costs, bias, 1.0 if rules.shrinks else -1.0, features)
     plane = Plane(np.zeros(len(columns.features) + 1), np.zeros((len(samples), 3)))
-    active = np.arange(len(plane.weights)).astype(np.int32)
+    active = _numbers(len(plane.weights))
     if rules.mends:
         active = fit_plane(columns, plane, signs, costs, active, _DRAFT_STEPS, rules)
         for i in range(len(samples)):
@@ -473,7 +486,8 @@ def split_node(
     deciding = np.empty(min(len(samples), rules.jury), np.int32)
     for i in range(len(deciding)):
         deciding[i] = samples[i * len(samples) // len(deciding)]
-    for by_features in (starts_by_features, False):
+    for attempt in range(2):
+        by_features = starts_by_features and attempt == 0
         first_sides(X, deciding, coins, depth, by_features, features.slopes, sides[: len(deciding)])
         plane = find_plane(X, Y, deciding, sides[: len(deciding)], C, bias, rules, labels, features)
         route(X, samples, plane, features.slopes, sides)
@@ -521,9 +535,11 @@ def _appended(array, n_used, more):  # type: ignore[no-untyped-def]
     """`array`, or a longer copy of it, with `more` behind the part that is used."""
     if n_used + len(more) > len(array):
         longer = np.empty(2 * (n_used + len(more)), array.dtype)
-        longer[:n_used] = array[:n_used]
+        for place in range(n_used):  # a slice given to a slice takes seconds to compile
+            longer[place] = array[place]
         array = longer
-    array[n_used : n_used + len(more)] = more
+    for place in range(len(more)):
+        array[n_used + place] = more[place]
     return array
 
 
@@ -554,16 +570,18 @@ def grow_tree(
     """
     X, Y, n_samples = Rows(x_starts, x_features, x_values), Rows(y_starts, y_labels, y_gains), len(coins)
     labels, features = label_scratch(n_labels), _feature_scratch(X, n_features, rules.jury)
-    order, all_sides = np.arange(n_samples).astype(np.int32), np.zeros(n_samples, np.int8)
+    order, all_sides = _numbers(n_samples), np.zeros(n_samples, np.int8)
     children, terms = np.empty((n_samples, 2), np.int32), np.empty((n_samples, 2), np.float32)
     weight_starts, leaf_starts = np.zeros(n_samples + 1, np.int64), np.zeros(n_samples + 1, np.int64)
     weight_features, weight_levels = np.empty(n_samples, np.int32), np.empty(n_samples, np.int8)
     leaf_labels, scores = np.empty(len(y_labels), np.int32), np.empty(len(y_labels), np.float32)
     leaf_of = np.empty(n_samples, np.int32)
-    stack = [(0, n_samples, 0, -1)]  # start and stop in `order`, depth, place among the children
-    n_inner, n_leaves = 0, 0
-    while len(stack) > 0:
-        start, stop, depth, slot = stack.pop()
+    stack = np.empty((n_samples + 1, 4), np.int64)  # start and stop in `order`, depth, place among the children
+    stack[0, 0], stack[0, 1], stack[0, 2], stack[0, 3] = 0, n_samples, 0, -1
+    n_inner, n_leaves, n_open = 0, 0, 1
+    while n_open > 0:
+        n_open -= 1
+        start, stop, depth, slot = stack[n_open, 0], stack[n_open, 1], stack[n_open, 2], stack[n_open, 3]
         samples, sides = order[start:stop], all_sides[start:stop]
         plane = split_node(
             X, Y, samples, sides, coins, depth, starts_by_features, C, bias, max_leaf, rules, labels, features
@@ -584,8 +602,10 @@ def grow_tree(
             weight_levels = _appended(weight_levels, end, plane[1])
             terms[node, 0], terms[node, 1] = plane[2], plane[3]
             middle = start + _part(samples, sides)
-            stack.append((middle, stop, depth + 1, 2 * node + 1))
-            stack.append((start, middle, depth + 1, 2 * node))
+            for side in range(1, -1, -1):
+                stack[n_open, 0], stack[n_open, 1] = (middle, stop) if side else (start, middle)
+                stack[n_open, 2], stack[n_open, 3] = depth + 1, 2 * node + side
+                n_open += 1
         if slot >= 0:
             children[slot // 2, slot % 2] = node
     return (
@@ -603,9 +623,12 @@ def grow_tree(
 
 @njit(nogil=True, cache=True)
 def _feature_scratch(X: Rows, n_features: int, jury: int) -> FeatureScratch:
-    lengths = (X.starts[1:] - X.starts[:-1]).astype(np.int64)
-    n_deciding = min(len(lengths), jury)
-    n_entries = min(len(X.ids), n_deciding * lengths.max()) + n_deciding
+    n_rows, longest = len(X.starts) - 1, 0
+    for row in range(n_rows):
+        length: int = np.int64(X.starts[row + 1] - X.starts[row])  # type: ignore[assignment]
+        longest = max(longest, length)
+    n_deciding = min(n_rows, jury)
+    n_entries = min(len(X.ids), n_deciding * longest) + n_deciding
     slopes, touched = np.zeros((n_features, 2), np.float32), np.empty(n_features + 1, np.int32)
     rows, values = np.empty(n_entries, np.uint32), np.empty(n_entries, np.float32)
     return FeatureScratch(slopes, slopes.view(np.int32), touched, rows, values)

@@ -14,28 +14,13 @@ from scipy import sparse
 
 from tacit.base import Mask
 from tacit.kernels.label_tree import rank_found, search_tree
+from tacit.numerics.clusters import LabelClusters
 from tacit.ranking import Ranking
 from tacit.store.declared import Array, Items, Sizes
 from tacit.tasks import row_blocks
 
 _LOGS_AT_A_TIME = 1 << 25  # log-probabilities of labels in the beams of several rows
 MOST_LOGS = 1 << 28  # ... of one row: leaves have similar sizes, so this is not much more than the number of labels
-
-
-@dataclass(frozen=True, eq=False)
-class LabelClusters:
-    """Nested clusters of labels.
-
-    Attributes
-    ----------
-    labels : int32 array
-        The labels, sorted so that every cluster is contiguous.
-    levels : list of int64 arrays
-        For each level, from the root down to the leaves, where its clusters start, followed by the number of labels.
-    """
-
-    labels: npt.NDArray[np.int32]
-    levels: list[npt.NDArray[np.int64]]
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,22 +13,18 @@ from scipy import sparse
 
 from tacit.base import Estimator, Mask, Normalize
 from tacit.kernels.dual import prune, train_block
-from tacit.kernels.label_tree import balanced_clusters
 from tacit.labels import positives
-from tacit.linear.label_forest import MOST_LOGS, Chunk, LabelClusters, LabelForest
+from tacit.linear.label_forest import MOST_LOGS, Chunk, LabelForest
 from tacit.numerics.classifiers import LOSSES, POSITIVES, LinearObjective, objective_of
+from tacit.numerics.clusters import LabelClusters, cluster_labels, label_centres
 from tacit.numerics.compact import as_halves
-from tacit.numerics.rows import label_means, largest_entries, unit_rows
+from tacit.numerics.rows import unit_rows
 from tacit.parameters import OneOf, Range, Role, Tune, document_parameters
 from tacit.propensity import propensities_from_counts
 from tacit.ranking import Ranking
 from tacit.store.declared import Sizes
-from tacit.tasks import row_blocks, run_tasks, task_seeds
+from tacit.tasks import run_tasks, task_seeds
 
-_LABELS_PER_TASK = 512
-_CENTRE_FEATURES = 256  # the largest of a label's centre; clusters hardly change with more
-_PASSES = 10  # of k-means at most
-_LEAST_GAIN = 1e-3  # relative gain in similarity to the cluster centres for another pass
 _INNER_WEIGHT = 2.0  # of positives in inner nodes: if a cluster is missed, its labels cannot be found
 
 
@@ -122,78 +118,6 @@ class LabelTree(Estimator):
         power = 0 if self.loss == "logistic" else self.power
         mask = np.ones(len(self.classes_), dtype=np.bool_) if allowed is None else allowed
         return self.forest_.rank(X, k, mask, self.beam, power)
-
-
-# -- clusters of labels: the shape of a tree ------------------------------------------------------------
-
-
-def label_centres(X: sparse.csr_matrix, Y: sparse.csr_matrix, n_jobs: int | None) -> sparse.csr_matrix:
-    """The unit-length mean of each label's samples, pruned to its largest entries; X has unit rows, Y only ones."""
-    tasks = [{"first": first, "last": last} for first, last in row_blocks(Y.shape[1], _LABELS_PER_TASK)]
-    blocks = run_tasks(_centres_of_block, tasks, n_jobs=n_jobs, what="blocks of centres", X=X, Y=Y.tocsc())
-    return sparse.vstack(blocks, format="csr")
-
-
-def _centres_of_block(X: sparse.csr_matrix, Y: sparse.csc_matrix, first: int, last: int) -> sparse.csr_matrix:
-    centres = label_means(X, Y[:, first:last].tocsr())
-    return unit_rows(largest_entries(centres, _CENTRE_FEATURES).astype(np.float32))
-
-
-def cluster_labels(
-    labels: npt.NDArray[np.int32], centres: sparse.csr_matrix, arity: int, max_leaf: int, seed: int
-) -> LabelClusters:
-    """Split `labels` into at most `arity` clusters, recursively, until none has more than `max_leaf`.
-
-    All leaves have the same depth, the smallest possible, and nodes have no more children than that depth requires.
-    The sizes of sibling clusters differ by one label at most.
-    """
-    rng = np.random.default_rng(seed)
-    depth, n_children = _shape(len(labels), arity, max_leaf)
-    levels = [np.array([0, len(labels)], dtype=np.int64)]
-    for _ in range(depth):
-        starts = [0]
-        ordered = []
-        for first, last in pairwise(levels[-1]):
-            node = labels[first:last]
-            cluster_of = _balanced_k_means(centres[node], min(n_children, len(node)), rng)
-            ordered.append(node[np.argsort(cluster_of, kind="stable")])
-            starts.extend(first + np.cumsum(np.bincount(cluster_of)))
-        labels = np.concatenate(ordered)
-        levels.append(np.array(starts, dtype=np.int64))
-    return LabelClusters(labels, levels)
-
-
-def _shape(n_labels: int, arity: int, max_leaf: int) -> tuple[int, int]:
-    """Depth of the leaves, and children per node."""
-    depth = 0
-    while max_leaf * arity**depth < n_labels:
-        depth += 1
-    n_children = 1
-    while max_leaf * n_children**depth < n_labels:
-        n_children += 1
-    return depth, n_children
-
-
-def _balanced_k_means(centres: sparse.csr_matrix, n_clusters: int, rng: np.random.Generator) -> npt.NDArray[np.int32]:
-    """The cluster of each row: spherical k-means with cluster sizes that differ by one row at most."""
-    n_rows = centres.shape[0]
-    sizes = np.full(n_clusters, n_rows // n_clusters)
-    sizes[: n_rows % n_clusters] += 1
-    heads = centres[np.sort(rng.choice(n_rows, n_clusters, replace=False))].toarray()
-    cluster_of, best = np.zeros(n_rows, dtype=np.int32), -np.inf
-    for _ in range(_PASSES):
-        similarities = np.asarray(centres @ heads.T, dtype=np.float32)
-        # How much closer a cluster is than the average one: labels without a clear cluster are assigned last.
-        advantages = similarities - similarities.mean(axis=1, keepdims=True, dtype=np.float64).astype(np.float32)
-        order = np.argsort(-advantages, axis=None, kind="stable")
-        found = balanced_clusters(order, n_rows, sizes)
-        total = float(similarities[np.arange(n_rows), found].sum(dtype=np.float64))
-        if total <= best + _LEAST_GAIN * abs(best):
-            break
-        cluster_of, best = found, total
-        members = sparse.csr_matrix((np.ones(n_rows, np.float32), (cluster_of, np.arange(n_rows))))
-        heads = unit_rows(sparse.csr_matrix(members @ centres)).toarray()
-    return cluster_of
 
 
 # -- nodes, each trained on the samples that have a label below it --------------------------------------

@@ -27,8 +27,9 @@ from tacit.store.declared import Array, Size, Sizes
 
 Floats = npt.NDArray[np.float32]
 
-N_RANKED = 30  # labels of the model's ranking that are candidates, besides all labels whose name is in the text
+N_RANKED = 30  # labels of the model's ranking that are candidates at least, besides all whose name is in the text
 _UNRANKED = 99  # place of the others
+_BEHIND = 0.5  # probability of a label that is no candidate, as a share of that of the last candidate
 _HIDDEN_SHARE = 0.3  # of the labels, treated as unseen in a second copy of what is learned from
 _HARD_PLACES = 10  # of the model's ranking; of the wrong labels behind them that no name points to ...
 _EASY_SHARE = 0.25  # ... this share is learned from, at a higher weight
@@ -145,6 +146,7 @@ class NameEvidence:
     trees: BoostedTrees
     others: list[str]  # labels without samples, after those of the training
     samples: SampleIndex | None = None
+    n_ranked: Annotated[int, Range(low=1)] = N_RANKED  # labels of the model's ranking that are candidates
 
     def what_is_wrong(self, _: Sizes) -> tuple[str, str] | None:
         """Each stem is counted, and the trees ask for evidence that there is."""
@@ -155,12 +157,22 @@ class NameEvidence:
         return None if most < len(EVIDENCE) else ("trees.features", f"must be below {len(EVIDENCE)}; got {most}")
 
     def rank(self, model: Estimator, X: sparse.csr_matrix, matches: Matches, k: int, include: Any = None) -> Ranking:
-        """The `k` most probable labels of each sample, by what the model says and by their names."""
+        """The `k` most probable labels of each sample, by what the model says and by their names.
+
+        The probability of a label depends neither on `k` nor on `include`.
+        """
         votes = None if self.samples is None else self.samples.votes(X)
-        found = candidates(self.index, self.counts, _ranking(model, X, k, include), matches, votes)
-        found = found if include is None else found.only(np.isin(found.labels, include))
-        ranking = found.ranked(self.trees.log_odds(found.evidence)).padded_or_cut(k)
-        if k and (ranking.labels[:, -1] == NO_LABEL).any():  # labels that neither says anything of
+        first = model.rank(X, min(self.n_ranked, len(model.classes_)))
+        found = candidates(self.index, self.counts, first, matches, votes)
+        log_odds = self.trees.log_odds(found.evidence)
+        lowest = np.full(found.n_samples, np.inf, np.float32)
+        np.minimum.at(lowest, found.rows, log_odds)
+        is_asked = np.ones(len(found.labels), np.bool_) if include is None else np.isin(found.labels, include)
+        ranking = found.only(is_asked).ranked(log_odds[is_asked])
+        if _is_short(ranking, k):
+            ranking = _with_further(ranking, model, X, k, include, _BEHIND * expit(lowest[:, None]))
+        ranking = ranking.padded_or_cut(k)
+        if _is_short(ranking, k):  # labels that neither says anything of
             order = np.argsort(-self.counts.samples, kind="stable").astype(np.int32)
             others = order if include is None else order[np.isin(order, include)]
             fill_open_places(ranking.labels, ranking.scores, others, 0.0)
@@ -248,27 +260,24 @@ def _count_votes(found: Floats, keys: npt.NDArray[np.intp], voted_keys: npt.NDAr
     np.maximum.at(found[:, 1], at, votes.similarities[is_candidate])
 
 
-def _ranking(model: Estimator, X: sparse.csr_matrix, k: int, include: Any) -> Ranking:
-    """The labels asked for that a model ranks, at their places among all labels: these are evidence, too."""
-    n_labels = len(model.classes_)
-    first = model.rank(X, min(max(k, N_RANKED), n_labels))
-    if include is None:
-        return first
-    known = np.asarray(include, np.intp)[np.asarray(include, np.intp) < n_labels]
-    is_asked = np.zeros(n_labels + 1, np.bool_)  # the last entry is that of `NO_LABEL`
-    is_asked[known] = True
-    shown = np.where(is_asked[first.labels], first.labels, NO_LABEL)
-    n_wanted = min(k, len(known))
-    if not n_wanted or ((shown != NO_LABEL).sum(axis=1) >= n_wanted).all():
-        return Ranking(shown, first.scores)
-    more = model.rank(X, n_wanted, known)
-    row_keys = np.arange(1, len(first) + 1)[:, None] * (n_labels + 1)
-    is_new = ~np.isin(row_keys + more.labels, row_keys + first.labels)
-    # The last score stays that of the first labels, which those that are not ranked have.
-    return Ranking(
-        np.hstack([shown, np.where(is_new, more.labels, NO_LABEL), np.full((len(first), 1), NO_LABEL)]),
-        np.hstack([first.scores, more.scores, first.scores[:, -1:]]),
-    )
+def _is_short(ranking: Ranking, k: int) -> bool:
+    """Whether a row has fewer than `k` labels."""
+    return bool(k and (ranking.k < k or (ranking.labels[:, k - 1] == NO_LABEL).any()))
+
+
+def _with_further(
+    ranking: Ranking, model: Estimator, X: sparse.csr_matrix, k: int, include: Any, scores: Floats
+) -> Ranking:
+    """The labels of a ranking, and behind them those that the model ranks next, with the given score of each row."""
+    known = None if include is None else np.asarray(include)[np.asarray(include) < len(model.classes_)]
+    n_known = len(model.classes_) if known is None else len(known)
+    if not n_known:
+        return ranking
+    further = model.rank(X, min(k, n_known), known)
+    row_keys = np.arange(1, len(ranking) + 1)[:, None] * (len(model.classes_) + ranking.labels.max(initial=0) + 2)
+    is_new = (further.labels != NO_LABEL) & ~np.isin(row_keys + further.labels, row_keys + ranking.labels)
+    labels = np.hstack([ranking.labels, np.where(is_new, further.labels, NO_LABEL)])
+    return Ranking(labels, np.hstack([ranking.scores, np.where(is_new, scores, NO_SCORE)])).sorted()
 
 
 def _are_labels(Y: sparse.csr_matrix, rows: npt.NDArray[Any], labels: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:

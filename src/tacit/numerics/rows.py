@@ -25,6 +25,13 @@ def row_of_entry(matrix: sparse.csr_matrix) -> Ids:
     return np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
 
 
+def widened(matrix: sparse.csr_matrix, n_columns: int, n_rows: int | None = None) -> sparse.csr_matrix:
+    """The same entries in a matrix of more columns and, if `n_rows` is given, more rows."""
+    n_rows = matrix.shape[0] if n_rows is None else n_rows
+    indptr = np.pad(matrix.indptr, (0, n_rows - matrix.shape[0]), mode="edge")
+    return sparse.csr_matrix((matrix.data, matrix.indices, indptr), shape=(n_rows, n_columns))
+
+
 def first_entry(matrix: sparse.csr_matrix, where: npt.NDArray[np.bool_]) -> tuple[int, int, Any]:
     """Row, column and value of the first stored entry for which `where` is true."""
     place = int(np.argmax(where))

@@ -123,6 +123,14 @@ def share_ticks(count: int = 5) -> list[tuple[float, str]]:
     return [(step / count, f"{100 * step / count:.0f}") for step in range(count + 1)]
 
 
+def _ticks_above(share: float) -> list[tuple[float, str]]:
+    """Ticks in percent from 0, about five, of which the last is above `share` or 100."""
+    percent = min(max(100 * share, 1.0), 100.0)
+    step = next(step for step in (1, 2, 5, 10, 20) if percent / step < 5 or step == 20)
+    n_steps = min(math.floor(percent / step + 1e-9) + 1, math.ceil(100 / step))
+    return [(number * step / 100, f"{number * step}") for number in range(n_steps + 1)]
+
+
 def power_ticks(low: float, high: float) -> list[tuple[float, str]]:
     """Ticks at powers of ten."""
     powers = range(math.ceil(math.log10(low)), math.floor(math.log10(high)) + 1)
@@ -141,10 +149,9 @@ def _text(text: str, x: float, y: float, anchor: str, class_: str = "tick") -> M
 def paired_bars(title: str, pairs: Sequence[Pair], x_label: str, y_label: str) -> Markup:
     """Draw bars of the model and the baseline side by side, with their intervals."""
     upper = [interval[1] for pair in pairs for interval in pair.intervals if interval is not None]
-    highest = max([0.1, *upper, *(value for pair in pairs for value in pair.values)])
-    top = min(1.0, np.ceil(10 * highest) / 10)
-    plot = Plot(title, (-0.5, len(pairs) - 0.5), (0, top), x_label, y_label)
-    y_ticks = [(value, text) for value, text in share_ticks(5 if top > 0.5 else 10) if value <= top]
+    highest = max([0.0, *upper, *(value for pair in pairs for value in pair.values)])
+    y_ticks = _ticks_above(highest)
+    plot = Plot(title, (-0.5, len(pairs) - 0.5), (0, y_ticks[-1][0]), x_label, y_label)
     plot.axes([(place, pair.name) for place, pair in enumerate(pairs)], y_ticks)
     for place, pair in enumerate(pairs):
         sides = ((place - 0.36, "model"), (place + 0.02, "baseline"))

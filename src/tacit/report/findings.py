@@ -105,11 +105,11 @@ def _bin(probabilities: Floats, hits: npt.NDArray[Any]) -> Bin:
 
 
 class LabelScore(NamedTuple):
-    """Precision, recall and F1 of one label at the stored threshold."""
+    """Precision, recall and F1 of one label at the stored threshold; no precision if it was never suggested."""
 
     label: int
     n_positives: int
-    precision: float
+    precision: float | None
     recall: float
     f1: float
 
@@ -134,9 +134,16 @@ def extremes(evaluation: Evaluation, count: int = 10) -> Extremes:
     candidates = np.flatnonzero(n_true >= enough)
     f1 = 2 * n_right / np.maximum(n_true + n_suggested, 1)
     order = candidates[np.lexsort((-n_true[candidates], -f1[candidates]))]
-    columns = (order, n_true[order], n_right[order] / np.maximum(n_suggested[order], 1), n_right[order] / n_true[order],
-               f1[order])  # fmt: skip
-    scores = [LabelScore(*values) for values in zip(*(column.tolist() for column in columns), strict=True)]
+    scores = [
+        LabelScore(
+            label,
+            int(n_true[label]),
+            float(n_right[label] / n_suggested[label]) if n_suggested[label] else None,
+            float(n_right[label] / n_true[label]),
+            float(f1[label]),
+        )
+        for label in order.tolist()
+    ]
     n_best = min(count, -(-len(scores) // 2))
     n_worst = min(count, len(scores) - n_best)
     worst = sorted(scores[len(scores) - n_worst :], key=lambda score: (score.f1, -score.n_positives))
@@ -194,11 +201,12 @@ def frequencies(evaluation: Evaluation) -> Frequencies:
 
 
 class Suggested(NamedTuple):
-    """A label suggested for a sample."""
+    """A label suggested for a sample; `is_chosen` tells whether it reaches the stored threshold."""
 
     label: int
     score: float
     is_right: bool
+    is_chosen: bool
 
 
 class Example(NamedTuple):
@@ -249,7 +257,7 @@ def _ranked(evaluation: Evaluation, rows: Rows, places: Rows, keys: npt.NDArray[
 def _example(evaluation: Evaluation, row: int) -> Example:
     ranking, truth = evaluation.ranking, evaluation.truth
     shown = np.flatnonzero(evaluation.is_label[row, :SHOWN])
-    parts = (ranking.labels, ranking.scores, evaluation.hits)
+    parts = (ranking.labels, ranking.scores, evaluation.hits, evaluation.is_suggested)
     suggested = [Suggested(*values) for values in zip(*(part[row, shown].tolist() for part in parts), strict=True)]
     found = {suggestion.label for suggestion in suggested}
     true = truth.indices[truth.indptr[row] : truth.indptr[row + 1]].tolist()

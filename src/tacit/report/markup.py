@@ -103,9 +103,15 @@ def with_interval(value: float, interval: Interval | None) -> Content:
 
 
 def table(
-    caption: str, header: Sequence[str], rows: Iterable[Sequence[Content]], n_names: int = 1, chosen: int | None = None
+    caption: str,
+    header: Sequence[str],
+    rows: Iterable[Sequence[Content]],
+    n_names: int = 1,
+    chosen: int | None = None,
+    *,
+    folds: bool = False,
 ) -> Markup:
-    """Build a table that scrolls within the page on narrow screens.
+    """Build a table that scrolls within the page on narrow screens, or folds.
 
     Parameters
     ----------
@@ -117,6 +123,8 @@ def table(
         Number of leading columns that hold text instead of numbers.
     chosen : int, optional
         The row to highlight.
+    folds : bool
+        On narrow screens, put the cells of a row below its first one, each with the name of its column.
     """
     kinds = ["name" if column < n_names else None for column in range(len(header))]
     head = tag("tr", [tag("th", name, scope="col", class_=kind) for name, kind in zip(header, kinds, strict=True)])
@@ -124,12 +132,16 @@ def table(
         tag(
             "tr",
             tag("th", row[0], scope="row", class_=kinds[0]),
-            [tag("td", cell, class_=kind) for cell, kind in zip(row[1:], kinds[1:], strict=True)],
+            [
+                tag("td", cell, class_=kind, data_column=name if folds else None)
+                for cell, kind, name in zip(row[1:], kinds[1:], header[1:], strict=True)
+            ],
             class_="chosen" if number == chosen else None,
         )
         for number, row in enumerate(rows)
     ]
-    content = tag("table", tag("caption", caption), tag("thead", head), tag("tbody", body))
+    parts = tag("caption", caption), tag("thead", head), tag("tbody", body)
+    content = tag("table", parts, class_="folds" if folds else None)
     return tag("div", content, class_="scroll", tabindex=0, role="region", aria_label=caption)
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Iterable
 
+from tacit.bands import BANDS
 from tacit.metrics import COVERAGE, COVERAGE_MEANING, METRICS, Interval
 from tacit.report import figures, findings
 from tacit.report.evaluation import SHOWN, Evaluation, Pair
@@ -47,14 +49,15 @@ def summary(evaluation: Evaluation) -> Content:
     return tiles((name, f"{percent(share)} %", remark) for name, share, remark in shown)
 
 
-def what_section(evaluation: Evaluation, model: str | None, data: str | None) -> Section:
-    """The model, its training and the data."""
+def what_section(evaluation: Evaluation, model: str | None, data: str | None, date: dt.date) -> Section:
+    """The model, its training, the data and the date."""
     is_tested = evaluation.is_tested
     n_unseen = int((is_tested & (evaluation.counts == 0)).sum())
     each = evaluation.truth.nnz / len(evaluation)
     pairs: list[tuple[str, Content]] = [
         ("model", [evaluation.model_name, (" in ", user_text(model)) if model else None]),
         ("evaluated on", [user_text(data) if data else "data", ": ", counted(len(evaluation), "sample")]),
+        ("date", date.isoformat()),
         ("their labels", f"{is_tested.sum():,} different, {each:.2f} per sample; {n_unseen:,} unseen in training"),
         *_training_facts(evaluation),
     ]
@@ -93,10 +96,13 @@ def bands_section(evaluation: Evaluation) -> Section:
     metric = f"R@{SHOWN}"
     rows: list[list[Content]] = []
     pairs = []
+    n_unknown = evaluation.truth.shape[1] - len(evaluation.model.classes_)
     for model, baseline in evaluation.bands:
         if not model.n_labels:
             continue
         sizes = f"{counted(model.n_labels, 'label')}, {model.n_positives:,} × true"
+        if model.name == BANDS[0][0] and n_unknown:
+            sizes += f"; {n_unknown:,} of them unknown to the model"
         if not model.n_positives:
             rows.append([with_remark(model.name, sizes), "–", "–"])
             continue
@@ -191,7 +197,7 @@ def labels_section(evaluation: Evaluation) -> Section:
     ]
     intro = (
         f"By F1 at the stored threshold, of {counted(ends.n_labels, 'label')} that occur at least {ends.n_positives} × "
-        "in these data; below each, its samples in training and here."
+        "in these data; below each, its samples in training and here. Labels never suggested have no precision."
     )
     content = drawings, tag("h3", "Best and worst"), tag("p", intro), side_by_side(*tables)
     return Section("labels", "Labels", content)
@@ -204,11 +210,12 @@ def _scores(evaluation: Evaluation, caption: str, scores: Iterable[findings.Labe
                 _label(evaluation, score.label),
                 f"{evaluation.counts[score.label]:,} trained, {score.n_positives:,} here",
             ),
-            *map(percent, (score.precision, score.recall, score.f1)),
+            "–" if score.precision is None else percent(score.precision),
+            *map(percent, (score.recall, score.f1)),
         ]
         for score in scores
     ]
-    return table(caption, ["label", "precision", "recall", "F1"], rows)
+    return table(caption, ["label", "precision", "recall", "F1"], rows, folds=True)
 
 
 def _label(evaluation: Evaluation, label: int) -> Markup:
@@ -235,7 +242,8 @@ def confusions_section(evaluation: Evaluation) -> Section:
     )
     hint = tag("code", "tacit find-missing"), " lists them."
     header = ["suggested wrongly", "missed", "samples"]
-    return Section("confusions", title, [tag("p", intro, hint), table("Most frequent pairs", header, rows, n_names=2)])
+    pairs_table = table("Most frequent pairs", header, rows, n_names=2, folds=True)
+    return Section("confusions", title, [tag("p", intro, hint), pairs_table])
 
 
 def samples_section(evaluation: Evaluation) -> Section:
@@ -252,14 +260,23 @@ def samples_section(evaluation: Evaluation) -> Section:
         if samples
     ]
     numbers = "probabilities" if evaluation.is_calibrated else "scores"
-    intro = f"✓: right; ✗: not recorded; dashed: recorded but not among the first {SHOWN}; numbers are {numbers}."
+    intro = (
+        f"✓: right; ✗: not recorded; dashed: recorded but not among the first {SHOWN}; pale: below the stored "
+        f"threshold of {evaluation.threshold:.3g}. Numbers are {numbers}."
+    )
     return Section("samples", "Samples", [tag("p", intro), content])
 
 
 def _sample(evaluation: Evaluation, sample: findings.Example) -> Markup:
     suggested = [
-        tag("li", f"{mark} ", _label(evaluation, label), f" {score:.2f}", class_=class_)
-        for label, score, is_right in sample.suggested
+        tag(
+            "li",
+            f"{mark} ",
+            _label(evaluation, label),
+            f" {score:.2f}",
+            class_=class_ if is_chosen else f"{class_} pale",
+        )
+        for label, score, is_right, is_chosen in sample.suggested
         for mark, class_ in [("✓", "right") if is_right else ("✗", "wrong")]
     ]
     missed = [tag("li", _label(evaluation, label), tag("small", " missed"), class_="absent") for label in sample.missed]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import os
 from importlib.resources import files
 from pathlib import Path
@@ -28,10 +29,11 @@ def write_report(
     model_name: str | None = None,
     data_name: str | None = None,
     seed: int = 0,
+    date: dt.date | None = None,
 ) -> None:
     """Write a report on a model and a data set as one self-contained HTML file.
 
-    The file is written atomically. The same model, data and seed give the same bytes.
+    The file is written atomically. The same model, data, seed and date give the same bytes.
 
     Parameters
     ----------
@@ -47,9 +49,11 @@ def write_report(
         Names for the model and the data in the report, such as their paths.
     seed : int
         Seed of the bootstrap intervals and of the choice of examples.
+    date : datetime.date, optional
+        The date of the report; by default today in UTC.
     """
     path = check_report_path(path)
-    content = page(evaluate_model(model, dataset, ranking, seed), model_name, data_name)
+    content = page(evaluate_model(model, dataset, ranking, seed), model_name, data_name, date)
     with Staging() as staging, staging.open(path) as file:
         file.write(content.encode())
 
@@ -65,9 +69,13 @@ def check_report_path(path: str | os.PathLike[str]) -> Path:
     return path
 
 
-def page(evaluation: Evaluation, model: str | None = None, data: str | None = None) -> str:
+def page(evaluation: Evaluation, model: str | None = None, data: str | None = None, date: dt.date | None = None) -> str:
     """The whole report as HTML; `model` and `data` are names for the two, such as their paths."""
-    parts = [sections.what_section(evaluation, model, data), *(section(evaluation) for section in sections.SECTIONS)]
+    date = date or dt.datetime.now(dt.timezone.utc).date()
+    parts = [
+        sections.what_section(evaluation, model, data, date),
+        *(section(evaluation) for section in sections.SECTIONS),
+    ]
     links = [tag("li", tag("a", part.title, href=f"#{part.anchor}")) for part in parts]
     body = tag(
         "body",

@@ -78,7 +78,7 @@ class Served:
     def __init__(self, name: str, folder: Path, acts: Path | None, limits: Limits, metrics: Metrics) -> None:
         self.name = name
         self.limits = limits
-        self._folder = folder
+        self.folder = folder
         self._acts = acts
         self._metrics = metrics
         self._load()
@@ -117,7 +117,7 @@ class Served:
 
     def folder_signature(self) -> Signature:
         """Identifies the current content of the folder and the ledger; `signature` is that of the model in use."""
-        return _signature(self._folder, self._acts)
+        return _signature(self.folder, self._acts)
 
     @property
     def n_acts(self) -> int:
@@ -206,9 +206,9 @@ class Served:
     def _load(self) -> None:
         """Load the model with its acts, and put it in use."""
         signature = self.folder_signature()
-        loaded = Tagger.load(self._folder, acts=self._acts)
+        loaded = Tagger.load(self.folder, acts=self._acts)
         if not loaded.takes_texts:
-            raise ParameterError(f"{self._folder}: the model was trained on features; serve a model trained on texts")
+            raise ParameterError(f"{self.folder}: the model was trained on features; serve a model trained on texts")
         self._publish(loaded)
         self.signature = signature
         self.loaded_at = time.time()
@@ -225,7 +225,7 @@ class Served:
         try:
             home.commit(copy.copy(self.tagger), [])
         except ModelFileError as error:
-            place = self._acts or self._folder
+            place = self._acts or self.folder
             raise FileError(place, f"cannot be written; record acts elsewhere with --acts FILE ({error})") from error
 
     def _publish(self, tagger: Tagger) -> None:

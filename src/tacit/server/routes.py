@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
@@ -11,12 +11,15 @@ from fastapi import APIRouter, Path, Query, Request, Response
 from tacit._version import __version__
 from tacit.errors import ModelFileError, ParameterError, TacitError
 from tacit.server import schemas
-from tacit.server.labels import find_labels
+from tacit.server.cards import card_of, report_of
+from tacit.server.labels import find_acts, find_labels
 from tacit.server.limits import MAX_K
 from tacit.server.logs import failure
 from tacit.server.metrics import CONTENT_TYPE, Metrics
 from tacit.server.models import Models, Served, as_json
 from tacit.server.problems import MEDIA_TYPE, Problem
+from tacit.server.reasons import reasons
+from tacit.server.site import REPORT_POLICY
 from tacit.tagger.calibration import parse_target
 from tacit.tagger.suggest import DECIMALS, Suggestion, Wish
 
@@ -31,6 +34,8 @@ OF_BODIES = (400, 404, 408, 413, 415, 422, 429, 503)
 _TEACHING: dict[str, Any] = {  # of endpoints that record an act
     "status_code": 201, "response_model": schemas.RecordedAct, "responses": problems(*OF_BODIES, 507), "tags": ["teach"]
 }  # fmt: skip
+
+_MODEL = "Name of the model; by default the first one."
 
 api = APIRouter(default_response_class=Response)
 
@@ -62,35 +67,19 @@ async def suggest(request: Request, asked: schemas.SuggestRequest) -> Any:
 async def explain(request: Request, asked: schemas.ExplainRequest) -> Any:
     """Explain a label for a text: the words, labels and training samples that support it."""
     served = _served(request, asked.model)
-    tagger = served.tagger
-    found = await served.ask(lambda tagger: tagger.explain(asked.text, asked.label, asked.n))
-    return _json(
-        {
-            "model": served.name,
-            "label": found.label,
-            "name": tagger.readable(found.label),
-            "score": round(found.score, DECIMALS),
-            "features": [{"feature": word, "loss": round(loss, DECIMALS)} for word, loss in found.features],
-            "labels": [
-                {"label": label, "name": tagger.readable(label), "score": round(score, DECIMALS), "share": share}
-                for label, score, share in found.labels
-            ],
-            "samples": [{"text": text, "similarity": near} for _, text, near in found.samples],
-            "acts": found.acts,
-            "names": found.names,
-        }
-    )
+    found = await served.ask(lambda tagger: reasons(tagger, asked.text, asked.label, asked.n))
+    return _json({"model": served.name, **found})
 
 
 @api.get("/v1/labels", response_model=schemas.LabelsAnswer, responses=problems(404, 422, 429, 503), tags=["labels"])
 async def labels(
     request: Request,
-    model: Annotated[str | None, Query(description="Name of the model; by default the first one.")] = None,
-    search: Annotated[str, Query(max_length=500, description="Part of a name, in any case.")] = "",
+    model: Annotated[str | None, Query(description=_MODEL)] = None,
+    search: Annotated[str, Query(max_length=500, description="Part of a name or alternative name, in any case.")] = "",
     offset: Annotated[int, Query(ge=0, le=2**31)] = 0,
     limit: Annotated[int, Query(ge=1, le=1000)] = 20,
 ) -> Any:
-    """List labels: first those whose name starts with the search string, then the others, each by frequency."""
+    """List labels by any of their names: first those whose name starts with the search string, then by frequency."""
     served = _served(request, model)
     total, found = await served.ask(lambda tagger: find_labels(tagger, search, offset, limit))
     return _json({"model": served.name, "total": total, "labels": found})
@@ -120,10 +109,23 @@ async def undo(request: Request, asked: schemas.UndoRequest) -> Any:
     return _json({"model": served.name, "id": done.id, "act": f"took back: {done.act}"})
 
 
+@api.get("/v1/acts", response_model=schemas.ActsAnswer, responses=problems(404, 422, 429, 503), tags=["teach"])
+async def acts(
+    request: Request,
+    model: Annotated[str | None, Query(description=_MODEL)] = None,
+    offset: Annotated[int, Query(ge=0, le=2**31)] = 0,
+    limit: Annotated[int, Query(ge=1, le=1000)] = 20,
+) -> Any:
+    """List the acts in force, the latest first."""
+    served = _served(request, model)
+    total, found = await served.ask(lambda tagger: find_acts(tagger, offset, limit))
+    return _json({"model": served.name, "total": total, "acts": found})
+
+
 @api.get("/v1/models", response_model=schemas.ModelsAnswer, responses=problems(), tags=["models"])
 async def models(request: Request) -> Any:
     """List the models that are served."""
-    return _json({"version": __version__, "models": [_card(served) for served in _models(request).values()]})
+    return _json({"version": __version__, "models": [card_of(served) for served in _models(request).values()]})
 
 
 @api.post(
@@ -142,7 +144,20 @@ async def reload(request: Request, name: Annotated[str, Path(max_length=200)]) -
         _metrics(request).reloads.labels(name, "failed").inc()
         raise Problem(409, "the folder does not hold a valid model; the old one stays in use, see the log") from None
     _metrics(request).reloads.labels(name, "done").inc()
-    return _json(_card(served))
+    return _json(card_of(served))
+
+
+@api.get(
+    "/v1/models/{name}/report",
+    responses={200: {"content": {"text/html": {}}}, **problems(404, 422)},
+    tags=["models"],
+)
+async def report(request: Request, name: Annotated[str, Path(max_length=200)]) -> Any:
+    """The evaluation report of a model: the file report.html in its folder, if it is on this model."""
+    content = await asyncio.to_thread(report_of, _served(request, name))
+    if content is None:
+        raise Problem(404, f"'{name}' has no report; write one: tacit evaluate MODEL DATA --report MODEL/report.html")
+    return Response(content, headers={"Content-Type": "text/html; charset=utf-8", **REPORT_POLICY})
 
 
 @api.get("/healthz", response_model=schemas.Health, responses={421: problems()[421]}, tags=["service"])
@@ -243,20 +258,6 @@ def check_language(served: Served, language: str | None) -> None:
 
 def _chosen(labels: list[str] | None) -> tuple[str, ...] | None:
     return None if labels is None else tuple(labels)
-
-
-def _card(served: Served) -> dict[str, Any]:
-    tagger = served.tagger
-    return {
-        "name": served.name,
-        "kind": type(tagger.model_).__name__,
-        "labels": len(tagger.classes_),
-        "calibrated": tagger.calibration_ is not None,
-        "threshold": round(tagger.threshold_, DECIMALS),
-        "acts": served.n_acts,
-        "max_batch": served.limits.max_batch,
-        "loaded": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(served.loaded_at)),
-    }
 
 
 def _json(content: Any, status: int = 200) -> Response:

@@ -74,7 +74,9 @@ class SuggestedLabel(BaseModel):
 
     label: str
     name: str = Field(description="Its name in the vocabulary, or else the label itself.")
-    score: float = Field(description="The probability that it is right, where the model is calibrated.")
+    score: float = Field(
+        description="The probability that it is right, where the model is calibrated; with damp_head a weighted one."
+    )
 
 
 class Result(BaseModel):
@@ -103,6 +105,7 @@ class WordReason(BaseModel):
     """A word, and by how much the score falls without it."""
 
     feature: str
+    words: list[str] = Field(description="The words of the text that it stands for, such as the forms of a stem.")
     loss: float
 
 
@@ -120,6 +123,7 @@ class SampleReason(BaseModel):
 
     text: str
     similarity: float
+    labels: list[str] = Field(description="Names of all labels that it has.")
 
 
 class ExplainAnswer(BaseModel):
@@ -141,6 +145,7 @@ class Label(BaseModel):
 
     label: str
     name: str
+    matched: str = Field(description="The name, or another name, that has the search string.")
     count: int = Field(description="Number of training samples that have it.")
     added: bool = Field(description="Whether it was added after training.")
 
@@ -198,13 +203,34 @@ class RecordedAct(BaseModel):
     act: str
 
 
+class ActInForce(BaseModel):
+    """A change since training."""
+
+    id: str = Field(description="For /v1/undo.")
+    time: str
+    act: str
+
+
+class ActsAnswer(BaseModel):
+    """One page of the acts in force, the latest first."""
+
+    model: str
+    total: int
+    acts: list[ActInForce]
+
+
 class ServedModel(BaseModel):
     """A model that is served."""
 
     name: str
     kind: str
     labels: int
+    samples: int | None = Field(description="Number of training samples, if known.")
     calibrated: bool
+    calibration_error: float | None = Field(description="Expected calibration error on held-out samples.")
+    metrics: dict[str, float] = Field(description="Metrics on held-out samples; empty if none were held out.")
+    example: str | None = Field(description="A training text, if the model keeps them.")
+    report: bool = Field(description="Whether /v1/models/{name}/report has an evaluation report.")
     threshold: float = Field(description="The stored threshold, used for 'auto'.")
     acts: int = Field(description="Number of acts in force.")
     max_batch: int

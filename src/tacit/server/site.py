@@ -1,4 +1,4 @@
-"""The web page: static files without any data."""
+"""The web page and the API documentation: static files without any data."""
 
 from __future__ import annotations
 
@@ -8,28 +8,56 @@ from typing import Any
 
 from fastapi import APIRouter, Request, Response
 
-_FILES = {
-    "/": ("index.html", "text/html"),
-    "/page/style.css": ("style.css", "text/css"),
-    "/page/app.js": ("app.js", "text/javascript"),
-    "/page/service.js": ("service.js", "text/javascript"),
-}
-PATHS = frozenset(_FILES)
+from tacit.server.docs_page import docs_page
+
+_TYPES = {".css": "text/css", ".js": "text/javascript"}
+
+
+def _page_files() -> dict[str, tuple[str, bytes]]:
+    """Media type and content of the files of the web page, by path."""
+    found = {}
+    for file in files("tacit.server").joinpath("page").iterdir():
+        suffix = "." + file.name.rpartition(".")[2]
+        if suffix in _TYPES:
+            found[f"/page/{file.name}"] = (_TYPES[suffix], file.read_bytes())
+    return found
+
+
+_INDEX, _DOCS = "/", "/docs"
+_FILES = {_INDEX: ("text/html", files("tacit.server").joinpath("page", "index.html").read_bytes()), **_page_files()}
+PATHS = frozenset({_DOCS, *_FILES})
 
 #: A browser may load the files above, talk to this service, and nothing else.
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
+#: A report has its style inside, and loads nothing.
+REPORT_POLICY = {
+    "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'none'"
+}
 
 
 def page_routes() -> APIRouter:
-    """A route for each file."""
+    """A route for each file, and for the documentation of the API."""
     routes = APIRouter(include_in_schema=False)
-    for path, (name, media_type) in _FILES.items():
-        content = files("tacit.server").joinpath("page", name).read_bytes()
-        routes.add_api_route(path, _serving(content, media_type), methods=["GET"], response_class=Response)
+    served = {path: _serving(content, media_type) for path, (media_type, content) in _FILES.items()}
+    for path, endpoint in {**served, _DOCS: _documentation()}.items():
+        routes.add_api_route(path, endpoint, methods=["GET"], response_class=Response)
     return routes
+
+
+def _documentation() -> Any:
+    """The documentation as a page; it is made at the first request, when all routes are known."""
+    made: list[Any] = []
+
+    async def serve(request: Request) -> Any:
+        if not made:
+            made.append(_serving(docs_page(request.app.openapi()).encode(), "text/html"))
+        return await made[0](request)
+
+    return serve
 
 
 def _serving(content: bytes, media_type: str) -> Any:

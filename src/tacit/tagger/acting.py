@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -10,7 +13,7 @@ from scipy import sparse
 
 from tacit.data.vocabulary import Vocabulary
 from tacit.errors import ActError, DataError, ParameterError
-from tacit.store.acts import Act
+from tacit.store.acts import Act, in_force
 from tacit.tagger.samples import Inputs, as_samples
 from tacit.vectorizer import features_of
 
@@ -19,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Preview(NamedTuple):
-    """A sample for which a label would score high: its row, its text (empty for features) and the score."""
+    """A sample for which a label would score high: its row from 0, its text (empty for features) and the score."""
 
     row: int
     text: str
@@ -135,6 +138,27 @@ def judge(tagger: Tagger, judgements: Iterable[tuple[Any, str, bool]]) -> Act:
             ]
         },
     )
+
+
+def learn_once(tagger: Tagger, judgements: Sequence[tuple[Any, str, bool]]) -> int:
+    """Learn those judgements that were not learned as often before; returns their number."""
+
+    def key(judgement: Mapping[str, Any]) -> str:
+        with suppress(ParameterError):
+            judgement = {**judgement, "label": tagger.column(judgement["label"])}  # it may have been renamed
+        return json.dumps(judgement, sort_keys=True)
+
+    acts = [act for act in in_force(tagger.acts_) if act.kind == "judge"]
+    known = Counter(key(judgement) for act in acts for judgement in act.content["judgements"])
+    given = Counter[str]()
+    new = []
+    for judgement in judge(tagger, judgements).content["judgements"]:
+        given[key(judgement)] += 1
+        if given[key(judgement)] > known[key(judgement)]:
+            new.append(judgement)
+    if new:
+        tagger._do(Act("judge", {"judgements": new}))
+    return len(new)
 
 
 def preview(tagger: Tagger, name: str, texts: Any, n: int, known_by: dict[str, Any]) -> list[Preview]:

@@ -46,7 +46,7 @@ class MissingLabel(NamedTuple):
     Attributes
     ----------
     row : int
-        The sample.
+        The sample, counted from 0 (in files of the command line from 1).
     label : str
         The label.
     probability : float

@@ -18,6 +18,7 @@ from tacit.metrics import SCORE_METRIC, evaluate
 from tacit.names.evidence import BY_NAME_ALONE, N_RANKED, NameCounts, NameEvidence, candidates, learn_evidence
 from tacit.names.index import Matches, Name, NameIndex
 from tacit.names.similar import SampleIndex
+from tacit.numerics.rows import widened
 from tacit.progress import announce
 from tacit.ranking import Ranking
 from tacit.tagger.calibration import uncalibrated
@@ -149,7 +150,7 @@ def weigh(
         return None, ranking.top(n_places)
     announce(f"labels' names are used: {SCORE_METRIC} {100 * with_names:.1f} instead of {100 * without:.1f} held out")
     trees = learn_evidence(naming.index, counts, ranking, naming.matches, votes, truth, seed)
-    return NameEvidence(truth.shape[1], naming.index, counts, trees, naming.others, samples), fused
+    return NameEvidence(truth.shape[1], naming.index, counts, trees, naming.others, samples, ranking.k), fused
 
 
 def moved(values: npt.NDArray[np.int32], before: Iterable[Any], after: Iterable[Any]) -> npt.NDArray[np.int32]:
@@ -184,12 +185,7 @@ def counted_on(
         place = {str(label): column for column, label in enumerate(classes.tolist())}
         columns = np.array([place[str(label)] for label in before.tolist()[: samples.labels.shape[1]]], np.intp)
         samples = samples.extended(X, Y, columns)
-    return NameEvidence(len(labels), index, counts, evidence.trees, others, samples)
-
-
-def widened(Y: sparse.csr_matrix, n_labels: int) -> sparse.csr_matrix:
-    """Labels with columns for those that no sample has."""
-    return sparse.csr_matrix((Y.data, Y.indices, Y.indptr), shape=(Y.shape[0], n_labels))
+    return replace(evidence, n_labels=len(labels), index=index, counts=counts, others=others, samples=samples)
 
 
 def start_tagger(vocabulary: Vocabulary, language: str | None = DETECT) -> Tagger:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -73,6 +73,19 @@ def rank(
     found = Ranking(labels, values).sorted()
     longest = int(is_kept.sum(axis=1).max(initial=0)) if k is None else k
     return found.top(longest)
+
+
+def is_blank(text: str) -> bool:
+    """Whether a text has no letters and digits: nothing that a suggestion could be based on."""
+    return not any(map(str.isalnum, text))
+
+
+def unless_blank(ranking: Ranking, texts: Any) -> Ranking:
+    """The ranking without labels for blank texts, which the model would give its most frequent ones."""
+    blank = np.fromiter(map(is_blank, texts), np.bool_, len(ranking.labels))[:, None]
+    if not blank.any():
+        return ranking
+    return Ranking(np.where(blank, NO_LABEL, ranking.labels), np.where(blank, NO_SCORE, ranking.scores))
 
 
 def named(ranking: Ranking, names: Names) -> list[list[Suggestion]]:

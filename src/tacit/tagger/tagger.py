@@ -15,6 +15,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 
 from tacit.base import Estimator, NotFittedError
+from tacit.data.records import tags_in, texts_in
 from tacit.data.vocabulary import Vocabulary, load_vocabulary
 from tacit.errors import ParameterError
 from tacit.labels import Names, label_sets, labels_in_order
@@ -158,10 +159,10 @@ class Tagger(Teaching, Stored, BaseEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        texts : sequence of str, or matrix of features
-            One entry per sample.
-        tags : list of lists of labels, sparse matrix or array
-            The labels of each sample.
+        texts : sequence of str, DataFrame with texts, or matrix of features
+            One entry per sample. Of a DataFrame, the columns that `load_data` takes by default, or else all.
+        tags : list of lists of labels, column of a DataFrame, sparse matrix or array
+            The labels of each sample. A column holds lists, or cells as in CSV.
         label_names : sequence, optional
             Names in column order, for tags given as a matrix.
         validation : pair (texts, tags), optional
@@ -173,6 +174,8 @@ class Tagger(Teaching, Stored, BaseEstimator):  # type: ignore[misc]
             with labels that no sample has.
         """
         self._check_parameters()
+        texts, tags = texts_in(texts), tags_in(tags)
+        validation = None if validation is None else (texts_in(validation[0]), tags_in(validation[1]))
         state = training.train(self, texts, tags, label_names, validation, max_memory, cooccurrence)
         state["vocabulary_"] = self.read_vocabulary()
         for name, value in state.items():
@@ -200,6 +203,7 @@ class Tagger(Teaching, Stored, BaseEstimator):  # type: ignore[misc]
     ) -> tuple[str, Estimate]:
         """The model that `fit` would train, and what `fit` and `save` would take; parameters as for `fit`."""
         began = time.perf_counter()
+        texts, tags = texts_in(texts), tags_in(tags)
         prepared = training.prepare(self, texts, tags, label_names, cooccurrence)
         held_out = training.validation_of(prepared, validation)
         ready = time.perf_counter()
@@ -214,7 +218,7 @@ class Tagger(Teaching, Stored, BaseEstimator):  # type: ignore[misc]
         Popularity and MLLCS are trained incrementally. Other models are trained again on the old training data, which
         the tagger must have kept (``keep_texts=True``), and the new samples together. Acts stay in force.
         """
-        return updating.update(self, texts, tags, label_names)
+        return updating.update(self, texts_in(texts), tags_in(tags), label_names)
 
     @staticmethod
     def around(model: Any) -> Tagger:
@@ -242,11 +246,11 @@ class Tagger(Teaching, Stored, BaseEstimator):  # type: ignore[misc]
         damp_head: float = 0.0,
         language: str | None = None,
     ) -> list[list[Suggestion]]:
-        """The best labels of each text, best first.
+        """The best labels of each text, best first; none for a text without letters and digits.
 
         Parameters
         ----------
-        texts : sequence of str, or matrix of features
+        texts : sequence of str, DataFrame with texts, or matrix of features
             One entry per sample.
         k : int, optional
             Maximum number of suggestions per text; by default 5, or with a threshold all that reach it.
@@ -284,9 +288,10 @@ class Tagger(Teaching, Stored, BaseEstimator):  # type: ignore[misc]
         return self._ranked(texts, Wish(k, threshold, include, exclude, damp_head))
 
     def _ranked(self, texts: Any, wish: Wish) -> Ranking:
-        changes = self._changes
+        changes, texts = self._changes, texts_in(texts)
         samples = self._samples(texts, changes)
-        return suggest.rank(changes.scores, changes.state, samples, wish, self.propensities_for)
+        ranking = suggest.rank(changes.scores, changes.state, samples, wish, self.propensities_for)
+        return suggest.unless_blank(ranking, texts) if self.takes_texts else ranking
 
     def predict(self, texts: Any) -> Any:
         """Label sets: the labels that reach the stored threshold, in the form the training labels had."""
@@ -310,7 +315,7 @@ class Tagger(Teaching, Stored, BaseEstimator):  # type: ignore[misc]
 
     def evaluate(self, texts: Any, tags: Any, ks: Sequence[int] = (1, 3, 5)) -> dict[str, float]:
         """Metrics of the suggestions for texts whose tags are known."""
-        truth = labels_in_order(tags, self.classes_, self._fitted_model().classes_)
+        truth = labels_in_order(tags_in(tags), self.classes_, self._fitted_model().classes_)
         weights = self.propensities_for(truth.shape[1])
         return evaluate(self.rank(texts, max(ks)), truth, propensities=weights, ks=tuple(ks))
 
@@ -377,7 +382,7 @@ class Tagger(Teaching, Stored, BaseEstimator):  # type: ignore[misc]
         """The labels most likely missing from a tagged corpus, as (sample, label) pairs; see `find_missing`."""
         from tacit.tagger.find_missing import find_missing
 
-        return find_missing(self, texts, tags, n, **options)
+        return find_missing(self, texts_in(texts), tags_in(tags), n, **options)
 
     # -- the pieces ---------------------------------------------------------------------------------------
 
@@ -419,7 +424,7 @@ class Tagger(Teaching, Stored, BaseEstimator):  # type: ignore[misc]
         self._home, self._known = where, where.changes
 
     def _features(self, texts: Any) -> sparse.csr_matrix:
-        return features_of(texts, self.vectorizer_)
+        return features_of(texts, self.vectorizer_, self.n_jobs)
 
     def _samples(self, texts: Any, changes: Changes | None = None) -> Inputs:
         return Inputs(self._features(texts), (changes or self._changes).scores.matches(texts))
@@ -491,4 +496,4 @@ class Tagger(Teaching, Stored, BaseEstimator):  # type: ignore[misc]
         return {name: value for name, value in super().stored_state().items() if name != "amendments_"}
 
 
-show_parameters(Tagger, n_positional=3)
+show_parameters(Tagger, n_positional=3, others="model_params")

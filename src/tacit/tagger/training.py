@@ -21,15 +21,16 @@ from tacit.labels import Labels, aligned, are_lists, as_names, label_counts, pos
 from tacit.metrics import evaluate
 from tacit.names.evidence import NameCounts, NameEvidence
 from tacit.names.similar import SampleIndex
-from tacit.numerics.rows import largest_entries
+from tacit.numerics.rows import largest_entries, widened
 from tacit.parameters import check_values
 from tacit.phases import CALIBRATE, FIT, phase
-from tacit.progress import announce
+from tacit.progress import announce, is_shown
 from tacit.registry import MODELS, find_model
 from tacit.store.declared import Csr, Sizes
 from tacit.tagger import automatic, few_shot
 from tacit.tagger.calibration import Calibration, calibrate, places_for
-from tacit.tagger.naming import Naming, are_short, language_of, naming_of, weigh, widened
+from tacit.tagger.naming import Naming, are_short, language_of, naming_of, weigh
+from tacit.tagger.overlap import sketch
 from tacit.tagger.samples import Inputs
 from tacit.tasks import fingerprint
 from tacit.vectorizer import TextVectorizer, are_texts, features_of
@@ -46,6 +47,7 @@ _RELATIONS_PER_LABEL = 50
 _ROWS_PER_BLOCK = 4096
 
 _LONG = 5e9  # non-zero features times labels; from here on, training is expected to take long
+_SHORT = 5e7  # below, every model with its defaults takes less than a minute
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,7 +110,7 @@ def prepare(
     if are_texts(texts):
         language = language_of(texts, tagger.language)
         vectorizer = TextVectorizer(characters=tagger.characters, language=language if are_short(texts) else None)
-    X = as_features(texts) if vectorizer is None else vectorizer.fit_transform(texts)
+    X = as_features(texts) if vectorizer is None else vectorizer.fit_transform(texts, tagger.n_jobs)
     name, reason = tagger.model, "named by the user"
     uses_names = vectorizer is not None and tagger.names and tagger.calibrate
     if name == "auto":
@@ -175,7 +177,8 @@ def trained(
         "names_": learned.names,
         "relations_": relations(labels.matrix),
         "training_": kept,
-        "card_": card(X, labels, learned, seed=tagger.random_state, reason=prepared.reason),
+        "card_": card(X, labels, learned, seed=tagger.random_state, reason=prepared.reason)
+        | {"sketch": sketch(X if vectorizer is None else texts)},
         "few_shot_": few_shot.measure(X, labels, vectorizer, seed),
     }
 
@@ -188,6 +191,8 @@ def planned(
 
     model = prepared.model
     if not is_announced(prepared, max_memory):
+        if _size(prepared) < _SHORT:
+            announce(f"{type(model).__name__} is expected to take less than a minute, the compilation of kernels aside")
         return model
     expected = estimate_of(tagger, prepared, held_out, texts)
     announce(f"{type(model).__name__} is expected to take {expected}")
@@ -204,8 +209,12 @@ def planned(
 
 
 def is_announced(prepared: Prepared, max_memory: int | None) -> bool:
-    """Whether a training is estimated before it starts: it is expected to take long, or memory is limited."""
-    return max_memory is not None or prepared.X.nnz * prepared.labels.matrix.shape[1] >= _LONG
+    """Whether a training is estimated before it starts: memory is limited, or it may be long and somebody waits."""
+    return max_memory is not None or _size(prepared) >= (_SHORT if is_shown() else _LONG)
+
+
+def _size(prepared: Prepared) -> int:
+    return int(prepared.X.nnz) * int(prepared.labels.matrix.shape[1])
 
 
 def estimate_of(tagger: Tagger, prepared: Prepared, held_out: tuple[Inputs, Labels] | None, texts: Any) -> Estimate:
@@ -364,7 +373,7 @@ def _calibrated(
             evidence, ranking = weigh(own, before, part, X, truth, samples, n_places, seed)
             if evidence is None:
                 counts, truth = part.label_counts_, truth[:, : len(part.classes_)]
-        if evidence is None:
+        if names is None or (evidence is None and is_judged is not None):
             judged = None
             if is_judged is not None:
                 judged = np.flatnonzero(is_judged | (label_counts(truth)[: len(classes)] > 0))

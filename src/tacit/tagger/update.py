@@ -18,10 +18,11 @@ from scipy import sparse
 from tacit.errors import DataError, ParameterError
 from tacit.labels import Names, label_counts, positives, read_labels
 from tacit.linear.popularity import Popularity
-from tacit.numerics.rows import row_of_entry
+from tacit.numerics.rows import row_of_entry, widened
 from tacit.store.acts import in_force
 from tacit.store.legacy import learned_logs
 from tacit.tagger.naming import counted_on, moved
+from tacit.tagger.overlap import sketch
 from tacit.tagger.state import State
 from tacit.tagger.training import Training, relations
 
@@ -154,11 +155,13 @@ def _keep(tagger: Tagger, new: _NewSamples) -> None:
     """Add new samples to the training data and co-occurrence counts that the tagger keeps."""
     n_labels = len(new.names)
     if tagger.relations_ is not None:
-        tagger.relations_ = _widened(tagger.relations_, n_labels, n_labels) + relations(new.Y)
-    tagger.card_ = {**tagger.card_, "samples": tagger.card_.get("samples", 0) + new.X.shape[0], "labels": n_labels}
+        tagger.relations_ = widened(tagger.relations_, n_labels, n_labels) + relations(new.Y)
+    n_samples = tagger.card_.get("samples", 0) + new.X.shape[0]
+    known = sketch(new.samples if tagger.takes_texts else new.X, tagger.card_.get("sketch", ""))
+    tagger.card_ = {**tagger.card_, "samples": n_samples, "labels": n_labels, "sketch": known}
     kept = tagger.training_
     if kept is not None:
-        labels = _widened(kept.labels, kept.labels.shape[0], n_labels)
+        labels = widened(kept.labels, n_labels)
         texts = kept.texts + list(new.samples) if kept.texts else []
         tagger.training_ = Training(
             sparse.vstack([kept.features, new.X], format="csr"), sparse.vstack([labels, new.Y], format="csr"), texts,
@@ -166,17 +169,11 @@ def _keep(tagger: Tagger, new: _NewSamples) -> None:
         )  # fmt: skip
 
 
-def _widened(matrix: sparse.csr_matrix, n_rows: int, n_columns: int) -> sparse.csr_matrix:
-    wider = matrix.copy()
-    wider.resize(n_rows, n_columns)
-    return wider
-
-
 # -- training again ---------------------------------------------------------------------------------------
 
 
 def _trained_again(tagger: Tagger, kept: Training, new: _NewSamples) -> str:
-    old = _widened(kept.labels, kept.labels.shape[0], len(new.names))
+    old = widened(kept.labels, len(new.names))
     Y = sparse.vstack([old, new.Y], format="csr")
     known = new.names[: kept.labels.shape[1]]
     # In the order that a fit on all samples would use, so that the model is the same.
@@ -187,7 +184,7 @@ def _trained_again(tagger: Tagger, kept: Training, new: _NewSamples) -> str:
     fresh.vocabulary = tagger.vocabulary_
     counts = kept.cooccurrence
     if counts is not None:  # a label that is new has none
-        counts = _widened(counts, len(names), len(names))[order][:, order]
+        counts = widened(counts, len(names), len(names))[order][:, order]
     fresh.fit(samples, Y[:, order], label_names=list(names), cooccurrence=counts)
     fresh.model_.container_ = tagger._fitted_model().container_  # type: ignore[union-attr]
     fresh.vocabulary_ = tagger.vocabulary_

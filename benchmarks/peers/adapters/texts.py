@@ -8,13 +8,14 @@ step prints is what it measured, in JSON.
 from __future__ import annotations
 
 import json
-import resource
 import statistics
 import sys
 import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
+
+from measures import cpu_seconds, megabytes_of
 
 K = 5
 N_SINGLE = 200  # requests whose time is taken
@@ -48,7 +49,7 @@ def run(
     else:
         suggest, files = load(folder, options)
         found = _measure_suggestions(suggest, texts_of(options["texts"]))
-        found["model_mb"] = sum(file.stat().st_size for file in files) / 1e6
+        found["model_mb"] = megabytes_of(files)
     print(json.dumps({**about, **found}))
 
 
@@ -58,24 +59,13 @@ def texts_of(path: str) -> list[str]:
         return [line.partition("\t")[0] for line in file]
 
 
-def files_in(*folders: Path) -> list[Path]:
-    """All files in folders, however deep."""
-    return [file for folder in folders for file in folder.rglob("*") if file.is_file()]
-
-
 def _measure_training(train: Callable[[], None]) -> dict[str, float]:
-    wall, cpu = time.perf_counter(), _cpu_seconds()
+    wall, cpu = time.perf_counter(), cpu_seconds()
     train()
     return {
-        "train_cpu": _cpu_seconds() - cpu,
+        "train_cpu": cpu_seconds() - cpu,
         "train_wall": time.perf_counter() - wall,
     }
-
-
-def _cpu_seconds() -> float:
-    """User and system time of this process and of those it has started."""
-    usages = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    return sum(usage.ru_utime + usage.ru_stime for usage in usages)
 
 
 def _measure_suggestions(suggest: Suggest, texts: list[str]) -> dict[str, Any]:

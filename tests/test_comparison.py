@@ -6,7 +6,7 @@ from scipy import sparse
 
 import tacit
 from planted import N_LABELS, planted
-from tacit.compare import compare, compare_models
+from tacit.comparison import compare, compare_models
 from tacit.errors import DataError
 from tacit.metrics import evaluate
 from tacit.ranking import Ranking

@@ -10,7 +10,8 @@ import numpy as np
 from annif.corpus import Document, DocumentFileTSV
 from annif.registry import AnnifRegistry
 from annif.vocab import VocabFileTSV
-from texts import K, files_in, run
+from measures import files_in
+from texts import K, run
 
 import annif
 

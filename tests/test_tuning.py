@@ -9,11 +9,11 @@ from sklearn.model_selection import GridSearchCV
 
 import tacit
 from planted import planted
-from tacit import tune as tuning
+from tacit import tuning
 from tacit.errors import DataError, ParameterError
 from tacit.parameters import Tune, parameters_of
 from tacit.registry import MODELS, find_model
-from tacit.tune import Trial, declared_space, tune
+from tacit.tuning import Trial, declared_space, tune
 
 
 @pytest.fixture(scope="module")

@@ -1,7 +1,8 @@
 """A tagger of tacit with its defaults and a vocabulary."""
 
 import numpy as np
-from texts import K, files_in, run
+from measures import files_in
+from texts import K, run
 
 import tacit
 from tacit.tagger.automatic import CANDIDATES

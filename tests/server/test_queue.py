@@ -1,0 +1,226 @@
+"""The queue of the page: a file of texts, worked through by keyboard."""
+
+from __future__ import annotations
+
+import csv
+import json
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from server.browser import Page
+from server.using import (
+    READY,
+    check_nothing_odd,
+    focus,
+    labels,
+    load_file,
+    opened,
+    press_button,
+    text_of,
+    wait_for_acts,
+)
+
+TEXTS = ["apple pear fig", "song choir drum", "filler1 filler2", "rain; wind, storm"]
+
+
+def at(page: Page, place: int, n_decided: int, n_texts: int = len(TEXTS)) -> None:
+    page.wait_until(
+        "document.getElementById('queue-place').textContent.startsWith("
+        f"'text {place} of {n_texts}, {n_decided} decided')"
+    )
+    page.wait_until(READY)
+    page.wait_until("document.activeElement.className === 'accept'")
+
+
+def downloaded(folder: Path, name: str) -> str:
+    end = time.monotonic() + 60
+    while not (folder / name).exists() and time.monotonic() < end:
+        time.sleep(0.05)
+    return (folder / name).read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    """A CSV as spreadsheets write it: semicolons, quoted cells, a byte-order mark."""
+    path = tmp_path / "new.csv"
+    with path.open("w", newline="", encoding="utf-8-sig") as file:
+        rows = [(str(number), text, f'a "{number}"') for number, text in enumerate(TEXTS, 7)]
+        csv.writer(file, delimiter=";").writerows([("id", "text", "accepted"), *rows])
+    return path
+
+
+def test_from_a_file_to_an_export_by_keyboard(new_tab, live, table, tmp_path):
+    page = opened(new_tab(), live)
+    page.download_to(tmp_path)
+    load_file(page, table)
+    at(page, 1, 0)
+    assert page.evaluate("document.getElementById('text').value") == TEXTS[0]
+    focus(page, "fruit")
+    page.press("Enter")
+    wait_for_acts(page, 1)
+    focus(page, "cars")
+    page.press("x")
+    wait_for_acts(page, 2)
+    page.press("n")
+    at(page, 2, 1)
+    page.press("s")  # skipped
+    at(page, 3, 1)
+    page.press("n")  # decided: no label
+    at(page, 4, 2)
+    assert page.evaluate("document.getElementById('queue-progress').value") == 2
+
+    opened(page, live)  # a reload: the file, the place and the verdicts are still there
+    page.wait_until("document.getElementById('queue-place').textContent.startsWith('text 4 of 4, 2 decided')")
+    wait_for_acts(page, 2)
+    page.tab_to("it.className === 'accept'")
+    for place in (3, 2, 1):
+        page.press("p")
+        at(page, place, 2)
+    verdicts = "[...document.querySelectorAll('.accepted, .rejected')].map(it => it.dataset.label)"
+    assert sorted(page.evaluate(verdicts)) == ["cars", "fruit"]
+    page.press("n")  # over the text that is decided, to the next that is not
+    at(page, 2, 2)
+    page.press("/")
+    page.type("weath")
+    page.wait_until("!document.getElementById('assign-options').hidden")
+    page.press("Enter")
+    wait_for_acts(page, 3)
+    focus(page, "weather")
+    page.press("n")
+    at(page, 4, 3)
+    page.press("n")
+    page.wait_until("document.activeElement.id === 'export'")
+    assert text_of(page, "#status") == "All 4 texts are decided."
+    page.press("Enter")
+    rows = list(csv.reader(downloaded(tmp_path, "new-decided.csv").splitlines(), delimiter=";"))
+    assert rows == [
+        ["id", "text", "accepted", "accepted_here", "rejected"],
+        ["7", TEXTS[0], 'a "7"', "fruit", "cars"],
+        ["8", TEXTS[1], 'a "8"', "weather", ""],
+        ["9", TEXTS[2], 'a "9"', "", ""],
+        ["10", TEXTS[3], 'a "10"', "", ""],
+    ]
+
+    press_button(page, "Close")
+    page.wait_until("!document.getElementById('queue-closed').hidden")
+    opened(page, live)
+    assert page.evaluate("document.getElementById('queue-open').hidden")
+    check_nothing_odd(page, live)
+
+
+def test_the_most_uncertain_first(new_tab, live, tmp_path):
+    texts = [*TEXTS, "", "apple road", "tune"]
+    (tmp_path / "new.jsonl").write_text("".join(json.dumps({"id": n, "body": t}) + "\n" for n, t in enumerate(texts)))
+    page = opened(new_tab(), live)
+    page.download_to(tmp_path)
+    load_file(page, tmp_path / "new.jsonl")
+    at(page, 1, 0, len(texts))
+    page.press("n")
+    at(page, 2, 1, len(texts))
+    page.tab_to("it.id === 'uncertain'")
+    page.press(" ")
+    page.wait_until("document.getElementById('text').value === 'filler1 filler2'")
+    page.wait_until(READY)
+    seen = []
+    for _ in texts[1:]:
+        seen.append(page.evaluate("document.getElementById('text').value"))
+        press_button(page, "Done, next")
+        page.wait_until(
+            f"(text => text !== {seen[-1]!r} && (!text || document.activeElement.className === 'accept'))"
+            "(document.getElementById('text').value) || document.activeElement.id === 'export'"
+        )
+    found = live.post("/v1/suggest", json={"texts": [text or "-" for text in texts], "k": 10}).json()["results"]
+    doubts = {text: entropy(result) for text, result in zip(texts, found, strict=True)} | {"": -1.0}
+    assert seen == sorted(texts[1:], key=lambda text: -doubts[text])
+    page.wait_until("document.activeElement.id === 'export'")
+    page.press("Enter")
+    rows = [json.loads(line) for line in downloaded(tmp_path, "new-decided.jsonl").splitlines()]
+    assert rows == [{"id": n, "body": text, "accepted": [], "rejected": []} for n, text in enumerate(texts)]
+
+
+def entropy(result: dict) -> float:
+    shares = np.array([each["score"] for each in result["suggestions"]]).clip(1e-12, 1 - 1e-12)
+    return float(-(shares * np.log2(shares) + (1 - shares) * np.log2(1 - shares)).sum())
+
+
+def test_on_a_phone_text_and_suggestions_are_in_view_together(new_tab, live, tmp_path):
+    (tmp_path / "new.csv").write_text("id,text\n" + "".join(f"{n},{'apple song ' * 100}\n" for n in range(3)))
+    page = opened(new_tab(), live)
+    page.look(width=390, height=844)
+    load_file(page, tmp_path / "new.csv")
+    at(page, 1, 0, 3)
+    for place in (2, 3):
+        page.evaluate("scrollTo(0, document.body.scrollHeight)")
+        page.press("n")
+        at(page, place, place - 1, 3)
+        box = "document.querySelector('{}').getBoundingClientRect()"
+        page.wait_until(f"{box.format('#text')}.top >= 0")
+        page.wait_until(f"{box.format('.suggestion')}.bottom < {box.format('#steps')}.top")
+
+
+def test_a_verdict_taken_back_leaves_the_export(new_tab, live, table, tmp_path):
+    page = opened(new_tab(), live)
+    page.download_to(tmp_path)
+    load_file(page, table)
+    at(page, 1, 0)
+    page.press("Enter")
+    wait_for_acts(page, 1)
+    page.tab_to("it.ariaLabel?.startsWith('Take back')")
+    page.press("Enter")
+    wait_for_acts(page, 0)
+    page.wait_until("!document.querySelector('.accepted')")
+    press_button(page, "Export")
+    assert downloaded(tmp_path, "new-decided.csv").splitlines() == ["id;text;accepted;accepted_here;rejected"]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a.csv", "id,text\n1,a,b\n", "Row 1 has 3 cells where the header has 2"),
+        ("a.csv", 'id,text\n1,"a\n', "Line 2 has a quotation mark"),
+        ("a.csv", "text\n", "a.csv has no rows"),
+        ("a.jsonl", '{"text": "a"}\n{"text"\n', "Line 2 is not JSON"),
+        ("a.jsonl", "[1]\n", "Line 1 is not an object"),
+    ],
+)
+def test_files_that_cannot_be_read(new_tab, live, tmp_path, name, content, message):
+    (tmp_path / name).write_text(content)
+    page = opened(new_tab(), live)
+    load_file(page, tmp_path / name)
+    page.wait_until(f"document.querySelector('#queue > [role=alert]')?.textContent.includes({message!r})")
+    assert page.evaluate("document.getElementById('queue-open').hidden")
+
+
+def test_records_are_read_and_written_as_they_are(new_tab, live):
+    """Against Python's reader and writer of CSV."""
+    page = opened(new_tab(), live)
+    rows = [["id", "text, all of it"], ["1", 'he said "a; b"'], ["", "two\nlines"], ["3", ""], ["4", "tab\there"]]
+    for delimiter in ",;\t":
+        lines = [delimiter.join(f'"{cell.replace(chr(34), chr(34) * 2)}"' for cell in row) for row in rows]
+        content = "\r\n".join(lines)
+        script = f"""import("/page/records.js").then(({{ readRecords, writeRecords }}) => {{
+          const found = readRecords("a.csv", {json.dumps(content)});
+          const decided = found.rows.map((_, row) => [row, {{ accepted: ["x", "y"], rejected: [] }}]);
+          return [found.rows, writeRecords(found, decided)];
+        }})"""
+        read, written = page.evaluate(script)
+        assert [list(row.values()) for row in read] == rows[1:]
+        again = list(csv.reader(written.splitlines(keepends=True), delimiter=delimiter))
+        assert again == [[*rows[0], "accepted", "rejected"], *([*row, "x|y", ""] for row in rows[1:])]
+
+
+def test_columns_are_chosen(new_tab, live, tmp_path):
+    rows = [{"key": f"k{n}", "title": "apple", "recitals": "song " * 30, "tags": "x"} for n in range(3)]
+    (tmp_path / "new.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    page = opened(new_tab(), live)
+    load_file(page, tmp_path / "new.jsonl")
+    at(page, 1, 0, 3)
+    assert page.evaluate("document.getElementById('text').value") == f"apple\n{'song ' * 30}"
+    page.tab_to("it.parentElement?.textContent.trim() === 'recitals'")
+    page.press(" ")
+    page.wait_until("document.getElementById('text').value === 'apple'")
+    page.wait_until(READY)
+    assert labels(page)[0] == "fruit"

@@ -1,0 +1,54 @@
+"""The sketch of training samples."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import tacit
+from tacit.tagger.overlap import share_in_training, sketch
+from tagger.articles import articles
+
+
+def samples(n: int, seed: int) -> sparse.csr_matrix:
+    return sparse.random(n, 500, 0.02, format="csr", dtype=np.float32, rng=np.random.default_rng(seed))
+
+
+def fitted(X: sparse.csr_matrix) -> tacit.Tagger:
+    return tacit.Tagger("Popularity", calibrate=False).fit(X, [["x"]] * X.shape[0])
+
+
+@pytest.mark.parametrize("n_train", [300, 20_000])
+@pytest.mark.parametrize("share", [0.0, 0.3, 1.0])
+def test_the_share_of_training_samples(n_train, share):
+    """Exact for few samples, an estimate for many."""
+    X, others = samples(n_train, 0), samples(n_train, 1)
+    n_known = int(share * n_train)
+    mixed = sparse.vstack([X[:n_known], others[n_known:]], format="csr")[np.random.default_rng(2).permutation(n_train)]
+    error = 0.01 if n_train < 1000 else 0.08
+    assert share_in_training(fitted(X), mixed) == pytest.approx(share, abs=error)
+
+
+def test_the_order_of_features_and_rows_does_not_matter():
+    X = samples(50, 0)
+    backwards = X.copy()
+    for row in range(50):
+        part = slice(X.indptr[row], X.indptr[row + 1])
+        backwards.indices[part], backwards.data[part] = X.indices[part][::-1], X.data[part][::-1]
+    assert sketch(X) == sketch(backwards) == sketch(X[::-1].tocsr())
+
+
+def test_texts_and_updates():
+    texts, tags = articles(40)
+    tagger = tacit.Tagger("Popularity", calibrate=False).fit(texts, tags)
+    assert share_in_training(tagger, [f" {texts[0].replace(' ', chr(10))}", "new", f"{texts[1]} new", texts[2]]) == 0.5
+    tagger.update(["new"], [tags[0]])
+    assert share_in_training(tagger, [texts[0], "new", "newer", "newest"]) == 0.5
+
+
+@pytest.mark.parametrize("stored", [None, "", "!", "AAAA", 7, "é"])
+def test_a_sketch_that_is_none(stored):
+    tagger = fitted(samples(20, 0))
+    tagger.card_["sketch"] = stored
+    assert share_in_training(tagger, samples(20, 0)) == 0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 import os
 import pickle
 import re
@@ -52,6 +51,14 @@ def way(request, monkeypatch) -> str:
     return request.param
 
 
+@pytest.fixture(autouse=True)
+def own_temporary_files(tmp_path_factory, monkeypatch) -> None:
+    """A folder for temporary files that other processes of this test run do not use."""
+    folder = str(tmp_path_factory.mktemp("temporary"))
+    monkeypatch.setattr(tempfile, "tempdir", folder)
+    monkeypatch.setenv("TMPDIR", folder)
+
+
 def left_files() -> set[Path]:
     return set(Path(tempfile.gettempdir()).glob("tacit-*"))
 
@@ -67,7 +74,6 @@ EXPECTED = [float(task["factor"] * data().sum()) for task in TASKS]
 
 
 def test_pickled_tasks_have_references_only():
-    before = left_files()
     with publishing() as published:
         arguments = {"matrix": data(), "again": [data()], "options": {"C": 1.0}}
         pickled = pickle.dumps(Shared(arguments, published))
@@ -77,7 +83,8 @@ def test_pickled_tasks_have_references_only():
         assert np.array_equal(again["matrix"], arguments["matrix"])
         assert again["matrix"].flags.writeable
         assert again["options"] == {"C": 1.0}
-    assert left_files() == before
+        assert len(left_files()) == 2
+    assert not left_files()
     assert is_holding()
     forget()
     assert not is_holding()
@@ -89,10 +96,9 @@ def test_threads_share_the_object_itself(monkeypatch):
 
 
 def test_processes_map_what_they_share():
-    before = left_files()
     with joblib.parallel_config("loky", n_jobs=2):
         assert run_totals() == EXPECTED
-    assert left_files() == before
+    assert not left_files()
 
 
 def test_a_stream_that_waits_keeps_to_itself():
@@ -107,14 +113,13 @@ def test_a_stream_that_waits_keeps_to_itself():
 
 @pytest.mark.slow
 def test_data_reach_each_worker_once(workers, way):
-    before = left_files()
     with tacit.on_cluster(workers.scheduler_address), bytes_sent() as sent:
         with fitting("a"):
             for _ in range(3):  # stages
                 assert run_totals() == EXPECTED
         client = cluster.active_client()
         assert not any(client.run(is_holding).values())
-        assert left_files() == before
+        assert not left_files()
         deadline = time.monotonic() + 10  # Dask drops released data a little later
         while client.run_on_scheduler(lambda dask_scheduler: len(dask_scheduler.tasks)):
             assert time.monotonic() < deadline
@@ -220,11 +225,19 @@ def test_a_killed_worker_does_not_change_the_model(tmp_path, way, n_workers):
 @pytest.mark.slow
 def test_a_worker_that_joins_late_takes_part(way):
     options = {"n_workers": 1, "threads_per_worker": 1, "dashboard_address": None, "silence_logs": 50}
-    tasks = [{"number": number} for number in range(200)]
+    processes: set[int] = set()
+    deadline = time.monotonic() + 120
+
+    def tasks() -> Iterator[dict[str, int]]:
+        while len(processes) < 2 and time.monotonic() < deadline:
+            yield {"number": len(processes)}
+
     with distributed.LocalCluster(**options) as local, tacit.on_cluster(local.scheduler_address):
-        Thread(target=lambda: (time.sleep(1), local.scale(2))).start()
-        processes = run_tasks(process_of, tasks, n_jobs=2, what="processes", matrix=data())
-    assert len(set(processes)) == 2
+        for process in stream_tasks(process_of, tasks(), n_jobs=2, matrix=data()):
+            if not processes:
+                local.scale(2)
+            processes.add(process)
+    assert len(processes) == 2
 
 
 @contextmanager
@@ -236,9 +249,7 @@ def scheduler_and_worker(folder: Path) -> Iterator[tuple[subprocess.Popen[bytes]
     scheduler = subprocess.Popen([*dask[:2], f"{dask[2]}scheduler", *options, "--port", "0"], **quiet)
     worker = subprocess.Popen([*dask[:2], f"{dask[2]}worker", *options, "--nthreads", "1", "--no-nanny"], **quiet)
     try:
-        while not file.exists():
-            time.sleep(0.1)
-        yield scheduler, json.loads(file.read_text())["address"]
+        yield scheduler, distributed.utils.json_load_robust(file)["address"]  # waits until it is written
     finally:
         for process in (worker, scheduler):
             process.kill()
@@ -250,8 +261,12 @@ def train(data_file: Path, out: Path, *options: str) -> subprocess.Popen[str]:
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
 
 
-def wait_for_checkpoint(out: Path, process: subprocess.Popen[str]) -> None:
-    while len(list(out.with_name(f"{out.name}.partial").rglob("*.safetensors"))) < 3:
+def finished_tasks(out: Path) -> int:
+    return len(list(out.with_name(f"{out.name}.partial").rglob("*.safetensors")))
+
+
+def wait_for_tasks(n_tasks: int, out: Path, process: subprocess.Popen[str]) -> None:
+    while finished_tasks(out) < n_tasks:
         assert process.poll() is None, process.communicate()
         time.sleep(0.02)
 
@@ -265,10 +280,10 @@ def data_file(tmp_path) -> Path:
 
 @pytest.mark.slow
 def test_a_training_outlives_its_scheduler_and_its_client(tmp_path, data_file):
-    out, before = tmp_path / "model", left_files()
+    out = tmp_path / "model"
     with scheduler_and_worker(tmp_path) as (scheduler, address):
         process = train(data_file, out, "--cluster", address)
-        wait_for_checkpoint(out, process)
+        wait_for_tasks(3, out, process)
         scheduler.kill()
         _, told = process.communicate(timeout=60)
     assert process.returncode == 2
@@ -276,12 +291,12 @@ def test_a_training_outlives_its_scheduler_and_its_client(tmp_path, data_file):
     assert "Traceback" not in told, told
 
     process = train(data_file, out, "--cluster", "local:2")  # and with other workers
-    time.sleep(4)
+    wait_for_tasks(finished_tasks(out) + 3, out, process)
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does
     _, told = process.communicate(timeout=60)
-    assert process.returncode in (0, 130), told
+    assert process.returncode == 130, told
     assert "Traceback" not in told
-    assert left_files() == before
+    assert not left_files()
 
     process = train(data_file, out, "--cluster", "local:2")
     _, told = process.communicate(timeout=300)

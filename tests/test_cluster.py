@@ -278,7 +278,16 @@ def data_file(tmp_path) -> Path:
     return tmp_path / "data.txt"
 
 
+@pytest.fixture
+def hears_interrupts() -> Iterator[None]:
+    """Processes that the test starts do not ignore Ctrl-C, as they would if the tests run in the background."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @pytest.mark.slow
+@pytest.mark.usefixtures("hears_interrupts")
 def test_a_training_outlives_its_scheduler_and_its_client(tmp_path, data_file):
     out = tmp_path / "model"
     with scheduler_and_worker(tmp_path) as (scheduler, address):

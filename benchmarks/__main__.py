@@ -21,6 +21,7 @@ BENCHMARKS = (
     "living",
     "service",
     "estimates",
+    "cluster",
 )
 #: Take hours on an idle machine: they run if they are named.
 LONG = ("peers", "growth")

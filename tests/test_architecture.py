@@ -24,8 +24,8 @@ LAYERS = [
     {"registry"},
     {"linear", "trees", "embedding", "latent", "names"},
     {"base"},
-    {"bands", "metrics", "losses", "data", "tasks", "propensity", "labels", "checks", "store", "ranking", "parameters",
-     "numerics", "vectorizer", "growth", "words"},
+    {"bands", "metrics", "losses", "data", "tasks", "cluster", "publish", "propensity", "labels", "checks", "store",
+     "ranking", "parameters", "numerics", "vectorizer", "growth", "words"},
     {"kernels"},
     {"progress", "errors", "_version", "phases", "sizes", "memory"},
 ]  # fmt: skip

@@ -16,7 +16,7 @@ from pages import DOCS, blocks_of, broken_links, commands_of, run_command
 from server.live import started
 from tacit.cli.commands import cli
 
-PAGES = ["vocabularies.md", "from-annif.md"]
+PAGES = ["vocabularies.md", "from-annif.md", "cluster.md"]
 SERVED = "http://127.0.0.1:8000/"
 HAS_RDF = importlib.util.find_spec("rdflib") is not None
 
@@ -89,6 +89,17 @@ def test_from_annif(tmp_path, run):
     assert labels_in(run.of("echo"))[0] == "http://example.org/bees"
     assert run.of("from annif_client").split()[:2] == ["http://example.org/bees", "bees"]
     assert (tmp_path / "report.html").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")  # of the cluster's own libraries
+def test_cluster(tmp_path, run):
+    pytest.importorskip("distributed", reason="needs the extra 'dask'")
+    run.page("cluster.md", tmp_path)
+    labels = [json.loads(line)["labels"] for line in (tmp_path / "train.jsonl").read_text().splitlines()]
+    found = [labels_in(line) for line in (tmp_path / "suggestions.jsonl").read_text().splitlines()]
+    assert sum(set(one) == set(other) for one, other in zip(labels, found, strict=True)) > 0.9 * len(labels)
+    assert "Suggestion(label=" in run.of("import tacit")
 
 
 @pytest.mark.parametrize("page", PAGES)

@@ -13,6 +13,7 @@ from tacit.registry import MODELS
 
 if TYPE_CHECKING:  # what type checkers and editors know; a test compares it with what there is
     from tacit.blend import Blend as Blend
+    from tacit.cluster import on_cluster as on_cluster
     from tacit.comparison import compare as compare
     from tacit.data.cooccurrence import cooccurrence as cooccurrence
     from tacit.data.cooccurrence import load_cooccurrence as load_cooccurrence
@@ -61,6 +62,7 @@ _LIVES_IN = {entry.name: entry.module for entry in MODELS.values()} | {
     "load_data": "tacit.data.load",
     "load_model": "tacit.registry",
     "load_vocabulary": "tacit.data.vocabulary",
+    "on_cluster": "tacit.cluster",
     "propensities": "tacit.propensity",
     "save_data": "tacit.data.save",
     "show_progress": "tacit.progress",

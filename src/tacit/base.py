@@ -164,7 +164,7 @@ class Estimator(Stored, BaseEstimator):  # type: ignore[misc]
         per_row = np.diff(Y.indptr)
         k = int(min(Y.shape[1], 2 * per_row.max() + 10))
         learned = None if Y.shape[1] == len(self.classes_) else np.arange(len(self.classes_)) < Y.shape[1]
-        scores = self._ranked(X, k, learned).scores
+        scores = self._ranked(X, k, learned, is_near=True).scores
         ordered = np.sort(scores[np.isfinite(scores)])[::-1]
         if not len(ordered):
             return np.inf
@@ -194,13 +194,15 @@ class Estimator(Stored, BaseEstimator):  # type: ignore[misc]
         ranking = self._ranked(features, min(k, available), allowed)
         return ranking if ranking.k == k else ranking.padded(k)
 
-    def _ranked(self, X: sparse.csr_matrix, k: int, allowed: Mask | None) -> Ranking:
+    def _ranked(self, X: sparse.csr_matrix, k: int, allowed: Mask | None, *, is_near: bool = False) -> Ranking:
+        """Rank in tasks; `is_near`: so few rows that they are not worth sending the model to a cluster."""
         if k == 0 or X.shape[0] == 0:
             return Ranking(np.empty((X.shape[0], k), np.int32), np.empty((X.shape[0], k), np.float32))
         if X.shape[0] <= _ROWS_PER_TASK:
             return self._rank_filled(X, k, allowed)
         blocks = [{"rows": slice(*block)} for block in row_blocks(X.shape[0], _ROWS_PER_TASK)]
-        parts = run_tasks(_rank_rows, blocks, n_jobs=self.n_jobs, what="rows", model=self, X=X, k=k, allowed=allowed)
+        shared = {"model": self, "X": X, "k": k, "allowed": allowed}
+        parts = run_tasks(_rank_rows, blocks, n_jobs=self.n_jobs, what="rows", keep=not is_near, **shared)
         return Ranking.concatenate(parts)
 
     def _rank_filled(self, X: sparse.csr_matrix, k: int, allowed: Mask | None) -> Ranking:

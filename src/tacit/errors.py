@@ -11,6 +11,7 @@
     │   │   └── RetiredLabelError         it was retired
     │   └── ActError                      an act does not apply to the current labels
     ├── ModelFileError (ValueError)       a model folder is missing, damaged, too new or not a model
+    ├── ClusterError                      a Dask cluster cannot be used, or has stopped
     ├── DownloadError (OSError)           a public data set could not be fetched
     └── MissingExtraError (ImportError)   an optional dependency is not installed
 
@@ -88,6 +89,10 @@ class ActError(ParameterError):
 
 class ModelFileError(TacitError, ValueError):
     """A model folder is missing, damaged, too new or not a model."""
+
+
+class ClusterError(TacitError):
+    """A Dask cluster cannot be used, or has stopped."""
 
 
 class DownloadError(TacitError, OSError):

@@ -1,7 +1,7 @@
 """Running independent tasks in parallel through joblib, with finished tasks stored in a checkpoint.
 
 A task is a module-level function of arrays, parameters and a seed. Results are returned in the order of the
-tasks, for any number of threads and any backend (``joblib.parallel_config("dask")``), and every task
+tasks, for any number of threads, any backend of joblib and on a Dask cluster (`tacit.on_cluster`), and every task
 uses one BLAS thread, so that the same seed gives bit-identical models.
 """
 
@@ -15,10 +15,10 @@ import shutil
 import sys
 import threading
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from contextvars import ContextVar
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, TypeVar, get_type_hints
 
@@ -27,8 +27,10 @@ import numpy as np
 from safetensors import SafetensorError
 from threadpoolctl import ThreadpoolController
 
+from tacit import cluster
 from tacit.errors import ModelFileError, TacitError
 from tacit.progress import announce, stage
+from tacit.publish import Shared, publishing
 from tacit.store.files import read_arrays, sha256, write_arrays
 from tacit.store.state import Arrays, Unpacker, pack
 
@@ -121,7 +123,8 @@ def fitting(*identity: Any) -> Iterator[None]:
     kept = _kept_in.get()
     token = _running.set(None if kept is None else kept.of_fit(fingerprint(*identity)[:_FIT_NAME]))
     try:
-        yield
+        with publishing(for_all=True):
+            yield
     finally:
         _running.reset(token)
 
@@ -148,7 +151,8 @@ def run_tasks(
     what : str
         What the tasks are, in the plural; shown beside the progress bar.
     keep : bool
-        Whether results are stored in a checkpoint; not needed for steps within a larger task.
+        Whether results are stored in a checkpoint, and computed on a cluster if there is one; not needed for steps
+        within a larger task.
     shared
         Arguments common to all tasks.
     """
@@ -156,30 +160,69 @@ def run_tasks(
     stage_of_fit = kept.next_stage(what) if kept else ""
     results: list[Any] = [kept.read(stage_of_fit, i, function) if kept else None for i in range(len(tasks))]
     missing = [i for i, result in enumerate(results) if result is None]
-    calls = (joblib.delayed(_run_limited)(function, {**tasks[i], **shared}) for i in missing)
     if kept and len(missing) < len(tasks):
         kept.checkpoint.tell_resumed(what, len(tasks) - len(missing), len(tasks))
-    with stage(what, len(tasks)) as advance, one_blas_thread():
+    calls = ((i, tasks[i]) for i in missing)
+    is_near = not keep or len(missing) < 2  # moving the data of a single task would cost more than it saves
+    with stage(what, len(tasks)) as advance, closing(_computed(function, calls, n_jobs, shared, is_near)) as computed:
         advance(len(tasks) - len(missing))
-        computed = joblib.Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")(calls)
-        try:
-            for i, result in zip(missing, computed, strict=True):
-                results[i] = result
-                if kept:
-                    kept.write(stage_of_fit, i, result)
-                advance(1)
-        finally:
-            with warnings.catch_warnings():  # joblib warns of results that nobody takes, as when work is interrupted
-                warnings.simplefilter("ignore", UserWarning)
-                computed.close()
+        for i, result in computed:
+            results[i] = result
+            if kept:
+                kept.write(stage_of_fit, i, result)
+            advance(1)
     return results
 
 
-def _run_limited(function: Callable[..., Result], arguments: dict[str, Any]) -> Result:
+def stream_tasks(
+    function: Callable[..., Result], tasks: Iterable[Mapping[str, Any]], *, n_jobs: int | None, **shared: Any
+) -> Iterator[Result]:
+    """Like `run_tasks`, but tasks are taken and results returned one by one, as long as they last."""
+    waiting: dict[int, Result] = {}
+    n_taken = 0
+    with closing(_computed(function, enumerate(tasks), n_jobs, shared)) as computed:
+        for number, result in computed:
+            waiting[number] = result
+            while n_taken in waiting:
+                yield waiting.pop(n_taken)
+                n_taken += 1
+
+
+def _computed(
+    function: Callable[..., Result],
+    calls: Iterator[tuple[int, Mapping[str, Any]]],
+    n_jobs: int | None,
+    arguments: Mapping[str, Any],
+    is_near: bool = False,
+) -> Generator[tuple[int, Result], None, None]:
+    """Number and result of each call, in any order; `is_near`: on this machine, even if there is a cluster."""
+    client = cluster.active_client()
+    run = partial(_run_limited, function)
+    with publishing() as published, one_blas_thread():
+        shared = Shared(arguments, published)
+        if client is not None and not is_near:
+            yield from cluster.computed(client, run, calls, shared, published)
+            return
+        where: dict[str, Any] = {"prefer": "threads"} if client is None else {"backend": "threading"}
+        found = joblib.Parallel(n_jobs=n_jobs, return_as="generator", **where)(
+            joblib.delayed(run)(number, task, shared) for number, task in calls
+        )
+        try:
+            for each in found:  # noqa: UP028 - `yield from` would close it before the warning is silenced
+                yield each
+        finally:
+            with warnings.catch_warnings():  # joblib warns of results that nobody takes, as when work is interrupted
+                warnings.simplefilter("ignore", UserWarning)
+                found.close()
+
+
+def _run_limited(
+    function: Callable[..., Result], number: int, task: Mapping[str, Any], shared: Shared
+) -> tuple[int, Result]:
     """Run a task with one BLAS thread; the limit is set once per thread, and `run_tasks` lifts it in its process."""
     if not hasattr(_limited, "limits"):
         _limited.limits = one_blas_thread()
-    return function(**arguments)
+    return number, function(**task, **shared.value)
 
 
 def one_blas_thread() -> AbstractContextManager[Any]:

@@ -10,7 +10,15 @@ from typing import Any
 
 import click
 
-from tacit.cli.options import PATH, data_argument, input_options, jobs_option, model_argument, seed_option
+from tacit.cli.options import (
+    PATH,
+    cluster_option,
+    data_argument,
+    input_options,
+    jobs_option,
+    model_argument,
+    seed_option,
+)
 from tacit.cli.records import read_records, verdict
 from tacit.cli.say import progress_shown, say
 from tacit.cli.source import inputs_of
@@ -35,6 +43,7 @@ from tacit.tagger.tagger import Tagger
 @click.option("--accept", type=PATH, help="Add the pairs of this list to DATA, written to --out.")
 @seed_option
 @jobs_option
+@cluster_option
 @input_options
 def find_missing(
     model: Path, data: Path, n: int, out: Path | None, folds: int, missing: float | None, accept: Path | None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -18,6 +19,20 @@ data_argument = click.argument("data", type=PATH)
 model_argument = click.argument("model", type=PATH)
 seed_option = click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Random seed.")
 jobs_option = click.option("--jobs", type=int, default=-1, help="Number of parallel tasks.  [default: all cores]")
+
+
+def cluster_option(function: Function) -> Function:
+    """Add an option that runs the tasks of a command on a cluster."""
+
+    @functools.wraps(function)
+    def run(*arguments: Any, address: str | None, **options: Any) -> Any:
+        from tacit.cluster import on_cluster  # imports much, which other commands need not
+
+        with on_cluster(address):
+            return function(*arguments, **options)
+
+    told = "Run on a Dask cluster: its scheduler, tcp://…, or local:N for N processes here."
+    return click.option("--cluster", "address", metavar="ADDRESS", help=told)(run)  # type: ignore[return-value]
 
 
 def _size(_context: click.Context, _option: click.Parameter, value: str | None) -> int | None:

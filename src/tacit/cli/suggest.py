@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -13,17 +14,19 @@ import numpy as np
 
 from tacit._version import __version__
 from tacit.cli.interrupt import keeps
-from tacit.cli.options import PATH, data_argument, input_options, model_argument
+from tacit.cli.options import PATH, cluster_option, data_argument, input_options, model_argument
 from tacit.cli.output import KINDS, open_output
 from tacit.cli.say import say
 from tacit.cli.source import SampleBlock, stream_unlabelled
 from tacit.cli.startup import quick_start
+from tacit.cluster import check_workers
 from tacit.data.files import STDIN, existing_data, existing_file, text_lines
-from tacit.errors import did_you_mean
+from tacit.errors import ModelFileError, did_you_mean
 from tacit.progress import stop_if_asked
 from tacit.store.folder import base_of, read_manifest
-from tacit.tagger.suggest import is_blank
+from tacit.tagger.suggest import Suggestion, is_blank
 from tacit.tagger.tagger import Tagger
+from tacit.tasks import stream_tasks
 
 _SHOWN = 10  # rows that a message names
 
@@ -47,6 +50,7 @@ _SHOWN = 10  # rows that a message names
 @click.option("--keep", metavar="COLUMN,…", help="Columns of DATA to write beside the suggestions.")
 @click.option("--out", type=PATH, help="Write here, .jsonl or .csv; resumes an interrupted run.  [default: -, stdout]")
 @click.option("--to", "to_format", type=click.Choice(list(KINDS)), help="Format to write.  [default: by OUT, or jsonl]")
+@cluster_option
 @input_options
 def suggest(
     model: Path, data: Path, k: int | None, threshold: str | None, include: str | None, exclude: str | None,
@@ -74,6 +78,7 @@ def suggest(
         "k": k, "threshold": threshold, "include": label_list(include), "exclude": label_list(exclude),
         "damp_head": damp_head,
     }  # fmt: skip
+    check_workers(model.resolve())
     nothing: Any = [] if tagger.takes_texts else np.empty((0, tagger.n_features_in_), np.float32)
     tagger.suggest(nothing, language=language, **wish)  # raises for invalid options before any data are read
     out = None if out == Path("-") else out
@@ -89,10 +94,11 @@ def suggest(
             say(f"resuming after {n_before:,} samples in {out}.partial", err=True)
         if goes_on or out is None:
             keeps(lambda: _kept(out, output.n_done))
-        for block in _skipped(_with_columns(stream_unlabelled(data, tagger, **source), columns, data), n_before):
+        blocks = _skipped(_with_columns(stream_unlabelled(data, tagger, **source), columns, data), n_before)
+        for block, rows in _suggested(blocks, _Loaded(model, tagger), wish):
             if tagger.takes_texts:
                 blank += [output.n_done + place for place, text in enumerate(block.samples, 1) if is_blank(text)]
-            output.write(zip(block.fields, tagger.suggest(block.samples, **wish), strict=True))
+            output.write(zip(block.fields, rows, strict=True))
             stop_if_asked()
     if blank:
         more = f" and {len(blank) - _SHOWN:,} more" if len(blank) > _SHOWN else ""
@@ -117,6 +123,44 @@ def _with_columns(blocks: Iterator[SampleBlock], columns: Sequence[str], data: P
         yield block
 
 
+class _Loaded:
+    """A tagger that was loaded from a folder, as it is loaded by the workers of a cluster, too."""
+
+    def __init__(self, folder: Path, tagger: Tagger) -> None:
+        self.tagger = tagger
+        self.identity = _identity(folder, tagger)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _load, (self.identity,)
+
+
+def _load(identity: list[str]) -> _Loaded:
+    folder = Path(identity[0])
+    loaded = _Loaded(folder, Tagger.load(folder, verify=False))  # verified by the command
+    if loaded.identity != identity:
+        raise ModelFileError(f"{folder}: was changed during the run, or workers have another copy; run it again")
+    return loaded
+
+
+def _suggested(
+    blocks: Iterator[SampleBlock], loaded: _Loaded, wish: dict[str, Any]
+) -> Iterator[tuple[SampleBlock, list[list[Suggestion]]]]:
+    """Each block with its suggestions, in order; only its samples are sent to a cluster, if there is one."""
+    started: deque[SampleBlock] = deque()
+
+    def tasks() -> Iterator[dict[str, Any]]:
+        for block in blocks:
+            started.append(block)
+            yield {"samples": block.samples}
+
+    for rows in stream_tasks(_suggest, tasks(), n_jobs=1, loaded=loaded, wish=wish):
+        yield started.popleft(), rows
+
+
+def _suggest(loaded: _Loaded, samples: Any, wish: dict[str, Any]) -> list[list[Suggestion]]:
+    return loaded.tagger.suggest(samples, **wish)
+
+
 def _kept(out: Path | None, n_done: int) -> str:
     if out is None:
         return "only the printed output is kept; with --out FILE an interrupted run can be resumed"
@@ -127,14 +171,19 @@ def _kept(out: Path | None, n_done: int) -> str:
 
 def _run(model: Path, tagger: Tagger, data: Path, wish: dict[str, Any], source: dict[str, Any]) -> dict[str, Any]:
     """What identifies this run: model, input and options."""
-    acts = "\n".join(act.id for act in tagger.acts_)
     found = existing_data(data)
     return {
         "tacit": __version__,
-        "model": [str(model.resolve()), base_of(read_manifest(model)), hashlib.sha256(acts.encode()).hexdigest()[:16]],
+        "model": _identity(model, tagger),
         "input": "-" if found == STDIN else [str(found.resolve()), found.stat().st_size, found.stat().st_mtime_ns],
         "options": {name: value if value is None else repr(value) for name, value in (wish | source).items()},
     }
+
+
+def _identity(model: Path, tagger: Tagger) -> list[str]:
+    """Folder, base and acts of a model."""
+    acts = "\n".join(act.id for act in tagger.acts_)
+    return [str(model.resolve()), base_of(read_manifest(model)), hashlib.sha256(acts.encode()).hexdigest()[:16]]
 
 
 def _skipped(blocks: Iterator[SampleBlock], n_done: int) -> Iterator[SampleBlock]:

@@ -11,7 +11,15 @@ import click
 from tacit.cli.commands import BEGAN
 from tacit.cli.evaluate import print_evaluation
 from tacit.cli.interrupt import keeps
-from tacit.cli.options import PATH, data_argument, input_options, jobs_option, max_memory_option, seed_option
+from tacit.cli.options import (
+    PATH,
+    cluster_option,
+    data_argument,
+    input_options,
+    jobs_option,
+    max_memory_option,
+    seed_option,
+)
 from tacit.cli.say import is_quiet, progress_shown, say
 from tacit.cli.source import as_wide_as, read_vocabulary
 from tacit.cli.tables import print_metrics
@@ -52,6 +60,7 @@ from tacit.tasks import Checkpoint, checkpoint
 @click.option("--dry-run", is_flag=True, help="Estimate time, memory and model size, and stop.")
 @seed_option
 @jobs_option
+@cluster_option
 @input_options
 def train(
     data: Path, name: str, out: Path, assignments: tuple[str, ...], valid: str | None,

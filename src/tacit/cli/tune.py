@@ -11,7 +11,15 @@ from typing import Any
 import click
 
 from tacit import tuning
-from tacit.cli.options import PATH, data_argument, input_options, jobs_option, max_memory_option, seed_option
+from tacit.cli.options import (
+    PATH,
+    cluster_option,
+    data_argument,
+    input_options,
+    jobs_option,
+    max_memory_option,
+    seed_option,
+)
 from tacit.cli.say import progress_shown
 from tacit.cli.tables import percent, print_table
 from tacit.cli.train import check_out, split_off, train_and_save
@@ -43,6 +51,7 @@ _UNITS = {"": 1, "s": 1, "m": 60, "h": 3600}
 @max_memory_option
 @seed_option
 @jobs_option
+@cluster_option
 @input_options
 def tune(
     data: Path, name: str, target: str, budget: str, valid: str | None, spaces: tuple[str, ...],

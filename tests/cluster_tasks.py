@@ -1,0 +1,58 @@
+"""Tasks that the workers of a cluster can import, and what tests measure of a cluster."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tacit import publish
+
+N_BYTES = 8_000_000
+
+
+def data() -> npt.NDArray[np.float64]:
+    return np.random.default_rng(0).random(N_BYTES // 8)
+
+
+def total(matrix: npt.NDArray[np.float64], factor: int) -> float:
+    assert matrix.flags.writeable  # otherwise kernels would be compiled again
+    assert matrix.ctypes.data % 16 == 0
+    return float(factor * matrix.sum())
+
+
+def process_of(matrix: npt.NDArray[np.float64], number: int) -> int:
+    time.sleep(0.1)
+    return os.getpid()
+
+
+def fails(number: int) -> None:
+    raise FileNotFoundError(f"no file {number}")
+
+
+def is_holding() -> bool:
+    return publish._held.names != ()
+
+
+@contextmanager
+def bytes_sent() -> Iterator[list[int]]:
+    """Bytes that this process sends to others; with a local cluster, it is client and scheduler."""
+    from distributed.comm.tcp import TCP
+
+    sent: list[int] = []
+    write = TCP.write
+
+    async def counted(self: Any, *arguments: Any, **options: Any) -> int:
+        sent.append(await write(self, *arguments, **options))
+        return sent[-1]
+
+    TCP.write = counted
+    try:
+        yield sent
+    finally:
+        TCP.write = write

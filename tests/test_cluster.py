@@ -1,0 +1,366 @@
+"""Tasks on a Dask cluster: what is sent, what workers must have, and what happens when a part of it dies."""
+
+from __future__ import annotations
+
+import csv
+import os
+import pickle
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from threading import Thread
+
+import joblib
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import tacit
+from cluster_tasks import N_BYTES, bytes_sent, data, fails, is_holding, process_of, total
+from tacit import cluster
+from tacit.cli.commands import cli
+from tacit.data.synthetic import make_dataset
+from tacit.publish import Published, Shared, forget, publishing
+from tacit.tasks import fitting, run_tasks, stream_tasks
+
+distributed = pytest.importorskip("distributed", reason="needs the extra 'dask'")
+pytestmark = pytest.mark.filterwarnings("ignore")  # of the cluster's own libraries
+TASKS = [{"factor": factor} for factor in range(20)]
+
+
+@pytest.fixture(scope="module")
+def workers() -> Iterator[distributed.LocalCluster]:
+    """A cluster of two processes; its scheduler is in this one."""
+    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None, "silence_logs": 50}
+    with distributed.LocalCluster(**options) as local:
+        yield local
+
+
+@pytest.fixture(params=["files", "sent"])
+def way(request, monkeypatch) -> str:
+    """How data reach the workers: through a disk that they see, or over the network."""
+    if request.param == "sent":
+        monkeypatch.setattr(cluster, "_see_files", lambda client: False)
+    return request.param
+
+
+@pytest.fixture(autouse=True)
+def own_temporary_files(tmp_path_factory, monkeypatch) -> None:
+    """A folder for temporary files that other processes of this test run do not use."""
+    folder = str(tmp_path_factory.mktemp("temporary"))
+    monkeypatch.setattr(tempfile, "tempdir", folder)
+    monkeypatch.setenv("TMPDIR", folder)
+
+
+def left_files() -> set[Path]:
+    return set(Path(tempfile.gettempdir()).glob("tacit-*"))
+
+
+def run_totals() -> list[float]:
+    return run_tasks(total, TASKS, n_jobs=2, what="totals", matrix=data())
+
+
+EXPECTED = [float(task["factor"] * data().sum()) for task in TASKS]
+
+
+# -- what is shared ---------------------------------------------------------------------------------------
+
+
+def test_pickled_tasks_have_references_only():
+    with publishing() as published:
+        arguments = {"matrix": data(), "again": [data()], "options": {"C": 1.0}}
+        pickled = pickle.dumps(Shared(arguments, published))
+        assert len(pickled) < 1000
+        assert len(published.parts) == 2  # the matrix, which is there twice, and the rest
+        again = pickle.loads(pickled).value
+        assert np.array_equal(again["matrix"], arguments["matrix"])
+        assert again["matrix"].flags.writeable
+        assert again["options"] == {"C": 1.0}
+        assert len(left_files()) == 2
+    assert not left_files()
+    assert is_holding()
+    forget()
+    assert not is_holding()
+
+
+def test_threads_share_the_object_itself(monkeypatch):
+    monkeypatch.setattr(Published, "put", None)
+    assert run_totals() == EXPECTED
+
+
+def test_processes_map_what_they_share():
+    with joblib.parallel_config("loky", n_jobs=2):
+        assert run_totals() == EXPECTED
+    assert not left_files()
+
+
+def test_a_stream_that_waits_keeps_to_itself():
+    results = stream_tasks(total, TASKS, n_jobs=1, matrix=data())
+    assert next(results) == 0
+    with publishing(for_all=True) as own, publishing() as inner:  # of other work, meanwhile
+        assert inner is own
+    with publishing() as first, publishing() as second:
+        assert first is not second
+    results.close()
+
+
+@pytest.mark.slow
+def test_data_reach_each_worker_once(workers, way):
+    with tacit.on_cluster(workers.scheduler_address), bytes_sent() as sent:
+        with fitting("a"):
+            for _ in range(3):  # stages
+                assert run_totals() == EXPECTED
+        client = cluster.active_client()
+        assert not any(client.run(is_holding).values())
+        assert not left_files()
+        deadline = time.monotonic() + 10  # Dask drops released data a little later
+        while client.run_on_scheduler(lambda dask_scheduler: len(dask_scheduler.tasks)):
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+    assert sum(sent) < (1.2 * 2 * N_BYTES if way == "sent" else 0.1 * N_BYTES)
+    assert sum(sent) > (N_BYTES if way == "sent" else 0)
+
+
+@pytest.mark.slow
+def test_no_model_warns_of_large_graphs(workers, recwarn):
+    made = make_dataset(n_samples=3_000, n_labels=2_000, n_features=20_000, labels_per_sample=8)
+    with tacit.on_cluster(workers.scheduler_address), bytes_sent() as sent:
+        tacit.LabelTree(n_trees=1).fit(made.X, made.Y).rank(made.X)
+    assert not [warning for warning in recwarn if "large graph" in str(warning.message)]
+    assert sum(sent) > 0
+
+
+@pytest.mark.slow
+def test_results_are_streamed_in_order(workers):
+    taken = []
+
+    def tasks():
+        for factor in range(600):
+            taken.append(factor)
+            yield {"factor": factor}
+
+    with tacit.on_cluster(workers.scheduler_address):
+        run_totals()  # the workers import what they need
+        results = stream_tasks(total, tasks(), n_jobs=2, matrix=np.ones(8))
+        assert next(results) == 0
+        assert len(taken) < 300  # about as many as the workers have at a time
+        assert list(results) == [8.0 * factor for factor in range(1, 600)]
+
+
+@pytest.mark.slow
+def test_the_error_of_a_task_is_raised(workers):
+    with tacit.on_cluster(workers.scheduler_address), pytest.raises(FileNotFoundError, match="no file"):
+        run_tasks(fails, [{"number": number} for number in range(4)], n_jobs=2, what="failures")
+
+
+# -- what workers must have -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("address", ["local:0", "local:", "10.0.0.1", ""])
+def test_addresses_are_checked(address):
+    with pytest.raises(tacit.TacitError, match="cluster must be the address"), tacit.on_cluster(address):
+        pass
+
+
+def test_a_scheduler_that_is_not_there(monkeypatch):
+    monkeypatch.setattr(cluster, "_WAIT", 1)
+    with (
+        pytest.raises(tacit.TacitError, match="tcp://127.0.0.1:9 does not answer; start it"),
+        tacit.on_cluster("tcp://127.0.0.1:9"),
+    ):
+        pass
+
+
+@pytest.mark.slow
+def test_other_versions_are_told_before_work_starts(workers, monkeypatch):
+    monkeypatch.setattr(cluster, "versions", lambda: {"tacit": tacit.__version__, "numba": "9.9"})
+    with (
+        pytest.raises(tacit.TacitError, match=r"worker tcp://\S+ has numba \S+, but the command has 9\.9"),
+        tacit.on_cluster(workers.scheduler_address),
+    ):
+        pass
+    with pytest.raises(tacit.TacitError, match="worker w cannot import tacit; install tacit"):
+        cluster.check_versions("w", None, {})
+
+
+@pytest.mark.slow
+def test_a_file_that_workers_cannot_read(workers, tmp_path):
+    with tacit.on_cluster(workers.scheduler_address):
+        cluster.check_workers(tmp_path)
+        with pytest.raises(tacit.TacitError, match="cannot read .*; put it on a disk that all workers see"):
+            cluster.check_workers(tmp_path / "absent")
+
+
+# -- faults -----------------------------------------------------------------------------------------------
+
+
+def bytes_of(folder: Path) -> dict[str, bytes]:
+    return {file.name: file.read_bytes() for file in sorted(folder.iterdir())}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n_workers", [1, 2])
+def test_a_killed_worker_does_not_change_the_model(tmp_path, way, n_workers):
+    made = make_dataset(n_samples=2_000, n_labels=2_000, labels_per_sample=8)
+    model = partial(tacit.OneVsAll, tolerance=0.001, max_passes=200)
+    model().fit(made.X, made.Y).save(tmp_path / "here")
+    with tacit.on_cluster(f"local:{n_workers}"):
+        client = cluster.active_client()
+        pid = min(client.run(os.getpid).values())
+        waits = Thread(target=lambda: (time.sleep(1), os.kill(pid, signal.SIGKILL)))
+        waits.start()
+        model().fit(made.X, made.Y).save(tmp_path / "there")
+        waits.join()
+        assert pid not in client.run(os.getpid).values()
+    assert bytes_of(tmp_path / "here") == bytes_of(tmp_path / "there")
+
+
+@pytest.mark.slow
+def test_a_worker_that_joins_late_takes_part(way):
+    options = {"n_workers": 1, "threads_per_worker": 1, "dashboard_address": None, "silence_logs": 50}
+    processes: set[int] = set()
+    deadline = time.monotonic() + 120
+
+    def tasks() -> Iterator[dict[str, int]]:
+        while len(processes) < 2 and time.monotonic() < deadline:
+            yield {"number": len(processes)}
+
+    with distributed.LocalCluster(**options) as local, tacit.on_cluster(local.scheduler_address):
+        for process in stream_tasks(process_of, tasks(), n_jobs=2, matrix=data()):
+            if not processes:
+                local.scale(2)
+            processes.add(process)
+    assert len(processes) == 2
+
+
+@contextmanager
+def scheduler_and_worker(folder: Path) -> Iterator[tuple[subprocess.Popen[bytes], str]]:
+    """A scheduler and a worker in processes of their own, as an existing cluster has them."""
+    file, quiet = folder / "scheduler.json", {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    dask = [sys.executable, "-m", "distributed.cli.dask_"]
+    options = ["--scheduler-file", str(file), "--no-dashboard"]
+    scheduler = subprocess.Popen([*dask[:2], f"{dask[2]}scheduler", *options, "--port", "0"], **quiet)
+    worker = subprocess.Popen([*dask[:2], f"{dask[2]}worker", *options, "--nthreads", "1", "--no-nanny"], **quiet)
+    try:
+        yield scheduler, distributed.utils.json_load_robust(file)["address"]  # waits until it is written
+    finally:
+        for process in (worker, scheduler):
+            process.kill()
+            process.wait()
+
+
+def train(data_file: Path, out: Path, *options: str) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "tacit", "train", data_file, "--model", "OneVsAll", "--out", out, *options]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
+
+
+def finished_tasks(out: Path) -> int:
+    return len(list(out.with_name(f"{out.name}.partial").rglob("*.safetensors")))
+
+
+def wait_for_tasks(n_tasks: int, out: Path, process: subprocess.Popen[str]) -> None:
+    while finished_tasks(out) < n_tasks:
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.02)
+
+
+@pytest.fixture
+def data_file(tmp_path) -> Path:
+    made = make_dataset(n_samples=5_000, n_labels=4_000, labels_per_sample=8)
+    tacit.save_data(made.dataset(made.train), tmp_path / "data.txt")
+    return tmp_path / "data.txt"
+
+
+@pytest.fixture
+def hears_interrupts() -> Iterator[None]:
+    """Processes that the test starts do not ignore Ctrl-C, as they would if the tests run in the background."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("hears_interrupts")
+def test_a_training_outlives_its_scheduler_and_its_client(tmp_path, data_file):
+    out = tmp_path / "model"
+    with scheduler_and_worker(tmp_path) as (scheduler, address):
+        process = train(data_file, out, "--cluster", address)
+        wait_for_tasks(3, out, process)
+        scheduler.kill()
+        _, told = process.communicate(timeout=60)
+    assert process.returncode == 2
+    assert re.search(rf"tacit: error: the Dask scheduler {address} has stopped; [^\n]*resumes[^\n]*\n\Z", told), told
+    assert "Traceback" not in told, told
+
+    process = train(data_file, out, "--cluster", "local:2")  # and with other workers
+    wait_for_tasks(finished_tasks(out) + 3, out, process)
+    os.killpg(process.pid, signal.SIGINT)  # as a terminal does
+    _, told = process.communicate(timeout=60)
+    assert process.returncode == 130, told
+    assert "Traceback" not in told
+    assert not left_files()
+
+    process = train(data_file, out, "--cluster", "local:2")
+    _, told = process.communicate(timeout=300)
+    assert process.returncode == 0, told
+    assert "resuming: " in told
+    assert train(data_file, tmp_path / "here").wait(timeout=300) == 0
+    assert bytes_of(out) == bytes_of(tmp_path / "here")
+
+
+# -- commands ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+def test_commands_give_the_same_on_a_cluster(workers, tmp_path):
+    made = make_dataset(n_samples=2_600, n_labels=40, n_features=300)
+    tacit.save_data(made.dataset(made.train), tmp_path / "data.txt")
+    found: dict[str, list[str]] = {"": [], workers.scheduler_address: []}
+    for address, outputs in found.items():
+        where = ["--cluster", address] if address else []
+        model, file = str(tmp_path / f"model{len(address)}"), str(tmp_path / "data.txt")
+        for command in (
+            ["train", file, "--model", "OneVsAll", "--out", model],
+            ["suggest", model, file, "-k", "2"],
+            ["find-missing", model, file, "-n", "20"],
+        ):
+            result = CliRunner().invoke(cli, [*command, *where])
+            assert result.exit_code == 0, result.output
+            outputs.append(result.stdout.replace(model, "MODEL"))
+        outputs.append(str(bytes_of(Path(model))))
+    assert found[""] == found[workers.scheduler_address]
+    tuned = CliRunner().invoke(
+        cli, ["tune", file, "--model", "OneVsAll", "--budget", "1s", "--cluster", workers.scheduler_address]
+    )
+    assert tuned.exit_code == 0, tuned.output
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("suffix", [".csv", ".jsonl"])
+def test_suggest_keeps_columns_on_a_cluster(tmp_path, suffix):
+    made = make_dataset(n_samples=500, n_labels=20, as_text=True)
+    tacit.Tagger("OneVsAll").fit(made.texts, made.Y, label_names=made.label_names).save(tmp_path / "model")
+    texts = [*made.texts * 9, "", "…"]  # several blocks; the last two texts are blank
+    with (tmp_path / "new.csv").open("w", newline="") as file:
+        table = csv.writer(file)
+        table.writerow(["title", "key", "text"])
+        table.writerows((f"title {number}", f"k{number}", text) for number, text in enumerate(texts))
+    command = ["suggest", str(tmp_path / "model"), str(tmp_path / "new.csv"), "--id", "key", "--keep", "title"]
+    found = {}
+    for where in ([], ["--cluster", "local:2"]):
+        out = tmp_path / f"out{len(where)}{suffix}"
+        with bytes_sent() as sent:
+            result = CliRunner().invoke(cli, [*command, "--text", "text", "--out", str(out), *where])
+        assert result.exit_code == 0, result.output
+        assert (sum(sent) > sum(map(len, texts))) == bool(where)  # the texts went to the workers
+        found[bool(where)] = out.read_bytes(), result.stderr
+    assert found[True] == found[False]
+    assert f"their rows: {len(texts) - 1}, {len(texts)}" in found[True][1]
+    assert f"k{len(texts) - 1}".encode() in found[True][0].splitlines()[-1]

@@ -35,6 +35,17 @@ class Cache:
         metrics: Metrics = json.loads(path.read_text(encoding="utf-8"))["metrics"]
         return metrics
 
+    def earlier(self, key: Mapping[str, Any]) -> Metrics | None:
+        """The newest result of the same run with another source of the model, if there is one."""
+        wanted = _without_source(json.loads(json.dumps(key, default=str)))
+        paths = self.folder.glob(f"{_stem(key)}-*.json")
+        for path in sorted(paths, key=lambda path: path.stat().st_mtime, reverse=True):
+            stored = json.loads(path.read_text(encoding="utf-8"))
+            if _without_source(stored["run"]) == wanted:
+                metrics: Metrics = stored["metrics"]
+                return metrics
+        return None
+
     def put(self, key: Mapping[str, Any], metrics: Metrics) -> None:
         """Keep the result of a run."""
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -43,4 +54,12 @@ class Cache:
 
     def _path(self, key: Mapping[str, Any]) -> Path:
         digest = hashlib.sha256(json.dumps(key, sort_keys=True, default=str).encode()).hexdigest()[:16]
-        return self.folder / f"{key['set']}-{key['model']}-{key['seed']}-{digest}.json"
+        return self.folder / f"{_stem(key)}-{digest}.json"
+
+
+def _stem(key: Mapping[str, Any]) -> str:
+    return f"{key['set']}-{key['model']}-{key['seed']}"
+
+
+def _without_source(key: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in key.items() if name != "source"}

@@ -20,9 +20,10 @@ table4` does the same in a clone of the repository. The columns are **printed** 
 settings, run here**, and **tacit's default**: the mean of several seeds, ± the largest standard deviation among the
 metrics of a row, in percent unless said otherwise, and CPU seconds of training on one core. A row *holds* if the
 paper's method, run here, is within 1.5 points of every printed figure of the row. Results are kept in a cache folder,
-so a table that was stopped goes on where it was. Sets that are not here are left out. *Not run* means that the time
-was not spent, *not built* that the method is not in this repository; figures without ± are of one seed. Settings are
-in `reproduce/<paper>/settings.py`, each with the sentence of the paper that it is from.
+so a table that was stopped goes on where it was; this page shows the newest result of the same data, settings and
+protocol, also where the model's code has changed since. Sets that are not here are left out. *Not run* means that the
+time was not spent, *not built* that the method is not in this repository; figures without ± are of one seed. Settings
+are in `reproduce/<paper>/settings.py`, each with the sentence of the paper that it is from.
 """
 
 

@@ -227,7 +227,9 @@ def measure(recipe: Recipe, case: Case, source: Source, seed: int, options: Opti
         "tacit": tacit.__version__, "seed": seed,
     }  # fmt: skip
     found = options.cache.get(key)
-    if found is None and options.runs:
+    if found is None and not options.runs:
+        return options.cache.earlier(key)
+    if found is None:
         if not source.is_toy:
             _compile(recipe, case)
         print(f"  {source.folder}: {type(model).__name__}, seed {seed} …", file=sys.stderr, flush=True)

@@ -220,3 +220,16 @@ def test_the_command(tmp_path):
     assert "Popularity" in shown.output
     wrong = runner.invoke(main, ["exmlds", "table9"])
     assert wrong.exit_code == 2
+
+
+def test_pages_show_results_of_earlier_code(tmp_path):
+    cache = Cache(tmp_path)
+    key = {"set": "bibtex", "model": "SLEEC", "seed": 0, "parameters": {"k": 10}, "source": "old"}
+    cache.put(key, {"P@1": 0.5})
+    cache.put(key | {"parameters": {"k": 20}, "source": "other"}, {"P@1": 0.6})
+    changed = key | {"source": "new"}
+    assert cache.get(changed) is None
+    assert cache.earlier(changed) == {"P@1": 0.5}
+    assert cache.earlier(changed | {"seed": 1}) is None
+    cache.put(key | {"source": "newer"}, {"P@1": 0.7})
+    assert cache.earlier(changed) == {"P@1": 0.7}

@@ -128,25 +128,12 @@ def test_the_weight_of_the_propensities_leads_to_the_tail(made):
 @pytest.mark.real_data
 def test_the_target_moves_the_blend_along_the_front(real_data):
     train, test = (tacit.load_data(real_data / "bibtex" / f"{part}.txt") for part in ("train", "test"))
-    head, tail = (
-        tacit.evaluate(
-            tacit.Blend(target=target).fit(train.X, train.Y).rank(test.X), test.Y, tacit.propensities(train.Y)
-        )
-        for target in ("P@1", "PSP@1")
-    )
+
+    def mean_of(target):
+        models = (tacit.Blend(target=target, random_state=seed).fit(train.X, train.Y) for seed in range(3))
+        found = [tacit.evaluate(model.rank(test.X), test.Y, tacit.propensities(train.Y)) for model in models]
+        return {metric: np.mean([each[metric] for each in found]) for metric in ("P@1", "PSP@1")}
+
+    head, tail = mean_of("P@1"), mean_of("PSP@1")
     assert head["P@1"] > tail["P@1"]
-    assert tail["PSP@1"] > head["PSP@1"]
-
-
-@pytest.mark.parametrize("fusion", ["score", "rank"])
-def test_a_blend_is_no_worse_than_its_members(made, fusion):
-    models = ["OneVsAll", ("LabelTree", {"max_leaf": 10})]
-    members = [metrics_of(tacit.OneVsAll(), made), metrics_of(tacit.LabelTree(max_leaf=10), made)]
-    blended = metrics_of(tacit.Blend(models=models, target="nDCG@5", fusion=fusion), made)
-    assert blended["nDCG@5"] > max(metrics["nDCG@5"] for metrics in members) - 0.02
-
-
-def test_few_samples_are_enough():
-    X, Y = planted(n_samples=8)
-    ranking = tacit.Blend().fit(X, Y).rank(X, k=N_LABELS)
-    assert np.isfinite(ranking.scores).all()
+    assert tail["PSP@1"] > head["PSP@1"] + 0.01

@@ -495,11 +495,11 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *ar
 
 
 COMMANDS = {
-    "labels": (["convert", "a.svm", "b.txt"], "raise max_labels"),
-    "fewer labels": (["convert", "ok.svm", "b.txt", "--max-labels", "5"], "raise max_labels"),
-    "fewer features": (["convert", "ok.svm", "b.txt", "--max-features", "1"], "raise max_features"),
-    "shorter lines": (["convert", "ok.jsonl", "b.csv", "--max-line", "10"], "raise max_line"),
-    "less expansion": (["convert", "a.jsonl.gz", "b.csv", "--max-expansion", "2"], "raise max_expansion"),
+    "labels": (["convert", "a.svm", "b.txt"], "raise --max-labels"),
+    "fewer labels": (["convert", "ok.svm", "b.txt", "--max-labels", "5"], "raise --max-labels"),
+    "fewer features": (["convert", "ok.svm", "b.txt", "--max-features", "1"], "raise --max-features"),
+    "shorter lines": (["convert", "ok.jsonl", "b.csv", "--max-line", "10"], "raise --max-line"),
+    "less expansion": (["convert", "a.jsonl.gz", "b.csv", "--max-expansion", "2"], "raise --max-expansion"),
     "memory": (
         ["train", "ok.jsonl", "--out", "m", "--max-memory", "99999999999999T"],
         "a size must be below 4,194,304T",

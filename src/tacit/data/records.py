@@ -231,11 +231,11 @@ def _table_records(path: Path, limits: FileLimits = LIMITS, *, delimiter: str | 
     with _large_cells(limits):
         lines = (line for _, line in text_lines(path, limits, keep_ends=True))
         opening = next(lines, "")
-        mark = _delimiter(opening) if delimiter is None else delimiter
-        rows = csv.reader(itertools.chain([opening], lines), delimiter=mark, strict=True)
         header: list[str] = []
         start = 1
         try:
+            mark = _delimiter(opening) if delimiter is None else delimiter
+            rows = csv.reader(itertools.chain([opening], lines), delimiter=mark, strict=True)
             for row in rows:
                 if not header:
                     header = _checked_header(path, row)

@@ -137,3 +137,17 @@ def test_the_target_moves_the_blend_along_the_front(real_data):
     head, tail = mean_of("P@1"), mean_of("PSP@1")
     assert head["P@1"] > tail["P@1"]
     assert tail["PSP@1"] > head["PSP@1"] + 0.01
+
+
+@pytest.mark.parametrize("fusion", ["score", "rank"])
+def test_a_blend_is_no_worse_than_its_members(made, fusion):
+    models = ["OneVsAll", ("LabelTree", {"max_leaf": 10})]
+    members = [metrics_of(tacit.OneVsAll(), made), metrics_of(tacit.LabelTree(max_leaf=10), made)]
+    blended = metrics_of(tacit.Blend(models=models, target="nDCG@5", fusion=fusion), made)
+    assert blended["nDCG@5"] > max(metrics["nDCG@5"] for metrics in members) - 0.02
+
+
+def test_few_samples_are_enough():
+    X, Y = planted(n_samples=8)
+    ranking = tacit.Blend().fit(X, Y).rank(X, k=N_LABELS)
+    assert np.isfinite(ranking.scores).all()

@@ -306,8 +306,12 @@ class State:
             self._call(target, into)
 
     def _judge(self, judgements: Sequence[Mapping[str, Any]], rows: Sequence[Row], said: Sequence[float]) -> None:
-        fields = (f"judgements[{i}].label" for i in range(len(judgements)))
-        columns = [self.find(each["label"], field, hint=False) for each, field in zip(judgements, fields, strict=True)]
+        columns = []
+        for each in judgements:
+            column = self.leads_to(each["label"])
+            if column is None or column in self._retired:  # a name in the vocabulary, or an error that names the field
+                column = self.find(each["label"], f"judgements[{len(columns)}].label", hint=False)
+            columns.append(column)
         for column, each, row, heard in zip(columns, judgements, rows, said, strict=True):
             part = self.part(column)
             if not isinstance(part, Corrected):

@@ -306,7 +306,7 @@ class State:
             self._call(target, into)
 
     def _judge(self, judgements: Sequence[Mapping[str, Any]], rows: Sequence[Row], said: Sequence[float]) -> None:
-        columns = []
+        columns: list[int] = []
         for each in judgements:
             column = self.leads_to(each["label"])
             if column is None or column in self._retired:  # a name in the vocabulary, or an error that names the field

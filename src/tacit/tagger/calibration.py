@@ -27,7 +27,7 @@ _SHOWN = 5  # places that people see; at the same score, labels there are right 
 _WEIGHT_BEYOND = 0.1  # of a label further down
 _MIN_HITS = 40  # a band with fewer right suggestions is merged with the next
 _PRIOR = 2.0  # pseudo-count of suggestions at the mean rate in every step of a curve
-_N_THRESHOLDS = 500
+_N_THRESHOLDS = 500  # evenly spaced, and as many by rank
 _MAX_NEEDED = 0.5  # suggestions per sample that suffice to measure any precision
 TARGETS = ("precision", "recall", "f1", "labels")
 
@@ -234,8 +234,11 @@ def _probabilities(curves: list[Steps], curve_of_label: npt.NDArray[np.int32], r
 
 
 def _trade(probabilities: Floats, hits: npt.NDArray[np.bool_], n_samples: int, n_true: int) -> Trade:
-    thresholds = np.linspace(0, probabilities.max(), _N_THRESHOLDS, dtype=np.float32)
     order = np.argsort(probabilities, kind="stable")
+    even = np.linspace(0, probabilities.max(), _N_THRESHOLDS, dtype=np.float32)
+    # Where a curve is flat, many suggestions have nearly the same probability: as many thresholds part them by rank.
+    by_rank = probabilities[order[np.linspace(0, len(order) - 1, _N_THRESHOLDS).astype(np.intp)]]
+    thresholds = np.unique(np.concatenate([even, by_rank]))
     first = np.searchsorted(probabilities[order], thresholds)
     kept = len(order) - first
     right = np.concatenate([np.cumsum(hits[order][::-1])[::-1], [0]])[first]

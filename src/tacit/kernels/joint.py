@@ -12,6 +12,8 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
+from tacit.kernels.dot import dot
+
 Ints = npt.NDArray[np.int32]
 Floats = npt.NDArray[np.float32]
 
@@ -37,31 +39,10 @@ def project_rows(indptr: Ints, indices: Ints, data: Floats, rows: Ints, V: Float
 
 
 @njit(nogil=True, cache=True)
-def _sum_of_squares(row: Floats) -> np.float32:
-    """In eight lanes, written out: as fast as reordered sums, but the same bits on every machine."""
-    zero = np.float32(0)
-    s0, s1, s2, s3, s4, s5, s6, s7 = zero, zero, zero, zero, zero, zero, zero, zero
-    whole = len(row) - len(row) % 8
-    for i in range(0, whole, 8):
-        s0 += row[i] * row[i]
-        s1 += row[i + 1] * row[i + 1]
-        s2 += row[i + 2] * row[i + 2]
-        s3 += row[i + 3] * row[i + 3]
-        s4 += row[i + 4] * row[i + 4]
-        s5 += row[i + 5] * row[i + 5]
-        s6 += row[i + 6] * row[i + 6]
-        s7 += row[i + 7] * row[i + 7]
-    total = ((s0 + s1) + (s2 + s3)) + ((s4 + s5) + (s6 + s7))
-    for i in range(whole, len(row)):
-        total += row[i] * row[i]
-    return total
-
-
-@njit(nogil=True, cache=True)
 def _to_unit_length(images: Floats, n: int, inverse_lengths: Floats) -> None:
     """Divide the first `n` rows by their lengths; keep the inverses (0 for a row of zeros)."""
     for place in range(n):
-        length = np.float32(math.sqrt(_sum_of_squares(images[place])))
+        length = np.float32(math.sqrt(dot(images[place], images[place])))
         inverse = np.float32(1) / length if length > 0 else np.float32(0)
         inverse_lengths[place] = inverse
         for axis in range(images.shape[1]):
@@ -258,7 +239,7 @@ def _ascend(
             for axis in range(dimension):
                 gradient[axis] += values[entry] * gradients[owners[entry], axis]
             entry += 1
-        squares[feature] += _sum_of_squares(gradient) / np.float32(dimension)
+        squares[feature] += dot(gradient, gradient) / np.float32(dimension)
         if squares[feature] > 0:
             step = np.float32(rate / math.sqrt(squares[feature]))
             for axis in range(dimension):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -136,6 +137,40 @@ def test_cover_is_that_of_a_loop(language, found_in):
                 exact = sum(word in text_words for word in own) / len(own)
                 expected = [inside / sum(each), inside / max(total, 1e-6), min(each), max(each), exact]
         assert told == pytest.approx(expected, rel=1e-4)
+
+
+@pytest.mark.parametrize("language", ["en", None])
+@pytest.mark.parametrize("least_share", [0.2, 0.5, 0.8])
+@settings(max_examples=100)
+@given(found_in=texts)
+def test_names_in_part_are_those_of_a_loop(language, least_share, found_in):
+    names = [Name(place, text) for place, text in enumerate(NAMES)]
+    index = NameIndex.of(names, language)
+    weights = np.random.default_rng(0).uniform(1, 5, len(index.stems)).astype(np.float32)
+    weight_of = dict(zip(index.stems, weights.tolist(), strict=True))
+    stems_in = [stems_of(name.text.split(" (")[0], language) for name in names]
+    frequency = Counter(stem for stems in stems_in for stem in stems)
+    rarest = [min(stems, key=frequency.__getitem__) for stems in stems_in]
+    expected = {}
+    for row, text in enumerate(found_in):
+        own = set(stems_of(text, language))
+        for name, stems in enumerate(stems_in):
+            inside = [stem for stem in stems if stem in own]
+            share = sum(map(weight_of.__getitem__, inside)) / sum(map(weight_of.__getitem__, stems))
+            if rarest[name] in own and len(inside) < len(stems) and share >= least_share:
+                expected[row, name] = [len(stems), len(inside), rarest.count(rarest[name])]
+    rows, found, told = index.partly_named(index.matches(found_in), weights, least_share)
+    assert dict(zip(zip(rows.tolist(), found.tolist(), strict=True), told.tolist(), strict=True)) == expected
+
+
+def test_of_names_in_part_the_heaviest_are_kept(monkeypatch):
+    monkeypatch.setattr("tacit.names.index._MOST_PARTLY_NAMED", 2)
+    index = NameIndex.of([Name(each, f"{word} of the north") for each, word in enumerate(("sea", "sky", "ice"))], None)
+    weights = np.ones(len(index.stems), np.float32)
+    weights[index.stems.index("sky")] = 2
+    weights[index.stems.index("ice")] = 3
+    _, names, _ = index.partly_named(index.matches(["sea, sky and ice of the"]), weights, 0.5)
+    assert names.tolist() == [1, 2]
 
 
 def test_texts_with_a_stem_are_counted_once_each():

@@ -205,6 +205,64 @@ def name_cover(
 
 
 @njit(nogil=True, cache=True)
+def partly_named(
+    text_starts: Ids,
+    words: Ids,
+    stem_of_word: Ids,
+    listed_starts: Starts,
+    listed: Ids,
+    name_starts: Starts,
+    name_stems: Ids,
+    weights: Floats,
+    least_share: float,
+    most: int,
+) -> Ids:
+    """Names of which texts have the rarest stem and others, but not all; see `NameIndex.partly_named`.
+
+    Returns
+    -------
+    int32 array of shape (n_found, 4)
+        The text, the name, how many of its words the text has, and how many names have the same rarest stem.
+    """
+    n_texts = len(text_starts) - 1
+    seen, looked_up = np.full(len(weights), -1, np.int64), np.full(len(weights), -1, np.int64)
+    room, gains = np.empty((256, 4), np.int32), np.empty(256, np.float32)
+    found, size = np.empty((max(n_texts, 1) * most, 4), np.int32), 0
+    for text in range(n_texts):
+        own = stem_of_word[words[text_starts[text] : text_starts[text + 1]]]
+        for stem in own:
+            seen[stem] = text
+        n_here = 0
+        for rarest in own:
+            if looked_up[rarest] == text:  # a text may have several words of a stem
+                continue
+            looked_up[rarest] = text
+            first, last = listed_starts[rarest], listed_starts[rarest + 1]
+            for at in range(first, last):
+                whole, inside, n_inside = 0.0, 0.0, 0
+                stems = name_stems[name_starts[listed[at]] : name_starts[listed[at] + 1]]
+                for stem in stems:
+                    whole += weights[stem]
+                    if seen[stem] == text:
+                        inside += weights[stem]
+                        n_inside += 1
+                if n_inside == len(stems) or inside < least_share * whole:
+                    continue
+                if n_here == len(room):
+                    more, more_gains = np.empty((2 * n_here, 4), np.int32), np.empty(2 * n_here, np.float32)
+                    more[:n_here], more_gains[:n_here] = room, gains
+                    room, gains = more, more_gains
+                room[n_here, 0], room[n_here, 1] = text, listed[at]
+                room[n_here, 2], room[n_here, 3] = n_inside, last - first
+                gains[n_here] = inside * inside / whole
+                n_here += 1
+        for best in np.argsort(-gains[:n_here], kind="mergesort")[:most]:
+            found[size] = room[best]
+            size += 1
+    return found[:size].copy()
+
+
+@njit(nogil=True, cache=True)
 def boosted_log_odds(
     X: Floats, roots: Ids, features: Ids, thresholds: Floats, children: Ids, values: Floats, start: float
 ) -> Floats:

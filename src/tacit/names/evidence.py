@@ -33,6 +33,8 @@ _BEHIND = 0.5  # probability of a label that is no candidate, as a share of that
 _HIDDEN_SHARE = 0.3  # of the labels, treated as unseen in a second copy of what is learned from
 _HARD_PLACES = 10  # of the model's ranking; of the wrong labels behind them that no name points to ...
 _EASY_SHARE = 0.25  # ... this share is learned from, at a higher weight
+LEAST_SHARE = 0.5  # of a name's weight, in texts that have only a part of the name
+_WHOLE = 1.0  # no name in part is looked for
 _PRIOR = 0.2, 1.0  # matches that were right, and matches, that every name starts with
 
 #: What is known of a candidate, in order.
@@ -42,6 +44,7 @@ EVIDENCE = (
     "has qualifier", "labels with the name", "training samples", "texts with the name", "share of these with the label",
     "share of the name", "weight in the text", "lowest weight", "highest weight", "words as they are",
     "votes of similar samples", "most similar with the label", "most similar",
+    "words of a name in part", "of these in the text", "names with its rarest word",
 )  # fmt: skip
 
 
@@ -147,6 +150,7 @@ class NameEvidence:
     others: list[str]  # labels without samples, after those of the training
     samples: SampleIndex | None = None
     n_ranked: Annotated[int, Range(low=1)] = N_RANKED  # labels of the model's ranking that are candidates
+    least_share: Annotated[float, Range(low=0, high=1)] = _WHOLE  # of a name that a text has in part
 
     def what_is_wrong(self, _: Sizes) -> tuple[str, str] | None:
         """Each stem is counted, and the trees ask for evidence that there is."""
@@ -163,7 +167,7 @@ class NameEvidence:
         """
         votes = None if self.samples is None else self.samples.votes(X)
         first = model.rank(X, min(self.n_ranked, len(model.classes_)))
-        found = candidates(self.index, self.counts, first, matches, votes)
+        found = candidates(self.index, self.counts, first, matches, votes, self.least_share)
         log_odds = self.trees.log_odds(found.evidence)
         lowest = np.full(found.n_samples, np.inf, np.float32)
         np.minimum.at(lowest, found.rows, log_odds)
@@ -203,8 +207,8 @@ def learn_evidence(
         np.where(is_hidden, NO_LABEL, ranking.labels), np.where(is_hidden, ranking.scores[:, -1:], ranking.scores)
     )
     parts = [
-        candidates(index, counts, ranking, matches, votes),
-        candidates(index, counts.without(hidden), shown, matches, votes.without(hidden)),
+        candidates(index, counts, ranking, matches, votes, LEAST_SHARE),
+        candidates(index, counts.without(hidden), shown, matches, votes.without(hidden), LEAST_SHARE),
     ]
     right = np.concatenate([_are_labels(truth, part.rows, part.labels) for part in parts])
     evidence = np.concatenate([part.evidence for part in parts])
@@ -215,16 +219,25 @@ def learn_evidence(
 
 
 def candidates(
-    index: NameIndex, counts: NameCounts, ranking: Ranking, matches: Matches, votes: Votes | None
+    index: NameIndex,
+    counts: NameCounts,
+    ranking: Ranking,
+    matches: Matches,
+    votes: Votes | None,
+    least_share: float,
 ) -> Candidates:
-    """The labels of a ranking and of matches, with the evidence for each."""
+    """The labels of a ranking, of matches, and of names of which a text has at least a share; the evidence for each."""
     n_samples, n_named = len(ranking), len(counts.samples)
     row, place = np.nonzero(ranking.labels != NO_LABEL)
     ranked_keys = row * n_named + ranking.labels[row, place]
     matched_keys = matches.row_of * n_named + matches.labels
-    keys = np.unique(np.concatenate([ranked_keys, matched_keys]))
+    partly = index.partly_named(matches, counts.weights, least_share) if least_share < _WHOLE else None
+    partly_keys = ranked_keys[:0] if partly is None else partly[0] * n_named + index.labels[partly[1]]
+    keys = np.unique(np.concatenate([ranked_keys, matched_keys, partly_keys]))
     rows, labels = np.divmod(keys, n_named)
-    at_ranked, at_matched = np.searchsorted(keys, ranked_keys), np.searchsorted(keys, matched_keys)
+    at_ranked, at_matched, at_partly = (
+        np.searchsorted(keys, each) for each in (ranked_keys, matched_keys, partly_keys)
+    )
     found = np.zeros((len(keys), len(EVIDENCE)), np.float32)
     found[:, 1] = _UNRANKED
     if ranking.k:
@@ -245,6 +258,9 @@ def candidates(
     found[:, 15], found[:, 16] = counts.samples[labels], matched
     found[:, 17] = (counts.right[labels] + _PRIOR[0]) / (matched + _PRIOR[1])
     found[:, 18:23] = index.cover(rows, labels, matches, counts.weights)
+    if partly is not None:
+        found[at_partly, 26:29] = partly[2]
+        found[at_matched, 28] = index.n_listed[names]
     if votes is not None:
         _count_votes(found[:, 23:], keys, votes.rows * n_named + votes.labels, votes)
         found[:, 25] = votes.best[rows]

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from tacit.kernels.names import N_COLUMNS, match_names, name_cover
+from tacit.kernels.names import N_COLUMNS, match_names, name_cover, partly_named
 from tacit.numerics.rows import row_of_entry
 from tacit.parameters import OneOf
 from tacit.store.declared import Array, Items
@@ -25,6 +25,7 @@ Starts = npt.NDArray[np.int64]
 
 _OF_MATCHES = ("labels", "names", "first", "gap", "occurrences", "containing", "is_phrase")
 _TEXTS_PER_BLOCK = 4096
+_MOST_PARTLY_NAMED = 15  # names a text, those of which it has most
 _QUALIFIER = re.compile(r"\s*\([^)]*\)")
 
 
@@ -168,6 +169,18 @@ class NameIndex:
         return self.form_stems[self.name_forms]
 
     @cached_property
+    def rarest(self) -> Ids:
+        """The stem of each name that the fewest names have, under which it is listed."""
+        found = np.empty(len(self.labels), np.int32)
+        found[self.listed] = np.repeat(np.arange(len(self.stems), dtype=np.int32), np.diff(self.listed_starts))
+        return found
+
+    @cached_property
+    def n_listed(self) -> Ids:
+        """How many names have the same rarest stem as each name."""
+        return np.diff(self.listed_starts)[self.rarest].astype(np.int32)
+
+    @cached_property
     def _places(self) -> tuple[dict[str, int], dict[str, int]]:
         """Forms and stems, by their columns in `Matches.words`."""
         forms = {form: place for place, form in enumerate(self.forms)}
@@ -250,6 +263,33 @@ class NameIndex:
             rows, labels, *words, *self._names_of_label, self.name_starts, self.name_forms, weights
         )
         return covered
+
+    def partly_named(self, matches: Matches, weights: Floats, least_share: float) -> tuple[Places, Places, Floats]:
+        """Names of which texts have the rarest word and much of the rest, but not all: at most one for each label.
+
+        Parameters
+        ----------
+        weights : float32 array of shape (n_stems,)
+            How much each stem counts.
+        least_share : float
+            Of the weight of a name that is in the text.
+
+        Returns
+        -------
+        rows, names : intp arrays
+            The text, and of the label's names the one of which it has the largest share of the words.
+        words : float32 array of shape (n_found, 3)
+            Words of the name, those of them that are in the text, and how many names have the same rarest word.
+        """
+        words = matches.words.indptr, matches.words.indices, self._stem_of_word
+        names = self.listed_starts, self.listed, self.name_starts, self.name_stems
+        row, name, n_inside, n_listed = partly_named(*words, *names, weights, least_share, _MOST_PARTLY_NAMED).T
+        sizes = np.diff(self.name_starts)[name]
+        keys = row.astype(np.int64) * (int(self.labels.max(initial=0)) + 1) + self.labels[name]
+        order = np.lexsort((-n_inside / sizes, keys))
+        order = order[np.diff(keys[order], prepend=-1) != 0]
+        counts = np.stack([sizes, n_inside, n_listed], axis=1).astype(np.float32)
+        return row[order].astype(np.intp), name[order].astype(np.intp), counts[order]
 
     def _best(self, found: Ids, n_words: Ids, words: sparse.csr_matrix) -> Matches:
         """For each label of a text its best match: most words, then the preferred name, then the earliest."""

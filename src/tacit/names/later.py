@@ -29,7 +29,7 @@ def extended(index: NameIndex, names: Sequence[Name]) -> NameIndex:
     form_stems[form_of_new] = of_new[new.form_stems]
     name_starts = np.concatenate([index.name_starts, index.name_starts[-1] + new.name_starts[1:]])
     labels = np.concatenate([index.labels, new.labels])
-    rarest = np.concatenate([_rarest(index), of_new[_rarest(new)]])
+    rarest = np.concatenate([index.rarest, of_new[new.rarest]])
     listed = np.argsort(rarest, kind="stable").astype(np.int32)
     is_preferred = index.is_preferred & ~np.isin(index.labels, new.labels[new.is_preferred])
     whole = replace(
@@ -57,13 +57,6 @@ def _joined(known: Sequence[str], new: Sequence[str]) -> tuple[list[str], Ids]:
     place = {word: number for number, word in enumerate(known)}
     places = np.array([place.setdefault(word, len(place)) for word in new], np.int32)
     return list(place), places
-
-
-def _rarest(index: NameIndex) -> Ids:
-    """The stem under which each name is listed."""
-    found = np.empty(len(index.labels), np.int32)
-    found[index.listed] = np.repeat(np.arange(len(index.stems), dtype=np.int32), np.diff(index.listed_starts))
-    return found
 
 
 def _alike(index: NameIndex, name: int) -> list[int]:

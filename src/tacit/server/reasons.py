@@ -35,6 +35,7 @@ def reasons(tagger: Tagger, text: str, label: str, n: int) -> dict[str, Any]:
         ],
         "acts": found.acts,
         "names": found.names,
+        "names_in_part": found.names_in_part,
     }
 
 

@@ -138,6 +138,7 @@ class ExplainAnswer(BaseModel):
     samples: list[SampleReason]
     acts: list[str]
     names: list[str] = Field(description="Names of the label that are in the text.")
+    names_in_part: list[str] = Field(description="Names of which only some words are in the text.")
 
 
 class Label(BaseModel):

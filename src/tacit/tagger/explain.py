@@ -72,6 +72,8 @@ class Explanation:
         Acts on the label since training.
     names : list of str
         Names of the label that are in the text, where names count.
+    names_in_part : list of str
+        Names of which only some words are in the text, where names count.
     """
 
     label: str
@@ -81,9 +83,11 @@ class Explanation:
     samples: list[SampleEvidence] = field(default_factory=list)
     acts: list[str] = field(default_factory=list)
     names: list[str] = field(default_factory=list)
+    names_in_part: list[str] = field(default_factory=list)
 
     def __str__(self) -> str:
         lines = [f"{self.label}: {self.score:.3f}", *(f"  its name '{name}' is in the text" for name in self.names)]
+        lines += [f"  part of its name '{name}' is in the text" for name in self.names_in_part]
         lines += [f"  without '{feature}' {-loss:+.3f}" for feature, loss in self.features]
         lines += [f"  {share:.0%} of '{label}' ({score:.2f}) have it" for label, score, share in self.labels]
         lines += [f"  like sample {row} ({near:.2f}): {text[:80]}" for row, text, near in self.samples]
@@ -108,21 +112,26 @@ def explain(tagger: Tagger, text: Any, label: str, n: int = 10) -> Explanation:
         _labels(changes, tagger.relations_, sample, column, n),
         _samples(tagger, x, column, n),
         [str(act) for act in in_force(changes.acts) if any(state.leads_to(name) == column for name in act.labels())],
-        _names(tagger, sample.matches, column),
+        *_names(tagger, sample.matches, column),
     )
 
 
-def _names(tagger: Tagger, matches: Matches | None, column: int) -> list[str]:
-    """The names of a label that are in a text."""
+def _names(tagger: Tagger, matches: Matches | None, column: int) -> tuple[list[str], list[str]]:
+    """The names of a label that are in a text as a whole, and those that are in part."""
     vocabulary, state, evidence = tagger.vocabulary_, tagger._state, tagger._changes.scores.names
     if evidence is None or matches is None:
-        return []
+        return [], []
     members = state.members(column)
     called = state.later_names(column)
     for label in map(str, state.ground.classes[[each for each in members if each < len(state.ground.classes)]]):
         called += vocabulary.names_of(label) if vocabulary is not None and label in vocabulary else [label]
-    found = {evidence.index.stems_at(name) for name in matches.names[np.isin(matches.labels, list(members))].tolist()}
-    return [name for name in dict.fromkeys(called) if evidence.index.stems_in(name) in found]
+    index = evidence.index
+    names = matches.names, index.partly_named(matches, evidence.counts.weights, evidence.least_share)[1]
+    found = [
+        {index.stems_at(name) for name in each[np.isin(index.labels[each], list(members))].tolist()} for each in names
+    ]
+    whole, in_part = ([name for name in dict.fromkeys(called) if index.stems_in(name) in stems] for stems in found)
+    return whole, in_part
 
 
 def _like(sample: Inputs, rows: sparse.csr_matrix) -> Inputs:

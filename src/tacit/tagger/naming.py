@@ -15,7 +15,15 @@ from tacit.data.vocabulary import Vocabulary
 from tacit.labels import Names
 from tacit.linear.popularity import Popularity
 from tacit.metrics import SCORE_METRIC, evaluate
-from tacit.names.evidence import BY_NAME_ALONE, N_RANKED, NameCounts, NameEvidence, candidates, learn_evidence
+from tacit.names.evidence import (
+    BY_NAME_ALONE,
+    LEAST_SHARE,
+    N_RANKED,
+    NameCounts,
+    NameEvidence,
+    candidates,
+    learn_evidence,
+)
 from tacit.names.index import Matches, Name, NameIndex
 from tacit.names.similar import SampleIndex
 from tacit.numerics.rows import widened
@@ -139,7 +147,7 @@ def weigh(
         of_rest = ranking.rows(rest), naming.matches.rows(rest), votes.of_rows(rest)
         trees = learn_evidence(naming.index, counts, *of_rest, truth[rest], seed)
         of_own = ranking.rows(own), naming.matches.rows(own), votes.of_rows(own)
-        found = candidates(naming.index, counts, *of_own)
+        found = candidates(naming.index, counts, *of_own, LEAST_SHARE)
         parts.append(found.ranked(trees.log_odds(found.evidence)).padded_or_cut(n_places))
         order.append(own)
     fused = Ranking.concatenate(parts).rows(np.argsort(np.concatenate(order), kind="stable"))
@@ -150,7 +158,8 @@ def weigh(
         return None, ranking.top(n_places)
     announce(f"labels' names are used: {SCORE_METRIC} {100 * with_names:.1f} instead of {100 * without:.1f} held out")
     trees = learn_evidence(naming.index, counts, ranking, naming.matches, votes, truth, seed)
-    return NameEvidence(truth.shape[1], naming.index, counts, trees, naming.others, samples, ranking.k), fused
+    of_names = truth.shape[1], naming.index, counts, trees, naming.others, samples
+    return NameEvidence(*of_names, n_ranked=ranking.k, least_share=LEAST_SHARE), fused
 
 
 def moved(values: npt.NDArray[np.int32], before: Iterable[Any], after: Iterable[Any]) -> npt.NDArray[np.int32]:

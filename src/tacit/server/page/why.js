@@ -40,8 +40,8 @@ function scrollMarks() {
 }
 
 // A test for words that speak for the label: by themselves, or in one of its names.
-function evidence({ features, names }) {
-  const named = names.flatMap((name) => name.toLowerCase().match(/[\p{L}\p{M}\p{N}_]{3,}/gu) ?? []);
+function evidence({ features, names, names_in_part }) {
+  const named = [...names, ...names_in_part].flatMap((name) => name.toLowerCase().match(/[\p{L}\p{M}\p{N}_]{3,}/gu) ?? []);
   const words = new Set([...named, ...clear(features).flatMap((each) => each.words.map((word) => word.toLowerCase()))]);
   return (word) => words.has(word.toLowerCase());
 }
@@ -58,6 +58,8 @@ function reasons(found, isEvidence) {
   const shares = found.labels.filter((other) => other.share >= LEAST_SHARE).sort((one, other) => other.share - one.share);
   const parts = [
     found.names.length && element("p", {}, "Its name is in the text: ", found.names.map((name) => `“${name}”`).join(", "), "."),
+    found.names_in_part.length &&
+      element("p", {}, "Part of its name is in the text: ", found.names_in_part.map((name) => `“${name}”`).join(", "), "."),
     ...list(
       "Words that support it",
       words.map((word) => [

@@ -81,6 +81,29 @@ def stemmed(words: list[str], language: str | None) -> list[str]:
     return words if language is None else list(_stemmer(language).stemWords(words))
 
 
+#: What makes one root of English stems that differ in spelling or ending: least letters of a stem, pattern, replacement.
+_ENGLISH_ROOTS = [
+    (least, re.compile(pattern), replacement)
+    for least, pattern, replacement in (
+        (5, "(?<=..)our", "or"), (5, "[ao]e", "e"), (4, "tr$", "ter"), (5, "(?<=...)is$", "iz"),
+        (5, "programm", "program"), (5, "ll$", "l"), (6, "(ic|i|e|o|al|er|or|ist|ism)$", ""),
+    )
+]  # fmt: skip
+
+
+def roots(stems: Iterable[str], language: str | None) -> list[str]:
+    """The root of each stem, which more words share: colour and color, economy and economics. In English only."""
+    return [_english_root(stem) for stem in stems] if language == "en" else list(stems)
+
+
+@lru_cache(maxsize=2**16)
+def _english_root(stem: str) -> str:
+    for least, pattern, replacement in _ENGLISH_ROOTS:
+        if len(stem) >= least:
+            stem = pattern.sub(replacement, stem)
+    return stem
+
+
 def _stemmer(language: str) -> Stemmer.Stemmer:
     known = _stemmers.__dict__
     if language not in known:

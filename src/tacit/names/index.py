@@ -16,7 +16,7 @@ from tacit.kernels.names import N_COLUMNS, match_names, name_cover, partly_named
 from tacit.numerics.rows import row_of_entry
 from tacit.parameters import OneOf
 from tacit.store.declared import Array, Items
-from tacit.words import LANGUAGES, stemmed, words_of
+from tacit.words import LANGUAGES, roots, stemmed, words_of
 
 Ids = npt.NDArray[np.int32]
 Places = npt.NDArray[np.intp]
@@ -115,6 +115,8 @@ class NameIndex:
         Whether a name is the preferred one, whether it has a qualifier in brackets, how many labels share its stems.
     listed_starts, listed : arrays
         By stem, the names of which it is the rarest.
+    by_root : bool
+        Whether stems are reduced further to roots, which more words share.
     """
 
     language: Annotated[str | None, OneOf(tuple(LANGUAGES))]
@@ -129,9 +131,10 @@ class NameIndex:
     n_alike: Annotated[Ids, Array("int32", ("n_names",))]
     listed_starts: Annotated[Starts, Array("int64", ("n_stems+1",), starts="n_names")]
     listed: Annotated[Ids, Array("int32", ("n_names",), below="n_names")]
+    by_root: bool = False
 
     @staticmethod
-    def of(names: Iterable[Name], language: str | None) -> NameIndex:
+    def of(names: Iterable[Name], language: str | None, *, by_root: bool = True) -> NameIndex:
         """An index of names; those without a word are left out."""
         stems: dict[str, int] = {}
         forms: dict[str, int] = {}
@@ -142,7 +145,9 @@ class NameIndex:
             if found:
                 kept.append(name)
                 words.append([forms.setdefault(form, len(forms)) for form in found])
-        form_stems = np.array([stems.setdefault(stem, len(stems)) for stem in stemmed(list(forms), language)], np.int32)
+        form_stems = np.array(
+            [stems.setdefault(stem, len(stems)) for stem in _stems(list(forms), language, by_root)], np.int32
+        )
         by_stem = [form_stems[each].tolist() for each in words]
         frequency = np.bincount([stem for each in by_stem for stem in each], minlength=len(stems))
         rarest = np.array([min(each, key=frequency.__getitem__) for each in by_stem], np.int32)
@@ -161,6 +166,7 @@ class NameIndex:
             _n_alike(by_stem, labels),
             np.searchsorted(rarest[listed], np.arange(len(stems) + 1)).astype(np.int64),
             listed,
+            by_root,
         )
 
     @cached_property
@@ -200,7 +206,7 @@ class NameIndex:
 
     def stems_in(self, name: str) -> str:
         """The stems of a name by which it would be found, as a text."""
-        return " ".join(stemmed(_words(name), self.language))
+        return " ".join(_stems(_words(name), self.language, self.by_root))
 
     def stems_at(self, name: int) -> str:
         """The stems of a name, as a text."""
@@ -219,7 +225,7 @@ class NameIndex:
         for row, text in enumerate(texts):
             found = words_of(text)
             n_words[row] = len(found)
-            stem_of = zip(found, stemmed(found, self.language), strict=True)
+            stem_of = zip(found, _stems(found, self.language, self.by_root), strict=True)
             words += [forms[word] if word in forms else stems.get(stem, -1) for word, stem in stem_of]
         starts = np.concatenate([[0], np.cumsum(n_words)]).astype(np.int64)
         flat = np.array(words, np.int32)
@@ -307,6 +313,12 @@ class NameIndex:
 def _words(name: str) -> list[str]:
     """The words of a name without its qualifier, if it has anything else."""
     return words_of(_QUALIFIER.sub("", name)) or words_of(name)
+
+
+def _stems(words: list[str], language: str | None, by_root: bool) -> list[str]:
+    """The stem of each word, or its root."""
+    stems = stemmed(words, language)
+    return roots(stems, language) if by_root else stems
 
 
 def _n_alike(words: Sequence[Sequence[int]], labels: Ids) -> Ids:

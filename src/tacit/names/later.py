@@ -22,7 +22,7 @@ def with_later_names(evidence: NameEvidence, names: Sequence[Name], n_labels: in
 
 def extended(index: NameIndex, names: Sequence[Name]) -> NameIndex:
     """The index of all its names and of further ones; the preferred name of a label is its last."""
-    new = NameIndex.of(names, index.language)
+    new = NameIndex.of(names, index.language, by_root=index.by_root)
     stems, of_new = _joined(index.stems, new.stems)
     forms, form_of_new = _joined(index.forms, new.forms)
     form_stems = np.concatenate([index.form_stems, np.zeros(len(forms) - len(index.forms), np.int32)])

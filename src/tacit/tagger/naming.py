@@ -181,7 +181,7 @@ def counted_on(
     """Evidence after further samples of a model that has `classes` now; `before` are all labels until then."""
     names, others = names_of_labels(classes, vocabulary)
     labels = np.concatenate([classes.astype(object), np.array(others, dtype=object)])
-    index = NameIndex.of(names, evidence.index.language)
+    index = NameIndex.of(names, evidence.index.language, by_root=evidence.index.by_root)
     new = NameCounts.of(index, index.matches(texts), widened(Y, len(labels)))
     old = evidence.counts
     counts = NameCounts(

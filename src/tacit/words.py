@@ -81,7 +81,7 @@ def stemmed(words: list[str], language: str | None) -> list[str]:
     return words if language is None else list(_stemmer(language).stemWords(words))
 
 
-#: What makes one root of English stems that differ in spelling or ending: least letters of a stem, pattern, replacement.
+#: What makes one root of English stems that differ in spelling or ending: least letters, pattern, replacement.
 _ENGLISH_ROOTS = [
     (least, re.compile(pattern), replacement)
     for least, pattern, replacement in (

@@ -211,7 +211,8 @@ def start_tagger(vocabulary: Vocabulary, language: str | None = DETECT) -> Tagge
     names, _ = names_of_labels(model.classes_, vocabulary)
     tagger = Tagger("Popularity", vocabulary=vocabulary, language=language)
     tagger.vectorizer_, tagger.model_, tagger.vocabulary_ = vectorizer, model, vocabulary
-    index = NameIndex.of(names, language)
+    # By stems: without samples nothing tells words of one root apart, such as art and artist.
+    index = NameIndex.of(names, language, by_root=False)
     tagger.names_ = NameEvidence(n_concepts, index, NameCounts.none(index, n_concepts), BY_NAME_ALONE, [])
     tagger.calibration_ = uncalibrated(n_concepts)
     tagger.card_ = {"model": "Popularity", "reason": "a vocabulary without samples", "labels": n_concepts, "samples": 0}

@@ -18,6 +18,7 @@ from tacit.numerics.rows import row_squares
 
 Floats32 = npt.NDArray[np.float32]
 
+_NO_SCALES: Any = None
 _AT_A_TIME = 1 << 20  # dense values that are converted together
 
 
@@ -40,12 +41,12 @@ class Features:
     sparse: csr_matrix
     dense: npt.NDArray[np.floating[Any]]
     weight: float = 1.0
-    scales: Floats32 = field(default=None, repr=False)  # type: ignore[assignment]  # factors of the dense rows
+    scales: Floats32 = field(default=_NO_SCALES, repr=False)  # factors of the dense rows; made here
 
     __array_ufunc__ = None  # a product with a NumPy number on the left is ours
 
     def __post_init__(self) -> None:
-        if self.scales is not None:  # made from checked parts
+        if self.scales is not _NO_SCALES:  # made from checked parts
             return
         if isinstance(self.weight, bool) or not isinstance(self.weight, int | float) or not 0 <= self.weight < np.inf:
             raise DataError(f"the weight of the dense part must be a finite number of at least 0; got {self.weight!r}")
@@ -216,16 +217,13 @@ def dense_part(X: FeatureMatrix) -> Floats32:
 
 def dense_rows(X: FeatureMatrix) -> DenseRows:
     """The same without a copy, as kernels of training take it."""
-    if not isinstance(X, Features):
-        return tuple(map(_read_only, (np.empty((0, 0), np.float32), *_NO_BITS, np.empty(0, np.float32))))
-    is_half = X.dense.dtype == np.float16
-    n_dense = X.dense.shape[1]
-    values = np.empty((0, n_dense), np.float32) if is_half else X.dense
-    bits = (X.dense.view(np.uint16), all_halves()) if is_half else _NO_BITS
-    return tuple(map(_read_only, (values, *bits, X.scales)))
-
-
-_NO_BITS = (np.empty((0, 0), np.uint16), np.empty(0, np.float32))
+    dense = X.dense if isinstance(X, Features) else np.empty((0, 0), np.float32)
+    scales = X.scales if isinstance(X, Features) else np.empty(0, np.float32)
+    is_half = dense.dtype == np.float16
+    values = np.empty((0, dense.shape[1]), np.float32) if is_half else dense
+    bits = dense.view(np.uint16) if is_half else np.empty((0, 0), np.uint16)
+    table = all_halves() if is_half else np.empty(0, np.float32)
+    return _read_only(values), _read_only(bits), _read_only(table), _read_only(scales)
 
 
 def _read_only(array: npt.NDArray[Any]) -> Any:
@@ -251,7 +249,7 @@ def turned(X: FeatureMatrix) -> Any:
 def gram_matrix(X: FeatureMatrix) -> npt.NDArray[Any]:
     """XᵀX as an array: inner products of columns."""
     if not isinstance(X, Features):
-        return (X.T @ X).toarray()
+        return np.asarray((X.T @ X).toarray())
     n_words = X.sparse.shape[1]
     gram = np.zeros((X.shape[1], X.shape[1]), np.float32)
     gram[:n_words, :n_words] = (X.sparse.T @ X.sparse).toarray()
@@ -265,9 +263,9 @@ def gram_matrix(X: FeatureMatrix) -> npt.NDArray[Any]:
 def row_gram(X: FeatureMatrix) -> npt.NDArray[Any]:
     """XXᵀ as an array: inner products of rows."""
     if not isinstance(X, Features):
-        return (X @ X.T).toarray()
+        return np.asarray((X @ X.T).toarray())
     rows = X.rows32()
-    return (X.sparse @ X.sparse.T).toarray() + rows @ rows.T
+    return np.asarray((X.sparse @ X.sparse.T).toarray() + rows @ rows.T)
 
 
 def stack_rows(parts: list[Any]) -> Any:

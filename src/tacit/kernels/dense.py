@@ -70,8 +70,8 @@ def row_entries(
     features: npt.NDArray[np.int32],
     values: Floats,
 ) -> int:
-    """Features and values of a row, and their number: the sparse ones, then the dense ones, from `n_words` on."""
-    n_entries = indptr[row + 1] - indptr[row]
+    """Features and values of a row, and their number: the sparse ones, then the dense ones that are not 0."""
+    n_entries = int(indptr[row + 1] - indptr[row])
     for at in range(n_entries):
         features[at], values[at] = indices[indptr[row] + at], data[indptr[row] + at]
     n_dense = dense[0].shape[1]
@@ -79,5 +79,6 @@ def row_entries(
         tile = np.empty((1, n_dense), np.float32)
         gather(dense, np.array([row], np.int64), tile)
         for at in range(n_dense):
-            features[n_entries + at], values[n_entries + at] = n_words + at, tile[0, at]
-    return n_entries + n_dense
+            features[n_entries], values[n_entries] = n_words + at, tile[0, at]
+            n_entries += tile[0, at] != 0
+    return n_entries

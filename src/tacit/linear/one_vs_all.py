@@ -75,6 +75,6 @@ class OneVsAll(Estimator):
     def _rank(self, X: FeatureMatrix, k: int, allowed: Mask | None) -> Ranking:
         W, words = self.weights_, sparse_part(X)
         mask = _NO_MASK if allowed is None else allowed
-        dense = getattr(self, "dense_weights_", np.empty((0, len(self.intercepts_)), np.float32))
+        dense = getattr(self, "dense_weights_", None)
         samples = (words.indptr, words.indices, words.data, dense_part(X))
         return Ranking(*rank_linear(*samples, W.indptr, W.indices, W.data, dense, self.intercepts_, mask, k))

@@ -24,7 +24,7 @@ import tacit
 from benchmarks.peers.systems import SYSTEMS, Result, measure
 from benchmarks.peers.tables import as_text
 
-COMPARED = ("pecos", "LabelTree", "LabelTree-1", "OneVsAll")
+COMPARED = ("pecos", "LabelTree", "LabelTree-1")
 METRICS = ("P@1", "P@3", "P@5", "PSP@1", "PSP@3", "PSP@5")
 
 

@@ -329,6 +329,14 @@ def test_the_number_of_jobs_never_changes_a_model_of_mixed_features(model, data,
     assert folder_bytes(tmp_path / "one") == folder_bytes(tmp_path / "two")
 
 
+def test_a_checkpoint_of_mixed_features_gives_the_same_model(model, data, tmp_path):
+    for name in ("first", "resumed"):
+        with tacit.checkpoint(tmp_path / "partial"):
+            clone(model).fit(mixed(), data.Y).save(tmp_path / name)
+    clone(model).fit(mixed(), data.Y).save(tmp_path / "alone")
+    assert folder_bytes(tmp_path / "first") == folder_bytes(tmp_path / "resumed") == folder_bytes(tmp_path / "alone")
+
+
 BAD_RANKS = {
     "X must have 10 sparse and 24 dense features, as in training; got 10 and 0": lambda X: X.sparse,
     "X must have 10 sparse and 24 dense features, as in training; got 34 and 0": lambda X: X.tocsr(),

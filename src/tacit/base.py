@@ -67,7 +67,7 @@ class Estimator(Stored, BaseEstimator):  # type: ignore[misc]
     n_samples_: Annotated[int, Range(low=1), Size("n_samples")] = field(init=False)
     threshold_: float = field(init=False)
     container_: Annotated[str, OneOf(get_args(Container))] = field(init=False)
-    n_dense_in_: Annotated[int, Range(low=1), Sometimes()] = field(init=False)  # of the features: those of a dense part
+    n_dense_in_: Annotated[int, Range(low=1), Size("n_dense"), Sometimes()] = field(init=False)
     dense_weight_: Annotated[float, Range(low=0), Sometimes()] = field(init=False)
 
     takes_dense: ClassVar[bool] = False  # whether `_fit` and `_rank` take `Features`; otherwise they get a CSR matrix

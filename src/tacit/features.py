@@ -135,6 +135,8 @@ class Features:
     def __matmul__(self, right: npt.NDArray[Any]) -> Floats32:
         """The product with a dense matrix; a row has the same bits alone and among others."""
         n_words = self.sparse.shape[1]
+        if len(right) != self.shape[1]:
+            raise ValueError(f"a matrix with {self.shape[1]} rows is needed, one per feature; got {len(right)}")
         product: Floats32 = np.asarray(self.sparse @ right[:n_words], np.float32)
         below = np.ascontiguousarray(right[n_words:], np.float32)
         for rows, values in self.blocks():
@@ -202,7 +204,7 @@ class _Turned:
         return self.of._turned_times(right)
 
 
-FeatureMatrix: TypeAlias = csr_matrix | Features
+FeatureMatrix: TypeAlias = Features | csr_matrix
 
 
 def sparse_part(X: FeatureMatrix) -> csr_matrix:

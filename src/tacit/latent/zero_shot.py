@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -88,6 +88,8 @@ class ZeroShot(Estimator):
 
     calibration_folds: CalibrationFolds = 5
 
+    takes_dense: ClassVar = True
+
     seen_names_: Annotated[Names, Array(NAMES, ("n_seen",), differ=True)] = field(init=False)
     projection_: Annotated[
         Floats32 | None, Array("float32", ("n_features", "dimension"), if_none=("dimension", "n_features"))
@@ -109,7 +111,7 @@ class ZeroShot(Estimator):
 
         Parameters
         ----------
-        X : CSR, CSC or dense matrix of shape (n_samples, n_features)
+        X : CSR, CSC or dense matrix of shape (n_samples, n_features), or `tacit.Features`
             Features.
         Y : list of lists of labels, sparse matrix or array of shape (n_samples, n_seen)
             Labels that have examples.

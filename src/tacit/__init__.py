@@ -29,6 +29,7 @@ if TYPE_CHECKING:  # what type checkers and editors know; a test compares it wit
     from tacit.embedding.joint_exmlds import JointExMLDS as JointExMLDS
     from tacit.embedding.sleec import SLEEC as SLEEC
     from tacit.errors import TacitError as TacitError
+    from tacit.features import Features as Features
     from tacit.latent.costa import COSTA as COSTA
     from tacit.latent.lfm import LFM as LFM
     from tacit.latent.mllcs import MLLCS as MLLCS
@@ -51,6 +52,7 @@ if TYPE_CHECKING:  # what type checkers and editors know; a test compares it wit
 
 _LIVES_IN = {entry.name: entry.module for entry in MODELS.values()} | {
     "Dataset": "tacit.data.dataset",
+    "Features": "tacit.features",
     "Ranking": "tacit.ranking",
     "TacitError": "tacit.errors",
     "Tagger": "tacit.tagger.tagger",

@@ -58,25 +58,38 @@ def _check_range(indices: npt.NDArray[Any], size: int, what: str, axis: str) -> 
 
 def as_features(X: Any) -> sparse.csr_matrix:
     """X as CSR of float32 with finite values, from a sparse matrix or a dense array."""
+    if hasattr(X, "unit_rows"):
+        return X.unit_rows().tocsr()
     with np.errstate(over="ignore"):  # an overflow becomes infinity, which is reported with its place
         if sparse.issparse(X):
-            _check_real(X.dtype)
+            check_real(X.dtype)
             csr = as_csr(X, "X", np.float32)
         else:
             csr = sparse.csr_matrix(_dense_features(X))
-    if not np.isfinite(csr.data).all():
-        row, column, value = first_entry(csr, ~np.isfinite(csr.data))
-        raise DataError(
-            f"X must be finite; Input X contains {'NaN' if np.isnan(value) else 'infinity'} at row {row}, "
-            f"column {column} (or a value too large for float32); replace or drop such samples"
-        )
+    check_finite(csr, "X")
     return csr
+
+
+def check_finite(matrix: Any, what: str, first_row: int = 0) -> None:
+    """Raise if a CSR matrix or a dense one has NaN or infinity, with the place of the first; rows begin at a number."""
+    values = matrix.data if sparse.issparse(matrix) else matrix
+    if np.isfinite(values).all():
+        return
+    if sparse.issparse(matrix):
+        row, column, value = first_entry(matrix, ~np.isfinite(values))
+    else:
+        row, column = np.argwhere(~np.isfinite(values))[0]
+        value = values[row, column]
+    raise DataError(
+        f"{what} must be finite; Input X contains {'NaN' if np.isnan(value) else 'infinity'} at row "
+        f"{first_row + row}, column {column} (or a value too large for float32); replace or drop such samples"
+    )
 
 
 def _dense_features(X: Any) -> npt.NDArray[np.float32]:
     try:
         dense = np.asarray(X)
-        _check_real(dense.dtype)
+        check_real(dense.dtype)
         dense = dense.astype(np.float32)
     except (TypeError, ValueError) as error:
         if isinstance(error, DataError):
@@ -93,7 +106,7 @@ def _dense_features(X: Any) -> npt.NDArray[np.float32]:
 def as_counts(matrix: Any, what: str, shape: tuple[int, int]) -> sparse.csr_matrix:
     """A matrix of co-occurrence counts as CSR of float64: dense or sparse, of any type, not below 0, of this shape."""
     if sparse.issparse(matrix):
-        _check_real(matrix.dtype, what)
+        check_real(matrix.dtype, what)
         csr = as_csr(matrix, what, np.float64)
     else:
         try:
@@ -110,7 +123,8 @@ def as_counts(matrix: Any, what: str, shape: tuple[int, int]) -> sparse.csr_matr
     return csr
 
 
-def _check_real(dtype: np.dtype[Any], what: str = "X") -> None:
+def check_real(dtype: np.dtype[Any], what: str = "X") -> None:
+    """Raise for complex numbers."""
     if dtype.kind == "c":
         raise DataError(f"Complex data not supported: {what} must hold real numbers")
 

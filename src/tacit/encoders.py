@@ -28,7 +28,12 @@ Floats = npt.NDArray[np.float32]
 _TEXTS_PER_BATCH = 256
 _KEYS_PER_QUERY = 500
 #: Encoders are told apart by the vectors of these texts; they differ in length, language and script.
-_PROBES = ("agreement", "A survey of fisheries in the northern sea, 1987", "kunnallinen itsehallinto", "机器学习 и право")
+_PROBES = (
+    "agreement",
+    "Fisheries in the northern sea, 1987",
+    "kunnallinen itsehallinto",
+    "机器学习 и право",
+)
 _SAME = 1e-2  # difference between two vectors of unit length up to which they are the same: machines round differently
 
 
@@ -160,8 +165,7 @@ class TextEncoder:
         except TacitError:
             raise
         except Exception as error:
-            told = " ".join(f"{type(error).__name__}: {error}".split())
-            raise DataError(f"the encoder failed ({told:.300})") from error
+            raise DataError(f"the encoder failed ({_told(error)})") from error
         vectors = as_vectors(found, len(texts), "what the encoder returns")
         if "fingerprint" in vars(self) and vectors.shape[1] != (n := self.fingerprint.shape[1]):
             raise DataError(f"what the encoder returns must always have {n} dimensions; got {vectors.shape[1]}")
@@ -188,8 +192,8 @@ def load_encoder(name: str) -> TextEncoder:
     """The encoder of a name, from a folder or from the local cache of the hub."""
     library, _, model = name.partition(":")
     if library not in LIBRARIES or not model:
-        hint = did_you_mean(library, LIBRARIES)
-        raise ParameterError(f"an encoder is named LIBRARY:MODEL, LIBRARY one of {', '.join(LIBRARIES)}; got '{name}'{hint}")
+        known = f"LIBRARY:MODEL, where LIBRARY is one of {', '.join(LIBRARIES)}"
+        raise ParameterError(f"an encoder is named {known}; got '{name}'{did_you_mean(library, LIBRARIES)}")
     try:
         read = LIBRARIES[library]()
     except ImportError as error:
@@ -198,8 +202,12 @@ def load_encoder(name: str) -> TextEncoder:
     try:
         return TextEncoder(read(str(folder)), name)
     except Exception as error:
-        told = " ".join(f"{type(error).__name__}: {error}".split())
-        raise ParameterError(f"encoder '{name}': {folder} cannot be read as a model of {library} ({told:.300})") from error
+        raise ParameterError(f"encoder '{name}': {folder} is no model of {library} ({_told(error)})") from error
+
+
+def _told(error: Exception) -> str:
+    """An error in a line."""
+    return " ".join(f"{type(error).__name__}: {error}".split())[:300]
 
 
 def _folder_of(model: str, name: str) -> Path:

@@ -72,6 +72,10 @@ class Encoded(Sequence[str]):
     def __iter__(self) -> Iterator[str]:
         return iter(self.texts)
 
+    def rows(self, rows: Sequence[int] | npt.NDArray[np.integer[Any]]) -> Encoded:
+        """Some of the texts."""
+        return Encoded([self.texts[row] for row in rows], self.vectors[rows])
+
 
 def as_vectors(found: Any, n_texts: int, what: str = "vectors") -> Floats:
     """Vectors as float32, checked to be finite and one for each text."""

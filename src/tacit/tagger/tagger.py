@@ -88,7 +88,7 @@ class Tagger(Teaching, Stored, BaseEstimator):  # type: ignore[misc]
     names_: Annotated[NameEvidence | None, OF_WORDS] = field(init=False, default=None)
     few_shot_: Annotated[FewShot | None, OF_WORDS] = field(init=False, default=None)
     encoding_: Encoding | None = field(init=False, default=None)
-    n_words_: Annotated[int | None, Size("n_words", if_none="n_features")] = field(init=False, default=None)
+    n_words_: Annotated[int | None, Size("n_word_features", if_none="n_features")] = field(init=False, default=None)
     card_: dict[str, Any] = field(init=False)
     amendments_: list[Amendment] = field(init=False)  # in a base of tacit 0.1 alone
 

@@ -120,7 +120,8 @@ def prepare(
     uses_names = vectorizer is not None and tagger.names and tagger.calibrate
     if name == "auto":
         with_names = uses_names and tagger.vocabulary is not None
-        name, reason = automatic.choose(X, labels.matrix, with_names=with_names)
+        n_dimensions = 0 if vectors is None else vectors.of_texts.shape[1]
+        name, reason = automatic.choose(X, labels.matrix, with_names=with_names, n_dimensions=n_dimensions)
         announce(f"model 'auto': {name}; {reason}")
     cls = find_model(name)
     check_values([cls], tagger.model_params)

@@ -127,9 +127,8 @@ SYSTEMS: dict[str, dict[str, Any]] = {"words": {}, "vectors": {"vector_weight": 
 
 def run(options: Result) -> Result:
     """Train on a set and measure: with names of labels, and the model inside without them."""
-    train, tested, vocabulary = SETS[options["set"]][1](
-        Path(options["source"]), SETS[options["set"]][2], options["dev"]
-    )
+    _, read, n = SETS[options["set"]]
+    train, tested, vocabulary = read(Path(options["source"]), n, options["dev"])
     encoder = None if options["system"] == "words" else TokenVectors(Path(options["encoder"]))
     if encoder is not None:  # kept on disk, so that it is not part of the training
         for texts in (train.texts, tested.texts):
@@ -210,12 +209,12 @@ def notes(part: str) -> list[str]:
     return [
         f"measured on {part}; LabelTree with its defaults, one thread; {machine()}",
         f"encoder: mean of the token vectors of {PACKAGE}, 256 dimensions",
-        "names: names of all labels of the vocabulary are weighed, by vectors, too, where there are some; without them "
-        "the model inside the same tagger is measured, in its own order",
+        "names: those of all labels of the vocabulary count, where there are vectors by their meaning, too",
+        "without names: the model inside the same tagger, in its own order",
         "weight: of vectors beside words, chosen on samples held out from train; vectors alone are at weight 100",
         "bands: recall at 5 by number of training samples of the label",
-        "fit CPU: of all fits, those that choose the weight included; train CPU: that, calibration and names; texts were "
-        "encoded before",
+        "fit CPU: of all fits, those that choose the weight included; train CPU: that, calibration and names",
+        "texts were encoded before",
     ]
 
 

@@ -35,15 +35,12 @@ class WordVectors:
 
     def __init__(self, seed: int = 0) -> None:
         self.words = word_vectors(seed)
-        self.n_encoded = 0
+        self.unknown = (1e-3 * np.random.default_rng(seed).normal(size=N_DIMENSIONS)).astype(np.float32)
 
     def encode(self, texts):
         """The vectors of texts."""
-        self.n_encoded += len(texts)
-        none = np.full(N_DIMENSIONS, 1e-3, np.float32)
-        return np.stack(
-            [np.mean([self.words.get(word, none) for word in text.split() or [""]], axis=0) for text in texts]
-        )
+        split = [text.split() or [""] for text in texts]
+        return np.stack([np.mean([self.words.get(word, self.unknown) for word in words], axis=0) for words in split])
 
 
 def corpus(n, seed=0, topics=TOPICS, n_named=0):

@@ -300,9 +300,8 @@ class _Cache:
                 part = keys[first : first + _KEYS_PER_QUERY]
                 query = f"SELECT text, vector FROM vectors WHERE text IN ({','.join('?' * len(part))})"  # noqa: S608
                 for key, vector in self.connection.execute(query, part):
-                    values = np.frombuffer(vector, np.float32)
-                    if len(values) == n_dimensions and np.isfinite(values).all():
-                        found[key] = values
+                    if len(vector) == 4 * n_dimensions:  # otherwise damaged
+                        found[key] = np.frombuffer(vector, np.float32)
         return found
 
     def write(self, vectors: dict[bytes, Floats]) -> None:

@@ -24,6 +24,7 @@ from attack import model_mutator
 from tacit.data.vocabulary import Vocabulary
 from tacit.errors import ModelFileError
 from tacit.linear.label_forest import LabelForest
+from tacit.names.meaning import Meaning
 from tacit.names.similar import SampleIndex
 from tacit.registry import MODELS, TAGGER
 from tacit.store.declared import Array, Csr, Kind, kind_of, kinds_of
@@ -84,6 +85,12 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
     similar = SampleIndex.of(started.vectorizer_.transform(["fruit", "car"]), sparse.eye(2, format="csr"))
     started.names_ = replace(started.names_, samples=similar)
     started.save(folder / "TaggerOfNames")
+    by_vectors = tacit.Tagger("LabelTree", encoder=model_mutator.Lengths(), vector_weight=0.5).fit(said, tags)
+    by_vectors.save(folder / "TaggerOfVectors")
+    meaning = Meaning(by_vectors.encoding_.unit(by_vectors.encoding_.fingerprint)[:2])
+    started.encoding_ = replace(by_vectors.encoding_, weight=0)
+    started.names_ = replace(started.names_, meaning=meaning)
+    started.set_params(encoder=model_mutator.Lengths()).save(folder / "TaggerOfMeanings")
     return folder
 
 

@@ -39,9 +39,7 @@ _MAX_TO_CHOOSE = 5000  # training samples by which one of these weights is chose
 _MAX_JUDGED = 2000  # held-out samples that judge that choice
 _LARGEST = 1e30  # value in a vector
 
-OF_WORDS = Inside(
-    ("n_features", "n_word_features")
-)  # what knows nothing of the model's other features, which are vectors
+OF_WORDS = Inside(("n_features", "n_word_features"))  # the model's other features are vectors
 
 
 @dataclass(frozen=True, eq=False)

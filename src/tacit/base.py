@@ -18,8 +18,9 @@ from sklearn.utils import Tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from tacit.checks import as_count, as_features
+from tacit.checks import as_count
 from tacit.errors import DataError, ParameterError, TacitError
+from tacit.features import Features, Matrix, read_features
 from tacit.kernels.fill import fill_open_places
 from tacit.labels import Container, Names, label_counts, label_mask, label_sets, labels_in_order, positives, read_labels
 from tacit.metrics import SCORE_METRIC, evaluate
@@ -28,7 +29,7 @@ from tacit.parameters import OneOf, Range, Role, check_parameters, with_role
 from tacit.propensity import propensities_from_counts
 from tacit.ranking import NO_LABEL, NO_SCORE, Ranking
 from tacit.store import folder
-from tacit.store.declared import NAMES, Array, Size
+from tacit.store.declared import NAMES, Array, Size, Sometimes
 from tacit.store.state import Stored
 from tacit.tasks import fitting, row_blocks, run_tasks
 
@@ -66,7 +67,10 @@ class Estimator(Stored, BaseEstimator):  # type: ignore[misc]
     n_samples_: Annotated[int, Range(low=1), Size("n_samples")] = field(init=False)
     threshold_: float = field(init=False)
     container_: Annotated[str, OneOf(get_args(Container))] = field(init=False)
+    n_dense_in_: Annotated[int, Range(low=1), Sometimes()] = field(init=False)  # of the features: those of a dense part
+    dense_weight_: Annotated[float, Range(low=0), Sometimes()] = field(init=False)
 
+    takes_dense: ClassVar[bool] = False  # whether `_fit` and `_rank` take `Features`; otherwise they get a CSR matrix
     unranked_score: ClassVar[float] = float(np.finfo(np.float32).min)
     PAPER: ClassVar[Mapping[str, Any]] = {}  # parameters of the method as its paper prints it
 
@@ -80,11 +84,11 @@ class Estimator(Stored, BaseEstimator):  # type: ignore[misc]
     # -- what a model implements ------------------------------------------------------------------------
 
     @abstractmethod
-    def _fit(self, X: sparse.csr_matrix, Y: sparse.csr_matrix) -> None:
+    def _fit(self, X: Matrix, Y: sparse.csr_matrix) -> None:
         """Set the model's own fitted attributes from checked features and labels."""
 
     @abstractmethod
-    def _rank(self, X: sparse.csr_matrix, k: int, allowed: Mask | None) -> Ranking:
+    def _rank(self, X: Matrix, k: int, allowed: Mask | None) -> Ranking:
         """Rank `k` allowed labels (there are at least `k`) for checked features.
 
         Places left open with -1 are filled with the most frequent other labels, at `unranked_score`.
@@ -132,32 +136,71 @@ class Estimator(Stored, BaseEstimator):  # type: ignore[misc]
         self.threshold_ = self._matching_threshold(features, positives(labels.matrix))
         return self
 
-    def _features(self, X: Any) -> sparse.csr_matrix:
+    def _features(self, X: Any) -> Matrix:
         """Checked and scaled features, from what a user passes to a fitted model."""
         return self._scaled(self._checked(X))
 
-    def _checked(self, X: Any, *, is_fit: bool = False) -> sparse.csr_matrix:
-        features = as_features(X)
-        nameless = sparse.issparse(X) and not hasattr(self, "feature_names_in_")
+    def _checked(self, X: Any, *, is_fit: bool = False) -> Matrix:
+        n_dense = 0 if is_fit else getattr(self, "n_dense_in_", 0)
+        features = read_features(X, None if is_fit else 0 < n_dense == self.n_features_in_)
+        if not is_fit and (isinstance(X, Features) or 0 < n_dense < self.n_features_in_):
+            self._check_parts(features)
+        nameless = isinstance(X, Features | sparse.csr_matrix) and not hasattr(self, "feature_names_in_")
         if is_fit or not nameless or features.shape[1] != self.n_features_in_:  # otherwise there is nothing to check
             try:
                 validate_data(self, X, reset=is_fit, skip_check_array=True)
             except ValueError as error:
                 raise DataError(str(error)) from error
-        return features
+        if is_fit:
+            is_dense = isinstance(features, Features) and features.dense.shape[1] > 0
+            self._keep_if(
+                n_dense_in_=features.dense.shape[1] if is_dense else None,
+                dense_weight_=features.weight if is_dense else None,
+            )
+        if self.takes_dense or not isinstance(features, Features):
+            return features
+        return (features.balanced() if self._normalizes() else features).tocsr()
 
-    def _scaled(self, X: sparse.csr_matrix, *, is_fit: bool = False) -> sparse.csr_matrix:
+    def _normalizes(self) -> bool:
+        return True in self._values(Role.NORMALIZES)
+
+    def _check_parts(self, X: Matrix) -> None:
+        """Raise unless X has the parts that the model was trained on."""
+        n_dense = getattr(self, "n_dense_in_", 0)
+        n_given = X.dense.shape[1] if isinstance(X, Features) else 0
+        expected, given = ((n - part, part) for n, part in ((self.n_features_in_, n_dense), (X.shape[1], n_given)))
+        if given != expected:
+            raise DataError(
+                f"X must have {expected[0]} sparse and {expected[1]} dense features, as in training; got "
+                f"{given[0]} and {given[1]}; pass tacit.Features(sparse, dense) with the same parts"
+            )
+        if isinstance(X, Features) and X.weight != self.dense_weight_:
+            raise DataError(
+                f"the dense part of X must have the weight {self.dense_weight_:g}, as in training; got {X.weight:g}"
+            )
+
+    def _keep_if(self, **values: Any) -> None:
+        """Set fitted attributes; those that are None are removed."""
+        for name, value in values.items():
+            if value is not None:
+                setattr(self, name, value)
+            elif hasattr(self, name):
+                delattr(self, name)
+
+    def _scaled(self, X: Matrix, *, is_fit: bool = False) -> Matrix:
         weighted = self._weighted(X, is_fit=is_fit)
-        return unit_rows(weighted) if True in self._values(Role.NORMALIZES) else weighted.astype(np.float32, copy=False)
+        if isinstance(weighted, Features):
+            return weighted.balanced() if self._normalizes() else weighted
+        return unit_rows(weighted) if self._normalizes() else weighted.astype(np.float32, copy=False)
 
     def _values(self, role: Role) -> list[Any]:
         return [getattr(self, name) for name in with_role(type(self), role)]
 
-    def _weighted(self, X: sparse.csr_matrix, *, is_fit: bool) -> sparse.csr_matrix:  # noqa: ARG002
+    def _weighted(self, X: Matrix, *, is_fit: bool) -> Matrix:  # noqa: ARG002
         """X with the model's feature weights, before rows are scaled; by default X itself."""
         return X
 
-    def _matching_threshold(self, X: sparse.csr_matrix, Y: sparse.csr_matrix) -> float:
+    def _matching_threshold(self, X: Matrix, Y: sparse.csr_matrix) -> float:
         """The threshold at which a sample of the training rows gets as many labels as it has in truth."""
         sample = np.unique(np.linspace(0, X.shape[0] - 1, _THRESHOLD_SAMPLE).astype(np.intp))
         X, Y = X[sample], Y[sample]
@@ -194,7 +237,7 @@ class Estimator(Stored, BaseEstimator):  # type: ignore[misc]
         ranking = self._ranked(features, min(k, available), allowed)
         return ranking if ranking.k == k else ranking.padded(k)
 
-    def _ranked(self, X: sparse.csr_matrix, k: int, allowed: Mask | None, *, is_near: bool = False) -> Ranking:
+    def _ranked(self, X: Matrix, k: int, allowed: Mask | None, *, is_near: bool = False) -> Ranking:
         """Rank in tasks; `is_near`: so few rows that they are not worth sending the model to a cluster."""
         if k == 0 or X.shape[0] == 0:
             return Ranking(np.empty((X.shape[0], k), np.int32), np.empty((X.shape[0], k), np.float32))
@@ -205,7 +248,7 @@ class Estimator(Stored, BaseEstimator):  # type: ignore[misc]
         parts = run_tasks(_rank_rows, blocks, n_jobs=self.n_jobs, what="rows", keep=not is_near, **shared)
         return Ranking.concatenate(parts)
 
-    def _rank_filled(self, X: sparse.csr_matrix, k: int, allowed: Mask | None) -> Ranking:
+    def _rank_filled(self, X: Matrix, k: int, allowed: Mask | None) -> Ranking:
         ranking = self._rank(X, k, allowed)
         if (ranking.labels[:, -1] == NO_LABEL).any():
             order = self._by_frequency()
@@ -370,11 +413,11 @@ class Estimator(Stored, BaseEstimator):  # type: ignore[misc]
         return tags
 
 
-def _rank_rows(model: Estimator, X: sparse.csr_matrix, rows: slice, k: int, allowed: Mask | None) -> Ranking:
+def _rank_rows(model: Estimator, X: Matrix, rows: slice, k: int, allowed: Mask | None) -> Ranking:
     return model._rank_filled(X[rows], k, allowed)
 
 
-def check_samples(X: sparse.csr_matrix, Y: sparse.csr_matrix) -> None:
+def check_samples(X: Matrix, Y: sparse.csr_matrix) -> None:
     """Raise unless X and Y have the same number of samples, and at least one, and X a feature."""
     if X.shape[0] != Y.shape[0]:
         raise DataError(
@@ -386,7 +429,7 @@ def check_samples(X: sparse.csr_matrix, Y: sparse.csr_matrix) -> None:
         raise DataError(f"Found array with 0 {what} (shape={X.shape}) while a minimum of 1 is required.")
 
 
-def _check_training_data(X: sparse.csr_matrix, Y: sparse.csr_matrix) -> npt.NDArray[np.int64]:
+def _check_training_data(X: Matrix, Y: sparse.csr_matrix) -> npt.NDArray[np.int64]:
     """The number of positives of each label, after checking that there is something to learn."""
     check_samples(X, Y)
     counts = label_counts(Y)

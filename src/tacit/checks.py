@@ -12,6 +12,8 @@ from scipy import sparse
 from tacit.errors import DataError, ParameterError
 from tacit.numerics.rows import first_entry
 
+_AT_A_TIME = 1 << 20  # dense values that are checked together
+
 
 def as_csr(matrix: Any, what: str, dtype: npt.DTypeLike) -> sparse.csr_matrix:
     """A sparse matrix in CSR form with sorted, unique, checked indices; the caller's matrix is not changed.
@@ -57,15 +59,15 @@ def _check_range(indices: npt.NDArray[Any], size: int, what: str, axis: str) -> 
 
 
 def as_features(X: Any) -> sparse.csr_matrix:
-    """X as CSR of float32 with finite values, from a sparse matrix or a dense array."""
-    if hasattr(X, "unit_rows"):
-        return X.unit_rows().tocsr()
+    """X as CSR of float32 with finite values, from a sparse matrix, a dense array or `tacit.Features`."""
+    if hasattr(X, "balanced"):
+        return X.balanced().tocsr()
     with np.errstate(over="ignore"):  # an overflow becomes infinity, which is reported with its place
         if sparse.issparse(X):
             check_real(X.dtype)
             csr = as_csr(X, "X", np.float32)
         else:
-            csr = sparse.csr_matrix(_dense_features(X))
+            csr = sparse.csr_matrix(as_dense(X, "X"), dtype=np.float32)
     check_finite(csr, "X")
     return csr
 
@@ -86,20 +88,26 @@ def check_finite(matrix: Any, what: str, first_row: int = 0) -> None:
     )
 
 
-def _dense_features(X: Any) -> npt.NDArray[np.float32]:
+def as_dense(X: Any, what: str) -> npt.NDArray[np.floating[Any]]:
+    """A finite matrix of float16 or float32 whose rows are contiguous; the caller's array itself if it is one."""
     try:
         dense = np.asarray(X)
-        check_real(dense.dtype)
-        dense = dense.astype(np.float32)
+        check_real(dense.dtype, what)
+        dtype = dense.dtype if dense.dtype in (np.float16, np.float32) else np.dtype(np.float32)
+        with np.errstate(over="ignore"):  # an overflow becomes infinity, which is reported with its place
+            dense = np.require(dense, dtype, ["C", "A"])
     except (TypeError, ValueError) as error:
         if isinstance(error, DataError):
             raise
-        raise DataError(f"X must be a matrix of numbers ({error})") from error
+        raise DataError(f"{what} must be a matrix of numbers ({error})") from error
     if dense.ndim != 2:
         raise DataError(
-            f"Expected 2D array, got {dense.ndim}D array instead: X must be (n_samples, n_features). "
+            f"Expected 2D array, got {dense.ndim}D array instead: {what} must be (n_samples, n_features). "
             "Reshape your data with X.reshape(1, -1) if it is a single sample"
         )
+    step = max(1, _AT_A_TIME // max(1, dense.shape[1]))
+    for first in range(0, len(dense), step):
+        check_finite(dense[first : first + step], what, first)
     return dense
 
 

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_matrix, hstack, issparse, vstack
 
-from tacit.checks import as_csr, check_finite, check_real
+from tacit.checks import as_csr, as_dense, as_features, check_finite, check_real
 from tacit.errors import DataError
+from tacit.kernels.dense import DenseRows, add_products
+from tacit.numerics.compact import all_halves
+from tacit.numerics.rows import row_squares
 
-Dense = npt.NDArray[np.floating[Any]]
+Floats32 = npt.NDArray[np.float32]
 
-_AT_A_TIME = 1 << 20  # dense values that are checked or converted together
+_AT_A_TIME = 1 << 20  # dense values that are converted together
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,9 +38,9 @@ class Features:
     """
 
     sparse: csr_matrix
-    dense: Dense
+    dense: npt.NDArray[np.floating[Any]]
     weight: float = 1.0
-    scales: npt.NDArray[np.float32] = field(default=None, repr=False)  # type: ignore[assignment]  # of dense rows
+    scales: Floats32 = field(default=None, repr=False)  # type: ignore[assignment]  # factors of the dense rows
 
     def __post_init__(self) -> None:
         if self.scales is not None:  # made from checked parts
@@ -45,15 +48,15 @@ class Features:
         if isinstance(self.weight, bool) or not isinstance(self.weight, int | float) or not 0 <= self.weight < np.inf:
             raise DataError(f"the weight of the dense part must be a finite number of at least 0; got {self.weight!r}")
         dense = as_dense(self.dense, "the dense part of X")
-        n_rows = len(dense)
-        words = csr_matrix((n_rows, 0), dtype=np.float32) if self.sparse is None else self._checked_sparse()
-        if words.shape[0] != n_rows:
+        words = csr_matrix((len(dense), 0), dtype=np.float32) if self.sparse is None else self._checked_sparse()
+        if words.shape[0] != len(dense):
             raise DataError(
                 "both parts must have one row per sample: inconsistent numbers of samples, "
-                f"{words.shape[0]} in the sparse part and {n_rows} in the dense one"
+                f"{words.shape[0]} in the sparse part and {len(dense)} in the dense one"
             )
-        self._set(sparse=words, dense=dense, weight=float(self.weight))
-        self._set(scales=np.full(n_rows, self.weight, np.float32))
+        scales = np.full(len(dense), self.weight, np.float32)
+        for name, value in {"sparse": words, "dense": dense, "weight": float(self.weight), "scales": scales}.items():
+            object.__setattr__(self, name, value)
 
     def _checked_sparse(self) -> csr_matrix:
         if not issparse(self.sparse):
@@ -64,9 +67,7 @@ class Features:
         check_finite(words, "the sparse part of X")
         return words
 
-    def _set(self, **values: Any) -> None:
-        for name, value in values.items():
-            object.__setattr__(self, name, value)
+    # -- rows -----------------------------------------------------------------------------------------------
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -85,69 +86,147 @@ class Features:
     def __getitem__(self, rows: Any) -> Features:
         """Some rows: a slice, which copies no dense values, numbers, or a mask."""
         if isinstance(rows, int | np.integer):
-            rows = slice(int(rows), int(rows) + 1 or None)
+            rows = [int(rows)]
         return replace(self, sparse=self.sparse[rows], dense=self.dense[rows], scales=self.scales[rows])
 
-    def rows32(self, rows: Any = slice(None)) -> npt.NDArray[np.float32]:
+    def rows32(self, rows: Any = slice(None)) -> Floats32:
         """Rows of the dense part, scaled, as a new array of float32."""
-        return self.dense[rows] * self.scales[rows, None]
+        scaled: Floats32 = self.dense[rows] * self.scales[rows, None]
+        return scaled
+
+    def blocks(self) -> Iterator[tuple[slice, Floats32]]:
+        """The dense part in float32, some rows at a time, with their places."""
+        step = max(1, _AT_A_TIME // max(1, self.dense.shape[1]))
+        for first in range(0, len(self), step):
+            rows = slice(first, min(first + step, len(self)))
+            yield rows, self.rows32(rows)
+
+    def balanced(self) -> Features:
+        """Rows of unit length, in which the dense part is `weight` times as long as the sparse one."""
+        words, dense = row_squares(self.sparse), self._dense_squares()
+        whole = np.sqrt((words > 0) + np.where(dense > 0, self.weight**2, 0))
+        by_words = np.divide(1, np.sqrt(words) * whole, out=np.zeros_like(whole), where=words > 0)
+        by_dense = np.divide(self.weight, np.sqrt(dense) * whole, out=np.zeros_like(whole), where=dense * whole > 0)
+        return self._scaled(by_words, by_dense * self.scales)
 
     def unit_rows(self) -> Features:
-        """Rows of unit length: each part has unit length, the dense one times `weight`, then the row is scaled."""
-        words, squares = self.sparse, row_squares(self.dense)
-        lengths = np.sqrt(np.add.reduceat(np.append(words.data.astype(np.float64) ** 2, 0.0), words.indptr[:-1]))
-        lengths[np.diff(words.indptr) == 0] = 0
-        whole = np.sqrt((lengths > 0) + np.where(squares > 0, self.weight**2, 0))
-        of_words = np.divide(1, lengths * whole, out=np.zeros_like(whole), where=lengths > 0)
-        of_dense = np.divide(self.weight, np.sqrt(squares) * whole, out=np.zeros_like(whole), where=squares > 0)
-        data = (words.data * np.repeat(of_words, np.diff(words.indptr))).astype(np.float32)
+        """Rows of unit length, in which the parts keep their proportion; empty rows stay empty."""
+        lengths = np.sqrt(row_squares(self.sparse) + self._dense_squares())
+        scale = np.divide(1, lengths, out=np.zeros_like(lengths), where=lengths > 0)
+        return self._scaled(scale, scale * self.scales)
+
+    def _dense_squares(self) -> npt.NDArray[np.float64]:
+        squares = np.empty(len(self))
+        for rows, values in self.blocks():
+            squares[rows] = np.einsum("ij,ij->i", values, values, dtype=np.float64)
+        return squares
+
+    def _scaled(self, by_words: npt.NDArray[np.float64], scales: npt.NDArray[np.float64]) -> Features:
+        words = self.sparse
+        data = (words.data * np.repeat(by_words, np.diff(words.indptr))).astype(np.float32)
         scaled = csr_matrix((data, words.indices, words.indptr), shape=words.shape, copy=False)
-        return replace(self, sparse=scaled, scales=of_dense.astype(np.float32))
+        return replace(self, sparse=scaled, scales=scales.astype(np.float32))
+
+    # -- products -------------------------------------------------------------------------------------------
+
+    def __matmul__(self, right: npt.NDArray[Any]) -> Floats32:
+        """The product with a dense matrix; a row has the same bits alone and among others."""
+        n_words = self.sparse.shape[1]
+        product: Floats32 = np.asarray(self.sparse @ right[:n_words], np.float32)
+        below = np.ascontiguousarray(right[n_words:], np.float32)
+        for rows, values in self.blocks():
+            add_products(values, below, product[rows])
+        return product
+
+    def sums(self, left: csr_matrix) -> Features:
+        """The product of a sparse matrix with this one: weighted sums of rows."""
+        used = np.unique(left.indices)
+        compact = csr_matrix((left.data, np.searchsorted(used, left.indices), left.indptr), (left.shape[0], len(used)))
+        by_row, sums = compact.tocsc(), np.zeros((left.shape[0], self.dense.shape[1]), np.float32)
+        step = max(1, _AT_A_TIME // max(1, self.dense.shape[1]))
+        for first in range(0, len(used), step):
+            sums += by_row[:, first : first + step] @ self.rows32(used[first : first + step])
+        words = csr_matrix(left @ self.sparse, dtype=np.float32)
+        return replace(self, sparse=words, dense=sums, scales=np.ones(len(sums), np.float32))
+
+    def turned_times(self, right: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """The product of the transpose with a dense matrix."""
+        below = np.zeros((self.dense.shape[1], right.shape[1]), np.result_type(right, np.float32))
+        for rows, values in self.blocks():
+            below += values.T @ right[rows]
+        return np.vstack([self.sparse.T @ right, below])
+
+    # -- other forms ----------------------------------------------------------------------------------------
+
+    def __array__(self, *_: Any, **__: Any) -> Any:
+        raise TypeError("Features are not one array; use toarray() or tocsr()")
+
+    def toarray(self) -> Floats32:
+        """Both parts in one dense array."""
+        return np.hstack([self.sparse.toarray(), self.rows32()])
 
     def tocsr(self) -> csr_matrix:
-        """Both parts in one CSR matrix, the dense one scaled: 8 bytes per dense value."""
+        """Both parts in one CSR matrix: 8 bytes per dense value."""
         return csr_matrix(hstack([self.sparse, csr_matrix(self.rows32())], format="csr"), dtype=np.float32)
 
 
-def row_squares(dense: Dense) -> npt.NDArray[np.float64]:
-    """The squared length of each row."""
-    squares = np.empty(len(dense))
-    step = max(1, _AT_A_TIME // max(1, dense.shape[1]))
-    for first in range(0, len(dense), step):
-        rows = dense[first : first + step].astype(np.float64)
-        squares[first : first + step] = np.einsum("ij,ij->i", rows, rows)
-    return squares
+Matrix: TypeAlias = csr_matrix | Features
 
 
-def as_dense(X: Any, what: str) -> Dense:
-    """A finite matrix of float16 or float32 whose rows are contiguous; the caller's array itself if it is one."""
-    try:
-        dense = np.asarray(X)
-        check_real(dense.dtype, what)
-        is_ready = dense.dtype in (np.float16, np.float32)
-        with np.errstate(over="ignore"):  # an overflow becomes infinity, which is reported with its place
-            dense = np.require(dense, dtype=None if is_ready else np.float32, requirements="CA")
-    except (TypeError, ValueError) as error:
-        if isinstance(error, DataError):
-            raise
-        raise DataError(f"{what} must be a matrix of numbers ({error})") from error
-    if dense.ndim != 2:
-        raise DataError(
-            f"Expected 2D array, got {dense.ndim}D array instead: {what} must be (n_samples, n_features). "
-            "Reshape your data with X.reshape(1, -1) if it is a single sample"
-        )
-    step = max(1, _AT_A_TIME // max(1, dense.shape[1]))
-    for first in range(0, len(dense), step):
-        check_finite(dense[first : first + step], what, first)
-    return dense
+def sparse_part(X: Matrix) -> csr_matrix:
+    """What of X is sparse: X itself, or the sparse part of both."""
+    return X.sparse if isinstance(X, Features) else X
 
 
-def stack_rows(parts: Sequence[Features]) -> Features:
+def dense_part(X: Matrix) -> Floats32:
+    """What of X is dense, scaled; rows of length 0 where there is nothing."""
+    return X.rows32() if isinstance(X, Features) else np.empty((X.shape[0], 0), np.float32)
+
+
+def dense_rows(X: Matrix) -> DenseRows:
+    """The same without a copy, as kernels of training take it."""
+    if not isinstance(X, Features):
+        return tuple(map(_read_only, (np.empty((0, 0), np.float32), *_NO_BITS, np.empty(0, np.float32))))
+    is_half = X.dense.dtype == np.float16
+    n_dense = X.dense.shape[1]
+    values = np.empty((0, n_dense), np.float32) if is_half else X.dense
+    bits = (X.dense.view(np.uint16), all_halves()) if is_half else _NO_BITS
+    return tuple(map(_read_only, (values, *bits, X.scales)))
+
+
+_NO_BITS = (np.empty((0, 0), np.uint16), np.empty(0, np.float32))
+
+
+def _read_only(array: npt.NDArray[Any]) -> Any:
+    """The array as memory-mapped files often are, for which kernels would be compiled again."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+def stack_rows(parts: list[Any]) -> Any:
     """The rows of several matrices with the same columns, one below the other."""
-    join: Callable[..., Any] = np.concatenate
+    if not isinstance(parts[0], Features):
+        return vstack(parts, format="csr")
     return replace(
         parts[0],
         sparse=vstack([part.sparse for part in parts], format="csr"),
-        dense=join([part.dense for part in parts]),
-        scales=join([part.scales for part in parts]),
+        dense=np.concatenate([part.dense for part in parts]),
+        scales=np.concatenate([part.scales for part in parts]),
     )
+
+
+def read_features(X: Any, is_dense: bool | None = None) -> Matrix:
+    """Checked features: a CSR matrix from a sparse one, `Features` as they are.
+
+    A dense array is used as it is, as the dense part of `Features`, unless `is_dense` is False or, where that is not
+    given, most of it is 0: then it becomes a CSR matrix. With `is_dense`, a sparse matrix becomes dense.
+    """
+    if isinstance(X, Features):
+        return X
+    if issparse(X) and not is_dense:
+        return as_features(X)
+    dense = as_features(X).toarray() if issparse(X) else as_dense(X, "X")
+    if is_dense or (is_dense is None and 2 * np.count_nonzero(dense) >= dense.size):
+        return Features(csr_matrix((len(dense), 0), dtype=np.float32), dense, 1.0, np.ones(len(dense), np.float32))
+    return csr_matrix(dense, dtype=np.float32)

@@ -11,6 +11,9 @@ with t = 1 for negatives and a target per label for positives, is solved through
 The labels of a block are trained in the same pass over the samples. Their weights are adjacent in memory,
 `weights[feature, label]`, so that the inner loops run over labels and the compiler vectorises them. The loop bound must
 stay a run-time value: loops with a constant bound would be unrolled into scalar code instead.
+
+Dense rows are multiplied in tiles by BLAS. Within a tile, the margin of a row is the one at the start of the tile plus
+what the steps of the rows before it have added, by their inner products with it: the same steps as one row at a time.
 """
 
 from __future__ import annotations
@@ -18,6 +21,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 from numba import njit
+
+from tacit.kernels.dense import TILE, DenseRows, gather
+from tacit.kernels.dot import dot
 
 SQUARED_HINGE = 0
 LOGISTIC = 1
@@ -90,6 +96,16 @@ def _squared_norms(indptr: npt.NDArray[np.int64], data: Floats, bias: np.float32
             total += data[entry] * data[entry]
         norms[row] = total
     return norms
+
+
+@njit(nogil=True, cache=True)
+def _add_dense_norms(dense: DenseRows, places: npt.NDArray[np.int64], norms: Floats) -> None:
+    tile = np.empty((TILE, dense[0].shape[1]), dtype=np.float32)
+    for first in range(0, len(places), TILE):
+        rows = places[first : first + TILE]
+        gather(dense, rows, tile)
+        for at in range(len(rows)):
+            norms[first + at] += dot(tile[at], tile[at])
 
 
 @njit(**_VECTOR)
@@ -237,6 +253,8 @@ def _visit(
     indptr: npt.NDArray[np.int64],
     indices: npt.NDArray[np.int32],
     data: Floats,
+    dense: DenseRows,
+    places: npt.NDArray[np.int64],
     weights: Floats,
     bias: np.float32,
     signs: npt.NDArray[np.int8],
@@ -250,11 +268,22 @@ def _visit(
     gains: Floats,
 ) -> Floats:
     """One step on each of `rows` in turn; fills their gains, returns the largest change of a margin per label."""
-    steps = np.empty(weights.shape[1], dtype=np.float32)
-    moves = np.zeros(weights.shape[1], dtype=np.float32)
-    for row in rows:
-        norm = norms[row]
+    width, n_dense = weights.shape[1], dense[0].shape[1]
+    moves = np.zeros(width, dtype=np.float32)
+    tile = np.empty((TILE, n_dense), dtype=np.float32)
+    tile_steps, ahead = np.empty((TILE, width), dtype=np.float32), np.empty((TILE, width), dtype=np.float32)
+    products, total = np.empty((TILE, TILE), dtype=np.float32), np.empty((n_dense, width), dtype=np.float32)
+    dense_weights = weights[len(weights) - 1 - n_dense : len(weights) - 1]
+    for place in range(len(rows)):
+        row, at = rows[place], place % TILE if n_dense > 0 else 0
+        norm, steps = norms[row], tile_steps[at]
+        if n_dense > 0 and at == 0:
+            gather(dense, places[rows[place : place + TILE]], tile)
+            np.dot(tile, dense_weights, ahead)
+            np.dot(tile, tile.T, products)
         _margins(indptr, indices, data, weights, bias, row, steps)
+        if n_dense > 0:
+            _add_ahead(ahead, products, tile_steps, at)
         if loss == LOGISTIC:
             _logistic_steps(steps, signs, duals, row, norm, positive_cost, negative_cost, moves)
         else:
@@ -266,7 +295,22 @@ def _visit(
         if largest > _ZERO:
             _add_row(indptr, indices, data, weights, bias, row, steps)
         gains[row] = norm * largest * largest
+        if n_dense > 0 and (at == TILE - 1 or place == len(rows) - 1):
+            tile_steps[at + 1 :] = 0
+            np.dot(tile.T, tile_steps, total)
+            dense_weights += total
     return moves
+
+
+@njit(**_VECTOR)
+def _add_ahead(ahead: Floats, products: Floats, steps: Floats, at: int) -> None:
+    """Add to the margins of a row, `steps[at]`, those of its dense part: before its tile, and from the tile's steps."""
+    for label in range(steps.shape[1]):
+        steps[at, label] += ahead[at, label]
+    for before in range(at):
+        x = products[at, before]
+        for label in range(steps.shape[1]):
+            steps[at, label] += x * steps[before, label]
 
 
 @njit(nogil=True, cache=True)
@@ -302,6 +346,8 @@ def train_block(
     indices: npt.NDArray[np.int32],
     data: Floats,
     n_features: int,
+    dense: DenseRows,
+    places: npt.NDArray[np.int64],
     signs: npt.NDArray[np.int8],
     positive_cost: Floats,
     positive_target: Floats,
@@ -317,9 +363,11 @@ def train_block(
     Parameters
     ----------
     indptr, indices, data
-        The samples, in CSR.
+        The sparse part of the samples, in CSR.
     n_features
-        Columns of X.
+        Its columns.
+    dense, places
+        Dense rows, and which of them belongs to each sample.
     signs
         As `label_signs` returns them.
     positive_cost, negative_cost
@@ -340,20 +388,21 @@ def train_block(
     Returns
     -------
     weights
-        Shape (n_features + 1, labels); the last row is the weight of the constant feature.
+        Shape (n_features + dense features + 1, labels); the last row is the weight of the constant feature.
     duals
         y_i α_i, shape (n_samples, labels).
     passes, moves
         Passes made over all samples, and the largest move in the last of them, by label.
     """
-    weights = np.zeros((n_features + 1, signs.shape[1]), dtype=np.float32)
+    weights = np.zeros((n_features + dense[0].shape[1] + 1, signs.shape[1]), dtype=np.float32)
     duals = np.zeros(signs.shape, dtype=np.float32)
     constant, negative = np.float32(bias), np.float32(negative_cost)
     norms = _squared_norms(indptr, data, constant)
+    _add_dense_norms(dense, places, norms)
     rows = _known_rows(signs)
     gains = np.zeros(len(signs), dtype=np.float32)
     moves = np.zeros(signs.shape[1], dtype=np.float32)
-    samples = (indptr, indices, data, weights, constant, signs, duals, norms)
+    samples = (indptr, indices, data, dense, places, weights, constant, signs, duals, norms)
     objective = (positive_cost, positive_target, negative, loss)
     state = np.uint64(seed)
     passes = 0

@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
+from tacit.kernels.dense import add_products
 from tacit.kernels.dot import dot
 
 
@@ -42,23 +43,7 @@ def products_at(
 
 @njit(nogil=True, cache=True)
 def row_products(left: npt.NDArray[np.float32], right: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
-    """``left @ right`` in an order of additions that does not depend on the number of rows.
-
-    Four rows of `right` at a time are added to a row of the result, an operation on whole vectors.
-    """
+    """``left @ right`` in an order of additions that does not depend on the number of rows."""
     result = np.zeros((len(left), right.shape[1]), np.float32)
-    for row in range(len(left)):
-        products = result[row]
-        axis = 0
-        while axis + 4 <= len(right):
-            x0, x1, x2, x3 = left[row, axis], left[row, axis + 1], left[row, axis + 2], left[row, axis + 3]
-            for column in range(len(products)):
-                products[column] += (x0 * right[axis, column] + x1 * right[axis + 1, column]) + (
-                    x2 * right[axis + 2, column] + x3 * right[axis + 3, column]
-                )
-            axis += 4
-        while axis < len(right):
-            for column in range(len(products)):
-                products[column] += left[row, axis] * right[axis, column]
-            axis += 1
+    add_products(left, right, result)
     return result

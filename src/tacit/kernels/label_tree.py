@@ -6,7 +6,7 @@ entries (child, value). One pass over the features of a sample gives the margins
 Nodes of a tree are numbered level by level. `slot_starts` says where the children of a node begin in `children`,
 which holds nodes, or labels if the node is a leaf. Values are float32, or the bits of float16 as uint16 with
 `halves`, the table of all its numbers; with float32 `halves` is empty. Children within a node are uint8 or uint16,
-`entry_starts` int32 or int64, whichever is enough.
+`entry_starts` int32 or int64, whichever is enough. Dense weights of a node, if there are any, are features × children.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 from numba import njit
+
+from tacit.kernels.dense import add_row_product
 
 Ints = npt.NDArray[np.int64]
 Ids = npt.NDArray[np.int32]
@@ -133,6 +135,17 @@ def _margins_by_map(
 
 
 @njit(nogil=True, cache=True)
+def _unpack(values: npt.NDArray[np.generic], halves: Floats, first: int, out: Floats) -> None:
+    """Values from a place on as float32."""
+    if len(halves) > 0:
+        for at in range(len(out)):
+            out[at] = halves[np.uint16(values[first + at])]
+    else:
+        for at in range(len(out)):
+            out[at] = np.float32(values[first + at])
+
+
+@njit(nogil=True, cache=True)
 def _insert(nodes: Ids, logs: Floats, node: int, log: np.float32) -> None:
     """Insert a node into a beam if it is better than the last one; equal ones keep their order."""
     place = len(nodes) - 1
@@ -167,6 +180,7 @@ def search_tree(
     x_starts: Ints,
     x_features: Ids,
     x_values: Floats,
+    x_dense: Floats,
     places: Ints,
     level_starts: Ints,
     slot_starts: Ints,
@@ -177,6 +191,7 @@ def search_tree(
     entry_starts: Ints,
     entry_children: Entries,
     values: npt.NDArray[np.generic],
+    dense_values: npt.NDArray[np.generic],
     halves: Floats,
     power: int,
     path_weight: float,
@@ -195,7 +210,7 @@ def search_tree(
     n_rows, beam, width = logs.shape
     chunks = (chunk_features, entry_starts, entry_children, values, halves)
     nodes, paths = np.full((n_rows, beam), -1, dtype=np.int32), np.zeros((n_rows, beam), dtype=np.float32)
-    margins = np.empty(width, dtype=np.float32)
+    margins, n_dense = np.empty(width, dtype=np.float32), x_dense.shape[1]
     nodes[:, 0] = level_starts[0]
     depth = len(level_starts) - 2
     for level in range(depth + 1):
@@ -207,6 +222,9 @@ def search_tree(
             node = level_starts[level] + i
             first, last, slot = chunk_starts[node], chunk_starts[node + 1], slot_starts[node]
             n_children = slot_starts[node + 1] - slot
+            unpacked = np.empty(n_dense * n_children, dtype=np.float32)
+            _unpack(dense_values, halves, n_dense * slot, unpacked)
+            dense = unpacked.reshape(n_dense, n_children)
             is_spread = len(places) > 0 and _SPREAD * (starts[i + 1] - starts[i]) > (last - first)
             if is_spread:
                 for at in range(first, last):
@@ -221,6 +239,7 @@ def search_tree(
                     _margins_by_map(x, v, places, *chunks[1:], out)
                 else:
                     _margins_by_search(x, v, first, last, *chunks, out)
+                add_row_product(x_dense[row], dense, 0, n_children, out)
                 for child in range(n_children):
                     log = _log_probability(out[child], power)
                     if level == depth:

@@ -11,10 +11,13 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
+from tacit.kernels.dense import TILE, add_products
+
 Floats = npt.NDArray[np.float32]
 Labels = npt.NDArray[np.int32]
 Mask = npt.NDArray[np.bool_]
 
+_MOST_TILED = 1 << 22  # scores of several rows, which share the reading of dense weights
 _TOP: int = np.int64(0)  # type: ignore[assignment]  # as an argument, a plain 0 would be compiled for separately
 
 
@@ -92,27 +95,39 @@ def rank_linear(
     x_indptr: npt.NDArray[np.int64],
     x_indices: npt.NDArray[np.int32],
     x_data: Floats,
+    x_dense: Floats,
     w_indptr: npt.NDArray[np.int64],
     w_indices: npt.NDArray[np.int32],
     w_data: Floats,
+    w_dense: Floats,
     intercepts: Floats,
     allowed: Mask,
     k: int,
 ) -> tuple[Labels, Floats]:
-    """The best k labels by XW + intercepts; X in CSR, W (features × labels) in CSR: the labels of a feature."""
+    """The best k labels by XW + intercepts; X in CSR, W (features × labels) in CSR: the labels of a feature.
+
+    `x_dense` and `w_dense` are further features of X and their weights.
+    """
     n_samples = len(x_indptr) - 1
     labels = np.empty((n_samples, k), dtype=np.int32)
     scores = np.empty((n_samples, k), dtype=np.float32)
-    row_scores = np.empty(len(intercepts), dtype=np.float32)
+    n_tiled = max(1, min(TILE if x_dense.shape[1] > 0 else 1, _MOST_TILED // max(1, len(intercepts))))
+    tile = np.empty((n_tiled, len(intercepts)), dtype=np.float32)
     labels_of = w_indices.view(np.uint32)  # unsigned: spares the look for places counted from the end
-    for row in range(n_samples):
-        for label in range(len(intercepts)):
-            row_scores[label] = intercepts[label]
-        for entry in range(x_indptr[row], x_indptr[row + 1]):
-            feature, value = x_indices[entry], x_data[entry]
-            for place in range(w_indptr[feature], w_indptr[feature + 1]):
-                row_scores[labels_of[place]] += value * w_data[place]
-        _select(row_scores, allowed, labels[row], scores[row])
+    for first in range(0, n_samples, n_tiled):
+        last = min(first + n_tiled, n_samples)
+        for row in range(first, last):
+            row_scores = tile[row - first]
+            for label in range(len(intercepts)):
+                row_scores[label] = intercepts[label]
+            for entry in range(x_indptr[row], x_indptr[row + 1]):
+                feature, value = x_indices[entry], x_data[entry]
+                for place in range(w_indptr[feature], w_indptr[feature + 1]):
+                    row_scores[labels_of[place]] += value * w_data[place]
+        if x_dense.shape[1] > 0:
+            add_products(x_dense[first:last], w_dense, tile)
+        for row in range(first, last):
+            _select(tile[row - first], allowed, labels[row], scores[row])
     return labels, scores
 
 

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 from itertools import pairwise
 from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
 
 from tacit.base import Mask
+from tacit.features import Matrix, dense_part, sparse_part
 from tacit.kernels.label_tree import rank_found, search_tree
 from tacit.numerics.clusters import LabelClusters
+from tacit.numerics.compact import all_halves
 from tacit.ranking import Ranking
 from tacit.store.declared import Array, Items, Sizes
 from tacit.tasks import row_blocks
@@ -35,6 +35,7 @@ class Chunk:
     children: npt.NDArray[Any]
     values: npt.NDArray[Any]
     intercepts: npt.NDArray[np.float32]
+    dense: npt.NDArray[Any]  # weights of dense features, features × children, in a row
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,10 +57,19 @@ class LabelForest:
     ]
     entry_children: Annotated[npt.NDArray[Any], Array("uint8 uint16", ("n_entries",), below="n_children")]
     entry_values: Annotated[npt.NDArray[Any], Array("float16 float32", ("n_entries",))]
+    dense_values: Annotated[  # of each node: weights of dense features (features × children); None without them
+        npt.NDArray[Any] | None, Array("float16 float32", ("n_dense_values",))
+    ] = None
 
     def what_is_wrong(self, sizes: Sizes) -> tuple[str, str] | None:
         """Check that levels are consecutive, and that children are in the next level or, in the last one, labels."""
-        end = 0
+        end, n_dense = 0, self.n_dense
+        if self.dense_values is not None and (
+            len(self.dense_values) != n_dense * sizes["n_slots"]
+            or not 0 < n_dense <= sizes["n_features"]
+            or self.dense_values.dtype != self.entry_values.dtype
+        ):
+            return "dense_values", f"must hold a weight of each dense feature for all {sizes['n_slots']} children"
         for tree, starts in enumerate(self.level_starts):
             if len(starts) < 2 or starts[0] != end or starts[-1] > sizes["n_nodes"] or (np.diff(starts) <= 0).any():
                 return (
@@ -86,6 +96,8 @@ class LabelForest:
             level_starts.append(starts)
             children += [np.arange(starts[1], starts[-1]), tree.labels]  # a level's children are the next level
             n_nodes = int(starts[-1])
+        values, dense = (np.concatenate([getattr(each, part) for each in chunks]) for part in ("values", "dense"))
+        dtype = np.result_type(values, dense) if len(dense) else values.dtype
         return LabelForest(
             level_starts,
             _starts([len(chunk.intercepts) for chunk in chunks]),
@@ -95,8 +107,14 @@ class LabelForest:
             np.concatenate([chunk.features for chunk in chunks]),
             _narrowed(_starts(np.concatenate([chunk.sizes for chunk in chunks]))),
             np.concatenate([chunk.children for chunk in chunks]),
-            np.concatenate([chunk.values for chunk in chunks]),
+            values.astype(dtype, copy=False),
+            dense.astype(dtype, copy=False) if len(dense) else None,
         )
+
+    @property
+    def n_dense(self) -> int:
+        """Number of dense features."""
+        return 0 if self.dense_values is None else len(self.dense_values) // len(self.children)
 
     @property
     def n_leaves(self) -> int:
@@ -108,7 +126,7 @@ class LabelForest:
         """Number of children of the widest node."""
         return int(np.diff(self.slot_starts).max())
 
-    def rank(self, X: sparse.csr_matrix, k: int, allowed: Mask, beam: int, power: int, path_weight: float) -> Ranking:
+    def rank(self, X: Matrix, k: int, allowed: Mask, beam: int, power: int, path_weight: float) -> Ranking:
         """The best allowed labels found by beam search."""
         beam, width = min(beam, self.n_leaves), self.width
         n_rows = max(1, _LOGS_AT_A_TIME // (len(self.level_starts) * beam * width))
@@ -117,14 +135,17 @@ class LabelForest:
             return Ranking.concatenate([self.rank(part, k, allowed, beam, power, path_weight) for part in parts])
         leaves = np.empty((len(self.level_starts), X.shape[0], beam), dtype=np.int32)
         logs = np.empty((*leaves.shape, width), dtype=np.float32)
+        words, dense = sparse_part(X), dense_part(X)
+        weights = self.entry_values[:0] if self.dense_values is None else self.dense_values
         is_half = self.entry_values.dtype == np.float16
         places = np.full(X.shape[1] if X.shape[0] > 1 else 0, -1, dtype=np.int64)
         is_open = self._open_nodes(allowed)
         for tree, starts in enumerate(self.level_starts):
             search_tree(
-                X.indptr.astype(np.int64),
-                X.indices.astype(np.int32),
-                X.data,
+                words.indptr.astype(np.int64),
+                words.indices.astype(np.int32),
+                words.data,
+                dense,
                 places,
                 starts,
                 self.slot_starts,
@@ -135,7 +156,8 @@ class LabelForest:
                 self.entry_starts,
                 self.entry_children,
                 self.entry_values.view(np.uint16) if is_half else self.entry_values,
-                _all_halves() if is_half else np.empty(0, dtype=np.float32),
+                weights.view(np.uint16) if is_half else weights,
+                all_halves() if is_half else np.empty(0, dtype=np.float32),
                 power,
                 float(path_weight),
                 is_open,
@@ -157,12 +179,6 @@ class LabelForest:
                 good = allowed[below] if level == len(starts) - 2 else is_open[below]
                 is_open[first:last] = np.logical_or.reduceat(good, slots[:-1] - slots[0])
         return is_open
-
-
-@cache
-def _all_halves() -> npt.NDArray[np.float32]:
-    """A table of all float16 values as float32, indexed by their bits."""
-    return np.arange(1 << 16, dtype=np.uint16).view(np.float16).astype(np.float32)
 
 
 def _starts(sizes: Sequence[int] | npt.NDArray[Any]) -> npt.NDArray[np.int64]:

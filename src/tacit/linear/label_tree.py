@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
 from tacit.base import Estimator, Mask, Normalize
+from tacit.features import Matrix, dense_rows, sparse_part
 from tacit.kernels.dual import prune, train_block
 from tacit.labels import positives
 from tacit.linear.label_forest import MOST_LOGS, Chunk, LabelForest
@@ -77,6 +78,8 @@ class LabelTree(Estimator):
     max_passes: Annotated[int, Range(low=1), "maximum number of passes over the samples"] = 50
     normalize: Normalize = True
 
+    takes_dense: ClassVar = True
+
     forest_: LabelForest = field(init=False)
 
     @classmethod
@@ -92,7 +95,7 @@ class LabelTree(Estimator):
         found = f"{forest.n_leaves} leaves of up to {forest.width} labels"
         return "forest_.slot_starts", f"must give the beams of all trees at most {MOST_LOGS} places; got {found}"
 
-    def _fit(self, X: sparse.csr_matrix, Y: sparse.csr_matrix) -> None:
+    def _fit(self, X: Matrix, Y: sparse.csr_matrix) -> None:
         Y = positives(Y)
         trees = self._clustered(X, Y)
         nodes = [node for tree in trees for node in nodes_of(tree)]
@@ -115,7 +118,7 @@ class LabelTree(Estimator):
         )
         self.forest_ = LabelForest.of(trees, [chunk for part in parts for chunk in part])
 
-    def _clustered(self, X: sparse.csr_matrix, Y: sparse.csr_matrix) -> list[LabelClusters]:
+    def _clustered(self, X: Matrix, Y: sparse.csr_matrix) -> list[LabelClusters]:
         centres = label_centres(X if self.normalize else unit_rows(X), Y, self.n_jobs)
         return run_tasks(
             cluster_labels,
@@ -128,7 +131,7 @@ class LabelTree(Estimator):
             max_leaf=self.max_leaf,
         )
 
-    def _rank(self, X: sparse.csr_matrix, k: int, allowed: Mask | None) -> Ranking:
+    def _rank(self, X: Matrix, k: int, allowed: Mask | None) -> Ranking:
         power = 0 if self.loss == "logistic" else self.power
         mask = np.ones(len(self.classes_), dtype=np.bool_) if allowed is None else allowed
         return self.forest_.rank(X, k, mask, self.beam, power, self.path_weight)
@@ -180,7 +183,7 @@ class NodeOptions:
 
 
 def train_nodes(
-    X: sparse.csr_matrix,
+    X: Matrix,
     Y: sparse.csc_matrix,
     nodes: list[LabelNode],
     seeds: list[int],
@@ -192,7 +195,7 @@ def train_nodes(
 
 
 def _train_node(
-    X: sparse.csr_matrix,
+    X: Matrix,
     Y: sparse.csc_matrix,
     node: LabelNode,
     seed: int,
@@ -200,13 +203,16 @@ def _train_node(
     options: NodeOptions,
 ) -> Chunk:
     rows, signs = _samples_of(Y, node, options.negatives, seed)
-    columns, samples = _compacted(X if len(rows) == X.shape[0] else X[rows])
+    words = sparse_part(X)
+    columns, samples = _compacted(words if len(rows) == X.shape[0] else words[rows])
     inner_costs = np.full(signs.shape[1], _INNER_WEIGHT * objective.negative_cost, dtype=np.float32)
     weights, *_ = train_block(
         samples.indptr.astype(np.int64),
         samples.indices,
         samples.data,
         len(columns),
+        dense_rows(X),
+        rows,
         signs,
         objective.positive_costs[node.labels] if node.is_leaf else inner_costs,
         objective.positive_targets[node.labels] if node.is_leaf else np.ones_like(inner_costs),
@@ -217,7 +223,9 @@ def _train_node(
         options.max_passes,
         seed,
     )
-    starts, children, values = prune(weights, options.prune)
+    starts, children, values = prune(weights[: len(columns) + 1], options.prune)
+    dense = weights[len(columns) : -1].ravel()
+    dense[np.abs(dense) < options.prune] = 0
     sizes = np.diff(starts)
     is_used = sizes > 0
     return Chunk(
@@ -226,6 +234,7 @@ def _train_node(
         children.astype(np.uint8 if signs.shape[1] <= 1 << 8 else np.uint16),
         as_halves(values) if options.dtype == "float16" else values,
         np.float32(options.bias) * weights[-1],
+        as_halves(dense) if options.dtype == "float16" else dense,
     )
 
 

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
 from tacit.base import Estimator, Link, Mask, Normalize
+from tacit.features import Matrix, dense_part, sparse_part
 from tacit.kernels.score import rank_linear
 from tacit.numerics.classifiers import LOSSES, POSITIVES, ClassifierOptions, train_classifiers
 from tacit.parameters import OneOf, Range, Role, Tune, document_parameters
 from tacit.ranking import Ranking
-from tacit.store.declared import Array, Csr
+from tacit.store.declared import Array, Csr, Sometimes
 
 _NO_MASK = np.empty(0, dtype=np.bool_)
 
@@ -51,13 +52,19 @@ class OneVsAll(Estimator):
     max_passes: Annotated[int, Range(low=1), "maximum number of passes over samples"] = ClassifierOptions.max_passes
     normalize: Normalize = True
 
+    takes_dense: ClassVar = True
+
     weights_: Annotated[sparse.csr_matrix, Csr("float32", ("n_features", "n_labels"))] = field(init=False)
     intercepts_: Annotated[npt.NDArray[np.float32], Array("float32", ("n_labels",))] = field(init=False)
+    dense_weights_: Annotated[  # of dense features, whose rows in `weights_` are empty
+        npt.NDArray[np.float32], Array("float32", ("n_dense", "n_labels")), Sometimes()
+    ] = field(init=False)
 
-    def _fit(self, X: sparse.csr_matrix, Y: sparse.csr_matrix) -> None:
+    def _fit(self, X: Matrix, Y: sparse.csr_matrix) -> None:
         parameters = {each.name: getattr(self, each.name) for each in fields(ClassifierOptions)}
         trained = train_classifiers(X, Y, ClassifierOptions(**parameters), self.random_state, self.n_jobs)
         self.weights_, self.intercepts_ = trained.weights, trained.intercepts
+        self._keep_if(dense_weights_=trained.dense if len(trained.dense) else None)
         self.intercepts_[self.label_counts_ == 0] = self.unranked_score  # rank last
 
     @property
@@ -65,9 +72,9 @@ class OneVsAll(Estimator):
         # Other weights of positives inflate the odds, so that scores are no log-odds.
         return "logistic" if self.loss == "logistic" and self.positives == "equal" else None
 
-    def _rank(self, X: sparse.csr_matrix, k: int, allowed: Mask | None) -> Ranking:
-        W = self.weights_
+    def _rank(self, X: Matrix, k: int, allowed: Mask | None) -> Ranking:
+        W, words = self.weights_, sparse_part(X)
         mask = _NO_MASK if allowed is None else allowed
-        return Ranking(
-            *rank_linear(X.indptr, X.indices, X.data, W.indptr, W.indices, W.data, self.intercepts_, mask, k)
-        )
+        dense = getattr(self, "dense_weights_", np.empty((0, len(self.intercepts_)), np.float32))
+        samples = (words.indptr, words.indices, words.data, dense_part(X))
+        return Ranking(*rank_linear(*samples, W.indptr, W.indices, W.data, dense, self.intercepts_, mask, k))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +19,8 @@ from tacit.store.declared import Array
 @dataclass(kw_only=True, eq=False, repr=False)
 class Popularity(Estimator):
     """Rank labels by their frequency in the training samples."""
+
+    takes_dense: ClassVar = True
 
     shares_: Annotated[npt.NDArray[np.float32], Array("float32", ("n_labels",))] = field(init=False)
 

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from tacit.features import Matrix, dense_rows, sparse_part
 from tacit.kernels.dual import LOGISTIC, SQUARED, SQUARED_HINGE, label_signs, prune, train_block
 from tacit.labels import label_counts, positives
 from tacit.numerics.clusters import cluster_labels, label_centres
@@ -78,14 +79,18 @@ class ClassifierOptions:
 
 @dataclass(frozen=True)
 class Classifiers:
-    """Classifiers of some labels: weights (features × labels) and intercepts."""
+    """Classifiers of some labels: weights (features × labels) and intercepts.
+
+    Weights of dense features are apart; their rows in `weights` are empty.
+    """
 
     weights: sparse.csr_matrix
     intercepts: npt.NDArray[np.float32]
+    dense: npt.NDArray[np.float32]
 
 
 def train_classifiers(
-    X: sparse.csr_matrix, Y: sparse.csr_matrix, options: ClassifierOptions, seed: int | None, n_jobs: int | None
+    X: Matrix, Y: sparse.csr_matrix, options: ClassifierOptions, seed: int | None, n_jobs: int | None
 ) -> Classifiers:
     """Train a classifier for every column of Y by dual coordinate descent, and prune small weights."""
     n_labels = Y.shape[1]
@@ -103,12 +108,11 @@ def train_classifiers(
     return Classifiers(
         sparse.hstack([block.weights for block in trained], format="csc")[:, place].tocsr(),
         np.concatenate([block.intercepts for block in trained])[place],
+        np.ascontiguousarray(np.hstack([block.dense for block in trained])[:, place]),
     )
 
 
-def _like_beside_like(
-    X: sparse.csr_matrix, Y: sparse.csr_matrix, seed: int | None, n_jobs: int | None
-) -> npt.NDArray[np.int64]:
+def _like_beside_like(X: Matrix, Y: sparse.csr_matrix, seed: int | None, n_jobs: int | None) -> npt.NDArray[np.int64]:
     """The labels in an order in which those with similar samples are neighbours.
 
     A sample that is far from all labels of a block needs no steps there, so that training takes less time.
@@ -121,7 +125,7 @@ def _like_beside_like(
 
 
 def _train_block(
-    X: sparse.csr_matrix,
+    X: Matrix,
     Y: sparse.csc_matrix,
     labels: npt.NDArray[np.int64],
     objective: LinearObjective,
@@ -130,11 +134,15 @@ def _train_block(
 ) -> Classifiers:
     absent = 0 if options.absent == "missing" else -1
     signs = label_signs(Y.indptr, Y.indices, Y.data, labels, X.shape[0], absent)
+    words = sparse_part(X)
+    n_words = words.shape[1]
     weights, *_ = train_block(
-        X.indptr,
-        X.indices,
-        X.data,
-        X.shape[1],
+        words.indptr,
+        words.indices,
+        words.data,
+        n_words,
+        dense_rows(X),
+        np.arange(X.shape[0]),
         signs,
         objective.positive_costs[labels],
         objective.positive_targets[labels],
@@ -145,6 +153,9 @@ def _train_block(
         options.max_passes,
         seed,
     )
-    indptr, indices, data = prune(weights, options.prune)
+    indptr, indices, data = prune(weights[: n_words + 1], options.prune)
+    indptr = np.pad(indptr, (0, X.shape[1] - n_words), mode="edge")
     kept = sparse.csr_matrix((data, indices, indptr), shape=(X.shape[1], len(labels)))
-    return Classifiers(kept, np.float32(options.bias) * weights[-1])
+    dense = weights[n_words:-1].copy()
+    dense[np.abs(dense) < options.prune] = 0
+    return Classifiers(kept, np.float32(options.bias) * weights[-1], dense)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,12 @@ def as_halves(values: npt.NDArray[np.float32]) -> npt.NDArray[np.floating[Any]]:
     scale = np.abs(values).max(initial=0) or np.float32(1)  # otherwise squares of small numbers underflow
     error = np.linalg.norm((halves.astype(np.float32) - values) / scale)
     return halves if error <= _LARGEST_ERROR * np.linalg.norm(values / scale) else values
+
+
+@cache
+def all_halves() -> npt.NDArray[np.float32]:
+    """A table of all float16 values as float32, indexed by their bits."""
+    return np.arange(1 << 16, dtype=np.uint16).view(np.float16).astype(np.float32)
 
 
 def smallest_ids(ids: npt.NDArray[Any], size: int) -> npt.NDArray[Any]:

@@ -11,10 +11,17 @@ from scipy import sparse
 Ids = npt.NDArray[np.intp]
 
 
-def unit_rows(X: sparse.csr_matrix) -> sparse.csr_matrix:
-    """Scale the rows of X to unit length; empty rows stay empty."""
+def row_squares(X: sparse.csr_matrix) -> npt.NDArray[np.float64]:
+    """The squared length of each row."""
     squares = np.add.reduceat(np.append(X.data.astype(np.float64) ** 2, 0.0), X.indptr[:-1])
-    lengths = np.sqrt(np.where(np.diff(X.indptr) > 0, squares, 0.0))
+    return np.where(np.diff(X.indptr) > 0, squares, 0.0)
+
+
+def unit_rows(X: Any) -> Any:
+    """Scale the rows of X, a CSR matrix or `tacit.Features`, to unit length; empty rows stay empty."""
+    if not sparse.issparse(X):
+        return X.unit_rows()
+    lengths = np.sqrt(row_squares(X))
     scale = np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0)
     data = (X.data * np.repeat(scale, np.diff(X.indptr))).astype(np.float32)
     return sparse.csr_matrix((data, X.indices, X.indptr), shape=X.shape, copy=False)
@@ -54,7 +61,14 @@ def largest_entries(matrix: sparse.csr_matrix, n_largest: int) -> sparse.csr_mat
     return sparse.csr_matrix((matrix.data[is_kept], matrix.indices[is_kept], starts), shape=matrix.shape)
 
 
-def label_means(X: sparse.csr_matrix, Y: sparse.csr_matrix) -> sparse.csr_matrix:
+def weighted_sums(weights: sparse.csr_matrix, X: Any) -> Any:
+    """``weights @ X``: weighted sums of rows."""
+    return sparse.csr_matrix(weights @ X) if sparse.issparse(X) else X.sums(weights)
+
+
+def label_means(X: Any, Y: sparse.csr_matrix) -> Any:
     """The mean of each label's samples; all stored values of Y are 1."""
     counts = np.bincount(Y.indices, minlength=Y.shape[1])
+    if not sparse.issparse(X):
+        return X.sums(sparse.csr_matrix(sparse.diags(1 / np.maximum(counts, 1)) @ Y.T.tocsr()))
     return sparse.csr_matrix(sparse.diags(1 / np.maximum(counts, 1)) @ (Y.T.tocsr() @ X))

@@ -1,0 +1,59 @@
+"""Dense rows beside sparse ones: the one place that knows how they are stored and multiplied.
+
+The dense part of samples reaches kernels as a tuple: values (rows × features) as float32, or the bits of float16 as
+uint16, of which the other one is empty; the table of all float16 numbers; and a factor per row. Arrays are read-only,
+so that a kernel is compiled once for all of them. Samples without a dense part have rows of length 0.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+Floats = npt.NDArray[np.float32]
+DenseRows = tuple[Floats, npt.NDArray[np.uint16], Floats, Floats]
+
+TILE = 32  # rows that are multiplied together
+_COLUMNS = 256  # of a matrix that stay in the cache while rows are multiplied with them
+
+
+@njit(nogil=True, cache=True)
+def gather(dense: DenseRows, rows: npt.NDArray[np.int64], tile: Floats) -> None:
+    """The scaled dense rows, one below the other in `tile`; what is left of it becomes 0."""
+    values, bits, table, scales = dense
+    for place in range(len(tile)):
+        if place >= len(rows):
+            tile[place] = 0
+        elif len(bits) > 0:
+            for feature in range(tile.shape[1]):
+                tile[place, feature] = scales[rows[place]] * table[bits[rows[place], feature]]
+        else:
+            for feature in range(tile.shape[1]):
+                tile[place, feature] = scales[rows[place]] * values[rows[place], feature]
+
+
+@njit(nogil=True, cache=True)
+def add_row_product(x: Floats, right: Floats, first: int, last: int, out: Floats) -> None:
+    """``out += x @ right`` in some columns; four rows of `right` at a time, an operation on whole vectors."""
+    axis = 0
+    while axis + 4 <= len(right):
+        x0, x1, x2, x3 = x[axis], x[axis + 1], x[axis + 2], x[axis + 3]
+        for column in range(first, last):
+            out[column] += (x0 * right[axis, column] + x1 * right[axis + 1, column]) + (
+                x2 * right[axis + 2, column] + x3 * right[axis + 3, column]
+            )
+        axis += 4
+    while axis < len(right):
+        for column in range(first, last):
+            out[column] += x[axis] * right[axis, column]
+        axis += 1
+
+
+@njit(nogil=True, cache=True)
+def add_products(left: Floats, right: Floats, out: Floats) -> None:
+    """``out += left @ right`` in an order of additions that does not depend on the number of rows."""
+    n_columns = right.shape[1]
+    for first in range(0, n_columns, _COLUMNS):
+        for row in range(len(left)):
+            add_row_product(left[row], right, first, min(first + _COLUMNS, n_columns), out[row])

@@ -49,7 +49,7 @@ def test_vectors_made_elsewhere(tacit, folder, model, tmp_path):
     assert len(lines) == 40
     tagger = library.Tagger.load(model)
     own = tagger.suggest(library.Encoded(TEST[0], WordVectors().encode(TEST[0])), k=2)
-    first = json.loads(lines[0])["labels"]
+    first = json.loads(lines[0])["suggestions"]
     assert [each["label"] for each in first] == [each.label for each in own[0]]
     missing = tacit("find-missing", model, *options(folder, "train"), "-n", 3)
     assert missing.code == 0, missing.err

@@ -115,6 +115,8 @@ def prepare(
         language = language_of(texts, tagger.language)
         vectorizer = TextVectorizer(characters=tagger.characters, language=language if are_short(texts) else None)
         vectors = vectors_of(tagger, texts, given)
+    elif tagger.encoder is not None:
+        raise ParameterError("an encoder takes texts, but these samples are features; leave it out")
     X = as_features(texts) if vectorizer is None else vectorizer.fit_transform(texts, tagger.n_jobs)
     name, reason = tagger.model, "named by the user"
     uses_names = vectorizer is not None and tagger.names and tagger.calibrate
@@ -336,12 +338,13 @@ def learn(
     """
     # Whether a label without samples is right is not known, so it is not judged where co-occurrence brings it in.
     is_judged = None if cooccurrence is None else label_counts(labels.matrix) > 0
+    of_texts = None if vectors is None else vectors.of_texts
     if validation is not None:
         held, names = validation[0], None
         model, weight = _best(untrained, X, labels, cooccurrence, vectors, held, validation[1], seed)
         if naming is not None and held.matches is not None:
-            own = replace(naming, matches=held.matches, vectors=held.vectors)
-            names = naming, own, SampleIndex.of(X, positives(labels.matrix))
+            there = replace(naming, matches=held.matches, vectors=held.vectors)
+            names = naming, there, SampleIndex.of(X, positives(labels.matrix))
         found = _calibrated(model, model, held, weight, validation[1], names, seed, is_judged)
         return _with_encoding(found, vectors, weight)
     n_out = n_held_out(X.shape[0], with_names=naming is not None) if hold_out else 0
@@ -350,19 +353,17 @@ def learn(
     held_out, rest = np.sort(order[:n_out]), np.sort(order[n_out:])
     if not n_out or not positives(labels.matrix[rest]).nnz:
         weight = 0.0 if vectors is None else vectors.encoding.weight
-        whole = X if vectors is None else mixed(X, vectors.of_texts, weight)
-        return _with_encoding(Fitted(_fitted(untrained, whole, labels, cooccurrence), None, None), vectors, weight)
+        model = _fitted(untrained, mixed(X, of_texts, weight), labels, cooccurrence)
+        return _with_encoding(Fitted(model, None, None), vectors, weight)
     announce(f"holding out {n_out:,} samples to calibrate the scores")
     own = replace(labels, matrix=labels.matrix[held_out])
-    held = Inputs(X[held_out], None, None if vectors is None else vectors.of_texts[held_out])
-    of_rest = X[rest], replace(labels, matrix=labels.matrix[rest]), cooccurrence
-    of_rest += (None if vectors is None else vectors.rows(rest),)
-    part, weight = _best(clone(untrained), *of_rest, held, own, seed)
+    held = Inputs(X[held_out], None, None if of_texts is None else of_texts[held_out])
+    others, theirs = replace(labels, matrix=labels.matrix[rest]), None if vectors is None else vectors.rows(rest)
+    part, weight = _best(untrained, X[rest], others, cooccurrence, theirs, held, own, seed)
     model = part
     if again and not is_negligible(n_out, X.shape[0]):
         announce("training again on all samples")
-        whole = X if vectors is None else mixed(X, vectors.of_texts, weight)
-        model = _fitted(untrained, whole, labels, cooccurrence)
+        model = _fitted(untrained, mixed(X, of_texts, weight), labels, cooccurrence)
     names = None
     if naming is not None:
         names = naming.rows(rest), naming.rows(held_out), SampleIndex.of(X[rest], positives(labels.matrix[rest]))

@@ -144,7 +144,9 @@ def _scaled(model: Estimator, share: float) -> Estimator:
 
 def write_task(folder: Path, task: Task, n_all: int) -> None:
     """Write a task to `folder`; its samples are a part of `n_all`."""
-    untrained = {"model": _untrained(task.model), "tagger": None if task.tagger is None else _untrained(task.tagger)}
+    untrained = {"model": _untrained(task.model), "tagger": None}
+    if task.tagger is not None:  # without its encoder, which has done its work and may be any object
+        untrained["tagger"] = _untrained(task.tagger).set_params(encoder=None)
     joblib.dump(({**vars(task), **untrained}, n_all), folder / _FILE)
 
 

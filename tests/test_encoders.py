@@ -25,6 +25,7 @@ WORDS = [
     "1987",
     "fisheries",
 ]
+N_PROBES = len(encoders._PROBES)  # texts of the fingerprint
 TEXTS = [f"{WORDS[2 + i % 10]} {WORDS[2 + i % 7]} {i}" for i in range(700)]
 
 
@@ -158,9 +159,9 @@ def test_a_name_that_is_none(name):
 def test_texts_are_encoded_once():
     first, again = Counting(), Counting()
     vectors = TextEncoder(first).encode(TEXTS)
-    assert first.n_texts == len(set(TEXTS)) + 4  # of the fingerprint
+    assert first.n_texts == len(set(TEXTS)) + N_PROBES
     assert np.array_equal(TextEncoder(again).encode(TEXTS[::-1]), vectors[::-1])
-    assert again.n_texts == 4
+    assert again.n_texts == N_PROBES
 
 
 def test_a_run_that_failed_goes_on(tmp_path):
@@ -168,7 +169,15 @@ def test_a_run_that_failed_goes_on(tmp_path):
         TextEncoder(Counting(fails_after=2)).encode(TEXTS)
     again = Counting()
     assert TextEncoder(again).encode(TEXTS).shape == (700, 3)
-    assert again.n_texts == len(set(TEXTS)) - 256 + 4
+    assert again.n_texts == len(set(TEXTS)) - 256 + N_PROBES
+
+
+def test_encoders_that_read_another_part_of_a_text_differ():
+    class Head(Counting):
+        def encode(self, texts):
+            return super().encode([text[:500] for text in texts])
+
+    assert not TextEncoder(Counting()).is_like(TextEncoder(Head()).fingerprint)
 
 
 def test_few_texts_leave_no_trace(tmp_path):
@@ -179,7 +188,7 @@ def test_few_texts_leave_no_trace(tmp_path):
 def test_blank_texts_are_not_encoded():
     encoder = Counting()
     assert not TextEncoder(encoder).encode(["", " – "]).any()
-    assert encoder.n_texts == 4
+    assert encoder.n_texts == N_PROBES
 
 
 def test_a_damaged_cache_is_not_trusted(tmp_path):
@@ -215,12 +224,12 @@ class Returns:
 @pytest.mark.parametrize(
     ("found", "match"),
     [
-        (lambda n: np.ones((n - 1, 3)), r"must have a row for each of 4 texts; got shape \(3, 3\)"),
-        (lambda n: np.ones(n), "must have a row for each of 4 texts"),
-        (lambda n: np.ones((n, 0)), "must have a row for each of 4 texts"),
+        (lambda n: np.ones((n - 1, 3)), r"must have a row for each of 5 texts; got shape \(4, 3\)"),
+        (lambda n: np.ones(n), "must have a row for each of 5 texts"),
+        (lambda n: np.ones((n, 0)), "must have a row for each of 5 texts"),
         (lambda n: np.full((n, 3), np.nan), "must be finite; row 0 holds NaN or infinity"),
         (lambda n: [["a"]] * n, "must be a matrix of numbers"),
-        (lambda n: np.ones((n, 3 if n == 4 else 2)), "must always have 3 dimensions; got 2"),
+        (lambda n: np.ones((n, 3 if n == N_PROBES else 2)), "must always have 3 dimensions; got 2"),
     ],
 )
 def test_what_an_encoder_must_not_return(found, match):

@@ -29,10 +29,8 @@ _TEXTS_PER_BATCH = 256
 _KEYS_PER_QUERY = 500
 #: Encoders are told apart by the vectors of these texts; they differ in length, language and script.
 _PROBES = (
-    "agreement",
-    "Fisheries in the northern sea, 1987",
-    "kunnallinen itsehallinto",
-    "机器学习 и право",
+    *("agreement", "Fisheries in the northern sea, 1987", "kunnallinen itsehallinto", "机器学习 и право"),
+    "law of the sea " * 400 + "music and painting " * 400,  # encoders may read a part of a long text
 )
 _SAME = 1e-2  # difference between two vectors of unit length up to which they are the same: machines round differently
 
@@ -137,31 +135,29 @@ class TextEncoder:
         return vectors
 
     def _fill(self, vectors: Floats, asked: list[int], texts: Sequence[str], cache: _Cache | None) -> None:
-        """Compute the vectors that are not kept, a batch at a time, and keep them."""
-        keys = [_key(texts[place]) for place in asked]
-        known = {} if cache is None else cache.read(keys, vectors.shape[1])
-        first: dict[bytes, int] = {}  # a text that recurs is encoded once
-        for key, place in zip(keys, asked, strict=True):
-            if key in known:
-                vectors[place] = known[key]
-            else:
-                first.setdefault(key, place)
-        missing = list(first.items())
+        """Set the vectors of the texts asked: read what is kept, compute the rest a batch at a time, and keep it."""
+        places: dict[bytes, list[int]] = {}  # a text that recurs is encoded once
+        for place in asked:
+            places.setdefault(_key(texts[place]), []).append(place)
+        if cache is not None:
+            for key, vector in cache.read(list(places), vectors.shape[1]):
+                vectors[places.pop(key)] = vector
+        missing = list(places.items())
         with stage("texts to encode", len(missing)) as advance:
             for start in range(0, len(missing), _TEXTS_PER_BATCH):
                 batch = missing[start : start + _TEXTS_PER_BATCH]
-                known |= (new := dict(zip([key for key, _ in batch], self._batch(batch, texts), strict=True)))
+                found = self._batch([where[0] for _, where in batch], texts)
+                for (_, where), vector in zip(batch, found, strict=True):
+                    vectors[where] = vector
                 if cache is not None:
-                    cache.write(new)
+                    cache.write([key for key, _ in batch], found)
                 advance(len(batch))
-        for key, place in zip(keys, asked, strict=True):
-            vectors[place] = known[key]
 
-    def _batch(self, batch: list[tuple[bytes, int]], texts: Sequence[str]) -> Floats:
+    def _batch(self, places: list[int], texts: Sequence[str]) -> Floats:
         try:
-            return self._encode([texts[place] for _, place in batch])
+            return self._encode([texts[place] for place in places])
         except DataError as error:
-            raise DataError(f"texts {batch[0][1]:,} to {batch[-1][1]:,}: {error}") from error
+            raise DataError(f"texts {places[0]:,} to {places[-1]:,}: {error}") from error
 
     def _encode(self, texts: Sequence[str]) -> Floats:
         try:
@@ -292,21 +288,19 @@ class _Cache:
                 connection.close()
             return None
 
-    def read(self, keys: Sequence[bytes], n_dimensions: int) -> dict[bytes, Floats]:
-        """The vectors that are there."""
-        found: dict[bytes, Floats] = {}
+    def read(self, keys: Sequence[bytes], n_dimensions: int) -> Iterator[tuple[bytes, Floats]]:
+        """The vectors that are there, each with its key."""
         with suppress(sqlite3.Error):
             for first in range(0, len(keys), _KEYS_PER_QUERY):
                 part = keys[first : first + _KEYS_PER_QUERY]
                 query = f"SELECT text, vector FROM vectors WHERE text IN ({','.join('?' * len(part))})"  # noqa: S608
-                for key, vector in self.connection.execute(query, part):
+                for key, vector in self.connection.execute(query, part).fetchall():
                     if len(vector) == 4 * n_dimensions:  # otherwise damaged
-                        found[key] = np.frombuffer(vector, np.float32)
-        return found
+                        yield key, np.frombuffer(vector, np.float32)
 
-    def write(self, vectors: dict[bytes, Floats]) -> None:
+    def write(self, keys: Sequence[bytes], vectors: Floats) -> None:
         """Add vectors; a disk that is full does not stop a training."""
-        rows = [(key, vector.tobytes()) for key, vector in vectors.items()]
+        rows = [(key, vector.tobytes()) for key, vector in zip(keys, vectors, strict=True)]
         with suppress(sqlite3.Error), self.connection:
             self.connection.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?)", rows)
 

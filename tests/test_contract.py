@@ -273,6 +273,86 @@ def test_any_form_of_features_gives_the_same_model(taker, data, form):
     assert same_ranking(taker.fit(convert(data.X), data.Y).rank(convert(data.X)), expected)
 
 
+# -- dense and mixed features -----------------------------------------------------------------------------
+
+
+def vectors(seed: int = 0) -> Any:
+    """Dense vectors that tell the planted labels, and the planted data themselves."""
+    made = planted(seed=seed)
+    turn = np.random.default_rng(7).standard_normal((N_FEATURES, 24))
+    noise = np.random.default_rng(seed).standard_normal((made.X.shape[0], 24))
+    return made._replace(X=(made.X @ turn / 3 + 0.02 * noise).astype(np.float32))
+
+
+def mixed(seed: int = 0, weight: float = 0.7) -> tacit.Features:
+    """The first planted features as words, and the vectors."""
+    return tacit.Features(planted(seed=seed).X[:, :10], vectors(seed).X, weight)
+
+
+def like(found: tacit.Ranking, expected: tacit.Ranking) -> bool:
+    return np.array_equal(found.labels, expected.labels) and np.allclose(found.scores, expected.scores, atol=0.03)
+
+
+def test_a_dense_matrix_ranks_as_its_sparse_copy_does(model, tmp_path):
+    train, test = vectors(), vectors(1)
+    copies = sparse.csr_matrix(train.X), sparse.csr_matrix(test.X)
+    expected = clone(model).fit(copies[0], train.Y).rank(copies[1], k=2)
+    model.fit(train.X, train.Y)
+    assert like(model.rank(test.X, k=2), expected)
+    assert same_ranking(model.rank(copies[1], k=2), model.rank(test.X, k=2))
+    np.save(tmp_path / "X.npy", train.X)
+    mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
+    assert same_ranking(clone(model).fit(mapped, train.Y).rank(mapped), model.rank(train.X))
+    half = clone(model).fit(train.X.astype(np.float16), train.Y).rank(test.X.astype(np.float16), k=1)
+    wanted = 0.2 if type(model).__name__ in IGNORES_FEATURES else 0.95
+    assert tacit.evaluate(half, test.Y, ks=(1,))["P@1"] > wanted
+
+
+def test_mixed_features_rank_as_their_sparse_copy_does(model, data, tmp_path):
+    X = mixed()
+    copy = X.balanced().tocsr() if model.get_params().get("normalize", True) else X.tocsr()
+    expected = clone(model).fit(copy, data.Y).rank(copy, k=2)
+    model.fit(X, data.Y)
+    found = model.rank(X, k=2)
+    assert like(found, expected)
+    assert same_ranking(model.rank(X[7], k=2), found.rows(slice(7, 8)))
+    model.save(tmp_path / "model")
+    assert same_ranking(tacit.load_model(tmp_path / "model").rank(X, k=2), found)
+    assert same_ranking(clone(model).fit(data.X, data.Y).rank(data.X), model.fit(data.X, data.Y).rank(data.X))
+
+
+@pytest.mark.parametrize("backend", ["threading", "loky"])
+def test_the_number_of_jobs_never_changes_a_model_of_mixed_features(model, data, tmp_path, backend):
+    clone(model).fit(mixed(), data.Y).save(tmp_path / "one")
+    with joblib.parallel_config(backend, n_jobs=2):
+        clone(model).set_params(n_jobs=2).fit(mixed(), data.Y).save(tmp_path / "two")
+    assert folder_bytes(tmp_path / "one") == folder_bytes(tmp_path / "two")
+
+
+BAD_RANKS = {
+    "X must have 10 sparse and 24 dense features, as in training; got 10 and 0": lambda X: X.sparse,
+    "X must have 10 sparse and 24 dense features, as in training; got 34 and 0": lambda X: X.tocsr(),
+    "as in training; got 10 and 23": lambda X: tacit.Features(X.sparse, X.dense[:, 1:], 0.7),
+    "as in training; got 0 and 24": lambda X: tacit.Features(None, X.dense, 0.7),
+    "the dense part of X must have the weight 0.7, as in training; got 1": lambda X: tacit.Features(X.sparse, X.dense),
+    "contains NaN at row 0, column 0": lambda X: tacit.Features(X.sparse, X.dense * np.nan),
+    "inconsistent numbers of samples, 5 in the sparse part": lambda X: tacit.Features(X.sparse[:5], X.dense),
+}
+
+
+def test_other_parts_than_in_training_are_refused(taker, data):
+    taker.fit(mixed(), data.Y)
+    for message, change in BAD_RANKS.items():
+        with pytest.raises(DataError, match=message):
+            taker.rank(change(mixed()))
+    with pytest.raises(DataError, match="X must have 20 sparse and 0 dense features, as in training; got 10 and 24"):
+        clone(taker).fit(data.X, data.Y).rank(mixed())
+    with pytest.raises(DataError, match="X has 23 features, but .* is expecting 24"):
+        clone(taker).fit(vectors().X, data.Y).rank(vectors().X[:, 1:])
+    with pytest.raises(DataError, match="inconsistent numbers of samples, 5 in X"):
+        clone(taker).fit(mixed()[:5], data.Y)
+
+
 @pytest.mark.parametrize("form", [sparse.csc_matrix, sparse.coo_array, sparse.lil_matrix, "dense", "bool", "lists"])
 def test_any_form_of_labels_gives_the_same_ranking(taker, data, form):
     convert = {

@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from tacit.checks import as_count
 from tacit.errors import DataError, ParameterError, TacitError
-from tacit.features import Features, Matrix, read_features
+from tacit.features import FeatureMatrix, Features, read_features
 from tacit.kernels.fill import fill_open_places
 from tacit.labels import Container, Names, label_counts, label_mask, label_sets, labels_in_order, positives, read_labels
 from tacit.metrics import SCORE_METRIC, evaluate
@@ -84,11 +84,11 @@ class Estimator(Stored, BaseEstimator):  # type: ignore[misc]
     # -- what a model implements ------------------------------------------------------------------------
 
     @abstractmethod
-    def _fit(self, X: Matrix, Y: sparse.csr_matrix) -> None:
+    def _fit(self, X: FeatureMatrix, Y: sparse.csr_matrix) -> None:
         """Set the model's own fitted attributes from checked features and labels."""
 
     @abstractmethod
-    def _rank(self, X: Matrix, k: int, allowed: Mask | None) -> Ranking:
+    def _rank(self, X: FeatureMatrix, k: int, allowed: Mask | None) -> Ranking:
         """Rank `k` allowed labels (there are at least `k`) for checked features.
 
         Places left open with -1 are filled with the most frequent other labels, at `unranked_score`.
@@ -136,11 +136,11 @@ class Estimator(Stored, BaseEstimator):  # type: ignore[misc]
         self.threshold_ = self._matching_threshold(features, positives(labels.matrix))
         return self
 
-    def _features(self, X: Any) -> Matrix:
+    def _features(self, X: Any) -> FeatureMatrix:
         """Checked and scaled features, from what a user passes to a fitted model."""
         return self._scaled(self._checked(X))
 
-    def _checked(self, X: Any, *, is_fit: bool = False) -> Matrix:
+    def _checked(self, X: Any, *, is_fit: bool = False) -> FeatureMatrix:
         n_dense = 0 if is_fit else getattr(self, "n_dense_in_", 0)
         features = read_features(X, None if is_fit else 0 < n_dense == self.n_features_in_)
         if not is_fit and (isinstance(X, Features) or 0 < n_dense < self.n_features_in_):
@@ -164,7 +164,7 @@ class Estimator(Stored, BaseEstimator):  # type: ignore[misc]
     def _normalizes(self) -> bool:
         return True in self._values(Role.NORMALIZES)
 
-    def _check_parts(self, X: Matrix) -> None:
+    def _check_parts(self, X: FeatureMatrix) -> None:
         """Raise unless X has the parts that the model was trained on."""
         n_dense = getattr(self, "n_dense_in_", 0)
         n_given = X.dense.shape[1] if isinstance(X, Features) else 0
@@ -187,7 +187,7 @@ class Estimator(Stored, BaseEstimator):  # type: ignore[misc]
             elif hasattr(self, name):
                 delattr(self, name)
 
-    def _scaled(self, X: Matrix, *, is_fit: bool = False) -> Matrix:
+    def _scaled(self, X: FeatureMatrix, *, is_fit: bool = False) -> FeatureMatrix:
         weighted = self._weighted(X, is_fit=is_fit)
         if isinstance(weighted, Features):
             return weighted.balanced() if self._normalizes() else weighted
@@ -196,11 +196,11 @@ class Estimator(Stored, BaseEstimator):  # type: ignore[misc]
     def _values(self, role: Role) -> list[Any]:
         return [getattr(self, name) for name in with_role(type(self), role)]
 
-    def _weighted(self, X: Matrix, *, is_fit: bool) -> Matrix:  # noqa: ARG002
+    def _weighted(self, X: FeatureMatrix, *, is_fit: bool) -> FeatureMatrix:  # noqa: ARG002
         """X with the model's feature weights, before rows are scaled; by default X itself."""
         return X
 
-    def _matching_threshold(self, X: Matrix, Y: sparse.csr_matrix) -> float:
+    def _matching_threshold(self, X: FeatureMatrix, Y: sparse.csr_matrix) -> float:
         """The threshold at which a sample of the training rows gets as many labels as it has in truth."""
         sample = np.unique(np.linspace(0, X.shape[0] - 1, _THRESHOLD_SAMPLE).astype(np.intp))
         X, Y = X[sample], Y[sample]
@@ -237,7 +237,7 @@ class Estimator(Stored, BaseEstimator):  # type: ignore[misc]
         ranking = self._ranked(features, min(k, available), allowed)
         return ranking if ranking.k == k else ranking.padded(k)
 
-    def _ranked(self, X: Matrix, k: int, allowed: Mask | None, *, is_near: bool = False) -> Ranking:
+    def _ranked(self, X: FeatureMatrix, k: int, allowed: Mask | None, *, is_near: bool = False) -> Ranking:
         """Rank in tasks; `is_near`: so few rows that they are not worth sending the model to a cluster."""
         if k == 0 or X.shape[0] == 0:
             return Ranking(np.empty((X.shape[0], k), np.int32), np.empty((X.shape[0], k), np.float32))
@@ -248,7 +248,7 @@ class Estimator(Stored, BaseEstimator):  # type: ignore[misc]
         parts = run_tasks(_rank_rows, blocks, n_jobs=self.n_jobs, what="rows", keep=not is_near, **shared)
         return Ranking.concatenate(parts)
 
-    def _rank_filled(self, X: Matrix, k: int, allowed: Mask | None) -> Ranking:
+    def _rank_filled(self, X: FeatureMatrix, k: int, allowed: Mask | None) -> Ranking:
         ranking = self._rank(X, k, allowed)
         if (ranking.labels[:, -1] == NO_LABEL).any():
             order = self._by_frequency()
@@ -413,11 +413,11 @@ class Estimator(Stored, BaseEstimator):  # type: ignore[misc]
         return tags
 
 
-def _rank_rows(model: Estimator, X: Matrix, rows: slice, k: int, allowed: Mask | None) -> Ranking:
+def _rank_rows(model: Estimator, X: FeatureMatrix, rows: slice, k: int, allowed: Mask | None) -> Ranking:
     return model._rank_filled(X[rows], k, allowed)
 
 
-def check_samples(X: Matrix, Y: sparse.csr_matrix) -> None:
+def check_samples(X: FeatureMatrix, Y: sparse.csr_matrix) -> None:
     """Raise unless X and Y have the same number of samples, and at least one, and X a feature."""
     if X.shape[0] != Y.shape[0]:
         raise DataError(
@@ -429,7 +429,7 @@ def check_samples(X: Matrix, Y: sparse.csr_matrix) -> None:
         raise DataError(f"Found array with 0 {what} (shape={X.shape}) while a minimum of 1 is required.")
 
 
-def _check_training_data(X: Matrix, Y: sparse.csr_matrix) -> npt.NDArray[np.int64]:
+def _check_training_data(X: FeatureMatrix, Y: sparse.csr_matrix) -> npt.NDArray[np.int64]:
     """The number of positives of each label, after checking that there is something to learn."""
     check_samples(X, Y)
     counts = label_counts(Y)

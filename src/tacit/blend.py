@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +12,7 @@ from scipy import sparse
 
 from tacit.base import Estimator, Mask
 from tacit.errors import ParameterError
+from tacit.features import FeatureMatrix
 from tacit.labels import positives
 from tacit.metrics import evaluate, read_metric
 from tacit.parameters import OneOf, Range, document_parameters, parameters_of, unknown_parameter
@@ -56,6 +57,8 @@ class Blend(Estimator):
     A: Annotated[float, Range(low=0), "propensity model: how fast the propensity rises with a label's count"] = 0.55
     B: Annotated[float, Range(above=0), "propensity model: added to a label's count"] = 1.5
 
+    takes_dense: ClassVar = True
+
     members_: Annotated[list[Estimator], Items("n_members", is_filled=True)] = field(init=False)
     takes_log_: Annotated[npt.NDArray[np.bool_], Array("bool", ("n_members",))] = field(  # scores never negative
         init=False
@@ -65,7 +68,7 @@ class Blend(Estimator):
         init=False
     )
 
-    def _fit(self, X: sparse.csr_matrix, Y: sparse.csr_matrix) -> None:
+    def _fit(self, X: FeatureMatrix, Y: sparse.csr_matrix) -> None:
         target = read_target(self.target)
         judged = []
         for learned, held_out in self._folds(Y):
@@ -105,12 +108,12 @@ class Blend(Estimator):
             return [(np.arange(n_samples), np.arange(n_samples))]
         return folds
 
-    def _trained(self, X: sparse.csr_matrix, Y: sparse.csr_matrix) -> list[Estimator]:
+    def _trained(self, X: FeatureMatrix, Y: sparse.csr_matrix) -> list[Estimator]:
         """Train the members one after the other; each runs its own tasks in parallel."""
         return [member.fit(X, Y, label_names=list(self.classes_)) for member in self._untrained()]
 
     @staticmethod
-    def _rankings(members: Sequence[Estimator], X: sparse.csr_matrix, depth: int, include: Any) -> list[Ranking]:
+    def _rankings(members: Sequence[Estimator], X: FeatureMatrix, depth: int, include: Any) -> list[Ranking]:
         return [_scored(member, member.rank(X, depth, include=include)) for member in members]
 
     # -- weights --------------------------------------------------------------------------------------------
@@ -154,7 +157,7 @@ class Blend(Estimator):
             [ranking.labels for ranking in rankings], self._evidence(rankings), -np.log(self._propensities())
         )
 
-    def _rank(self, X: sparse.csr_matrix, k: int, allowed: Mask | None) -> Ranking:
+    def _rank(self, X: FeatureMatrix, k: int, allowed: Mask | None) -> Ranking:
         n_labels = len(self.classes_) if allowed is None else int(allowed.sum())
         include = None if allowed is None else np.flatnonzero(allowed)
         depth = min(max(self.depth, k), n_labels)

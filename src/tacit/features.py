@@ -18,6 +18,7 @@ from tacit.numerics.rows import row_squares
 
 Floats32 = npt.NDArray[np.float32]
 
+_NO_SCALES: Any = None
 _AT_A_TIME = 1 << 20  # dense values that are converted together
 
 
@@ -40,10 +41,12 @@ class Features:
     sparse: csr_matrix
     dense: npt.NDArray[np.floating[Any]]
     weight: float = 1.0
-    scales: Floats32 = field(default=None, repr=False)  # type: ignore[assignment]  # factors of the dense rows
+    scales: Floats32 = field(default=_NO_SCALES, repr=False)  # factors of the dense rows; made here
+
+    __array_ufunc__ = None  # a product with a NumPy number on the left is ours
 
     def __post_init__(self) -> None:
-        if self.scales is not None:  # made from checked parts
+        if self.scales is not _NO_SCALES:  # made from checked parts
             return
         if isinstance(self.weight, bool) or not isinstance(self.weight, int | float) or not 0 <= self.weight < np.inf:
             raise DataError(f"the weight of the dense part must be a finite number of at least 0; got {self.weight!r}")
@@ -140,6 +143,7 @@ class Features:
 
     def sums(self, left: csr_matrix) -> Features:
         """The product of a sparse matrix with this one: weighted sums of rows."""
+        left = csr_matrix(left)
         used = np.unique(left.indices)
         compact = csr_matrix((left.data, np.searchsorted(used, left.indices), left.indptr), (left.shape[0], len(used)))
         by_row, sums = compact.tocsc(), np.zeros((left.shape[0], self.dense.shape[1]), np.float32)
@@ -149,14 +153,32 @@ class Features:
         words = csr_matrix(left @ self.sparse, dtype=np.float32)
         return replace(self, sparse=words, dense=sums, scales=np.ones(len(sums), np.float32))
 
-    def turned_times(self, right: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """The product of the transpose with a dense matrix."""
+    @property
+    def T(self) -> _Turned:  # noqa: N802 - as arrays have it
+        """The transpose, for products with dense matrices."""
+        return _Turned(self)
+
+    def _turned_times(self, right: npt.NDArray[Any]) -> npt.NDArray[Any]:
         below = np.zeros((self.dense.shape[1], right.shape[1]), np.result_type(right, np.float32))
         for rows, values in self.blocks():
             below += values.T @ right[rows]
         return np.vstack([self.sparse.T @ right, below])
 
+    def __rmul__(self, factor: np.float32) -> Features:
+        return replace(self, sparse=self.sparse * factor, scales=self.scales * factor)
+
     # -- other forms ----------------------------------------------------------------------------------------
+
+    def compacted(self) -> tuple[npt.NDArray[np.intp], Features]:
+        """The columns that are used, all dense ones among them, and the features in these columns."""
+        used, n_words = np.unique(self.sparse.indices), self.sparse.shape[1]
+        columns = np.concatenate([used, np.arange(n_words, self.shape[1])])
+        return columns, self if len(used) == n_words else replace(self, sparse=self.sparse[:, used])
+
+    def with_constant(self) -> Features:
+        """The features and one that is always 1, in a new dense part."""
+        dense = np.hstack([self.rows32(), np.ones((len(self), 1), np.float32)])
+        return replace(self, dense=dense, scales=np.ones(len(self), np.float32))
 
     def __array__(self, *_: Any, **__: Any) -> Any:
         raise TypeError("Features are not one array; use toarray() or tocsr()")
@@ -170,31 +192,38 @@ class Features:
         return csr_matrix(hstack([self.sparse, csr_matrix(self.rows32())], format="csr"), dtype=np.float32)
 
 
-Matrix: TypeAlias = csr_matrix | Features
+@dataclass(frozen=True, eq=False)
+class _Turned:
+    """The transpose of features."""
+
+    of: Features
+
+    def __matmul__(self, right: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        return self.of._turned_times(right)
 
 
-def sparse_part(X: Matrix) -> csr_matrix:
+FeatureMatrix: TypeAlias = csr_matrix | Features
+
+
+def sparse_part(X: FeatureMatrix) -> csr_matrix:
     """What of X is sparse: X itself, or the sparse part of both."""
     return X.sparse if isinstance(X, Features) else X
 
 
-def dense_part(X: Matrix) -> Floats32:
+def dense_part(X: FeatureMatrix) -> Floats32:
     """What of X is dense, scaled; rows of length 0 where there is nothing."""
     return X.rows32() if isinstance(X, Features) else np.empty((X.shape[0], 0), np.float32)
 
 
-def dense_rows(X: Matrix) -> DenseRows:
+def dense_rows(X: FeatureMatrix) -> DenseRows:
     """The same without a copy, as kernels of training take it."""
-    if not isinstance(X, Features):
-        return tuple(map(_read_only, (np.empty((0, 0), np.float32), *_NO_BITS, np.empty(0, np.float32))))
-    is_half = X.dense.dtype == np.float16
-    n_dense = X.dense.shape[1]
-    values = np.empty((0, n_dense), np.float32) if is_half else X.dense
-    bits = (X.dense.view(np.uint16), all_halves()) if is_half else _NO_BITS
-    return tuple(map(_read_only, (values, *bits, X.scales)))
-
-
-_NO_BITS = (np.empty((0, 0), np.uint16), np.empty(0, np.float32))
+    dense = X.dense if isinstance(X, Features) else np.empty((0, 0), np.float32)
+    scales = X.scales if isinstance(X, Features) else np.empty(0, np.float32)
+    is_half = dense.dtype == np.float16
+    values = np.empty((0, dense.shape[1]), np.float32) if is_half else dense
+    bits = dense.view(np.uint16) if is_half else np.empty((0, 0), np.uint16)
+    table = all_halves() if is_half else np.empty(0, np.float32)
+    return _read_only(values), _read_only(bits), _read_only(table), _read_only(scales)
 
 
 def _read_only(array: npt.NDArray[Any]) -> Any:
@@ -202,6 +231,41 @@ def _read_only(array: npt.NDArray[Any]) -> Any:
     view = array.view()
     view.flags.writeable = False
     return view
+
+
+def compacted(X: FeatureMatrix) -> tuple[npt.NDArray[np.intp], FeatureMatrix]:
+    """The columns that are used, and X in these columns."""
+    if isinstance(X, Features):
+        return X.compacted()
+    present = np.unique(X.indices)
+    return present, X if len(present) == X.shape[1] else X[:, present]
+
+
+def turned(X: FeatureMatrix) -> Any:
+    """The transpose of X, for products with dense matrices."""
+    return X.T if isinstance(X, Features) else X.T.tocsr()
+
+
+def gram_matrix(X: FeatureMatrix) -> npt.NDArray[Any]:
+    """XᵀX as an array: inner products of columns."""
+    if not isinstance(X, Features):
+        return np.asarray((X.T @ X).toarray())
+    n_words = X.sparse.shape[1]
+    gram = np.zeros((X.shape[1], X.shape[1]), np.float32)
+    gram[:n_words, :n_words] = (X.sparse.T @ X.sparse).toarray()
+    for rows, values in X.blocks():
+        gram[:n_words, n_words:] += X.sparse[rows].T @ values
+        gram[n_words:, n_words:] += values.T @ values
+    gram[n_words:, :n_words] = gram[:n_words, n_words:].T
+    return gram
+
+
+def row_gram(X: FeatureMatrix) -> npt.NDArray[Any]:
+    """XXᵀ as an array: inner products of rows."""
+    if not isinstance(X, Features):
+        return np.asarray((X @ X.T).toarray())
+    rows = X.rows32()
+    return np.asarray((X.sparse @ X.sparse.T).toarray() + rows @ rows.T)
 
 
 def stack_rows(parts: list[Any]) -> Any:
@@ -216,7 +280,7 @@ def stack_rows(parts: list[Any]) -> Any:
     )
 
 
-def read_features(X: Any, is_dense: bool | None = None) -> Matrix:
+def read_features(X: Any, is_dense: bool | None = None) -> FeatureMatrix:
     """Checked features: a CSR matrix from a sparse one, `Features` as they are.
 
     A dense array is used as it is, as the dense part of `Features`, unless `is_dense` is False or, where that is not

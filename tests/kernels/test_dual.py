@@ -12,6 +12,7 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.svm import LinearSVC
 
 from reference import dual as reference
+from tacit.features import Features, dense_rows
 from tacit.kernels.dual import LOGISTIC, SQUARED, SQUARED_HINGE, label_signs, prune, train_block
 
 LOSSES = {"squared hinge": SQUARED_HINGE, "logistic": LOGISTIC, "squared": SQUARED}
@@ -30,8 +31,12 @@ def train(
     tolerance=1e-5,
     passes=500,
     seed=0,
+    n_dense=0,
+    dense_type=np.float32,
 ):
-    samples = sparse.csr_matrix(X, dtype=np.float32)
+    n_words = X.shape[1] - n_dense
+    samples = sparse.csr_matrix(X[:, :n_words], dtype=np.float32)
+    dense = dense_rows(Features(samples, X[::-1, n_words:].astype(dense_type)))  # where they are is told by `places`
     if positive_cost is None:
         positive_cost = np.full(signs.shape[1], negative_cost)
     if positive_target is None:
@@ -41,6 +46,8 @@ def train(
         samples.indices.astype(np.int32),
         samples.data,
         samples.shape[1],
+        dense,
+        np.arange(len(X))[::-1].copy(),
         signs.astype(np.int8),
         np.asarray(positive_cost, dtype=np.float32),
         np.asarray(positive_target, dtype=np.float32),
@@ -231,3 +238,22 @@ def test_prune_keeps_large_weights(weights, threshold):
     np.testing.assert_array_equal(kept.toarray(), reference.prune(weights, threshold), strict=True)
     assert np.all(values != 0)
     assert kept.has_canonical_format
+
+
+@all_losses
+@pytest.mark.parametrize("n_dense", [4, 15])
+def test_dense_features_lead_to_the_same_steps_as_sparse_ones(loss, n_dense):
+    X, signs = problem(5, n_samples=150)  # several tiles
+    expected = train(X, signs, loss=loss, passes=3)
+    found = train(X, signs, loss=loss, passes=3, n_dense=n_dense)
+    for ours, theirs in zip(found, expected, strict=True):
+        np.testing.assert_allclose(ours, theirs, atol=2e-5)
+
+
+def test_half_precision_is_read_as_it_is():
+    X, signs = problem(6)
+    X = X.astype(np.float16).astype(np.float32)
+    single = train(X, signs, loss="squared hinge", n_dense=6)
+    half = train(X, signs, loss="squared hinge", n_dense=6, dense_type=np.float16)
+    for ours, theirs in zip(half, single, strict=True):
+        np.testing.assert_array_equal(ours, theirs)

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from reference import label_tree as reference
+from tacit.features import FeatureMatrix, Features
 from tacit.kernels.label_tree import balanced_clusters
 from tacit.linear.label_forest import Chunk, LabelForest
 from tacit.numerics.clusters import LabelClusters
@@ -26,7 +27,7 @@ def test_clusters_are_filled_in_order(n_rows, n_clusters, seed):
     assert list(np.bincount(found, minlength=n_clusters)) == list(sizes)
 
 
-def random_forest(seed: int, n_labels: int, n_trees: int, depth: int, dtype: type) -> LabelForest:
+def random_forest(seed: int, n_labels: int, n_trees: int, depth: int, dtype: type, n_dense: int = 0) -> LabelForest:
     """Trees of any shape with random weights, some of them without a single feature."""
     rng = np.random.default_rng(seed)
     trees, chunks = [], []
@@ -37,14 +38,15 @@ def random_forest(seed: int, n_labels: int, n_trees: int, depth: int, dtype: typ
             levels.append(np.union1d(levels[-1], cuts))
         trees.append(LabelClusters(rng.permutation(n_labels).astype(np.int32), levels))
         for below, level in zip([*levels[1:], np.arange(n_labels + 1)], levels, strict=True):
-            chunks += [random_chunk(rng, np.searchsorted(below, level), node, dtype) for node in range(len(level) - 1)]
+            first = np.searchsorted(below, level)
+            chunks += [random_chunk(rng, first, node, dtype, n_dense) for node in range(len(level) - 1)]
     return LabelForest.of(trees, chunks)
 
 
-def random_chunk(rng: np.random.Generator, first_children: np.ndarray, node: int, dtype: type) -> Chunk:
+def random_chunk(rng: np.random.Generator, first_children: np.ndarray, node: int, dtype: type, n_dense: int) -> Chunk:
     n_children = int(first_children[node + 1] - first_children[node])
-    dense = rng.normal(size=(N_FEATURES, n_children)) * (rng.random((N_FEATURES, n_children)) < rng.random() / 2)
-    weights = sparse.csr_matrix(dense)
+    shape = N_FEATURES - n_dense, n_children
+    weights = sparse.csr_matrix(rng.normal(size=shape) * (rng.random(shape) < rng.random() / 2))
     sizes = np.diff(weights.indptr)
     return Chunk(
         np.flatnonzero(sizes).astype(np.int32),
@@ -52,11 +54,13 @@ def random_chunk(rng: np.random.Generator, first_children: np.ndarray, node: int
         weights.indices.astype(np.uint8 if dtype is np.float16 else np.uint16),
         weights.data.astype(dtype),
         rng.normal(size=n_children).astype(np.float32),
+        rng.normal(size=n_dense * n_children).astype(dtype),
     )
 
 
-def random_rows(seed: int, n_rows: int) -> sparse.csr_matrix:
-    return sparse.random(n_rows, N_FEATURES, density=0.4, format="csr", dtype=np.float32, random_state=seed)
+def random_rows(seed: int, n_rows: int, n_dense: int = 0) -> FeatureMatrix:
+    X = sparse.random(n_rows, N_FEATURES, density=0.4, format="csr", dtype=np.float32, random_state=seed)
+    return Features(X[:, :-n_dense], X[:, -n_dense:].toarray()) if n_dense else X
 
 
 @settings(max_examples=60)
@@ -69,13 +73,14 @@ def random_rows(seed: int, n_rows: int) -> sparse.csr_matrix:
     st.sampled_from([0, 1, 2, 3]),
     st.sampled_from([0.0, 0.5, 1.0]),
     st.sampled_from([np.float32, np.float16]),
+    st.sampled_from([0, 7, N_FEATURES]),
     st.booleans(),
 )
 def test_beam_search_is_that_of_the_reference(
-    seed, n_labels, n_trees, depth, beam, power, path_weight, dtype, restrict
+    seed, n_labels, n_trees, depth, beam, power, path_weight, dtype, n_dense, restrict
 ):
-    forest = random_forest(seed, n_labels, n_trees, depth, dtype)
-    X = random_rows(seed, 6)
+    forest = random_forest(seed, n_labels, n_trees, depth, dtype, n_dense)
+    X = random_rows(seed, 6, n_dense)
     allowed = np.random.default_rng(seed).random(n_labels) < (0.4 if restrict else 1.0)
     ranking = forest.rank(X, n_labels, allowed, beam, power, path_weight)
     for row, x in enumerate(X.toarray()):
@@ -85,10 +90,11 @@ def test_beam_search_is_that_of_the_reference(
         assert ranking.scores[row, : len(found)] == pytest.approx(expected[found], rel=1e-3, abs=1e-12)
 
 
+@pytest.mark.parametrize("n_dense", [0, 7])
 @pytest.mark.parametrize("dtype", [np.float32, np.float16])
-def test_a_row_alone_gets_the_same_bits(dtype):
-    forest = random_forest(3, 60, 2, 2, dtype)
-    X, allowed = random_rows(1, 300), np.ones(60, dtype=np.bool_)
+def test_a_row_alone_gets_the_same_bits(dtype, n_dense):
+    forest = random_forest(3, 60, 2, 2, dtype, n_dense)
+    X, allowed = random_rows(1, 300, n_dense), np.ones(60, dtype=np.bool_)
     together = forest.rank(X, 20, allowed, 3, 3, 0.5)
     for row in range(0, 300, 7):
         alone = forest.rank(X[row], 20, allowed, 3, 3, 0.5)
@@ -99,7 +105,9 @@ def test_a_row_alone_gets_the_same_bits(dtype):
 def test_equal_scores_rank_the_smaller_label_first():
     tree = LabelClusters(np.array([2, 0, 1], dtype=np.int32), [np.array([0, 3])])
     none = np.empty(0, dtype=np.float32)
-    chunk = Chunk(none.astype(np.int32), none.astype(np.int32), none.astype(np.uint16), none, np.ones(3, np.float32))
+    chunk = Chunk(
+        none.astype(np.int32), none.astype(np.int32), none.astype(np.uint16), none, np.ones(3, np.float32), none
+    )
     ranking = LabelForest.of([tree], [chunk]).rank(random_rows(0, 2), 2, np.ones(3, dtype=np.bool_), 1, 3, 0.5)
     assert ranking.labels.tolist() == [[0, 1], [0, 1]]
     assert (ranking.scores == 1).all()

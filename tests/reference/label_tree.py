@@ -30,6 +30,9 @@ def node_weights(forest: Any, node: int, n_features: int) -> np.ndarray:
     for at in range(forest.chunk_starts[node], forest.chunk_starts[node + 1]):
         part = slice(forest.entry_starts[at], forest.entry_starts[at + 1])
         weights[forest.entry_children[part], forest.chunk_features[at]] = forest.entry_values[part]
+    if forest.n_dense:
+        first, last = forest.n_dense * forest.slot_starts[node : node + 2]
+        weights[:, -forest.n_dense :] = forest.dense_values[first:last].reshape(forest.n_dense, n_children).T
     return weights
 
 

@@ -8,6 +8,7 @@ from typing import Annotated, ClassVar
 from scipy import sparse
 
 from tacit.embedding.joint_exmlds import PRINTED, JointModel, PairLoss, random_start
+from tacit.features import FeatureMatrix
 from tacit.numerics.arrays import Floats32
 from tacit.parameters import Range, Tune, document_parameters
 
@@ -27,5 +28,5 @@ class AnnexML(JointModel):
     def _loss(self) -> PairLoss:
         return PairLoss(is_softmax=True)
 
-    def _start(self, X: sparse.csr_matrix, Y: sparse.csr_matrix, seed: int) -> Floats32:  # noqa: ARG002
+    def _start(self, X: FeatureMatrix, Y: sparse.csr_matrix, seed: int) -> Floats32:  # noqa: ARG002
         return random_start(X.shape[1], self.dimension, seed)

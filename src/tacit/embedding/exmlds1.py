@@ -12,6 +12,7 @@ from tacit.embedding.neighbors import distinct_label_sets
 from tacit.embedding.pipeline import PRINTED, Embedded, EmbeddingModel
 from tacit.embedding.sppmi import Eigenvalues, Shift, factorise, factorise_unsymmetric, sample_counts, sppmi
 from tacit.errors import ParameterError
+from tacit.features import FeatureMatrix
 from tacit.numerics.arrays import Floats
 from tacit.parameters import OneOf, document_parameters
 
@@ -50,7 +51,7 @@ class ExMLDS1(EmbeddingModel):
 
     PAPER: ClassVar = {**PRINTED, "eigenvalues": "all"}
 
-    def _fit(self, X: sparse.csr_matrix, Y: sparse.csr_matrix, **data: Any) -> None:
+    def _fit(self, X: FeatureMatrix, Y: sparse.csr_matrix, **data: Any) -> None:
         if self.objective == "nce" and self.shift >= 1:
             raise ParameterError(
                 "objective 'nce' needs a shift below 1, such as 0.001: logarithms of probabilities are at most 0, and "
@@ -58,7 +59,7 @@ class ExMLDS1(EmbeddingModel):
             )
         super()._fit(X, Y, **data)
 
-    def _embed(self, X: sparse.csr_matrix, Y: sparse.csr_matrix, seed: int, **data: Any) -> Embedded:  # noqa: ARG002
+    def _embed(self, X: FeatureMatrix, Y: sparse.csr_matrix, seed: int, **data: Any) -> Embedded:  # noqa: ARG002
         if self.objective == "nce":
             return embed_by_nce(Y, self.dimension, self.shift, seed), None
         return embed_by_sppmi(Y, self.dimension, self.shift, self.eigenvalues, seed), None

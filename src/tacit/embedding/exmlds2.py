@@ -11,6 +11,7 @@ from scipy import sparse
 from tacit.embedding.neighbors import ContextSpace, LabelSets, Neighbors, Nodes, cosine_neighbors, label_nodes
 from tacit.embedding.pipeline import PRINTED, Embedded, EmbeddingModel
 from tacit.embedding.sgns import NegativesPer, Term, nce_offsets, negatives_of_pairs, train_sgns
+from tacit.features import FeatureMatrix
 from tacit.parameters import OneOf, Range, Tune, document_parameters
 
 
@@ -44,7 +45,7 @@ class ExMLDS2(EmbeddingModel):
         "n_passes": 35,
     }
 
-    def _embed(self, X: sparse.csr_matrix, Y: sparse.csr_matrix, seed: int, **data: Any) -> Embedded:  # noqa: ARG002
+    def _embed(self, X: FeatureMatrix, Y: sparse.csr_matrix, seed: int, **data: Any) -> Embedded:  # noqa: ARG002
         """SGNS, or NCE, over pairs of a label set and its nearest label sets."""
         sets = label_nodes(Y, self.nodes)
         rows = sets.matrix if self.context_space == "labels" else sets.means(X)

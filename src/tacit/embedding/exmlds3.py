@@ -15,6 +15,7 @@ from tacit.embedding.neighbors import cosine_neighbors, distinct_label_sets, uni
 from tacit.embedding.pipeline import PRINTED, Embedded, EmbeddingModel
 from tacit.embedding.sgns import NegativesPer, Term, even_term, train_sgns
 from tacit.embedding.sppmi import DENSE_SHARE, Eigenvalues, Matrix, Shift, factorise, sample_counts, sppmi
+from tacit.features import FeatureMatrix
 from tacit.kernels.gram import row_products
 from tacit.kernels.knn import rank_scores
 from tacit.numerics.arrays import Floats32
@@ -157,7 +158,7 @@ class ExMLDS3(EmbeddingModel):
         """
         return self._fit_checked(X, Y, label_names, cooccurrence=cooccurrence)
 
-    def _fit(self, X: sparse.csr_matrix, Y: sparse.csr_matrix, cooccurrence: Any = None, **data: Any) -> None:
+    def _fit(self, X: FeatureMatrix, Y: sparse.csr_matrix, cooccurrence: Any = None, **data: Any) -> None:
         counts = as_counts(Y.T @ Y if cooccurrence is None else cooccurrence, "cooccurrence", (Y.shape[1],) * 2)
         super()._fit(X, Y, cooccurrence=counts, **data)
         self.given_label_ = conditional_shares(counts)
@@ -165,7 +166,7 @@ class ExMLDS3(EmbeddingModel):
     def _unlabelled_share(self) -> float:
         return self.unlabelled_share
 
-    def _embed(self, X: sparse.csr_matrix, Y: sparse.csr_matrix, seed: int, **data: Any) -> Embedded:  # noqa: ARG002
+    def _embed(self, X: FeatureMatrix, Y: sparse.csr_matrix, seed: int, **data: Any) -> Embedded:  # noqa: ARG002
         """Embed the samples of a cluster together with all labels."""
         cooccurrence, n_samples = data["cooccurrence"], Y.shape[0]
         weights = (self.label_weight, self.sample_weight, self.membership_weight)
@@ -187,13 +188,13 @@ class ExMLDS3(EmbeddingModel):
     def _link(self) -> None:
         return None  # scores are a sum of votes and label scores, each scaled to unit length
 
-    def _rank(self, X: sparse.csr_matrix, k: int, allowed: Mask | None) -> Ranking:
+    def _rank(self, X: FeatureMatrix, k: int, allowed: Mask | None) -> Ranking:
         n_labels = self.training_labels_.shape[1]
         mask = np.ones(n_labels, np.bool_) if allowed is None else allowed
         blocks = row_blocks(X.shape[0], max(1, _SCORES_AT_A_TIME // n_labels))
         return Ranking.concatenate([self._rank_block(X[start:stop], k, mask) for start, stop in blocks])
 
-    def _rank_block(self, X: sparse.csr_matrix, k: int, allowed: Mask) -> Ranking:
+    def _rank_block(self, X: FeatureMatrix, k: int, allowed: Mask) -> Ranking:
         """ExMLDS Algorithm 4, with two weights where the paper has none."""
         votes = vote_matrix(self._panels(X), self.vote_power, self.training_labels_)
         # Differs from the paper: labels that often co-occur with those of a neighbour get votes too, because the
@@ -204,7 +205,7 @@ class ExMLDS3(EmbeddingModel):
             scores += np.float32(self.label_share) * self._label_scores(X)
         return Ranking(*rank_scores(scores, allowed, k, 0.0 if self.label_scores == "positive" else -np.inf))
 
-    def _label_scores(self, X: sparse.csr_matrix) -> Floats32:
+    def _label_scores(self, X: FeatureMatrix) -> Floats32:
         """s₂ = Z₂Vx over its norm (ExMLDS Algorithm 4, steps 3 and 4), averaged over learners."""
         scores = np.zeros((X.shape[0], self.training_labels_.shape[1]), np.float32)
         for learner in self.learners_:

@@ -22,6 +22,7 @@ from tacit.base import Link
 from tacit.embedding.exmlds1 import embed_by_sppmi
 from tacit.embedding.neighbors import Neighbors, cosine_neighbors
 from tacit.embedding.pipeline import FeatureMap, NeighborModel
+from tacit.features import FeatureMatrix, compacted, dense_rows, sparse_part
 from tacit.kernels.joint import joint_pass
 from tacit.labels import positives
 from tacit.numerics.arrays import Floats32, Ints32
@@ -45,7 +46,7 @@ def random_start(n_features: int, dimension: int, seed: int) -> Floats32:
     return values * np.float32(1 / np.sqrt(dimension))
 
 
-def exmlds1_start(X: sparse.csr_matrix, Y: sparse.csr_matrix, dimension: int, ridge: float, seed: int) -> Floats32:
+def exmlds1_start(X: FeatureMatrix, Y: sparse.csr_matrix, dimension: int, ridge: float, seed: int) -> Floats32:
     """The map of ExMLDS1 by a rough regression, scaled so that the images of samples have a length of about 1."""
     Z = embed_by_sppmi(Y, dimension, 1.0, "positive", seed)
     V = conjugate_gradients(X, Z, ridge, _START_STEPS)
@@ -119,10 +120,10 @@ class JointModel(NeighborModel):
         """The loss that training minimises."""
 
     @abstractmethod
-    def _start(self, X: sparse.csr_matrix, Y: sparse.csr_matrix, seed: int) -> Floats32:
+    def _start(self, X: FeatureMatrix, Y: sparse.csr_matrix, seed: int) -> Floats32:
         """The map of shape (n_features, dimension) that training starts from."""
 
-    def _fit(self, X: sparse.csr_matrix, Y: sparse.csr_matrix) -> None:
+    def _fit(self, X: FeatureMatrix, Y: sparse.csr_matrix) -> None:
         Y = positives(Y)
         labelled = np.flatnonzero(np.diff(Y.indptr)).astype(np.int32)
         seeds = task_seeds(self.random_state, 2 * self.n_learners)
@@ -139,19 +140,19 @@ class JointModel(NeighborModel):
 
     def _learn_map(
         self,
-        X: sparse.csr_matrix,
+        X: FeatureMatrix,
         Y: sparse.csr_matrix,
-        others: sparse.csr_matrix,  # noqa: ARG002
+        others: FeatureMatrix,  # noqa: ARG002
         seed: int,
         **data: Any,  # noqa: ARG002
     ) -> FeatureMap:
-        present = np.unique(X.indices)
-        trained, _ = self._train(X[:, present], Y, seed)
+        present, compact = compacted(X)
+        trained, _ = self._train(compact, Y, seed)
         weights = np.zeros((X.shape[1], trained.shape[1]), np.float32)
         weights[present] = trained
         return weights, None
 
-    def _train(self, X: sparse.csr_matrix, Y: sparse.csr_matrix, seed: int) -> tuple[Floats32, list[float]]:
+    def _train(self, X: FeatureMatrix, Y: sparse.csr_matrix, seed: int) -> tuple[Floats32, list[float]]:
         """AdaGrad over random pairs of neighbours, until the objective of held-out samples stops rising.
 
         Returns the map, and the mean objective of the held-out pairs at the start and after each pass. Without held-out
@@ -181,11 +182,12 @@ class JointModel(NeighborModel):
         return best_V, history
 
     def _run(
-        self, X: sparse.csr_matrix, pairs: tuple[Ints32, Ints32], V: Floats32, squares: Floats32, rate: float
+        self, X: FeatureMatrix, pairs: tuple[Ints32, Ints32], V: Floats32, squares: Floats32, rate: float
     ) -> float:
         loss = self._loss()
         options = (self.block, self.similarity == "cosine", loss.is_softmax, self.gamma, loss.offset)
-        parts = (X.indptr, X.indices, X.data, *pairs, V, squares)
+        words = sparse_part(X)
+        parts = (words.indptr, words.indices, words.data, dense_rows(X), *pairs, V, squares)
         return float(joint_pass(*parts, *options, float(loss.n_negatives), rate))
 
     @property
@@ -249,7 +251,7 @@ class JointExMLDS(JointModel):
     def _loss(self) -> PairLoss:
         return PairLoss(self.loss == "softmax", self.n_negatives, self.offset)
 
-    def _start(self, X: sparse.csr_matrix, Y: sparse.csr_matrix, seed: int) -> Floats32:
+    def _start(self, X: FeatureMatrix, Y: sparse.csr_matrix, seed: int) -> Floats32:
         if self.start == "random":
             return random_start(X.shape[1], self.dimension, seed)
         return exmlds1_start(X, Y, self.dimension, self.ridge, seed)

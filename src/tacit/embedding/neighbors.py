@@ -14,9 +14,10 @@ import numpy.typing as npt
 from scipy import sparse
 
 from tacit.base import Mask
+from tacit.features import FeatureMatrix, Features
 from tacit.kernels.knn import nearest_points, nearest_rows, rank_votes
 from tacit.numerics.arrays import Floats32, Ids, Ints32
-from tacit.numerics.rows import unit_rows
+from tacit.numerics.rows import unit_rows, weighted_sums
 from tacit.parameters import OneOf
 from tacit.ranking import Ranking
 
@@ -52,12 +53,13 @@ class LabelSets:
     of_sample: Ids
     counts: npt.NDArray[np.int64]
 
-    def means(self, X: sparse.csr_matrix) -> sparse.csr_matrix:
+    def means(self, X: FeatureMatrix) -> sparse.csr_matrix:
         """The mean feature vector of the samples of each set."""
         n_sets, n_samples = len(self.counts), len(self.of_sample)
         shares = 1 / self.counts[self.of_sample].astype(np.float32)
         average = sparse.csr_matrix((shares, (self.of_sample, np.arange(n_samples))), shape=(n_sets, n_samples))
-        return sparse.csr_matrix(average @ X)
+        means = weighted_sums(average, X)
+        return means.tocsr() if isinstance(means, Features) else means
 
 
 def distinct_label_sets(Y: sparse.csr_matrix) -> LabelSets:

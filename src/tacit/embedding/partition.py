@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-from scipy import sparse
 
 from tacit.embedding.neighbors import Neighbors
+from tacit.features import FeatureMatrix, Features, dense_rows, sparse_part
 from tacit.kernels.graph_partition import partition_pass
 from tacit.numerics.arrays import Floats32, Ids, Ints32
 from tacit.numerics.rows import unit_rows
@@ -39,7 +39,7 @@ class Partition:
 
 
 def fit_partition(
-    X: sparse.csr_matrix,
+    X: FeatureMatrix,
     labelled: Ints32,
     others: Ints32,
     near: Neighbors | None,
@@ -68,7 +68,7 @@ class Route:
     similarities: Floats32
 
 
-def nearest_clusters(X: sparse.csr_matrix, centers: Floats32, n_clusters: int) -> Route:
+def nearest_clusters(X: FeatureMatrix, centers: Floats32, n_clusters: int) -> Route:
     """The nearest clusters of each row (ExMLDS Algorithm 1, step 1)."""
     similarities: Floats32 = unit_rows(X) @ np.ascontiguousarray(centers.T)
     order = np.argsort(-similarities, axis=1, kind="stable")[:, :n_clusters]
@@ -80,7 +80,7 @@ def nearest_clusters(X: sparse.csr_matrix, centers: Floats32, n_clusters: int) -
 # -- by features: spherical k-means -----------------------------------------------------------------------
 
 
-def bounded_clusters(X: sparse.csr_matrix, max_size: int, seed: int) -> Partition:
+def bounded_clusters(X: FeatureMatrix, max_size: int, seed: int) -> Partition:
     """Cut the rows of X into clusters of at most `max_size`; clusters that are too large are cut again."""
     X = unit_rows(X)
     rng = np.random.default_rng(seed)
@@ -100,7 +100,7 @@ def bounded_clusters(X: sparse.csr_matrix, max_size: int, seed: int) -> Partitio
     return Partition(np.stack([_center(X[rows]) for rows in clusters]), clusters)
 
 
-def _spherical_k_means(X: sparse.csr_matrix, n_clusters: int, rng: np.random.Generator) -> Ids:
+def _spherical_k_means(X: FeatureMatrix, n_clusters: int, rng: np.random.Generator) -> Ids:
     centers = X[np.sort(rng.choice(X.shape[0], n_clusters, replace=False))].toarray()
     assigned = np.full(X.shape[0], -1)
     for _ in range(_PASSES):
@@ -118,8 +118,10 @@ def _spherical_k_means(X: sparse.csr_matrix, n_clusters: int, rng: np.random.Gen
     return assigned
 
 
-def _center(X: sparse.csr_matrix) -> Floats32:
-    total = np.asarray(X.sum(axis=0, dtype=np.float64)).ravel()
+def _center(X: FeatureMatrix) -> Floats32:
+    total = np.asarray(sparse_part(X).sum(axis=0, dtype=np.float64)).ravel()
+    if isinstance(X, Features):
+        total = np.concatenate([total, X.rows32().sum(axis=0, dtype=np.float64)])
     length = np.linalg.norm(total)
     return (total / length if length else total).astype(np.float32)
 
@@ -127,7 +129,7 @@ def _center(X: sparse.csr_matrix) -> Floats32:
 # -- by label-space neighbours: the partition of AnnexML --------------------------------------------------
 
 
-def graph_clusters(X: sparse.csr_matrix, near: Neighbors, max_size: int, seed: int, n_passes: int = 10) -> Partition:
+def graph_clusters(X: FeatureMatrix, near: Neighbors, max_size: int, seed: int, n_passes: int = 10) -> Partition:
     """Cut the rows of X, whose label-space neighbours are `near`, into clusters of at most `max_size`.
 
     Every cluster has a linear centre, and a sample belongs to the centre of the largest inner product. Centres are
@@ -143,12 +145,13 @@ def graph_clusters(X: sparse.csr_matrix, near: Neighbors, max_size: int, seed: i
 
 
 def _learned_centers(
-    X: sparse.csr_matrix, near: Neighbors, n_clusters: int, rng: np.random.Generator, n_passes: int
+    X: FeatureMatrix, near: Neighbors, n_clusters: int, rng: np.random.Generator, n_passes: int
 ) -> Floats32:
     """FTRL-proximal over pairs of neighbours and as many random pairs; the first pass assigns random clusters."""
     n_samples = X.shape[0]
     centers, sums, squares = (np.zeros((X.shape[1], n_clusters), np.float32) for _ in range(3))
-    parts = (X.indptr, X.indices, X.data)
+    words = sparse_part(X)
+    parts = (words.indptr, words.indices, words.data, dense_rows(X))
     for step in range(n_passes):
         order = rng.permutation(n_samples).astype(np.int32)
         chosen = np.full(n_samples, -1) if step else rng.integers(0, n_clusters, n_samples)

@@ -10,7 +10,7 @@ from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -38,6 +38,7 @@ from tacit.embedding.search import (
     recall,
     wants_index,
 )
+from tacit.features import FeatureMatrix, Features, stack_rows
 from tacit.labels import positives
 from tacit.numerics.arrays import Floats, Floats32, Ids, Ints32
 from tacit.numerics.compact import as_halves
@@ -91,7 +92,7 @@ class Cell:
         reason = "" if self.index is None else index_problem(self.index, sizes["n_points"], sizes["dimension"])
         return ("index", f"must be a search index of the points: {reason}") if reason else None
 
-    def neighbors(self, X: sparse.csr_matrix, k: int) -> Neighbors:
+    def neighbors(self, X: FeatureMatrix, k: int) -> Neighbors:
         """The nearest of its training samples (ExMLDS Algorithm 1, step 3)."""
         queries = self.embed(X)
         if self.index is None:
@@ -105,12 +106,15 @@ class Cell:
         assert self.index is not None  # noqa: S101
         return open_index(self.index)
 
-    def embed(self, X: sparse.csr_matrix) -> Floats32:
+    def embed(self, X: FeatureMatrix) -> Floats32:
         """The images of samples under the map (ExMLDS Algorithm 1, step 2), as unit vectors."""
         return unit_vectors(_mapped(X, self.weights))
 
 
-def _mapped(X: sparse.csr_matrix, weights: npt.NDArray[np.floating[Any]]) -> Floats32:
+def _mapped(X: FeatureMatrix, weights: npt.NDArray[np.floating[Any]]) -> Floats32:
+    if isinstance(X, Features):
+        columns, used_part = X.compacted()  # of words, as below
+        return used_part @ weights[columns].astype(np.float32, copy=False)
     used = np.unique(X.indices)  # few for a single sample: only their weights are converted
     columns = np.searchsorted(used, X.indices).astype(np.int32)
     compact = sparse.csr_matrix((X.data, columns, X.indptr), shape=(X.shape[0], len(used)))
@@ -128,7 +132,7 @@ class Learner:
 
 def fit_cell(
     model: NeighborModel,
-    X: sparse.csr_matrix,
+    X: FeatureMatrix,
     Y: sparse.csr_matrix,
     samples: Ints32,
     others: Ints32,
@@ -157,7 +161,7 @@ class Probe:
     cells: list[tuple[Cell, Ids]]
     share: Floats32
 
-    def neighbors(self, X: sparse.csr_matrix, k: int) -> Neighbors:
+    def neighbors(self, X: FeatureMatrix, k: int) -> Neighbors:
         """The nearest training samples in the cell of each row (ExMLDS Algorithm 1, step 3)."""
         width = min(k, max((len(cell.samples) for cell, _ in self.cells), default=0))
         samples = np.full((X.shape[0], width), -1, np.int32)
@@ -185,12 +189,14 @@ class NeighborModel(Estimator):
     vote_power: Annotated[float, Range(low=0), Tune(1, 20), "power of similarity in vote weights (0: equal)"] = 6.0
     search: Search = "auto"
 
+    takes_dense: ClassVar = True
+
     learners_: Annotated[list[Learner], Items("n_cast", is_filled=True)] = field(init=False)
     training_labels_: Annotated[sparse.csr_matrix, Csr("float32", ("n_samples", "n_labels"))] = field(init=False)
 
     @abstractmethod
     def _learn_map(
-        self, X: sparse.csr_matrix, Y: sparse.csr_matrix, others: sparse.csr_matrix, seed: int, **data: Any
+        self, X: FeatureMatrix, Y: sparse.csr_matrix, others: FeatureMatrix, seed: int, **data: Any
     ) -> FeatureMap:
         """Stages 2 to 4 for one cluster: the map from features to the embedding, and in some models embedded labels.
 
@@ -199,7 +205,7 @@ class NeighborModel(Estimator):
 
     def _cut(
         self,
-        X: sparse.csr_matrix,
+        X: FeatureMatrix,
         labelled: Ints32,
         others: Ints32,
         near: Neighbors | None,
@@ -219,7 +225,7 @@ class NeighborModel(Estimator):
         return run_tasks(fit_partition, tasks, n_jobs=self.n_jobs, what="partitions", **shared)
 
     def _fit_cells(
-        self, X: sparse.csr_matrix, Y: sparse.csr_matrix, partitions: list[Partition], seeds: list[int], **data: Any
+        self, X: FeatureMatrix, Y: sparse.csr_matrix, partitions: list[Partition], seeds: list[int], **data: Any
     ) -> None:
         """Train all cells of all learners."""
         tasks = [
@@ -238,7 +244,7 @@ class NeighborModel(Estimator):
     def _link(self) -> Link | None:
         return "identity"  # the share of the near samples that have a label
 
-    def _rank(self, X: sparse.csr_matrix, k: int, allowed: Mask | None) -> Ranking:
+    def _rank(self, X: FeatureMatrix, k: int, allowed: Mask | None) -> Ranking:
         return vote(self._panels(X), self.vote_power, self.training_labels_, k, allowed, self._label_weights())
 
     def _label_weights(self) -> Floats32 | None:
@@ -268,14 +274,14 @@ class NeighborModel(Estimator):
         self._check_fitted()
         return float(np.mean([cell.recall for learner in self.learners_ for cell in learner.cells]))
 
-    def _panels(self, X: sparse.csr_matrix) -> list[Panel]:
+    def _panels(self, X: FeatureMatrix) -> list[Panel]:
         return [
             Panel(probe.neighbors(X, self.n_neighbors), probe.share)
             for learner in self.learners_
             for probe in self._probes(learner, X)
         ]
 
-    def _probes(self, learner: Learner, X: sparse.csr_matrix) -> list[Probe]:
+    def _probes(self, learner: Learner, X: FeatureMatrix) -> list[Probe]:
         # Differs from the paper, which has one cluster: a sample near the border of two is sent to both. It costs no
         # training and gains as much as two more learners on Delicious.
         route = nearest_clusters(X, learner.centers, self.n_probes)
@@ -300,14 +306,14 @@ class EmbeddingModel(NeighborModel):
     )
 
     @abstractmethod
-    def _embed(self, X: sparse.csr_matrix, Y: sparse.csr_matrix, seed: int, **data: Any) -> Embedded:
+    def _embed(self, X: FeatureMatrix, Y: sparse.csr_matrix, seed: int, **data: Any) -> Embedded:
         """Stages 2 and 3: vectors of the samples of a cluster, all with a label, and in some models of the labels."""
 
     def _unlabelled_share(self) -> float:
         """The weight of the map that samples without labels help to learn."""
         return 0.0
 
-    def _fit(self, X: sparse.csr_matrix, Y: sparse.csr_matrix, **data: Any) -> None:
+    def _fit(self, X: FeatureMatrix, Y: sparse.csr_matrix, **data: Any) -> None:
         Y = positives(Y)
         is_labelled = np.diff(Y.indptr) > 0
         labelled, others = (np.flatnonzero(rows).astype(np.int32) for rows in (is_labelled, ~is_labelled))
@@ -319,14 +325,14 @@ class EmbeddingModel(NeighborModel):
         self._fit_cells(X, Y, partitions, seeds[n_learners:], **data)
 
     def _learn_map(
-        self, X: sparse.csr_matrix, Y: sparse.csr_matrix, others: sparse.csr_matrix, seed: int, **data: Any
+        self, X: FeatureMatrix, Y: sparse.csr_matrix, others: FeatureMatrix, seed: int, **data: Any
     ) -> FeatureMap:
         Z, labels = self._embed(X, Y, seed, **data)
         return regress(X, Z, others, self.ridge, self.l1, self._unlabelled_share()), labels
 
 
 def regress(
-    X: sparse.csr_matrix, Z: Floats, others: sparse.csr_matrix, ridge: float, l1: float, unlabelled_share: float
+    X: FeatureMatrix, Z: Floats, others: FeatureMatrix, ridge: float, l1: float, unlabelled_share: float
 ) -> Floats32:
     """Stage 4: the map from features to the embedding Z, of shape (n_features, dimension).
 
@@ -337,12 +343,12 @@ def regress(
     first = fit_regressor(X, Z, ridge, l1)
     if unlabelled_share == 0 or others.shape[0] == 0:
         return first
-    everyone = sparse.vstack([X, others], format="csr")
+    everyone = stack_rows([X, others])
     second = fit_regressor(everyone, np.vstack([Z, guessed_embedding(first, X, Z, others)]), ridge, l1)
     return np.float32(1 - unlabelled_share) * first + np.float32(unlabelled_share) * second
 
 
-def guessed_embedding(weights: Floats32, X: sparse.csr_matrix, Z: Floats, others: sparse.csr_matrix) -> Floats:
+def guessed_embedding(weights: Floats32, X: FeatureMatrix, Z: Floats, others: FeatureMatrix) -> Floats:
     """Embed `others` as the mean embedding of the samples X that are nearest to them under the map `weights`."""
     near = embedded_neighbors(unit_vectors(others @ weights), unit_vectors(X @ weights), _GUESS_NEIGHBORS)
     shares = vote_weights(near.similarities, _GUESS_POWER)

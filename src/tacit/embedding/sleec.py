@@ -11,6 +11,7 @@ from scipy import sparse
 from tacit.embedding.neighbors import ContextSpace, Neighbors, Nodes, label_nodes, product_neighbors
 from tacit.embedding.pipeline import PRINTED, Embedded, EmbeddingModel
 from tacit.embedding.spectrum import leading_eigenpairs
+from tacit.features import FeatureMatrix
 from tacit.kernels.gram import products_at
 from tacit.numerics.arrays import Floats, Floats32
 from tacit.numerics.rows import unit_rows
@@ -42,7 +43,7 @@ class SLEEC(EmbeddingModel):
 
     PAPER: ClassVar = {**PRINTED, "nodes": "samples", "similarity": "dot"}
 
-    def _embed(self, X: sparse.csr_matrix, Y: sparse.csr_matrix, seed: int, **data: Any) -> Embedded:  # noqa: ARG002
+    def _embed(self, X: FeatureMatrix, Y: sparse.csr_matrix, seed: int, **data: Any) -> Embedded:  # noqa: ARG002
         """Singular value projection on the entries of YYᵀ at nearest neighbours."""
         sets = label_nodes(Y, self.nodes)
         vectors = unit_rows(sets.matrix) if self.similarity == "cosine" else sets.matrix

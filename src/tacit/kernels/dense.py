@@ -57,3 +57,28 @@ def add_products(left: Floats, right: Floats, out: Floats) -> None:
     for first in range(0, n_columns, _COLUMNS):
         for row in range(len(left)):
             add_row_product(left[row], right, first, min(first + _COLUMNS, n_columns), out[row])
+
+
+@njit(nogil=True, cache=True)
+def row_entries(
+    indptr: npt.NDArray[np.int32],
+    indices: npt.NDArray[np.int32],
+    data: Floats,
+    dense: DenseRows,
+    n_words: int,
+    row: int,
+    features: npt.NDArray[np.int32],
+    values: Floats,
+) -> int:
+    """Features and values of a row, and their number: the sparse ones, then the dense ones that are not 0."""
+    n_entries = int(indptr[row + 1] - indptr[row])
+    for at in range(n_entries):
+        features[at], values[at] = indices[indptr[row] + at], data[indptr[row] + at]
+    n_dense = dense[0].shape[1]
+    if n_dense > 0:
+        tile = np.empty((1, n_dense), np.float32)
+        gather(dense, np.array([row], np.int64), tile)
+        for at in range(n_dense):
+            features[n_entries], values[n_entries] = n_words + at, tile[0, at]
+            n_entries += tile[0, at] != 0
+    return n_entries

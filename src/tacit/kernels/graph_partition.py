@@ -8,6 +8,8 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
+from tacit.kernels.dense import DenseRows, row_entries
+
 Ints = npt.NDArray[np.int32]
 Floats = npt.NDArray[np.float32]
 
@@ -17,6 +19,7 @@ def partition_pass(
     indptr: Ints,
     indices: Ints,
     data: Floats,
+    dense: DenseRows,
     order: Ints,
     chosen: Ints,
     positives: Ints,
@@ -31,29 +34,32 @@ def partition_pass(
 
     The best centre is `chosen`, or the one of the largest inner product where that is -1; a positive or negative
     of -1 is left out. `centers` (a row per feature, a column per centre) and the two sums of FTRL-proximal are
-    changed in place.
+    changed in place. Samples are in CSR with a dense part.
     """
-    scores = np.empty(centers.shape[1], np.float32)
+    scores, n_words = np.empty(centers.shape[1], np.float32), len(centers) - dense[0].shape[1]
+    longest = np.max(np.diff(indptr)) + dense[0].shape[1]
+    features, values = np.empty(longest, np.int32), np.empty(longest, np.float32)
     for place in range(len(order)):
         best = chosen[place]
         if best < 0:
             scores[:] = 0
-            for entry in range(indptr[order[place]], indptr[order[place] + 1]):
+            n_entries = row_entries(indptr, indices, data, dense, n_words, order[place], features, values)
+            for entry in range(n_entries):
                 for center in range(len(scores)):
-                    scores[center] += data[entry] * centers[indices[entry], center]
+                    scores[center] += values[entry] * centers[features[entry], center]
             best = np.argmax(scores)
         if positives[place] >= 0:
-            _step(indptr, indices, data, positives[place], 1.0, centers, best, sums, squares, rate, l1)
+            n_entries = row_entries(indptr, indices, data, dense, n_words, positives[place], features, values)
+            _step(features[:n_entries], values, 1.0, centers, best, sums, squares, rate, l1)
         if negatives[place] >= 0:
-            _step(indptr, indices, data, negatives[place], -1.0, centers, best, sums, squares, rate, l1)
+            n_entries = row_entries(indptr, indices, data, dense, n_words, negatives[place], features, values)
+            _step(features[:n_entries], values, -1.0, centers, best, sums, squares, rate, l1)
 
 
 @njit(nogil=True, cache=True)
 def _step(
-    indptr: Ints,
-    indices: Ints,
-    data: Floats,
-    row: int,
+    features: Ints,
+    values: Floats,
     sign: float,
     centers: Floats,
     center: int,
@@ -64,12 +70,12 @@ def _step(
 ) -> None:
     """Raise log σ(sign · ⟨centre, x⟩) by FTRL-proximal with an ℓ1 penalty."""
     logit = 0.0
-    for entry in range(indptr[row], indptr[row + 1]):
-        logit += data[entry] * centers[indices[entry], center]
+    for entry in range(len(features)):
+        logit += values[entry] * centers[features[entry], center]
     slope = sign / (1.0 + math.exp(min(max(sign * logit, -30.0), 30.0)))
-    for entry in range(indptr[row], indptr[row + 1]):
-        feature = indices[entry]
-        gradient = -slope * data[entry]
+    for entry in range(len(features)):
+        feature = features[entry]
+        gradient = -slope * values[entry]
         square = squares[feature, center] + gradient * gradient
         growth = (math.sqrt(square) - math.sqrt(squares[feature, center])) / rate
         total = sums[feature, center] + gradient - growth * centers[feature, center]

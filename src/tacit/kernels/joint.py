@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
+from tacit.kernels.dense import DenseRows, add_products, gather
 from tacit.kernels.dot import dot
 
 Ints = npt.NDArray[np.int32]
@@ -247,10 +248,31 @@ def _ascend(
 
 
 @njit(nogil=True, cache=True)
+def _ascend_dense(
+    tile: Floats, n: int, gradients: Floats, first_feature: int, V: Floats, squares: Floats, rate: float
+) -> None:
+    """The same for the dense features of the first `n` rows."""
+    turned = np.empty((tile.shape[1], n), np.float32)
+    for place in range(n):
+        for axis in range(tile.shape[1]):
+            turned[axis, place] = tile[place, axis]
+    sums = np.zeros((tile.shape[1], V.shape[1]), np.float32)
+    add_products(turned, gradients[:n], sums)
+    for axis in range(len(sums)):
+        feature = first_feature + axis
+        squares[feature] += dot(sums[axis], sums[axis]) / np.float32(V.shape[1])
+        if squares[feature] > 0:
+            step = np.float32(rate / math.sqrt(squares[feature]))
+            for column in range(V.shape[1]):
+                V[feature, column] += step * sums[axis, column]
+
+
+@njit(nogil=True, cache=True)
 def joint_pass(
     indptr: Ints,
     indices: Ints,
     data: Floats,
+    dense: DenseRows,
     first: Ints,
     second: Ints,
     V: Floats,
@@ -267,9 +289,10 @@ def joint_pass(
 
     ExMLDS Eq. 10 with z = Vᵀx, K_ij a cosine (Eq. 11) or an inner product. V, of a row per feature, and the
     `squares` of AdaGrad are changed in place; with a `rate` of 0 they are left alone and nothing is
-    differentiated.
+    differentiated. Samples are in CSR with a dense part.
     """
-    dimension = V.shape[1]
+    dimension, n_dense = V.shape[1], dense[0].shape[1]
+    n_words, tile = len(V) - n_dense, np.empty((2 * block, n_dense), np.float32)
     most = 0
     for start in range(0, len(first), block):
         size = 0
@@ -289,6 +312,9 @@ def joint_pass(
         for pair in range(n):
             rows[pair], rows[n + pair] = first[start + pair], second[start + pair]
         project_rows(indptr, indices, data, rows, V, images)
+        if n_dense > 0:
+            gather(dense, rows.astype(np.int64), tile)
+            add_products(tile[: 2 * n], V[n_words:], images)
         if is_cosine:
             _to_unit_length(images, 2 * n, inverse_lengths)
         objective += _block_gradients(images, n, is_softmax, gamma, offset, n_negatives, turned, noise, gradients)
@@ -298,4 +324,6 @@ def joint_pass(
             _through_length(images, inverse_lengths, 2 * n, gradients)
         n_features = _by_feature(indptr, indices, data, rows, slots, features, ends, owners, values)
         _ascend(features, ends, n_features, owners, values, gradients, V, squares, rate)
+        if n_dense > 0:
+            _ascend_dense(tile, 2 * n, gradients, n_words, V, squares, rate)
     return objective / max(len(first), 1)

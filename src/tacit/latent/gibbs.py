@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 import numpy as np
-from scipy import linalg, sparse
+from scipy import linalg
 
 from tacit.errors import ParameterError
+from tacit.features import gram_matrix
 from tacit.latent.em import EMProblem, types_of
 from tacit.latent.model import Counts, Factors
 from tacit.numerics.arrays import Floats, Floats32
@@ -117,8 +118,8 @@ def _draw_rows(factors: Floats, weights: Floats, right: Floats, prior: Floats, r
 
 
 def _draw_regression(X: Any, U: Floats, lambda_u: float, lambda_w: float, rng: np.random.Generator) -> Floats:
-    gram = X.T @ X
-    precision = lambda_u * (gram.toarray() if sparse.issparse(gram) else gram).astype(np.float64)
+    gram = X.T @ X if isinstance(X, np.ndarray) else gram_matrix(X)
+    precision = lambda_u * gram.astype(np.float64)
     precision.flat[:: len(precision) + 1] += lambda_w
     root = linalg.cholesky(precision, lower=True)
     mean = linalg.cho_solve((root, True), lambda_u * (X.T @ U))

@@ -146,7 +146,7 @@ class MLLCS(FactorModel):
             return kept
         last = getattr(self, "_in_space", None)
         if last is None or last[0] is not kept or last[1] is not W:
-            last = (kept, W, Samples(np.asarray(with_constant(kept.X) @ W), positives(kept.Y)))
+            last = (kept, W, Samples(np.asarray(with_constant(kept.features) @ W), positives(kept.Y)))
             self._in_space = last
         return last[2]
 
@@ -183,7 +183,7 @@ class MLLCS(FactorModel):
         found = []
         for W, V, own, types in zip(self.draws_.W, self.draws_.V, self.draws_.B, B, strict=True):
             if self.mapping == "moments":
-                samples = Samples(np.asarray(with_constant(self.samples_.X) @ W), positives(self.samples_.Y))
+                samples = Samples(np.asarray(with_constant(self.samples_.features) @ W), positives(self.samples_.Y))
                 matched = self._matched(samples, cooccurrence)
                 found.append(np.vstack([matched.columns, matched.intercepts]).T)
             else:
@@ -304,7 +304,7 @@ class MLLCS(FactorModel):
     def _learn_on(self, X: sparse.csr_matrix, Y: sparse.csr_matrix) -> None:
         """One step of online EM, and the label vectors that follow from it."""
         is_from_fit = self.online_.is_from_fit
-        past = with_constant(self.samples_.X) if is_from_fit else None
+        past = with_constant(self.samples_.features) if is_from_fit else None
         total = self.online_samples
         self.online_ = online_step(self.online_, self._batch(X, Y), total, past)
         n_positives = label_counts(Y)
@@ -328,7 +328,7 @@ class MLLCS(FactorModel):
         n_positives = self.label_counts_[:n_seen]
         own = self._with_counts(LabelVectors.of_factors(factors.W, factors.V, variances), n_positives)
         self._join_vectors(own, n_positives, self.cooccurrence_)
-        self.threshold_ = self._matching_threshold(self.samples_.X, positives(self.samples_.Y))
+        self.threshold_ = self._matching_threshold(self.samples_.features, positives(self.samples_.Y))
 
     def _batch(self, X: sparse.csr_matrix, Y: sparse.csr_matrix) -> EMProblem:
         return EMProblem(with_constant(X), Y, None, self._priors(), absent=self.absent)
@@ -356,7 +356,7 @@ class MLLCS(FactorModel):
                 "this model was saved by an earlier version, without the samples that partial_fit continues from; "
                 "fit it again"
             )
-        data = (self._batch(self.samples_.X, self.samples_.Y), self._counts(self.cooccurrence_, self.own_counts))
+        data = (self._batch(self.samples_.features, self.samples_.Y), self._counts(self.cooccurrence_, self.own_counts))
         factors = (self.label_factors_, self.regression_)
         self.online_ = online_resume(*data, *factors, self.n_samples_, self.online_samples)
 

@@ -13,6 +13,7 @@ from typing import Annotated
 import numpy as np
 from scipy import sparse
 
+from tacit.features import FeatureMatrix, Features
 from tacit.latent.counts import Cooccurrence
 from tacit.numerics.arrays import Floats, Floats32, Ids, Ints32
 from tacit.numerics.rows import row_of_entry
@@ -195,6 +196,8 @@ def initial_factors(n_samples: int, n_features: int, n_seen: int, n_labels: int,
     return Factors(U, V, B, W, Psi)
 
 
-def with_constant(X: sparse.csr_matrix) -> sparse.csr_matrix:
+def with_constant(X: FeatureMatrix) -> FeatureMatrix:
     """X with a feature that is always 1, which gives sample factors a mean. Differs from the paper, which has none."""
+    if isinstance(X, Features):
+        return X.with_constant()
     return sparse.csr_matrix(sparse.hstack([X, np.ones((X.shape[0], 1), np.float32)], format="csr"), dtype=np.float32)

@@ -13,14 +13,16 @@ import numpy as np
 from scipy import linalg, sparse
 
 from tacit.base import Normalize
+from tacit.features import Features, stack_rows
 from tacit.labels import label_counts, positives
 from tacit.latent.counts import Cooccurrence, row_scales
 from tacit.latent.vectors import Classifier, LabelVectors, fit_classifiers
 from tacit.latent.zero_shot import ZeroShot
 from tacit.numerics.arrays import Floats, Floats32, Floats64, Ids
 from tacit.numerics.lbfgs import minimize_columns
+from tacit.numerics.rows import weighted_sums, widened
 from tacit.parameters import OneOf, Range, Role, Tune, document_parameters
-from tacit.store.declared import Array, Csr, Inside
+from tacit.store.declared import Array, Csr, Inside, Sizes
 from tacit.tasks import row_blocks, run_tasks
 
 _LABELS_PER_TASK = 64
@@ -35,6 +37,31 @@ class Samples:
         Any, Csr("float32", ("n_rows", "n_features")), Array("float32", ("n_rows", "n_inputs"))
     ]
     Y: Annotated[sparse.csr_matrix, Csr("float32", ("n_rows", "n_seen"))]
+    dense: Annotated[  # values of the last features, which are absent from X; None where X has them all
+        Floats32 | None, Array("float32", ("n_rows", "n_dense"))
+    ] = None
+
+    def __post_init__(self) -> None:
+        if isinstance(self.X, Features):
+            object.__setattr__(self, "dense", self.X.rows32())
+            object.__setattr__(self, "X", widened(self.X.sparse, self.X.shape[1]))
+
+    def what_is_wrong(self, sizes: Sizes) -> tuple[str, str] | None:
+        """Whether there are more dense features than features, or words among the dense ones."""
+        if self.dense is None or (
+            sparse.issparse(self.X)
+            and self.X.indices.max(initial=-1) < sizes["n_features"] - self.dense.shape[1] <= sizes["n_features"]
+        ):
+            return None
+        return "dense", f"must hold the last of {sizes['n_features']} features; got {self.dense.shape[1]}"
+
+    @property
+    def features(self) -> Any:
+        """Both parts of the features."""
+        if self.dense is None:
+            return self.X
+        words = sparse.csr_matrix(self.X[:, : self.X.shape[1] - self.dense.shape[1]])
+        return Features(words, self.dense, 1.0, np.ones(len(self.dense), np.float32))
 
     def label_counts(self) -> Floats64:
         """Positives of each seen label."""
@@ -59,7 +86,7 @@ def moments_of(samples: Samples, scales: Floats64, cooccurrence: Cooccurrence) -
 
 def match_linear(samples: Samples, moments: Moments, ridge: float) -> Floats32:
     """Min ‖diag(1/√N_s)(Y_sᵀXw − m)‖² + ridge ‖w‖² in closed form, a column of w for each label."""
-    G = (samples.Y.T @ samples.X).toarray().astype(np.float64)
+    G = weighted_sums(samples.Y.T, samples.features).toarray().astype(np.float64)
     complete = (moments.weights > 0).all(axis=1) | ~(moments.weights > 0).any(axis=1)
     weights = moments.weights.max(axis=1, initial=0.0)
     if complete.all():
@@ -78,7 +105,7 @@ def _solve_linear(G: Floats, roots: Floats, targets: Floats, ridge: float) -> Fl
 
 def match_logistic(samples: Samples, moments: Moments, ridge: float, n_steps: int) -> Floats32:
     """The same with predictions σ(Xw + b) by L-BFGS; the last row of the result holds the intercepts."""
-    X, Y = samples.X, samples.Y
+    X, Y = samples.features, samples.Y
     X_by_feature = X.T.tocsr() if sparse.issparse(X) else X.T
     Y_by_label = Y.T.tocsr()
     targets, weights = moments.targets, moments.weights
@@ -140,12 +167,12 @@ def joined_samples(kept: Samples, new: Samples, n_before: int, at_most: int, see
         rng = np.random.default_rng(None if seed is None else [seed, n_before])
         n_new = int(rng.hypergeometric(new.X.shape[0], n_before, min(at_most, n_before + new.X.shape[0])))
         kept, new = _drawn(kept, at_most - n_new, rng), _drawn(new, n_new, rng)
-    return Samples(sparse.vstack([kept.X, new.X], format="csr"), sparse.vstack([kept.Y, new.Y], format="csr"))
+    return Samples(stack_rows([kept.features, new.features]), sparse.vstack([kept.Y, new.Y], format="csr"))
 
 
 def _drawn(samples: Samples, at_most: int, rng: np.random.Generator) -> Samples:
     rows = np.sort(rng.permutation(samples.X.shape[0])[:at_most])
-    return Samples(samples.X[rows], samples.Y[rows])
+    return Samples(samples.features[rows], samples.Y[rows])
 
 
 def chosen_rows(n_rows: int, at_most: int, seed: int | None) -> Any:

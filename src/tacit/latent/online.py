@@ -19,6 +19,7 @@ import numpy as np
 from scipy import sparse
 
 from tacit.errors import ParameterError
+from tacit.features import gram_matrix, stack_rows
 from tacit.latent.em import Eigen, EMProblem, climb_samples, climb_types, eigen, ridge_map, types_of
 from tacit.latent.model import Counts, Factors, Priors, count_terms, initial_factors, label_slopes, label_weights
 from tacit.numerics.arrays import Floats, Floats32
@@ -125,7 +126,7 @@ def online_step(
     if not state.is_from_fit:
         U, after = _with_batch(state, state.factors, batch)
         X, share, size = batch.X, _share(state, batch.X), np.float32(1 / batch.X.shape[0])
-        squares = _mixed(state.feature_squares, size * (X.T @ X).toarray(), share)
+        squares = _mixed(state.feature_squares, size * gram_matrix(X), share)
         products = _mixed(state.feature_products, size * (X.T @ U), share)
         after = replace(after, feature_squares=squares, feature_products=products)
         return _maximised(after, _regression(after, batch.priors, n_counted), batch, n_counted)
@@ -206,7 +207,7 @@ def _regression_on(
     """
     X, priors = batch.X, batch.priors
     old, new = np.sqrt([n_samples * (1 - share) / past.shape[0], n_samples * share / X.shape[0]]).astype(np.float32)
-    solve = ridge_solver(sparse.vstack([old * past, new * X], format="csr"), priors.w / priors.u)
+    solve = ridge_solver(stack_rows([old * past, new * X]), priors.w / priors.u)
 
     def regress(U: Floats32) -> Floats32:
         residual = np.vstack([np.zeros((past.shape[0], U.shape[1]), np.float32), new * (U - X @ W)])

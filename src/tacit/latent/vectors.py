@@ -85,8 +85,10 @@ def fit_classifiers(
         targets = {"X": X, "Y": positives(Y), "ridge": ridge}
         return run_tasks(_ridge, [{}], n_jobs=1, what="ridge regressions", **targets)[0]
     trained = train_classifiers(X, Y, ClassifierOptions(), seed, n_jobs)
+    columns = trained.weights.toarray()
+    columns[len(columns) - len(trained.dense) :] = trained.dense
     has_positives = label_counts(Y) > 0  # labels without positives rank last
-    return LabelVectors(trained.weights.toarray(), np.where(has_positives, trained.intercepts, np.float32(-1e3)))
+    return LabelVectors(columns, np.where(has_positives, trained.intercepts, np.float32(-1e3)))
 
 
 def _ridge(X: sparse.csr_matrix, Y: sparse.csr_matrix, ridge: float) -> LabelVectors:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -87,6 +87,8 @@ class ZeroShot(Estimator):
     """Base of models that rank labels without a training example beside those with some."""
 
     calibration_folds: CalibrationFolds = 5
+
+    takes_dense: ClassVar = True
 
     seen_names_: Annotated[Names, Array(NAMES, ("n_seen",), differ=True)] = field(init=False)
     projection_: Annotated[

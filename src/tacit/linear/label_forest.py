@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tacit.base import Mask
-from tacit.features import Matrix, dense_part, sparse_part
+from tacit.features import FeatureMatrix, dense_part, sparse_part
 from tacit.kernels.label_tree import rank_found, search_tree
 from tacit.numerics.clusters import LabelClusters
 from tacit.numerics.compact import all_halves
@@ -126,7 +126,7 @@ class LabelForest:
         """Number of children of the widest node."""
         return int(np.diff(self.slot_starts).max())
 
-    def rank(self, X: Matrix, k: int, allowed: Mask, beam: int, power: int, path_weight: float) -> Ranking:
+    def rank(self, X: FeatureMatrix, k: int, allowed: Mask, beam: int, power: int, path_weight: float) -> Ranking:
         """The best allowed labels found by beam search."""
         beam, width = min(beam, self.n_leaves), self.width
         n_rows = max(1, _LOGS_AT_A_TIME // (len(self.level_starts) * beam * width))

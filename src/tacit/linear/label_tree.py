@@ -12,7 +12,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from tacit.base import Estimator, Mask, Normalize
-from tacit.features import Matrix, dense_rows, sparse_part
+from tacit.features import FeatureMatrix, dense_rows, sparse_part
 from tacit.kernels.dual import prune, train_block
 from tacit.labels import positives
 from tacit.linear.label_forest import MOST_LOGS, Chunk, LabelForest
@@ -95,7 +95,7 @@ class LabelTree(Estimator):
         found = f"{forest.n_leaves} leaves of up to {forest.width} labels"
         return "forest_.slot_starts", f"must give the beams of all trees at most {MOST_LOGS} places; got {found}"
 
-    def _fit(self, X: Matrix, Y: sparse.csr_matrix) -> None:
+    def _fit(self, X: FeatureMatrix, Y: sparse.csr_matrix) -> None:
         Y = positives(Y)
         trees = self._clustered(X, Y)
         nodes = [node for tree in trees for node in nodes_of(tree)]
@@ -118,7 +118,7 @@ class LabelTree(Estimator):
         )
         self.forest_ = LabelForest.of(trees, [chunk for part in parts for chunk in part])
 
-    def _clustered(self, X: Matrix, Y: sparse.csr_matrix) -> list[LabelClusters]:
+    def _clustered(self, X: FeatureMatrix, Y: sparse.csr_matrix) -> list[LabelClusters]:
         centres = label_centres(X if self.normalize else unit_rows(X), Y, self.n_jobs)
         return run_tasks(
             cluster_labels,
@@ -131,7 +131,7 @@ class LabelTree(Estimator):
             max_leaf=self.max_leaf,
         )
 
-    def _rank(self, X: Matrix, k: int, allowed: Mask | None) -> Ranking:
+    def _rank(self, X: FeatureMatrix, k: int, allowed: Mask | None) -> Ranking:
         power = 0 if self.loss == "logistic" else self.power
         mask = np.ones(len(self.classes_), dtype=np.bool_) if allowed is None else allowed
         return self.forest_.rank(X, k, mask, self.beam, power, self.path_weight)
@@ -183,7 +183,7 @@ class NodeOptions:
 
 
 def train_nodes(
-    X: Matrix,
+    X: FeatureMatrix,
     Y: sparse.csc_matrix,
     nodes: list[LabelNode],
     seeds: list[int],
@@ -195,7 +195,7 @@ def train_nodes(
 
 
 def _train_node(
-    X: Matrix,
+    X: FeatureMatrix,
     Y: sparse.csc_matrix,
     node: LabelNode,
     seed: int,

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from tacit.base import Estimator, Link, Mask, Normalize
-from tacit.features import Matrix, dense_part, sparse_part
+from tacit.features import FeatureMatrix, dense_part, sparse_part
 from tacit.kernels.score import rank_linear
 from tacit.numerics.classifiers import LOSSES, POSITIVES, ClassifierOptions, train_classifiers
 from tacit.parameters import OneOf, Range, Role, Tune, document_parameters
@@ -60,7 +60,7 @@ class OneVsAll(Estimator):
         npt.NDArray[np.float32], Array("float32", ("n_dense", "n_labels")), Sometimes()
     ] = field(init=False)
 
-    def _fit(self, X: Matrix, Y: sparse.csr_matrix) -> None:
+    def _fit(self, X: FeatureMatrix, Y: sparse.csr_matrix) -> None:
         parameters = {each.name: getattr(self, each.name) for each in fields(ClassifierOptions)}
         trained = train_classifiers(X, Y, ClassifierOptions(**parameters), self.random_state, self.n_jobs)
         self.weights_, self.intercepts_ = trained.weights, trained.intercepts
@@ -72,7 +72,7 @@ class OneVsAll(Estimator):
         # Other weights of positives inflate the odds, so that scores are no log-odds.
         return "logistic" if self.loss == "logistic" and self.positives == "equal" else None
 
-    def _rank(self, X: Matrix, k: int, allowed: Mask | None) -> Ranking:
+    def _rank(self, X: FeatureMatrix, k: int, allowed: Mask | None) -> Ranking:
         W, words = self.weights_, sparse_part(X)
         mask = _NO_MASK if allowed is None else allowed
         dense = getattr(self, "dense_weights_", np.empty((0, len(self.intercepts_)), np.float32))

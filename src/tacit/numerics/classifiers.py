@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from tacit.features import Matrix, dense_rows, sparse_part
+from tacit.features import FeatureMatrix, dense_rows, sparse_part
 from tacit.kernels.dual import LOGISTIC, SQUARED, SQUARED_HINGE, label_signs, prune, train_block
 from tacit.labels import label_counts, positives
 from tacit.numerics.clusters import cluster_labels, label_centres
@@ -90,7 +90,7 @@ class Classifiers:
 
 
 def train_classifiers(
-    X: Matrix, Y: sparse.csr_matrix, options: ClassifierOptions, seed: int | None, n_jobs: int | None
+    X: FeatureMatrix, Y: sparse.csr_matrix, options: ClassifierOptions, seed: int | None, n_jobs: int | None
 ) -> Classifiers:
     """Train a classifier for every column of Y by dual coordinate descent, and prune small weights."""
     n_labels = Y.shape[1]
@@ -112,7 +112,9 @@ def train_classifiers(
     )
 
 
-def _like_beside_like(X: Matrix, Y: sparse.csr_matrix, seed: int | None, n_jobs: int | None) -> npt.NDArray[np.int64]:
+def _like_beside_like(
+    X: FeatureMatrix, Y: sparse.csr_matrix, seed: int | None, n_jobs: int | None
+) -> npt.NDArray[np.int64]:
     """The labels in an order in which those with similar samples are neighbours.
 
     A sample that is far from all labels of a block needs no steps there, so that training takes less time.
@@ -125,7 +127,7 @@ def _like_beside_like(X: Matrix, Y: sparse.csr_matrix, seed: int | None, n_jobs:
 
 
 def _train_block(
-    X: Matrix,
+    X: FeatureMatrix,
     Y: sparse.csc_matrix,
     labels: npt.NDArray[np.int64],
     objective: LinearObjective,

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from tacit.features import Features, Matrix, stack_rows
+from tacit.features import FeatureMatrix, Features, stack_rows
 from tacit.kernels.label_tree import balanced_clusters
 from tacit.numerics.rows import label_means, largest_entries, unit_rows, weighted_sums
 from tacit.tasks import row_blocks, run_tasks
@@ -36,14 +36,14 @@ class LabelClusters:
     levels: list[npt.NDArray[np.int64]]
 
 
-def label_centres(X: Matrix, Y: sparse.csr_matrix, n_jobs: int | None) -> Matrix:
+def label_centres(X: FeatureMatrix, Y: sparse.csr_matrix, n_jobs: int | None) -> FeatureMatrix:
     """The unit-length mean of each label's samples, pruned to its largest entries; X has unit rows, Y only ones."""
     tasks = [{"first": first, "last": last} for first, last in row_blocks(Y.shape[1], _LABELS_PER_TASK)]
     blocks = run_tasks(_centres_of_block, tasks, n_jobs=n_jobs, what="blocks of centres", X=X, Y=Y.tocsc())
     return stack_rows(blocks)
 
 
-def _centres_of_block(X: Matrix, Y: sparse.csc_matrix, first: int, last: int) -> Matrix:
+def _centres_of_block(X: FeatureMatrix, Y: sparse.csc_matrix, first: int, last: int) -> FeatureMatrix:
     centres = label_means(X, Y[:, first:last].tocsr())
     if isinstance(centres, Features):
         pruned = largest_entries(centres.sparse, _CENTRE_FEATURES).astype(np.float32)
@@ -52,7 +52,7 @@ def _centres_of_block(X: Matrix, Y: sparse.csc_matrix, first: int, last: int) ->
 
 
 def cluster_labels(
-    labels: npt.NDArray[np.int32], centres: Matrix, arity: int, max_leaf: int, seed: int
+    labels: npt.NDArray[np.int32], centres: FeatureMatrix, arity: int, max_leaf: int, seed: int
 ) -> LabelClusters:
     """Split `labels` into at most `arity` clusters, recursively, until none has more than `max_leaf`.
 
@@ -86,7 +86,7 @@ def _shape(n_labels: int, arity: int, max_leaf: int) -> tuple[int, int]:
     return depth, n_children
 
 
-def _balanced_k_means(centres: Matrix, n_clusters: int, rng: np.random.Generator) -> npt.NDArray[np.int32]:
+def _balanced_k_means(centres: FeatureMatrix, n_clusters: int, rng: np.random.Generator) -> npt.NDArray[np.int32]:
     """The cluster of each row: spherical k-means with cluster sizes that differ by one row at most."""
     n_rows = centres.shape[0]
     sizes = np.full(n_clusters, n_rows // n_clusters)

@@ -11,7 +11,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy import linalg, sparse
+from scipy import linalg
+
+from tacit.features import FeatureMatrix, compacted, gram_matrix, row_gram, turned
 
 Floats = npt.NDArray[np.floating[Any]]
 Solve = Callable[[Floats], Floats]
@@ -25,12 +27,12 @@ _ADMM_PASSES = 30
 _ADMM_TOLERANCE = 1e-3
 
 
-def fit_regressor(X: sparse.csr_matrix, Z: Floats, ridge: float, l1: float = 0.0) -> npt.NDArray[np.float32]:
+def fit_regressor(X: FeatureMatrix, Z: Floats, ridge: float, l1: float = 0.0) -> npt.NDArray[np.float32]:
     """Coefficients V of shape (n_features, n_targets); rows of features that do not occur are zero.
 
     Parameters
     ----------
-    X : csr_matrix of shape (n_samples, n_features)
+    X : csr_matrix or Features of shape (n_samples, n_features)
         Features.
     Z : array of shape (n_samples, n_targets)
         Targets.
@@ -40,13 +42,12 @@ def fit_regressor(X: sparse.csr_matrix, Z: Floats, ridge: float, l1: float = 0.0
         ℓ1 penalty on the predictions XV, which makes them sparse.
     """
     V = np.zeros((X.shape[1], Z.shape[1]), np.float32)
-    present = np.unique(X.indices)
-    X = X if len(present) == X.shape[1] else X[:, present]
+    present, X = compacted(X)
     V[present] = _admm(X, Z, ridge, l1) if l1 > 0 else ridge_solver(X, ridge)(Z)
     return V
 
 
-def ridge_solver(X: sparse.csr_matrix, ridge: float) -> Solve:
+def ridge_solver(X: FeatureMatrix, ridge: float) -> Solve:
     """The function from Z to the minimiser of ``‖Z − XV‖² + ridge ‖V‖²``."""
     n_samples, n_features = X.shape
     if n_features <= min(n_samples, MAX_FACTOR):
@@ -56,14 +57,14 @@ def ridge_solver(X: sparse.csr_matrix, ridge: float) -> Solve:
     return lambda Z: conjugate_gradients(X, Z, ridge)
 
 
-def _by_features(X: sparse.csr_matrix, ridge: float) -> Solve:
-    factor = _factor((X.T @ X).toarray(), ridge)
+def _by_features(X: FeatureMatrix, ridge: float) -> Solve:
+    factor = _factor(gram_matrix(X), ridge)
     return lambda Z: linalg.cho_solve(factor, X.T @ Z, check_finite=False)
 
 
-def _by_samples(X: sparse.csr_matrix, ridge: float) -> Solve:
+def _by_samples(X: FeatureMatrix, ridge: float) -> Solve:
     # V = Xᵀ (XXᵀ + ridge I)⁻¹ Z, the same minimiser
-    factor = _factor((X @ X.T).toarray(), ridge)
+    factor = _factor(row_gram(X), ridge)
     return lambda Z: X.T @ linalg.cho_solve(factor, Z, check_finite=False)
 
 
@@ -73,12 +74,12 @@ def _factor(gram: Floats, ridge: float) -> Any:
     return linalg.cho_factor(gram, overwrite_a=True, check_finite=False)
 
 
-def improving_solver(X: sparse.csr_matrix, ridge: float, n_steps: int) -> Callable[[Floats, Floats], Floats]:
+def improving_solver(X: FeatureMatrix, ridge: float, n_steps: int) -> Callable[[Floats, Floats], Floats]:
     """A function of Z and an initial V: the minimiser of `ridge_solver`, or V after some conjugate-gradient steps."""
     if min(X.shape) <= MAX_FACTOR:
         solve = ridge_solver(X, ridge)
         return lambda Z, _: solve(Z).astype(np.float32)
-    by_feature = X.T.tocsr()
+    by_feature = turned(X)
 
     def improve(Z: Floats, V: Floats) -> Floats:
         residual = by_feature @ (Z - X @ V) - np.float32(ridge) * V
@@ -87,17 +88,17 @@ def improving_solver(X: sparse.csr_matrix, ridge: float, n_steps: int) -> Callab
     return improve
 
 
-def conjugate_gradients(X: sparse.csr_matrix, Z: Floats, ridge: float, max_steps: int = _CG_STEPS) -> Floats:
+def conjugate_gradients(X: FeatureMatrix, Z: Floats, ridge: float, max_steps: int = _CG_STEPS) -> Floats:
     """Solve ``(XᵀX + ridge I) V = XᵀZ``, all columns at once, each with its own step sizes."""
-    by_feature = X.T.tocsr()
+    by_feature = turned(X)
     residual = np.asarray(by_feature @ Z.astype(np.float32))
     goal = _CG_TOLERANCE**2 * np.einsum("ij,ij->j", residual, residual).max(initial=0.0)
     return _descend(X, by_feature, ridge, np.zeros_like(residual), residual, goal, max_steps)
 
 
 def _descend(
-    X: sparse.csr_matrix,
-    by_feature: sparse.csr_matrix,
+    X: FeatureMatrix,
+    by_feature: Any,
     ridge: float,
     V: Floats,
     residual: Floats,
@@ -123,7 +124,7 @@ def _ratio(above: Floats, below: Floats) -> Floats:
     return np.divide(above, below, out=np.zeros_like(above), where=below > 0)
 
 
-def _admm(X: sparse.csr_matrix, Z: Floats, ridge: float, l1: float) -> Floats:
+def _admm(X: FeatureMatrix, Z: Floats, ridge: float, l1: float) -> Floats:
     """ADMM with the predictions W = XV as the second variable and scaled multipliers U."""
     half = _ADMM_PENALTY / 2
     solve = ridge_solver(X, ridge / (1 + half))

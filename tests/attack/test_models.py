@@ -344,3 +344,22 @@ def test_a_tagger_has_as_many_words_as_features(models, tmp_path):
         state["vectorizer_"]["map"]["feature_names_"]["strings"].pop()
 
     refused(models / "Tagger", tmp_path / "model", r"vectorizer_.feature_names_ must have \d+ \(n_features\)", change)
+
+
+def test_labels_have_vectors_of_the_dimensions_of_texts(models, tmp_path):
+    def narrow(_: Any, arrays: Any) -> None:
+        arrays["state.names_.meaning.labels"] = arrays["state.names_.meaning.labels"][:, :2]
+
+    def drop(state: Any, _: Any) -> None:
+        state["encoding_"] = None
+
+    must = r"names_.meaning.labels must have {} dimensions, as texts have; got {}"
+    refused(models / "TaggerOfMeanings", tmp_path / "narrow", must.format(3, 2), narrow)
+    refused(models / "TaggerOfMeanings", tmp_path / "dropped", must.format(0, 3), drop)
+
+
+def test_a_tagger_has_words_besides_vectors(models, tmp_path):
+    def change(state: Any, _: Any) -> None:
+        state["n_words_"] -= 1
+
+    refused(models / "TaggerOfVectors", tmp_path / "model", r"feature_names_ must have \d+ \(n_features\)", change)

@@ -177,7 +177,10 @@ class NameEvidence:
         it; `vectors` are those that are compared with the labels' own.
         """
         votes = None if self.samples is None else self.samples.votes(X if words is None else words)
-        near = None if self.meaning is None or vectors is None else self.meaning.nearest(vectors)
+        near = None
+        if self.meaning is not None:  # the trees ask for it, also where there are no vectors
+            none = np.zeros((len(matches), self.meaning.labels.shape[1]), np.float32)
+            near = self.meaning.nearest(none if vectors is None else vectors)
         first = model.rank(X, min(self.n_ranked, len(model.classes_)))
         found = candidates(self.index, self.counts, first, matches, votes, near)
         log_odds = self.trees.log_odds(found.evidence)

@@ -41,7 +41,7 @@ from tacit.tagger.state import Ground, State
 from tacit.tagger.suggest import Suggestion, Wish
 from tacit.tagger.teaching import Teaching
 from tacit.tagger.training import Training
-from tacit.tagger.vectors import OF_WORDS, Encoding, split_texts
+from tacit.tagger.vectors import OF_WORDS, Encoding, split_texts, wrong_dimensions
 from tacit.vectorizer import TextVectorizer, features_of
 from tacit.words import check_language
 
@@ -115,11 +115,9 @@ class Tagger(Teaching, Stored, BaseEstimator):  # type: ignore[misc]
             return "names_.others", f"must be the labels beyond the {n_labels} of the training; {found}"
         n_scored = n_labels if self.names_ is None else self.names_.n_labels
         if self.calibration_ is not None and len(self.calibration_.curve_of_label) != n_scored:
-            return (
-                "calibration_.curve_of_label",
-                f"must have {n_scored} entries; got {len(self.calibration_.curve_of_label)}",
-            )
-        return None
+            found = f"got {len(self.calibration_.curve_of_label)}"
+            return "calibration_.curve_of_label", f"must have {n_scored} entries; {found}"
+        return wrong_dimensions(self.encoding_, self.names_)
 
     # -- parameters, as scikit-learn has them -------------------------------------------------------------
 

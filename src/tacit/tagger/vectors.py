@@ -21,6 +21,7 @@ from tacit.errors import DataError, ParameterError
 from tacit.features import Features
 from tacit.labels import Labels, aligned, positives
 from tacit.metrics import SCORE_METRIC, evaluate
+from tacit.names.evidence import NameEvidence
 from tacit.names.index import Name
 from tacit.names.meaning import Meaning
 from tacit.parameters import Range
@@ -92,6 +93,16 @@ class Encoding:
     def mixed(self, words: sparse.csr_matrix, vectors: Floats | None) -> Any:
         """Features for the model."""
         return mixed(words, vectors, self.weight)
+
+
+def wrong_dimensions(encoding: Encoding | None, names: NameEvidence | None) -> tuple[str, str] | None:
+    """What is wrong with a stored tagger whose labels have other vectors than its texts."""
+    if names is None or names.meaning is None:
+        return None
+    n_texts = 0 if encoding is None else len(encoding.center)
+    n_labels = names.meaning.labels.shape[1]
+    wrong = f"must have {n_texts} dimensions, as texts have; got {n_labels}"
+    return None if n_labels == n_texts else ("names_.meaning.labels", wrong)
 
 
 @dataclass(frozen=True, eq=False)

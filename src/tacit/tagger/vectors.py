@@ -20,7 +20,7 @@ from tacit.encoders import Encoded, TextEncoder, unit_vectors
 from tacit.errors import DataError, ParameterError
 from tacit.features import Features
 from tacit.labels import Labels, aligned, positives
-from tacit.metrics import SCORE_METRIC, evaluate
+from tacit.metrics import SCORE_METRIC, contributions, judge
 from tacit.names.evidence import NameEvidence
 from tacit.names.index import Name
 from tacit.names.meaning import Meaning
@@ -38,6 +38,7 @@ WEIGHTS = (0.3, 0.6, 1.2)  # that are tried, besides 0
 _USUAL = 0.6  # where no samples are held out to choose a weight
 _MAX_TO_CHOOSE = 5000  # training samples by which one of these weights is chosen; it is compared with 0 on all
 _MAX_JUDGED = 2000  # held-out samples that judge that choice
+_CERTAIN = 2.0  # standard errors by which vectors must be better than words alone
 _LARGEST = 1e30  # value in a vector
 
 OF_WORDS = Inside(("n_features", "n_word_features"))  # the model's other features are vectors
@@ -179,12 +180,14 @@ def best_fit(
     `fit` fits an untrained model to features of all samples, or of some of them if these are named.
     """
 
-    def judged(weight: float, rows: npt.NDArray[np.intp] | None, held: npt.NDArray[np.intp]) -> tuple[float, Estimator]:
+    def judged(
+        weight: float, rows: npt.NDArray[np.intp] | None, held: npt.NDArray[np.intp]
+    ) -> tuple[npt.NDArray[np.float64], Estimator]:
         chosen = slice(None) if rows is None else rows
         model = fit(mixed(words[chosen], vectors.of_texts[chosen], weight), rows)
         ranking = model.rank(mixed(held_words[held], held_vectors[held], weight), min(5, len(model.classes_)))
         truth = positives(aligned(held_labels.matrix[held], held_labels.names, model.classes_))
-        return evaluate(ranking, truth, ks=(5,))[SCORE_METRIC], model
+        return contributions(judge(ranking, truth, None, (5,)), (5,))[SCORE_METRIC].numerator, model
 
     everything, above_0 = np.arange(held_words.shape[0]), [weight for weight in vectors.weights if weight]
     if len(vectors.weights) == 1:
@@ -192,11 +195,12 @@ def best_fit(
     rng = np.random.default_rng(seed)
     some = np.sort(rng.permutation(words.shape[0])[:_MAX_TO_CHOOSE])
     few = np.sort(rng.permutation(len(everything))[:_MAX_JUDGED])
-    best = max(above_0, key=lambda weight: judged(weight, some, few)[0]) if len(above_0) > 1 else above_0[0]
+    best = max(above_0, key=lambda weight: judged(weight, some, few)[0].mean()) if len(above_0) > 1 else above_0[0]
     (without, by_words), (with_vectors, by_both) = (judged(weight, None, everything) for weight in (0.0, best))
-    told = f"{SCORE_METRIC} {100 * with_vectors:.1f} with vectors, {100 * without:.1f} without, held out"
-    if with_vectors <= without:
-        announce(f"{told}; the model takes words alone")
+    gains = with_vectors - without
+    told = f"{SCORE_METRIC} {100 * with_vectors.mean():.1f} with vectors, {100 * without.mean():.1f} without, held out"
+    if gains.mean() <= _CERTAIN * gains.std() / np.sqrt(len(gains)):
+        announce(f"{told}: no more than chance; the model takes words alone")
         return by_words, 0.0
     announce(f"{told}; they are used at weight {best:g}")
     return by_both, best

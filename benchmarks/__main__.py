@@ -23,8 +23,8 @@ BENCHMARKS = (
     "estimates",
     "cluster",
 )
-#: Take hours on an idle machine: they run if they are named.
-LONG = ("peers", "growth")
+#: Take hours on an idle machine, or need files: they run if they are named.
+LONG = ("peers", "growth", "dense")
 
 
 def main() -> None:

@@ -67,7 +67,7 @@ class Estimator(Stored, BaseEstimator):  # type: ignore[misc]
     n_samples_: Annotated[int, Range(low=1), Size("n_samples")] = field(init=False)
     threshold_: float = field(init=False)
     container_: Annotated[str, OneOf(get_args(Container))] = field(init=False)
-    n_dense_in_: Annotated[int, Range(low=1), Sometimes()] = field(init=False)  # of the features: those of a dense part
+    n_dense_in_: Annotated[int, Range(low=1), Size("n_dense"), Sometimes()] = field(init=False)
     dense_weight_: Annotated[float, Range(low=0), Sometimes()] = field(init=False)
 
     takes_dense: ClassVar[bool] = False  # whether `_fit` and `_rank` take `Features`; otherwise they get a CSR matrix
@@ -106,7 +106,7 @@ class Estimator(Stored, BaseEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : CSR, CSC or dense matrix of shape (n_samples, n_features)
+        X : CSR, CSC or dense matrix of shape (n_samples, n_features), or `tacit.Features`
             Features.
         Y : list of lists of labels, sparse matrix or array of shape (n_samples, n_labels)
             Labels. In a sparse matrix a stored 1 is a positive, a stored 0 a known negative and an absent
@@ -222,7 +222,7 @@ class Estimator(Stored, BaseEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : CSR, CSC or dense matrix of shape (n_samples, n_features)
+        X : CSR, CSC or dense matrix of shape (n_samples, n_features), or `tacit.Features`
             Features.
         k : int
             Labels per sample; places beyond the labels available hold -1 and -inf.
@@ -268,7 +268,7 @@ class Estimator(Stored, BaseEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : CSR, CSC or dense matrix of shape (n_samples, n_features)
+        X : CSR, CSC or dense matrix of shape (n_samples, n_features), or `tacit.Features`
             Features.
 
         Returns
@@ -316,7 +316,7 @@ class Estimator(Stored, BaseEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : CSR, CSC or dense matrix of shape (n_samples, n_features)
+        X : CSR, CSC or dense matrix of shape (n_samples, n_features), or `tacit.Features`
             Features.
         k : int, optional
             Labels per sample; by default all, as long as their scores would fit into 1 GiB.
@@ -344,7 +344,7 @@ class Estimator(Stored, BaseEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : CSR, CSC or dense matrix of shape (n_samples, n_features)
+        X : CSR, CSC or dense matrix of shape (n_samples, n_features), or `tacit.Features`
             Features.
         Y : list of lists of labels, sparse matrix or array of shape (n_samples, n_labels)
             Their labels. Lists and data frames are matched with `classes_` by name, other matrices by column. A name

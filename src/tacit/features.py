@@ -135,6 +135,8 @@ class Features:
     def __matmul__(self, right: npt.NDArray[Any]) -> Floats32:
         """The product with a dense matrix; a row has the same bits alone and among others."""
         n_words = self.sparse.shape[1]
+        if len(right) != self.shape[1]:
+            raise ValueError(f"a matrix with {self.shape[1]} rows is needed, one per feature; got {len(right)}")
         product: Floats32 = np.asarray(self.sparse @ right[:n_words], np.float32)
         below = np.ascontiguousarray(right[n_words:], np.float32)
         for rows, values in self.blocks():
@@ -202,7 +204,7 @@ class _Turned:
         return self.of._turned_times(right)
 
 
-FeatureMatrix: TypeAlias = csr_matrix | Features
+FeatureMatrix: TypeAlias = Features | csr_matrix
 
 
 def sparse_part(X: FeatureMatrix) -> csr_matrix:
@@ -210,20 +212,20 @@ def sparse_part(X: FeatureMatrix) -> csr_matrix:
     return X.sparse if isinstance(X, Features) else X
 
 
-def dense_part(X: FeatureMatrix) -> Floats32:
-    """What of X is dense, scaled; rows of length 0 where there is nothing."""
-    return X.rows32() if isinstance(X, Features) else np.empty((X.shape[0], 0), np.float32)
+def dense_part(X: FeatureMatrix) -> Floats32 | None:
+    """What of X is dense, scaled; None where there is nothing."""
+    return X.rows32() if isinstance(X, Features) else None
 
 
-def dense_rows(X: FeatureMatrix) -> DenseRows:
+def dense_rows(X: FeatureMatrix) -> DenseRows | None:
     """The same without a copy, as kernels of training take it."""
-    dense = X.dense if isinstance(X, Features) else np.empty((0, 0), np.float32)
-    scales = X.scales if isinstance(X, Features) else np.empty(0, np.float32)
-    is_half = dense.dtype == np.float16
+    if not isinstance(X, Features):
+        return None
+    dense, is_half = X.dense, X.dense.dtype == np.float16
     values = np.empty((0, dense.shape[1]), np.float32) if is_half else dense
     bits = dense.view(np.uint16) if is_half else np.empty((0, 0), np.uint16)
     table = all_halves() if is_half else np.empty(0, np.float32)
-    return _read_only(values), _read_only(bits), _read_only(table), _read_only(scales)
+    return _read_only(values), _read_only(bits), _read_only(table), _read_only(X.scales)
 
 
 def _read_only(array: npt.NDArray[Any]) -> Any:
@@ -287,7 +289,7 @@ def read_features(X: Any, is_dense: bool | None = None) -> FeatureMatrix:
     given, most of it is 0: then it becomes a CSR matrix. With `is_dense`, a sparse matrix becomes dense.
     """
     if isinstance(X, Features):
-        return X
+        return X if X.dense.shape[1] else X.sparse
     if issparse(X) and not is_dense:
         return as_features(X)
     dense = as_features(X).toarray() if issparse(X) else as_dense(X, "X")

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from tacit.checks import as_features
 from tacit.errors import DataError, ParameterError, TacitError
+from tacit.features import read_features
 from tacit.labels import aligned, read_labels
 from tacit.metrics import evaluate, read_metric
 from tacit.parameters import Parameter, Tune, parameters_of, unknown_parameter
@@ -181,14 +181,14 @@ def _draws(searched: Mapping[str, Parameter], count: int, seed: int) -> list[dic
 
 
 def _folds(X: Any, Y: Any, validation: tuple[Any, Any] | None, folds: int, seed: int) -> list[_Fold]:
-    features, labels = as_features(X), read_labels(Y)
+    features, labels = read_features(X), read_labels(Y)
     if features.shape[0] != labels.matrix.shape[0]:
         raise DataError(f"X has {features.shape[0]} samples but Y has {labels.matrix.shape[0]}; they must agree")
     order = np.random.default_rng(seed).permutation(features.shape[0])
     if validation is not None:
         named = read_labels(validation[1]) if labels.container == "lists" else read_labels(validation[1], labels.names)
         truth = aligned(named.matrix, named.names, labels.names)
-        return [_Fold(features[order], labels.matrix[order], as_features(validation[0]), truth)]
+        return [_Fold(features[order], labels.matrix[order], read_features(validation[0]), truth)]
     if not 2 <= folds <= len(order):
         raise ParameterError(f"folds must be between 2 and the {len(order)} samples; got {folds}")
     held_out = np.array_split(order, folds)

@@ -183,6 +183,9 @@ def use(model: Any) -> None:
     X = some_rows(model.n_features_in_)
     if X is None:
         return
+    n_dense = getattr(model, "n_dense_in_", 0)
+    if 0 < n_dense < X.shape[1]:
+        X = tacit.Features(X[:, :-n_dense], X[:, -n_dense:].toarray(), model.dense_weight_)
     rank(model, X)
     if hasattr(model, "neighbors"):
         model.neighbors(X, k=3)
@@ -196,7 +199,8 @@ def use(model: Any) -> None:
         Y = sparse.csr_matrix(np.eye(X.shape[0], len(model.seen_names_), dtype=np.float32))
         attempt(model.partial_fit, X, Y)
         rank(model, X)
-    use_tagger(tacit.Tagger.around(model))
+    if sparse.issparse(X):
+        use_tagger(tacit.Tagger.around(model))
 
 
 def some_rows(n_features: int) -> Any:

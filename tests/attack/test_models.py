@@ -73,6 +73,10 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
         usual = {key: value for key, value in (FACTORS | CELLS).items() if key in known}
         usual |= {"calibration_folds": 0} if name == "LFM" else {}
         entry.load()(**usual | PARAMETERS.get(name, {})).fit(X, Y).save(folder / name)
+    mixed = tacit.Features(X[:, :180], X[:, 180:].toarray(), 0.5)
+    for name in ("OneVsAll", "LabelTree", "MLLCS", "MomentMatching"):
+        usual = FACTORS if name == "MLLCS" else PARAMETERS.get(name, {})
+        MODELS[name].load()(**usual).fit(mixed, Y).save(folder / f"{name}Mixed")
     tacit.PfastreXML(n_trees=2, tail="exact").fit(X, Y).save(folder / "PfastreXMLExact")
     tacit.MLLCS(**FACTORS).partial_fit(X, Y).save(folder / "MLLCSOnline")
     tacit.SLEEC(**CELLS, search="approximate").fit(X, Y).save(folder / "SLEECApproximate")
@@ -266,6 +270,36 @@ def test_samples_of_more_features_than_the_model_has_are_refused(models, tmp_pat
         state["samples_"]["map"]["X"]["shape"] = [150, 10**8]
 
     refused(models / "MLLCS", tmp_path / "model", r"samples_.X must have 200 \(n_features\) entries", change)
+
+
+MIXED = {
+    "fewer weights": ("OneVsAllMixed", 20, r"dense_weights_ must have 20 .n_dense. entries along axis 0; got 19"),
+    "fewer features": ("OneVsAllMixed", 19, r"dense_weights_ must have 19 .n_dense. entries along axis 0; got 20"),
+    "no features": ("OneVsAllMixed", None, r"dense_weights_ must hold the weights of 20 dense features"),
+    "weights of a tree": (
+        "LabelTreeMixed",
+        20,
+        r"forest_.dense_values must be weights of 20 features for \d+ children",
+    ),
+    "features of a tree": ("LabelTreeMixed", 19, r"forest_.dense_values must be weights of 19 features for \d+ child"),
+    "no features of a tree": ("LabelTreeMixed", None, r"forest_.dense_values must be weights of 0 features"),
+    "features of samples": ("MLLCSMixed", 19, r"samples_.dense must hold the 19 dense features, which X has not; got"),
+}
+
+
+@pytest.mark.parametrize("name", MIXED)
+def test_other_dense_features_are_refused(models, tmp_path, name):
+    model, n_dense, match = MIXED[name]
+
+    def change(state: Any, arrays: Any) -> None:
+        state["n_dense_in_"] = n_dense
+        if n_dense is None:
+            del state["n_dense_in_"]
+        for cut in ("state.dense_weights_", "state.forest_.dense_values"):
+            if n_dense == 20 and cut in arrays:
+                arrays[cut] = arrays[cut][1:]
+
+    refused(models / model, tmp_path / "model", match, change)
 
 
 def test_one_intercept_for_all_labels_is_refused(models, tmp_path):

@@ -36,7 +36,7 @@ def train(
 ):
     n_words = X.shape[1] - n_dense
     samples = sparse.csr_matrix(X[:, :n_words], dtype=np.float32)
-    dense = dense_rows(Features(samples, X[::-1, n_words:].astype(dense_type)))  # where they are is told by `places`
+    dense = dense_rows(Features(samples, X[::-1, n_words:].astype(dense_type)))  # `places` says which is where
     if positive_cost is None:
         positive_cost = np.full(signs.shape[1], negative_cost)
     if positive_target is None:
@@ -46,7 +46,7 @@ def train(
         samples.indices.astype(np.int32),
         samples.data,
         samples.shape[1],
-        dense,
+        dense if n_dense else None,
         np.arange(len(X))[::-1].copy(),
         signs.astype(np.int8),
         np.asarray(positive_cost, dtype=np.float32),

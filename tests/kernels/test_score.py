@@ -49,7 +49,9 @@ def test_rank_linear_agrees_with_a_dense_product(n_samples, n_features, n_labels
     split = data.draw(st.integers(0, n_features))
     words, dense = np.split(X, [split], axis=1)
     of_words, of_dense = np.split(W, [split])
-    samples = (*csr_arrays(sparse.csr_matrix(words)), np.ascontiguousarray(dense))
+    if split == n_features:
+        dense = of_dense = None
+    samples = (*csr_arrays(sparse.csr_matrix(words)), None if dense is None else np.ascontiguousarray(dense))
     found = rank_linear(*samples, *csr_arrays(sparse.csr_matrix(of_words)), of_dense, intercepts, allowed, k)
     check(found, reference.top_k(X @ W + intercepts, allowed, k))
 
@@ -68,7 +70,7 @@ def test_no_place_or_no_sample_gives_empty_arrays(n_samples):
     k = 0 if n_samples else 2
     ranked = (
         top_k(scores, EVERY, k),
-        rank_linear(*arrays, scores[:, :0], *one_feature, scores[:0, :0], np.zeros(4, dtype=np.float32), EVERY, k),
+        rank_linear(*arrays, None, *one_feature, None, np.zeros(4, dtype=np.float32), EVERY, k),
     )
     for labels, values in ranked:
         assert labels.shape == values.shape == (n_samples, k)

@@ -59,9 +59,11 @@ def run(
     print(json.dumps({"version": metadata.version(OPTIONS["package"]), **measured}))
 
 
-def read(name: str) -> sparse.csr_matrix:
-    """One of the matrices."""
+def read(name: str) -> Any:
+    """One of the matrices: CSR, or dense if it is an ``.npy`` file."""
     path = Path(OPTIONS["matrices"], f"{name}.npz")
+    if (dense := path.with_suffix(".npy")).exists():
+        return np.load(dense)
     return sparse.csr_matrix(sparse.load_npz(path), dtype=np.float32)
 
 
@@ -81,7 +83,7 @@ def _train(train: Callable[..., Any], save: Callable[[Any, Path], None], prepare
 def _rank(load: Callable[[Path], Any], rank: Callable[..., Any], arrays: Callable[[Any], Arrays]) -> dict[str, Any]:
     """One row at a time is measured with one thread alone."""
     X = read("X.tst")
-    singles = [X[row] for row in range(min(N_SINGLE, X.shape[0]))]
+    singles = [X[row : row + 1] for row in range(min(N_SINGLE, X.shape[0]))]
     memory, start = Memory(), CLOCK()
     model = load(HOME / "model")
     rank(model, singles[0])

@@ -143,7 +143,7 @@ class ExMLDS3(EmbeddingModel):
 
         Parameters
         ----------
-        X : CSR, CSC or dense matrix of shape (n_samples, n_features)
+        X : CSR, CSC or dense matrix of shape (n_samples, n_features), or `tacit.Features`
             Features.
         Y : list of lists of labels, sparse matrix or array of shape (n_samples, n_labels)
             Labels.

@@ -259,7 +259,7 @@ class NeighborModel(Estimator):
 
         Parameters
         ----------
-        X : CSR, CSC or dense matrix of shape (n_samples, n_features)
+        X : CSR, CSC or dense matrix of shape (n_samples, n_features), or `tacit.Features`
             Features.
         k : int
             Neighbours per sample; places beyond the number of voters hold -1 and -inf.

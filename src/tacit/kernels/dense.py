@@ -2,7 +2,8 @@
 
 The dense part of samples reaches kernels as a tuple: values (rows × features) as float32, or the bits of float16 as
 uint16, of which the other one is empty; the table of all float16 numbers; and a factor per row. Arrays are read-only,
-so that a kernel is compiled once for all of them. Samples without a dense part have rows of length 0.
+so that a kernel is compiled once for all of them. Where there is no dense part, kernels get None instead: what they do
+with dense rows is then not compiled at all.
 """
 
 from __future__ import annotations
@@ -64,7 +65,7 @@ def row_entries(
     indptr: npt.NDArray[np.int32],
     indices: npt.NDArray[np.int32],
     data: Floats,
-    dense: DenseRows,
+    dense: DenseRows | None,
     n_words: int,
     row: int,
     features: npt.NDArray[np.int32],
@@ -74,11 +75,10 @@ def row_entries(
     n_entries = int(indptr[row + 1] - indptr[row])
     for at in range(n_entries):
         features[at], values[at] = indices[indptr[row] + at], data[indptr[row] + at]
-    n_dense = dense[0].shape[1]
-    if n_dense > 0:
-        tile = np.empty((1, n_dense), np.float32)
+    if dense is not None:
+        tile = np.empty((1, dense[0].shape[1]), np.float32)
         gather(dense, np.array([row], np.int64), tile)
-        for at in range(n_dense):
+        for at in range(tile.shape[1]):
             features[n_entries], values[n_entries] = n_words + at, tile[0, at]
             n_entries += tile[0, at] != 0
     return n_entries

@@ -253,7 +253,7 @@ def _visit(
     indptr: npt.NDArray[np.int64],
     indices: npt.NDArray[np.int32],
     data: Floats,
-    dense: DenseRows,
+    dense: DenseRows | None,
     places: npt.NDArray[np.int64],
     weights: Floats,
     bias: np.float32,
@@ -268,21 +268,25 @@ def _visit(
     gains: Floats,
 ) -> Floats:
     """One step on each of `rows` in turn; fills their gains, returns the largest change of a margin per label."""
-    width, n_dense = weights.shape[1], dense[0].shape[1]
+    width = weights.shape[1]
     moves = np.zeros(width, dtype=np.float32)
-    tile = np.empty((TILE, n_dense), dtype=np.float32)
-    tile_steps, ahead = np.empty((TILE, width), dtype=np.float32), np.empty((TILE, width), dtype=np.float32)
-    products, total = np.empty((TILE, TILE), dtype=np.float32), np.empty((n_dense, width), dtype=np.float32)
-    dense_weights = weights[len(weights) - 1 - n_dense : len(weights) - 1]
+    tile_steps, at = np.empty((1 if dense is None else TILE, width), dtype=np.float32), 0
+    if dense is not None:
+        n_dense = dense[0].shape[1]
+        dense_weights = weights[len(weights) - 1 - n_dense : len(weights) - 1]
+        tile, ahead = np.empty((TILE, n_dense), dtype=np.float32), np.empty((TILE, width), dtype=np.float32)
+        products, total = np.empty((TILE, TILE), dtype=np.float32), np.empty((n_dense, width), dtype=np.float32)
     for place in range(len(rows)):
-        row, at = rows[place], place % TILE if n_dense > 0 else 0
+        row = rows[place]
+        if dense is not None:
+            at = place % TILE
+            if at == 0:
+                gather(dense, places[rows[place : place + TILE]], tile)
+                np.dot(tile, dense_weights, ahead)
+                np.dot(tile, tile.T, products)
         norm, steps = norms[row], tile_steps[at]
-        if n_dense > 0 and at == 0:
-            gather(dense, places[rows[place : place + TILE]], tile)
-            np.dot(tile, dense_weights, ahead)
-            np.dot(tile, tile.T, products)
         _margins(indptr, indices, data, weights, bias, row, steps)
-        if n_dense > 0:
+        if dense is not None:
             _add_ahead(ahead, products, tile_steps, at)
         if loss == LOGISTIC:
             _logistic_steps(steps, signs, duals, row, norm, positive_cost, negative_cost, moves)
@@ -295,10 +299,11 @@ def _visit(
         if largest > _ZERO:
             _add_row(indptr, indices, data, weights, bias, row, steps)
         gains[row] = norm * largest * largest
-        if n_dense > 0 and (at == TILE - 1 or place == len(rows) - 1):
-            tile_steps[at + 1 :] = 0
-            np.dot(tile.T, tile_steps, total)
-            dense_weights += total
+        if dense is not None:
+            if at == TILE - 1 or place == len(rows) - 1:
+                tile_steps[at + 1 :] = 0
+                np.dot(tile.T, tile_steps, total)
+                dense_weights += total
     return moves
 
 
@@ -346,7 +351,7 @@ def train_block(
     indices: npt.NDArray[np.int32],
     data: Floats,
     n_features: int,
-    dense: DenseRows,
+    dense: DenseRows | None,
     places: npt.NDArray[np.int64],
     signs: npt.NDArray[np.int8],
     positive_cost: Floats,
@@ -367,7 +372,7 @@ def train_block(
     n_features
         Its columns.
     dense, places
-        Dense rows, and which of them belongs to each sample.
+        Dense rows or None, and which of them belongs to each sample.
     signs
         As `label_signs` returns them.
     positive_cost, negative_cost
@@ -394,11 +399,13 @@ def train_block(
     passes, moves
         Passes made over all samples, and the largest move in the last of them, by label.
     """
-    weights = np.zeros((n_features + dense[0].shape[1] + 1, signs.shape[1]), dtype=np.float32)
+    n_dense = 0 if dense is None else dense[0].shape[1]
+    weights = np.zeros((n_features + n_dense + 1, signs.shape[1]), dtype=np.float32)
     duals = np.zeros(signs.shape, dtype=np.float32)
     constant, negative = np.float32(bias), np.float32(negative_cost)
     norms = _squared_norms(indptr, data, constant)
-    _add_dense_norms(dense, places, norms)
+    if dense is not None:
+        _add_dense_norms(dense, places, norms)
     rows = _known_rows(signs)
     gains = np.zeros(len(signs), dtype=np.float32)
     moves = np.zeros(signs.shape[1], dtype=np.float32)

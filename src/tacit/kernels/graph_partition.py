@@ -19,7 +19,7 @@ def partition_pass(
     indptr: Ints,
     indices: Ints,
     data: Floats,
-    dense: DenseRows,
+    dense: DenseRows | None,
     order: Ints,
     chosen: Ints,
     positives: Ints,
@@ -36,8 +36,9 @@ def partition_pass(
     of -1 is left out. `centers` (a row per feature, a column per centre) and the two sums of FTRL-proximal are
     changed in place. Samples are in CSR with a dense part.
     """
-    scores, n_words = np.empty(centers.shape[1], np.float32), len(centers) - dense[0].shape[1]
-    longest = np.max(np.diff(indptr)) + dense[0].shape[1]
+    n_dense = 0 if dense is None else dense[0].shape[1]
+    scores, n_words = np.empty(centers.shape[1], np.float32), len(centers) - n_dense
+    longest = np.max(np.diff(indptr)) + n_dense
     features, values = np.empty(longest, np.int32), np.empty(longest, np.float32)
     for place in range(len(order)):
         best = chosen[place]

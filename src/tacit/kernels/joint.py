@@ -272,7 +272,7 @@ def joint_pass(
     indptr: Ints,
     indices: Ints,
     data: Floats,
-    dense: DenseRows,
+    dense: DenseRows | None,
     first: Ints,
     second: Ints,
     V: Floats,
@@ -291,9 +291,9 @@ def joint_pass(
     `squares` of AdaGrad are changed in place; with a `rate` of 0 they are left alone and nothing is
     differentiated. Samples are in CSR with a dense part.
     """
-    dimension, n_dense = V.shape[1], dense[0].shape[1]
-    n_words, tile = len(V) - n_dense, np.empty((2 * block, n_dense), np.float32)
-    most = 0
+    dimension, most = V.shape[1], 0
+    if dense is not None:
+        n_words, tile = len(V) - dense[0].shape[1], np.empty((2 * block, dense[0].shape[1]), np.float32)
     for start in range(0, len(first), block):
         size = 0
         for pair in range(start, min(start + block, len(first))):
@@ -312,7 +312,7 @@ def joint_pass(
         for pair in range(n):
             rows[pair], rows[n + pair] = first[start + pair], second[start + pair]
         project_rows(indptr, indices, data, rows, V, images)
-        if n_dense > 0:
+        if dense is not None:
             gather(dense, rows.astype(np.int64), tile)
             add_products(tile[: 2 * n], V[n_words:], images)
         if is_cosine:
@@ -324,6 +324,6 @@ def joint_pass(
             _through_length(images, inverse_lengths, 2 * n, gradients)
         n_features = _by_feature(indptr, indices, data, rows, slots, features, ends, owners, values)
         _ascend(features, ends, n_features, owners, values, gradients, V, squares, rate)
-        if n_dense > 0:
+        if dense is not None:
             _ascend_dense(tile, 2 * n, gradients, n_words, V, squares, rate)
     return objective / max(len(first), 1)

@@ -180,7 +180,7 @@ def search_tree(
     x_starts: Ints,
     x_features: Ids,
     x_values: Floats,
-    x_dense: Floats,
+    x_dense: Floats | None,
     places: Ints,
     level_starts: Ints,
     slot_starts: Ints,
@@ -205,12 +205,12 @@ def search_tree(
     of the labels in these leaves, in which that of the path to the leaf counts with `path_weight`. `places` is the
     lookup table, all -1, one entry per feature; if it is empty, binary search is used throughout. Rows in the same
     node are processed together. Margins are always summed in the order of a row's features, so that a row gets
-    bit-identical results alone and in a batch.
+    bit-identical results alone and in a batch. `x_dense` are the dense rows, or None.
     """
     n_rows, beam, width = logs.shape
     chunks = (chunk_features, entry_starts, entry_children, values, halves)
     nodes, paths = np.full((n_rows, beam), -1, dtype=np.int32), np.zeros((n_rows, beam), dtype=np.float32)
-    margins, n_dense = np.empty(width, dtype=np.float32), x_dense.shape[1]
+    margins = np.empty(width, dtype=np.float32)
     nodes[:, 0] = level_starts[0]
     depth = len(level_starts) - 2
     for level in range(depth + 1):
@@ -222,9 +222,10 @@ def search_tree(
             node = level_starts[level] + i
             first, last, slot = chunk_starts[node], chunk_starts[node + 1], slot_starts[node]
             n_children = slot_starts[node + 1] - slot
-            unpacked = np.empty(n_dense * n_children, dtype=np.float32)
-            _unpack(dense_values, halves, n_dense * slot, unpacked)
-            dense = unpacked.reshape(n_dense, n_children)
+            if x_dense is not None:
+                unpacked = np.empty(x_dense.shape[1] * n_children, dtype=np.float32)
+                _unpack(dense_values, halves, x_dense.shape[1] * slot, unpacked)
+                dense = unpacked.reshape(x_dense.shape[1], n_children)
             is_spread = len(places) > 0 and _SPREAD * (starts[i + 1] - starts[i]) > (last - first)
             if is_spread:
                 for at in range(first, last):
@@ -239,7 +240,8 @@ def search_tree(
                     _margins_by_map(x, v, places, *chunks[1:], out)
                 else:
                     _margins_by_search(x, v, first, last, *chunks, out)
-                add_row_product(x_dense[row], dense, 0, n_children, out)
+                if x_dense is not None:
+                    add_row_product(x_dense[row], dense, 0, n_children, out)
                 for child in range(n_children):
                     log = _log_probability(out[child], power)
                     if level == depth:

@@ -95,23 +95,23 @@ def rank_linear(
     x_indptr: npt.NDArray[np.int64],
     x_indices: npt.NDArray[np.int32],
     x_data: Floats,
-    x_dense: Floats,
+    x_dense: Floats | None,
     w_indptr: npt.NDArray[np.int64],
     w_indices: npt.NDArray[np.int32],
     w_data: Floats,
-    w_dense: Floats,
+    w_dense: Floats | None,
     intercepts: Floats,
     allowed: Mask,
     k: int,
 ) -> tuple[Labels, Floats]:
     """The best k labels by XW + intercepts; X in CSR, W (features × labels) in CSR: the labels of a feature.
 
-    `x_dense` and `w_dense` are further features of X and their weights.
+    `x_dense` and `w_dense` are further features of X and their weights, or None.
     """
     n_samples = len(x_indptr) - 1
     labels = np.empty((n_samples, k), dtype=np.int32)
     scores = np.empty((n_samples, k), dtype=np.float32)
-    n_tiled = max(1, min(TILE if x_dense.shape[1] > 0 else 1, _MOST_TILED // max(1, len(intercepts))))
+    n_tiled = 1 if x_dense is None else max(1, min(TILE, _MOST_TILED // max(1, len(intercepts))))
     tile = np.empty((n_tiled, len(intercepts)), dtype=np.float32)
     labels_of = w_indices.view(np.uint32)  # unsigned: spares the look for places counted from the end
     for first in range(0, n_samples, n_tiled):
@@ -124,7 +124,7 @@ def rank_linear(
                 feature, value = x_indices[entry], x_data[entry]
                 for place in range(w_indptr[feature], w_indptr[feature + 1]):
                     row_scores[labels_of[place]] += value * w_data[place]
-        if x_dense.shape[1] > 0:
+        if x_dense is not None:
             add_products(x_dense[first:last], w_dense, tile)
         for row in range(first, last):
             _select(tile[row - first], allowed, labels[row], scores[row])

@@ -38,7 +38,7 @@ class Samples:
     ]
     Y: Annotated[sparse.csr_matrix, Csr("float32", ("n_rows", "n_seen"))]
     dense: Annotated[  # values of the last features, which are absent from X; None where X has them all
-        Floats32 | None, Array("float32", ("n_rows", "n_dense"))
+        Floats32 | None, Array("float32", ("n_rows", "n_kept_dense"))
     ] = None
 
     def __post_init__(self) -> None:
@@ -47,13 +47,12 @@ class Samples:
             object.__setattr__(self, "X", widened(self.X.sparse, self.X.shape[1]))
 
     def what_is_wrong(self, sizes: Sizes) -> tuple[str, str] | None:
-        """Whether there are more dense features than features, or words among the dense ones."""
-        if self.dense is None or (
-            sparse.issparse(self.X)
-            and self.X.indices.max(initial=-1) < sizes["n_features"] - self.dense.shape[1] <= sizes["n_features"]
-        ):
+        """Whether other features are dense than those of the model."""
+        n_dense, n_found = sizes.get("n_dense", 0), sizes.get("n_kept_dense", 0)
+        is_apart = sparse.issparse(self.X) and self.X.indices.max(initial=-1) < sizes["n_features"] - n_dense
+        if (n_found == n_dense and is_apart) or (self.dense is None and isinstance(self.X, np.ndarray)):
             return None
-        return "dense", f"must hold the last of {sizes['n_features']} features; got {self.dense.shape[1]}"
+        return "dense", f"must hold the {n_dense} dense features, which X has not; got {n_found}"
 
     @property
     def features(self) -> Any:

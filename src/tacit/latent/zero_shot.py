@@ -111,7 +111,7 @@ class ZeroShot(Estimator):
 
         Parameters
         ----------
-        X : CSR, CSC or dense matrix of shape (n_samples, n_features)
+        X : CSR, CSC or dense matrix of shape (n_samples, n_features), or `tacit.Features`
             Features.
         Y : list of lists of labels, sparse matrix or array of shape (n_samples, n_seen)
             Labels that have examples.

@@ -63,13 +63,11 @@ class LabelForest:
 
     def what_is_wrong(self, sizes: Sizes) -> tuple[str, str] | None:
         """Check that levels are consecutive, and that children are in the next level or, in the last one, labels."""
-        end, n_dense = 0, self.n_dense
-        if self.dense_values is not None and (
-            len(self.dense_values) != n_dense * sizes["n_slots"]
-            or not 0 < n_dense <= sizes["n_features"]
-            or self.dense_values.dtype != self.entry_values.dtype
-        ):
-            return "dense_values", f"must hold a weight of each dense feature for all {sizes['n_slots']} children"
+        end, n_dense = 0, sizes.get("n_dense", 0)
+        dense = self.entry_values[:0] if self.dense_values is None else self.dense_values
+        if len(dense) != n_dense * sizes["n_slots"] or dense.dtype != self.entry_values.dtype:
+            found = f"{len(dense)} of {dense.dtype}"
+            return "dense_values", f"must be weights of {n_dense} features for {sizes['n_slots']} children; got {found}"
         for tree, starts in enumerate(self.level_starts):
             if len(starts) < 2 or starts[0] != end or starts[-1] > sizes["n_nodes"] or (np.diff(starts) <= 0).any():
                 return (

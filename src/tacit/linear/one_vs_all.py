@@ -15,7 +15,7 @@ from tacit.kernels.score import rank_linear
 from tacit.numerics.classifiers import LOSSES, POSITIVES, ClassifierOptions, train_classifiers
 from tacit.parameters import OneOf, Range, Role, Tune, document_parameters
 from tacit.ranking import Ranking
-from tacit.store.declared import Array, Csr, Sometimes
+from tacit.store.declared import Array, Csr, Sizes, Sometimes
 
 _NO_MASK = np.empty(0, dtype=np.bool_)
 
@@ -60,6 +60,12 @@ class OneVsAll(Estimator):
         npt.NDArray[np.float32], Array("float32", ("n_dense", "n_labels")), Sometimes()
     ] = field(init=False)
 
+    def what_is_wrong(self, sizes: Sizes) -> tuple[str, str] | None:
+        """Whether dense features have no weights."""
+        if hasattr(self, "dense_weights_") == hasattr(self, "n_dense_in_"):
+            return None
+        return "dense_weights_", f"must hold the weights of {sizes.get('n_dense', 0)} dense features"
+
     def _fit(self, X: FeatureMatrix, Y: sparse.csr_matrix) -> None:
         parameters = {each.name: getattr(self, each.name) for each in fields(ClassifierOptions)}
         trained = train_classifiers(X, Y, ClassifierOptions(**parameters), self.random_state, self.n_jobs)
@@ -75,6 +81,6 @@ class OneVsAll(Estimator):
     def _rank(self, X: FeatureMatrix, k: int, allowed: Mask | None) -> Ranking:
         W, words = self.weights_, sparse_part(X)
         mask = _NO_MASK if allowed is None else allowed
-        dense = getattr(self, "dense_weights_", np.empty((0, len(self.intercepts_)), np.float32))
+        dense = getattr(self, "dense_weights_", None)
         samples = (words.indptr, words.indices, words.data, dense_part(X))
         return Ranking(*rank_linear(*samples, W.indptr, W.indices, W.data, dense, self.intercepts_, mask, k))

@@ -25,8 +25,7 @@ LAYERS = [
     {"linear", "trees", "embedding", "latent", "names"},
     {"base"},
     {"bands", "metrics", "losses", "data", "tasks", "cluster", "publish", "propensity", "labels", "checks", "features",
-     "store",
-     "ranking", "parameters", "numerics", "vectorizer", "growth", "words"},
+     "encoders", "store", "ranking", "parameters", "numerics", "vectorizer", "growth", "words"},
     {"kernels"},
     {"progress", "errors", "_version", "phases", "sizes", "memory"},
 ]  # fmt: skip

@@ -28,6 +28,7 @@ if TYPE_CHECKING:  # what type checkers and editors know; a test compares it wit
     from tacit.embedding.exmlds3 import ExMLDS3 as ExMLDS3
     from tacit.embedding.joint_exmlds import JointExMLDS as JointExMLDS
     from tacit.embedding.sleec import SLEEC as SLEEC
+    from tacit.encoders import Encoded as Encoded
     from tacit.errors import TacitError as TacitError
     from tacit.features import Features as Features
     from tacit.latent.costa import COSTA as COSTA
@@ -52,6 +53,7 @@ if TYPE_CHECKING:  # what type checkers and editors know; a test compares it wit
 
 _LIVES_IN = {entry.name: entry.module for entry in MODELS.values()} | {
     "Dataset": "tacit.data.dataset",
+    "Encoded": "tacit.encoders",
     "Features": "tacit.features",
     "Ranking": "tacit.ranking",
     "TacitError": "tacit.errors",

@@ -32,6 +32,7 @@ from tacit.tagger import training
 from tacit.tagger.naming import Naming
 from tacit.tagger.samples import Inputs
 from tacit.tagger.tagger import Tagger
+from tacit.tagger.vectors import Vectors
 from tacit.tasks import checkpoint
 from tacit.vectorizer import TextVectorizer
 
@@ -76,13 +77,15 @@ class Task:
     texts: Sequence[str] = ()  # of the samples, if the tagger keeps them
     validation: tuple[Inputs, Labels] | None = None  # samples to calibrate on
     naming: Naming | None = None  # names of labels in the samples
+    vectors: Vectors | None = None  # of an encoder
 
     def rows(self, rows: Any) -> Task:
         """The task with some of the samples."""
         texts = [self.texts[row] for row in rows] if len(self.texts) else []
         labels = replace(self.labels, matrix=self.labels.matrix[rows])
         naming = None if self.naming is None else self.naming.rows(rows)
-        return replace(self, X=self.X[rows], labels=labels, texts=texts, naming=naming)
+        vectors = None if self.vectors is None else self.vectors.rows(rows)
+        return replace(self, X=self.X[rows], labels=labels, texts=texts, naming=naming, vectors=vectors)
 
     def part(self, n_samples: int, n_all: int) -> Task:
         """The task with the first samples and the labels that they have, as a share of `n_all` samples."""
@@ -108,6 +111,7 @@ class Task:
             texts=self.texts[:n_samples],
             validation=validation,
             naming=naming,
+            vectors=None if self.vectors is None else self.vectors.rows(slice(n_samples)),
         )
 
     def trained(self, folder: Path) -> Stored:
@@ -115,7 +119,9 @@ class Task:
         if self.tagger is None:
             with phase(FIT, self.X.shape[0]):
                 return self.model.fit(self.X, self.labels.matrix, label_names=list(self.labels.names))
-        prepared = training.Prepared(self.X, self.labels, self.model, "", self.vectorizer, self.naming)
+        prepared = training.Prepared(
+            self.X, self.labels, self.model, "", self.vectorizer, self.naming, None, self.vectors
+        )
         with checkpoint(folder):
             state = training.trained(self.tagger, prepared, self.validation, self.texts, again=False)
         tagger = Tagger(**self.tagger.get_params())
@@ -138,7 +144,9 @@ def _scaled(model: Estimator, share: float) -> Estimator:
 
 def write_task(folder: Path, task: Task, n_all: int) -> None:
     """Write a task to `folder`; its samples are a part of `n_all`."""
-    untrained = {"model": _untrained(task.model), "tagger": None if task.tagger is None else _untrained(task.tagger)}
+    untrained = {"model": _untrained(task.model), "tagger": None}
+    if task.tagger is not None:  # without its encoder, which has done its work and may be any object
+        untrained["tagger"] = _untrained(task.tagger).set_params(encoder=None)
     joblib.dump(({**vars(task), **untrained}, n_all), folder / _FILE)
 
 

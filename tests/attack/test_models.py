@@ -24,6 +24,7 @@ from attack import model_mutator
 from tacit.data.vocabulary import Vocabulary
 from tacit.errors import ModelFileError
 from tacit.linear.label_forest import LabelForest
+from tacit.names.meaning import Meaning
 from tacit.names.similar import SampleIndex
 from tacit.registry import MODELS, TAGGER
 from tacit.store.declared import Array, Csr, Kind, kind_of, kinds_of
@@ -88,6 +89,12 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
     similar = SampleIndex.of(started.vectorizer_.transform(["fruit", "car"]), sparse.eye(2, format="csr"))
     started.names_ = replace(started.names_, samples=similar)
     started.save(folder / "TaggerOfNames")
+    by_vectors = tacit.Tagger("LabelTree", encoder=model_mutator.Lengths(), vector_weight=0.5).fit(said, tags)
+    by_vectors.save(folder / "TaggerOfVectors")
+    meaning = Meaning(by_vectors.encoding_.unit(by_vectors.encoding_.fingerprint)[:2])
+    started.encoding_ = replace(by_vectors.encoding_, weight=0)
+    started.names_ = replace(started.names_, meaning=meaning)
+    started.set_params(encoder=model_mutator.Lengths()).save(folder / "TaggerOfMeanings")
     return folder
 
 
@@ -371,3 +378,22 @@ def test_a_tagger_has_as_many_words_as_features(models, tmp_path):
         state["vectorizer_"]["map"]["feature_names_"]["strings"].pop()
 
     refused(models / "Tagger", tmp_path / "model", r"vectorizer_.feature_names_ must have \d+ \(n_features\)", change)
+
+
+def test_labels_have_vectors_of_the_dimensions_of_texts(models, tmp_path):
+    def narrow(_: Any, arrays: Any) -> None:
+        arrays["state.names_.meaning.labels"] = arrays["state.names_.meaning.labels"][:, :2]
+
+    def drop(state: Any, _: Any) -> None:
+        state["encoding_"] = None
+
+    must = r"names_.meaning.labels must have {} dimensions, as texts have; got {}"
+    refused(models / "TaggerOfMeanings", tmp_path / "narrow", must.format(3, 2), narrow)
+    refused(models / "TaggerOfMeanings", tmp_path / "dropped", must.format(0, 3), drop)
+
+
+def test_a_tagger_has_words_besides_vectors(models, tmp_path):
+    def change(state: Any, _: Any) -> None:
+        state["n_words_"] -= 1
+
+    refused(models / "TaggerOfVectors", tmp_path / "model", r"feature_names_ must have \d+ \(n_features\)", change)

@@ -10,9 +10,9 @@ from typing import Any
 import click
 
 from tacit.bands import BandResult, evaluate_by_band
-from tacit.cli.options import PATH, data_argument, input_options, model_argument
+from tacit.cli.options import PATH, data_argument, input_options, model_argument, vector_options
 from tacit.cli.say import say
-from tacit.cli.source import inputs_of
+from tacit.cli.source import inputs_of, load_tagger, with_vectors
 from tacit.cli.tables import print_bands, print_metrics
 from tacit.data.dataset import Dataset
 from tacit.data.load import load_data
@@ -32,8 +32,17 @@ _NOTABLE = 0.05  # share of training samples among those to evaluate on; some te
 @data_argument
 @click.option("--report", type=PATH, help="Write an HTML report to this file.")
 @click.option("--json", "as_json", is_flag=True, help="Print the metrics as JSON.")
+@vector_options
 @input_options
-def evaluate(model: Path, data: Path, report: Path | None, as_json: bool, **source: Any) -> None:
+def evaluate(
+    model: Path,
+    data: Path,
+    report: Path | None,
+    as_json: bool,
+    encoder: str | None,
+    vectors: Path | None,
+    **source: Any,
+) -> None:
     """Evaluate MODEL on DATA: precision, nDCG and their propensity-scored forms, overall and by label frequency.
 
     The report adds confidence intervals, curves, the best and worst labels, and examples. JSON has the metrics, their
@@ -47,8 +56,8 @@ def evaluate(model: Path, data: Path, report: Path | None, as_json: bool, **sour
     """
     if report is not None:
         check_report_path(report)
-    tagger = Tagger.load(model)
-    dataset = load_data(data, **source)
+    tagger = load_tagger(model, encoder)
+    dataset = with_vectors(load_data(data, **source), vectors)
     ranking = ranking_of(tagger, dataset)
     if report is not None:
         write_report(report, tagger, dataset, ranking=ranking, model_name=str(model), data_name=str(data))

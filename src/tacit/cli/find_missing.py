@@ -18,10 +18,11 @@ from tacit.cli.options import (
     jobs_option,
     model_argument,
     seed_option,
+    vector_options,
 )
 from tacit.cli.records import read_records, verdict
 from tacit.cli.say import progress_shown, say
-from tacit.cli.source import inputs_of
+from tacit.cli.source import inputs_of, load_tagger, with_vectors
 from tacit.data.dataset import Dataset, with_labels
 from tacit.data.files import Staging
 from tacit.data.load import load_data
@@ -41,13 +42,14 @@ from tacit.tagger.tagger import Tagger
     "--missing", type=click.FloatRange(0, 1, True, True), help="Share of missing labels.  [default: estimated]"
 )
 @click.option("--accept", type=PATH, help="Add the pairs of this list to DATA, written to --out.")
+@vector_options
 @seed_option
 @jobs_option
 @cluster_option
 @input_options
 def find_missing(
     model: Path, data: Path, n: int, out: Path | None, folds: int, missing: float | None, accept: Path | None,
-    seed: int, jobs: int, **source: Any,
+    encoder: str | None, vectors: Path | None, seed: int, jobs: int, **source: Any,
 ) -> None:  # fmt: skip
     """List the labels that are most probably missing in DATA, with their samples, most probable first.
 
@@ -63,9 +65,9 @@ def find_missing(
     if accept is not None:
         _accept(load_data(data, keep_columns=True, **source), accept, out)
         return
-    tagger = Tagger.load(model)
+    tagger = load_tagger(model, encoder)
     tagger.set_params(n_jobs=jobs)
-    dataset = load_data(data, **source)
+    dataset = with_vectors(load_data(data, **source), vectors)
     options = {"folds": folds, "missing": missing, "label_names": dataset.label_names, "seed": seed}
     with progress_shown():
         found = tagger.find_missing(inputs_of(tagger, dataset), dataset.Y, n, **options)

@@ -52,7 +52,7 @@ def facts_of(path: Path) -> dict[str, Any]:
     model, card = tagger._fitted_model(), tagger.card_
     counts = np.asarray(model.label_counts_)
     by_band = np.bincount(band_of_labels(counts, len(counts)), minlength=len(BANDS))
-    return {
+    facts: dict[str, Any] = {
         "model": tagger.model_name_,
         "kind": "tagger" if manifest["model"] == "Tagger" else "estimator",
         "input": "texts" if tagger.takes_texts else "features",
@@ -74,6 +74,10 @@ def facts_of(path: Path) -> dict[str, Any]:
         "labels_by_band": {name: int(n) for (name, _), n in zip(BANDS, by_band, strict=True)},
         "changes": tagger.history(),
     }
+    if tagger.encoding_ is not None:
+        facts["encoder"] = f"{tagger.encoding_.shown}, {len(tagger.encoding_.center)} dimensions"
+        facts["weight of vectors"] = tagger.encoding_.weight
+    return facts
 
 
 def _plain(parameters: dict[str, Any]) -> dict[str, Any]:

@@ -57,4 +57,11 @@ def input_options(function: Function) -> Function:
     return function
 
 
+def vector_options(function: Function) -> Function:
+    """Add options for vectors of texts: an encoder, or a file."""
+    file = click.option("--vectors", type=PATH, help="Vectors made elsewhere: a .npy file with a row for each sample.")
+    told = "Encoder of the texts: model2vec:NAME, sentence-transformers:NAME."
+    return file(click.option("--encoder", metavar="NAME", help=told)(function))
+
+
 max_memory_option = click.option("--max-memory", metavar="SIZE", help="Memory limit, such as 8G.")

@@ -4,15 +4,59 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+import numpy.typing as npt
+
 from tacit.data.dataset import Dataset, features_of, texts_of
+from tacit.data.files import existing_file
 from tacit.data.load import load_data, stream_samples
 from tacit.data.vocabulary import Vocabulary, load_vocabulary
+from tacit.encoders import Encoded
+from tacit.errors import DataError, FileError, ParameterError
 from tacit.tagger.tagger import Tagger
 
 SAMPLES_PER_BLOCK = 1024
+
+
+def load_tagger(model: Path, encoder: str | None) -> Tagger:
+    """A saved tagger; its encoder is the one of this name, if there is one."""
+    tagger = Tagger.load(model)
+    if encoder is not None:
+        if tagger.encoding_ is None:
+            raise ParameterError(f"{model}: was trained without vectors and takes no encoder")
+        tagger.set_params(encoder=encoder)
+    return tagger
+
+
+def read_vectors(path: Path) -> npt.NDArray[Any]:
+    """The matrix in a .npy file, memory-mapped."""
+    try:
+        vectors = np.load(existing_file(path), mmap_mode="r", allow_pickle=False)
+    except (ValueError, OSError, EOFError) as error:
+        raise FileError(path, f"must be a matrix of numbers as numpy.save writes it ({error})") from None
+    if not isinstance(vectors, np.ndarray) or vectors.ndim != 2 or vectors.dtype.kind not in "fiu":
+        raise FileError(path, f"must be a matrix of numbers as numpy.save writes it; got {_shown(vectors)}")
+    return vectors
+
+
+def _shown(vectors: Any) -> str:
+    return f"{vectors.dtype} of shape {vectors.shape}" if isinstance(vectors, np.ndarray) else "several arrays"
+
+
+def with_vectors(dataset: Dataset, path: Path | None) -> Dataset:
+    """The data set with vectors for its texts, if a file of them is given."""
+    if path is None:
+        return dataset
+    try:
+        return replace(dataset, texts=Encoded(texts_of(dataset), read_vectors(path)))
+    except FileError:
+        raise
+    except DataError as error:
+        raise FileError(path, str(error)) from None
 
 
 def read_vocabulary(path: Path, options: Mapping[str, Any], language: str = "en") -> Vocabulary:
@@ -37,11 +81,16 @@ class SampleBlock(NamedTuple):
         return SampleBlock(self.samples[n_samples:], self.fields[n_samples:])
 
 
-def stream_unlabelled(path: Path, tagger: Tagger, **options: Any) -> Iterator[SampleBlock]:
+def stream_unlabelled(
+    path: Path, tagger: Tagger, vectors_path: Path | None = None, **options: Any
+) -> Iterator[SampleBlock]:
     """Blocks of texts or features, whichever `tagger` takes, from a file (``-`` is stdin); its labels are ignored.
 
-    Texts are read lazily, so that a file may be larger than memory.
+    Texts are read lazily, so that a file may be larger than memory. They may come with a file of vectors.
     """
+    if vectors_path is not None:
+        yield from _with_vectors(stream_unlabelled(path, tagger, **options), vectors_path, path)
+        return
     if tagger.takes_texts:
         about_labels = ("labels", "labels_path")
         samples = stream_samples(path, **{key: value for key, value in options.items() if key not in about_labels})
@@ -52,6 +101,17 @@ def stream_unlabelled(path: Path, tagger: Tagger, **options: Any) -> Iterator[Sa
     for first in range(0, features.shape[0], SAMPLES_PER_BLOCK):
         part = features[first : first + SAMPLES_PER_BLOCK]
         yield SampleBlock(part, [{}] * part.shape[0])
+
+
+def _with_vectors(blocks: Iterator[SampleBlock], path: Path, data: Path) -> Iterator[SampleBlock]:
+    vectors, first = read_vectors(path), 0
+    for block in blocks:
+        last = first + len(block.samples)
+        if last <= len(vectors):
+            yield block._replace(samples=Encoded(block.samples, vectors[first:last]))
+        first = last
+    if first != len(vectors):
+        raise FileError(path, f"must have a row for each of the {first:,} samples of {data}; got {len(vectors):,}")
 
 
 def as_wide_as(n_features: int, X: Any) -> Any:

@@ -14,10 +14,10 @@ import numpy as np
 
 from tacit._version import __version__
 from tacit.cli.interrupt import keeps
-from tacit.cli.options import PATH, cluster_option, data_argument, input_options, model_argument
+from tacit.cli.options import PATH, cluster_option, data_argument, input_options, model_argument, vector_options
 from tacit.cli.output import KINDS, open_output
 from tacit.cli.say import say
-from tacit.cli.source import SampleBlock, stream_unlabelled
+from tacit.cli.source import SampleBlock, load_tagger, stream_unlabelled
 from tacit.cli.startup import quick_start
 from tacit.cluster import check_workers
 from tacit.data.files import STDIN, existing_data, existing_file, text_lines
@@ -50,12 +50,13 @@ _SHOWN = 10  # rows that a message names
 @click.option("--keep", metavar="COLUMN,…", help="Columns of DATA to write beside the suggestions.")
 @click.option("--out", type=PATH, help="Write here, .jsonl or .csv; resumes an interrupted run.  [default: -, stdout]")
 @click.option("--to", "to_format", type=click.Choice(list(KINDS)), help="Format to write.  [default: by OUT, or jsonl]")
+@vector_options
 @cluster_option
 @input_options
 def suggest(
     model: Path, data: Path, k: int | None, threshold: str | None, include: str | None, exclude: str | None,
     damp_head: float, language: str | None, key: str | None, keep: str | None, out: Path | None,
-    to_format: str | None, **source: Any,
+    to_format: str | None, encoder: str | None, vectors: Path | None, **source: Any,
 ) -> None:  # fmt: skip
     """Suggest labels for the samples of DATA (- reads one text per line), as JSON lines on stdout.
 
@@ -73,7 +74,7 @@ def suggest(
       echo "a text to tag" | tacit suggest model -
     """
     with quick_start():
-        tagger = Tagger.load(model)
+        tagger = load_tagger(model, encoder)
     wish: dict[str, Any] = {
         "k": k, "threshold": threshold, "include": label_list(include), "exclude": label_list(exclude),
         "damp_head": damp_head,
@@ -84,7 +85,7 @@ def suggest(
     out = None if out == Path("-") else out
     columns = _columns(data, key, keep)
     goes_on = data != STDIN  # standard input cannot be checked to be the same again
-    chosen = {"language": language, "id": key, "keep": keep, "to": to_format}
+    chosen = {"language": language, "id": key, "keep": keep, "to": to_format, "vectors": vectors}
     run = {} if out is None else _run(model, tagger, data, wish | chosen, source)
     readable = partial(tagger.readable, language=language)
     blank: list[int] = []
@@ -94,7 +95,7 @@ def suggest(
             say(f"resuming after {n_before:,} samples in {out}.partial", err=True)
         if goes_on or out is None:
             keeps(lambda: _kept(out, output.n_done))
-        blocks = _skipped(_with_columns(stream_unlabelled(data, tagger, **source), columns, data), n_before)
+        blocks = _skipped(_with_columns(stream_unlabelled(data, tagger, vectors, **source), columns, data), n_before)
         for block, rows in _suggested(blocks, _Loaded(model, tagger), wish):
             if tagger.takes_texts:
                 blank += [output.n_done + place for place, text in enumerate(block.samples, 1) if is_blank(text)]
@@ -131,12 +132,13 @@ class _Loaded:
         self.identity = _identity(folder, tagger)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _load, (self.identity,)
+        return _load, (self.identity, self.tagger.encoder)
 
 
-def _load(identity: list[str]) -> _Loaded:
+def _load(identity: list[str], encoder: str | None) -> _Loaded:
     folder = Path(identity[0])
-    loaded = _Loaded(folder, Tagger.load(folder, verify=False))  # verified by the command
+    tagger = Tagger.load(folder, verify=False)  # verified by the command
+    loaded = _Loaded(folder, tagger.set_params(encoder=encoder))
     if loaded.identity != identity:
         raise ModelFileError(f"{folder}: was changed during the run, or workers have another copy; run it again")
     return loaded

@@ -19,14 +19,16 @@ from tacit.cli.options import (
     jobs_option,
     max_memory_option,
     seed_option,
+    vector_options,
 )
 from tacit.cli.say import is_quiet, progress_shown, say
-from tacit.cli.source import as_wide_as, read_vocabulary
+from tacit.cli.source import as_wide_as, read_vocabulary, with_vectors
 from tacit.cli.tables import print_metrics
 from tacit.data.cooccurrence import load_cooccurrence
 from tacit.data.dataset import Dataset, features_of, label_lists
 from tacit.data.load import load_data
 from tacit.data.split import random_split
+from tacit.encoders import load_encoder
 from tacit.memory import memory_limit
 from tacit.metrics import KS
 from tacit.parameters import parse_parameters
@@ -54,6 +56,7 @@ from tacit.tasks import Checkpoint, checkpoint
 @click.option("--vocabulary-language", metavar="TAG", default="en", show_default=True, help="Language of its names.")
 @click.option("--language", default="auto", show_default=True, help="Language of the texts, such as en, or none.")
 @click.option("--no-names", is_flag=True, help="Do not look for labels' names in texts.")
+@vector_options
 @max_memory_option
 @click.option("--keep-acts", "acts", flag_value="keep", help="Replay the changes and feedback of the model at OUT.")
 @click.option("--discard-acts", "acts", flag_value="discard", help="Drop the changes and feedback of the model at OUT.")
@@ -65,7 +68,8 @@ from tacit.tasks import Checkpoint, checkpoint
 def train(
     data: Path, name: str, out: Path, assignments: tuple[str, ...], valid: str | None,
     cooccurrence: Path | None, vocabulary: Path | None, vocabulary_language: str, language: str, no_names: bool,
-    max_memory: str | None, acts: Any, dry_run: bool, no_calibrate: bool, seed: int, jobs: int, **options: Any,
+    encoder: str | None, vectors: Path | None, max_memory: str | None, acts: Any, dry_run: bool, no_calibrate: bool,
+    seed: int, jobs: int, **options: Any,
 ) -> None:  # fmt: skip
     """Train a model on DATA and save it.
 
@@ -73,7 +77,8 @@ def train(
     --discard-acts. Training starts with an estimate: of time and memory, or that it takes less than a minute. If it is
     interrupted, a checkpoint remains in OUT.partial, and the same command resumes from there.
 
-    With --cooccurrence, labels that DATA does not have are suggested, too, by the labels that they occur with.
+    With --cooccurrence, labels that DATA does not have are suggested, too, by the labels that they occur with. With
+    --encoder or --vectors, texts are known by their meaning besides their words.
 
     \b
     Examples:
@@ -81,13 +86,16 @@ def train(
       tacit train train.txt --model OneVsAll --param C=0.5 --valid dev.txt --out model
       tacit train large.jsonl --max-memory 8G --out model
       tacit train articles.csv --model MomentMatching --cooccurrence pairs.tsv --out model
+      tacit train articles.csv --encoder model2vec:minishlab/potion-base-8M --out model
     """
     began = click.get_current_context().meta.get(BEGAN, time.perf_counter())
     own = {key: options.pop(key) for key in ("target", "keep_texts", "characters")}
-    own |= {"language": None if language == "none" else language, "names": not no_names}
+    own |= {"language": None if language == "none" else language, "names": not no_names, "encoder": encoder}
     tagger = _tagger(name, assignments, random_state=seed, n_jobs=jobs, calibrate=not no_calibrate, **own)
     if cooccurrence is not None:
         check_takes_cooccurrence(tagger.model)
+    if encoder is not None:
+        load_encoder(encoder)  # before the data are read
     limit = None if max_memory is None else parse_size(max_memory)
     check_out(out)
     if acts is None:
@@ -95,7 +103,7 @@ def train(
     if vocabulary is not None:
         tagger.vocabulary = read_vocabulary(vocabulary, options, vocabulary_language)
     with memory_limit(limit):
-        dataset, held_out = split_off(load_data(data, **options), valid, seed, options)
+        dataset, held_out = split_off(with_vectors(load_data(data, **options), vectors), valid, seed, options)
         learned_from: dict[str, Any] = {
             "label_names": dataset.label_names,
             "validation": None if held_out is None else (_samples(held_out)[0], label_lists(held_out)),

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from tacit.data.table import Table
+from tacit.encoders import Encoded
 from tacit.errors import DataError
 
 
@@ -27,8 +28,8 @@ class Dataset:
         A stored 1 is a positive, a stored 0 a known negative, an absent entry unknown.
     label_names : sequence of str
         Names in column order; the column numbers as text where a file has no names.
-    texts : list of str or None
-        One text per sample; None for a numeric file.
+    texts : sequence of str or None
+        One text per sample, perhaps with vectors (`tacit.Encoded`); None for a numeric file.
     feature_names : list of str or None
         Names of the columns of X where the file has them.
     table : Table or None
@@ -38,7 +39,7 @@ class Dataset:
     X: sparse.csr_matrix | None
     Y: sparse.csr_matrix
     label_names: Sequence[str]
-    texts: list[str] | None = None
+    texts: Sequence[str] | None = None
     feature_names: list[str] | None = None
     table: Table | None = None
 
@@ -65,10 +66,13 @@ class Dataset:
             X=None if self.X is None else self.X[rows],
             Y=self.Y[rows],
             label_names=self.label_names,
-            texts=None if self.texts is None else [self.texts[row] for row in rows],
+            texts=self.texts.rows(rows) if isinstance(self.texts, Encoded) else self._texts_at(rows),
             feature_names=self.feature_names,
             table=None if self.table is None else self.table.rows(rows),
         )
+
+    def _texts_at(self, rows: npt.NDArray[np.integer[Any]]) -> list[str] | None:
+        return None if self.texts is None else [self.texts[row] for row in rows]
 
     @property
     def n_labels(self) -> int:
@@ -83,7 +87,7 @@ def features_of(dataset: Dataset) -> sparse.csr_matrix:
     return dataset.X
 
 
-def texts_of(dataset: Dataset) -> list[str]:
+def texts_of(dataset: Dataset) -> Sequence[str]:
     """The texts of a data set; an error if it has none."""
     if dataset.texts is None:
         raise DataError("the data set holds features but must hold texts; texts cannot be made from features")

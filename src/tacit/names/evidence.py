@@ -20,6 +20,7 @@ from tacit.base import Estimator
 from tacit.kernels.fill import fill_open_places
 from tacit.names.boosting import BoostedTrees
 from tacit.names.index import Matches, NameIndex
+from tacit.names.meaning import Meaning, Nearest
 from tacit.names.similar import SampleIndex, Votes
 from tacit.parameters import Range
 from tacit.ranking import NO_LABEL, NO_SCORE, Ranking
@@ -45,9 +46,11 @@ EVIDENCE = (
     "share of the name", "weight in the text", "lowest weight", "highest weight", "words as they are",
     "votes of similar samples", "most similar with the label", "most similar",
     "words of a name in part", "of these in the text", "names with its rarest word",
+    "similarity of meaning", "place by meaning", "best by meaning",  # with vectors only
 )  # fmt: skip
 
 
+_WITHOUT_VECTORS = 29  # pieces of evidence
 _AT = {name: place for place, name in enumerate(EVIDENCE)}
 
 #: How probable a name in a text makes a label of which nothing else is known: base log-odds, and what is added where a
@@ -151,23 +154,39 @@ class NameEvidence:
     samples: SampleIndex | None = None
     n_ranked: Annotated[int, Range(low=1)] = N_RANKED  # labels of the model's ranking that are candidates
     least_share: Annotated[float, Range(low=0, high=1)] = _WHOLE  # of a name that a text has in part
+    meaning: Meaning | None = None  # of an encoder
 
     def what_is_wrong(self, _: Sizes) -> tuple[str, str] | None:
         """Each stem is counted, and the trees ask for evidence that there is."""
         n_counted, n_stems = len(self.counts.texts), len(self.index.stems)
         if n_counted != n_stems:
             return "counts.texts", f"must have an entry for each of {n_stems} stems; got {n_counted}"
-        most = int(self.trees.features.max(initial=0))
-        return None if most < len(EVIDENCE) else ("trees.features", f"must be below {len(EVIDENCE)}; got {most}")
+        most, n_pieces = int(self.trees.features.max(initial=0)), _n_pieces(self.meaning)
+        return None if most < n_pieces else ("trees.features", f"must be below {n_pieces}; got {most}")
 
-    def rank(self, model: Estimator, X: sparse.csr_matrix, matches: Matches, k: int, include: Any = None) -> Ranking:
+    def rank(
+        self,
+        model: Estimator,
+        X: Any,
+        matches: Matches,
+        k: int,
+        include: Any = None,
+        *,
+        words: sparse.csr_matrix | None = None,
+        vectors: Floats | None = None,
+    ) -> Ranking:
         """The `k` most probable labels of each sample, by what the model says and by their names.
 
-        The probability of a label depends neither on `k` nor on `include`.
+        The probability of a label depends neither on `k` nor on `include`. `words` are those of X, by default all of
+        it; `vectors` are those that are compared with the labels' own.
         """
-        votes = None if self.samples is None else self.samples.votes(X)
+        votes = None if self.samples is None else self.samples.votes(X if words is None else words)
+        near = None
+        if self.meaning is not None:  # the trees ask for it, also where there are no vectors
+            none = np.zeros((len(matches), self.meaning.labels.shape[1]), np.float32)
+            near = self.meaning.nearest(none if vectors is None else vectors)
         first = model.rank(X, min(self.n_ranked, len(model.classes_)))
-        found = candidates(self.index, self.counts, first, matches, votes, self.least_share)
+        found = candidates(self.index, self.counts, first, matches, votes, self.least_share, near)
         log_odds = self.trees.log_odds(found.evidence)
         lowest = np.full(found.n_samples, np.inf, np.float32)
         np.minimum.at(lowest, found.rows, log_odds)
@@ -191,6 +210,7 @@ def learn_evidence(
     votes: Votes,
     truth: sparse.csr_matrix,
     seed: int,
+    near: Nearest | None = None,
 ) -> BoostedTrees:
     """How to weigh names and scores, from a ranking of samples that the model has not seen.
 
@@ -200,6 +220,8 @@ def learn_evidence(
         Of the samples that the model has seen.
     ranking, matches, votes, truth
         What the model says of the others, the names in their texts, the labels of samples like them, and their own.
+    near : Nearest, optional
+        The labels that are near to them in meaning. It is the same for labels that are treated as unseen.
     """
     hidden = np.random.default_rng(seed).random(truth.shape[1]) < _HIDDEN_SHARE
     is_hidden = (ranking.labels != NO_LABEL) & hidden[ranking.labels]
@@ -207,8 +229,8 @@ def learn_evidence(
         np.where(is_hidden, NO_LABEL, ranking.labels), np.where(is_hidden, ranking.scores[:, -1:], ranking.scores)
     )
     parts = [
-        candidates(index, counts, ranking, matches, votes, LEAST_SHARE),
-        candidates(index, counts.without(hidden), shown, matches, votes.without(hidden), LEAST_SHARE),
+        candidates(index, counts, ranking, matches, votes, LEAST_SHARE, near),
+        candidates(index, counts.without(hidden), shown, matches, votes.without(hidden), LEAST_SHARE, near),
     ]
     right = np.concatenate([_are_labels(truth, part.rows, part.labels) for part in parts])
     evidence = np.concatenate([part.evidence for part in parts])
@@ -225,20 +247,22 @@ def candidates(
     matches: Matches,
     votes: Votes | None,
     least_share: float,
+    near: Nearest | None = None,
 ) -> Candidates:
-    """The labels of a ranking, of matches, and of names of which a text has at least a share; the evidence for each."""
+    """The labels of a ranking, of names in texts, whole or at least a share, and near in meaning; the evidence."""
     n_samples, n_named = len(ranking), len(counts.samples)
     row, place = np.nonzero(ranking.labels != NO_LABEL)
     ranked_keys = row * n_named + ranking.labels[row, place]
     matched_keys = matches.row_of * n_named + matches.labels
     partly = index.partly_named(matches, counts.weights, least_share) if least_share < _WHOLE else None
     partly_keys = ranked_keys[:0] if partly is None else partly[0] * n_named + index.labels[partly[1]]
-    keys = np.unique(np.concatenate([ranked_keys, matched_keys, partly_keys]))
+    near_keys = ranked_keys[:0] if near is None else np.arange(n_samples)[:, None] * n_named + near.labels
+    keys = np.unique(np.concatenate([ranked_keys, matched_keys, partly_keys, near_keys.ravel()]))
     rows, labels = np.divmod(keys, n_named)
     at_ranked, at_matched, at_partly = (
         np.searchsorted(keys, each) for each in (ranked_keys, matched_keys, partly_keys)
     )
-    found = np.zeros((len(keys), len(EVIDENCE)), np.float32)
+    found = np.zeros((len(keys), _n_pieces(near)), np.float32)
     found[:, 1] = _UNRANKED
     if ranking.k:
         found[:, 0], found[:, 2] = ranking.scores[rows, -1], ranking.scores[rows, 0]
@@ -264,7 +288,16 @@ def candidates(
     if votes is not None:
         _count_votes(found[:, 23:], keys, votes.rows * n_named + votes.labels, votes)
         found[:, 25] = votes.best[rows]
+    if near is not None:
+        found[:, 29], found[:, 30] = near.similarity(rows, labels), _UNRANKED
+        found[np.searchsorted(keys, near_keys), 30] = np.arange(near.labels.shape[1])
+        found[:, 31] = near.similarities[rows, 0]
     return Candidates(rows, labels, np.maximum(found, np.finfo(np.float32).min), n_samples)
+
+
+def _n_pieces(by_meaning: Meaning | Nearest | None) -> int:
+    """How many pieces of evidence there are, with vectors or without."""
+    return _WITHOUT_VECTORS if by_meaning is None else len(EVIDENCE)
 
 
 def _count_votes(found: Floats, keys: npt.NDArray[np.intp], voted_keys: npt.NDArray[np.intp], votes: Votes) -> None:
@@ -281,9 +314,7 @@ def _is_short(ranking: Ranking, k: int) -> bool:
     return bool(k and (ranking.k < k or (ranking.labels[:, k - 1] == NO_LABEL).any()))
 
 
-def _with_further(
-    ranking: Ranking, model: Estimator, X: sparse.csr_matrix, k: int, include: Any, scores: Floats
-) -> Ranking:
+def _with_further(ranking: Ranking, model: Estimator, X: Any, k: int, include: Any, scores: Floats) -> Ranking:
     """The labels of a ranking, and behind them those that the model ranks next, with the given score of each row."""
     known = None if include is None else np.asarray(include)[np.asarray(include) < len(model.classes_)]
     n_known = len(model.classes_) if known is None else len(known)

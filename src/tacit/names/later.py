@@ -17,7 +17,11 @@ def with_later_names(evidence: NameEvidence, names: Sequence[Name], n_labels: in
     n_new = n_labels - evidence.n_labels
     by_label = (np.pad(each, (0, n_new)) for each in (counts.samples, counts.matched, counts.right))
     texts = np.pad(counts.texts, (0, len(index.stems) - len(counts.texts)))
-    return replace(evidence, n_labels=n_labels, index=index, counts=NameCounts(counts.n_texts, texts, *by_label))
+    meaning = evidence.meaning
+    if meaning is not None:
+        meaning = meaning.with_later((), np.empty((0, meaning.labels.shape[1]), np.float32), n_labels)
+    counts = NameCounts(counts.n_texts, texts, *by_label)
+    return replace(evidence, n_labels=n_labels, index=index, counts=counts, meaning=meaning)
 
 
 def extended(index: NameIndex, names: Sequence[Name]) -> NameIndex:

@@ -209,6 +209,9 @@ class Served:
         loaded = Tagger.load(self.folder, acts=self._acts)
         if not loaded.takes_texts:
             raise ParameterError(f"{self.folder}: the model was trained on features; serve a model trained on texts")
+        if loaded.encoding_ is not None and loaded.encoding_.fingerprint is None and loaded.encoding_.weight:
+            made = "the model was trained with vectors made elsewhere, which requests do not have"
+            raise ParameterError(f"{self.folder}: {made}; serve a model trained with an encoder")
         self._publish(loaded)
         self.signature = signature
         self.loaded_at = time.time()

@@ -141,9 +141,10 @@ class Items:
 
 @dataclass(frozen=True)
 class Size:
-    """A number that sets the size of this name."""
+    """A number that sets the size of this name; if it is None, the size equals another one."""
 
     name: str
+    if_none: str = ""
 
 
 @dataclass(frozen=True)
@@ -317,7 +318,9 @@ def _check_sizes(value: Any, kind: Kind, where: str, sizes: Sizes) -> Array | Cs
             _fail(where, "must not be empty")
     if (size := kind.find(Size)) is not None:
         _check_type(value, kind, where)
-        if sizes.setdefault(size.name, value) != value:
+        if value is None:
+            sizes[size.name] = sizes.get(size.if_none, 0)
+        elif sizes.setdefault(size.name, value) != value:
             _fail(where, f"must be {sizes[size.name]}; got {value}")
     return None
 

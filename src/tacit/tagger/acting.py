@@ -12,9 +12,10 @@ import numpy as np
 from scipy import sparse
 
 from tacit.data.vocabulary import Vocabulary
+from tacit.encoders import Encoded
 from tacit.errors import ActError, DataError, ParameterError
 from tacit.store.acts import Act, in_force
-from tacit.tagger.samples import Inputs, as_samples
+from tacit.tagger.samples import as_samples
 from tacit.vectorizer import features_of
 
 if TYPE_CHECKING:
@@ -174,7 +175,10 @@ def preview(tagger: Tagger, name: str, texts: Any, n: int, known_by: dict[str, A
         X, shown = tagger._samples(texts, later), list(texts) if tagger.vectorizer_ is not None else []
     elif tagger.training_ is not None:
         shown = tagger.training_.texts
-        X = Inputs(tagger.training_.features, later.scores.matches(shown) if shown else None)
+        given: Any = shown or [""] * tagger.training_.features.shape[0]
+        if tagger.training_.vectors is not None:
+            given = Encoded(given, tagger.training_.vectors)
+        X = later.scores.inputs(tagger.training_.features, given, stored=True)
     else:
         raise ParameterError("a preview needs texts: this tagger keeps none; give some or train with keep_texts")
     scores = later.state.scores(later.scores, X, [later.state.find(act.content["name"])])[:, 0]

@@ -25,11 +25,14 @@ class Choice(NamedTuple):
 CANDIDATES = ("OneVsAll", "LabelTree")
 
 
-def choose(X: sparse.csr_matrix, Y: sparse.csr_matrix, *, with_names: bool = False) -> Choice:
-    """The model for these samples and labels; `with_names` if names of labels are weighed against what it says."""
+def choose(X: sparse.csr_matrix, Y: sparse.csr_matrix, *, with_names: bool = False, n_dimensions: int = 0) -> Choice:
+    """The model for these samples and labels.
+
+    `with_names` if names of labels are weighed against what it says, and with vectors of `n_dimensions` beside X.
+    """
     n_samples, n_labels = Y.shape
     size = f"{n_samples:,} samples and {n_labels:,} labels"
-    cost = (X.nnz + _OF_A_SAMPLE * n_samples) * n_labels
+    cost = (X.nnz + (_OF_A_SAMPLE + n_dimensions) * n_samples) * n_labels
     if with_names and Y.nnz < _FEW_SAMPLES * n_labels and _MAX_WITH_NAMES < cost <= MAX_ONE_VS_ALL:
         return Choice("LabelTree", f"{size}, few samples per label: names and label trees suffice, and are much faster")
     if cost <= MAX_ONE_VS_ALL:

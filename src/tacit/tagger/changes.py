@@ -54,11 +54,13 @@ class Changes:
         """Acts in force that do not apply: the reasons, by id."""
         return self.states[-1][2]
 
-    def are_of(self, model: Any, calibration: Any, target: str, few_shot: Any, vocabulary: Any) -> bool:
+    def are_of(
+        self, model: Any, calibration: Any, target: str, few_shot: Any, vocabulary: Any, encoder: Any = None
+    ) -> bool:
         """Whether the acts were replayed on exactly these objects."""
         scores, ground = self.base, self.state.ground
         same = scores.model is model and scores.calibration is calibration and scores.target == target
-        return same and ground.few_shot is few_shot and ground.vocabulary is vocabulary
+        return same and scores.encoder is encoder and ground.few_shot is few_shot and ground.vocabulary is vocabulary
 
     def plus(self, acts: Sequence[Act], samples: Mapping[str, ActSamples] | None = None) -> Changes:
         """With further acts; those that do not apply are skipped."""

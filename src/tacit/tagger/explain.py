@@ -136,8 +136,7 @@ def _names(tagger: Tagger, matches: Matches | None, column: int) -> tuple[list[s
 
 def _like(sample: Inputs, rows: sparse.csr_matrix) -> Inputs:
     """Variants of one sample, in which the same names are found."""
-    same = np.zeros(rows.shape[0], np.intp)
-    return Inputs(rows, None if sample.matches is None else sample.matches.rows(same))
+    return sample.with_rows(rows, np.zeros(rows.shape[0], np.intp))
 
 
 def _finely(changes: Changes, rows: Inputs, column: int) -> Scores:

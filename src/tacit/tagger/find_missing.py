@@ -24,6 +24,7 @@ from tacit.labels import Labels, positives, read_labels
 from tacit.progress import announce
 from tacit.ranking import NO_LABEL
 from tacit.tagger.explain import feature_name, occlusion
+from tacit.tagger.samples import Inputs
 from tacit.tagger.training import relations
 
 if TYPE_CHECKING:
@@ -111,7 +112,8 @@ def find_missing(
     if missing is not None and not 0 < missing < 1:
         raise ParameterError(f"missing must be a share between 0 and 1; got {missing}")
     labels = _labels(tagger, tags, label_names)
-    X, Y = tagger._features(texts), positives(labels.matrix)
+    samples, Y = tagger._samples(texts), positives(labels.matrix)
+    X = tagger._changes.scores.features(samples)
     if X.shape[0] != Y.shape[0]:
         raise DataError(f"texts and tags must have one entry per sample; got {X.shape[0]} and {Y.shape[0]}")
     if X.shape[0] < 2 * folds:
@@ -121,7 +123,7 @@ def find_missing(
     left_out = _left_out(found, certainty, missing)
     order = np.lexsort((found.labels, found.rows, -certainty))
     best = order[~found.is_recorded[order]][:n]
-    evidence = _Evidence(tagger, X, Y, labels, models, relations(Y))
+    evidence = _Evidence(tagger, samples, Y, labels, models, relations(Y))
     return [
         MissingLabel(
             int(found.rows[pair]),
@@ -142,7 +144,7 @@ def _labels(tagger: Tagger, tags: Any, label_names: Sequence[Any] | None) -> Lab
 
 
 def _out_of_fold(
-    model: Estimator, X: sparse.csr_matrix, Y: sparse.csr_matrix, folds: int, k: int, seed: int
+    model: Estimator, X: Any, Y: sparse.csr_matrix, folds: int, k: int, seed: int
 ) -> tuple[list[Estimator], _Candidates]:
     """The model of each fold, and the best labels of every sample by the model that was not trained on it."""
     fold_of = np.random.default_rng(seed).permutation(X.shape[0]) % folds
@@ -230,7 +232,7 @@ class _Evidence:
     """Evidence for a pair, in words."""
 
     tagger: Tagger
-    X: sparse.csr_matrix
+    samples: Inputs
     Y: sparse.csr_matrix
     labels: Labels
     models: list[Estimator]
@@ -250,10 +252,11 @@ class _Evidence:
         return [f"{name} ({shares[other]:.0%})" for name, other in zip(names, best, strict=True)]
 
     def _features(self, row: int, label: int, fold: int) -> list[str]:
-        model = self.models[fold]
+        model, scores = self.models[fold], self.tagger._changes.scores
 
         def score(rows: sparse.csr_matrix) -> npt.NDArray[np.float32]:
-            return np.asarray(model.rank(rows, 1, include=[label]).scores[:, 0])
+            variants = self.samples.with_rows(rows, np.full(rows.shape[0], row))
+            return np.asarray(model.rank(scores.features(variants), 1, include=[label]).scores[:, 0])
 
-        x = self.X[row]
+        x = self.samples.X[row]
         return [feature_name(self.tagger, int(x.indices[place])) for place in occlusion(score, x, 3, _MAX_FEATURES)]

@@ -155,7 +155,7 @@ def refresh(tagger: Tagger, ledger: Ledger | Writing | None = None) -> None:
     is_replaced = folder.stamp(home.folder) != home.stamp or (found.is_whole and home.mark != START)
     if is_replaced:
         fresh = tagger.load(home.folder, acts=home.ledger.path if home.is_apart else None)
-        tagger.__dict__.update(fresh.set_params(n_jobs=tagger.n_jobs).__dict__)
+        tagger.__dict__.update(fresh.set_params(n_jobs=tagger.n_jobs, encoder=tagger.encoder).__dict__)
     elif found.acts:
         known = {act.id for act in home.changes.acts}
         later = home.changes.plus([act for act in found.acts if act.id not in known])

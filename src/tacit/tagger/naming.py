@@ -25,11 +25,13 @@ from tacit.names.evidence import (
     learn_evidence,
 )
 from tacit.names.index import Matches, Name, NameIndex
+from tacit.names.meaning import Meaning, Nearest
 from tacit.names.similar import SampleIndex
 from tacit.numerics.rows import widened
 from tacit.progress import announce
 from tacit.ranking import Ranking
 from tacit.tagger.calibration import uncalibrated
+from tacit.tagger.vectors import Vectors, descriptions_of
 from tacit.vectorizer import TextVectorizer
 from tacit.words import check_language, detect_language
 
@@ -52,10 +54,14 @@ class Naming:
     others: list[str]
     matches: Matches
     min_matches: int = MIN_MATCHES
+    meaning: Meaning | None = None  # of labels, with an encoder ...
+    vectors: npt.NDArray[np.float32] | None = None  # ... and of the texts
 
     def rows(self, rows: Any) -> Naming:
         """The same for some of the texts."""
-        return replace(self, matches=self.matches.rows(rows))
+        return replace(
+            self, matches=self.matches.rows(rows), vectors=None if self.vectors is None else self.vectors[rows]
+        )
 
     def of_labels(self, columns: npt.NDArray[np.intp], classes: Names) -> Naming:
         """The same for a training on some of the labels `classes`; the rest are among the others then."""
@@ -64,7 +70,13 @@ class Naming:
         place = np.argsort(order).astype(np.int32)
         index = replace(self.index, labels=place[self.index.labels])
         matches = replace(self.matches, labels=place[self.matches.labels])
-        return replace(self, index=index, others=[names[column] for column in order[len(columns) :]], matches=matches)
+        meaning = None if self.meaning is None else self.meaning.ordered(order)
+        others = [names[column] for column in order[len(columns) :]]
+        return replace(self, index=index, others=others, matches=matches, meaning=meaning)
+
+    def nearest(self) -> Nearest | None:
+        """The labels that are near to the texts in meaning."""
+        return None if self.meaning is None or self.vectors is None else self.meaning.nearest(self.vectors)
 
 
 def language_of(texts: Sequence[str], language: str | None) -> str | None:
@@ -78,12 +90,23 @@ def are_short(texts: Sequence[str]) -> bool:
 
 
 def naming_of(
-    classes: Names, vocabulary: Vocabulary | None, texts: Sequence[str], language: str | None
+    classes: Names,
+    vocabulary: Vocabulary | None,
+    texts: Sequence[str],
+    language: str | None,
+    vectors: Vectors | None = None,
 ) -> Naming | None:
     """The names of labels, and what is found of them in texts; None where labels have no names."""
     names, others = names_of_labels(classes, vocabulary)
     index = NameIndex.of(names, language)
-    return Naming(index, others, index.matches(texts)) if len(index.labels) else None
+    if not len(index.labels):
+        return None
+    found = Naming(index, others, index.matches(texts))
+    if vectors is None:
+        return found
+    about = descriptions_of([*classes.tolist(), *others], vocabulary)
+    meaning = vectors.meaning_of(names, len(classes) + len(others), about)
+    return replace(found, meaning=meaning, vectors=None if meaning is None else vectors.of_texts)
 
 
 def names_of_labels(classes: Names, vocabulary: Vocabulary | None) -> tuple[list[Name], list[str]]:
@@ -119,7 +142,8 @@ def weigh(
     naming: Naming,
     before: Naming,
     part: Estimator,
-    X: sparse.csr_matrix,
+    X: Any,
+    words: sparse.csr_matrix,
     truth: sparse.csr_matrix,
     samples: SampleIndex,
     n_places: int,
@@ -129,8 +153,8 @@ def weigh(
 
     Parameters
     ----------
-    naming, X, truth
-        Held-out samples: the names in them, their features and their labels.
+    naming, X, words, truth
+        Held-out samples: the names in them, their features, words alone, and their labels.
     before, samples
         The samples that the model was trained on: the names in them, their features and their labels.
     """
@@ -139,15 +163,15 @@ def weigh(
     n_right = int(NameCounts.of(naming.index, naming.matches, truth).right.sum())
     if n_right < naming.min_matches:
         return None, ranking.top(n_places)
-    votes = samples.votes(X)
+    votes, near = samples.votes(words), naming.nearest()
     fold_of = np.random.default_rng(seed).integers(0, _FOLDS, len(ranking))
     parts, order = [], []
     for fold in range(_FOLDS):
         rest, own = np.flatnonzero(fold_of != fold), np.flatnonzero(fold_of == fold)
         of_rest = ranking.rows(rest), naming.matches.rows(rest), votes.of_rows(rest)
-        trees = learn_evidence(naming.index, counts, *of_rest, truth[rest], seed)
+        trees = learn_evidence(naming.index, counts, *of_rest, truth[rest], seed, _of_rows(near, rest))
         of_own = ranking.rows(own), naming.matches.rows(own), votes.of_rows(own)
-        found = candidates(naming.index, counts, *of_own, LEAST_SHARE)
+        found = candidates(naming.index, counts, *of_own, LEAST_SHARE, _of_rows(near, own))
         parts.append(found.ranked(trees.log_odds(found.evidence)).padded_or_cut(n_places))
         order.append(own)
     fused = Ranking.concatenate(parts).rows(np.argsort(np.concatenate(order), kind="stable"))
@@ -157,16 +181,26 @@ def weigh(
         announce("the labels' names say nothing that the model does not know; they are not used")
         return None, ranking.top(n_places)
     announce(f"labels' names are used: {SCORE_METRIC} {100 * with_names:.1f} instead of {100 * without:.1f} held out")
-    trees = learn_evidence(naming.index, counts, ranking, naming.matches, votes, truth, seed)
+    trees = learn_evidence(naming.index, counts, ranking, naming.matches, votes, truth, seed, near)
+    meaning = None if near is None else naming.meaning
     of_names = truth.shape[1], naming.index, counts, trees, naming.others, samples
-    return NameEvidence(*of_names, n_ranked=ranking.k, least_share=LEAST_SHARE), fused
+    return NameEvidence(*of_names, n_ranked=ranking.k, least_share=LEAST_SHARE, meaning=meaning), fused
+
+
+def _of_rows(near: Nearest | None, rows: npt.NDArray[np.intp]) -> Nearest | None:
+    return None if near is None else near.of_rows(rows)
 
 
 def moved(values: npt.NDArray[np.int32], before: Iterable[Any], after: Iterable[Any]) -> npt.NDArray[np.int32]:
     """Values of labels or stems in another order, by name; 0 for those that are new."""
-    place = {str(name): column for column, name in enumerate(before)}
-    source = np.array([place.get(str(name), -1) for name in after], np.intp)
+    source = places(before, after)
     return np.where(source >= 0, values[source], 0).astype(np.int32)
+
+
+def places(before: Iterable[Any], after: Iterable[Any]) -> npt.NDArray[np.intp]:
+    """Where the names of `after` are among those of `before`; -1 for those that are new."""
+    place = {str(name): column for column, name in enumerate(before)}
+    return np.array([place.get(str(name), -1) for name in after], np.intp)
 
 
 def counted_on(
@@ -189,12 +223,15 @@ def counted_on(
         moved(old.texts, evidence.index.stems, index.stems) + new.texts,
         *(moved(getattr(old, name), before, labels) + getattr(new, name) for name in ("samples", "matched", "right")),
     )
-    samples = evidence.samples
+    samples, meaning = evidence.samples, evidence.meaning
+    if meaning is not None:
+        meaning = meaning.ordered(places(before, labels))
     if samples is not None:
         place = {str(label): column for column, label in enumerate(classes.tolist())}
         columns = np.array([place[str(label)] for label in before.tolist()[: samples.labels.shape[1]]], np.intp)
         samples = samples.extended(X, Y, columns)
-    return replace(evidence, n_labels=len(labels), index=index, counts=counts, others=others, samples=samples)
+    known: dict[str, Any] = {"index": index, "counts": counts, "others": others, "samples": samples, "meaning": meaning}
+    return replace(evidence, n_labels=len(labels), **known)
 
 
 def start_tagger(vocabulary: Vocabulary, language: str | None = DETECT) -> Tagger:

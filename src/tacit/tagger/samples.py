@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from scipy import sparse
 
 from tacit.errors import DataError
@@ -18,10 +19,11 @@ from tacit.vectorizer import TextVectorizer, are_texts, features_of
 
 @dataclass(frozen=True, eq=False)
 class Inputs:
-    """Samples as features and, where names of labels count, the names in their texts."""
+    """Samples as features, the names in their texts where names of labels count, and vectors of an encoder."""
 
     X: sparse.csr_matrix
     matches: Matches | None = None
+    vectors: npt.NDArray[np.float32] | None = None
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -29,7 +31,12 @@ class Inputs:
         return int(self.X.shape[0]), int(self.X.shape[1])
 
     def __getitem__(self, rows: Any) -> Inputs:
-        return Inputs(self.X[rows], None if self.matches is None else self.matches.rows(rows))
+        return self.with_rows(self.X[rows], rows)
+
+    def with_rows(self, X: sparse.csr_matrix, rows: Any) -> Inputs:
+        """Other features for some of the samples, with names and vectors as they are."""
+        matches = None if self.matches is None else self.matches.rows(rows)
+        return Inputs(X, matches, None if self.vectors is None else self.vectors[rows])
 
 
 def as_samples(given: Any, vectorizer: TextVectorizer | None) -> list[Sample]:

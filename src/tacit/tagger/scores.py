@@ -4,19 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy import sparse
 
 from tacit.base import Estimator
-from tacit.errors import ParameterError
+from tacit.encoders import TextEncoder
+from tacit.errors import DataError, ParameterError
 from tacit.names.evidence import NameEvidence
-from tacit.names.index import Matches, Name
+from tacit.names.index import Name
 from tacit.names.later import with_later_names
 from tacit.ranking import NO_LABEL, Ranking
 from tacit.tagger.calibration import N_PLACES, Calibration, parse_target
 from tacit.tagger.samples import Inputs
+from tacit.tagger.vectors import Encoding, names_by_label, split_texts
 
 Floats = npt.NDArray[np.float64]
 
@@ -43,6 +47,8 @@ class Scores:
     calibration: Calibration | None
     target: str
     names: NameEvidence | None = None
+    encoding: Encoding | None = None  # of the encoder that the model was trained with ...
+    encoder: Any = None  # ... and the one to use; by default that of its name
 
     @property
     def n_labels(self) -> int:
@@ -59,23 +65,67 @@ class Scores:
         if self.names is None:
             return self
         evidence, calibration = with_later_names(self.names, names, n_labels), self.calibration
+        if evidence.meaning is not None:
+            texts = names_by_label(names)
+            vectors = self.vectors(list(texts.values()))
+            if vectors is not None:
+                evidence = replace(evidence, meaning=evidence.meaning.with_later([*texts], vectors, n_labels))
         if calibration is not None:  # the first curve is that of rare labels
             curves = np.pad(calibration.curve_of_label, (0, n_labels - self.n_labels))
             calibration = replace(calibration, curve_of_label=curves)
         return replace(self, calibration=calibration, names=evidence)
 
-    def matches(self, texts: Sequence[str]) -> Matches | None:
-        """The names of labels in texts, if they count."""
-        return None if self.names is None else self.names.index.matches(texts)
+    def inputs(self, X: sparse.csr_matrix, texts: Any, *, stored: bool = False) -> Inputs:
+        """Samples with the names of labels in their texts and with vectors, if these count.
+
+        Texts that are `stored` in acts or with the model may have no vectors where these were made elsewhere.
+        """
+        texts, given = split_texts(texts)
+        matches = None if self.names is None else self.names.index.matches(texts)
+        return Inputs(X, matches, self.vectors(texts, given, stored=stored))
+
+    def vectors(
+        self, texts: Sequence[str], given: npt.NDArray[np.float32] | None = None, *, stored: bool = False
+    ) -> npt.NDArray[np.float32] | None:
+        """The vectors of texts as the model takes them; None if they do not count."""
+        if self.encoding is None and given is not None:
+            raise DataError("vectors were given, but this tagger was trained without; leave them out")
+        if self.encoding is None or not (self.encoding.weight or (self.names and self.names.meaning)):
+            return None
+        if given is None and self.encoding.fingerprint is None:
+            if not stored and len(texts):
+                raise DataError(
+                    "this tagger was trained with vectors made elsewhere; give those of these texts, too: "
+                    "tacit.Encoded(texts, vectors), or --vectors FILE"
+                )
+            given = np.zeros((len(texts), len(self.encoding.center)), np.float32)
+        return self.encoding.unit(self._encoder.encode(texts) if given is None else given)
+
+    @cached_property
+    def _encoder(self) -> TextEncoder:
+        """The encoder of the training; another one is refused."""
+        encoding = self.encoding
+        if self.encoder is None and (encoding is None or encoding.name is None):
+            raise ParameterError(
+                "this tagger was trained with an encoder that has no name; set it again: tagger.set_params(encoder=…)"
+            )
+        found = TextEncoder.of(self.encoder if self.encoder is not None else encoding.name)  # type: ignore[union-attr]
+        return encoding.check(found)  # type: ignore[union-attr]
+
+    def features(self, samples: Inputs) -> Any:
+        """What the model takes of samples."""
+        return samples.X if self.encoding is None else self.encoding.mixed(samples.X, samples.vectors)
 
     # -- ranking ------------------------------------------------------------------------------------------
 
     def uncalibrated(self, samples: Inputs, k: int, include: Any = None) -> Ranking:
         """The `k` best labels of each sample, by the model and by names."""
+        X = self.features(samples)
         if self.names is None:
-            return self.model.rank(samples.X, k, include)
+            return self.model.rank(X, k, include)
         matches = samples.matches if samples.matches is not None else self.names.index.matches([""] * samples.shape[0])
-        return self.names.rank(self.model, samples.X, matches, k, include)
+        also = {"words": samples.X, "vectors": samples.vectors}
+        return self.names.rank(self.model, X, matches, k, include, **also)
 
     def rank(self, samples: Inputs, k: int, include: Any = None) -> Ranking:
         """The `k` best labels of each sample; with probabilities for scores, most probable first, if calibrated."""

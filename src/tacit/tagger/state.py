@@ -339,7 +339,7 @@ class State:
         for column, where in places.items():
             X = stacked([samples.rows[place] for samples, place in where], self.ground.few_shot.n_features)
             given = [str(texts[id(samples)][place].get("text") or "") for samples, place in where]
-            said = self.log_odds(scores, Inputs(X, scores.matches(given)), [inner[column]])[:, 0]
+            said = self.log_odds(scores, scores.inputs(X, given, stored=True), [inner[column]])[:, 0]
             for (samples, place), value in zip(where, said, strict=True):
                 samples.said[place] = float(np.float32(value))  # type: ignore[index]
 

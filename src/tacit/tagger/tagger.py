@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
@@ -27,7 +26,7 @@ from tacit.ranking import NO_LABEL, Ranking
 from tacit.registry import find_model, find_stored
 from tacit.store import folder
 from tacit.store.acts import Act
-from tacit.store.declared import Csr, Sizes
+from tacit.store.declared import Csr, Size, Sizes
 from tacit.store.legacy import Amendment, as_acts
 from tacit.store.state import Stored
 from tacit.tagger import automatic, few_shot, home, suggest, training
@@ -42,6 +41,7 @@ from tacit.tagger.state import Ground, State
 from tacit.tagger.suggest import Suggestion, Wish
 from tacit.tagger.teaching import Teaching
 from tacit.tagger.training import Training
+from tacit.tagger.vectors import OF_WORDS, Encoding, split_texts, wrong_dimensions
 from tacit.vectorizer import TextVectorizer, features_of
 from tacit.words import check_language
 
@@ -74,17 +74,21 @@ class Tagger(Teaching, Stored, BaseEstimator):  # type: ignore[misc]
     vocabulary: Annotated[Any, "names of labels: a Vocabulary, or a file that load_vocabulary reads"] = None
     names: Annotated[bool, "look for labels' names in texts; suggest all concepts of the vocabulary"] = True
     language: Annotated[str | None, "language of the texts, such as 'en'; 'auto': detected; None: no stems"] = "auto"
+    encoder: Annotated[Any, "vectors beside words: 'model2vec:NAME', or any object with a method `encode`"] = None
+    vector_weight: Annotated[float | None, Range(low=0), "of vectors; None: chosen on held-out samples"] = None
 
-    vectorizer_: TextVectorizer | None = field(init=False)
+    vectorizer_: Annotated[TextVectorizer | None, OF_WORDS] = field(init=False)
     model_: Estimator | None = field(init=False, default=None)
     calibration_: Calibration | None = field(init=False, default=None)
     relations_: Annotated[sparse.csr_matrix | None, Csr("float32", ("n_labels", "n_labels"))] = field(
         init=False, default=None
     )
-    training_: Training | None = field(init=False, default=None)
+    training_: Annotated[Training | None, OF_WORDS] = field(init=False, default=None)
     vocabulary_: Vocabulary | None = field(init=False, default=None)
-    names_: NameEvidence | None = field(init=False, default=None)
-    few_shot_: FewShot | None = field(init=False, default=None)
+    names_: Annotated[NameEvidence | None, OF_WORDS] = field(init=False, default=None)
+    few_shot_: Annotated[FewShot | None, OF_WORDS] = field(init=False, default=None)
+    encoding_: Encoding | None = field(init=False, default=None)
+    n_words_: Annotated[int | None, Size("n_word_features", if_none="n_features")] = field(init=False, default=None)
     card_: dict[str, Any] = field(init=False)
     amendments_: list[Amendment] = field(init=False)  # in a base of tacit 0.1 alone
 
@@ -111,11 +115,9 @@ class Tagger(Teaching, Stored, BaseEstimator):  # type: ignore[misc]
             return "names_.others", f"must be the labels beyond the {n_labels} of the training; {found}"
         n_scored = n_labels if self.names_ is None else self.names_.n_labels
         if self.calibration_ is not None and len(self.calibration_.curve_of_label) != n_scored:
-            return (
-                "calibration_.curve_of_label",
-                f"must have {n_scored} entries; got {len(self.calibration_.curve_of_label)}",
-            )
-        return None
+            found = f"got {len(self.calibration_.curve_of_label)}"
+            return "calibration_.curve_of_label", f"must have {n_scored} entries; {found}"
+        return wrong_dimensions(self.encoding_, self.names_)
 
     # -- parameters, as scikit-learn has them -------------------------------------------------------------
 
@@ -160,7 +162,8 @@ class Tagger(Teaching, Stored, BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         texts : sequence of str, DataFrame with texts, or matrix of features
-            One entry per sample. Of a DataFrame, the columns that `load_data` takes by default, or else all.
+            One entry per sample. Of a DataFrame, the columns that `load_data` takes by default, or else all. Texts
+            with vectors made elsewhere are a `tacit.Encoded`, here and wherever texts are taken.
         tags : list of lists of labels, column of a DataFrame, sparse matrix or array
             The labels of each sample. A column holds lists, or cells as in CSV.
         label_names : sequence, optional
@@ -202,15 +205,8 @@ class Tagger(Teaching, Stored, BaseEstimator):  # type: ignore[misc]
         cooccurrence: Any = None,
     ) -> tuple[str, Estimate]:
         """The model that `fit` would train, and what `fit` and `save` would take; parameters as for `fit`."""
-        began = time.perf_counter()
-        texts, tags = texts_in(texts), tags_in(tags)
-        prepared = training.prepare(self, texts, tags, label_names, cooccurrence)
-        held_out = training.validation_of(prepared, validation)
-        ready = time.perf_counter()
-        expected = training.estimate_of(self, prepared, held_out, texts)
-        is_announced = training.is_announced(prepared, max_memory)  # by an estimate of the same kind
-        spent = (time.perf_counter() if is_announced else ready) - began
-        return type(prepared.model).__name__, expected.after(spent)
+        samples = texts_in(texts), tags_in(tags)
+        return training.estimated(self, *samples, label_names, validation, max_memory, cooccurrence)
 
     def update(self, texts: Any, tags: Any, *, label_names: Sequence[str] | None = None) -> str:
         """Train on new samples; returns a summary.
@@ -390,7 +386,8 @@ class Tagger(Teaching, Stored, BaseEstimator):  # type: ignore[misc]
     def _changes(self) -> Changes:
         """The acts, applied to the current model."""
         known, model = self._known, self._fitted_model()
-        if known is None or not known.are_of(model, self.calibration_, self.target, self._few_shot, self.vocabulary_):
+        own = self.calibration_, self.target, self._few_shot, self.vocabulary_, self.encoder
+        if known is None or not known.are_of(model, *own):
             fresh = self._without_acts()
             self._known = fresh if known is None else fresh.plus(known.acts)
         return self._known  # type: ignore[return-value]
@@ -413,8 +410,8 @@ class Tagger(Teaching, Stored, BaseEstimator):  # type: ignore[misc]
             counts = np.pad(counts, (0, len(self.names_.others)))
         named = None if self.names_ is None else self.names_.index
         ground = Ground(classes, counts, self._few_shot, self.vocabulary_, len(model.classes_), named)
-        scores = Scores(model, self.calibration_, self.target, self.names_)
-        features = partial(sample_features, vectorizer=vectorizer, n_features=model.n_features_in_)
+        scores = Scores(model, self.calibration_, self.target, self.names_, self.encoding_, self.encoder)
+        features = partial(sample_features, vectorizer=vectorizer, n_features=self._few_shot.n_features)
         return Changes.none(ground, scores, features)
 
     def _become(self, changes: Changes) -> None:
@@ -427,7 +424,7 @@ class Tagger(Teaching, Stored, BaseEstimator):  # type: ignore[misc]
         return features_of(texts, self.vectorizer_, self.n_jobs)
 
     def _samples(self, texts: Any, changes: Changes | None = None) -> Inputs:
-        return Inputs(self._features(texts), (changes or self._changes).scores.matches(texts))
+        return (changes or self._changes).scores.inputs(self._features(split_texts(texts)[0]), texts)
 
     def _fitted_model(self) -> Estimator:
         if self.model_ is None:
@@ -489,7 +486,8 @@ class Tagger(Teaching, Stored, BaseEstimator):  # type: ignore[misc]
 
     def stored_parameters(self) -> dict[str, Any]:
         """Parameters that define the tagger."""
-        return {name: value for name, value in self.get_params().items() if name not in ("n_jobs", "vocabulary")}
+        left_out = ("n_jobs", "vocabulary", "encoder")
+        return {name: value for name, value in self.get_params().items() if name not in left_out}
 
     def stored_state(self) -> dict[str, Any]:
         """Fitted attributes by name."""

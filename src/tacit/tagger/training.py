@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import inspect
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any
@@ -26,12 +27,13 @@ from tacit.parameters import check_values
 from tacit.phases import CALIBRATE, FIT, phase
 from tacit.progress import announce, is_shown
 from tacit.registry import MODELS, find_model
-from tacit.store.declared import Csr, Sizes
+from tacit.store.declared import Array, Csr, Sizes
 from tacit.tagger import automatic, few_shot
 from tacit.tagger.calibration import Calibration, calibrate, places_for
 from tacit.tagger.naming import Naming, are_short, language_of, naming_of, weigh
 from tacit.tagger.overlap import sketch
 from tacit.tagger.samples import Inputs
+from tacit.tagger.vectors import Encoding, Vectors, best_fit, mixed, split_texts, vectors_of
 from tacit.tasks import fingerprint
 from tacit.vectorizer import TextVectorizer, are_texts, features_of
 
@@ -64,6 +66,7 @@ class Prepared:
     vectorizer: TextVectorizer | None
     naming: Naming | None = None
     cooccurrence: sparse.csr_matrix | None = None
+    vectors: Vectors | None = None
 
 
 def check_takes_cooccurrence(name: str) -> None:
@@ -106,16 +109,21 @@ def prepare(
     if cooccurrence is not None:
         check_takes_cooccurrence(tagger.model)
     labels, counts = _with_counted(tags, label_names, cooccurrence)
-    vectorizer = language = None
+    vectorizer = language = vectors = None
+    texts, given = split_texts(texts)
     if are_texts(texts):
         language = language_of(texts, tagger.language)
         vectorizer = TextVectorizer(characters=tagger.characters, language=language if are_short(texts) else None)
+        vectors = vectors_of(tagger, texts, given)
+    elif tagger.encoder is not None:
+        raise ParameterError("an encoder takes texts, but these samples are features; leave it out")
     X = as_features(texts) if vectorizer is None else vectorizer.fit_transform(texts, tagger.n_jobs)
     name, reason = tagger.model, "named by the user"
     uses_names = vectorizer is not None and tagger.names and tagger.calibrate
     if name == "auto":
         with_names = uses_names and tagger.vocabulary is not None
-        name, reason = automatic.choose(X, labels.matrix, with_names=with_names)
+        n_dimensions = 0 if vectors is None else vectors.of_texts.shape[1]
+        name, reason = automatic.choose(X, labels.matrix, with_names=with_names, n_dimensions=n_dimensions)
         announce(f"model 'auto': {name}; {reason}")
     cls = find_model(name)
     check_values([cls], tagger.model_params)
@@ -125,8 +133,8 @@ def prepare(
         # Held-out samples never have a label without samples: they would teach that counts say nothing of it.
         announce("labels without samples are known by their counts; names of labels are not looked for in texts")
     elif uses_names:
-        naming = naming_of(labels.names, tagger.read_vocabulary(), texts, language)
-    return Prepared(X, labels, model, reason, vectorizer, naming, counts)
+        naming = naming_of(labels.names, tagger.read_vocabulary(), texts, language, vectors)
+    return Prepared(X, labels, model, reason, vectorizer, naming, counts, vectors)
 
 
 def train(
@@ -145,6 +153,25 @@ def train(
     return trained(tagger, prepared, held_out, texts)
 
 
+def estimated(
+    tagger: Tagger,
+    texts: Any,
+    tags: Any,
+    label_names: Sequence[str] | None,
+    validation: tuple[Any, Any] | None,
+    max_memory: int | None,
+    cooccurrence: Any = None,
+) -> tuple[str, Estimate]:
+    """The model that `train` would train, and what that and saving it would take."""
+    began = time.perf_counter()
+    prepared = prepare(tagger, texts, tags, label_names, cooccurrence)
+    held_out = validation_of(prepared, validation)
+    ready = time.perf_counter()
+    expected = estimate_of(tagger, prepared, held_out, texts)
+    spent = (time.perf_counter() if is_announced(prepared, max_memory) else ready) - began  # by a like estimate
+    return type(prepared.model).__name__, expected.after(spent)
+
+
 def validation_of(prepared: Prepared, validation: tuple[Any, Any] | None) -> tuple[Inputs, Labels] | None:
     """The validation samples of the user and their labels, if there are any."""
     if validation is None:
@@ -152,8 +179,10 @@ def validation_of(prepared: Prepared, validation: tuple[Any, Any] | None) -> tup
     names = None if are_lists(validation[1]) else prepared.labels.names
     if prepared.cooccurrence is not None and names is not None:
         names = _names_in(validation[1], names)
-    X, naming = features_of(validation[0], prepared.vectorizer), prepared.naming
-    return Inputs(X, None if naming is None else naming.index.matches(validation[0])), read_labels(validation[1], names)
+    texts, given = split_texts(validation[0])
+    X, naming, vectors = features_of(texts, prepared.vectorizer), prepared.naming, prepared.vectors
+    matches = None if naming is None else naming.index.matches(texts)
+    return Inputs(X, matches, None if vectors is None else vectors.of(texts, given)), read_labels(validation[1], names)
 
 
 def trained(
@@ -164,17 +193,20 @@ def trained(
     seed = tagger.random_state or 0
     learned = learn(
         prepared.model, X, labels, held_out, seed=seed, hold_out=tagger.calibrate, again=again, naming=prepared.naming,
-        cooccurrence=prepared.cooccurrence,
+        cooccurrence=prepared.cooccurrence, vectors=prepared.vectors,
     )  # fmt: skip
     learned.model.container_ = labels.container  # label sets come out in the form in which tags came in
     kept = None
+    texts, given = split_texts(texts)
     if tagger.keep_texts:
-        kept = Training(X, labels.matrix, list(texts) if vectorizer is not None else [], prepared.cooccurrence)
+        kept = Training(X, labels.matrix, list(texts) if vectorizer is not None else [], prepared.cooccurrence, given)
     return {
         "vectorizer_": vectorizer,
         "model_": learned.model,
         "calibration_": learned.calibration,
         "names_": learned.names,
+        "encoding_": learned.encoding,
+        "n_words_": X.shape[1] if learned.encoding is not None and learned.encoding.weight else None,
         "relations_": relations(labels.matrix),
         "training_": kept,
         "card_": card(X, labels, learned, seed=tagger.random_state, reason=prepared.reason)
@@ -223,12 +255,15 @@ def estimate_of(tagger: Tagger, prepared: Prepared, held_out: tuple[Inputs, Labe
     from tacit.probe import Task
 
     kept = texts if tagger.keep_texts and prepared.vectorizer is not None else ()
+    vectors, n_validation = prepared.vectors, None if held_out is None else held_out[0].shape[0]
     task = Task(
-        prepared.model, prepared.X, prepared.labels, tagger, prepared.vectorizer, kept, held_out, prepared.naming
-    )
-    n_validation = None if held_out is None else held_out[0].shape[0]
-    with_names = prepared.naming is not None
-    phases = schedule(prepared.X.shape[0], n_validation, hold_out=tagger.calibrate, with_names=with_names)
+        prepared.model, prepared.X, prepared.labels, tagger, prepared.vectorizer, kept, held_out, prepared.naming,
+        None if vectors is None else replace(vectors, weights=(vectors.encoding.weight,), encoder=None),
+    )  # fmt: skip
+    options = {"hold_out": tagger.calibrate, "with_names": prepared.naming is not None}
+    phases = schedule(prepared.X.shape[0], n_validation, **options)
+    if vectors is not None and len(vectors.weights) > 1 and len(phases) > 1:
+        phases += vectors.to_choose(phases[0][1])
     return estimate_task(task, phases)
 
 
@@ -253,6 +288,7 @@ class Training:
     labels: Annotated[sparse.csr_matrix, Csr("float32", ("n_kept", "n_labels"))]
     texts: list[str]
     cooccurrence: Annotated[sparse.csr_matrix | None, Csr("float32", ("n_labels", "n_labels"))] = None
+    vectors: Annotated[npt.NDArray[np.float32] | None, Array("float32", ("n_kept", ""), up_to=1e30)] = None
 
     def what_is_wrong(self, sizes: Sizes) -> tuple[str, str] | None:
         """There are as many texts as samples, or none."""
@@ -268,6 +304,7 @@ class Fitted:
     calibration: Calibration | None
     metrics: dict[str, float] | None
     names: NameEvidence | None = None
+    encoding: Encoding | None = None
 
 
 def n_held_out(n_samples: int, *, with_names: bool = False) -> int:
@@ -292,6 +329,7 @@ def learn(
     again: bool = True,
     naming: Naming | None = None,
     cooccurrence: sparse.csr_matrix | None = None,
+    vectors: Vectors | None = None,
 ) -> Fitted:
     """Fit a model on all samples and calibrate it on samples that it has not seen.
 
@@ -300,28 +338,37 @@ def learn(
     """
     # Whether a label without samples is right is not known, so it is not judged where co-occurrence brings it in.
     is_judged = None if cooccurrence is None else label_counts(labels.matrix) > 0
+    of_texts = None if vectors is None else vectors.of_texts
     if validation is not None:
-        model = _fitted(untrained, X, labels, cooccurrence)
         held, names = validation[0], None
+        model, weight = _best(untrained, X, labels, cooccurrence, vectors, held, validation[1], seed)
         if naming is not None and held.matches is not None:
-            names = naming, replace(naming, matches=held.matches), SampleIndex.of(X, positives(labels.matrix))
-        return _calibrated(model, model, held.X, validation[1], names, seed, is_judged)
+            there = replace(naming, matches=held.matches, vectors=held.vectors)
+            names = naming, there, SampleIndex.of(X, positives(labels.matrix))
+        found = _calibrated(model, model, held, weight, validation[1], names, seed, is_judged)
+        return _with_encoding(found, vectors, weight)
     n_out = n_held_out(X.shape[0], with_names=naming is not None) if hold_out else 0
     # At random: a split that spares rare labels would have more of them held out than new samples bring.
     order = np.random.default_rng(seed).permutation(X.shape[0])
     held_out, rest = np.sort(order[:n_out]), np.sort(order[n_out:])
     if not n_out or not positives(labels.matrix[rest]).nnz:
-        return Fitted(_fitted(untrained, X, labels, cooccurrence), None, None)
+        weight = 0.0 if vectors is None else vectors.encoding.weight
+        model = _fitted(untrained, mixed(X, of_texts, weight), labels, cooccurrence)
+        return _with_encoding(Fitted(model, None, None), vectors, weight)
     announce(f"holding out {n_out:,} samples to calibrate the scores")
-    part = model = _fitted(clone(untrained), X[rest], replace(labels, matrix=labels.matrix[rest]), cooccurrence)
+    own = replace(labels, matrix=labels.matrix[held_out])
+    held = Inputs(X[held_out], None, None if of_texts is None else of_texts[held_out])
+    others, theirs = replace(labels, matrix=labels.matrix[rest]), None if vectors is None else vectors.rows(rest)
+    part, weight = _best(untrained, X[rest], others, cooccurrence, theirs, held, own, seed)
+    model = part
     if again and not is_negligible(n_out, X.shape[0]):
         announce("training again on all samples")
-        model = _fitted(untrained, X, labels, cooccurrence)
+        model = _fitted(untrained, mixed(X, of_texts, weight), labels, cooccurrence)
     names = None
     if naming is not None:
         names = naming.rows(rest), naming.rows(held_out), SampleIndex.of(X[rest], positives(labels.matrix[rest]))
-    own = replace(labels, matrix=labels.matrix[held_out])
-    found = _calibrated(model, part, X[held_out], own, names, seed, is_judged)
+    found = _calibrated(model, part, held, weight, own, names, seed, is_judged)
+    found = _with_encoding(found, vectors, weight)
     if found.names is None or naming is None:
         return found
     Y = positives(labels.matrix)
@@ -329,9 +376,33 @@ def learn(
     return replace(found, names=replace(found.names, counts=counts, samples=SampleIndex.of(X, Y)))
 
 
-def _fitted(
-    untrained: Estimator, X: sparse.csr_matrix, labels: Labels, cooccurrence: sparse.csr_matrix | None
-) -> Estimator:
+def _best(
+    untrained: Estimator,
+    X: sparse.csr_matrix,
+    labels: Labels,
+    cooccurrence: sparse.csr_matrix | None,
+    vectors: Vectors | None,
+    held: Inputs,
+    held_labels: Labels,
+    seed: int,
+) -> tuple[Estimator, float]:
+    """The fitted model, with the weight of vectors that is best on held-out samples."""
+
+    def fit(features: Any, rows: npt.NDArray[np.intp] | None = None) -> Estimator:
+        own = labels if rows is None else replace(labels, matrix=labels.matrix[rows])
+        return _fitted(clone(untrained), features, own, cooccurrence)
+
+    if vectors is None or held.vectors is None:
+        return fit(X), 0.0
+    return best_fit(fit, X, vectors, held.X, held.vectors, held_labels, seed)
+
+
+def _with_encoding(found: Fitted, vectors: Vectors | None, weight: float) -> Fitted:
+    """With what is kept of the encoder."""
+    return found if vectors is None else replace(found, encoding=replace(vectors.encoding, weight=weight))
+
+
+def _fitted(untrained: Estimator, X: Any, labels: Labels, cooccurrence: sparse.csr_matrix | None) -> Estimator:
     Y, given = labels.matrix, {}
     if cooccurrence is not None:
         from tacit.latent.zero_shot import ZeroShot
@@ -347,18 +418,21 @@ def _fitted(
 def _calibrated(
     model: Estimator,
     part: Estimator,
-    X: sparse.csr_matrix,
+    held: Inputs,
+    weight: float,
     labels: Labels,
     names: tuple[Naming, Naming, SampleIndex] | None,
     seed: int,
     is_judged: npt.NDArray[np.bool_] | None,
 ) -> Fitted:
-    """`model` with the calibration of `part`, which has not seen X, and the names of labels where they help.
+    """`model` with the calibration of `part`, which has not seen `held`, and the names of labels where they help.
 
-    `names` are those in the samples that `part` has seen, those in X, and an index of the former. Calibration is
-    on the labels that X has and those that `is_judged` marks, by default all; the others get the curve of rare labels.
+    `names` are those in the samples that `part` has seen, those in the held-out ones, and an index of the former.
+    Calibration is on the labels that these have and those that `is_judged` marks, by default all; the others get the
+    curve of rare labels. Vectors count at `weight`.
     """
-    with phase(CALIBRATE, X.shape[0]):
+    X = mixed(held.X, held.vectors, weight)
+    with phase(CALIBRATE, held.shape[0]):
         classes, counts = part.classes_, part.label_counts_
         if names is not None:
             classes = np.concatenate([classes.astype(object), np.array(names[0].others, dtype=object)])
@@ -370,7 +444,7 @@ def _calibrated(
         evidence = None
         if names is not None:
             before, own, samples = names
-            evidence, ranking = weigh(own, before, part, X, truth, samples, n_places, seed)
+            evidence, ranking = weigh(own, before, part, X, held.X, truth, samples, n_places, seed)
             if evidence is None:
                 counts, truth = part.label_counts_, truth[:, : len(part.classes_)]
         if names is None or (evidence is None and is_judged is not None):

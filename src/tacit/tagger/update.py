@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from tacit.encoders import Encoded
 from tacit.errors import DataError, ParameterError
 from tacit.labels import Names, label_counts, positives, read_labels
 from tacit.linear.popularity import Popularity
@@ -25,6 +26,7 @@ from tacit.tagger.naming import counted_on, moved
 from tacit.tagger.overlap import sketch
 from tacit.tagger.state import State
 from tacit.tagger.training import Training, relations
+from tacit.tagger.vectors import split_texts
 
 if TYPE_CHECKING:
     from tacit.tagger.tagger import Tagger
@@ -38,6 +40,7 @@ class _NewSamples:
     X: sparse.csr_matrix
     Y: sparse.csr_matrix
     names: list[str]
+    vectors: npt.NDArray[np.float32] | None = None  # made elsewhere
 
 
 def update(tagger: Tagger, samples: Any, tags: Any, label_names: Sequence[str] | None = None) -> str:
@@ -50,7 +53,9 @@ def update(tagger: Tagger, samples: Any, tags: Any, label_names: Sequence[str] |
     """
     model, changes = tagger._fitted_model(), tagger._changes
     before = changes.state.ground.classes
-    new = _new_samples(changes.state, samples, tagger._features(samples), tags, label_names)
+    texts, given = split_texts(samples)
+    new = _new_samples(changes.state, texts, tagger._features(texts), tags, label_names)
+    new = replace(new, vectors=given)
     earlier, logs = tagger.card_.get("updates", []), learned_logs(tagger.card_)
     n_known = len(model.classes_)
     n_seen = len(getattr(model, "seen_names_", model.classes_))  # the others are known by their counts
@@ -59,7 +64,7 @@ def update(tagger: Tagger, samples: Any, tags: Any, label_names: Sequence[str] |
         _rescored(tagger, before, new)
     elif hasattr(model, "partial_fit") and len(new.names) == n_known and not new.Y[:, n_seen:].nnz:
         tagger.model_ = copy.copy(model)
-        tagger.model_.partial_fit(new.X, new.Y[:, :n_seen])
+        tagger.model_.partial_fit(changes.scores.features(changes.scores.inputs(new.X, samples)), new.Y[:, :n_seen])
         _keep(tagger, new)
         _rescored(tagger, before, new)
         done = f"trained {type(model).__name__} on {new.X.shape[0]:,} new samples; its calibration is unchanged"
@@ -165,8 +170,18 @@ def _keep(tagger: Tagger, new: _NewSamples) -> None:
         texts = kept.texts + list(new.samples) if kept.texts else []
         tagger.training_ = Training(
             sparse.vstack([kept.features, new.X], format="csr"), sparse.vstack([labels, new.Y], format="csr"), texts,
-            kept.cooccurrence,
+            kept.cooccurrence, _joined(kept.vectors, new.vectors),
         )  # fmt: skip
+
+
+def _joined(*vectors: npt.NDArray[np.float32] | None) -> Any:
+    """Kept and new vectors; an error if only some samples have them."""
+    given = [each for each in vectors if each is not None]
+    if len(given) == 1:
+        raise DataError("old and new samples must have vectors of one encoder, or none of them; give both or neither")
+    if given and given[0].shape[1] != given[1].shape[1]:
+        raise DataError(f"vectors must have {given[0].shape[1]} dimensions, as in training; got {given[1].shape[1]}")
+    return np.concatenate(given) if given else None
 
 
 # -- training again ---------------------------------------------------------------------------------------
@@ -180,8 +195,12 @@ def _trained_again(tagger: Tagger, kept: Training, new: _NewSamples) -> str:
     order = np.argsort(np.array(new.names, dtype=object), kind="stable") if known == sorted(known) else slice(None)
     names = np.array(new.names, dtype=object)[order]
     samples: Any = [*kept.texts, *new.samples] if kept.texts else sparse.vstack([kept.features, new.X], format="csr")
+    if (vectors := _joined(kept.vectors, new.vectors)) is not None:
+        samples = Encoded(samples, vectors)
     fresh = type(tagger)(**tagger.get_params())
     fresh.vocabulary = tagger.vocabulary_
+    if fresh.encoder is None and tagger.encoding_ is not None:
+        fresh.encoder = tagger.encoding_.name
     counts = kept.cooccurrence
     if counts is not None:  # a label that is new has none
         counts = widened(counts, len(names), len(names))[order][:, order]

@@ -1,0 +1,316 @@
+"""Encoders: texts to dense vectors, by a library, by an object of the user's, or made elsewhere.
+
+A name is ``LIBRARY:MODEL``, such as ``model2vec:minishlab/potion-base-8M``; MODEL is a folder, or the name of a model
+in the local cache of the Hugging Face hub. Nothing is downloaded. What an encoder returned is kept on disk by text, so
+that an interrupted run goes on where it stopped.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sqlite3
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, suppress
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import Any, Protocol, overload
+
+import numpy as np
+import numpy.typing as npt
+
+from tacit.errors import DataError, MissingExtraError, ParameterError, TacitError, did_you_mean
+from tacit.progress import stage
+
+Floats = npt.NDArray[np.float32]
+
+_TEXTS_PER_BATCH = 256
+_KEYS_PER_QUERY = 500
+#: Encoders are told apart by the vectors of these texts; they differ in length, language and script.
+_PROBES = (
+    *("agreement", "Fisheries in the northern sea, 1987", "kunnallinen itsehallinto", "机器学习 и право"),
+    "law of the sea " * 400 + "music and painting " * 400,  # encoders may read a part of a long text
+)
+_SAME = 1e-2  # difference between two vectors of unit length up to which they are the same: machines round differently
+
+
+class Encoder(Protocol):
+    """Anything that turns texts into vectors."""
+
+    def encode(self, texts: list[str], /) -> Any:
+        """An array with a row for each text."""
+
+
+class Encoded(Sequence[str]):
+    """Texts with vectors that were made elsewhere; accepted wherever a tagger takes texts.
+
+    Parameters
+    ----------
+    texts : sequence of str
+        Texts.
+    vectors : array of shape (n_texts, n_dimensions)
+        A vector for each text, in the same order; it may be memory-mapped.
+    """
+
+    def __init__(self, texts: Sequence[str], vectors: Any) -> None:
+        self.texts = texts
+        self.vectors = as_vectors(vectors, len(texts))
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    @overload
+    def __getitem__(self, place: int) -> str: ...
+    @overload
+    def __getitem__(self, place: slice) -> Encoded: ...
+    def __getitem__(self, place: int | slice) -> str | Encoded:
+        return Encoded(self.texts[place], self.vectors[place]) if isinstance(place, slice) else self.texts[place]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.texts)
+
+    def rows(self, rows: Sequence[int] | npt.NDArray[np.integer[Any]]) -> Encoded:
+        """Some of the texts."""
+        return Encoded([self.texts[row] for row in rows], self.vectors[rows])
+
+
+def as_vectors(found: Any, n_texts: int, what: str = "vectors") -> Floats:
+    """Vectors as float32, checked to be finite and one for each text."""
+    try:
+        with np.errstate(over="ignore"):
+            vectors = np.asarray(found).astype(np.float32, copy=False)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"{what} must be a matrix of numbers ({error})") from None
+    if vectors.ndim != 2 or len(vectors) != n_texts or not vectors.shape[1]:
+        raise DataError(f"{what} must have a row for each of {n_texts:,} texts; got shape {vectors.shape}")
+    is_wrong = ~np.isfinite(vectors).all(axis=1)
+    if is_wrong.any():
+        raise DataError(f"{what} must be finite; row {int(is_wrong.argmax())} holds NaN or infinity")
+    return vectors
+
+
+@dataclass(frozen=True, eq=False)
+class TextEncoder:
+    """An encoder with its name, if it can be loaded by one."""
+
+    encoder: Encoder
+    name: str | None = None
+
+    @staticmethod
+    def of(encoder: Any) -> TextEncoder:
+        """The encoder of a name, or an object with a method `encode`."""
+        if isinstance(encoder, TextEncoder):
+            return encoder
+        if isinstance(encoder, str):
+            return load_encoder(encoder)
+        if not callable(getattr(encoder, "encode", None)):
+            raise ParameterError(
+                f"an encoder must be a name, such as 'model2vec:NAME', or an object with a method 'encode'; "
+                f"got a {type(encoder).__name__}"
+            )
+        return TextEncoder(encoder)
+
+    @cached_property
+    def fingerprint(self) -> Floats:
+        """The vectors of a few fixed texts."""
+        return self._encode(_PROBES)
+
+    def is_like(self, fingerprint: Floats) -> bool:
+        """Whether another encoder with this fingerprint gives the same vectors, up to rounding."""
+        own = self.fingerprint
+        return own.shape == fingerprint.shape and bool(np.abs(_unit(own) - _unit(fingerprint)).max() < _SAME)
+
+    def encode(self, texts: Sequence[str]) -> Floats:
+        """The vectors of texts, zero for those without letters and digits; many are kept on disk."""
+        asked = [place for place, text in enumerate(texts) if any(map(str.isalnum, text))]
+        vectors = np.zeros((len(texts), self.fingerprint.shape[1]), np.float32)
+        if len(asked) <= _TEXTS_PER_BATCH:  # as of a request
+            vectors[asked] = self._encode([texts[place] for place in asked]) if asked else 0
+        elif (cache := _Cache.open(self.fingerprint)) is not None:
+            with closing(cache):
+                self._fill(vectors, asked, texts, cache)
+        else:
+            self._fill(vectors, asked, texts, None)
+        return vectors
+
+    def _fill(self, vectors: Floats, asked: list[int], texts: Sequence[str], cache: _Cache | None) -> None:
+        """Set the vectors of the texts asked: read what is kept, compute the rest a batch at a time, and keep it."""
+        places: dict[bytes, list[int]] = {}  # a text that recurs is encoded once
+        for place in asked:
+            places.setdefault(_key(texts[place]), []).append(place)
+        if cache is not None:
+            for key, vector in cache.read(list(places), vectors.shape[1]):
+                vectors[places.pop(key)] = vector
+        missing = list(places.items())
+        with stage("texts to encode", len(missing)) as advance:
+            for start in range(0, len(missing), _TEXTS_PER_BATCH):
+                batch = missing[start : start + _TEXTS_PER_BATCH]
+                found = self._batch([where[0] for _, where in batch], texts)
+                for (_, where), vector in zip(batch, found, strict=True):
+                    vectors[where] = vector
+                if cache is not None:
+                    cache.write([key for key, _ in batch], found)
+                advance(len(batch))
+
+    def _batch(self, places: list[int], texts: Sequence[str]) -> Floats:
+        try:
+            return self._encode([texts[place] for place in places])
+        except DataError as error:
+            raise DataError(f"texts {places[0]:,} to {places[-1]:,}: {error}") from error
+
+    def _encode(self, texts: Sequence[str]) -> Floats:
+        try:
+            found = self.encoder.encode(list(texts))
+        except TacitError:
+            raise
+        except Exception as error:
+            raise DataError(f"the encoder failed ({_told(error)})") from error
+        vectors = as_vectors(found, len(texts), "what the encoder returns")
+        if "fingerprint" in vars(self) and vectors.shape[1] != (n := self.fingerprint.shape[1]):
+            raise DataError(f"what the encoder returns must always have {n} dimensions; got {vectors.shape[1]}")
+        return vectors
+
+
+def unit_vectors(vectors: Floats, center: Floats) -> Floats:
+    """Vectors relative to a centre, scaled to unit length; those of blank texts, which are zero, stay zero."""
+    moved = vectors - center
+    moved[~vectors.any(axis=1)] = 0
+    return _unit(moved)
+
+
+def _unit(vectors: Floats) -> Floats:
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    return np.asarray(vectors / np.where(lengths > 0, lengths, 1), np.float32)
+
+
+# -- encoders by name ---------------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=2)
+def load_encoder(name: str) -> TextEncoder:
+    """The encoder of a name, from a folder or from the local cache of the hub."""
+    library, _, model = name.partition(":")
+    if library not in LIBRARIES or not model:
+        known = f"LIBRARY:MODEL, where LIBRARY is one of {', '.join(LIBRARIES)}"
+        raise ParameterError(f"an encoder is named {known}; got '{name}'{did_you_mean(library, LIBRARIES)}")
+    try:
+        read = LIBRARIES[library]()
+    except ImportError as error:
+        raise MissingExtraError(f"the encoder '{name}'", library) from error
+    folder = _folder_of(model, name)
+    try:
+        return TextEncoder(read(str(folder)), name)
+    except Exception as error:
+        raise ParameterError(f"encoder '{name}': {folder} is no model of {library} ({_told(error)})") from error
+
+
+def _told(error: Exception) -> str:
+    """An error in a line."""
+    return " ".join(f"{type(error).__name__}: {error}".split())[:300]
+
+
+def _folder_of(model: str, name: str) -> Path:
+    """The folder of a model: itself, or where the hub keeps it on this machine."""
+    if Path(model).is_dir():
+        return Path(model)
+    from huggingface_hub import snapshot_download  # comes with both libraries
+    from huggingface_hub.errors import HFValidationError, LocalEntryNotFoundError
+
+    try:
+        return Path(snapshot_download(model, local_files_only=True))
+    except (HFValidationError, LocalEntryNotFoundError, OSError, ValueError):
+        raise ParameterError(
+            f"encoder '{name}': there is no folder '{model}', and the hub's cache has no such model; "
+            f"get it with: hf download {model}"
+        ) from None
+
+
+def _model2vec() -> Callable[[str], Encoder]:
+    from model2vec import StaticModel
+
+    return StaticModel.from_pretrained  # type: ignore[no-any-return]
+
+
+def _sentence_transformers() -> Callable[[str], Encoder]:
+    from sentence_transformers import SentenceTransformer
+
+    def read(folder: str) -> Encoder:
+        # Weights as safetensors only: other formats can run code.
+        model = SentenceTransformer(folder, local_files_only=True, model_kwargs={"use_safetensors": True})
+        return _Quiet(model)
+
+    return read
+
+
+@dataclass(frozen=True)
+class _Quiet:
+    """A sentence transformer without a progress bar of its own."""
+
+    model: Any
+
+    def encode(self, texts: list[str], /) -> Any:
+        return self.model.encode(texts, show_progress_bar=False, convert_to_numpy=True)
+
+
+LIBRARIES: dict[str, Callable[[], Callable[[str], Encoder]]] = {
+    "model2vec": _model2vec,
+    "sentence-transformers": _sentence_transformers,
+}
+
+
+# -- vectors on disk ----------------------------------------------------------------------------------------
+
+
+def _key(text: str) -> bytes:
+    return hashlib.blake2b(text.encode(errors="surrogatepass"), digest_size=16).digest()
+
+
+@dataclass(frozen=True, eq=False)
+class _Cache:
+    """Vectors by text, of one encoder, in an SQLite file."""
+
+    connection: sqlite3.Connection
+
+    @staticmethod
+    def open(fingerprint: Floats) -> _Cache | None:
+        """The cache of the encoder with this fingerprint; None if the folder cannot be written."""
+        name = hashlib.sha256(fingerprint.tobytes()).hexdigest()[:16]
+        folder = cache_folder()
+        connection = None
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            connection = sqlite3.connect(folder / f"{name}.sqlite", timeout=60)
+            connection.execute("CREATE TABLE IF NOT EXISTS vectors (text BLOB PRIMARY KEY, vector BLOB) WITHOUT ROWID")
+            return _Cache(connection)
+        except (OSError, sqlite3.Error):
+            if connection is not None:
+                connection.close()
+            return None
+
+    def read(self, keys: Sequence[bytes], n_dimensions: int) -> Iterator[tuple[bytes, Floats]]:
+        """The vectors that are there, each with its key."""
+        with suppress(sqlite3.Error):
+            for first in range(0, len(keys), _KEYS_PER_QUERY):
+                part = keys[first : first + _KEYS_PER_QUERY]
+                query = f"SELECT text, vector FROM vectors WHERE text IN ({','.join('?' * len(part))})"  # noqa: S608
+                for key, vector in self.connection.execute(query, part).fetchall():
+                    if len(vector) == 4 * n_dimensions:  # otherwise damaged
+                        yield key, np.frombuffer(vector, np.float32)
+
+    def write(self, keys: Sequence[bytes], vectors: Floats) -> None:
+        """Add vectors; a disk that is full does not stop a training."""
+        rows = [(key, vector.tobytes()) for key, vector in zip(keys, vectors, strict=True)]
+        with suppress(sqlite3.Error), self.connection:
+            self.connection.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?)", rows)
+
+    def close(self) -> None:
+        """Close the file."""
+        self.connection.close()
+
+
+def cache_folder() -> Path:
+    """Where vectors are kept: TACIT_CACHE, or ``tacit`` among the user's caches."""
+    given = os.environ.get("TACIT_CACHE")
+    caches = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return (Path(given) if given else caches / "tacit") / "vectors"

@@ -29,6 +29,7 @@ from tacit.registry import MODELS, find_model
 from tacit.store.declared import Csr, Sizes
 from tacit.tagger import automatic, few_shot
 from tacit.tagger.calibration import Calibration, calibrate, places_for
+from tacit.tagger.cross_fit import Rows, calibrated_on, held_out_parts
 from tacit.tagger.naming import Naming, are_short, language_of, naming_of, weigh
 from tacit.tagger.overlap import sketch
 from tacit.tagger.samples import Inputs
@@ -42,7 +43,6 @@ if TYPE_CHECKING:
 _HELD_OUT_SHARE, _MAX_HELD_OUT = 0.1, 5000
 _SHARE_FOR_NAMES, _MAX_FOR_NAMES = 0.2, 10_000  # where names of labels are weighed, which more samples teach better
 _NEGLIGIBLE = 0.02  # share of held-out samples below which the model is not trained again on all samples
-_MIN_TO_CALIBRATE = 50  # samples; with fewer, calibration would be too noisy
 _RELATIONS_PER_LABEL = 50
 _ROWS_PER_BLOCK = 4096
 
@@ -238,11 +238,12 @@ def schedule(
     """The phases of `learn`, and the number of samples of each."""
     if n_validation is not None:
         return [(FIT, n_samples), (CALIBRATE, n_validation)]
-    n_out = n_held_out(n_samples, with_names=with_names) if hold_out else 0
-    if not n_out:
+    parts = held_out_parts(n_samples, n_held_out(n_samples, with_names=with_names)) if hold_out else [0]
+    if not sum(parts):
         return [(FIT, n_samples)]
-    fits = [n_samples - n_out] if is_negligible(n_out, n_samples) else [n_samples - n_out, n_samples]
-    return [*((FIT, n) for n in fits), (CALIBRATE, n_out)]
+    fits = [n_samples - n_out for n_out in parts]
+    fits += [] if is_negligible(sum(parts), n_samples) else [n_samples]
+    return [*((FIT, n) for n in fits), (CALIBRATE, sum(parts))]
 
 
 @dataclass(eq=False)
@@ -271,9 +272,9 @@ class Fitted:
 
 
 def n_held_out(n_samples: int, *, with_names: bool = False) -> int:
-    """How many training samples are held out to calibrate; with few samples none, as their scores would say little."""
+    """How many training samples are held out to calibrate, if they are enough."""
     share, most = (_SHARE_FOR_NAMES, _MAX_FOR_NAMES) if with_names else (_HELD_OUT_SHARE, _MAX_HELD_OUT)
-    return min(most, int(share * n_samples)) if n_samples >= _MIN_TO_CALIBRATE else 0
+    return min(most, int(share * n_samples))
 
 
 def is_negligible(n_held_out: int, n_samples: int) -> bool:
@@ -296,7 +297,8 @@ def learn(
     """Fit a model on all samples and calibrate it on samples that it has not seen.
 
     Without validation samples a part of the training samples is held out, and the model fitted again on all of them
-    afterwards, unless the part is too small to matter, or `again` is False.
+    afterwards, unless the part is too small to matter, or `again` is False. Of few samples several parts are held out
+    in turn.
     """
     # Whether a label without samples is right is not known, so it is not judged where co-occurrence brings it in.
     is_judged = None if cooccurrence is None else label_counts(labels.matrix) > 0
@@ -309,6 +311,12 @@ def learn(
     n_out = n_held_out(X.shape[0], with_names=naming is not None) if hold_out else 0
     # At random: a split that spares rare labels would have more of them held out than new samples bring.
     order = np.random.default_rng(seed).permutation(X.shape[0])
+    if hold_out and (naming is None or not _finds_enough(naming, labels, order[:n_out])):
+        sizes = held_out_parts(X.shape[0], n_out)
+        if len(sizes) > 1 and again:
+            parts = [np.sort(part) for part in np.split(order[: sum(sizes)], np.cumsum(sizes)[:-1])]
+            return _cross_fitted(untrained, X, labels, parts, cooccurrence, is_judged)
+        n_out = sizes[0]
     held_out, rest = np.sort(order[:n_out]), np.sort(order[n_out:])
     if not n_out or not positives(labels.matrix[rest]).nnz:
         return Fitted(_fitted(untrained, X, labels, cooccurrence), None, None)
@@ -327,6 +335,34 @@ def learn(
     Y = positives(labels.matrix)
     counts = NameCounts.of(naming.index, naming.matches, widened(Y, found.names.n_labels))
     return replace(found, names=replace(found.names, counts=counts, samples=SampleIndex.of(X, Y)))
+
+
+def _finds_enough(naming: Naming, labels: Labels, rows: Rows) -> bool:
+    """Whether so many names are right in held-out samples that they teach something."""
+    Y = widened(positives(labels.matrix[rows]), len(labels.names) + len(naming.others))
+    return int(NameCounts.of(naming.index, naming.rows(rows).matches, Y).right.sum()) >= naming.min_matches
+
+
+def _cross_fitted(
+    untrained: Estimator,
+    X: sparse.csr_matrix,
+    labels: Labels,
+    held_out: list[Rows],
+    cooccurrence: sparse.csr_matrix | None,
+    is_judged: npt.NDArray[np.bool_] | None,
+) -> Fitted:
+    """A model of all samples, calibrated on parts of them by models that were trained without these."""
+    announce(f"holding out {len(held_out)} parts of the samples in turn to calibrate the scores")
+    models = []
+    for part in held_out:
+        rest = np.setdiff1d(np.arange(X.shape[0]), part)
+        if positives(labels.matrix[rest]).nnz:
+            own = replace(labels, matrix=labels.matrix[rest])
+            models.append((_fitted(clone(untrained), X[rest], own, cooccurrence), part))
+    model = _fitted(untrained, X, labels, cooccurrence)
+    with phase(CALIBRATE, sum(len(part) for part in held_out)):
+        found = calibrated_on(models, X, labels.matrix, model.propensities_for, is_judged) if models else None
+        return Fitted(model, *(found or (None, None)))
 
 
 def _fitted(

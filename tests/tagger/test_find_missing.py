@@ -56,7 +56,7 @@ def test_expected_precision_is_near_the_real_one():
 def competing(n: int, seed: int = 0) -> tuple[list[str], list[list[str]]]:
     """Tickets with one of two labels that exclude each other, and nothing missing; every fifth text is misleading."""
     rng = np.random.default_rng(seed)
-    words = {"billing": "invoice refund price".split(), "technical": "crash error screen".split()}
+    words = {"billing": ["invoice", "refund", "price"], "technical": ["crash", "error", "screen"]}
     texts, tags = [], []
     for _ in range(n):
         label, other = ("billing", "technical") if rng.random() < 0.7 else ("technical", "billing")

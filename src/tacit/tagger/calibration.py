@@ -115,7 +115,7 @@ class Calibration:
 
     `error` is the expected calibration error of the first places, on samples that were not used to fit the curves;
     `n_places` the length of the rankings on which `trade` was measured; `spread` the standard error of a probability in
-    the first places, by how much curves of half of the samples differ. Models of tacit 0.1 have none.
+    the first places, 0 if unknown.
     """
 
     curves: Annotated[list[Steps], Items("n_curves", is_filled=True)]
@@ -178,7 +178,6 @@ def calibrate(ranking: Ranking, truth: sparse.csr_matrix, train_counts: npt.NDAr
         fair[part] = _probabilities(curves, curve_of_label, ranking.rows(part))
     is_label = ranking.labels != NO_LABEL
     shown = np.flatnonzero(is_label[:, :_SHOWN])
-    of_halves = (_probabilities(part, curve_of_label, ranking)[:, :_SHOWN].ravel()[shown] for part in parts)
     curves = _curves(ranking, hits, curve_of_label)
     # Thresholds apply to the probabilities of the final curves, whose steps differ from those of the halves.
     given = _probabilities(curves, curve_of_label, ranking)
@@ -192,8 +191,7 @@ def calibrate(ranking: Ranking, truth: sparse.csr_matrix, train_counts: npt.NDAr
             int(np.clip(len(shown) // _PER_BIN, 1, _N_BINS)),
         ),
         ranking.k,
-        # Two halves differ by twice the standard error of the whole.
-        float(np.sqrt(np.mean(np.subtract(*of_halves) ** 2)) / 2),
+        _standard_error(given[:, :_SHOWN].ravel()[shown], len(ranking)),
     )
 
 
@@ -204,6 +202,14 @@ def calibration_error(probabilities: npt.NDArray[Any], hits: npt.NDArray[np.bool
     bins = np.array_split(np.argsort(probabilities, kind="stable"), n_bins)
     gaps = [len(part) * abs(float(probabilities[part].mean()) - float(hits[part].mean())) for part in bins if len(part)]
     return float(sum(gaps) / len(probabilities))
+
+
+def _standard_error(probabilities: Floats, n_samples: int) -> float:
+    """Root mean square standard error of the shares of right suggestions that probabilities are.
+
+    The suggestions of a sample are not independent, so each sample counts as one suggestion of every probability.
+    """
+    return float(np.sqrt(np.mean(probabilities * (1 - probabilities)) / max(n_samples, 1)))
 
 
 def _groups(ranking: Ranking, hits: npt.NDArray[np.bool_], bands: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:

@@ -445,4 +445,6 @@ def card(X: sparse.csr_matrix, labels: Labels, learned: Fitted, *, seed: int | N
         | {name: importlib.metadata.version(name) for name in ("numpy", "scipy", "scikit-learn", "numba")},
         "held_out_metrics": learned.metrics or {},
         "calibration_error": None if learned.calibration is None else learned.calibration.error,
+        "calibration_samples": None if learned.calibration is None else learned.calibration.trade.n_samples,
+        "calibration_spread": None if learned.calibration is None else learned.calibration.spread,
     }

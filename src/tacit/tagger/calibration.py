@@ -31,7 +31,7 @@ _PRIOR = 2.0  # pseudo-count of suggestions at the mean rate in every step of a 
 _PRIOR_CURVE = 100.0  # suggestions that a logistic curve counts for, beside the steps
 _FLAT = 5.0  # suggestions at the mean rate that the logistic curve is fitted to, beside those there are
 _N_KNOTS = 21  # of the logistic curve
-_N_BINS, _PER_BIN = 15, 50  # of the calibration error; with few suggestions there are fewer bins
+_N_BINS, _MIN_BINS, _PER_BIN = 15, 5, 50  # of the calibration error; with few suggestions there are fewer bins
 _N_THRESHOLDS = 500  # evenly spaced, and as many by rank
 _MAX_NEEDED = 0.5  # suggestions per sample that suffice to measure any precision
 TARGETS = ("precision", "recall", "f1", "labels")
@@ -188,7 +188,7 @@ def calibrate(ranking: Ranking, truth: sparse.csr_matrix, train_counts: npt.NDAr
         calibration_error(
             fair[:, :_SHOWN].ravel()[shown],
             hits[:, :_SHOWN].ravel()[shown],
-            int(np.clip(len(shown) // _PER_BIN, 1, _N_BINS)),
+            int(np.clip(len(shown) // _PER_BIN, _MIN_BINS, _N_BINS)),
         ),
         ranking.k,
         _standard_error(given[:, :_SHOWN].ravel()[shown], len(ranking)),

@@ -17,6 +17,7 @@ BENCHMARKS = (
     "latent",
     "tagger",
     "annif",
+    "calibration",
     "find_missing",
     "living",
     "service",

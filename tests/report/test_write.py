@@ -50,6 +50,7 @@ def test_a_calibrated_tagger_has_everything():
         "new.csv: 60 samples",
         "160 samples",
         "Expected calibration error: 0.",
+        "a probability is uncertain by ±",
         "seed 0",
         "✓ fruit",
     ):

@@ -186,6 +186,7 @@ def test_before_a_text_the_page_says_what_the_model_is(new_tab, start, model, sa
     about = text_of(page, "#describe-model")
     assert "4 labels, learned from 160 texts" in about
     assert "held out from training" in about
+    assert "each is uncertain by about ±" in about
     assert page.evaluate("document.querySelector('#describe-model a')") is None
     press_button(page, "Try an example")
     page.wait_until(READY)

@@ -6,9 +6,11 @@ from scipy import sparse
 
 import tacit
 from planted import planted
+from tacit.data.synthetic import make_dataset
 from tacit.errors import ParameterError
 from tacit.ranking import NO_LABEL, NO_SCORE, Ranking
 from tacit.tagger.calibration import Trade, calibrate, calibration_error
+from tagger.articles import articles
 
 N_SAMPLES, N_LABELS = 4000, 40
 
@@ -114,6 +116,60 @@ def test_calibration_error_of_known_cases():
     assert calibration_error(np.full(100, 0.5), np.arange(100) % 2 == 0) == pytest.approx(0, abs=0.08)
     assert calibration_error(np.full(100, 0.9), np.zeros(100, bool)) == pytest.approx(0.9)
     assert calibration_error(np.empty(0), np.empty(0, bool)) == 0
+
+
+@pytest.mark.parametrize("n_samples", [2, 5, 20, 30, 60])
+def test_few_samples_are_calibrated_too(n_samples):
+    texts, tags = articles(n_samples, seed=1)
+    tagger = tacit.Tagger("OneVsAll").fit(texts, tags)
+    assert tagger.calibration_ is not None
+    assert tagger.calibration_.trade.n_samples == n_samples
+    scores = np.array([score for row in tagger.suggest(articles(50, seed=2).texts) for _, score in row])
+    assert ((scores >= 0) & (scores <= 1)).all()
+    assert len(tagger.suggest(["rain and wind"], threshold="f1")) == 1
+
+
+def test_probabilities_of_few_samples_are_near_the_true_ones():
+    errors = []
+    for seed in range(4):
+        made = make_dataset(1000, 300, 12, seed=seed)
+        data = made.dataset(made.train, complete=True)
+        tagger = tacit.Tagger("OneVsAll", random_state=seed).fit(data.X[:60], data.Y[:60])
+        ranking = tagger.rank(data.X[60:], 5)
+        hits = hits_of(ranking, data.Y[60:])
+        errors.append(calibration_error(ranking.scores.ravel(), hits.ravel()))
+    assert np.mean(errors) < 0.08
+
+
+def test_a_calibration_says_how_sure_it_is():
+    found = {}
+    for n_samples in (40, 4000):
+        ranking, truth = held_out(0, np.zeros(N_LABELS))
+        found[n_samples] = calibrate(ranking.rows(slice(n_samples)), truth[:n_samples], np.full(N_LABELS, 50))
+    assert 0.03 < found[40].spread < 0.1
+    assert found[4000].spread == pytest.approx(found[40].spread / 10, rel=0.2)
+    assert "measured on 40 samples; a probability is uncertain by ±" in found[40].summary
+    tagger = tacit.Tagger("OneVsAll").fit(*articles(40))
+    assert tagger.card_["calibration_samples"] == 40
+    assert tagger.card_["calibration_spread"] == tagger.calibration_.spread
+
+
+def test_curves_of_few_samples_keep_off_zero_and_one():
+    ranking = Ranking(np.zeros((4, 1), np.int32), np.array([[0.1], [0.2], [0.8], [0.9]], np.float32))
+    truth = sparse.csr_matrix(np.array([[0], [0], [1], [1]], np.float32))
+    curve = calibrate(ranking, truth, np.array([2])).curves[0]
+    low, high = curve(np.array([0.1, 0.9]))
+    assert 0.02 < low < 0.5 < high < 0.98
+    assert (np.diff(curve.probabilities) >= 0).all()
+
+
+@pytest.mark.parametrize("hits", [0, 1])
+def test_samples_that_are_all_right_or_all_wrong_leave_a_doubt(hits):
+    ranking = Ranking(np.zeros((6, 1), np.int32), np.linspace(0, 1, 6, dtype=np.float32)[:, None])
+    truth = sparse.csr_matrix(np.full((6, 1), hits, np.float32))
+    probabilities = calibrate(ranking, truth, np.array([6])).curves[0](np.array([0.5]))
+    assert 0 < probabilities[0] < 1
+    assert (probabilities[0] > 0.5) == bool(hits)
 
 
 def test_validation_labels_of_a_sparse_matrix_have_the_names_of_the_training():

@@ -53,6 +53,52 @@ def test_expected_precision_is_near_the_real_one():
     assert np.mean([pair.probability for pair in found]) == pytest.approx(real, abs=0.15)
 
 
+def competing(n: int, seed: int = 0) -> tuple[list[str], list[list[str]]]:
+    """Tickets with one of two labels that exclude each other, and nothing missing; every fifth text is misleading."""
+    rng = np.random.default_rng(seed)
+    words = {"billing": ["invoice", "refund", "price"], "technical": ["crash", "error", "screen"]}
+    texts, tags = [], []
+    for _ in range(n):
+        label, other = ("billing", "technical") if rng.random() < 0.7 else ("technical", "billing")
+        said = rng.choice(words[other if rng.random() < 0.2 else label], 2)
+        topic = rng.choice(["north", "south", "west"])
+        texts.append(" ".join([*said, f"{topic}ern", f"filler{rng.integers(30)}"]))
+        tags.append([label, str(topic)])
+    return texts, tags
+
+
+def test_labels_that_exclude_each_other_are_not_missing():
+    texts, tags = competing(600)
+    tagger = tacit.Tagger(model="OneVsAll", calibrate=False).fit(texts, tags)
+    found = tagger.find_missing(texts, tags, n=20)
+    assert sum(pair.probability for pair in found) < 2
+
+
+def test_what_is_missing_and_what_is_listed_come_from_one_estimate(planted_corpus, monkeypatch):
+    told = []
+    monkeypatch.setattr("tacit.tagger.find_missing.announce", told.append)
+    X, _, recorded = planted_corpus
+    tagger = tacit.Tagger(model="OneVsAll", calibrate=False).fit(X, recorded)
+    found = tagger.find_missing(X, recorded, n=3000)
+    share = int(told[-1].removeprefix("about ").removesuffix("% of the true labels seem to be missing")) / 100
+    n_missing = recorded.nnz * share / (1 - share)
+    assert sum(pair.probability for pair in found) == pytest.approx(n_missing, rel=0.15)
+
+
+@pytest.mark.parametrize("by_propensity", [False, True])
+def test_stated_precision_is_near_the_true_one(by_propensity):
+    made = make_dataset(2500, 1000, 60, seed=3)
+    data = made.dataset(made.train, complete=True)
+    propensities = tacit.propensities(data.Y) if by_propensity else None
+    recorded = hide_positives(data.Y, 0.3, seed=5, propensities=propensities)
+    tagger = tacit.Tagger(model="OneVsAll", calibrate=False).fit(data.X, recorded)
+    found = tagger.find_missing(data.X, recorded, n=500)
+    true = np.array([data.Y[pair.row, int(pair.label)] for pair in found])
+    stated = np.array([pair.probability for pair in found])
+    for n in (50, 100, 500):
+        assert stated[:n].mean() == pytest.approx(true[:n].mean(), abs=0.12)
+
+
 def test_evidence_names_labels_and_words():
     texts, tags = articles(300)
     recorded = [names[:1] if place % 5 == 0 else names for place, names in enumerate(tags)]

@@ -64,6 +64,8 @@ def facts_of(path: Path) -> dict[str, Any]:
         "positives": int(counts.sum()),
         "seed": model.random_state,
         "calibration error": card.get("calibration_error"),
+        "calibrated on samples": card.get("calibration_samples"),
+        "standard error of a probability": card.get("calibration_spread"),
         "threshold": float(tagger.threshold_),
         "size in bytes": manifest["file"]["size"] + (path / MANIFEST).stat().st_size,
         "checksum": manifest["sha256"],

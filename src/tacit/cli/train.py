@@ -174,10 +174,8 @@ def _print_results(tagger: Tagger, held_out: Dataset | None) -> None:
     elif tagger.card_["held_out_metrics"]:
         print_metrics({f"{tagger.card_['model']}, held out": tagger.card_["held_out_metrics"]}, KS)
     if tagger.calibration_ is not None:
-        error, threshold = tagger.calibration_.error, tagger.threshold_
-        click.echo(
-            f"scores are probabilities, calibration error {error:.3f}; threshold for {tagger.target}: {threshold:.3f}"
-        )
+        click.echo(f"scores are probabilities: {tagger.calibration_.summary}")
+        click.echo(f"threshold for {tagger.target}: {tagger.threshold_:.3f}")
 
 
 def split_off(dataset: Dataset, valid: str | None, seed: int, source: dict[str, Any]) -> tuple[Dataset, Dataset | None]:

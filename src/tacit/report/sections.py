@@ -152,16 +152,19 @@ def probabilities_section(evaluation: Evaluation) -> Section:
     """The reliability diagram, for a model whose scores are probabilities."""
     title = "Are the probabilities true?"
     if not evaluation.is_calibrated:
-        reason = (
-            "The scores of this model are not probabilities: it was trained without calibration, or on few samples."
-        )
+        reason = "The scores of this model are not probabilities: it was trained without calibration."
         return Section("probabilities", title, tag("p", reason))
     found = findings.reliability(evaluation)
     intro = (
         f"The first {SHOWN} suggestions of all samples, in {len(found.bins)} bins of equal size by probability. "
         "On the dashed line, suggestions given 70 % are right 70 times of 100. "
     )
-    error = tag("strong", f"Expected calibration error: {found.error:.3f}"), " (the mean distance from the line)."
+    calibration = evaluation.model.calibration_
+    learned = "" if calibration is None else f" In training: {calibration.summary}."
+    error = (
+        tag("strong", f"Expected calibration error: {found.error:.3f}"),
+        f" (the mean distance from the line).{learned}",
+    )
     rows = [[percent(part.probability), percent(part.share), f"{part.size:,}"] for part in found.bins]
     numbers = table("The bins, in percent", ["probability given", "were right", "suggestions"], rows, n_names=0)
     caption = (

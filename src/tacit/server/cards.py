@@ -20,7 +20,7 @@ def card_of(served: Served) -> dict[str, Any]:
     """A served model, by the names of `ServedModel`."""
     tagger = served.tagger
     held_out = tagger.card_.get("held_out_metrics") or {}
-    error = tagger.card_.get("calibration_error")
+    error, spread = (tagger.card_.get(f"calibration_{what}") for what in ("error", "spread"))
     return {
         "name": served.name,
         "kind": type(tagger.model_).__name__,
@@ -28,6 +28,8 @@ def card_of(served: Served) -> dict[str, Any]:
         "samples": tagger.card_.get("samples"),
         "calibrated": tagger.calibration_ is not None,
         "calibration_error": None if error is None else round(error, DECIMALS),
+        "calibration_samples": tagger.card_.get("calibration_samples"),
+        "calibration_spread": None if spread is None else round(spread, DECIMALS),
         "metrics": {name: round(value, DECIMALS) for name, value in held_out.items()},
         "threshold": round(tagger.threshold_, DECIMALS),
         "example": _example(tagger),

@@ -229,6 +229,8 @@ class ServedModel(BaseModel):
     samples: int | None = Field(description="Number of training samples, if known.")
     calibrated: bool
     calibration_error: float | None = Field(description="Expected calibration error on held-out samples.")
+    calibration_samples: int | None = Field(description="Number of samples that probabilities were measured on.")
+    calibration_spread: float | None = Field(description="Standard error of a probability.")
     metrics: dict[str, float] = Field(description="Metrics on held-out samples; empty if none were held out.")
     example: str | None = Field(description="A training text, if the model keeps them.")
     report: bool = Field(description="Whether /v1/models/{name}/report has an evaluation report.")

@@ -13,6 +13,7 @@ from tacit.bands import BANDS, band_of_labels
 from tacit.base import Estimator
 from tacit.errors import ParameterError
 from tacit.metrics import judge
+from tacit.numerics.logistic import fit_logistic
 from tacit.parameters import Range
 from tacit.ranking import NO_LABEL, NO_SCORE, Ranking
 from tacit.store.declared import Array, Items
@@ -27,6 +28,10 @@ _SHOWN = 5  # places that people see; at the same score, labels there are right 
 _WEIGHT_BEYOND = 0.1  # of a label further down
 _MIN_HITS = 40  # a band with fewer right suggestions is merged with the next
 _PRIOR = 2.0  # pseudo-count of suggestions at the mean rate in every step of a curve
+_PRIOR_CURVE = 100.0  # suggestions that a logistic curve counts for, beside the steps
+_FLAT = 5.0  # suggestions at the mean rate that the logistic curve is fitted to, beside those there are
+_N_KNOTS = 21  # of the logistic curve
+_N_BINS, _MIN_BINS, _PER_BIN = 15, 5, 50  # of the calibration error; with few suggestions there are fewer bins
 _N_THRESHOLDS = 500  # evenly spaced, and as many by rank
 _MAX_NEEDED = 0.5  # suggestions per sample that suffice to measure any precision
 TARGETS = ("precision", "recall", "f1", "labels")
@@ -109,7 +114,8 @@ class Calibration:
     """Probabilities for the scores of one model, by a curve for each group of label-frequency bands.
 
     `error` is the expected calibration error of the first places, on samples that were not used to fit the curves;
-    `n_places` the length of the rankings on which `trade` was measured.
+    `n_places` the length of the rankings on which `trade` was measured; `spread` the standard error of a probability in
+    the first places, 0 if unknown.
     """
 
     curves: Annotated[list[Steps], Items("n_curves", is_filled=True)]
@@ -117,6 +123,15 @@ class Calibration:
     trade: Trade
     error: float
     n_places: Annotated[int, Range(low=1, high=_MAX_PLACES)] = N_PLACES
+    spread: Annotated[float, Range(low=0)] = 0.0
+
+    @property
+    def summary(self) -> str:
+        """How true the probabilities are, and how sure that is."""
+        if not self.trade.n_samples or not self.spread:
+            return f"calibration error {self.error:.3f}"
+        sure = f"measured on {self.trade.n_samples:,} samples; a probability is uncertain by ±{100 * self.spread:.1f}"
+        return f"calibration error {self.error:.3f}, {sure} points (standard error)"
 
     def most(self, scores: npt.NDArray[Any]) -> Floats:
         """The largest probability that a score may have, over all labels."""
@@ -162,6 +177,7 @@ def calibrate(ranking: Ranking, truth: sparse.csr_matrix, train_counts: npt.NDAr
     for part, curves in ((half, parts[1]), (~half, parts[0])):
         fair[part] = _probabilities(curves, curve_of_label, ranking.rows(part))
     is_label = ranking.labels != NO_LABEL
+    shown = np.flatnonzero(is_label[:, :_SHOWN])
     curves = _curves(ranking, hits, curve_of_label)
     # Thresholds apply to the probabilities of the final curves, whose steps differ from those of the halves.
     given = _probabilities(curves, curve_of_label, ranking)
@@ -169,18 +185,31 @@ def calibrate(ranking: Ranking, truth: sparse.csr_matrix, train_counts: npt.NDAr
         curves,
         curve_of_label,
         _trade(given[is_label], hits[is_label], len(ranking), truth.nnz),
-        calibration_error(fair[:, :_SHOWN][is_label[:, :_SHOWN]], hits[:, :_SHOWN][is_label[:, :_SHOWN]]),
+        calibration_error(
+            fair[:, :_SHOWN].ravel()[shown],
+            hits[:, :_SHOWN].ravel()[shown],
+            int(np.clip(len(shown) // _PER_BIN, _MIN_BINS, _N_BINS)),
+        ),
         ranking.k,
+        _standard_error(given[:, :_SHOWN].ravel()[shown], len(ranking)),
     )
 
 
-def calibration_error(probabilities: npt.NDArray[Any], hits: npt.NDArray[np.bool_], n_bins: int = 15) -> float:
+def calibration_error(probabilities: npt.NDArray[Any], hits: npt.NDArray[np.bool_], n_bins: int = _N_BINS) -> float:
     """Expected calibration error: mean distance of probability and share of hits over bins of equal mass."""
     if not len(probabilities):
         return 0.0
     bins = np.array_split(np.argsort(probabilities, kind="stable"), n_bins)
     gaps = [len(part) * abs(float(probabilities[part].mean()) - float(hits[part].mean())) for part in bins if len(part)]
     return float(sum(gaps) / len(probabilities))
+
+
+def _standard_error(probabilities: Floats, n_samples: int) -> float:
+    """Root mean square standard error of the shares of right suggestions that probabilities are.
+
+    The suggestions of a sample are not independent, so each sample counts as one suggestion of every probability.
+    """
+    return float(np.sqrt(np.mean(probabilities * (1 - probabilities)) / max(n_samples, 1)))
 
 
 def _groups(ranking: Ranking, hits: npt.NDArray[np.bool_], bands: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
@@ -203,7 +232,10 @@ def _curves(ranking: Ranking, hits: npt.NDArray[np.bool_], curve_of_label: npt.N
 
 
 def _rising(scores: Doubles, hits: npt.NDArray[np.bool_], weights: Doubles) -> Steps:
-    """The share of hits as a non-decreasing function of the score, by isotonic regression."""
+    """The share of hits as a non-decreasing function of the score.
+
+    By isotonic regression, and where there are few suggestions also by a logistic curve, which needs less of them.
+    """
     if not len(scores):
         return Steps(np.zeros(1, np.float32), np.zeros(1, np.float32))
     from sklearn.isotonic import IsotonicRegression
@@ -220,7 +252,20 @@ def _rising(scores: Doubles, hits: npt.NDArray[np.bool_], weights: Doubles) -> S
     # A step with few suggestions may be right by chance, so it is shrunk towards the mean rate.
     shares = (np.add.reduceat(right, starts) + _PRIOR * right.sum() / sizes.sum()) / (sizes + _PRIOR)
     shares = IsotonicRegression().fit_transform(mean_scores, shares, sample_weight=sizes)
-    return Steps(mean_scores.astype(np.float32), shares.astype(np.float32))
+    slope, intercept = _logistic(scores, hits[order], weights)
+    ends = np.quantile(scores, np.linspace(0, 1, _N_KNOTS))
+    knots = np.unique(np.concatenate([mean_scores, ends]).astype(np.float32))
+    smooth = 0.5 * (1 + np.tanh(0.5 * (slope * knots + intercept)))
+    weight = _PRIOR_CURVE / (_PRIOR_CURVE + sizes.sum())
+    mixed = (1 - weight) * np.interp(knots, mean_scores, shares) + weight * smooth
+    return Steps(knots, mixed.astype(np.float32))
+
+
+def _logistic(scores: Doubles, hits: npt.NDArray[np.bool_], weights: Doubles) -> tuple[float, float]:
+    """Slope and intercept of the log-odds of a hit; there is little slope where there are few suggestions."""
+    rate = (weights @ hits + 0.5) / (weights.sum() + 1)
+    flat = _FLAT / weights.sum()
+    return fit_logistic(scores, (hits + flat * rate) / (1 + flat), weights)
 
 
 def _probabilities(curves: list[Steps], curve_of_label: npt.NDArray[np.int32], ranking: Ranking) -> Floats:

@@ -1,8 +1,8 @@
 """Missing labels: (sample, label) pairs of a tagged corpus that are probably true but not recorded.
 
-In cross-validation, models of the tagger's kind rank the labels of samples they were not trained on. Their scores are
-combined with the co-occurrence of the label and the recorded labels of the sample. Everything is sparse: only the best
-labels of each sample are considered.
+In cross-validation, models of the tagger's kind rank the labels of samples they were not trained on. `pair_certainty`
+combines their scores with the recorded labels of the sample; `missing_share` tells how many labels are missing, and
+how many of them are at a given certainty. Everything is sparse: only the best labels of each sample are considered.
 """
 
 from __future__ import annotations
@@ -14,16 +14,15 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.isotonic import IsotonicRegression
-from sklearn.linear_model import LogisticRegression
 
 from tacit.base import Estimator
 from tacit.checks import as_count
 from tacit.errors import DataError, ParameterError
-from tacit.labels import Labels, positives, read_labels
+from tacit.labels import Labels, label_counts, positives, read_labels
 from tacit.progress import announce
-from tacit.ranking import NO_LABEL
 from tacit.tagger.explain import feature_name, occlusion
+from tacit.tagger.missing_share import Omission, estimate_omission, missing_probabilities, most_missing
+from tacit.tagger.pair_certainty import RankedPairs, certainty_of, pairs_of
 from tacit.tagger.samples import Inputs
 from tacit.tagger.training import relations
 
@@ -34,10 +33,7 @@ if TYPE_CHECKING:
 
 Floats = npt.NDArray[np.float64]
 
-_N_BINS = 40  # of scores, in which the share of recorded labels is measured
-_CERTAIN_SHARE = 0.05  # number of pairs taken to be certain, as a share of the recorded labels
-_MIN_CERTAIN = 200
-_SAMPLES_UNSEEN = 3.0  # pseudo-count added to a label's count: a single co-occurrence is weak evidence
+_PER_LABEL = 4  # candidates of a sample, times the mean number of recorded labels, if that is more than asked for
 _MAX_FEATURES = 50  # of a sample that are left out in turn, to find evidence
 
 
@@ -60,18 +56,6 @@ class MissingLabel(NamedTuple):
     label: str
     probability: float
     evidence: str
-
-
-@dataclass(frozen=True, eq=False)
-class _Candidates:
-    """Highly ranked (sample, label) pairs, out of fold; each array has one entry per pair."""
-
-    rows: npt.NDArray[np.intp]
-    labels: npt.NDArray[np.intp]
-    folds: npt.NDArray[np.intp]
-    scores: Floats
-    together: Floats  # evidence from the sample's other labels, by co-occurrence
-    is_recorded: npt.NDArray[np.bool_]
 
 
 def find_missing(
@@ -100,9 +84,9 @@ def find_missing(
         Number of cross-validation folds.
     missing : float, optional
         The share of the true labels that is not recorded. By default it is estimated: the most certain pairs are
-        assumed to be true, and the share of them that is not recorded is the estimate.
+        assumed to be true, so that those of them which are not recorded are missing.
     candidates : int
-        Number of labels considered per sample.
+        Number of labels considered per sample; more where samples have many labels.
     seed : int
         Random seed of the folds.
     """
@@ -119,16 +103,18 @@ def find_missing(
     if X.shape[0] < 2 * folds:
         raise DataError(f"{folds} folds need at least {2 * folds} samples; got {X.shape[0]}")
     models, found = _out_of_fold(tagger._fitted_model(), X, Y, folds, candidates, seed)
-    certainty = _certainty(found)
-    left_out = _left_out(found, certainty, missing)
-    order = np.lexsort((found.labels, found.rows, -certainty))
+    certainty = certainty_of(found, seed)
+    omission = _omission(found, certainty, Y, missing)
+    odds = omission.odds(label_counts(Y))[found.labels]
+    probabilities = missing_probabilities(certainty, found.is_recorded, found.labels, odds)
+    order = np.lexsort((found.labels, found.rows, -certainty, -probabilities))
     best = order[~found.is_recorded[order]][:n]
     evidence = _Evidence(tagger, samples, Y, labels, models, relations(Y))
     return [
         MissingLabel(
             int(found.rows[pair]),
             str(labels.names[found.labels[pair]]),
-            float(left_out[pair]),
+            float(probabilities[pair]),
             evidence.of(int(found.rows[pair]), int(found.labels[pair]), int(found.folds[pair])),
         )
         for pair in best
@@ -144,87 +130,30 @@ def _labels(tagger: Tagger, tags: Any, label_names: Sequence[Any] | None) -> Lab
 
 
 def _out_of_fold(
-    model: Estimator, X: Any, Y: sparse.csr_matrix, folds: int, k: int, seed: int
-) -> tuple[list[Estimator], _Candidates]:
+    model: Estimator, X: Any, Y: sparse.csr_matrix, folds: int, candidates: int, seed: int
+) -> tuple[list[Estimator], RankedPairs]:
     """The model of each fold, and the best labels of every sample by the model that was not trained on it."""
+    k = min(max(candidates, _PER_LABEL * Y.nnz // Y.shape[0]), Y.shape[1])
     fold_of = np.random.default_rng(seed).permutation(X.shape[0]) % folds
     models, parts = [], []
     for fold in range(folds):
         announce(f"fold {fold + 1} of {folds}: training on the others")
         train, rest = np.flatnonzero(fold_of != fold), np.flatnonzero(fold_of == fold)
         fresh = clone(model).fit(X[train], Y[train])
-        ranking = fresh.rank(X[rest], min(k, Y.shape[1]))
-        is_label = (ranking.labels != NO_LABEL) & (ranking.scores > fresh.unranked_score)
-        rows = np.repeat(rest, is_label.sum(axis=1))
-        labels = ranking.labels[is_label].astype(np.intp)
-        calls = Y[rest] @ _calls(Y[train])  # noisy-or over the recorded labels
-        local = np.repeat(np.arange(len(rest)), is_label.sum(axis=1))
-        parts.append(
-            _Candidates(
-                rows,
-                labels,
-                np.full(len(rows), fold),
-                ranking.scores[is_label].astype(np.float64),
-                np.asarray(calls[local, labels], dtype=np.float64).ravel(),
-                np.asarray(Y[rows, labels]).ravel() > 0,
-            )
-        )
+        parts.append(pairs_of(fresh.rank(X[rest], k), fresh.unranked_score, rest, fold, Y[rest], Y[train]))
         models.append(fresh)
-    names = _Candidates.__dataclass_fields__
-    return models, _Candidates(**{name: np.concatenate([getattr(part, name) for part in parts]) for name in names})
+    return models, RankedPairs.concatenate(parts)
 
 
-def _calls(Y: sparse.csr_matrix) -> sparse.csr_matrix:
-    """−log(1 − P(column | row)) of co-occurring labels: summed over a sample's labels, it is a noisy-or."""
-    counts = relations(Y).astype(np.float64).tocoo()
-    own = np.asarray(Y.sum(axis=0), dtype=np.float64).ravel()
-    other = counts.row != counts.col
-    shares = counts.data[other] / (own[counts.row[other]] + _SAMPLES_UNSEEN)
-    return sparse.csr_matrix((-np.log1p(-shares), (counts.row[other], counts.col[other])), shape=counts.shape)
-
-
-def _certainty(found: _Candidates) -> Floats:
-    """Log-odds that a pair is recorded, from the model's score and the sample's other labels."""
-    recorded = found.is_recorded
-    if not 0 < recorded.sum() < len(recorded):
-        raise DataError(
-            "some of the highly ranked labels must be recorded and some not, to estimate what is missing; give more "
-            "samples, or another model"
-        )
-    by_score = _log_odds_by_score(found.scores, recorded)
-    features = np.stack([by_score, found.together], axis=1)
-    spread = features.std(axis=0)
-    features = (features - features.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
-    regression = LogisticRegression(C=100.0).fit(features, recorded)
-    return np.asarray(regression.decision_function(features))
-
-
-def _log_odds_by_score(scores: Floats, recorded: npt.NDArray[np.bool_]) -> Floats:
-    """Log-odds that a label with a given score is recorded, increasing in the score."""
-    bins = [part for part in np.array_split(np.argsort(scores, kind="stable"), _N_BINS) if len(part)]
-    centers = np.array([scores[part].mean() for part in bins])
-    shares = np.array([(recorded[part].sum() + 0.5) / (len(part) + 1) for part in bins])
-    log_odds = np.maximum.accumulate(np.log(shares / (1 - shares)))
-    log_odds += 1e-3 * np.arange(len(bins))  # strictly increasing, to keep the order of scores
-    beyond = np.maximum(scores - centers[-1], 0) / max(float(scores.max() - centers[-1]), 1e-12)
-    return np.asarray(np.interp(scores, centers, log_odds) + beyond)
-
-
-def _left_out(found: _Candidates, certainty: Floats, missing: float | None) -> Floats:
-    """Probability that a pair which is not recorded is true.
-
-    A true label is recorded with probability 1 − m, independently of the sample. If a pair is recorded with probability
-    p, it is true with probability p / (1 − m), and true given that it is not recorded with p·m / ((1 − m)(1 − p)).
-    """
-    p = IsotonicRegression().fit_transform(certainty, found.is_recorded.astype(np.float64))
-    if missing is None:
-        n_recorded = int(found.is_recorded.sum())
-        n_certain = max(min(_MIN_CERTAIN, n_recorded // 2), round(_CERTAIN_SHARE * n_recorded), 1)
-        certain = np.argsort(-certainty, kind="stable")[:n_certain]
-        missing = 1 - (found.is_recorded[certain].sum() + 1) / (len(certain) + 2)
-        announce(f"about {missing:.0%} of the true labels seem to be missing")
-    with np.errstate(divide="ignore"):
-        return np.asarray(np.minimum(p * missing / ((1 - missing) * (1 - p)), 1.0))
+def _omission(found: RankedPairs, certainty: Floats, Y: sparse.csr_matrix, missing: float | None) -> Omission:
+    """How labels are missing, with the share that the user knows or that samples without labels allow."""
+    counts = label_counts(Y)
+    omission = estimate_omission(certainty, found.is_recorded, found.labels, counts)
+    if missing is not None:
+        return omission.with_share(missing, counts)
+    omission = omission.at_most(most_missing(np.diff(Y.indptr)), counts)
+    announce(f"about {omission.share(counts):.0%} of the true labels seem to be missing")
+    return omission
 
 
 @dataclass(frozen=True, eq=False)

@@ -196,5 +196,8 @@ class Scores:
         except ValueError:
             parse_target(str(threshold))
         if self.calibration is None:
-            raise ParameterError(f"threshold '{threshold}' needs a calibrated tagger; train with calibrate=True")
+            raise ParameterError(
+                f"threshold '{threshold}' needs a calibrated tagger; train it with calibrate=True, the default, on at "
+                "least two samples with labels"
+            )
         return self.calibration.trade.threshold(str(threshold))

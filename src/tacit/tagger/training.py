@@ -12,28 +12,25 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
-from sklearn.base import clone
 
 from tacit._version import __version__
 from tacit.base import Estimator
 from tacit.checks import as_counts, as_features
 from tacit.errors import ParameterError
-from tacit.labels import Labels, aligned, are_lists, as_names, label_counts, positives, read_labels
-from tacit.metrics import evaluate
-from tacit.names.evidence import NameCounts, NameEvidence
-from tacit.names.similar import SampleIndex
+from tacit.labels import Labels, are_lists, as_names, label_counts, positives, read_labels
 from tacit.numerics.rows import largest_entries, widened
 from tacit.parameters import check_values
-from tacit.phases import CALIBRATE, FIT, phase
+from tacit.phases import CALIBRATE, FIT
 from tacit.progress import announce, is_shown
 from tacit.registry import MODELS, find_model
 from tacit.store.declared import Array, Csr, Sizes
 from tacit.tagger import automatic, few_shot
-from tacit.tagger.calibration import Calibration, calibrate, places_for
-from tacit.tagger.naming import Naming, are_short, language_of, naming_of, weigh
+from tacit.tagger.cross_fit import held_out_parts
+from tacit.tagger.learning import Fitted, is_negligible, learn, n_held_out
+from tacit.tagger.naming import Naming, are_short, language_of, naming_of
 from tacit.tagger.overlap import sketch
 from tacit.tagger.samples import Inputs
-from tacit.tagger.vectors import Encoding, Vectors, best_fit, mixed, split_texts, vectors_of
+from tacit.tagger.vectors import Vectors, split_texts, vectors_of
 from tacit.tasks import fingerprint
 from tacit.vectorizer import TextVectorizer, are_texts, features_of
 
@@ -41,10 +38,6 @@ if TYPE_CHECKING:
     from tacit.estimate import Estimate
     from tacit.tagger.tagger import Tagger
 
-_HELD_OUT_SHARE, _MAX_HELD_OUT = 0.1, 5000
-_SHARE_FOR_NAMES, _MAX_FOR_NAMES = 0.2, 10_000  # where names of labels are weighed, which more samples teach better
-_NEGLIGIBLE = 0.02  # share of held-out samples below which the model is not trained again on all samples
-_MIN_TO_CALIBRATE = 50  # samples; with fewer, calibration would be too noisy
 _RELATIONS_PER_LABEL = 50
 _ROWS_PER_BLOCK = 4096
 
@@ -273,11 +266,12 @@ def schedule(
     """The phases of `learn`, and the number of samples of each."""
     if n_validation is not None:
         return [(FIT, n_samples), (CALIBRATE, n_validation)]
-    n_out = n_held_out(n_samples, with_names=with_names) if hold_out else 0
-    if not n_out:
+    parts = held_out_parts(n_samples, n_held_out(n_samples, with_names=with_names)) if hold_out else [0]
+    if not sum(parts):
         return [(FIT, n_samples)]
-    fits = [n_samples - n_out] if is_negligible(n_out, n_samples) else [n_samples - n_out, n_samples]
-    return [*((FIT, n) for n in fits), (CALIBRATE, n_out)]
+    fits = [n_samples - n_out for n_out in parts]
+    fits += [] if is_negligible(sum(parts), n_samples) else [n_samples]
+    return [*((FIT, n) for n in fits), (CALIBRATE, sum(parts))]
 
 
 @dataclass(eq=False)
@@ -294,167 +288,6 @@ class Training:
         """There are as many texts as samples, or none."""
         is_right = len(self.texts) in (0, sizes["n_kept"])
         return None if is_right else ("texts", f"must hold {sizes['n_kept']} texts, or none; got {len(self.texts)}")
-
-
-@dataclass(frozen=True, eq=False)
-class Fitted:
-    """A fitted model, its calibration and its metrics on held-out samples; None where none were held out."""
-
-    model: Estimator
-    calibration: Calibration | None
-    metrics: dict[str, float] | None
-    names: NameEvidence | None = None
-    encoding: Encoding | None = None
-
-
-def n_held_out(n_samples: int, *, with_names: bool = False) -> int:
-    """How many training samples are held out to calibrate; with few samples none, as their scores would say little."""
-    share, most = (_SHARE_FOR_NAMES, _MAX_FOR_NAMES) if with_names else (_HELD_OUT_SHARE, _MAX_HELD_OUT)
-    return min(most, int(share * n_samples)) if n_samples >= _MIN_TO_CALIBRATE else 0
-
-
-def is_negligible(n_held_out: int, n_samples: int) -> bool:
-    """Whether so few samples are held out that the model need not be trained again with them."""
-    return n_held_out <= _NEGLIGIBLE * n_samples
-
-
-def learn(
-    untrained: Estimator,
-    X: sparse.csr_matrix,
-    labels: Labels,
-    validation: tuple[Inputs, Labels] | None,
-    *,
-    seed: int,
-    hold_out: bool,
-    again: bool = True,
-    naming: Naming | None = None,
-    cooccurrence: sparse.csr_matrix | None = None,
-    vectors: Vectors | None = None,
-) -> Fitted:
-    """Fit a model on all samples and calibrate it on samples that it has not seen.
-
-    Without validation samples a part of the training samples is held out, and the model fitted again on all of them
-    afterwards, unless the part is too small to matter, or `again` is False.
-    """
-    # Whether a label without samples is right is not known, so it is not judged where co-occurrence brings it in.
-    is_judged = None if cooccurrence is None else label_counts(labels.matrix) > 0
-    of_texts = None if vectors is None else vectors.of_texts
-    if validation is not None:
-        held, names = validation[0], None
-        model, weight = _best(untrained, X, labels, cooccurrence, vectors, held, validation[1], seed)
-        if naming is not None and held.matches is not None:
-            there = replace(naming, matches=held.matches, vectors=held.vectors)
-            names = naming, there, SampleIndex.of(X, positives(labels.matrix))
-        found = _calibrated(model, model, held, weight, validation[1], names, seed, is_judged)
-        return _with_encoding(found, vectors, weight)
-    n_out = n_held_out(X.shape[0], with_names=naming is not None) if hold_out else 0
-    # At random: a split that spares rare labels would have more of them held out than new samples bring.
-    order = np.random.default_rng(seed).permutation(X.shape[0])
-    held_out, rest = np.sort(order[:n_out]), np.sort(order[n_out:])
-    if not n_out or not positives(labels.matrix[rest]).nnz:
-        weight = 0.0 if vectors is None else vectors.encoding.weight
-        model = _fitted(untrained, mixed(X, of_texts, weight), labels, cooccurrence)
-        return _with_encoding(Fitted(model, None, None), vectors, weight)
-    announce(f"holding out {n_out:,} samples to calibrate the scores")
-    own = replace(labels, matrix=labels.matrix[held_out])
-    held = Inputs(X[held_out], None, None if of_texts is None else of_texts[held_out])
-    others, theirs = replace(labels, matrix=labels.matrix[rest]), None if vectors is None else vectors.rows(rest)
-    part, weight = _best(untrained, X[rest], others, cooccurrence, theirs, held, own, seed)
-    model = part
-    if again and not is_negligible(n_out, X.shape[0]):
-        announce("training again on all samples")
-        model = _fitted(untrained, mixed(X, of_texts, weight), labels, cooccurrence)
-    names = None
-    if naming is not None:
-        names = naming.rows(rest), naming.rows(held_out), SampleIndex.of(X[rest], positives(labels.matrix[rest]))
-    found = _calibrated(model, part, held, weight, own, names, seed, is_judged)
-    found = _with_encoding(found, vectors, weight)
-    if found.names is None or naming is None:
-        return found
-    Y = positives(labels.matrix)
-    counts = NameCounts.of(naming.index, naming.matches, widened(Y, found.names.n_labels))
-    return replace(found, names=replace(found.names, counts=counts, samples=SampleIndex.of(X, Y)))
-
-
-def _best(
-    untrained: Estimator,
-    X: sparse.csr_matrix,
-    labels: Labels,
-    cooccurrence: sparse.csr_matrix | None,
-    vectors: Vectors | None,
-    held: Inputs,
-    held_labels: Labels,
-    seed: int,
-) -> tuple[Estimator, float]:
-    """The fitted model, with the weight of vectors that is best on held-out samples."""
-
-    def fit(features: Any, rows: npt.NDArray[np.intp] | None = None) -> Estimator:
-        own = labels if rows is None else replace(labels, matrix=labels.matrix[rows])
-        return _fitted(clone(untrained), features, own, cooccurrence)
-
-    if vectors is None or held.vectors is None:
-        return fit(X), 0.0
-    return best_fit(fit, X, vectors, held.X, held.vectors, held_labels, seed)
-
-
-def _with_encoding(found: Fitted, vectors: Vectors | None, weight: float) -> Fitted:
-    """With what is kept of the encoder."""
-    return found if vectors is None else replace(found, encoding=replace(vectors.encoding, weight=weight))
-
-
-def _fitted(untrained: Estimator, X: Any, labels: Labels, cooccurrence: sparse.csr_matrix | None) -> Estimator:
-    Y, given = labels.matrix, {}
-    if cooccurrence is not None:
-        from tacit.latent.zero_shot import ZeroShot
-
-        if isinstance(untrained, ZeroShot):  # its Y and the rows of its counts end with the last label that has samples
-            n_seen = int(Y.indices.max(initial=0)) + 1
-            Y, cooccurrence = Y[:, :n_seen], cooccurrence[:n_seen]
-        given = {"cooccurrence": cooccurrence}
-    with phase(FIT, X.shape[0]):
-        return untrained.fit(X, Y, label_names=list(labels.names), **given)
-
-
-def _calibrated(
-    model: Estimator,
-    part: Estimator,
-    held: Inputs,
-    weight: float,
-    labels: Labels,
-    names: tuple[Naming, Naming, SampleIndex] | None,
-    seed: int,
-    is_judged: npt.NDArray[np.bool_] | None,
-) -> Fitted:
-    """`model` with the calibration of `part`, which has not seen `held`, and the names of labels where they help.
-
-    `names` are those in the samples that `part` has seen, those in the held-out ones, and an index of the former.
-    Calibration is on the labels that these have and those that `is_judged` marks, by default all; the others get the
-    curve of rare labels. Vectors count at `weight`.
-    """
-    X = mixed(held.X, held.vectors, weight)
-    with phase(CALIBRATE, held.shape[0]):
-        classes, counts = part.classes_, part.label_counts_
-        if names is not None:
-            classes = np.concatenate([classes.astype(object), np.array(names[0].others, dtype=object)])
-            counts = np.pad(counts, (0, len(names[0].others)))
-        truth = positives(aligned(labels.matrix, labels.names, classes))
-        if not truth.nnz:
-            return Fitted(model, None, None)
-        n_places = min(places_for(truth), len(classes))
-        evidence = None
-        if names is not None:
-            before, own, samples = names
-            evidence, ranking = weigh(own, before, part, X, held.X, truth, samples, n_places, seed)
-            if evidence is None:
-                counts, truth = part.label_counts_, truth[:, : len(part.classes_)]
-        if names is None or (evidence is None and is_judged is not None):
-            judged = None
-            if is_judged is not None:
-                judged = np.flatnonzero(is_judged | (label_counts(truth)[: len(classes)] > 0))
-            ranking = part.rank(X, min(n_places, len(part.classes_)), judged)
-        calibration = calibrate(ranking, truth, counts)
-        metrics = evaluate(calibration.apply(ranking), truth, part.propensities_for(truth.shape[1]))
-        return Fitted(model, calibration, metrics, evidence)
 
 
 def relations(Y: sparse.csr_matrix) -> sparse.csr_matrix:
@@ -483,4 +316,6 @@ def card(X: sparse.csr_matrix, labels: Labels, learned: Fitted, *, seed: int | N
         | {name: importlib.metadata.version(name) for name in ("numpy", "scipy", "scikit-learn", "numba")},
         "held_out_metrics": learned.metrics or {},
         "calibration_error": None if learned.calibration is None else learned.calibration.error,
+        "calibration_samples": None if learned.calibration is None else learned.calibration.trade.n_samples,
+        "calibration_spread": None if learned.calibration is None else learned.calibration.spread,
     }

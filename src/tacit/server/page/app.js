@@ -47,11 +47,17 @@ function description(model) {
   const lines = [`The model “${model.name}” chooses among ${count(model.labels, "label")}${learned}.`];
   if (quality.length) lines.push(`On texts held out from training, ${quality.join(", and ")}.`);
   if (!model.calibrated) {
-    lines.push("Its scores are not probabilities: it was trained on too few texts, or without calibration.");
+    lines.push("Its scores are not probabilities: it was trained without calibration.");
   } else if (model.calibration_error !== null) {
-    lines.push(`Its probabilities were off by ${(100 * model.calibration_error).toFixed(1)} points on average.`);
+    lines.push(`Its probabilities were off by ${points(model.calibration_error)} on average${sureness(model)}.`);
   }
   return [...lines.map((line) => element("p", {}, line)), ...(model.report ? [reportLink(model)] : [])];
+}
+
+const points = (share) => `${(100 * share).toFixed(1)} points`;
+
+function sureness({ calibration_samples: samples, calibration_spread: spread }) {
+  return samples && spread ? `, on ${count(samples, "text")}; each is uncertain by about ±${points(spread)}` : "";
 }
 
 // With a token the report is downloaded: a link cannot send one.

@@ -1,0 +1,188 @@
+"""How many true labels are missing from a corpus, and which of the labels that are not recorded are true.
+
+A true label is recorded with a probability that depends only on how frequent it is: the odds that it is missing are
+``exp(a) (N_l + B)^-A``, the propensity model, in which A = 0 is missing at random. Then the labels that are missing at
+some certainty follow from those that are recorded there: to each belong as many missing ones as its odds say.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.optimize import brentq, minimize
+from scipy.stats import binom
+from sklearn.isotonic import IsotonicRegression
+
+from tacit.propensity import PRESETS
+
+Floats = npt.NDArray[np.float64]
+Ids = npt.NDArray[np.intp]
+Mask = npt.NDArray[np.bool_]
+
+_B = PRESETS["default"][1]
+_MAX_POWER = 1.0
+_MAX_BANDS, _RECORDED_PER_BAND = 5, 200
+_QUANTILES = (0.0, 0.03, 0.06, 0.1, 0.15, 0.2, 0.3)  # of a band's most certain pairs, by its number of recorded labels
+_DOUBT = 1.0  # rate of the exponential priors of the power and of the proportions: few samples leave them at 0
+_LOG_ODDS_RANGE = (-8.0, 8.0)
+_FREQUENT = 0.9  # quantile of recorded labels, by the frequency of the label, at which the odds are trusted most
+_MOST_CERTAIN = 0.97  # no pair is stated to be right with a higher probability
+_PRIOR = 5.0  # pseudo-count of right pairs, for how much more or less often than others a label is right
+_MIN_EMPTY = 0.01  # share of samples without labels from which on they bound what is missing
+_MOST_LABELS = 30  # labels of a sample that are told apart in that bound
+_STEPS = 200  # of expectation maximisation
+_LIKELY = 2.0  # log-likelihood below the best that a share may have, to be within a 95 % interval
+
+
+@dataclass(frozen=True)
+class Omission:
+    """The odds that a true label is missing, as a function of its number of samples."""
+
+    log_odds: float
+    power: float
+
+    def odds(self, counts: npt.NDArray[Any]) -> Floats:
+        """The odds for labels with these numbers of samples."""
+        return np.asarray(np.exp(self.log_odds - self.power * np.log(counts + _B)))
+
+    def share(self, counts: npt.NDArray[Any]) -> float:
+        """The share of all true labels that is missing, for labels that are recorded so often."""
+        n_missing = float(counts @ self.odds(counts))
+        return n_missing / max(float(counts.sum()) + n_missing, 1e-9)
+
+    def with_share(self, share: float, counts: npt.NDArray[Any]) -> Omission:
+        """The same dependence on frequency, with another share of all labels missing."""
+        factor = share / (1 - share) * float(counts.sum()) / float(counts @ self.odds(counts))
+        return replace(self, log_odds=self.log_odds + float(np.log(factor)))
+
+    def at_most(self, share: float, counts: npt.NDArray[Any]) -> Omission:
+        """The same unless more than a share of all labels would be missing: then fewer of them are, rare ones first.
+
+        Models know rare labels worst, so that it is these of which too many seem to be missing.
+        """
+        if self.share(counts) <= share:
+            return self
+        by_frequency = np.argsort(counts)
+        part = np.cumsum(counts[by_frequency]) / counts.sum()
+        frequent = float(np.log(counts[by_frequency][np.searchsorted(part, _FREQUENT)] + _B))
+
+        def flatter(power: float) -> Omission:
+            return Omission(self.log_odds - (self.power - power) * frequent, power)
+
+        if flatter(0.0).share(counts) > share:
+            return flatter(0.0).with_share(share, counts)
+        return flatter(float(brentq(lambda power: flatter(power).share(counts) - share, 0.0, self.power)))
+
+
+def estimate_omission(certainty: Floats, is_recorded: Mask, labels: Ids, counts: npt.NDArray[Any]) -> Omission:
+    """How labels are missing, from the most certain pairs of each band of label frequency.
+
+    Of the most certain pairs all are true, so that those which are not recorded are missing. Down the list, pairs are
+    wrong in proportion to their place. The proportion is fitted for each band, the odds for all of them.
+
+    Parameters
+    ----------
+    certainty, is_recorded, labels
+        Of each (sample, label) pair: any number that rises with its certainty and was learned from other samples,
+        whether it is recorded, and its label.
+    counts : array of shape (n_labels,)
+        Number of samples of each label.
+    """
+    frequency = np.log(counts + _B)[labels]
+    n_bands = int(np.clip(is_recorded.sum() // _RECORDED_PER_BAND, 1, _MAX_BANDS))
+    edges = np.quantile(frequency[is_recorded], np.arange(1, n_bands) / n_bands)
+    band_of = np.digitize(frequency, edges)
+    cells = [
+        (band, float(frequency[rows][is_recorded[rows]].mean()), *cell)
+        for band in range(n_bands)
+        for rows in [np.flatnonzero(band_of == band)]
+        for cell in _cells(certainty[rows], is_recorded[rows])
+    ]
+    return _fitted(np.array(cells))
+
+
+def _cells(certainty: Floats, is_recorded: Mask) -> list[tuple[float, int, int]]:
+    """Place, number of pairs, and how many of them are not recorded, for parts of a band's most certain pairs."""
+    recorded = is_recorded[np.argsort(-certainty, kind="stable")]
+    n_recorded = int(recorded.sum())
+    ends = np.unique(np.ceil(np.array(_QUANTILES) * n_recorded).astype(int))
+    return [
+        ((first + last) / (2 * n_recorded), last - first, int((~recorded[first:last]).sum()))
+        for first, last in itertools.pairwise(ends)
+    ]
+
+
+def _fitted(cells: Floats) -> Omission:
+    """The most likely odds, for cells (band, log frequency, place, number of pairs, number that is not recorded)."""
+    bands, band_of = np.unique(cells[:, 0], return_inverse=True)
+    middle = cells[:, 1].mean()
+    frequency, place, n_pairs, n_absent = cells[:, 1] - middle, *cells[:, 2:].T
+
+    def surprise(parameters: Floats) -> float:
+        odds = np.exp(parameters[0] - parameters[1] * frequency)
+        wrong = np.minimum(parameters[2:][band_of] * place, 0.95)
+        absent = np.clip(1 - (1 - wrong) / (1 + odds), 1e-9, 1 - 1e-9)
+        log_likelihood = n_absent @ np.log(absent) + (n_pairs - n_absent) @ np.log1p(-absent)
+        return float(_DOUBT * parameters[1:].sum() - log_likelihood)
+
+    bounds = [_LOG_ODDS_RANGE, (0.0, _MAX_POWER)] + [(0.0, None)] * len(bands)
+    starts = ([start, 0.2] + [1.0] * len(bands) for start in (-3.0, -1.0, 0.5))
+    found = min(
+        (minimize(surprise, start, method="L-BFGS-B", bounds=bounds) for start in starts), key=lambda fit: fit.fun
+    )
+    return Omission(float(found.x[0] + found.x[1] * middle), float(found.x[1]))
+
+
+def most_missing(sizes: npt.NDArray[np.integer[Any]]) -> float:
+    """The largest likely share of missing labels, if every sample has a true label; 1 where this cannot be told.
+
+    Samples without recorded labels are those that have lost all of theirs. How many they are depends on the share that
+    is missing and on the true numbers of labels per sample, which are estimated together.
+
+    Parameters
+    ----------
+    sizes : int array of shape (n_samples,)
+        Number of recorded labels of each sample.
+    """
+    if (sizes == 0).mean() < _MIN_EMPTY:  # perhaps such samples were dropped, which says nothing of the others
+        return 1.0
+    observed = np.bincount(np.minimum(sizes, _MOST_LABELS)).astype(np.float64)
+    seen, true = np.arange(len(observed)), np.arange(1, 3 * len(observed) + 1)
+    shares = np.arange(0.01, 0.96, 0.01)
+    fits = np.array([_log_likelihood(observed, seen, true, share) for share in shares])
+    return float(shares[fits >= fits.max() - _LIKELY].max())
+
+
+def _log_likelihood(observed: Floats, seen: npt.NDArray[Any], true: npt.NDArray[Any], share: float) -> float:
+    """Log-likelihood of numbers of labels per sample, for the most likely true numbers."""
+    chances = binom.pmf(seen[:, None], true, 1 - share)
+    chances[-1] += binom.sf(seen[-1], true, 1 - share)
+    parts = np.full(len(true), 1 / len(true))
+    for _ in range(_STEPS):
+        parts = parts * (chances.T @ (observed / np.maximum(chances @ parts, 1e-300))) / observed.sum()
+    return float(observed @ np.log(np.maximum(chances @ parts, 1e-300)))
+
+
+def missing_probabilities(certainty: Floats, is_recorded: Mask, labels: Ids, odds: Floats) -> Floats:
+    """Probability that a pair which is not recorded is true, for each pair.
+
+    The number of missing labels above any certainty is the sum of the odds over the recorded pairs there. In the same
+    way each label is measured by its own recorded pairs, so that it has a high place only where it earned it.
+    """
+    order = np.argsort(-certainty, kind="stable")
+    is_absent = ~is_recorded[order]
+    absent = np.flatnonzero(is_absent)
+    if not len(absent):
+        return np.zeros(len(certainty))
+    missing = np.diff(np.cumsum(np.where(is_absent, 0.0, odds[order]))[absent], prepend=0.0)
+    falling = IsotonicRegression(increasing=False).fit_transform(np.arange(len(absent)), missing)
+    found = np.empty(len(certainty))
+    found[order] = np.interp(np.arange(len(order)), absent, np.minimum(falling, _MOST_CERTAIN))
+    n_labels = int(labels.max()) + 1
+    earned = np.bincount(labels[is_recorded], (odds * found)[is_recorded], n_labels)
+    stated = np.bincount(labels[~is_recorded], (found**2)[~is_recorded], n_labels)
+    return np.asarray(np.minimum(found * ((earned + _PRIOR) / (stated + _PRIOR))[labels], _MOST_CERTAIN))

@@ -20,6 +20,7 @@ BENCHMARKS = (
     "find_missing",
     "living",
     "service",
+    "serve_workers",
     "estimates",
     "cluster",
 )

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from tacit.errors import DataError, ParameterError
-from tacit.numerics.rows import first_entry
+from tacit.numerics.rows import entry_chunks, first_entry
 
 
 def as_csr(matrix: Any, what: str, dtype: npt.DTypeLike) -> sparse.csr_matrix:
@@ -64,7 +64,7 @@ def as_features(X: Any) -> sparse.csr_matrix:
             csr = as_csr(X, "X", np.float32)
         else:
             csr = sparse.csr_matrix(_dense_features(X))
-    if not np.isfinite(csr.data).all():
+    if not all(np.isfinite(csr.data[chunk]).all() for chunk in entry_chunks(csr)):
         row, column, value = first_entry(csr, ~np.isfinite(csr.data))
         raise DataError(
             f"X must be finite; Input X contains {'NaN' if np.isnan(value) else 'infinity'} at row {row}, "

@@ -15,7 +15,7 @@ from tacit.server.limits import Settings
 from tacit.server.logs import event, write_logs
 from tacit.server.metrics import Metrics
 from tacit.server.models import Models, Served
-from tacit.server.workers import ServicePlan, Ready, address_of, bound
+from tacit.server.workers import Ready, ServicePlan, address_of, bound
 
 _BACKLOG = 4096  # connections waiting to be accepted; the system may allow fewer
 _AT_A_TIME = 64  # connections accepted before others are served

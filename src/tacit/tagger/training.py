@@ -21,7 +21,7 @@ from tacit.labels import Labels, aligned, are_lists, as_names, label_counts, pos
 from tacit.metrics import evaluate
 from tacit.names.evidence import NameCounts, NameEvidence
 from tacit.names.similar import SampleIndex
-from tacit.numerics.rows import largest_entries, widened
+from tacit.numerics.rows import largest_entries, selected, widened
 from tacit.parameters import check_values
 from tacit.phases import CALIBRATE, FIT, phase
 from tacit.progress import announce, is_shown
@@ -313,13 +313,14 @@ def learn(
     if not n_out or not positives(labels.matrix[rest]).nnz:
         return Fitted(_fitted(untrained, X, labels, cooccurrence), None, None)
     announce(f"holding out {n_out:,} samples to calibrate the scores")
-    part = model = _fitted(clone(untrained), X[rest], replace(labels, matrix=labels.matrix[rest]), cooccurrence)
+    X_rest = selected(X, rest)
+    part = model = _fitted(clone(untrained), X_rest, replace(labels, matrix=labels.matrix[rest]), cooccurrence)
     if again and not is_negligible(n_out, X.shape[0]):
         announce("training again on all samples")
         model = _fitted(untrained, X, labels, cooccurrence)
     names = None
     if naming is not None:
-        names = naming.rows(rest), naming.rows(held_out), SampleIndex.of(X[rest], positives(labels.matrix[rest]))
+        names = naming.rows(rest), naming.rows(held_out), SampleIndex.of(X_rest, positives(labels.matrix[rest]))
     own = replace(labels, matrix=labels.matrix[held_out])
     found = _calibrated(model, part, X[held_out], own, names, seed, is_judged)
     if found.names is None or naming is None:

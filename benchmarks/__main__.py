@@ -25,7 +25,7 @@ BENCHMARKS = (
     "cluster",
 )
 #: Take hours on an idle machine: they run if they are named.
-LONG = ("peers", "growth")
+LONG = ("peers", "growth", "scale")
 
 
 def main() -> None:

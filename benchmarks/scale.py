@@ -22,7 +22,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +41,8 @@ OPTIONS: dict[str, Any] = {"exponent": 0.6, "hide": False, "unseen_share": 0.0, 
 TRAIN = ("--model", "LabelTree", "--param", "n_trees=1", "--no-calibrate")
 TEXTS: dict[str, Any] = {"n_features": 20_000, "n_labels": 500, "noise_words": 90, "values": "counts", **OPTIONS}
 TRAIN_TEXTS = ("--characters", "--no-names", "--model", "LabelTree", "--param", "n_trees=1", "--param", "max_passes=3")
+#: Samples, and labels and features per sample, of data that are larger than what is run here.
+BEYOND = {"Amazon-3M": (1_717_899, 36.0, 50.0), "10^8 pages, 10^7 labels": (100_000_000, 5.0, 200.0)}
 BYTES_PER_ENTRY = 8  # of features: a column and a value
 _SECONDS_BETWEEN_LOOKS = 0.05
 
@@ -82,11 +84,17 @@ def train(data: Path, out: Path, *arguments: str) -> Run:
 
 @dataclass(frozen=True)
 class Size:
-    """A size that was run: its extent, the bytes of its data, and what it took."""
+    """A size that was run: its extent, how many features and labels its samples have in all, and what it took."""
 
     extent: Extent
-    data_bytes: int
+    n_entries: int
+    n_positives: int
     run: Run
+
+    @property
+    def data_bytes(self) -> int:
+        """Bytes of features and labels."""
+        return BYTES_PER_ENTRY * (self.n_entries + self.n_positives)
 
 
 def predicted(extent: Extent, known: Sequence[Size]) -> tuple[float, float, float]:
@@ -105,29 +113,61 @@ def grow(labels: Sequence[int], folder: Path, max_memory: str | None) -> None:
     limit = () if max_memory is None else ("--max-memory", max_memory)
     print("labels (in train) × samples: CPU time, memory, model, as predicted / measured; moved to a worker, once")
     for n_labels in labels:
-        data = folder / f"scale-{n_labels}.txt"
-        n_samples = SAMPLES_PER_LABEL * n_labels
-        if not data.exists():
-            write_synthetic(data, n_samples, N_FEATURES, n_labels, **OPTIONS)
-        found = tacit.load_data(data)
-        extent = extent_of(found.X, positives(found.Y))
-        moved = sum(getattr(matrix, part).nbytes for matrix in (found.X, found.Y) for part in ("data", "indices"))
-        del found
-        before = predicted(extent, known) if len(known) > 1 else None
-        with tempfile.TemporaryDirectory(dir=folder) as out:
-            run = train(data, Path(out, "model"), *TRAIN, *limit)
-        known.append(Size(extent, moved, run))
-        print(_line(known[-1], before), flush=True)
+        kept = folder / f"scale-{n_labels}.json"
+        if kept.exists():
+            extent, n_entries, n_positives, run = json.loads(kept.read_text())
+            size = Size(Extent(*extent), n_entries, n_positives, Run(**run))
+            print(_line(size, predicted(size.extent, known) if len(known) > 1 else None), flush=True)
+        else:
+            size = measured(n_labels, folder, known, *limit)
+            kept.write_text(json.dumps((size.extent, size.n_entries, size.n_positives, asdict(size.run))))
+        known.append(size)
+    plan(known, n_workers=16)
+
+
+def measured(n_labels: int, folder: Path, known: Sequence[Size], *arguments: str) -> Size:
+    """Predict a size, run it, and print both."""
+    data = folder / f"scale-{n_labels}.txt"
+    if not data.exists():
+        write_synthetic(data, SAMPLES_PER_LABEL * n_labels, N_FEATURES, n_labels, **OPTIONS)
+    found = tacit.load_data(data)
+    extent = extent_of(found.X, positives(found.Y))
+    sizes = int(found.X.nnz), int(found.Y.nnz)
+    del found
+    before = predicted(extent, known) if len(known) > 1 else None
+    if before is not None:
+        print(f"{extent.n_labels:>9,} × {extent.n_samples:,}: {', '.join(_shown(before))} predicted", flush=True)
+    with tempfile.TemporaryDirectory(dir=folder) as out:
+        size = Size(extent, *sizes, train(data, Path(out, "model"), *TRAIN, *arguments))
+    print(_line(size, before), flush=True)
+    return size
+
+
+def plan(known: Sequence[Size], n_workers: int) -> None:
+    """Print what larger data would take, if work grows with the features of the samples of all labels."""
+    last = known[-1]
+    work = last.n_positives * last.n_entries / last.extent.n_samples
+    print(f"a tree on {n_workers} workers: core-hours, memory of a worker, sent to all workers, model")
+    for name, (n_samples, labels, features) in BEYOND.items():
+        more = n_samples * labels * features / work
+        data = BYTES_PER_ENTRY * n_samples * (labels + features)
+        model = more * last.run.model_bytes
+        hours = more * last.run.cpu_seconds / 3600
+        sizes = (format_size(round(size)) for size in (data, n_workers * data, model))
+        print(f"{name}: {hours:,.1f}, {', '.join(sizes)}", flush=True)
+
+
+def _shown(values: tuple[float, float, float]) -> list[str]:
+    return [f"{values[0]:,.0f} s", format_size(round(values[1])), format_size(round(values[2]))]
 
 
 def _line(size: Size, before: tuple[float, float, float] | None) -> str:
     run, extent = size.run, size.extent
-    measured = [f"{run.cpu_seconds:,.0f} s", format_size(run.memory_bytes), format_size(run.model_bytes)]
+    cells = _shown((run.cpu_seconds, run.memory_bytes, run.model_bytes))
     if before is not None:
-        guesses = (f"{before[0]:,.0f} s", format_size(round(before[1])), format_size(round(before[2])))
-        measured = [f"{guess} / {found}" for guess, found in zip(guesses, measured, strict=True)]
+        cells = [f"{guess} / {found}" for guess, found in zip(_shown(before), cells, strict=True)]
     moved = format_size(size.data_bytes + run.model_bytes)
-    return f"{extent.n_labels:>9,} × {extent.n_samples:,}: {', '.join(measured)}; {moved}; {run.seconds:,.0f} s"
+    return f"{extent.n_labels:>9,} × {extent.n_samples:,}: {', '.join(cells)}; {moved}; {run.seconds:,.0f} s"
 
 
 # -- features larger than memory --------------------------------------------------------------------------
@@ -174,7 +214,7 @@ def main(*arguments: str) -> None:
     parser.add_argument("--labels", type=int, nargs="+", default=LABELS, help="(%(default)s)")
     parser.add_argument("--features", metavar="SIZE", help="train on texts whose features take so much instead")
     parser.add_argument("--max-memory", metavar="SIZE", help="of tacit train")
-    parser.add_argument("--folder", type=Path, help="for data, which are kept there")
+    parser.add_argument("--folder", type=Path, help="for data and results, which are kept there")
     given = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory() as temporary:
         folder = given.folder or Path(temporary)

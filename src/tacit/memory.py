@@ -136,7 +136,7 @@ class _Disk:
             raise TacitError(f"{self.folder}: {reason}; free some space, or allow more memory") from error
 
 
-_PART = 256 << 20  # bytes of a file with many small arrays
+_PART = 64 << 20  # bytes of a file with many small arrays
 _ALIGNMENT = 64
 _disk = _Disk()
 

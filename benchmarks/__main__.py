@@ -21,11 +21,12 @@ BENCHMARKS = (
     "find_missing",
     "living",
     "service",
+    "serve_workers",
     "estimates",
     "cluster",
 )
 #: Take hours on an idle machine, or need files: they run if they are named.
-LONG = ("peers", "growth", "dense")
+LONG = ("peers", "growth", "dense", "scale")
 
 
 def main() -> None:

@@ -199,13 +199,15 @@ async def beside_a_flood(load: Load, n_clients: int, seconds: float) -> Tally:
     return await asking
 
 
-def _request(text: str, port: int) -> bytes:
+def request_for(text: str, port: int) -> bytes:
+    """The bytes of a request."""
     body = json.dumps({"text": text, "k": K}).encode()
     head = f"POST /v1/suggest HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nContent-Type: application/json\r\n"
     return f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body
 
 
-def _answer(tagger: tacit.Tagger, name: str, text: str) -> bytes:
+def answer_to(tagger: tacit.Tagger, name: str, text: str) -> bytes:
+    """The body of the right answer."""
     suggestions = [
         {"label": label, "name": tagger.readable(label), "score": round(score, 6)}
         for label, score in tagger.suggest([text], k=K)[0]
@@ -215,11 +217,12 @@ def _answer(tagger: tacit.Tagger, name: str, text: str) -> bytes:
 
 
 @contextmanager
-def service(model: Path) -> Iterator[tuple[psutil.Process, int, float]]:
+def service(model: Path, *options: object) -> Iterator[tuple[psutil.Process, int, float]]:
     """A running service, its port, and the seconds until it was ready."""
     start = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder, Path(folder, "log").open("w") as log:
         command = [sys.executable, "-m", "tacit", "serve", str(model), "--port", "0", "--acts", f"{folder}/acts.jsonl"]
+        command += map(str, options)
         limited = ["sh", "-c", 'ulimit -n 1024 && exec "$@"', "sh", *command]
         process = subprocess.Popen(limited, stdout=subprocess.PIPE, stderr=log, text=True)
         try:
@@ -273,9 +276,9 @@ def measure(model: Path, data: Path, seconds: float) -> None:
     """Print all measurements."""
     texts = texts_of_the_test_set(data)
     tagger = tacit.Tagger.load(model)
-    answers = [_answer(tagger, model.name, text) for text in texts]
+    answers = [answer_to(tagger, model.name, text) for text in texts]
     with service(model) as (process, port, until_ready):
-        load = Load(port, [_request(text, port) for text in texts], answers)
+        load = Load(port, [request_for(text, port) for text in texts], answers)
         start = time.perf_counter()
         asyncio.run(load.one(Client(port), 0, Tally()))
         wall = until_ready + time.perf_counter() - start
@@ -315,12 +318,19 @@ def main() -> None:
     if given.model is not None:
         measure(given.model, data, given.seconds)
         return
+    with trained(data) as model:
+        measure(model, data, given.seconds)
+
+
+@contextmanager
+def trained(data: Path, part: str = "train") -> Iterator[Path]:
+    """A model of EURLEX57K, trained now."""
     with tempfile.TemporaryDirectory() as folder:
         model = Path(folder, "eurlex")
-        train = data / "eurlex57k" / "train.jsonl.gz"
-        command = ["train", str(train), "--text", ",".join(FIELDS), "--labels", "concepts", "--out", str(model)]
+        texts = data / "eurlex57k" / f"{part}.jsonl.gz"
+        command = ["train", str(texts), "--text", ",".join(FIELDS), "--labels", "concepts", "--out", str(model)]
         subprocess.run([sys.executable, "-m", "tacit", *command], check=True)
-        measure(model, data, given.seconds)
+        yield model
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import logging
 import os
 import pickle
 import re
@@ -12,6 +13,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -23,12 +25,12 @@ import pytest
 from click.testing import CliRunner
 
 import tacit
-from cluster_tasks import N_BYTES, bytes_sent, data, fails, is_holding, process_of, total
+from cluster_tasks import N_BYTES, bytes_sent, data, fails, first_waits, is_holding, process_of, total
 from tacit import cluster
 from tacit.cli.commands import cli
 from tacit.data.synthetic import make_dataset
 from tacit.publish import Published, Shared, forget, publishing
-from tacit.tasks import fitting, run_tasks, stream_tasks
+from tacit.tasks import AHEAD, fitting, run_tasks, stream_tasks
 
 distributed = pytest.importorskip("distributed", reason="needs the extra 'dask'")
 pytestmark = pytest.mark.filterwarnings("ignore")  # of the cluster's own libraries
@@ -152,6 +154,53 @@ def test_results_are_streamed_in_order(workers):
         assert next(results) == 0
         assert len(taken) < 300  # about as many as the workers have at a time
         assert list(results) == [8.0 * factor for factor in range(1, 600)]
+
+
+def streamed_past_a_task_that_hangs(folder: Path) -> tuple[int, list[int]]:
+    """How many tasks are taken while the first one hangs, and all results."""
+    taken = []
+
+    def tasks():
+        for number in range(2000):
+            taken.append(number)
+            yield {"number": number}
+
+    with ThreadPoolExecutor(1) as other:
+        results = other.submit(list, stream_tasks(first_waits, tasks(), n_jobs=2, folder=str(folder)))
+        seen = -1
+        while seen < len(taken) or not taken:  # until no more are taken
+            seen = len(taken)
+            time.sleep(1.0)
+        n_taken = len(taken)
+        (folder / "go").touch()
+        return n_taken, results.result()
+
+
+def test_a_stream_is_not_read_far_ahead_of_a_task_that_hangs(tmp_path):
+    n_taken, results = streamed_past_a_task_that_hangs(tmp_path)
+    assert n_taken == 2 * AHEAD
+    assert results == list(range(2000))
+
+
+@pytest.mark.slow
+def test_nor_is_it_on_a_cluster(workers, tmp_path):
+    with tacit.on_cluster(workers.scheduler_address):
+        n_taken, results = streamed_past_a_task_that_hangs(tmp_path)
+    assert n_taken <= 9 * 8  # eight at a time are sent ahead, and eight times as many may wait
+    assert results == list(range(2000))
+
+
+@pytest.mark.slow
+def test_loggers_are_silent_only_meanwhile(workers):
+    loggers = [logging.getLogger(name) for name in ("distributed", "distributed.client", "tornado", "asyncio")]
+    before = [logger.level for logger in loggers]
+    loggers[1].setLevel(logging.WARNING)
+    try:
+        with tacit.on_cluster(workers.scheduler_address):
+            assert {logger.level for logger in loggers} == {logging.CRITICAL}
+        assert [logger.level for logger in loggers] == [before[0], logging.WARNING, *before[2:]]
+    finally:
+        loggers[1].setLevel(before[1])
 
 
 @pytest.mark.slow

@@ -235,7 +235,13 @@ def test_a_training_with_many_samples_is_scheduled_once(monkeypatch):
 def test_a_part_has_a_label_where_there_is_one(data):
     Y = data.Y.tolil()
     Y[:700], Y[701:] = 0, 0
-    assert estimating._random_rows(Y.tocsr())[0] == 700
+    assert estimating._random_rows(data.X, Y.tocsr())[0] == 700
+
+
+def test_the_largest_part_is_small_where_samples_have_many_features(data, monkeypatch):
+    assert len(estimating._random_rows(data.X, data.Y)) > estimating._FIRST_PART
+    monkeypatch.setattr(estimating, "_LARGEST_ENTRIES", 10)
+    assert len(estimating._random_rows(data.X, data.Y)) == estimating._FIRST_PART
 
 
 def test_a_part_has_the_labels_of_its_samples_alone():

@@ -1,9 +1,12 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import signal
+import subprocess
 import sys
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -75,3 +78,39 @@ def test_a_limit_below_what_is_held_already_is_refused():
 def test_other_errors_and_interruptions_pass_through(error):
     with pytest.raises(error), memory_limit(data_bytes() + (1 << 30)):
         raise error
+
+
+def test_room_is_on_disk_only_where_it_is_asked_for(tmp_path):
+    assert isinstance(memory.room(10, np.float32), np.ndarray)
+    plain = np.arange(5)
+    assert memory.to_disk(plain) is plain
+    with memory.large_on_disk(tmp_path, least_bytes=100):
+        small, large = memory.room(24, np.float32), memory.room(25, np.float32)
+        moved = memory.to_disk(plain)
+    assert small.base is None
+    assert large.base is not None
+    large[:] = 3
+    np.testing.assert_array_equal(large, np.full(25, 3, np.float32))
+    np.testing.assert_array_equal(moved, plain)
+    assert moved.flags.writeable  # kernels would be compiled again for read-only arrays
+    assert not list(tmp_path.iterdir())  # the files have no name
+
+
+def test_a_full_disk_is_an_error(tmp_path, monkeypatch):
+    def refuse(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.posix_fallocate", refuse, raising=False)
+    with memory.large_on_disk(tmp_path, 1), pytest.raises(TacitError, match="cannot be written .No space left"):
+        memory.room(10, np.float64)
+
+
+@only_linux
+def test_features_may_be_larger_than_memory(tmp_path):
+    """A training under a real limit, in a process of its own; its model is compared with that of one without limit."""
+    script = Path(__file__).with_name("larger_than_memory.py")
+    ran = subprocess.run([sys.executable, script, tmp_path], capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr
+    found = json.loads(ran.stdout)
+    assert found["features"] > found["allowed"]
+    assert "more than the allowed" in found["without_disk"]

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from tacit.errors import DataError, ParameterError
-from tacit.numerics.rows import first_entry
+from tacit.numerics.rows import entry_chunks, first_entry
 
 _AT_A_TIME = 1 << 20  # dense values that are checked together
 
@@ -75,7 +75,8 @@ def as_features(X: Any) -> sparse.csr_matrix:
 def check_finite(matrix: Any, what: str, first_row: int = 0) -> None:
     """Raise if a CSR matrix or a dense one has NaN or infinity, with the place of the first; rows begin at a number."""
     values = matrix.data if sparse.issparse(matrix) else matrix
-    if np.isfinite(values).all():
+    chunks = entry_chunks(matrix) if sparse.issparse(matrix) else [slice(None)]
+    if all(np.isfinite(values[chunk]).all() for chunk in chunks):
         return
     if sparse.issparse(matrix):
         row, column, value = first_entry(matrix, ~np.isfinite(values))

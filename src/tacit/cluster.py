@@ -30,10 +30,12 @@ Task = Mapping[str, Any]
 Call = tuple[int, Task]  # with its number
 Run = Callable[[int, Task, Shared], tuple[int, Any]]
 
+_LOUD = ("asyncio", "distributed", "tornado")  # loggers
 _WAIT = 30  # seconds for a scheduler to answer and for a first worker to join
 _EMPTY_WAITS = 3  # of that length for other workers, when all have died
 _CLOSE = 1.0  # seconds for a client to take its leave
 _TASKS_PER_THREAD = 4  # that are sent ahead
+_WAITING = 8  # results that wait for an earlier one, per task that is sent ahead
 _TRIES = 3  # of a task whose workers died; each time, Dask itself tries several workers
 _LOSSES = 100  # how often the data of a task may be lost, with all the workers that had them
 _SENDINGS = 6  # of the same data to workers that do not take them
@@ -77,9 +79,7 @@ def _connected(address: str, stack: ExitStack) -> Any:
         from distributed import Client, LocalCluster
     except ImportError:
         raise MissingExtraError("a cluster", "dask") from None
-    for name in ("asyncio", "tornado", *logging.root.manager.loggerDict):
-        if name.partition(".")[0] in ("asyncio", "distributed", "tornado"):
-            logging.getLogger(name).setLevel(logging.CRITICAL)  # what goes wrong is raised here, in one line
+    stack.enter_context(_silent())
     where: Any = address
     if local is not None:
         workers = {"n_workers": int(local[1]), "threads_per_worker": 1, "memory_limit": 0}
@@ -93,6 +93,21 @@ def _connected(address: str, stack: ExitStack) -> Any:
         missing = "has no workers; start some" if isinstance(error, TimeoutError) else "does not answer; start it"
         raise ClusterError(f"the Dask scheduler {address} {missing}, or name another one") from error
     return client
+
+
+@contextmanager
+def _silent() -> Iterator[None]:
+    """Silence Dask's loggers inside the block: what goes wrong is raised here, in one line."""
+    names = {"asyncio", "tornado", "distributed", *logging.root.manager.loggerDict}
+    loggers = [logging.getLogger(name) for name in names if name.partition(".")[0] in _LOUD]
+    before = {logger: logger.level for logger in loggers}
+    for logger in loggers:
+        logger.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        for logger, level in before.items():
+            logger.setLevel(level)
 
 
 @contextmanager
@@ -161,9 +176,17 @@ def check_versions(worker: str, found: Mapping[str, str] | None, expected: Mappi
 
 
 def computed(
-    client: Any, run: Run, calls: Iterator[Call], shared: Shared, published: Published
+    client: Any,
+    run: Run,
+    calls: Iterator[Call],
+    shared: Shared,
+    published: Published,
+    n_waiting: Callable[[], int] | None = None,
 ) -> Iterator[tuple[int, Any]]:
-    """What `run` returns for each call, in the order in which they are done."""
+    """What `run` returns for each call, in the order in which they are done.
+
+    The results that wait for earlier ones, `n_waiting`, are limited to `_WAITING` times those that are sent ahead.
+    """
     from distributed import KilledWorker
 
     running: dict[Any, tuple[Call, int]] = {}
@@ -176,8 +199,10 @@ def computed(
     try:
         references = _references(client, shared, published)
         while True:
-            for call in islice(calls, max(_room(client) - len(running), 0)):
-                submit(call)
+            n_sent = _room(client)
+            if n_waiting is None or n_waiting() < _WAITING * n_sent:
+                for call in islice(calls, max(n_sent - len(running), 0)):
+                    submit(call)
             if not running:
                 return
             future = _first_done(client, running)

@@ -29,7 +29,7 @@ from tacit.checks import as_features
 from tacit.errors import TacitError
 from tacit.growth import Extent, amount_at, extent_of, seconds_at
 from tacit.labels import positives, read_labels
-from tacit.memory import peak_bytes, resident_bytes
+from tacit.memory import entries_at_once, held_bytes, is_large_on_disk, peak_bytes
 from tacit.parameters import Role, check_parameters, with_role
 from tacit.phases import FIT, Lap
 from tacit.probe import Measurement, Task, write_task
@@ -45,6 +45,8 @@ _GROWTHS = (4, 2)  # factors from one part to the next; the larger while parts a
 _CHEAP_SECONDS = 1.5  # for a cheap part, and for all parts together, however short the training
 _LARGEST_SHARE = 0.5  # of all samples in the largest part ...
 _LEAST_LARGEST = 2000  # ... but at least this many samples, if there are
+_LARGEST_ENTRIES = 1e7  # features of the largest part, which is copied to another process
+_BYTES_PER_ENTRY = 40  # of a matrix on disk, while it is worked on
 _SHARE = 0.15  # of the predicted time that the probe may take
 _LOOK_AHEAD = 1.2  # the time of the next part is expected to grow with this power of its samples
 _LEAST_PARTS = 2
@@ -104,13 +106,14 @@ def estimate(model: Estimator, X: Any, Y: Any, *, max_seconds: float = 20.0) -> 
 
 def estimate_task(task: Task, schedule: Sequence[tuple[str, int]], *, max_seconds: float = 20.0) -> Estimate:
     """The expected cost of a training with a schedule: its phases, and the number of samples of each."""
-    held, peak = resident_bytes(), peak_bytes()  # before the memory that the estimate itself takes
+    on_disk = is_large_on_disk()
+    held, peak = held_bytes(), 0 if on_disk else peak_bytes()  # before the memory that the estimate itself takes
     Y = positives(task.labels.matrix)
-    rows = _random_rows(Y)
+    rows = _random_rows(task.X, Y)
     part = functools.cache(lambda n: extent_of(task.X[rows[:n]], Y[rows[:n]]))
     with tempfile.TemporaryDirectory(prefix="tacit-") as folder:
         with _probe(folder) as measure:  # starts while the task is written
-            write_task(Path(folder), task.rows(rows), Y.shape[0])
+            write_task(Path(folder), replace(task.rows(rows), on_disk=on_disk), Y.shape[0])
             goal = _Goal(extent_of(task.X, Y), schedule, part)
             measured = _measure_parts(measure, goal, len(rows), max_seconds)
         if measured and measured[0].has_compiled:  # cached from now on; another process measures how long loading takes
@@ -120,15 +123,18 @@ def estimate_task(task: Task, schedule: Sequence[tuple[str, int]], *, max_second
         return Estimate(_PATIENCE * max(Y.shape[0] / _FIRST_PART, 1), held, 0, is_lower_bound=True)
     model_bytes = goal.amount("model_bytes", measured)
     added = measured[0].start_bytes + goal.amount("memory_bytes", measured[1:])
+    if on_disk:  # parts work on fewer entries at a time
+        added += _BYTES_PER_ENTRY * entries_at_once() * effective_n_jobs(task.model.n_jobs)
     if sum(name == FIT for name, _ in schedule) > 1:  # the first model is in memory while another is fitted
         added += model_bytes
     return Estimate(goal.seconds(measured), max(held + round(added), peak), round(model_bytes))
 
 
-def _random_rows(Y: Any) -> Any:
+def _random_rows(X: Any, Y: Any) -> Any:
     """The rows of the largest part in random order, starting with one that has a label."""
     n_rows = Y.shape[0]
-    n_largest = min(n_rows, max(math.ceil(_LARGEST_SHARE * n_rows), _LEAST_LARGEST))
+    n_affordable = max(int(_LARGEST_ENTRIES * n_rows / max(X.nnz, 1)), _FIRST_PART)
+    n_largest = min(n_rows, max(math.ceil(_LARGEST_SHARE * n_rows), _LEAST_LARGEST), n_affordable)
     rows = np.random.default_rng(0).permutation(n_rows)
     labelled = np.flatnonzero(np.diff(Y.indptr)[rows] > 0)
     if len(labelled):

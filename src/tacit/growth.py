@@ -15,6 +15,8 @@ import numpy.typing as npt
 from scipy import sparse
 from scipy.optimize import nnls
 
+from tacit.numerics.rows import occurring
+
 Floats = npt.NDArray[np.float64]
 
 _NOISE = 0.1  # relative error of a measured time
@@ -25,7 +27,7 @@ _LABEL_POWER_SPREAD = 1.0  # ... and of the power of labels around 0
 _LEAST_SHARE = 0.5  # of the largest part's time that must grow with the samples, however flat the curve is
 _MISFIT = 0.05  # typical relative error of a law of memory or size at a part
 _BYTES_OF_DENSE = 2  # minimum per (feature, label) pair of a dense matrix
-_MAX_PRODUCTS = 3e7  # pairs that are enumerated to count the distinct ones
+_MAX_PRODUCTS = 1e7  # pairs that are enumerated to count the distinct ones
 
 
 class Extent(NamedTuple):
@@ -48,7 +50,7 @@ def extent_of(X: sparse.csr_matrix, Y: sparse.csr_matrix) -> Extent:
         n_chosen = max(int(len(labels) * _MAX_PRODUCTS / products), 1)
         chosen = np.random.default_rng(0).choice(labels, n_chosen, replace=False)
     n_pairs = (by_label[chosen] @ X).nnz if len(chosen) else 0
-    n_features = len(np.unique(X.indices))
+    n_features = int(np.count_nonzero(occurring(X)))
     return Extent(X.shape[0], len(labels), n_features, round(n_pairs * len(labels) / max(len(chosen), 1)))
 
 

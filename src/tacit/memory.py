@@ -1,15 +1,23 @@
-"""Memory of this process: measurements, and a limit."""
+"""Memory of this process: measurements, a limit, and room on disk for arrays that the limit does not allow."""
 
 from __future__ import annotations
 
 import ctypes
 import functools
+import mmap
+import os
 import signal
 import sys
+import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 from tacit.errors import TacitError
 from tacit.sizes import format_size
@@ -20,6 +28,8 @@ if sys.platform != "win32":
 _STATUS = Path("/proc/self/status")
 _RESERVE = 32 << 20  # bytes below a limit reserved for small allocations: stacks of threads, Python objects
 _WATCH_SECONDS = 0.02
+_PEAK_SECONDS = 0.005
+_LARGE = 64  # an array that takes this part of the limit goes to disk
 _AGAIN_SECONDS = 0.25  # an interruption is lost where Python ignores errors, as in callbacks of the garbage collector
 
 
@@ -65,15 +75,128 @@ def forget_peak() -> None:
             return
 
 
+def held_bytes() -> int:
+    """Resident memory of this process, apart from arrays on disk, which the system can drop at any time."""
+    return resident_bytes() if _disk.folder is None else _status("RssAnon") or resident_bytes()
+
+
+@contextmanager
+def watched_peak() -> Iterator[Callable[[], int]]:
+    """A function for the peak of `held_bytes` inside the block; the system has no record of it."""
+    over, seen = threading.Event(), [held_bytes()]
+
+    def watch() -> None:
+        while not over.wait(_PEAK_SECONDS):
+            seen[0] = max(seen[0], held_bytes())
+
+    thread = threading.Thread(target=watch, daemon=True)
+    thread.start()
+    try:
+        yield lambda: seen[0]
+    finally:
+        over.set()
+        thread.join()
+
+
+# -- room on disk -----------------------------------------------------------------------------------------
+
+
+@dataclass
+class _Disk:
+    """Where large arrays of this process go; a part of a file is mapped at a time, and arrays take it from the start.
+
+    Files have no name: the system deletes each with the last array in it, even if the process is killed.
+    """
+
+    folder: Path | None = None  # None: to memory
+    least_bytes: int = 0
+    entries: int = 1 << 22
+    part: Any = None
+    n_taken: int = 0
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def take(self, n_bytes: int) -> memoryview:
+        n_bytes = -(-n_bytes // _ALIGNMENT) * _ALIGNMENT
+        with self.lock:
+            if self.part is None or self.n_taken + n_bytes > len(self.part):
+                self.part, self.n_taken = self._mapped(max(n_bytes, _PART)), 0
+            self.n_taken += n_bytes
+            return memoryview(self.part)[self.n_taken - n_bytes : self.n_taken]
+
+    def _mapped(self, n_bytes: int) -> mmap.mmap:
+        try:
+            with tempfile.TemporaryFile(dir=self.folder) as file:
+                if hasattr(os, "posix_fallocate"):
+                    os.posix_fallocate(file.fileno(), 0, n_bytes)  # a full disk is an error here, not a signal later
+                else:
+                    file.truncate(n_bytes)
+                return mmap.mmap(file.fileno(), n_bytes)  # shared, so that it does not count as memory of the process
+        except OSError as error:
+            reason = f"{format_size(n_bytes)} for features cannot be written ({error.strerror or error})"
+            raise TacitError(f"{self.folder}: {reason}; free some space, or allow more memory") from error
+
+
+_PART = 64 << 20  # bytes of a file with many small arrays
+_ALIGNMENT = 64
+_disk = _Disk()
+
+
+@contextmanager
+def large_on_disk(folder: Path, least_bytes: int, entries: int | None = None) -> Iterator[None]:
+    """Inside the block `room` for at least so many bytes, and all of `to_disk`, is in memory-mapped files.
+
+    `entries` are the `entries_at_once`, if they are to be others.
+    """
+    before = _disk.folder, _disk.least_bytes, _disk.entries
+    _disk.folder, _disk.least_bytes, _disk.entries = folder, least_bytes, entries or _disk.entries
+    try:
+        yield
+    finally:
+        _disk.folder, _disk.least_bytes, _disk.entries = before
+        _disk.part = None
+
+
+def entries_at_once() -> int:
+    """How many entries of a matrix that may be larger than memory are worked on at a time."""
+    return _disk.entries
+
+
+def is_large_on_disk() -> bool:
+    """Whether there is room on disk for large arrays."""
+    return _disk.folder is not None
+
+
+def room(size: int, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
+    """A new array of one dimension whose values are not set."""
+    n_bytes = size * np.dtype(dtype).itemsize
+    if _disk.folder is None or n_bytes < max(_disk.least_bytes, 1):
+        return np.empty(size, dtype)
+    return np.frombuffer(_disk.take(n_bytes), dtype, count=size)
+
+
+def to_disk(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """A copy of an array on disk, if there is room for large arrays there; otherwise the array itself."""
+    if _disk.folder is None or not array.nbytes:
+        return array
+    moved = np.frombuffer(_disk.take(array.nbytes), array.dtype, count=array.size)
+    moved[:] = array
+    return moved
+
+
 # -- limit ------------------------------------------------------------------------------------------------
 
 
 @contextmanager
-def memory_limit(limit: int | None) -> Iterator[None]:
+def memory_limit(limit: int | None, folder: Path | None = None) -> Iterator[None]:
     """Limit the memory of this process inside the block: more is a TacitError, not a killed process.
 
-    Only Linux supports this; elsewhere, and with None, there is no limit.
+    With a `folder`, arrays that would take much of it are in memory-mapped files there: features, above all. Only
+    Linux supports the limit; elsewhere, and with None, there is none.
     """
+    if limit is not None and folder is not None:
+        with large_on_disk(folder, limit // _LARGE), memory_limit(limit):
+            yield
+        return
     if limit is None or sys.platform != "linux":
         yield
         return

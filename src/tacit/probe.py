@@ -11,8 +11,8 @@ import math
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
-from contextlib import ExitStack
+from collections.abc import Iterable, Sequence
+from contextlib import ExitStack, nullcontext
 from dataclasses import asdict, dataclass, replace
 from itertools import chain
 from pathlib import Path
@@ -25,7 +25,8 @@ from sklearn.base import clone
 from tacit.errors import TacitError
 from tacit.kernels import has_compiled
 from tacit.labels import Labels, positives
-from tacit.memory import forget_peak, peak_bytes, resident_bytes
+from tacit.memory import forget_peak, held_bytes, large_on_disk, peak_bytes, watched_peak
+from tacit.numerics.rows import selected
 from tacit.parameters import Role, with_role
 from tacit.phases import FIT, Lap, phase, recorded
 from tacit.tagger import training
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from tacit.store.state import Stored
 
 _FILE = "task.joblib"
+_ENTRIES = 1 << 14  # of matrices on disk that are worked on at a time: few, so that parts of any size have many such
 _MIN_MATCHES = 20  # with which a part weighs names: all samples have enough
 
 
@@ -78,6 +80,7 @@ class Task:
     validation: tuple[Inputs, Labels] | None = None  # samples to calibrate on
     naming: Naming | None = None  # names of labels in the samples
     vectors: Vectors | None = None  # of an encoder
+    on_disk: bool = False  # whether large arrays are there, and do not count
 
     def rows(self, rows: Any) -> Task:
         """The task with some of the samples."""
@@ -85,7 +88,7 @@ class Task:
         labels = replace(self.labels, matrix=self.labels.matrix[rows])
         naming = None if self.naming is None else self.naming.rows(rows)
         vectors = None if self.vectors is None else self.vectors.rows(rows)
-        return replace(self, X=self.X[rows], labels=labels, texts=texts, naming=naming, vectors=vectors)
+        return replace(self, X=selected(self.X, rows), labels=labels, texts=texts, naming=naming, vectors=vectors)
 
     def part(self, n_samples: int, n_all: int) -> Task:
         """The task with the first samples and the labels that they have, as a share of `n_all` samples."""
@@ -163,17 +166,18 @@ def _untrained(learner: Any) -> Any:
 # -- measuring --------------------------------------------------------------------------------------------
 
 
-def _measure(task: Task, held_bytes: int) -> Measurement:
-    """Train and save; `held_bytes` is the memory of the process before, including the data of the task."""
+def _measure(task: Task, held: int) -> Measurement:
+    """Train and save; `held` are the bytes of the process before, including the data of the task."""
     forget_peak()
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="tacit-")))
         laps = stack.enter_context(recorded())
+        peak = stack.enter_context(watched_peak()) if task.on_disk else peak_bytes
         began, cpu_began = time.perf_counter(), time.process_time()
         task.trained(folder / "kept").save(folder / "model")  # type: ignore[attr-defined]
         seconds, cpu_seconds = time.perf_counter() - began, time.process_time() - cpu_began
         size = sum(file.stat().st_size for file in (folder / "model").iterdir())
-    memory = max(peak_bytes() - held_bytes, 0)
+        memory = max(peak() - held, 0)
     return Measurement(task.X.shape[0], seconds, cpu_seconds, laps, memory, size, has_compiled=has_compiled())
 
 
@@ -189,14 +193,19 @@ def main() -> None:
     if first is None:
         return
     task, n_all = read_task(Path(sys.argv[1]))  # written while this process started
-    before = held = resident_bytes() or peak_bytes()
-    for place, line in enumerate(chain([first], lines)):
+    with large_on_disk(Path(sys.argv[1]), 1, _ENTRIES) if task.on_disk else nullcontext():
+        _answer(chain([first], lines), task, n_all)
+
+
+def _answer(lines: Iterable[str], task: Task, n_all: int) -> None:
+    before = held = held_bytes() or peak_bytes()
+    for place, line in enumerate(lines):
         try:
             part = task.part(int(line), n_all)
             measured = _measure(part, held + _data_bytes(part))
             if place == 0:  # the first training compiles kernels or loads them, and they stay
                 forget_peak()
-                held = resident_bytes() or peak_bytes()
+                held = held_bytes() or peak_bytes()
                 measured = replace(measured, start_bytes=max(held - before - _data_bytes(part), 0))
             answer: dict[str, Any] = asdict(measured)
         except (TacitError, MemoryError) as error:

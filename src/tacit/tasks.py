@@ -19,6 +19,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Se
 from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from contextvars import ContextVar
 from functools import lru_cache, partial
+from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar, get_type_hints
 
@@ -39,6 +40,7 @@ Result = TypeVar("Result")
 _kept_in: ContextVar[Checkpoint | None] = ContextVar("tacit_checkpoint", default=None)
 _running: ContextVar[_KeptFit | None] = ContextVar("tacit_checkpoint_running", default=None)
 _limited = threading.local()  # some libraries have a thread limit per calling thread
+AHEAD = 4  # tasks per task that runs
 _FIT_NAME = 32  # hexadecimal digits
 
 
@@ -175,12 +177,22 @@ def run_tasks(
 
 
 def stream_tasks(
-    function: Callable[..., Result], tasks: Iterable[Mapping[str, Any]], *, n_jobs: int | None, **shared: Any
+    function: Callable[..., Result],
+    tasks: Iterable[Mapping[str, Any]],
+    *,
+    n_jobs: int | None,
+    is_near: bool = False,
+    **shared: Any,
 ) -> Iterator[Result]:
-    """Like `run_tasks`, but tasks are taken and results returned one by one, as long as they last."""
+    """Like `run_tasks`, but tasks are taken and results returned one by one, as long as they last.
+
+    At most `AHEAD` times as many tasks are taken ahead of the oldest that is not done as run at a time. With `is_near`
+    tasks run on this machine, even if there is a cluster.
+    """
     waiting: dict[int, Result] = {}
     n_taken = 0
-    with closing(_computed(function, enumerate(tasks), n_jobs, shared)) as computed:
+    calls = enumerate(tasks)
+    with closing(_computed(function, calls, n_jobs, shared, is_near, lambda: len(waiting))) as computed:
         for number, result in computed:
             waiting[number] = result
             while n_taken in waiting:
@@ -194,26 +206,42 @@ def _computed(
     n_jobs: int | None,
     arguments: Mapping[str, Any],
     is_near: bool = False,
+    n_waiting: Callable[[], int] | None = None,
 ) -> Generator[tuple[int, Result], None, None]:
-    """Number and result of each call, in any order; `is_near`: on this machine, even if there is a cluster."""
+    """Number and result of each call, in any order; `is_near`: on this machine, even if there is a cluster.
+
+    If there is `n_waiting`, the number of results that wait for earlier ones, calls are not taken far ahead of these.
+    """
     client = cluster.active_client()
     run = partial(_run_limited, function)
     with publishing() as published, one_blas_thread():
         shared = Shared(arguments, published)
         if client is not None and not is_near:
-            yield from cluster.computed(client, run, calls, shared, published)
+            yield from cluster.computed(client, run, calls, shared, published, n_waiting)
             return
         where: dict[str, Any] = {"prefer": "threads"} if client is None else {"backend": "threading"}
-        found = joblib.Parallel(n_jobs=n_jobs, return_as="generator", **where)(
-            joblib.delayed(run)(number, task, shared) for number, task in calls
-        )
-        try:
-            for each in found:  # noqa: UP028 - `yield from` would close it before the warning is silenced
-                yield each
-        finally:
-            with warnings.catch_warnings():  # joblib warns of results that nobody takes, as when work is interrupted
-                warnings.simplefilter("ignore", UserWarning)
-                found.close()
+        with joblib.Parallel(n_jobs=n_jobs, return_as="generator", **where) as parallel:
+            n_together = None if n_waiting is None else AHEAD * joblib.effective_n_jobs(n_jobs)
+            while n_together is None or (together := list(islice(calls, n_together))):
+                yield from _computed_here(parallel, run, calls if n_together is None else together, shared)
+                if n_together is None:
+                    return
+
+
+def _computed_here(
+    parallel: joblib.Parallel,
+    run: Callable[..., tuple[int, Result]],
+    calls: Iterable[tuple[int, Mapping[str, Any]]],
+    shared: Shared,
+) -> Generator[tuple[int, Result], None, None]:
+    found = parallel(joblib.delayed(run)(number, task, shared) for number, task in calls)
+    try:
+        for each in found:  # noqa: UP028 - `yield from` would close it before the warning is silenced
+            yield each
+    finally:
+        with warnings.catch_warnings():  # joblib warns of results that nobody takes, as when work is interrupted
+            warnings.simplefilter("ignore", UserWarning)
+            found.close()
 
 
 def _run_limited(

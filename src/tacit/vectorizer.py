@@ -7,7 +7,7 @@ occurrence.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Annotated, Any, TypeVar
@@ -19,10 +19,11 @@ from scipy import sparse
 from tacit.checks import as_features, check_unicode
 from tacit.errors import DataError
 from tacit.numerics.idf import inverse_document_frequencies
-from tacit.numerics.rows import unit_rows
+from tacit.numerics.rows import moved_to_disk, stacked, unit_rows, widened
 from tacit.parameters import OneOf
+from tacit.progress import stage
 from tacit.store.declared import Array, Sizes
-from tacit.tasks import run_tasks
+from tacit.tasks import stream_tasks
 from tacit.words import LANGUAGES, count_words, stemmed
 
 _MIN_TEXTS_TO_DROP_HAPAXES = 1000  # with fewer texts, words that occur in a single text are kept
@@ -30,6 +31,7 @@ _MIN_WORDS_TO_DROP_HAPAXES = 50  # distinct words per text; in shorter texts eve
 _GRAM = "~"  # before the name of an n-gram
 _GRAM_SIZES = (3, 4, 5)
 _CHARACTERS_PER_BLOCK = 4_000_000  # of texts that are a task
+_FEATURES_OF_GRAMS = 10  # times as many features as without n-grams
 
 Result = TypeVar("Result")
 Ids = npt.NDArray[np.int32]
@@ -112,25 +114,27 @@ class TextVectorizer:
 
     def _counted(self, texts: Sequence[str], n_jobs: int | None) -> tuple[list[sparse.csr_matrix], list[str]]:
         """Counts of each distinct word, or stem, in each text, by blocks of texts; words by their first occurrence."""
-        tasks = [{"texts": texts[first:last]} for first, last in _blocks(texts)]
-        counted = _run(count_words, tasks, n_jobs, "blocks of words")
-        if len(counted) == 1 and self.language is None:
-            return [counted[0][0]], counted[0][1]
+        tasks = [{"texts": texts[first:last]} for first, last in _blocks(texts, self.characters)]
+        found = _run(count_words, tasks, n_jobs, "blocks of words")
+        if len(tasks) == 1 and self.language is None:
+            counts, names = next(found)
+            return [counts], names
         number: defaultdict[str, int] = defaultdict()
         number.default_factory = number.__len__
-        ids = [np.array([number[word] for word in words], np.int32) for _, words in counted]
+        blocks = []
+        for counts, words in found:  # the words of a block are dropped before the next one comes
+            ids = np.array([number[word] for word in words], np.int32)
+            blocks.append(moved_to_disk(_with_ids(counts, ids, len(number))))
         names = list(number)
         if self.language is not None:
             number.clear()
-            of_word = np.array([number[stem] for stem in stemmed(names, self.language)], np.int32)
-            ids, names = [of_word[each] for each in ids], list(number)
-        blocks = []
-        for (counts, _), each in zip(counted, ids, strict=True):
-            shape = counts.shape[0], len(names)
-            blocks.append(sparse.csr_matrix((counts.data, each[counts.indices], counts.indptr), shape=shape))
-            if self.language is not None:
-                blocks[-1].sum_duplicates()
-        return blocks, names
+            ids = np.array([number[stem] for stem in stemmed(names, self.language)], np.int32)
+            names = list(number)
+            for place, counts in enumerate(blocks):
+                stems = _with_ids(counts, ids, len(names))
+                stems.sum_duplicates()
+                blocks[place] = moved_to_disk(stems)
+        return [widened(counts, len(names)) for counts in blocks], names
 
     def positions(self) -> dict[str, int]:
         """Columns by the name of the feature."""
@@ -149,8 +153,7 @@ class TextVectorizer:
     ) -> sparse.csr_matrix:
         """Features from counts, given the column of each word and the n-grams of each word by column."""
         tasks = [{"counts": counts} for counts in blocks]
-        rows = _run(_features, tasks, n_jobs, "blocks of features", places=places, grams=grams, idf=self.idf_)
-        return rows[0] if len(rows) == 1 else sparse.vstack(rows, format="csr")
+        return stacked(_run(_features, tasks, n_jobs, "blocks of features", places=places, grams=grams, idf=self.idf_))
 
 
 def are_texts(samples: Any) -> bool:
@@ -179,20 +182,30 @@ def features_of(samples: Any, vectorizer: TextVectorizer | None, n_jobs: int | N
     return vectorizer.transform(samples, n_jobs)
 
 
-def _blocks(texts: Sequence[str]) -> list[tuple[int, int]]:
+def _blocks(texts: Sequence[str], with_grams: bool) -> list[tuple[int, int]]:
     """Where blocks of texts of about the same size start and stop; at least one."""
     sizes = np.cumsum([len(text) for text in texts], dtype=np.int64)
-    stops = np.flatnonzero(np.diff(sizes // _CHARACTERS_PER_BLOCK)) + 1
+    most = _CHARACTERS_PER_BLOCK // _FEATURES_OF_GRAMS if with_grams else _CHARACTERS_PER_BLOCK
+    stops = np.flatnonzero(np.diff(sizes // most)) + 1
     return list(pairwise([0, *stops.tolist(), len(texts)]))
 
 
 def _run(
     function: Callable[..., Result], tasks: list[dict[str, Any]], n_jobs: int | None, what: str, **shared: Any
-) -> list[Result]:
-    """Results of tasks in order; a single one, as of a request, needs no workers."""
+) -> Iterator[Result]:
+    """Results of tasks in order, one at a time; a single one, as of a request, needs no workers."""
     if len(tasks) == 1:
-        return [function(**tasks[0], **shared)]
-    return run_tasks(function, tasks, n_jobs=n_jobs, what=what, keep=False, **shared)
+        yield function(**tasks[0], **shared)
+        return
+    with stage(what, len(tasks)) as advance:
+        for result in stream_tasks(function, tasks, n_jobs=n_jobs, is_near=True, **shared):
+            yield result
+            advance(1)
+
+
+def _with_ids(counts: sparse.csr_matrix, ids: Ids, n_columns: int) -> sparse.csr_matrix:
+    shape = counts.shape[0], n_columns
+    return sparse.csr_matrix((counts.data, ids[counts.indices], counts.indptr), shape=shape)
 
 
 def _vocabulary(

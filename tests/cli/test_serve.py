@@ -2,13 +2,13 @@ from __future__ import annotations
 
 import socket
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
 import tacit as library
 from tacit.server.limits import LOCAL_HOSTS, Limits, Settings
+from tacit.server.workers import ServicePlan
 from tagger.articles import articles
 
 
@@ -24,8 +24,8 @@ def run(monkeypatch):
     """What would be served, instead of serving it."""
     calls = []
 
-    def note(folders: Mapping[str, Path], limits: Mapping[str, Limits], settings: Settings, **options: object) -> None:
-        calls.append((dict(folders), dict(limits), settings, options))
+    def note(plan: ServicePlan, **options: object) -> None:
+        calls.append((dict(plan.folders), dict(plan.limits), plan.settings, {**options, "acts": plan.acts}))
 
     monkeypatch.setattr("tacit.server.run.serve", note)
     return calls

@@ -9,12 +9,17 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from scipy import sparse
 
+from tacit.memory import large_on_disk
 from tacit.numerics.rows import (
+    entry_blocks,
     falling_order,
     first_entry,
     label_means,
     largest_entries,
+    occurring,
     row_of_entry,
+    selected,
+    stacked,
     unit_rows,
     widened,
 )
@@ -84,3 +89,27 @@ def test_a_wider_matrix(matrix, n_rows, n_columns):
     wider = widened(matrix, matrix.shape[1] + n_columns, matrix.shape[0] + n_rows)
     assert (wider.toarray() == np.pad(matrix.toarray(), ((0, n_rows), (0, n_columns)))).all()
     assert widened(matrix, matrix.shape[1] + n_columns).shape == (matrix.shape[0], matrix.shape[1] + n_columns)
+
+
+def test_rows_on_disk_are_those_in_memory(tmp_path):
+    X = sparse.random(300, 40, 0.2, format="csr", dtype=np.float32, random_state=0)
+    X.data[X.indptr[7] : X.indptr[8]] = 0
+    X.eliminate_zeros()
+    some = np.array([3, 3, 299, 7, 0])
+    with large_on_disk(tmp_path, least_bytes=1, entries=50):
+        assert len(entry_blocks(X)) > 10
+        on_disk = {
+            "unit": unit_rows(X),
+            "selected": selected(X, some),
+            "none": selected(X, some[:0]),
+            "stacked": stacked(iter([X[:10], X[10:10], X[10:]])),
+        }
+        occurs = occurring(X)
+    assert on_disk["stacked"].data.base is not None
+    in_memory = {"unit": unit_rows(X), "selected": X[some], "none": X[some[:0]], "stacked": X}
+    for name, expected in in_memory.items():
+        found = on_disk[name]
+        assert found.shape == expected.shape
+        assert found.dtype == expected.dtype
+        np.testing.assert_array_equal(found.toarray(), expected.toarray(), err_msg=name)
+    np.testing.assert_array_equal(occurs, X.getnnz(axis=0) > 0)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Mapping
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -17,6 +19,8 @@ from tacit.cli.startup import quick_start
 from tacit.data.files import existing_file
 from tacit.errors import MissingExtraError, did_you_mean
 from tacit.server.limits import LOCAL_HOSTS, Limits, Settings, is_local
+from tacit.server.workers import ServicePlan
+from tacit.server.workers import serve as serve_by_several
 
 _NEEDED = ("fastapi", "httptools", "prometheus_client", "uvicorn")  # of the extra `serve`
 
@@ -49,10 +53,11 @@ def _limit(owner: type[Any], name: str, text: str) -> Callable[[Function], Funct
 )
 @click.option("--annif-learn", is_flag=True, help="Let clients of Annif's interface teach the models.")
 @click.option("--watch/--no-watch", default=True, help="Reload a model when its folder changes.  [default: watch]")
+@click.option("--workers", type=click.IntRange(1), default=1, show_default=True, help="Processes that serve.")
 def serve(
     folders: tuple[Path, ...], named: tuple[str, ...], host: str, port: int, token: str | None, token_file: Path | None,
     insecure: bool, allow_host: tuple[str, ...], acts: tuple[str, ...], max_body: int, max_connections: int,
-    request_timeout: float, limit: tuple[str, ...], annif_learn: bool, watch: bool, **common: Any,
+    request_timeout: float, limit: tuple[str, ...], annif_learn: bool, watch: bool, workers: int, **common: Any,
 ) -> None:  # fmt: skip
     """Serve one or several models over HTTP: suggestions, explanations, feedback, and a web page.
 
@@ -63,6 +68,7 @@ def serve(
     Examples:
       tacit serve model
       tacit serve --name news=models/news law --limit law.max_waiting=64
+      tacit serve model --workers 4
       TACIT_TOKEN=$(cat token) tacit serve model --host 0.0.0.0
     """
     models = _by_name(folders, named)
@@ -76,17 +82,28 @@ def serve(
     settings = Settings(secret, max_body, max_connections, request_timeout, hosts, annif_learn)
     if not all(map(find_spec, _NEEDED)):
         raise MissingExtraError("tacit serve", "serve")
-    with quick_start():
-        from tacit.server.run import serve as run
-
+    if workers > 1:
+        _check_several(watch)
+        run = partial(serve_by_several, n_workers=workers)
+    else:
+        with quick_start():
+            from tacit.server import run as single
+        run = partial(single.serve)
     keeps("all acknowledged changes are kept; run the same command to serve again")
     hand_over()  # requests in progress are finished first
-    run(models, limits, settings, host=host, port=port, acts=_acts(models, acts), watch=watch, ready=_announce)
+    run(ServicePlan(models, limits, settings, _acts(models, acts), watch), host=host, port=port, ready=_announce)
 
 
-def _announce(address: str, models: Mapping[str, Any]) -> None:
-    for name, served in models.items():
-        say(f"serving '{name}': {len(served.tagger.classes_):,} labels")
+def _check_several(watch: bool) -> None:
+    if not watch:
+        raise click.UsageError("several workers learn of a new model by watching its folder: omit --no-watch")
+    if os.name == "nt":
+        raise click.UsageError("--workers above 1 needs Linux or macOS")
+
+
+def _announce(address: str, n_labels: Mapping[str, int]) -> None:
+    for name, number in n_labels.items():
+        say(f"serving '{name}': {number:,} labels")
     click.echo(f"{address}  (stop with Ctrl-C)")
 
 

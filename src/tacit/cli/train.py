@@ -102,7 +102,7 @@ def train(
         folder.refuse_acts(out)
     if vocabulary is not None:
         tagger.vocabulary = read_vocabulary(vocabulary, options, vocabulary_language)
-    with memory_limit(limit):
+    with memory_limit(limit, next(filter(Path.exists, out.absolute().parents))):
         dataset, held_out = split_off(with_vectors(load_data(data, **options), vectors), valid, seed, options)
         learned_from: dict[str, Any] = {
             "label_names": dataset.label_names,

@@ -16,10 +16,11 @@ from tacit.features import FeatureMatrix, dense_rows, sparse_part
 from tacit.kernels.dual import prune, train_block
 from tacit.labels import positives
 from tacit.linear.label_forest import MOST_LOGS, Chunk, LabelForest
+from tacit.memory import room
 from tacit.numerics.classifiers import LOSSES, POSITIVES, LinearObjective, objective_of
 from tacit.numerics.clusters import LabelClusters, cluster_labels, label_centres
 from tacit.numerics.compact import as_halves
-from tacit.numerics.rows import unit_rows
+from tacit.numerics.rows import entry_chunks, occurring, selected, unit_rows
 from tacit.parameters import OneOf, Range, Role, Tune, document_parameters
 from tacit.propensity import propensities_from_counts
 from tacit.ranking import Ranking
@@ -204,7 +205,7 @@ def _train_node(
 ) -> Chunk:
     rows, signs = _samples_of(Y, node, options.negatives, seed)
     words = sparse_part(X)
-    columns, samples = _compacted(words if len(rows) == X.shape[0] else words[rows])
+    columns, samples = _compacted(words if len(rows) == X.shape[0] else selected(words, rows))
     inner_costs = np.full(signs.shape[1], _INNER_WEIGHT * objective.negative_cost, dtype=np.float32)
     weights, *_ = train_block(
         samples.indptr.astype(np.int64),
@@ -258,8 +259,12 @@ def _samples_of(
 
 def _compacted(X: sparse.csr_matrix) -> tuple[npt.NDArray[np.int32], sparse.csr_matrix]:
     """The non-empty columns of X, and X restricted to them."""
-    occurs = np.zeros(X.shape[1], dtype=np.bool_)
-    occurs[X.indices] = True
+    occurs = occurring(X)
     columns = np.flatnonzero(occurs).astype(np.int32)
+    if len(columns) == X.shape[1]:
+        return columns, X
     place = np.cumsum(occurs, dtype=np.int32) - 1
-    return columns, sparse.csr_matrix((X.data, place[X.indices], X.indptr), shape=(X.shape[0], len(columns)))
+    indices = room(X.nnz, np.int32)
+    for chunk in entry_chunks(X):
+        indices[chunk] = place[X.indices[chunk]]
+    return columns, sparse.csr_matrix((X.data, indices, X.indptr), shape=(X.shape[0], len(columns)))

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from tacit.kernels.knn import similar_rows
-from tacit.numerics.rows import largest_entries, unit_rows
+from tacit.numerics.rows import entry_blocks, largest_entries, stacked, unit_rows
 from tacit.store.declared import Csr
 
 _N_SIMILAR = 30
@@ -103,4 +103,5 @@ class SampleIndex:
 
 
 def _largest(X: sparse.csr_matrix) -> sparse.csr_matrix:
-    return largest_entries(unit_rows(X), _FEATURES_PER_SAMPLE)
+    blocks = (X[first:last] for first, last in entry_blocks(X))
+    return stacked(largest_entries(unit_rows(block), _FEATURES_PER_SAMPLE) for block in blocks)

@@ -9,12 +9,13 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from tacit.features import FeatureMatrix, Features, stack_rows
+from tacit.features import FeatureMatrix, Features, sparse_part, stack_rows
 from tacit.kernels.label_tree import balanced_clusters
+from tacit.memory import entries_at_once
 from tacit.numerics.rows import label_means, largest_entries, unit_rows, weighted_sums
-from tacit.tasks import row_blocks, run_tasks
+from tacit.tasks import run_tasks
 
-_LABELS_PER_TASK = 512
+_LABELS_PER_TASK = 512  # at most; fewer if their samples have many features, which bounds memory
 _CENTRE_FEATURES = 256  # the largest of a label's centre; clusters hardly change with more
 _PASSES = 10  # of k-means at most
 _LEAST_GAIN = 1e-3  # relative gain in similarity to the cluster centres for another pass
@@ -38,9 +39,19 @@ class LabelClusters:
 
 def label_centres(X: FeatureMatrix, Y: sparse.csr_matrix, n_jobs: int | None) -> FeatureMatrix:
     """The unit-length mean of each label's samples, pruned to its largest entries; X has unit rows, Y only ones."""
-    tasks = [{"first": first, "last": last} for first, last in row_blocks(Y.shape[1], _LABELS_PER_TASK)]
-    blocks = run_tasks(_centres_of_block, tasks, n_jobs=n_jobs, what="blocks of centres", X=X, Y=Y.tocsc())
+    Y = Y.tocsc()
+    per_sample = _n_entries(X) / max(X.shape[0], 1)
+    entries = np.cumsum(np.diff(Y.indptr), dtype=np.int64) * per_sample  # of the samples of all labels so far
+    stops = {int(stop) for stop in np.flatnonzero(np.diff(entries // entries_at_once())) + 1}
+    stops.update(range(_LABELS_PER_TASK, Y.shape[1], _LABELS_PER_TASK))
+    tasks = [{"first": first, "last": last} for first, last in pairwise([0, *sorted(stops), Y.shape[1]])]
+    blocks = run_tasks(_centres_of_block, tasks, n_jobs=n_jobs, what="blocks of centres", X=X, Y=Y)
     return stack_rows(blocks)
+
+
+def _n_entries(X: FeatureMatrix) -> int:
+    """Stored values of both parts of X."""
+    return sparse_part(X).nnz + (X.dense.size if isinstance(X, Features) else 0)
 
 
 def _centres_of_block(X: FeatureMatrix, Y: sparse.csc_matrix, first: int, last: int) -> FeatureMatrix:

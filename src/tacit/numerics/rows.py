@@ -2,29 +2,101 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from tacit.memory import entries_at_once, is_large_on_disk, room, to_disk
+
 Ids = npt.NDArray[np.intp]
 
 
 def row_squares(X: sparse.csr_matrix) -> npt.NDArray[np.float64]:
     """The squared length of each row."""
-    squares = np.add.reduceat(np.append(X.data.astype(np.float64) ** 2, 0.0), X.indptr[:-1])
-    return np.where(np.diff(X.indptr) > 0, squares, 0.0)
+    return _row_squares(X.data, X.indptr)
+
+
+def _row_squares(data: npt.NDArray[Any], indptr: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+    squares = np.add.reduceat(np.append(data.astype(np.float64) ** 2, 0.0), indptr[:-1])
+    return np.where(np.diff(indptr) > 0, squares, 0.0)
 
 
 def unit_rows(X: Any) -> Any:
     """Scale the rows of X, a CSR matrix or `tacit.Features`, to unit length; empty rows stay empty."""
     if not sparse.issparse(X):
         return X.unit_rows()
-    lengths = np.sqrt(row_squares(X))
-    scale = np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0)
-    data = (X.data * np.repeat(scale, np.diff(X.indptr))).astype(np.float32)
+    blocks = entry_blocks(X)
+    if len(blocks) == 1:
+        data = _unit_data(X.data, X.indptr)
+    else:
+        data = room(X.nnz, np.float32)
+        for first, last in blocks:
+            starts = X.indptr[first : last + 1]
+            data[starts[0] : starts[-1]] = _unit_data(X.data[starts[0] : starts[-1]], starts - starts[0])
     return sparse.csr_matrix((data, X.indices, X.indptr), shape=X.shape, copy=False)
+
+
+def _unit_data(data: npt.NDArray[Any], indptr: npt.NDArray[Any]) -> npt.NDArray[np.float32]:
+    lengths = np.sqrt(_row_squares(data, indptr))
+    scale = np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0)
+    return np.asarray(data * np.repeat(scale, np.diff(indptr)), np.float32)
+
+
+def entry_blocks(X: sparse.csr_matrix) -> list[tuple[int, int]]:
+    """Consecutive (first, last) blocks of rows with about `entries_at_once` entries; at least one block."""
+    stops = np.flatnonzero(np.diff(X.indptr[1:] // entries_at_once())) + 1
+    return list(pairwise([0, *stops.tolist(), X.shape[0]]))
+
+
+def stacked(blocks: Iterable[sparse.csr_matrix]) -> sparse.csr_matrix:
+    """The rows of several matrices below one another, in `room`."""
+    if not is_large_on_disk():
+        parts = list(blocks)
+        return parts[0] if len(parts) == 1 else sparse.vstack(parts, format="csr")
+    parts = [moved_to_disk(block) for block in blocks]
+    sizes = [part.nnz for part in parts]
+    kind = np.int32 if sum(sizes) < np.iinfo(np.int32).max else np.int64
+    data, indices, at = room(sum(sizes), parts[0].dtype), room(sum(sizes), kind), 0
+    starts = np.concatenate([[0], np.cumsum(np.concatenate([np.diff(part.indptr) for part in parts]))])
+    shape = len(starts) - 1, parts[0].shape[1]
+    for place, size in enumerate(sizes):
+        data[at : at + size], indices[at : at + size] = parts[place].data, parts[place].indices
+        parts[place] = None  # frees its room on disk
+        at += size
+    return sparse.csr_matrix((data, indices, starts.astype(kind)), shape=shape, copy=False)
+
+
+def moved_to_disk(matrix: sparse.csr_matrix) -> sparse.csr_matrix:
+    """A matrix whose entries are on disk, if there is room for large arrays there."""
+    parts = to_disk(matrix.data), to_disk(matrix.indices), matrix.indptr
+    return sparse.csr_matrix(parts, shape=matrix.shape, copy=False)
+
+
+def selected(X: Any, rows: npt.NDArray[np.integer[Any]]) -> Any:
+    """Some rows of X, a CSR matrix or `tacit.Features`; those of a matrix in `room`."""
+    if not is_large_on_disk() or not sparse.issparse(X):
+        return X[rows]
+    ends = np.cumsum(np.diff(X.indptr)[rows], dtype=np.int64)
+    stops = np.flatnonzero(np.diff(ends // entries_at_once())) + 1
+    return stacked(X[rows[first:last]] for first, last in pairwise([0, *stops.tolist(), len(rows)]))
+
+
+def entry_chunks(X: sparse.csr_matrix) -> Iterator[slice]:
+    """Consecutive parts of the entries of X; NumPy would convert the indices of all of them at once."""
+    size = entries_at_once()
+    return (slice(first, first + size) for first in range(0, X.nnz, size))
+
+
+def occurring(X: sparse.csr_matrix) -> npt.NDArray[np.bool_]:
+    """Whether each column has entries."""
+    occurs = np.zeros(X.shape[1], dtype=np.bool_)
+    for chunk in entry_chunks(X):
+        occurs[X.indices[chunk]] = True
+    return occurs
 
 
 def row_of_entry(matrix: sparse.csr_matrix) -> Ids:

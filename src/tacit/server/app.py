@@ -84,6 +84,8 @@ async def _watch(models: Models, metrics: Metrics) -> None:
     while True:
         await asyncio.sleep(_SECONDS_BETWEEN_LOOKS)
         for name, served in models.items():
+            await served.catch_up()
+            served.set_gauges()
             signature = await asyncio.to_thread(served.folder_signature)
             if signature in (served.signature, failed.get(name), ()):
                 continue

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import copy
 import json
 import time
@@ -24,6 +25,7 @@ from tacit.errors import (
 )
 from tacit.server.batching import Lane
 from tacit.server.limits import ACTS_PER_COMMIT, TEXTS_PER_RANKING, Limits
+from tacit.server.logs import failure
 from tacit.server.metrics import Metrics
 from tacit.server.problems import Problem
 from tacit.store.acts import Act, in_force
@@ -74,6 +76,7 @@ class Served:
     tagger: Tagger
     signature: Signature
     loaded_at: float
+    _seen: tuple[Tagger, Any] | None = None  # a tagger, and the stamp of the ledger whose acts it has
 
     def __init__(self, name: str, folder: Path, acts: Path | None, limits: Limits, metrics: Metrics) -> None:
         self.name = name
@@ -115,6 +118,11 @@ class Served:
         """Reload the model from its folder; requests in progress are not disturbed."""
         await self._teaching.submit(Lesson("reload"))
 
+    async def catch_up(self) -> None:
+        """Apply acts that other processes have recorded, if there are any."""
+        if self._seen != (self.tagger, self._ledger_stamp()):
+            await asyncio.to_thread(self._current)
+
     def folder_signature(self) -> Signature:
         """Identifies the current content of the folder and the ledger; `signature` is that of the model in use."""
         return _signature(self.folder, self._acts)
@@ -128,6 +136,13 @@ class Served:
     def left_out(self) -> int:
         """Acts that do not apply to the model."""
         return len(self.tagger.left_out_)
+
+    def set_gauges(self) -> None:
+        """Set the metrics that are not counted."""
+        self._metrics.waiting.labels(self.name).set(self.n_waiting)
+        self._metrics.labels.labels(self.name).set(len(self.tagger.classes_))
+        self._metrics.acts.labels(self.name).set(self.n_acts)
+        self._metrics.loaded.labels(self.name).set(self.loaded_at)
 
     @property
     def n_waiting(self) -> int:
@@ -159,6 +174,35 @@ class Served:
             for place in together:
                 results[place] = found if rows is None else [next(rows) for _ in jobs[place][1]]
         return [results[place] for place in range(len(jobs))]
+
+    # -- in the threads for suggestions and other queries -------------------------------------------------
+
+    def _current(self) -> Tagger:
+        """The tagger with all acts that any process has recorded until now; a new base is left to `reload`.
+
+        So an act is known to all workers of a service before it is acknowledged. Another thread may put an older tagger
+        in use meanwhile: then `_seen` no longer holds, and the next call reads the ledger again.
+        """
+        tagger, stamp = self.tagger, self._ledger_stamp()
+        if self._seen != (tagger, stamp):
+            later = copy.copy(tagger)
+            try:
+                if home.catch_up(later):
+                    self._publish(later)
+                    self._note_own(later)
+                    tagger = later
+            except ModelFileError as error:  # a damaged ledger: suggestions go on without what it says
+                failure("ledger not read", error, model=self.name)
+            self._seen = tagger, stamp
+        return tagger
+
+    def _ledger_stamp(self) -> Any:
+        """Changes with the ledger."""
+        try:
+            found = (self._acts or self.folder / ACTS).stat()
+        except OSError:  # there is none yet
+            return None
+        return found.st_ino, found.st_size, found.st_mtime_ns
 
     # -- in the thread for changes ------------------------------------------------------------------------
 
@@ -239,12 +283,11 @@ class Served:
     # -- errors -------------------------------------------------------------------------------------------
 
     def _told(self, question: Callable[[Tagger], Any]) -> Callable[[], Any]:
-        """A query to the tagger in use, with errors turned into problems that name the field."""
-        tagger = self.tagger
+        """A query to the current tagger, with errors turned into problems that name the field."""
 
         def call() -> Any:
             try:
-                return question(tagger)
+                return question(self._current())
             except (LabelError, ActError) as error:
                 raise self._named(error) from None
 

@@ -125,6 +125,8 @@ async def acts(
 @api.get("/v1/models", response_model=schemas.ModelsAnswer, responses=problems(), tags=["models"])
 async def models(request: Request) -> Any:
     """List the models that are served."""
+    for served in _models(request).values():
+        await served.catch_up()
     return _json({"version": __version__, "models": [card_of(served) for served in _models(request).values()]})
 
 
@@ -169,13 +171,10 @@ async def healthz() -> Any:
 @api.get("/metrics", responses={200: {"content": {"text/plain": {}}}, **problems()}, tags=["service"])
 async def metrics(request: Request) -> Any:
     """Metrics for Prometheus."""
-    counted = _metrics(request)
     for served in _models(request).values():
-        counted.waiting.labels(served.name).set(served.n_waiting)
-        counted.labels.labels(served.name).set(len(served.tagger.classes_))
-        counted.acts.labels(served.name).set(served.n_acts)
-        counted.loaded.labels(served.name).set(served.loaded_at)
-    return Response(counted.text(), headers={"Content-Type": CONTENT_TYPE})
+        await served.catch_up()
+        served.set_gauges()
+    return Response(_metrics(request).text(), headers={"Content-Type": CONTENT_TYPE})
 
 
 # -- what the endpoints share -----------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from scipy import sparse
 
 from tacit.labels import Labels, positives
 from tacit.numerics.logistic import fit_logistic
-from tacit.numerics.rows import unit_rows
+from tacit.numerics.rows import entry_chunks, selected, unit_rows
 from tacit.parameters import Range
 from tacit.store.declared import Array
 from tacit.vectorizer import TextVectorizer
@@ -111,8 +111,11 @@ def measure(X: sparse.csr_matrix, labels: Labels, vectorizer: TextVectorizer | N
 
 
 def _moments(X: sparse.csr_matrix) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
-    sums = np.bincount(X.indices, weights=X.data, minlength=X.shape[1])
-    squares = np.bincount(X.indices, weights=X.data.astype(np.float64) ** 2, minlength=X.shape[1])
+    sums, squares = np.zeros(X.shape[1]), np.zeros(X.shape[1])
+    for chunk in entry_chunks(X):
+        values = X.data[chunk].astype(np.float64)
+        sums += np.bincount(X.indices[chunk], weights=values, minlength=X.shape[1])
+        squares += np.bincount(X.indices[chunk], weights=values**2, minlength=X.shape[1])
     mean = sums / X.shape[0]
     return mean.astype(np.float32), np.maximum(squares / X.shape[0] - mean**2, 0).astype(np.float32)
 
@@ -171,16 +174,19 @@ class _Trial:
         """Projections of samples, whether they have the label, and their weights."""
         n_samples = self.X.shape[0]
         others = np.sort(self.rng.permutation(n_samples)[:_MAX_BACKGROUND])
-        background = self.X[others]
+        background = selected(self.X, others)
         z, is_positive, weight = [], [], []
         for label, examples, rows in labels:
             towards = direction(self.few_shot, rows)
             weights = towards.towards.toarray().ravel() - self.few_shot.away
             samples = self.Y.indices[self.Y.indptr[label] : self.Y.indptr[label + 1]]
             rest = np.setdiff1d(samples, examples)
-            negatives = ~np.isin(others, samples)
+            negatives = np.flatnonzero(~np.isin(others, samples))
             share = n_samples / len(others)
-            for matrix, value, each in ((self.X[rest], 1.0, 1.0), (background[negatives], 0.0, share)):
+            for matrix, value, each in (
+                (selected(self.X, rest), 1.0, 1.0),
+                (selected(background, negatives), 0.0, share),
+            ):
                 z.append((matrix @ weights - towards.start) / towards.spread)
                 is_positive.append(np.full(matrix.shape[0], value))
                 weight.append(np.full(matrix.shape[0], each))

@@ -149,17 +149,36 @@ def refresh(tagger: Tagger, ledger: Ledger | Writing | None = None) -> None:
     home = tagger._home
     if home is None:
         return
-    found = (ledger or home.ledger).read(home.mark)
-    if found.origin != home.origin and not home.is_apart:  # acts on another model
-        found = Contents()
-    is_replaced = folder.stamp(home.folder) != home.stamp or (found.is_whole and home.mark != START)
-    if is_replaced:
+    found = _new_acts(home, ledger or home.ledger)
+    if found is None or folder.stamp(home.folder) != home.stamp:
         fresh = tagger.load(home.folder, acts=home.ledger.path if home.is_apart else None)
         tagger.__dict__.update(fresh.set_params(n_jobs=tagger.n_jobs, encoder=tagger.encoder).__dict__)
     elif found.acts:
-        known = {act.id for act in home.changes.acts}
-        later = home.changes.plus([act for act in found.acts if act.id not in known])
-        tagger._stay(replace(home, changes=later, mark=found.mark))
+        _take_up(tagger, home, found)
+
+
+def catch_up(tagger: Tagger) -> bool:
+    """Apply acts that other processes have recorded; whether there were any. A new base or ledger is not loaded."""
+    home = tagger._home
+    found = None if home is None else _new_acts(home, home.ledger)
+    if home is None or found is None or not found.acts:
+        return False
+    _take_up(tagger, home, found)
+    return True
+
+
+def _new_acts(home: Home, ledger: Ledger | Writing) -> Contents | None:
+    """Acts that are recorded since loading, or None if the ledger was replaced."""
+    found = ledger.read(home.mark)
+    if found.origin != home.origin and not home.is_apart:  # acts on another model
+        found = Contents()
+    return None if found.is_whole and home.mark != START else found
+
+
+def _take_up(tagger: Tagger, home: Home, found: Contents) -> None:
+    known = {act.id for act in home.changes.acts}
+    later = home.changes.plus([act for act in found.acts if act.id not in known])
+    tagger._stay(replace(home, changes=later, mark=found.mark))
 
 
 def _kept(home: Home) -> Home:

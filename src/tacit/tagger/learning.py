@@ -15,7 +15,7 @@ from tacit.labels import Labels, aligned, label_counts, positives
 from tacit.metrics import evaluate
 from tacit.names.evidence import NameCounts, NameEvidence
 from tacit.names.similar import SampleIndex
-from tacit.numerics.rows import widened
+from tacit.numerics.rows import selected, widened
 from tacit.phases import CALIBRATE, FIT, phase
 from tacit.progress import announce
 from tacit.tagger.calibration import Calibration, calibrate, places_for
@@ -96,7 +96,8 @@ def learn(
     own = replace(labels, matrix=labels.matrix[held_out])
     held = Inputs(X[held_out], None, None if of_texts is None else of_texts[held_out])
     others, theirs = replace(labels, matrix=labels.matrix[rest]), None if vectors is None else vectors.rows(rest)
-    to_weigh = untrained, X[rest], others, cooccurrence, theirs, held, own, seed
+    X_rest = selected(X, rest)
+    to_weigh = untrained, X_rest, others, cooccurrence, theirs, held, own, seed
     if len(sizes) > 1 and again:
         weight = 0.0 if vectors is None else _best(*to_weigh)[1]
         parts = [held_out, *(np.sort(each) for each in np.split(order, np.cumsum(sizes))[1:-1])]
@@ -110,7 +111,7 @@ def learn(
         model = _fitted(untrained, mixed(X, of_texts, weight), labels, cooccurrence)
     names = None
     if naming is not None:
-        names = naming.rows(rest), naming.rows(held_out), SampleIndex.of(X[rest], positives(labels.matrix[rest]))
+        names = naming.rows(rest), naming.rows(held_out), SampleIndex.of(X_rest, positives(labels.matrix[rest]))
     found = _calibrated(model, part, held, weight, own, names, seed, is_judged)
     found = _with_encoding(found, vectors, weight)
     if found.names is None or naming is None:
@@ -167,7 +168,7 @@ def _cross_fitted(
         rest = np.setdiff1d(np.arange(X.shape[0]), part)
         if positives(labels.matrix[rest]).nnz:
             own = replace(labels, matrix=labels.matrix[rest])
-            models.append((_fitted(clone(untrained), X[rest], own, cooccurrence), part))
+            models.append((_fitted(clone(untrained), selected(X, rest), own, cooccurrence), part))
     model = _fitted(untrained, X, labels, cooccurrence)
     with phase(CALIBRATE, sum(len(part) for part in held_out)):
         found = calibrated_on(models, X, labels.matrix, model.propensities_for, is_judged) if models else None

@@ -1,0 +1,145 @@
+"""Several workers that serve the same models."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import httpx
+import psutil
+import pytest
+
+from server.live import started
+from tacit import Tagger
+from tacit.store.ledger import Ledger
+
+N_CLIENTS = 50
+PATIENCE = 60.0
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="several workers need Linux or macOS")
+
+
+def workers_of(process) -> list[psutil.Process]:
+    """The processes that serve; a further child of Python's own keeps track of shared memory."""
+    children = psutil.Process(process.pid).children()
+    return [child for child in children if "spawn_main" in " ".join(child.cmdline())]
+
+
+def suggested(client: httpx.Client, text: str, **wish: object) -> list[str]:
+    answer = client.post("/v1/suggest", json={"text": text, **wish})
+    assert answer.status_code == 200, answer.text
+    return [found["label"] for found in answer.json()["results"][0]["suggestions"]]
+
+
+def counted(address: str, name: str) -> float:
+    lines = httpx.get(f"{address}metrics", timeout=PATIENCE).text.splitlines()
+    return sum(float(line.rpartition(" ")[2]) for line in lines if line.startswith(name))
+
+
+def test_what_one_worker_is_taught_all_know_when_it_is_acknowledged(model):
+    """Clients ask all the time; after each acknowledged act, new connections reach both workers and see it."""
+    tagger = Tagger.load(model)
+    usual = {text: [found.label for found in tagger.suggest([text])[0]] for text in ("apple pear", "song choir drum")}
+    is_over, n_right = threading.Event(), [0] * N_CLIENTS
+
+    with started("serve", model, "--workers", 2) as (process, address):
+
+        def ask(number: int) -> None:
+            with httpx.Client(base_url=address, timeout=PATIENCE) as client:
+                while not is_over.is_set():
+                    for text, labels in usual.items():
+                        found = [label for label in suggested(client, text) if not label.startswith("new")]
+                        assert found == labels[: len(found)]
+                        n_right[number] += 1
+
+        with ThreadPoolExecutor(N_CLIENTS) as pool:
+            asking = [pool.submit(ask, number) for number in range(N_CLIENTS)]
+            try:
+                told = [taught_and_seen(address, number) for number in range(6)]
+            finally:
+                is_over.set()
+            for each in asking:
+                each.result()
+        assert all(n_right)
+        assert [act.id for act in Ledger(model / "acts.jsonl").read().acts] == told
+        n_asked = counted(address, 'tacit_requests_total{method="POST",route="/v1/suggest",status="200"}')
+        assert n_asked == sum(n_right) + 8 * len(told)  # of both workers together
+        assert counted(address, "tacit_acts{") == len(told)
+        assert len(workers_of(process)) == 2
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(PATIENCE) == -signal.SIGTERM
+
+
+def taught_and_seen(address: str, number: int) -> str:
+    """Add a label; the id of that act. Each of the connections reaches either worker."""
+    label = f"new {number}"
+    taught = httpx.post(f"{address}v1/labels", json={"name": label, "examples": ["apple pear"]}, timeout=PATIENCE)
+    assert taught.status_code == 201, taught.text
+    for _ in range(8):
+        with httpx.Client(base_url=address, timeout=PATIENCE) as client:
+            assert suggested(client, "apple pear", include=[label]) == [label]
+    return str(taught.json()["id"])
+
+
+def test_a_worker_that_dies_is_started_again(model):
+    with started("serve", model, "--workers", 2) as (process, address):
+        before = {worker.pid for worker in workers_of(process)}
+        os.kill(min(before), signal.SIGKILL)
+        for _ in range(8):  # connections of the dead worker wait for the next one
+            with httpx.Client(base_url=address, timeout=PATIENCE) as client:
+                assert suggested(client, "apple pear", k=1) == ["fruit"]
+        after = {worker.pid for worker in workers_of(process)}
+        assert len(after) == 2
+        assert len(after & before) == 1
+        assert counted(address, "tacit_texts_total") == 8
+
+
+def test_workers_end_with_the_service(model):
+    with started("serve", model, "--workers", 2) as (process, _):
+        workers = workers_of(process)
+        process.kill()
+        process.wait()
+        assert psutil.wait_procs(workers, PATIENCE)[1] == []
+
+
+def test_ctrl_c_stops_all_workers(model, tmp_path, monkeypatch):
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    with started("serve", model, "--workers", 2) as (process, _):
+        workers = workers_of(process)
+        assert list(tmp_path.glob("tacit-serve-*"))
+        for each in (process, *workers):  # as a terminal does
+            each.send_signal(signal.SIGINT)
+        assert process.wait(PATIENCE) == 130
+        assert not any(worker.is_running() for worker in workers)
+        assert not list(tmp_path.glob("tacit-serve-*"))
+
+
+def test_what_keeps_workers_from_serving_is_one_line(tacit, model, tmp_path):
+    damaged = tmp_path / "damaged"
+    damaged.mkdir()
+    for folder, reason in ((damaged, "manifest.json"), (tmp_path / "absent", "no such model folder")):
+        outcome = tacit("serve", folder, "--port", 0, "--workers", 2)
+        assert outcome.code == 2
+        assert reason in outcome.err
+        assert outcome.err.strip().count("\n") == 0
+    with started("serve", model, "--workers", 2) as (_, address):  # the address is not shared with others
+        port = re.findall(r":(\d+)/", address)[0]
+        outcome = tacit("serve", model, "--port", port, "--workers", 2)
+    assert outcome.code == 2
+    assert f"cannot listen on 127.0.0.1:{port}" in outcome.err
+    assert "omit --no-watch" in tacit("serve", model, "--workers", 2, "--no-watch").err
+
+
+def test_acts_of_the_command_line_are_known_at_once(live, model):
+    """A single process, without --watch, knows them too."""
+    assert live.suggest("apple", k=1) == ["fruit"]
+    other = Tagger.load(model)
+    other.rename_label("fruit", "produce")
+    other.save(model)
+    assert live.suggest("apple", k=1) == ["produce"]
+    assert live.get("/v1/models").json()["models"][0]["acts"] == 1
+    ledger = model / "acts.jsonl"
+    ledger.write_bytes(ledger.read_bytes() + b'{"sum":"0"}\nx\n')  # damaged: what is known stays
+    assert live.suggest("apple", k=1) == ["produce"]

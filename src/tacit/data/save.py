@@ -78,7 +78,7 @@ def convert(
     """
     written_as = format_to_write(Path(target)) if to_format is None else named_format(to_format)
     keep = written_as.is_text
-    dataset = load_data(source, labels_path, from_format, text, labels, keep_columns=keep, **limits)  # type: ignore[arg-type]
+    dataset = load_data(source, labels_path, from_format, text, labels, keep_columns=keep, **limits)
     if written_as.is_text and dataset.texts is None:
         raise ParameterError(f"{source} holds features and '{written_as.name}' holds texts: {_NO_TEXTS}")
     if not written_as.is_text and dataset.X is None:

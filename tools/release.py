@@ -1,7 +1,7 @@
 """``make release``: build sdist and wheel, and try the wheel in clean environments of each Python that is here.
 
-Each environment is made twice, with nothing but the wheel and with all extras. There the demo and the quick tests run, and
-models are saved that all other environments must load with the same rankings. A Python that is not here is named.
+Each environment is made twice, with nothing but the wheel and with all extras. There the demo and the quick tests run,
+and models are saved that all other environments must load with the same rankings. A Python that is not here is named.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -84,35 +85,29 @@ def find_python(version: str) -> Path | None:
     """The interpreter of a version, on the path or among pyenv's; shims that lead nowhere do not count."""
     pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
     on_path = [Path(found) for found in [shutil.which(f"python{version}")] if found]
-    for candidate in (*on_path, *sorted(pyenv.glob(f"{version}.*/bin/python"), reverse=True)):
-        try:
-            if run(candidate, "--version").startswith(f"Python {version}."):
-                return candidate
-        except (ReleaseError, OSError):
-            continue
-    return None
+    candidates = (*on_path, *sorted(pyenv.glob(f"{version}.*/bin/python"), reverse=True))
+    return next((candidate for candidate in candidates if _is_python(candidate, version)), None)
+
+
+def _is_python(candidate: Path, version: str) -> bool:
+    try:
+        return run(candidate, "--version").startswith(f"Python {version}.")
+    except (ReleaseError, OSError):
+        return False
 
 
 def build(out: Path) -> Path:
-    """Make sdist and wheel, check that README renders on PyPI, and return the wheel."""
+    """Make sdist and wheel, check that README renders on PyPI and that links lead somewhere, and return the wheel."""
+    run(sys.executable, "-m", "pytest", "-q", "tests/test_docs_site.py", "-k", "links")
     shutil.rmtree(out, ignore_errors=True)
     run(sys.executable, "-m", "build", "--outdir", out)
     run(sys.executable, "-m", "twine", "check", "--strict", *out.iterdir())
     return next(out.glob("*.whl"))
 
 
-def check_links() -> None:
-    """Links of README lead to files and headings that there are."""
-    sys.path.insert(0, str(ROOT / "tests"))
-    from pages import broken_links
-
-    if found := broken_links(ROOT / "README.md"):
-        raise ReleaseError(f"README.md: broken links: {', '.join(found)}")
-
-
 def check_version() -> str:
     """The version, which CHANGELOG and CITATION must name, too."""
-    version = re.findall(r'"(.+)"', (ROOT / "src" / "tacit" / "_version.py").read_text(encoding="utf-8"))[0]
+    version = (ROOT / "src" / "tacit" / "_version.py").read_text(encoding="utf-8").split('"')[1]
     for name, line in (("CHANGELOG.md", f"## {version}"), ("CITATION.cff", f"version: {version}")):
         if not re.search(f"^{re.escape(line)}\\b", (ROOT / name).read_text(encoding="utf-8"), re.MULTILINE):
             raise ReleaseError(f"{name} has no line '{line}'")
@@ -124,7 +119,7 @@ def attempt(environment: Environment, wheel: Path, work: Path, chosen: Sequence[
     steps = (
         ("install", lambda: environment.make(wheel)),
         ("demo", lambda: run(environment.scripts / "tacit", "demo", cwd=environment.home)),
-        ("models", lambda: run(environment.python, MODELS, "save", work / environment.home.name, cwd=work)),
+        ("models", lambda: run(environment.python, MODELS, "save", _models_of(environment, work), cwd=work)),
         ("tests", lambda: run(*environment.tests(chosen)).splitlines()[-1]),
     )
     for name, step in steps:
@@ -143,7 +138,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
     chosen = options.parse_args(arguments)
     try:
         print(f"tacit {check_version()}")
-        check_links()
         wheel = build(chosen.out)
     except ReleaseError as error:
         sys.exit(str(error))
@@ -166,27 +160,30 @@ def try_everywhere(wheel: Path, work: Path, versions: Sequence[str], chosen: Seq
         if python is not None
         for has_extras in (False, True)
     ]
-    failures, made = [], []
-    for home in homes:
-        try:
-            attempt(home, wheel, work, chosen)
-            made.append(home)
-        except ReleaseError as error:
-            failures.append(f"{home} failed: {error}")
-    return failures + check_models(made, work)
+    failures = {home: _failure(home, partial(attempt, home, wheel, work, chosen)) for home in homes}
+    made = [home for home, failure in failures.items() if failure is None]
+    folders = [_models_of(home, work) for home in made]
+    exchanged = [_failure(home, partial(check_models, home, folders)) for home in made]
+    return [failure for failure in (*failures.values(), *exchanged) if failure is not None]
 
 
-def check_models(environments: Sequence[Environment], work: Path) -> list[str]:
-    """What fails when each environment loads the models of all."""
-    folders = [work / home.home.name for home in environments]
-    failures = []
-    for home in environments:
-        try:
-            said = run(home.python, MODELS, "check", *folders, cwd=work)
-            print(f"{home}: {said.strip()}", flush=True)
-        except ReleaseError as error:
-            failures.append(f"{home}: models of others failed: {error}")
-    return failures
+def check_models(environment: Environment, folders: Sequence[Path]) -> None:
+    """Load the models of all environments in one of them."""
+    print(
+        f"{environment}: {run(environment.python, MODELS, 'check', *folders, cwd=environment.home).strip()}", flush=True
+    )
+
+
+def _models_of(environment: Environment, work: Path) -> Path:
+    return work / f"models-{environment.home.name}"
+
+
+def _failure(environment: Environment, step: Callable[[], None]) -> str | None:
+    try:
+        step()
+    except ReleaseError as error:
+        return f"{environment}: {error}"
+    return None
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 import tacit
+from tacit.data.dataset import texts_of
 from tacit.data.synthetic import SyntheticData, make_dataset
 
 #: A model of each family.
@@ -26,8 +27,7 @@ def _rankings(folder: Path) -> dict[str, tacit.Ranking]:
     """What the models of a folder rank, by their names."""
     data = _data()
     found = {name: tacit.load_model(folder / name).rank(data.X[data.test], _K) for name in NAMES}
-    texts = data.dataset(data.test).texts
-    return found | {"Tagger": tacit.Tagger.load(folder / "Tagger").rank(texts, _K)}
+    return found | {"Tagger": tacit.Tagger.load(folder / "Tagger").rank(texts_of(data.dataset(data.test)), _K)}
 
 
 def save(folder: Path) -> None:
@@ -38,7 +38,7 @@ def save(folder: Path) -> None:
         model = getattr(tacit, name)().fit(train.X, train.Y, label_names=train.label_names)
         model.save(folder / name)
     tagger = tacit.Tagger("OneVsAll", keep_texts=True).fit(train.texts, train.Y, label_names=train.label_names)
-    tagger.add_label("a new label", examples=train.texts[:2])
+    tagger.add_label("a new label", examples=texts_of(train)[:2])
     tagger.save(folder / "Tagger")
     for name, ranking in _rankings(folder).items():
         np.savez(folder / f"{name}.npz", labels=ranking.labels, scores=ranking.scores)

@@ -36,6 +36,10 @@ NEIGHBOURS = {
 _REMOTE_SHIM = "https://unpkg.com/iframe-worker/shim"  # which Material loads for search in pages opened from disk
 _LOCAL_SHIM = "assets/file-worker.js"
 _LINK = re.compile(r"(\]\()(?!https?:|mailto:|#)([^)\s#]+)([^)]*\))")
+_FORMULA = re.compile(
+    r"(?P<code>^```.*?^```$|`[^`\n]+`)|\$\$(?P<block>.+?)\$\$|\$(?=\S)(?P<inline>[^$\n]+?)(?<=\S)\$(?!\d)",
+    re.MULTILINE | re.DOTALL,
+)
 _FENCE = re.compile(r"^\s*```")
 _NOT_SHOWN = re.compile(r"_|set_\w+_request$|what_is_wrong$")  # what scikit-learn and model folders call
 _ITEM = re.compile(r"^([-*]|\d+\.) ")
@@ -107,7 +111,7 @@ def on_page_markdown(markdown: str, *, page: Page, **_: Any) -> str:
     """Turn Markdown as GitHub reads it into Markdown as MkDocs reads it."""
     place = page.file.src_uri
     sources = {there: here for here, there in NEIGHBOURS.items()}
-    return spaced(relinked(markdown, sources.get(place, f"docs/{place}"), place))
+    return with_formulas(spaced(relinked(markdown, sources.get(place, f"docs/{place}"), place)))
 
 
 def on_post_page(output: str, *, page: Page, **_: Any) -> str:
@@ -224,6 +228,19 @@ def spaced(text: str) -> str:
         lines.append(line)
         before = line
     return "\n".join(lines)
+
+
+def with_formulas(text: str) -> str:
+    """Formulas between dollar signs as MathML, which browsers show without a script; code stays as it is."""
+    from latex2mathml.converter import convert
+
+    def formula(match: re.Match[str]) -> str:
+        if match["code"] is not None:
+            return match[0]
+        is_block = match["block"] is not None
+        return str(convert(match["block"] or match["inline"], display="block" if is_block else "inline"))
+
+    return _FORMULA.sub(formula, text)
 
 
 def _starts(before: str, line: str) -> bool:

@@ -145,7 +145,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     with tempfile.TemporaryDirectory() as scratch:
         failures = try_everywhere(wheel, Path(scratch), chosen.pythons, chosen.tests)
     if failures:
-        sys.exit("\n\n".join(failures))
+        sys.exit("\n".join(failures))
     print(f"{wheel.name} is ready to be published")
 
 
@@ -182,7 +182,8 @@ def _failure(environment: Environment, step: Callable[[], None]) -> str | None:
     try:
         step()
     except ReleaseError as error:
-        return f"{environment}: {error}"
+        print(f"{environment}: failed: {error}", flush=True)
+        return f"{environment} failed"
     return None
 
 

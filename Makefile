@@ -1,6 +1,6 @@
 PYTHON ?= python3
 VENV ?= .venv
-BIN := $(VENV)/bin
+BIN := $(VENV)/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
 READY := $(VENV)/.ready
 # Neighbouring tests share what is trained for them: each of the two processes gets one half, then takes from the other.
 PYTEST := $(BIN)/python -m pytest -n 2 --dist worksteal

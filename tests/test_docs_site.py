@@ -64,6 +64,15 @@ def test_lists_and_tables_stand_apart(text, expected):
     assert spaced(text) == expected
 
 
+def test_formulas_become_mathml():
+    pytest.importorskip("latex2mathml", reason="needs the extra 'docs'")
+    text = "`$HOME` costs $5, \n$p_l$ and\n\n$$a = b$$\n```\n$x$\n```"
+    found = docs_site.with_formulas(text)
+    assert found.startswith("`$HOME` costs $5, \n<span><math")
+    assert '<math xmlns="http://www.w3.org/1998/Math/MathML" display="block">' in found
+    assert found.endswith("```\n$x$\n```")
+
+
 def test_every_public_name_is_in_the_reference():
     named = {name for page in REFERENCES.values() for name in page.names}
     assert {f"tacit.{name}" for name in tacit.__all__ if name != "__version__"} <= named

@@ -237,8 +237,9 @@ def with_formulas(text: str) -> str:
     def formula(match: re.Match[str]) -> str:
         if match["code"] is not None:
             return match[0]
-        is_block = match["block"] is not None
-        return str(convert(match["block"] or match["inline"], display="block" if is_block else "inline"))
+        if match["block"] is not None:
+            return str(convert(match["block"], display="block"))
+        return f"<span>{convert(match['inline'])}</span>"  # a line that began with <math> would be a block
 
     return _FORMULA.sub(formula, text)
 

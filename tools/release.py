@@ -23,9 +23,8 @@ ROOT = Path(__file__).parents[1]
 PYTHONS = ("3.10", "3.11", "3.12", "3.13")
 MODELS = ROOT / "tools" / "release_models.py"
 QUICK = "not slow and not real_data"
-#: Tests that need no extra, and what all tests need.
+#: Tests that need no extra.
 WITHOUT_EXTRAS = ("tests/test_contract.py", "tests/data", "tests/store", "tests/tagger", "tests/cli/test_commands.py")
-TEST_TOOLS = ("pytest>=8.3", "pytest-xdist>=3.6", "hypothesis>=6.100", "psutil>=5.9")
 #: These look at the repository rather than at what is installed, or need a browser.
 _LEFT_OUT = ("tests/test_docs_site.py", "tests/test_architecture.py", "tests/server", "tests/test_recipes.py")
 
@@ -57,10 +56,13 @@ class Environment:
         return self.scripts / "python"
 
     def make(self, wheel: Path) -> None:
-        """Install the wheel, and what tests need."""
+        """Install the wheel."""
         run(self.base, "-m", "venv", self.home)
-        what = [f"{wheel}[all,dev]"] if self.has_extras else [wheel, *TEST_TOOLS]
-        run(self.python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *what)
+        self.install(f"{wheel}[all]" if self.has_extras else str(wheel))
+
+    def install(self, what: str) -> None:
+        """Install a package."""
+        run(self.python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", what)
 
     def tests(self, chosen: Sequence[str]) -> list[str | Path]:
         """The command of the quick tests."""
@@ -120,6 +122,7 @@ def attempt(environment: Environment, wheel: Path, work: Path, chosen: Sequence[
         ("install", lambda: environment.make(wheel)),
         ("demo", lambda: run(environment.scripts / "tacit", "demo", cwd=environment.home)),
         ("models", lambda: run(environment.python, MODELS, "save", _models_of(environment, work), cwd=work)),
+        ("what tests need", lambda: environment.install(f"{wheel}[dev]")),
         ("tests", lambda: run(*environment.tests(chosen)).splitlines()[-1]),
     )
     for name, step in steps:

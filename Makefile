@@ -1,12 +1,12 @@
 PYTHON ?= python3
 VENV ?= .venv
-BIN := $(VENV)/bin
+BIN := $(VENV)/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
 READY := $(VENV)/.ready
 # Neighbouring tests share what is trained for them: each of the two processes gets one half, then takes from the other.
 PYTEST := $(BIN)/python -m pytest -n 2 --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-fast attack check format bench reproduce pictures clean
+.PHONY: help install demo test test-fast attack check format bench reproduce pictures docs release clean
 
 help:  ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -50,6 +50,14 @@ reproduce: $(READY)  ## List the papers' tables and figures, or run one: ARGS="e
 
 pictures: $(READY)  ## Make the pictures of the page and the report in a browser (needs TACIT_DATA and Chromium)
 	PYTHONPATH=tests $(BIN)/python -m pictures
+
+docs: $(READY)  ## Build the site of the documentation: build/site/index.html
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
+
+release: $(READY)  ## Build sdist and wheel, and try them in clean environments of each Python that is here
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[release]'
+	$(BIN)/python -m tools.release $(ARGS)
 
 clean:  ## Remove the virtual environment and all caches
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis dist build

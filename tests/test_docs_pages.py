@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import csv
 import importlib.util
 import json
+import random
 import re
 import shlex
 from pathlib import Path
@@ -15,7 +17,11 @@ import pytest
 from pages import DOCS, blocks_of, broken_links, commands_of, run_command
 from server.live import started
 from tacit.cli.commands import cli
+from tacit.data.save import save_data
+from tacit.data.synthetic import make_dataset
+from walks.files import ticket, write_table
 
+README = DOCS.parent / "README.md"
 PAGES = ["vocabularies.md", "from-annif.md", "cluster.md"]
 SERVED = "http://127.0.0.1:8000/"
 HAS_RDF = importlib.util.find_spec("rdflib") is not None
@@ -41,11 +47,14 @@ class Run:
                     code = compile(block.replace(SERVED, address), name, "exec")
                     self._keep(block, exec, code, self.names)
                     continue
+                if kind == "text":
+                    continue
                 if ".ttl" in block and not HAS_RDF:
                     continue
                 for command in commands_of(block):
                     if command.startswith("tacit serve"):
-                        _, address = services.enter_context(started(*shlex.split(command)[1:], cwd=folder))
+                        words = shlex.split(command, comments=True)[1:]
+                        _, address = services.enter_context(started(*words, cwd=folder))
                     else:
                         self._keep(command, run_command, command, self.monkeypatch)
 
@@ -89,6 +98,41 @@ def test_from_annif(tmp_path, run):
     assert labels_in(run.of("echo"))[0] == "http://example.org/bees"
     assert run.of("from annif_client").split()[:2] == ["http://example.org/bees", "bees"]
     assert (tmp_path / "report.html").exists()
+
+
+def test_readme(tmp_path, run):
+    """Its commands and its Python, on files and texts that are made here."""
+    rng = random.Random(0)
+    rows = [{"article_id": str(number), **ticket(rng)} for number in range(300)]
+    for row in rows:
+        row["title"], row["body"], row["tags"] = row.pop("subject"), row.pop("message"), row.pop("topics")
+    write_table(tmp_path / "articles.csv", rows)
+    write_table(tmp_path / "new.csv", [{key: row[key] for key in ("article_id", "title", "body")} for row in rows[:9]])
+    made = make_dataset(n_samples=200, n_features=80, n_labels=12, seed=0)
+    for name in ("train", "test"):
+        save_data(made.dataset(getattr(made, name)), tmp_path / f"{name}.txt")
+    run.names |= {
+        "texts": ["light and lenses", "old kings", "a lens", "a war"] * 9,
+        "tags": [["optics"], ["history"]] * 18,
+    }
+    run.page("../README.md", tmp_path)
+    with (tmp_path / "suggestions.csv").open(encoding="utf-8") as file:
+        assert [row["article_id"] for row in csv.DictReader(file)] == [row["article_id"] for row in rows[:9]]
+    assert "How good is" in (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "'PSP@5': " in run.of("import tacit")
+    assert "photonics" in run.names["tagger"].classes_
+
+
+def test_readme_shows_what_suggest_gives():
+    kind, block = blocks_of(README)[0]
+    assert kind == "text"
+    *_, header, row = csv.reader(block.splitlines())
+    assert header == ["row", "labels", "names", "scores"]
+    assert [len(cell.split("|")) for cell in row] == [1, 3, 3, 3]
+    for command in re.findall(r"tacit ((?:train|suggest) .*)", block):
+        name, *words = shlex.split(command)
+        known = _options(cli.get_command(click.Context(cli), name))
+        assert {word for word in words if word.startswith("-") and word != "-"} <= known
 
 
 @pytest.mark.slow

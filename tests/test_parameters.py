@@ -100,3 +100,10 @@ def test_help_is_readable(name):
 def test_a_signature_has_types_and_defaults():
     assert "(*, n_trees: int = 2, arity: int = 64" in str(inspect.signature(tacit.LabelTree))
     assert str(inspect.signature(tacit.Tagger)).startswith("(model: str = 'auto', random_state: int | None = 0, ")
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_python_3_10_reads_the_annotations(name):
+    """It has no type hints for a class with a bare ClassVar."""
+    bases = getattr(tacit, name).__mro__
+    assert "ClassVar" not in {hint for base in bases for hint in vars(base).get("__annotations__", {}).values()}

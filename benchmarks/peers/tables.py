@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from benchmarks.peers.systems import SYSTEMS, Result
 
 ANCHOR = "pecos"  # to which ratios are
-SHORT = ("pecos", "parabel", "bonsai", "LabelTree", "OneVsAll")  # for README
+SHORT = ("pecos", "parabel", "bonsai", "napkinxc", "LabelTree", "OneVsAll")  # for README
 RATIOS = {
     "train CPU": "train_cpu",
     "train wall": "train_wall",

@@ -2,4 +2,5 @@
 
 from tacit.cli.main import main
 
-main()
+if __name__ == "__main__":  # tools of documentation import every module
+    main()

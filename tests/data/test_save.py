@@ -108,10 +108,15 @@ def test_text_to_numeric_writes_its_vocabulary(tmp_path, to_format):
         assert {path.name for path in written} >= {"labels.txt", "features.txt"}
 
 
-def test_fields_are_passed_on(tmp_path):
-    source = write_files(tmp_path, {"a.csv": "headline,topics\nred apple,fruit|red\n"})
+def test_fields_are_kept(tmp_path):
+    source = write_files(tmp_path, {"a.csv": "id;headline;topics\n7;red apple;fruit|red\n"})
     convert(source, tmp_path / "a.jsonl", text="headline", labels="topics")
-    assert (tmp_path / "a.jsonl").read_text() == '{"text": "red apple", "labels": ["fruit", "red"]}\n'
+    written = (tmp_path / "a.jsonl").read_text()
+    assert written == '{"id": "7", "headline": "red apple", "topics": ["fruit", "red"]}\n'
+    convert(tmp_path / "a.jsonl", tmp_path / "a.tsv", text="headline", labels="topics")
+    assert (tmp_path / "a.tsv").read_text() == '"id"\t"headline"\t"topics"\n"7"\t"red apple"\t"fruit|red"\n'
+    convert(source, tmp_path / "a.ft", text="headline", labels="topics", to_format="fasttext")
+    assert (tmp_path / "a.ft").read_text() == "__label__fruit __label__red red apple\n"
 
 
 def test_numeric_to_text_is_refused(tmp_path):

@@ -11,7 +11,7 @@ from scipy import sparse
 
 import tacit
 from planted import planted
-from report.samples import Page, dataset, evaluation, new_dataset, trained_tagger
+from report.samples import Page, dataset, evaluation, new_dataset, texts_and_tags, trained_tagger
 from tacit.data.vocabulary import Vocabulary
 from tacit.errors import DataError, FileError
 from tacit.report.evaluation import evaluate_model
@@ -154,6 +154,22 @@ def test_the_report_has_its_date():
     today = dt.datetime.now(dt.timezone.utc).date()
     written = Page(page(evaluate_model(trained_tagger(), new_dataset()))).text()
     assert any(f"date{day.isoformat()}" in written for day in (today, today + dt.timedelta(1)))
+
+
+def test_a_model_that_was_trained_on_the_samples():
+    texts, tags = texts_and_tags()
+    own = report(trained_tagger(), dataset(texts, tags), data="old <b>.csv").text()
+    assert "100% of the samples of old <b>.csv were in the training data of the model" in own
+    assert "of the samples of the data were in" in report(trained_tagger(), dataset(texts, tags)).text()
+    new = dataset([f"{text} {row}" for row, text in enumerate(texts)], tags)
+    assert "in the training data of the model" not in report(trained_tagger(), new).text()
+
+
+def test_a_ranking_by_features_of_samples_kept_as_texts():
+    samples = new_dataset()
+    model = tacit.OneVsAll().fit(X := sparse.random(len(samples), 9, 0.5, "csr", random_state=0), samples.Y)
+    found = evaluate_model(model, samples, model.rank(X, 20))
+    assert found.share_in_training == 0
 
 
 @pytest.mark.parametrize("n_samples", [1, 2])

@@ -20,11 +20,13 @@ from tacit.data.save import convert as convert_file
 def convert(source: Path, target: Path, to_format: str | None, **options: Any) -> None:
     """Convert the data file SOURCE to TARGET; both may end in .gz.
 
-    Texts are written with the fields text and labels, or converted to tf-idf features, whose words are written to
-    features.txt. Features cannot become text.
+    Where both formats have named fields, all of them are kept. Texts converted to numbers become tf-idf features, whose
+    words are written to features.txt. Features cannot become text.
 
     \b
-    Example: tacit convert bibtex-train.arff train.txt
+    Examples:
+      tacit convert articles.csv articles.jsonl.gz
+      tacit convert bibtex-train.arff train.txt
     """
     for path in convert_file(source, target, from_format=options.pop("format"), to_format=to_format, **options):
         say(f"wrote {path}")

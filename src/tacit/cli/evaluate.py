@@ -21,10 +21,8 @@ from tacit.metrics import KS, bootstrap_intervals
 from tacit.metrics import evaluate as metrics_at
 from tacit.ranking import Ranking
 from tacit.report.write import check_report_path, write_report
-from tacit.tagger.overlap import share_in_training
+from tacit.tagger.overlap import note_on_overlap, share_in_training
 from tacit.tagger.tagger import Tagger
-
-_NOTABLE = 0.05  # share of training samples among those to evaluate on; some texts recur by chance
 
 
 @click.command()
@@ -66,11 +64,8 @@ def evaluate(
         click.echo(json.dumps(_as_json(tagger, dataset, ranking) | {"share_in_training": known}, indent=1))
     else:
         print_evaluation(tagger, dataset, ranking)
-    if known >= _NOTABLE:
-        click.echo(
-            f"{known:.0%} of the samples of {data} were in the training data of the model: its metrics on new samples "
-            "will be worse than these; evaluate on others (tacit split holds some out)", err=True,
-        )  # fmt: skip
+    if note := note_on_overlap(known, str(data)):
+        click.echo(note, err=True)
     if report is not None:
         say(f"report: {report}", err=as_json)
 

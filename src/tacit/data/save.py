@@ -72,11 +72,13 @@ def convert(
 ) -> list[Path]:
     """Convert a data file to another format and return the files written.
 
-    Converting texts to a numeric format computes tf-idf features and writes their names to ``features.txt`` beside
-    the target. Features cannot be converted to texts. The other arguments are those of `load_data`, for the source.
+    Where both formats have named fields, all of them are kept. Converting texts to a numeric format computes tf-idf
+    features and writes their names to ``features.txt`` beside the target. Features cannot be converted to texts. The
+    other arguments are those of `load_data`, for the source.
     """
     written_as = format_to_write(Path(target)) if to_format is None else named_format(to_format)
-    dataset = load_data(source, labels_path, from_format, text, labels, **limits)  # type: ignore[arg-type]
+    keep = written_as.is_text
+    dataset = load_data(source, labels_path, from_format, text, labels, keep_columns=keep, **limits)
     if written_as.is_text and dataset.texts is None:
         raise ParameterError(f"{source} holds features and '{written_as.name}' holds texts: {_NO_TEXTS}")
     if not written_as.is_text and dataset.X is None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from scipy import sparse
 
@@ -23,7 +24,7 @@ class AnnexML(JointModel):
 
     rate: Annotated[float, Range(above=0), Tune(0.02, 0.5), "initial learning rate"] = 0.1
 
-    PAPER: ClassVar = dict(PRINTED)
+    PAPER: ClassVar[Mapping[str, Any]] = dict(PRINTED)
 
     def _loss(self) -> PairLoss:
         return PairLoss(is_softmax=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
@@ -49,7 +50,7 @@ class ExMLDS1(EmbeddingModel):
         str, OneOf(("sgns", "nce")), "factorise PMI, or log-conditional probabilities (these need a shift below 1)"
     ] = "sgns"
 
-    PAPER: ClassVar = {**PRINTED, "eigenvalues": "all"}
+    PAPER: ClassVar[Mapping[str, Any]] = {**PRINTED, "eigenvalues": "all"}
 
     def _fit(self, X: FeatureMatrix, Y: sparse.csr_matrix, **data: Any) -> None:
         if self.objective == "nce" and self.shift >= 1:

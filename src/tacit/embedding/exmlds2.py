@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
@@ -36,7 +37,7 @@ class ExMLDS2(EmbeddingModel):
     n_passes: Annotated[int, Range(low=1), "passes over all pairs"] = 30
     rate: Annotated[float, Range(above=0), Tune(0.03, 0.3), "initial learning rate"] = 0.1
 
-    PAPER: ClassVar = {
+    PAPER: ClassVar[Mapping[str, Any]] = {
         **PRINTED,
         "nodes": "samples",
         "n_negatives": 15,

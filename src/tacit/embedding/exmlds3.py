@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
@@ -118,7 +118,7 @@ class ExMLDS3(EmbeddingModel):
         str, OneOf(("positive", "all")), "which label-embedding scores count ('all': as in the paper)"
     ] = "positive"
 
-    PAPER: ClassVar = {
+    PAPER: ClassVar[Mapping[str, Any]] = {
         **PRINTED,
         "eigenvalues": "all",
         "label_negatives": 15,

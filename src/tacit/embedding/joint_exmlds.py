@@ -238,7 +238,7 @@ class JointExMLDS(JointModel):
     start: Annotated[str, OneOf(("exmlds1", "random")), "start of training ('random': take a rate of 0.1)"] = "exmlds1"
     ridge: Annotated[float, Range(above=0), "penalty on the squared size of the map that training starts from"] = 1.0
 
-    PAPER: ClassVar = {
+    PAPER: ClassVar[Mapping[str, Any]] = {
         **PRINTED,
         "n_passes": 100,
         "partition_passes": 100,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
@@ -41,7 +42,7 @@ class SLEEC(EmbeddingModel):
     tolerance: Annotated[float, Range(above=0), "stop when a step lowers the error by less than this share"] = 0.001
     max_steps: Annotated[int, Range(low=1), "largest number of steps of singular value projection"] = 200
 
-    PAPER: ClassVar = {**PRINTED, "nodes": "samples", "similarity": "dot"}
+    PAPER: ClassVar[Mapping[str, Any]] = {**PRINTED, "nodes": "samples", "similarity": "dot"}
 
     def _embed(self, X: FeatureMatrix, Y: sparse.csr_matrix, seed: int, **data: Any) -> Embedded:  # noqa: ARG002
         """Singular value projection on the entries of YYᵀ at nearest neighbours."""

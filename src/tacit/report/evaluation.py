@@ -16,6 +16,7 @@ from tacit.errors import DataError
 from tacit.labels import aligned, positives
 from tacit.metrics import KS, Interval, bootstrap_intervals, evaluate, judge
 from tacit.ranking import NO_LABEL, Ranking
+from tacit.tagger.overlap import share_in_training
 from tacit.tagger.tagger import Tagger
 
 SHOWN = max(KS)  # suggestions per sample that users look at
@@ -58,6 +59,12 @@ class Evaluation:
     def threshold(self) -> float:
         """The stored threshold: the score that a label must reach when the number of labels is left to the model."""
         return float(self.model.threshold_)
+
+    @cached_property
+    def share_in_training(self) -> float:
+        """Share of the samples that the model was trained on; 0 if it is not known."""
+        samples = self.dataset.texts if self.model.takes_texts else self.dataset.X
+        return 0.0 if samples is None else share_in_training(self.model, samples)
 
     @cached_property
     def hits(self) -> npt.NDArray[np.bool_]:

@@ -26,6 +26,7 @@ from tacit.report.markup import (
     with_interval,
     with_remark,
 )
+from tacit.tagger.overlap import note_on_overlap
 
 _MEANINGS = {f"{metric.name}@k": metric.meaning for metric in METRICS.values()} | {f"{COVERAGE}@k": COVERAGE_MEANING}
 _IN_FIGURE = ("P@1", "P@3", "P@5", "nDCG@5", "R@5", "PSP@5")
@@ -35,8 +36,8 @@ _NAME_LENGTH = 90
 _TEXT_LENGTH = 280
 
 
-def summary(evaluation: Evaluation) -> Content:
-    """The most important numbers, for the top of the page."""
+def summary(evaluation: Evaluation, data: str | None = None) -> Content:
+    """The most important numbers, for the top of the page, after a warning if the model was trained on the samples."""
     values = {pair.name: pair.values for pair in evaluation.metrics}
     (first, guess), (found, guess_found), (covered, _) = (values[name] for name in ("P@1", f"R@{SHOWN}", f"C@{SHOWN}"))
     shown = [
@@ -46,7 +47,9 @@ def summary(evaluation: Evaluation) -> Content:
     ]
     if evaluation.is_calibrated:
         shown.append(("probabilities are off by", findings.reliability(evaluation).error, "expected calibration error"))
-    return tiles((name, f"{percent(share)} %", remark) for name, share, remark in shown)
+    note = note_on_overlap(evaluation.share_in_training, data or "the data")
+    warning = tag("p", tag("strong", note), ".", class_="warning") if note else None
+    return warning, tiles((name, f"{percent(share)} %", remark) for name, share, remark in shown)
 
 
 def what_section(evaluation: Evaluation, model: str | None, data: str | None, date: dt.date) -> Section:

@@ -79,7 +79,7 @@ def page(evaluation: Evaluation, model: str | None = None, data: str | None = No
     links = [tag("li", tag("a", part.title, href=f"#{part.anchor}")) for part in parts]
     body = tag(
         "body",
-        tag("header", tag("h1", f"How good is {evaluation.model_name}?"), sections.summary(evaluation)),
+        tag("header", tag("h1", f"How good is {evaluation.model_name}?"), sections.summary(evaluation, data)),
         tag("nav", tag("ul", links), aria_label="Sections"),
         tag("main", [part.markup() for part in parts]),
         tag("footer", tag("p", f"Made by tacit {__version__}. Intervals are 95 % bootstrap intervals over samples.")),

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 Hashes = npt.NDArray[np.uint64]
 _KEPT = 1024
+_NOTABLE = 0.05  # share of training samples in other data; some texts recur by chance
 _ROWS_AT_ONCE = 1 << 14
 
 
@@ -39,6 +40,16 @@ def share_in_training(tagger: Tagger, samples: Any) -> float:
     if len(known) >= _KEPT:
         mine = mine[mine <= known.max()]
     return float(np.isin(mine, known).mean()) if len(mine) else 0.0
+
+
+def note_on_overlap(share: float, data: str) -> str | None:
+    """What a reader of metrics must know if many samples of `data` were in the training data."""
+    if share < _NOTABLE:
+        return None
+    return (
+        f"{share:.0%} of the samples of {data} were in the training data of the model: its metrics on new samples "
+        "will be worse than these; evaluate on others (tacit split holds some out)"
+    )
 
 
 def _read(text: Any) -> Hashes:

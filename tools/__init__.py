@@ -1,0 +1,1 @@
+"""What makes the documentation and a release; nothing here is installed."""

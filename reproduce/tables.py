@@ -113,8 +113,7 @@ class Table:
             if not source.folder:
                 report.notes.append(f"left out: {source.left_out}")
             elif source.stands_in:
-                note = f"{source.folder} stands in for {source.set.name}: printed figures do not compare"
-                report.notes.append(note)
+                report.notes.append(f"{source.stand_in_note}: printed figures do not compare")
             for method in self.methods:
                 if options.wants(method.name, options.only):
                     cells = [self._cell(recipe, case, source, options) for recipe in (method.paper, method.default)]

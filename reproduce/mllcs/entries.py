@@ -12,9 +12,9 @@ from reproduce.tables import P135, Group, Method, Options, Order, Table
 
 PAPER = "mllcs"
 
-LFM = Method("LFM-SL", Recipe("LFM", settings.LFM, is_printed=True), Recipe("LFM"))
-COSTA = Method("COSTA", Recipe("COSTA", settings.COSTA, is_printed=True), Recipe("COSTA"))
-MLLCS = Method("ML-LCS", Recipe("MLLCS", settings.MLLCS, is_printed=True), Recipe("MLLCS"))
+LFM = Method("LFM-SL", Recipe("LFM", settings.LFM, settings.BY_SET, True), Recipe("LFM"))
+COSTA = Method("COSTA", Recipe("COSTA", settings.COSTA, settings.BY_SET, True), Recipe("COSTA"))
+MLLCS = Method("ML-LCS", Recipe("MLLCS", settings.MLLCS, settings.BY_SET, True), Recipe("MLLCS"))
 MATCHING = Method("MomentMatching", None, Recipe("MomentMatching"))
 
 _UNSEEN = Group("unseen P@1/3/5", ("unseen P@1", "unseen P@3", "unseen P@5"))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from reproduce.mllcs import printed, settings
 from reproduce.recipes import Case, Recipe
@@ -75,7 +77,7 @@ ablation = Table(
 )
 
 _LINEAR = {"mapping": "linear"}
-_PRINTED_ONE_BY_ONE = {
+_PRINTED_ONE_BY_ONE: Mapping[str, Mapping[str, Any]] = {
     "r = 5": {"dispersion": 5.0},
     "counts in full": {"count_weight": 1.0},
     "counts of labels with themselves": {"own_counts": True},

@@ -192,7 +192,7 @@ def train(problem: EMProblem, n_factors: int, n_sweeps: int, seed: int | None, v
 def _in_span(start: Factors) -> Factors:
     """The same start with a factor for each label: without counts, no sweep leaves the span of the label factors."""
     n_seen = len(start.V)
-    V = np.linalg.qr(start.V.T, mode="r").T
+    V = np.linalg.qr(start.V.T)[1].T
     return Factors(start.U[:, :n_seen], V, np.zeros_like(V), start.W[:, :n_seen], start.Psi[:n_seen, :n_seen])
 
 

@@ -128,13 +128,13 @@ def test_another_set_stands_in_and_is_not_judged(tmp_path, monkeypatch):
     monkeypatch.setenv("TACIT_DATA", str(tmp_path))
     table = find_entry("pfastrexml", "table1")
     report = table.report(Options(Cache(tmp_path / "results"), n_seeds=1, only=("Popularity",), sets=("eurlex",)))
-    stands_in = "a sample, of the same size, of eurlex57k/tfidf stands in for EURLex-4K"
+    stands_in = "a part, with as many samples, of eurlex57k/tfidf stands in for EURLex-4K"
     assert report.notes == [f"{stands_in}: printed figures do not compare"]
     assert report.rows[0][4] == report.rows[0][5] != "–"
     assert report.rows[0][-1] == ""
 
 
-def test_a_sample_of_a_larger_set_has_the_size_of_the_printed_one():
+def test_a_sample_of_a_larger_set_has_the_size_asked_for():
     whole = Source("eurlex", is_toy=True).load()
     part = Size(n_train=100, n_test=20, n_features=50).sample(whole)
     assert (part.X.shape, part.X_test.shape) == ((100, 50), (20, 50))

@@ -253,6 +253,14 @@ def test_pages_show_results_of_earlier_code(tmp_path):
     assert cache.earlier(changed) == {"P@1": 0.7}
 
 
+def test_what_was_not_run_is_listed_with_its_command(tmp_path):
+    cached = Options(Cache(tmp_path), is_toy=True, runs=False, only=("SLEEC",), sets=("bibtex",))
+    report = exmlds.table3.report(cached)
+    assert report.rows[0][4:6] == ["not run", "not run"]
+    assert report.notes == ["not run yet: python -m reproduce exmlds table3 --set bibtex --only 'SLEEC'"]
+    assert exmlds.table3.report(replace(cached, runs=True)).notes == []
+
+
 def test_theorems_of_earlier_code_are_shown(tmp_path, monkeypatch):
     options = Options(Cache(tmp_path), is_toy=True)
     ran = theorems.theorem41.report(options).rows

@@ -32,7 +32,7 @@ class Statistics:
             if not source.folder:
                 report.notes.append(f"left out: {source.left_out}")
             elif source.stands_in:
-                report.notes.append(f"{source.folder} stands in for {SETS[key].name}")
+                report.notes.append(source.stand_in_note)
             here = counts(source.load()) if source.folder else {}
             for column, value in zip(self.columns, printed, strict=True):
                 found = here.get(column)

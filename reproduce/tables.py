@@ -24,6 +24,7 @@ from tacit.errors import ParameterError, did_you_mean
 TOLERANCE = 1.5  # points between a printed figure and ours within which it holds
 COLUMNS = ("printed", "paper's settings, here", "tacit's default")
 HEADER = ["set", "method", "metric", *COLUMNS, "CPU s (paper's · tacit's)", "judgement"]
+NOT_RUN = "not run"
 _warm: set[str] = set()  # models whose kernels are compiled
 
 
@@ -113,13 +114,15 @@ class Table:
             if not source.folder:
                 report.notes.append(f"left out: {source.left_out}")
             elif source.stands_in:
-                note = f"{source.folder} stands in for {source.set.name}: printed figures do not compare"
-                report.notes.append(note)
+                report.notes.append(f"{source.stand_in_note}: printed figures do not compare")
             for method in self.methods:
                 if options.wants(method.name, options.only):
                     cells = [self._cell(recipe, case, source, options) for recipe in (method.paper, method.default)]
                     for column, cell in zip(COLUMNS[1:], cells, strict=True):
                         values[case.name, method.name, column] = cell.runs
+                    if any(cell.text == NOT_RUN for cell in cells):
+                        command = f"--set {case.set} --only '{method.name}'"
+                        report.notes.append(f"{NOT_RUN} yet: python -m reproduce {self.paper} {self.name} {command}")
                     report.rows.extend(self._rows(case, method, cells, source, verdicts))
         report.notes[:] = dict.fromkeys(report.notes)
         report.judgement.extend(self._judgement(verdicts))
@@ -135,7 +138,7 @@ class Table:
         except NotBuiltError:
             return Cell(text="not built")
         runs = [metrics for metrics in found if metrics is not None]
-        return Cell(runs, "" if runs else "not run")
+        return Cell(runs, "" if runs else NOT_RUN)
 
     def _rows(
         self, case: Case, method: Method, cells: Sequence[Cell], source: Source, verdicts: Counter[str]

@@ -13,6 +13,7 @@ Matrices of samples × labels are dense. The test part of Bibtex is not read.
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -276,6 +277,7 @@ def compare(X: sparse.csr_matrix, Y: sparse.csr_matrix, seeds: Sequence[int] = S
     for hidden in HIDDEN:
         case = f"{hidden:.0%} hidden" if hidden else "complete"
         for name, variant in VARIANTS.items():
+            print(f"  {case}: {name} …", file=sys.stderr, flush=True)
             runs = [_measure(X, Y, variant, hidden, seed) for seed in seeds]
             for ranked_by in runs[0]:
                 found = np.array([run[ranked_by] for run in runs])

@@ -36,6 +36,23 @@ def test_seen_labels_lean_on_their_counts_the_rarer_they_are():
     assert np.array_equal(mixed[:, 0], own[:, 0])
 
 
+@pytest.mark.parametrize("learn", ["fit", "partial_fit"])
+@pytest.mark.parametrize(
+    ("parameters", "needed"),
+    [
+        ({"mapping": "linear", "count_positives": 5.0}, "count_positives=5.0 acts only with mapping='moments'"),
+        ({"mapping": "kernel", "count_positives": 0.0}, "count_positives=0.0 acts only with mapping='moments'"),
+        ({"n_draws": 7}, "n_draws=7 acts only with inference='gibbs'"),
+        ({"inference": "variational", "n_burn_in": 7}, "n_burn_in=7 acts only with inference='gibbs'"),
+        ({"thin": 7}, "thin=7 acts only with inference='gibbs'"),
+    ],
+    ids=str,
+)
+def test_an_option_that_cannot_act_is_an_error(learn, parameters, needed):
+    with pytest.raises(ParameterError, match=needed):
+        getattr(tacit.MLLCS(**parameters), learn)(X, HELD.Y_seen)
+
+
 def test_batches_learn_what_all_samples_teach():
     batch = copy.copy(fitted(tacit.MLLCS, mapping="linear", n_factors=8))
     online = tacit.MLLCS(n_factors=8, online_samples=X.shape[0])

@@ -42,7 +42,6 @@ def test_mllcs_as_printed_solves_the_equations_of_the_paper():
 
 def test_lfm_as_printed_ignores_the_counts():
     model = tacit.LFM.paper(n_sweeps=60).fit(X, HELD.Y_seen, cooccurrence=HELD.cooccurrence)
-    assert model.projection_.shape[1] == K
     _, V, _, W, _ = printed(np.zeros((N_SEEN, 0)), 0)
     expected = with_constant(unit_rows(X)) @ W @ V.T
     assert correlation(model.decision_function(X)[:, :N_SEEN], expected) > 0.99
@@ -61,3 +60,15 @@ def test_a_number_of_factors_is_limited_and_a_share_is_not(n_factors, expected):
     fitted = tacit.MLLCS(**options).fit(X, HELD.Y_seen, cooccurrence=HELD.cooccurrence)
     batch = tacit.MLLCS(**options).partial_fit(X, HELD.Y_seen, cooccurrence=HELD.cooccurrence)
     assert fitted.label_factors_.shape[1] == batch.label_factors_.shape[1] == expected
+
+
+def test_more_factors_than_labels_are_learned_in_the_span_of_the_labels(monkeypatch):
+    model = tacit.LFM.paper(n_sweeps=20)
+    turned = model.fit(X, HELD.Y_seen, cooccurrence=HELD.cooccurrence)
+    assert turned.projection_.shape[1] == N_SEEN < 19
+    scores, gains = turned.decision_function(X), np.diff(turned.trace_)
+    monkeypatch.setattr("tacit.latent.em._in_span", lambda start: start)
+    whole = model.fit(X, HELD.Y_seen, cooccurrence=HELD.cooccurrence)
+    assert whole.projection_.shape[1] == 19
+    assert whole.decision_function(X) == pytest.approx(scores, abs=1e-3)
+    assert np.diff(whole.trace_) == pytest.approx(gains, rel=1e-3, abs=1e-2)

@@ -20,9 +20,11 @@ from reproduce.papers import PAPERS, find_entry
 from reproduce.pfastrexml import theorems
 from reproduce.recipes import Case, Recipe, model_class, source_digest
 from reproduce.report import Report, aligned, spread, verdict
-from reproduce.sets import SETS, Source
+from reproduce.sets import SETS, Size, Source
 from reproduce.tables import Method, Options, Order, Table
 from tacit.errors import ParameterError
+from tacit.labels import label_counts
+from tacit.numerics.idf import samples_with
 
 ENTRIES = [entry for _, entries in PAPERS.values() for entry in entries]
 TABLES = [entry for entry in ENTRIES if isinstance(entry, Table)]
@@ -126,9 +128,23 @@ def test_another_set_stands_in_and_is_not_judged(tmp_path, monkeypatch):
     monkeypatch.setenv("TACIT_DATA", str(tmp_path))
     table = find_entry("pfastrexml", "table1")
     report = table.report(Options(Cache(tmp_path / "results"), n_seeds=1, only=("Popularity",), sets=("eurlex",)))
-    assert report.notes == ["eurlex57k/tfidf stands in for EURLex-4K: printed figures do not compare"]
+    stands_in = "a part, with as many samples, of eurlex57k/tfidf stands in for EURLex-4K"
+    assert report.notes == [f"{stands_in}: printed figures do not compare"]
     assert report.rows[0][4] == report.rows[0][5] != "–"
     assert report.rows[0][-1] == ""
+
+
+def test_a_sample_of_a_larger_set_has_the_size_asked_for():
+    whole = Source("eurlex", is_toy=True).load()
+    part = Size(n_train=100, n_test=20, n_features=50).sample(whole)
+    assert (part.X.shape, part.X_test.shape) == ((100, 50), (20, 50))
+    assert part.Y.shape[1] == part.Y_test.shape[1] <= whole.Y.shape[1]
+    assert ((label_counts(part.Y) + label_counts(part.Y_test)) > 0).all()
+    assert sparse.linalg.norm(part.X, axis=1) == pytest.approx(np.ones(100), abs=1e-6)
+    again = Size(n_train=100, n_test=20, n_features=50).sample(whole)
+    assert all((one != other).nnz == 0 for one, other in zip(part, again, strict=True))
+    rows = Size(whole.X.shape[0], whole.X_test.shape[0], n_features=50).sample(whole).X
+    assert sorted(samples_with(rows)) == sorted(samples_with(whole.X))[-50:]
 
 
 def test_unknown_methods_and_sets(toy):
@@ -235,3 +251,18 @@ def test_pages_show_results_of_earlier_code(tmp_path):
     assert cache.earlier(changed | {"seed": 1}) is None
     cache.put(key | {"source": "newer"}, {"P@1": 0.7})
     assert cache.earlier(changed) == {"P@1": 0.7}
+
+
+def test_what_was_not_run_is_listed_with_its_command(tmp_path):
+    cached = Options(Cache(tmp_path), is_toy=True, runs=False, only=("SLEEC",), sets=("bibtex",))
+    report = exmlds.table3.report(cached)
+    assert report.rows[0][4:6] == ["not run", "not run"]
+    assert report.notes == ["not run yet: python -m reproduce exmlds table3 --set bibtex --only 'SLEEC'"]
+    assert exmlds.table3.report(replace(cached, runs=True)).notes == []
+
+
+def test_theorems_of_earlier_code_are_shown(tmp_path, monkeypatch):
+    options = Options(Cache(tmp_path), is_toy=True)
+    ran = theorems.theorem41.report(options).rows
+    monkeypatch.setattr(theorems, "source_digest", lambda _: "new")
+    assert theorems.theorem41.report(replace(options, runs=False)).rows == ran

@@ -172,6 +172,8 @@ def train(problem: EMProblem, n_factors: int, n_sweeps: int, seed: int | None, v
     n_labels = n_seen if problem.counts is None else problem.counts.values.shape[1]
     n_samples, n_features = problem.X.shape
     factors = initial_factors(n_samples, n_features, n_seen, n_labels, n_factors, seed)
+    if problem.counts is None and n_factors > n_seen:
+        factors = _in_span(factors)
     spread = None
     traces = []
     rounds = row_blocks(n_sweeps, _SWEEPS_PER_TASK)
@@ -185,6 +187,13 @@ def train(problem: EMProblem, n_factors: int, n_sweeps: int, seed: int | None, v
         factors, spread = done.factors, done.spread
         traces.append(done.trace)
     return Trained(factors, spread, np.concatenate(traces))
+
+
+def _in_span(start: Factors) -> Factors:
+    """The same start with a factor for each label: without counts, no sweep leaves the span of the label factors."""
+    n_seen = len(start.V)
+    V = np.linalg.qr(start.V.T)[1].T
+    return Factors(start.U[:, :n_seen], V, np.zeros_like(V), start.W[:, :n_seen], start.Psi[:n_seen, :n_seen])
 
 
 def _sweeps(problem: EMProblem, start: Factors, spread: Spread | None, n_sweeps: int) -> Trained:

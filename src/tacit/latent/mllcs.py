@@ -28,7 +28,7 @@ from tacit.latent.vectors import LabelVectors
 from tacit.latent.zero_shot import CalibrationFolds, ScoreScale, all_names, n_rows
 from tacit.numerics.arrays import Floats32, Floats64
 from tacit.numerics.ridge import MAX_FACTOR
-from tacit.parameters import OneOf, Range, Role, Tune, document_parameters
+from tacit.parameters import OneOf, Range, Role, Tune, check_parameters, document_parameters
 from tacit.ranking import Ranking
 from tacit.store.declared import Array, Inside, Sometimes
 from tacit.tasks import one_blas_thread
@@ -39,6 +39,10 @@ if TYPE_CHECKING:
 _MATCHING_STEPS = 40
 _PROBIT = np.sqrt(np.pi / 8)  # scale at which a probit is closest to the logistic curve
 _C2 = np.pi * np.log(2) / 2
+_ACT_WITH = {  # options that act with one value of another only; the ones that a search tries may be idle
+    "count_positives": ("mapping", "moments"),
+    **dict.fromkeys(("n_draws", "n_burn_in", "thin"), ("inference", "gibbs")),
+}
 
 
 @document_parameters
@@ -109,6 +113,20 @@ class MLLCS(FactorModel):
 
     def _counts(self, cooccurrence: Cooccurrence, own: bool) -> Counts:
         return weighted_counts(cooccurrence.scaled(self.scales_), self.dispersion, self.count_weight, own=own)
+
+    def _fit_checked(self, X: Any, Y: Any, label_names: Sequence[Any] | None, **data: Any) -> Self:
+        self._check_options()
+        return super()._fit_checked(X, Y, label_names, **data)
+
+    def _check_options(self) -> None:
+        check_parameters(self)
+        for name, (other, needed) in _ACT_WITH.items():
+            value = getattr(self, name)
+            if value != getattr(type(self), name) and getattr(self, other) != needed:
+                raise ParameterError(
+                    f"{name}={value!r} acts only with {other}='{needed}', not with '{getattr(self, other)}'; leave it "
+                    f"out, or set {other}='{needed}'"
+                )
 
     def _learn(self, X: sparse.csr_matrix, Y: sparse.csr_matrix, cooccurrence: Cooccurrence) -> LabelVectors:
         for left in ("draws_", "label_draws_", "online_", "relabelled_"):  # of an earlier fit with other parameters
@@ -280,6 +298,7 @@ class MLLCS(FactorModel):
         slowly, and unseen labels are mapped by the linear Ψ. With more than 4,000 features the first batch is passed
         to `fit`. The statistics take n_seen · K² numbers.
         """
+        self._check_options()
         if self.inference == "gibbs":
             raise ParameterError("partial_fit learns by EM and cannot continue from draws; use inference='em'")
         is_first = not hasattr(self, "classes_")

@@ -51,7 +51,7 @@ def label_centres(X: FeatureMatrix, Y: sparse.csr_matrix, n_jobs: int | None) ->
 
 def _n_entries(X: FeatureMatrix) -> int:
     """Stored values of both parts of X."""
-    return sparse_part(X).nnz + (X.dense.size if isinstance(X, Features) else 0)
+    return int(sparse_part(X).nnz) + (X.dense.size if isinstance(X, Features) else 0)
 
 
 def _centres_of_block(X: FeatureMatrix, Y: sparse.csc_matrix, first: int, last: int) -> FeatureMatrix:

@@ -21,7 +21,7 @@ from tacit.memory import resident_bytes
 from tacit.names.index import NameIndex
 from tacit.phases import Lap, recorded
 from tacit.probe import Measurement, Task, read_task, write_task
-from tacit.tagger import cross_fit, training
+from tacit.tagger import cross_fit, learning, training
 from tacit.tagger.naming import names_of_labels
 from tacit.tagger.samples import Inputs
 from tacit.tagger.training import schedule
@@ -224,7 +224,7 @@ def test_a_schedule_is_what_a_training_does(calibrate, n_samples):
 
 
 def test_a_training_with_many_samples_is_scheduled_once(monkeypatch):
-    monkeypatch.setattr(training, "_MAX_HELD_OUT", 4)
+    monkeypatch.setattr(learning, "_MAX_HELD_OUT", 4)
     monkeypatch.setattr(cross_fit, "_ENOUGH", 4)
     X, Y = planted(240)
     with recorded() as laps:

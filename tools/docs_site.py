@@ -67,6 +67,7 @@ REFERENCES = {
         "Files and data frames in, data sets out.",
         (
             *(f"tacit.{name}" for name in ("load_data", "save_data", "Dataset", "train_test_split", "load_vocabulary")),
+            *(f"tacit.{name}" for name in ("Features", "Encoded")),
             *(f"tacit.{name}" for name in ("cooccurrence", "load_cooccurrence")),
             *(f"tacit.data.split.{name}" for name in ("hide_positives", "hold_out_labels")),
             "tacit.data.synthetic.make_dataset",

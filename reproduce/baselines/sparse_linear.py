@@ -33,5 +33,7 @@ class SparseLinear(Estimator):
     def _rank(self, X: sparse.csr_matrix, k: int, allowed: Mask | None) -> Ranking:
         W, mask = self.weights_, NO_MASK if allowed is None else allowed
         return Ranking(
-            *rank_linear(X.indptr, X.indices, X.data, W.indptr, W.indices, W.data, self.intercepts_, mask, k)
+            *rank_linear(
+                X.indptr, X.indices, X.data, None, W.indptr, W.indices, W.data, None, self.intercepts_, mask, k
+            )
         )

@@ -57,7 +57,7 @@ class Blend(Estimator):
     A: Annotated[float, Range(low=0), "propensity model: how fast the propensity rises with a label's count"] = 0.55
     B: Annotated[float, Range(above=0), "propensity model: added to a label's count"] = 1.5
 
-    takes_dense: ClassVar = True
+    takes_dense: ClassVar[bool] = True
 
     members_: Annotated[list[Estimator], Items("n_members", is_filled=True)] = field(init=False)
     takes_log_: Annotated[npt.NDArray[np.bool_], Array("bool", ("n_members",))] = field(  # scores never negative

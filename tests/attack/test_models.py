@@ -220,7 +220,7 @@ BY_HAND = {
     "forms of no stem": ("TaggerOfNames", entry("names_.index.form_stems", 0, 99), r"form_stems must hold numbers"),
     "samples in no text": ("TaggerOfNames", entry("names_.counts.texts", 0, -1), r"counts.texts must hold numbers"),
     "trees of names in a circle": ("TaggerOfNames", entry("names_.trees.children", 0, 0), r"trees.children must"),
-    "evidence that there is not": ("TaggerOfNames", entry("names_.trees.features", 0, 26), r"must be below 26; got 26"),
+    "evidence that there is not": ("TaggerOfNames", entry("names_.trees.features", 0, 29), r"must be below 29; got 29"),
     "labels of similar samples": (
         "TaggerOfNames", entry("names_.samples.labels.indices", 0, 2), r"samples.labels.indices must hold numbers"),
     "similar samples that there are not": (

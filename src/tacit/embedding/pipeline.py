@@ -189,7 +189,7 @@ class NeighborModel(Estimator):
     vote_power: Annotated[float, Range(low=0), Tune(1, 20), "power of similarity in vote weights (0: equal)"] = 6.0
     search: Search = "auto"
 
-    takes_dense: ClassVar = True
+    takes_dense: ClassVar[bool] = True
 
     learners_: Annotated[list[Learner], Items("n_cast", is_filled=True)] = field(init=False)
     training_labels_: Annotated[sparse.csr_matrix, Csr("float32", ("n_samples", "n_labels"))] = field(init=False)

@@ -88,7 +88,7 @@ class ZeroShot(Estimator):
 
     calibration_folds: CalibrationFolds = 5
 
-    takes_dense: ClassVar = True
+    takes_dense: ClassVar[bool] = True
 
     seen_names_: Annotated[Names, Array(NAMES, ("n_seen",), differ=True)] = field(init=False)
     projection_: Annotated[

@@ -79,7 +79,7 @@ class LabelTree(Estimator):
     max_passes: Annotated[int, Range(low=1), "maximum number of passes over the samples"] = 50
     normalize: Normalize = True
 
-    takes_dense: ClassVar = True
+    takes_dense: ClassVar[bool] = True
 
     forest_: LabelForest = field(init=False)
 

@@ -52,7 +52,7 @@ class OneVsAll(Estimator):
     max_passes: Annotated[int, Range(low=1), "maximum number of passes over samples"] = ClassifierOptions.max_passes
     normalize: Normalize = True
 
-    takes_dense: ClassVar = True
+    takes_dense: ClassVar[bool] = True
 
     weights_: Annotated[sparse.csr_matrix, Csr("float32", ("n_features", "n_labels"))] = field(init=False)
     intercepts_: Annotated[npt.NDArray[np.float32], Array("float32", ("n_labels",))] = field(init=False)

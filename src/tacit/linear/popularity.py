@@ -20,7 +20,7 @@ from tacit.store.declared import Array
 class Popularity(Estimator):
     """Rank labels by their frequency in the training samples."""
 
-    takes_dense: ClassVar = True
+    takes_dense: ClassVar[bool] = True
 
     shares_: Annotated[npt.NDArray[np.float32], Array("float32", ("n_labels",))] = field(init=False)
 

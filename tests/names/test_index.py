@@ -94,7 +94,7 @@ def test_rows_and_parts_of_matches():
 
 def test_many_names_in_a_long_text_take_less_than_a_millisecond():
     rng = np.random.default_rng(0)
-    vocabulary = [f"{letter}{number}" for letter in "bcdfghklmn" for number in range(2000)]
+    vocabulary = np.array([f"{letter}{number}" for letter in "bcdfghklmn" for number in range(2000)])
     names = [Name(label, " ".join(rng.choice(vocabulary, rng.integers(1, 4)))) for label in range(25_000)]
     index = NameIndex.of(names, None)
     text = " ".join(rng.choice(vocabulary, 700))

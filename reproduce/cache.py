@@ -36,7 +36,7 @@ class Cache:
         return metrics
 
     def earlier(self, key: Mapping[str, Any]) -> Metrics | None:
-        """The newest result of the same run with another source of the model, if there is one."""
+        """The newest result of the same run with another source of the model or version of tacit, if there is one."""
         wanted = _without_source(json.loads(json.dumps(key, default=str)))
         paths = self.folder.glob(f"{_stem(key)}-*.json")
         for path in sorted(paths, key=lambda path: path.stat().st_mtime, reverse=True):
@@ -62,4 +62,4 @@ def _stem(key: Mapping[str, Any]) -> str:
 
 
 def _without_source(key: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in key.items() if name != "source"}
+    return {name: value for name, value in key.items() if name not in ("source", "tacit")}

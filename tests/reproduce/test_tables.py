@@ -245,7 +245,7 @@ def test_pages_show_results_of_earlier_code(tmp_path):
     key = {"set": "bibtex", "model": "SLEEC", "seed": 0, "parameters": {"k": 10}, "source": "old"}
     cache.put(key, {"P@1": 0.5})
     cache.put(key | {"parameters": {"k": 20}, "source": "other"}, {"P@1": 0.6})
-    changed = key | {"source": "new"}
+    changed = key | {"source": "new", "tacit": "2.0"}
     assert cache.get(changed) is None
     assert cache.earlier(changed) == {"P@1": 0.5}
     assert cache.earlier(changed | {"seed": 1}) is None

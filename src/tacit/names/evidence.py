@@ -32,7 +32,7 @@ N_RANKED = 30  # labels of the model's ranking that are candidates at least, bes
 _UNRANKED = 99  # place of the others
 _BEHIND = 0.5  # probability of a label that is no candidate, as a share of that of the last candidate
 _HIDDEN_SHARE = 0.3  # of the labels, treated as unseen in a second copy of what is learned from
-_HARD_PLACES = 10  # of the model's ranking; of the wrong labels behind them that no name points to ...
+_HARD_PLACES = 10  # of the model's ranking; of the wrong labels behind them that no whole name points to ...
 _EASY_SHARE = 0.25  # ... this share is learned from, at a higher weight
 LEAST_SHARE = 0.5  # of a name's weight, in texts that have only a part of the name
 _WHOLE = 1.0  # no name in part is looked for
@@ -50,7 +50,7 @@ EVIDENCE = (
 )  # fmt: skip
 
 
-_WITHOUT_VECTORS = 29  # pieces of evidence
+_WITHOUT_VECTORS = EVIDENCE.index("similarity of meaning")  # pieces of evidence
 _AT = {name: place for place, name in enumerate(EVIDENCE)}
 
 #: How probable a name in a text makes a label of which nothing else is known: base log-odds, and what is added where a

@@ -74,12 +74,9 @@ def learn(
     is_judged = None if cooccurrence is None else label_counts(labels.matrix) > 0
     of_texts = None if vectors is None else vectors.of_texts
     if validation is not None:
-        held, names = validation[0], None
-        model, weight = _best(untrained, X, labels, cooccurrence, vectors, held, validation[1], seed)
-        if naming is not None and held.matches is not None:
-            there = replace(naming, matches=held.matches, vectors=held.vectors)
-            names = naming, there, SampleIndex.of(X, positives(labels.matrix))
-        found = _calibrated(model, model, held, weight, validation[1], names, seed, is_judged)
+        held, own = validation
+        model, weight = _best(untrained, X, labels, cooccurrence, vectors, held, own, seed)
+        found = _calibrated(model, model, held, weight, own, _names_there(naming, held, X, labels), seed, is_judged)
         return _with_encoding(found, vectors, weight)
     n_out = n_held_out(X.shape[0], with_names=naming is not None) if hold_out else 0
     # At random: a split that spares rare labels would have more of them held out than new samples bring.
@@ -119,6 +116,16 @@ def learn(
     Y = positives(labels.matrix)
     counts = NameCounts.of(naming.index, naming.matches, widened(Y, found.names.n_labels))
     return replace(found, names=replace(found.names, counts=counts, samples=SampleIndex.of(X, Y)))
+
+
+def _names_there(
+    naming: Naming | None, held: Inputs, X: sparse.csr_matrix, labels: Labels
+) -> tuple[Naming, Naming, SampleIndex] | None:
+    """The names in training samples and in validation samples, and an index of the former."""
+    if naming is None or held.matches is None:
+        return None
+    there = replace(naming, matches=held.matches, vectors=held.vectors)
+    return naming, there, SampleIndex.of(X, positives(labels.matrix))
 
 
 def _best(

@@ -183,8 +183,8 @@ def best_fit(
     def judged(
         weight: float, rows: npt.NDArray[np.intp] | None, held: npt.NDArray[np.intp]
     ) -> tuple[npt.NDArray[np.float64], Estimator]:
-        chosen = slice(None) if rows is None else rows
-        model = fit(mixed(words[chosen], vectors.of_texts[chosen], weight), rows)
+        part = (words, vectors.of_texts) if rows is None else (words[rows], vectors.of_texts[rows])
+        model = fit(mixed(*part, weight), rows)
         ranking = model.rank(mixed(held_words[held], held_vectors[held], weight), min(5, len(model.classes_)))
         truth = positives(aligned(held_labels.matrix[held], held_labels.names, model.classes_))
         return contributions(judge(ranking, truth, None, (5,)), (5,))[SCORE_METRIC].numerator, model

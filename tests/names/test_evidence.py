@@ -35,3 +35,16 @@ def test_scores_do_not_depend_on_what_else_is_asked_for(asked, n_ranked):
         first = evidence.rank(model, X, matches, k)
         assert (first.labels == full.labels[:, :k]).all()
         assert first.scores == pytest.approx(full.scores[:, :k])
+
+
+@pytest.mark.parametrize(("least_share", "is_found"), [(0.5, True), (0.6, False), (1.0, False)])
+def test_a_label_is_a_candidate_by_a_part_of_its_name(least_share, is_found):
+    """Without samples all words weigh the same: the text has half of one name and a third of the other."""
+    X, Y = planted(200)
+    model = OneVsAll().fit(X, Y)
+    index = NameIndex.of([Name(12, "apple pie"), Name(13, "apple pie crust")], None)
+    trees = BoostedTrees.of_rules(-9.0, [(EVIDENCE.index("of these in the text"), 0.5, 18.0)])
+    of_names = 14, index, NameCounts.none(index, 14), trees, ["12", "13"]
+    ranking = NameEvidence(*of_names, least_share=least_share).rank(model, X[:1], index.matches(["an apple"]), 1)
+    assert (ranking.labels[0, 0] == 12) == is_found
+    assert (ranking.scores[0, 0] > 0.9) == is_found

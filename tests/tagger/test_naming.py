@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from dataclasses import fields
 
 import numpy as np
 import pytest
@@ -11,6 +12,8 @@ import pytest
 from tacit import Tagger, load_model
 from tacit.data.vocabulary import Vocabulary, load_vocabulary
 from tacit.errors import ParameterError
+from tacit.names.evidence import NameEvidence
+from tacit.names.index import NameIndex
 from tacit.tagger.naming import language_of, names_of_labels, start_tagger
 from tagger.named import FILLER, RARE, TOPICS, corpus, thesaurus
 
@@ -87,6 +90,22 @@ def test_the_name_that_was_found_is_told(tagger):
     assert found.names == ["river"]
     assert "its name 'river' is in the text" in str(found)
     assert tagger.explain("early rivers", "apple").names == []
+
+
+def test_a_name_of_which_a_text_has_a_part_is_told(tagger, tmp_path):
+    tagger.save(tmp_path / "model")
+    for each in (tagger, Tagger.load(tmp_path / "model")):
+        found = each.explain("energies on a hill", "solar energy")
+        assert (found.names, found.names_in_part) == ([], ["solar energy"])
+        assert "part of its name 'solar energy' is in the text" in str(found)
+        assert each.explain("energies on a hill", "apple").names_in_part == []
+        whole = each.explain("solar energies", "solar energy")
+        assert (whole.names, whole.names_in_part) == (["solar energy"], [])
+
+
+def test_models_saved_before_names_in_part_look_for_whole_names_by_stems():
+    defaults = {field.name: field.default for cls in (NameEvidence, NameIndex) for field in fields(cls)}
+    assert (defaults["least_share"], defaults["by_root"]) == (1.0, False)
 
 
 def test_names_that_say_nothing_are_not_used():

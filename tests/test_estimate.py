@@ -55,6 +55,18 @@ def test_an_estimate_is_near_what_training_takes(data, tmp_path):
     assert expected.memory_bytes > before
 
 
+def test_dense_features_stay_dense_in_the_trainings_that_are_measured(data, monkeypatch):
+    written = []
+    keep = estimating.write_task
+    monkeypatch.setattr(estimating, "write_task", lambda folder, task, n: written.append(task) or keep(folder, task, n))
+    rng = np.random.default_rng(0)
+    vectors = (data.X @ rng.normal(size=(data.X.shape[1], 20))).astype(np.float32)
+    for X in (vectors, tacit.Features(data.X, vectors)):
+        expected = estimate(tacit.LabelTree(n_jobs=1), X, data.Y)
+        assert expected.model_bytes > 0
+        assert written[-1].X.dense.shape[1] == 20
+
+
 def test_the_model_of_a_tagger_has_everything_that_is_saved(tmp_path):
     """Names of features and labels, texts that are kept and the vocabulary are much more than the weights here."""
     rng = np.random.default_rng(0)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+import tacit
 from tacit import growth
 from tacit.growth import Extent, amount_at, extent_of, seconds_at
 
@@ -73,3 +74,13 @@ def test_an_extent_counts_what_occurs(monkeypatch):
     monkeypatch.setattr(growth, "_MAX_PRODUCTS", 1000)
     assert extent_of(X, Y).n_pairs == pytest.approx(together, rel=0.2)
     assert extent_of(X, 0 * Y[:, :0]).n_pairs == 0
+
+
+def test_all_dense_features_occur_with_all_labels():
+    rng = np.random.default_rng(0)
+    words, vectors = sparse.random(300, 40, 0.1, "csr", random_state=rng), rng.normal(size=(300, 7))
+    Y = sparse.random(300, 50, 0.05, "csr", random_state=rng)
+    Y.data[:] = 1
+    both = sparse.hstack([words, sparse.csr_matrix(vectors)], format="csr")
+    assert extent_of(tacit.Features(words, vectors), Y) == extent_of(both, Y)
+    assert extent_of(tacit.Features(None, vectors), Y) == extent_of(sparse.csr_matrix(vectors), Y)

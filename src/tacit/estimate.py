@@ -25,8 +25,8 @@ import numpy as np
 from joblib import effective_n_jobs
 from sklearn.base import clone
 
-from tacit.checks import as_features
 from tacit.errors import TacitError
+from tacit.features import read_features
 from tacit.growth import Extent, amount_at, extent_of, seconds_at
 from tacit.labels import positives, read_labels
 from tacit.memory import entries_at_once, held_bytes, is_large_on_disk, peak_bytes
@@ -100,7 +100,7 @@ def estimate(model: Estimator, X: Any, Y: Any, *, max_seconds: float = 20.0) -> 
         Maximum time of these trainings. They stop earlier after 15 % of the predicted time.
     """
     check_parameters(model)
-    task = Task(model, as_features(X), read_labels(Y))
+    task = Task(model, read_features(X), read_labels(Y))
     return estimate_task(task, [(FIT, task.X.shape[0])], max_seconds=max_seconds)
 
 

@@ -83,6 +83,11 @@ class Features:
         words = self.sparse
         return int(words.data.nbytes + words.indices.nbytes + words.indptr.nbytes + self.dense.nbytes)
 
+    @property
+    def nnz(self) -> int:
+        """Stored values of both parts."""
+        return int(self.sparse.nnz + self.dense.size)
+
     def __len__(self) -> int:
         return len(self.dense)
 

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from scipy import sparse
 from scipy.optimize import nnls
 
+from tacit.features import FeatureMatrix, sparse_part
 from tacit.numerics.rows import occurring
 
 Floats = npt.NDArray[np.float64]
@@ -39,19 +40,21 @@ class Extent(NamedTuple):
     n_pairs: int
 
 
-def extent_of(X: sparse.csr_matrix, Y: sparse.csr_matrix) -> Extent:
-    """The extent of a data set; Y has a 1 for each positive and no other entries."""
+def extent_of(X: FeatureMatrix, Y: sparse.csr_matrix) -> Extent:
+    """The extent of a data set; Y has a 1 for each positive and no other entries. All dense features occur."""
+    words = sparse_part(X)
+    n_dense = X.shape[1] - words.shape[1]
     by_label = Y.T.tocsr()
     labels = np.flatnonzero(np.diff(by_label.indptr))
-    per_sample = np.diff(X.indptr).astype(np.float64)
+    per_sample = np.diff(words.indptr).astype(np.float64)
     products = float(per_sample @ np.diff(Y.indptr))
     chosen = labels
     if products > _MAX_PRODUCTS:  # pairs of different labels are distinct, so a sample of labels is enough
         n_chosen = max(int(len(labels) * _MAX_PRODUCTS / products), 1)
         chosen = np.random.default_rng(0).choice(labels, n_chosen, replace=False)
-    n_pairs = (by_label[chosen] @ X).nnz if len(chosen) else 0
-    n_features = int(np.count_nonzero(occurring(X)))
-    return Extent(X.shape[0], len(labels), n_features, round(n_pairs * len(labels) / max(len(chosen), 1)))
+    n_pairs = (by_label[chosen] @ words).nnz * len(labels) / max(len(chosen), 1)
+    n_features = int(np.count_nonzero(occurring(words))) + n_dense
+    return Extent(X.shape[0], len(labels), n_features, round(n_pairs) + n_dense * len(labels))
 
 
 def seconds_at(where: Extent, extents: Sequence[Extent], seconds: Sequence[float]) -> float:

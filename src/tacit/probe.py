@@ -23,6 +23,7 @@ import numpy as np
 from sklearn.base import clone
 
 from tacit.errors import TacitError
+from tacit.features import FeatureMatrix, Features, sparse_part
 from tacit.kernels import has_compiled
 from tacit.labels import Labels, positives
 from tacit.memory import forget_peak, held_bytes, large_on_disk, peak_bytes, watched_peak
@@ -38,8 +39,6 @@ from tacit.tasks import checkpoint
 from tacit.vectorizer import TextVectorizer
 
 if TYPE_CHECKING:
-    from scipy import sparse
-
     from tacit.base import Estimator
     from tacit.store.state import Stored
 
@@ -72,7 +71,7 @@ class Task:
     """A training to measure: of an untrained model alone, or of an untrained tagger with that model."""
 
     model: Estimator
-    X: sparse.csr_matrix
+    X: FeatureMatrix
     labels: Labels
     tagger: Tagger | None = None
     vectorizer: TextVectorizer | None = None  # of a tagger for texts
@@ -182,8 +181,9 @@ def _measure(task: Task, held: int) -> Measurement:
 
 
 def _data_bytes(task: Task) -> int:
-    matrices = (task.X, task.labels.matrix)
-    return sum(getattr(matrix, part).nbytes for matrix in matrices for part in ("data", "indices", "indptr"))
+    parts = (sparse_part(task.X), task.labels.matrix)
+    dense: int = task.X.dense.nbytes if isinstance(task.X, Features) else 0
+    return dense + sum(int(getattr(matrix, part).nbytes) for matrix in parts for part in ("data", "indices", "indptr"))
 
 
 def main() -> None:

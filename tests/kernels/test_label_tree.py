@@ -9,6 +9,7 @@ from scipy import sparse
 from reference import label_tree as reference
 from tacit.features import FeatureMatrix, Features
 from tacit.kernels.label_tree import balanced_clusters
+from tacit.linear import label_forest
 from tacit.linear.label_forest import Chunk, LabelForest
 from tacit.numerics.clusters import LabelClusters
 
@@ -88,6 +89,25 @@ def test_beam_search_is_that_of_the_reference(
         found = ranking.labels[row][ranking.labels[row] >= 0]
         assert set(found) == set(np.flatnonzero(expected > 0))
         assert ranking.scores[row, : len(found)] == pytest.approx(expected[found], rel=1e-3, abs=1e-12)
+
+
+@settings(max_examples=60)
+@given(
+    st.integers(0, 999),
+    st.integers(1, 3),
+    st.integers(1, 12),
+    st.integers(1, 8),
+    st.sampled_from([0, 3]),
+    st.sampled_from([0.0, 0.5, 1.0]),
+    st.booleans(),
+)
+def test_leaves_that_are_left_out_change_no_place(seed, depth, beam, k, power, path_weight, restrict):
+    forest = random_forest(seed, 60, 1, depth, np.float16)
+    X, allowed = random_rows(seed, 20), np.random.default_rng(seed).random(60) < (0.4 if restrict else 1.0)
+    few = forest.rank(X, k, allowed, beam, power, path_weight)
+    many = forest.rank(X, label_forest._MOST_BEST + 1, allowed, beam, power, path_weight)  # nothing is left out
+    assert np.array_equal(few.labels, many.labels[:, :k])
+    assert np.array_equal(few.scores, many.scores[:, :k])
 
 
 @pytest.mark.parametrize("n_dense", [0, 7])

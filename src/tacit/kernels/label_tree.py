@@ -22,9 +22,13 @@ Ids = npt.NDArray[np.int32]
 Floats = npt.NDArray[np.float32]
 Flags = npt.NDArray[np.bool_]
 Entries = npt.NDArray[np.unsignedinteger]
+Rows = tuple[Ints, Ids, Floats, Ints]
+Weights = tuple[Ints, Floats, Ints, Ids, Ints, Entries, npt.NDArray[np.generic], npt.NDArray[np.generic], Floats]
 
 _ZERO, _ONE = np.float32(0.0), np.float32(1.0)
 _LEAST_LOG = np.float32(-80.0)  # lower bound, so that a label that was found has a score above 0
+_ROUNDING = np.float32(1e-4)  # difference of logarithms above which probabilities differ
+_MORE_LEAVES = 4  # times as many leaves are scored before the next are tried for whether they may be left out
 _SPREAD = 1000  # features of a node per row in it, above which binary search replaces the lookup table
 
 
@@ -52,6 +56,12 @@ def _log_probability(margin: np.float32, power: int) -> np.float32:
     for _ in range(power - 1):
         log *= short
     return log
+
+
+@njit(nogil=True, cache=True)
+def _probability(log: np.float32) -> np.float32:
+    """The probability that a ranking has, above 0 for every label that was found."""
+    return np.float32(np.exp(np.float64(max(log, _LEAST_LOG))))
 
 
 @njit(nogil=True, cache=True)
@@ -158,104 +168,182 @@ def _insert(nodes: Ids, logs: Floats, node: int, log: np.float32) -> None:
 
 
 @njit(nogil=True, cache=True)
-def _by_node(nodes: Ids, first: int, last: int) -> tuple[Ints, Ints]:
+def _by_node(nodes: Ids, places: tuple[int, int], first: int, last: int) -> tuple[Ints, Ints]:
     """The places of a beam (``row * width + place``) sorted by their node, and where each node from `first` begins."""
-    flat = nodes.ravel()
+    n_rows, width = nodes.shape
     starts = np.zeros(last - first + 1, dtype=np.int64)
-    for node in flat:
-        if node >= 0:
-            starts[node - first + 1] += 1
+    for row in range(n_rows):
+        for place in range(places[0], places[1]):
+            if nodes[row, place] >= 0:
+                starts[nodes[row, place] - first + 1] += 1
     for i in range(last - first):
         starts[i + 1] += starts[i]
     order, filled = np.empty(starts[-1], dtype=np.int64), starts.copy()
-    for place in range(len(flat)):
-        if flat[place] >= 0:
-            order[filled[flat[place] - first]] = place
-            filled[flat[place] - first] += 1
+    for row in range(n_rows):
+        for place in range(places[0], places[1]):
+            if nodes[row, place] >= 0:
+                order[filled[nodes[row, place] - first]] = row * width + place
+                filled[nodes[row, place] - first] += 1
     return order, starts
 
 
 @njit(nogil=True, cache=True)
-def search_tree(
-    x_starts: Ints,
-    x_features: Ids,
-    x_values: Floats,
+def _fill_margins(
+    rows: Rows,
     x_dense: Floats | None,
-    places: Ints,
-    level_starts: Ints,
+    level: tuple[int, int],
+    weights: Weights,
+    nodes: Ids,
+    places: tuple[int, int],
+    out: Floats,
+) -> None:
+    """The margins of all children, in `out` (rows × beam × children), of the nodes at some places of a beam.
+
+    Rows in the same node are processed together. Margins are always summed in the order of a row's features, so that
+    a row gets bit-identical results alone and in a batch.
+    """
+    x_starts, x_features, x_values, table = rows
+    slot_starts, intercepts, chunk_starts, features, entry_starts, entry_children, values, dense_values, halves = (
+        weights
+    )
+    entries = (entry_starts, entry_children, values, halves)
+    beam = nodes.shape[1]
+    order, starts = _by_node(nodes, places, level[0], level[1])
+    for i in range(len(starts) - 1):
+        if starts[i] == starts[i + 1]:
+            continue
+        node = level[0] + i
+        first, last, slot = chunk_starts[node], chunk_starts[node + 1], slot_starts[node]
+        n_children = slot_starts[node + 1] - slot
+        if x_dense is not None:
+            unpacked = np.empty(x_dense.shape[1] * n_children, dtype=np.float32)
+            _unpack(dense_values, halves, x_dense.shape[1] * slot, unpacked)
+            dense = unpacked.reshape(x_dense.shape[1], n_children)
+        is_spread = len(table) > 0 and _SPREAD * (starts[i + 1] - starts[i]) > (last - first)
+        if is_spread:
+            for at in range(first, last):
+                table[features[at]] = at
+        for at in range(starts[i], starts[i + 1]):
+            row, margins = order[at] // beam, out[order[at] // beam, order[at] % beam]
+            x, v = x_features[x_starts[row] : x_starts[row + 1]], x_values[x_starts[row] : x_starts[row + 1]]
+            for child in range(n_children):  # a slice given to a slice takes seconds to compile
+                margins[child] = intercepts[slot + child]
+            if is_spread:
+                _margins_by_map(x, v, table, *entries, margins)
+            else:
+                _margins_by_search(x, v, first, last, features, *entries, margins)
+            if x_dense is not None:
+                add_row_product(x_dense[row], dense, 0, n_children, margins)
+        if is_spread:
+            for at in range(first, last):
+                table[features[at]] = -1
+
+
+@njit(nogil=True, cache=True)
+def _followed(
+    nodes: Ids, paths: Floats, margins: Floats, slot_starts: Ints, children: Ids, is_open: Flags, power: int
+) -> tuple[Ids, Floats]:
+    """The beam of the next level: the open children with the best paths."""
+    found, logs = np.full(nodes.shape, -1, dtype=np.int32), np.empty(nodes.shape, dtype=np.float32)
+    for row in range(len(nodes)):
+        for place in range(nodes.shape[1]):
+            if nodes[row, place] < 0:
+                break
+            slot = slot_starts[nodes[row, place]]
+            for child in range(slot_starts[nodes[row, place] + 1] - slot):
+                if is_open[children[slot + child]]:
+                    log = paths[row, place] + _log_probability(margins[row, place, child], power)
+                    _insert(found[row], logs[row], children[slot + child], log)
+    return found, logs
+
+
+@njit(nogil=True, cache=True)
+def _score_leaves(
+    nodes: Ids,
+    paths: Floats,
+    places: tuple[int, int],
     slot_starts: Ints,
     children: Ids,
-    intercepts: Floats,
-    chunk_starts: Ints,
-    chunk_features: Ids,
-    entry_starts: Ints,
-    entry_children: Entries,
-    values: npt.NDArray[np.generic],
-    dense_values: npt.NDArray[np.generic],
-    halves: Floats,
-    power: int,
-    path_weight: float,
+    allowed: Flags,
+    options: tuple[int, np.float32],
+    best: Floats,
+    logs: Floats,
+) -> None:
+    """Turn margins into log-probabilities; `best` keeps the largest ones of each row's allowed labels, in order."""
+    power, path_weight = options
+    for row in range(len(nodes)):
+        largest = best[row]
+        for place in range(places[0], places[1]):
+            if nodes[row, place] < 0:
+                break
+            slot, out = slot_starts[nodes[row, place]], logs[row, place]
+            for child in range(slot_starts[nodes[row, place] + 1] - slot):
+                out[child] = path_weight * paths[row, place] + _log_probability(out[child], power)
+                if len(largest) > 0 and out[child] > largest[-1] and allowed[children[slot + child]]:
+                    at = len(largest) - 1
+                    while at > 0 and largest[at - 1] < out[child]:
+                        largest[at] = largest[at - 1]
+                        at -= 1
+                    largest[at] = out[child]
+
+
+@njit(nogil=True, cache=True)
+def _leave_out(nodes: Ids, paths: Floats, first: int, path_weight: np.float32, best: Floats) -> None:
+    """Take leaves from a place on out of the beam if none of their labels can be among the best of the row.
+
+    A label is no more probable than the path to its leaf. Equal probabilities are not left out: the label decides.
+    """
+    for row in range(len(nodes)):
+        least = _probability(best[row, -1])
+        for place in range(first, nodes.shape[1]):
+            if _probability(path_weight * paths[row, place]) < least:
+                nodes[row, place:] = -1
+                break
+
+
+@njit(nogil=True, cache=True)
+def search_tree(
+    rows: Rows,
+    x_dense: Floats | None,
+    level_starts: Ints,
+    weights: Weights,
+    children: Ids,
     is_open: Flags,
+    allowed: Flags,
+    power: int,
+    path_weight: np.float32,
+    n_best: int,
     leaves: Ids,
     logs: Floats,
 ) -> None:
     """Beam search in one tree.
 
     Fills `leaves` (rows × beam), -1 where there are fewer, and the log-probabilities `logs` (rows × beam × children)
-    of the labels in these leaves, in which that of the path to the leaf counts with `path_weight`. `places` is the
-    lookup table, all -1, one entry per feature; if it is empty, binary search is used throughout. Rows in the same
-    node are processed together. Margins are always summed in the order of a row's features, so that a row gets
-    bit-identical results alone and in a batch. `x_dense` are the dense rows, or None.
+    of the labels in these leaves, in which that of the path to the leaf counts with `path_weight`. With `n_best`
+    above 0, leaves that cannot have one of so many best allowed labels of the row are left out.
+
+    `rows` are CSR arrays and a lookup table, all -1, one entry per feature; if it is empty,
+    binary search is used throughout. `x_dense` are the dense rows, or None.
     """
-    n_rows, beam, width = logs.shape
-    chunks = (chunk_features, entry_starts, entry_children, values, halves)
+    n_rows, beam = leaves.shape
+    slot_starts, last_place = weights[0], 1
     nodes, paths = np.full((n_rows, beam), -1, dtype=np.int32), np.zeros((n_rows, beam), dtype=np.float32)
-    margins = np.empty(width, dtype=np.float32)
     nodes[:, 0] = level_starts[0]
-    depth = len(level_starts) - 2
-    for level in range(depth + 1):
-        next_nodes, next_paths = np.full((n_rows, beam), -1, dtype=np.int32), np.empty((n_rows, beam), dtype=np.float32)
-        order, starts = _by_node(nodes, level_starts[level], level_starts[level + 1])
-        for i in range(len(starts) - 1):
-            if starts[i] == starts[i + 1]:
-                continue
-            node = level_starts[level] + i
-            first, last, slot = chunk_starts[node], chunk_starts[node + 1], slot_starts[node]
-            n_children = slot_starts[node + 1] - slot
-            if x_dense is not None:
-                unpacked = np.empty(x_dense.shape[1] * n_children, dtype=np.float32)
-                _unpack(dense_values, halves, x_dense.shape[1] * slot, unpacked)
-                dense = unpacked.reshape(x_dense.shape[1], n_children)
-            is_spread = len(places) > 0 and _SPREAD * (starts[i + 1] - starts[i]) > (last - first)
-            if is_spread:
-                for at in range(first, last):
-                    places[chunk_features[at]] = at
-            for at in range(starts[i], starts[i + 1]):
-                row, place = order[at] // beam, order[at] % beam
-                x, v = x_features[x_starts[row] : x_starts[row + 1]], x_values[x_starts[row] : x_starts[row + 1]]
-                out = logs[row, place] if level == depth else margins
-                for child in range(n_children):  # a slice given to a slice takes seconds to compile
-                    out[child] = intercepts[slot + child]
-                if is_spread:
-                    _margins_by_map(x, v, places, *chunks[1:], out)
-                else:
-                    _margins_by_search(x, v, first, last, *chunks, out)
-                if x_dense is not None:
-                    add_row_product(x_dense[row], dense, 0, n_children, out)
-                for child in range(n_children):
-                    log = _log_probability(out[child], power)
-                    if level == depth:
-                        out[child] = np.float32(path_weight) * paths[row, place] + log
-                    elif is_open[children[slot + child]]:
-                        _insert(next_nodes[row], next_paths[row], children[slot + child], paths[row, place] + log)
-            if is_spread:
-                for at in range(first, last):
-                    places[chunk_features[at]] = -1
-        if level < depth:
-            nodes, paths = next_nodes, next_paths
-    for row in range(n_rows):
-        for place in range(beam):
-            leaves[row, place] = nodes[row, place]
+    for level in range(len(level_starts) - 2):
+        _fill_margins(
+            rows, x_dense, (level_starts[level], level_starts[level + 1]), weights, nodes, (0, last_place), logs
+        )
+        nodes, paths = _followed(nodes, paths, logs, slot_starts, children, is_open, power)
+        last_place = beam
+    best = np.full((n_rows, n_best), -np.inf, dtype=np.float32)
+    first, last = 0, 1 if n_best > 0 else beam
+    while first < beam:
+        if first > 0:
+            _leave_out(nodes, paths, first, path_weight, best)
+        _fill_margins(rows, x_dense, (level_starts[-2], level_starts[-1]), weights, nodes, (first, last), logs)
+        _score_leaves(nodes, paths, (first, last), slot_starts, children, allowed, (power, path_weight), best, logs)
+        first, last = last, min(_MORE_LEAVES * last, beam)
+    leaves[:] = nodes
 
 
 @njit(nogil=True, cache=True)
@@ -273,6 +361,24 @@ def _offer(labels: Ids, scores: Floats, label: int, score: np.float32) -> None:
 
 
 @njit(nogil=True, cache=True)
+def _offer_all(
+    labels: Ids, scores: Floats, leaves: Ids, logs: Floats, slot_starts: Ints, children: Ids, allowed: Flags
+) -> None:
+    """Rank the labels of some leaves; most are far below the last place, which is seen without their probability."""
+    least = np.float32(-np.inf)
+    for place in range(len(leaves)):
+        if leaves[place] < 0:
+            return
+        slot = slot_starts[leaves[place]]
+        for child in range(slot_starts[leaves[place] + 1] - slot):
+            log = max(logs[place, child], _LEAST_LOG)
+            if log >= least and allowed[children[slot + child]]:
+                _offer(labels, scores, children[slot + child], _probability(log))
+                if labels[-1] >= 0:
+                    least = np.float32(np.log(np.float64(scores[-1]))) - _ROUNDING
+
+
+@njit(nogil=True, cache=True)
 def rank_found(
     leaves: npt.NDArray[np.int32], logs: Floats, slot_starts: Ints, children: Ids, allowed: Flags, k: int
 ) -> tuple[Ids, Floats]:
@@ -283,6 +389,10 @@ def rank_found(
     """
     n_trees, n_rows, beam = leaves.shape
     labels, scores = np.full((n_rows, k), -1, np.int32), np.full((n_rows, k), -np.inf, np.float32)
+    if n_trees == 1:
+        for row in range(n_rows):
+            _offer_all(labels[row], scores[row], leaves[0, row], logs[0, row], slot_starts, children, allowed)
+        return labels, scores
     totals, found = np.zeros(len(allowed), np.float32), np.empty(len(allowed), np.int32)
     for row in range(n_rows):
         n_found = 0
@@ -299,7 +409,7 @@ def rank_found(
                     if totals[label] == _ZERO:
                         found[n_found] = label
                         n_found += 1
-                    totals[label] += np.float32(np.exp(np.float64(max(logs[tree, row, place, child], _LEAST_LOG))))
+                    totals[label] += _probability(logs[tree, row, place, child])
         for label in found[:n_found]:
             _offer(labels[row], scores[row], label, totals[label] / np.float32(n_trees))
             totals[label] = _ZERO

@@ -20,6 +20,7 @@ from tacit.store.declared import Array, Items, Sizes
 from tacit.tasks import row_blocks
 
 _LOGS_AT_A_TIME = 1 << 25  # log-probabilities of labels in the beams of several rows
+_MOST_BEST = 100  # labels of a ranking up to which leaves that cannot have one of them are left out
 MOST_LOGS = 1 << 28  # ... of one row: leaves have similar sizes, so this is not much more than the number of labels
 
 
@@ -134,33 +135,27 @@ class LabelForest:
         leaves = np.empty((len(self.level_starts), X.shape[0], beam), dtype=np.int32)
         logs = np.empty((*leaves.shape, width), dtype=np.float32)
         words, dense = sparse_part(X), dense_part(X)
-        weights = self.entry_values[:0] if self.dense_values is None else self.dense_values
+        dense_weights = self.entry_values[:0] if self.dense_values is None else self.dense_values
         is_half = self.entry_values.dtype == np.float16
-        places = np.full(X.shape[1] if X.shape[0] > 1 else 0, -1, dtype=np.int64)
+        table = np.full(X.shape[1] if X.shape[0] > 1 else 0, -1, dtype=np.int64)
         is_open = self._open_nodes(allowed)
+        weights = (
+            self.slot_starts,
+            self.intercepts,
+            self.chunk_starts,
+            self.chunk_features,
+            self.entry_starts,
+            self.entry_children,
+            self.entry_values.view(np.uint16) if is_half else self.entry_values,
+            dense_weights.view(np.uint16) if is_half else dense_weights,
+            all_halves() if is_half else np.empty(0, dtype=np.float32),
+        )
+        rows = (words.indptr.astype(np.int64), words.indices.astype(np.int32), words.data, table)
+        n_best = k if len(self.level_starts) == 1 and k <= _MOST_BEST else 0
         for tree, starts in enumerate(self.level_starts):
+            options = power, np.float32(path_weight), n_best
             search_tree(
-                words.indptr.astype(np.int64),
-                words.indices.astype(np.int32),
-                words.data,
-                dense,
-                places,
-                starts,
-                self.slot_starts,
-                self.children,
-                self.intercepts,
-                self.chunk_starts,
-                self.chunk_features,
-                self.entry_starts,
-                self.entry_children,
-                self.entry_values.view(np.uint16) if is_half else self.entry_values,
-                weights.view(np.uint16) if is_half else weights,
-                all_halves() if is_half else np.empty(0, dtype=np.float32),
-                power,
-                float(path_weight),
-                is_open,
-                leaves[tree],
-                logs[tree],
+                rows, dense, starts, weights, self.children, is_open, allowed, *options, leaves[tree], logs[tree]
             )
         return Ranking(*rank_found(leaves, logs, self.slot_starts, self.children, allowed, k))
 

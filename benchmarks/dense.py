@@ -1,39 +1,55 @@
 """Label trees on dense vectors, beside PECOS on the same matrix.
 
-Usage: ``TACIT_DATA=… python -m benchmarks.dense TRAIN.npy TEST.npy [N]``
+Usage: ``TACIT_DATA=… python -m benchmarks.dense [TRAIN.npy TEST.npy] [--runs N]``
 
-The files hold a vector for each sample of EURLEX57K, in its order. Systems take turns, `N` times (default 3), with one
-thread each; the figures are medians. Vectors are scaled to unit length for all of them. Memory is what training needs
-above the process with its libraries and the matrix.
+The files hold a vector for each sample of EURLEX57K, in its order; without files, the vectors are those of
+`benchmarks.vectors`. Systems take turns, with one thread each; the figures are medians. Vectors are scaled to unit
+length for all of them. Memory is what training needs above the process with its libraries and the matrix.
 """
 
 from __future__ import annotations
 
+import argparse
 import os
 import shutil
 import sys
 import tempfile
 from collections import defaultdict
+from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 import tacit
+from benchmarks.peers.environments import CACHE, digest
+from benchmarks.peers.kept import written
 from benchmarks.peers.systems import SYSTEMS, Result, measure
 from benchmarks.peers.tables import as_text
+from benchmarks.vectors import PACKAGE, TokenVectors, eurlex, fetch_encoder
+from tacit.encoders import TextEncoder
 
 COMPARED = ("pecos", "LabelTree", "LabelTree-1")
 METRICS = ("P@1", "P@3", "P@5", "PSP@1", "PSP@3", "PSP@5")
 
 
-def write_vectors(source: Path, target: Path) -> float:
-    """Copy vectors of unit length as float32; returns their megabytes."""
-    vectors = np.load(source).astype(np.float32)
-    vectors /= np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), np.finfo(np.float32).tiny)
-    np.save(target, vectors)
-    return vectors.nbytes / 1e6
+def read_vectors(files: Sequence[Path]) -> tuple[Any, Any]:
+    """Vectors of the training and of the test samples, from files or from the encoder of `benchmarks.vectors`."""
+    if files:
+        return np.load(files[0]), np.load(files[1])
+    encoder = TextEncoder.of(TokenVectors(written(CACHE / "vectors" / digest([PACKAGE]), fetch_encoder)))
+    train, test, _ = eurlex(Path(os.environ["TACIT_DATA"]), None, is_dev=False)
+    return encoder.encode(train.texts), encoder.encode(test.texts)
+
+
+def write_vectors(vectors: Any, target: Path) -> float:
+    """Write vectors of unit length as float32; returns their megabytes."""
+    vectors = np.asarray(vectors, np.float32)
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    np.save(target, vectors / np.maximum(lengths, np.finfo(np.float32).tiny))
+    return float(vectors.nbytes / 1e6)
 
 
 HEADINGS = ("system", "training CPU s", "memory MB", "model MB", "rows/s", "P@1/3/5", "PSP@1/3/5")
@@ -49,18 +65,26 @@ def row_of(name: str, runs: list[Result], Y: sparse.csr_matrix, truth: sparse.cs
     return SYSTEMS[name].title, f"{cpu:.1f}", f"{memory:.0f}", f"{model:.1f}", f"{rows:,.0f}", *metrics
 
 
-def main(train: str = "", test: str = "", n_times: str = "3") -> None:
+def main(*arguments: str) -> None:
     """Measure and print a table."""
-    if not test:
-        sys.exit("two .npy files are needed: the vectors of the training and of the test samples")
+    options = argparse.ArgumentParser("python -m benchmarks.dense", description=str(__doc__).partition("\n")[0])
+    options.add_argument("files", nargs="*", type=Path, help="TRAIN.npy and TEST.npy")
+    options.add_argument("--runs", type=int, default=3, help="(%(default)s)")
+    chosen = options.parse_args(arguments)
+    if len(chosen.files) not in (0, 2):
+        options.error("two .npy files are needed: the vectors of the training and of the test samples")
+    if "TACIT_DATA" not in os.environ:
+        print("set TACIT_DATA to the folder with the public benchmark sets to run this benchmark")
+        return
     labels = Path(os.environ["TACIT_DATA"], "eurlex57k", "tfidf")
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
-        megabytes = write_vectors(Path(train), folder / "X.trn.npy")
-        write_vectors(Path(test), folder / "X.tst.npy")
+        train, test = read_vectors(chosen.files)
+        megabytes = write_vectors(train, folder / "X.trn.npy")
+        write_vectors(test, folder / "X.tst.npy")
         shutil.copy(labels / "Y.trn.npz", folder)
         runs = defaultdict(list)
-        for _ in range(int(n_times)):
+        for _ in range(chosen.runs):
             for name in COMPARED:
                 runs[name].append(measure(name, folder, clock="CPU"))
     Y, truth = (sparse.load_npz(labels / f"Y.{part}.npz").astype(np.float32).tocsr() for part in ("trn", "tst"))

@@ -29,6 +29,7 @@ from benchmarks.peers.kept import written
 from benchmarks.peers.systems import SYSTEMS, Result, measure
 from benchmarks.peers.tables import as_text
 from benchmarks.vectors import PACKAGE, TokenVectors, eurlex, fetch_encoder
+from tacit.data.dataset import texts_of
 from tacit.encoders import TextEncoder
 
 COMPARED = ("pecos", "LabelTree", "LabelTree-1")
@@ -41,7 +42,7 @@ def read_vectors(files: Sequence[Path]) -> tuple[Any, Any]:
         return np.load(files[0]), np.load(files[1])
     encoder = TextEncoder.of(TokenVectors(written(CACHE / "vectors" / digest([PACKAGE]), fetch_encoder)))
     train, test, _ = eurlex(Path(os.environ["TACIT_DATA"]), None, is_dev=False)
-    return encoder.encode(train.texts), encoder.encode(test.texts)
+    return encoder.encode(texts_of(train)), encoder.encode(texts_of(test))
 
 
 def write_vectors(vectors: Any, target: Path) -> float:

@@ -43,7 +43,7 @@ Normalize = Annotated[bool, Role.NORMALIZES, "scale samples to unit length"]
 Idf = Annotated[
     bool | None,
     Role.WEIGHTS_FEATURES,
-    "weight features by inverse document frequency; None: only if all training values are flags or counts",
+    "weight features by inverse document frequency; None: if training values are counts or, in trees, flags",
 ]
 
 _ROWS_PER_TASK = 1024  # of a ranking
@@ -77,6 +77,7 @@ class Estimator(Stored, BaseEstimator):  # type: ignore[misc]
     dense_weight_: Annotated[float, Range(low=0), Sometimes()] = field(init=False)
     idf_: Annotated[Weights | None, Array("float32", ("n_features",))] = field(init=False, default=None)
 
+    weights_flags: ClassVar[bool] = False  # whether ``idf=None`` weights features that are only 0 and 1
     takes_dense: ClassVar[bool] = False  # whether `_fit` and `_rank` take `Features`; otherwise they get a CSR matrix
     unranked_score: ClassVar[float] = float(np.finfo(np.float32).min)
     PAPER: ClassVar[Mapping[str, Any]] = {}  # parameters of the method as its paper prints it
@@ -209,10 +210,12 @@ class Estimator(Stored, BaseEstimator):  # type: ignore[misc]
         return [getattr(self, name) for name in with_role(type(self), role)]
 
     def _weights(self, X: FeatureMatrix) -> Weights | None:
-        """Weights of the features, 1 for dense ones; None unless the model weights features and `idf` asks for it."""
+        """Weights of the features, 1 for dense ones; None where `idf`, or without it the rule, asks for none."""
         asked = next(iter(self._values(Role.WEIGHTS_FEATURES)), False)
         words = sparse_part(X)
-        if asked is False or words.shape[1] == 0 or not (asked or holds_counts(words)):
+        if asked is None:
+            asked = words.nnz > 0 and holds_counts(words) and (self.weights_flags or words.data.max() > 1)
+        if not asked:
             return None
         weights = inverse_document_frequencies(samples_with(words), X.shape[0])
         return np.pad(weights, (0, X.shape[1] - len(weights)), constant_values=1)

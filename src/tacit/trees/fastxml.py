@@ -80,6 +80,7 @@ class FastXML(Estimator):
         "normalize": False,
     }
     unranked_score: ClassVar[float] = 0.0
+    weights_flags: ClassVar[bool] = True
     gains_are_rescaled: ClassVar[bool] = True
 
     def _fit(self, X: sparse.csr_matrix, Y: sparse.csr_matrix) -> None:

@@ -1,6 +1,6 @@
 """What weights by inverse document frequency are worth where features are flags or counts, for each model.
 
-Usage: ``TACIT_DATA=… python -m benchmarks idf [--sets NAME…] [--models NAME…] [--seeds N…] [--markdown]``
+Usage: ``TACIT_DATA=… python -m benchmarks idf [--sets NAME…] [--models NAME…] [--seeds N…] [--kept] [--markdown]``
 
 Every model is trained with ``idf=False`` and ``idf=True`` on a part of a training set, and judged on another part of
 it. Results are kept, so that the same command continues what was interrupted.
@@ -76,19 +76,27 @@ def counts(name: str, n_rows: int, fields: str) -> tuple[sparse.csr_matrix, spar
     return sparse.csr_matrix(CountVectorizer(min_df=2).fit_transform(texts), dtype=np.float32), Y
 
 
+def eurlex() -> tuple[sparse.csr_matrix, sparse.csr_matrix]:
+    """Counts of words in whole texts."""
+    return counts("eurlex57k", 7_500, "title header recitals main_body")
+
+
 SETS: dict[str, Callable[[], tuple[sparse.csr_matrix, sparse.csr_matrix]]] = {
     "bibtex": lambda: flags("bibtex"),
     "delicious": lambda: flags("delicious"),
-    "eurlex57k": lambda: counts("eurlex57k", 7_500, "title header recitals main_body"),
+    "eurlex57k": eurlex,
+    "eurlex57k-flags": lambda: (eurlex()[0].sign(), eurlex()[1]),  # whether a word is in a text
     "yso-finna-en": lambda: counts("yso-finna-en", 10_000, "text"),
 }
+FLAGS = ("bibtex", "delicious", "eurlex57k-flags")
+SMALL = ("bibtex", "delicious")  # in labels
 
 
 def part(name: str, seed: int, is_latent: bool) -> Part:
     """A random fifth of a training set for validation, the rest for training."""
     X, Y = SETS[name]()
     valid, train = np.split(np.random.default_rng(seed).permutation(X.shape[0]), [X.shape[0] // 5])
-    least = LEAST if is_latent and name not in ("bibtex", "delicious") else 1
+    least = LEAST if is_latent and name not in SMALL else 1
     Y = Y[:, np.flatnonzero(label_counts(Y[train]) >= least)]
     return Part(X[train], Y[train], X[valid], Y[valid])
 
@@ -119,14 +127,12 @@ def unseen(data: Part, model: str, seed: int, idf: bool) -> Result:
 
 
 def results(chosen: argparse.Namespace, name: str, model: str) -> Iterator[tuple[Result, Result]]:
-    """For each seed, the results without and with weights."""
+    """For each seed, the results without and with weights; of seeds that have both, if only kept ones are shown."""
     for seed in chosen.seeds:
-        folder = chosen.folder / f"{name}-{model}-{seed}"
-        plain, weighted = (
-            kept(folder.with_name(f"{folder.name}-{idf}.json"), partial(measure, name, model, seed, idf))
-            for idf in (False, True)
-        )
-        yield plain, weighted
+        paths = {idf: chosen.folder / f"{name}-{model}-{seed}-{idf}.json" for idf in (False, True)}
+        if not chosen.kept or all(path.exists() for path in paths.values()):
+            plain, weighted = (kept(path, partial(measure, name, model, seed, idf)) for idf, path in paths.items())
+            yield plain, weighted
 
 
 def row(name: str, model: str, found: Sequence[tuple[Result, Result]]) -> tuple[str, ...]:
@@ -135,7 +141,7 @@ def row(name: str, model: str, found: Sequence[tuple[Result, Result]]) -> tuple[
     cells = {metric: [(100 * plain[metric], 100 * (weighted[metric] - plain[metric])) for plain, weighted in found]
              for metric in metrics}  # fmt: skip
     shown = [_cell(cells[metric]) if metric in cells else "" for metric in (*METRICS, "unseen nDCG@5")]
-    return (model, name, *shown)
+    return (f"`{model}`", f"{name.removesuffix('-flags')}, {'flags' if name in FLAGS else 'counts'}", str(len(found)), *shown)
 
 
 def _cell(values: Sequence[tuple[float, float]]) -> str:
@@ -150,6 +156,7 @@ def parser() -> argparse.ArgumentParser:
     options.add_argument("--sets", nargs="+", choices=SETS, default=list(SETS), help="(%(default)s)")
     options.add_argument("--models", nargs="+", choices=MODELS, default=MODELS, help="(%(default)s)")
     options.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2], help="(%(default)s)")
+    options.add_argument("--kept", action="store_true", help="measure nothing, show what is kept")
     options.add_argument("--markdown", action="store_true", help="print the table for docs")
     options.add_argument("--folder", type=Path, default=CACHE / "idf", help="for results (%(default)s)")
     return options
@@ -158,11 +165,11 @@ def parser() -> argparse.ArgumentParser:
 def main(*arguments: str) -> None:
     """Print the table."""
     chosen = parser().parse_args(arguments)
-    table: Table = [("", "set", *METRICS, "unseen nDCG@5")]
+    table: Table = [("", "set", "seeds", *METRICS, "unseen nDCG@5")]
     for model, name in product(chosen.models, chosen.sets):
-        table.append(row(name, model, list(results(chosen, name, model))))
-        if not chosen.markdown:
-            print(as_text(table[-1:]), flush=True)
+        found = list(results(chosen, name, model))
+        if found:
+            table.append(row(name, model, found))
     print((as_markdown if chosen.markdown else as_text)(table))
 
 

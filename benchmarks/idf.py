@@ -141,7 +141,8 @@ def row(name: str, model: str, found: Sequence[tuple[Result, Result]]) -> tuple[
     cells = {metric: [(100 * plain[metric], 100 * (weighted[metric] - plain[metric])) for plain, weighted in found]
              for metric in metrics}  # fmt: skip
     shown = [_cell(cells[metric]) if metric in cells else "" for metric in (*METRICS, "unseen nDCG@5")]
-    return (f"`{model}`", f"{name.removesuffix('-flags')}, {'flags' if name in FLAGS else 'counts'}", str(len(found)), *shown)
+    values = "flags" if name in FLAGS else "counts"
+    return (f"`{model}`", f"{name.removesuffix('-flags')}, {values}", str(len(found)), *shown)
 
 
 def _cell(values: Sequence[tuple[float, float]]) -> str:

@@ -1,6 +1,7 @@
 """What weights by inverse document frequency are worth where features are flags or counts, for each model.
 
-Usage: ``TACIT_DATA=… python -m benchmarks idf [--sets NAME…] [--models NAME…] [--seeds N…] [--kept] [--markdown]``
+Usage: ``TACIT_DATA=… python -m benchmarks idf [--sets NAME…] [--models NAME…] [--seeds N…] [--kept]
+[--markdown] [--write]``
 
 Every model is trained with ``idf=False`` and ``idf=True`` on a part of a training set, and judged on another part of
 it. Results are kept, so that the same command continues what was interrupted.
@@ -28,6 +29,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 import tacit
 from benchmarks.peers.environments import CACHE
 from benchmarks.peers.kept import kept
+from benchmarks.peers.pages import ROOT, write_block
 from benchmarks.peers.tables import Table, as_markdown, as_text
 from tacit.data.split import hold_out_labels
 from tacit.labels import label_counts
@@ -159,6 +161,7 @@ def parser() -> argparse.ArgumentParser:
     options.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2], help="(%(default)s)")
     options.add_argument("--kept", action="store_true", help="measure nothing, show what is kept")
     options.add_argument("--markdown", action="store_true", help="print the table for docs")
+    options.add_argument("--write", action="store_true", help="write the table into docs")
     options.add_argument("--folder", type=Path, default=CACHE / "idf", help="for results (%(default)s)")
     return options
 
@@ -172,6 +175,8 @@ def main(*arguments: str) -> None:
         if found:
             table.append(row(name, model, found))
     print((as_markdown if chosen.markdown else as_text)(table))
+    if chosen.write:
+        write_block(ROOT / "docs" / "linear.md", "idf", as_markdown(table))
 
 
 if __name__ == "__main__":

@@ -31,7 +31,7 @@ from benchmarks.peers.pages import ROOT, write_block
 from benchmarks.peers.tables import Table, as_markdown, as_text
 from tacit.labels import label_counts
 from tacit.registry import find_model
-from tacit.tagger.automatic import CANDIDATES, Size, choose_for
+from tacit.tagger.automatic import CANDIDATES, DataSize, choose_for
 from tacit.vectorizer import TextVectorizer
 
 SIZES = (1_000, 5_000, 20_000, 100_000)  # of training
@@ -130,7 +130,7 @@ def measure(model: str, data: Part) -> Result:
     """Sizes, CPU seconds of the fit, and accuracy."""
     start = time.process_time()
     fitted = find_model(model)(n_jobs=1).fit(data.X, data.Y)
-    found: Result = {"cpu": time.process_time() - start, "size": Size.of(data.X, data.Y)._asdict()}
+    found: Result = {"cpu": time.process_time() - start, "size": DataSize.of(data.X, data.Y)._asdict()}
     ranking = fitted.rank(data.X_valid, k=5)
     return found | tacit.evaluate(ranking, data.Y_valid, propensities=tacit.propensities(data.Y))
 
@@ -148,7 +148,7 @@ class Cell:
     """What all models made of one size of one set."""
 
     name: str
-    size: Size
+    size: DataSize
     results: dict[str, Result]
 
     def worth(self, model: str) -> float:
@@ -184,7 +184,7 @@ def grid(chosen: argparse.Namespace) -> Iterator[Cell]:
                     print(f"{name}, {n_samples:,}: {model} is done", file=sys.stderr, flush=True)
             if all(path.exists() for path in paths.values()):
                 found = {model: kept(path, dict) for model, path in paths.items()}
-                yield Cell(name, Size(**found[chosen.models[0]]["size"]), found)
+                yield Cell(name, DataSize(**found[chosen.models[0]]["size"]), found)
 
 
 def table(cells: Sequence[Cell], models: Sequence[str]) -> Table:

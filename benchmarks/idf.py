@@ -88,6 +88,7 @@ SETS: dict[str, Callable[[], tuple[sparse.csr_matrix, sparse.csr_matrix]]] = {
     "delicious": lambda: flags("delicious"),
     "eurlex57k": eurlex,
     "eurlex57k-flags": lambda: (eurlex()[0].sign(), eurlex()[1]),  # whether a word is in a text
+    "eurlex57k-titles": lambda: counts("eurlex57k", 5_000, "title"),
     "yso-finna-en": lambda: counts("yso-finna-en", 10_000, "text"),
 }
 FLAGS = ("bibtex", "delicious", "eurlex57k-flags")

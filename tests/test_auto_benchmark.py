@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from tacit.tagger.automatic import Size
+from tacit.tagger.automatic import DataSize
 
 ROOT = Path(__file__).parents[1]
 if not (ROOT / "benchmarks").exists():
@@ -18,7 +18,7 @@ if not (ROOT / "benchmarks").exists():
 sys.path.append(str(ROOT))
 auto = importlib.import_module("benchmarks.auto")
 
-SMALL = Size(1_000, 100, 10_000, 3_000)
+SMALL = DataSize(1_000, 100, 10_000, 3_000)
 
 
 def cell(one_vs_all, label_tree):
@@ -64,4 +64,4 @@ def test_the_grid_resumes_and_has_no_size_twice(tmp_path, monkeypatch, capsys):
 
 def fake(model, data):
     metrics = {f"{metric}@{k}": 0.5 for metric in ("P", "PSP", "nDCG") for k in (1, 3, 5)}
-    return metrics | {"cpu": 1.0 if model == "OneVsAll" else 20.0, "size": Size.of(data.X, data.Y)._asdict()}
+    return metrics | {"cpu": 1.0 if model == "OneVsAll" else 20.0, "size": DataSize.of(data.X, data.Y)._asdict()}

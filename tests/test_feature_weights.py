@@ -61,11 +61,17 @@ def test_counts_give_the_model_of_features_weighted_by_hand(model, data, tmp_pat
 
 
 def test_the_rule_takes_counts_and_in_trees_flags(model, data):
-    assert model.idf is None
+    model.set_params(idf=None)
     expected = inverse_document_frequencies(samples_with(data.X), data.X.shape[0])
     assert np.array_equal(model.fit(data.X, data.Y).idf_, expected)
     is_tree = isinstance(model, tacit.FastXML)
     assert (model.fit(data.X.sign(), data.Y).idf_ is not None) == is_tree
+
+
+def test_the_rule_is_the_default_where_it_was_measured_to_help():
+    by_rule = {name for name in WEIGHTED if find_model(name)().idf is None}
+    assert by_rule == {"OneVsAll", "LabelTree", "ExMLDS1", "FastXML", "PfastXML", "PfastreXML"}
+    assert all(find_model(name)().idf is False for name in {*WEIGHTED} - by_rule)
 
 
 @pytest.mark.parametrize("cls", [tacit.OneVsAll, tacit.FastXML])

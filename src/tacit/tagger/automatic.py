@@ -21,7 +21,7 @@ class Choice(NamedTuple):
     reason: str
 
 
-class Size(NamedTuple):
+class DataSize(NamedTuple):
     """Samples, labels, non-zero features of all samples, and positives."""
 
     n_samples: int
@@ -30,7 +30,7 @@ class Size(NamedTuple):
     n_positives: int
 
     @classmethod
-    def of(cls, X: sparse.csr_matrix, Y: sparse.csr_matrix, n_dimensions: int = 0) -> Size:
+    def of(cls, X: sparse.csr_matrix, Y: sparse.csr_matrix, n_dimensions: int = 0) -> DataSize:
         """The size of these samples, with vectors of `n_dimensions` beside X."""
         n_samples, n_labels = Y.shape
         return cls(n_samples, n_labels, X.nnz + n_dimensions * n_samples, Y.nnz)
@@ -49,10 +49,10 @@ def choose(X: sparse.csr_matrix, Y: sparse.csr_matrix, *, with_names: bool = Fal
 
     `with_names` if names of labels are weighed against what it says, and with vectors of `n_dimensions` beside X.
     """
-    return choose_for(Size.of(X, Y, n_dimensions), with_names=with_names)
+    return choose_for(DataSize.of(X, Y, n_dimensions), with_names=with_names)
 
 
-def choose_for(size: Size, *, with_names: bool = False) -> Choice:
+def choose_for(size: DataSize, *, with_names: bool = False) -> Choice:
     """The model for data of a size."""
     shown = f"{size.n_samples:,} samples and {size.n_labels:,} labels"
     is_few = size.n_positives < _FEW_SAMPLES * size.n_labels

@@ -176,7 +176,7 @@ def main(*arguments: str) -> None:
         if found:
             table.append(row(name, model, found))
     print((as_markdown if chosen.markdown else as_text)(table))
-    if chosen.write:
+    if chosen.write and len(table) > 1:
         write_block(ROOT / "docs" / "linear.md", "idf", as_markdown(table))
 
 

@@ -57,7 +57,7 @@ NAMES = [f"näme {i:02d}" for i in range(N_LABELS)]
 def checked_apart(name: str) -> tuple[Any, ...]:
     """What a model does with its input before `_fit`, and with its label names: one key for all that share it."""
     cls = find_model(name)
-    return tuple(getattr(cls, each) for each in ("fit", "_fit_checked", "_checked", "_scaled", "_weighted"))
+    return tuple(getattr(cls, each) for each in ("fit", "_fit_checked", "_checked", "_scaled", "takes_dense"))
 
 
 #: One model for each way to take input; the rules of input are checked before `_fit`, where models are alike.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias, get_args
 
@@ -20,10 +20,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from tacit.checks import as_count
 from tacit.errors import DataError, ParameterError, TacitError
-from tacit.features import FeatureMatrix, Features, read_features
+from tacit.features import FeatureMatrix, Features, read_features, sparse_part
 from tacit.kernels.fill import fill_open_places
 from tacit.labels import Container, Names, label_counts, label_mask, label_sets, labels_in_order, positives, read_labels
 from tacit.metrics import SCORE_METRIC, evaluate
+from tacit.numerics.idf import Weights, holds_counts, inverse_document_frequencies, samples_with, weighted_columns
 from tacit.numerics.rows import unit_rows
 from tacit.parameters import OneOf, Range, Role, check_parameters, with_role
 from tacit.propensity import propensities_from_counts
@@ -39,6 +40,11 @@ if TYPE_CHECKING:
 Mask = npt.NDArray[np.bool_]
 Link: TypeAlias = Literal["identity", "logistic"]
 Normalize = Annotated[bool, Role.NORMALIZES, "scale samples to unit length"]
+Idf = Annotated[
+    bool | None,
+    Role.WEIGHTS_FEATURES,
+    "weight features by inverse document frequency; None: if training values are counts or, in trees, flags",
+]
 
 _ROWS_PER_TASK = 1024  # of a ranking
 _THRESHOLD_SAMPLE = 2000  # training rows that set the threshold
@@ -69,7 +75,9 @@ class Estimator(Stored, BaseEstimator):  # type: ignore[misc]
     container_: Annotated[str, OneOf(get_args(Container))] = field(init=False)
     n_dense_in_: Annotated[int, Range(low=1), Size("n_dense"), Sometimes()] = field(init=False)
     dense_weight_: Annotated[float, Range(low=0), Sometimes()] = field(init=False)
+    idf_: Annotated[Weights | None, Array("float32", ("n_features",))] = field(init=False, default=None)
 
+    weights_flags: ClassVar[bool] = False  # whether ``idf=None`` weights features that are only 0 and 1
     takes_dense: ClassVar[bool] = False  # whether `_fit` and `_rank` take `Features`; otherwise they get a CSR matrix
     unranked_score: ClassVar[float] = float(np.finfo(np.float32).min)
     PAPER: ClassVar[Mapping[str, Any]] = {}  # parameters of the method as its paper prints it
@@ -188,17 +196,29 @@ class Estimator(Stored, BaseEstimator):  # type: ignore[misc]
                 delattr(self, name)
 
     def _scaled(self, X: FeatureMatrix, *, is_fit: bool = False) -> FeatureMatrix:
-        weighted = self._weighted(X, is_fit=is_fit)
-        if isinstance(weighted, Features):
-            return weighted.balanced() if self._normalizes() else weighted
-        return unit_rows(weighted) if self._normalizes() else weighted.astype(np.float32, copy=False)
+        if is_fit:
+            self.idf_ = self._weights(X)
+        words = sparse_part(X)
+        if self.idf_ is not None:
+            words = weighted_columns(words, self.idf_)
+        if self._normalizes():
+            return replace(X, sparse=words).balanced() if isinstance(X, Features) else unit_rows(words)
+        words = words.astype(np.float32, copy=False)
+        return replace(X, sparse=words) if isinstance(X, Features) else words
 
     def _values(self, role: Role) -> list[Any]:
         return [getattr(self, name) for name in with_role(type(self), role)]
 
-    def _weighted(self, X: FeatureMatrix, *, is_fit: bool) -> FeatureMatrix:  # noqa: ARG002
-        """X with the model's feature weights, before rows are scaled; by default X itself."""
-        return X
+    def _weights(self, X: FeatureMatrix) -> Weights | None:
+        """Weights of the features, 1 for dense ones; None where `idf`, or without it the rule, asks for none."""
+        asked = next(iter(self._values(Role.WEIGHTS_FEATURES)), False)
+        words = sparse_part(X)
+        if asked is None:
+            asked = words.nnz > 0 and holds_counts(words) and (self.weights_flags or words.data.max() > 1)
+        if not asked:
+            return None
+        weights = inverse_document_frequencies(samples_with(words), X.shape[0])
+        return np.pad(weights, (0, X.shape[1] - len(weights)), constant_values=1)
 
     def _matching_threshold(self, X: FeatureMatrix, Y: sparse.csr_matrix) -> float:
         """The threshold at which a sample of the training rows gets as many labels as it has in truth."""

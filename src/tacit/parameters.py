@@ -21,7 +21,7 @@ from typing import Annotated, Any, TypeVar, Union, get_args, get_origin, get_typ
 from tacit.errors import ParameterError, did_you_mean
 
 Model = TypeVar("Model")
-_OF_ALL_MODELS = ("normalize", "random_state", "n_jobs")
+_OF_ALL_MODELS = ("idf", "normalize", "random_state", "n_jobs")
 
 
 @dataclass(frozen=True)
@@ -84,6 +84,7 @@ class Role(Enum):
     """What the library may conclude from a parameter, whatever it is called in a model."""
 
     NORMALIZES = "true: samples are scaled to unit length before the model sees them"
+    WEIGHTS_FEATURES = "true: features are weighted by inverse document frequency; None: if they hold counts"
     KNOWS_MISSING = "'missing': absent entries of Y are unknown, and stored zeros are negatives"
     MULTIPLIES_MEMORY = "memory of training grows in proportion"
     COUNTS_SAMPLES = "a number of samples: in a trial on a part of them, it shrinks with the part"

@@ -300,47 +300,6 @@ def test_scores_as_printed_are_those_of_the_paper(data, few):
     assert found[is_ranked] == pytest.approx(expected[is_ranked], abs=0.05)
 
 
-def test_flags_and_counts_are_weighted_by_how_rare_they_are(data, tmp_path):
-    flags = data.X.sign()
-    by_itself, asked, refused = (tacit.FastXML(n_trees=3, idf=idf).fit(flags, data.Y) for idf in (None, True, False))
-    assert np.array_equal(by_itself.forest_.weight_levels, asked.forest_.weight_levels)
-    assert not np.array_equal(by_itself.forest_.weight_levels, refused.forest_.weight_levels)
-    assert by_itself.idf_ == pytest.approx(np.log((1 + flags.shape[0]) / (1 + np.diff(flags.tocsc().indptr))) + 1)
-    assert refused.idf_ is None
-    assert tacit.FastXML(n_trees=1, idf=True).fit(data.X, data.Y).idf_ is not None
-    weighted = flags @ sparse.diags(by_itself.idf_)
-    by_hand = tacit.FastXML(n_trees=3).fit(weighted, data.Y)
-    assert by_hand.idf_ is None
-    assert np.array_equal(by_hand.forest_.weight_levels, by_itself.forest_.weight_levels)
-    by_itself.save(tmp_path / "model")
-    expected = by_hand.rank(weighted, 3)
-    for model in (by_itself, tacit.load_model(tmp_path / "model")):
-        assert np.array_equal(model.rank(flags, 3).labels, expected.labels)
-
-
-def test_a_fit_that_fails_leaves_the_weights_of_the_last_one(data):
-    flags = data.X.sign()
-    model = tacit.FastXML(n_trees=2).fit(flags, data.Y)
-    before = model.rank(flags)
-    with pytest.raises(DataError, match="one row per sample"):
-        model.fit(0.5 * flags[:50], data.Y)
-    assert np.array_equal(model.rank(flags).scores, before.scores)
-
-
-def test_models_saved_without_weights_rank_as_they_did(data):
-    model = tacit.FastXML(n_trees=2, idf=False).fit(data.X, data.Y)
-    state, parameters = model.stored_state(), model.stored_parameters()
-    del state["idf_"], parameters["idf"]
-    restored = tacit.FastXML.restored(parameters, {**state, "n_features_in_": data.X.shape[1]})
-    assert np.array_equal(restored.rank(data.X).labels, model.rank(data.X).labels)
-
-
-@pytest.mark.parametrize("idf", ["yes", 2, 0.5])
-def test_idf_is_yes_or_no(data, idf):
-    with pytest.raises(ParameterError, match="idf"):
-        tacit.FastXML(n_trees=1, idf=idf).fit(data.X, data.Y)
-
-
 @pytest.mark.parametrize("balance", [-0.1, 2.1, "much"])
 def test_a_balance_out_of_range_is_refused(data, balance):
     with pytest.raises(ParameterError, match="balance"):

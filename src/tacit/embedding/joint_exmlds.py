@@ -89,6 +89,7 @@ PRINTED: Mapping[str, Any] = {
     "vote_power": 0.0,
     "tail_power": 0.0,
     "held_out": 0.0,
+    "idf": False,
 }
 
 

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from scipy import sparse
 from sklearn.base import clone
 
-from tacit.base import Estimator, Link, Mask
+from tacit.base import Estimator, Idf, Link, Mask
 from tacit.checks import as_count
 from tacit.embedding.neighbors import (
     Neighbors,
@@ -53,7 +53,14 @@ FeatureMap = tuple[Floats32, Floats | None]  # weights (n_features, dimension) a
 
 #: What the models of the ExMLDS paper share: they take dimension, partitions and regressor from SLEEC, whose settings
 #: for small data sets these are. The penalties of the regressor and the number of neighbours are not printed.
-PRINTED: Mapping[str, Any] = {"n_learners": 15, "dimension": 100, "n_probes": 1, "vote_power": 0.0, "l1": 0.01}
+PRINTED: Mapping[str, Any] = {
+    "n_learners": 15,
+    "dimension": 100,
+    "n_probes": 1,
+    "vote_power": 0.0,
+    "l1": 0.01,
+    "idf": False,
+}
 
 _GUESS_NEIGHBORS = 10  # labelled samples that place an unlabelled one
 _GUESS_POWER = 6.0
@@ -178,6 +185,7 @@ class Probe:
 class NeighborModel(Estimator):
     """Models whose labels are voted by near samples, in the clusters of several learners."""
 
+    idf: Idf = False
     normalize: Annotated[bool, Role.NORMALIZES, "divide rows of X by their length"] = True
     n_learners: Annotated[
         int, Range(low=1), Role.MULTIPLIES_MEMORY, "partitions that vote (one where a cluster holds all samples)"

@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from scipy import sparse
 
-from tacit.base import Link, Normalize
+from tacit.base import Idf, Link, Normalize
 from tacit.latent.counts import Cooccurrence
 from tacit.latent.em import EMProblem, Trained, train
 from tacit.latent.model import Counts, Priors, with_constant
@@ -30,6 +30,7 @@ FACTORS_AS_PRINTED: Mapping[str, Any] = {
     "lambda_v": 1.0,
     "lambda_w": 1.0,
     "calibration_folds": 0,
+    "idf": False,
 }
 
 
@@ -52,6 +53,7 @@ class FactorModel(ZeroShot):
     absent: Annotated[
         str, OneOf(("negative", "missing")), Role.KNOWS_MISSING, "absent entries are negatives, or left out"
     ] = "negative"
+    idf: Idf = False
     normalize: Normalize = True
 
     trace_: Annotated[Floats64, Array("float64", ("",))] = field(init=False)

@@ -311,7 +311,7 @@ class MLLCS(FactorModel):
         check_samples(checked, labels.matrix)
         if is_first and checked.shape[1] > MAX_FACTOR:  # features by features would be too large
             return self.fit(X, Y, label_names=label_names, cooccurrence=cooccurrence)
-        features = self._scaled(checked)
+        features = self._scaled(checked, is_fit=is_first)
         with one_blas_thread():
             if is_first:
                 self._start_online(labels, features, names, cooccurrence)

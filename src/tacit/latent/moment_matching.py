@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import numpy as np
 from scipy import linalg, sparse
 
-from tacit.base import Normalize
+from tacit.base import Idf, Normalize
 from tacit.features import Features, stack_rows
 from tacit.labels import label_counts, positives
 from tacit.latent.counts import Cooccurrence, row_scales
@@ -197,6 +197,7 @@ class MomentMatching(ZeroShot):
     ] = 20000
     classifier: Classifier = "ridge"
     ridge: Annotated[float, Range(above=0), Tune(0.05, 20), "penalty on the weights of seen labels"] = 1.0
+    idf: Idf = False
     normalize: Normalize = True
 
     samples_: Annotated[Samples, Inside(("n_inputs", "n_features"))] = field(init=False)

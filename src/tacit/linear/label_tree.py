@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from tacit.base import Estimator, Mask, Normalize
+from tacit.base import Estimator, Idf, Mask, Normalize
 from tacit.features import FeatureMatrix, dense_rows, sparse_part
 from tacit.kernels.dual import prune, train_block
 from tacit.labels import positives
@@ -77,6 +77,7 @@ class LabelTree(Estimator):
     )
     tolerance: Annotated[float, Range(low=0), "training stops when no margin changes by more in a pass"] = 0.4
     max_passes: Annotated[int, Range(low=1), "maximum number of passes over the samples"] = 50
+    idf: Idf = None
     normalize: Normalize = True
 
     takes_dense: ClassVar[bool] = True

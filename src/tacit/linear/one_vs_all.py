@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from tacit.base import Estimator, Link, Mask, Normalize
+from tacit.base import Estimator, Idf, Link, Mask, Normalize
 from tacit.features import FeatureMatrix, dense_part, sparse_part
 from tacit.kernels.score import rank_linear
 from tacit.numerics.classifiers import LOSSES, POSITIVES, ClassifierOptions, train_classifiers
@@ -50,6 +50,7 @@ class OneVsAll(Estimator):
         ClassifierOptions.tolerance
     )
     max_passes: Annotated[int, Range(low=1), "maximum number of passes over samples"] = ClassifierOptions.max_passes
+    idf: Idf = None
     normalize: Normalize = True
 
     takes_dense: ClassVar[bool] = True

@@ -6,6 +6,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from tacit.memory import room
+from tacit.numerics.rows import entry_chunks
+
 Weights = npt.NDArray[np.float32]
 
 _ALL_WHOLE = 2.0**23  # from here on, every float32 is a whole number
@@ -19,14 +22,24 @@ def inverse_document_frequencies(n_with: npt.NDArray[np.integer], n_samples: int
 
 def samples_with(X: sparse.csr_matrix) -> npt.NDArray[np.int64]:
     """Number of samples that have each feature."""
-    return np.bincount(X.indices[X.data != 0], minlength=X.shape[1])
+    n_with = np.zeros(X.shape[1], dtype=np.int64)
+    for chunk in entry_chunks(X):
+        n_with += np.bincount(X.indices[chunk][X.data[chunk] != 0], minlength=X.shape[1])
+    return n_with
 
 
 def holds_counts(X: sparse.csr_matrix) -> bool:
     """Whether all values are non-negative integers: flags or counts without weights."""
-    return bool(((X.data >= 0) & (X.data < _ALL_WHOLE) & (X.data == np.rint(X.data))).all())
+    return all(_are_counts(X.data[chunk]) for chunk in entry_chunks(X))
+
+
+def _are_counts(values: npt.NDArray[np.floating]) -> bool:
+    return bool(((values >= 0) & (values < _ALL_WHOLE) & (values == np.rint(values))).all())
 
 
 def weighted_columns(X: sparse.csr_matrix, weights: Weights) -> sparse.csr_matrix:
     """Multiply every feature by its weight, in float64, because large float32 values would overflow."""
-    return sparse.csr_matrix((X.data.astype(np.float64) * weights[X.indices], X.indices, X.indptr), shape=X.shape)
+    data = room(X.nnz, np.float64)
+    for chunk in entry_chunks(X):
+        np.multiply(X.data[chunk], weights[X.indices[chunk]], out=data[chunk], dtype=np.float64)
+    return sparse.csr_matrix((data, X.indices, X.indptr), shape=X.shape, copy=False)

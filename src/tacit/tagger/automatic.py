@@ -6,8 +6,7 @@ from typing import NamedTuple
 
 from scipy import sparse
 
-#: The cost of one classifier per label: non-zero features of all samples, each of which costs as much as `_OF_A_SAMPLE`
-#: more, times labels. Above this limit, label trees reach the same precision at a fraction of the cost.
+#: Above this cost of one classifier per label, label trees reach the same precision at a fraction of the cost.
 MAX_ONE_VS_ALL = 5e10
 _OF_A_SAMPLE = 50
 #: Where names of labels are weighed too and labels have few samples, names say more than a classifier that costs more.
@@ -22,6 +21,26 @@ class Choice(NamedTuple):
     reason: str
 
 
+class DataSize(NamedTuple):
+    """Samples, labels, non-zero features of all samples, and positives."""
+
+    n_samples: int
+    n_labels: int
+    n_entries: int
+    n_positives: int
+
+    @classmethod
+    def of(cls, X: sparse.csr_matrix, Y: sparse.csr_matrix, n_dimensions: int = 0) -> DataSize:
+        """The size of these samples, with vectors of `n_dimensions` beside X."""
+        n_samples, n_labels = Y.shape
+        return cls(n_samples, n_labels, X.nnz + n_dimensions * n_samples, Y.nnz)
+
+    @property
+    def cost(self) -> float:
+        """Of one classifier per label: features, each sample as much as `_OF_A_SAMPLE` more, times labels."""
+        return float(self.n_entries + _OF_A_SAMPLE * self.n_samples) * self.n_labels
+
+
 CANDIDATES = ("OneVsAll", "LabelTree")
 
 
@@ -30,11 +49,15 @@ def choose(X: sparse.csr_matrix, Y: sparse.csr_matrix, *, with_names: bool = Fal
 
     `with_names` if names of labels are weighed against what it says, and with vectors of `n_dimensions` beside X.
     """
-    n_samples, n_labels = Y.shape
-    size = f"{n_samples:,} samples and {n_labels:,} labels"
-    cost = (X.nnz + (_OF_A_SAMPLE + n_dimensions) * n_samples) * n_labels
-    if with_names and Y.nnz < _FEW_SAMPLES * n_labels and _MAX_WITH_NAMES < cost <= MAX_ONE_VS_ALL:
-        return Choice("LabelTree", f"{size}, few samples per label: names and label trees suffice, and are much faster")
-    if cost <= MAX_ONE_VS_ALL:
-        return Choice("OneVsAll", f"{size}: one classifier per label is affordable, and the most accurate")
-    return Choice("LabelTree", f"{size}: label trees are as accurate as one classifier per label, and much faster")
+    return choose_for(DataSize.of(X, Y, n_dimensions), with_names=with_names)
+
+
+def choose_for(size: DataSize, *, with_names: bool = False) -> Choice:
+    """The model for data of a size."""
+    shown = f"{size.n_samples:,} samples and {size.n_labels:,} labels"
+    is_few = size.n_positives < _FEW_SAMPLES * size.n_labels
+    if with_names and is_few and _MAX_WITH_NAMES < size.cost <= MAX_ONE_VS_ALL:
+        return Choice("LabelTree", f"{shown}, few samples per label: names and label trees suffice, and are faster")
+    if size.cost <= MAX_ONE_VS_ALL:
+        return Choice("OneVsAll", f"{shown}: one classifier per label is affordable, and the most accurate")
+    return Choice("LabelTree", f"{shown}: label trees are as accurate as one classifier per label, and much faster")

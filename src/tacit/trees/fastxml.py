@@ -10,12 +10,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from tacit.base import Estimator, Link, Mask
+from tacit.base import Estimator, Idf, Link, Mask
 from tacit.labels import positives
-from tacit.numerics.idf import holds_counts, inverse_document_frequencies, samples_with, weighted_columns
 from tacit.parameters import OneOf, Range, Role, Tune, document_parameters
 from tacit.ranking import Ranking
-from tacit.store.declared import Array
 from tacit.tasks import run_tasks, task_seeds
 from tacit.trees.forest import Forest
 from tacit.trees.growth import Growth, grow, normalised_gains
@@ -63,13 +61,9 @@ class FastXML(Estimator):
     ] = "refined"
     balance: Balance = 0.75
     refit: Refit = 2.0
-    idf: Annotated[
-        bool | None,
-        "weight features by inverse document frequency; None: only if all training values are flags or counts",
-    ] = None
+    idf: Idf = None
     normalize: Annotated[bool, Role.NORMALIZES, "scale every sample to unit length, as C assumes"] = True
 
-    idf_: Annotated[npt.NDArray[np.float32] | None, Array("float32", ("n_features",))] = field(init=False, default=None)
     forest_: Forest = field(init=False)
 
     PAPER: ClassVar[Mapping[str, Any]] = {
@@ -86,13 +80,8 @@ class FastXML(Estimator):
         "normalize": False,
     }
     unranked_score: ClassVar[float] = 0.0
+    weights_flags: ClassVar[bool] = True
     gains_are_rescaled: ClassVar[bool] = True
-
-    def _weighted(self, X: sparse.csr_matrix, *, is_fit: bool) -> sparse.csr_matrix:
-        if is_fit:
-            is_weighted = holds_counts(X) if self.idf is None else self.idf
-            self.idf_ = inverse_document_frequencies(samples_with(X), X.shape[0]) if is_weighted else None
-        return X if self.idf_ is None else weighted_columns(X, self.idf_)
 
     def _fit(self, X: sparse.csr_matrix, Y: sparse.csr_matrix) -> None:
         relevant = positives(Y)

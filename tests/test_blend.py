@@ -52,7 +52,23 @@ def test_the_search_finds_the_top_of_a_hill(tail):
 @pytest.mark.parametrize("only", [0, 1, 2])
 def test_the_search_drops_members_that_do_not_help(only):
     weights = best_weights(lambda weights: float(weights[only] - abs(weights[-1])), 3)
-    assert list(weights) == [*np.eye(3)[only], 0]
+    assert list(weights[:-1]) == list(np.eye(3)[only])
+    assert weights[-1] == pytest.approx(0, abs=0.05)
+
+
+def test_noise_moves_the_weight_of_the_propensities_little():
+    def tail_with_noise(seed):
+        noise = np.random.default_rng(seed).normal(scale=0.002, size=10_000)
+        hill = lambda weights: -0.005 * (weights[-1] - 0.5) ** 2  # noqa: E731
+        return best_weights(lambda weights: noise[int(1000 * (weights[-1] + 1)) % 10_000] + hill(weights), 1)[-1]
+
+    tails = [tail_with_noise(seed) for seed in range(20)]
+    assert np.mean(tails) == pytest.approx(0.5, abs=0.1)
+    assert np.std(tails) < 0.2  # 0.27 if the best of the weights tried is taken
+
+
+def test_weights_stay_as_they_are_where_the_target_is_flat():
+    assert best_weights(lambda _: 0.0, 2).tolist() == [1.0, 0.0, 0.0]
 
 
 # -- members ----------------------------------------------------------------------------------------------

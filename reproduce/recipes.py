@@ -78,7 +78,7 @@ class Recipe:
     parameters : mapping
         Settings that differ from the defaults, or from the model's own `paper()`.
     by_set : mapping
-        Further settings, by the short name of the data set.
+        Further settings, by the short name of the data set, or by the folder of one that stands in for it.
     is_printed : bool
         Start from the settings that the paper prints.
     """
@@ -96,6 +96,7 @@ class Recipe:
         settings = {
             **self.parameters,
             **self.by_set.get(case.set, {}),
+            **self.by_set.get(source.folder, {}),
             **_baseline_settings(self.model, source.folder, case),
             **{name: value for name, value in extra.items() if name in known},
             "random_state": seed,

@@ -102,7 +102,11 @@ table5 = Table(
         *(Case(key) for key in ("amazoncat", "wiki10", "delicious-200k", "wikilshtc", "wikipedia", "amazon-670k")),
         *(Case(key, is_printed=False, label="not in the paper") for key in ("bibtex", "delicious", "eurlex")),
     ),
-    (Method("Joint ExMLDS", Recipe("JointExMLDS", settings.JOINT, is_printed=True), Recipe("JointExMLDS")),),
+    (
+        Method(
+            "Joint ExMLDS", Recipe("JointExMLDS", settings.JOINT, settings.JOINT_BY_SET, True), Recipe("JointExMLDS")
+        ),
+    ),
     printed.TABLE5,
     groups=_FIVE,
 )

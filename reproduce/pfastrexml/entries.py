@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from reproduce.exmlds.settings import SLEEC
+from reproduce.exmlds import settings as embeddings
 from reproduce.pfastrexml import printed, settings
 from reproduce.pfastrexml.theorems import PAPER, theorem41, theorem42, theorem43, theorem44
 from reproduce.recipes import Case, Recipe
@@ -11,7 +11,7 @@ from reproduce.tables import P135, Group, Method, Order, Table
 _METHODS = (
     Method("Popularity", Recipe("Popularity"), Recipe("Popularity")),
     Method("1-vs-All", None, Recipe("OneVsAll")),
-    Method("SLEEC", Recipe("SLEEC", SLEEC, is_printed=True), Recipe("SLEEC")),
+    Method("SLEEC", Recipe("SLEEC", embeddings.SLEEC, embeddings.BY_SET, True), Recipe("SLEEC")),
     *(Method(name, Recipe(f"baseline:{name}")) for name in ("LEML", "WSABIE", "CPLST", "CS", "ML-CSSP")),
     Method("FastXML", Recipe("FastXML", settings.FASTXML, is_printed=True), Recipe("FastXML")),
     Method("LPSR", Recipe("baseline:LPSR")),

@@ -199,6 +199,13 @@ def test_baselines_take_the_settings_chosen_for_their_set(monkeypatch):
         model_class("baseline:CS")
 
 
+def test_fewer_learners_are_trained_only_on_the_set_that_stands_in(monkeypatch):
+    recipe, case = exmlds.SLEEC.paper, Case("eurlex")
+    for folder, n_learners in (("eurlex57k/tfidf", 3), ("eurlex-4k", 15)):
+        monkeypatch.setattr(Source, "folder", folder)
+        assert recipe.build(Source("eurlex"), case, 0).n_learners == n_learners
+
+
 def test_theorems_are_simulated_from_observed_labels_only(toy):
     world = theorems.World.of(Source("bibtex", is_toy=True).load())
     rng = np.random.default_rng(0)

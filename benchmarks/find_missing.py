@@ -2,9 +2,9 @@
 
 Usage: ``TACIT_DATA=… python -m benchmarks.find_missing [SET…]``. In each set 10, 30 and 60 % of the positives are
 hidden, at random or by propensity: a positive of label l is hidden with odds proportional to ``(N_l + B)^-A``.
-Precision is the share of the first pairs that are hidden positives; what the set itself lacks counts as wrong. Each cell
-is the mean over several hidings, because chance moves the precision of 20 pairs by 10 points; ± is the standard
-deviation of the true precision between them.
+Precision is the share of the first pairs that are hidden positives; what the set itself lacks counts as wrong. Cells
+are means over several hidings, because chance moves the precision of 20 pairs by 10 points; ± is the standard deviation
+of the true precision between them.
 """
 
 from __future__ import annotations

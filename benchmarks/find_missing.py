@@ -21,6 +21,7 @@ from scipy import sparse
 from scipy.optimize import brentq
 
 import tacit
+from tacit.data.dataset import texts_of
 from tacit.data.split import hide_positives
 from tacit.labels import label_counts, positives
 from tacit.propensity import PRESETS
@@ -57,8 +58,8 @@ def _eurlex() -> Data:
 
 def _yso() -> Data:
     data = tacit.load_data(folder() / "yso-finna-en" / "train.jsonl.gz")
-    rows = _some(len(data), YSO_ROWS)
-    return TextVectorizer(language="en").fit_transform([data.texts[row] for row in rows]), data.Y[rows]
+    texts, rows = texts_of(data), _some(len(data), YSO_ROWS)
+    return TextVectorizer(language="en").fit_transform([texts[row] for row in rows]), data.Y[rows]
 
 
 SETS: dict[str, Callable[[], Data]] = {

@@ -19,7 +19,7 @@ from tacit.labels import aligned, label_counts, positives
 from tacit.metrics import judge
 from tacit.tagger.calibration import calibration_error
 
-N_SAMPLES = (20, 30, 60, 120, 500, 2000)
+N_SAMPLES = (20, 30, 60, 120, 250, 500, 2000)
 N_FRESH = 1500
 SEEDS = range(5)
 Inputs = tuple[Any, Any]

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import logging
 import shutil
+import subprocess
 import sys
 from contextlib import contextmanager
 
@@ -96,6 +97,24 @@ def test_a_probe_that_takes_too_long_is_given_up(data, monkeypatch):
     assert expected.is_lower_bound
     assert expected.seconds == pytest.approx(0.01 * 1500 / 500)
     assert str(expected).startswith("more than 0.0 s")
+
+
+@only_linux
+def test_a_probe_that_waits_for_a_busy_machine_is_not_given_up(data, monkeypatch, tmp_path):
+    busy = tmp_path / "python"
+    busy.write_text(f'#!/bin/sh\nsleep 4\nexec "{sys.executable}" "$@"\n')
+    busy.chmod(0o700)
+    monkeypatch.setattr(sys, "executable", str(busy))
+    monkeypatch.setattr(estimating, "_PATIENCE", 3.0)
+    assert not estimate(tacit.Popularity(), data.X, data.Y).is_lower_bound
+
+
+def test_patience_is_with_processor_time():
+    code = "import time; from tacit.probe import _patience\nwith _patience(0.5):\n    {}\nprint('done')"
+    waiting, working = "time.sleep(1)", "\n    while True: pass"
+    for work, said in ((waiting, "done\n"), (working, "null\n")):
+        ran = subprocess.run([sys.executable, "-c", code.format(work)], capture_output=True, text=True, check=True)
+        assert ran.stdout == said
 
 
 @only_linux

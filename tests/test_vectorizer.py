@@ -130,3 +130,18 @@ def test_features_are_those_of_words_counted_slowly(options, texts, others):
         for array, wanted in zip(features(texts_to_features.count_words, size, n_jobs), expected, strict=True):
             assert array.dtype == wanted.dtype
             np.testing.assert_array_equal(array, wanted)
+
+
+@pytest.mark.parametrize("characters", [False, True])
+def test_features_as_new_are_those_of_a_vocabulary_without_the_other_words(characters):
+    texts = ["red apple", "green apple tree", "red tree", "green pear"]
+    all_texts, first = TextVectorizer(characters=characters), TextVectorizer(characters=characters)
+    X = all_texts.fit_transform(texts)
+    first.fit(texts[:3])
+    columns = [all_texts.positions()[name] for name in first.feature_names_]
+    first.idf_ = all_texts.idf_[columns]
+    is_known = np.zeros(X.shape[1], np.bool_)
+    is_known[columns] = True
+    as_new = all_texts.as_new(X[3:], is_known)
+    np.testing.assert_allclose(as_new[:, columns].toarray(), first.transform(texts[3:]).toarray(), rtol=1e-5)
+    assert as_new[:, ~is_known].nnz == 0

@@ -50,7 +50,8 @@ _BYTES_PER_ENTRY = 40  # of a matrix on disk, while it is worked on
 _SHARE = 0.15  # of the predicted time that the probe may take
 _LOOK_AHEAD = 1.2  # the time of the next part is expected to grow with this power of its samples
 _LEAST_PARTS = 2
-_PATIENCE = 60.0  # seconds to wait for an answer of the probe
+_PATIENCE = 60.0  # seconds of processor time that a part may take, ...
+_LONGEST = 10  # ... and times as much to wait for it on a busy machine
 
 
 @dataclass(frozen=True)
@@ -217,7 +218,7 @@ def _probe(folder: str) -> Iterator[Callable[[int], Measurement | None]]:
     """A function that trains on the first n samples in another process and returns None if that takes too long."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
     with tempfile.TemporaryFile("w+") as errors:
-        command = [sys.executable, "-m", "tacit.probe", folder]
+        command = [sys.executable, "-m", "tacit.probe", folder, str(_PATIENCE)]
         pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": errors}
         process = subprocess.Popen(command, text=True, env=environment, **pipes)  # noqa: S603 - our own module
         try:
@@ -228,7 +229,7 @@ def _probe(folder: str) -> Iterator[Callable[[int], Measurement | None]]:
 
 
 def _ask(process: subprocess.Popen[str], errors: IO[str], n_samples: int) -> Measurement | None:
-    alarm = threading.Timer(_PATIENCE, process.kill)
+    alarm = threading.Timer(_LONGEST * _PATIENCE, process.kill)
     alarm.start()
     try:
         print(n_samples, file=process.stdin, flush=True)
@@ -240,6 +241,8 @@ def _ask(process: subprocess.Popen[str], errors: IO[str], n_samples: int) -> Mea
         alarm.cancel()
     if line:
         answer = json.loads(line)
+        if answer is None:
+            return None
         if "error" in answer:
             raise TacitError(answer["error"])
         return Measurement(**{**answer, "laps": [Lap(*lap) for lap in answer["laps"]]})

@@ -1,18 +1,21 @@
 """A process that trains on small parts of the data and measures it; `tacit.estimate` starts it.
 
-``python -m tacit.probe FOLDER`` reads a number of samples per line and answers each with a `Measurement` as a line of
-JSON. It runs the code of `fit` and `save`, except that a model is never fitted a second time on all samples.
+``python -m tacit.probe FOLDER SECONDS`` reads a number of samples per line and answers each with a `Measurement` as a
+line of JSON. It runs the code of `fit` and `save`, except that a model is never fitted a second time on all samples. If
+a part takes more processor time than that, the answer is null, and the last.
 """
 
 from __future__ import annotations
 
 import json
 import math
+import os
 import sys
 import tempfile
+import threading
 import time
-from collections.abc import Iterable, Sequence
-from contextlib import ExitStack, nullcontext
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import asdict, dataclass, replace
 from itertools import chain
 from pathlib import Path
@@ -44,6 +47,8 @@ if TYPE_CHECKING:
 
 _FILE = "task.joblib"
 _ENTRIES = 1 << 14  # of matrices on disk that are worked on at a time: few, so that parts of any size have many such
+_LOOK_SECONDS = 0.1
+_COMPILING = 5  # times as long may a part take that compiles kernels, which is done once per machine
 _MIN_MATCHES = 20  # with which a part weighs names: all samples have enough
 
 
@@ -180,6 +185,29 @@ def _measure(task: Task, held: int) -> Measurement:
     return Measurement(task.X.shape[0], seconds, cpu_seconds, laps, memory, size, has_compiled=has_compiled())
 
 
+@contextmanager
+def _patience(seconds: float) -> Iterator[None]:
+    """End this process with the answer null if the block takes more processor time than that.
+
+    Wall time would say more of other work on the machine than of the training.
+    """
+    over, began = threading.Event(), time.process_time()
+
+    def watch() -> None:
+        while not over.wait(_LOOK_SECONDS):
+            if time.process_time() - began > seconds * (_COMPILING if has_compiled() else 1):
+                print("null", flush=True)
+                os._exit(0)
+
+    thread = threading.Thread(target=watch, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+
+
 def _data_bytes(task: Task) -> int:
     parts = (sparse_part(task.X), task.labels.matrix)
     dense: int = task.X.dense.nbytes if isinstance(task.X, Features) else 0
@@ -194,15 +222,16 @@ def main() -> None:
         return
     task, n_all = read_task(Path(sys.argv[1]))  # written while this process started
     with large_on_disk(Path(sys.argv[1]), 1, _ENTRIES) if task.on_disk else nullcontext():
-        _answer(chain([first], lines), task, n_all)
+        _answer(chain([first], lines), task, n_all, float(sys.argv[2]))
 
 
-def _answer(lines: Iterable[str], task: Task, n_all: int) -> None:
+def _answer(lines: Iterable[str], task: Task, n_all: int, seconds: float) -> None:
     before = held = held_bytes() or peak_bytes()
     for place, line in enumerate(lines):
         try:
             part = task.part(int(line), n_all)
-            measured = _measure(part, held + _data_bytes(part))
+            with _patience(seconds):
+                measured = _measure(part, held + _data_bytes(part))
             if place == 0:  # the first training compiles kernels or loads them, and they stay
                 forget_peak()
                 held = held_bytes() or peak_bytes()

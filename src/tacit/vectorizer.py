@@ -112,6 +112,17 @@ class TextVectorizer:
             grams = _renamed(grams, known, len(position) - self._n_words)
         return self._weighted(blocks, places, grams, n_jobs)
 
+    def as_new(self, X: sparse.csr_matrix, is_known: npt.NDArray[np.bool_]) -> sparse.csr_matrix:
+        """Features of texts as they would be if the vocabulary had only the features that `is_known` marks."""
+        positions = self.positions()
+        entries = is_known[X.indices]
+        starts = np.concatenate([[0], np.cumsum(entries)])[X.indptr]
+        kept = sparse.csr_matrix((X.data[entries], X.indices[entries], starts), shape=X.shape)
+        if self._n_words == len(positions):
+            return unit_rows(kept)
+        parts = unit_rows(kept[:, : self._n_words]), unit_rows(kept[:, self._n_words :])
+        return unit_rows(sparse.hstack(parts, format="csr"))
+
     def _counted(self, texts: Sequence[str], n_jobs: int | None) -> tuple[list[sparse.csr_matrix], list[str]]:
         """Counts of each distinct word, or stem, in each text, by blocks of texts; words by their first occurrence."""
         tasks = [{"texts": texts[first:last]} for first, last in _blocks(texts, self.characters)]

@@ -44,6 +44,21 @@ def test_stated_precision_is_the_true_one(omission, n):
     assert stated[best].mean() == pytest.approx(is_true[best].mean(), abs=0.1)
 
 
+def test_of_equally_certain_pairs_those_are_stated_first_whose_labels_are_missing_more_often():
+    """Each of many labels has too few pairs to be measured alone."""
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, 4000, N_PAIRS)
+    odds = np.where(labels < 2000, 0.5, 0.05)
+    true = 1 / (1 + np.exp(2 - 2 * rng.normal(size=N_PAIRS)))
+    chance = true / (1 + odds)
+    is_true = rng.random(N_PAIRS) < true
+    recorded = is_true & (rng.random(N_PAIRS) < 1 / (1 + odds))
+    stated = missing_probabilities(np.log(chance / (1 - chance)), recorded, labels, odds)
+    for group in (labels < 2000, labels >= 2000):
+        absent = ~recorded & group
+        assert stated[absent].sum() == pytest.approx((is_true & absent).sum(), rel=0.1)
+
+
 def test_a_label_that_is_seldom_recorded_where_it_is_certain_loses_its_place():
     certainty, recorded, _, labels = corpus(Omission(-1.0, 0.0))
     is_false = labels == 4

@@ -31,19 +31,18 @@ def held_out_parts(n_samples: int, n_held_out: int) -> list[int]:
 
 
 def calibrated_on(
-    parts: list[tuple[Estimator, Rows]],
-    X: sparse.csr_matrix,
+    parts: list[tuple[Estimator, Any, Rows]],
     Y: sparse.csr_matrix,
     propensities: Callable[[int], Any],
     is_judged: npt.NDArray[np.bool_] | None,
 ) -> tuple[Calibration, dict[str, float]] | None:
-    """Calibration and metrics on several parts of the samples, each with a model that has not seen it."""
-    rows = np.concatenate([held_out for _, held_out in parts])
+    """Calibration and metrics on several parts of the samples: models that have not seen them, features and rows."""
+    rows = np.concatenate([held_out for _, _, held_out in parts])
     truth = positives(Y[rows])
     if not truth.nnz:
         return None
     judged = None if is_judged is None else np.flatnonzero(is_judged | (label_counts(truth) > 0))
     n_places = min(places_for(truth), Y.shape[1])
-    ranking = Ranking.concatenate([model.rank(X[held_out], n_places, judged) for model, held_out in parts])
+    ranking = Ranking.concatenate([model.rank(features, n_places, judged) for model, features, _ in parts])
     calibration = calibrate(ranking, truth, label_counts(Y))
     return calibration, evaluate(calibration.apply(ranking), truth, propensities(Y.shape[1]))

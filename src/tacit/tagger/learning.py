@@ -15,7 +15,7 @@ from tacit.labels import Labels, aligned, label_counts, positives
 from tacit.metrics import evaluate
 from tacit.names.evidence import NameCounts, NameEvidence
 from tacit.names.similar import SampleIndex
-from tacit.numerics.rows import selected, widened
+from tacit.numerics.rows import occurring, selected, widened
 from tacit.phases import CALIBRATE, FIT, phase
 from tacit.progress import announce
 from tacit.tagger.calibration import Calibration, calibrate, places_for
@@ -23,6 +23,7 @@ from tacit.tagger.cross_fit import Rows, calibrated_on, held_out_parts
 from tacit.tagger.naming import Naming, weigh
 from tacit.tagger.samples import Inputs
 from tacit.tagger.vectors import Encoding, Vectors, best_fit, mixed
+from tacit.vectorizer import TextVectorizer
 
 _HELD_OUT_SHARE, _MAX_HELD_OUT = 0.1, 5000
 _SHARE_FOR_NAMES, _MAX_FOR_NAMES = 0.2, 10_000  # where names of labels are weighed, which more samples teach better
@@ -63,6 +64,7 @@ def learn(
     naming: Naming | None = None,
     cooccurrence: sparse.csr_matrix | None = None,
     vectors: Vectors | None = None,
+    vectorizer: TextVectorizer | None = None,
 ) -> Fitted:
     """Fit a model on all samples and calibrate it on samples that it has not seen.
 
@@ -91,14 +93,23 @@ def learn(
         model = _fitted(untrained, mixed(X, of_texts, weight), labels, cooccurrence)
         return _with_encoding(Fitted(model, None, None), vectors, weight)
     own = replace(labels, matrix=labels.matrix[held_out])
-    held = Inputs(X[held_out], None, None if of_texts is None else of_texts[held_out])
-    others, theirs = replace(labels, matrix=labels.matrix[rest]), None if vectors is None else vectors.rows(rest)
     X_rest = selected(X, rest)
+    words = _as_new(X[held_out], X_rest, vectorizer)
+    held = Inputs(words, None, None if of_texts is None else of_texts[held_out])
+    others, theirs = replace(labels, matrix=labels.matrix[rest]), None if vectors is None else vectors.rows(rest)
     to_weigh = untrained, X_rest, others, cooccurrence, theirs, held, own, seed
     if len(sizes) > 1 and again:
         weight = 0.0 if vectors is None else _best(*to_weigh)[1]
         parts = [held_out, *(np.sort(each) for each in np.split(order, np.cumsum(sizes))[1:-1])]
-        crossed = _cross_fitted(untrained, mixed(X, of_texts, weight), labels, parts, cooccurrence, is_judged)
+        rests = [np.setdiff1d(np.arange(X.shape[0]), part) for part in parts]
+        features = [
+            mixed(_as_new(X[part], X[rest], vectorizer), None if of_texts is None else of_texts[part], weight)
+            for part, rest in zip(parts, rests, strict=True)
+        ]
+        crossed = _cross_fitted(
+            untrained, mixed(X, of_texts, weight), labels, list(zip(rests, features, parts, strict=True)),
+            cooccurrence, is_judged,
+        )  # fmt: skip
         return _with_encoding(crossed, vectors, weight)
     announce(f"holding out {n_out:,} samples to calibrate the scores")
     part, weight = _best(*to_weigh)
@@ -160,25 +171,29 @@ def _finds_enough(naming: Naming, labels: Labels, rows: Rows) -> bool:
     return int(NameCounts.of(naming.index, naming.rows(rows).matches, Y).right.sum()) >= naming.min_matches
 
 
+def _as_new(X: sparse.csr_matrix, rest: sparse.csr_matrix, vectorizer: TextVectorizer | None) -> sparse.csr_matrix:
+    """Features X of held-out samples; of texts, without words that `rest` does not have: new texts lack these, too."""
+    return X if vectorizer is None else vectorizer.as_new(X, occurring(rest))
+
+
 def _cross_fitted(
     untrained: Estimator,
     X: Any,
     labels: Labels,
-    held_out: list[Rows],
+    held_out: list[tuple[Rows, Any, Rows]],
     cooccurrence: sparse.csr_matrix | None,
     is_judged: npt.NDArray[np.bool_] | None,
 ) -> Fitted:
     """A model of all samples, calibrated on parts of them by models that were trained without these."""
     announce(f"holding out {len(held_out)} parts of the samples in turn to calibrate the scores")
     models = []
-    for part in held_out:
-        rest = np.setdiff1d(np.arange(X.shape[0]), part)
+    for rest, features, part in held_out:
         if positives(labels.matrix[rest]).nnz:
             own = replace(labels, matrix=labels.matrix[rest])
-            models.append((_fitted(clone(untrained), selected(X, rest), own, cooccurrence), part))
+            models.append((_fitted(clone(untrained), selected(X, rest), own, cooccurrence), features, part))
     model = _fitted(untrained, X, labels, cooccurrence)
-    with phase(CALIBRATE, sum(len(part) for part in held_out)):
-        found = calibrated_on(models, X, labels.matrix, model.propensities_for, is_judged) if models else None
+    with phase(CALIBRATE, sum(len(part) for *_, part in held_out)):
+        found = calibrated_on(models, labels.matrix, model.propensities_for, is_judged) if models else None
         return Fitted(model, *(found or (None, None)))
 
 

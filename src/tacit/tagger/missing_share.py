@@ -170,10 +170,12 @@ def _log_likelihood(observed: Floats, seen: npt.NDArray[Any], true: npt.NDArray[
 def missing_probabilities(certainty: Floats, is_recorded: Mask, labels: Ids, odds: Floats) -> Floats:
     """Probability that a pair which is not recorded is true, for each pair.
 
-    The number of missing labels above any certainty is the sum of the odds over the recorded pairs there. In the same
-    way each label is measured by its own recorded pairs, so that it has a high place only where it earned it.
+    Certainty is the log-odds that a pair is recorded, and odds those that its label is missing. By their product pairs
+    are sorted: the number of missing labels above any of its values is the sum of the odds over the recorded pairs
+    there. In the same way each label is measured by its own recorded pairs, so that it has a high place only where it
+    earned it.
     """
-    order = np.argsort(-certainty, kind="stable")
+    order = np.argsort(-(certainty + np.log(odds)), kind="stable")
     is_absent = ~is_recorded[order]
     absent = np.flatnonzero(is_absent)
     if not len(absent):

@@ -186,7 +186,7 @@ def trained(
     seed = tagger.random_state or 0
     learned = learn(
         prepared.model, X, labels, held_out, seed=seed, hold_out=tagger.calibrate, again=again, naming=prepared.naming,
-        cooccurrence=prepared.cooccurrence, vectors=prepared.vectors,
+        cooccurrence=prepared.cooccurrence, vectors=prepared.vectors, vectorizer=vectorizer,
     )  # fmt: skip
     learned.model.container_ = labels.container  # label sets come out in the form in which tags came in
     kept = None

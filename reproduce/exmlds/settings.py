@@ -27,7 +27,6 @@ EXMLDS2: Mapping[str, Any] = {**_SLEEC, "n_negatives": 15, "n_passes": 35}
 EXMLDS2_BY_SET: Mapping[str, Mapping[str, Any]] = {
     **{key: {**_SLEEC_LARGE[key], "n_negatives": 2, "n_passes": 5} for key in LARGE},
     **_FEW_LEARNERS,
-    "delicious": {"n_learners": 3},  # not as printed either: each takes longer than one of SLEEC, which has all 15
 }
 
 #: "Coping with missing labels": "We give higher weight μ₁ to O¹"; how much higher is not printed.

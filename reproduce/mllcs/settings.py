@@ -17,7 +17,7 @@ COSTA: Mapping[str, Any] = {**_FACTORS, "base": "latent"}
 MLLCS: Mapping[str, Any] = {**_FACTORS, "lambda_beta": 1.0, "lambda_psi": 1.0, "dispersion": 5.0}
 
 #: Not as printed: Delicious, with K = 786, takes at least 1.5 CPU seconds a sweep; 40 are tacit's default.
-BY_SET: Mapping[str, Mapping[str, Any]] = {"delicious": {"n_sweeps": 40}}
+BY_SET: Mapping[str, Mapping[str, Any]] = {"delicious": {"n_sweeps": 100}}
 
 #: "we use half of the total labels as the seen labels".
 UNSEEN = 0.5

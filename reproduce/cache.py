@@ -36,12 +36,15 @@ class Cache:
         return metrics
 
     def earlier(self, key: Mapping[str, Any]) -> Metrics | None:
-        """The newest result of the same run with another source of the model or version of tacit, if there is one."""
-        wanted = _without_source(json.loads(json.dumps(key, default=str)))
+        """The newest result of the same run with an earlier source of the model or version of tacit, if there is one.
+
+        Parameters that the model did not have then must be off now.
+        """
+        wanted = json.loads(json.dumps(key, default=str))
         paths = self.folder.glob(f"{_stem(key)}-*.json")
         for path in sorted(paths, key=lambda path: path.stat().st_mtime, reverse=True):
             stored = json.loads(path.read_text(encoding="utf-8"))
-            if _without_source(stored["run"]) == wanted:
+            if _comparable(wanted, stored["run"]) == _comparable(stored["run"], stored["run"]):
                 metrics: Metrics = stored["metrics"]
                 return metrics
         return None
@@ -61,5 +64,9 @@ def _stem(key: Mapping[str, Any]) -> str:
     return f"{key['set']}-{key['model']}-{key['seed']}"
 
 
-def _without_source(key: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in key.items() if name not in ("source", "tacit")}
+def _comparable(key: Mapping[str, Any], stored: Mapping[str, Any]) -> dict[str, Any]:
+    """What two runs must have in common: not parameters that are off and that the stored run does not have."""
+    shared = {name: value for name, value in key.items() if name not in ("source", "tacit", "parameters")}
+    known = stored.get("parameters", {})
+    parameters = {name: value for name, value in key.get("parameters", {}).items() if value or name in known}
+    return {**shared, "parameters": parameters}

@@ -256,6 +256,9 @@ def test_pages_show_results_of_earlier_code(tmp_path):
     assert cache.get(changed) is None
     assert cache.earlier(changed) == {"P@1": 0.5}
     assert cache.earlier(changed | {"seed": 1}) is None
+    assert cache.earlier(changed | {"parameters": {"k": 10, "idf": False}}) == {"P@1": 0.5}  # new, and off
+    assert cache.earlier(changed | {"parameters": {"k": 10, "idf": True}}) is None
+    assert cache.earlier(changed | {"parameters": {"idf": False}}) is None
     cache.put(key | {"source": "newer"}, {"P@1": 0.7})
     assert cache.earlier(changed) == {"P@1": 0.7}
 

@@ -168,19 +168,19 @@ def _insert(nodes: Ids, logs: Floats, node: int, log: np.float32) -> None:
 
 
 @njit(nogil=True, cache=True)
-def _by_node(nodes: Ids, places: tuple[int, int], first: int, last: int) -> tuple[Ints, Ints]:
+def _by_node(nodes: Ids, first_place: int, last_place: int, first: int, last: int) -> tuple[Ints, Ints]:
     """The places of a beam (``row * width + place``) sorted by their node, and where each node from `first` begins."""
     n_rows, width = nodes.shape
     starts = np.zeros(last - first + 1, dtype=np.int64)
     for row in range(n_rows):
-        for place in range(places[0], places[1]):
+        for place in range(first_place, last_place):
             if nodes[row, place] >= 0:
                 starts[nodes[row, place] - first + 1] += 1
     for i in range(last - first):
         starts[i + 1] += starts[i]
     order, filled = np.empty(starts[-1], dtype=np.int64), starts.copy()
     for row in range(n_rows):
-        for place in range(places[0], places[1]):
+        for place in range(first_place, last_place):
             if nodes[row, place] >= 0:
                 order[filled[nodes[row, place] - first]] = row * width + place
                 filled[nodes[row, place] - first] += 1
@@ -191,10 +191,12 @@ def _by_node(nodes: Ids, places: tuple[int, int], first: int, last: int) -> tupl
 def _fill_margins(
     rows: Rows,
     x_dense: Floats | None,
-    level: tuple[int, int],
+    first_node: int,
+    last_node: int,
     weights: Weights,
     nodes: Ids,
-    places: tuple[int, int],
+    first_place: int,
+    last_place: int,
     out: Floats,
 ) -> None:
     """The margins of all children, in `out` (rows × beam × children), of the nodes at some places of a beam.
@@ -208,11 +210,11 @@ def _fill_margins(
     )
     entries = (entry_starts, entry_children, values, halves)
     beam = nodes.shape[1]
-    order, starts = _by_node(nodes, places, level[0], level[1])
+    order, starts = _by_node(nodes, first_place, last_place, first_node, last_node)
     for i in range(len(starts) - 1):
         if starts[i] == starts[i + 1]:
             continue
-        node = level[0] + i
+        node = first_node + i
         first, last, slot = chunk_starts[node], chunk_starts[node + 1], slot_starts[node]
         n_children = slot_starts[node + 1] - slot
         if x_dense is not None:
@@ -261,19 +263,20 @@ def _followed(
 def _score_leaves(
     nodes: Ids,
     paths: Floats,
-    places: tuple[int, int],
+    first_place: int,
+    last_place: int,
     slot_starts: Ints,
     children: Ids,
     allowed: Flags,
-    options: tuple[int, np.float32],
+    power: int,
+    path_weight: np.float32,
     best: Floats,
     logs: Floats,
 ) -> None:
     """Turn margins into log-probabilities; `best` keeps the largest ones of each row's allowed labels, in order."""
-    power, path_weight = options
     for row in range(len(nodes)):
         largest = best[row]
-        for place in range(places[0], places[1]):
+        for place in range(first_place, last_place):
             if nodes[row, place] < 0:
                 break
             slot, out = slot_starts[nodes[row, place]], logs[row, place]
@@ -297,7 +300,8 @@ def _leave_out(nodes: Ids, paths: Floats, first: int, path_weight: np.float32, b
         least = _probability(best[row, -1])
         for place in range(first, nodes.shape[1]):
             if _probability(path_weight * paths[row, place]) < least:
-                nodes[row, place:] = -1
+                for rest in range(place, nodes.shape[1]):
+                    nodes[row, rest] = -1
                 break
 
 
@@ -326,24 +330,26 @@ def search_tree(
     binary search is used throughout. `x_dense` are the dense rows, or None.
     """
     n_rows, beam = leaves.shape
-    slot_starts, last_place = weights[0], 1
+    slot_starts, none, last_place = weights[0], np.int64(0), np.int64(1)  # literals would be types of their own
     nodes, paths = np.full((n_rows, beam), -1, dtype=np.int32), np.zeros((n_rows, beam), dtype=np.float32)
     nodes[:, 0] = level_starts[0]
     for level in range(len(level_starts) - 2):
         _fill_margins(
-            rows, x_dense, (level_starts[level], level_starts[level + 1]), weights, nodes, (0, last_place), logs
+            rows, x_dense, level_starts[level], level_starts[level + 1], weights, nodes, none, last_place, logs
         )
         nodes, paths = _followed(nodes, paths, logs, slot_starts, children, is_open, power)
         last_place = beam
     best = np.full((n_rows, n_best), -np.inf, dtype=np.float32)
-    first, last = 0, 1 if n_best > 0 else beam
+    first, last = none, np.int64(1) if n_best > 0 else beam
     while first < beam:
         if first > 0:
             _leave_out(nodes, paths, first, path_weight, best)
-        _fill_margins(rows, x_dense, (level_starts[-2], level_starts[-1]), weights, nodes, (first, last), logs)
-        _score_leaves(nodes, paths, (first, last), slot_starts, children, allowed, (power, path_weight), best, logs)
+        _fill_margins(rows, x_dense, level_starts[-2], level_starts[-1], weights, nodes, first, last, logs)
+        _score_leaves(nodes, paths, first, last, slot_starts, children, allowed, power, path_weight, best, logs)
         first, last = last, min(_MORE_LEAVES * last, beam)
-    leaves[:] = nodes
+    for row in range(n_rows):  # a slice given to a slice takes seconds to compile
+        for place in range(beam):
+            leaves[row, place] = nodes[row, place]
 
 
 @njit(nogil=True, cache=True)

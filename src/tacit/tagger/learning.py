@@ -94,22 +94,13 @@ def learn(
         return _with_encoding(Fitted(model, None, None), vectors, weight)
     own = replace(labels, matrix=labels.matrix[held_out])
     X_rest = selected(X, rest)
-    words = _as_new(X[held_out], X_rest, vectorizer)
-    held = Inputs(words, None, None if of_texts is None else of_texts[held_out])
+    held = Inputs(_as_new(X[held_out], X_rest, vectorizer), None, _rows(of_texts, held_out))
     others, theirs = replace(labels, matrix=labels.matrix[rest]), None if vectors is None else vectors.rows(rest)
     to_weigh = untrained, X_rest, others, cooccurrence, theirs, held, own, seed
     if len(sizes) > 1 and again:
         weight = 0.0 if vectors is None else _best(*to_weigh)[1]
         parts = [held_out, *(np.sort(each) for each in np.split(order, np.cumsum(sizes))[1:-1])]
-        rests = [np.setdiff1d(np.arange(X.shape[0]), part) for part in parts]
-        features = [
-            mixed(_as_new(X[part], X[rest], vectorizer), None if of_texts is None else of_texts[part], weight)
-            for part, rest in zip(parts, rests, strict=True)
-        ]
-        crossed = _cross_fitted(
-            untrained, mixed(X, of_texts, weight), labels, list(zip(rests, features, parts, strict=True)),
-            cooccurrence, is_judged,
-        )  # fmt: skip
+        crossed = _cross_fitted(untrained, X, of_texts, weight, vectorizer, labels, parts, cooccurrence, is_judged)
         return _with_encoding(crossed, vectors, weight)
     announce(f"holding out {n_out:,} samples to calibrate the scores")
     part, weight = _best(*to_weigh)
@@ -178,23 +169,33 @@ def _as_new(X: sparse.csr_matrix, rest: sparse.csr_matrix, vectorizer: TextVecto
 
 def _cross_fitted(
     untrained: Estimator,
-    X: Any,
+    X: sparse.csr_matrix,
+    of_texts: Any,
+    weight: float,
+    vectorizer: TextVectorizer | None,
     labels: Labels,
-    held_out: list[tuple[Rows, Any, Rows]],
+    held_out: list[Rows],
     cooccurrence: sparse.csr_matrix | None,
     is_judged: npt.NDArray[np.bool_] | None,
 ) -> Fitted:
     """A model of all samples, calibrated on parts of them by models that were trained without these."""
     announce(f"holding out {len(held_out)} parts of the samples in turn to calibrate the scores")
     models = []
-    for rest, features, part in held_out:
+    for part in held_out:
+        rest = np.setdiff1d(np.arange(X.shape[0]), part)
         if positives(labels.matrix[rest]).nnz:
-            own = replace(labels, matrix=labels.matrix[rest])
-            models.append((_fitted(clone(untrained), selected(X, rest), own, cooccurrence), features, part))
-    model = _fitted(untrained, X, labels, cooccurrence)
-    with phase(CALIBRATE, sum(len(part) for *_, part in held_out)):
+            own, words = replace(labels, matrix=labels.matrix[rest]), selected(X, rest)
+            model = _fitted(clone(untrained), mixed(words, _rows(of_texts, rest), weight), own, cooccurrence)
+            models.append((model, mixed(_as_new(X[part], words, vectorizer), _rows(of_texts, part), weight), part))
+    model = _fitted(untrained, mixed(X, of_texts, weight), labels, cooccurrence)
+    with phase(CALIBRATE, sum(len(part) for part in held_out)):
         found = calibrated_on(models, labels.matrix, model.propensities_for, is_judged) if models else None
         return Fitted(model, *(found or (None, None)))
+
+
+def _rows(of_texts: Any, rows: Rows) -> Any:
+    """Some of the vectors, if there are any."""
+    return None if of_texts is None else of_texts[rows]
 
 
 def _fitted(untrained: Estimator, X: Any, labels: Labels, cooccurrence: sparse.csr_matrix | None) -> Estimator:

@@ -52,24 +52,7 @@ def test_the_search_finds_the_top_of_a_hill(tail):
 @pytest.mark.parametrize("only", [0, 1, 2])
 def test_the_search_drops_members_that_do_not_help(only):
     weights = best_weights(lambda weights: float(weights[only] - abs(weights[-1])), 3)
-    assert list(weights[:-1]) == list(np.eye(3)[only])
-    assert weights[-1] == pytest.approx(0, abs=0.05)
-
-
-def test_the_weight_of_the_propensities_lies_between_those_tried():
-    weights = best_weights(lambda weights: -((weights[-1] - 0.43) ** 2) - abs(weights[0] - 0.6), 2)
-    assert weights.tolist() == pytest.approx([0.6, 0.4, 0.43])
-
-
-def test_a_value_that_is_high_by_chance_moves_the_weight_of_the_propensities_little():
-    def value(weights):
-        return -((weights[-1] - 0.5) ** 2) + 0.1 * (weights[-1] == 0.2) - abs(weights[0] - 0.6)
-
-    assert best_weights(value, 2)[-1] == pytest.approx(0.5, abs=0.1)
-
-
-def test_weights_stay_as_they_are_where_the_target_is_flat():
-    assert best_weights(lambda _: 0.0, 2).tolist() == [1.0, 0.0, 0.0]
+    assert list(weights) == [*np.eye(3)[only], 0]
 
 
 # -- members ----------------------------------------------------------------------------------------------

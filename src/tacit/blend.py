@@ -32,7 +32,6 @@ _RANK_OFFSET = 60.0  # of reciprocal rank fusion (Cormack, Clarke and Büttcher,
 _TRIED = (0.0, 0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 5.0)  # weights, relative to a sum of 1
 _TRIED_FOR_TAIL = (-0.5, -0.35, -0.2, -0.1, -0.05, *_TRIED)  # members may already favour the tail too much
 _ROUNDS = 5
-_WINDOW = 0.5  # weights of log(1/propensity) on both sides of the best that it is smoothed over
 
 
 @document_parameters
@@ -221,21 +220,7 @@ def best_weights(value: Callable[[FloatArray], float], n_members: int) -> FloatA
                     best, most = weights, found
         if most == before:
             break
-    return _with_smooth_tail(value, best)
-
-
-def _with_smooth_tail(value: Callable[[FloatArray], float], weights: FloatArray) -> FloatArray:
-    """The weights, with that of log(1/propensity) at the top of a parabola through the values around it.
-
-    Values hardly differ over a wide range of that weight, so which of those tried has the best one is chance.
-    """
-    near = np.array([tried for tried in _TRIED_FOR_TAIL if abs(tried - weights[-1]) <= _WINDOW])
-    values = [value(np.append(weights[:-1], tail)) for tail in near]
-    if len(near) < 3 or max(values) == min(values):
-        return weights
-    bend, slope, _ = np.polyfit(near, values, 2)
-    top = -slope / (2 * bend) if bend < 0 else near[0]
-    return np.append(weights[:-1], top) if near[0] < top < near[-1] else weights
+    return best
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,7 +8,8 @@ from scipy import sparse
 
 import tacit
 from planted import N_LABELS, metrics_of, planted
-from tacit.linear.label_tree import even_groups, nodes_of
+from tacit.linear import label_tree
+from tacit.linear.label_tree import LabelNode, even_groups, leaves_of_others, nodes_of
 from tacit.numerics.clusters import cluster_labels
 
 # -- nodes ------------------------------------------------------------------------------------------------
@@ -16,7 +17,8 @@ from tacit.numerics.clusters import cluster_labels
 
 def test_nodes_cover_their_children():
     centres = sparse.random(30, 15, density=0.4, format="csr", dtype=np.float32, random_state=0)
-    nodes = list(nodes_of(cluster_labels(np.arange(30, dtype=np.int32), centres, 3, 4, 0)))
+    levels = nodes_of(cluster_labels(np.arange(30, dtype=np.int32), centres, 3, 4, 0))
+    nodes = [node for level in levels for node in level]
     assert sorted(np.concatenate([node.labels for node in nodes if node.is_leaf])) == list(range(30))
     for node in nodes:
         assert node.bounds[0] == 0
@@ -29,6 +31,93 @@ def test_groups_are_no_more_work_than_the_largest_node(work):
     groups = even_groups(work)
     assert [i for group in groups for i in range(len(work))[group]] == list(range(len(work)))
     assert all(sum(work[group]) <= max(work) for group in groups)
+
+
+# -- negatives --------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def trained_leaves(monkeypatch):
+    """Every leaf that is trained, with the samples it is trained on."""
+    found = []
+    train_node = label_tree._train_node
+
+    def spy(X, Y, node, seed, objective, options):
+        if node.is_leaf:
+            found.append((node, label_tree._samples_of(Y, node, options, seed)[0]))
+        return train_node(X, Y, node, seed, objective, options)
+
+    monkeypatch.setattr(label_tree, "_train_node", spy)
+    return found
+
+
+def own_samples(Y: sparse.csr_matrix, node: LabelNode) -> set[int]:
+    return set(Y[:, node.labels].nonzero()[0].tolist())
+
+
+def test_hard_negatives_reach_the_leaf_and_have_none_of_its_labels(made, trained_leaves):
+    train = made.dataset(made.train)
+    model = tacit.LabelTree(max_leaf=5, negatives=1.0, hard_negatives=1.0).fit(train.X, train.Y)
+    n_leaves = len(trained_leaves)
+    for node, rows in trained_leaves:
+        own, near = own_samples(train.Y, node), set(node.near.tolist())
+        drawn = set(rows.tolist()) - own
+        assert not own & near
+        assert drawn <= near or near <= drawn  # others are drawn only where too few reach the leaf
+    assert model.forest_.n_leaves == n_leaves > 10
+
+
+def test_samples_are_led_to_the_leaves_with_the_best_paths(made):
+    """Against the probabilities of all paths, from the weights of the inner nodes one by one."""
+    train = made.dataset(made.train)
+    model = tacit.LabelTree(arity=4, max_leaf=5, dtype="float32", beam=1000).fit(train.X, train.Y)
+    whole, n_leaves = model.forest_, model.forest_.n_leaves
+    first_leaf = int(whole.level_starts[0][-2])
+    n_slots, n_places = whole.slot_starts[first_leaf], whole.chunk_starts[first_leaf]
+    inner = type(whole)(
+        [whole.level_starts[0][:-1]],
+        whole.slot_starts[: first_leaf + 1],
+        np.where(whole.children >= first_leaf, whole.children - first_leaf, whole.children)[:n_slots],
+        whole.intercepts[:n_slots],
+        whole.chunk_starts[: first_leaf + 1],
+        whole.chunk_features[:n_places],
+        whole.entry_starts[: n_places + 1],
+        whole.entry_children[: whole.entry_starts[n_places]],
+        whole.entry_values[: whole.entry_starts[n_places]],
+    )
+    X, logs = train.X[:40], np.zeros((40, first_leaf + n_leaves))
+    for node in range(first_leaf):
+        slots = range(whole.slot_starts[node], whole.slot_starts[node + 1])
+        weights = np.zeros((X.shape[1], len(slots)))
+        for place in range(whole.chunk_starts[node], whole.chunk_starts[node + 1]):
+            for entry in range(whole.entry_starts[place], whole.entry_starts[place + 1]):
+                weights[whole.chunk_features[place], whole.entry_children[entry]] = whole.entry_values[entry]
+        margins = X @ weights + whole.intercepts[slots]
+        logs[:, whole.children[slots]] = logs[:, [node]] - np.maximum(0, 1 - margins) ** model.power
+    leaf_of_label = np.zeros(train.Y.shape[1], dtype=np.int32)
+    for leaf in range(n_leaves):
+        slots = slice(*whole.slot_starts[first_leaf + leaf : first_leaf + leaf + 2])
+        leaf_of_label[whole.children[slots]] = leaf
+    found = leaves_of_others(X, train.Y, np.arange(40), inner, leaf_of_label, 3, 1000, model.power)
+    paths = logs[:, first_leaf:]
+    for row in range(40):
+        own = set(leaf_of_label[train.Y[row].indices])
+        best = paths[row, found[row][found[row] >= 0]]
+        others = np.sort([paths[row, leaf] for leaf in range(n_leaves) if leaf not in own])[::-1]
+        np.testing.assert_allclose(best, others[: len(best)], atol=1e-4)
+        assert own.isdisjoint(found[row])
+
+
+@pytest.mark.parametrize("share", [0.0, 0.5])
+def test_the_share_of_hard_negatives_is_kept(made, trained_leaves, share):
+    train = made.dataset(made.train)
+    tacit.LabelTree(max_leaf=5, negatives=1.0, hard_negatives=share).fit(train.X, train.Y)
+    for node, rows in trained_leaves:
+        own = own_samples(train.Y, node)
+        n_hard = len(set(rows.tolist()) & set(node.near.tolist()))
+        assert len(rows) <= 2 * len(own)
+        assert n_hard >= min(int(share * len(own)), len(node.near))
+    assert any(len(node.near) for node, _ in trained_leaves) == bool(share)
 
 
 # -- the model --------------------------------------------------------------------------------------------
@@ -128,11 +217,12 @@ def test_accuracy_on_public_data(real_data, name, floors):
 
 def test_a_model_saved_before_paths_had_a_weight_ranks_as_it_did(tmp_path, monkeypatch):
     X, Y = planted()
-    old = tacit.LabelTree(max_leaf=3, path_weight=1.0, random_state=0).fit(X, Y)
-    parameters = {name: value for name, value in old.stored_parameters().items() if name != "path_weight"}
+    old = tacit.LabelTree(max_leaf=3, path_weight=1.0, hard_negatives=0.0, random_state=0).fit(X, Y)
+    newer = {"path_weight", "hard_negatives"}
+    parameters = {name: value for name, value in old.stored_parameters().items() if name not in newer}
     with monkeypatch.context() as patched:
         patched.setattr(tacit.LabelTree, "stored_parameters", lambda _: parameters)
         old.save(tmp_path / "old")
     found = tacit.load_model(tmp_path / "old")
-    assert found.path_weight == 1.0
+    assert (found.path_weight, found.hard_negatives) == (1.0, 0.0)
     assert (found.rank(X, 5).scores == old.rank(X, 5).scores).all()

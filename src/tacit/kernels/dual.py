@@ -439,16 +439,16 @@ def prune(weights: Floats, threshold: float) -> tuple[npt.NDArray[np.int64], npt
         kept = 0
         for label in range(width):
             size = abs(weights[feature, label])
-            kept += size >= smallest and size > _ZERO
+            kept += (size >= smallest) & (size > _ZERO)
         indptr[feature + 1] = indptr[feature] + kept
-    indices = np.empty(indptr[-1], dtype=np.int32)
-    values = np.empty(indptr[-1], dtype=np.float32)
+    indices = np.empty(indptr[-1] + 1, dtype=np.int32)  # one more, as the place after the last is written, too
+    values = np.empty(indptr[-1] + 1, dtype=np.float32)
     place = 0
     for feature in range(n_features):
-        for label in range(width):
+        if indptr[feature] == indptr[feature + 1]:
+            continue
+        for label in range(width):  # without a branch, which would be mispredicted too often
             size = abs(weights[feature, label])
-            if size >= smallest and size > _ZERO:
-                indices[place] = label
-                values[place] = weights[feature, label]
-                place += 1
-    return indptr, indices, values
+            indices[place], values[place] = label, weights[feature, label]
+            place += (size >= smallest) & (size > _ZERO)
+    return indptr, indices[:-1], values[:-1]

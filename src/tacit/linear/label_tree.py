@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
@@ -20,17 +21,21 @@ from tacit.memory import room
 from tacit.numerics.classifiers import LOSSES, POSITIVES, LinearObjective, objective_of
 from tacit.numerics.clusters import LabelClusters, cluster_labels, label_centres
 from tacit.numerics.compact import as_halves
-from tacit.numerics.rows import entry_chunks, occurring, selected, unit_rows
+from tacit.numerics.rows import entry_chunks, occurring, row_of_entry, selected, sorted_set, unit_rows
 from tacit.parameters import OneOf, Range, Role, Tune, document_parameters
 from tacit.propensity import propensities_from_counts
 from tacit.ranking import Ranking
 from tacit.store.declared import Sizes
-from tacit.tasks import run_tasks, task_seeds
+from tacit.tasks import row_blocks, run_tasks, task_seeds
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
 _INNER_WEIGHT = 2.0  # of positives in inner nodes: if a cluster is missed, its labels cannot be found
+_SHARE_REACHED = 0.1  # of the leaves, to which a sample may be added as a negative
+_MOST_REACHED = 20
+_POOL = 4  # candidates per hard negative that is drawn from them
+_ROWS_SEARCHED = 4096  # per task
 
 
 @document_parameters
@@ -40,34 +45,40 @@ class LabelTree(Estimator):
 
     Labels are clustered top-down by balanced spherical k-means (Parabel, Prabhu et al. 2018; wide and shallow as in
     Bonsai, Khandagale et al. 2020). Each node has a linear classifier for every child, trained on the samples that
-    have a label below the node. A label's probability is the product along its path, averaged over trees; inner nodes
-    count less than the leaf, by an exponent, because a mistake on the way would otherwise outweigh what the leaf knows.
+    have a label below the node and on negatives. Those of a leaf are random samples and samples that the trained inner
+    nodes lead there. A label's probability is the product along its path, averaged over trees; inner nodes count less
+    than the leaf, by an exponent, because a mistake on the way would otherwise outweigh what the leaf knows.
     """
 
     n_trees: Annotated[
         int, Range(low=1), Role.MULTIPLIES_MEMORY, "number of trees; time and model size grow in proportion"
-    ] = 2
+    ] = 1
     arity: Annotated[int, Range(low=2, high=1 << 16), "maximum number of children of an inner node"] = 64
     max_leaf: Annotated[int, Range(low=1, high=1 << 16), Tune(30, 300), "maximum number of labels in a leaf"] = 100
-    beam: Annotated[int, Range(low=1), "beam width: nodes per level that are followed when ranking"] = 10
+    beam: Annotated[int, Range(low=1), "beam width: nodes per level that are followed when ranking"] = 20
     loss: Annotated[str, OneOf(tuple(LOSSES)), "loss function of the classifiers"] = "squared_hinge"
     power: Annotated[int, Range(low=1, high=9), "probability is exp(-max(0, 1 - margin)^power); not for logistic"] = 3
     path_weight: Annotated[
         float,
         Range(low=0, high=1),
         "exponent of the probability of reaching a leaf in that of its labels; 1 is the plain product",
-    ] = 0.5
+    ] = 0.3
     C: Annotated[
         float, Range(above=0), Tune(0.05, 3), "inverse strength of the regularisation; logistic needs 1 to 3"
-    ] = 0.4
+    ] = 0.3
     positives: Annotated[
         str,
         OneOf(POSITIVES),
         "weight of positives in leaves, for missing labels: 1/propensity, an unbiased estimate of the loss, or 1",
     ] = "propensity"
     negatives: Annotated[
-        float, Range(low=0), Tune(0, 3, log=False), "random samples added to a node as negatives, per sample it has"
-    ] = 1.0
+        float, Range(low=0), Tune(0, 3, log=False), "samples added to a node as negatives, per sample it has"
+    ] = 2.0
+    hard_negatives: Annotated[
+        float,
+        Range(low=0, high=1),
+        "share of a leaf's negatives that are samples which the inner nodes lead there; the others are random",
+    ] = 0.5
     A: Annotated[float, Range(low=0), "propensity model: how fast the propensity rises with a label's count"] = 0.55
     B: Annotated[float, Range(above=0), "propensity model: added to a label's count"] = 1.5
     bias: Annotated[float, Range(low=0), "value of the constant feature; 0 for no intercept"] = 1.0
@@ -75,7 +86,7 @@ class LabelTree(Estimator):
     dtype: Annotated[str, OneOf(("float16", "float32")), "type of the weights; float16 makes models smaller"] = (
         "float16"
     )
-    tolerance: Annotated[float, Range(low=0), "training stops when no margin changes by more in a pass"] = 0.4
+    tolerance: Annotated[float, Range(low=0), "training stops when no margin changes by more in a pass"] = 0.6
     max_passes: Annotated[int, Range(low=1), "maximum number of passes over the samples"] = 50
     idf: Idf = None
     normalize: Normalize = True
@@ -86,8 +97,8 @@ class LabelTree(Estimator):
 
     @classmethod
     def restored(cls, parameters: Mapping[str, Any], state: Mapping[str, Any]) -> Self:
-        """Models that were saved before there was a `path_weight` rank as they did."""
-        return super().restored({"path_weight": 1.0} | dict(parameters), state)
+        """Models that were saved before there were these parameters keep their ways."""
+        return super().restored({"path_weight": 1.0, "hard_negatives": 0.0} | dict(parameters), state)
 
     def what_is_wrong(self, _: Sizes) -> tuple[str, str] | None:
         """Whether the beams of a row would need too much memory: room for the widest node at each of their nodes."""
@@ -97,28 +108,91 @@ class LabelTree(Estimator):
         found = f"{forest.n_leaves} leaves of up to {forest.width} labels"
         return "forest_.slot_starts", f"must give the beams of all trees at most {MOST_LOGS} places; got {found}"
 
+    @property
+    def _power(self) -> int:
+        """As kernels take it: 0 for the logistic function."""
+        return 0 if self.loss == "logistic" else self.power
+
     def _fit(self, X: FeatureMatrix, Y: sparse.csr_matrix) -> None:
         Y = positives(Y)
         trees = self._clustered(X, Y)
-        nodes = [node for tree in trees for node in nodes_of(tree)]
-        seeds = task_seeds(self.random_state, self.n_trees + len(nodes))[self.n_trees :]
+        train = partial(self._trained, X, Y.tocsc())
+        chunks: list[Chunk] = []
+        for tree, seed in zip(trees, task_seeds(self.random_state, 2 * self.n_trees)[self.n_trees :], strict=True):
+            *upper, leaves = nodes_of(tree)
+            inner = train([node for level in upper for node in level], "groups of inner nodes", seed)
+            if inner and self.hard_negatives and self.negatives:
+                leaves = self._with_hard_negatives(X, Y, tree, inner, leaves, seed)
+            chunks += inner + train(leaves, "groups of leaves", seed + 1)
+        self.forest_ = LabelForest.of(trees, chunks)
+
+    def _trained(
+        self, X: FeatureMatrix, Y: sparse.csc_matrix, nodes: Sequence[LabelNode], what: str, seed: int
+    ) -> list[Chunk]:
+        if not nodes:
+            return []
+        seeds = task_seeds(seed, len(nodes))
         groups = even_groups([self.label_counts_[node.labels].sum() * len(node.bounds) for node in nodes])
         parts = run_tasks(
             train_nodes,
             [{"nodes": nodes[group], "seeds": seeds[group]} for group in groups],
             n_jobs=self.n_jobs,
-            what="groups of nodes",
+            what=what,
             X=X,
-            Y=Y.tocsc(),
+            Y=Y,
             objective=objective_of(
                 self.loss,
                 self.positives,
                 self.C,
                 propensities_from_counts(self.label_counts_, self.n_samples_, self.A, self.B),
             ),
-            options=NodeOptions(self.negatives, self.bias, self.prune, self.tolerance, self.max_passes, self.dtype),
+            options=NodeOptions(
+                self.negatives,
+                self.hard_negatives,
+                self.bias,
+                self.prune,
+                self.tolerance,
+                self.max_passes,
+                self.dtype,
+            ),
         )
-        self.forest_ = LabelForest.of(trees, [chunk for part in parts for chunk in part])
+        return [chunk for part in parts for chunk in part]
+
+    def _with_hard_negatives(
+        self,
+        X: FeatureMatrix,
+        Y: sparse.csr_matrix,
+        tree: LabelClusters,
+        inner: Sequence[Chunk],
+        leaves: Sequence[LabelNode],
+        seed: int,
+    ) -> list[LabelNode]:
+        """The leaves with samples that inner nodes lead to them, a few times as many as will be drawn."""
+        n_reached = min(max(int(_SHARE_REACHED * len(leaves)), 1), _MOST_REACHED)
+        n_wanted = int(_POOL * self.hard_negatives * self.negatives * Y.nnz / n_reached)
+        rows = np.sort(np.random.default_rng(seed).permutation(X.shape[0])[: max(n_wanted, 1)])
+        leaf_starts = tree.levels[-1]
+        leaf_of_label = np.zeros(Y.shape[1], dtype=np.int32)
+        leaf_of_label[tree.labels] = np.repeat(np.arange(len(leaves), dtype=np.int32), np.diff(leaf_starts))
+        clusters = [np.searchsorted(leaf_starts, level) for level in tree.levels[:-1]]
+        found = run_tasks(
+            leaves_of_others,
+            [{"rows": rows[first:last]} for first, last in row_blocks(len(rows), _ROWS_SEARCHED)],
+            n_jobs=self.n_jobs,
+            what="blocks of samples",
+            X=X,
+            Y=Y,
+            forest=LabelForest.of([LabelClusters(np.arange(len(leaves), dtype=np.int32), clusters)], inner),
+            leaf_of_label=leaf_of_label,
+            n_reached=n_reached,
+            beam=self.beam,
+            power=self._power,
+        )
+        is_found = (reached := np.concatenate(found)) >= 0
+        starts = np.concatenate([[0], np.cumsum(is_found.sum(axis=1))])
+        by_leaf = sparse.csr_matrix((is_found[is_found], reached[is_found], starts), (len(rows), len(leaves))).tocsc()
+        samples = np.split(rows[by_leaf.indices], by_leaf.indptr[1:-1])
+        return [replace(leaf, near=near) for leaf, near in zip(leaves, samples, strict=True)]
 
     def _clustered(self, X: FeatureMatrix, Y: sparse.csr_matrix) -> list[LabelClusters]:
         centres = label_centres(X if self.normalize else unit_rows(X), Y, self.n_jobs)
@@ -134,9 +208,8 @@ class LabelTree(Estimator):
         )
 
     def _rank(self, X: FeatureMatrix, k: int, allowed: Mask | None) -> Ranking:
-        power = 0 if self.loss == "logistic" else self.power
         mask = np.ones(len(self.classes_), dtype=np.bool_) if allowed is None else allowed
-        return self.forest_.rank(X, k, mask, self.beam, power, self.path_weight)
+        return self.forest_.rank(X, k, mask, self.beam, self._power, self.path_weight)
 
 
 # -- nodes, each trained on the samples that have a label below it --------------------------------------
@@ -144,21 +217,23 @@ class LabelTree(Estimator):
 
 @dataclass(frozen=True, eq=False)
 class LabelNode:
-    """A node: its labels, and the start of each child among them, followed by the number of labels."""
+    """A node: its labels, the start of each child among them, followed by the number of labels, and hard negatives."""
 
     labels: npt.NDArray[np.int32]
     bounds: npt.NDArray[np.int64]
     is_leaf: bool
+    near: npt.NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
 
 
-def nodes_of(tree: LabelClusters) -> Iterator[LabelNode]:
-    """The nodes of a tree, level by level."""
+def nodes_of(tree: LabelClusters) -> Iterator[list[LabelNode]]:
+    """The nodes of each level of a tree."""
     for depth, level in enumerate(tree.levels):
         is_leaf = depth == len(tree.levels) - 1
         below = np.arange(len(tree.labels) + 1) if is_leaf else tree.levels[depth + 1]
-        for first, last in pairwise(level):
-            inside = below[np.searchsorted(below, first) : np.searchsorted(below, last) + 1]
-            yield LabelNode(tree.labels[first:last], inside - first, is_leaf)
+        bounds = (
+            below[np.searchsorted(below, first) : np.searchsorted(below, last) + 1] for first, last in pairwise(level)
+        )
+        yield [LabelNode(tree.labels[inside[0] : inside[-1]], inside - inside[0], is_leaf) for inside in bounds]
 
 
 def even_groups(work: Sequence[float]) -> list[slice]:
@@ -177,11 +252,31 @@ class NodeOptions:
     """Training options that all nodes share."""
 
     negatives: float
+    hard_negatives: float
     bias: float
     prune: float
     tolerance: float
     max_passes: int
     dtype: str
+
+
+def leaves_of_others(
+    X: FeatureMatrix,
+    Y: sparse.csr_matrix,
+    rows: npt.NDArray[np.int64],
+    forest: LabelForest,
+    leaf_of_label: npt.NDArray[np.int32],
+    n_reached: int,
+    beam: int,
+    power: int,
+) -> npt.NDArray[np.int32]:
+    """The best leaves of some samples by the inner nodes, the `forest`; -1 for leaves with a label of the sample."""
+    n_leaves = int(leaf_of_label.max()) + 1
+    best = forest.rank(X[rows], n_reached, np.ones(n_leaves, dtype=np.bool_), beam, power, 1.0).labels
+    Y = Y[rows]
+    is_own = np.zeros((len(rows), n_leaves), dtype=np.bool_)
+    is_own[row_of_entry(Y), leaf_of_label[Y.indices]] = True
+    return np.where(np.take_along_axis(is_own, best, axis=1), np.int32(-1), best)
 
 
 def train_nodes(
@@ -204,7 +299,7 @@ def _train_node(
     objective: LinearObjective,
     options: NodeOptions,
 ) -> Chunk:
-    rows, signs = _samples_of(Y, node, options.negatives, seed)
+    rows, signs = _samples_of(Y, node, options, seed)
     words = sparse_part(X)
     columns, samples = _compacted(words if len(rows) == X.shape[0] else selected(words, rows))
     inner_costs = np.full(signs.shape[1], _INNER_WEIGHT * objective.negative_cost, dtype=np.float32)
@@ -241,17 +336,22 @@ def _train_node(
 
 
 def _samples_of(
-    Y: sparse.csc_matrix, node: LabelNode, negatives: float, seed: int
+    Y: sparse.csc_matrix, node: LabelNode, options: NodeOptions, seed: int
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int8]]:
     """The training samples of a node, and for each child whether they have one of its labels (1 or -1).
 
-    These are the samples with a label of the node, and `negatives` times as many drawn from all samples. They teach
-    the node to give low probabilities to samples that reach it by mistake.
+    These are the samples with a label of the node, and `negatives` times as many others, drawn from the samples that
+    reach the node and from all. They teach it to give low probabilities to samples that reach it by mistake.
     """
+    rng = np.random.default_rng(seed)
     inside = Y[:, node.labels]
-    own = np.unique(inside.indices)
-    n_drawn = min(int(negatives * len(own)), Y.shape[0])
-    rows = np.union1d(own, np.random.default_rng(seed).choice(Y.shape[0], n_drawn, replace=False))
+    own = sorted_set(inside.indices)
+    n_drawn = min(int(options.negatives * len(own)), Y.shape[0])
+    n_near = min(int(options.hard_negatives * n_drawn), len(node.near))
+    near, others = (
+        rng.choice(pool, n, replace=False) for pool, n in ((node.near, n_near), (Y.shape[0], n_drawn - n_near))
+    )
+    rows = sorted_set(np.concatenate([own, near, others]))
     child_of_label = np.repeat(np.arange(len(node.bounds) - 1), np.diff(node.bounds))
     signs = np.full((len(rows), len(node.bounds) - 1), -1, dtype=np.int8)
     signs[np.searchsorted(rows, inside.indices), np.repeat(child_of_label, np.diff(inside.indptr))] = 1

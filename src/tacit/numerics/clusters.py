@@ -108,8 +108,7 @@ def _balanced_k_means(centres: FeatureMatrix, n_clusters: int, rng: np.random.Ge
         similarities = np.asarray(centres @ heads.T, dtype=np.float32)
         # How much closer a cluster is than the average one: labels without a clear cluster are assigned last.
         advantages = similarities - similarities.mean(axis=1, keepdims=True, dtype=np.float64).astype(np.float32)
-        order = np.argsort(-advantages, axis=None, kind="stable")
-        found = balanced_clusters(order, n_rows, sizes)
+        found = balanced_clusters(_falling_places(advantages.ravel()), n_rows, sizes)
         total = float(similarities[np.arange(n_rows), found].sum(dtype=np.float64))
         if total <= best + _LEAST_GAIN * abs(best):
             break
@@ -117,3 +116,11 @@ def _balanced_k_means(centres: FeatureMatrix, n_clusters: int, rng: np.random.Ge
         members = sparse.csr_matrix((np.ones(n_rows, np.float32), (cluster_of, np.arange(n_rows))))
         heads = unit_rows(weighted_sums(members, centres)).toarray()
     return cluster_of
+
+
+def _falling_places(values: npt.NDArray[np.float32]) -> npt.NDArray[np.int64]:
+    """As ``np.argsort(-values, kind="stable")`` in half the time: a value and its place make one number to sort."""
+    bits = (-values + np.float32(0)).view(np.int32)  # no -0, whose bits differ from those of 0
+    rising = np.where(bits < 0, bits ^ np.int32(0x7FFFFFFF), bits).astype(np.int64)
+    keys = np.sort((rising << np.int64(32)) | np.arange(len(values)))
+    return keys & np.int64(0xFFFFFFFF)

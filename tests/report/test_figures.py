@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from report.samples import Page
-from tacit.report.evaluation import Pair
 from tacit.report.figures import (
     WIDTH,
     Plot,
@@ -21,7 +20,7 @@ from tacit.report.figures import (
     reliability_diagram,
     share_ticks,
 )
-from tacit.report.findings import Bin, Frequencies, Operating, Reliability, TradeOff
+from tacit.report.findings import Bin, Frequencies, Operating, Pair, Reliability, TradeOff
 
 
 def test_scales_map_ends_to_ends():

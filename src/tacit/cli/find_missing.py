@@ -20,9 +20,8 @@ from tacit.cli.options import (
     seed_option,
     vector_options,
 )
-from tacit.cli.records import read_records, verdict
 from tacit.cli.say import progress_shown, say
-from tacit.cli.source import inputs_of, load_tagger, with_vectors
+from tacit.cli.source import inputs_of, load_tagger, read_records, verdict, with_vectors
 from tacit.data.dataset import Dataset, with_labels
 from tacit.data.files import Staging
 from tacit.data.load import load_data

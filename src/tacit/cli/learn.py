@@ -10,9 +10,8 @@ import click
 
 from tacit.cli.interrupt import keeps_model
 from tacit.cli.options import PATH, input_options, model_argument
-from tacit.cli.records import read_records, verdict
 from tacit.cli.say import say
-from tacit.cli.source import inputs_of
+from tacit.cli.source import inputs_of, read_records, verdict
 from tacit.data.files import existing_file, text_lines
 from tacit.data.load import load_data
 from tacit.errors import FileError, ParameterError, printable

@@ -15,10 +15,9 @@ from pathlib import Path
 from typing import Annotated
 
 from tacit.checks import has_half_character
-from tacit.data.concepts import Concept, is_header, languages_like, read_csv, read_json, read_tsv
+from tacit.data.concepts import SYNTAXES, Concept, is_header, languages_like, read_csv, read_json, read_skos, read_tsv
 from tacit.data.files import existing_file, first_line, suffix
 from tacit.data.limits import FileLimits
-from tacit.data.skos import SYNTAXES, read_skos
 from tacit.errors import FileError, ParameterError, did_you_mean
 from tacit.store.declared import Items
 

@@ -12,8 +12,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from tacit.report.evaluation import Pair
-from tacit.report.findings import Frequencies, Operating, Reliability, TradeOff
+from tacit.report.findings import Frequencies, Operating, Pair, Reliability, TradeOff
 from tacit.report.markup import Markup, tag
 
 WIDTH = 340

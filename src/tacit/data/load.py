@@ -95,16 +95,6 @@ def load_data(
         return chosen.read(source)
 
 
-def stream_texts(
-    path: str | os.PathLike[str],
-    format: str | None = None,  # noqa: A002
-    text: str | Sequence[str] | None = None,
-    **limits: int | None,
-) -> Iterator[str]:
-    """Yield the texts of a file, as `stream_samples` does."""
-    return (sample for sample, _ in stream_samples(path, format, text, **limits))
-
-
 def stream_samples(
     path: str | os.PathLike[str],
     format: str | None = None,  # noqa: A002

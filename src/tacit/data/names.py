@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import overload
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -112,29 +112,8 @@ class Numbers(Sequence[str]):
     def __len__(self) -> int:
         return len(self._numbers)
 
-    def __iter__(self) -> Iterator[str]:
-        return map(str, self._numbers)
-
-    @overload
-    def __getitem__(self, place: int) -> str: ...
-
-    @overload
-    def __getitem__(self, place: slice) -> Numbers: ...
-
-    def __getitem__(self, place: int | slice) -> str | Numbers:
+    def __getitem__(self, place: Any) -> Any:
         return Numbers(self._numbers[place]) if isinstance(place, slice) else str(self._numbers[place])
-
-    def __eq__(self, other: object) -> bool:
-        if isinstance(other, Numbers):
-            return self._numbers == other._numbers
-        if not isinstance(other, Sequence) or isinstance(other, str):
-            return NotImplemented
-        return len(self) == len(other) and all(mine == theirs for mine, theirs in zip(self, other, strict=True))
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def __repr__(self) -> str:
-        return f"Numbers({self._numbers!r})"
 
 
 def numbered(n_columns: int, first: int = 0) -> Sequence[str]:
@@ -238,7 +217,8 @@ def write_label_names(staging: Staging, target: Target, dataset: Dataset) -> Non
 def write_companions(staging: Staging, target: Target, dataset: Dataset) -> None:
     """Write ``labels.txt`` and ``features.txt`` beside a numeric file if its columns have names."""
     write_label_names(staging, target, dataset)
-    if target.labels_path is None and dataset.label_names != numbered(dataset.n_labels):
+    is_named = any(name != str(label) for label, name in enumerate(dataset.label_names))
+    if is_named and target.labels_path is None:
         write_names(staging, target.path.with_name(LABELS_FILE), dataset.label_names)
     if dataset.feature_names is not None:
         write_names(staging, target.path.with_name(FEATURES_FILE), dataset.feature_names)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
+from scipy import sparse, stats
 
 from tacit.bands import BandResult, evaluate_by_band
 from tacit.data.dataset import Dataset, features_of, texts_of
@@ -149,7 +149,6 @@ def evaluate_model(model: Any, dataset: Dataset, ranking: Ranking | None = None,
 
 
 N_BINS = 15
-_NORMAL = 1.959964  # 95 % of a normal distribution lie within this many standard deviations
 _ENOUGH = (10, 5, 2, 1)  # positives that a label needs for a meaningful score: the first that enough labels reach
 _N_FEATURES = 8
 
@@ -229,12 +228,9 @@ def reliability(evaluation: Evaluation) -> Reliability:
 
 
 def _bin(probabilities: Floats, hits: npt.NDArray[Any]) -> Bin:
-    size, share = len(hits), float(hits.mean())
     # Wilson's interval stays within 0 and 1, and does not collapse to a point where all or none are right.
-    spread = _NORMAL**2 / size
-    middle = (share + spread / 2) / (1 + spread)
-    half = _NORMAL / (1 + spread) * np.sqrt(share * (1 - share) / size + spread / (4 * size))
-    return Bin(float(probabilities.mean()), share, (float(middle - half), float(middle + half)), size)
+    interval = stats.binomtest(int(hits.sum()), len(hits)).proportion_ci(method="wilson")
+    return Bin(float(probabilities.mean()), float(hits.mean()), (interval.low, interval.high), len(hits))
 
 
 # -- single labels --------------------------------------------------------------------------------------
@@ -354,33 +350,25 @@ class Example(NamedTuple):
     missed: list[int]
 
 
-class Examples(NamedTuple):
-    """Samples chosen at random, with rare labels that were found, and with confident mistakes; none of them twice."""
-
-    at_random: list[Example]
-    rare: list[Example]
-    mistaken: list[Example]
-
-
-def examples(evaluation: Evaluation, n_random: int = 6, n_each: int = 4) -> Examples:
-    """Choose samples that show what the model does well and badly."""
+def examples(evaluation: Evaluation, n_random: int = 6, n_each: int = 4) -> dict[str, list[Example]]:
+    """Choose samples that show what the model does well and badly, by what they show; none of them twice."""
     ranking, hits = evaluation.ranking, evaluation.hits
     is_labelled = np.diff(evaluation.truth.indptr) > 0
     order = np.random.default_rng(evaluation.seed).permutation(np.flatnonzero(is_labelled))
-    chosen = [[int(row) for row in order[:n_random]], [], []]
+    chosen = {"At random": order[:n_random].tolist()}
     rows, places = np.nonzero(hits[:, :SHOWN])
     rare = _ranked(evaluation, rows, places, evaluation.counts[ranking.labels[rows, places]])
     rows = np.flatnonzero(evaluation.is_label[:, 0] & ~hits[:, 0])
     mistaken = _ranked(evaluation, rows, np.zeros_like(rows), -ranking.scores[rows, 0])
-    used = set(chosen[0])
-    for members, ranked in zip(chosen[1:], (rare, mistaken), strict=True):
-        labels: set[int] = set()
+    used = set(chosen["At random"])
+    for title, ranked in (("Rare labels that were found", rare), ("Confident mistakes", mistaken)):
+        by_label: dict[int, int] = {}
         for row, label in ranked:
-            if len(members) < n_each and row not in used and label not in labels:
-                members.append(row)
+            if len(by_label) < n_each and row not in used and label not in by_label:
+                by_label[label] = row
                 used.add(row)
-                labels.add(label)
-    return Examples(*([_example(evaluation, row) for row in members] for members in chosen))
+        chosen[title] = list(by_label.values())
+    return {title: [_example(evaluation, row) for row in rows] for title, rows in chosen.items()}
 
 
 def _ranked(evaluation: Evaluation, rows: Rows, places: Rows, keys: npt.NDArray[np.generic]) -> list[tuple[int, int]]:

@@ -347,15 +347,9 @@ def confusions_section(evaluation: Evaluation) -> Section:
 
 def samples_section(evaluation: Evaluation) -> Section:
     """Example samples with right and wrong suggestions."""
-    found = findings.examples(evaluation)
-    groups = (
-        ("At random", found.at_random),
-        ("Rare labels that were found", found.rare),
-        ("Confident mistakes", found.mistaken),
-    )
     content = [
         (tag("h3", title), tag("ul", [_sample(evaluation, sample) for sample in samples], class_="samples"))
-        for title, samples in groups
+        for title, samples in findings.examples(evaluation).items()
         if samples
     ]
     numbers = "probabilities" if evaluation.is_calibrated else "scores"

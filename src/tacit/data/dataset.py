@@ -117,30 +117,14 @@ def with_labels(dataset: Dataset, pairs: Sequence[tuple[int, str]]) -> Dataset:
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """The records of a file, a row for each sample.
+    """The records of a file, a row for each sample, kept so that samples can be written with all their columns."""
 
-    Attributes
-    ----------
-    records : list of mappings
-        All fields of each sample.
-    label_field : str or None
-        The field with the labels; None if there is none.
-    label_cells : list of lists of str
-        The labels of each sample as the file spells them.
-    Y : csr_matrix
-        The same labels as they were read, to tell which rows have changed since.
-    separator : str
-        What separates labels in a cell; empty where labels are lists.
-    delimiter : str
-        What separates the cells of a row; empty where fields are named in each record.
-    """
-
-    records: Sequence[Mapping[str, Any]]
-    label_field: str | None
-    label_cells: Sequence[Sequence[str]]
-    Y: sparse.csr_matrix
-    separator: str = ""
-    delimiter: str = ""
+    records: Sequence[Mapping[str, Any]]  # all fields of each sample
+    label_field: str | None  # the field with the labels, if there is one
+    label_cells: Sequence[Sequence[str]]  # the labels of each sample as the file spells them
+    Y: sparse.csr_matrix  # the same labels as they were read, to tell which rows have changed since
+    separator: str = ""  # what separates labels in a cell; empty where labels are lists
+    delimiter: str = ""  # what separates the cells of a row; empty where fields are named in each record
 
     def rows(self, rows: npt.NDArray[np.integer[Any]]) -> Table:
         """Select rows."""

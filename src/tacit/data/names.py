@@ -14,7 +14,7 @@ import numpy as np
 from scipy import sparse
 
 from tacit.data.dataset import Dataset
-from tacit.data.files import Staging, sibling, text_lines
+from tacit.data.files import Staging, plain_name, sibling, text_lines
 from tacit.data.formats import Source, Target
 from tacit.data.limits import LIMITS, FileLimits
 from tacit.errors import DataError, FileError, did_you_mean
@@ -85,6 +85,32 @@ def read_names(path: Path, limits: FileLimits = LIMITS) -> NamesFile:
         ids.append(key)
         names.append(name if n_tabs else key)
     return NamesFile(path, _told_apart(names, ids), ids)
+
+
+def find_pair(
+    source: Source, halves: tuple[str, str], word: str = "{}", *, has_both: bool
+) -> tuple[Path, Path, Path | None]:
+    """The files of the features, of the labels and (if given) of the label names, where samples are in a pair of files.
+
+    `halves` are the words that tell the names of the two files apart; `word` is a pattern for where they stand. The
+    caller says whether the source `has_both` files: otherwise its second is one of label names.
+    """
+    path, other = source.path, source.labels_path
+    if has_both and other is not None:
+        return path, other, None
+    for here, there in (halves, halves[::-1]):
+        name = other_half(path, here, there, word)
+        found = None if name is None else sibling(path, name)
+        if found is not None:
+            return (path, found, other) if here == halves[0] else (found, path, other)
+    message = f"is half of a pair; the other half, with {halves[1]} for {halves[0]} or the reverse, is not beside it"
+    raise FileError(path, f"{message}; give both: the features as path, the labels as labels_path")
+
+
+def other_half(path: Path, here: str, there: str, word: str = "{}") -> str | None:
+    """The name of the other file of a pair, without ``.gz``; None if `here` is not in the name, or twice."""
+    name, n_found = re.subn(word.format(here), there, plain_name(path))
+    return name if n_found == 1 else None
 
 
 def is_uri(text: str) -> bool:

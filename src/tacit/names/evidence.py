@@ -74,20 +74,11 @@ BY_NAME_ALONE = BoostedTrees.of_rules(
 
 @dataclass(frozen=True, eq=False)
 class NameCounts:
-    """What training samples tell of labels and their names.
+    """What training samples tell of labels and their names."""
 
-    Attributes
-    ----------
-    n_texts : int
-        Training samples.
-    texts : int32 array of shape (n_stems,)
-        Samples whose text has a stem.
-    samples, matched, right : int32 arrays of shape (n_named,)
-        Samples of each label, samples whose text has its name, and those that have both.
-    """
-
-    n_texts: Annotated[int, Range(low=0, high=2**31 - 1)]
-    texts: Annotated[npt.NDArray[np.int32], Array("int32", ("n_stems",), low="0")]
+    n_texts: Annotated[int, Range(low=0, high=2**31 - 1)]  # training samples
+    texts: Annotated[npt.NDArray[np.int32], Array("int32", ("n_stems",), low="0")]  # those whose text has a stem
+    # Samples of each label, samples whose text has its name, and those that have both.
     samples: Annotated[npt.NDArray[np.int32], Array("int32", ("n_named",), low="0")]
     matched: Annotated[npt.NDArray[np.int32], Array("int32", ("n_named",), low="0")]
     right: Annotated[npt.NDArray[np.int32], Array("int32", ("n_named",), low="0")]

@@ -27,23 +27,13 @@ _LONGEST = 1.001  # of a vector of unit length, rounded
 
 
 class Votes(NamedTuple):
-    """Labels of training samples that are like others: one entry for each label of each such training sample.
+    """Labels of training samples that are like others: one entry for each label of each such training sample."""
 
-    Attributes
-    ----------
-    rows, labels : int arrays
-        The sample, and a label that a similar training sample has.
-    similarities, shares : float32 arrays
-        How similar that training sample is, and its share of the votes.
-    best : float32 array of shape (n_samples,)
-        The largest similarity of each sample.
-    """
-
-    rows: npt.NDArray[np.intp]
-    labels: npt.NDArray[np.intp]
-    similarities: npt.NDArray[np.float32]
-    shares: npt.NDArray[np.float32]
-    best: npt.NDArray[np.float32]
+    rows: npt.NDArray[np.intp]  # the sample
+    labels: npt.NDArray[np.intp]  # a label that a similar training sample has
+    similarities: Floats  # of that training sample
+    shares: Floats  # of that training sample in the votes
+    best: Floats  # the largest similarity of each sample
 
     def without(self, hidden: npt.NDArray[np.bool_]) -> Votes:
         """The same where no sample has the hidden labels."""

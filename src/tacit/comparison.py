@@ -79,16 +79,10 @@ def compare(
 def compare_models(
     model_a: Any, samples_a: Any, model_b: Any, samples_b: Any, Y: Any, label_names: Sequence[Any], **options: Any
 ) -> list[Difference]:
-    """`compare` for two models or taggers, which may know different labels.
+    """`compare` for two fitted models or taggers, which may know different labels.
 
-    Parameters
-    ----------
-    model_a, samples_a, model_b, samples_b
-        Fitted models, and the test samples in the form that each takes.
-    Y, label_names
-        Labels of the samples, and the names of their columns.
-    **options
-        `ks`, `n_bootstrap` and `seed` of `compare`.
+    Both get the test samples in the form that each takes. `Y` holds the labels of the samples, `label_names` the names
+    of its columns; `options` are `ks`, `n_bootstrap` and `seed` of `compare`.
     """
     model_a, model_b = Tagger.around(model_a), Tagger.around(model_b)
     k = max(options.get("ks", KS))

@@ -40,12 +40,9 @@ def read_vectors(path: Path) -> npt.NDArray[Any]:
     except (ValueError, OSError, EOFError) as error:
         raise FileError(path, f"must be a matrix of numbers as numpy.save writes it ({error})") from None
     if not isinstance(vectors, np.ndarray) or vectors.ndim != 2 or vectors.dtype.kind not in "fiu":
-        raise FileError(path, f"must be a matrix of numbers as numpy.save writes it; got {_shown(vectors)}")
+        got = f"{vectors.dtype} of shape {vectors.shape}" if isinstance(vectors, np.ndarray) else "several arrays"
+        raise FileError(path, f"must be a matrix of numbers as numpy.save writes it; got {got}")
     return vectors
-
-
-def _shown(vectors: Any) -> str:
-    return f"{vectors.dtype} of shape {vectors.shape}" if isinstance(vectors, np.ndarray) else "several arrays"
 
 
 def with_vectors(dataset: Dataset, path: Path | None) -> Dataset:

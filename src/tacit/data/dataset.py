@@ -61,17 +61,12 @@ class Dataset:
 
     def rows(self, rows: npt.NDArray[np.integer[Any]]) -> Dataset:
         """Select samples; labels and features stay the same."""
-        return Dataset(
-            X=None if self.X is None else self.X[rows],
-            Y=self.Y[rows],
-            label_names=self.label_names,
-            texts=self.texts.rows(rows) if isinstance(self.texts, Encoded) else self._texts_at(rows),
-            feature_names=self.feature_names,
-            table=None if self.table is None else self.table.rows(rows),
-        )
-
-    def _texts_at(self, rows: npt.NDArray[np.integer[Any]]) -> list[str] | None:
-        return None if self.texts is None else [self.texts[row] for row in rows]
+        texts = self.texts
+        if texts is not None:
+            texts = texts.rows(rows) if isinstance(texts, Encoded) else [texts[row] for row in rows]
+        X = None if self.X is None else self.X[rows]
+        table = None if self.table is None else self.table.rows(rows)
+        return replace(self, X=X, Y=self.Y[rows], texts=texts, table=table)
 
     @property
     def n_labels(self) -> int:

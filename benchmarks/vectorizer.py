@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from tacit.data.catalog import find
-from tacit.data.load import stream_texts
+from tacit.data.load import stream_samples
 from tacit.vectorizer import TextVectorizer
 
 NAMES = ("tacit", "scikit-learn", "tacit characters", "scikit-learn characters")
@@ -39,7 +39,7 @@ def make(name: str) -> Any:
 def measure(name: str, n_texts: int = 20_000) -> str:
     """A line with the speed and memory of a vectoriser; n-grams are measured on a fifth of the texts."""
     n_texts = n_texts // 5 if name.endswith("characters") else n_texts
-    texts = list(islice(stream_texts(find("eurlex57k")["train"], text=FIELDS), n_texts))
+    texts = [text for text, _ in islice(stream_samples(find("eurlex57k")["train"], text=FIELDS), n_texts)]
     size = sum(len(text.encode()) for text in texts) / 1e6
     make(name).fit(["two words", "two words"])  # loads kernels
     vectorizer, before = make(name), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

@@ -22,24 +22,15 @@ BANDS = (("unseen", 0), ("1-5", 1), ("6-20", 6), ("21-100", 21), (">100", 101))
 class BandResult:
     """Metrics of the labels of one band.
 
-    Attributes
-    ----------
-    name : str
-        One of the names in `BANDS`.
-    n_labels, n_positives : int
-        Labels in the band, and how often they are relevant in the test labels.
-    values : dict
-        ``"P@k"`` and ``"PSP@k"``: the band's share of the overall metric, so that bands add up to it.
-        ``"R@k"``: share of the band's positives found in the top k; 0 for a band without positives.
-    intervals : dict
-        95 % bootstrap interval (low, high) of each value.
+    ``"P@k"`` and ``"PSP@k"`` are the band's share of the overall metric, so that bands add up to it. ``"R@k"`` is the
+    share of the band's positives found in the top k; 0 for a band without positives.
     """
 
-    name: str
+    name: str  # one of the names in `BANDS`
     n_labels: int
-    n_positives: int
+    n_positives: int  # how often they are relevant in the test labels
     values: dict[str, float]
-    intervals: dict[str, Interval] = field(default_factory=dict)
+    intervals: dict[str, Interval] = field(default_factory=dict)  # 95 % bootstrap interval (low, high) of each value
 
 
 def evaluate_by_band(
@@ -53,16 +44,9 @@ def evaluate_by_band(
 ) -> list[BandResult]:
     """Metrics of a ranking for each band of label frequency, rarest first.
 
-    Parameters
-    ----------
-    ranking, Y_test, ks, propensities
-        As for `tacit.evaluate`.
-    train_counts : array of shape (n_labels,)
-        Training samples of each label: `tacit.labels.label_counts` of the training labels.
-    n_bootstrap : int
-        Resamples of the test samples for the intervals; 0 for no intervals.
-    seed : int
-        Seed of the resampling.
+    Parameters are as for `tacit.evaluate`; `train_counts` holds the training samples of each label, as
+    `tacit.labels.label_counts` of the training labels counts them. `n_bootstrap` and `seed` are those of the resampling
+    of test samples for the intervals; 0 resamples for no intervals.
     """
     judged = judge(ranking, Y_test, propensities, ks)
     bands = band_of_labels(train_counts, judged.relevant.shape[1])

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from tacit.labels import Names, aligned, read_labels
+from tacit.labels import aligned, read_labels
 from tacit.metrics import KS, METRICS, Interval, Ratio, contributions, judge, resample
 from tacit.propensity import propensities_from_counts
 from tacit.ranking import NO_LABEL, Ranking
@@ -80,43 +79,23 @@ def compare(
 def compare_models(
     model_a: Any, samples_a: Any, model_b: Any, samples_b: Any, Y: Any, label_names: Sequence[Any], **options: Any
 ) -> list[Difference]:
-    """`compare` for two models or taggers, which may know different labels.
+    """`compare` for two fitted models or taggers, which may know different labels.
 
-    Parameters
-    ----------
-    model_a, samples_a, model_b, samples_b
-        Fitted models, and the test samples in the form that each takes.
-    Y, label_names
-        Labels of the samples, and the names of their columns.
-    **options
-        `ks`, `n_bootstrap` and `seed` of `compare`.
+    Both get the test samples in the form that each takes. `Y` holds the labels of the samples, `label_names` the names
+    of its columns; `options` are `ks`, `n_bootstrap` and `seed` of `compare`.
     """
     model_a, model_b = Tagger.around(model_a), Tagger.around(model_b)
     k = max(options.get("ks", KS))
-    columns = _all_names(model_a.classes_, model_b.classes_)
-    truth = aligned(read_labels(Y).matrix, label_names, columns)
+    column = {name: place for place, name in enumerate(dict.fromkeys(map(str, (*model_a.classes_, *model_b.classes_))))}
+    truth = aligned(read_labels(Y).matrix, label_names, np.array(list(column), dtype=object))
     counts = np.zeros((2, truth.shape[1]), np.int64)
     rankings = []
     for row, (model, samples) in enumerate(((model_a, samples_a), (model_b, samples_b))):
-        places = _places(model.classes_, columns)
-        counts[row, places] = model.counts_for(len(places))
-        rankings.append(_moved(model.rank(samples, k), places))
+        columns = np.array([column[str(name)] for name in model.classes_], np.int32)
+        counts[row, columns] = model.counts_for(len(columns))
+        found = model.rank(samples, k)
+        labels = np.where(found.labels == NO_LABEL, np.int32(NO_LABEL), columns[found.labels])
+        rankings.append(Ranking(labels, found.scores))
     n_samples = max(model.n_samples_ for model in (model_a, model_b))
     weights = propensities_from_counts(counts.max(axis=0), n_samples)
     return compare(rankings[0], rankings[1], truth, weights, **options)
-
-
-def _all_names(first: Names, second: Names) -> Names:
-    names = dict.fromkeys(str(name) for name in (*first, *second))
-    return np.array(list(names), dtype=object)
-
-
-def _places(classes: Names, columns: Names) -> npt.NDArray[np.int32]:
-    """The column of each class."""
-    position = {name: column for column, name in enumerate(columns)}
-    return np.array([position[str(name)] for name in classes], np.int32)
-
-
-def _moved(ranking: Ranking, places: npt.NDArray[np.int32]) -> Ranking:
-    labels = np.where(ranking.labels == NO_LABEL, np.int32(NO_LABEL), places[ranking.labels])
-    return Ranking(labels, ranking.scores)

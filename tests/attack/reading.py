@@ -79,13 +79,13 @@ def run_command(folder: Path, *words: str) -> Outcome:
 
 
 def _functions() -> dict[str, Any]:
-    from tacit.data.load import load_data, stream_texts
+    from tacit.data.load import load_data, stream_samples
     from tacit.data.vocabulary import load_vocabulary
 
     def texts(path: str, **options: Any) -> int:
-        return sum(1 for _ in stream_texts(path, **options))
+        return sum(1 for _ in stream_samples(path, **options))
 
-    return {"load_data": load_data, "load_vocabulary": load_vocabulary, "stream_texts": texts}
+    return {"load_data": load_data, "load_vocabulary": load_vocabulary, "stream_samples": texts}
 
 
 def _warm_up(folder: Path, functions: dict[str, Any]) -> None:

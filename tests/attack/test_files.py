@@ -239,7 +239,7 @@ def test_limits_can_be_raised(tmp_path, reader):
     assert "max_expansion" in reader.read(packed).message
     assert reader.read(packed, max_expansion=2000).kind == "ok"
     assert "max_line" in reader.read(packed, max_expansion=2000, max_line=1000).message
-    assert "max_line" in reader.read(packed, "stream_texts", max_expansion=2000, max_line=1000).message
+    assert "max_line" in reader.read(packed, "stream_samples", max_expansion=2000, max_line=1000).message
     with pytest.raises(ParameterError, match="max_labels must be a whole number of at least 1; got 0"):
         load_data(path, max_labels=0)
 
@@ -463,7 +463,7 @@ def test_numbers_are_not_spelt_out(tmp_path, reader):
 def test_pipes_and_devices_are_named_as_such(tmp_path, reader):
     pipe = tmp_path / "a.jsonl"
     os.mkfifo(pipe)
-    for function in ("load_data", "load_vocabulary", "stream_texts"):
+    for function in ("load_data", "load_vocabulary", "stream_samples"):
         outcome = reader.read(pipe, function)
         assert "but is a pipe" in outcome.message, outcome
         assert "but is a device" in reader.read(Path("/dev/zero"), function).message

@@ -24,8 +24,7 @@ from attack import model_mutator
 from tacit.data.vocabulary import Vocabulary
 from tacit.errors import ModelFileError
 from tacit.linear.label_forest import LabelForest
-from tacit.names.meaning import Meaning
-from tacit.names.similar import SampleIndex
+from tacit.names.similar import Meaning, SampleIndex
 from tacit.registry import MODELS, TAGGER
 from tacit.store.declared import Array, Csr, Kind, kind_of, kinds_of
 from tacit.tagger.naming import start_tagger

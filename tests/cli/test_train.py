@@ -11,7 +11,7 @@ import pytest
 from scipy import sparse
 
 from tacit import Dataset
-from tacit.cli import train, tune
+from tacit.cli import train
 
 
 def test_a_dry_run_says_what_training_would_take_and_writes_nothing(tacit, articles, tmp_path):
@@ -63,7 +63,7 @@ def test_a_validation_share_is_of_random_rows(command):
     if command == "train":
         held_out = train.split_off(dataset, "0.05", 0, {})[1].Y
     else:
-        held_out = tune._samples(dataset, "0.05", 0, {})[1][1]
+        held_out = train._to_search(dataset, "0.05", 0, {})[1][1]
     assert held_out.shape[0] == 200
     assert held_out.nnz / 200 == pytest.approx(Y.nnz / 4000, rel=0.25)
 

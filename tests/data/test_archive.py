@@ -7,7 +7,7 @@ import zipfile
 
 import pytest
 
-from tacit.data.archive import unpack
+from tacit.data.download import unpack
 from tacit.errors import DownloadError
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from data.samples import assert_same, assert_sound, csr, text_dataset, write_files
 from tacit.data.dataset import Dataset, label_lists
-from tacit.data.load import load_data, stream_texts
+from tacit.data.load import load_data, stream_samples
 from tacit.data.save import convert, save_data
 from tacit.errors import DataError, FileError
 
@@ -37,7 +37,7 @@ def test_documents_of_all_kinds(tmp_path):
     assert data.texts == ["first\r\nline\n", "second", "third", ""]
     assert label_lists(data) == [["apple", "beer"], [A, B], ["beer", A], []]
     assert load_data(tmp_path, text="title,text").texts[1:3] == ["second", "T\nthird"]
-    assert list(stream_texts(tmp_path)) == data.texts
+    assert [text for text, _ in stream_samples(tmp_path)] == data.texts
 
 
 def test_a_vocabulary_joins_names_and_uris(tmp_path):

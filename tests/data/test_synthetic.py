@@ -142,11 +142,10 @@ def test_same_seed_same_data(data):
     assert not np.array_equal(other.unseen, data.unseen)
 
 
-@pytest.mark.parametrize("block_size", [1_000, CHUNK_ROWS, 7_001, 50_000])
-def test_streaming_gives_the_rows_of_the_whole(block_size):
+def test_streaming_gives_the_rows_of_the_whole():
     whole = make_dataset(10_000, 300, 200, seed=5)
-    blocks = list(stream_dataset(10_000, 300, 200, seed=5, block_size=block_size))
-    assert [block.X.shape[0] for block in blocks[:-1]] == [block_size] * (len(blocks) - 1)
+    blocks = list(stream_dataset(10_000, 300, 200, seed=5))
+    assert [block.X.shape[0] for block in blocks[:-1]] == [CHUNK_ROWS] * (len(blocks) - 1)
     for name in ("X", "Y", "Y_complete"):
         same(sparse.vstack([getattr(block, name) for block in blocks], format="csr"), getattr(whole, name))
 
@@ -158,13 +157,13 @@ def test_streaming_a_million_keeps_memory_bounded():
     n_rows = sum(block.X.shape[0] for block in islice(blocks, 12))
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert n_rows == 12 * 8192
+    assert n_rows == 12 * CHUNK_ROWS
     assert peak < 60e6
 
 
 def test_written_file_reads_back(tmp_path):
     path = tmp_path / "train.txt"
-    write_synthetic(path, 5_000, 300, 200, seed=2, block_size=1_500)
+    write_synthetic(path, 5_000, 300, 200, seed=2)
     read, made = tacit.load_data(path), make_dataset(5_000, 300, 200, seed=2)
     same(read.X, made.X)
     same(read.Y, made.Y)
@@ -219,8 +218,3 @@ def test_wrong_options_are_refused(options, complaint):
         make_dataset(**options)
     with pytest.raises(ParameterError, match=complaint):
         stream_dataset(**options)  # before the first block is asked for
-
-
-def test_block_size_is_checked():
-    with pytest.raises(ParameterError, match="block_size must be a whole number of at least 1; got 0"):
-        stream_dataset(block_size=0)

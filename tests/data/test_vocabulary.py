@@ -7,7 +7,7 @@ import json
 import pytest
 from click.testing import CliRunner
 
-from tacit.cli.add_label import add_label
+from tacit.cli.labels import add_label
 from tacit.cli.train import train
 from tacit.data.vocabulary import Vocabulary, load_vocabulary
 from tacit.errors import FileError, MissingExtraError, ParameterError

@@ -7,11 +7,11 @@ import pytest
 
 from planted import planted
 from tacit import OneVsAll
-from tacit.names import meaning as module
+from tacit.names import similar as module
 from tacit.names.boosting import BoostedTrees
 from tacit.names.evidence import EVIDENCE, NameCounts, NameEvidence
 from tacit.names.index import Name, NameIndex
-from tacit.names.meaning import Meaning
+from tacit.names.similar import Meaning
 
 
 def unit(seed, *shape):

@@ -10,7 +10,7 @@ from scipy import sparse
 
 import tacit
 from tacit.ranking import NO_LABEL, NO_SCORE, Ranking
-from tacit.report.evaluation import Evaluation
+from tacit.report.findings import Evaluation
 
 VOID = {"meta", "br"}
 

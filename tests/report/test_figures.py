@@ -8,31 +8,30 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from report.samples import Page
-from tacit.report.evaluation import Pair
 from tacit.report.figures import (
     WIDTH,
     Plot,
-    Scale,
     found_by_rank,
     frequency_plot,
     paired_bars,
     power_ticks,
     precision_recall,
     reliability_diagram,
+    scale,
     share_ticks,
 )
-from tacit.report.findings import Bin, Frequencies, Operating, Reliability, TradeOff
+from tacit.report.findings import Bin, Frequencies, Operating, Pair, Reliability, TradeOff
 
 
 def test_scales_map_ends_to_ends():
-    linear, log = Scale(0, 10, 100, 200), Scale(1, 1000, 0, 300, log=True)
+    linear, log = scale(0, 10, 100, 200), scale(1, 1000, 0, 300, log=True)
     assert [linear(value) for value in (0, 5, 10, 12, -1)] == [100, 150, 200, 200, 100]
     assert [log(value) for value in (1, 10, 1000, 0)] == pytest.approx([0, 100, 300, 0])
 
 
 @given(st.floats(0.001, 10), st.floats(1.5, 1e6), st.floats(0, 1e7), st.booleans())
 def test_scales_stay_on_the_page(low, ratio, value, log):
-    assert 10 - 1e-6 <= Scale(low, low * ratio, 10, 90, log)(value) <= 90 + 1e-6
+    assert 10 - 1e-6 <= scale(low, low * ratio, 10, 90, log)(value) <= 90 + 1e-6
 
 
 def test_ticks():

@@ -117,11 +117,11 @@ def test_examples_are_of_three_kinds_and_none_comes_twice():
     ranked = [[(row % 4, 0.9 - row / 100), (4, 0.1)] for row in range(40)]
     truth = [[row % 4] if row % 2 else [5] for row in range(40)]
     shown = examples(evaluation(ranked, truth, counts=[50, 5, 40, 30, 3, 1]))
-    assert [len(group) for group in (shown.at_random, shown.rare, shown.mistaken)] == [6, 2, 2]  # a label once each
-    rows = [example.row for group in (shown.at_random, shown.rare, shown.mistaken) for example in group]
+    assert [len(group) for group in shown.values()] == [6, 2, 2]  # a label once each
+    rows = [example.row for group in shown.values() for example in group]
     assert len(set(rows)) == len(rows)
-    assert [example.suggested[0].label for example in shown.rare] == [1, 3]
-    wrong = shown.mistaken[0]
+    assert [example.suggested[0].label for example in shown["Rare labels that were found"]] == [1, 3]
+    wrong = shown["Confident mistakes"][0]
     assert not wrong.suggested[0].is_right
     assert wrong.missed == [5]
     assert wrong.text == ""
@@ -129,12 +129,12 @@ def test_examples_are_of_three_kinds_and_none_comes_twice():
 
 def test_samples_without_labels_are_no_examples(small):
     found = evaluation([[(0, 0.9)]] * 3, [[], [0], []], counts=[1])
-    assert [example.row for example in examples(found).at_random] == [1]
+    assert [example.row for example in examples(found)["At random"]] == [1]
 
 
 def test_examples_tell_which_suggestions_reach_the_threshold():
     found = examples(evaluation([[(0, 0.9), (1, 0.5), (2, 0.49)]], [[0, 2]], counts=[3, 2, 1]))
-    (sample,) = found.at_random
+    (sample,) = found["At random"]
     assert [(each.label, each.is_right, each.is_chosen) for each in sample.suggested] == [
         (0, True, True),
         (1, False, True),

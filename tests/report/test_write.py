@@ -14,9 +14,8 @@ from planted import planted
 from report.samples import Page, dataset, evaluation, new_dataset, texts_and_tags, trained_tagger
 from tacit.data.vocabulary import Vocabulary
 from tacit.errors import DataError, FileError
-from tacit.report.evaluation import evaluate_model
-from tacit.report.sections import labels_section
-from tacit.report.write import page, write_report
+from tacit.report.findings import evaluate_model
+from tacit.report.write import labels_section, page, write_report
 from tacit.store.state import Stored
 
 SECTIONS = ["what", "metrics", "bands", "thresholds", "probabilities", "labels", "confusions", "samples"]

@@ -7,8 +7,7 @@ import pytest
 
 from tacit import Tagger
 from tacit.errors import ActError
-from tacit.names.index import Name, NameIndex
-from tacit.names.later import extended
+from tacit.names.index import Name, NameIndex, extended
 from tagger.named import RARE, TOPICS, corpus, thesaurus
 
 

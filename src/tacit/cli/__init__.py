@@ -1,1 +1,1 @@
-"""The command line; each command is a module, imported when the command is called."""
+"""The command line; the module of a command is imported when the command is called."""

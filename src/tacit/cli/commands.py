@@ -18,28 +18,28 @@ from tacit.errors import TacitError, did_you_mean, printable
 from tacit.progress import Stopped
 
 BEGAN = "tacit.began"  # where a context keeps when a command began, its imports included
-#: Name and help of each command, in the order in which they are used. Each is a function of the same name in a module
-#: of the same name, which is imported when the command is called: ``tacit --help`` starts at once.
+#: Name, module and help of each command, in the order in which they are used. A command is a function of its name in
+#: the module, which is imported when the command is called: ``tacit --help`` starts at once.
 COMMANDS = {
-    "demo": "Try tacit on synthetic data, in a minute.",
-    "start": "Make a model from a vocabulary alone.",
-    "train": "Train a model on a data file.",
-    "suggest": "Suggest labels for new samples.",
-    "evaluate": "Evaluate a model on labelled data.",
-    "compare": "Compare two models on labelled data.",
-    "inspect": "Show what a model was trained on.",
-    "tune": "Search for better hyperparameters of a model.",
-    "find-missing": "Find labels that are missing from tagged data.",
-    "add-label": "Add a label to a model, without training.",
-    "labels": "Rename, merge or retire labels of a model.",
-    "learn": "Learn from accepted and rejected suggestions.",
-    "update": "Train a model on new samples.",
-    "serve": "Serve models over HTTP, with a web page.",
-    "convert": "Convert a data file to another format.",
-    "split": "Split a data file into training and test files.",
-    "data": "List, describe or download public data sets.",
-    "models": "List the models and their parameters.",
-    "reproduce": "Run the tables and figures of the papers.",
+    "demo": ("demo", "Try tacit on synthetic data, in a minute."),
+    "start": ("train", "Make a model from a vocabulary alone."),
+    "train": ("train", "Train a model on a data file."),
+    "suggest": ("suggest", "Suggest labels for new samples."),
+    "evaluate": ("evaluate", "Evaluate a model on labelled data."),
+    "compare": ("evaluate", "Compare two models on labelled data."),
+    "inspect": ("inspect", "Show what a model was trained on."),
+    "tune": ("train", "Search for better hyperparameters of a model."),
+    "find-missing": ("find_missing", "Find labels that are missing from tagged data."),
+    "add-label": ("labels", "Add a label to a model, without training."),
+    "labels": ("labels", "Rename, merge or retire labels of a model."),
+    "learn": ("learn", "Learn from accepted and rejected suggestions."),
+    "update": ("learn", "Train a model on new samples."),
+    "serve": ("serve", "Serve models over HTTP, with a web page."),
+    "convert": ("convert", "Convert a data file to another format."),
+    "split": ("convert", "Split a data file into training and test files."),
+    "data": ("data", "List, describe or download public data sets."),
+    "models": ("models", "List the models and their parameters."),
+    "reproduce": ("reproduce", "Run the tables and figures of the papers."),
 }
 
 
@@ -55,10 +55,11 @@ class LazyGroup(click.Group):
         if cmd_name not in COMMANDS:
             raise click.UsageError(f"unknown command '{cmd_name}'{did_you_mean(cmd_name, COMMANDS)}", ctx)
         ctx.meta.setdefault(BEGAN, time.perf_counter())
-        name = cmd_name.replace("-", "_")
+        module, command_help = COMMANDS[cmd_name]
         with quick_start():
-            command: click.Command = getattr(importlib.import_module(f"tacit.cli.{name}"), name)
-        command.short_help = COMMANDS[cmd_name]
+            found = importlib.import_module(f"tacit.cli.{module}")
+        command: click.Command = getattr(found, cmd_name.replace("-", "_"))
+        command.short_help = command_help
         if quiet_option not in command.params and command.add_help_option:
             command.params.append(quiet_option)
         return command
@@ -74,13 +75,13 @@ class LazyGroup(click.Group):
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """Complete the name of a command without importing any."""
-        found = [CompletionItem(name, help=text) for name, text in COMMANDS.items() if name.startswith(incomplete)]
+        found = [CompletionItem(name, help=text) for name, (_, text) in COMMANDS.items() if name.startswith(incomplete)]
         return [*found, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """List the commands without importing any."""
         with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})

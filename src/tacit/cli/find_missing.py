@@ -10,19 +10,9 @@ from typing import Any
 
 import click
 
-from tacit.cli.options import (
-    PATH,
-    cluster_option,
-    data_argument,
-    input_options,
-    jobs_option,
-    model_argument,
-    seed_option,
-    vector_options,
-)
-from tacit.cli.records import read_records, verdict
+from tacit.cli.options import PATH, computing_options, data_argument, input_options, model_argument, vector_options
 from tacit.cli.say import progress_shown, say
-from tacit.cli.source import inputs_of, load_tagger, with_vectors
+from tacit.cli.source import inputs_of, load_tagger, read_records, verdict, with_vectors
 from tacit.data.dataset import Dataset, with_labels
 from tacit.data.files import Staging
 from tacit.data.load import load_data
@@ -43,9 +33,7 @@ from tacit.tagger.tagger import Tagger
 )
 @click.option("--accept", type=PATH, help="Add the pairs of this list to DATA, written to --out.")
 @vector_options
-@seed_option
-@jobs_option
-@cluster_option
+@computing_options
 @input_options
 def find_missing(
     model: Path, data: Path, n: int, out: Path | None, folds: int, missing: float | None, accept: Path | None,

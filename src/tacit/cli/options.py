@@ -39,6 +39,14 @@ def _size(_context: click.Context, _option: click.Parameter, value: str | None) 
     return None if value is None else parse_size(value)
 
 
+max_memory_option = click.option("--max-memory", metavar="SIZE", callback=_size, help="Memory limit, such as 8G.")
+
+
+def computing_options(function: Function) -> Function:
+    """Add options for long work: its seed, its parallel tasks, and a cluster to run them on."""
+    return seed_option(jobs_option(cluster_option(function)))
+
+
 def input_options(function: Function) -> Function:
     """Add options for reading a data file, with the names of the parameters of `tacit.load_data`."""
     for option in (
@@ -62,6 +70,3 @@ def vector_options(function: Function) -> Function:
     file = click.option("--vectors", type=PATH, help="Vectors made elsewhere: a .npy file with a row for each sample.")
     told = "Encoder of the texts: model2vec:NAME, sentence-transformers:NAME."
     return file(click.option("--encoder", metavar="NAME", help=told)(function))
-
-
-max_memory_option = click.option("--max-memory", metavar="SIZE", help="Memory limit, such as 8G.")

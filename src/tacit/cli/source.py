@@ -13,7 +13,8 @@ import numpy.typing as npt
 
 from tacit.data.dataset import Dataset, features_of, texts_of
 from tacit.data.files import existing_file
-from tacit.data.load import load_data, stream_samples
+from tacit.data.load import detect_format, load_data, stream_samples
+from tacit.data.records import RECORDS
 from tacit.data.vocabulary import Vocabulary, load_vocabulary
 from tacit.encoders import Encoded
 from tacit.errors import DataError, FileError, ParameterError
@@ -39,12 +40,9 @@ def read_vectors(path: Path) -> npt.NDArray[Any]:
     except (ValueError, OSError, EOFError) as error:
         raise FileError(path, f"must be a matrix of numbers as numpy.save writes it ({error})") from None
     if not isinstance(vectors, np.ndarray) or vectors.ndim != 2 or vectors.dtype.kind not in "fiu":
-        raise FileError(path, f"must be a matrix of numbers as numpy.save writes it; got {_shown(vectors)}")
+        got = f"{vectors.dtype} of shape {vectors.shape}" if isinstance(vectors, np.ndarray) else "several arrays"
+        raise FileError(path, f"must be a matrix of numbers as numpy.save writes it; got {got}")
     return vectors
-
-
-def _shown(vectors: Any) -> str:
-    return f"{vectors.dtype} of shape {vectors.shape}" if isinstance(vectors, np.ndarray) else "several arrays"
 
 
 def with_vectors(dataset: Dataset, path: Path | None) -> Dataset:
@@ -120,3 +118,26 @@ def as_wide_as(n_features: int, X: Any) -> Any:
         X = X.copy()
         X.resize(X.shape[0], n_features)
     return X
+
+
+_VERDICTS = {"true": True, "yes": True, "y": True, "1": True, "false": False, "no": False, "n": False, "0": False}
+
+
+def read_records(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    """Line numbers and records of a file; the file name extension tells its format."""
+    path = existing_file(path)
+    name = detect_format(path).name
+    if name not in RECORDS:
+        raise FileError(path, f"must be .jsonl, .csv or .tsv with named fields; got {name}; convert it")
+    return RECORDS[name](path)
+
+
+def verdict(path: Path, line: int, record: Mapping[str, Any], *, default: bool | None = None) -> bool:
+    """Whether the field ``accepted`` of a record says yes; `default` where there is no such field."""
+    value = record.get("accepted")
+    if value is None and default is not None:
+        return default
+    found = _VERDICTS.get(str(value).strip().lower())
+    if found is None:
+        raise FileError(path, f"the field 'accepted' must be true or false; got '{value}'", line=line)
+    return found

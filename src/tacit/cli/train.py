@@ -1,44 +1,46 @@
-"""``tacit train``: train a model on a data file and save it."""
+"""``tacit train``, ``tacit tune`` and ``tacit start``: data, or a vocabulary alone, to a model folder."""
 
 from __future__ import annotations
 
+import re
+import shlex
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import click
 
+from tacit import tuning
 from tacit.cli.commands import BEGAN
 from tacit.cli.evaluate import print_evaluation
 from tacit.cli.interrupt import keeps
-from tacit.cli.options import (
-    PATH,
-    cluster_option,
-    data_argument,
-    input_options,
-    jobs_option,
-    max_memory_option,
-    seed_option,
-    vector_options,
-)
+from tacit.cli.options import PATH, computing_options, data_argument, input_options, max_memory_option, vector_options
 from tacit.cli.say import is_quiet, progress_shown, say
 from tacit.cli.source import as_wide_as, read_vocabulary, with_vectors
-from tacit.cli.tables import print_metrics
+from tacit.cli.tables import percent, print_metrics, print_table
 from tacit.data.cooccurrence import load_cooccurrence
-from tacit.data.dataset import Dataset, features_of, label_lists
+from tacit.data.dataset import Dataset, features_of, label_lists, texts_of
 from tacit.data.load import load_data
 from tacit.data.split import random_split
+from tacit.data.vocabulary import load_vocabulary
 from tacit.encoders import load_encoder
+from tacit.labels import aligned, read_labels
 from tacit.memory import memory_limit
-from tacit.metrics import KS
-from tacit.parameters import parse_parameters
+from tacit.metrics import KS, METRICS, read_metric
+from tacit.parameters import Tune, parameters_of, parse_parameters, unknown_parameter
 from tacit.registry import find_model
-from tacit.sizes import parse_size
+from tacit.sizes import format_seconds
 from tacit.store import folder
 from tacit.tagger.automatic import CANDIDATES
+from tacit.tagger.naming import start_tagger
 from tacit.tagger.tagger import Tagger
 from tacit.tagger.training import check_takes_cooccurrence
 from tacit.tasks import Checkpoint, checkpoint
+from tacit.tuning import Tuning
+from tacit.vectorizer import TextVectorizer
+
+_UNITS = {"": 1, "s": 1, "m": 60, "h": 3600}  # of time, in seconds
 
 
 @click.command()
@@ -61,14 +63,12 @@ from tacit.tasks import Checkpoint, checkpoint
 @click.option("--keep-acts", "acts", flag_value="keep", help="Replay the changes and feedback of the model at OUT.")
 @click.option("--discard-acts", "acts", flag_value="discard", help="Drop the changes and feedback of the model at OUT.")
 @click.option("--dry-run", is_flag=True, help="Estimate time, memory and model size, and stop.")
-@seed_option
-@jobs_option
-@cluster_option
+@computing_options
 @input_options
 def train(
     data: Path, name: str, out: Path, assignments: tuple[str, ...], valid: str | None,
     cooccurrence: Path | None, vocabulary: Path | None, vocabulary_language: str, language: str, no_names: bool,
-    encoder: str | None, vectors: Path | None, max_memory: str | None, acts: Any, dry_run: bool, no_calibrate: bool,
+    encoder: str | None, vectors: Path | None, max_memory: int | None, acts: Any, dry_run: bool, no_calibrate: bool,
     seed: int, jobs: int, **options: Any,
 ) -> None:  # fmt: skip
     """Train a model on DATA and save it.
@@ -96,18 +96,17 @@ def train(
         check_takes_cooccurrence(tagger.model)
     if encoder is not None:
         load_encoder(encoder)  # before the data are read
-    limit = None if max_memory is None else parse_size(max_memory)
     check_out(out)
     if acts is None:
         folder.refuse_acts(out)
     if vocabulary is not None:
         tagger.vocabulary = read_vocabulary(vocabulary, options, vocabulary_language)
-    with memory_limit(limit, next(filter(Path.exists, out.absolute().parents))):
+    with memory_limit(max_memory, next(filter(Path.exists, out.absolute().parents))):
         dataset, held_out = split_off(with_vectors(load_data(data, **options), vectors), valid, seed, options)
         learned_from: dict[str, Any] = {
             "label_names": dataset.label_names,
             "validation": None if held_out is None else (_samples(held_out)[0], label_lists(held_out)),
-            "max_memory": limit,
+            "max_memory": max_memory,
         }
         if cooccurrence is not None:
             counts, names = load_cooccurrence(cooccurrence, dataset.label_names)
@@ -191,3 +190,149 @@ def split_off(dataset: Dataset, valid: str | None, seed: int, source: dict[str, 
         return dataset, held_out
     rest, held_out_rows = random_split(len(dataset), share, seed)
     return dataset.rows(rest), dataset.rows(held_out_rows)
+
+
+@click.command()
+@data_argument
+@click.option("--model", "name", required=True, help="Model to tune; see: tacit models")
+@click.option("--target", default="P@5", show_default=True, help=f"Metric: {', '.join(METRICS)}, with a number.")
+@click.option("--budget", default="10m", show_default=True, metavar="TIME", help="Time to search, such as 90s or 2h.")
+@click.option("--valid", metavar="DATA|SHARE", help="Validation file, or share of DATA.  [default: 3 folds]")
+@click.option("--search", "spaces", metavar="NAME=LOW:HIGH|A,B,…", multiple=True, help="Search space of a parameter.")
+@click.option("--param", "assignments", metavar="NAME=VALUE", multiple=True, help="Fix a parameter.")
+@click.option("--out", type=PATH, help="Train with the best parameters and save here.")
+@max_memory_option
+@computing_options
+@input_options
+def tune(
+    data: Path, name: str, target: str, budget: str, valid: str | None, spaces: tuple[str, ...],
+    assignments: tuple[str, ...], out: Path | None, max_memory: int | None, seed: int, jobs: int, **source: Any,
+) -> None:  # fmt: skip
+    """Search for the hyperparameters of a model that are best for a metric on DATA.
+
+    Prints all trials and the command that trains with the best parameters.
+
+    \b
+    Examples:
+      tacit tune train.txt --model OneVsAll --target PSP@1 --budget 10m
+      tacit tune articles.csv --model FastXML --valid 0.2 --out model
+    """
+    cls = find_model(name)
+    fixed = parse_parameters(cls, assignments)
+    space = {**tuning.declared_space(cls), **dict(_parse_space(cls, text) for text in spaces)}
+    tuning.check_space(cls, space, fixed)
+    read_metric(target)
+    seconds = _parse_duration(budget)
+    if out is not None:
+        check_out(out)
+        folder.refuse_acts(out)
+    dataset = load_data(data, **source)
+    X, validation, kept = _to_search(dataset, valid, seed, source)
+    with progress_shown():
+        found = tuning.tune(
+            cls.__name__, X, kept, target=target, validation=validation, budget_seconds=seconds, fixed=fixed,
+            space=space, seed=seed, n_jobs=jobs,
+        )  # fmt: skip
+    _print(found)
+    best = {**fixed, **found.parameters}
+    command = _command(data, found.model, best, source)
+    if out is None:
+        click.echo(f"\ntrain with: {command}")
+        return
+    click.echo()
+    with memory_limit(max_memory):
+        tagger = Tagger(found.model, random_state=seed, n_jobs=jobs, **best)
+        train_and_save(tagger, dataset, out, label_names=dataset.label_names, max_memory=max_memory)
+
+
+def _to_search(
+    dataset: Dataset, valid: str | None, seed: int, source: dict[str, Any]
+) -> tuple[Any, tuple[Any, Any] | None, Any]:
+    """Training features, the validation set (or None), and training labels."""
+    vectorizer = TextVectorizer() if dataset.texts is not None else None
+    X = features_of(dataset) if vectorizer is None else vectorizer.fit_transform(texts_of(dataset))
+    kept, held_out = split_off(replace(dataset, X=X), valid, seed, source)
+    if held_out is None:
+        return X, None, dataset.Y
+    if vectorizer is not None and (held_out.X is None or held_out.texts is None):  # from a file
+        held_out.X = vectorizer.transform(texts_of(held_out))
+    names = read_labels(dataset.Y, dataset.label_names).names
+    return kept.X, (held_out.X, aligned(held_out.Y, held_out.label_names, names)), kept.Y
+
+
+def _parse_duration(text: str) -> float:
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)([smh]?)", text.strip().lower())
+    seconds = float(match[1]) * _UNITS[match[2]] if match else 0.0
+    if seconds <= 0:
+        raise click.UsageError(f"--budget must be a time such as 90s, 10m or 2h; got '{text}'")
+    return seconds
+
+
+def _parse_space(cls: Any, text: str) -> tuple[str, Any]:
+    """``"C=0.1:10"`` or ``"loss=logistic,squared_hinge"`` as a parameter and its search space."""
+    name, _, where = text.partition("=")
+    known = parameters_of(cls)
+    if name not in known:
+        raise unknown_parameter(cls, name)
+    low, colon, high = where.partition(":")
+    if not colon:
+        return name, Tune(choices=tuple(known[name].parse(choice) for choice in where.split(",")))
+    try:
+        ends = float(low), float(high)
+    except ValueError:
+        ends = (1.0, 0.0)
+    if not ends[0] < ends[1]:
+        raise click.UsageError(f"--search must be name=low:high or name=a,b,…; got '{text}'")
+    return name, Tune(*ends, log=ends[0] > 0)
+
+
+def _print(found: Tuning) -> None:
+    rows = [
+        [
+            " ".join(f"{name}={value}" for name, value in trial.parameters.items()) or "defaults",
+            f"{100 * trial.share:.0f} %",
+            percent(trial.score),
+            format_seconds(trial.seconds),
+        ]
+        for trial in found.trials
+    ]
+    print_table(
+        ["parameters", "samples", found.target, "time"], rows, title=f"{found.model}, {found.target} in percent"
+    )
+    share = "" if found.share == 1 else f" (on {100 * found.share:.0f} % of the samples; a larger budget uses more)"
+    if found.parameters:
+        click.echo(f"\n{percent(found.score)}, compared with {percent(found.default_score)} for the defaults{share}")
+    else:
+        click.echo(f"\nnothing was better than the defaults, {percent(found.default_score)}{share}")
+
+
+def _command(data: Path, name: str, parameters: dict[str, Any], source: dict[str, Any]) -> str:
+    words = ["tacit", "train", str(data), "--model", name, "--out", "model"]
+    words += [word for name, value in parameters.items() for word in ("--param", f"{name}={value}")]
+    for option, value in source.items():
+        words += [f"--{option.replace('_', '-')}", str(value)] if value else []
+    return shlex.join(words)
+
+
+@click.command()
+@click.argument("vocabulary", type=PATH)
+@click.option("--out", type=PATH, required=True, help="Folder for the model.")
+@click.option("--language", default="en", show_default=True, help="Language of the names to read, or none: no stems.")
+def start(vocabulary: Path, out: Path, language: str) -> None:
+    """Make a model from a VOCABULARY alone: it suggests the concepts whose names are in a text.
+
+    No training texts are needed. Scores order the suggestions; they are no measured probabilities. Feedback (`tacit
+    learn`) improves them, and `tacit train --vocabulary` replaces them once there are tagged texts.
+
+    \b
+    Examples:
+      tacit start thesaurus.ttl --out model
+      echo "heat pumps in old houses" | tacit suggest model -
+    """
+    folder.check_target(out)
+    folder.refuse_acts(out)
+    keeps()
+    names = load_vocabulary(vocabulary, "en" if language in ("auto", "none") else language)
+    tagger = start_tagger(names, None if language == "none" else language)
+    tagger.save(out)
+    say(f"{len(tagger.classes_):,} concepts, known by their names; saved to {out}")

@@ -9,8 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 
-from tacit.data.archive import unpack
-from tacit.data.download import Progress, download
+from tacit.data.download import Progress, download, unpack
 from tacit.data.formats import FORMATS
 from tacit.errors import DownloadError, ParameterError, did_you_mean
 from tacit.progress import announce
@@ -28,7 +27,7 @@ class RemoteFile:
 
     url: str
     sha256: str | None = None  # if unknown, the checksum of the first download is recorded beside the file
-    members: Mapping[str, str] = field(default_factory=dict)  # of an archive: as `tacit.data.archive.unpack` takes them
+    members: Mapping[str, str] = field(default_factory=dict)  # of an archive, as `unpack` takes them
 
     @property
     def name(self) -> str:

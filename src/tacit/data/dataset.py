@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,7 +11,6 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from tacit.data.table import Table
 from tacit.encoders import Encoded
 from tacit.errors import DataError
 
@@ -62,17 +61,12 @@ class Dataset:
 
     def rows(self, rows: npt.NDArray[np.integer[Any]]) -> Dataset:
         """Select samples; labels and features stay the same."""
-        return Dataset(
-            X=None if self.X is None else self.X[rows],
-            Y=self.Y[rows],
-            label_names=self.label_names,
-            texts=self.texts.rows(rows) if isinstance(self.texts, Encoded) else self._texts_at(rows),
-            feature_names=self.feature_names,
-            table=None if self.table is None else self.table.rows(rows),
-        )
-
-    def _texts_at(self, rows: npt.NDArray[np.integer[Any]]) -> list[str] | None:
-        return None if self.texts is None else [self.texts[row] for row in rows]
+        texts = self.texts
+        if texts is not None:
+            texts = texts.rows(rows) if isinstance(texts, Encoded) else [texts[row] for row in rows]
+        X = None if self.X is None else self.X[rows]
+        table = None if self.table is None else self.table.rows(rows)
+        return replace(self, X=X, Y=self.Y[rows], texts=texts, table=table)
 
     @property
     def n_labels(self) -> int:
@@ -114,3 +108,34 @@ def with_labels(dataset: Dataset, pairs: Sequence[tuple[int, str]]) -> Dataset:
     Y = sparse.csr_matrix((values, (rows, columns)), shape=(len(dataset), len(names)), dtype=np.float32)
     np.minimum(Y.data, 1, out=Y.data)  # the sample may have had the label already
     return replace(dataset, Y=Y, label_names=names)
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """The records of a file, a row for each sample, kept so that samples can be written with all their columns."""
+
+    records: Sequence[Mapping[str, Any]]  # all fields of each sample
+    label_field: str | None  # the field with the labels, if there is one
+    label_cells: Sequence[Sequence[str]]  # the labels of each sample as the file spells them
+    Y: sparse.csr_matrix  # the same labels as they were read, to tell which rows have changed since
+    separator: str = ""  # what separates labels in a cell; empty where labels are lists
+    delimiter: str = ""  # what separates the cells of a row; empty where fields are named in each record
+
+    def rows(self, rows: npt.NDArray[np.integer[Any]]) -> Table:
+        """Select rows."""
+        return replace(
+            self,
+            records=[self.records[row] for row in rows],
+            label_cells=[self.label_cells[row] for row in rows],
+            Y=self.Y[rows],
+        )
+
+    def unchanged(self, Y: sparse.csr_matrix) -> list[bool]:
+        """For each row, whether it has the labels that it had in the file."""
+        return [np.array_equal(_positives(self.Y, row), _positives(Y, row)) for row in range(Y.shape[0])]
+
+
+def _positives(Y: sparse.csr_matrix, row: int) -> npt.NDArray[np.integer[Any]]:
+    part = slice(Y.indptr[row], Y.indptr[row + 1])
+    found: npt.NDArray[np.integer[Any]] = Y.indices[part][Y.data[part] > 0]
+    return found

@@ -9,7 +9,6 @@ import contextlib
 import functools
 import gzip
 import io
-import mmap
 import os
 import stat
 import sys
@@ -33,7 +32,6 @@ _LONGEST_SNIFF = 1 << 16
 _MOST_SNIFFED = 1 << 20
 _UNPACKED_AT_ONCE = 1 << 17
 _FREE_BYTES = 1 << 22  # a packed file may become so large whatever its own size
-_FORGET = getattr(mmap, "MADV_DONTNEED", None)
 _held: list[tuple[IO[bytes], bytes]] = []  # standard input that was read to its end, and what is held of it
 
 
@@ -78,18 +76,9 @@ def existing_file(path: str | os.PathLike[str]) -> Path:
         kind = "a pipe" if stat.S_ISFIFO(mode) else "a device or socket"
         message = f"must be a file that can be read more than once, but is {kind}"
         raise FileError(path, f"{message}; save what it gives to a file (suggest takes '-' for standard input)")
-    if path.stat().st_size == 0 and not first_byte(path):  # those of /proc have content but no size
+    if path.stat().st_size == 0 and next(first_lines(path), None) is None:  # those of /proc have content but no size
         raise FileError(path, "the file is empty; it must hold at least one sample")
     return path
-
-
-def first_byte(path: Path) -> bytes:
-    """The first byte of a file, compressed or not; empty if the file is empty."""
-    try:
-        with path.open("rb") as file:
-            return file.read(1)
-    except OSError as error:
-        raise FileError(path, f"cannot be read: {error.strerror or error}") from error
 
 
 @contextlib.contextmanager
@@ -195,16 +184,7 @@ def text_lines(path: Path, limits: FileLimits = LIMITS, *, keep_ends: bool = Fal
 
 
 def line_blocks(path: Path, limits: FileLimits = LIMITS, *, skip_lines: int = 0) -> Iterator[npt.NDArray[np.uint8]]:
-    """Yield arrays of complete lines, each about a megabyte long and ending with a line feed.
-
-    A plain file is memory-mapped, and its pages are released after they are read, so that resident memory does not
-    grow with the file.
-    """
-    mapped = not is_gzip(path) and path != STDIN and path.stat().st_size > 0
-    return _mapped_blocks(path, limits, skip_lines) if mapped else _read_blocks(path, limits, skip_lines)
-
-
-def _read_blocks(path: Path, limits: FileLimits, skip_lines: int) -> Iterator[npt.NDArray[np.uint8]]:
+    """Yield arrays of complete lines, each about a megabyte long and ending with a line feed."""
     with reading(path, limits) as file:
         for _ in range(skip_lines):
             limits.check_line(path, len(file.readline(limits.max_line + 1)), None)
@@ -214,29 +194,6 @@ def _read_blocks(path: Path, limits: FileLimits, skip_lines: int) -> Iterator[np
             limits.check_line(path, len(rest), None)
             mark = b""
             yield np.frombuffer(piece if piece.endswith(b"\n") else piece + b"\n", dtype=np.uint8)
-
-
-def _mapped_blocks(path: Path, limits: FileLimits, skip_lines: int) -> Iterator[npt.NDArray[np.uint8]]:
-    with reading(path) as file:
-        # Not closed here: the mapping must live as long as the last array that looks at it.
-        content = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-    start = len(UTF8_MARK) if content[:3] == UTF8_MARK else 0
-    for _ in range(skip_lines):
-        start = (content.find(b"\n", start) + 1) or len(content)
-    released = 0
-    while start < len(content):
-        furthest = start + BLOCK_BYTES + limits.max_line + 1
-        end = (content.find(b"\n", start + BLOCK_BYTES, furthest) + 1) or min(len(content), furthest)
-        limits.check_line(path, end - start - BLOCK_BYTES, None)
-        if content[end - 1] == ord("\n"):
-            yield np.frombuffer(content, dtype=np.uint8, count=end - start, offset=start)
-        else:
-            yield np.frombuffer(content[start:end] + b"\n", dtype=np.uint8)
-        start = end
-        done = start - start % mmap.ALLOCATIONGRANULARITY
-        if _FORGET is not None and done > released:
-            content.madvise(_FORGET, released, done - released)
-            released = done
 
 
 def check_place(path: str | os.PathLike[str]) -> Path:

@@ -12,13 +12,12 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from tacit.data.dataset import Dataset, label_lists, texts_of
+from tacit.data.dataset import Dataset, Table, label_lists, texts_of
 from tacit.data.files import STDIN, Staging, plain_name, sibling, suffix, text_lines
 from tacit.data.formats import Source, Target
 from tacit.data.limits import FileLimits
 from tacit.data.names import bare_uri, text_dataset, write_label_names
 from tacit.data.records import default_label_field, default_text_fields, joined_text, json_record, label_names
-from tacit.data.table import Table
 from tacit.errors import DataError, FileError
 
 _TEXT, _JSON = ".txt", ".json"

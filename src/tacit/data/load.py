@@ -95,16 +95,6 @@ def load_data(
         return chosen.read(source)
 
 
-def stream_texts(
-    path: str | os.PathLike[str],
-    format: str | None = None,  # noqa: A002
-    text: str | Sequence[str] | None = None,
-    **limits: int | None,
-) -> Iterator[str]:
-    """Yield the texts of a file, as `stream_samples` does."""
-    return (sample for sample, _ in stream_samples(path, format, text, **limits))
-
-
 def stream_samples(
     path: str | os.PathLike[str],
     format: str | None = None,  # noqa: A002
@@ -114,12 +104,8 @@ def stream_samples(
     """Yield text and fields of each sample of a text file, of a ``.txt`` file of a text per line, or of stdin (``-``).
 
     Folders, JSONL, CSV, TSV, Parquet and plain lines are read lazily, so a file may be larger than memory. Labels are
-    ignored. Formats without named fields have none; documents of a folder have the field ``file``.
-
-    Parameters
-    ----------
-    path, format, text, **limits
-        As for `load_data`; stdin holds plain lines unless `format` says otherwise.
+    ignored. Formats without named fields have none; documents of a folder have the field ``file``. Parameters are as
+    for `load_data`; stdin holds plain lines unless `format` says otherwise.
     """
     allowed = FileLimits.of(**limits)
     path = existing_data(path)

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import overload
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from tacit.data.dataset import Dataset
-from tacit.data.files import Staging, sibling, text_lines
+from tacit.data.files import Staging, plain_name, sibling, text_lines
 from tacit.data.formats import Source, Target
 from tacit.data.limits import LIMITS, FileLimits
 from tacit.errors import DataError, FileError, did_you_mean
@@ -87,6 +87,32 @@ def read_names(path: Path, limits: FileLimits = LIMITS) -> NamesFile:
     return NamesFile(path, _told_apart(names, ids), ids)
 
 
+def find_pair(
+    source: Source, halves: tuple[str, str], word: str = "{}", *, has_both: bool
+) -> tuple[Path, Path, Path | None]:
+    """The files of the features, of the labels and (if given) of the label names, where samples are in a pair of files.
+
+    `halves` are the words that tell the names of the two files apart; `word` is a pattern for where they stand. The
+    caller says whether the source `has_both` files: otherwise its second is one of label names.
+    """
+    path, other = source.path, source.labels_path
+    if has_both and other is not None:
+        return path, other, None
+    for here, there in (halves, halves[::-1]):
+        name = other_half(path, here, there, word)
+        found = None if name is None else sibling(path, name)
+        if found is not None:
+            return (path, found, other) if here == halves[0] else (found, path, other)
+    message = f"is half of a pair; the other half, with {halves[1]} for {halves[0]} or the reverse, is not beside it"
+    raise FileError(path, f"{message}; give both: the features as path, the labels as labels_path")
+
+
+def other_half(path: Path, here: str, there: str, word: str = "{}") -> str | None:
+    """The name of the other file of a pair, without ``.gz``; None if `here` is not in the name, or twice."""
+    name, n_found = re.subn(word.format(here), there, plain_name(path))
+    return name if n_found == 1 else None
+
+
 def is_uri(text: str) -> bool:
     """Whether a text is a URI in angle brackets, or one that names its scheme and host."""
     return _URI.fullmatch(text) is not None
@@ -112,29 +138,8 @@ class Numbers(Sequence[str]):
     def __len__(self) -> int:
         return len(self._numbers)
 
-    def __iter__(self) -> Iterator[str]:
-        return map(str, self._numbers)
-
-    @overload
-    def __getitem__(self, place: int) -> str: ...
-
-    @overload
-    def __getitem__(self, place: slice) -> Numbers: ...
-
-    def __getitem__(self, place: int | slice) -> str | Numbers:
+    def __getitem__(self, place: Any) -> Any:
         return Numbers(self._numbers[place]) if isinstance(place, slice) else str(self._numbers[place])
-
-    def __eq__(self, other: object) -> bool:
-        if isinstance(other, Numbers):
-            return self._numbers == other._numbers
-        if not isinstance(other, Sequence) or isinstance(other, str):
-            return NotImplemented
-        return len(self) == len(other) and all(mine == theirs for mine, theirs in zip(self, other, strict=True))
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def __repr__(self) -> str:
-        return f"Numbers({self._numbers!r})"
 
 
 def numbered(n_columns: int, first: int = 0) -> Sequence[str]:
@@ -238,7 +243,8 @@ def write_label_names(staging: Staging, target: Target, dataset: Dataset) -> Non
 def write_companions(staging: Staging, target: Target, dataset: Dataset) -> None:
     """Write ``labels.txt`` and ``features.txt`` beside a numeric file if its columns have names."""
     write_label_names(staging, target, dataset)
-    if target.labels_path is None and dataset.label_names != numbered(dataset.n_labels):
+    is_named = any(name != str(label) for label, name in enumerate(dataset.label_names))
+    if is_named and target.labels_path is None:
         write_names(staging, target.path.with_name(LABELS_FILE), dataset.label_names)
     if dataset.feature_names is not None:
         write_names(staging, target.path.with_name(FEATURES_FILE), dataset.feature_names)

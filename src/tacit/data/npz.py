@@ -7,7 +7,6 @@ its zeros are known negatives; otherwise its zeros are dropped, like the absent 
 from __future__ import annotations
 
 import io
-import re
 import warnings
 import zipfile
 import zlib
@@ -18,10 +17,10 @@ import numpy.typing as npt
 from scipy import sparse
 
 from tacit.data.dataset import Dataset, features_of
-from tacit.data.files import Staging, read_bytes, sibling
+from tacit.data.files import Staging, is_gzip, read_bytes
 from tacit.data.formats import Source, Target
 from tacit.data.limits import FileLimits
-from tacit.data.names import numeric_dataset, write_companions
+from tacit.data.names import find_pair, numeric_dataset, other_half, write_companions
 from tacit.errors import FileError, ParameterError
 from tacit.numerics.rows import first_entry
 
@@ -33,33 +32,15 @@ _DAMAGE = (
 _PACKINGS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # what NumPy writes; other methods unpack without bound
 _FREE_BYTES = 1 << 26  # up to this size, a matrix may have any ratio to its file
 _ENTRY_BYTES = 8  # an entry of a CSR matrix
-_PART = r"(?<![A-Za-z0-9]){}(?![A-Za-z0-9])"
+_WORD = r"(?<![A-Za-z0-9]){}(?![A-Za-z0-9])"
 
 
 def read(source: Source) -> Dataset:
     """Read a pair of NPZ files, given either of them."""
-    X_path, Y_path, names_path = _find_pair(source)
+    has_both = source.labels_path is not None and ".npz" in source.labels_path.name
+    X_path, Y_path, names_path = find_pair(source, ("X", "Y"), _WORD, has_both=has_both)
     X, Y = _read_features(X_path, source.limits), _read_labels(Y_path, source.limits)
     return numeric_dataset(X_path, X, Y, source.limits, names_path, Y_path=Y_path)
-
-
-def _find_pair(source: Source) -> tuple[Path, Path, Path | None]:
-    """Find the files of the features, of the labels and (if given) of the label names."""
-    path, other = source.path, source.labels_path
-    if other is not None and ".npz" in other.name:
-        return path, other, None
-    for here, there in (("X", "Y"), ("Y", "X")):
-        name = _swapped(path.name, here, there)
-        found = None if name is None else sibling(path, name.removesuffix(".gz"))
-        if found is not None:
-            return (path, found, other) if here == "X" else (found, path, other)
-    message = "is half of a pair, as X.npz and Y.npz; the other half is not beside it"
-    raise FileError(path, f"{message}; give both: the features as path, the labels as labels_path")
-
-
-def _swapped(name: str, here: str, there: str) -> str | None:
-    swapped, n_found = re.subn(_PART.format(here), there, name)
-    return swapped if n_found == 1 else None
 
 
 def _read_features(path: Path, limits: FileLimits) -> sparse.csr_matrix:
@@ -168,11 +149,11 @@ def write(dataset: Dataset, target: Target, staging: Staging) -> None:
     """Write the pair of files and, beside them, the names of the columns."""
     path, labels_path = target.path, target.labels_path
     if labels_path is None:
-        name = _swapped(path.name, "X", "Y")
+        name = other_half(path, "X", "Y", _WORD)
         if name is None:
             message = "must contain a single X, as in X.trn.npz, or labels_path must be given"
             raise ParameterError(f"the name of the features of an NPZ pair {message}; got '{path.name}'")
-        labels_path = path.with_name(name)
+        labels_path = path.with_name(f"{name}.gz" if is_gzip(path) else name)
     for file_path, matrix in ((path, features_of(dataset)), (labels_path, dataset.Y)):
         with staging.open(file_path) as file:
             content = io.BytesIO()  # a zip archive is not written in order, a gzip file must be

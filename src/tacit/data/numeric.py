@@ -92,14 +92,8 @@ def read_rows(
 ) -> tuple[SparseRows, SparseRows]:
     """Read the features and labels of all rows of a file.
 
-    The file is read twice. The first pass counts, so that each array is allocated once in its final size.
-
-    Parameters
-    ----------
-    skip_lines : int
-        Number of header lines.
-    n_rows : int, optional
-        The number of rows in the header; any other number of rows is an error.
+    The file is read twice. The first pass counts, so that each array is allocated once in its final size. Header lines
+    are skipped; if the header gives the number of rows, any other number is an error.
     """
     marks = [parse.count_marks(block) for block in line_blocks(path, limits, skip_lines=skip_lines)]
     n_lines, n_colons, n_commas = (sum(column) for column in zip((0, 0, 0), *marks, strict=True))

@@ -29,14 +29,21 @@ from pathlib import Path
 from typing import Any
 
 from tacit.checks import has_half_character
-from tacit.data.dataset import Dataset, label_lists, texts_of
+from tacit.data.dataset import Dataset, Table, label_lists, texts_of
 from tacit.data.files import Staging, first_line, text_lines
 from tacit.data.formats import Source, Target
-from tacit.data.frames import FRAME, column_names, column_values, frame_records, is_column, is_frame
+from tacit.data.frames import (
+    FRAME,
+    column_names,
+    column_values,
+    frame_records,
+    is_column,
+    is_frame,
+    parquet_records,
+    write_parquet,
+)
 from tacit.data.limits import LIMITS, FileLimits
 from tacit.data.names import bare_uri, is_uri, text_dataset, write_label_names
-from tacit.data.parquet import parquet_records, write_parquet
-from tacit.data.table import Table
 from tacit.errors import FileError, did_you_mean
 
 TEXT_FIELD = "text"

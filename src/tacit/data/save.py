@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -65,20 +65,16 @@ def convert(
     *,
     from_format: str | None = None,
     to_format: str | None = None,
-    labels_path: str | os.PathLike[str] | None = None,
-    text: str | Sequence[str] | None = None,
-    labels: str | None = None,
-    **limits: int | None,
+    **options: Any,
 ) -> list[Path]:
     """Convert a data file to another format and return the files written.
 
     Where both formats have named fields, all of them are kept. Converting texts to a numeric format computes tf-idf
-    features and writes their names to ``features.txt`` beside the target. Features cannot be converted to texts. The
-    other arguments are those of `load_data`, for the source.
+    features and writes their names to ``features.txt`` beside the target. Features cannot be converted to texts. Other
+    options are those of `load_data`, for the source.
     """
     written_as = format_to_write(Path(target)) if to_format is None else named_format(to_format)
-    keep = written_as.is_text
-    dataset = load_data(source, labels_path, from_format, text, labels, keep_columns=keep, **limits)
+    dataset = load_data(source, format=from_format, keep_columns=written_as.is_text, **options)
     if written_as.is_text and dataset.texts is None:
         raise ParameterError(f"{source} holds features and '{written_as.name}' holds texts: {_NO_TEXTS}")
     if not written_as.is_text and dataset.X is None:

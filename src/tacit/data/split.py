@@ -70,17 +70,8 @@ class HeldOutLabels:
 def random_split(n_rows: int, test_size: float = 0.25, seed: int = 0) -> tuple[Ids, Ids]:
     """Split rows at random: sorted row numbers of the training part and of the other, which is like new samples.
 
-    This is the split for calibration and validation. `train_test_split` puts more rare labels into the test part than
-    new samples have, and takes them out of training.
-
-    Parameters
-    ----------
-    n_rows : int
-        Number of rows.
-    test_size : float or int
-        Share of the rows, between 0 and 1, or a number of rows.
-    seed : int
-        The same seed gives the same split.
+    This is the split for calibration and validation. `train_test_split`, which has the same parameters, puts more rare
+    labels into the test part than new samples have, and takes them out of training.
     """
     n_test, _ = _row_counts(test_size, n_rows)
     order = _generator(seed).permutation(n_rows)

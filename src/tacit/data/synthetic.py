@@ -2,7 +2,7 @@
 
 Labels belong to topics and have power-law frequencies. A sample draws a first label, takes most further ones
 from the same topic, and emits words of its labels, of its topic, and noise. The parameters are the fields of
-`Recipe`. Rows are made in chunks of a fixed size with a seed each, so they do not depend on how they are read.
+`Recipe`. Rows are made in chunks of a fixed size with a seed each.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from tacit.checks import as_count
 from tacit.data.dataset import Dataset
 from tacit.data.files import Staging
 from tacit.data.numeric import write_rows
@@ -125,8 +124,7 @@ def make_dataset(
     """A synthetic data set in memory; `options` are the other fields of `Recipe`, such as ``seed=1``."""
     world = _World(_recipe(n_samples=n_samples, n_features=n_features, n_labels=n_labels, **options))
     recipe = world.recipe
-    chunks = [world.chunk(index) for index in range(-(-recipe.n_samples // CHUNK_ROWS))]
-    counts, observed, complete = (sparse.vstack(parts, format="csr") for parts in zip(*chunks, strict=True))
+    counts, observed, complete = (sparse.vstack(parts, format="csr") for parts in zip(*world.chunks(), strict=True))
     words = feature_names(range(recipe.n_features))
     return SyntheticData(
         X=world.weigh(counts),
@@ -143,31 +141,11 @@ def make_dataset(
 
 
 def stream_dataset(
-    n_samples: int = 1_000_000,
-    n_features: int = 100_000,
-    n_labels: int = 1_000_000,
-    *,
-    block_size: int = 8192,
-    **options: Any,
+    n_samples: int = 1_000_000, n_features: int = 100_000, n_labels: int = 1_000_000, **options: Any
 ) -> Iterator[Block]:
-    """Yield the rows of `make_dataset` in blocks of `block_size`, one in memory at a time."""
-    recipe = _recipe(n_samples=n_samples, n_features=n_features, n_labels=n_labels, **options)
-    return _blocks(recipe, as_count(block_size, "block_size"))
-
-
-def _blocks(recipe: Recipe, block_size: int) -> Iterator[Block]:
-    world = _World(recipe)
-    current, chunk = -1, None
-    for start in range(0, recipe.n_samples, block_size):
-        stop = min(start + block_size, recipe.n_samples)
-        parts = []
-        for index in range(start // CHUNK_ROWS, (stop - 1) // CHUNK_ROWS + 1):
-            if index != current:
-                current, chunk = index, world.chunk(index)
-            rows = slice(max(start - index * CHUNK_ROWS, 0), stop - index * CHUNK_ROWS)
-            parts.append([matrix[rows] for matrix in chunk or ()])
-        counts, observed, complete = (sparse.vstack(part, format="csr") for part in zip(*parts, strict=True))
-        yield Block(world.weigh(counts), observed, complete)
+    """Yield the rows of `make_dataset` in blocks of `CHUNK_ROWS`, one in memory at a time."""
+    world = _World(_recipe(n_samples=n_samples, n_features=n_features, n_labels=n_labels, **options))
+    return (Block(world.weigh(counts), observed, complete) for counts, observed, complete in world.chunks())
 
 
 def write_synthetic(
@@ -253,8 +231,11 @@ class _World:
         is_unseen[rng.permutation(candidates[:enough])[:n_unseen]] = True
         return is_unseen
 
-    def chunk(self, index: int) -> tuple[sparse.csr_matrix, sparse.csr_matrix, sparse.csr_matrix]:
-        """Word counts, observed and complete labels of the rows of one chunk."""
+    def chunks(self) -> Iterator[tuple[sparse.csr_matrix, sparse.csr_matrix, sparse.csr_matrix]]:
+        """Word counts, observed and complete labels of the rows, `CHUNK_ROWS` at a time."""
+        return map(self._chunk, range(-(-self.recipe.n_samples // CHUNK_ROWS)))
+
+    def _chunk(self, index: int) -> tuple[sparse.csr_matrix, sparse.csr_matrix, sparse.csr_matrix]:
         first_row = index * CHUNK_ROWS
         n_rows = min(CHUNK_ROWS, self.recipe.n_samples - first_row)
         rng = self.recipe.generator(1, index)

@@ -15,10 +15,9 @@ from pathlib import Path
 from typing import Annotated
 
 from tacit.checks import has_half_character
-from tacit.data.concepts import Concept, is_header, languages_like, read_csv, read_json, read_tsv
+from tacit.data.concepts import SYNTAXES, Concept, is_header, languages_like, read_csv, read_json, read_skos, read_tsv
 from tacit.data.files import existing_file, first_line, suffix
 from tacit.data.limits import FileLimits
-from tacit.data.skos import SYNTAXES, read_skos
 from tacit.errors import FileError, ParameterError, did_you_mean
 from tacit.store.declared import Items
 
@@ -224,35 +223,32 @@ def _concepts(
 
 
 def _checked(path: Path, concepts: Iterable[Concept], limits: FileLimits) -> Vocabulary:
-    vocabulary = Vocabulary([], [])
-    seen: dict[str, int | None] = {}
-    translations: list[Mapping[str, str]] = []
+    found: dict[str, Concept] = {}
     for concept in concepts:
         if not concept.id or not concept.name:
             raise FileError(path, f"a concept needs an id and a name; got {concept.id!r}, {concept.name!r}",
                             line=concept.line)  # fmt: skip
-        if concept.id in seen:
+        if concept.id in found:
             raise FileError(path, f"the concept '{concept.id}' stands there twice; keep one", line=concept.line)
         if any(map(has_half_character, _words(concept))):
             message = f"the concept '{concept.id}' has half a character (a lone surrogate)"
             raise FileError(path, f"{message}; mend its encoding", line=concept.line)
-        seen[concept.id] = concept.line
-        limits.check_columns(path, len(seen), "label", line=concept.line)
-        vocabulary.ids.append(concept.id)
-        vocabulary.names.append(concept.name)
-        vocabulary.alternatives.append([name for name in dict.fromkeys(concept.alternatives) if name])
-        vocabulary.parents.append(list(dict.fromkeys(concept.parents)))
-        vocabulary.descriptions.append(concept.description)
-        vocabulary.notations.append(concept.notation)
-        vocabulary.related.append(list(dict.fromkeys(concept.related)))
-        translations.append(concept.translations)
-    if not seen:
+        found[concept.id] = concept
+        limits.check_columns(path, len(found), "label", line=concept.line)
+    if not found:
         raise FileError(path, "holds no concept; a vocabulary must name at least one")
-    vocabulary.parents = [[parent for parent in above if parent in seen] for above in vocabulary.parents]
-    vocabulary.related = [[other for other in others if other in seen] for others in vocabulary.related]
-    languages = sorted(set().union(*translations))
-    vocabulary.translations = {tag: [names.get(tag, "") for names in translations] for tag in languages}
-    return vocabulary
+    kept = list(found.values())
+    languages = sorted({tag for concept in kept for tag in concept.translations})
+    return Vocabulary(
+        ids=list(found),
+        names=[concept.name for concept in kept],
+        alternatives=[[name for name in dict.fromkeys(concept.alternatives) if name] for concept in kept],
+        parents=[[key for key in dict.fromkeys(concept.parents) if key in found] for concept in kept],
+        descriptions=[concept.description for concept in kept],
+        notations=[concept.notation for concept in kept],
+        related=[[key for key in dict.fromkeys(concept.related) if key in found] for concept in kept],
+        translations={tag: [concept.translations.get(tag, "") for concept in kept] for tag in languages},
+    )
 
 
 def _words(concept: Concept) -> Iterable[str]:

@@ -17,10 +17,10 @@ import numpy as np
 from scipy import sparse
 
 from tacit.data.dataset import Dataset, features_of
-from tacit.data.files import Staging, first_line, sibling
+from tacit.data.files import Staging, first_line
 from tacit.data.formats import Source, Target
 from tacit.data.limits import LARGEST_DIMENSION, FileLimits
-from tacit.data.names import numeric_dataset, write_companions
+from tacit.data.names import find_pair, numeric_dataset, write_companions
 from tacit.data.numeric import RowLayout, feature_matrix, label_matrix, read_rows, write_rows
 from tacit.errors import FileError, ParameterError
 
@@ -31,7 +31,9 @@ def read(source: Source, *, pair: bool = False) -> Dataset:
     """Read an XMC file, or a pair of files given by either of them."""
     path, limits = source.path, source.limits
     if pair:
-        X_path, Y_path, names_path = _find_pair(source)
+        other = source.labels_path
+        has_both = other is not None and re.fullmatch(rb"\s*\d+\s+\d+\s*", first_line(other)) is not None
+        X_path, Y_path, names_path = find_pair(source, (_FEATURES, _LABELS), has_both=has_both)
         X, Y = _read_matrix(X_path, "feature", limits), _read_matrix(Y_path, "label", limits)
         return numeric_dataset(X_path, X, Y, limits, names_path, Y_path=Y_path, Y_line=1)
     n_rows, n_features, n_labels = _read_header(path, ("samples", "features", "labels"), limits)
@@ -77,25 +79,6 @@ def _read_header(path: Path, counts: tuple[str, ...], limits: FileLimits) -> lis
         if what != "samples":
             limits.check_columns(path, int(text), what.removesuffix("s"), line=1)
     return [int(text) for text in fields]
-
-
-def _find_pair(source: Source) -> tuple[Path, Path, Path | None]:
-    """Find the files of the features, of the labels and (if given) of the label names."""
-    path, other = source.path, source.labels_path
-    if other is not None and re.fullmatch(rb"\s*\d+\s+\d+\s*", first_line(other)):
-        return path, other, None
-    if _LABELS in path.name:
-        return _other_half(path, _LABELS, _FEATURES), path, other
-    return path, _other_half(path, _FEATURES, _LABELS), other
-
-
-def _other_half(path: Path, here: str, there: str) -> Path:
-    name = path.name.replace(here, there).removesuffix(".gz")
-    found = sibling(path, name) if name != path.name.removesuffix(".gz") else None
-    if found is None:
-        message = f"is half of a pair; the other half should be {there[1:]} beside it"
-        raise FileError(path, f"{message}; give both: the features as path, the labels as labels_path")
-    return found
 
 
 def _read_matrix(path: Path, column: str, limits: FileLimits) -> sparse.csr_matrix:

@@ -7,6 +7,7 @@ sample had them.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Annotated, Any
@@ -19,9 +20,8 @@ from scipy.special import expit
 from tacit.base import Estimator
 from tacit.kernels.fill import fill_open_places
 from tacit.names.boosting import BoostedTrees
-from tacit.names.index import Matches, NameIndex
-from tacit.names.meaning import Meaning, Nearest
-from tacit.names.similar import SampleIndex, Votes
+from tacit.names.index import Matches, Name, NameIndex, extended
+from tacit.names.similar import Meaning, Nearest, SampleIndex, Votes
 from tacit.parameters import Range
 from tacit.ranking import NO_LABEL, NO_SCORE, Ranking
 from tacit.store.declared import Array, Size, Sizes
@@ -74,20 +74,11 @@ BY_NAME_ALONE = BoostedTrees.of_rules(
 
 @dataclass(frozen=True, eq=False)
 class NameCounts:
-    """What training samples tell of labels and their names.
+    """What training samples tell of labels and their names."""
 
-    Attributes
-    ----------
-    n_texts : int
-        Training samples.
-    texts : int32 array of shape (n_stems,)
-        Samples whose text has a stem.
-    samples, matched, right : int32 arrays of shape (n_named,)
-        Samples of each label, samples whose text has its name, and those that have both.
-    """
-
-    n_texts: Annotated[int, Range(low=0, high=2**31 - 1)]
-    texts: Annotated[npt.NDArray[np.int32], Array("int32", ("n_stems",), low="0")]
+    n_texts: Annotated[int, Range(low=0, high=2**31 - 1)]  # training samples
+    texts: Annotated[npt.NDArray[np.int32], Array("int32", ("n_stems",), low="0")]  # those whose text has a stem
+    # Samples of each label, samples whose text has its name, and those that have both.
     samples: Annotated[npt.NDArray[np.int32], Array("int32", ("n_named",), low="0")]
     matched: Annotated[npt.NDArray[np.int32], Array("int32", ("n_named",), low="0")]
     right: Annotated[npt.NDArray[np.int32], Array("int32", ("n_named",), low="0")]
@@ -330,3 +321,16 @@ def _with_further(ranking: Ranking, model: Estimator, X: Any, k: int, include: A
 def _are_labels(Y: sparse.csr_matrix, rows: npt.NDArray[Any], labels: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
     """Whether samples have labels."""
     return np.asarray(Y[rows, labels]).ravel() > 0 if len(rows) else np.zeros(0, np.bool_)
+
+
+def with_later_names(evidence: NameEvidence, names: Sequence[Name], n_labels: int) -> NameEvidence:
+    """Evidence for `n_labels` labels, of which the last have no samples, and for further names of any of them."""
+    index, counts = extended(evidence.index, names), evidence.counts
+    n_new = n_labels - evidence.n_labels
+    by_label = (np.pad(each, (0, n_new)) for each in (counts.samples, counts.matched, counts.right))
+    texts = np.pad(counts.texts, (0, len(index.stems) - len(counts.texts)))
+    meaning = evidence.meaning
+    if meaning is not None:
+        meaning = meaning.with_later((), np.empty((0, meaning.labels.shape[1]), np.float32), n_labels)
+    counts = NameCounts(counts.n_texts, texts, *by_label)
+    return replace(evidence, n_labels=n_labels, index=index, counts=counts, meaning=meaning)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Annotated, NamedTuple
 
@@ -39,33 +39,20 @@ class Name(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Matches:
-    """Labels whose names are in texts, in the order of the texts and at most once in each; the best match of each.
+    """Labels whose names are in texts, in the order of the texts and at most once in each; the best match of each."""
 
-    Attributes
-    ----------
-    starts : int64 array
-        Where the matches of each text start.
-    n_words : int32 array
-        Words of each text.
-    words : csr_matrix of shape (n_texts, n_forms + n_stems)
-        The words of each text that names have: in the form that a name has them in, or else by their stem.
-    labels, names : int32 arrays
-        The label, and which of its names it was.
-    first, gap, occurrences, containing, is_phrase : int32 arrays
-        Place of the first word; words between those of the name; how often the name's words occur; longer matches
-        that have all its words; whether the words stand side by side and in order.
-    """
-
-    starts: Starts
-    n_words: Ids
+    starts: Starts  # where the matches of each text start
+    n_words: Ids  # of each text
+    # The words of each text that names have, in the form that a name has them in, or else by their stem: a column for
+    # each form, then one for each stem.
     words: sparse.csr_matrix
     labels: Ids
-    names: Ids
-    first: Ids
-    gap: Ids
-    occurrences: Ids
-    containing: Ids
-    is_phrase: Ids
+    names: Ids  # which name of the label it was
+    first: Ids  # place of the first word
+    gap: Ids  # words between those of the name
+    occurrences: Ids  # how often the name's words occur
+    containing: Ids  # longer matches that have all its words
+    is_phrase: Ids  # whether the words stand side by side and in order
 
     def __len__(self) -> int:
         return len(self.n_words)
@@ -97,41 +84,23 @@ class Matches:
 
 @dataclass(frozen=True, eq=False)
 class NameIndex:
-    """Names by their stems.
+    """Names by their stems."""
 
-    Attributes
-    ----------
-    language : str, optional
-        Whose stemmer is used.
-    stems, forms : lists of str
-        All stems of names, and all their words in lower case.
-    form_stems : int32 array
-        The stem of each form.
-    name_starts, name_forms : arrays
-        The words of each name, in order.
-    labels : int32 array
-        The label of each name.
-    is_preferred, is_qualified, n_alike : arrays
-        Whether a name is the preferred one, whether it has a qualifier in brackets, how many labels share its stems.
-    listed_starts, listed : arrays
-        By stem, the names of which it is the rarest.
-    by_root : bool
-        Whether stems are reduced further to roots, which more words share.
-    """
-
-    language: Annotated[str | None, OneOf(tuple(LANGUAGES))]
-    stems: Annotated[list[str], Items("n_stems")]
-    forms: Annotated[list[str], Items("n_forms")]
-    form_stems: Annotated[Ids, Array("int32", ("n_forms",), below="n_stems")]
+    language: Annotated[str | None, OneOf(tuple(LANGUAGES))]  # whose stemmer is used
+    stems: Annotated[list[str], Items("n_stems")]  # of all names
+    forms: Annotated[list[str], Items("n_forms")]  # all words of names, in lower case
+    form_stems: Annotated[Ids, Array("int32", ("n_forms",), below="n_stems")]  # the stem of each form
+    # The words of each name, in order, and its label.
     name_starts: Annotated[Starts, Array("int64", ("n_names+1",), starts="n_words", rises=True)]
     name_forms: Annotated[Ids, Array("int32", ("n_words",), below="n_forms")]
     labels: Annotated[Ids, Array("int32", ("n_names",), below="n_named")]
     is_preferred: Annotated[npt.NDArray[np.bool_], Array("bool", ("n_names",))]
-    is_qualified: Annotated[npt.NDArray[np.bool_], Array("bool", ("n_names",))]
-    n_alike: Annotated[Ids, Array("int32", ("n_names",))]
+    is_qualified: Annotated[npt.NDArray[np.bool_], Array("bool", ("n_names",))]  # has a qualifier in brackets
+    n_alike: Annotated[Ids, Array("int32", ("n_names",))]  # labels that share the stems of the name
+    # By stem, the names of which it is the rarest.
     listed_starts: Annotated[Starts, Array("int64", ("n_stems+1",), starts="n_names")]
     listed: Annotated[Ids, Array("int32", ("n_names",), below="n_names")]
-    by_root: bool = False
+    by_root: bool = False  # whether stems are reduced further to roots, which more words share
 
     @staticmethod
     def of(names: Iterable[Name], language: str | None, *, by_root: bool = True) -> NameIndex:
@@ -250,19 +219,11 @@ class NameIndex:
         return np.bincount(np.unique(keys) % n_stems, minlength=n_stems).astype(np.int32)
 
     def cover(self, rows: Places, labels: Places, matches: Matches, weights: Floats) -> Floats:
-        """How well the words of texts cover the names of labels, for pairs of both sorted by text.
+        """How well the words of texts cover the names of labels, for pairs of both sorted by text; stems have weights.
 
-        Parameters
-        ----------
-        weights : float32 array of shape (n_stems,)
-            How much each stem counts.
-
-        Returns
-        -------
-        float32 array of shape (n_pairs, 5)
-            Of the name of each label that is covered best: the share of its weight that is in the text, the share of
-            the weight of the text's words that it has, its lowest and its highest weight, and the share of its words
-            that are in the text as they are.
+        Returned for each pair, of the label's name that is covered best: the share of its weight that is in the text,
+        the share of the weight of the text's words that it has, its lowest and its highest weight, and the share of its
+        words that are in the text as they are.
         """
         words = matches.words.indptr, matches.words.indices, self._stem_of_word, len(self.forms)
         covered: Floats = name_cover(
@@ -271,21 +232,10 @@ class NameIndex:
         return covered
 
     def partly_named(self, matches: Matches, weights: Floats, least_share: float) -> tuple[Places, Places, Floats]:
-        """Names of which texts have the rarest word and much of the rest, but not all: at most one for each label.
+        """Names of which texts have the rarest word and a share of the weight of its stems, but not all of them.
 
-        Parameters
-        ----------
-        weights : float32 array of shape (n_stems,)
-            How much each stem counts.
-        least_share : float
-            Of the weight of a name that is in the text.
-
-        Returns
-        -------
-        rows, names : intp arrays
-            The text, and of the label's names the one of which it has the largest share of the words.
-        words : float32 array of shape (n_found, 3)
-            Words of the name, those of them that are in the text, and how many names have the same rarest word.
+        Returned are the texts; of the names of each label the one of which a text has the largest share of the words;
+        and its words, those of them that are in the text, and how many names have the same rarest word.
         """
         words = matches.words.indptr, matches.words.indices, self._stem_of_word
         names = self.listed_starts, self.listed, self.name_starts, self.name_stems
@@ -328,3 +278,53 @@ def _n_alike(words: Sequence[Sequence[int]], labels: Ids) -> Ids:
     for key, label in zip(keys, labels.tolist(), strict=True):
         of_stems.setdefault(key, set()).add(label)
     return np.array([len(of_stems[key]) for key in keys], np.int32)
+
+
+def extended(index: NameIndex, names: Sequence[Name]) -> NameIndex:
+    """The index of all its names and of further ones; the preferred name of a label is its last."""
+    new = NameIndex.of(names, index.language, by_root=index.by_root)
+    stems, of_new = _joined(index.stems, new.stems)
+    forms, form_of_new = _joined(index.forms, new.forms)
+    form_stems = np.concatenate([index.form_stems, np.zeros(len(forms) - len(index.forms), np.int32)])
+    form_stems[form_of_new] = of_new[new.form_stems]
+    name_starts = np.concatenate([index.name_starts, index.name_starts[-1] + new.name_starts[1:]])
+    labels = np.concatenate([index.labels, new.labels])
+    rarest = np.concatenate([index.rarest, of_new[new.rarest]])
+    listed = np.argsort(rarest, kind="stable").astype(np.int32)
+    is_preferred = index.is_preferred & ~np.isin(index.labels, new.labels[new.is_preferred])
+    whole = replace(
+        index,
+        stems=stems,
+        forms=forms,
+        form_stems=form_stems,
+        name_starts=name_starts,
+        name_forms=np.concatenate([index.name_forms, form_of_new[new.name_forms]]),
+        labels=labels,
+        is_preferred=np.concatenate([is_preferred, new.is_preferred]),
+        is_qualified=np.concatenate([index.is_qualified, new.is_qualified]),
+        n_alike=np.concatenate([index.n_alike, new.n_alike]),
+        listed_starts=np.searchsorted(rarest[listed], np.arange(len(stems) + 1)).astype(np.int64),
+        listed=listed,
+    )
+    for name in range(len(index.labels), len(labels)):
+        alike = _alike(whole, name)
+        whole.n_alike[alike] = len(set(labels[alike].tolist()))
+    return whole
+
+
+def _joined(known: Sequence[str], new: Sequence[str]) -> tuple[list[str], Ids]:
+    """Known and new words, and where the new ones are among them."""
+    place = {word: number for number, word in enumerate(known)}
+    places = np.array([place.setdefault(word, len(place)) for word in new], np.int32)
+    return list(place), places
+
+
+def _alike(index: NameIndex, name: int) -> list[int]:
+    """The names that have the same stems as a name."""
+    stems = _sorted_stems(index, name)
+    lists = (index.listed[index.listed_starts[stem] : index.listed_starts[stem + 1]] for stem in set(stems))
+    return [other for listed in lists for other in listed.tolist() if _sorted_stems(index, other) == stems]
+
+
+def _sorted_stems(index: NameIndex, name: int) -> list[int]:
+    return sorted(index.name_stems[index.name_starts[name] : index.name_starts[name + 1]].tolist())

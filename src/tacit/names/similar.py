@@ -1,8 +1,9 @@
-"""Training samples by their features: which labels those have that are most like a text."""
+"""What is like a text: training samples, by their features, whose labels vote; and labels, by vectors of meaning."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Annotated, NamedTuple
 
@@ -12,31 +13,27 @@ from scipy import sparse
 
 from tacit.kernels.knn import similar_rows
 from tacit.numerics.rows import entry_blocks, largest_entries, stacked, unit_rows
-from tacit.store.declared import Csr
+from tacit.store.declared import Array, Csr
+from tacit.tasks import row_blocks
+
+Floats = npt.NDArray[np.float32]
 
 _N_SIMILAR = 30
 _FEATURES_PER_SAMPLE = 32  # the largest; enough to tell which samples are alike
 _POWER = 3  # of similarities in votes
+_N_NEAREST = 10  # labels of a text that are candidates for their meaning
+_VALUES_PER_BLOCK = 8_000_000  # similarities in memory at a time
+_LONGEST = 1.001  # of a vector of unit length, rounded
 
 
 class Votes(NamedTuple):
-    """Labels of training samples that are like others: one entry for each label of each such training sample.
+    """Labels of training samples that are like others: one entry for each label of each such training sample."""
 
-    Attributes
-    ----------
-    rows, labels : int arrays
-        The sample, and a label that a similar training sample has.
-    similarities, shares : float32 arrays
-        How similar that training sample is, and its share of the votes.
-    best : float32 array of shape (n_samples,)
-        The largest similarity of each sample.
-    """
-
-    rows: npt.NDArray[np.intp]
-    labels: npt.NDArray[np.intp]
-    similarities: npt.NDArray[np.float32]
-    shares: npt.NDArray[np.float32]
-    best: npt.NDArray[np.float32]
+    rows: npt.NDArray[np.intp]  # the sample
+    labels: npt.NDArray[np.intp]  # a label that a similar training sample has
+    similarities: Floats  # of that training sample
+    shares: Floats  # of that training sample in the votes
+    best: Floats  # the largest similarity of each sample
 
     def without(self, hidden: npt.NDArray[np.bool_]) -> Votes:
         """The same where no sample has the hidden labels."""
@@ -105,3 +102,55 @@ class SampleIndex:
 def _largest(X: sparse.csr_matrix) -> sparse.csr_matrix:
     blocks = (X[first:last] for first, last in entry_blocks(X))
     return stacked(largest_entries(unit_rows(block), _FEATURES_PER_SAMPLE) for block in blocks)
+
+
+class Nearest(NamedTuple):
+    """The labels nearest to each sample, the most similar first, and the vectors that tell how near others are."""
+
+    labels: npt.NDArray[np.int32]
+    similarities: Floats
+    vectors: Floats
+    of_labels: Floats
+
+    def of_rows(self, rows: npt.NDArray[np.intp]) -> Nearest:
+        """The same for some of the samples."""
+        return Nearest(self.labels[rows], self.similarities[rows], self.vectors[rows], self.of_labels)
+
+    def similarity(self, rows: npt.NDArray[np.intp], labels: npt.NDArray[np.intp]) -> Floats:
+        """The similarity of pairs of a sample and a label."""
+        found = np.empty(len(rows), np.float32)
+        for block in row_blocks(len(rows), _VALUES_PER_BLOCK // max(self.vectors.shape[1], 1)):
+            part = slice(*block)
+            found[part] = np.einsum("ij,ij->i", self.vectors[rows[part]], self.of_labels[labels[part]])
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class Meaning:
+    """A vector of unit length for each label; zero for a label without a name."""
+
+    labels: Annotated[Floats, Array("float32", ("n_named", "n_dimensions"), up_to=_LONGEST)]
+
+    def nearest(self, vectors: Floats) -> Nearest:
+        """The labels nearest to vectors of unit length."""
+        k = min(_N_NEAREST, len(self.labels))
+        best, values = np.empty((len(vectors), k), np.int32), np.empty((len(vectors), k), np.float32)
+        for block in row_blocks(len(vectors), max(1, _VALUES_PER_BLOCK // max(len(self.labels), 1))):
+            rows = slice(*block)
+            similarities = vectors[rows] @ self.labels.T
+            chosen = np.argpartition(-similarities, k - 1, axis=1)[:, :k]
+            found = np.take_along_axis(similarities, chosen, axis=1)
+            order = np.lexsort((chosen, -found), axis=1)
+            best[rows] = np.take_along_axis(chosen, order, axis=1)
+            values[rows] = np.take_along_axis(found, order, axis=1)
+        return Nearest(best, values, vectors, self.labels)
+
+    def ordered(self, order: npt.NDArray[np.intp]) -> Meaning:
+        """The same for labels in another order; those at -1 are new, and nothing is known of them."""
+        return Meaning(np.where(order[:, None] >= 0, self.labels[order], np.float32(0)))
+
+    def with_later(self, columns: Sequence[int], vectors: Floats, n_labels: int) -> Meaning:
+        """The same for `n_labels` labels, some of which have another vector now."""
+        labels = np.pad(self.labels, ((0, n_labels - len(self.labels)), (0, 0)))
+        labels[list(columns)] = vectors
+        return replace(self, labels=labels)

@@ -7,13 +7,12 @@ the whole plot is scaled up. Colours are CSS classes, which the style sheet of t
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from tacit.report.evaluation import Pair
-from tacit.report.findings import Frequencies, Operating, Reliability, TradeOff
+from tacit.report.findings import Frequencies, Operating, Pair, Reliability, TradeOff
 from tacit.report.markup import Markup, tag
 
 WIDTH = 340
@@ -27,24 +26,11 @@ _BINS_PER_DECADE = 6
 _CELL = 4.0  # labels nearer than this on the page share a mark
 
 
-@dataclass(frozen=True)
-class Scale:
-    """A map from the numbers of one axis, from `low` to `high`, to coordinates on the page."""
-
-    low: float
-    high: float
-    start: float  # coordinate of `low`
-    end: float  # coordinate of `high`
-    log: bool = False  # whether the axis is logarithmic
-
-    def __call__(self, value: float) -> float:
-        """The coordinate of a number; numbers beyond an end of the axis are moved to that end."""
-        value = min(max(value, self.low), self.high)
-        if self.log:
-            share = math.log(value / self.low) / math.log(self.high / self.low)
-        else:
-            share = (value - self.low) / (self.high - self.low)
-        return self.start + share * (self.end - self.start)
+def scale(low: float, high: float, start: float, end: float, log: bool = False) -> Callable[[float], float]:
+    """A map from numbers to coordinates, `low` to `start` and `high` to `end`; those beyond an end are moved there."""
+    change = math.log if log else float
+    first, last = change(low), change(high)
+    return lambda value: start + (end - start) * (change(min(max(value, low), high)) - first) / (last - first)
 
 
 @dataclass
@@ -62,12 +48,12 @@ class Plot:
     parts: list[Markup] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.x = Scale(*self.x_range, _LEFT, WIDTH - _RIGHT, self.x_log)
-        self.y = Scale(*self.y_range, self.height - _BOTTOM, _TOP, self.y_log)
+        self.x = scale(*self.x_range, _LEFT, WIDTH - _RIGHT, self.x_log)
+        self.y = scale(*self.y_range, self.height - _BOTTOM, _TOP, self.y_log)
 
     def axes(self, x_ticks: Iterable[tuple[float, str]], y_ticks: Iterable[tuple[float, str]]) -> None:
         """Draw the axes with their labels, and grid lines and numbers at the ticks."""
-        left, right, bottom = self.x.start, self.x.end, self.y.start
+        left, right, bottom = _LEFT, WIDTH - _RIGHT, self.height - _BOTTOM
         for value, text in y_ticks:
             height = self.y(value)
             self.parts.append(_line([(left, height), (right, height)], "grid"))
@@ -76,7 +62,7 @@ class Plot:
             self.parts.append(_text(text, self.x(value), bottom + 15, "middle"))
         self.parts.append(_line([(left, bottom), (right, bottom)], "axis"))
         self.parts.append(_text(self.x_label, (left + right) / 2, bottom + 32, "middle", "label"))
-        middle = (self.y.start + self.y.end) / 2
+        middle = (bottom + _TOP) / 2
         turned = f"rotate(-90 11 {middle:.1f})"
         self.parts.append(tag("text", self.y_label, x=11, y=round(middle, 1), class_="label", transform=turned))
 

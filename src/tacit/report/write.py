@@ -4,18 +4,39 @@ from __future__ import annotations
 
 import datetime as dt
 import os
+from collections.abc import Iterable
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from tacit._version import __version__
+from tacit.bands import BANDS
 from tacit.data.dataset import Dataset
 from tacit.data.files import Staging, check_place
 from tacit.errors import FileError
+from tacit.metrics import COVERAGE, COVERAGE_MEANING, METRICS, Interval
 from tacit.ranking import Ranking
-from tacit.report import sections
-from tacit.report.evaluation import Evaluation, evaluate_model
-from tacit.report.markup import Markup, shorten, tag
+from tacit.report import figures, findings
+from tacit.report.findings import SHOWN, Evaluation, Pair, evaluate_model
+from tacit.report.markup import (
+    Content,
+    Markup,
+    Section,
+    counted,
+    facts,
+    figure,
+    key,
+    percent,
+    shorten,
+    side_by_side,
+    table,
+    tag,
+    tiles,
+    user_text,
+    with_interval,
+    with_remark,
+)
+from tacit.tagger.overlap import note_on_overlap
 
 _SUFFIXES = (".html", ".htm")
 
@@ -73,13 +94,13 @@ def page(evaluation: Evaluation, model: str | None = None, data: str | None = No
     """The whole report as HTML; `model` and `data` are names for the two, such as their paths."""
     date = date or dt.datetime.now(dt.timezone.utc).date()
     parts = [
-        sections.what_section(evaluation, model, data, date),
-        *(section(evaluation) for section in sections.SECTIONS),
+        what_section(evaluation, model, data, date),
+        *(section(evaluation) for section in SECTIONS),
     ]
     links = [tag("li", tag("a", part.title, href=f"#{part.anchor}")) for part in parts]
     body = tag(
         "body",
-        tag("header", tag("h1", f"How good is {evaluation.model_name}?"), sections.summary(evaluation, data)),
+        tag("header", tag("h1", f"How good is {evaluation.model_name}?"), summary(evaluation, data)),
         tag("nav", tag("ul", links), aria_label="Sections"),
         tag("main", [part.markup() for part in parts]),
         tag("footer", tag("p", f"Made by tacit {__version__}. Intervals are 95 % bootstrap intervals over samples.")),
@@ -98,3 +119,272 @@ def _head(title: str) -> Markup:
         tag("title", shorten(title, 200)),
         tag("style", Markup(style)),
     )
+
+
+_MEANINGS = {f"{metric.name}@k": metric.meaning for metric in METRICS.values()} | {f"{COVERAGE}@k": COVERAGE_MEANING}
+_IN_FIGURE = ("P@1", "P@3", "P@5", "nDCG@5", "R@5", "PSP@5")
+_THRESHOLDS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
+_KEYS = (key("model", "this model"), " ", key("baseline", "always the most frequent labels"))
+_NAME_LENGTH = 90
+_TEXT_LENGTH = 280
+
+
+def summary(evaluation: Evaluation, data: str | None = None) -> Content:
+    """The most important numbers, for the top of the page, after a warning if the model was trained on the samples."""
+    values = {pair.name: pair.values for pair in evaluation.metrics}
+    (first, guess), (found, guess_found), (covered, _) = (values[name] for name in ("P@1", f"R@{SHOWN}", f"C@{SHOWN}"))
+    shown = [
+        ("first suggestion right", first, f"most frequent label: {percent(guess)} %"),
+        (f"true labels in the first {SHOWN}", found, f"most frequent: {percent(guess_found)} %"),
+        (f"labels ever found in the first {SHOWN}", covered, "of those in these data"),
+    ]
+    if evaluation.is_calibrated:
+        shown.append(("probabilities are off by", findings.reliability(evaluation).error, "expected calibration error"))
+    note = note_on_overlap(evaluation.share_in_training, data or "the data")
+    warning = tag("p", tag("strong", note), ".", class_="warning") if note else None
+    return warning, tiles((name, f"{percent(share)} %", remark) for name, share, remark in shown)
+
+
+def what_section(evaluation: Evaluation, model: str | None, data: str | None, date: dt.date) -> Section:
+    """The model, its training, the data and the date."""
+    is_tested = evaluation.is_tested
+    n_unseen = int((is_tested & (evaluation.counts == 0)).sum())
+    each = evaluation.truth.nnz / len(evaluation)
+    pairs: list[tuple[str, Content]] = [
+        ("model", [evaluation.model_name, (" in ", user_text(model)) if model else None]),
+        ("evaluated on", [user_text(data) if data else "data", ": ", counted(len(evaluation), "sample")]),
+        ("date", date.isoformat()),
+        ("their labels", f"{is_tested.sum():,} different, {each:.2f} per sample; {n_unseen:,} unseen in training"),
+        *_training_facts(evaluation),
+    ]
+    n_acts = len(evaluation.model.history())
+    if n_acts:
+        pairs.append(("since training", f"{counted(n_acts, 'change')}: labels amended, or feedback learned from"))
+    return Section("what", "What was evaluated", facts(pairs))
+
+
+def _training_facts(evaluation: Evaluation) -> list[tuple[str, Content]]:
+    card = evaluation.model.card_
+    if not card:
+        return []
+    sizes = ", ".join(counted(card[f"{noun}s"], noun) for noun in ("sample", "feature", "label"))
+    fingerprint = str(card["fingerprint"])
+    return [
+        ("trained on", f"{sizes}, {card['positives'] / max(card['samples'], 1):.2f} labels per sample"),
+        ("model chosen", str(card["reason"])),
+        ("fingerprint", [tag("code", fingerprint[:16], title=fingerprint), f", seed {card['seed']}"]),
+        ("versions", ", ".join(f"{name} {version}" for name, version in card["versions"].items())),
+    ]
+
+
+def metrics_section(evaluation: Evaluation) -> Section:
+    """Metrics with intervals, compared with the most frequent labels as a baseline."""
+    rows = [[pair.name, *map(with_interval, pair.values, pair.intervals)] for pair in evaluation.metrics]
+    pairs = [pair for pair in evaluation.metrics if pair.name in _IN_FIGURE]
+    drawing = figures.paired_bars("Metrics of the model beside the most frequent labels", pairs, "metric", "percent")
+    numbers = table("In percent, with 95 % intervals", ["metric", "this model", "most frequent"], rows)
+    left = figure(drawing, _KEYS), facts(_MEANINGS.items())
+    return Section("metrics", "Metrics", side_by_side(left, numbers))
+
+
+def bands_section(evaluation: Evaluation) -> Section:
+    """Recall by label frequency."""
+    metric = f"R@{SHOWN}"
+    rows: list[list[Content]] = []
+    pairs = []
+    n_unknown = evaluation.truth.shape[1] - len(evaluation.model.classes_)
+    for model, baseline in evaluation.bands:
+        if not model.n_labels:
+            continue
+        sizes = f"{counted(model.n_labels, 'label')}, {model.n_positives:,} × true"
+        if model.name == BANDS[0][0] and n_unknown:
+            sizes += f"; {n_unknown:,} of them unknown to the model"
+        if not model.n_positives:
+            rows.append([with_remark(model.name, sizes), "–", "–"])
+            continue
+        values = model.values[metric], baseline.values[metric]
+        intervals: tuple[Interval, Interval] = model.intervals[metric], baseline.intervals[metric]
+        rows.append([with_remark(model.name, sizes), *map(with_interval, values, intervals)])
+        pairs.append(Pair(model.name, values, intervals))
+    title = f"Recall at {SHOWN} by the number of training samples of a label"
+    drawing = figures.paired_bars(title, pairs, "training samples of the label", f"found in the first {SHOWN} (%)")
+    intro = (
+        f"Of the times that a label is true, how often is it among the first {SHOWN} suggestions? Labels are grouped "
+        "by how many training samples they had, so that frequent labels do not hide rare ones."
+    )
+    header = ["training samples of the label", "this model", "most frequent"]
+    numbers = table(f"{metric} in percent, with 95 % intervals", header, rows)
+    return Section("bands", "By label frequency", [tag("p", intro), side_by_side(figure(drawing, _KEYS), numbers)])
+
+
+def thresholds_section(evaluation: Evaluation) -> Section:
+    """Precision and recall by threshold; only at the stored threshold if scores are not probabilities."""
+    curve = findings.trade_off(evaluation)
+    stored = curve.at(evaluation.threshold)
+    steps = [curve.at(threshold) for threshold in _THRESHOLDS] if evaluation.is_calibrated else []
+    places = sorted([*steps, stored])
+    rows = [[f"{place.threshold:.3g}", *_shares(place), f"{place.labels:.2f}"] for place in places]
+    header = ["threshold", "precision", "recall", "F1", "labels"]
+    numbers = table(
+        "What a threshold gives, in percent; labels per sample", header, rows, n_names=0, chosen=places.index(stored)
+    )
+    keys = [key("wrong", "the stored threshold"), " ", key("step", "those of the table") if steps else None]
+    drawing = figures.precision_recall(curve, stored, steps)
+    intro: list[Content] = ["Every suggestion that reaches the threshold counts. A lower threshold raises recall."]
+    if steps:
+        intro += [" To have one chosen: ", tag("code", "--threshold precision=0.8"), "."]
+    content = tag("p", intro), side_by_side(figure(drawing, keys), numbers)
+    return Section("thresholds", "Precision and recall", content)
+
+
+def _shares(place: findings.Operating) -> tuple[str, str, str]:
+    """Format precision, recall and F1; without any suggestion, precision and F1 are undefined."""
+    if not place.labels:
+        return "–", percent(0), "–"
+    return percent(place.precision), percent(place.recall), percent(place.f1)
+
+
+def probabilities_section(evaluation: Evaluation) -> Section:
+    """The reliability diagram, for a model whose scores are probabilities."""
+    title = "Are the probabilities true?"
+    if not evaluation.is_calibrated:
+        reason = "The scores of this model are not probabilities: it was trained without calibration."
+        return Section("probabilities", title, tag("p", reason))
+    found = findings.reliability(evaluation)
+    intro = (
+        f"The first {SHOWN} suggestions of all samples, in {len(found.bins)} bins of equal size by probability. "
+        "On the dashed line, suggestions given 70 % are right 70 times of 100. "
+    )
+    calibration = evaluation.model.calibration_
+    learned = "" if calibration is None else f" In training: {calibration.summary}."
+    error = (
+        tag("strong", f"Expected calibration error: {found.error:.3f}"),
+        f" (the mean distance from the line).{learned}",
+    )
+    rows = [[percent(part.probability), percent(part.share), f"{part.size:,}"] for part in found.bins]
+    numbers = table("The bins, in percent", ["probability given", "were right", "suggestions"], rows, n_names=0)
+    caption = (
+        "Below the line the model is overconfident, above it underconfident. The latter is normal where these data "
+        "record more of the true labels than the training data did. Vertical lines are 95 % intervals."
+    )
+    drawing = figure(figures.reliability_diagram(found), caption)
+    return Section("probabilities", title, [tag("p", intro, error), side_by_side(drawing, numbers)])
+
+
+def labels_section(evaluation: Evaluation) -> Section:
+    """Label frequencies, and the labels with the best and worst F1."""
+    labels = findings.frequencies(evaluation)
+    n_found, n_missed = int(labels.is_found.sum()), int((labels.is_tested & ~labels.is_found).sum())
+    keys = [
+        key("model", f"{n_found:,} found in the first {SHOWN} at least once"),
+        key("wrong", f"{n_missed:,} never found (crosses)"),
+        key("baseline", f"{int((~labels.is_tested).sum()):,} in no sample of these data"),
+    ]
+    drawings = side_by_side(
+        figure(
+            figures.frequency_plot(labels),
+            keys,
+            " A mark for several labels shows what most of them are. Both axes are logarithmic.",
+        ),
+        figure(figures.found_by_rank(labels), "Of the labels in these data, the share found at least once."),
+    )
+    ends = findings.extremes(evaluation)
+    tables = [
+        _scores(evaluation, caption, scores)
+        for caption, scores in (("Best labels, in percent", ends.best), ("Worst labels, in percent", ends.worst))
+        if scores
+    ]
+    intro = (
+        f"By F1 at the stored threshold, of {counted(ends.n_labels, 'label')} that occur at least {ends.n_positives} × "
+        "in these data; below each, its samples in training and here. Labels never suggested have no precision."
+    )
+    content = drawings, tag("h3", "Best and worst"), tag("p", intro), side_by_side(*tables)
+    return Section("labels", "Labels", content)
+
+
+def _scores(evaluation: Evaluation, caption: str, scores: Iterable[findings.LabelScore]) -> Markup:
+    rows = [
+        [
+            with_remark(
+                _label(evaluation, score.label),
+                f"{evaluation.counts[score.label]:,} trained, {score.n_positives:,} here",
+            ),
+            "–" if score.precision is None else percent(score.precision),
+            *map(percent, (score.recall, score.f1)),
+        ]
+        for score in scores
+    ]
+    return table(caption, ["label", "precision", "recall", "F1"], rows, folds=True)
+
+
+def _label(evaluation: Evaluation, label: int) -> Markup:
+    return user_text(evaluation.names[label], _NAME_LENGTH)
+
+
+def confusions_section(evaluation: Evaluation) -> Section:
+    """Pairs of a label suggested wrongly and a label missed in the same samples."""
+    pairs = findings.confusions(evaluation)
+    title = "Confused labels"
+    if not pairs:
+        return Section("confusions", title, tag("p", "No label was suggested wrongly where another was missed."))
+    rows = [
+        [
+            _label(evaluation, pair.suggested),
+            _label(evaluation, pair.missed),
+            with_remark(f"{pair.n_samples:,}", f"of {pair.n_missed:,} missed"),
+        ]
+        for pair in pairs
+    ]
+    intro = (
+        "Suggested at the stored threshold though not recorded, in samples where the other label was recorded but not "
+        "suggested. Where labels are recorded incompletely, some of these suggestions are right: "
+    )
+    hint = tag("code", "tacit find-missing"), " lists them."
+    header = ["suggested wrongly", "missed", "samples"]
+    pairs_table = table("Most frequent pairs", header, rows, n_names=2, folds=True)
+    return Section("confusions", title, [tag("p", intro, hint), pairs_table])
+
+
+def samples_section(evaluation: Evaluation) -> Section:
+    """Example samples with right and wrong suggestions."""
+    content = [
+        (tag("h3", title), tag("ul", [_sample(evaluation, sample) for sample in samples], class_="samples"))
+        for title, samples in findings.examples(evaluation).items()
+        if samples
+    ]
+    numbers = "probabilities" if evaluation.is_calibrated else "scores"
+    intro = (
+        f"✓: right; ✗: not recorded; dashed: recorded but not among the first {SHOWN}; pale: below the stored "
+        f"threshold of {evaluation.threshold:.3g}. Numbers are {numbers}."
+    )
+    return Section("samples", "Samples", [tag("p", intro), content])
+
+
+def _sample(evaluation: Evaluation, sample: findings.Example) -> Markup:
+    suggested = [
+        tag(
+            "li",
+            f"{mark} ",
+            _label(evaluation, label),
+            f" {score:.2f}",
+            class_=class_ if is_chosen else f"{class_} pale",
+        )
+        for label, score, is_right, is_chosen in sample.suggested
+        for mark, class_ in [("✓", "right") if is_right else ("✗", "wrong")]
+    ]
+    missed = [tag("li", _label(evaluation, label), tag("small", " missed"), class_="absent") for label in sample.missed]
+    text = user_text(sample.text, _TEXT_LENGTH, element="p") if sample.text else None
+    number = tag("span", f"sample {sample.row:,}", class_="muted")
+    return tag("li", number, text, tag("ul", suggested, missed, class_="labels"))
+
+
+#: The sections after the first, in the order of the page.
+SECTIONS = (
+    metrics_section,
+    bands_section,
+    thresholds_section,
+    probabilities_section,
+    labels_section,
+    confusions_section,
+    samples_section,
+)

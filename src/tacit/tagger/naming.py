@@ -25,8 +25,7 @@ from tacit.names.evidence import (
     learn_evidence,
 )
 from tacit.names.index import Matches, Name, NameIndex
-from tacit.names.meaning import Meaning, Nearest
-from tacit.names.similar import SampleIndex
+from tacit.names.similar import Meaning, Nearest, SampleIndex
 from tacit.numerics.rows import widened
 from tacit.progress import announce
 from tacit.ranking import Ranking

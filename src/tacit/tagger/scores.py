@@ -14,9 +14,8 @@ from scipy import sparse
 from tacit.base import Estimator
 from tacit.encoders import TextEncoder
 from tacit.errors import DataError, ParameterError
-from tacit.names.evidence import NameEvidence
+from tacit.names.evidence import NameEvidence, with_later_names
 from tacit.names.index import Name
-from tacit.names.later import with_later_names
 from tacit.ranking import NO_LABEL, Ranking
 from tacit.tagger.calibration import N_PLACES, Calibration, parse_target
 from tacit.tagger.samples import Inputs

@@ -23,7 +23,7 @@ from tacit.labels import Labels, aligned, positives
 from tacit.metrics import SCORE_METRIC, contributions, judge
 from tacit.names.evidence import NameEvidence
 from tacit.names.index import Name
-from tacit.names.meaning import Meaning
+from tacit.names.similar import Meaning
 from tacit.parameters import Range
 from tacit.phases import FIT
 from tacit.progress import announce

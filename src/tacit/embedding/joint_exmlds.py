@@ -132,9 +132,8 @@ class JointModel(NeighborModel):
         if self.partition == "graph" and len(labelled) > self.max_cluster:
             graph = {"Y": Y, "labelled": labelled, "n_context": self.n_context}
             (near,) = run_tasks(label_graph, [{}], n_jobs=self.n_jobs, what="label-space neighbours", **graph)
-        partitions = self._cut(
-            X, labelled, labelled[:0], near, seeds[: self.n_learners], n_passes=self.partition_passes
-        )
+        data = {"X": X, "labelled": labelled, "others": labelled[:0], "near": near, "n_passes": self.partition_passes}
+        partitions = self._cut(seeds[: self.n_learners], **data)
         sizes = [len(samples) for cut in partitions for samples in cut.clusters]
         cells, training = (f"{n_bytes / 1e6:,.0f} MB" for n_bytes in memory_needed(sizes, X.shape[1], self.dimension))
         announce(f"the clusters take {cells}, training up to {training} for each task")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args, get_origin, get_type_hints
 
@@ -86,12 +86,12 @@ def pack_model(model: Stored, arrays: Arrays, name: str = "state") -> dict[str, 
     }
 
 
+@dataclass(frozen=True, eq=False)
 class Unpacker:
     """Rebuilds values from what `pack` returned; `find_model` returns the class of a registered name, or raises."""
 
-    def __init__(self, arrays: Arrays, find_model: Callable[[str], type[Stored]]) -> None:
-        self.arrays = arrays
-        self.find_model = find_model
+    arrays: Arrays
+    find_model: Callable[[str], type[Stored]]
 
     def model(self, tree: Mapping[str, Any]) -> Stored:
         """A model packed by `pack_model`."""

@@ -42,7 +42,7 @@ def walk_pairs(Y: sparse.csr_matrix, window: int) -> Floats32:
 def embed_labels(Y: sparse.csr_matrix, window: int, shift: float, dimension: int, seed: int) -> Floats32:
     """A vector for each label, from a random walk over labels that occur together."""
     alone = np.ones(Y.shape[1])
-    vectors, _ = factorise(sppmi(walk_pairs(Y, window), alone, shift), alone, dimension, seed=seed, positive=True)
+    vectors = factorise(sppmi(walk_pairs(Y, window), alone, shift), alone, dimension, seed=seed, positive=True)
     return np.asarray(vectors if vectors.shape[1] else np.ones((Y.shape[1], 1)), np.float32)  # of one label: PMI 0
 
 

@@ -58,17 +58,17 @@ def _check_range(indices: npt.NDArray[Any], size: int, what: str, axis: str) -> 
         )
 
 
-def as_features(X: Any) -> sparse.csr_matrix:
+def as_features(X: Any, what: str = "X") -> sparse.csr_matrix:
     """X as CSR of float32 with finite values, from a sparse matrix, a dense array or `tacit.Features`."""
     if hasattr(X, "balanced"):
         return X.balanced().tocsr()
     with np.errstate(over="ignore"):  # an overflow becomes infinity, which is reported with its place
         if sparse.issparse(X):
-            check_real(X.dtype)
-            csr = as_csr(X, "X", np.float32)
+            check_real(X.dtype, what)
+            csr = as_csr(X, what, np.float32)
         else:
-            csr = sparse.csr_matrix(as_dense(X, "X"), dtype=np.float32)
-    check_finite(csr, "X")
+            csr = sparse.csr_matrix(as_dense(X, what), dtype=np.float32)
+    check_finite(csr, what)
     return csr
 
 
@@ -132,7 +132,7 @@ def as_counts(matrix: Any, what: str, shape: tuple[int, int]) -> sparse.csr_matr
     return csr
 
 
-def check_real(dtype: np.dtype[Any], what: str = "X") -> None:
+def check_real(dtype: np.dtype[Any], what: str) -> None:
     """Raise for complex numbers."""
     if dtype.kind == "c":
         raise DataError(f"Complex data not supported: {what} must hold real numbers")

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_matrix, hstack, issparse, vstack
 
-from tacit.checks import as_csr, as_dense, as_features, check_finite, check_real
+from tacit.checks import as_dense, as_features
 from tacit.errors import DataError
 from tacit.kernels.dense import DenseRows, add_products
 from tacit.numerics.compact import all_halves
@@ -64,11 +64,7 @@ class Features:
     def _checked_sparse(self) -> csr_matrix:
         if not issparse(self.sparse):
             raise DataError(f"the sparse part of X must be a sparse matrix; got {type(self.sparse).__name__}")
-        check_real(self.sparse.dtype, "the sparse part of X")
-        with np.errstate(over="ignore"):  # an overflow becomes infinity, which is reported with its place
-            words = as_csr(self.sparse, "the sparse part of X", np.float32)
-        check_finite(words, "the sparse part of X")
-        return words
+        return as_features(self.sparse, "the sparse part of X")
 
     # -- rows -----------------------------------------------------------------------------------------------
 
@@ -165,22 +161,10 @@ class Features:
         """The transpose, for products with dense matrices."""
         return _Turned(self)
 
-    def _turned_times(self, right: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        below = np.zeros((self.dense.shape[1], right.shape[1]), np.result_type(right, np.float32))
-        for rows, values in self.blocks():
-            below += values.T @ right[rows]
-        return np.vstack([self.sparse.T @ right, below])
-
     def __rmul__(self, factor: np.float32) -> Features:
         return replace(self, sparse=self.sparse * factor, scales=self.scales * factor)
 
     # -- other forms ----------------------------------------------------------------------------------------
-
-    def compacted(self) -> tuple[npt.NDArray[np.intp], Features]:
-        """The columns that are used, all dense ones among them, and the features in these columns."""
-        used, n_words = np.unique(self.sparse.indices), self.sparse.shape[1]
-        columns = np.concatenate([used, np.arange(n_words, self.shape[1])])
-        return columns, self if len(used) == n_words else replace(self, sparse=self.sparse[:, used])
 
     def with_constant(self) -> Features:
         """The features and one that is always 1, in a new dense part."""
@@ -206,7 +190,10 @@ class _Turned:
     of: Features
 
     def __matmul__(self, right: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        return self.of._turned_times(right)
+        below = np.zeros((self.of.dense.shape[1], right.shape[1]), np.result_type(right, np.float32))
+        for rows, values in self.of.blocks():
+            below += values.T @ right[rows]
+        return np.vstack([self.of.sparse.T @ right, below])
 
 
 FeatureMatrix: TypeAlias = Features | csr_matrix
@@ -241,11 +228,14 @@ def _read_only(array: npt.NDArray[Any]) -> Any:
 
 
 def compacted(X: FeatureMatrix) -> tuple[npt.NDArray[np.intp], FeatureMatrix]:
-    """The columns that are used, and X in these columns."""
-    if isinstance(X, Features):
-        return X.compacted()
-    present = np.unique(X.indices)
-    return present, X if len(present) == X.shape[1] else X[:, present]
+    """The columns that are used, all dense ones among them, and X in these columns."""
+    words = sparse_part(X)
+    used, n_words = np.unique(words.indices), words.shape[1]
+    if len(used) < n_words:
+        places = np.searchsorted(used, words.indices).astype(words.indices.dtype)
+        words = csr_matrix((words.data, places, words.indptr), shape=(words.shape[0], len(used)))
+    columns = np.concatenate([used, np.arange(n_words, X.shape[1])])
+    return columns, replace(X, sparse=words) if isinstance(X, Features) else words
 
 
 def turned(X: FeatureMatrix) -> Any:

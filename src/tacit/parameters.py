@@ -111,7 +111,7 @@ class Parameter:
         if value is None and type(None) in self.types:
             return
         if not self.types or (
-            _is_instance(value, self.types) and (self.constraint is None or self.constraint.holds(value))
+            is_instance(value, self.types) and (self.constraint is None or self.constraint.holds(value))
         ):
             return
         hint = ""
@@ -130,7 +130,7 @@ class Parameter:
             raise ParameterError(f"parameter '{self.name}' must be {self}; got '{text}'") from None
 
 
-def _is_instance(value: Any, kinds: tuple[type, ...]) -> bool:
+def is_instance(value: Any, kinds: tuple[type, ...]) -> bool:
     """Like isinstance, but NumPy scalars count as numbers and a bool does not."""
     if isinstance(value, bool) or type(value).__name__ == "bool":  # also NumPy's bool
         return bool in kinds

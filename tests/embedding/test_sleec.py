@@ -24,18 +24,18 @@ def hidden_gram(share, seed=0):
 
 def test_entries_that_were_not_given_are_recovered():
     gram, entries = hidden_gram(0.4)
-    found = singular_value_projection(entries, 3, seed=0, tolerance=1e-5, max_steps=500)
-    assert found.errors[-1] < 0.02
-    assert found.rows @ found.rows.T == pytest.approx(gram, abs=0.1 * float(np.abs(gram).max()))
+    factor, errors = singular_value_projection(entries, 3, seed=0, tolerance=1e-5, max_steps=500)
+    assert errors[-1] < 0.02
+    assert factor @ factor.T == pytest.approx(gram, abs=0.1 * float(np.abs(gram).max()))
 
 
 def test_errors_never_rise_and_are_those_of_the_rows():
     _, entries = hidden_gram(0.2)
-    found = singular_value_projection(entries, 2, seed=0, tolerance=1e-3)
-    assert (np.diff(found.errors) <= 0).all()
+    factor, errors = singular_value_projection(entries, 2, seed=0, tolerance=1e-3)
+    assert (np.diff(errors) <= 0).all()
     rows, columns = entries.nonzero()
-    gap = entries.data - (found.rows @ found.rows.T)[rows, columns]
-    assert found.errors[-1] == pytest.approx(np.linalg.norm(gap) / np.linalg.norm(entries.data), rel=1e-3)
+    gap = entries.data - (factor @ factor.T)[rows, columns]
+    assert errors[-1] == pytest.approx(np.linalg.norm(gap) / np.linalg.norm(entries.data), rel=1e-3)
 
 
 def test_cosines_of_labels_are_symmetric_with_a_unit_diagonal():

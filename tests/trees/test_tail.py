@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -67,8 +69,9 @@ def test_the_ascent_never_falls_and_ends_where_the_gradient_vanishes(data, monke
     monkeypatch.setattr(tail, "_RELATIVE_GAIN", 0.0)
     for n_steps in (0, 1, 2, 5, 20, 200):
         monkeypatch.setattr(tail, "_ASCENTS", n_steps)
-        found = tail.ascend(X, is_positive, np.asarray(centre).ravel(), 0.7, 6.0, BETA)
-        value, gradient, _ = tail.likelihood(X, is_positive, found, 0.7, 6.0, BETA)
+        likelihood_at = partial(tail.likelihood, X, is_positive, propensity=0.7, gamma=6.0, beta=BETA)
+        found = tail.ascend(likelihood_at, np.asarray(centre).ravel())
+        value, gradient, _ = likelihood_at(found)
         values.append(value)
     assert values == sorted(values)
     assert values[-1] > values[0]

@@ -19,21 +19,21 @@ from tacit.numerics.arrays import Floats
 from tacit.parameters import OneOf, document_parameters
 
 
-def embed_by_sppmi(Y: sparse.csr_matrix, dimension: int, shift: float, eigenvalues: str, seed: int) -> Floats:
-    """Factorise the SPPMI of M = YYᵀ; samples with the same label set get the same vector."""
+def embed_by_sppmi(
+    Y: sparse.csr_matrix, dimension: int, shift: float, eigenvalues: str, seed: int, objective: str = "sgns"
+) -> Floats:
+    """Factorise the SPPMI of M = YYᵀ; samples with the same label set get the same vector.
+
+    With `objective` "nce", log(#(i, j)/#(j)) − log shift is factorised, the optimum of noise-contrastive estimation
+    (ExMLDS, appendix A2).
+    """
     sets = distinct_label_sets(Y)
     weights = sets.counts.astype(np.float64)
-    similarities = sppmi(sample_counts(sets.matrix), weights, shift)
-    Z, _ = factorise(similarities, weights, dimension, seed=seed, positive=eigenvalues == "positive")
+    similarities = sppmi(sample_counts(sets.matrix), weights, shift, objective)
+    if objective == "nce":
+        return factorise_unsymmetric(similarities, weights, dimension, seed=seed)[sets.of_sample]
+    Z = factorise(similarities, weights, dimension, seed=seed, positive=eigenvalues == "positive")
     return Z[sets.of_sample]
-
-
-def embed_by_nce(Y: sparse.csr_matrix, dimension: int, shift: float, seed: int) -> Floats:
-    """Factorise log(#(i, j)/#(j)) − log shift, the optimum of noise-contrastive estimation (ExMLDS, appendix A2)."""
-    sets = distinct_label_sets(Y)
-    weights = sets.counts.astype(np.float64)
-    similarities = sppmi(sample_counts(sets.matrix), weights, shift, "nce")
-    return factorise_unsymmetric(similarities, weights, dimension, seed=seed)[sets.of_sample]
 
 
 @document_parameters
@@ -63,6 +63,4 @@ class ExMLDS1(EmbeddingModel):
         super()._fit(X, Y, **data)
 
     def _embed(self, X: FeatureMatrix, Y: sparse.csr_matrix, seed: int, **data: Any) -> Embedded:  # noqa: ARG002
-        if self.objective == "nce":
-            return embed_by_nce(Y, self.dimension, self.shift, seed), None
-        return embed_by_sppmi(Y, self.dimension, self.shift, self.eigenvalues, seed), None
+        return embed_by_sppmi(Y, self.dimension, self.shift, self.eigenvalues, seed, self.objective), None

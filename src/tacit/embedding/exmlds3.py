@@ -181,7 +181,7 @@ class ExMLDS3(EmbeddingModel):
         n_equal = np.concatenate([sets.counts, np.ones(n_labels)]).astype(np.float64)
         similarities = sppmi(joint_counts(sets.matrix, cooccurrence, weights), n_equal, self.shift)
         is_positive = self.eigenvalues == "positive"
-        Z, _ = factorise(similarities, n_equal, self.dimension, seed=seed, positive=is_positive)
+        Z = factorise(similarities, n_equal, self.dimension, seed=seed, positive=is_positive)
         return Z[:n_sets][sets.of_sample], Z[n_sets:]
 
     @property

@@ -132,11 +132,11 @@ class JointModel(NeighborModel):
         if self.partition == "graph" and len(labelled) > self.max_cluster:
             graph = {"Y": Y, "labelled": labelled, "n_context": self.n_context}
             (near,) = run_tasks(label_graph, [{}], n_jobs=self.n_jobs, what="label-space neighbours", **graph)
-        partitions = self._cut(
-            X, labelled, labelled[:0], near, seeds[: self.n_learners], n_passes=self.partition_passes
-        )
+        data = {"X": X, "labelled": labelled, "others": labelled[:0], "near": near, "n_passes": self.partition_passes}
+        partitions = self._cut(seeds[: self.n_learners], **data)
         sizes = [len(samples) for cut in partitions for samples in cut.clusters]
-        announce(str(Memory.needed(sizes, X.shape[1], self.dimension)))
+        cells, training = (f"{n_bytes / 1e6:,.0f} MB" for n_bytes in memory_needed(sizes, X.shape[1], self.dimension))
+        announce(f"the clusters take {cells}, training up to {training} for each task")
         self._fit_cells(X, Y, partitions, seeds[self.n_learners :])
 
     def _learn_map(
@@ -201,28 +201,15 @@ class JointModel(NeighborModel):
         return weights.astype(np.float32)
 
 
-@dataclass(frozen=True)
-class Memory:
-    """Bytes of the cells of a model, and a bound on the bytes that training the largest cell needs beside its data."""
-
-    cells: int
-    training: int
-
-    @classmethod
-    def needed(cls, sizes: list[int], n_features: int, dimension: int) -> Memory:
-        """For clusters of these sizes, searched exactly."""
-        per_cluster = (2 * dimension + 4) * n_features  # weights at half precision, and a centre
-        per_sample = 4 * dimension + 4  # a point, and its number
-        most = max(sizes)
-        # The start holds 4 maps at a time (conjugate gradients), a co-occurrence matrix, and twice a basis of up to
-        # 4 directions for each axis; training holds 2 maps.
-        training = 16 * dimension * n_features + 4 * most**2 + 8 * (4 * dimension + 100) * most
-        return cls(len(sizes) * per_cluster + sum(sizes) * per_sample, training)
-
-    def __str__(self) -> str:
-        return (
-            f"the clusters take {self.cells / 1e6:,.0f} MB, training up to {self.training / 1e6:,.0f} MB for each task"
-        )
+def memory_needed(sizes: list[int], n_features: int, dimension: int) -> tuple[int, int]:
+    """Bytes of clusters of these sizes, searched exactly, and a bound on those of training one beside its data."""
+    per_cluster = (2 * dimension + 4) * n_features  # weights at half precision, and a centre
+    per_sample = 4 * dimension + 4  # a point, and its number
+    most = max(sizes)
+    # The start holds 4 maps at a time (conjugate gradients), a co-occurrence matrix, and twice a basis of up to
+    # 4 directions for each axis; training holds 2 maps.
+    training = 16 * dimension * n_features + 4 * most**2 + 8 * (4 * dimension + 100) * most
+    return len(sizes) * per_cluster + sum(sizes) * per_sample, training
 
 
 @document_parameters

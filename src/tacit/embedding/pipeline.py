@@ -38,7 +38,7 @@ from tacit.embedding.search import (
     recall,
     wants_index,
 )
-from tacit.features import FeatureMatrix, Features, stack_rows
+from tacit.features import FeatureMatrix, compacted, stack_rows
 from tacit.labels import positives
 from tacit.numerics.arrays import Floats, Floats32, Ids, Ints32
 from tacit.numerics.compact import as_halves
@@ -119,12 +119,7 @@ class Cell:
 
 
 def _mapped(X: FeatureMatrix, weights: npt.NDArray[np.floating[Any]]) -> Floats32:
-    if isinstance(X, Features):
-        columns, used_part = X.compacted()  # of words, as below
-        return used_part @ weights[columns].astype(np.float32, copy=False)
-    used = np.unique(X.indices)  # few for a single sample: only their weights are converted
-    columns = np.searchsorted(used, X.indices).astype(np.int32)
-    compact = sparse.csr_matrix((X.data, columns, X.indptr), shape=(X.shape[0], len(used)))
+    used, compact = compacted(X)  # few features for a single sample: only their weights are converted
     mapped: Floats32 = compact @ weights[used].astype(np.float32, copy=False)
     return mapped
 
@@ -211,25 +206,9 @@ class NeighborModel(Estimator):
         Every sample of X has a label; `others` are features of samples without labels; `data` is what `_fit_cells` got.
         """
 
-    def _cut(
-        self,
-        X: FeatureMatrix,
-        labelled: Ints32,
-        others: Ints32,
-        near: Neighbors | None,
-        seeds: list[int],
-        **options: Any,
-    ) -> list[Partition]:
-        """Stage 1: a partition for each seed."""
-        shared = {
-            "X": X,
-            "labelled": labelled,
-            "others": others,
-            "near": near,
-            "max_cluster": self.max_cluster,
-            **options,
-        }
-        tasks = [{"seed": seed} for seed in seeds]
+    def _cut(self, seeds: list[int], **data: Any) -> list[Partition]:
+        """Stage 1: a partition for each seed; `data` are the other arguments of `fit_partition`."""
+        tasks, shared = [{"seed": seed} for seed in seeds], {**data, "max_cluster": self.max_cluster}
         return run_tasks(fit_partition, tasks, n_jobs=self.n_jobs, what="partitions", **shared)
 
     def _fit_cells(
@@ -329,7 +308,7 @@ class EmbeddingModel(NeighborModel):
         n_learners = self.n_learners if len(labelled) > self.max_cluster else 1
         seeds = task_seeds(self.random_state, 2 * n_learners)
         others = others if self._unlabelled_share() > 0 else others[:0]
-        partitions = self._cut(X, labelled, others, None, seeds[:n_learners])
+        partitions = self._cut(seeds[:n_learners], X=X, labelled=labelled, others=others, near=None)
         self._fit_cells(X, Y, partitions, seeds[n_learners:], **data)
 
     def _learn_map(

@@ -50,10 +50,10 @@ class SLEEC(EmbeddingModel):
         vectors = unit_rows(sets.matrix) if self.similarity == "cosine" else sets.matrix
         rows = vectors if self.context_space == "labels" else unit_rows(sets.means(X))
         entries = label_products(vectors, product_neighbors(rows, self.n_context))
-        found = singular_value_projection(
+        Z, _ = singular_value_projection(
             entries, self.dimension, seed=seed, tolerance=self.tolerance, max_steps=self.max_steps
         )
-        return found.rows[sets.of_sample], None
+        return Z[sets.of_sample], None
 
 
 def label_products(vectors: sparse.csr_matrix, near: Neighbors) -> sparse.csr_matrix:
@@ -71,26 +71,12 @@ def label_products(vectors: sparse.csr_matrix, near: Neighbors) -> sparse.csr_ma
 # -- singular value projection: a low-rank matrix that agrees with a few given entries --------------------
 
 
-@dataclass(frozen=True, eq=False)
-class Projection:
-    """Rows Z whose inner products approximate the given entries.
-
-    Attributes
-    ----------
-    rows : array of shape (n, dimension)
-        Z.
-    errors : list of float
-        ‖P_Ω(G − ZZᵀ)‖ / ‖P_Ω(G)‖ after each step, never rising.
-    """
-
-    rows: Floats
-    errors: list[float]
-
-
 def singular_value_projection(
     entries: sparse.csr_matrix, dimension: int, *, seed: int, tolerance: float = 0.01, max_steps: int = 200
-) -> Projection:
+) -> tuple[Floats, list[float]]:
     """Minimise ``‖P_Ω(G − ZZᵀ)‖`` over Z by projected gradient steps.
+
+    Returns Z and, after each step, ‖P_Ω(G − ZZᵀ)‖ / ‖P_Ω(G)‖, which never rises.
 
     Parameters
     ----------
@@ -126,7 +112,7 @@ def singular_value_projection(
         if gain < tolerance or error <= _EXACT:
             break
         step *= 1.5
-    return Projection(rows, errors)
+    return rows, errors
 
 
 def _projected(rows: Floats, gap: sparse.csr_matrix, step: float, dimension: int, seed: int) -> Floats32:

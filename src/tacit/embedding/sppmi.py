@@ -11,7 +11,7 @@ from typing import Annotated, Any, TypeAlias
 import numpy as np
 from scipy import sparse
 
-from tacit.embedding.spectrum import Eigenpairs, leading_eigenpairs
+from tacit.embedding.spectrum import leading_eigenpairs
 from tacit.numerics.arrays import Floats, Floats32, Floats64
 from tacit.numerics.rows import row_of_entry
 from tacit.parameters import OneOf, Range, Tune
@@ -83,8 +83,8 @@ def _shifted_positive(counts: Floats32, offsets: Floats32) -> Floats32:
         return np.maximum(np.log(counts) + offsets, 0, dtype=np.float32)
 
 
-def factorise(similarities: Matrix, weights: Floats64, dimension: int, **options: Any) -> tuple[Floats, Eigenpairs]:
-    """Rows Z with ZZᵀ ≈ `similarities`, one for each distinct node, and the eigenpairs they come from.
+def factorise(similarities: Matrix, weights: Floats64, dimension: int, **options: Any) -> Floats:
+    """Rows Z with ZZᵀ ≈ `similarities`, one for each distinct node.
 
     Repeating the rows of Z by their weights gives the factor of the matrix with all nodes: with P the matrix
     that repeats them and W = PᵀP the weights, P S Pᵀ has the eigenvectors P W^−½ Q of W^½ S W^½ = Q Λ Qᵀ.
@@ -94,8 +94,8 @@ def factorise(similarities: Matrix, weights: Floats64, dimension: int, **options
     def apply(block: Floats) -> Floats:
         return np.asarray(roots * (similarities @ (roots * block)))
 
-    pairs = leading_eigenpairs(apply, len(weights), dimension, **options)
-    return pairs.factor() / roots, pairs
+    rows: Floats = leading_eigenpairs(apply, len(weights), dimension, **options).factor() / roots
+    return rows
 
 
 def factorise_unsymmetric(similarities: Matrix, weights: Floats64, dimension: int, **options: Any) -> Floats:

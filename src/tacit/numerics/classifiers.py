@@ -138,23 +138,10 @@ def _train_block(
     signs = label_signs(Y.indptr, Y.indices, Y.data, labels, X.shape[0], absent)
     words = sparse_part(X)
     n_words = words.shape[1]
-    weights, *_ = train_block(
-        words.indptr,
-        words.indices,
-        words.data,
-        n_words,
-        dense_rows(X),
-        np.arange(X.shape[0]),
-        signs,
-        objective.positive_costs[labels],
-        objective.positive_targets[labels],
-        objective.negative_cost,
-        options.bias,
-        objective.loss,
-        options.tolerance,
-        options.max_passes,
-        seed,
-    )
+    features = (words.indptr, words.indices, words.data, n_words, dense_rows(X), np.arange(X.shape[0]))
+    costs = (objective.positive_costs[labels], objective.positive_targets[labels], objective.negative_cost)
+    stops = (options.tolerance, options.max_passes)
+    weights, *_ = train_block(*features, signs, *costs, options.bias, objective.loss, *stops, seed)
     indptr, indices, data = prune(weights[: n_words + 1], options.prune)
     indptr = np.pad(indptr, (0, X.shape[1] - n_words), mode="edge")
     kept = sparse.csr_matrix((data, indices, indptr), shape=(X.shape[1], len(labels)))

@@ -40,7 +40,7 @@ class LabelClusters:
 def label_centres(X: FeatureMatrix, Y: sparse.csr_matrix, n_jobs: int | None) -> FeatureMatrix:
     """The unit-length mean of each label's samples, pruned to its largest entries; X has unit rows, Y only ones."""
     Y = Y.tocsc()
-    per_sample = _n_entries(X) / max(X.shape[0], 1)
+    per_sample = X.nnz / max(X.shape[0], 1)
     entries = np.cumsum(np.diff(Y.indptr), dtype=np.int64) * per_sample  # of the samples of all labels so far
     stops = {int(stop) for stop in np.flatnonzero(np.diff(entries // entries_at_once())) + 1}
     stops.update(range(_LABELS_PER_TASK, Y.shape[1], _LABELS_PER_TASK))
@@ -49,17 +49,10 @@ def label_centres(X: FeatureMatrix, Y: sparse.csr_matrix, n_jobs: int | None) ->
     return stack_rows(blocks)
 
 
-def _n_entries(X: FeatureMatrix) -> int:
-    """Stored values of both parts of X."""
-    return int(sparse_part(X).nnz) + (X.dense.size if isinstance(X, Features) else 0)
-
-
 def _centres_of_block(X: FeatureMatrix, Y: sparse.csc_matrix, first: int, last: int) -> FeatureMatrix:
     centres = label_means(X, Y[:, first:last].tocsr())
-    if isinstance(centres, Features):
-        pruned = largest_entries(centres.sparse, _CENTRE_FEATURES).astype(np.float32)
-        return replace(centres, sparse=pruned).unit_rows()
-    return unit_rows(largest_entries(centres, _CENTRE_FEATURES).astype(np.float32))
+    pruned = largest_entries(sparse_part(centres), _CENTRE_FEATURES).astype(np.float32)
+    return unit_rows(replace(centres, sparse=pruned) if isinstance(centres, Features) else pruned)
 
 
 def cluster_labels(

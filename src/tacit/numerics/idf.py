@@ -30,11 +30,8 @@ def samples_with(X: sparse.csr_matrix) -> npt.NDArray[np.int64]:
 
 def holds_counts(X: sparse.csr_matrix) -> bool:
     """Whether all values are non-negative integers: flags or counts without weights."""
-    return all(_are_counts(X.data[chunk]) for chunk in entry_chunks(X))
-
-
-def _are_counts(values: npt.NDArray[np.floating]) -> bool:
-    return bool(((values >= 0) & (values < _ALL_WHOLE) & (values == np.rint(values))).all())
+    parts = (X.data[chunk] for chunk in entry_chunks(X))
+    return all(((part >= 0) & (part < _ALL_WHOLE) & (part == np.rint(part))).all() for part in parts)
 
 
 def weighted_columns(X: sparse.csr_matrix, weights: Weights) -> sparse.csr_matrix:

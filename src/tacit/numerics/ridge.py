@@ -51,21 +51,12 @@ def ridge_solver(X: FeatureMatrix, ridge: float) -> Solve:
     """The function from Z to the minimiser of ``‖Z − XV‖² + ridge ‖V‖²``."""
     n_samples, n_features = X.shape
     if n_features <= min(n_samples, MAX_FACTOR):
-        return _by_features(X, ridge)
-    if n_samples <= MAX_FACTOR:
-        return _by_samples(X, ridge)
+        factor = _factor(gram_matrix(X), ridge)
+        return lambda Z: linalg.cho_solve(factor, X.T @ Z, check_finite=False)
+    if n_samples <= MAX_FACTOR:  # V = Xᵀ (XXᵀ + ridge I)⁻¹ Z, the same minimiser
+        factor = _factor(row_gram(X), ridge)
+        return lambda Z: X.T @ linalg.cho_solve(factor, Z, check_finite=False)
     return lambda Z: conjugate_gradients(X, Z, ridge)
-
-
-def _by_features(X: FeatureMatrix, ridge: float) -> Solve:
-    factor = _factor(gram_matrix(X), ridge)
-    return lambda Z: linalg.cho_solve(factor, X.T @ Z, check_finite=False)
-
-
-def _by_samples(X: FeatureMatrix, ridge: float) -> Solve:
-    # V = Xᵀ (XXᵀ + ridge I)⁻¹ Z, the same minimiser
-    factor = _factor(row_gram(X), ridge)
-    return lambda Z: X.T @ linalg.cho_solve(factor, Z, check_finite=False)
 
 
 def _factor(gram: Floats, ridge: float) -> Any:

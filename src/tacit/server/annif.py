@@ -21,9 +21,9 @@ from tacit.data.vocabulary import Vocabulary
 from tacit.errors import did_you_mean, spelt_alike
 from tacit.server.guard import FORM
 from tacit.server.limits import MAX_K
-from tacit.server.models import Models, Served
+from tacit.server.models import Served
 from tacit.server.problems import Problem
-from tacit.server.routes import OF_BODIES, check_language, check_size, judged, problems, suggested
+from tacit.server.routes import OF_BODIES, check_language, check_size, judged, models_of, problems, suggested
 from tacit.server.schemas import LabelName, Text
 from tacit.tagger.suggest import DECIMALS, Wish
 from tacit.tagger.tagger import Tagger
@@ -210,19 +210,19 @@ async def info() -> Any:
 @annif.get("/projects", response_model=ProjectList, responses=problems())
 async def projects(request: Request) -> Any:
     """List the projects."""
-    return {"projects": [_project(served) for served in _models(request).values()]}
+    return {"projects": [_project(served) for served in models_of(request).values()]}
 
 
 @annif.get("/projects/{project_id}", response_model=Project, responses=problems(404, 422))
 async def project(request: Request, project_id: ProjectId) -> Any:
     """Describe a project."""
-    return _project(_models(request).find(project_id))
+    return _project(models_of(request).find(project_id))
 
 
 @annif.get("/vocabs", response_model=VocabularyList, responses=problems())
 async def vocabs(request: Request) -> Any:
     """List the vocabularies; each project has its own."""
-    return {"vocabs": [_vocabulary(served) for served in _models(request).values()]}
+    return {"vocabs": [_vocabulary(served) for served in models_of(request).values()]}
 
 
 @annif.post(
@@ -233,7 +233,7 @@ async def vocabs(request: Request) -> Any:
 )
 async def suggest(request: Request, project_id: ProjectId, form: Annotated[SuggestForm, Depends(_form)]) -> Any:
     """Suggest labels for a text."""
-    served = _models(request).find(project_id)
+    served = models_of(request).find(project_id)
     (subjects,) = await _suggest(request, served, [form.text], form.limit, form.threshold, form.language)
     return {"results": subjects}
 
@@ -250,7 +250,7 @@ async def suggest_batch(
     language: LabelLanguage = None,
 ) -> Any:
     """Suggest labels for several texts."""
-    served = _models(request).find(project_id)
+    served = models_of(request).find(project_id)
     texts = [document.text for document in batch.documents]
     found = await _suggest(request, served, texts, limit, threshold, language)
     return [
@@ -269,7 +269,7 @@ async def learn(
     request: Request, project_id: ProjectId, documents: Annotated[list[IndexedDocument], Body()]
 ) -> Response:
     """Learn from texts with known labels, as from accepted suggestions; the service must allow it."""
-    served = _models(request).find(project_id)
+    served = models_of(request).find(project_id)
     if not request.app.state.settings.annif_learn:
         raise Problem(403, "learning through this endpoint is off; 'tacit serve' allows it with --annif-learn")
     pairs = [
@@ -296,11 +296,6 @@ async def detect_language(asked: DetectRequest) -> Any:
 
 
 # -- in Annif's terms -------------------------------------------------------------------------------------
-
-
-def _models(request: Request) -> Models:
-    found: Models = request.app.state.models
-    return found
 
 
 async def _suggest(

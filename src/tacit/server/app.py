@@ -35,7 +35,7 @@ def build_app(models: Models, settings: Settings, metrics: Metrics, *, watch: bo
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        watching = asyncio.create_task(_watch(models, metrics)) if watch else None
+        watching = asyncio.create_task(_watch(models)) if watch else None
         event("started", models=list(models))
         yield
         if watching is not None:
@@ -78,7 +78,7 @@ def _describe(app: FastAPI, settings: Settings) -> None:
         document["security"] = [{"token": []}]
 
 
-async def _watch(models: Models, metrics: Metrics) -> None:
+async def _watch(models: Models) -> None:
     """Reload models whose folder has changed; after a failure a folder is tried again when it changes again."""
     failed: dict[str, Any] = {}
     while True:
@@ -91,12 +91,9 @@ async def _watch(models: Models, metrics: Metrics) -> None:
                 continue
             try:
                 await served.reload()
-            except TacitError as error:
+            except TacitError:
                 failed[name] = signature
-                metrics.reloads.labels(name, "failed").inc()
-                failure("reload failed", error, model=name)
             except Exception as error:  # noqa: BLE001 - such as a full queue: tried again soon
                 failure("reload failed", error, model=name)
             else:
-                metrics.reloads.labels(name, "done").inc()
                 event("reloaded", model=name, left_out=served.left_out, level=logging.INFO)

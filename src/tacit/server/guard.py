@@ -5,6 +5,8 @@ from __future__ import annotations
 import hmac
 import re
 import time
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -19,6 +21,7 @@ FORM = "application/x-www-form-urlencoded"
 _JSON = "application/json"
 
 
+@dataclass(frozen=True, eq=False)
 class Guard:
     """An ASGI app around another one.
 
@@ -32,26 +35,21 @@ class Guard:
         Paths that take a form instead of JSON. Pages of other sites can send forms: such a request must change nothing.
     """
 
-    def __init__(
-        self,
-        app: ASGIApp,
-        settings: Settings,
-        metrics: Metrics,
-        *,
-        open_paths: frozenset[str],
-        form_paths: re.Pattern[str],
-    ) -> None:
-        self._app = app
-        self._settings = settings
-        self._metrics = metrics
-        self._open_paths = open_paths
-        self._form_paths = form_paths
-        self._credentials = None if settings.token is None else b"bearer " + settings.token.encode()
+    app: ASGIApp
+    settings: Settings
+    metrics: Metrics
+    open_paths: frozenset[str]
+    form_paths: re.Pattern[str]
+
+    @cached_property
+    def _credentials(self) -> bytes | None:
+        token = self.settings.token
+        return None if token is None else b"bearer " + token.encode()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
         if scope["type"] != "http":
-            await self._app(scope, receive, send)
+            await self.app(scope, receive, send)
             return
         start = time.perf_counter()
         status = 500
@@ -79,7 +77,7 @@ class Guard:
             if scope["method"] in _WITH_BODY:
                 self._check_media_type(scope["path"], headers)
                 receive = await self._whole_body(headers, receive)
-            await self._app(scope, receive, send)
+            await self.app(scope, receive, send)
         except Problem as problem:
             response = problem.response()
             if problem.status == 401:
@@ -94,14 +92,14 @@ class Guard:
         """Raise unless the token is right or, if the service has none, the host name is allowed."""
         if self._credentials is None:
             self._check_host(headers.get(b"host", b""))
-        elif scope["path"] not in self._open_paths:
+        elif scope["path"] not in self.open_paths:
             given = headers.get(b"authorization", b"")
             scheme, _, token = given.partition(b" ")
             if not hmac.compare_digest(scheme.lower() + b" " + token, self._credentials):
                 raise Problem(401, "missing or wrong token; send the header 'Authorization: Bearer TOKEN'")
 
     def _check_host(self, host: bytes) -> None:
-        hosts = self._settings.hosts
+        hosts = self.settings.hosts
         if hosts is None:
             return
         name = host.decode("latin-1").lower()
@@ -111,14 +109,14 @@ class Guard:
 
     def _check_media_type(self, path: str, headers: dict[bytes, bytes]) -> None:
         """Raise unless the body is said to be what its path takes."""
-        what, wanted = ("a form", FORM) if self._form_paths.fullmatch(path) else ("JSON", _JSON)
+        what, wanted = ("a form", FORM) if self.form_paths.fullmatch(path) else ("JSON", _JSON)
         given = headers.get(b"content-type", b"").partition(b";")[0].strip().lower()
         if given != wanted.encode():
             raise Problem(415, f"the request body must be {what}; send the header 'Content-Type: {wanted}'")
 
     async def _whole_body(self, headers: dict[bytes, bytes], receive: Receive) -> Receive:
         """Read the whole body, within its size limit, and return a `receive` that replays it."""
-        most = self._settings.max_body
+        most = self.settings.max_body
         declared = headers.get(b"content-length", b"0")
         if declared.isdigit() and int(declared) > most:
             raise _too_large(most)
@@ -132,8 +130,8 @@ class Guard:
 
     def _note(self, scope: Scope, status: int, seconds: float) -> None:
         route = _route(scope)
-        self._metrics.requests.labels(route, _method(scope), str(status)).inc()
-        self._metrics.seconds.labels(route).observe(seconds)
+        self.metrics.requests.labels(route, _method(scope), str(status)).inc()
+        self.metrics.seconds.labels(route).observe(seconds)
         about: dict[str, Any] = scope.get("tacit.about", {})
         event("request", method=_method(scope), route=route, status=status, seconds=round(seconds, 6), **about)
 

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import copy
-import json
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import groupby
 from pathlib import Path
@@ -19,6 +17,7 @@ from tacit.errors import (
     LabelError,
     ModelFileError,
     ParameterError,
+    TacitError,
     UnknownLabelError,
     did_you_mean,
     spelt_alike,
@@ -35,26 +34,11 @@ from tacit.tagger.suggest import Suggestion, Wish
 from tacit.tagger.tagger import Tagger
 
 Signature = tuple[tuple[str, int, int], ...]
+Lesson = Callable[[Tagger], Any]  # records an act with a tagger; the result of an undo is what was undone
+Recorded = tuple[str, str]  # the id of an act that is on disk, or of the one undone, and a description
 
 _WARM_UP = "a text that makes the kernels load"
 _QUESTIONS_WAITING = 32
-
-
-@dataclass(frozen=True)
-class Lesson:
-    """A change to a served model: an act, ``undo`` of an act by its id, or ``reload``."""
-
-    kind: str
-    content: Mapping[str, Any] | None = None
-    act: str | None = None
-
-
-@dataclass(frozen=True)
-class Recorded:
-    """An act that is on disk: its id and a description."""
-
-    id: str
-    act: str
 
 
 class Served:
@@ -89,7 +73,7 @@ class Served:
         self._suggesting: Lane[tuple[Wish, Sequence[str]], list[list[Suggestion]]] = Lane(
             self._suggest_together, TEXTS_PER_RANKING, limits.max_waiting, limits.timeout
         )
-        self._teaching: Lane[Lesson, Any] = Lane(
+        self._teaching: Lane[Lesson | None, Any] = Lane(
             self._teach_together, ACTS_PER_COMMIT, limits.max_waiting, limits.timeout
         )
         self._asking: Lane[Callable[[], Any], Any] = Lane(_call_each, 1, _QUESTIONS_WAITING, limits.timeout)
@@ -104,19 +88,20 @@ class Served:
         """The result of a function of the tagger, run in the thread for queries."""
         return await self._asking.submit(self._told(question))
 
-    async def teach(self, kind: str, content: Mapping[str, Any]) -> Recorded:
+    async def teach(self, lesson: Lesson) -> Recorded:
         """Record and apply an act; on return it is on disk, and the next suggestion takes it into account."""
-        recorded: Recorded = await self._teaching.submit(Lesson(kind, content))
-        return recorded
-
-    async def undo(self, act: str | None) -> Recorded:
-        """Undo an act, by default the last one."""
-        recorded: Recorded = await self._teaching.submit(Lesson("undo", act=act))
+        recorded: Recorded = await self._teaching.submit(lesson)
         return recorded
 
     async def reload(self) -> None:
         """Reload the model from its folder; requests in progress are not disturbed."""
-        await self._teaching.submit(Lesson("reload"))
+        try:
+            await self._teaching.submit(None)
+        except TacitError as error:
+            self._metrics.reloads.labels(self.name, "failed").inc()
+            failure("reload failed", error, model=self.name)
+            raise
+        self._metrics.reloads.labels(self.name, "done").inc()
 
     async def catch_up(self) -> None:
         """Apply acts that other processes have recorded, if there are any."""
@@ -139,15 +124,10 @@ class Served:
 
     def set_gauges(self) -> None:
         """Set the metrics that are not counted."""
-        self._metrics.waiting.labels(self.name).set(self.n_waiting)
+        self._metrics.waiting.labels(self.name).set(self._suggesting.n_waiting)
         self._metrics.labels.labels(self.name).set(len(self.tagger.classes_))
         self._metrics.acts.labels(self.name).set(self.n_acts)
         self._metrics.loaded.labels(self.name).set(self.loaded_at)
-
-    @property
-    def n_waiting(self) -> int:
-        """Number of texts queued for suggestions."""
-        return self._suggesting.n_waiting
 
     @property
     def is_full(self) -> bool:
@@ -169,7 +149,7 @@ class Served:
         for wish, together in places.items():
             texts = [text for place in together for text in jobs[place][1]]
             self._metrics.ranked.labels(self.name).observe(len(texts))
-            found = _attempt(self._told(partial(_suggest, texts=texts, wish=wish)))
+            found = _attempt(self._told(partial(Tagger.suggest, texts=texts, **vars(wish))))
             rows = None if isinstance(found, Exception) else iter(found)
             for place in together:
                 results[place] = found if rows is None else [next(rows) for _ in jobs[place][1]]
@@ -206,46 +186,25 @@ class Served:
 
     # -- in the thread for changes ------------------------------------------------------------------------
 
-    def _teach_together(self, lessons: Sequence[Lesson]) -> list[Any]:
+    def _teach_together(self, lessons: Sequence[Lesson | None]) -> list[Any]:
+        """Run lessons, and reloads, which are None, in order."""
         results: list[Any] = []
-        for is_reload, group in groupby(lessons, key=lambda lesson: lesson.kind == "reload"):
-            if is_reload:
-                result = _attempt(self._load)
-                results.extend(result for _ in group)
-            else:
-                results.extend(self._teach(list(group)))
+        for is_lesson, group in groupby(lessons, key=callable):
+            together: list[Any] = list(group)
+            results += self._teach(together) if is_lesson else [_attempt(self._load)] * len(together)
         return results
 
     def _teach(self, lessons: Sequence[Lesson]) -> list[Recorded | Exception]:
         """Record a batch of acts with one sync; each is recorded, or rejected with a reason."""
         later = copy.copy(self.tagger)
         home.refresh(later)
-        results: list[Any] = [_attempt(partial(self._act, later, lesson)) for lesson in lessons]
+        results: list[Any] = [_attempt(partial(_act, later, lesson)) for lesson in lessons]
         acts = [result[0] for result in results if isinstance(result, tuple)]
-        refused = home.commit(later, acts) if acts else {}
+        refused: dict[str, Any] = home.commit(later, acts) if acts else {}
         self._publish(later)
         self._note_own(later)
-        return [
-            self._named(result if isinstance(result, Exception) else refused[result[0].id])
-            if isinstance(result, Exception) or result[0].id in refused
-            else Recorded(*result[1])
-            for result in results
-        ]
-
-    def _act(self, tagger: Tagger, lesson: Lesson) -> tuple[Act, tuple[str, str]]:
-        """Apply a lesson to a tagger; return the act, and the id and description for the response."""
-        content, what = lesson.content or {}, ""
-        if lesson.kind == "undo":
-            try:
-                what = tagger.undo(lesson.act)
-            except ParameterError as error:
-                raise Problem(409, str(error), field="id") from None
-        elif lesson.kind == "judge":
-            tagger.learn((each["text"], each["label"], each["accepted"]) for each in content["judgements"])
-        else:
-            tagger.add_label(**content)
-        act = tagger._changes.acts[-1]
-        return act, (act.content.get("of", act.id), what or str(act))
+        results = [refused.get(result[0].id, result) if isinstance(result, tuple) else result for result in results]
+        return [result[1] if isinstance(result, tuple) else self._named(result) for result in results]
 
     def _load(self) -> None:
         """Load the model with its acts, and put it in use."""
@@ -301,8 +260,11 @@ class Served:
         return Problem(422, str(error)) if isinstance(error, ParameterError) else error
 
 
-def _suggest(tagger: Tagger, texts: Sequence[str], wish: Wish) -> list[list[Suggestion]]:
-    return tagger.suggest(texts, wish.k, wish.threshold, wish.include, wish.exclude, wish.damp_head)
+def _act(tagger: Tagger, lesson: Lesson) -> tuple[Act, Recorded]:
+    """Apply a lesson to a tagger; return the act, and what the response says of it."""
+    found = lesson(tagger)
+    act = tagger._changes.acts[-1]
+    return act, ((act.content["of"], found) if act.kind == "undo" else (act.id, str(act)))
 
 
 def _call_each(questions: Sequence[Callable[[], Any]]) -> list[Any]:
@@ -344,8 +306,3 @@ class Models(dict[str, Served]):
         """Whether a request for suggestions would be rejected, whichever model it names."""
         n_most = sum(served.limits.max_waiting + TEXTS_PER_RANKING for served in self.values())
         return n_requests >= n_most or all(served.is_full for served in self.values())
-
-
-def as_json(value: Any) -> bytes:
-    """Compact JSON in UTF-8."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()

@@ -80,47 +80,44 @@ def busy(detail: str) -> Problem:
 
 def answer_problems(app: FastAPI) -> None:
     """Make an app answer every error with a problem document."""
-    app.add_exception_handler(Problem, _own)
-    app.add_exception_handler(TacitError, _of_tacit)
-    app.add_exception_handler(RequestValidationError, _of_fields)
-    app.add_exception_handler(HTTPException, _of_routing)
-    app.add_exception_handler(Exception, _of_a_mistake)
+
+    async def answer(_: Request, error: Exception) -> Response:
+        return _problem_of(error).response()
+
+    for kind in (Problem, TacitError, RequestValidationError, HTTPException, Exception):
+        app.add_exception_handler(kind, answer)
 
 
-async def _own(_: Request, error: Exception) -> Response:
-    assert isinstance(error, Problem)  # noqa: S101 - as registered
-    return error.response()
+def _problem_of(error: Exception) -> Problem:
+    if isinstance(error, Problem):
+        return error
+    if isinstance(error, RequestValidationError):
+        return _of_fields(error)
+    if isinstance(error, HTTPException):
+        return _of_routing(error)
+    if isinstance(error, TacitError):
+        return Problem(422, " ".join(str(error).split()))
+    return Problem(500, "internal error in the service; see its log")
 
 
-async def _of_tacit(_: Request, error: Exception) -> Response:
-    return Problem(422, " ".join(str(error).split())).response()
-
-
-async def _of_a_mistake(_: Request, __: Exception) -> Response:
-    return Problem(500, "internal error in the service; see its log").response()
-
-
-async def _of_routing(_: Request, error: Exception) -> Response:
-    assert isinstance(error, HTTPException)  # noqa: S101 - as registered
+def _of_routing(error: HTTPException) -> Problem:
     details = {404: "unknown endpoint; /openapi.json lists all endpoints",
                405: "this endpoint does not accept the method; /openapi.json lists the methods it accepts",
                400: "the request body is not JSON in UTF-8"}  # fmt: skip
-    response = Problem(error.status_code, details.get(error.status_code, str(error.detail))).response()
-    response.headers.update(error.headers or {})
-    return response
+    problem = Problem(error.status_code, details.get(error.status_code, str(error.detail)))
+    problem.headers.update(error.headers or {})
+    return problem
 
 
-async def _of_fields(_: Request, error: Exception) -> Response:
-    assert isinstance(error, RequestValidationError)  # noqa: S101 - as registered
+def _of_fields(error: RequestValidationError) -> Problem:
     found = error.errors()
     if any(each["type"] == "json_invalid" for each in found):
-        return Problem(
-            400, f"the request body is not JSON: {found[0].get('ctx', {}).get('error', 'it cannot be parsed')}"
-        ).response()
+        reason = found[0].get("ctx", {}).get("error", "it cannot be parsed")
+        return Problem(400, f"the request body is not JSON: {reason}")
     problem = Problem(422, "")
     problem.errors = [{"field": _place(each["loc"]), "message": _message(each)} for each in found]
     problem.detail = "; ".join(f"{each['field']}: {each['message']}" for each in problem.errors[:3])
-    return problem.response()
+    return problem
 
 
 def _place(parts: Sequence[str | int]) -> str:

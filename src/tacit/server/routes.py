@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
@@ -11,17 +12,16 @@ from fastapi import APIRouter, Path, Query, Request, Response
 from tacit._version import __version__
 from tacit.errors import ModelFileError, ParameterError, TacitError
 from tacit.server import schemas
-from tacit.server.cards import card_of, report_of
-from tacit.server.labels import find_acts, find_labels
+from tacit.server.answers import card_of, find_acts, find_labels, reasons, report_of
 from tacit.server.limits import MAX_K
 from tacit.server.logs import failure
 from tacit.server.metrics import CONTENT_TYPE, Metrics
-from tacit.server.models import Models, Served, as_json
+from tacit.server.models import Lesson, Models, Served
 from tacit.server.problems import MEDIA_TYPE, Problem
-from tacit.server.reasons import reasons
 from tacit.server.site import REPORT_POLICY
 from tacit.tagger.calibration import parse_target
 from tacit.tagger.suggest import DECIMALS, Suggestion, Wish
+from tacit.tagger.tagger import Tagger
 
 
 def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
@@ -90,7 +90,8 @@ async def add_label(request: Request, asked: schemas.NewLabel) -> Any:
     """Add a label without training; /v1/undo removes it again."""
     served = _served(request, asked.model)
     check_size(served, asked.examples or (), "examples")
-    return await _taught(request, served, "add", asked.model_dump(exclude={"model"}, exclude_none=True))
+    content = asked.model_dump(exclude={"model"}, exclude_none=True)
+    return await _taught(request, served, "add", lambda tagger: tagger.add_label(**content))
 
 
 @api.post("/v1/feedback", **_TEACHING)
@@ -105,8 +106,15 @@ async def feedback(request: Request, asked: schemas.FeedbackRequest) -> Any:
 async def undo(request: Request, asked: schemas.UndoRequest) -> Any:
     """Undo an act: the last one, or the one with the given id."""
     served = _served(request, asked.model)
-    done = await _on_disk(served.undo(asked.id))
-    return _json({"model": served.name, "id": done.id, "act": f"took back: {done.act}"})
+
+    def lesson(tagger: Tagger) -> str:
+        try:
+            return tagger.undo(asked.id)
+        except ParameterError as error:
+            raise Problem(409, str(error), field="id") from None
+
+    of, act = await _on_disk(served.teach(lesson))
+    return _json({"model": served.name, "id": of, "act": f"took back: {act}"})
 
 
 @api.get("/v1/acts", response_model=schemas.ActsAnswer, responses=problems(404, 422, 429, 503), tags=["teach"])
@@ -125,9 +133,9 @@ async def acts(
 @api.get("/v1/models", response_model=schemas.ModelsAnswer, responses=problems(), tags=["models"])
 async def models(request: Request) -> Any:
     """List the models that are served."""
-    for served in _models(request).values():
+    for served in models_of(request).values():
         await served.catch_up()
-    return _json({"version": __version__, "models": [card_of(served) for served in _models(request).values()]})
+    return _json({"version": __version__, "models": [card_of(served) for served in models_of(request).values()]})
 
 
 @api.post(
@@ -141,11 +149,8 @@ async def reload(request: Request, name: Annotated[str, Path(max_length=200)]) -
     served = _served(request, name)
     try:
         await served.reload()
-    except TacitError as error:
-        failure("reload failed", error, model=name)
-        _metrics(request).reloads.labels(name, "failed").inc()
+    except TacitError:
         raise Problem(409, "the folder does not hold a valid model; the old one stays in use, see the log") from None
-    _metrics(request).reloads.labels(name, "done").inc()
     return _json(card_of(served))
 
 
@@ -171,7 +176,7 @@ async def healthz() -> Any:
 @api.get("/metrics", responses={200: {"content": {"text/plain": {}}}, **problems()}, tags=["service"])
 async def metrics(request: Request) -> Any:
     """Metrics for Prometheus."""
-    for served in _models(request).values():
+    for served in models_of(request).values():
         await served.catch_up()
         served.set_gauges()
     return Response(_metrics(request).text(), headers={"Content-Type": CONTENT_TYPE})
@@ -180,7 +185,8 @@ async def metrics(request: Request) -> Any:
 # -- what the endpoints share -----------------------------------------------------------------------------
 
 
-def _models(request: Request) -> Models:
+def models_of(request: Request) -> Models:
+    """The models that are served."""
     found: Models = request.app.state.models
     return found
 
@@ -191,7 +197,7 @@ def _metrics(request: Request) -> Metrics:
 
 
 def _served(request: Request, name: str | None) -> Served:
-    return _models(request).find(name)
+    return models_of(request).find(name)
 
 
 def _about(request: Request, **about: Any) -> None:
@@ -209,16 +215,17 @@ async def suggested(request: Request, served: Served, texts: Sequence[str], wish
 
 async def judged(request: Request, served: Served, judgements: Sequence[Mapping[str, Any]]) -> Response:
     """Record and count judgements; the response says which act they are."""
-    answer = await _taught(request, served, "judge", {"judgements": judgements})
+    found = [(each["text"], each["label"], each["accepted"]) for each in judgements]
+    answer = await _taught(request, served, "judge", lambda tagger: tagger.learn(found))
     for judgement in judgements:
         _metrics(request).judged.labels(served.name, str(judgement["accepted"]).lower()).inc()
     return answer
 
 
-async def _taught(request: Request, served: Served, kind: str, content: Mapping[str, Any]) -> Response:
+async def _taught(request: Request, served: Served, kind: str, lesson: Lesson) -> Response:
     _about(request, model=served.name, act=kind)
-    done = await _on_disk(served.teach(kind, content))
-    return _json({"model": served.name, "id": done.id, "act": done.act}, 201)
+    of, act = await _on_disk(served.teach(lesson))
+    return _json({"model": served.name, "id": of, "act": act}, 201)
 
 
 async def _on_disk(writing: Any) -> Any:
@@ -260,4 +267,5 @@ def _chosen(labels: list[str] | None) -> tuple[str, ...] | None:
 
 
 def _json(content: Any, status: int = 200) -> Response:
-    return Response(as_json(content), status, media_type="application/json")
+    compact = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
+    return Response(compact.encode(), status, media_type="application/json")

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+from functools import lru_cache
 from importlib.resources import files
-from typing import Any
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, FastAPI, Request, Response
 
 from tacit.server.docs_page import docs_page
 
@@ -42,31 +42,21 @@ REPORT_POLICY = {
 def page_routes() -> APIRouter:
     """A route for each file, and for the documentation of the API."""
     routes = APIRouter(include_in_schema=False)
-    served = {path: _serving(content, media_type) for path, (media_type, content) in _FILES.items()}
-    for path, endpoint in {**served, _DOCS: _documentation()}.items():
-        routes.add_api_route(path, endpoint, methods=["GET"], response_class=Response)
+    for path in sorted(PATHS):
+        routes.add_api_route(path, _serve, methods=["GET"], response_class=Response)
     return routes
 
 
-def _documentation() -> Any:
-    """The documentation as a page; it is made at the first request, when all routes are known."""
-    made: list[Any] = []
-
-    async def serve(request: Request) -> Any:
-        if not made:
-            made.append(_serving(docs_page(request.app.openapi()).encode(), "text/html"))
-        return await made[0](request)
-
-    return serve
-
-
-def _serving(content: bytes, media_type: str) -> Any:
+async def _serve(request: Request) -> Response:
+    media_type, content = _FILES.get(request.scope["route"].path) or ("text/html", _documentation(request.app))
     tag = f'"{hashlib.sha256(content).hexdigest()[:16]}"'
     headers = {"ETag": tag, "Cache-Control": "no-cache", "Content-Security-Policy": _POLICY}
+    if request.headers.get("if-none-match") == tag:
+        return Response(None, 304, headers)
+    return Response(content, 200, headers, f"{media_type}; charset=utf-8")
 
-    async def serve(request: Request) -> Response:
-        if request.headers.get("if-none-match") == tag:
-            return Response(None, 304, headers)
-        return Response(content, 200, headers, f"{media_type}; charset=utf-8")
 
-    return serve
+@lru_cache(maxsize=1)
+def _documentation(app: FastAPI) -> bytes:
+    """The documentation as a page; it is made at the first request, when all routes are known."""
+    return docs_page(app.openapi()).encode()

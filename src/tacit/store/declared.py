@@ -20,7 +20,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from tacit.errors import ModelFileError, ParameterError
-from tacit.parameters import OneOf, Range, check_parameters
+from tacit.parameters import OneOf, Range, check_parameters, is_instance
 
 Sizes = dict[str, int]
 
@@ -386,13 +386,7 @@ def _check_type(value: Any, kind: Kind, where: str) -> None:
     if kind.type is Any or (value is None and kind.takes_none):
         return
     wanted = get_origin(kind.type) or kind.type
-    if wanted is float:
-        is_right = isinstance(value, int | float) and not isinstance(value, bool)
-    elif wanted is int:
-        is_right = isinstance(value, int) and not isinstance(value, bool)
-    else:
-        is_right = isinstance(value, wanted)
-    if not is_right:
+    if not is_instance(value, (wanted,)):
         _fail(where, f"must be {_WORDS.get(wanted, wanted.__name__)}; got {_called(value)}")
 
 

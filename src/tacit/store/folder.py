@@ -11,6 +11,7 @@ import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
@@ -38,12 +39,12 @@ Stamp = tuple[int, int]
 # -- writing ----------------------------------------------------------------------------------------------
 
 
+@dataclass(eq=False)
 class FolderWriter:
     """A model folder, with the ledger in it, locked for writing by this process."""
 
-    def __init__(self, folder: Path, ledger: Writing) -> None:
-        self.folder = folder
-        self.ledger = ledger
+    folder: Path
+    ledger: Writing
 
     @cached_property
     def manifest(self) -> dict[str, Any] | None:
@@ -147,7 +148,7 @@ def check_target(folder: Path) -> None:
 def refuse_acts(folder: Path) -> None:
     """Raise if the model in the folder has acts, which a new model would lose; reads without the lock."""
     if (folder / MANIFEST).exists():
-        FolderWriter(folder, Writing(Ledger(folder / ACTS))).refuse_acts()
+        FolderWriter(folder, Writing(folder / ACTS)).refuse_acts()
 
 
 # -- reading ----------------------------------------------------------------------------------------------

@@ -97,7 +97,7 @@ class Ledger:
         except OSError as error:
             raise LedgerError(f"{self.path}: cannot be written ({error.strerror or error})") from error
         try:
-            yield Writing(self)
+            yield Writing(self.path)
         finally:
             lock.release()
 
@@ -147,22 +147,15 @@ class Ledger:
         return ModelFileError(f"{self.path}:{line}: damaged ({why}); copy the model again, or move this file away")
 
 
-class Writing:
+class Writing(Ledger):
     """A ledger locked for writing by this process until `Ledger.writing` ends."""
-
-    def __init__(self, ledger: Ledger) -> None:
-        self._ledger = ledger
-
-    def read(self, after: Mark | None = None) -> Contents:
-        """See `Ledger.read`."""
-        return self._ledger.read(after)
 
     def append(self, acts: Sequence[Act], origin: str, at: Mark) -> Mark:
         """Append acts after `mark`, the end of what was read. On return all of them are on disk; on an error none is.
 
         A new ledger gets this origin.
         """
-        path = self._ledger.path
+        path = self.path
         name, is_new = at.file or new_id(), not at.end
         header = [_line({"format": FORMAT, "id": name, "origin": origin})] if is_new else []
         content = b"".join([*header, *(_line(act.to_json()) for act in acts)])
@@ -190,12 +183,12 @@ class Writing:
 
     def rewrite(self, acts: Sequence[Act], origin: str) -> None:
         """Replace all acts of the ledger."""
-        with replacing(self._ledger.path) as draft:
-            Writing(Ledger(draft)).append(acts, origin, START)
+        with replacing(self.path) as draft:
+            Writing(draft).append(acts, origin, START)
 
     def clear(self) -> None:
         """Remove all acts."""
-        self._ledger.path.unlink(missing_ok=True)
+        self.path.unlink(missing_ok=True)
 
 
 def is_ledger(path: Path) -> bool:

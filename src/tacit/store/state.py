@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args, get_origin, get_type_hints
 
@@ -17,7 +17,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from tacit.errors import ModelFileError
-from tacit.store.declared import check_csr, check_texts, kind_of
+from tacit.store.declared import check_csr, check_texts, kind_of, kinds_of
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -36,7 +36,7 @@ class Stored(ABC):
 
     def stored_state(self) -> dict[str, Any]:
         """Fitted attributes by name."""
-        return {name: getattr(self, name) for name in self.state_types() if hasattr(self, name)}
+        return {name: getattr(self, name) for name in kinds_of(type(self)) if hasattr(self, name)}
 
     @classmethod
     def restored(cls, parameters: Mapping[str, Any], state: Mapping[str, Any]) -> Self:
@@ -45,12 +45,6 @@ class Stored(ABC):
         for name, value in state.items():
             setattr(model, name, value)
         return model
-
-    @classmethod
-    def state_types(cls) -> dict[str, Any]:
-        """The declared type of each fitted attribute, that is, of each field that is not a parameter."""
-        hints = get_type_hints(cls, include_extras=True)
-        return {item.name: hints[item.name] for item in fields(cls) if not item.init}  # type: ignore[arg-type]
 
     def take_home(self, folder: Path, manifest: Mapping[str, Any]) -> None:  # noqa: B027 - most have nothing to do
         """Tell the model which folder it was loaded from."""
@@ -92,22 +86,22 @@ def pack_model(model: Stored, arrays: Arrays, name: str = "state") -> dict[str, 
     }
 
 
+@dataclass(frozen=True, eq=False)
 class Unpacker:
     """Rebuilds values from what `pack` returned; `find_model` returns the class of a registered name, or raises."""
 
-    def __init__(self, arrays: Arrays, find_model: Callable[[str], type[Stored]]) -> None:
-        self.arrays = arrays
-        self.find_model = find_model
+    arrays: Arrays
+    find_model: Callable[[str], type[Stored]]
 
     def model(self, tree: Mapping[str, Any]) -> Stored:
         """A model packed by `pack_model`."""
         cls = self.find_model(tree["model"])
-        kinds = cls.state_types()
+        kinds = kinds_of(cls)
         packed = tree["state"]["map"]
         unknown = packed.keys() - kinds.keys()
         if unknown:
             raise ModelFileError(f"{cls.__name__} has no fitted attribute '{min(unknown)}'")
-        state = {key: self.value(item, kinds[key]) for key, item in packed.items()}
+        state = {key: self.value(item, kinds[key].type) for key, item in packed.items()}
         return cls.restored(self.value(tree["parameters"], dict[str, Any]), state)
 
     def value(self, tree: Any, kind: Any = Any) -> Any:

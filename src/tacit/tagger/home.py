@@ -144,7 +144,7 @@ def commit(tagger: Tagger, acts: Sequence[Act]) -> dict[str, TacitError]:
     return refused
 
 
-def refresh(tagger: Tagger, ledger: Ledger | Writing | None = None) -> None:
+def refresh(tagger: Tagger, ledger: Ledger | None = None) -> None:
     """Update a tagger with acts that other processes have recorded, or a base that they have saved, since loading."""
     home = tagger._home
     if home is None:
@@ -167,7 +167,7 @@ def catch_up(tagger: Tagger) -> bool:
     return True
 
 
-def _new_acts(home: Home, ledger: Ledger | Writing) -> Contents | None:
+def _new_acts(home: Home, ledger: Ledger) -> Contents | None:
     """Acts that are recorded since loading, or None if the ledger was replaced."""
     found = ledger.read(home.mark)
     if found.origin != home.origin and not home.is_apart:  # acts on another model

@@ -65,19 +65,11 @@ class Forest:
             leaves = np.stack([tree.leaf_of + first for tree, first in zip(trees, first_leaf, strict=False)], axis=1)
             leaf_scores += refit * _mean_residuals(leaves, leaf_starts, leaf_labels, leaf_scores, Y)
         levels, steps = quantised(leaf_scores, leaf_starts, np.int16)
+        numbered = list(zip(trees, first_inner[:-1], first_leaf[:-1], strict=True))
+        roots = [_renumbered(np.array([0 if len(tree.children) else -1]), *firsts) for tree, *firsts in numbered]
         return Forest(
-            roots=np.concatenate(
-                [
-                    _renumbered(np.array([0 if len(tree.children) else -1]), inner, leaf)
-                    for tree, inner, leaf in zip(trees, first_inner[:-1], first_leaf[:-1], strict=True)
-                ]
-            ),
-            children=np.concatenate(
-                [
-                    _renumbered(tree.children, inner, leaf)
-                    for tree, inner, leaf in zip(trees, first_inner[:-1], first_leaf[:-1], strict=True)
-                ]
-            ),
+            roots=np.concatenate(roots),
+            children=np.concatenate([_renumbered(tree.children, *firsts) for tree, *firsts in numbered]),
             terms=np.concatenate([tree.terms for tree in trees]),
             **_weights(trees, n_features),
             leaf_starts=leaf_starts.astype(np.uint64),
@@ -98,48 +90,19 @@ class Forest:
 
         A row near a hyperplane follows both branches while its share in each is at least `min_share`.
         """
-        starts, features = X.indptr.astype(np.uint64), X.indices.astype(np.uint32)
+        starts = X.indptr.astype(np.uint64)
         levels, steps = row_levels(starts, X.data)
-        leaves = find_leaves(
-            starts,
-            features,
-            levels,
-            steps,
-            self.roots,
-            self.children,
-            self.terms,
-            self.weight_starts,
-            self.weight_features,
-            self.weight_levels,
-            self.large,
-            self.large_starts,
-            self.large_nodes,
-            self.large_levels,
-            float(min_share),
-        )
+        rows = (starts, X.indices.astype(np.uint32), levels)
+        nodes = (self.roots, self.children, self.terms, self.weight_starts, self.weight_features, self.weight_levels)
+        large = (self.large, self.large_starts, self.large_nodes, self.large_levels)
+        leaves = find_leaves(*rows, steps, *nodes, *large, float(min_share))
         contents = (self.leaf_starts, self.leaf_labels, self.leaf_levels, self.leaf_steps)
+        options = (len(self.roots), allowed, k)
         if nearness is None:
-            return Ranking(*rank_votes(*leaves, *contents, len(self.roots), allowed, k))
-        centres = nearness.centres
-        return Ranking(
-            *rank_by_nearness(
-                starts,
-                features,
-                levels,
-                *leaves,
-                *contents,
-                centres.starts,
-                centres.labels,
-                centres.levels,
-                centres.steps,
-                centres.offsets,
-                float(nearness.alpha),
-                float(nearness.gamma),
-                len(self.roots),
-                allowed,
-                k,
-            )
-        )
+            return Ranking(*rank_votes(*leaves, *contents, *options))
+        found, shares = nearness.centres, (float(nearness.alpha), float(nearness.gamma))
+        centres = (found.starts, found.labels, found.levels, found.steps, found.offsets)
+        return Ranking(*rank_by_nearness(*rows, *leaves, *contents, *centres, *shares, *options))
 
 
 def _mean_residuals(
@@ -150,16 +113,9 @@ def _mean_residuals(
     Y: sparse.csr_matrix,
 ) -> npt.NDArray[np.float32]:
     """For each label in each leaf, the mean residual of the forest on the samples of the leaf."""
-    sums = sum_residuals(
-        leaves.astype(np.int32),
-        leaf_starts.astype(np.uint64),
-        leaf_labels.astype(np.uint32),
-        leaf_scores,
-        Y.indptr.astype(np.uint64),
-        Y.indices.astype(np.uint32),
-        Y.data,
-        Y.shape[1],
-    )
+    contents = (leaf_starts.astype(np.uint64), leaf_labels.astype(np.uint32), leaf_scores)
+    truth = (Y.indptr.astype(np.uint64), Y.indices.astype(np.uint32), Y.data, Y.shape[1])
+    sums = sum_residuals(leaves.astype(np.int32), *contents, *truth)
     n_samples = np.bincount(leaves.ravel(), minlength=len(leaf_starts) - 1)
     means: npt.NDArray[np.float32] = sums / np.repeat(n_samples, np.diff(leaf_starts)).astype(np.float32)
     return means

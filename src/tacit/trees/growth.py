@@ -99,23 +99,8 @@ def grow(
         # Each tree draws its own power: some split by frequent labels, others by rare ones.
         power = rng.uniform(0.0, 2.0 * growth.balance)
         gains = balanced_gains(gains, commonness, power, growth.rescaled)
-    return Tree(
-        *grow_tree(
-            X.indptr.astype(np.uint64),
-            X.indices.astype(np.uint32),
-            X.data,
-            X.shape[1],
-            gains.indptr.astype(np.uint64),
-            gains.indices.astype(np.uint32),
-            gains.data,
-            worth.data,
-            gains.shape[1],
-            coins,
-            starts_by_features,
-            float(growth.C),
-            float(growth.bias),
-            int(growth.max_leaf),
-            int(growth.labels_per_leaf),
-            PRINTED if is_printed else REFINED,
-        )
-    )
+    features = (X.indptr.astype(np.uint64), X.indices.astype(np.uint32), X.data, X.shape[1])
+    labels = (gains.indptr.astype(np.uint64), gains.indices.astype(np.uint32), gains.data, worth.data, gains.shape[1])
+    options = (float(growth.C), float(growth.bias), int(growth.max_leaf), int(growth.labels_per_leaf))
+    how = PRINTED if is_printed else REFINED
+    return Tree(*grow_tree(*features, *labels, coins, starts_by_features, *options, how))

@@ -8,7 +8,9 @@ set per label so that a sample at the mean distance of the label's samples from 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
@@ -127,27 +129,22 @@ def ascend_block(
         if len(positives):
             is_positive = np.zeros(X.shape[0], dtype=bool)
             is_positive[positives] = True
-            centre = ascend(X, is_positive, centre, float(propensities[label]), gamma, beta)
+            propensity = float(propensities[label])
+            at = partial(likelihood, X, is_positive, propensity=propensity, gamma=gamma, beta=beta)
+            centre = ascend(at, centre)
         rows.append(largest_entries(sparse.csr_matrix(centre), n_largest))
     return sparse.vstack(rows, format="csr")
 
 
-def ascend(
-    X: sparse.csr_matrix,
-    is_positive: npt.NDArray[np.bool_],
-    centre: Floats,
-    propensity: float,
-    gamma: float,
-    beta: float,
-) -> Floats:
+def ascend(likelihood_at: Callable[[Floats], tuple[float, Floats, float]], centre: Floats) -> Floats:
     """Maximum-likelihood centre, by gradient ascent with line search."""
-    value, gradient, curvature = likelihood(X, is_positive, centre, propensity, gamma, beta)
+    value, gradient, curvature = likelihood_at(centre)
     step = 1 / curvature
     for _ in range(_ASCENTS):
         before = value
         for _ in range(_HALVINGS):
             candidate = centre + step * gradient
-            value, new_gradient, curvature = likelihood(X, is_positive, candidate, propensity, gamma, beta)
+            value, new_gradient, curvature = likelihood_at(candidate)
             if value >= before:
                 break
             step /= 2

@@ -1,0 +1,209 @@
+"""What the service says of a tagger: its card, its labels and acts, and the evidence for a label."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+from weakref import WeakKeyDictionary
+
+from tacit.store.acts import Act, in_force
+from tacit.tagger.suggest import DECIMALS
+
+if TYPE_CHECKING:
+    from tacit.data.vocabulary import Vocabulary
+    from tacit.server.models import Served
+    from tacit.tagger.state import Ground
+    from tacit.tagger.tagger import Tagger
+
+#: The file in a model folder that ``tacit evaluate MODEL DATA --report MODEL/report.html`` writes.
+REPORT = "report.html"
+_TEXTS_TRIED, _BEST_LENGTH, _LONGEST = 100, 300, 1000  # of an example
+
+_WORD = re.compile(r"\w+")
+
+
+# -- the card of a model ----------------------------------------------------------------------------------
+
+
+def card_of(served: Served) -> dict[str, Any]:
+    """A served model, by the names of `ServedModel`."""
+    tagger = served.tagger
+    held_out = tagger.card_.get("held_out_metrics") or {}
+    error, spread = (tagger.card_.get(f"calibration_{what}") for what in ("error", "spread"))
+    return {
+        "name": served.name,
+        "kind": type(tagger.model_).__name__,
+        "labels": len(tagger.classes_),
+        "samples": tagger.card_.get("samples"),
+        "calibrated": tagger.calibration_ is not None,
+        "calibration_error": None if error is None else round(error, DECIMALS),
+        "calibration_samples": tagger.card_.get("calibration_samples"),
+        "calibration_spread": None if spread is None else round(spread, DECIMALS),
+        "metrics": {name: round(value, DECIMALS) for name, value in held_out.items()},
+        "threshold": round(tagger.threshold_, DECIMALS),
+        "example": _example(tagger),
+        "report": report_of(served) is not None,
+        "acts": served.n_acts,
+        "max_batch": served.limits.max_batch,
+        "loaded": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(served.loaded_at)),
+    }
+
+
+def report_of(served: Served) -> bytes | None:
+    """The report in the model folder, unless it is on a model that was trained on other data."""
+    try:
+        content = (served.folder / REPORT).read_bytes()
+    except OSError:
+        return None
+    fingerprint = str(served.tagger.card_.get("fingerprint", ""))
+    return content if fingerprint and fingerprint.encode() in content else None
+
+
+def _example(tagger: Tagger) -> str | None:
+    """A training text of moderate length, if the model keeps them."""
+    texts = [] if tagger.training_ is None else tagger.training_.texts[:_TEXTS_TRIED]
+    return min(texts, key=lambda text: abs(len(text) - _BEST_LENGTH))[:_LONGEST] if texts else None
+
+
+# -- labels and acts --------------------------------------------------------------------------------------
+
+
+class _Entry(NamedTuple):
+    """A label with all its spellings, the name first, as they are and case-folded."""
+
+    column: int
+    label: str
+    n_samples: int
+    spellings: list[str]
+    folded: list[str]
+
+
+#: By model: the history up to the last act that is not a judgement, which changes no name, and the labels after it.
+_entries: WeakKeyDictionary[Ground, tuple[str, list[_Entry]]] = WeakKeyDictionary()
+
+
+def find_labels(tagger: Tagger, search: str, offset: int, limit: int) -> tuple[int, list[dict[str, Any]]]:
+    """The number of labels with `search` in any of their names, and a page of them.
+
+    Labels whose name starts with it come first, then those of which another name does; each by frequency.
+    """
+    wanted = search.casefold().strip()
+    found = []
+    for entry in _entries_of(tagger):
+        match = _match(wanted, entry.folded)
+        if match is not None:
+            found.append((match, entry))
+    found.sort(key=lambda pair: (pair[0][0], -pair[1].n_samples, pair[1].column))
+    n_learned = len(tagger._state.ground.classes)
+    page = [
+        {
+            "label": entry.label,
+            "name": entry.spellings[0],
+            "matched": entry.spellings[place],
+            "count": entry.n_samples,
+            "added": entry.column >= n_learned,
+        }
+        for (_, place), entry in found[offset : offset + limit]
+    ]
+    return len(found), page
+
+
+def find_acts(tagger: Tagger, offset: int, limit: int) -> tuple[int, list[dict[str, Any]]]:
+    """The number of acts in force, and a page of them, the latest first."""
+    found = [act for act in reversed(in_force(tagger.acts_)) if act.id not in tagger.left_out_]
+    page = found[offset : offset + limit]
+    return len(found), [{"id": act.id, "time": act.time, "act": _in_words(tagger, act)} for act in page]
+
+
+def _in_words(tagger: Tagger, act: Act) -> str:
+    """What an act did, with the names of labels in the vocabulary."""
+    named: dict[str, Any] = {**act.content}
+    for field in ("label", "into"):
+        if field in named:
+            named[field] = tagger.readable(named[field])
+    if "labels" in named:
+        named["labels"] = [tagger.readable(label) for label in named["labels"]]
+    if "judgements" in named:
+        named["judgements"] = [{**each, "label": tagger.readable(each["label"])} for each in named["judgements"]]
+    return str(replace(act, content=named))
+
+
+def _match(wanted: str, spellings: list[str]) -> tuple[int, int] | None:
+    """How well a label matches, 0 best, and by which of its spellings; a URI must be typed from its beginning."""
+    inside = None
+    for place, spelling in enumerate(spellings):
+        if spelling.startswith(wanted):
+            return min(place, 1), place
+        if inside is None and wanted in spelling and "://" not in spelling:
+            inside = 2, place
+    return inside
+
+
+def _entries_of(tagger: Tagger) -> list[_Entry]:
+    state = tagger._state
+    settled, entries = _entries.get(state.ground, (None, []))
+    if settled != state._settled:
+        counts = tagger.counts_for(len(state)).tolist()
+        entries = [
+            _Entry(column, label, counts[column], spellings, [spelling.casefold() for spelling in spellings])
+            for column, label in enumerate(map(str, state.names.tolist()))
+            if state.is_suggested[column]
+            for spellings in [_spellings(tagger.vocabulary_, label, tagger.readable(label))]
+        ]
+        _entries[state.ground] = state._settled, entries
+    return entries
+
+
+def _spellings(vocabulary: Vocabulary | None, label: str, name: str) -> list[str]:
+    others = vocabulary.names_of(label) if vocabulary is not None and label in vocabulary else []
+    return list(dict.fromkeys([name, label, *others]))
+
+
+# -- the evidence for a label -----------------------------------------------------------------------------
+
+
+def reasons(tagger: Tagger, text: str, label: str, n: int) -> dict[str, Any]:
+    """What `Tagger.explain` finds, by the names of `ExplainAnswer`."""
+    found = tagger.explain(text, label, n)
+    words = _words(tagger, text, [feature for feature, _ in found.features])
+    return {
+        "label": found.label,
+        "name": tagger.readable(found.label),
+        "score": round(found.score, DECIMALS),
+        "features": [
+            {"feature": feature, "words": spelled, "loss": round(loss, DECIMALS)}
+            for (feature, loss), spelled in zip(found.features, words, strict=True)
+        ],
+        "labels": [
+            {"label": other, "name": tagger.readable(other), "score": round(score, DECIMALS), "share": share}
+            for other, score, share in found.labels
+        ],
+        "samples": [
+            {"text": sample, "similarity": near, "labels": _labels(tagger, row)} for row, sample, near in found.samples
+        ],
+        "acts": found.acts,
+        "names": found.names,
+        "names_in_part": found.names_in_part,
+    }
+
+
+def _words(tagger: Tagger, text: str, features: Sequence[str]) -> list[list[str]]:
+    """The words of a text that each feature stands for: a stem has several forms, an n-gram is in several words."""
+    vectorizer = tagger.vectorizer_
+    words = list(dict.fromkeys(_WORD.findall(text)))
+    if vectorizer is None or not words:
+        return [[] for _ in features]
+    columns = vectorizer.transform(words).tocsc()
+    position = vectorizer.positions()
+    return [[words[row] for row in sorted(columns[:, position[feature]].indices)] for feature in features]
+
+
+def _labels(tagger: Tagger, row: int) -> list[str]:
+    """The names of the labels that a training sample has."""
+    if tagger.training_ is None:
+        return []
+    own = tagger.training_.labels[row]
+    return [tagger.readable(str(tagger.classes_[column])) for column in own.indices[own.data > 0].tolist()]

@@ -318,7 +318,7 @@ def _add_ahead(ahead: Floats, products: Floats, steps: Floats, at: int) -> None:
             steps[at, label] += x * steps[before, label]
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, inline="always")
 def _known_rows(signs: npt.NDArray[np.int8]) -> npt.NDArray[np.int64]:
     """Rows with a known state for at least one label of the block."""
     rows = np.empty(len(signs), dtype=np.int64)
@@ -332,7 +332,7 @@ def _known_rows(signs: npt.NDArray[np.int8]) -> npt.NDArray[np.int64]:
     return rows[:count]
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, inline="always")
 def _hard_rows(rows: npt.NDArray[np.int64], gains: Floats) -> npt.NDArray[np.int64]:
     """Rows whose last step gained at least a certain share of the largest gain."""
     largest = _ZERO

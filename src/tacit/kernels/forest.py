@@ -40,7 +40,7 @@ def row_levels(x_starts: Starts, x_values: Values) -> tuple[Nodes, Floats]:
     return levels, steps
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, inline="always")
 def spread_row(
     features: Places,
     levels: Nodes,
@@ -58,7 +58,7 @@ def spread_row(
             totals[large_nodes[at]] += level * large_levels[at]
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, inline="always")
 def find_margins(
     nodes: Nodes,
     x: Nodes,
@@ -116,7 +116,6 @@ def find_leaves(
         number: int = np.int64(entry)  # type: ignore[assignment]
         n_large = max(n_large, number)
     x, totals = np.zeros(len(large_starts) - 1, np.int32), np.zeros(n_large + 1, np.int64)
-    planes = (terms, weight_starts, weight_features, weight_levels, large)
     nodes, node_shares, margins = np.empty(room, np.int32), np.empty(room, np.float32), np.empty(room)
     next_nodes, next_shares = np.empty(room, np.int32), np.empty(room, np.float32)
     for row in range(n_rows):
@@ -130,7 +129,18 @@ def find_leaves(
             n_found += root < 0
         while n_nodes > 0:
             least = max(min_share, _ROOT_SHARE - _LESS_PER_LEVEL * depth)
-            find_margins(nodes[:n_nodes], x, x_steps[row], totals, *planes, margins)
+            find_margins(
+                nodes[:n_nodes],
+                x,
+                x_steps[row],
+                totals,
+                terms,
+                weight_starts,
+                weight_features,
+                weight_levels,
+                large,
+                margins,
+            )
             n_next = 0
             for i in range(n_nodes):
                 node, share, side = np.uint32(nodes[i]), node_shares[i], np.uint32(margins[i] > 0.0)
@@ -156,7 +166,7 @@ def find_leaves(
     return leaves, shares, n_leaves
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, inline="always")
 def insert_label(labels: Nodes, scores: Values, label: int, score: float) -> None:
     """Insert a label into a row of a ranking if it scores above the last place; equal scores keep their order."""
     place = len(labels) - 1
@@ -168,7 +178,7 @@ def insert_label(labels: Nodes, scores: Values, label: int, score: float) -> Non
     labels[place], scores[place] = label, score
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, inline="always")
 def add_votes(
     leaves: Nodes,
     shares: Values,
@@ -213,13 +223,23 @@ def rank_votes(
     k: int,
 ) -> tuple[Nodes, Values]:
     """The `k` allowed labels of each row with the largest mean above zero over the trees; the rest is -1 and -inf."""
-    n_rows, contents = len(n_leaves), (leaf_starts, leaf_labels, leaf_levels, leaf_steps)
+    n_rows = len(n_leaves)
     labels, scores = np.full((n_rows, k), -1, np.int32), np.full((n_rows, k), -np.inf, np.float32)
     votes, listed = np.zeros(len(allowed), np.float32), np.empty(len(allowed) + 1, np.int32)
     is_listed = np.zeros(len(allowed), np.bool_)
     for row in range(n_rows):
         n, best, best_scores = n_leaves[row], labels[row], scores[row]
-        n_listed = add_votes(leaves[row, :n], shares[row, :n], *contents, votes, is_listed, listed)
+        n_listed = add_votes(
+            leaves[row, :n],
+            shares[row, :n],
+            leaf_starts,
+            leaf_labels,
+            leaf_levels,
+            leaf_steps,
+            votes,
+            is_listed,
+            listed,
+        )
         for label in listed[:n_listed]:
             if votes[label] > 0.0 and allowed[label]:
                 insert_label(best, best_scores, label, votes[label] / n_trees)
@@ -255,7 +275,7 @@ def rank_by_nearness(
     ``P = 1/(1 + exp(power))`` with ``power = γ/2·(offset − 2 x·μ)``, x of unit length. Entries of the centres come by
     feature: a row meets only those of its own features.
     """
-    n_rows, contents = len(n_leaves), (leaf_starts, leaf_labels, leaf_levels, leaf_steps)
+    n_rows = len(n_leaves)
     labels, scores = np.full((n_rows, k), -1, np.int32), np.full((n_rows, k), -np.inf, np.float32)
     votes, listed = np.zeros(len(allowed), np.float32), np.empty(len(allowed) + 1, np.int32)
     is_listed, products = np.zeros(len(allowed), np.bool_), np.zeros(len(allowed), np.int64)
@@ -269,7 +289,17 @@ def rank_by_nearness(
                 products[centre_labels[at]] += level * centre_levels[at]
         length = max(np.sqrt(square), 1.0)  # levels are whole: less than 1 is 0, and so are the products
         n, best, best_scores = n_leaves[row], labels[row], scores[row]
-        n_listed = add_votes(leaves[row, :n], shares[row, :n], *contents, votes, is_listed, listed)
+        n_listed = add_votes(
+            leaves[row, :n],
+            shares[row, :n],
+            leaf_starts,
+            leaf_labels,
+            leaf_levels,
+            leaf_steps,
+            votes,
+            is_listed,
+            listed,
+        )
         too_few = 0.0  # votes with which a label cannot reach the last place, however close its centre is
         for label in listed[:n_listed]:
             if votes[label] > too_few and allowed[label]:

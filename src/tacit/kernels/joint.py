@@ -19,7 +19,7 @@ Ints = npt.NDArray[np.int32]
 Floats = npt.NDArray[np.float32]
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, inline="always")
 def project_rows(indptr: Ints, indices: Ints, data: Floats, rows: Ints, V: Floats, images: Floats) -> None:
     """``images[i] = V.T @ X[rows[i]]`` for a CSR matrix X; four features at a time are added to an image."""
     dimension = V.shape[1]
@@ -39,7 +39,7 @@ def project_rows(indptr: Ints, indices: Ints, data: Floats, rows: Ints, V: Float
             entry += 1
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, inline="always")
 def _to_unit_length(images: Floats, n: int, inverse_lengths: Floats) -> None:
     """Divide the first `n` rows by their lengths; keep the inverses (0 for a row of zeros)."""
     for place in range(n):
@@ -50,7 +50,7 @@ def _to_unit_length(images: Floats, n: int, inverse_lengths: Floats) -> None:
             images[place, axis] *= inverse
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, inline="always")
 def _products(images: Floats, n: int, turned: Floats, products: Floats) -> None:
     """Inner products of the first `n` rows with each other, along rows of their transpose."""
     dimension = images.shape[1]
@@ -66,7 +66,7 @@ def _products(images: Floats, n: int, turned: Floats, products: Floats) -> None:
                 products[row, column] += factor * turned[axis, column]
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, inline="always")
 def _sgns_slopes(
     similarity: float, noise: Floats, n: int, own: int, gamma: float, offset: float, weight: float
 ) -> tuple[float, float]:
@@ -92,7 +92,7 @@ def _sgns_slopes(
     return objective - weight * math.log(product), slope
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, inline="always")
 def _softmax_slopes(similarity: float, noise: Floats, n: int, own: int, gamma: float) -> tuple[float, float]:
     """The same for the softmax loss log p = γK − log(exp γK + Σ exp γK′), whose slopes are γ(1 − p) and −γp′."""
     largest = gamma * similarity
@@ -109,7 +109,7 @@ def _softmax_slopes(similarity: float, noise: Floats, n: int, own: int, gamma: f
     return gamma * similarity - largest - math.log(pair + others), gamma * others / (pair + others)
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, inline="always")
 def _block_gradients(
     images: Floats,
     n: int,
@@ -153,7 +153,7 @@ def _block_gradients(
     return objective
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, inline="always")
 def _through_length(images: Floats, inverse_lengths: Floats, n: int, gradients: Floats) -> None:
     """From the gradient by a unit vector u = z/‖z‖ to that by z: (g − ⟨g, u⟩u)/‖z‖.
 
@@ -168,7 +168,7 @@ def _through_length(images: Floats, inverse_lengths: Floats, n: int, gradients: 
             gradients[place, axis] = (gradients[place, axis] - along * images[place, axis]) * inverse_lengths[place]
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, inline="always")
 def _by_feature(
     indptr: Ints,
     indices: Ints,
@@ -211,7 +211,7 @@ def _by_feature(
     return n_features
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, inline="always")
 def _ascend(
     features: Ints,
     ends: Ints,

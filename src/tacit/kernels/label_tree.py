@@ -46,7 +46,7 @@ def balanced_clusters(order: Ints, n_rows: int, sizes: Ints) -> Ids:
     return cluster_of
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, inline="always")
 def _log_probability(margin: np.float32, power: int) -> np.float32:
     """``log P(child | node)``: −max(0, 1 − m)^power, or with power 0 the logistic ``−log(1 + e^−m)``."""
     if power == 0:
@@ -58,13 +58,13 @@ def _log_probability(margin: np.float32, power: int) -> np.float32:
     return log
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, inline="always")
 def _probability(log: np.float32) -> np.float32:
     """The probability that a ranking has, above 0 for every label that was found."""
     return np.float32(np.exp(np.float64(max(log, _LEAST_LOG))))
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, inline="always")
 def _first_from(features: Ids, first: int, last: int, feature: int) -> int:
     """The first place from `first` on, or `last`, whose feature is not below `feature`."""
     step = 1
@@ -81,7 +81,7 @@ def _first_from(features: Ids, first: int, last: int, feature: int) -> int:
     return low
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, inline="always")
 def _add_entries(
     x: np.float32,
     first: int,
@@ -99,7 +99,7 @@ def _add_entries(
             margins[entry_children[entry]] += x * np.float32(values[entry])
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, inline="always")
 def _margins_by_search(
     x_features: Ids,
     x_values: Floats,
@@ -124,7 +124,7 @@ def _margins_by_search(
             )
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, inline="always")
 def _margins_by_map(
     x_features: Ids,
     x_values: Floats,
@@ -155,7 +155,7 @@ def _unpack(values: npt.NDArray[np.generic], halves: Floats, first: int, out: Fl
             out[at] = np.float32(values[first + at])
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, inline="always")
 def _insert(nodes: Ids, logs: Floats, node: int, log: np.float32) -> None:
     """Insert a node into a beam if it is better than the last one; equal ones keep their order."""
     place = len(nodes) - 1
@@ -167,7 +167,7 @@ def _insert(nodes: Ids, logs: Floats, node: int, log: np.float32) -> None:
     nodes[place], logs[place] = node, log
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, inline="always")
 def _by_node(nodes: Ids, first_place: int, last_place: int, first: int, last: int) -> tuple[Ints, Ints]:
     """The places of a beam (``row * width + place``) sorted by their node, and where each node from `first` begins."""
     n_rows, width = nodes.shape
@@ -208,7 +208,6 @@ def _fill_margins(
     slot_starts, intercepts, chunk_starts, features, entry_starts, entry_children, values, dense_values, halves = (
         weights
     )
-    entries = (entry_starts, entry_children, values, halves)
     beam = nodes.shape[1]
     order, starts = _by_node(nodes, first_place, last_place, first_node, last_node)
     for i in range(len(starts) - 1):
@@ -231,9 +230,9 @@ def _fill_margins(
             for child in range(n_children):  # a slice given to a slice takes seconds to compile
                 margins[child] = intercepts[slot + child]
             if is_spread:
-                _margins_by_map(x, v, table, *entries, margins)
+                _margins_by_map(x, v, table, entry_starts, entry_children, values, halves, margins)
             else:
-                _margins_by_search(x, v, first, last, features, *entries, margins)
+                _margins_by_search(x, v, first, last, features, entry_starts, entry_children, values, halves, margins)
             if x_dense is not None:
                 add_row_product(x_dense[row], dense, 0, n_children, margins)
         if is_spread:
@@ -241,7 +240,7 @@ def _fill_margins(
                 table[features[at]] = -1
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, inline="always")
 def _followed(
     nodes: Ids, paths: Floats, margins: Floats, slot_starts: Ints, children: Ids, is_open: Flags, power: int
 ) -> tuple[Ids, Floats]:
@@ -259,7 +258,7 @@ def _followed(
     return found, logs
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, inline="always")
 def _score_leaves(
     nodes: Ids,
     paths: Floats,
@@ -290,7 +289,7 @@ def _score_leaves(
                     largest[at] = out[child]
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, inline="always")
 def _leave_out(nodes: Ids, paths: Floats, first: int, path_weight: np.float32, best: Floats) -> None:
     """Take leaves from a place on out of the beam if none of their labels can be among the best of the row.
 
@@ -366,7 +365,7 @@ def _offer(labels: Ids, scores: Floats, label: int, score: np.float32) -> None:
     labels[place], scores[place] = label, score
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, inline="always")
 def _offer_all(
     labels: Ids, scores: Floats, leaves: Ids, logs: Floats, slot_starts: Ints, children: Ids, allowed: Flags
 ) -> None:

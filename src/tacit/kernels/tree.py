@@ -102,7 +102,7 @@ class Plane(NamedTuple):
 # -- sides ------------------------------------------------------------------------------------------------
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, inline="always")
 def label_scratch(n_labels: int) -> LabelScratch:
     """Scratch arrays for alternations."""
     discounts = 1.0 / np.log2(np.arange(2, n_labels + 2))
@@ -110,7 +110,7 @@ def label_scratch(n_labels: int) -> LabelScratch:
     return LabelScratch(np.zeros((2, n_labels)), np.zeros(n_labels), ranked, discounts)
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, inline="always")
 def first_sides(
     X: Rows, samples: Ids, coins: Ints, depth: int, by_features: bool, slopes: Values, sides: Sides
 ) -> None:
@@ -138,7 +138,7 @@ def first_sides(
             slopes[X.ids[at], 0] = 0.0
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, inline="always")
 def sum_gains(Y: Rows, samples: Ids, sides: Sides, scratch: LabelScratch) -> int:
     """Sum the gains of labels by side and list the labels; return how many there are."""
     gains, n_present = scratch.gains, 0
@@ -164,7 +164,7 @@ def sort_by_gain(labels: Ids, gains: Floats) -> None:
         labels[place] = label
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, inline="always")
 def _sort_into_buckets(labels: Ids, gains: Floats) -> None:
     """Sort labels by gain, largest first, approximately: gains that differ by less than about a 32nd may be swapped."""
     largest = 0.0
@@ -186,7 +186,7 @@ def _sort_into_buckets(labels: Ids, gains: Floats) -> None:
         ends[buckets[i]] += 1
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, inline="always")
 def rank_labels(n_present: int, scratch: LabelScratch) -> None:
     """Rank the labels of each side by their gain there; set what each label gains by side 1 over side 0."""
     for side in range(2):
@@ -199,7 +199,7 @@ def rank_labels(n_present: int, scratch: LabelScratch) -> None:
                 scratch.advantage[label] += scratch.discounts[rank]
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, inline="always")
 def choose_sides(Y: Rows, samples: Ids, sides: Sides, scratch: LabelScratch) -> int:
     """Put each sample on the side whose ranking gives it the larger nDCG; return how many changed."""
     n_changed = 0
@@ -246,7 +246,7 @@ def sample_costs(sides: Sides, C: float) -> tuple[Floats, Floats]:
     return signs, costs
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, inline="always")
 def useful_columns(
     X: Rows, samples: Ids, signs: Floats, costs: Floats, bias: float, least_slope: float, scratch: FeatureScratch
 ) -> Columns:
@@ -276,7 +276,7 @@ def useful_columns(
     return Columns(features[:n_columns], starts.astype(np.uint64), scratch.rows, scratch.values)
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, inline="always")
 def _fill_columns(X: Rows, samples: Ids, bias: float, starts: Ints, scratch: FeatureScratch) -> None:
     """Write the entries of the columns that `places` names, then the column of the bias."""
     rows, values, last = scratch.rows, scratch.values, len(starts) - 2
@@ -291,7 +291,7 @@ def _fill_columns(X: Rows, samples: Ids, bias: float, starts: Ints, scratch: Fea
     starts[last + 1] = starts[last] + len(samples)
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, inline="always")
 def shrinking_move(slope: float, curvature: float, weight: float) -> float:
     """The d that minimises ``slope·d + curvature/2·d² + |weight + d|``."""
     if slope + 1.0 <= curvature * weight:
@@ -301,7 +301,7 @@ def shrinking_move(slope: float, curvature: float, weight: float) -> float:
     return -weight
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, inline="always")
 def violation_of(slope: float, weight: float) -> float:
     """How far the nearest subgradient of the objective by one weight is from zero."""
     if weight == 0.0:
@@ -309,7 +309,7 @@ def violation_of(slope: float, weight: float) -> float:
     return abs(slope + 1.0) if weight > 0.0 else abs(slope - 1.0)
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, inline="always")
 def bound_loss(points: Floats, signs: Floats, costs: Floats) -> None:
     """Slope and curvature of the parabola that touches ``cost·log(1 + exp(−sign·margin))`` from above.
 
@@ -323,7 +323,7 @@ def bound_loss(points: Floats, signs: Floats, costs: Floats) -> None:
         points[i, _BEND] = costs[i] * ((0.5 - miss) / margin if abs(margin) > _SMALL else 0.25)
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, inline="always")
 def newton_step(columns: Columns, plane: Plane, signs: Floats, costs: Floats, active: Ids) -> tuple[Ids, float]:
     """One sweep of coordinate descent on a quadratic upper bound of the loss.
 
@@ -396,7 +396,7 @@ def _numbers(n: int) -> Ids:
     return numbers
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, inline="always")
 def find_plane(
     X: Rows,
     Y: Rows,
@@ -431,7 +431,7 @@ def find_plane(
     return stored
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, inline="always")
 def _in_steps(features: Ids, weights: Floats, bias: float, faint: int) -> Stored:
     """Quantised weights, without the smallest ones."""
     largest, n_kept = 0.0, 0
@@ -446,7 +446,7 @@ def _in_steps(features: Ids, weights: Floats, bias: float, faint: int) -> Stored
     return used[:n_kept], levels[:n_kept], float(step), float(np.float32(weights[-1] * bias))
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, inline="always")
 def route(X: Rows, samples: Ids, plane: Stored, slopes: Values, sides: Sides) -> None:
     """Put each sample on its side of a stored hyperplane."""
     features, levels, step, intercept = plane
@@ -461,7 +461,7 @@ def route(X: Rows, samples: Ids, plane: Stored, slopes: Values, sides: Sides) ->
         slopes[feature, 0] = 0.0
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, inline="always")
 def split_node(
     X: Rows,
     Y: Rows,
@@ -496,7 +496,7 @@ def split_node(
     return plane
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, inline="always")
 def _part(samples: Ids, sides: Sides) -> int:
     """Reorder samples by side, keeping their order within; return how many are on side 0."""
     right = np.empty(len(samples), np.int32)
@@ -512,7 +512,7 @@ def _part(samples: Ids, sides: Sides) -> int:
     return n_left
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, inline="always")
 def leaf_scores(Y: Rows, worth: Values, samples: Ids, labels: Ids, scores: Values, scratch: LabelScratch) -> int:
     """Write the labels of the samples, best first, and their mean worth; return how many there was room for."""
     total, present, n_present = scratch.gains[0], scratch.ranked[0], 0
@@ -621,7 +621,7 @@ def grow_tree(
     )
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, inline="always")
 def _feature_scratch(X: Rows, n_features: int, jury: int) -> FeatureScratch:
     n_rows, longest = len(X.starts) - 1, 0
     for row in range(n_rows):

@@ -110,7 +110,7 @@ class _Disk:
 
     folder: Path | None = None  # None: to memory
     least_bytes: int = 0
-    entries: int = 1 << 22
+    entries: int = 1 << 20
     part: Any = None
     n_taken: int = 0
     lock: threading.Lock = field(default_factory=threading.Lock)

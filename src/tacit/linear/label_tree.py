@@ -301,7 +301,8 @@ def _train_node(
 ) -> Chunk:
     rows, signs = _samples_of(Y, node, options, seed)
     words = sparse_part(X)
-    columns, samples = _compacted(words if len(rows) == X.shape[0] else selected(words, rows))
+    is_whole = len(rows) == X.shape[0]
+    columns, samples = _compacted(words if is_whole else selected(words, rows), in_place=not is_whole)
     inner_costs = np.full(signs.shape[1], _INNER_WEIGHT * objective.negative_cost, dtype=np.float32)
     weights, *_ = train_block(
         samples.indptr.astype(np.int64),
@@ -358,14 +359,14 @@ def _samples_of(
     return rows, signs
 
 
-def _compacted(X: sparse.csr_matrix) -> tuple[npt.NDArray[np.int32], sparse.csr_matrix]:
-    """The non-empty columns of X, and X restricted to them."""
+def _compacted(X: sparse.csr_matrix, *, in_place: bool) -> tuple[npt.NDArray[np.int32], sparse.csr_matrix]:
+    """The non-empty columns of X, and X restricted to them, whose indices may take the place of those of X."""
     occurs = occurring(X)
     columns = np.flatnonzero(occurs).astype(np.int32)
     if len(columns) == X.shape[1]:
         return columns, X
     place = np.cumsum(occurs, dtype=np.int32) - 1
-    indices = room(X.nnz, np.int32)
+    indices = X.indices if in_place and X.indices.dtype == np.int32 else room(X.nnz, np.int32)
     for chunk in entry_chunks(X):
         indices[chunk] = place[X.indices[chunk]]
     return columns, sparse.csr_matrix((X.data, indices, X.indptr), shape=(X.shape[0], len(columns)))

@@ -18,7 +18,7 @@ from tacit.errors import TacitError
 from tacit.memory import data_bytes, large_on_disk, memory_limit
 
 ALLOWED = 190 << 20
-N_TEXTS, WORDS_PER_TEXT = 12_000, 100
+N_TEXTS, WORDS_PER_TEXT = 24_000, 100
 
 
 def texts_and_tags() -> tuple[list[str], list[list[str]]]:
@@ -32,7 +32,7 @@ def texts_and_tags() -> tuple[list[str], list[list[str]]]:
 
 
 def trained(texts: list[str], tags: list[list[str]]) -> Tagger:
-    options = {"characters": True, "names": False, "n_trees": 1, "max_passes": 2, "n_jobs": 1}
+    options = {"features": "words+characters", "names": False, "n_trees": 1, "max_passes": 2, "n_jobs": 1}
     return Tagger(model="LabelTree", **options).fit(texts, tags)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from tacit.cli.evaluate import print_evaluation
 from tacit.cli.interrupt import keeps
 from tacit.cli.options import (
     PATH,
+    Function,
     cluster_option,
     data_argument,
     input_options,
@@ -39,6 +41,13 @@ from tacit.tagger.automatic import CANDIDATES
 from tacit.tagger.tagger import Tagger
 from tacit.tagger.training import check_takes_cooccurrence
 from tacit.tasks import Checkpoint, checkpoint
+from tacit.vectorizer import FEATURES
+
+
+def features_option(default: str | None) -> Callable[[Function], Function]:
+    """An option for what texts are known by; without a default, all are tried."""
+    told = f"What texts are known by.  [default: {default or 'the best'}]"
+    return click.option("--features", type=click.Choice(list(FEATURES)), default=default, help=told)
 
 
 @click.command()
@@ -50,7 +59,7 @@ from tacit.tasks import Checkpoint, checkpoint
 @click.option("--target", default="f1", show_default=True, help="Goal of the stored threshold: f1, precision=0.8, …")
 @click.option("--no-calibrate", is_flag=True, help="Leave scores uncalibrated; trains once, not twice.")
 @click.option("--keep-texts", is_flag=True, help="Keep the training data in the model, for examples and updates.")
-@click.option("--characters", is_flag=True, help="Add character n-grams: inflected or misspelt words.")
+@features_option("words")
 @click.option("--cooccurrence", type=PATH, help="How often labels occur together: lines label<TAB>label<TAB>count.")
 @click.option("--vocabulary", type=PATH, help="Names of labels: SKOS, CSV, TSV or JSON.")
 @click.option("--vocabulary-language", metavar="TAG", default="en", show_default=True, help="Language of its names.")
@@ -89,7 +98,7 @@ def train(
       tacit train articles.csv --encoder model2vec:minishlab/potion-base-8M --out model
     """
     began = click.get_current_context().meta.get(BEGAN, time.perf_counter())
-    own = {key: options.pop(key) for key in ("target", "keep_texts", "characters")}
+    own = {key: options.pop(key) for key in ("target", "keep_texts", "features")}
     own |= {"language": None if language == "none" else language, "names": not no_names, "encoder": encoder}
     tagger = _tagger(name, assignments, random_state=seed, n_jobs=jobs, calibrate=not no_calibrate, **own)
     if cooccurrence is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from dataclasses import replace
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,7 @@ from tacit.cli.options import (
 )
 from tacit.cli.say import progress_shown
 from tacit.cli.tables import percent, print_table
-from tacit.cli.train import check_out, split_off, train_and_save
+from tacit.cli.train import check_out, features_option, split_off, train_and_save
 from tacit.data.dataset import Dataset, features_of, texts_of
 from tacit.data.load import load_data
 from tacit.labels import aligned, read_labels
@@ -32,9 +32,10 @@ from tacit.parameters import Tune, parameters_of, parse_parameters, unknown_para
 from tacit.registry import find_model
 from tacit.sizes import format_seconds, parse_size
 from tacit.store import folder
+from tacit.tagger.naming import are_short, language_of
 from tacit.tagger.tagger import Tagger
 from tacit.tuning import Tuning
-from tacit.vectorizer import TextVectorizer
+from tacit.vectorizer import FEATURES, TextVectorizer
 
 _UNITS = {"": 1, "s": 1, "m": 60, "h": 3600}
 
@@ -47,6 +48,7 @@ _UNITS = {"": 1, "s": 1, "m": 60, "h": 3600}
 @click.option("--valid", metavar="DATA|SHARE", help="Validation file, or share of DATA.  [default: 3 folds]")
 @click.option("--search", "spaces", metavar="NAME=LOW:HIGH|A,B,…", multiple=True, help="Search space of a parameter.")
 @click.option("--param", "assignments", metavar="NAME=VALUE", multiple=True, help="Fix a parameter.")
+@features_option(None)
 @click.option("--out", type=PATH, help="Train with the best parameters and save here.")
 @max_memory_option
 @seed_option
@@ -55,7 +57,8 @@ _UNITS = {"": 1, "s": 1, "m": 60, "h": 3600}
 @input_options
 def tune(
     data: Path, name: str, target: str, budget: str, valid: str | None, spaces: tuple[str, ...],
-    assignments: tuple[str, ...], out: Path | None, max_memory: str | None, seed: int, jobs: int, **source: Any,
+    assignments: tuple[str, ...], features: str | None, out: Path | None, max_memory: str | None, seed: int, jobs: int,
+    **source: Any,
 ) -> None:  # fmt: skip
     """Search for the hyperparameters of a model that are best for a metric on DATA.
 
@@ -77,14 +80,14 @@ def tune(
         check_out(out)
         folder.refuse_acts(out)
     dataset = load_data(data, **source)
-    X, validation, kept = _samples(dataset, valid, seed, source)
+    X, validation, kept = _samples(dataset, features, valid, seed, source)
     with progress_shown():
         found = tuning.tune(
             cls.__name__, X, kept, target=target, validation=validation, budget_seconds=seconds, fixed=fixed,
             space=space, seed=seed, n_jobs=jobs,
         )  # fmt: skip
     _print(found)
-    best = {**fixed, **found.parameters}
+    best = {**fixed, **({} if features is None else {"features": features}), **found.parameters}
     command = _command(data, found.model, best, source)
     if out is None:
         click.echo(f"\ntrain with: {command}")
@@ -101,18 +104,28 @@ def tune(
 
 
 def _samples(
-    dataset: Dataset, valid: str | None, seed: int, source: dict[str, Any]
+    dataset: Dataset, features: str | None, valid: str | None, seed: int, source: dict[str, Any]
 ) -> tuple[Any, tuple[Any, Any] | None, Any]:
-    """Training features, the validation set (or None), and training labels."""
-    vectorizer = TextVectorizer() if dataset.texts is not None else None
-    X = features_of(dataset) if vectorizer is None else vectorizer.fit_transform(texts_of(dataset))
-    kept, held_out = split_off(replace(dataset, X=X), valid, seed, source)
+    """Training features, the validation set (or None), and training labels; of texts, several features by name."""
+    kept, held_out = split_off(dataset, valid, seed, source)
+    parts = [kept] if held_out is None else [kept, held_out]
+    if dataset.texts is None:
+        found: list[Any] = [features_of(part) for part in parts]
+    else:
+        names, texts = FEATURES if features is None else (features,), [texts_of(part) for part in parts]
+        by_name = {name: _vectorised(name, texts) for name in names}
+        found = [{name: each[place] for name, each in by_name.items()} for place in range(len(parts))]
     if held_out is None:
-        return X, None, dataset.Y
-    if vectorizer is not None and (held_out.X is None or held_out.texts is None):  # from a file
-        held_out.X = vectorizer.transform(texts_of(held_out))
-    names = read_labels(dataset.Y, dataset.label_names).names
-    return kept.X, (held_out.X, aligned(held_out.Y, held_out.label_names, names)), kept.Y
+        return found[0], None, kept.Y
+    labels = read_labels(dataset.Y, dataset.label_names).names
+    return found[0], (found[1], aligned(held_out.Y, held_out.label_names, labels)), kept.Y
+
+
+def _vectorised(features: str, texts: list[Sequence[str]]) -> list[Any]:
+    """Features of training texts, as a tagger makes them, and of further texts."""
+    language = language_of(texts[0], "auto") if are_short(texts[0]) else None
+    vectorizer = TextVectorizer(features=features, language=language)
+    return [vectorizer.fit_transform(texts[0]), *map(vectorizer.transform, texts[1:])]
 
 
 def _parse_duration(text: str) -> float:
@@ -163,7 +176,8 @@ def _print(found: Tuning) -> None:
 
 def _command(data: Path, name: str, parameters: dict[str, Any], source: dict[str, Any]) -> str:
     words = ["tacit", "train", str(data), "--model", name, "--out", "model"]
-    words += [word for name, value in parameters.items() for word in ("--param", f"{name}={value}")]
-    for option, value in source.items():
+    own = {"features": parameters["features"]} if "features" in parameters else {}
+    words += [word for name, value in parameters.items() if name not in own for word in ("--param", f"{name}={value}")]
+    for option, value in (own | source).items():
         words += [f"--{option.replace('_', '-')}", str(value)] if value else []
     return shlex.join(words)

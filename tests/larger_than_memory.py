@@ -18,13 +18,13 @@ from tacit.errors import TacitError
 from tacit.memory import data_bytes, large_on_disk, memory_limit
 
 ALLOWED = 190 << 20
-N_TEXTS, WORDS_PER_TEXT = 24_000, 100
+N_TEXTS, WORDS_PER_TEXT = 12_000, 100
 
 
 def texts_and_tags() -> tuple[list[str], list[list[str]]]:
     rng = np.random.default_rng(0)
     letters = np.array(list("abcdefghijklmnop"))
-    words = ["".join(word) for word in letters[rng.integers(16, size=(3000, 9))]]
+    words = ["".join(word) for word in letters[rng.integers(16, size=(3000, 24))]]
     tags = rng.integers(4, size=N_TEXTS)
     chosen = rng.integers(len(words), size=(N_TEXTS, WORDS_PER_TEXT))
     texts = [f"topic{tag} " + " ".join(words[word] for word in row) for tag, row in zip(tags, chosen, strict=True)]

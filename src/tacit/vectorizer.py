@@ -279,7 +279,9 @@ def _features(
 
 def _joined(words: sparse.csr_matrix, others: sparse.csr_matrix, share: float) -> sparse.csr_matrix:
     """Rows of unit length, in which other features than words have this share of the squared length."""
-    parts = np.float32(np.sqrt(1 - share)) * unit_rows(words), np.float32(np.sqrt(share)) * unit_rows(others)
+    parts = unit_rows(words), unit_rows(others)
+    for part, weight in zip(parts, (1 - share, share), strict=True):
+        part.data *= np.float32(np.sqrt(weight))
     return unit_rows(sparse.hstack(parts, format="csr"))
 
 

@@ -26,7 +26,7 @@ BENCHMARKS = (
     "cluster",
 )
 #: Take hours on an idle machine, or need files: they run if they are named.
-LONG = ("peers", "growth", "dense", "scale", "auto", "idf")
+LONG = ("peers", "growth", "dense", "scale", "auto", "idf", "ngrams")
 
 
 def main() -> None:

@@ -5,7 +5,6 @@ Usage: ``TACIT_DATA=… python -m benchmarks.tagger [PART…]``, where PART is o
 eurlex    EURLEX57K from raw text with ``--model auto``, calibrated on dev, measured on test
 yso       yso-finna-en (590,669 titles, 25,400 labels) with ``--max-memory 8G``: what was expected, and what it took
 start     cold start of ``tacit suggest`` and ``tacit --help``
-features  words against words and character n-grams, on parts of the training sets
 """
 
 from __future__ import annotations
@@ -16,8 +15,6 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-
-import numpy as np
 
 import tacit
 from tacit.metrics import judge
@@ -98,26 +95,7 @@ def start() -> None:
         print(f"  tacit {arguments[0]}: {min(times):.2f} s")
 
 
-def features() -> None:
-    """Both on the same tenth held out, mean of the metrics; a LabelTree of one tree."""
-    parts = {
-        "eurlex57k": tacit.load_data(data("eurlex57k") / "train.jsonl.gz", text=EURLEX_FIELDS[1], labels="concepts"),
-        "yso-finna-en": tacit.load_data(data("yso-finna-en") / "train.jsonl.gz"),
-    }
-    for name, dataset in parts.items():
-        order = np.random.default_rng(7).permutation(len(dataset))
-        train, valid = dataset.rows(order[:30_000]), dataset.rows(order[30_000:34_000])
-        for characters in (False, True):
-            began = time.process_time()
-            tagger = tacit.Tagger(model="LabelTree", n_trees=1, calibrate=False, characters=characters)
-            tagger.fit(train.texts, train.Y, label_names=train.label_names)
-            spent = time.process_time() - began
-            metrics = tagger.evaluate(valid.texts, valid.Y)
-            shown = "/".join(f"{100 * metrics[f'P@{k}']:.1f}" for k in (1, 3, 5))
-            print(f"  {name}, {'words and n-grams' if characters else 'words'}: P {shown}, {spent:.0f} s", flush=True)
-
-
-PARTS = {"eurlex": eurlex, "yso": yso, "start": start, "features": features}
+PARTS = {"eurlex": eurlex, "yso": yso, "start": start}
 
 
 def main() -> None:

@@ -29,10 +29,10 @@ def make(name: str) -> Any:
     from sklearn.pipeline import make_union
 
     if name.startswith("tacit"):
-        return TextVectorizer(characters=name.endswith("characters"))
+        return TextVectorizer(features="words+characters" if name.endswith("characters") else "words")
     weights = {"sublinear_tf": True, "min_df": 2, "dtype": np.float32}
     words = TfidfVectorizer(**weights)
-    grams = TfidfVectorizer(analyzer="char_wb", ngram_range=(3, 5), **weights)
+    grams = TfidfVectorizer(analyzer="char_wb", ngram_range=(4, 4), **weights)
     return make_union(words, grams) if name.endswith("characters") else words
 
 

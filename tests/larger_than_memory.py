@@ -24,7 +24,7 @@ N_TEXTS, WORDS_PER_TEXT = 12_000, 100
 def texts_and_tags() -> tuple[list[str], list[list[str]]]:
     rng = np.random.default_rng(0)
     letters = np.array(list("abcdefghijklmnop"))
-    words = ["".join(word) for word in letters[rng.integers(16, size=(3000, 9))]]
+    words = ["".join(word) for word in letters[rng.integers(16, size=(3000, 24))]]
     tags = rng.integers(4, size=N_TEXTS)
     chosen = rng.integers(len(words), size=(N_TEXTS, WORDS_PER_TEXT))
     texts = [f"topic{tag} " + " ".join(words[word] for word in row) for tag, row in zip(tags, chosen, strict=True)]
@@ -32,7 +32,7 @@ def texts_and_tags() -> tuple[list[str], list[list[str]]]:
 
 
 def trained(texts: list[str], tags: list[list[str]]) -> Tagger:
-    options = {"characters": True, "names": False, "n_trees": 1, "max_passes": 2, "n_jobs": 1}
+    options = {"features": "words+characters", "names": False, "n_trees": 1, "max_passes": 2, "n_jobs": 1}
     return Tagger(model="LabelTree", **options).fit(texts, tags)
 
 

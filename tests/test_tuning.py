@@ -5,6 +5,7 @@ import math
 
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.model_selection import GridSearchCV
 
 import tacit
@@ -180,3 +181,15 @@ def test_models_work_in_grid_search(data):
     assert search.best_params_ == {"C": 0.5}
     assert search.best_score_ > 0.95
     assert (search.predict(data.X) != search.best_estimator_.predict(data.X)).nnz == 0
+
+
+def test_the_best_of_several_features_is_found(data):
+    noise = sparse.random(*data.X.shape, density=0.05, format="csr", dtype=np.float32, random_state=0)
+    options = {"target": "P@1", "space": {"C": Tune(choices=(1.0,))}, "budget_seconds": 30, "folds": 2}
+    found = tune("OneVsAll", {"noise": noise, "words": data.X}, data.Y, **options)
+    assert found.parameters == {"features": "words"}
+    assert found.score > 0.8 > found.default_score
+    same = {"noise": noise, "words": data.X}
+    assert tune("OneVsAll", same, data.Y, validation=(same, data.Y), **options).parameters == {"features": "words"}
+    with pytest.raises(DataError, match="they must agree"):
+        tune("OneVsAll", {"noise": noise[1:], "words": data.X}, data.Y, **options)

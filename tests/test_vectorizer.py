@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -9,7 +11,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from reference.words import count_words as count_slowly
 from tacit import vectorizer as texts_to_features
 from tacit.errors import DataError
-from tacit.vectorizer import TextVectorizer
+from tacit.vectorizer import FEATURES, TextVectorizer
 
 WORDS = st.sampled_from(
     [
@@ -48,31 +50,60 @@ def test_words_as_scikit_learn_weighs_them(texts):
     np.testing.assert_array_equal(vectorizer.transform(texts).toarray(), features.toarray())
 
 
-@given(TEXTS.filter(lambda texts: any(len(word) > 1 for text in texts for word in text.replace("!", "").split("-"))))
-def test_character_grams_as_scikit_learn_counts_them(texts):
-    vectorizer = TextVectorizer(characters=True)
-    try:
-        features = vectorizer.fit_transform(texts)
-    except DataError:
-        return
-    names = vectorizer.feature_names_
-    n_words = sum(not name.startswith("~") for name in names)
+def grams(words, sizes=(4,)):
+    return [
+        padded[start : start + size]
+        for word in words
+        for padded in [f" {word} "]
+        for size in sizes
+        for start in range(len(padded) - size + 1)
+    ]
+
+
+#: What the features beside words are, slowly: from the words of a text, and the least number of texts and the share.
+SLOWLY = {
+    "words+characters": (grams, 1, 0.5),
+    "words+prefixes": (lambda words: [word[:4] for word in words if len(word) > 4], 1, 0.25),
+    "words+bigrams": (lambda words: list(map(" ".join, pairwise(words))), 2, 0.25),
+}
+
+
+@pytest.mark.parametrize("features", SLOWLY)
+@given(texts=TEXTS)
+def test_other_features_as_scikit_learn_counts_them(features, texts):
+    parts_of, min_df, share = SLOWLY[features]
     words = TfidfVectorizer().build_analyzer()
-    grams = TfidfVectorizer(
-        analyzer=lambda text: [
-            padded[start : start + size]
-            for word in words(text)
-            for padded in [f" {word} "]
-            for size in (3, 4, 5)
-            for start in range(len(padded) - size + 1)
-        ],
-        sublinear_tf=True,
-    )
-    expected = grams.fit_transform(texts).toarray()
-    assert [name[1:] for name in names[n_words:]] == list(grams.get_feature_names_out())
-    part = features.toarray()[:, n_words:]
-    np.testing.assert_allclose(part * np.sqrt(2), expected, atol=1e-5)  # words have the other half of the length
-    np.testing.assert_array_equal(vectorizer.transform(texts).toarray(), features.toarray())
+    parts = TfidfVectorizer(analyzer=lambda text: parts_of(words(text)), sublinear_tf=True, min_df=min_df)
+    try:
+        plain = TextVectorizer().fit_transform(texts).toarray()
+        expected = parts.fit_transform(texts).toarray()
+    except (DataError, ValueError):  # no words, or no parts of words
+        return
+    vectorizer = TextVectorizer(features=features)
+    found = vectorizer.fit_transform(texts)
+    n_words = plain.shape[1]
+    assert [name[1:] for name in vectorizer.feature_names_[n_words:]] == list(parts.get_feature_names_out())
+    expected = np.hstack([np.sqrt(1 - share) * plain, np.sqrt(share) * expected])
+    expected /= np.maximum(np.linalg.norm(expected, axis=1, keepdims=True), 1e-9)
+    np.testing.assert_allclose(found.toarray(), expected, atol=1e-5)
+    np.testing.assert_array_equal(vectorizer.transform(texts).toarray(), found.toarray())
+
+
+@pytest.mark.parametrize("features", FEATURES)
+def test_odd_texts_have_features_or_none(features):
+    vectorizer = TextVectorizer(features=features).fit(["red apples, red apples", "red apples and x"])
+    for text in ("", " ", "x", "\N{PILE OF POO}", "!", "\ua7f7", "a\ua7f7b", "\ud800", "qq"):
+        assert vectorizer.transform([text]).nnz == 0
+    assert vectorizer.transform(["APPLES"]).nnz > 0
+    assert vectorizer.transform(["", "red apples"])[1].nnz > 0
+
+
+def test_n_grams_are_as_long_as_those_of_the_vocabulary():
+    """Earlier models have n-grams of three to five letters."""
+    names = ["pear", *sorted({f"~{part}" for part in grams(["pear"], (3, 4, 5))})]
+    old = TextVectorizer(np.array(names, object), np.ones(len(names), np.float32), "words+characters")
+    assert old.transform(["pear"]).nnz == len(names)
+    assert old.transform(["spear"]).nnz > 0
 
 
 def test_a_second_fit_forgets_the_first():
@@ -84,18 +115,23 @@ def test_a_second_fit_forgets_the_first():
 
 def test_state_is_enough_to_transform():
     texts = ["a red apple", "a green pear", "red cars"]
-    for characters in (False, True):
-        fitted = TextVectorizer(characters=characters)
+    for kind in FEATURES:
+        fitted = TextVectorizer(features=kind)
         features = fitted.fit_transform(texts)
-        rebuilt = TextVectorizer(fitted.feature_names_, fitted.idf_, characters)
+        rebuilt = TextVectorizer(fitted.feature_names_, fitted.idf_, kind)
         np.testing.assert_array_equal(rebuilt.transform(texts).toarray(), features.toarray())
         assert features.dtype == np.float32
 
 
 def test_unknown_words_are_left_out_but_for_their_grams():
     assert TextVectorizer().fit(["red apples"]).transform(["words never seen"]).nnz == 0
-    assert TextVectorizer(characters=True).fit(["red apples"]).transform(["apple"]).nnz > 0
+    assert TextVectorizer(features="words+characters").fit(["red apples"]).transform(["apple"]).nnz > 0
     assert TextVectorizer().fit(["red apples"]).transform([]).shape == (0, 2)
+
+
+def test_pairs_of_words_are_pairs_of_stems():
+    vectorizer = TextVectorizer(features="words+bigrams", language="en").fit(["red apples", "a red apple"])
+    assert list(vectorizer.feature_names_) == ["appl", "red", "~red appl"]
 
 
 def test_words_of_one_text_are_dropped_where_there_are_many_long_texts():
@@ -111,7 +147,8 @@ def test_words_of_one_text_count_where_texts_are_short():
 
 
 @pytest.mark.parametrize(
-    "options", [{}, {"characters": True}, {"language": "en"}, {"language": "fi", "characters": True}]
+    "options",
+    [*({"features": kind} for kind in FEATURES), {"language": "en"}, {"language": "fi", "features": "words+bigrams"}],
 )
 @settings(max_examples=25, deadline=None)
 @given(texts=TEXTS, others=TEXTS)
@@ -132,10 +169,10 @@ def test_features_are_those_of_words_counted_slowly(options, texts, others):
             np.testing.assert_array_equal(array, wanted)
 
 
-@pytest.mark.parametrize("characters", [False, True])
-def test_features_as_new_are_those_of_a_vocabulary_without_the_other_words(characters):
+@pytest.mark.parametrize("features", ["words", "words+characters", "words+prefixes"])
+def test_features_as_new_are_those_of_a_vocabulary_without_the_other_words(features):
     texts = ["red apple", "green apple tree", "red tree", "green pear"]
-    all_texts, first = TextVectorizer(characters=characters), TextVectorizer(characters=characters)
+    all_texts, first = TextVectorizer(features=features), TextVectorizer(features=features)
     X = all_texts.fit_transform(texts)
     first.fit(texts[:3])
     columns = [all_texts.positions()[name] for name in first.feature_names_]

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from scipy import sparse
 
 from tacit.errors import DataError, ParameterError, TacitError
@@ -71,13 +72,21 @@ class Tuning:
 
 
 @dataclass(frozen=True)
-class _Fold:
-    """Training samples, in random order, and validation samples."""
+class _Samples:
+    """Features by name, the default first, and labels."""
 
-    X: sparse.csr_matrix
+    X: dict[str, Any]
     Y: sparse.csr_matrix
-    X_valid: sparse.csr_matrix
-    Y_valid: sparse.csr_matrix
+
+
+@dataclass(frozen=True)
+class _Fold:
+    """Rows of training samples, in random order, and of validation samples."""
+
+    samples: _Samples
+    kept: npt.NDArray[np.intp]
+    valid: _Samples
+    held_out: npt.NDArray[np.intp]
 
 
 def tune(
@@ -101,7 +110,8 @@ def tune(
     model_name : str
         A registered model.
     X, Y
-        Training samples, as for `fit`.
+        Training samples, as for `fit`. X may be a mapping from names to features of the same samples: the name is then
+        searched as the parameter "features", whose default is the first.
     target : str
         "P@5", "nDCG@3", "R@5", "PSP@1", "PSnDCG@5" or the like.
     validation : pair of features and labels, optional
@@ -124,6 +134,9 @@ def tune(
     common = {**(fixed or {}), "random_state": seed, "n_jobs": n_jobs}
     searched = check_space(cls, declared_space(cls) if space is None else space, common)
     read_metric(target)
+    names = tuple(_by_name(X))
+    if len(names) > 1:
+        searched["features"] = Parameter("features", (str,), names[0], None, "", Tune(choices=names))
     judge = _Judge(cls, common, _folds(X, Y, validation, folds, seed), target)
     with stage(f"tuning {cls.__name__}", None) as advance:
         trials = list(_search(judge, searched, started + budget_seconds, seed, advance))
@@ -180,21 +193,31 @@ def _draws(searched: Mapping[str, Parameter], count: int, seed: int) -> list[dic
 # -- how a set of parameters is evaluated -----------------------------------------------------------------
 
 
+def _by_name(X: Any) -> dict[str, Any]:
+    return dict(X) if isinstance(X, Mapping) else {"": X}
+
+
+def _samples(X: Any, Y: sparse.csr_matrix) -> _Samples:
+    found = {name: read_features(features) for name, features in _by_name(X).items()}
+    for features in found.values():
+        if features.shape[0] != Y.shape[0]:
+            raise DataError(f"X has {features.shape[0]} samples but Y has {Y.shape[0]}; they must agree")
+    return _Samples(found, Y)
+
+
 def _folds(X: Any, Y: Any, validation: tuple[Any, Any] | None, folds: int, seed: int) -> list[_Fold]:
-    features, labels = read_features(X), read_labels(Y)
-    if features.shape[0] != labels.matrix.shape[0]:
-        raise DataError(f"X has {features.shape[0]} samples but Y has {labels.matrix.shape[0]}; they must agree")
-    order = np.random.default_rng(seed).permutation(features.shape[0])
+    labels = read_labels(Y)
+    samples = _samples(X, labels.matrix)
+    order = np.random.default_rng(seed).permutation(labels.matrix.shape[0])
     if validation is not None:
         named = read_labels(validation[1]) if labels.container == "lists" else read_labels(validation[1], labels.names)
         truth = aligned(named.matrix, named.names, labels.names)
-        return [_Fold(features[order], labels.matrix[order], read_features(validation[0]), truth)]
+        return [_Fold(samples, order, _samples(validation[0], truth), np.arange(truth.shape[0]))]
     if not 2 <= folds <= len(order):
         raise ParameterError(f"folds must be between 2 and the {len(order)} samples; got {folds}")
     held_out = np.array_split(order, folds)
     kept = [np.concatenate(held_out[:fold] + held_out[fold + 1 :]) for fold in range(folds)]
-    matrix = labels.matrix
-    return [_Fold(features[a], matrix[a], features[b], matrix[b]) for a, b in zip(kept, held_out, strict=True)]
+    return [_Fold(samples, a, samples, b) for a, b in zip(kept, held_out, strict=True)]
 
 
 @dataclass(frozen=True)
@@ -208,7 +231,7 @@ class _Judge:
 
     @property
     def n_samples(self) -> int:
-        return int(min(fold.X.shape[0] for fold in self.folds))
+        return min(len(fold.kept) for fold in self.folds)
 
     def warm_up(self) -> None:
         """Compile or load kernels, so that this time does not count for a trial."""
@@ -224,14 +247,17 @@ class _Judge:
         return Trial(parameters, share, float(np.mean(scores)), time.perf_counter() - start)
 
     def _score(self, fold: _Fold, parameters: dict[str, Any], share: float) -> float:
-        part = slice(0, math.ceil(share * fold.X.shape[0]))
-        model = self.cls(**{**self.common, **parameters}).fit(fold.X[part], fold.Y[part])
-        truth = fold.Y_valid
+        part = fold.kept[: math.ceil(share * len(fold.kept))]
+        own = {**self.common, **parameters}
+        name = own.pop("features", next(iter(fold.samples.X)))
+        model = self.cls(**own).fit(fold.samples.X[name][part], fold.samples.Y[part])
+        truth = fold.valid.Y[fold.held_out]
         # Propensities of all training samples, so that scores on different subsets are comparable.
-        weights = propensities(fold.Y)
+        weights = propensities(fold.samples.Y[fold.kept])
         weights = np.concatenate([weights, np.full(truth.shape[1] - len(weights), weights.min())])
         _, k = read_metric(self.target)
-        return evaluate(model.rank(fold.X_valid, k), truth, propensities=weights, ks=(k,))[self.target]
+        ranking = model.rank(fold.valid.X[name][fold.held_out], k)
+        return evaluate(ranking, truth, propensities=weights, ks=(k,))[self.target]
 
 
 # -- the search -------------------------------------------------------------------------------------------

@@ -1,6 +1,6 @@
-"""Texts to features: tf-idf of words and optionally of character n-grams within words.
+"""Texts to features: tf-idf of words and optionally of their prefixes, their character n-grams, or pairs of words.
 
-The fitted state is plain arrays and strings. Character n-grams are computed once per distinct word, not once per
+The fitted state is plain arrays and strings. Parts of words are computed once per distinct word, not once per
 occurrence.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import Annotated, Any, TypeVar
 
 import numpy as np
@@ -24,14 +24,19 @@ from tacit.parameters import OneOf
 from tacit.progress import stage
 from tacit.store.declared import Array, Sizes
 from tacit.tasks import stream_tasks
-from tacit.words import LANGUAGES, count_words, stemmed
+from tacit.words import LANGUAGES, count_words, stemmed, words_of
 
 _MIN_TEXTS_TO_DROP_HAPAXES = 1000  # with fewer texts, words that occur in a single text are kept
 _MIN_WORDS_TO_DROP_HAPAXES = 50  # distinct words per text; in shorter texts every word counts
-_GRAM = "~"  # before the name of an n-gram
-_GRAM_SIZES = (3, 4, 5)
+_PART = "~"  # before the name of a feature that is not a word
+_GRAM_SIZES = (4,)  # earlier models have 3, 4 and 5
+_PREFIX = 4  # letters
+_PAIR = "\ua7f7"  # between two words: a letter of Roman inscriptions, which makes one word of them
 _CHARACTERS_PER_BLOCK = 4_000_000  # of texts that are a task
-_FEATURES_OF_GRAMS = 10  # times as many features as without n-grams
+_FEATURES_OF_PARTS = 10  # times as many features as of words alone, at most
+#: What texts are known by, and the share of the squared length of a row that other features than words have.
+FEATURES = {"words": 0.0, "words+prefixes": 0.25, "words+characters": 0.5, "words+bigrams": 0.25}
+TextFeatures = Annotated[str, OneOf(tuple(FEATURES)), "of texts: words, or also parts of words, or pairs of words"]
 
 Result = TypeVar("Result")
 Ids = npt.NDArray[np.int32]
@@ -39,16 +44,17 @@ Ids = npt.NDArray[np.int32]
 
 @dataclass(eq=False)
 class TextVectorizer:
-    """Tf-idf vectors of unit length with logarithmic term counts, of words and optionally character n-grams.
+    """Tf-idf vectors of unit length with logarithmic term counts, of words and optionally more.
 
     Attributes
     ----------
-    characters : bool
-        Add character n-grams, for inflected languages and misspelt words. Words and n-grams have the same total weight.
+    features : str
+        One of `FEATURES`: words alone, with their prefixes or character n-grams, for inflected and rare words, or with
+        pairs of neighbouring words.
     language : str, optional
         Count stems of this language instead of words.
     feature_names_ : array of str
-        The vocabulary in column order: words, then n-grams, which are prefixed with a tilde.
+        The vocabulary in column order: words, then other features, whose names start with a tilde.
     idf_ : float array
         Inverse document frequency of each feature.
     """
@@ -59,41 +65,45 @@ class TextVectorizer:
     idf_: Annotated[npt.NDArray[np.float32], Array("float32", ("n_features",))] = field(
         default_factory=lambda: np.empty(0, dtype=np.float32)
     )
-    characters: bool = False
+    features: TextFeatures = "words"
     language: Annotated[str | None, OneOf(tuple(LANGUAGES))] = None
 
     def what_is_wrong(self, sizes: Sizes) -> tuple[str, str] | None:
-        """No two features have the same name, and n-grams come last, if there are any."""
+        """No two features have the same name, and words come first."""
         if len(self.positions()) != sizes["n_features"]:
             return "feature_names_", "must differ from each other"
         if self._n_words < sizes["n_features"]:
-            if not self.characters:
-                return "feature_names_", "must be words; got an n-gram"
-            if any(name.startswith(_GRAM) for name in self.feature_names_[: self._n_words]):
-                return "feature_names_", "must be words, then n-grams"
+            if self.features == "words":
+                return "feature_names_", f"must be words; got one with {_PART}"
+            if any(name.startswith(_PART) for name in self.feature_names_[: self._n_words]):
+                return "feature_names_", "must be words, then other features"
         return None
 
     def fit_transform(self, texts: Sequence[str], n_jobs: int | None = None) -> sparse.csr_matrix:
         """Learn the vocabulary of `texts` and return their features."""
         blocks, words = self._counted(texts, n_jobs)
-        n_counts = sum(counts.nnz for counts in blocks)
-        are_many = len(texts) >= _MIN_TEXTS_TO_DROP_HAPAXES and n_counts >= _MIN_WORDS_TO_DROP_HAPAXES * len(texts)
+        n_with = _texts_with(blocks, len(words))
+        if self.features == "words+bigrams":
+            n_with[[_PAIR in word for word in words]] = 0
+        are_many = len(texts) >= _MIN_TEXTS_TO_DROP_HAPAXES and n_with.sum() >= _MIN_WORDS_TO_DROP_HAPAXES * len(texts)
         min_texts = 2 if are_many else 1
-        names, chosen, frequencies = _vocabulary(words, blocks, min_texts)
+        names, chosen = _vocabulary(words, n_with, min_texts)
+        frequencies = n_with[chosen]
         places = np.full(len(words), -1, np.int32)
         places[chosen] = np.arange(len(chosen))
-        grams = None
-        if self.characters:
-            grams, gram_names = _grams_of(words)
-            found, chosen, n_with = _vocabulary(gram_names, (counts @ grams for counts in blocks), min_texts)
-            grams = grams[:, chosen]
-            names, frequencies = names + found, np.append(frequencies, n_with)
+        parts = None
+        if self.features != "words":
+            parts, part_names = _parts_of(words, self.features)
+            n_with = _texts_with((counts @ parts for counts in blocks), len(part_names))
+            found, chosen = _vocabulary(part_names, n_with, 2 if self.features == "words+bigrams" else min_texts)
+            parts = parts[:, chosen]
+            names, frequencies = names + found, np.append(frequencies, n_with[chosen])
         if not names:
             raise DataError("the texts hold no words to learn from; a word has two letters or more")
         self.feature_names_ = np.array(names, dtype=object)
         vars(self).pop("_position", None)  # of an earlier vocabulary
         self.idf_ = inverse_document_frequencies(frequencies, len(texts))
-        return self._weighted(blocks, places, grams, n_jobs)
+        return self._weighted(blocks, places, parts, n_jobs)
 
     def fit(self, texts: Sequence[str], n_jobs: int | None = None) -> TextVectorizer:
         """Learn the vocabulary of `texts`."""
@@ -101,16 +111,16 @@ class TextVectorizer:
         return self
 
     def transform(self, texts: Sequence[str], n_jobs: int | None = None) -> sparse.csr_matrix:
-        """Features of `texts`; words outside the vocabulary are ignored, except for their n-grams."""
+        """Features of `texts`; words outside the vocabulary are ignored, except for their parts."""
         position = self.positions()
         blocks, words = self._counted(texts, n_jobs)
         places = np.array([position.get(word, -1) for word in words], np.int32)
-        grams = None
-        if self.characters:
-            grams, names = _grams_of(words)
+        parts = None
+        if self.features != "words":
+            parts, names = _parts_of(words, self.features, self._sizes)
             known = np.array([position.get(name, -1) - self._n_words for name in names], np.int32)
-            grams = _renamed(grams, known, len(position) - self._n_words)
-        return self._weighted(blocks, places, grams, n_jobs)
+            parts = _renamed(parts, known, len(position) - self._n_words)
+        return self._weighted(blocks, places, parts, n_jobs)
 
     def as_new(self, X: sparse.csr_matrix, is_known: npt.NDArray[np.bool_]) -> sparse.csr_matrix:
         """Features of texts as they would be if the vocabulary had only the features that `is_known` marks."""
@@ -120,13 +130,13 @@ class TextVectorizer:
         kept = sparse.csr_matrix((X.data[entries], X.indices[entries], starts), shape=X.shape)
         if self._n_words == len(positions):
             return unit_rows(kept)
-        parts = unit_rows(kept[:, : self._n_words]), unit_rows(kept[:, self._n_words :])
-        return unit_rows(sparse.hstack(parts, format="csr"))
+        return _joined(kept[:, : self._n_words], kept[:, self._n_words :], FEATURES[self.features])
 
     def _counted(self, texts: Sequence[str], n_jobs: int | None) -> tuple[list[sparse.csr_matrix], list[str]]:
         """Counts of each distinct word, or stem, in each text, by blocks of texts; words by their first occurrence."""
-        tasks = [{"texts": texts[first:last]} for first, last in _blocks(texts, self.characters)]
-        found = _run(count_words, tasks, n_jobs, "blocks of words")
+        tasks = [{"texts": texts[first:last]} for first, last in _blocks(texts, self.features != "words")]
+        count = _count_with_pairs if self.features == "words+bigrams" else count_words
+        found = _run(count, tasks, n_jobs, "blocks of words")
         if len(tasks) == 1 and self.language is None:
             counts, names = next(found)
             return [counts], names
@@ -139,7 +149,7 @@ class TextVectorizer:
         names = list(number)
         if self.language is not None:
             number.clear()
-            ids = np.array([number[stem] for stem in stemmed(names, self.language)], np.int32)
+            ids = np.array([number[stem] for stem in _stems(names, self.language)], np.int32)
             names = list(number)
             for place, counts in enumerate(blocks):
                 stems = _with_ids(counts, ids, len(names))
@@ -150,8 +160,9 @@ class TextVectorizer:
     def positions(self) -> dict[str, int]:
         """Columns by the name of the feature."""
         if not hasattr(self, "_position"):
-            self._n_words = sum(not name.startswith(_GRAM) for name in self.feature_names_)
-            # Last, as other threads take it for a sign that both are there.
+            self._n_words = sum(not name.startswith(_PART) for name in self.feature_names_)
+            self._sizes = sorted({len(name) - len(_PART) for name in self.feature_names_[self._n_words :]})
+            # Last, as other threads take it for a sign that all are there.
             self._position = {name: place for place, name in enumerate(self.feature_names_)}
         return self._position
 
@@ -159,12 +170,13 @@ class TextVectorizer:
         self,
         blocks: list[sparse.csr_matrix],
         places: Ids,
-        grams: sparse.csr_matrix | None,
+        parts: sparse.csr_matrix | None,
         n_jobs: int | None,
     ) -> sparse.csr_matrix:
-        """Features from counts, given the column of each word and the n-grams of each word by column."""
+        """Features from counts, given the column of each word and the parts of each word by column."""
         tasks = [{"counts": counts} for counts in blocks]
-        return stacked(_run(_features, tasks, n_jobs, "blocks of features", places=places, grams=grams, idf=self.idf_))
+        shared = {"places": places, "parts": parts, "share": FEATURES[self.features], "idf": self.idf_}
+        return stacked(_run(_features, tasks, n_jobs, "blocks of features", **shared))
 
 
 def are_texts(samples: Any) -> bool:
@@ -193,10 +205,10 @@ def features_of(samples: Any, vectorizer: TextVectorizer | None, n_jobs: int | N
     return vectorizer.transform(samples, n_jobs)
 
 
-def _blocks(texts: Sequence[str], with_grams: bool) -> list[tuple[int, int]]:
+def _blocks(texts: Sequence[str], with_parts: bool) -> list[tuple[int, int]]:
     """Where blocks of texts of about the same size start and stop; at least one."""
     sizes = np.cumsum([len(text) for text in texts], dtype=np.int64)
-    most = _CHARACTERS_PER_BLOCK // _FEATURES_OF_GRAMS if with_grams else _CHARACTERS_PER_BLOCK
+    most = _CHARACTERS_PER_BLOCK // _FEATURES_OF_PARTS if with_parts else _CHARACTERS_PER_BLOCK
     stops = np.flatnonzero(np.diff(sizes // most)) + 1
     return list(pairwise([0, *stops.tolist(), len(texts)]))
 
@@ -219,28 +231,57 @@ def _with_ids(counts: sparse.csr_matrix, ids: Ids, n_columns: int) -> sparse.csr
     return sparse.csr_matrix((counts.data, ids[counts.indices], counts.indptr), shape=shape)
 
 
-def _vocabulary(
-    names: list[str], blocks: Iterable[sparse.csr_matrix], min_texts: int
-) -> tuple[list[str], Ids, npt.NDArray[np.int64]]:
-    """The names that occur in enough texts, sorted; their columns in `blocks`, and in how many texts they occur."""
-    n_with = np.zeros(len(names), np.int64)
+def _count_with_pairs(texts: Sequence[str]) -> tuple[sparse.csr_matrix, list[str]]:
+    """Counts of words and of pairs of neighbouring words."""
+    found = ([word for word in words_of(text) if len(word) > 1] for text in texts)
+    return count_words([" ".join([*words, *map(_PAIR.join, pairwise(words))]) for words in found])
+
+
+def _stems(words: list[str], language: str) -> list[str]:
+    """The stem of each word; of a pair, the stems of both words."""
+    halves = [half for word in words for half in word.split(_PAIR)]
+    if len(halves) == len(words):
+        return stemmed(words, language)
+    stems = iter(stemmed(halves, language))
+    return [_PAIR.join(islice(stems, word.count(_PAIR) + 1)) for word in words]
+
+
+def _texts_with(blocks: Iterable[sparse.csr_matrix], n_columns: int) -> npt.NDArray[np.int64]:
+    """In how many texts each word or part occurs."""
+    n_with = np.zeros(n_columns, np.int64)
     for counts in blocks:
-        n_with += np.bincount(counts.indices, minlength=len(names))
+        n_with += np.bincount(counts.indices, minlength=n_columns)
+    return n_with
+
+
+def _vocabulary(names: list[str], n_with: npt.NDArray[np.int64], min_texts: int) -> tuple[list[str], Ids]:
+    """The names that occur in enough texts, sorted, and their columns."""
     chosen = sorted(np.flatnonzero(n_with >= min_texts).tolist(), key=names.__getitem__)
-    columns = np.array(chosen, np.int32)
-    return [names[column] for column in chosen], columns, n_with[columns]
+    return [names[column] for column in chosen], np.array(chosen, np.int32)
 
 
 def _features(
-    counts: sparse.csr_matrix, places: Ids, grams: sparse.csr_matrix | None, idf: npt.NDArray[np.float32]
+    counts: sparse.csr_matrix,
+    places: Ids,
+    parts: sparse.csr_matrix | None,
+    share: float,
+    idf: npt.NDArray[np.float32],
 ) -> sparse.csr_matrix:
-    """Counts as tf-idf rows of unit length; words and n-grams have the same total weight."""
-    if grams is None:
+    """Counts as tf-idf rows of unit length; `share` is that of the parts of words."""
+    if parts is None:
         return _tf_idf(_renamed(counts, places, len(idf)), idf)
-    n_words = len(idf) - grams.shape[1]
-    of_grams = sparse.csr_matrix(counts @ grams)
-    of_grams.sort_indices()
-    parts = _tf_idf(_renamed(counts, places, n_words), idf[:n_words]), _tf_idf(of_grams, idf[n_words:])
+    n_words = len(idf) - parts.shape[1]
+    of_parts = sparse.csr_matrix(counts @ parts)
+    of_parts.sort_indices()
+    words = _renamed(counts, places, n_words)
+    return _joined(_tf_idf(words, idf[:n_words]), _tf_idf(of_parts, idf[n_words:]), share)
+
+
+def _joined(words: sparse.csr_matrix, others: sparse.csr_matrix, share: float) -> sparse.csr_matrix:
+    """Rows of unit length, in which other features than words have this share of the squared length."""
+    parts = unit_rows(words), unit_rows(others)
+    for part, weight in zip(parts, (1 - share, share), strict=True):
+        part.data *= np.float32(np.sqrt(weight))
     return unit_rows(sparse.hstack(parts, format="csr"))
 
 
@@ -249,23 +290,27 @@ def _tf_idf(counts: sparse.csr_matrix, idf: npt.NDArray[np.float32]) -> sparse.c
     return unit_rows(sparse.csr_matrix((values, counts.indices, counts.indptr), shape=counts.shape))
 
 
-def _grams_of(words: list[str]) -> tuple[sparse.csr_matrix, list[str]]:
-    """How often each n-gram occurs in each word, blanks at both ends counted as letters."""
+def _parts_of(
+    words: list[str], features: str, sizes: Sequence[int] = _GRAM_SIZES
+) -> tuple[sparse.csr_matrix, list[str]]:
+    """How often each part occurs in each word; n-grams are of `sizes`, blanks at both ends counted as letters."""
     number: defaultdict[str, int] = defaultdict()
     number.default_factory = number.__len__
     ids: list[int] = []
     starts = [0]
     for word in words:
-        padded = f" {word} "
-        ids.extend(
-            number[_GRAM + padded[start : start + size]]
-            for size in _GRAM_SIZES
-            for start in range(len(padded) - size + 1)
-        )
+        if features == "words+characters":
+            padded = f" {word} "
+            found = [padded[start : start + size] for size in sizes for start in range(len(padded) - size + 1)]
+        elif features == "words+prefixes":
+            found = [word[:_PREFIX]] if len(word) > _PREFIX else []
+        else:
+            found = [word.replace(_PAIR, " ")] if _PAIR in word else []
+        ids.extend(number[_PART + part] for part in found)
         starts.append(len(ids))
-    grams = sparse.csr_matrix((np.ones(len(ids), np.float32), ids, starts), shape=(len(words), len(number)))
-    grams.sum_duplicates()
-    return grams, list(number)
+    parts = sparse.csr_matrix((np.ones(len(ids), np.float32), ids, starts), shape=(len(words), len(number)))
+    parts.sum_duplicates()
+    return parts, list(number)
 
 
 def _renamed(counts: sparse.csr_matrix, places: Ids, n_columns: int) -> sparse.csr_matrix:

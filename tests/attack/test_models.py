@@ -81,7 +81,7 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
     tacit.SLEEC(**CELLS, search="approximate").fit(X, Y).save(folder / "SLEECApproximate")
     vocabulary = Vocabulary(["1", "2"], ["fruit", "car"], [["food"], []], [[], ["1"]])
     said, tags = texts()
-    options: dict[str, Any] = {"keep_texts": True, "characters": True, "vocabulary": vocabulary}
+    options: dict[str, Any] = {"keep_texts": True, "features": "words+characters", "vocabulary": vocabulary}
     tacit.Tagger("OneVsAll", **options).fit(said, tags).save(folder / "Tagger")
     tacit.Tagger("LabelTree").fit(said, tags).save(folder / "TaggerOfTrees")
     started = start_tagger(vocabulary, "en")

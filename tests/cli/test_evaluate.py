@@ -37,7 +37,7 @@ def test_a_share_that_was_held_out_is_no_training_data(tacit, articles, tmp_path
     assert "80% of the samples of" in tacit("evaluate", tmp_path / "model", articles, *FIELDS).err
 
 
-@pytest.mark.parametrize("options", [(), ("--characters",), ("--language", "none"), ("--no-calibrate",)])
+@pytest.mark.parametrize("options", [(), ("--features", "words+prefixes"), ("--language", "none"), ("--no-calibrate",)])
 def test_whatever_the_features(tacit, articles, tmp_path, options):
     tacit("train", articles, *FIELDS, "--out", tmp_path / "model", *options)
     assert "100% of the samples" in tacit("evaluate", tmp_path / "model", articles, *FIELDS).err

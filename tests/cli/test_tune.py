@@ -27,3 +27,16 @@ def test_tune_trains_on_texts(tacit, articles, tmp_path, valid):
     assert shown.code == 0, shown.err
     assert "saved to" in shown.out.replace("\n", " ")
     assert library.Tagger.load(tmp_path / "model").suggest(["a plum and a fig"], k=1)[0][0].label == "fruit"
+
+
+def test_tune_tries_features_of_texts(tacit, articles, tmp_path):
+    source = ("--text", "title,body", "--labels", "tags", "--valid", articles)
+    shown = tacit("tune", articles, "--model", "OneVsAll", *source, "--budget", "20s")
+    assert shown.code == 0, shown.err
+    assert all(f"features={name}" in shown.out for name in ("words+prefixes", "words+characters", "words+bigrams"))
+    fixed = ("--features", "words+bigrams", "--budget", "0.2s", "--out", tmp_path / "model")
+    shown = tacit("tune", articles, "--model", "OneVsAll", *source, *fixed)
+    assert "features=" not in shown.out
+    tagger = library.Tagger.load(tmp_path / "model")
+    assert tagger.features == tagger.vectorizer_.features == "words+bigrams"
+    assert tagger.suggest(["a plum and a fig"], k=1)[0][0].label == "fruit"

@@ -36,7 +36,7 @@ def test_parameters_are_declared_once_and_shown():
 
 def test_a_clone_is_the_same_untrained():
     vocabulary = Vocabulary(["cars"], ["motor vehicles"])
-    tagger = tacit.Tagger("OneVsAll", C=0.5, characters=True, vocabulary=vocabulary).fit(TEXTS, TAGS)
+    tagger = tacit.Tagger("OneVsAll", C=0.5, features="words+characters", vocabulary=vocabulary).fit(TEXTS, TAGS)
     copy = clone(tagger)
     assert repr(copy) == repr(clone(copy))
     assert copy.C if hasattr(copy, "C") else copy.get_params()["C"] == 0.5
@@ -74,10 +74,10 @@ def test_tools_of_scikit_learn_run_on_texts():
     scores = cross_val_score(tacit.Tagger("OneVsAll", calibrate=False), TEXTS, TAGS, cv=3)
     assert scores.min() > 0.8
     search = GridSearchCV(
-        tacit.Tagger("OneVsAll", calibrate=False), {"C": [0.01, 1.0], "characters": [False, True]}, cv=2
+        tacit.Tagger("OneVsAll", calibrate=False), {"C": [0.01, 1.0], "features": ["words", "words+prefixes"]}, cv=2
     )
     search.fit(TEXTS, TAGS)
-    assert set(search.best_params_) == {"C", "characters"}
+    assert set(search.best_params_) == {"C", "features"}
     assert search.predict(["apple pear"])
     louder = FunctionTransformer(lambda texts: [text.upper() for text in texts])
     piped = Pipeline([("louder", louder), ("tagger", tacit.Tagger("OneVsAll"))]).fit(TEXTS, TAGS)

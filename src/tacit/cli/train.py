@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 import time
-from dataclasses import replace
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,15 @@ from tacit import tuning
 from tacit.cli.commands import BEGAN
 from tacit.cli.evaluate import print_evaluation
 from tacit.cli.interrupt import keeps
-from tacit.cli.options import PATH, computing_options, data_argument, input_options, max_memory_option, vector_options
+from tacit.cli.options import (
+    PATH,
+    Function,
+    computing_options,
+    data_argument,
+    input_options,
+    max_memory_option,
+    vector_options,
+)
 from tacit.cli.say import is_quiet, progress_shown, say
 from tacit.cli.source import as_wide_as, read_vocabulary, with_vectors
 from tacit.cli.tables import percent, print_metrics, print_table
@@ -33,14 +41,20 @@ from tacit.registry import find_model
 from tacit.sizes import format_seconds
 from tacit.store import folder
 from tacit.tagger.automatic import CANDIDATES
-from tacit.tagger.naming import start_tagger
+from tacit.tagger.naming import are_short, language_of, start_tagger
 from tacit.tagger.tagger import Tagger
 from tacit.tagger.training import check_takes_cooccurrence
 from tacit.tasks import Checkpoint, checkpoint
 from tacit.tuning import Tuning
-from tacit.vectorizer import TextVectorizer
+from tacit.vectorizer import FEATURES, TextVectorizer
 
 _UNITS = {"": 1, "s": 1, "m": 60, "h": 3600}  # of time, in seconds
+
+
+def features_option(default: str | None) -> Callable[[Function], Function]:
+    """An option for what texts are known by; without a default, all are tried."""
+    told = f"What texts are known by.  [default: {default or 'the best'}]"
+    return click.option("--features", type=click.Choice(list(FEATURES)), default=default, help=told)
 
 
 @click.command()
@@ -52,7 +66,7 @@ _UNITS = {"": 1, "s": 1, "m": 60, "h": 3600}  # of time, in seconds
 @click.option("--target", default="f1", show_default=True, help="Goal of the stored threshold: f1, precision=0.8, …")
 @click.option("--no-calibrate", is_flag=True, help="Leave scores uncalibrated; trains once, not twice.")
 @click.option("--keep-texts", is_flag=True, help="Keep the training data in the model, for examples and updates.")
-@click.option("--characters", is_flag=True, help="Add character n-grams: inflected or misspelt words.")
+@features_option("words")
 @click.option("--cooccurrence", type=PATH, help="How often labels occur together: lines label<TAB>label<TAB>count.")
 @click.option("--vocabulary", type=PATH, help="Names of labels: SKOS, CSV, TSV or JSON.")
 @click.option("--vocabulary-language", metavar="TAG", default="en", show_default=True, help="Language of its names.")
@@ -89,7 +103,7 @@ def train(
       tacit train articles.csv --encoder model2vec:minishlab/potion-base-8M --out model
     """
     began = click.get_current_context().meta.get(BEGAN, time.perf_counter())
-    own = {key: options.pop(key) for key in ("target", "keep_texts", "characters")}
+    own = {key: options.pop(key) for key in ("target", "keep_texts", "features")}
     own |= {"language": None if language == "none" else language, "names": not no_names, "encoder": encoder}
     tagger = _tagger(name, assignments, random_state=seed, n_jobs=jobs, calibrate=not no_calibrate, **own)
     if cooccurrence is not None:
@@ -200,13 +214,15 @@ def split_off(dataset: Dataset, valid: str | None, seed: int, source: dict[str, 
 @click.option("--valid", metavar="DATA|SHARE", help="Validation file, or share of DATA.  [default: 3 folds]")
 @click.option("--search", "spaces", metavar="NAME=LOW:HIGH|A,B,…", multiple=True, help="Search space of a parameter.")
 @click.option("--param", "assignments", metavar="NAME=VALUE", multiple=True, help="Fix a parameter.")
+@features_option(None)
 @click.option("--out", type=PATH, help="Train with the best parameters and save here.")
 @max_memory_option
 @computing_options
 @input_options
 def tune(
     data: Path, name: str, target: str, budget: str, valid: str | None, spaces: tuple[str, ...],
-    assignments: tuple[str, ...], out: Path | None, max_memory: int | None, seed: int, jobs: int, **source: Any,
+    assignments: tuple[str, ...], features: str | None, out: Path | None, max_memory: int | None, seed: int, jobs: int,
+    **source: Any,
 ) -> None:  # fmt: skip
     """Search for the hyperparameters of a model that are best for a metric on DATA.
 
@@ -227,14 +243,14 @@ def tune(
         check_out(out)
         folder.refuse_acts(out)
     dataset = load_data(data, **source)
-    X, validation, kept = _to_search(dataset, valid, seed, source)
+    X, validation, kept = _to_search(dataset, features, valid, seed, source)
     with progress_shown():
         found = tuning.tune(
             cls.__name__, X, kept, target=target, validation=validation, budget_seconds=seconds, fixed=fixed,
             space=space, seed=seed, n_jobs=jobs,
         )  # fmt: skip
     _print(found)
-    best = {**fixed, **found.parameters}
+    best = {**fixed, **({} if features is None else {"features": features}), **found.parameters}
     command = _command(data, found.model, best, source)
     if out is None:
         click.echo(f"\ntrain with: {command}")
@@ -246,18 +262,28 @@ def tune(
 
 
 def _to_search(
-    dataset: Dataset, valid: str | None, seed: int, source: dict[str, Any]
+    dataset: Dataset, features: str | None, valid: str | None, seed: int, source: dict[str, Any]
 ) -> tuple[Any, tuple[Any, Any] | None, Any]:
-    """Training features, the validation set (or None), and training labels."""
-    vectorizer = TextVectorizer() if dataset.texts is not None else None
-    X = features_of(dataset) if vectorizer is None else vectorizer.fit_transform(texts_of(dataset))
-    kept, held_out = split_off(replace(dataset, X=X), valid, seed, source)
+    """Training features, the validation set (or None), and training labels; of texts, several features by name."""
+    kept, held_out = split_off(dataset, valid, seed, source)
+    parts = [kept] if held_out is None else [kept, held_out]
+    if dataset.texts is None:
+        found: list[Any] = [features_of(part) for part in parts]
+    else:
+        names, texts = FEATURES if features is None else (features,), [texts_of(part) for part in parts]
+        by_name = {name: _vectorised(name, texts) for name in names}
+        found = [{name: each[place] for name, each in by_name.items()} for place in range(len(parts))]
     if held_out is None:
-        return X, None, dataset.Y
-    if vectorizer is not None and (held_out.X is None or held_out.texts is None):  # from a file
-        held_out.X = vectorizer.transform(texts_of(held_out))
-    names = read_labels(dataset.Y, dataset.label_names).names
-    return kept.X, (held_out.X, aligned(held_out.Y, held_out.label_names, names)), kept.Y
+        return found[0], None, kept.Y
+    labels = read_labels(dataset.Y, dataset.label_names).names
+    return found[0], (found[1], aligned(held_out.Y, held_out.label_names, labels)), kept.Y
+
+
+def _vectorised(features: str, texts: list[Sequence[str]]) -> list[Any]:
+    """Features of training texts, as a tagger makes them, and of further texts."""
+    language = language_of(texts[0], "auto") if are_short(texts[0]) else None
+    vectorizer = TextVectorizer(features=features, language=language)
+    return [vectorizer.fit_transform(texts[0]), *map(vectorizer.transform, texts[1:])]
 
 
 def _parse_duration(text: str) -> float:
@@ -308,8 +334,9 @@ def _print(found: Tuning) -> None:
 
 def _command(data: Path, name: str, parameters: dict[str, Any], source: dict[str, Any]) -> str:
     words = ["tacit", "train", str(data), "--model", name, "--out", "model"]
-    words += [word for name, value in parameters.items() for word in ("--param", f"{name}={value}")]
-    for option, value in source.items():
+    own = {"features": parameters["features"]} if "features" in parameters else {}
+    words += [word for name, value in parameters.items() if name not in own for word in ("--param", f"{name}={value}")]
+    for option, value in (own | source).items():
         words += [f"--{option.replace('_', '-')}", str(value)] if value else []
     return shlex.join(words)
 

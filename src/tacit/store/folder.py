@@ -23,6 +23,7 @@ from tacit.errors import ModelFileError, TacitError
 from tacit.store.declared import check_model
 from tacit.store.files import read_arrays, replacing, sha256, write_arrays
 from tacit.store.ledger import Contents, Ledger, LedgerError, Writing
+from tacit.store.legacy import update_manifest
 from tacit.store.state import Arrays, Stored, Unpacker, pack_model
 
 FORMAT = "tacit-model"
@@ -243,6 +244,7 @@ def read_base(
             raise ModelFileError(f"{file}: missing or truncated; copy the model again")
         if verify and sha256(file) != manifest["file"]["sha256"]:
             raise ModelFileError(f"{file}: damaged (its checksum does not match); copy the model again")
+        update_manifest(manifest)
         model = Unpacker(read_arrays(file), find_model).model(manifest)
         check_model(model)
         return model

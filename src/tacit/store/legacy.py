@@ -61,6 +61,13 @@ def as_acts(amendments: Sequence[Amendment], base: str, features: Names, weights
     return found
 
 
+def update_manifest(manifest: dict[str, Any]) -> None:
+    """Make a tagger of tacit 0.1 one of today: `characters` became `features`."""
+    for part in (manifest["parameters"], manifest["state"]["map"].get("vectorizer_")):
+        if part is not None and "characters" in part["map"]:
+            part["map"]["features"] = "words+characters" if part["map"].pop("characters") else "words"
+
+
 def learned_logs(card: dict[str, Any]) -> dict[str, Any]:
     """The entries about feedback logs in a tagger's card, to be copied to the card of its replacement."""
     return {"feedback": card["feedback"]} if "feedback" in card else {}

@@ -42,7 +42,7 @@ from tacit.tagger.suggest import Suggestion, Wish
 from tacit.tagger.teaching import Teaching
 from tacit.tagger.training import Training
 from tacit.tagger.vectors import OF_WORDS, Encoding, split_texts, wrong_dimensions
-from tacit.vectorizer import TextVectorizer, features_of
+from tacit.vectorizer import TextFeatures, TextVectorizer, features_of
 from tacit.words import check_language
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ class Tagger(Teaching, Stored, BaseEstimator):  # type: ignore[misc]
     calibrate: Annotated[bool, "calibrate scores to probabilities on a held-out set; may train twice"] = True
     target: Annotated[str, "goal of the stored threshold: 'f1', 'precision=0.8', 'recall=0.5', 'labels=3'"] = "f1"
     keep_texts: Annotated[bool, "keep the training data, for examples in explanations and for updates"] = False
-    characters: Annotated[bool, "use character n-grams of words, too: inflected languages, misspelt words"] = False
+    features: TextFeatures = "words"
     vocabulary: Annotated[Any, "names of labels: a Vocabulary, or a file that load_vocabulary reads"] = None
     names: Annotated[bool, "look for labels' names in texts; suggest all concepts of the vocabulary"] = True
     language: Annotated[str | None, "language of the texts, such as 'en'; 'auto': detected; None: no stems"] = "auto"

@@ -106,7 +106,7 @@ def prepare(
     texts, given = split_texts(texts)
     if are_texts(texts):
         language = language_of(texts, tagger.language)
-        vectorizer = TextVectorizer(characters=tagger.characters, language=language if are_short(texts) else None)
+        vectorizer = TextVectorizer(features=tagger.features, language=language if are_short(texts) else None)
         vectors = vectors_of(tagger, texts, given)
     elif tagger.encoder is not None:
         raise ParameterError("an encoder takes texts, but these samples are features; leave it out")

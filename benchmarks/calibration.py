@@ -1,8 +1,8 @@
 """Are probabilities true where there are few samples? Calibration error and Brier score of the first five suggestions.
 
 Usage: ``TACIT_DATA=… python -m benchmarks.calibration [SET…]``. Taggers with default parameters are trained on random
-samples of each set and measured on fresh ones, for seeds 0 to 4. "stated" is what the tagger says of itself: its
-calibration error, and the standard error of a probability.
+samples of each set and measured on fresh ones, for seeds 0 to 4; ± is the standard deviation between them. "stated" is
+what the tagger says of itself: its calibration error, and the standard error of a probability.
 """
 
 from __future__ import annotations
@@ -64,15 +64,17 @@ def measured(samples: Any, Y: Any, n: int, seed: int) -> tuple[float, float, flo
 
 
 def main(*names: str) -> None:
-    """Print a row for each set and number of samples: means over seeds."""
+    """Print a row for each set and number of samples: means over seeds, and the spread of the error."""
     print("| set | samples | calibration error | Brier score | stated error | stated ± |\n|---|---|---|---|---|---|")
     for name in names or SETS:
         samples, Y = SETS[name]()
         for n in N_SAMPLES:
             if n + 500 > Y.shape[0]:
                 continue
-            values = np.mean([measured(samples, Y, n, seed) for seed in SEEDS], axis=0)
-            print(f"| {name} | {n:,} | " + " | ".join(f"{value:.3f}" for value in values) + " |", flush=True)
+            found = np.array([measured(samples, Y, n, seed) for seed in SEEDS])
+            error, *others = found.mean(axis=0)
+            cells = [f"{error:.3f} ± {found[:, 0].std(ddof=1):.3f}", *(f"{value:.3f}" for value in others)]
+            print(f"| {name} | {n:,} | " + " | ".join(cells) + " |", flush=True)
 
 
 if __name__ == "__main__":

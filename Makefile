@@ -4,6 +4,8 @@ BIN := $(VENV)/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
 READY := $(VENV)/.ready
 # Neighbouring tests share what is trained for them: each of the two processes gets one half, then takes from the other.
 PYTEST := $(BIN)/python -m pytest -n 2 --dist worksteal
+# With it, every start of Python would compile the modules of tacit and of its tests again.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help install demo test test-fast attack check format bench reproduce pictures docs release clean

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from tools import release
-from tools.release import Environment, ReleaseError, check_version, find_python, try_everywhere
+from tools.release import ReleaseError, check_version, find_python, try_everywhere
 
 
 def program(path, text):
@@ -49,29 +49,44 @@ def test_one_failure_does_not_hide_others(places, tmp_path, monkeypatch, capsys)
         program(path / f"python{version}", f"echo Python {version}.0")
     tried, loaded = [], []
 
-    def attempt(environment, *_):
-        tried.append(str(environment))
-        if environment.version == "3.10" and environment.has_extras:
+    def run(*command, **_):
+        tried.append(list(map(str, command)))
+        if "env-3.10-extras" in tried[-1][0] and "demo" in tried[-1]:
             raise ReleaseError("the demo ended with 1")
+        if "env-3.11/" in tried[-1][0] and "pytest" in tried[-1]:
+            raise ReleaseError("1 failed, 2 passed")
+        if "check" in tried[-1]:
+            loaded.append(len(tried[-1]) - tried[-1].index("check") - 1)
+        return "3 passed, 1 skipped in 2.5s"
 
-    monkeypatch.setattr(release, "attempt", attempt)
-    monkeypatch.setattr(
-        release, "check_models", lambda environment, folders: loaded.append((environment, len(folders)))
-    )
-    failures = try_everywhere(tmp_path / "a.whl", tmp_path, ["3.10", "3.11"], [])
-    assert failures == ["Python 3.10 with all extras failed"]
-    assert "Python 3.10 with all extras: failed: the demo ended with 1" in capsys.readouterr().out
-    assert len(tried) == 4
-    assert [n_folders for _, n_folders in loaded] == [3, 3, 3]
+    monkeypatch.setattr(release, "find_python", lambda version: path / f"python{version}")
+    monkeypatch.setattr(release, "run", run)
+    monkeypatch.setattr(release, "build", lambda out: tmp_path / "a.whl")
+    with pytest.raises(SystemExit, match="failed: Python 3.10 with all extras, Python 3.11 without extras"):
+        release.main(["--out", str(tmp_path), "--pythons", "3.10", "3.11"])
+    said = capsys.readouterr().out
+    assert "Python 3.10 with all extras: demo failed: the demo ended with 1" in said
+    assert [line.split()[2:] for line in said.splitlines()[-4:]] == [
+        ["without", "extras", *["0", "s"] * 5, "3", "passed,", "1", "skipped"],
+        ["with", "all", "extras", "0", "s", "failed", "–", "–", "–"],
+        ["without", "extras", *["0", "s"] * 3, "failed", "0", "s"],
+        ["with", "all", "extras", *["0", "s"] * 5, "3", "passed,", "1", "skipped"],
+    ]
+    assert loaded == [3, 3, 3]
+    tested = [command for command in tried if "pytest" in command and "-m" in command and "-q" in command]
+    assert ["tests/server/test_service.py" in command for command in tested].count(True) == 1
 
 
-def test_a_failing_step_shows_its_last_lines(tmp_path):
+def test_the_chosen_tests_exist():
+    paths = [test.split("::") for test in (*release.QUICK, *release.OF_EXTRAS)]
+    assert all((release.ROOT / path).exists() for path, *_ in paths)
+    contract = (release.ROOT / "tests" / "test_contract.py").read_text(encoding="utf-8")
+    assert all(f"def {name}(" in contract for _, *names in paths for name in names)
+
+
+def test_a_failing_step_shows_its_last_lines():
     with pytest.raises(ReleaseError, match="line 49$"):
         release.run(sys.executable, "-c", "print(*[f'line {n}' for n in range(50)], sep='\\n'); exit(3)")
-    bare = Environment("3.12", tmp_path, tmp_path / "env", has_extras=False)
-    assert str(bare) == "Python 3.12 without extras"
-    assert "tests/data" in bare.tests([])
-    assert bare.tests(["tests/store"])[-1] == "tests/store"
 
 
 def test_the_version_is_the_same_everywhere(tmp_path, monkeypatch):

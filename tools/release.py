@@ -1,7 +1,8 @@
 """``make release``: build sdist and wheel, and try the wheel in clean environments of each Python that is here.
 
-Each environment is made twice, with nothing but the wheel and with all extras. There the demo and the quick tests run,
-and models are saved that all other environments must load with the same rankings. A Python that is not here is named.
+Each Python gets two environments, one with nothing but the wheel and one with all extras. There the demo and a choice
+of quick tests run, and models are saved that all other environments must load with the same rankings. Environments are
+tried side by side, one per core. A Python that is not here is named.
 """
 
 from __future__ import annotations
@@ -15,18 +16,42 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 PYTHONS = ("3.10", "3.11", "3.12", "3.13")
 MODELS = ROOT / "tools" / "release_models.py"
-QUICK = "not slow and not real_data"
-#: Tests that need no extra.
-WITHOUT_EXTRAS = ("tests/test_contract.py", "tests/data", "tests/store", "tests/tagger", "tests/cli/test_commands.py")
-#: These look at the repository rather than at what is installed, or need a browser.
-_LEFT_OUT = ("tests/test_docs_site.py", "tests/test_architecture.py", "tests/server", "tests/test_recipes.py")
+MARKED = "not slow and not real_data"
+#: Tests that need no extra: every model, files, saved models, the tagger, the command line.
+QUICK = (
+    "tests/test_contract.py::test_finds_the_planted_labels",
+    "tests/test_contract.py::test_the_number_of_jobs_never_changes_the_model",
+    "tests/test_contract.py::test_a_loaded_model_ranks_alike_and_saves_alike",
+    "tests/data",
+    "tests/store",
+    "tests/tagger/test_tagger.py",
+    "tests/cli/test_commands.py",
+    "tests/test_vectorizer.py",
+)
+#: Tests of what extras add: the service, clusters, encoders, Gibbs sampling, approximate search, data frames, plots.
+OF_EXTRAS = (
+    "tests/server/test_service.py",
+    "tests/server/test_annif.py",
+    "tests/cli/test_serve.py",
+    "tests/test_cluster.py",
+    "tests/test_encoders.py",
+    "tests/latent/test_gibbs.py",
+    "tests/embedding/test_search.py",
+    "tests/tagger/test_frames.py",
+    "tests/test_examples.py",
+    "tests/walks",
+)
+STEPS = ("install", "demo", "save", "tests", "exchange")
+TOOLS = ("pytest", "hypothesis")
+TOOLS_OF_EXTRAS = ("annif-client", "httpx", "pandas", "polars", "websockets")
 
 
 class ReleaseError(Exception):
@@ -60,15 +85,48 @@ class Environment:
         run(self.base, "-m", "venv", self.home)
         self.install(f"{wheel}[all]" if self.has_extras else str(wheel))
 
-    def install(self, what: str) -> None:
-        """Install a package."""
-        run(self.python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", what)
+    def install(self, *what: str) -> None:
+        """Install packages; modules are compiled when they are imported, since most never are."""
+        run(self.python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-compile", *what)
 
-    def tests(self, chosen: Sequence[str]) -> list[str | Path]:
-        """The command of the quick tests."""
-        left_out = [f"--ignore={path}" for path in _LEFT_OUT]
-        paths = [*chosen] or ([] if self.has_extras else [*WITHOUT_EXTRAS])
-        return [self.python, "-m", "pytest", "-q", "-n", "2", "-p", "no:cacheprovider", "-m", QUICK, *left_out, *paths]
+    def test(self, chosen: Sequence[str]) -> str:
+        """Run the quick tests, or those that were chosen, and return their last line."""
+        self.install(*TOOLS, *(TOOLS_OF_EXTRAS if self.has_extras else ()))
+        paths = chosen or (*QUICK, *(OF_EXTRAS if self.has_extras else ()))
+        said = run(self.python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", MARKED, *paths)
+        return said.splitlines()[-1].partition(" in ")[0]
+
+
+@dataclass
+class Outcome:
+    """What became of an environment: the seconds of the steps that were done, the one that failed, what tests said."""
+
+    environment: Environment
+    seconds: dict[str, float] = field(default_factory=dict)
+    failures: list[str] = field(default_factory=list)
+    tests: str = ""
+
+    def step(self, name: str, work: Callable[[], str | None]) -> bool:
+        """Do a step, and return whether it was done."""
+        began = time.monotonic()
+        try:
+            said = work()
+        except ReleaseError as error:
+            self.failures.append(name)
+            print(f"{self.environment}: {name} failed: {error}", flush=True)
+            return False
+        self.seconds[name] = time.monotonic() - began
+        print(f"{self.environment}: {name}: {said or 'done'} ({self.seconds[name]:.0f} s)", flush=True)
+        self.tests = said or "" if name == "tests" else self.tests
+        return True
+
+    def row(self) -> str:
+        """Its line in the table."""
+        cells = [
+            f"{self.seconds[name]:.0f} s" if name in self.seconds else "failed" if name in self.failures else "–"
+            for name in STEPS
+        ]
+        return f"{self.environment!s:29}" + "".join(f"{cell:>10}" for cell in cells) + f"   {self.tests}"
 
 
 def run(*command: str | Path, cwd: Path = ROOT) -> str:
@@ -116,20 +174,18 @@ def check_version() -> str:
     return version
 
 
-def attempt(environment: Environment, wheel: Path, work: Path, chosen: Sequence[str]) -> None:
-    """Install, run the demo and the tests, and save models."""
-    steps = (
-        ("install", lambda: environment.make(wheel)),
-        ("demo", lambda: run(environment.scripts / "tacit", "demo", cwd=environment.home)),
-        ("models", lambda: run(environment.python, MODELS, "save", _models_of(environment, work), cwd=work)),
-        ("what tests need", lambda: environment.install(f"{wheel}[dev]")),
-        ("tests", lambda: run(*environment.tests(chosen)).splitlines()[-1]),
+def attempt(environment: Environment, wheel: Path, work: Path, chosen: Sequence[str]) -> Outcome:
+    """Install, run the demo, save models and run the tests, until one of them fails."""
+    outcome = Outcome(environment)
+    python, home, models = environment.python, environment.home, _models_of(environment, work)
+    steps: Sequence[Callable[[], str | None]] = (
+        lambda: environment.make(wheel),
+        lambda: run(environment.scripts / "tacit", "demo", cwd=home) and None,
+        lambda: run(python, MODELS, "save", models, cwd=home) and None,
+        lambda: environment.test(chosen),
     )
-    for name, step in steps:
-        began = time.monotonic()
-        said = step()
-        result = said if name == "tests" else "done"
-        print(f"{environment}: {name}: {result} ({time.monotonic() - began:.0f} s)", flush=True)
+    all(outcome.step(name, step) for name, step in zip(STEPS, steps, strict=False))  # the models of others come last
+    return outcome
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -146,14 +202,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
         sys.exit(str(error))
     print("\n".join(f"{path.name}: {path.stat().st_size / 1000:,.0f} kB" for path in sorted(chosen.out.iterdir())))
     with tempfile.TemporaryDirectory() as scratch:
-        failures = try_everywhere(wheel, Path(scratch), chosen.pythons, chosen.tests)
-    if failures:
-        sys.exit("\n".join(failures))
+        outcomes = try_everywhere(wheel, Path(scratch), chosen.pythons, chosen.tests)
+    print(f"\n{'':29}" + "".join(f"{name:>10}" for name in STEPS))
+    print("\n".join(outcome.row() for outcome in outcomes))
+    if failed := [str(outcome.environment) for outcome in outcomes if outcome.failures]:
+        sys.exit(f"failed: {', '.join(failed)}")
     print(f"{wheel.name} is ready to be published")
 
 
-def try_everywhere(wheel: Path, work: Path, versions: Sequence[str], chosen: Sequence[str]) -> list[str]:
-    """What fails in any environment; a failure in one does not keep others from being tried."""
+def try_everywhere(wheel: Path, work: Path, versions: Sequence[str], chosen: Sequence[str]) -> list[Outcome]:
+    """What becomes of each environment; a failure in one does not keep others from being tried."""
     found = {version: find_python(version) for version in versions}
     if absent := [version for version, python in found.items() if python is None]:
         print(f"not on this machine, and not tried: Python {', '.join(absent)}")
@@ -163,31 +221,21 @@ def try_everywhere(wheel: Path, work: Path, versions: Sequence[str], chosen: Seq
         if python is not None
         for has_extras in (False, True)
     ]
-    failures = {home: _failure(home, partial(attempt, home, wheel, work, chosen)) for home in homes}
-    made = [home for home, failure in failures.items() if failure is None]
-    folders = [_models_of(home, work) for home in made]
-    exchanged = [_failure(home, partial(check_models, home, folders)) for home in made]
-    return [failure for failure in (*failures.values(), *exchanged) if failure is not None]
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        outcomes = list(pool.map(lambda home: attempt(home, wheel, work, chosen), homes))
+        savers = [outcome for outcome in outcomes if "save" in outcome.seconds]
+        folders = [_models_of(outcome.environment, work) for outcome in savers]
+        list(pool.map(lambda saver: saver.step("exchange", partial(check_models, saver.environment, folders)), savers))
+    return outcomes
 
 
-def check_models(environment: Environment, folders: Sequence[Path]) -> None:
+def check_models(environment: Environment, folders: Sequence[Path]) -> str:
     """Load the models of all environments in one of them."""
-    print(
-        f"{environment}: {run(environment.python, MODELS, 'check', *folders, cwd=environment.home).strip()}", flush=True
-    )
+    return run(environment.python, MODELS, "check", *folders, cwd=environment.home).strip()
 
 
 def _models_of(environment: Environment, work: Path) -> Path:
     return work / f"models-{environment.home.name}"
-
-
-def _failure(environment: Environment, step: Callable[[], None]) -> str | None:
-    try:
-        step()
-    except ReleaseError as error:
-        print(f"{environment}: failed: {error}", flush=True)
-        return f"{environment} failed"
-    return None
 
 
 if __name__ == "__main__":

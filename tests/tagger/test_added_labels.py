@@ -14,11 +14,11 @@ from tacit.errors import ActError
 from tagger.articles import articles
 
 
-def trained(real_data, folder, **options) -> tacit.Tagger:
-    """Titles with YSO concepts; there are samples of a third of the vocabulary."""
+def trained(real_data, folder, n_titles, **options) -> tacit.Tagger:
+    """Titles with YSO concepts; there are samples of a third of the vocabulary at most."""
     part = folder / "titles.jsonl"
     with gzip.open(real_data / "yso-finna-en" / "train.jsonl.gz", "rt", encoding="utf-8") as file:
-        part.write_text("".join(next(file) for _ in range(6000)), encoding="utf-8")
+        part.write_text("".join(next(file) for _ in range(n_titles)), encoding="utf-8")
     titles = tacit.load_data(part)
     vocabulary = load_vocabulary(real_data / "yso-finna-en" / "labels.tsv")
     model = tacit.Tagger("LabelTree", n_trees=1, vocabulary=vocabulary, keep_texts=True, **options)
@@ -27,12 +27,12 @@ def trained(real_data, folder, **options) -> tacit.Tagger:
 
 @pytest.fixture(scope="module")
 def tagger(real_data, tmp_path_factory) -> tacit.Tagger:
-    return trained(real_data, tmp_path_factory.mktemp("yso"), names=False)
+    return trained(real_data, tmp_path_factory.mktemp("yso"), 6000, names=False)
 
 
 @pytest.mark.real_data
 def test_a_text_that_is_the_name_of_any_concept_gets_it(real_data, tmp_path):
-    named = trained(real_data, tmp_path)
+    named = trained(real_data, tmp_path, 2000)
     vocabulary = named.vocabulary_
     others = [label for label in named.names_.others if vocabulary.name_of(label).count("(") == 0]
     assert len(others) > 10_000

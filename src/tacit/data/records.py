@@ -145,7 +145,10 @@ def write(dataset: Dataset, target: Target, staging: Staging, *, syntax: str) ->
                     lines.writelines(json.dumps(record, ensure_ascii=False, default=str) + "\n" for record in records)
                 else:
                     delimiter = dataset.table.delimiter if dataset.table is not None and syntax == "csv" else ""
-                    _write_table(lines, records, delimiter or ("," if syntax == "csv" else "\t"))
+                    try:
+                        _write_table(lines, records, delimiter or ("," if syntax == "csv" else "\t"))
+                    except csv.Error as error:  # Python 3.10 has no way to write NUL
+                        raise FileError(target.path, f"a table cannot hold this ({error}); write .jsonl") from error
     write_label_names(staging, target, dataset)
 
 

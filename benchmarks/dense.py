@@ -36,7 +36,7 @@ from tacit.data.dataset import texts_of
 from tacit.encoders import TextEncoder
 from tacit.memory import forget_peak, peak_bytes, resident_bytes
 
-COMPARED = ("pecos", "LabelTree", "LabelTree-1")
+COMPARED = ("pecos", "LabelTree")
 N_FIRST = 500  # samples of a training that loads kernels
 METRICS = ("P@1", "P@3", "P@5", "PSP@1", "PSP@3", "PSP@5")
 

@@ -173,7 +173,7 @@ def test_a_step_that_fails(tmp_path, code, error, message):
 def test_adapter_of_tacit(tmp_path):
     X = sparse.csr_matrix(np.eye(60, dtype=np.float32)[np.arange(300) % 60])
     sets.write_matrices((X, X.copy(), X[:60].copy(), X[:60].copy()), tmp_path)
-    found = systems.measure("LabelTree-1", tmp_path, n_threads=2)
+    found = systems.measure("LabelTree-3", tmp_path, n_threads=2)
     np.testing.assert_array_equal(found["ranking"].labels[:, 0], np.arange(60))
     assert min(found[name] for name in ("train_cpu", "train_mb", "model_mb", "rows_per_second", "row_ms")) > 0
 

@@ -90,7 +90,7 @@ SETS = {
     "eurlex57k": Set("EURLEX57K", ready, without("sklearn")),  # scikit-learn would take hours
     # LibMultiLabel took 12.8 GB for 2,000 of these rows, many of whose labels have no sample
     "yso-finna-en": Set("yso-finna-en", titles(N_YSO), without("sklearn", "libmultilabel", "Blend", "Blend-tail")),
-    "yso-finna-en-all": Set("yso-finna-en", titles(None), ("pecos", "parabel", "LabelTree", "LabelTree-1")),
+    "yso-finna-en-all": Set("yso-finna-en", titles(None), ("pecos", "parabel", "LabelTree")),
     "bibtex": Set("Bibtex", rows_of_unit_length("bibtex"), without("Blend", "Blend-tail")),
     "delicious": Set("Delicious", rows_of_unit_length("delicious"), without("Blend", "Blend-tail")),
 }

@@ -115,7 +115,7 @@ SYSTEMS = {
         manual="https://scikit-learn.org/stable/model_persistence.html",
     ),
     "LabelTree": _ours("`LabelTree`", "LabelTree"),
-    "LabelTree-1": _ours("`LabelTree(n_trees=1)`", "LabelTree", n_trees=1),
+    "LabelTree-3": _ours("`LabelTree(n_trees=3)`", "LabelTree", n_trees=3),
     "OneVsAll": _ours("`OneVsAll`", "OneVsAll"),
     "Blend": _ours("`Blend`", "Blend"),
     "Blend-tail": _ours("`Blend`, tail", "Blend", models=["LabelTree"], target="PSP@1+PSP@3+PSP@5"),

@@ -3,8 +3,9 @@
 Usage: ``python -m benchmarks scale [--labels N…] [--max-memory 6G] [--folder FOLDER]`` trains ``LabelTree(n_trees=1)``
 by the command line, from a file of synthetic data, on 10,000 to a million labels with two samples each. Before a size
 is run, CPU time, memory and size of the model are predicted from the smaller sizes by the laws that ``tacit train
---dry-run`` uses (`tacit.growth`). *Moved* are the bytes that a worker of a cluster would get once (features and labels)
-and the model that comes back. CPU time includes reading the file, and the estimate where the command makes one.
+--dry-run`` uses (`tacit.growth`); each step of the training has a law of its own. *Moved* are the bytes that a worker
+of a cluster would get once (features and labels) and the model that comes back. CPU time includes reading the file, and
+the estimate where the command makes one.
 
 ``python -m benchmarks scale --features 10G --max-memory 4G``: texts with character n-grams whose features take so much,
 trained within that limit. *Memory* is what the limit counts: that of the process, without memory-mapped files.
@@ -22,7 +23,8 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +32,7 @@ import numpy as np
 
 import tacit
 from tacit.data.synthetic import feature_names, stream_dataset, write_synthetic
-from tacit.growth import Extent, amount_at, extent_of, seconds_at
+from tacit.growth import Extent, amount_at, extent_of, seconds_by_step
 from tacit.labels import positives
 from tacit.sizes import format_size, parse_size
 
@@ -45,6 +47,21 @@ TRAIN_TEXTS = ("--features", "words+characters", "--no-names", *TRAIN[:4], "--pa
 BEYOND = {"Amazon-3M": (1_717_899, 36.0, 50.0), "10^8 pages, 10^7 labels": (100_000_000, 5.0, 200.0)}
 BYTES_PER_ENTRY = 8  # of features: a column and a value
 _SECONDS_BETWEEN_LOOKS = 0.05
+#: The command, which notes the CPU time of its steps, and of the processes of its estimate.
+_COMMAND = """
+import json, resource, sys
+from tacit.cli.main import main
+from tacit.phases import recorded
+
+into = sys.argv.pop(1)
+with recorded() as laps:
+    try:
+        main()
+    finally:
+        used = resource.getrusage(resource.RUSAGE_CHILDREN)
+        steps = {"estimate": used.ru_utime + used.ru_stime} | {name: cpu for lap in laps for name, cpu in lap.steps}
+        json.dump(steps, open(into, "w"))
+"""
 
 
 @dataclass(frozen=True)
@@ -56,13 +73,14 @@ class Run:
     memory_bytes: int
     resident_bytes: int
     model_bytes: int
+    steps: dict[str, float] = field(default_factory=dict)  # CPU seconds
 
 
 def train(data: Path, out: Path, *arguments: str) -> Run:
     """Run ``tacit train`` as a user does, and look at its memory meanwhile."""
-    command = [sys.executable, "-m", "tacit", "train", str(data), "--out", str(out), *arguments]
-    began, peak = time.perf_counter(), 0
-    process = subprocess.Popen(command, stdout=sys.stderr)
+    command = ["tacit", "train", str(data), "--out", str(out), *arguments]
+    began, peak, steps = time.perf_counter(), 0, out.with_name("steps.json")
+    process = subprocess.Popen([sys.executable, "-c", _COMMAND, str(steps), *command[1:]], stdout=sys.stderr)
     status = Path(f"/proc/{process.pid}/status")
     while True:
         done, code, used = os.wait4(process.pid, os.WNOHANG)
@@ -76,7 +94,8 @@ def train(data: Path, out: Path, *arguments: str) -> Run:
         sys.exit(f"{' '.join(command)} ended with exit code {process.returncode}")
     size = sum(file.stat().st_size for file in out.iterdir())
     cpu_seconds = used.ru_utime + used.ru_stime
-    return Run(time.perf_counter() - began, cpu_seconds, peak, 1024 * used.ru_maxrss, size)
+    seconds = time.perf_counter() - began
+    return Run(seconds, cpu_seconds, peak, 1024 * used.ru_maxrss, size, json.loads(steps.read_text()))
 
 
 # -- labels and samples that grow -------------------------------------------------------------------------
@@ -101,7 +120,7 @@ def predicted(extent: Extent, known: Sequence[Size]) -> tuple[float, float, floa
     """CPU seconds, bytes of memory and bytes of the model, from smaller sizes."""
     extents, runs = [one.extent for one in known], [one.run for one in known]
     return (
-        seconds_at(extent, extents, [run.cpu_seconds for run in runs]),
+        seconds_by_step(extent, extents, [run.cpu_seconds for run in runs], [run.steps for run in runs]),
         amount_at(extent, extents, [run.memory_bytes for run in runs]),
         amount_at(extent, extents, [run.model_bytes for run in runs]),
     )
@@ -176,12 +195,15 @@ def _line(size: Size, before: tuple[float, float, float] | None) -> str:
 def write_texts(path: Path, n_texts: int) -> None:
     """Synthetic texts with labels, as JSONL."""
     words = np.array(feature_names(range(TEXTS["n_features"])), dtype=object)
-    with gzip.open(path, "wt", encoding="utf-8", compresslevel=1) as file:
+    draft = path.with_name(f".{path.name}")  # what is not whole is not taken for the data later
+    with gzip.open(draft, "wt", encoding="utf-8", compresslevel=1) as file:
         for block in stream_dataset(n_texts, **TEXTS):
-            for row in range(block.X.shape[0]):
-                counts, tags = block.X[row], block.Y[row].indices.tolist()
-                text = " ".join(np.repeat(words[counts.indices], counts.data.astype(int)))
-                file.write(json.dumps({"text": text, "labels": [f"label {tag}" for tag in tags]}) + "\n")
+            for row, (first, last) in enumerate(pairwise(block.X.indptr)):
+                counts = block.X.data[first:last].astype(int)
+                text = " ".join(np.repeat(words[block.X.indices[first:last]], counts))
+                tags = [f"label {tag}" for tag in block.Y.indices[slice(*block.Y.indptr[row : row + 2])]]
+                file.write(json.dumps({"text": text, "labels": tags}) + "\n")
+    draft.rename(path)
 
 
 def larger_than_memory(features: str, max_memory: str, folder: Path) -> None:

@@ -6,7 +6,7 @@ from scipy import sparse
 
 import tacit
 from tacit import growth
-from tacit.growth import Extent, amount_at, extent_of, seconds_at
+from tacit.growth import Extent, amount_at, extent_of, seconds_at, seconds_by_step
 
 SAMPLES = np.array([500, 1000, 2000, 4000, 40_000])
 LABELS = np.array([1000, 1900, 3500, 6000, 18_000])  # more samples have more labels, but ever fewer are new
@@ -33,6 +33,19 @@ def test_times_are_carried_on_by_the_law_they_follow(law):
         ratios.append(seconds_at(EXTENTS[-1], EXTENTS[:-1], noise * times[:-1]) / times[-1])
     assert 1 / 1.5 < np.median(ratios) < 1.5
     assert 0.5 < min(ratios) < max(ratios) < 2
+
+
+def test_a_step_that_becomes_most_of_the_time_is_carried_on_by_its_own_law():
+    samples = np.array([20_000, 60_000, 200_000, 600_000])
+    extents = [Extent(n, n // 2, 100_000, 20 * n) for n in samples]
+    clusters, rest = 1.9e-7 * samples**1.5, 4 + 1.25e-4 * samples
+    steps = [{"clusters": seconds, "short": 1e-4 * seconds} for seconds in clusters[:-1]]
+    true = float((clusters + rest)[-1])
+    assert seconds_at(extents[-1], extents[:-1], (clusters + rest)[:-1]) < true / 1.15
+    assert seconds_by_step(extents[-1], extents[:-1], (clusters + rest)[:-1], steps) == pytest.approx(true, rel=0.1)
+    assert seconds_by_step(extents[-1], extents[:-1], rest[:-1], [{}] * 3) == seconds_at(
+        extents[-1], extents[:-1], rest[:-1]
+    )
 
 
 def test_a_single_time_is_carried_on_evenly():

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -94,6 +95,35 @@ def test_room_is_on_disk_only_where_it_is_asked_for(tmp_path):
     np.testing.assert_array_equal(moved, plain)
     assert moved.flags.writeable  # kernels would be compiled again for read-only arrays
     assert not list(tmp_path.iterdir())  # the files have no name
+
+
+@only_linux
+def test_a_worker_uses_freed_memory_again():
+    """Dask starts its workers with this environment, and each large array would be new pages of the system."""
+    code = """if True:
+        import resource, sys
+        import numpy as np
+        from tacit.memory import keep_freed, return_freed
+
+        def n_faults():
+            before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+            for _ in range(20):
+                np.ones(1 << 20)  # 8 MB, 2,048 pages
+            return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+
+        first = n_faults()
+        keep_freed()
+        n_faults()
+        kept = n_faults()
+        return_freed()
+        print(first, kept, n_faults())
+    """
+    environment = {**os.environ, "MALLOC_TRIM_THRESHOLD_": "65536"}
+    ran = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    first, kept, returned = map(int, ran.stdout.split())
+    if first > 1000:  # glibc
+        assert kept < first / 10
+        assert returned > kept
 
 
 def test_a_full_disk_is_an_error(tmp_path, monkeypatch):

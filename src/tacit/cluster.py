@@ -24,6 +24,7 @@ from joblib.parallel import get_active_backend
 
 from tacit._version import __version__
 from tacit.errors import ClusterError, MissingExtraError, ParameterError
+from tacit.memory import keep_freed, return_freed
 from tacit.publish import Published, Shared, forget, load, remove_part, write_part
 
 Task = Mapping[str, Any]
@@ -34,7 +35,7 @@ _LOUD = ("asyncio", "distributed", "tornado")  # loggers
 _WAIT = 30  # seconds for a scheduler to answer and for a first worker to join
 _EMPTY_WAITS = 3  # of that length for other workers, when all have died
 _CLOSE = 1.0  # seconds for a client to take its leave
-_TASKS_PER_THREAD = 4  # that are sent ahead
+_TASKS_PER_THREAD = 2  # one that runs and one that waits: more would wait at one worker while another has none
 _WAITING = 8  # results that wait for an earlier one, per task that is sent ahead
 _TRIES = 3  # of a task whose workers died; each time, Dask itself tries several workers
 _LOSSES = 100  # how often the data of a task may be lost, with all the workers that had them
@@ -199,6 +200,7 @@ def computed(
     try:
         references = _references(client, shared, published)
         while True:
+            _revive(client)
             n_sent = _room(client)
             if n_waiting is None or n_waiting() < _WAITING * n_sent:
                 for call in islice(calls, max(n_sent - len(running), 0)):
@@ -243,8 +245,15 @@ def _first_done(client: Any, running: Collection[Any]) -> Any:
     while n_waits < _EMPTY_WAITS:
         with suppress(asyncio.TimeoutError, TimeoutError):
             return next(as_completed(running, loop=client.loop, timeout=_WAIT))
+        _revive(client)
         n_waits = 0 if client.nthreads() else n_waits + 1
     raise ClusterError(f"the Dask scheduler {client.scheduler.address} has lost all its workers; start some")
+
+
+def _revive(client: Any) -> None:
+    """Let a cluster of this process replace workers that it has given up: those that do not start again in time."""
+    if hasattr(client.cluster, "worker_spec"):
+        client.cluster.scale(len(client.cluster.worker_spec))
 
 
 def _room(client: Any) -> int:
@@ -280,7 +289,9 @@ def _send(client: Any, published: Published, _name: str, part: memoryview) -> An
     data = np.frombuffer(part, np.uint8)
     for _ in range(_SENDINGS):
         scatter = partial(client.scatter, data, hash=False, direct=published.is_direct, asynchronous=True)
-        with suppress(OSError, asyncio.TimeoutError, TimeoutError):  # Dask itself would wait forever for a dead worker
+        _revive(client)
+        # Dask itself would wait forever for a dead worker; one that dies later is not known to its scheduler.
+        with suppress(OSError, KeyError, asyncio.TimeoutError, TimeoutError):
             return client.sync(scatter, callback_timeout=_WAIT + part.nbytes / _LEAST_SPEED)
         published.is_direct = False
         if client.status != "running":
@@ -296,12 +307,18 @@ def _clear(client: Any) -> None:
     """Let all workers drop what they have loaded."""
     if client.status == "running":
         with suppress(OSError):
-            client.run(forget, on_error="ignore")
+            client.run(_forget, on_error="ignore")
+
+
+def _forget() -> None:
+    forget()
+    return_freed()
 
 
 def _run_on_worker(run: Run, call: Call, expected: dict[str, str], names: tuple[str, ...], *parts: Any) -> Any:
     from distributed import get_worker
 
+    keep_freed()
     worker = get_worker().address
     check_versions(worker, versions(), expected)  # for workers that joined later
     try:

@@ -14,7 +14,6 @@ import subprocess
 import sys
 import tempfile
 import threading
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -27,7 +26,7 @@ from sklearn.base import clone
 
 from tacit.errors import TacitError
 from tacit.features import read_features
-from tacit.growth import Extent, amount_at, extent_of, seconds_at
+from tacit.growth import Extent, amount_at, extent_of, seconds_by_step
 from tacit.labels import positives, read_labels
 from tacit.memory import entries_at_once, held_bytes, is_large_on_disk, peak_bytes
 from tacit.parameters import Role, check_parameters, with_role
@@ -98,7 +97,8 @@ def estimate(model: Estimator, X: Any, Y: Any, *, max_seconds: float = 20.0) -> 
     X, Y
         As for `fit`.
     max_seconds : float
-        Maximum time of these trainings. They stop earlier after 15 % of the predicted time.
+        Maximum time of these trainings; processor time, on a busy machine. They stop earlier after 15 % of the
+        predicted time.
     """
     check_parameters(model)
     task = Task(model, read_features(X), read_labels(Y))
@@ -178,7 +178,8 @@ def _lap_at(where: Extent, known: Sequence[tuple[Lap, Extent]]) -> float:
     """Wall time of a phase: extrapolated processor time, which other load disturbs less, times the measured ratio."""
     last = [lap for lap, _ in known[-2:]]
     rate = sum(lap.seconds for lap in last) / max(sum(lap.cpu_seconds for lap in last), 1e-6)
-    return rate * seconds_at(where, [extent for _, extent in known], [lap.cpu_seconds for lap, _ in known])
+    extents, seconds = [extent for _, extent in known], [lap.cpu_seconds for lap, _ in known]
+    return rate * seconds_by_step(where, extents, seconds, [dict(lap.steps) for lap, _ in known])
 
 
 def _measure_parts(
@@ -193,7 +194,6 @@ def _measure_parts(
 
     The first is of the training that loads kernels; it is the only one if kernels were compiled without `may_compile`.
     """
-    began = time.perf_counter()
     first = measure(min(n_largest, _WARM_UP))
     if first is None:
         return []
@@ -203,11 +203,9 @@ def _measure_parts(
     while (latest := measure(size)) is not None:
         measured.append(latest)
         growth = next((each for each in _GROWTHS if latest.effort * each < _CHEAP_SECONDS), _GROWTHS[-1])
-        more = growth**_LOOK_AHEAD
-        is_cheap = sum(one.effort for one in measured) + latest.effort * more < _CHEAP_SECONDS
-        ends = time.perf_counter() - began + latest.seconds * more
-        is_affordable = ends < min(_SHARE * goal.seconds(measured), max_seconds)
-        if size == n_largest or not (is_cheap or is_affordable or len(measured) <= _LEAST_PARTS):
+        ends = sum(one.effort for one in measured) + latest.effort * growth**_LOOK_AHEAD
+        is_affordable = ends < min(max(_SHARE * goal.seconds(measured), _CHEAP_SECONDS), max_seconds)
+        if size == n_largest or not (is_affordable or len(measured) <= _LEAST_PARTS):
             break
         size = min(size * growth, n_largest)
     return measured
@@ -264,7 +262,8 @@ def within_memory(
     """A model whose training is expected to stay within `limit` bytes: `model`, or a copy that needs less memory.
 
     First fewer tasks run in parallel, which only takes longer; then the model gets fewer trees or learners, if it has
-    any. Changes are announced. If nothing helps, a TacitError says so.
+    any. Changes are announced. If nothing helps, a TacitError says so; with large arrays on disk, of whose memory small
+    parts say little, that is announced, and the limit itself decides.
 
     Parameters
     ----------
@@ -295,11 +294,15 @@ def within_memory(
         needed = min(limit, needed) if least <= limit else least
         changes.append(f"{name} {getattr(model, name)} instead of {count}")
     if needed > limit:
-        raise TacitError(
+        too_much = (
             f"{type(model).__name__} needs about {format_size(needed)} of memory for these data at the least, but "
-            f"{format_size(limit)} are allowed; allow more, train on fewer samples, or choose a smaller model (see: "
-            "tacit models)"
+            f"{format_size(limit)} are allowed"
         )
+        if not is_large_on_disk():
+            raise TacitError(
+                f"{too_much}; allow more, train on fewer samples, or choose a smaller model (see: tacit models)"
+            )
+        announce(f"{too_much}; it is tried, because the estimate knows little of large arrays on disk")
     if changes:
         announce(f"to stay within {format_size(limit)}: {', '.join(changes)}")
     return model

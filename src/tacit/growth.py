@@ -7,7 +7,7 @@ of these are counted, for the parts and for all data.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -26,6 +26,7 @@ _POWER_SPREAD = 0.3  # standard deviation of the power around 1, a priori
 _LABEL_POWERS = (0.0, 0.5, 1.0)
 _LABEL_POWER_SPREAD = 1.0  # ... and of the power of labels around 0
 _LEAST_SHARE = 0.5  # of the largest part's time that must grow with the samples, however flat the curve is
+_LEAST_STEP = 0.05  # of the largest part's time in a step that has its own law; shorter ones are measured badly
 _MISFIT = 0.05  # typical relative error of a law of memory or size at a part
 _BYTES_OF_DENSE = 2  # minimum per (feature, label) pair of a dense matrix
 _MAX_PRODUCTS = 1e7  # pairs that are enumerated to count the distinct ones
@@ -79,6 +80,21 @@ def seconds_at(where: Extent, extents: Sequence[Extent], seconds: Sequence[float
             if cost < least - 1e-9:
                 found, least = float(weights @ [1.0, far**power * more**label_power]), cost
     return max(found, float(_LEAST_SHARE * times[-1] * far))
+
+
+def seconds_by_step(
+    where: Extent, extents: Sequence[Extent], seconds: Sequence[float], steps: Sequence[Mapping[str, float]]
+) -> float:
+    """Like `seconds_at`, where the times of some steps are known: each grows by a law of its own, and so does the rest.
+
+    A step that is short for small data can be most of the time for large ones, which the sum of all does not show.
+    """
+    names = [name for name, last in steps[-1].items() if last > _LEAST_STEP * seconds[-1]]
+    names = [name for name in names if all(name in one for one in steps)]
+    rest = [total - sum(one[name] for name in names) for total, one in zip(seconds, steps, strict=True)]
+    return sum(
+        (seconds_at(where, extents, [one[name] for one in steps]) for name in names), seconds_at(where, extents, rest)
+    )
 
 
 def amount_at(where: Extent, extents: Sequence[Extent], amounts: Sequence[float]) -> float:

@@ -11,7 +11,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -29,6 +29,8 @@ _STATUS = Path("/proc/self/status")
 _RESERVE = 32 << 20  # bytes below a limit reserved for small allocations: stacks of threads, Python objects
 _WATCH_SECONDS = 0.02
 _PEAK_SECONDS = 0.005
+_M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # options of mallopt
+_MOST_KEPT = 32 << 20  # bytes of an array whose memory is kept; glibc takes no more
 _LARGE = 64  # an array that takes this part of the limit goes to disk
 _AGAIN_SECONDS = 0.25  # an interruption is lost where Python ignores errors, as in callbacks of the garbage collector
 
@@ -65,14 +67,33 @@ def _status(field: str) -> int:
 
 def forget_peak() -> None:
     """Return freed memory to the system and reset the peak (Linux only)."""
+    return_freed()
     if sys.platform == "linux":
-        trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
-        if trim is not None:
-            trim(0)
-        try:
+        with suppress(OSError):
             Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
-        except OSError:
-            return
+
+
+def return_freed() -> None:
+    """Return freed memory to the system (glibc only)."""
+    if (trim := _allocator("malloc_trim")) is not None:
+        trim(0)
+
+
+@functools.lru_cache(maxsize=1)
+def keep_freed() -> None:
+    """Let this process use freed memory again, as much as glibc keeps by itself.
+
+    Dask sets its workers to return every freed array to the system. To get it anew, page by page, takes a sixth of a
+    training.
+    """
+    if (set_option := _allocator("mallopt")) is not None:
+        set_option(_M_MMAP_THRESHOLD, _MOST_KEPT)
+        set_option(_M_TRIM_THRESHOLD, 2 * _MOST_KEPT)
+
+
+def _allocator(name: str) -> Any:
+    """A function of glibc's allocator; None elsewhere."""
+    return getattr(ctypes.CDLL(None), name, None) if sys.platform == "linux" else None
 
 
 def held_bytes() -> int:

@@ -18,7 +18,7 @@ from tacit.errors import ParameterError, TacitError
 from tacit.estimate import Estimate, estimate, within_memory
 from tacit.growth import Extent
 from tacit.labels import Labels
-from tacit.memory import large_on_disk, resident_bytes
+from tacit.memory import resident_bytes
 from tacit.names.index import NameIndex
 from tacit.phases import Lap, recorded
 from tacit.probe import Measurement, Task, read_task, write_task
@@ -379,11 +379,3 @@ def test_a_limit_that_nothing_fits_is_an_error(data, monkeypatch):
         within_memory(tacit.FastXML(n_jobs=4), data.X, data.Y, 110)
     with pytest.raises(TacitError, match="OneVsAll needs about 110 bytes"):
         within_memory(tacit.OneVsAll(), data.X, data.Y, 50, Estimate(1.0, 110, 1))
-
-
-def test_with_arrays_on_disk_the_limit_itself_decides(data, caplog, tmp_path):
-    """Features of 200 MB were refused within 700 MB, because parts of 1,000 samples had been carried on."""
-    with caplog.at_level(logging.INFO, logger="tacit"), large_on_disk(tmp_path, 1):
-        within_memory(tacit.OneVsAll(n_jobs=1), data.X, data.Y, 50, Estimate(1.0, 110, 1))
-    assert "OneVsAll needs about 110 bytes" in caplog.text
-    assert "it is tried" in caplog.text

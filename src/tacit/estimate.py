@@ -262,8 +262,7 @@ def within_memory(
     """A model whose training is expected to stay within `limit` bytes: `model`, or a copy that needs less memory.
 
     First fewer tasks run in parallel, which only takes longer; then the model gets fewer trees or learners, if it has
-    any. Changes are announced. If nothing helps, a TacitError says so; with large arrays on disk, of whose memory small
-    parts say little, that is announced, and the limit itself decides.
+    any. Changes are announced. If nothing helps, a TacitError says so.
 
     Parameters
     ----------
@@ -294,15 +293,11 @@ def within_memory(
         needed = min(limit, needed) if least <= limit else least
         changes.append(f"{name} {getattr(model, name)} instead of {count}")
     if needed > limit:
-        too_much = (
+        raise TacitError(
             f"{type(model).__name__} needs about {format_size(needed)} of memory for these data at the least, but "
-            f"{format_size(limit)} are allowed"
+            f"{format_size(limit)} are allowed; allow more, train on fewer samples, or choose a smaller model (see: "
+            "tacit models)"
         )
-        if not is_large_on_disk():
-            raise TacitError(
-                f"{too_much}; allow more, train on fewer samples, or choose a smaller model (see: tacit models)"
-            )
-        announce(f"{too_much}; it is tried, because the estimate knows little of large arrays on disk")
     if changes:
         announce(f"to stay within {format_size(limit)}: {', '.join(changes)}")
     return model

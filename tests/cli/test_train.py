@@ -63,7 +63,7 @@ def test_a_validation_share_is_of_random_rows(command):
     if command == "train":
         held_out = train.split_off(dataset, "0.05", 0, {})[1].Y
     else:
-        held_out = train._to_search(dataset, "0.05", 0, {})[1][1]
+        held_out = train._to_search(dataset, None, "0.05", 0, {})[1][1]
     assert held_out.shape[0] == 200
     assert held_out.nnz / 200 == pytest.approx(Y.nnz / 4000, rel=0.25)
 

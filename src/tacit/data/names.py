@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import islice
+from operator import eq
 from pathlib import Path
 from typing import Any
 
@@ -140,6 +141,16 @@ class Numbers(Sequence[str]):
 
     def __getitem__(self, place: Any) -> Any:
         return Numbers(self._numbers[place]) if isinstance(place, slice) else str(self._numbers[place])
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Sequence) or isinstance(other, str):
+            return NotImplemented
+        return len(self) == len(other) and all(map(eq, self, other))
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"Numbers({self._numbers!r})"
 
 
 def numbered(n_columns: int, first: int = 0) -> Sequence[str]:

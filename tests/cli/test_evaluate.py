@@ -1,10 +1,14 @@
+"""``tacit evaluate`` with its report, and ``tacit compare``."""
+
 from __future__ import annotations
 
+import csv
 import json
 
 import pytest
 
 import tacit as library
+from report.samples import texts_and_tags, trained_tagger
 
 FIELDS = ("--text", "title,body", "--labels", "tags")
 
@@ -62,3 +66,86 @@ def test_json_has_bands_and_intervals(tacit, model, articles):
     assert band["n_labels"] == 3
     assert band["intervals"]["R@5"][0] <= band["values"]["R@5"] <= band["intervals"]["R@5"][1]
     assert sum(each["values"]["P@1"] for each in found["bands"]) == pytest.approx(found["P@1"])
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A folder with a model and new data, and no more."""
+    trained_tagger().save(tmp_path / "model")
+    with (tmp_path / "new.csv").open("w", newline="") as file:
+        table = csv.writer(file)
+        table.writerow(["text", "labels"])
+        table.writerows((text, "|".join(tags)) for text, tags in zip(*texts_and_tags(60, seed=1), strict=True))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_evaluate_writes_a_report_and_says_where(tacit, folder):
+    outcome = tacit("evaluate", "model", "new.csv", "--report", "out.html")
+    assert outcome.code == 0, outcome.err
+    assert outcome.out.endswith("report: out.html\n")
+    assert "recall@5" in outcome.out
+    content = (folder / "out.html").read_text(encoding="utf-8")
+    assert content.startswith("<!DOCTYPE html>")
+    assert "new.csv" in content
+    assert sorted(path.name for path in folder.iterdir()) == ["model", "new.csv", "out.html"]
+
+
+def test_json_stays_json_with_a_report(tacit, folder):
+    outcome = tacit("evaluate", "model", "new.csv", "--json", "--report", "out.html")
+    assert json.loads(outcome.out) == json.loads(tacit("evaluate", "model", "new.csv", "--json").out)
+    assert "report: out.html" in outcome.err
+
+
+@pytest.mark.parametrize(
+    ("report", "message"),
+    [
+        ("new.csv", "new.csv: a report must end in .html"),
+        ("nowhere/out.html", "there is no folder nowhere"),
+        ("model", "must end in .html"),
+    ],
+)
+def test_bad_paths_are_one_line_and_change_nothing(tacit, folder, report, message):
+    before = (folder / "new.csv").read_bytes()
+    outcome = tacit("evaluate", "model", "new.csv", "--report", report)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert message in outcome.err
+    assert outcome.err.count("\n") == 1
+    assert (folder / "new.csv").read_bytes() == before
+    assert sorted(path.name for path in folder.iterdir()) == ["model", "new.csv"]
+
+
+def test_data_without_labels_are_one_line(tacit, folder):
+    (folder / "bare.csv").write_text("text,labels\nan apple,\n")
+    outcome = tacit("evaluate", "model", "bare.csv", "--report", "out.html")
+    assert outcome.code == 2
+    assert "bare.csv: no sample has a label" in outcome.err
+    assert not (folder / "out.html").exists()
+
+
+@pytest.fixture
+def two_models(tacit, numeric, tmp_path):
+    for name in ("Popularity", "OneVsAll"):
+        assert tacit("train", numeric, "--model", name, "--no-calibrate", "--out", tmp_path / name).code == 0
+    return tmp_path / "Popularity", tmp_path / "OneVsAll"
+
+
+def test_a_better_model_is_told_from_a_worse_one(tacit, two_models, numeric):
+    shown = tacit("compare", *two_models, numeric)
+    assert shown.code == 0, shown.err
+    assert "240 samples" in shown.out
+    assert "B is better in every metric." in shown.out
+    found = json.loads(tacit("compare", *two_models, numeric, "--json").out)
+    assert [one["metric"] for one in found[:3]] == ["P@1", "P@3", "P@5"]
+    assert found[0]["interval"][0] > 0.3
+    assert found[0]["difference"] == pytest.approx(found[0]["b"] - found[0]["a"])
+
+
+def test_a_model_is_not_told_from_itself(tacit, two_models, numeric):
+    assert "No clear difference between the two models" in tacit("compare", two_models[0], two_models[0], numeric).out
+
+
+def test_a_tagger_compares_with_a_bare_model(tacit, two_models, numeric, tmp_path):
+    data = library.load_data(numeric)
+    library.OneVsAll().fit(data.X, data.Y, label_names=data.label_names).save(tmp_path / "bare")
+    assert "No clear difference" in tacit("compare", two_models[1], tmp_path / "bare", numeric).out

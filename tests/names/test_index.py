@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tacit.names.index import Matches, Name, NameIndex
+from tacit.names.index import Matches, Name, NameIndex, extended
 from tacit.words import roots, stemmed, words_of
+from tagger.named import RARE, TOPICS
 
 NAMES = ["heat pump", "heat", "pumps", "electric heat pump", "bank (finance)", "bank (river)", "Pump", "car", "of"]
 NAMES += ["pump of pumps"]
@@ -205,3 +206,36 @@ def test_blocks_of_texts_are_joined(monkeypatch):
     assert parts.starts.tolist() == whole.starts.tolist()
     assert parts.labels.tolist() == whole.labels.tolist()
     assert (parts.words != whole.words).nnz == 0
+
+
+def test_an_extended_index_is_that_of_all_names():
+    names = [Name(place, text) for place, text in enumerate([*TOPICS, *RARE, "bank (river)"])]
+    later = [
+        Name(30, "winter energy"), Name(31, "bank (finance)"), Name(32, "zebra"), Name(32, "energy solar", False),
+        Name(33, "solar energy"), Name(34, "()"), Name(35, "zebra (animal)"),
+    ]  # fmt: skip
+    texts = ["solar energies in winter", "zebras in banks", "apples", "rural museums of energy", ""]
+    for size in range(len(later) + 1):
+        found = extended(NameIndex.of(names, "en"), later[:size])
+        wanted = NameIndex.of([*names, *later[:size]], "en")
+        for name in (
+            "stems",
+            "forms",
+            "form_stems",
+            "name_starts",
+            "name_stems",
+            "labels",
+            "is_preferred",
+            "is_qualified",
+            "n_alike",
+        ):
+            assert list(getattr(found, name)) == list(getattr(wanted, name)), name
+        one, other = found.matches(texts), wanted.matches(texts)
+        assert (one.words != other.words).nnz == 0
+        for name in sorted(set(type(one).__dataclass_fields__) - {"words"}):
+            assert getattr(one, name).tolist() == getattr(other, name).tolist(), name
+
+
+def test_the_preferred_name_of_a_label_is_its_last():
+    index = extended(NameIndex.of([Name(0, "apple"), Name(1, "pear")], "en"), [Name(0, "malus")])
+    assert index.is_preferred.tolist() == [False, True, True]

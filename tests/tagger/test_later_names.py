@@ -7,8 +7,7 @@ import pytest
 
 from tacit import Tagger
 from tacit.errors import ActError
-from tacit.names.index import Name, NameIndex, extended
-from tagger.named import RARE, TOPICS, corpus, thesaurus
+from tagger.named import corpus, thesaurus
 
 
 @pytest.fixture(scope="module")
@@ -114,36 +113,3 @@ def test_an_added_label_gets_samples():
     tagger.update(["stripes of a zebra fish"] * 5, [["zebra fish"]] * 5)
     assert "zebra fish" in tagger.model_.classes_
     assert set(labels_of(tagger, "a zebra fish at the wharf", 2)) == {"zebra fish", "wharf"}
-
-
-def test_an_extended_index_is_that_of_all_names():
-    names = [Name(place, text) for place, text in enumerate([*TOPICS, *RARE, "bank (river)"])]
-    later = [
-        Name(30, "winter energy"), Name(31, "bank (finance)"), Name(32, "zebra"), Name(32, "energy solar", False),
-        Name(33, "solar energy"), Name(34, "()"), Name(35, "zebra (animal)"),
-    ]  # fmt: skip
-    texts = ["solar energies in winter", "zebras in banks", "apples", "rural museums of energy", ""]
-    for size in range(len(later) + 1):
-        found = extended(NameIndex.of(names, "en"), later[:size])
-        wanted = NameIndex.of([*names, *later[:size]], "en")
-        for name in (
-            "stems",
-            "forms",
-            "form_stems",
-            "name_starts",
-            "name_stems",
-            "labels",
-            "is_preferred",
-            "is_qualified",
-            "n_alike",
-        ):
-            assert list(getattr(found, name)) == list(getattr(wanted, name)), name
-        one, other = found.matches(texts), wanted.matches(texts)
-        assert (one.words != other.words).nnz == 0
-        for name in sorted(set(type(one).__dataclass_fields__) - {"words"}):
-            assert getattr(one, name).tolist() == getattr(other, name).tolist(), name
-
-
-def test_the_preferred_name_of_a_label_is_its_last():
-    index = extended(NameIndex.of([Name(0, "apple"), Name(1, "pear")], "en"), [Name(0, "malus")])
-    assert index.is_preferred.tolist() == [False, True, True]

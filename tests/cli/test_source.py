@@ -1,3 +1,5 @@
+"""Vectors and encoders that commands are given beside the data."""
+
 from __future__ import annotations
 
 import json

@@ -52,15 +52,10 @@ VARIANTS: tuple[dict[str, Any], ...] = (  # of the default
     {"negatives": 3.0},
     {"hard_negatives": 0.0},
     {"hard_negatives": 1.0},
-    {"path_weight": 0.2},
     {"path_weight": 0.5},
     {"beam": 10},
-    {"beam": 40},
-    {"max_leaf": 50},
     {"max_leaf": 200},
-    {"prune": 0.03},
     {"prune": 0.08},
-    {"tolerance": 0.3},
     {"dtype": "float32"},
 )
 MODELS_OF_LOSSES = {"bibtex": BOTH, "delicious": BOTH, "eurlex57k": {"LabelTree": {"n_trees": 1}}}

@@ -35,7 +35,7 @@ _INNER_WEIGHT = 2.0  # of positives in inner nodes: if a cluster is missed, its 
 _SHARE_REACHED = 0.1  # of the leaves, to which a sample may be added as a negative
 _MOST_REACHED = 20
 _POOL = 4  # candidates per hard negative that is drawn from them
-_ROWS_SEARCHED = 4096  # per task
+_ROWS_SEARCHED = 1 << 14  # per task, so that setting up the lookup tables of nodes costs little
 
 
 @document_parameters

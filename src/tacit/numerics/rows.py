@@ -131,10 +131,15 @@ def falling_order(matrix: sparse.csr_matrix, values: npt.NDArray[Any]) -> tuple[
 
 
 def largest_entries(matrix: sparse.csr_matrix, n_largest: int) -> sparse.csr_matrix:
-    """The `n_largest` entries of each row by absolute value."""
-    order, places = falling_order(matrix, np.abs(matrix.data))
-    is_kept = np.zeros(matrix.nnz, dtype=bool)
-    is_kept[order[places < n_largest]] = True
+    """The `n_largest` entries of each row by absolute value; of equal ones the first."""
+    is_kept = np.ones(matrix.nnz, dtype=np.bool_)
+    for row in np.flatnonzero(np.diff(matrix.indptr) > n_largest):
+        entries = slice(matrix.indptr[row], matrix.indptr[row + 1])
+        sizes = np.abs(matrix.data[entries])
+        smallest = np.partition(sizes, -n_largest)[-n_largest]
+        is_kept[entries] = sizes > smallest
+        equal = np.flatnonzero(sizes == smallest)[: n_largest - np.count_nonzero(is_kept[entries])]
+        is_kept[entries.start + equal] = True
     starts = np.concatenate([[0], np.cumsum(is_kept)])[matrix.indptr]
     return sparse.csr_matrix((matrix.data[is_kept], matrix.indices[is_kept], starts), shape=matrix.shape)
 

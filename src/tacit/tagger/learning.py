@@ -78,7 +78,7 @@ def learn(
     if validation is not None:
         held, own = validation
         model, weight = _best(untrained, X, labels, cooccurrence, vectors, held, own, seed)
-        found = _calibrated(model, model, held, weight, own, _names_there(naming, held, X, labels), seed, is_judged)
+        found = _calibrated(model, held, weight, own, _names_there(naming, held, X, labels), seed, is_judged)
         return _with_encoding(found, vectors, weight)
     n_out = n_held_out(X.shape[0], with_names=naming is not None) if hold_out else 0
     # At random: a split that spares rare labels would have more of them held out than new samples bring.
@@ -104,15 +104,15 @@ def learn(
         return _with_encoding(crossed, vectors, weight)
     announce(f"holding out {n_out:,} samples to calibrate the scores")
     part, weight = _best(*to_weigh)
-    model = part
-    if again and not is_negligible(n_out, X.shape[0]):
-        announce("training again on all samples")
-        model = _fitted(untrained, mixed(X, of_texts, weight), labels, cooccurrence)
     names = None
     if naming is not None:
         names = naming.rows(rest), naming.rows(held_out), SampleIndex.of(X_rest, positives(labels.matrix[rest]))
-    found = _calibrated(model, part, held, weight, own, names, seed, is_judged)
-    found = _with_encoding(found, vectors, weight)
+    found = _with_encoding(_calibrated(part, held, weight, own, names, seed, is_judged), vectors, weight)
+    if again and not is_negligible(n_out, X.shape[0]):
+        announce("training again on all samples")
+        found = replace(found, model=untrained)
+        del part, names, X_rest, to_weigh, theirs, held  # memory that the second training needs
+        found = replace(found, model=_fitted(untrained, mixed(X, of_texts, weight), labels, cooccurrence))
     if found.names is None or naming is None:
         return found
     Y = positives(labels.matrix)
@@ -213,7 +213,6 @@ def _fitted(untrained: Estimator, X: Any, labels: Labels, cooccurrence: sparse.c
 
 def _calibrated(
     model: Estimator,
-    part: Estimator,
     held: Inputs,
     weight: float,
     labels: Labels,
@@ -221,15 +220,15 @@ def _calibrated(
     seed: int,
     is_judged: npt.NDArray[np.bool_] | None,
 ) -> Fitted:
-    """`model` with the calibration of `part`, which has not seen `held`, and the names of labels where they help.
+    """`model` with its calibration on `held`, which it has not seen, and the names of labels where they help.
 
-    `names` are those in the samples that `part` has seen, those in the held-out ones, and an index of the former.
+    `names` are those in the samples that it has seen, those in the held-out ones, and an index of the former.
     Calibration is on the labels that these have and those that `is_judged` marks, by default all; the others get the
     curve of rare labels. Vectors count at `weight`.
     """
     X = mixed(held.X, held.vectors, weight)
     with phase(CALIBRATE, held.shape[0]):
-        classes, counts = part.classes_, part.label_counts_
+        classes, counts = model.classes_, model.label_counts_
         if names is not None:
             classes = np.concatenate([classes.astype(object), np.array(names[0].others, dtype=object)])
             counts = np.pad(counts, (0, len(names[0].others)))
@@ -240,14 +239,14 @@ def _calibrated(
         evidence = None
         if names is not None:
             before, own, samples = names
-            evidence, ranking = weigh(own, before, part, X, held.X, truth, samples, n_places, seed)
+            evidence, ranking = weigh(own, before, model, X, held.X, truth, samples, n_places, seed)
             if evidence is None:
-                counts, truth = part.label_counts_, truth[:, : len(part.classes_)]
+                counts, truth = model.label_counts_, truth[:, : len(model.classes_)]
         if names is None or (evidence is None and is_judged is not None):
             judged = None
             if is_judged is not None:
                 judged = np.flatnonzero(is_judged | (label_counts(truth)[: len(classes)] > 0))
-            ranking = part.rank(X, min(n_places, len(part.classes_)), judged)
+            ranking = model.rank(X, min(n_places, len(model.classes_)), judged)
         calibration = calibrate(ranking, truth, counts)
-        metrics = evaluate(calibration.apply(ranking), truth, part.propensities_for(truth.shape[1]))
+        metrics = evaluate(calibration.apply(ranking), truth, model.propensities_for(truth.shape[1]))
         return Fitted(model, calibration, metrics, evidence)

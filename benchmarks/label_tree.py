@@ -57,6 +57,8 @@ VARIANTS: tuple[dict[str, Any], ...] = (  # of the default
     {"max_leaf": 200},
     {"prune": 0.08},
     {"dtype": "float32"},
+    {"loss": "squared", "C": 1.0},
+    {"loss": "squared", "positives": "unbiased"},
 )
 MODELS_OF_LOSSES = {"bibtex": BOTH, "delicious": BOTH, "eurlex57k": {"LabelTree": {"n_trees": 1}}}
 

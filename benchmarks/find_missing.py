@@ -3,7 +3,7 @@
 Usage: ``TACIT_DATA=… python -m benchmarks.find_missing [SET…]``. In each set 10, 30 and 60 % of the positives are
 hidden, at random or by propensity: a positive of label l is hidden with odds proportional to ``(N_l + B)^-A``.
 Precision is the share of the first pairs that are hidden positives; what the set itself lacks counts as wrong. Cells
-are means over three hidings, because chance moves the precision of 20 pairs by 10 points; ± is the standard deviation
+are means over several hidings, because chance moves the precision of 20 pairs by 10 points; ± is the standard deviation
 of the true precision between them.
 """
 
@@ -30,7 +30,7 @@ from tacit.vectorizer import TextVectorizer
 SHARES = (0.1, 0.3, 0.6)
 MECHANISMS = ("random", "propensity")
 SIZES = (20, 100, 500)
-SEEDS = range(1, 4)
+SEEDS = range(1, 6)
 EURLEX_ROWS, YSO_ROWS = 6000, 15_000
 
 Data = tuple[sparse.csr_matrix, sparse.csr_matrix]

@@ -68,17 +68,6 @@ def test_a_label_that_is_seldom_recorded_where_it_is_certain_loses_its_place():
     assert (labels[best] != 4).all()
 
 
-def test_a_label_is_known_by_its_records_even_if_few_of_its_pairs_are_missing():
-    """Pairs are equally certain, but of some labels 97 % are true and of others 50 %; one in eleven is missing."""
-    rng = np.random.default_rng(0)
-    labels = rng.integers(0, 100, N_PAIRS)
-    is_true = rng.random(N_PAIRS) < np.where(labels < 75, 0.97, 0.5)
-    recorded = is_true & (rng.random(N_PAIRS) < 10 / 11)
-    stated = missing_probabilities(rng.normal(size=N_PAIRS) / 10, recorded, labels, np.full(N_PAIRS, 0.1))
-    best = np.flatnonzero(~recorded)[np.argsort(-stated[~recorded], kind="stable")[:1000]]
-    assert stated[best].mean() == pytest.approx(is_true[best].mean(), abs=0.1)
-
-
 @pytest.mark.parametrize("share", [0.1, 0.3, 0.6])
 def test_samples_without_labels_bound_what_is_missing(share):
     rng = np.random.default_rng(0)

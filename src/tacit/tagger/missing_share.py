@@ -31,8 +31,7 @@ _DOUBT = 1.0  # rate of the exponential priors of the power and of the proportio
 _LOG_ODDS_RANGE = (-8.0, 8.0)
 _FREQUENT = 0.9  # quantile of recorded labels, by the frequency of the label, at which the odds are trusted most
 _MOST_CERTAIN = 0.97  # no pair is stated to be right with a higher probability
-_PRIOR = 10.0  # pseudo-count of recorded pairs, for how much more or less often than others a label is right
-_MIN_PRIOR = 1.0  # the least of it as missing pairs, of which hardly any are left where nothing is missing
+_PRIOR = 5.0  # pseudo-count of right pairs, for how much more or less often than others a label is right
 _MIN_EMPTY = 0.01  # share of samples without labels from which on they bound what is missing
 _MOST_LABELS = 30  # labels of a sample that are told apart in that bound
 _STEPS = 200  # of expectation maximisation
@@ -188,5 +187,4 @@ def missing_probabilities(certainty: Floats, is_recorded: Mask, labels: Ids, odd
     n_labels = int(labels.max()) + 1
     earned = np.bincount(labels[is_recorded], (odds * found)[is_recorded], n_labels)
     stated = np.bincount(labels[~is_recorded], (found**2)[~is_recorded], n_labels)
-    prior = np.maximum(_PRIOR * odds, _MIN_PRIOR)  # as missing pairs, though a label is known by recorded ones
-    return np.asarray(np.minimum(found * (earned[labels] + prior) / (stated[labels] + prior), _MOST_CERTAIN))
+    return np.asarray(np.minimum(found * ((earned + _PRIOR) / (stated + _PRIOR))[labels], _MOST_CERTAIN))

@@ -54,7 +54,7 @@ def test_what_a_training_takes_is_measured(tmp_path):
     assert took.memory_bytes > 10 << 20
     assert took.model_bytes == sum(file.stat().st_size for file in (tmp_path / "model").iterdir())
     took = scale.train(tmp_path / "data.txt", tmp_path / "tree", *scale.TRAIN)
-    assert {"estimate", "label trees", "groups of nodes"} <= set(took.steps)
-    assert 0 < took.steps["groups of nodes"] < took.cpu_seconds
+    assert {"estimate", "label trees", "groups of leaves"} <= set(took.steps)
+    assert 0 < took.steps["groups of leaves"] < took.cpu_seconds
     with pytest.raises(SystemExit, match="ended with exit code 2"):
         scale.train(tmp_path / "absent", tmp_path / "model")

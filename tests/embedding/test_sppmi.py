@@ -41,5 +41,6 @@ def test_factors_of_distinct_sets_are_those_of_all_samples():
     weights = sets.counts.astype(float)
     Z = factorise(sppmi(sample_counts(sets.matrix), weights), weights, 4, seed=0, tolerance=1e-5)
     repeated = Z[sets.of_sample]
+    assert (repeated.astype(np.float64) ** 2).sum(axis=0) == pytest.approx(values, rel=1e-4)
     assert repeated.T @ repeated == pytest.approx(np.diag(values), abs=1e-2)
     assert full @ repeated == pytest.approx(repeated * values, abs=1e-2)

@@ -19,6 +19,7 @@ from tacit.numerics.rows import (
     occurring,
     row_of_entry,
     selected,
+    sorted_set,
     stacked,
     unit_rows,
     widened,
@@ -58,6 +59,11 @@ def test_the_largest_entries_of_rows(matrix, n):
         expected = np.zeros_like(values)
         expected[best] = values[best]
         assert kept[row].toarray().ravel().tolist() == expected.tolist()
+
+
+@given(arrays.arrays(np.int32, st.integers(0, 30), elements=st.integers(0, 12)))
+def test_a_sorted_set(numbers):
+    assert sorted_set(numbers).tolist() == sorted(set(numbers.tolist()))
 
 
 def test_means_of_labels():

@@ -263,8 +263,14 @@ def test_a_killed_worker_does_not_change_the_model(tmp_path, way, n_workers):
     model().fit(made.X, made.Y).save(tmp_path / "here")
     with tacit.on_cluster(f"local:{n_workers}"):
         client = cluster.active_client()
-        pid = min(client.run(os.getpid).values())
-        waits = Thread(target=lambda: (time.sleep(1), os.kill(pid, signal.SIGKILL)))
+        address, pid = min(client.run(os.getpid).items())
+
+        def kill_at_work():
+            while not client.processing().get(address):
+                time.sleep(0.01)
+            os.kill(pid, signal.SIGKILL)
+
+        waits = Thread(target=kill_at_work)
         waits.start()
         model().fit(made.X, made.Y).save(tmp_path / "there")
         waits.join()

@@ -14,6 +14,7 @@ from sklearn.svm import LinearSVC
 from reference import dual as reference
 from tacit.features import Features, dense_rows
 from tacit.kernels.dual import LOGISTIC, SQUARED, SQUARED_HINGE, label_signs, prune, train_block
+from tacit.numerics.rows import row_bounds
 
 LOSSES = {"squared hinge": SQUARED_HINGE, "logistic": LOGISTIC, "squared": SQUARED}
 all_losses = pytest.mark.parametrize("loss", LOSSES)
@@ -42,7 +43,7 @@ def train(
     if positive_target is None:
         positive_target = np.ones(signs.shape[1])
     return train_block(
-        samples.indptr.astype(np.int64),
+        row_bounds(samples),
         samples.indices.astype(np.int32),
         samples.data,
         samples.shape[1],

@@ -33,6 +33,26 @@ def test_groups_are_no_more_work_than_the_largest_node(work):
     assert all(sum(work[group]) <= max(work) for group in groups)
 
 
+def test_samples_of_a_node_are_copied_only_if_that_takes_less_memory(made, monkeypatch):
+    train = made.dataset(made.train)
+    wide = sparse.hstack([train.X, sparse.csr_matrix((train.X.shape[0], 20_000), dtype=np.float32)], format="csr")
+    taken = []
+    sparse_part_of = label_tree._sparse_part_of
+
+    def spy(X, rows, n_children):
+        found = sparse_part_of(X, rows, n_children)
+        taken.append(found[2] is X)
+        return found
+
+    monkeypatch.setattr(label_tree, "_sparse_part_of", spy)
+    rankings = [tacit.LabelTree(max_leaf=20).fit(X, train.Y).rank(X) for X in (train.X, wide)]
+    n_nodes = len(taken) // 2
+    assert all(taken[:n_nodes])
+    assert not any(taken[n_nodes:])
+    assert (rankings[0].labels == rankings[1].labels).all()
+    assert (rankings[0].scores == rankings[1].scores).all()
+
+
 # -- negatives --------------------------------------------------------------------------------------------
 
 

@@ -17,6 +17,7 @@ from tacit.numerics.rows import (
     label_means,
     largest_entries,
     occurring,
+    row_bounds,
     row_of_entry,
     selected,
     sorted_set,
@@ -86,8 +87,23 @@ def test_unit_rows_of_huge_and_tiny_values():
     assert unit_rows(X).toarray() == pytest.approx(np.array([[0.6, 0.8], [0.6, 0.8]]))
 
 
+def test_rows_of_unit_length_are_not_copied():
+    X = sparse.csr_matrix(np.array([[0.6, 0.8, 0], [0, 0, 0], [0, 0, -1]], dtype=np.float32))
+    assert unit_rows(X) is X
+    assert unit_rows(X.astype(np.float64)).dtype == np.float32
+    X.data[-1] = -1.001
+    assert unit_rows(X).data.tolist() == pytest.approx([0.6, 0.8, -1])
+
+
 def test_unit_rows_without_entries():
     assert unit_rows(sparse.csr_matrix((3, 2), dtype=np.float32)).nnz == 0
+
+
+@given(matrices, st.data())
+def test_bounds_of_rows(matrix, data):
+    rows = np.array(data.draw(st.lists(st.integers(0, matrix.shape[0] - 1))), dtype=np.int64)
+    for bounds, chosen in ((row_bounds(matrix, rows), rows), (row_bounds(matrix), range(matrix.shape[0]))):
+        assert [matrix.data[first:last].tolist() for first, last in bounds] == [matrix[r].data.tolist() for r in chosen]
 
 
 @given(matrices, st.integers(0, 3), st.integers(0, 3))

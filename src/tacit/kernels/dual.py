@@ -88,11 +88,11 @@ def _shuffle(rows: npt.NDArray[np.int64], state: np.uint64) -> np.uint64:
 
 
 @njit(**_VECTOR)
-def _squared_norms(indptr: npt.NDArray[np.int64], data: Floats, bias: np.float32) -> Floats:
-    norms = np.empty(len(indptr) - 1, dtype=np.float32)
+def _squared_norms(bounds: npt.NDArray[np.int64], data: Floats, bias: np.float32) -> Floats:
+    norms = np.empty(len(bounds), dtype=np.float32)
     for row in range(len(norms)):
         total = bias * bias
-        for entry in range(indptr[row], indptr[row + 1]):
+        for entry in range(bounds[row, 0], bounds[row, 1]):
             total += data[entry] * data[entry]
         norms[row] = total
     return norms
@@ -110,7 +110,7 @@ def _add_dense_norms(dense: DenseRows, places: npt.NDArray[np.int64], norms: Flo
 
 @njit(**_VECTOR)
 def _margins(
-    indptr: npt.NDArray[np.int64],
+    bounds: npt.NDArray[np.int64],
     indices: npt.NDArray[np.int32],
     data: Floats,
     weights: Floats,
@@ -121,7 +121,7 @@ def _margins(
     """out[label] = w_label · x_row; four features at a time, so that `out` is read and written less often."""
     for label in range(len(out)):
         out[label] = bias * weights[-1, label]
-    entry, end = indptr[row], indptr[row + 1]
+    entry, end = bounds[row]
     while entry + 4 <= end:
         x0, x1, x2, x3 = data[entry], data[entry + 1], data[entry + 2], data[entry + 3]
         j0, j1, j2, j3 = indices[entry], indices[entry + 1], indices[entry + 2], indices[entry + 3]
@@ -139,7 +139,7 @@ def _margins(
 
 @njit(**_VECTOR)
 def _add_row(
-    indptr: npt.NDArray[np.int64],
+    bounds: npt.NDArray[np.int64],
     indices: npt.NDArray[np.int32],
     data: Floats,
     weights: Floats,
@@ -148,7 +148,7 @@ def _add_row(
     steps: Floats,
 ) -> None:
     """w_label += steps[label] · x_row."""
-    for entry in range(indptr[row], indptr[row + 1]):
+    for entry in range(bounds[row, 0], bounds[row, 1]):
         x, j = data[entry], indices[entry]
         for label in range(len(steps)):
             weights[j, label] += x * steps[label]
@@ -250,7 +250,7 @@ def _largest_size(steps: Floats) -> np.float32:
 
 @njit(nogil=True, cache=True)
 def _visit(
-    indptr: npt.NDArray[np.int64],
+    bounds: npt.NDArray[np.int64],
     indices: npt.NDArray[np.int32],
     data: Floats,
     dense: DenseRows | None,
@@ -285,7 +285,7 @@ def _visit(
                 np.dot(tile, dense_weights, ahead)
                 np.dot(tile, tile.T, products)
         norm, steps = norms[row], tile_steps[at]
-        _margins(indptr, indices, data, weights, bias, row, steps)
+        _margins(bounds, indices, data, weights, bias, row, steps)
         if dense is not None:
             _add_ahead(ahead, products, tile_steps, at)
         if loss == LOGISTIC:
@@ -297,7 +297,7 @@ def _visit(
             )
         largest = _largest_size(steps)
         if largest > _ZERO:
-            _add_row(indptr, indices, data, weights, bias, row, steps)
+            _add_row(bounds, indices, data, weights, bias, row, steps)
         gains[row] = norm * largest * largest
         if dense is not None:
             if at == TILE - 1 or place == len(rows) - 1:
@@ -347,7 +347,7 @@ def _hard_rows(rows: npt.NDArray[np.int64], gains: Floats) -> npt.NDArray[np.int
 
 @njit(nogil=True, cache=True)
 def train_block(
-    indptr: npt.NDArray[np.int64],
+    bounds: npt.NDArray[np.int64],
     indices: npt.NDArray[np.int32],
     data: Floats,
     n_features: int,
@@ -367,8 +367,9 @@ def train_block(
 
     Parameters
     ----------
-    indptr, indices, data
-        The sparse part of the samples, in CSR.
+    bounds, indices, data
+        The sparse part of the samples: columns and values of entries, and for each sample the first of its entries
+        and the one after its last.
     n_features
         Its columns.
     dense, places
@@ -403,13 +404,13 @@ def train_block(
     weights = np.zeros((n_features + n_dense + 1, signs.shape[1]), dtype=np.float32)
     duals = np.zeros(signs.shape, dtype=np.float32)
     constant, negative = np.float32(bias), np.float32(negative_cost)
-    norms = _squared_norms(indptr, data, constant)
+    norms = _squared_norms(bounds, data, constant)
     if dense is not None:
         _add_dense_norms(dense, places, norms)
     rows = _known_rows(signs)
     gains = np.zeros(len(signs), dtype=np.float32)
     moves = np.zeros(signs.shape[1], dtype=np.float32)
-    samples = (indptr, indices, data, dense, places, weights, constant, signs, duals, norms)
+    samples = (bounds, indices, data, dense, places, weights, constant, signs, duals, norms)
     objective = (positive_cost, positive_target, negative, loss)
     state = np.uint64(seed)
     passes = 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from itertools import pairwise
 from typing import Annotated, Any
 
@@ -86,8 +86,8 @@ class LabelForest:
         return None if end == sizes["n_nodes"] else ("level_starts", f"must end at {sizes['n_nodes']}; got {end}")
 
     @staticmethod
-    def of(trees: Sequence[LabelClusters], chunks: Sequence[Chunk]) -> LabelForest:
-        """Join trees and the chunks of their nodes, in order."""
+    def of(trees: Sequence[LabelClusters], chunks: list[Chunk]) -> LabelForest:
+        """Join trees and the chunks of their nodes, in order; the list of chunks is emptied."""
         level_starts, children, n_nodes = [], [], 0
         for tree in trees:
             sizes = [len(level) - 1 for level in tree.levels]
@@ -95,17 +95,20 @@ class LabelForest:
             level_starts.append(starts)
             children += [np.arange(starts[1], starts[-1]), tree.labels]  # a level's children are the next level
             n_nodes = int(starts[-1])
-        values, dense = (np.concatenate([getattr(each, part) for each in chunks]) for part in ("values", "dense"))
+        parts = {part.name: [getattr(chunk, part.name) for chunk in chunks] for part in fields(Chunk)}
+        chunks.clear()  # so that each array is freed once it is joined
+        slots, features = ([len(array) for array in parts[name]] for name in ("intercepts", "features"))
+        dense, values = (np.concatenate(parts.pop(name)) for name in ("dense", "values"))
         dtype = np.result_type(values, dense) if len(dense) else values.dtype
         return LabelForest(
             level_starts,
-            _starts([len(chunk.intercepts) for chunk in chunks]),
+            _starts(slots),
             np.concatenate(children).astype(np.int32),
-            np.concatenate([chunk.intercepts for chunk in chunks]),
-            _starts([len(chunk.features) for chunk in chunks]),
-            np.concatenate([chunk.features for chunk in chunks]),
-            _narrowed(_starts(np.concatenate([chunk.sizes for chunk in chunks]))),
-            np.concatenate([chunk.children for chunk in chunks]),
+            np.concatenate(parts.pop("intercepts")),
+            _starts(features),
+            np.concatenate(parts.pop("features")),
+            _starts(np.concatenate(parts.pop("sizes")), np.int32 if len(values) < 1 << 31 else np.int64),
+            np.concatenate(parts.pop("children")),
             values.astype(dtype, copy=False),
             dense.astype(dtype, copy=False) if len(dense) else None,
         )
@@ -174,9 +177,7 @@ class LabelForest:
         return is_open
 
 
-def _starts(sizes: Sequence[int] | npt.NDArray[Any]) -> npt.NDArray[np.int64]:
-    return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-
-
-def _narrowed(starts: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
-    return starts.astype(np.int32) if starts[-1] <= np.iinfo(np.int32).max else starts
+def _starts(sizes: Sequence[int] | npt.NDArray[Any], dtype: npt.DTypeLike = np.int64) -> npt.NDArray[Any]:
+    starts = np.zeros(len(sizes) + 1, dtype)
+    np.cumsum(sizes, out=starts[1:])
+    return starts

@@ -17,11 +17,11 @@ from tacit.features import FeatureMatrix, dense_rows, sparse_part
 from tacit.kernels.dual import prune, train_block
 from tacit.labels import positives
 from tacit.linear.label_forest import MOST_LOGS, Chunk, LabelForest
-from tacit.memory import room
+from tacit.memory import return_freed
 from tacit.numerics.classifiers import LOSSES, POSITIVES, LinearObjective, objective_of
 from tacit.numerics.clusters import LabelClusters, cluster_labels, label_centres
 from tacit.numerics.compact import as_halves
-from tacit.numerics.rows import entry_chunks, occurring, row_of_entry, selected, sorted_set, unit_rows
+from tacit.numerics.rows import entry_chunks, occurring, row_bounds, row_of_entry, selected, sorted_set, unit_rows
 from tacit.parameters import OneOf, Range, Role, Tune, document_parameters
 from tacit.propensity import propensities_from_counts
 from tacit.ranking import Ranking
@@ -35,7 +35,7 @@ _INNER_WEIGHT = 2.0  # of positives in inner nodes: if a cluster is missed, its 
 _SHARE_REACHED = 0.1  # of the leaves, to which a sample may be added as a negative
 _MOST_REACHED = 20
 _POOL = 4  # candidates per hard negative that is drawn from them
-_ROWS_SEARCHED = 1 << 14  # per task, so that setting up the lookup tables of nodes costs little
+_ROWS_SEARCHED = 1 << 13  # per task, so that setting up the lookup tables of nodes costs little
 
 
 @document_parameters
@@ -116,6 +116,7 @@ class LabelTree(Estimator):
     def _fit(self, X: FeatureMatrix, Y: sparse.csr_matrix) -> None:
         Y = positives(Y)
         trees = self._clustered(X, Y)
+        return_freed()
         train = partial(self._trained, X, Y.tocsc())
         chunks: list[Chunk] = []
         for tree, seed in zip(trees, task_seeds(self.random_state, 2 * self.n_trees)[self.n_trees :], strict=True):
@@ -123,7 +124,9 @@ class LabelTree(Estimator):
             inner = train([node for level in upper for node in level], "groups of inner nodes", seed)
             if inner and self.hard_negatives and self.negatives:
                 leaves = self._with_hard_negatives(X, Y, tree, inner, leaves, seed)
-            chunks += inner + train(leaves, "groups of leaves", seed + 1)
+            return_freed()
+            chunks += [*inner, *train(leaves, "groups of leaves", seed + 1)]
+        return_freed()
         self.forest_ = LabelForest.of(trees, chunks)
 
     def _trained(
@@ -163,7 +166,7 @@ class LabelTree(Estimator):
         X: FeatureMatrix,
         Y: sparse.csr_matrix,
         tree: LabelClusters,
-        inner: Sequence[Chunk],
+        inner: list[Chunk],
         leaves: Sequence[LabelNode],
         seed: int,
     ) -> list[LabelNode]:
@@ -182,7 +185,7 @@ class LabelTree(Estimator):
             what="blocks of samples",
             X=X,
             Y=Y,
-            forest=LabelForest.of([LabelClusters(np.arange(len(leaves), dtype=np.int32), clusters)], inner),
+            forest=LabelForest.of([LabelClusters(np.arange(len(leaves), dtype=np.int32), clusters)], [*inner]),
             leaf_of_label=leaf_of_label,
             n_reached=n_reached,
             beam=self.beam,
@@ -300,14 +303,12 @@ def _train_node(
     options: NodeOptions,
 ) -> Chunk:
     rows, signs = _samples_of(Y, node, options, seed)
-    words = sparse_part(X)
-    is_whole = len(rows) == X.shape[0]
-    columns, samples = _compacted(words if is_whole else selected(words, rows), in_place=not is_whole)
+    columns, bounds, words = _sparse_part_of(sparse_part(X), rows, signs.shape[1])
     inner_costs = np.full(signs.shape[1], _INNER_WEIGHT * objective.negative_cost, dtype=np.float32)
     weights, *_ = train_block(
-        samples.indptr.astype(np.int64),
-        samples.indices,
-        samples.data,
+        bounds,
+        words.indices.astype(np.int32, copy=False),
+        words.data,
         len(columns),
         dense_rows(X),
         rows,
@@ -359,14 +360,20 @@ def _samples_of(
     return rows, signs
 
 
-def _compacted(X: sparse.csr_matrix, *, in_place: bool) -> tuple[npt.NDArray[np.int32], sparse.csr_matrix]:
-    """The non-empty columns of X, and X restricted to them, whose indices may take the place of those of X."""
-    occurs = occurring(X)
-    columns = np.flatnonzero(occurs).astype(np.int32)
-    if len(columns) == X.shape[1]:
-        return columns, X
+def _sparse_part_of(
+    X: sparse.csr_matrix, rows: npt.NDArray[np.int64], n_children: int
+) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64], sparse.csr_matrix]:
+    """Columns for which weights are trained, the bounds of the rows, and the matrix that they are bounds in.
+
+    That is X itself, or a copy of the rows with the columns in which they have entries, whichever takes less memory:
+    an entry takes twice the bytes of a weight.
+    """
+    bounds = row_bounds(X, rows)
+    if 2 * np.diff(bounds).sum() >= X.shape[1] * n_children:
+        return np.arange(X.shape[1], dtype=np.int32), bounds, X
+    copy = selected(X, rows)
+    occurs = occurring(copy)
     place = np.cumsum(occurs, dtype=np.int32) - 1
-    indices = X.indices if in_place and X.indices.dtype == np.int32 else room(X.nnz, np.int32)
-    for chunk in entry_chunks(X):
-        indices[chunk] = place[X.indices[chunk]]
-    return columns, sparse.csr_matrix((X.data, indices, X.indptr), shape=(X.shape[0], len(columns)))
+    for chunk in entry_chunks(copy):
+        copy.indices[chunk] = place[copy.indices[chunk]]
+    return np.flatnonzero(occurs).astype(np.int32), row_bounds(copy), copy

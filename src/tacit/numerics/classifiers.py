@@ -12,7 +12,7 @@ from tacit.features import FeatureMatrix, dense_rows, sparse_part
 from tacit.kernels.dual import LOGISTIC, SQUARED, SQUARED_HINGE, label_signs, prune, train_block
 from tacit.labels import label_counts, positives
 from tacit.numerics.clusters import cluster_labels, label_centres
-from tacit.numerics.rows import unit_rows
+from tacit.numerics.rows import row_bounds, unit_rows
 from tacit.propensity import FloatArray, propensities_from_counts
 from tacit.tasks import run_tasks, task_seeds
 
@@ -138,7 +138,7 @@ def _train_block(
     signs = label_signs(Y.indptr, Y.indices, Y.data, labels, X.shape[0], absent)
     words = sparse_part(X)
     n_words = words.shape[1]
-    features = (words.indptr, words.indices, words.data, n_words, dense_rows(X), np.arange(X.shape[0]))
+    features = (row_bounds(words), words.indices, words.data, n_words, dense_rows(X), np.arange(X.shape[0]))
     costs = (objective.positive_costs[labels], objective.positive_targets[labels], objective.negative_cost)
     stops = (options.tolerance, options.max_passes)
     weights, *_ = train_block(*features, signs, *costs, options.bias, objective.loss, *stops, seed)

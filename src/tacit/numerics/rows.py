@@ -13,37 +13,38 @@ from scipy import sparse
 from tacit.memory import entries_at_once, is_large_on_disk, room, to_disk
 
 Ids = npt.NDArray[np.intp]
+_UNIT_ERROR = 1e-6  # of the squared length of a row of float32
 
 
 def row_squares(X: sparse.csr_matrix) -> npt.NDArray[np.float64]:
     """The squared length of each row."""
-    return _row_squares(X.data, X.indptr)
+    return np.concatenate([_row_squares(X, first, last) for first, last in entry_blocks(X)])
 
 
-def _row_squares(data: npt.NDArray[Any], indptr: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
-    squares = np.add.reduceat(np.append(data.astype(np.float64) ** 2, 0.0), indptr[:-1])
-    return np.where(np.diff(indptr) > 0, squares, 0.0)
+def _row_squares(X: sparse.csr_matrix, first: int, last: int) -> npt.NDArray[np.float64]:
+    starts = X.indptr[first : last + 1]
+    entries = X.data[starts[0] : starts[-1]].astype(np.float64) ** 2
+    squares = np.add.reduceat(np.append(entries, 0.0), starts[:-1] - starts[0])
+    return np.where(np.diff(starts) > 0, squares, 0.0)
 
 
 def unit_rows(X: Any) -> Any:
-    """Scale the rows of X, a CSR matrix or `tacit.Features`, to unit length; empty rows stay empty."""
+    """Scale the rows of X, a CSR matrix or `tacit.Features`, to unit length; empty rows stay empty.
+
+    If all of them have unit length already, X itself is returned.
+    """
     if not sparse.issparse(X):
         return X.unit_rows()
-    blocks = entry_blocks(X)
-    if len(blocks) == 1:
-        data = _unit_data(X.data, X.indptr)
-    else:
-        data = room(X.nnz, np.float32)
-        for first, last in blocks:
-            starts = X.indptr[first : last + 1]
-            data[starts[0] : starts[-1]] = _unit_data(X.data[starts[0] : starts[-1]], starts - starts[0])
+    squares = row_squares(X)
+    if X.dtype == np.float32 and (np.abs(squares - 1) < _UNIT_ERROR).all(where=squares > 0):
+        return X
+    scale = np.divide(1.0, np.sqrt(squares), out=np.zeros_like(squares), where=squares > 0)
+    data = room(X.nnz, np.float32)
+    for first, last in entry_blocks(X):
+        starts = X.indptr[first : last + 1]
+        inside = slice(starts[0], starts[-1])
+        data[inside] = X.data[inside] * np.repeat(scale[first:last], np.diff(starts))
     return sparse.csr_matrix((data, X.indices, X.indptr), shape=X.shape, copy=False)
-
-
-def _unit_data(data: npt.NDArray[Any], indptr: npt.NDArray[Any]) -> npt.NDArray[np.float32]:
-    lengths = np.sqrt(_row_squares(data, indptr))
-    scale = np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0)
-    return np.asarray(data * np.repeat(scale, np.diff(indptr)), np.float32)
 
 
 def entry_blocks(X: sparse.csr_matrix) -> list[tuple[int, int]]:
@@ -108,6 +109,12 @@ def occurring(X: sparse.csr_matrix) -> npt.NDArray[np.bool_]:
 def row_of_entry(matrix: sparse.csr_matrix) -> Ids:
     """The row number of every stored entry."""
     return np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+
+
+def row_bounds(X: sparse.csr_matrix, rows: npt.NDArray[np.integer[Any]] | None = None) -> Ids:
+    """For some rows or all of them, the first of their entries and the one after the last."""
+    starts, ends = X.indptr[:-1], X.indptr[1:]
+    return np.stack([starts, ends] if rows is None else [starts[rows], ends[rows]], axis=1).astype(np.int64)
 
 
 def widened(matrix: sparse.csr_matrix, n_columns: int, n_rows: int | None = None) -> sparse.csr_matrix:

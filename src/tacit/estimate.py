@@ -51,6 +51,7 @@ _LOOK_AHEAD = 1.2  # the time of the next part is expected to grow with this pow
 _LEAST_PARTS = 2
 _PATIENCE = 60.0  # seconds of processor time that a part may take, ...
 _LONGEST = 10  # ... and times as much to wait for it on a busy machine
+_TOO_HIGH = 1.25  # estimates of memory can be too high by this factor
 
 
 @dataclass(frozen=True)
@@ -262,7 +263,8 @@ def within_memory(
     """A model whose training is expected to stay within `limit` bytes: `model`, or a copy that needs less memory.
 
     First fewer tasks run in parallel, which only takes longer; then the model gets fewer trees or learners, if it has
-    any. Changes are announced. If nothing helps, a TacitError says so.
+    any. Changes are announced. If nothing helps, a TacitError says so, unless the estimate may just be too high: then the
+    model is tried, and it is for `tacit.memory.memory_limit` to stop it.
 
     Parameters
     ----------
@@ -292,7 +294,7 @@ def within_memory(
         model = clone(model).set_params(**{name: min(fitting, count - 1)})
         needed = min(limit, needed) if least <= limit else least
         changes.append(f"{name} {getattr(model, name)} instead of {count}")
-    if needed > limit:
+    if needed > _TOO_HIGH * limit:
         raise TacitError(
             f"{type(model).__name__} needs about {format_size(needed)} of memory for these data at the least, but "
             f"{format_size(limit)} are allowed; allow more, train on fewer samples, or choose a smaller model (see: "
@@ -300,6 +302,8 @@ def within_memory(
         )
     if changes:
         announce(f"to stay within {format_size(limit)}: {', '.join(changes)}")
+    if needed > limit:
+        announce(f"{format_size(needed)} of memory are expected and {format_size(limit)} allowed; it may just be enough")
     return model
 
 

@@ -92,7 +92,7 @@ def test_rows_of_unit_length_are_not_copied():
     assert unit_rows(X) is X
     assert unit_rows(X.astype(np.float64)).dtype == np.float32
     X.data[-1] = -1.001
-    assert unit_rows(X).data.tolist() == pytest.approx([0.6, 0.8, -1])
+    assert unit_rows(X).data.tolist() == [*X.data[:2], -1]  # rows do not depend on one another
 
 
 def test_unit_rows_without_entries():

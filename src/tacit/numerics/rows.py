@@ -31,14 +31,15 @@ def _row_squares(X: sparse.csr_matrix, first: int, last: int) -> npt.NDArray[np.
 def unit_rows(X: Any) -> Any:
     """Scale the rows of X, a CSR matrix or `tacit.Features`, to unit length; empty rows stay empty.
 
-    If all of them have unit length already, X itself is returned.
+    Rows that have unit length already keep their values; if all of them do, X itself is returned.
     """
     if not sparse.issparse(X):
         return X.unit_rows()
     squares = row_squares(X)
-    if X.dtype == np.float32 and (np.abs(squares - 1) < _UNIT_ERROR).all(where=squares > 0):
+    is_scaled = (squares > 0) & (np.abs(squares - 1) >= _UNIT_ERROR)
+    if X.dtype == np.float32 and not is_scaled.any():
         return X
-    scale = np.divide(1.0, np.sqrt(squares), out=np.zeros_like(squares), where=squares > 0)
+    scale = np.divide(1.0, np.sqrt(squares), out=np.ones_like(squares), where=is_scaled)
     data = room(X.nnz, np.float32)
     for first, last in entry_blocks(X):
         starts = X.indptr[first : last + 1]

@@ -42,7 +42,7 @@ N_FEATURES = 100_000
 OPTIONS: dict[str, Any] = {"exponent": 0.6, "hide": False, "unseen_share": 0.0, "test_share": 0.0}
 TRAIN = ("--model", "LabelTree", "--param", "n_trees=1", "--no-calibrate")
 TEXTS: dict[str, Any] = {"n_features": 20_000, "n_labels": 500, "noise_words": 90, "values": "counts", **OPTIONS}
-TRAIN_TEXTS = ("--features", "words+characters", "--no-names", *TRAIN[:4], "--param", "max_passes=3")
+TRAIN_TEXTS = ("--features", "words+characters", "--no-names", *TRAIN[:4], "--param", "max_passes=1")
 #: Samples, and labels and features per sample, of data that are larger than what is run here.
 BEYOND = {"Amazon-3M": (1_717_899, 36.0, 50.0), "10^8 pages, 10^7 labels": (100_000_000, 5.0, 200.0)}
 BYTES_PER_ENTRY = 8  # of features: a column and a value

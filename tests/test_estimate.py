@@ -361,7 +361,7 @@ def estimates_by(per_job: int, per_tree: int):
         (620, 2, 50, "to stay within 620 bytes: n_jobs 2 instead of 4"),
         (400, 1, 29, "n_jobs 1 instead of 4, n_trees 29 instead of 50"),
         (120, 1, 1, "n_trees 1 instead of 50"),
-        (100, 1, 1, "120 bytes of memory are expected and 100 bytes allowed; it may just be enough"),
+        (100, 1, 1, "120 bytes of memory are expected; 100 bytes may be enough"),
     ],
 )
 def test_a_model_does_less_to_stay_within_a_limit(data, monkeypatch, caplog, limit, n_jobs, n_trees, said):
@@ -372,6 +372,13 @@ def test_a_model_does_less_to_stay_within_a_limit(data, monkeypatch, caplog, lim
     assert (fitting.n_jobs, fitting.n_trees) == (n_jobs, n_trees)
     assert (model.n_jobs, model.n_trees) == (4, 50)
     assert said in caplog.text
+
+
+def test_what_was_tried_on_a_tiny_part_is_not_refused(data, caplog):
+    guess = Estimate(1.0, 1000, 1, share_tried=0.001)
+    with caplog.at_level(logging.INFO, logger="tacit"):
+        within_memory(tacit.OneVsAll(n_jobs=1), data.X, data.Y, 100, guess)
+    assert "1000 bytes of memory are expected; 100 bytes may be enough, as that is a guess from 0.10% of the samples" in caplog.text
 
 
 def test_a_limit_that_nothing_fits_is_an_error(data, monkeypatch):

@@ -45,7 +45,10 @@ class Blend(Estimator):
     weight interpolates between the two.
     """
 
-    models: Annotated[Any, "names of registered models, or pairs (name, parameters)"] = ("OneVsAll", "LabelTree")
+    models: Annotated[Any, "names of registered models, or pairs (name, parameters)"] = (
+        "OneVsAll",
+        ("LabelTree", {"n_trees": 2, "C": 0.4, "tolerance": 0.4}),
+    )
     target: Annotated[
         str | dict,  # type: ignore[type-arg]  # of str to float; checks of parameters know plain types alone
         "metric to optimise: 'P@1', 'PSP@3', …, a sum 'P@1+PSP@1', or weights by metric",

@@ -51,7 +51,8 @@ _LOOK_AHEAD = 1.2  # the time of the next part is expected to grow with this pow
 _LEAST_PARTS = 2
 _PATIENCE = 60.0  # seconds of processor time that a part may take, ...
 _LONGEST = 10  # ... and times as much to wait for it on a busy machine
-_TOO_HIGH = 1.25  # estimates of memory can be too high by this factor
+_TOO_HIGH = 1.25  # estimates of memory can be too high by this factor, ...
+_LEAST_TRUSTED = 0.01  # ... and by any factor if no larger share of the samples was tried
 
 
 @dataclass(frozen=True)
@@ -68,12 +69,15 @@ class Estimate:
         Size of the saved model.
     is_lower_bound : bool
         Whether not even the smallest part finished in time, so that the values are lower bounds.
+    share_tried : float
+        Share of the samples in the largest part that was tried.
     """
 
     seconds: float
     memory_bytes: int
     model_bytes: int
     is_lower_bound: bool = False
+    share_tried: float = 1.0
 
     def __str__(self) -> str:
         if self.is_lower_bound:
@@ -129,7 +133,12 @@ def estimate_task(task: Task, schedule: Sequence[tuple[str, int]], *, max_second
         added += _BYTES_PER_ENTRY * entries_at_once() * effective_n_jobs(task.model.n_jobs)
     if sum(name == FIT for name, _ in schedule) > 1:  # the first model is in memory while another is fitted
         added += model_bytes
-    return Estimate(goal.seconds(measured), max(held + round(added), peak), round(model_bytes))
+    return Estimate(
+        goal.seconds(measured),
+        max(held + round(added), peak),
+        round(model_bytes),
+        share_tried=measured[-1].n_samples / Y.shape[0],
+    )
 
 
 def _random_rows(X: Any, Y: Any) -> Any:
@@ -278,23 +287,25 @@ def within_memory(
         Estimates another model, if more than its `fit` counts.
     """
 
-    def memory_of(other: Estimator) -> int:
-        return (estimate(other, X, Y) if estimated is None else estimated(other)).memory_bytes
+    def estimate_of(other: Estimator) -> Estimate:
+        return estimate(other, X, Y) if estimated is None else estimated(other)
 
-    needed = memory_of(model) if expected is None else expected.memory_bytes
+    expected = estimate_of(model) if expected is None else expected
+    needed = expected.memory_bytes
     changes = []
     for name in ("n_jobs", *with_role(type(model), Role.MULTIPLIES_MEMORY)):  # n_jobs does not change the model
         count = _count(model, name)
         if needed <= limit or count == 1:
             continue
         smallest: Estimator = clone(model).set_params(**{name: 1})
-        least = memory_of(smallest)
+        least = estimate_of(smallest).memory_bytes
         # Memory is taken to be linear in the number.
         fitting = 1 + max(0, int((limit - least) * (count - 1) / max(needed - least, 1)))
         model = clone(model).set_params(**{name: min(fitting, count - 1)})
         needed = min(limit, needed) if least <= limit else least
         changes.append(f"{name} {getattr(model, name)} instead of {count}")
-    if needed > _TOO_HIGH * limit:
+    is_near = needed <= _TOO_HIGH * limit
+    if not is_near and expected.share_tried > _LEAST_TRUSTED:
         raise TacitError(
             f"{type(model).__name__} needs about {format_size(needed)} of memory for these data at the least, but "
             f"{format_size(limit)} are allowed; allow more, train on fewer samples, or choose a smaller model (see: "
@@ -303,7 +314,8 @@ def within_memory(
     if changes:
         announce(f"to stay within {format_size(limit)}: {', '.join(changes)}")
     if needed > limit:
-        announce(f"{format_size(needed)} of memory are expected and {format_size(limit)} allowed; it may just be enough")
+        why = "" if is_near else f", as that is a guess from {expected.share_tried:.2%} of the samples"
+        announce(f"{format_size(needed)} of memory are expected; {format_size(limit)} may be enough{why}")
     return model
 
 

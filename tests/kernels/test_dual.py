@@ -42,7 +42,8 @@ def train(
         positive_cost = np.full(signs.shape[1], negative_cost)
     if positive_target is None:
         positive_target = np.ones(signs.shape[1])
-    return train_block(
+    duals = np.full(signs.shape, np.nan, dtype=np.float32)
+    weights, n_passes, moves = train_block(
         row_bounds(samples),
         samples.indices.astype(np.int32),
         samples.data,
@@ -58,7 +59,9 @@ def train(
         tolerance,
         passes,
         seed,
+        duals,
     )
+    return weights, duals, n_passes, moves
 
 
 def problem(seed, n_samples=60, n_features=15, n_labels=5, share=0.3):

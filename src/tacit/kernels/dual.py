@@ -362,7 +362,8 @@ def train_block(
     tolerance: float,
     max_passes: int,
     seed: int,
-) -> tuple[Floats, Floats, int, Floats]:
+    duals: Floats,
+) -> tuple[Floats, int, Floats]:
     """Train one classifier per column of `signs`.
 
     Parameters
@@ -390,19 +391,19 @@ def train_block(
         Passes over all samples after which it ends in any case.
     seed
         Of the order in which samples are visited.
+    duals
+        Room for y_i α_i, of the shape of `signs`; filled.
 
     Returns
     -------
     weights
         Shape (n_features + dense features + 1, labels); the last row is the weight of the constant feature.
-    duals
-        y_i α_i, shape (n_samples, labels).
     passes, moves
         Passes made over all samples, and the largest move in the last of them, by label.
     """
     n_dense = 0 if dense is None else dense[0].shape[1]
     weights = np.zeros((n_features + n_dense + 1, signs.shape[1]), dtype=np.float32)
-    duals = np.zeros(signs.shape, dtype=np.float32)
+    duals[:] = _ZERO
     constant, negative = np.float32(bias), np.float32(negative_cost)
     norms = _squared_norms(bounds, data, constant)
     if dense is not None:
@@ -427,7 +428,7 @@ def train_block(
         for _ in range(min(_HARD_VISITS, len(rows) // (2 * max(len(hard), 1)))):
             state = _shuffle(hard, state)
             _visit(*samples, *objective, hard, gains)
-    return weights, duals, passes, moves
+    return weights, passes, moves
 
 
 @njit(nogil=True, cache=True)

@@ -17,7 +17,7 @@ from tacit.features import FeatureMatrix, dense_rows, sparse_part
 from tacit.kernels.dual import prune, train_block
 from tacit.labels import positives
 from tacit.linear.label_forest import MOST_LOGS, Chunk, LabelForest
-from tacit.memory import return_freed
+from tacit.memory import return_freed, room
 from tacit.numerics.classifiers import LOSSES, POSITIVES, LinearObjective, objective_of
 from tacit.numerics.clusters import LabelClusters, cluster_labels, label_centres
 from tacit.numerics.compact import as_halves
@@ -321,6 +321,7 @@ def _train_node(
         options.tolerance,
         options.max_passes,
         seed,
+        room(signs.size, np.float32).reshape(signs.shape),
     )
     starts, children, values = prune(weights[: len(columns) + 1], options.prune)
     dense = weights[len(columns) : -1].ravel()
@@ -355,7 +356,8 @@ def _samples_of(
     )
     rows = sorted_set(np.concatenate([own, near, others]))
     child_of_label = np.repeat(np.arange(len(node.bounds) - 1), np.diff(node.bounds))
-    signs = np.full((len(rows), len(node.bounds) - 1), -1, dtype=np.int8)
+    signs = room(len(rows) * (len(node.bounds) - 1), np.int8).reshape(len(rows), -1)
+    signs[:] = -1
     signs[np.searchsorted(rows, inside.indices), np.repeat(child_of_label, np.diff(inside.indptr))] = 1
     return rows, signs
 

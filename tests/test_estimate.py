@@ -378,7 +378,8 @@ def test_what_was_tried_on_a_tiny_part_is_not_refused(data, caplog):
     guess = Estimate(1.0, 1000, 1, share_tried=0.001)
     with caplog.at_level(logging.INFO, logger="tacit"):
         within_memory(tacit.OneVsAll(n_jobs=1), data.X, data.Y, 100, guess)
-    assert "1000 bytes of memory are expected; 100 bytes may be enough, as that is a guess from 0.10% of the samples" in caplog.text
+    said = "1000 bytes of memory are expected; 100 bytes may be enough, as that is a guess from 0.10% of the samples"
+    assert said in caplog.text
 
 
 def test_a_limit_that_nothing_fits_is_an_error(data, monkeypatch):

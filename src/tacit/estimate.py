@@ -272,8 +272,8 @@ def within_memory(
     """A model whose training is expected to stay within `limit` bytes: `model`, or a copy that needs less memory.
 
     First fewer tasks run in parallel, which only takes longer; then the model gets fewer trees or learners, if it has
-    any. Changes are announced. If nothing helps, a TacitError says so, unless the estimate may just be too high: then it
-    is for `tacit.memory.memory_limit` to stop the training.
+    any. Changes are announced. If nothing helps, a TacitError says so, unless the estimate may just be too high: then
+    it is for `tacit.memory.memory_limit` to stop the training.
 
     Parameters
     ----------

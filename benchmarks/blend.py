@@ -1,8 +1,9 @@
 """The front between P@1 and PSP@1 that `Blend` offers on Bibtex and Delicious, beside its members.
 
 Usage: ``TACIT_DATA=… python -m benchmarks blend``; ``python -m benchmarks.blend figures`` draws docs/figures as well;
-``python -m benchmarks.blend folds`` compares weights learned on one fold with weights learned on several, on parts
-held out of train. Members are trained once for all targets: a checkpoint keeps them.
+``python -m benchmarks.blend folds`` compares weights learned on one fold with weights learned on several, and
+``python -m benchmarks.blend members`` settings of the default members, on parts held out of train. Members are trained
+once for all targets: a checkpoint keeps them.
 """
 
 from __future__ import annotations
@@ -26,6 +27,12 @@ METRICS = ("P@1", "P@3", "P@5", "PSP@1", "PSP@3", "PSP@5")
 SETS_OF_FOLDS = ("bibtex", "rcv1sub1", "delicious")
 TARGETS_OF_FOLDS = ("P@1", "PSP@1", "nDCG@5")
 SEEDS_OF_FOLDS = (600, 601, 602)
+SEEDS_OF_MEMBERS = range(12)
+OF_LABEL_TREE: dict[str, dict[str, float]] = {  # its parameters in a blend with OneVsAll
+    "its defaults": {},
+    "C=0.4, tolerance=0.4": {"C": 0.4, "tolerance": 0.4},
+    "... and two trees": {"n_trees": 2, "C": 0.4, "tolerance": 0.4},
+}
 FIGURES = Path(__file__).parents[1] / "docs" / "figures"
 
 Results = dict[str, dict[str, float]]
@@ -98,6 +105,29 @@ def folds() -> None:
         print(f"  {name:10s}" + "".join(f"{text:>16s}" for text in line), flush=True)
 
 
+def members() -> None:
+    """What settings of `LabelTree` gain over its defaults: mean and standard error over splits of train, in points."""
+    for name in SETS_OF_FOLDS:
+        train = tacit.load_data(Path(os.environ["TACIT_DATA"]) / name / "train.txt")
+        found: dict[str, list[list[float]]] = {title: [] for title in OF_LABEL_TREE}
+        for seed in SEEDS_OF_MEMBERS:
+            split = train_test_split(train.Y, 0.2, seed=seed)
+            propensities = tacit.propensities(train.Y[split.train])
+            for title, parameters in OF_LABEL_TREE.items():
+                model = tacit.Blend(models=["OneVsAll", ("LabelTree", parameters)], random_state=seed)
+                ranking = model.fit(train.X[split.train], train.Y[split.train]).rank(train.X[split.test])
+                figures = tacit.evaluate(ranking, train.Y[split.test], propensities)
+                found[title].append([100 * figures[metric] for metric in METRICS])
+        print(f"{name}\n  {'':22s}" + "".join(f"{metric:>14s}" for metric in METRICS))
+        first = np.array(found[next(iter(OF_LABEL_TREE))])
+        print(f"  {'its defaults':22s}" + "".join(f"{mean:14.2f}" for mean in first.mean(axis=0)))
+        for title in list(OF_LABEL_TREE)[1:]:
+            gains = np.array(found[title]) - first
+            errors = gains.std(axis=0, ddof=1) / len(gains) ** 0.5
+            cells = (f"{gain:+.2f} ± {error:.2f}" for gain, error in zip(gains.mean(axis=0), errors, strict=True))
+            print(f"  {title:22s}" + "".join(f"{cell:>14s}" for cell in cells), flush=True)
+
+
 def main(*, with_figures: bool = False) -> None:
     """Print the table of each set."""
     if "TACIT_DATA" not in os.environ:
@@ -113,5 +143,7 @@ def main(*, with_figures: bool = False) -> None:
 if __name__ == "__main__":
     if sys.argv[1:] == ["folds"]:
         folds()
+    elif sys.argv[1:] == ["members"]:
+        members()
     else:
         main(with_figures=sys.argv[1:] == ["figures"])

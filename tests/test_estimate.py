@@ -382,6 +382,14 @@ def test_what_was_tried_on_a_tiny_part_is_not_refused(data, caplog):
     assert said in caplog.text
 
 
+def test_less_work_never_seems_to_need_more_memory(data, caplog):
+    """Estimates are uncertain: that of one job may be above that of two."""
+    with caplog.at_level(logging.INFO, logger="tacit"):
+        options = {"expected": Estimate(1.0, 110, 1), "estimated": lambda _: Estimate(1.0, 1000, 1)}
+        within_memory(tacit.OneVsAll(n_jobs=2), data.X, data.Y, 100, **options)
+    assert "110 bytes of memory are expected; 100 bytes may be enough" in caplog.text
+
+
 def test_a_limit_that_nothing_fits_is_an_error(data, monkeypatch):
     monkeypatch.setattr(estimating, "estimate", estimates_by(per_job=10, per_tree=10))
     with pytest.raises(TacitError, match="FastXML needs about 120 bytes .* but 90 bytes are allowed; allow more"):

@@ -298,7 +298,7 @@ def within_memory(
         if needed <= limit or count == 1:
             continue
         smallest: Estimator = clone(model).set_params(**{name: 1})
-        least = estimate_of(smallest).memory_bytes
+        least = min(estimate_of(smallest).memory_bytes, needed)
         # Memory is taken to be linear in the number.
         fitting = 1 + max(0, int((limit - least) * (count - 1) / max(needed - least, 1)))
         model = clone(model).set_params(**{name: min(fitting, count - 1)})

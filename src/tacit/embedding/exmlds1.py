@@ -9,7 +9,6 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from scipy import sparse
 
-from tacit.base import Idf
 from tacit.embedding.neighbors import distinct_label_sets
 from tacit.embedding.pipeline import PRINTED, Embedded, EmbeddingModel
 from tacit.embedding.sppmi import Eigenvalues, Shift, factorise, factorise_unsymmetric, sample_counts, sppmi
@@ -50,7 +49,6 @@ class ExMLDS1(EmbeddingModel):
     objective: Annotated[
         str, OneOf(("sgns", "nce")), "factorise PMI, or log-conditional probabilities (these need a shift below 1)"
     ] = "sgns"
-    idf: Idf = None
 
     PAPER: ClassVar[Mapping[str, Any]] = {**PRINTED, "eigenvalues": "all"}
 

@@ -180,7 +180,7 @@ class Probe:
 class NeighborModel(Estimator):
     """Models whose labels are voted by near samples, in the clusters of several learners."""
 
-    idf: Idf = False
+    idf: Idf = None
     normalize: Annotated[bool, Role.NORMALIZES, "divide rows of X by their length"] = True
     n_learners: Annotated[
         int, Range(low=1), Role.MULTIPLIES_MEMORY, "partitions that vote (one where a cluster holds all samples)"

@@ -53,7 +53,7 @@ class FactorModel(ZeroShot):
     absent: Annotated[
         str, OneOf(("negative", "missing")), Role.KNOWS_MISSING, "absent entries are negatives, or left out"
     ] = "negative"
-    idf: Idf = False
+    idf: Idf = None
     normalize: Normalize = True
 
     trace_: Annotated[Floats64, Array("float64", ("",))] = field(init=False)

@@ -197,7 +197,7 @@ class MomentMatching(ZeroShot):
     ] = 20000
     classifier: Classifier = "ridge"
     ridge: Annotated[float, Range(above=0), Tune(0.05, 20), "penalty on the weights of seen labels"] = 1.0
-    idf: Idf = False
+    idf: Idf = None
     normalize: Normalize = True
 
     samples_: Annotated[Samples, Inside(("n_inputs", "n_features"))] = field(init=False)

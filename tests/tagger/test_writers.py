@@ -128,7 +128,7 @@ PAIRS = [("library", "library"), ("library", "add-label"), ("learn", "add-label"
 
 @pytest.mark.parametrize("pair", PAIRS[1::2], ids="-".join)
 def test_two_writers_at_once(model, pair):
-    two_writers(model, pair, times=6)
+    two_writers(model, pair, times=4)
 
 
 @LONG_RUN

@@ -38,7 +38,7 @@ class Command(NamedTuple):
 
 
 COMMANDS = {
-    "train": Command(("train", "train.jsonl", "--model", "FastXML", "--param", "n_trees=12", "--out", "model")),
+    "train": Command(("train", "train.jsonl", "--model", "FastXML", "--param", "n_trees=24", "--out", "model")),
     "tune": Command(("tune", "train.jsonl", "--model", "OneVsAll", "--budget", "1s", "--valid", "0.2"), False),
     "suggest": Command(("suggest", "old", "new.jsonl", "--out", "out.jsonl")),
     "suggest-csv": Command(("suggest", "old", "new.jsonl", "-k", "3", "--out", "out.csv")),
@@ -183,7 +183,7 @@ def attack(bench: Bench, names: list[str], seed: int) -> dict[str, int]:
 
 @pytest.fixture(scope="module")
 def bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
-    return Bench(tmp_path_factory.mktemp("signals"), n_train=400, n_new=3_000)
+    return Bench(tmp_path_factory.mktemp("signals"), n_train=600, n_new=6_000)
 
 
 def test_ctrl_c_at_a_few_moments(bench):

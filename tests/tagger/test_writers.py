@@ -128,7 +128,7 @@ PAIRS = [("library", "library"), ("library", "add-label"), ("learn", "add-label"
 
 @pytest.mark.parametrize("pair", PAIRS[1::2], ids="-".join)
 def test_two_writers_at_once(model, pair):
-    two_writers(model, pair, times=4)
+    two_writers(model, pair, times=6)
 
 
 @LONG_RUN
@@ -192,7 +192,7 @@ def test_killed_writers_lose_nothing_seventy_times(model, what):
 
 
 def test_a_folder_copied_while_it_is_written_is_a_model(model, tmp_path):
-    process = worker("w", model, 20, "library")
+    process = worker("w", model, 40, "library")
     n_copies = 0
     while process.poll() is None:
         known = len(Ledger(model / "acts.jsonl").read().acts)
@@ -200,5 +200,5 @@ def test_a_folder_copied_while_it_is_written_is_a_model(model, tmp_path):
         assert len(tacit.Tagger.load(copied).acts_) >= known
         n_copies += 1
         time.sleep(0.02)
-    assert len(acknowledged(process)) == 20
+    assert len(acknowledged(process)) == 40
     assert n_copies > 5

@@ -12,10 +12,9 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from threading import Thread
 
@@ -133,8 +132,10 @@ def test_data_reach_each_worker_once(workers, way):
 
 @pytest.mark.slow
 def test_no_model_warns_of_large_graphs(workers, recwarn):
-    made = make_dataset(n_samples=3_000, n_labels=2_000, n_features=20_000, labels_per_sample=8)
-    with tacit.on_cluster(workers.scheduler_address), bytes_sent() as sent:
+    """Data are larger than a graph may be here."""
+    made = make_dataset(n_samples=1_000, n_labels=300, n_features=3_000, labels_per_sample=8)
+    few = dask.config.set({"distributed.admin.large-graph-warning-threshold": made.X.data.nbytes})
+    with few, tacit.on_cluster(workers.scheduler_address), bytes_sent() as sent:
         tacit.LabelTree(n_trees=1).fit(made.X, made.Y).rank(made.X)
     assert not [warning for warning in recwarn if "large graph" in str(warning.message)]
     assert sum(sent) > 0
@@ -145,7 +146,7 @@ def test_results_are_streamed_in_order(workers):
     taken = []
 
     def tasks():
-        for factor in range(600):
+        for factor in range(200):
             taken.append(factor)
             yield {"factor": factor}
 
@@ -153,8 +154,11 @@ def test_results_are_streamed_in_order(workers):
         run_totals()  # the workers import what they need
         results = stream_tasks(total, tasks(), n_jobs=2, matrix=np.ones(8))
         assert next(results) == 0
-        assert len(taken) < 300  # about as many as the workers have at a time
-        assert list(results) == [8.0 * factor for factor in range(1, 600)]
+        assert len(taken) < 100  # about as many as the workers have at a time
+        assert list(results) == [8.0 * factor for factor in range(1, 200)]
+
+
+N_STREAMED = 200
 
 
 def streamed_past_a_task_that_hangs(folder: Path) -> tuple[int, list[int]]:
@@ -162,7 +166,7 @@ def streamed_past_a_task_that_hangs(folder: Path) -> tuple[int, list[int]]:
     taken = []
 
     def tasks():
-        for number in range(2000):
+        for number in range(N_STREAMED):
             taken.append(number)
             yield {"number": number}
 
@@ -180,7 +184,7 @@ def streamed_past_a_task_that_hangs(folder: Path) -> tuple[int, list[int]]:
 def test_a_stream_is_not_read_far_ahead_of_a_task_that_hangs(tmp_path):
     n_taken, results = streamed_past_a_task_that_hangs(tmp_path)
     assert n_taken == 2 * AHEAD
-    assert results == list(range(2000))
+    assert results == list(range(N_STREAMED))
 
 
 @pytest.mark.slow
@@ -188,7 +192,7 @@ def test_nor_is_it_on_a_cluster(workers, tmp_path):
     with tacit.on_cluster(workers.scheduler_address):
         n_taken, results = streamed_past_a_task_that_hangs(tmp_path)
     assert n_taken <= 9 * 4  # four at a time are sent ahead, and eight times as many may wait
-    assert results == list(range(2000))
+    assert results == list(range(N_STREAMED))
 
 
 @pytest.mark.slow
@@ -255,12 +259,26 @@ def bytes_of(folder: Path) -> dict[str, bytes]:
     return {file.name: file.read_bytes() for file in sorted(folder.iterdir())}
 
 
+Fit = Callable[[Path], None]
+
+
+@pytest.fixture(scope="module")
+def long_fit(tmp_path_factory) -> tuple[Fit, dict[str, bytes]]:
+    """Trains a model of many tasks and saves it; its files if nothing goes wrong."""
+    made = make_dataset(n_samples=2_000, n_labels=2_000, labels_per_sample=8)
+
+    def fit(folder: Path) -> None:
+        tacit.OneVsAll(tolerance=0.001, max_passes=200).fit(made.X, made.Y).save(folder)
+
+    here = tmp_path_factory.mktemp("long") / "here"
+    fit(here)
+    return fit, bytes_of(here)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("n_workers", [1, 2])
-def test_a_killed_worker_does_not_change_the_model(tmp_path, way, n_workers):
-    made = make_dataset(n_samples=2_000, n_labels=2_000, labels_per_sample=8)
-    model = partial(tacit.OneVsAll, tolerance=0.001, max_passes=200)
-    model().fit(made.X, made.Y).save(tmp_path / "here")
+def test_a_killed_worker_does_not_change_the_model(tmp_path, way, n_workers, long_fit):
+    fit, expected = long_fit
     with tacit.on_cluster(f"local:{n_workers}"):
         client = cluster.active_client()
         address, pid = min(client.run(os.getpid).items())
@@ -272,10 +290,10 @@ def test_a_killed_worker_does_not_change_the_model(tmp_path, way, n_workers):
 
         waits = Thread(target=kill_at_work)
         waits.start()
-        model().fit(made.X, made.Y).save(tmp_path / "there")
+        fit(tmp_path / "there")
         waits.join()
         assert pid not in client.run(os.getpid).values()
-    assert bytes_of(tmp_path / "here") == bytes_of(tmp_path / "there")
+    assert bytes_of(tmp_path / "there") == expected
 
 
 @pytest.mark.slow
@@ -341,7 +359,7 @@ def wait_for_tasks(n_tasks: int, out: Path, process: subprocess.Popen[str]) -> N
 
 @pytest.fixture
 def data_file(tmp_path) -> Path:
-    made = make_dataset(n_samples=5_000, n_labels=4_000, labels_per_sample=8)
+    made = make_dataset(n_samples=3_000, n_labels=3_000, labels_per_sample=8)
     tacit.save_data(made.dataset(made.train), tmp_path / "data.txt")
     return tmp_path / "data.txt"
 
@@ -359,7 +377,7 @@ def hears_interrupts() -> Iterator[None]:
 def test_a_training_outlives_its_scheduler_and_its_client(tmp_path, data_file):
     out = tmp_path / "model"
     with scheduler_and_worker(tmp_path) as (scheduler, address):
-        process = train(data_file, out, "--cluster", address)
+        process = train(data_file, out, "--quiet", "--cluster", address)  # without the time that an estimate takes
         wait_for_tasks(3, out, process)
         scheduler.kill()
         _, told = process.communicate(timeout=60)
@@ -367,7 +385,7 @@ def test_a_training_outlives_its_scheduler_and_its_client(tmp_path, data_file):
     assert re.search(rf"tacit: error: the Dask scheduler {address} has stopped; [^\n]*resumes[^\n]*\n\Z", told), told
     assert "Traceback" not in told, told
 
-    process = train(data_file, out, "--cluster", "local:2")  # and with other workers
+    process = train(data_file, out, "--quiet", "--cluster", "local:2")  # and with other workers
     wait_for_tasks(finished_tasks(out) + 3, out, process)
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does
     _, told = process.communicate(timeout=60)
@@ -379,7 +397,8 @@ def test_a_training_outlives_its_scheduler_and_its_client(tmp_path, data_file):
     _, told = process.communicate(timeout=300)
     assert process.returncode == 0, told
     assert "resuming: " in told
-    assert train(data_file, tmp_path / "here").wait(timeout=300) == 0
+    options = ["--model", "OneVsAll", "--out", str(tmp_path / "here"), "--quiet"]
+    assert CliRunner().invoke(cli, ["train", str(data_file), *options]).exit_code == 0
     assert bytes_of(out) == bytes_of(tmp_path / "here")
 
 
@@ -412,7 +431,7 @@ def test_commands_give_the_same_on_a_cluster(workers, tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("suffix", [".csv", ".jsonl"])
-def test_suggest_keeps_columns_on_a_cluster(tmp_path, suffix):
+def test_suggest_keeps_columns_on_a_cluster(workers, tmp_path, suffix):
     made = make_dataset(n_samples=500, n_labels=20, as_text=True)
     tacit.Tagger("OneVsAll").fit(made.texts, made.Y, label_names=made.label_names).save(tmp_path / "model")
     texts = [*made.texts * 9, "", "…"]  # several blocks; the last two texts are blank
@@ -422,7 +441,7 @@ def test_suggest_keeps_columns_on_a_cluster(tmp_path, suffix):
         table.writerows((f"title {number}", f"k{number}", text) for number, text in enumerate(texts))
     command = ["suggest", str(tmp_path / "model"), str(tmp_path / "new.csv"), "--id", "key", "--keep", "title"]
     found = {}
-    for where in ([], ["--cluster", "local:2"]):
+    for where in ([], ["--cluster", workers.scheduler_address]):
         out = tmp_path / f"out{len(where)}{suffix}"
         with bytes_sent() as sent:
             result = CliRunner().invoke(cli, [*command, "--text", "text", "--out", str(out), *where])

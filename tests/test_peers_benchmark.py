@@ -34,10 +34,12 @@ all_benchmarks = importlib.import_module("benchmarks.__main__")
 FAKE = """
 import json, os, sys
 sys.path.insert(0, {adapters!r})
+import matrices
 import numpy as np
 from matrices import N_THREADS, OPTIONS, STEP, K, run, top_of_blocks, top_of_lists, top_of_sparse
 from scipy import sparse
 
+matrices.MIN_SECONDS = 0.01
 with open(OPTIONS["log"], "a") as log:
     log.write(json.dumps([OPTIONS["name"], STEP, N_THREADS, os.getpid()]) + "\\n")
 
@@ -169,8 +171,22 @@ def test_a_step_that_fails(tmp_path, code, error, message):
         environments.run_step(Path(sys.executable), tmp_path / "run_script.py", "train", tmp_path, {}, timeout=1)
 
 
+QUICK = """
+import runpy, sys
+sys.path.insert(0, {adapters!r})
+import matrices
+
+matrices.MIN_SECONDS = 0.01
+runpy.run_path({adapter!r}, run_name="__main__")
+"""
+
+
 @pytest.mark.slow
-def test_adapter_of_tacit(tmp_path):
+def test_adapter_of_tacit(tmp_path, monkeypatch):
+    system = systems.SYSTEMS["LabelTree-3"]
+    quick = tmp_path / "run_quick.py"
+    quick.write_text(QUICK.format(adapters=str(environments.ADAPTERS), adapter=str(system.adapter)))
+    monkeypatch.setitem(systems.SYSTEMS, "LabelTree-3", dataclasses.replace(system, adapter=quick))
     X = sparse.csr_matrix(np.eye(60, dtype=np.float32)[np.arange(300) % 60])
     sets.write_matrices((X, X.copy(), X[:60].copy(), X[:60].copy()), tmp_path)
     found = systems.measure("LabelTree-3", tmp_path, n_threads=2)

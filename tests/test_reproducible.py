@@ -10,10 +10,12 @@ from pathlib import Path
 
 import joblib
 import pytest
+from click.testing import CliRunner
 
 import tacit
 from planted import planted
 from small import small
+from tacit.cli.commands import cli
 from tacit.data.synthetic import make_dataset
 from tacit.registry import MODELS, find_model
 
@@ -22,16 +24,25 @@ def folder_bytes(folder: Path) -> dict[str, str]:
     return {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in sorted(folder.iterdir())}
 
 
+def training(data: Path, out: Path) -> list[str]:
+    return ["train", str(data), "--model", "OneVsAll", "--out", str(out), "--jobs", "1", "--quiet"]
+
+
 def start_training(data: Path, out: Path) -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-m", "tacit", "train", data, "--model", "OneVsAll", "--out", out, "--jobs", "1"]
+    command = [sys.executable, "-m", "tacit", *training(data, out)]
     return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+def train_here(data: Path, out: Path) -> None:
+    result = CliRunner().invoke(cli, training(data, out))
+    assert result.exit_code == 0, result.output
 
 
 @pytest.mark.slow
 def test_a_killed_training_resumes_to_the_same_model(tmp_path):
     made = make_dataset(n_samples=3_000, n_labels=2_000, labels_per_sample=8)
     tacit.save_data(made.dataset(made.train), tmp_path / "data.txt")
-    assert start_training(tmp_path / "data.txt", tmp_path / "whole").wait(timeout=300) == 0
+    train_here(tmp_path / "data.txt", tmp_path / "whole")
 
     process = start_training(tmp_path / "data.txt", tmp_path / "killed")
     partial = tmp_path / "killed.partial"
@@ -44,8 +55,7 @@ def test_a_killed_training_resumes_to_the_same_model(tmp_path):
     assert not (tmp_path / "killed").exists()
     assert len(kept) >= 3
 
-    process = start_training(tmp_path / "data.txt", tmp_path / "killed")
-    assert process.wait(timeout=300) == 0
+    train_here(tmp_path / "data.txt", tmp_path / "killed")
     assert not partial.exists()
     assert folder_bytes(tmp_path / "killed") == folder_bytes(tmp_path / "whole")
 

@@ -27,6 +27,7 @@ from data.samples import formats, numeric_dataset, text_dataset
 from data.test_fuzz import mutated
 from tacit.cli.main import main
 from tacit.data.formats import FORMATS
+from tacit.data.limits import FileLimits
 from tacit.data.load import load_data
 from tacit.data.save import save_data
 from tacit.data.vocabulary import load_vocabulary
@@ -534,9 +535,10 @@ def test_commands_say_it_in_one_line(tmp_path, monkeypatch, capsys, name):
 
 def test_limits_are_raised_by_options(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    Path("a.txt").write_text("1 1 100000000\n0 0:1\n")
-    assert run(monkeypatch, capsys, "convert", "a.txt", "b.txt", "--max-labels", 10**8) == (0, "")
-    assert Path("b.txt").read_text() == "1 1 100000000\n0 0:1\n"
+    n_labels = FileLimits().max_labels + 1
+    Path("a.txt").write_text(f"1 1 {n_labels}\n0 0:1\n")
+    assert run(monkeypatch, capsys, "convert", "a.txt", "b.txt", "--max-labels", n_labels) == (0, "")
+    assert Path("b.txt").read_text() == f"1 1 {n_labels}\n0 0:1\n"
 
 
 # -- mutants ------------------------------------------------------------------------------------------------

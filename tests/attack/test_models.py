@@ -29,7 +29,7 @@ from tacit.registry import MODELS, TAGGER
 from tacit.store.declared import Array, Csr, Kind, kind_of, kinds_of
 from tacit.tagger.naming import start_tagger
 
-N_SHORT = 500  # cases in every run of the tests
+N_SHORT = 200  # cases in every run of the tests
 N_CASES = int(os.environ.get("TACIT_ATTACK", str(N_SHORT)))
 FIRST = int(os.environ.get("TACIT_ATTACK_SEED", "0"))
 
@@ -359,7 +359,7 @@ def test_a_beam_of_wide_leaves(models, tmp_path, size, is_refused):
         with pytest.raises(ModelFileError, match=r"forest_.slot_starts .*; got 300000 leaves of up to 300000"):
             tacit.load_model(tmp_path / "model")
     else:
-        assert tacit.load_model(tmp_path / "model").rank(samples()[0], k=1).labels.max() == 0
+        assert tacit.load_model(tmp_path / "model").rank(samples()[0][:5], k=1).labels.max() == 0
 
 
 def test_members_of_a_blend_are_checked(models, tmp_path):

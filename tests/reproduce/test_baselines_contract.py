@@ -88,10 +88,12 @@ def saved(request: pytest.FixtureRequest, data: Any, tmp_path_factory: pytest.Te
     return model, contract.folder_bytes(folder / "one")
 
 
+saved_mixed = contract.saved_mixed
+
 with registered():
     SINGLE = [contract.for_scikit_learn(name) for name in NAMES]
 
 
 @parametrize_with_checks(SINGLE, expected_failed_checks=contract.expected_failures)
 def test_scikit_learn_checks(estimator, check):
-    check(estimator)
+    contract.run_check(estimator, check)

@@ -16,7 +16,7 @@ from server.live import started
 from tacit import Tagger
 from tacit.store.ledger import Ledger
 
-N_CLIENTS = 12
+N_CLIENTS = 50
 PATIENCE = 60.0
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="several workers need Linux or macOS")
 

@@ -37,16 +37,17 @@ def gather(dense: DenseRows, rows: npt.NDArray[np.int64], tile: Floats) -> None:
 @njit(nogil=True, cache=True)
 def add_row_product(x: Floats, right: Floats, first: int, last: int, out: Floats) -> None:
     """``out += x @ right`` in some columns; four rows of `right` at a time, an operation on whole vectors."""
+    start, stop = np.uint64(first), np.uint64(last)  # loops over signed numbers would not be vectorised
     axis = 0
     while axis + 4 <= len(right):
         x0, x1, x2, x3 = x[axis], x[axis + 1], x[axis + 2], x[axis + 3]
-        for column in range(first, last):
+        for column in range(start, stop):
             out[column] += (x0 * right[axis, column] + x1 * right[axis + 1, column]) + (
                 x2 * right[axis + 2, column] + x3 * right[axis + 3, column]
             )
         axis += 4
     while axis < len(right):
-        for column in range(first, last):
+        for column in range(start, stop):
             out[column] += x[axis] * right[axis, column]
         axis += 1
 

@@ -381,10 +381,11 @@ def test_a_model_does_less_to_stay_within_a_limit(data, monkeypatch, caplog, lim
     assert said in caplog.text
 
 
-def test_what_was_tried_on_a_tiny_part_is_not_refused(data, caplog):
+def test_what_was_tried_on_a_tiny_part_is_neither_refused_nor_made_smaller(data, caplog):
     guess = Estimate(1.0, 1000, 1, share_tried=0.001)
     with caplog.at_level(logging.INFO, logger="tacit"):
-        within_memory(tacit.OneVsAll(n_jobs=1), data.X, data.Y, 100, guess)
+        model = within_memory(tacit.FastXML(n_jobs=2, n_trees=9), data.X, data.Y, 100, guess, estimated=lambda _: guess)
+    assert (model.n_jobs, model.n_trees) == (1, 9)
     said = "1000 bytes of memory are expected; 100 bytes may be enough, as that is a guess from 0.10% of the samples"
     assert said in caplog.text
 

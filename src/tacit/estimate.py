@@ -273,7 +273,8 @@ def within_memory(
 
     First fewer tasks run in parallel, which only takes longer; then the model gets fewer trees or learners, if it has
     any. Changes are announced. If nothing helps, a TacitError says so, unless the estimate may just be too high: then
-    it is for `tacit.memory.memory_limit` to stop the training.
+    it is for `tacit.memory.memory_limit` to stop the training. A guess from a tiny part of the samples neither changes
+    the model nor refuses it.
 
     Parameters
     ----------
@@ -292,8 +293,9 @@ def within_memory(
 
     expected = estimate_of(model) if expected is None else expected
     needed = expected.memory_bytes
+    is_trusted = expected.share_tried > _LEAST_TRUSTED
     changes = []
-    for name in ("n_jobs", *with_role(type(model), Role.MULTIPLIES_MEMORY)):  # n_jobs does not change the model
+    for name in ("n_jobs", *(with_role(type(model), Role.MULTIPLIES_MEMORY) if is_trusted else ())):
         count = _count(model, name)
         if needed <= limit or count == 1:
             continue
@@ -305,7 +307,7 @@ def within_memory(
         needed = min(limit, needed) if least <= limit else least
         changes.append(f"{name} {getattr(model, name)} instead of {count}")
     is_near = needed <= _TOO_HIGH * limit
-    if not is_near and expected.share_tried > _LEAST_TRUSTED:
+    if not is_near and is_trusted:
         raise TacitError(
             f"{type(model).__name__} needs about {format_size(needed)} of memory for these data at the least, but "
             f"{format_size(limit)} are allowed; allow more, train on fewer samples, or choose a smaller model (see: "

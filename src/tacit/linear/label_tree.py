@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -116,7 +117,7 @@ class LabelTree(Estimator):
     def _fit(self, X: FeatureMatrix, Y: sparse.csr_matrix) -> None:
         Y = positives(Y)
         trees = self._clustered(X, Y)
-        return_freed()
+        return_freed()  # after each step, or glibc keeps what only that step has needed
         train = partial(self._trained, X, Y.tocsc())
         chunks: list[Chunk] = []
         for tree, seed in zip(trees, task_seeds(self.random_state, 2 * self.n_trees)[self.n_trees :], strict=True):
@@ -356,7 +357,8 @@ def _samples_of(
     )
     rows = sorted_set(np.concatenate([own, near, others]))
     child_of_label = np.repeat(np.arange(len(node.bounds) - 1), np.diff(node.bounds))
-    signs = room(len(rows) * (len(node.bounds) - 1), np.int8).reshape(len(rows), -1)
+    shape = len(rows), len(node.bounds) - 1
+    signs = room(math.prod(shape), np.int8).reshape(shape)
     signs[:] = -1
     signs[np.searchsorted(rows, inside.indices), np.repeat(child_of_label, np.diff(inside.indptr))] = 1
     return rows, signs

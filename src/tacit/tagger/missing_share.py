@@ -34,6 +34,7 @@ _MOST_CERTAIN = 0.97  # no pair is stated to be right with a higher probability
 _PRIOR = 5.0  # pseudo-count of right pairs, for how much more or less often than others a label is right
 _MIN_EMPTY = 0.01  # share of samples without labels from which on they bound what is missing
 _MOST_LABELS = 30  # labels of a sample that are told apart in that bound
+_RECORDED_PER_STEP = 30  # recorded pairs that a step of the falling curve rests on: fewer would be chance
 _STEPS = 200  # of expectation maximisation
 _LIKELY = 2.0  # log-likelihood below the best that a share may have, to be within a 95 % interval
 
@@ -181,9 +182,12 @@ def missing_probabilities(certainty: Floats, is_recorded: Mask, labels: Ids, odd
     if not len(absent):
         return np.zeros(len(certainty))
     missing = np.diff(np.cumsum(np.where(is_absent, 0.0, odds[order]))[absent], prepend=0.0)
-    falling = IsotonicRegression(increasing=False).fit_transform(np.arange(len(absent)), missing)
+    _, step = np.unique(np.cumsum(~is_absent)[absent] // _RECORDED_PER_STEP, return_inverse=True)
+    sizes = np.bincount(step)
+    means = np.bincount(step, missing) / sizes
+    falling = IsotonicRegression(increasing=False).fit_transform(np.arange(len(means)), means, sample_weight=sizes)
     found = np.empty(len(certainty))
-    found[order] = np.interp(np.arange(len(order)), absent, np.minimum(falling, _MOST_CERTAIN))
+    found[order] = np.interp(np.arange(len(order)), absent, np.minimum(falling, _MOST_CERTAIN)[step])
     n_labels = int(labels.max()) + 1
     earned = np.bincount(labels[is_recorded], (odds * found)[is_recorded], n_labels)
     stated = np.bincount(labels[~is_recorded], (found**2)[~is_recorded], n_labels)

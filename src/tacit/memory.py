@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import math
 import mmap
 import os
 import signal
@@ -158,7 +159,7 @@ class _Disk:
 
 
 _PART = 64 << 20  # bytes of a file with many small arrays
-_ALIGNMENT = 64
+_ALIGNMENT = 64  # bytes, a cache line
 _disk = _Disk()
 
 
@@ -187,11 +188,25 @@ def is_large_on_disk() -> bool:
     return _disk.folder is not None
 
 
+def aligned_zeros(shape: tuple[int, ...], dtype: npt.DTypeLike) -> npt.NDArray[Any]:
+    """Zeros that begin with a cache line, so that rows of a power of two of bytes are in as few lines as can be.
+
+    NumPy aligns to 16 bytes: training with weights in rows of 128 bytes took a fifth longer.
+    """
+    n_bytes = math.prod(shape) * np.dtype(dtype).itemsize
+    return _aligned(np.zeros(n_bytes + _ALIGNMENT, np.uint8), n_bytes).view(dtype).reshape(shape)
+
+
+def _aligned(buffer: npt.NDArray[np.uint8], n_bytes: int) -> npt.NDArray[np.uint8]:
+    start = -buffer.ctypes.data % _ALIGNMENT
+    return buffer[start : start + n_bytes]
+
+
 def room(size: int, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
-    """A new array of one dimension whose values are not set."""
+    """A new array of one dimension whose values are not set, aligned as those of `aligned_zeros`."""
     n_bytes = size * np.dtype(dtype).itemsize
     if _disk.folder is None or n_bytes < max(_disk.least_bytes, 1):
-        return np.empty(size, dtype)
+        return _aligned(np.empty(n_bytes + _ALIGNMENT, np.uint8), n_bytes).view(dtype)
     return np.frombuffer(_disk.take(n_bytes), dtype, count=size)
 
 

@@ -40,6 +40,11 @@ class Ranking:
     def __len__(self) -> int:
         return len(self.labels)
 
+    @classmethod
+    def empty(cls, n_samples: int, k: int) -> Ranking:
+        """Without a label at any place."""
+        return cls(np.full((n_samples, k), NO_LABEL, np.int32), np.full((n_samples, k), NO_SCORE, np.float32))
+
     @property
     def k(self) -> int:
         """Length of the ranking of each sample."""

@@ -5,6 +5,7 @@ Kernels that call each other share a file (Numba's cache does not notice a chang
 
 from __future__ import annotations
 
+import gc
 from typing import Any
 
 from numba.core import event
@@ -12,24 +13,40 @@ from numba.core import event
 from tacit.progress import announce
 
 
-class _CompilationNotice(event.Listener):  # type: ignore[misc]
-    """Announces, once per process, that kernels are being compiled rather than loaded from the cache."""
+class _Compilation(event.Listener):  # type: ignore[misc]
+    """Announces, once per process, that kernels are being compiled rather than loaded from the cache.
 
-    given = False
+    Meanwhile there is no garbage collection: Numba makes millions of objects, for which the collector would go
+    through all those of the process again and again, a tenth to a fifth of the time.
+    """
+
+    announced = False
+
+    def __init__(self) -> None:
+        self._depth = 0  # kernels compile those that they call; Numba's lock allows one thread at a time
+        self._collects = True
 
     def on_start(self, event: Any) -> None:
+        """A kernel, or a function of Numba that one calls, is going to be compiled."""
+        if self._depth == 0:
+            self._collects = gc.isenabled()
+            gc.disable()
+        self._depth += 1
         kernel = event.data["dispatcher"].py_func
-        if not self.given and kernel.__module__.startswith("tacit."):
-            _CompilationNotice.given = True
+        if not self.announced and kernel.__module__.startswith("tacit."):
+            _Compilation.announced = True
             announce("compiling kernels for this machine (first use only; the result is cached) …")
 
-    def on_end(self, event: Any) -> None:
-        """Nothing to say."""
+    def on_end(self, event: Any) -> None:  # noqa: ARG002 - as Numba calls it
+        """It is compiled, or could not be."""
+        self._depth -= 1
+        if self._depth == 0 and self._collects:
+            gc.enable()
 
 
-event.register("numba:compile", _CompilationNotice())
+event.register("numba:compile", _Compilation())
 
 
 def has_compiled() -> bool:
     """Whether this process has compiled a kernel, rather than load all that it used."""
-    return _CompilationNotice.given
+    return _Compilation.announced

@@ -24,6 +24,7 @@ from numba import njit
 
 from tacit.kernels.dense import TILE, DenseRows, gather
 from tacit.kernels.dot import dot
+from tacit.memory import aligned_zeros
 
 SQUARED_HINGE = 0
 LOGISTIC = 1
@@ -46,7 +47,6 @@ _VECTOR = {"nogil": True, "cache": True, "fastmath": {"nnan", "nsz"}, "error_mod
 Floats = npt.NDArray[np.float32]
 
 
-@njit(nogil=True, cache=True)
 def label_signs(
     y_indptr: npt.NDArray[np.int64],
     y_indices: npt.NDArray[np.int32],
@@ -60,7 +60,20 @@ def label_signs(
     Y is in CSC format; a stored 0 is a known negative; `absent` (-1 or 0) is the state of entries that are
     not stored. A label without a positive gets zeros: there is nothing to learn.
     """
-    signs = np.zeros((n_samples, len(labels)), dtype=np.int8)
+    signs = aligned_zeros((n_samples, len(labels)), np.int8)
+    _fill_signs(y_indptr, y_indices, y_values, labels, absent, signs)
+    return signs
+
+
+@njit(nogil=True, cache=True)
+def _fill_signs(
+    y_indptr: npt.NDArray[np.int64],
+    y_indices: npt.NDArray[np.int32],
+    y_values: Floats,
+    labels: npt.NDArray[np.int64],
+    absent: int,
+    signs: npt.NDArray[np.int8],
+) -> None:
     for column in range(len(labels)):
         start, end = y_indptr[labels[column]], y_indptr[labels[column] + 1]
         has_positive = False
@@ -68,11 +81,10 @@ def label_signs(
             has_positive |= y_values[entry] > _ZERO
         if not has_positive:
             continue
-        for row in range(n_samples):
+        for row in range(len(signs)):
             signs[row, column] = absent
         for entry in range(start, end):
             signs[y_indices[entry], column] = 1 if y_values[entry] > _ZERO else -1
-    return signs
 
 
 @njit(nogil=True, cache=True)
@@ -88,14 +100,12 @@ def _shuffle(rows: npt.NDArray[np.int64], state: np.uint64) -> np.uint64:
 
 
 @njit(**_VECTOR)
-def _squared_norms(bounds: npt.NDArray[np.int64], data: Floats, bias: np.float32) -> Floats:
-    norms = np.empty(len(bounds), dtype=np.float32)
+def _fill_norms(bounds: npt.NDArray[np.int64], data: Floats, bias: np.float32, norms: Floats) -> None:
     for row in range(len(norms)):
         total = bias * bias
         for entry in range(bounds[row, 0], bounds[row, 1]):
             total += data[entry] * data[entry]
         norms[row] = total
-    return norms
 
 
 @njit(nogil=True, cache=True)
@@ -165,8 +175,8 @@ def _squared_steps(
     norm: np.float32,
     positive_cost: Floats,
     positive_target: Floats,
-    negative_cost: np.float32,
     is_hinge: bool,
+    negative_cost: np.float32,
     moves: Floats,
 ) -> None:
     """Minimise over the row's duals β = yα, exactly.
@@ -260,17 +270,18 @@ def _visit(
     signs: npt.NDArray[np.int8],
     duals: Floats,
     norms: Floats,
-    positive_cost: Floats,
-    positive_target: Floats,
+    logistic: Floats | None,
+    squared: tuple[Floats, Floats, bool] | None,
     negative_cost: np.float32,
-    loss: int,
     rows: npt.NDArray[np.int64],
     gains: Floats,
-) -> Floats:
-    """One step on each of `rows` in turn; fills their gains, returns the largest change of a margin per label."""
-    width = weights.shape[1]
-    moves = np.zeros(width, dtype=np.float32)
-    tile_steps, at = np.empty((1 if dense is None else TILE, width), dtype=np.float32), 0
+    tile_steps: Floats,
+    moves: Floats,
+) -> None:
+    """One step on each of `rows` in turn; fills their gains, and `moves`: the largest change of a margin per label."""
+    width, at = weights.shape[1], 0
+    for label in range(width):
+        moves[label] = _ZERO
     if dense is not None:
         n_dense = dense[0].shape[1]
         dense_weights = weights[len(weights) - 1 - n_dense : len(weights) - 1]
@@ -288,13 +299,10 @@ def _visit(
         _margins(bounds, indices, data, weights, bias, row, steps)
         if dense is not None:
             _add_ahead(ahead, products, tile_steps, at)
-        if loss == LOGISTIC:
-            _logistic_steps(steps, signs, duals, row, norm, positive_cost, negative_cost, moves)
-        else:
-            is_hinge = loss == SQUARED_HINGE
-            _squared_steps(
-                steps, signs, duals, row, norm, positive_cost, positive_target, negative_cost, is_hinge, moves
-            )
+        if logistic is not None:
+            _logistic_steps(steps, signs, duals, row, norm, logistic, negative_cost, moves)
+        if squared is not None:
+            _squared_steps(steps, signs, duals, row, norm, *squared, negative_cost, moves)
         largest = _largest_size(steps)
         if largest > _ZERO:
             _add_row(bounds, indices, data, weights, bias, row, steps)
@@ -304,7 +312,6 @@ def _visit(
                 tile_steps[at + 1 :] = 0
                 np.dot(tile.T, tile_steps, total)
                 dense_weights += total
-    return moves
 
 
 @njit(**_VECTOR)
@@ -319,9 +326,8 @@ def _add_ahead(ahead: Floats, products: Floats, steps: Floats, at: int) -> None:
 
 
 @njit(nogil=True, cache=True, inline="always")
-def _known_rows(signs: npt.NDArray[np.int8]) -> npt.NDArray[np.int64]:
-    """Rows with a known state for at least one label of the block."""
-    rows = np.empty(len(signs), dtype=np.int64)
+def _known_rows(signs: npt.NDArray[np.int8], rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Rows with a known state for at least one label of the block, in the room `rows`."""
     count = 0
     for row in range(len(signs)):
         is_known = False
@@ -333,19 +339,17 @@ def _known_rows(signs: npt.NDArray[np.int8]) -> npt.NDArray[np.int64]:
 
 
 @njit(nogil=True, cache=True, inline="always")
-def _hard_rows(rows: npt.NDArray[np.int64], gains: Floats) -> npt.NDArray[np.int64]:
-    """Rows whose last step gained at least a certain share of the largest gain."""
-    largest = _ZERO
+def _hard_rows(rows: npt.NDArray[np.int64], gains: Floats, hard: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Rows whose last step gained at least a certain share of the largest gain, in the room `hard`."""
+    largest, count = _ZERO, 0
     for row in rows:
         largest = max(largest, gains[row])
-    hard, count = np.empty(len(rows), dtype=np.int64), 0
     for row in rows:
         hard[count] = row
         count += gains[row] > _HARD_SHARE * largest
     return hard[:count]
 
 
-@njit(nogil=True, cache=True)
 def train_block(
     bounds: npt.NDArray[np.int64],
     indices: npt.NDArray[np.int32],
@@ -401,56 +405,100 @@ def train_block(
     passes, moves
         Passes made over all samples, and the largest move in the last of them, by label.
     """
-    n_dense = 0 if dense is None else dense[0].shape[1]
-    weights = np.zeros((n_features + n_dense + 1, signs.shape[1]), dtype=np.float32)
+    (n_samples, width), n_dense = signs.shape, 0 if dense is None else dense[0].shape[1]
+    weights = aligned_zeros((n_features + n_dense + 1, width), np.float32)
     duals[:] = _ZERO
-    constant, negative = np.float32(bias), np.float32(negative_cost)
-    norms = _squared_norms(bounds, data, constant)
-    if dense is not None:
-        _add_dense_norms(dense, places, norms)
-    rows = _known_rows(signs)
-    gains = np.zeros(len(signs), dtype=np.float32)
-    moves = np.zeros(signs.shape[1], dtype=np.float32)
-    samples = (bounds, indices, data, dense, places, weights, constant, signs, duals, norms)
-    objective = (positive_cost, positive_target, negative, loss)
-    state = np.uint64(seed)
-    passes = 0
-    while passes < max_passes:
-        state = _shuffle(rows, state)
-        moves = _visit(*samples, *objective, rows, gains)
-        passes += 1
-        is_settled = True
-        for move in moves:
-            is_settled &= move <= tolerance
-        if is_settled:
-            break
-        hard = _hard_rows(rows, gains)
-        for _ in range(min(_HARD_VISITS, len(rows) // (2 * max(len(hard), 1)))):
-            state = _shuffle(hard, state)
-            _visit(*samples, *objective, hard, gains)
-    return weights, passes, moves
+    steps = aligned_zeros((1 if dense is None else TILE, width), np.float32)
+    moves = aligned_zeros((2, width), np.float32)
+    by_row = np.zeros((2, n_samples), dtype=np.float32)
+    rows = np.empty((2, n_samples), dtype=np.int64)
+    samples = (bounds, indices, data, dense, places, weights, np.float32(bias), signs, duals)
+    logistic = positive_cost if loss == LOGISTIC else None  # the steps of only one loss are compiled
+    squared = None if loss == LOGISTIC else (positive_cost, positive_target, loss == SQUARED_HINGE)
+    objective = (logistic, squared, np.float32(negative_cost))
+    passes = _train(*samples, *objective, tolerance, max_passes, np.uint64(seed), rows, by_row, steps, moves)
+    return weights, passes, moves[0]
 
 
 @njit(nogil=True, cache=True)
+def _train(
+    bounds: npt.NDArray[np.int64],
+    indices: npt.NDArray[np.int32],
+    data: Floats,
+    dense: DenseRows | None,
+    places: npt.NDArray[np.int64],
+    weights: Floats,
+    bias: np.float32,
+    signs: npt.NDArray[np.int8],
+    duals: Floats,
+    logistic: Floats | None,
+    squared: tuple[Floats, Floats, bool] | None,
+    negative_cost: np.float32,
+    tolerance: float,
+    max_passes: int,
+    state: np.uint64,
+    room: npt.NDArray[np.int64],
+    by_row: Floats,
+    steps: Floats,
+    moves: Floats,
+) -> int:
+    """Train; return the number of passes. Arrays that it needs are given: it would take longer to compile otherwise."""
+    norms, gains = by_row[0], by_row[1]
+    _fill_norms(bounds, data, bias, norms)
+    if dense is not None:
+        _add_dense_norms(dense, places, norms)
+    rows, passes = _known_rows(signs, room[0]), 0
+    samples = (bounds, indices, data, dense, places, weights, bias, signs, duals, norms)
+    objective = (logistic, squared, negative_cost)
+    while passes < max_passes:
+        state = _shuffle(rows, state)
+        _visit(*samples, *objective, rows, gains, steps, moves[0])
+        passes += 1
+        is_settled = True
+        for move in moves[0]:
+            is_settled &= move <= tolerance
+        if is_settled:
+            break
+        hard = _hard_rows(rows, gains, room[1])
+        for _ in range(min(_HARD_VISITS, len(rows) // (2 * max(len(hard), 1)))):
+            state = _shuffle(hard, state)
+            _visit(*samples, *objective, hard, gains, steps, moves[1])
+    return passes
+
+
 def prune(weights: Floats, threshold: float) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], Floats]:
     """CSR (features × labels) of the weights that are not 0 and at least `threshold` in size, without intercepts."""
-    n_features, width = weights.shape[0] - 1, weights.shape[1]
-    smallest = np.float32(threshold)
-    indptr = np.zeros(n_features + 1, dtype=np.int64)
-    for feature in range(n_features):
+    indptr = np.zeros(len(weights), dtype=np.int64)
+    _count_kept(weights, np.float32(threshold), indptr)
+    indices = np.empty(indptr[-1] + 1, dtype=np.int32)  # one more, as the place after the last is written, too
+    values = np.empty(indptr[-1] + 1, dtype=np.float32)
+    _copy_kept(weights, np.float32(threshold), indptr, indices, values)
+    return indptr, indices[:-1], values[:-1]
+
+
+@njit(nogil=True, cache=True)
+def _count_kept(weights: Floats, smallest: np.float32, indptr: npt.NDArray[np.int64]) -> None:
+    for feature in range(len(indptr) - 1):
         kept = 0
-        for label in range(width):
+        for label in range(weights.shape[1]):
             size = abs(weights[feature, label])
             kept += (size >= smallest) & (size > _ZERO)
         indptr[feature + 1] = indptr[feature] + kept
-    indices = np.empty(indptr[-1] + 1, dtype=np.int32)  # one more, as the place after the last is written, too
-    values = np.empty(indptr[-1] + 1, dtype=np.float32)
+
+
+@njit(nogil=True, cache=True)
+def _copy_kept(
+    weights: Floats,
+    smallest: np.float32,
+    indptr: npt.NDArray[np.int64],
+    indices: npt.NDArray[np.int32],
+    values: Floats,
+) -> None:
     place = 0
-    for feature in range(n_features):
+    for feature in range(len(indptr) - 1):
         if indptr[feature] == indptr[feature + 1]:
             continue
-        for label in range(width):  # without a branch, which would be mispredicted too often
+        for label in range(weights.shape[1]):  # without a branch, which would be mispredicted too often
             size = abs(weights[feature, label])
             indices[place], values[place] = label, weights[feature, label]
             place += (size >= smallest) & (size > _ZERO)
-    return indptr, indices[:-1], values[:-1]

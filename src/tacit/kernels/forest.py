@@ -19,16 +19,23 @@ Floats = npt.NDArray[np.float64]
 Levels = npt.NDArray[np.integer]
 Flags = npt.NDArray[np.bool_]
 
+Room = tuple[Values, Nodes, Flags, Ints]
+
 _FEW_LABELS = 512  # up to this number, all labels are scanned rather than only those with votes
 _ROOT_SHARE, _LESS_PER_LEVEL = 0.4, 0.05  # minimum share near the root, where following both branches costs most
 _ALMOST = 1 - 1e-5  # margin for rounding errors of scores
 _X_LEVELS = 32767  # quantisation levels of features, relative to the largest of a row
 
 
-@njit(nogil=True, cache=True)
 def row_levels(x_starts: Starts, x_values: Values) -> tuple[Nodes, Floats]:
     """Quantised rows, and the step of each row: ``values ≈ levels · step``."""
     levels, steps = np.zeros(len(x_values), np.int32), np.zeros(len(x_starts) - 1)
+    _quantise(x_starts, x_values, levels, steps)
+    return levels, steps
+
+
+@njit(nogil=True, cache=True)
+def _quantise(x_starts: Starts, x_values: Values, levels: Nodes, steps: Floats) -> None:
     for row in range(len(steps)):
         largest = 0.0
         for at in range(x_starts[row], x_starts[row + 1]):
@@ -37,7 +44,6 @@ def row_levels(x_starts: Starts, x_values: Values) -> tuple[Nodes, Floats]:
         if largest > 0.0:
             for at in range(x_starts[row], x_starts[row + 1]):
                 levels[at] = int(np.rint(x_values[at] / largest * _X_LEVELS))
-    return levels, steps
 
 
 @njit(nogil=True, cache=True, inline="always")
@@ -97,8 +103,16 @@ def find_leaves(
     large_nodes: Ids,
     large_levels: Levels,
     min_share: float,
-) -> tuple[Nodes, Values, Ints]:
-    """The leaves of each row in all trees, its shares in them, which sum to 1 per tree, and their number.
+    x: Nodes,
+    totals: Ints,
+    open_nodes: Nodes,
+    open_shares: Values,
+    margins: Floats,
+    leaves: Nodes,
+    shares: Values,
+    n_leaves: Ints,
+) -> None:
+    """Fill the leaves of each row in all trees, its shares in them, which sum to 1 per tree, and their number.
 
     Differs from the paper: a row within the margin of a hyperplane, where ``|w·x| < 1``, follows both branches, in
     shares of ``(1 ± w·x)/2``, as long as both are at least `min_share` of a whole row, and a little more near the root.
@@ -106,19 +120,12 @@ def find_leaves(
     A row descends all trees at once, level by level, so that consecutive nodes do not depend on each other. The
     weights of large nodes, ``large[node] > 0``, are stored by feature; only those of the row's features are read.
     Those of the other nodes are stored by node; only those on the path of the row are read.
+
+    Room: `x`, by feature, and `totals`, by large node, all 0; two rows of `open_nodes` and `open_shares`, and
+    `margins`, each as long as a row of `leaves`.
     """
-    n_rows, n_trees = len(x_steps), len(roots)
-    room = n_trees * int(1.0 / min_share + 1.0) + 1
-    leaves, shares = np.empty((n_rows, room), np.int32), np.empty((n_rows, room), np.float32)
-    n_leaves = np.empty(n_rows, np.int64)
-    n_large = 0
-    for entry in large:
-        number: int = np.int64(entry)  # type: ignore[assignment]
-        n_large = max(n_large, number)
-    x, totals = np.zeros(len(large_starts) - 1, np.int32), np.zeros(n_large + 1, np.int64)
-    nodes, node_shares, margins = np.empty(room, np.int32), np.empty(room, np.float32), np.empty(room)
-    next_nodes, next_shares = np.empty(room, np.int32), np.empty(room, np.float32)
-    for row in range(n_rows):
+    nodes, next_nodes, node_shares, next_shares = open_nodes[0], open_nodes[1], open_shares[0], open_shares[1]
+    for row in range(len(x_steps)):
         entries = slice(x_starts[row], x_starts[row + 1])
         spread_row(x_features[entries], x_levels[entries], large_starts, large_nodes, large_levels, x, totals)
         found, found_shares, n_nodes, n_found, depth = leaves[row], shares[row], 0, 0, 0
@@ -163,7 +170,6 @@ def find_leaves(
         for feature in x_features[entries]:
             x[feature] = 0
         totals[:] = 0
-    return leaves, shares, n_leaves
 
 
 @njit(nogil=True, cache=True, inline="always")
@@ -209,6 +215,12 @@ def add_votes(
     return n_listed
 
 
+def room_for_votes(n_labels: int) -> Room:
+    """What the rankings need, by label: votes, labels with votes, whether a label is among them, and products."""
+    votes, products = np.zeros(n_labels, np.float32), np.zeros(n_labels, np.int64)
+    return votes, np.empty(n_labels + 1, np.int32), np.zeros(n_labels, np.bool_), products
+
+
 @njit(nogil=True, cache=True)
 def rank_votes(
     leaves: Nodes,
@@ -220,14 +232,16 @@ def rank_votes(
     leaf_steps: Values,
     n_trees: int,
     allowed: Flags,
-    k: int,
-) -> tuple[Nodes, Values]:
-    """The `k` allowed labels of each row with the largest mean above zero over the trees; the rest is -1 and -inf."""
-    n_rows = len(n_leaves)
-    labels, scores = np.full((n_rows, k), -1, np.int32), np.full((n_rows, k), -np.inf, np.float32)
-    votes, listed = np.zeros(len(allowed), np.float32), np.empty(len(allowed) + 1, np.int32)
-    is_listed = np.zeros(len(allowed), np.bool_)
-    for row in range(n_rows):
+    room: Room,
+    labels: Nodes,
+    scores: Values,
+) -> None:
+    """Rank the allowed labels of each row by their mean over the trees, if it is above zero.
+
+    `labels` and `scores` are -1 and -inf, and stay so where there are fewer.
+    """
+    votes, listed, is_listed, _ = room
+    for row in range(len(labels)):
         n, best, best_scores = n_leaves[row], labels[row], scores[row]
         n_listed = add_votes(
             leaves[row, :n],
@@ -244,7 +258,6 @@ def rank_votes(
             if votes[label] > 0.0 and allowed[label]:
                 insert_label(best, best_scores, label, votes[label] / n_trees)
             votes[label], is_listed[label] = 0.0, False
-    return labels, scores
 
 
 @njit(nogil=True, cache=True)
@@ -268,18 +281,17 @@ def rank_by_nearness(
     gamma: float,
     n_trees: int,
     allowed: Flags,
-    k: int,
-) -> tuple[Nodes, Values]:
+    room: Room,
+    labels: Nodes,
+    scores: Values,
+) -> None:
     """Like `rank_votes`, a label's score being ``alpha·log(mean) + (1 - alpha)·log P`` with its tail classifier P.
 
     ``P = 1/(1 + exp(power))`` with ``power = γ/2·(offset − 2 x·μ)``, x of unit length. Entries of the centres come by
     feature: a row meets only those of its own features.
     """
-    n_rows = len(n_leaves)
-    labels, scores = np.full((n_rows, k), -1, np.int32), np.full((n_rows, k), -np.inf, np.float32)
-    votes, listed = np.zeros(len(allowed), np.float32), np.empty(len(allowed) + 1, np.int32)
-    is_listed, products = np.zeros(len(allowed), np.bool_), np.zeros(len(allowed), np.int64)
-    for row in range(n_rows):
+    votes, listed, is_listed, products = room
+    for row in range(len(labels)):
         square, n_products = 0.0, np.int64(0)
         for entry in range(x_starts[row], x_starts[row + 1]):
             level, feature = np.int64(x_levels[entry]), x_features[entry]
@@ -307,10 +319,10 @@ def rank_by_nearness(
                 power = 0.5 * gamma * (centre_offsets[label] - 2.0 * likeness)
                 unlikely = max(power, 0.0) + np.log1p(np.exp(-abs(power)))  # -log P
                 score = alpha * np.log(votes[label] / n_trees) - (1.0 - alpha) * unlikely
-                if score > best_scores[k - 1]:
+                if score > best_scores[-1]:
                     insert_label(best, best_scores, label, score)
                     if alpha > 0.0:
-                        too_few = _ALMOST * n_trees * np.exp(best_scores[k - 1] / alpha)
+                        too_few = _ALMOST * n_trees * np.exp(best_scores[-1] / alpha)
             votes[label], is_listed[label] = 0.0, False
         if n_products >= len(products):
             products[:] = 0
@@ -318,4 +330,3 @@ def rank_by_nearness(
             for feature in x_features[x_starts[row] : x_starts[row + 1]]:
                 for at in range(centre_starts[feature], centre_starts[feature + 1]):
                     products[centre_labels[at]] = 0
-    return labels, scores

@@ -168,26 +168,27 @@ def _insert(nodes: Ids, logs: Floats, node: int, log: np.float32) -> None:
 
 
 @njit(nogil=True, cache=True, inline="always")
-def _by_node(nodes: Ids, first_place: int, last_place: int, first: int, last: int) -> tuple[Ints, Ints]:
-    """The places of a beam (``row * width + place``) sorted by their node, and where each node from `first` begins."""
+def _sort_by_node(
+    nodes: Ids, first_place: int, last_place: int, first: int, last: int, order: Ints, starts: Ints
+) -> None:
+    """Sort the places of a beam (``row * width + place``) by their node; each node from `first` begins at `starts`."""
     n_rows, width = nodes.shape
-    starts = np.zeros(last - first + 1, dtype=np.int64)
+    for i in range(last - first + 2):
+        starts[i] = 0
     for row in range(n_rows):
         for place in range(first_place, last_place):
             if nodes[row, place] >= 0:
-                starts[nodes[row, place] - first + 1] += 1
+                starts[nodes[row, place] - first + 2] += 1
     for i in range(last - first):
-        starts[i + 1] += starts[i]
-    order, filled = np.empty(starts[-1], dtype=np.int64), starts.copy()
+        starts[i + 2] += starts[i + 1]
     for row in range(n_rows):
         for place in range(first_place, last_place):
-            if nodes[row, place] >= 0:
-                order[filled[nodes[row, place] - first]] = row * width + place
-                filled[nodes[row, place] - first] += 1
-    return order, starts
+            if nodes[row, place] >= 0:  # the start of the next node moves to where it will be
+                order[starts[nodes[row, place] - first + 1]] = row * width + place
+                starts[nodes[row, place] - first + 1] += 1
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def _fill_margins(
     rows: Rows,
     x_dense: Floats | None,
@@ -197,6 +198,8 @@ def _fill_margins(
     nodes: Ids,
     first_place: int,
     last_place: int,
+    order: Ints,
+    starts: Ints,
     out: Floats,
 ) -> None:
     """The margins of all children, in `out` (rows × beam × children), of the nodes at some places of a beam.
@@ -209,8 +212,8 @@ def _fill_margins(
         weights
     )
     beam = nodes.shape[1]
-    order, starts = _by_node(nodes, first_place, last_place, first_node, last_node)
-    for i in range(len(starts) - 1):
+    _sort_by_node(nodes, first_place, last_place, first_node, last_node, order, starts)
+    for i in range(last_node - first_node):
         if starts[i] == starts[i + 1]:
             continue
         node = first_node + i
@@ -225,7 +228,8 @@ def _fill_margins(
             for at in range(first, last):
                 table[features[at]] = at
         for at in range(starts[i], starts[i + 1]):
-            row, margins = order[at] // beam, out[order[at] // beam, order[at] % beam]
+            row = order[at] // beam
+            margins = out[row, order[at] - row * beam]
             x, v = x_features[x_starts[row] : x_starts[row + 1]], x_values[x_starts[row] : x_starts[row + 1]]
             for child in range(n_children):  # a slice given to a slice takes seconds to compile
                 margins[child] = intercepts[slot + child]
@@ -241,12 +245,21 @@ def _fill_margins(
 
 
 @njit(nogil=True, cache=True, inline="always")
-def _followed(
-    nodes: Ids, paths: Floats, margins: Floats, slot_starts: Ints, children: Ids, is_open: Flags, power: int
-) -> tuple[Ids, Floats]:
-    """The beam of the next level: the open children with the best paths."""
-    found, logs = np.full(nodes.shape, -1, dtype=np.int32), np.empty(nodes.shape, dtype=np.float32)
+def _follow(
+    nodes: Ids,
+    paths: Floats,
+    margins: Floats,
+    slot_starts: Ints,
+    children: Ids,
+    is_open: Flags,
+    power: int,
+    found: Ids,
+    logs: Floats,
+) -> None:
+    """Fill the beam of the next level, `found` and `logs`, with the open children that have the best paths."""
     for row in range(len(nodes)):
+        for place in range(nodes.shape[1]):
+            found[row, place] = -1
         for place in range(nodes.shape[1]):
             if nodes[row, place] < 0:
                 break
@@ -255,7 +268,6 @@ def _followed(
                 if is_open[children[slot + child]]:
                     log = paths[row, place] + _log_probability(margins[row, place, child], power)
                     _insert(found[row], logs[row], children[slot + child], log)
-    return found, logs
 
 
 @njit(nogil=True, cache=True, inline="always")
@@ -315,35 +327,46 @@ def search_tree(
     allowed: Flags,
     power: int,
     path_weight: np.float32,
-    n_best: int,
+    beams: npt.NDArray[np.int32],
+    beam_paths: Floats,
+    order: Ints,
+    starts: Ints,
+    best: Floats,
     leaves: Ids,
     logs: Floats,
 ) -> None:
     """Beam search in one tree.
 
     Fills `leaves` (rows × beam), -1 where there are fewer, and the log-probabilities `logs` (rows × beam × children)
-    of the labels in these leaves, in which that of the path to the leaf counts with `path_weight`. With `n_best`
-    above 0, leaves that cannot have one of so many best allowed labels of the row are left out.
+    of the labels in these leaves, in which that of the path to the leaf counts with `path_weight`. If `best` (rows ×
+    labels) has columns, leaves that cannot have one of so many best allowed labels of the row are left out.
 
     `rows` are CSR arrays and a lookup table, all -1, one entry per feature; if it is empty,
-    binary search is used throughout. `x_dense` are the dense rows, or None.
+    binary search is used throughout. `x_dense` are the dense rows, or None. Room, which takes time to compile if it is
+    made here: `beams` and `beam_paths` (2 × rows × beam), `order` (rows · beam) and `starts` (nodes of a level + 2).
     """
     n_rows, beam = leaves.shape
     slot_starts, none, last_place = weights[0], np.int64(0), np.int64(1)  # literals would be types of their own
-    nodes, paths = np.full((n_rows, beam), -1, dtype=np.int32), np.zeros((n_rows, beam), dtype=np.float32)
-    nodes[:, 0] = level_starts[0]
+    nodes, paths = beams[0], beam_paths[0]
+    for row in range(n_rows):
+        for place in range(beam):
+            nodes[row, place] = -1
+        nodes[row, 0], paths[row, 0] = level_starts[0], _ZERO
+        for place in range(best.shape[1]):
+            best[row, place] = -np.inf
     for level in range(len(level_starts) - 2):
-        _fill_margins(
-            rows, x_dense, level_starts[level], level_starts[level + 1], weights, nodes, none, last_place, logs
-        )
-        nodes, paths = _followed(nodes, paths, logs, slot_starts, children, is_open, power)
-        last_place = beam
-    best = np.full((n_rows, n_best), -np.inf, dtype=np.float32)
-    first, last = none, np.int64(1) if n_best > 0 else beam
+        first_node, last_node = level_starts[level], level_starts[level + 1]
+        _fill_margins(rows, x_dense, first_node, last_node, weights, nodes, none, last_place, order, starts, logs)
+        found, found_paths = beams[(level + 1) % 2], beam_paths[(level + 1) % 2]
+        _follow(nodes, paths, logs, slot_starts, children, is_open, power, found, found_paths)
+        nodes, paths, last_place = found, found_paths, beam
+    first, last = none, np.int64(1) if best.shape[1] > 0 else beam
     while first < beam:
         if first > 0:
             _leave_out(nodes, paths, first, path_weight, best)
-        _fill_margins(rows, x_dense, level_starts[-2], level_starts[-1], weights, nodes, first, last, logs)
+        _fill_margins(
+            rows, x_dense, level_starts[-2], level_starts[-1], weights, nodes, first, last, order, starts, logs
+        )
         _score_leaves(nodes, paths, first, last, slot_starts, children, allowed, power, path_weight, best, logs)
         first, last = last, min(_MORE_LEAVES * last, beam)
     for row in range(n_rows):  # a slice given to a slice takes seconds to compile
@@ -365,40 +388,46 @@ def _offer(labels: Ids, scores: Floats, label: int, score: np.float32) -> None:
     labels[place], scores[place] = label, score
 
 
-@njit(nogil=True, cache=True, inline="always")
-def _offer_all(
-    labels: Ids, scores: Floats, leaves: Ids, logs: Floats, slot_starts: Ints, children: Ids, allowed: Flags
+@njit(nogil=True, cache=True)
+def rank_found(
+    leaves: Ids, logs: Floats, slot_starts: Ints, children: Ids, allowed: Flags, labels: Ids, scores: Floats
 ) -> None:
-    """Rank the labels of some leaves; most are far below the last place, which is seen without their probability."""
-    least = np.float32(-np.inf)
-    for place in range(len(leaves)):
-        if leaves[place] < 0:
-            return
-        slot = slot_starts[leaves[place]]
-        for child in range(slot_starts[leaves[place] + 1] - slot):
-            log = max(logs[place, child], _LEAST_LOG)
-            if log >= least and allowed[children[slot + child]]:
-                _offer(labels, scores, children[slot + child], _probability(log))
-                if labels[-1] >= 0:
-                    least = np.float32(np.log(np.float64(scores[-1]))) - _ROUNDING
+    """Rank the allowed labels of one tree in `labels` and `scores`, which are -1 and -inf where there are fewer.
+
+    `leaves` (rows × beam) and `logs` (rows × beam × children) are those of `search_tree`. Most labels are far below the
+    last place, which is seen without their probability.
+    """
+    for row in range(len(leaves)):
+        least = np.float32(-np.inf)
+        for place in range(leaves.shape[1]):
+            if leaves[row, place] < 0:
+                break
+            slot = slot_starts[leaves[row, place]]
+            for child in range(slot_starts[leaves[row, place] + 1] - slot):
+                log = max(logs[row, place, child], _LEAST_LOG)
+                if log >= least and allowed[children[slot + child]]:
+                    _offer(labels[row], scores[row], children[slot + child], _probability(log))
+                    if labels[row, -1] >= 0:
+                        least = np.float32(np.log(np.float64(scores[row, -1]))) - _ROUNDING
 
 
 @njit(nogil=True, cache=True)
-def rank_found(
-    leaves: npt.NDArray[np.int32], logs: Floats, slot_starts: Ints, children: Ids, allowed: Flags, k: int
-) -> tuple[Ids, Floats]:
-    """The `k` allowed labels with the largest mean probability over trees; -1 and -inf where fewer were found.
+def rank_means(
+    leaves: npt.NDArray[np.int32],
+    logs: Floats,
+    slot_starts: Ints,
+    children: Ids,
+    allowed: Flags,
+    totals: Floats,
+    found: Ids,
+    labels: Ids,
+    scores: Floats,
+) -> None:
+    """The same by the mean probability over trees, which is 0 in a tree whose beam did not reach the label.
 
-    `leaves` (trees × rows × beam) and `logs` (trees × rows × beam × children) are those of `search_tree`. A label
-    that a tree's beam did not reach has probability 0 there.
+    `leaves` and `logs` have trees as their first axis. Room, by label: `totals`, all 0, and `found`.
     """
     n_trees, n_rows, beam = leaves.shape
-    labels, scores = np.full((n_rows, k), -1, np.int32), np.full((n_rows, k), -np.inf, np.float32)
-    if n_trees == 1:
-        for row in range(n_rows):
-            _offer_all(labels[row], scores[row], leaves[0, row], logs[0, row], slot_starts, children, allowed)
-        return labels, scores
-    totals, found = np.zeros(len(allowed), np.float32), np.empty(len(allowed), np.int32)
     for row in range(n_rows):
         n_found = 0
         for tree in range(n_trees):
@@ -418,4 +447,3 @@ def rank_found(
         for label in found[:n_found]:
             _offer(labels[row], scores[row], label, totals[label] / np.float32(n_trees))
             totals[label] = _ZERO
-    return labels, scores

@@ -12,7 +12,6 @@ Starts = npt.NDArray[np.uint64]
 Values = npt.NDArray[np.float32]
 
 
-@njit(nogil=True, cache=True)
 def sum_residuals(
     leaves: Ids,
     leaf_starts: Starts,
@@ -28,6 +27,23 @@ def sum_residuals(
     ``leaves[sample, tree]`` is the sample's leaf in a tree; a mean score is that of the sample's leaves.
     """
     sums, residuals = np.zeros(len(leaf_scores), np.float32), np.zeros(n_labels, np.float32)
+    _add_residuals(leaves, leaf_starts, leaf_labels, leaf_scores, y_starts, y_labels, y_values, residuals, sums)
+    return sums
+
+
+@njit(nogil=True, cache=True)
+def _add_residuals(
+    leaves: Ids,
+    leaf_starts: Starts,
+    leaf_labels: Places,
+    leaf_scores: Values,
+    y_starts: Starts,
+    y_labels: Places,
+    y_values: Values,
+    residuals: Values,
+    sums: Values,
+) -> None:
+    """Add to `sums`; `residuals`, by label, are room, all 0."""
     share = np.float32(1.0 / leaves.shape[1])
     for sample in range(len(leaves)):
         for leaf in leaves[sample]:
@@ -43,4 +59,3 @@ def sum_residuals(
                 residuals[leaf_labels[at]] = 0.0
         for at in range(y_starts[sample], y_starts[sample + 1]):
             residuals[y_labels[at]] = 0.0
-    return sums

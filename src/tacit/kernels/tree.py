@@ -7,6 +7,8 @@ from `coins`, 62 random bits per sample, so that a kernel has no hidden state.
 
 from __future__ import annotations
 
+import functools
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -92,6 +94,18 @@ class FeatureScratch(NamedTuple):
     values: Values
 
 
+class TreeRoom(NamedTuple):
+    """Room for a tree, but for its weights, of which it is not known how many there are."""
+
+    children: Ids
+    terms: Values
+    weight_starts: Ints
+    leaf_starts: Ints
+    leaf_labels: Ids
+    scores: Values
+    leaf_of: Ids
+
+
 class Plane(NamedTuple):
     """State of a hyperplane during training."""
 
@@ -102,12 +116,16 @@ class Plane(NamedTuple):
 # -- sides ------------------------------------------------------------------------------------------------
 
 
-@njit(nogil=True, cache=True, inline="always")
 def label_scratch(n_labels: int) -> LabelScratch:
     """Scratch arrays for alternations."""
-    discounts = 1.0 / np.log2(np.arange(2, n_labels + 2))
     ranked = np.empty((2, n_labels + 1), np.int32)
-    return LabelScratch(np.zeros((2, n_labels)), np.zeros(n_labels), ranked, discounts)
+    return LabelScratch(np.zeros((2, n_labels)), np.zeros(n_labels), ranked, _discounts(n_labels))
+
+
+@functools.lru_cache(maxsize=1)  # trees of a forest share it
+def _discounts(n_labels: int) -> Floats:
+    """Discounts by rank; by the C library, whose results do not depend on the processor as those of NumPy do."""
+    return np.array([1.0 / math.log2(rank) for rank in range(2, n_labels + 2)])
 
 
 @njit(nogil=True, cache=True, inline="always")
@@ -543,7 +561,6 @@ def _appended(array, n_used, more):  # type: ignore[no-untyped-def]
     return array
 
 
-@njit(nogil=True, cache=True)
 def grow_tree(
     x_starts: Starts,
     x_features: Places,
@@ -568,15 +585,75 @@ def grow_tree(
     children (a leaf ``l`` as ``-1 - l``), their (step, bias), and their weights as starts, features and levels;
     for leaves their starts, labels and scores; and the leaf of each sample. A tree without inner nodes is one leaf.
     """
-    X, Y, n_samples = Rows(x_starts, x_features, x_values), Rows(y_starts, y_labels, y_gains), len(coins)
-    labels, features = label_scratch(n_labels), _feature_scratch(X, n_features, rules.jury)
-    order, all_sides = _numbers(n_samples), np.zeros(n_samples, np.int8)
-    children, terms = np.empty((n_samples, 2), np.int32), np.empty((n_samples, 2), np.float32)
-    weight_starts, leaf_starts = np.zeros(n_samples + 1, np.int64), np.zeros(n_samples + 1, np.int64)
+    n_samples, n_positives = len(coins), len(y_labels)
+    tree = TreeRoom(
+        np.empty((n_samples, 2), np.int32),
+        np.empty((n_samples, 2), np.float32),
+        np.zeros(n_samples + 1, np.int64),
+        np.zeros(n_samples + 1, np.int64),
+        np.empty(n_positives, np.int32),
+        np.empty(n_positives, np.float32),
+        np.empty(n_samples, np.int32),
+    )
+    n_inner, n_leaves, features, levels = _grow(
+        Rows(x_starts, x_features, x_values),
+        Rows(y_starts, y_labels, y_gains),
+        y_worth,
+        coins,
+        starts_by_features,
+        C,
+        bias,
+        max_leaf,
+        labels_per_leaf,
+        rules,
+        label_scratch(n_labels),
+        n_features,
+        np.arange(n_samples, dtype=np.int32),
+        np.zeros(n_samples, np.int8),
+        np.empty((n_samples + 1, 4), np.int64),
+        tree,
+    )
+    n_weights, n_scores = tree.weight_starts[n_inner], tree.leaf_starts[n_leaves]
+    return (
+        tree.children[:n_inner],
+        tree.terms[:n_inner],
+        tree.weight_starts[: n_inner + 1],
+        features[:n_weights],
+        levels[:n_weights],
+        tree.leaf_starts[: n_leaves + 1],
+        tree.leaf_labels[:n_scores],
+        tree.scores[:n_scores],
+        tree.leaf_of,
+    )
+
+
+@njit(nogil=True, cache=True)
+def _grow(
+    X: Rows,
+    Y: Rows,
+    y_worth: Values,
+    coins: Ints,
+    starts_by_features: bool,
+    C: float,
+    bias: float,
+    max_leaf: int,
+    labels_per_leaf: int,
+    rules: Rules,
+    labels: LabelScratch,
+    n_features: int,
+    order: Ids,
+    all_sides: Sides,
+    stack: Ints,
+    tree: TreeRoom,
+) -> tuple[int, int, Ids, Levels]:
+    """Grow a tree in the room that is given; return how many inner nodes and leaves it has, and its weights.
+
+    `order` are the numbers of the samples, `stack` has for each open node its start and stop in `order`, its depth, and
+    its place among the children.
+    """
+    children, terms, weight_starts, leaf_starts, leaf_labels, scores, leaf_of = tree
+    n_samples, features = len(coins), _feature_scratch(X, n_features, rules.jury)
     weight_features, weight_levels = np.empty(n_samples, np.int32), np.empty(n_samples, np.int8)
-    leaf_labels, scores = np.empty(len(y_labels), np.int32), np.empty(len(y_labels), np.float32)
-    leaf_of = np.empty(n_samples, np.int32)
-    stack = np.empty((n_samples + 1, 4), np.int64)  # start and stop in `order`, depth, place among the children
     stack[0, 0], stack[0, 1], stack[0, 2], stack[0, 3] = 0, n_samples, 0, -1
     n_inner, n_leaves, n_open = 0, 0, 1
     while n_open > 0:
@@ -608,17 +685,7 @@ def grow_tree(
                 n_open += 1
         if slot >= 0:
             children[slot // 2, slot % 2] = node
-    return (
-        children[:n_inner],
-        terms[:n_inner],
-        weight_starts[: n_inner + 1],
-        weight_features[: weight_starts[n_inner]],
-        weight_levels[: weight_starts[n_inner]],
-        leaf_starts[: n_leaves + 1],
-        leaf_labels[: leaf_starts[n_leaves]],
-        scores[: leaf_starts[n_leaves]],
-        leaf_of,
-    )
+    return n_inner, n_leaves, weight_features, weight_levels
 
 
 @njit(nogil=True, cache=True, inline="always")

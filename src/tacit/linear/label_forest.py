@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from tacit.base import Mask
 from tacit.features import FeatureMatrix, dense_part, sparse_part
-from tacit.kernels.label_tree import rank_found, search_tree
+from tacit.kernels.label_tree import rank_found, rank_means, search_tree
 from tacit.numerics.clusters import LabelClusters
 from tacit.numerics.compact import all_halves
 from tacit.ranking import Ranking
@@ -154,13 +154,24 @@ class LabelForest:
             all_halves() if is_half else np.empty(0, dtype=np.float32),
         )
         rows = (words.indptr.astype(np.int64), words.indices.astype(np.int32), words.data, table)
-        n_best = k if len(self.level_starts) == 1 and k <= _MOST_BEST else 0
+        is_one = len(self.level_starts) == 1
+        room = (
+            np.empty((2, X.shape[0], beam), dtype=np.int32),
+            np.empty((2, X.shape[0], beam), dtype=np.float32),
+            np.empty(X.shape[0] * beam, dtype=np.int64),
+            np.empty(len(self.slot_starts) + 1, dtype=np.int64),
+            np.empty((X.shape[0], k if is_one and k <= _MOST_BEST else 0), dtype=np.float32),
+        )
         for tree, starts in enumerate(self.level_starts):
-            options = power, np.float32(path_weight), n_best
-            search_tree(
-                rows, dense, starts, weights, self.children, is_open, allowed, *options, leaves[tree], logs[tree]
-            )
-        return Ranking(*rank_found(leaves, logs, self.slot_starts, self.children, allowed, k))
+            options = is_open, allowed, power, np.float32(path_weight)
+            search_tree(rows, dense, starts, weights, self.children, *options, *room, leaves[tree], logs[tree])
+        ranking, labels = Ranking.empty(X.shape[0], k), (self.slot_starts, self.children, allowed)
+        if is_one:
+            rank_found(leaves[0], logs[0], *labels, ranking.labels, ranking.scores)
+        else:
+            totals, found = np.zeros(len(allowed), dtype=np.float32), np.empty(len(allowed), dtype=np.int32)
+            rank_means(leaves, logs, *labels, totals, found, ranking.labels, ranking.scores)
+        return ranking
 
     def _open_nodes(self, allowed: Mask) -> npt.NDArray[np.bool_]:
         """For each node, whether it has an allowed label below it."""

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from tacit.kernels.forest import find_leaves, rank_by_nearness, rank_votes, row_levels
+from tacit.kernels.forest import find_leaves, rank_by_nearness, rank_votes, room_for_votes, row_levels
 from tacit.kernels.refit import sum_residuals
 from tacit.numerics.compact import quantised, smallest_ids
 from tacit.ranking import Ranking
@@ -95,14 +95,30 @@ class Forest:
         rows = (starts, X.indices.astype(np.uint32), levels)
         nodes = (self.roots, self.children, self.terms, self.weight_starts, self.weight_features, self.weight_levels)
         large = (self.large, self.large_starts, self.large_nodes, self.large_levels)
-        leaves = find_leaves(*rows, steps, *nodes, *large, float(min_share))
+        n_rows, most = X.shape[0], len(self.roots) * int(1.0 / min_share + 1.0) + 1
+        leaves = (
+            np.empty((n_rows, most), np.int32),
+            np.empty((n_rows, most), np.float32),
+            np.empty(n_rows, np.int64),
+        )
+        room = (
+            np.zeros(X.shape[1], np.int32),
+            np.zeros(int(self.large.max(initial=0)) + 1, np.int64),
+            np.empty((2, most), np.int32),
+            np.empty((2, most), np.float32),
+            np.empty(most),
+        )
+        find_leaves(*rows, steps, *nodes, *large, float(min_share), *room, *leaves)
         contents = (self.leaf_starts, self.leaf_labels, self.leaf_levels, self.leaf_steps)
-        options = (len(self.roots), allowed, k)
+        ranking = Ranking.empty(n_rows, k)
+        options = (len(self.roots), allowed, room_for_votes(len(allowed)), ranking.labels, ranking.scores)
         if nearness is None:
-            return Ranking(*rank_votes(*leaves, *contents, *options))
+            rank_votes(*leaves, *contents, *options)
+            return ranking
         found, shares = nearness.centres, (float(nearness.alpha), float(nearness.gamma))
         centres = (found.starts, found.labels, found.levels, found.steps, found.offsets)
-        return Ranking(*rank_by_nearness(*rows, *leaves, *contents, *centres, *shares, *options))
+        rank_by_nearness(*rows, *leaves, *contents, *centres, *shares, *options)
+        return ranking
 
 
 def _mean_residuals(
@@ -117,8 +133,7 @@ def _mean_residuals(
     truth = (Y.indptr.astype(np.uint64), Y.indices.astype(np.uint32), Y.data, Y.shape[1])
     sums = sum_residuals(leaves.astype(np.int32), *contents, *truth)
     n_samples = np.bincount(leaves.ravel(), minlength=len(leaf_starts) - 1)
-    means: npt.NDArray[np.float32] = sums / np.repeat(n_samples, np.diff(leaf_starts)).astype(np.float32)
-    return means
+    return np.divide(sums, np.repeat(n_samples, np.diff(leaf_starts)), dtype=np.float32)
 
 
 def _weights(trees: Sequence[Tree], n_features: int) -> dict[str, Any]:

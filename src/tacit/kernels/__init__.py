@@ -1,6 +1,7 @@
 """Compiled inner loops: module-level Numba functions that take and return only arrays and scalars.
 
-Kernels that call each other share a file (Numba's cache does not notice a change in another file).
+Kernels that call each other share a file (Numba's cache does not notice a change in another file). Arrays are made in
+Python, around them, where it can be: that takes long to compile.
 """
 
 from __future__ import annotations
@@ -28,10 +29,10 @@ class _Compilation(event.Listener):  # type: ignore[misc]
 
     def on_start(self, event: Any) -> None:
         """A kernel, or a function of Numba that one calls, is going to be compiled."""
-        if self._depth == 0:
+        self._depth += 1
+        if self._depth == 1:
             self._collects = gc.isenabled()
             gc.disable()
-        self._depth += 1
         kernel = event.data["dispatcher"].py_func
         if not self.announced and kernel.__module__.startswith("tacit."):
             _Compilation.announced = True

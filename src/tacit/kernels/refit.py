@@ -12,27 +12,8 @@ Starts = npt.NDArray[np.uint64]
 Values = npt.NDArray[np.float32]
 
 
-def sum_residuals(
-    leaves: Ids,
-    leaf_starts: Starts,
-    leaf_labels: Places,
-    leaf_scores: Values,
-    y_starts: Starts,
-    y_labels: Places,
-    y_values: Values,
-    n_labels: int,
-) -> Values:
-    """For each label of each leaf, the sum over the leaf's samples of their residual: value minus mean score.
-
-    ``leaves[sample, tree]`` is the sample's leaf in a tree; a mean score is that of the sample's leaves.
-    """
-    sums, residuals = np.zeros(len(leaf_scores), np.float32), np.zeros(n_labels, np.float32)
-    _add_residuals(leaves, leaf_starts, leaf_labels, leaf_scores, y_starts, y_labels, y_values, residuals, sums)
-    return sums
-
-
 @njit(nogil=True, cache=True)
-def _add_residuals(
+def add_residuals(
     leaves: Ids,
     leaf_starts: Starts,
     leaf_labels: Places,
@@ -43,7 +24,11 @@ def _add_residuals(
     residuals: Values,
     sums: Values,
 ) -> None:
-    """Add to `sums`; `residuals`, by label, are room, all 0."""
+    """Add to `sums`, for each label of each leaf, the residuals of the leaf's samples: value minus mean score.
+
+    ``leaves[sample, tree]`` is the sample's leaf in a tree; a mean score is that of the sample's leaves. `residuals`,
+    by label, are room, all 0.
+    """
     share = np.float32(1.0 / leaves.shape[1])
     for sample in range(len(leaves)):
         for leaf in leaves[sample]:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from tacit.kernels.forest import find_leaves, rank_by_nearness, rank_votes, room_for_votes, row_levels
-from tacit.kernels.refit import sum_residuals
+from tacit.kernels.refit import add_residuals
 from tacit.numerics.compact import quantised, smallest_ids
 from tacit.ranking import Ranking
 from tacit.store.declared import IDS, Array
@@ -130,8 +130,9 @@ def _mean_residuals(
 ) -> npt.NDArray[np.float32]:
     """For each label in each leaf, the mean residual of the forest on the samples of the leaf."""
     contents = (leaf_starts.astype(np.uint64), leaf_labels.astype(np.uint32), leaf_scores)
-    truth = (Y.indptr.astype(np.uint64), Y.indices.astype(np.uint32), Y.data, Y.shape[1])
-    sums = sum_residuals(leaves.astype(np.int32), *contents, *truth)
+    truth = (Y.indptr.astype(np.uint64), Y.indices.astype(np.uint32), Y.data)
+    residuals, sums = np.zeros(Y.shape[1], np.float32), np.zeros(len(leaf_scores), np.float32)
+    add_residuals(leaves.astype(np.int32), *contents, *truth, residuals, sums)
     n_samples = np.bincount(leaves.ravel(), minlength=len(leaf_starts) - 1)
     return np.divide(sums, np.repeat(n_samples, np.diff(leaf_starts)), dtype=np.float32)
 

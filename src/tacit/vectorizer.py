@@ -32,7 +32,7 @@ _PART = "~"  # before the name of a feature that is not a word
 _GRAM_SIZES = (4,)  # earlier models have 3, 4 and 5
 _PREFIX = 4  # letters
 _PAIR = "\ua7f7"  # between two words: a letter of Roman inscriptions, which makes one word of them
-_CHARACTERS_PER_BLOCK = 4_000_000  # of texts that are a task
+_CHARACTERS_PER_BLOCK = 8_000_000  # of texts that are a task
 _FEATURES_OF_PARTS = 10  # times as many features as of words alone, at most
 #: What texts are known by, and the share of the squared length of a row that other features than words have.
 FEATURES = {"words": 0.0, "words+prefixes": 0.25, "words+characters": 0.5, "words+bigrams": 0.25}
@@ -144,12 +144,12 @@ class TextVectorizer:
         number.default_factory = number.__len__
         blocks = []
         for counts, words in found:  # the words of a block are dropped before the next one comes
-            ids = np.array([number[word] for word in words], np.int32)
+            ids = np.fromiter(map(number.__getitem__, words), np.int32, len(words))
             blocks.append(moved_to_disk(_with_ids(counts, ids, len(number))))
         names = list(number)
         if self.language is not None:
             number.clear()
-            ids = np.array([number[stem] for stem in _stems(names, self.language)], np.int32)
+            ids = np.fromiter(map(number.__getitem__, _stems(names, self.language)), np.int32, len(names))
             names = list(number)
             for place, counts in enumerate(blocks):
                 stems = _with_ids(counts, ids, len(names))

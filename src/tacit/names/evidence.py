@@ -22,6 +22,7 @@ from tacit.kernels.fill import fill_open_places
 from tacit.names.boosting import BoostedTrees
 from tacit.names.index import Matches, Name, NameIndex, extended
 from tacit.names.similar import Meaning, Nearest, SampleIndex, Votes
+from tacit.numerics.rows import sorted_set
 from tacit.parameters import Range
 from tacit.ranking import NO_LABEL, NO_SCORE, Ranking
 from tacit.store.declared import Array, Size, Sizes
@@ -34,6 +35,7 @@ _BEHIND = 0.5  # probability of a label that is no candidate, as a share of that
 _HIDDEN_SHARE = 0.3  # of the labels, treated as unseen in a second copy of what is learned from
 _HARD_PLACES = 10  # of the model's ranking; of the wrong labels behind them that no whole name points to ...
 _EASY_SHARE = 0.25  # ... this share is learned from, at a higher weight
+_MOST_WRONG = 200_000  # wrong labels that are learned from; long texts have names of hundreds of labels
 LEAST_SHARE = 0.5  # of a name's weight, in texts that have only a part of the name
 _WHOLE = 1.0  # no name in part is looked for
 _PRIOR = 0.2, 1.0  # matches that were right, and matches, that every name starts with
@@ -226,9 +228,10 @@ def learn_evidence(
     right = np.concatenate([_are_labels(truth, part.rows, part.labels) for part in parts])
     evidence = np.concatenate([part.evidence for part in parts])
     is_easy = ~right & (evidence[:, _AT["model place"]] >= _HARD_PLACES) & (evidence[:, _AT["words of the name"]] == 0)
-    kept = ~is_easy | (np.random.default_rng(seed).random(len(right)) < _EASY_SHARE)
-    weights = np.where(is_easy, 1 / _EASY_SHARE, 1).astype(np.float32)
-    return BoostedTrees.fit(evidence[kept], right[kept], weights[kept], seed)
+    shares = np.where(is_easy, _EASY_SHARE, 1.0)
+    shares[~right] *= min(1.0, _MOST_WRONG / max(shares[~right].sum(), 1.0))
+    kept = np.random.default_rng(seed).random(len(right)) < shares
+    return BoostedTrees.fit(evidence[kept], right[kept], (1 / shares[kept]).astype(np.float32), seed)
 
 
 def candidates(
@@ -248,7 +251,7 @@ def candidates(
     partly = index.partly_named(matches, counts.weights, least_share) if least_share < _WHOLE else None
     partly_keys = ranked_keys[:0] if partly is None else partly[0] * n_named + index.labels[partly[1]]
     near_keys = ranked_keys[:0] if near is None else np.arange(n_samples)[:, None] * n_named + near.labels
-    keys = np.unique(np.concatenate([ranked_keys, matched_keys, partly_keys, near_keys.ravel()]))
+    keys = sorted_set(np.concatenate([ranked_keys, matched_keys, partly_keys, near_keys.ravel()]))
     rows, labels = np.divmod(keys, n_named)
     at_ranked, at_matched, at_partly = (
         np.searchsorted(keys, each) for each in (ranked_keys, matched_keys, partly_keys)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain
 from typing import Annotated, NamedTuple
 
 import numpy as np
@@ -13,7 +14,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from tacit.kernels.names import N_COLUMNS, match_names, name_cover, partly_named
-from tacit.numerics.rows import row_of_entry
+from tacit.numerics.rows import row_of_entry, sorted_set
 from tacit.parameters import OneOf
 from tacit.store.declared import Array, Items
 from tacit.words import LANGUAGES, roots, stemmed, words_of
@@ -24,7 +25,7 @@ Floats = npt.NDArray[np.float32]
 Starts = npt.NDArray[np.int64]
 
 _OF_MATCHES = ("labels", "names", "first", "gap", "occurrences", "containing", "is_phrase")
-_TEXTS_PER_BLOCK = 4096
+_TEXTS_PER_BLOCK = 1024  # few, as all their words are in memory
 _MOST_PARTLY_NAMED = 15  # names a text, those of which it has most
 _QUALIFIER = re.compile(r"\s*\([^)]*\)")
 
@@ -189,15 +190,13 @@ class NameIndex:
 
     def _matches(self, texts: Sequence[str]) -> Matches:
         forms, stems = self._places
-        words: list[int] = []
-        n_words = np.zeros(len(texts), np.int32)
-        for row, text in enumerate(texts):
-            found = words_of(text)
-            n_words[row] = len(found)
-            stem_of = zip(found, _stems(found, self.language, self.by_root), strict=True)
-            words += [forms[word] if word in forms else stems.get(stem, -1) for word, stem in stem_of]
+        words = [words_of(text) for text in texts]
+        n_words = np.array([len(each) for each in words], np.int32)
         starts = np.concatenate([[0], np.cumsum(n_words)]).astype(np.int64)
-        flat = np.array(words, np.int32)
+        distinct = list(set().union(*words))  # each is stemmed once
+        stem_of = zip(distinct, _stems(distinct, self.language, self.by_root), strict=True)
+        place = {word: forms[word] if word in forms else stems.get(stem, -1) for word, stem in stem_of}
+        flat = np.fromiter(map(place.__getitem__, chain.from_iterable(words)), np.int32, starts[-1])
         tokens = np.full(len(flat), -1, np.int32)
         tokens[flat >= 0] = self._stem_of_word[flat[flat >= 0]]
         found = match_names(tokens, starts, self.listed_starts, self.listed, self.name_starts, self.name_stems)
@@ -216,7 +215,7 @@ class NameIndex:
         """In how many texts each stem is."""
         n_stems = len(self.stems)
         keys = row_of_entry(matches.words) * n_stems + self._stem_of_word[matches.words.indices]
-        return np.bincount(np.unique(keys) % n_stems, minlength=n_stems).astype(np.int32)
+        return np.bincount(sorted_set(keys) % n_stems, minlength=n_stems).astype(np.int32)
 
     def cover(self, rows: Places, labels: Places, matches: Matches, weights: Floats) -> Floats:
         """How well the words of texts cover the names of labels, for pairs of both sorted by text; stems have weights.

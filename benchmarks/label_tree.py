@@ -4,6 +4,7 @@ Usage: ``TACIT_DATA=… python -m benchmarks.label_tree WHAT [NAME…]``:
 
 losses   the losses of both; NAMEs are sets
 defaults how `LabelTree` came to its defaults, and each against other values, on validation parts of training data
+tolerance when the training of `OneVsAll` stops, on validation parts of training data
 """
 
 from __future__ import annotations
@@ -60,6 +61,14 @@ VARIANTS: tuple[dict[str, Any], ...] = (  # of the default
     {"loss": "squared", "C": 1.0},
     {"loss": "squared", "positives": "unbiased"},
 )
+TOLERANCES = (0.1, 0.05, 0.2, 0.3, 0.5)  # the first is what the others are compared with
+OF_TOLERANCES = {  # splits, and training rows at most
+    "bibtex": (20, 4_000),
+    "delicious": (20, 10_000),
+    "rcv1sub1": (20, 2_400),
+    "eurlex57k": (3, 15_000),
+    "yso-finna-en": (5, 10_000),
+}
 MODELS_OF_LOSSES = {"bibtex": BOTH, "delicious": BOTH, "eurlex57k": {"LabelTree": {"n_trees": 1}}}
 
 
@@ -115,6 +124,30 @@ def defaults(*names: str) -> None:
             print(line + "".join(f"{value:8.2f}" for value in values), flush=True)
 
 
+def tolerance(*names: str) -> None:
+    """Rows of a Markdown table: time and figures of `OneVsAll` beside those of the first tolerance."""
+    columns = ("P@1", "P@3", "P@5", "PSP@1", "PSP@3", "PSP@5")
+    print("| | `tolerance` | CPU | " + " | ".join(columns) + " |\n|" + 9 * "---|")
+    for name in names or OF_TOLERANCES:
+        n_splits, n_rows = OF_TOLERANCES[name]
+        X, Y, *_ = load(name)
+        figures("OneVsAll", {}, X[:100], Y[:100], X[:100], Y[:100])  # loads kernels
+        found = np.empty((len(TOLERANCES), n_splits, 1 + len(columns)))
+        for split in range(n_splits):
+            rows = np.random.default_rng(SEEDS[0] + split).permutation(X.shape[0])
+            test, train = rows[: N_HELD_OUT[name]], rows[N_HELD_OUT[name] :][:n_rows]
+            for place, each in enumerate(TOLERANCES):
+                options, start = {"tolerance": each, "n_jobs": N_THREADS}, time.process_time()
+                metrics = figures("OneVsAll", options, X[train], Y[train], X[test], Y[test])
+                found[place, split] = time.process_time() - start, *(metrics[metric] for metric in columns)
+        for each, values in zip(TOLERANCES[1:], found[1:], strict=True):
+            gains = (values - found[0])[:, 1:]
+            error = gains.std(axis=0, ddof=1) / np.sqrt(n_splits)
+            cells = (f"{mean:+.2f} ± {of_mean:.2f}" for mean, of_mean in zip(gains.mean(axis=0), error, strict=True))
+            speed = values[:, 0].sum() / found[0, :, 0].sum()
+            print(f"| {name} | {each:g} | {speed:.2f} | " + " | ".join(cells) + " |", flush=True)
+
+
 def figures(model: str, options: dict[str, Any], X: Any, Y: Any, X_test: Any, Y_test: Any) -> dict[str, float]:
     """Metrics of a model that is trained here, in percent."""
     ranking = find_model(model)(**options).fit(X, Y).rank(X_test)
@@ -137,6 +170,7 @@ def load(name: str) -> tuple[Any, Any, Any, Any]:
 COMMANDS: dict[str, Callable[..., Any]] = {
     "losses": losses,
     "defaults": defaults,
+    "tolerance": tolerance,
 }
 
 

@@ -261,3 +261,13 @@ def test_half_precision_is_read_as_it_is():
     half = train(X, signs, loss="squared hinge", n_dense=6, dense_type=np.float16)
     for ours, theirs in zip(half, single, strict=True):
         np.testing.assert_array_equal(ours, theirs)
+
+
+@all_losses
+@pytest.mark.parametrize("n_dense", [0, 4])
+def test_steps_that_are_too_small_change_neither_weights_nor_duals(loss, n_dense):
+    X, signs = problem(8, 200, 30, 7)
+    costs = {"loss": loss, "positive_cost": np.linspace(0.5, 5, 7), "n_dense": n_dense}
+    weights, duals, _, moves = train(X, signs, tolerance=0.5, **costs)
+    np.testing.assert_allclose(weights, reference.with_constant(X, 1.0).T @ duals, atol=1e-4)
+    assert np.all(moves <= 0.5)

@@ -34,7 +34,7 @@ class _Compilation(event.Listener):  # type: ignore[misc]
             self._collects = gc.isenabled()
             gc.disable()
         kernel = event.data["dispatcher"].py_func
-        if not self.announced and kernel.__module__.startswith("tacit."):
+        if not self.announced and (kernel.__module__ or "").startswith("tacit."):
             _Compilation.announced = True
             announce("compiling kernels for this machine (first use only; the result is cached) …")
 

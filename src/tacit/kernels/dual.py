@@ -36,6 +36,9 @@ SQUARED = 2
 _HARD_SHARE = np.float32(0.1)
 _HARD_VISITS = 5
 _NEWTON_STEPS = 2
+# A step that moves no margin of its sample by more than this share of the tolerance is not made: it would cost more
+# than finding it.
+_NEGLIGIBLE = np.float32(0.1)
 
 _ZERO, _HALF, _ONE = np.float32(0.0), np.float32(0.5), np.float32(1.0)
 _LARGEST_EXPONENT = np.float32(25.0)
@@ -121,7 +124,7 @@ def _add_dense_norms(dense: DenseRows, places: npt.NDArray[np.int64], norms: Flo
 @njit(**_VECTOR)
 def _margins(
     bounds: npt.NDArray[np.int64],
-    indices: npt.NDArray[np.int32],
+    columns: npt.NDArray[np.uint32],
     data: Floats,
     weights: Floats,
     bias: np.float32,
@@ -134,14 +137,14 @@ def _margins(
     entry, end = bounds[row]
     while entry + 4 <= end:
         x0, x1, x2, x3 = data[entry], data[entry + 1], data[entry + 2], data[entry + 3]
-        j0, j1, j2, j3 = indices[entry], indices[entry + 1], indices[entry + 2], indices[entry + 3]
+        j0, j1, j2, j3 = columns[entry], columns[entry + 1], columns[entry + 2], columns[entry + 3]
         for label in range(len(out)):
             out[label] += (x0 * weights[j0, label] + x1 * weights[j1, label]) + (
                 x2 * weights[j2, label] + x3 * weights[j3, label]
             )
         entry += 4
     while entry < end:
-        x, j = data[entry], indices[entry]
+        x, j = data[entry], columns[entry]
         for label in range(len(out)):
             out[label] += x * weights[j, label]
         entry += 1
@@ -150,16 +153,19 @@ def _margins(
 @njit(**_VECTOR)
 def _add_row(
     bounds: npt.NDArray[np.int64],
-    indices: npt.NDArray[np.int32],
+    columns: npt.NDArray[np.uint32],
     data: Floats,
     weights: Floats,
     bias: np.float32,
+    duals: Floats,
     row: int,
     steps: Floats,
 ) -> None:
-    """w_label += steps[label] · x_row."""
+    """w_label += steps[label] · x_row, and the same for the duals of the row."""
+    for label in range(len(steps)):
+        duals[row, label] += steps[label]
     for entry in range(bounds[row, 0], bounds[row, 1]):
-        x, j = data[entry], indices[entry]
+        x, j = data[entry], columns[entry]
         for label in range(len(steps)):
             weights[j, label] += x * steps[label]
     for label in range(len(steps)):
@@ -193,7 +199,6 @@ def _squared_steps(
         # The hinge wants α ≥ 0, that is yβ ≥ 0; both want β = 0 where y = 0.
         new = new if y * (new if is_hinge else y) > _ZERO else _ZERO
         step = new - old
-        duals[row, label] = new
         margins[label] = step
         moves[label] = max(moves[label], norm * abs(step))
 
@@ -244,7 +249,6 @@ def _logistic_steps(
             margin = margin if (margin > _ZERO) == above else _ZERO
         new = y * cost * _falling_sigmoid(margin)
         step = new - old
-        duals[row, label] = new
         margins[label] = step
         moves[label] = max(moves[label], norm * abs(step))
 
@@ -261,7 +265,7 @@ def _largest_size(steps: Floats) -> np.float32:
 @njit(nogil=True, cache=True)
 def _visit(
     bounds: npt.NDArray[np.int64],
-    indices: npt.NDArray[np.int32],
+    columns: npt.NDArray[np.uint32],
     data: Floats,
     dense: DenseRows | None,
     places: npt.NDArray[np.int64],
@@ -273,6 +277,7 @@ def _visit(
     logistic: Floats | None,
     squared: tuple[Floats, Floats, bool] | None,
     negative_cost: np.float32,
+    negligible: np.float32,
     rows: npt.NDArray[np.int64],
     gains: Floats,
     tile_steps: Floats,
@@ -296,7 +301,7 @@ def _visit(
                 np.dot(tile, dense_weights, ahead)
                 np.dot(tile, tile.T, products)
         norm, steps = norms[row], tile_steps[at]
-        _margins(bounds, indices, data, weights, bias, row, steps)
+        _margins(bounds, columns, data, weights, bias, row, steps)
         if dense is not None:
             _add_ahead(ahead, products, tile_steps, at)
         if logistic is not None:
@@ -304,8 +309,11 @@ def _visit(
         if squared is not None:
             _squared_steps(steps, signs, duals, row, norm, *squared, negative_cost, moves)
         largest = _largest_size(steps)
-        if largest > _ZERO:
-            _add_row(bounds, indices, data, weights, bias, row, steps)
+        if norm * largest > negligible:
+            _add_row(bounds, columns, data, weights, bias, duals, row, steps)
+        else:
+            for label in range(width):
+                steps[label] = _ZERO
         gains[row] = norm * largest * largest
         if dense is not None:
             if at == TILE - 1 or place == len(rows) - 1:
@@ -412,7 +420,8 @@ def train_block(
     moves = aligned_zeros((2, width), np.float32)
     by_row = np.zeros((2, n_samples), dtype=np.float32)
     rows = np.empty((2, n_samples), dtype=np.int64)
-    samples = (bounds, indices, data, dense, places, weights, np.float32(bias), signs, duals)
+    columns = indices.view(np.uint32)  # which Numba need not check for numbers below 0
+    samples = (bounds, columns, data, dense, places, weights, np.float32(bias), signs, duals)
     logistic = positive_cost if loss == LOGISTIC else None  # the steps of only one loss are compiled
     squared = None if loss == LOGISTIC else (positive_cost, positive_target, loss == SQUARED_HINGE)
     objective = (logistic, squared, np.float32(negative_cost))
@@ -423,7 +432,7 @@ def train_block(
 @njit(nogil=True, cache=True)
 def _train(
     bounds: npt.NDArray[np.int64],
-    indices: npt.NDArray[np.int32],
+    columns: npt.NDArray[np.uint32],
     data: Floats,
     dense: DenseRows | None,
     places: npt.NDArray[np.int64],
@@ -448,8 +457,8 @@ def _train(
     if dense is not None:
         _add_dense_norms(dense, places, norms)
     rows, passes = _known_rows(signs, room[0]), 0
-    samples = (bounds, indices, data, dense, places, weights, bias, signs, duals, norms)
-    objective = (logistic, squared, negative_cost)
+    samples = (bounds, columns, data, dense, places, weights, bias, signs, duals, norms)
+    objective = (logistic, squared, negative_cost, np.float32(_NEGLIGIBLE * tolerance))
     while passes < max_passes:
         state = _shuffle(rows, state)
         _visit(*samples, *objective, rows, gains, steps, moves[0])

@@ -74,7 +74,7 @@ class ClassifierOptions:
     absent: str = "negative"
     bias: float = 1.0
     prune: float = 0.01
-    tolerance: float = 0.1
+    tolerance: float = 0.2
     max_passes: int = 50
 
 

@@ -127,7 +127,8 @@ def test_the_weight_of_the_propensities_leads_to_the_tail(made):
 
 @pytest.mark.real_data
 def test_the_target_moves_the_blend_along_the_front(real_data):
-    train, test = (tacit.load_data(real_data / "bibtex" / f"{part}.txt") for part in ("train", "test"))
+    """On Bibtex there is hardly a front: over eight seeds the target PSP@1 has the higher P@1, too."""
+    train, test = (tacit.load_data(real_data / "rcv1sub1" / f"{part}.txt") for part in ("train", "test"))
 
     def mean_of(target):
         models = (tacit.Blend(target=target, random_state=seed).fit(train.X, train.Y) for seed in range(3))
@@ -135,8 +136,8 @@ def test_the_target_moves_the_blend_along_the_front(real_data):
         return {metric: np.mean([each[metric] for each in found]) for metric in ("P@1", "PSP@1")}
 
     head, tail = mean_of("P@1"), mean_of("PSP@1")
-    assert head["P@1"] > tail["P@1"]
-    assert tail["PSP@1"] > head["PSP@1"] + 0.01
+    assert head["P@1"] > tail["P@1"] + 0.02
+    assert tail["PSP@1"] > head["PSP@1"] + 0.05
 
 
 @pytest.mark.parametrize("fusion", ["score", "rank"])

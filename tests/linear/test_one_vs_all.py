@@ -109,3 +109,13 @@ def test_accuracy_on_public_data(real_data, name, floors):
     ranking = tacit.OneVsAll(n_jobs=2).fit(train.X, train.Y).rank(test.X)
     metrics = tacit.evaluate(ranking, test.Y, tacit.propensities(train.Y))
     assert {key: 100 * metrics[key] for key in floors if 100 * metrics[key] < floors[key]} == {}
+
+
+def test_columns_of_64_bits_are_those_of_32():
+    """Matrices with more than 2³¹ entries have them."""
+    X, Y = planted(60)
+    X = sparse.csr_matrix(X)
+    large = X.copy()
+    large.indices, large.indptr = X.indices.astype(np.int64), X.indptr.astype(np.int64)
+    found, expected = (tacit.OneVsAll(normalize=False).fit(each, Y).rank(X, k=3) for each in (large, X))
+    np.testing.assert_array_equal(found.scores, expected.scores)

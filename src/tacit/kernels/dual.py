@@ -420,7 +420,7 @@ def train_block(
     moves = aligned_zeros((2, width), np.float32)
     by_row = np.zeros((2, n_samples), dtype=np.float32)
     rows = np.empty((2, n_samples), dtype=np.int64)
-    columns = indices.view(np.uint32)  # which Numba need not check for numbers below 0
+    columns = indices.view(f"u{indices.itemsize}")  # unsigned, which Numba need not check for numbers below 0
     samples = (bounds, columns, data, dense, places, weights, np.float32(bias), signs, duals)
     logistic = positive_cost if loss == LOGISTIC else None  # the steps of only one loss are compiled
     squared = None if loss == LOGISTIC else (positive_cost, positive_target, loss == SQUARED_HINGE)

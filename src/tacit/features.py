@@ -14,7 +14,7 @@ from tacit.checks import as_dense, as_features
 from tacit.errors import DataError
 from tacit.kernels.dense import DenseRows, add_products
 from tacit.numerics.compact import all_halves
-from tacit.numerics.rows import row_squares
+from tacit.numerics.rows import occurring, row_squares
 
 Floats32 = npt.NDArray[np.float32]
 
@@ -230,10 +230,11 @@ def _read_only(array: npt.NDArray[Any]) -> Any:
 def compacted(X: FeatureMatrix) -> tuple[npt.NDArray[np.intp], FeatureMatrix]:
     """The columns that are used, all dense ones among them, and X in these columns."""
     words = sparse_part(X)
-    used, n_words = np.unique(words.indices), words.shape[1]
+    used, n_words = np.flatnonzero(occurring(words)), words.shape[1]
     if len(used) < n_words:
-        places = np.searchsorted(used, words.indices).astype(words.indices.dtype)
-        words = csr_matrix((words.data, places, words.indptr), shape=(words.shape[0], len(used)))
+        places = np.empty(n_words, words.indices.dtype)  # of the used columns: for a single sample, few are written
+        places[used] = np.arange(len(used))
+        words = csr_matrix((words.data, places[words.indices], words.indptr), shape=(words.shape[0], len(used)))
     columns = np.concatenate([used, np.arange(n_words, X.shape[1])])
     return columns, replace(X, sparse=words) if isinstance(X, Features) else words
 

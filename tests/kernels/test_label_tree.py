@@ -8,7 +8,7 @@ from scipy import sparse
 
 from reference import label_tree as reference
 from tacit.features import FeatureMatrix, Features
-from tacit.kernels.label_tree import balanced_clusters
+from tacit.kernels.label_tree import fill_clusters
 from tacit.linear import label_forest
 from tacit.linear.label_forest import Chunk, LabelForest
 from tacit.numerics.clusters import LabelClusters
@@ -23,9 +23,12 @@ def test_clusters_are_filled_in_order(n_rows, n_clusters, seed):
     sizes = np.full(n_clusters, n_rows // n_clusters)
     sizes[: n_rows % n_clusters] += 1
     order = np.random.default_rng(seed).permutation(n_rows * n_clusters)
-    found = balanced_clusters(order, n_rows, sizes)
+    found, room = np.full(n_rows, -1, dtype=np.int32), sizes.copy()
+    for part in np.split(order, [len(order) // 2]):  # the second call goes on where the first has ended
+        fill_clusters(part, found, room)
     assert list(found) == list(reference.balanced_clusters(order, n_rows, sizes))
     assert list(np.bincount(found, minlength=n_clusters)) == list(sizes)
+    assert not room.any()
 
 
 def random_forest(seed: int, n_labels: int, n_trees: int, depth: int, dtype: type, n_dense: int = 0) -> LabelForest:

@@ -11,7 +11,8 @@ from hypothesis.extra import numpy as arrays
 from scipy import sparse
 
 from planted import planted
-from tacit.numerics.clusters import _falling_places, cluster_labels, label_centres
+from reference import label_tree as reference
+from tacit.numerics.clusters import _falling_places, _filled_clusters, cluster_labels, label_centres
 
 
 @settings(max_examples=30)
@@ -46,7 +47,21 @@ def test_centres_are_the_directions_of_means():
 
 
 @given(
-    arrays.arrays(np.float32, st.integers(0, 40), elements=st.sampled_from([0.0, -0.0, 1e-30, -1e-30, 0.5, -0.5, 2.0]))
+    arrays.arrays(np.float32, st.integers(0, 40), elements=st.sampled_from([0.0, -0.0, 1e-30, -1e-30, 0.5, -0.5, 2.0])),
+    st.integers(0, 9),
 )
-def test_places_by_falling_values_are_those_of_a_stable_sort(values):
-    assert _falling_places(values).tolist() == np.argsort(-values, kind="stable").tolist()
+def test_places_by_falling_values_are_those_of_a_stable_sort(values, seed):
+    where = np.random.default_rng(seed).random(len(values)) < 0.7
+    expected = [place for place in np.argsort(-values, kind="stable").tolist() if where[place]]
+    assert _falling_places(values, where).tolist() == expected
+
+
+@settings(max_examples=50)
+@given(st.integers(1, 30), st.integers(1, 6), st.integers(0, 99))
+def test_clusters_are_filled_by_the_rows_that_gain_most(n_rows, n_clusters, seed):
+    n_clusters = min(n_clusters, n_rows)
+    sizes = np.bincount(np.arange(n_rows) % n_clusters)
+    similarities = np.random.default_rng(seed).integers(0, 4, (n_rows, n_clusters)).astype(np.float32)
+    gains = similarities - similarities.mean(axis=1, keepdims=True, dtype=np.float64).astype(np.float32)
+    order = np.argsort(-gains.ravel(), kind="stable")
+    assert list(_filled_clusters(similarities, sizes)) == list(reference.balanced_clusters(order, n_rows, sizes))

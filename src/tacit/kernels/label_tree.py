@@ -33,17 +33,14 @@ _SPREAD = 1000  # features of a node per row in it, above which binary search re
 
 
 @njit(nogil=True, cache=True)
-def balanced_clusters(order: Ints, n_rows: int, sizes: Ints) -> Ids:
-    """Clusters of rows, filled up to their sizes by (row, cluster) pairs in `order`, ``row * n_clusters + cluster``."""
-    n_clusters = len(sizes)
-    room = sizes.copy()
-    cluster_of = np.full(n_rows, -1, dtype=np.int32)
+def fill_clusters(order: Ints, cluster_of: Ids, room: Ints) -> None:
+    """Put rows without a cluster, -1, into clusters with room by pairs in `order`, ``row * n_clusters + cluster``."""
+    n_clusters = len(room)
     for pair in order:
         row, cluster = pair // n_clusters, pair % n_clusters
         if cluster_of[row] < 0 and room[cluster] > 0:
             cluster_of[row] = cluster
             room[cluster] -= 1
-    return cluster_of
 
 
 @njit(nogil=True, cache=True, inline="always")

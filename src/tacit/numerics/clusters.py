@@ -9,10 +9,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from tacit.features import FeatureMatrix, Features, sparse_part, stack_rows
-from tacit.kernels.label_tree import balanced_clusters
+from tacit.features import FeatureMatrix, Features, compacted, sparse_part, stack_rows
+from tacit.kernels.label_tree import fill_clusters
 from tacit.memory import entries_at_once
-from tacit.numerics.rows import label_means, largest_entries, unit_rows, weighted_sums
+from tacit.numerics.rows import label_means, largest_entries, unit_rows
 from tacit.tasks import run_tasks
 
 _LABELS_PER_TASK = 512  # at most; fewer if their samples have many features, which bounds memory
@@ -71,7 +71,8 @@ def cluster_labels(
         ordered = []
         for first, last in pairwise(levels[-1]):
             node = labels[first:last]
-            cluster_of = _balanced_k_means(centres[node], min(n_children, len(node)), rng)
+            _, compact = compacted(centres[node])
+            cluster_of = _balanced_k_means(compact, min(n_children, len(node)), rng)
             ordered.append(node[np.argsort(cluster_of, kind="stable")])
             starts.extend(first + np.cumsum(np.bincount(cluster_of)))
         labels = np.concatenate(ordered)
@@ -95,25 +96,42 @@ def _balanced_k_means(centres: FeatureMatrix, n_clusters: int, rng: np.random.Ge
     n_rows = centres.shape[0]
     sizes = np.full(n_clusters, n_rows // n_clusters)
     sizes[: n_rows % n_clusters] += 1
-    heads = centres[np.sort(rng.choice(n_rows, n_clusters, replace=False))].toarray()
+    heads = centres[np.sort(rng.choice(n_rows, n_clusters, replace=False))].toarray().T.copy()  # features × clusters
     cluster_of, best = np.zeros(n_rows, dtype=np.int32), -np.inf
     for _ in range(_PASSES):
-        similarities = np.asarray(centres @ heads.T, dtype=np.float32)
-        # How much closer a cluster is than the average one: labels without a clear cluster are assigned last.
-        advantages = similarities - similarities.mean(axis=1, keepdims=True, dtype=np.float64).astype(np.float32)
-        found = balanced_clusters(_falling_places(advantages.ravel()), n_rows, sizes)
+        similarities = np.asarray(centres @ heads, dtype=np.float32)
+        found = _filled_clusters(similarities, sizes)
         total = float(similarities[np.arange(n_rows), found].sum(dtype=np.float64))
         if total <= best + _LEAST_GAIN * abs(best):
             break
         cluster_of, best = found, total
-        members = sparse.csr_matrix((np.ones(n_rows, np.float32), (cluster_of, np.arange(n_rows))))
-        heads = unit_rows(weighted_sums(members, centres)).toarray()
+        is_inside = np.equal(cluster_of[:, None], np.arange(n_clusters), out=similarities, casting="unsafe")
+        heads = centres.T @ is_inside
+        lengths = np.sqrt(np.einsum("ij,ij->j", heads, heads, dtype=np.float64))
+        heads *= np.divide(1, lengths, out=np.zeros_like(lengths), where=lengths > 0).astype(np.float32)
     return cluster_of
 
 
-def _falling_places(values: npt.NDArray[np.float32]) -> npt.NDArray[np.int64]:
-    """As ``np.argsort(-values, kind="stable")`` in half the time: a value and its place make one number to sort."""
-    bits = (-values + np.float32(0)).view(np.int32)  # no -0, whose bits differ from those of 0
+def _filled_clusters(similarities: npt.NDArray[np.float32], sizes: npt.NDArray[np.int64]) -> npt.NDArray[np.int32]:
+    """The cluster of each row, if clusters of these sizes are filled by the rows that gain most.
+
+    What a row gains is how much closer a cluster is than the average one: rows without a clear cluster come last.
+    """
+    gains = similarities - similarities.mean(axis=1, keepdims=True, dtype=np.float64).astype(np.float32)
+    cluster_of, room = np.full(len(gains), -1, dtype=np.int32), sizes.copy()
+    is_better = gains > 0
+    fill_clusters(_falling_places(gains, is_better), cluster_of, room)  # nearly all rows; the others are not sorted
+    fill_clusters(_falling_places(gains, ~is_better & (cluster_of < 0)[:, None]), cluster_of, room)
+    return cluster_of
+
+
+def _falling_places(values: npt.NDArray[np.float32], where: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
+    """Places in `values`, flattened, of those that `where` marks, the largest first; equal ones keep their order.
+
+    As a stable ``np.argsort(-values)`` in half the time: a value and its place make one number to sort.
+    """
+    places = np.flatnonzero(where)
+    bits = (-values.ravel()[places] + np.float32(0)).view(np.int32)  # no -0, whose bits differ from those of 0
     rising = np.where(bits < 0, bits ^ np.int32(0x7FFFFFFF), bits).astype(np.int64)
-    keys = np.sort((rising << np.int64(32)) | np.arange(len(values)))
-    return keys & np.int64(0xFFFFFFFF)
+    keys = np.sort((rising << np.int64(32)) | np.arange(len(places)))
+    return places[keys & np.int64(0xFFFFFFFF)]

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from tacit.base import Mask
 from tacit.features import FeatureMatrix, dense_part, sparse_part
 from tacit.kernels.label_tree import rank_found, rank_means, search_tree
+from tacit.memory import return_freed
 from tacit.numerics.clusters import LabelClusters
 from tacit.numerics.compact import all_halves
 from tacit.ranking import Ranking
@@ -96,19 +97,23 @@ class LabelForest:
             children += [np.arange(starts[1], starts[-1]), tree.labels]  # a level's children are the next level
             n_nodes = int(starts[-1])
         parts = {part.name: [getattr(chunk, part.name) for chunk in chunks] for part in fields(Chunk)}
-        chunks.clear()  # so that each array is freed once it is joined
+        chunks.clear()
         slots, features = ([len(array) for array in parts[name]] for name in ("intercepts", "features"))
-        dense, values = (np.concatenate(parts.pop(name)) for name in ("dense", "values"))
+        joined = {}
+        for name in list(parts):
+            joined[name] = np.concatenate(parts.pop(name))
+            return_freed()  # the parts, before the next array is joined
+        values, dense = joined["values"], joined["dense"]
         dtype = np.result_type(values, dense) if len(dense) else values.dtype
         return LabelForest(
             level_starts,
             _starts(slots),
             np.concatenate(children).astype(np.int32),
-            np.concatenate(parts.pop("intercepts")),
+            joined["intercepts"],
             _starts(features),
-            np.concatenate(parts.pop("features")),
-            _starts(np.concatenate(parts.pop("sizes")), np.int32 if len(values) < 1 << 31 else np.int64),
-            np.concatenate(parts.pop("children")),
+            joined["features"],
+            _starts(joined["sizes"], np.int32 if len(values) < 1 << 31 else np.int64),
+            joined["children"],
             values.astype(dtype, copy=False),
             dense.astype(dtype, copy=False) if len(dense) else None,
         )

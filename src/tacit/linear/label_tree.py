@@ -35,7 +35,8 @@ if TYPE_CHECKING:
 _INNER_WEIGHT = 2.0  # of positives in inner nodes: if a cluster is missed, its labels cannot be found
 _SHARE_REACHED = 0.1  # of the leaves, to which a sample may be added as a negative
 _MOST_REACHED = 20
-_POOL = 4  # candidates per hard negative that is drawn from them
+_POOL = 2  # candidates per hard negative that is drawn from them
+_LANES = 8  # numbers that a processor takes at once; training is a fifth faster on a multiple of it
 _ROWS_SEARCHED = 1 << 13  # per task, so that setting up the lookup tables of nodes costs little
 
 
@@ -304,8 +305,13 @@ def _train_node(
     options: NodeOptions,
 ) -> Chunk:
     rows, signs = _samples_of(Y, node, options, seed)
-    columns, bounds, words = _sparse_part_of(sparse_part(X), rows, signs.shape[1])
-    inner_costs = np.full(signs.shape[1], _INNER_WEIGHT * objective.negative_cost, dtype=np.float32)
+    n_children, width = len(node.bounds) - 1, signs.shape[1]
+    columns, bounds, words = _sparse_part_of(sparse_part(X), rows, width)
+    costs = np.full(width, _INNER_WEIGHT * objective.negative_cost, dtype=np.float32)
+    targets = np.ones_like(costs)
+    if node.is_leaf:
+        costs[:n_children] = objective.positive_costs[node.labels]
+        targets[:n_children] = objective.positive_targets[node.labels]
     weights, *_ = train_block(
         bounds,
         words.indices.astype(np.int32, copy=False),
@@ -314,8 +320,8 @@ def _train_node(
         dense_rows(X),
         rows,
         signs,
-        objective.positive_costs[node.labels] if node.is_leaf else inner_costs,
-        objective.positive_targets[node.labels] if node.is_leaf else np.ones_like(inner_costs),
+        costs,
+        targets,
         objective.negative_cost,
         options.bias,
         objective.loss,
@@ -325,16 +331,16 @@ def _train_node(
         room(signs.size, np.float32).reshape(signs.shape),
     )
     starts, children, values = prune(weights[: len(columns) + 1], options.prune)
-    dense = weights[len(columns) : -1].ravel()
+    dense = weights[len(columns) : -1, :n_children].ravel()
     dense[np.abs(dense) < options.prune] = 0
     sizes = np.diff(starts)
     is_used = sizes > 0
     return Chunk(
         columns[is_used],
         sizes[is_used].astype(np.int32),
-        children.astype(np.uint8 if signs.shape[1] <= 1 << 8 else np.uint16),
+        children.astype(np.uint8 if n_children <= 1 << 8 else np.uint16),
         as_halves(values) if options.dtype == "float16" else values,
-        np.float32(options.bias) * weights[-1],
+        np.float32(options.bias) * weights[-1, :n_children],
         as_halves(dense) if options.dtype == "float16" else dense,
     )
 
@@ -346,6 +352,7 @@ def _samples_of(
 
     These are the samples with a label of the node, and `negatives` times as many others, drawn from the samples that
     reach the node and from all. They teach it to give low probabilities to samples that reach it by mistake.
+    Columns of 0, whose weights stay 0, follow those of the children up to a multiple of `_LANES`.
     """
     rng = np.random.default_rng(seed)
     inside = Y[:, node.labels]
@@ -357,9 +364,10 @@ def _samples_of(
     )
     rows = sorted_set(np.concatenate([own, near, others]))
     child_of_label = np.repeat(np.arange(len(node.bounds) - 1), np.diff(node.bounds))
-    shape = len(rows), len(node.bounds) - 1
+    n_children = len(node.bounds) - 1
+    shape = len(rows), -(-n_children // _LANES) * _LANES
     signs = room(math.prod(shape), np.int8).reshape(shape)
-    signs[:] = -1
+    signs[:, :n_children], signs[:, n_children:] = -1, 0
     signs[np.searchsorted(rows, inside.indices), np.repeat(child_of_label, np.diff(inside.indptr))] = 1
     return rows, signs
 

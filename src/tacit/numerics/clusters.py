@@ -134,4 +134,5 @@ def _falling_places(values: npt.NDArray[np.float32], where: npt.NDArray[np.bool_
     bits = (-values.ravel()[places] + np.float32(0)).view(np.int32)  # no -0, whose bits differ from those of 0
     rising = np.where(bits < 0, bits ^ np.int32(0x7FFFFFFF), bits).astype(np.int64)
     keys = np.sort((rising << np.int64(32)) | np.arange(len(places)))
-    return places[keys & np.int64(0xFFFFFFFF)]
+    order: npt.NDArray[np.int64] = keys & np.int64(0xFFFFFFFF)
+    return places[order]

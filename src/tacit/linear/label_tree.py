@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 _INNER_WEIGHT = 2.0  # of positives in inner nodes: if a cluster is missed, its labels cannot be found
+_INNER_C = 1.5  # times C: clusters have more samples than labels; where labels have one or two, they are found more often
 _SHARE_REACHED = 0.1  # of the leaves, to which a sample may be added as a negative
 _MOST_REACHED = 20
 _POOL = 2  # candidates per hard negative that is drawn from them
@@ -307,7 +308,8 @@ def _train_node(
     rows, signs = _samples_of(Y, node, options, seed)
     n_children, width = len(node.bounds) - 1, signs.shape[1]
     columns, bounds, words = _sparse_part_of(sparse_part(X), rows, width)
-    costs = np.full(width, _INNER_WEIGHT * objective.negative_cost, dtype=np.float32)
+    negative_cost = objective.negative_cost * (1 if node.is_leaf else _INNER_C)
+    costs = np.full(width, _INNER_WEIGHT * negative_cost, dtype=np.float32)
     targets = np.ones_like(costs)
     if node.is_leaf:
         costs[:n_children] = objective.positive_costs[node.labels]
@@ -322,7 +324,7 @@ def _train_node(
         signs,
         costs,
         targets,
-        objective.negative_cost,
+        negative_cost,
         options.bias,
         objective.loss,
         options.tolerance,

@@ -5,6 +5,7 @@ Usage: ``TACIT_DATA=… python -m benchmarks.label_tree WHAT [NAME…]``:
 losses   the losses of both; NAMEs are sets
 defaults how `LabelTree` came to its defaults, and each against other values, on validation parts of training data
 tolerance when the training of `OneVsAll` stops, on validation parts of training data
+inner    how much weaker inner nodes of `LabelTree` are regularised than leaves, on validation parts of training data
 """
 
 from __future__ import annotations
@@ -13,15 +14,18 @@ import itertools
 import os
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import tacit
+from benchmarks.growth import Size
 from benchmarks.peers.sets import SETS
+from tacit.base import Estimator
 from tacit.data.split import train_test_split
+from tacit.linear import label_tree
 from tacit.numerics.classifiers import LOSSES, POSITIVES
 from tacit.registry import find_model
 
@@ -32,6 +36,7 @@ COSTS = (0.1, 0.25, 0.5, 1.0)  # C of losses; ten times that for the logistic lo
 SETS_OF_LOSSES = {"bibtex": None, "delicious": None, "eurlex57k": 12_000}  # rows that C is chosen on
 BOTH: dict[str, dict[str, Any]] = {"OneVsAll": {}, "LabelTree": {}}
 N_HELD_OUT = {"bibtex": 1_200, "delicious": 3_000, "rcv1sub1": 750, "eurlex57k": 5_000, "yso-finna-en": 10_000}
+RARE = Size("labels", 50_000, 256_000)  # synthetic: most labels that have samples have one or two
 SEEDS = (500, 501)
 BEFORE: dict[str, Any] = {  # the default that was replaced
     "n_trees": 2, "hard_negatives": 0.0, "negatives": 1.0, "C": 0.4, "tolerance": 0.4, "path_weight": 0.5, "beam": 10,
@@ -68,6 +73,14 @@ OF_TOLERANCES = {  # splits, and training rows at most
     "rcv1sub1": (20, 2_400),
     "eurlex57k": (3, 15_000),
     "yso-finna-en": (5, 10_000),
+}
+INNER = (1.0, 1.5, 2.0)  # factors of C
+OF_INNER = {
+    "rare": (3, None),
+    "bibtex": (20, None),
+    "delicious": (20, None),
+    "eurlex57k": (5, None),
+    "yso-finna-en": (8, None),
 }
 MODELS_OF_LOSSES = {"bibtex": BOTH, "delicious": BOTH, "eurlex57k": {"LabelTree": {"n_trees": 1}}}
 
@@ -126,26 +139,52 @@ def defaults(*names: str) -> None:
 
 def tolerance(*names: str) -> None:
     """Rows of a Markdown table: time and figures of `OneVsAll` beside those of the first tolerance."""
+
+    def model(each: float) -> Estimator:
+        return tacit.OneVsAll(tolerance=each, n_jobs=N_THREADS)
+
+    print_gains("`tolerance`", model, TOLERANCES, {name: OF_TOLERANCES[name] for name in names or OF_TOLERANCES})
+
+
+def inner(*names: str) -> None:
+    """Rows of a Markdown table: time and figures of `LabelTree` beside those with the same C in all nodes."""
+
+    def model(factor: float) -> Estimator:
+        label_tree._INNER_C = factor
+        return tacit.LabelTree(n_jobs=N_THREADS)
+
+    print_gains("factor", model, INNER, {name: OF_INNER[name] for name in names or OF_INNER})
+
+
+def print_gains(
+    title: str,
+    model: Callable[[float], Estimator],
+    values: Sequence[float],
+    sizes: dict[str, tuple[int, int | None]],
+) -> None:
+    """What a model gains over its first value on validation parts; `sizes`: splits of a set, and rows of training."""
     columns = ("P@1", "P@3", "P@5", "PSP@1", "PSP@3", "PSP@5")
-    print("| | `tolerance` | CPU | " + " | ".join(columns) + " |\n|" + 9 * "---|")
-    for name in names or OF_TOLERANCES:
-        n_splits, n_rows = OF_TOLERANCES[name]
+    print(f"| | {title} | CPU | " + " | ".join(columns) + " |\n|" + 9 * "---|")
+    for name, (n_splits, n_rows) in sizes.items():
         X, Y, *_ = load(name)
-        figures("OneVsAll", {}, X[:100], Y[:100], X[:100], Y[:100])  # loads kernels
-        found = np.empty((len(TOLERANCES), n_splits, 1 + len(columns)))
+        model(values[0]).fit(X[:100], Y[:100]).rank(X[:100])  # loads kernels
+        found = np.empty((len(values), n_splits, 1 + len(columns)))
         for split in range(n_splits):
             rows = np.random.default_rng(SEEDS[0] + split).permutation(X.shape[0])
-            test, train = rows[: N_HELD_OUT[name]], rows[N_HELD_OUT[name] :][:n_rows]
-            for place, each in enumerate(TOLERANCES):
-                options, start = {"tolerance": each, "n_jobs": N_THREADS}, time.process_time()
-                metrics = figures("OneVsAll", options, X[train], Y[train], X[test], Y[test])
-                found[place, split] = time.process_time() - start, *(metrics[metric] for metric in columns)
-        for each, values in zip(TOLERANCES[1:], found[1:], strict=True):
-            gains = (values - found[0])[:, 1:]
+            n_test = N_HELD_OUT.get(name, 5_000)
+            test, train = rows[:n_test], rows[n_test:][:n_rows]
+            for place, value in enumerate(values):
+                start = time.process_time()
+                ranking = model(value).fit(X[train], Y[train]).rank(X[test])
+                seconds = time.process_time() - start
+                metrics = tacit.evaluate(ranking, Y[test], tacit.propensities(Y[train]))
+                found[place, split] = seconds, *(100 * metrics[metric] for metric in columns)
+        for value, figures_of in zip(values[1:], found[1:], strict=True):
+            gains = (figures_of - found[0])[:, 1:]
             error = gains.std(axis=0, ddof=1) / np.sqrt(n_splits)
             cells = (f"{mean:+.2f} ± {of_mean:.2f}" for mean, of_mean in zip(gains.mean(axis=0), error, strict=True))
-            speed = values[:, 0].sum() / found[0, :, 0].sum()
-            print(f"| {name} | {each:g} | {speed:.2f} | " + " | ".join(cells) + " |", flush=True)
+            speed = figures_of[:, 0].sum() / found[0, :, 0].sum()
+            print(f"| {name} | {value:g} | {speed:.2f} | " + " | ".join(cells) + " |", flush=True)
 
 
 def figures(model: str, options: dict[str, Any], X: Any, Y: Any, X_test: Any, Y_test: Any) -> dict[str, float]:
@@ -156,6 +195,8 @@ def figures(model: str, options: dict[str, Any], X: Any, Y: Any, X_test: Any, Y_
 
 def load(name: str) -> tuple[Any, Any, Any, Any]:
     """Features and labels of the parts of a set."""
+    if name == "rare":
+        return RARE.load()
     folder = Path(os.environ["TACIT_DATA"]) / name
     if name == "yso-finna-en":
         return SETS[name].load(folder.parent)
@@ -171,6 +212,7 @@ COMMANDS: dict[str, Callable[..., Any]] = {
     "losses": losses,
     "defaults": defaults,
     "tolerance": tolerance,
+    "inner": inner,
 }
 
 

@@ -96,3 +96,19 @@ def test_models_with_different_labels(data):
 def test_rankings_must_fit_the_labels(data):
     with pytest.raises(DataError, match="the ranking has 399 samples and Y_test 400"):
         compare(guesses(data.Y, 5), guesses(data.Y[:-1], 5), data.Y)
+
+
+def test_labels_are_the_same_by_any_name_that_either_model_knows(data):
+    names = [f"label {column}" for column in range(N_LABELS)]
+    plain = tacit.Tagger("OneVsAll", calibrate=False).fit(data.X, data.Y, label_names=names)
+    changed = tacit.Tagger("OneVsAll", calibrate=False).fit(data.X, data.Y, label_names=names)
+    changed.rename_label(names[0], "first")
+    changed.rename_label(names[1], "second")
+    for a, b in ((plain, changed), (changed, plain)):
+        for tested in (names, ["first", "second", *names[2:]]):
+            found = compare_models(a, data.X, b, data.X, data.Y, tested, n_bootstrap=10)
+            assert all(one.difference == pytest.approx(0, abs=1e-9) for one in found)
+            assert found[0].a > 0.8
+    changed.merge_labels([names[2], names[3]], "both")
+    merged = compare_models(changed, data.X, plain, data.X, data.Y, names, n_bootstrap=10)[0]
+    assert merged.a > 0.8

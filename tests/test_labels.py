@@ -131,3 +131,12 @@ def test_masks():
 def test_wrong_choices(chosen, message):
     with pytest.raises(ParameterError, match=message):
         label_mask(NAMES, chosen, None)
+
+
+def test_columns_of_the_same_name_become_one():
+    Y = sparse.csr_matrix(np.array([[1, 1, 0], [0, 1, 0], [0, 0, 1]], dtype=np.float32))
+    Y.data[1] = 0  # a known negative beside a positive
+    before = Y.copy()
+    found = aligned(Y, ["a", "a", "b"], np.array(["b", "a"], dtype=object))
+    assert found.toarray().tolist() == [[0, 1], [0, 1], [1, 0]]
+    assert Y.data.tolist() == before.data.tolist()

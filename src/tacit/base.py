@@ -65,7 +65,9 @@ class Estimator(Stored, BaseEstimator):  # type: ignore[misc]
     """
 
     random_state: Annotated[int | None, Range(low=0), "seed; the same seed gives the same model"] = 0
-    n_jobs: Annotated[int | None, "number of parallel tasks (-1: all cores); never changes the model"] = None
+    n_jobs: Annotated[
+        int | None, Range(other_than=0), "number of parallel tasks (-1: all cores); never changes the model"
+    ] = None
 
     classes_: Annotated[Names, Array(NAMES, ("n_labels",), is_filled=True, differ=True)] = field(init=False)
     n_features_in_: Annotated[int, Range(low=1), Size("n_features")] = field(init=False)

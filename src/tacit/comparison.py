@@ -86,12 +86,14 @@ def compare_models(
     """
     model_a, model_b = Tagger.around(model_a), Tagger.around(model_b)
     k = max(options.get("ks", KS))
-    column = {name: place for place, name in enumerate(dict.fromkeys(map(str, (*model_a.classes_, *model_b.classes_))))}
-    truth = aligned(read_labels(Y).matrix, label_names, np.array(list(column), dtype=object))
+    names_a, names_b = list(map(str, model_a.classes_)), _names_beside(model_a, model_b)
+    column = {name: place for place, name in enumerate(dict.fromkeys((*names_a, *names_b)))}
+    tested = [_called(str(name), ((model_a, names_a), (model_b, names_b))) for name in label_names]
+    truth = aligned(read_labels(Y).matrix, tested, np.array(list(column), dtype=object))
     counts = np.zeros((2, truth.shape[1]), np.int64)
     rankings = []
-    for row, (model, samples) in enumerate(((model_a, samples_a), (model_b, samples_b))):
-        columns = np.array([column[str(name)] for name in model.classes_], np.int32)
+    for row, (model, samples, names) in enumerate(((model_a, samples_a, names_a), (model_b, samples_b, names_b))):
+        columns = np.array([column[name] for name in names], np.int32)
         counts[row, columns] = model.counts_for(len(columns))
         found = model.rank(samples, k)
         labels = np.where(found.labels == NO_LABEL, np.int32(NO_LABEL), columns[found.labels])
@@ -99,3 +101,25 @@ def compare_models(
     n_samples = max(model.n_samples_ for model in (model_a, model_b))
     weights = propensities_from_counts(counts.max(axis=0), n_samples)
     return compare(rankings[0], rankings[1], truth, weights, **options)
+
+
+def _called(label: str, models: Sequence[tuple[Tagger, list[str]]]) -> str:
+    """What the first of several models that knows a label, by any of its names, calls it; or the label itself."""
+    found = (names[place] for model, names in models if (place := model.known(label)) is not None)
+    return next(found, label)
+
+
+def _names_beside(model: Tagger, other: Tagger) -> list[str]:
+    """Names of the labels of `other`: those of `model` where it has the label, by any name that either knows."""
+    own, names = list(map(str, model.classes_)), list(map(str, other.classes_))
+    same = {place: model.known(name) for place, name in enumerate(names)}
+    for column, name in enumerate(own):
+        place = other.known(name)
+        if place is not None and same[place] is None:
+            same[place] = column
+    taken: set[str] = set()
+    for place, found in same.items():  # of labels that `model` has merged, the first
+        if found is not None and own[found] not in taken:
+            names[place] = own[found]
+        taken.add(names[place])
+    return names

@@ -65,9 +65,9 @@ class LabelError(ParameterError):
 class UnknownLabelError(LabelError):
     """There is no label of this name."""
 
-    def __init__(self, label: str, known: Iterable[str] = (), field: str = "") -> None:
-        self.nearest = spelt_alike(label, known)
-        hint = f" (did you mean '{self.nearest[0]}'?)" if self.nearest else ""
+    def __init__(self, label: str, known: Iterable[str] = (), field: str = "", reason: str = "") -> None:
+        self.nearest = [] if reason else spelt_alike(label, known)
+        hint = f" (did you mean '{self.nearest[0]}'?)" if self.nearest else f" ({reason})" if reason else ""
         super().__init__(f"unknown label '{label}'{hint}", label, field)
 
 

@@ -163,33 +163,38 @@ def as_names(names: list[Any]) -> Names:
 
 
 def aligned(matrix: sparse.csr_matrix, names: Sequence[Any] | Names, classes: Names) -> sparse.csr_matrix:
-    """The columns of `matrix` in the order of `classes`, followed by those that are not among them."""
+    """The columns of `matrix` in the order of `classes`, followed by those that are not among them.
+
+    Columns of the same name become one, in which a positive of any of them is a positive.
+    """
     position = {str(name): column for column, name in enumerate(classes)}
-    new = [str(name) for name in names if str(name) not in position]
-    position.update({name: len(classes) + i for i, name in enumerate(new)})
+    for name in names:
+        position.setdefault(str(name), len(position))
     columns = np.array([position[str(name)] for name in names], dtype=np.int32)
     moved = (matrix.data, columns[matrix.indices], matrix.indptr)
     result = sparse.csr_matrix(moved, shape=(matrix.shape[0], len(position)))
+    if len(set(columns.tolist())) < len(columns):
+        result = result.copy()  # the values and starts are those of `matrix`
+        result.sum_duplicates()
+        np.minimum(result.data, 1, out=result.data)
     result.sort_indices()
     return result
 
 
-def labels_in_order(Y: Any, classes: Names, learned: Names) -> sparse.csr_matrix:
+def labels_in_order(Y: Any, classes: Names, learned: Names, called: Callable[[str], str] = str) -> sparse.csr_matrix:
     """Labels in any form, in the order of `classes`, followed by those of lists that are not among them.
 
-    Lists and data frames are matched by name. The columns of other matrices are `classes` or, for a model with unseen
-    labels, the `learned` ones.
+    Lists and data frames are matched by name; `called` tells what a label is called in `classes`. The columns of other
+    matrices are `classes` or, for a model with unseen labels, the `learned` ones.
     """
     labels = read_labels(Y)
     n_columns = labels.matrix.shape[1]
-    if labels.container == "lists":
-        return aligned(labels.matrix, labels.names, classes)
-    if hasattr(Y, "columns"):
-        known = set(map(str, classes))
-        for name in map(str, labels.names):
+    if labels.container == "lists" or hasattr(Y, "columns"):
+        names, known = [called(str(name)) for name in labels.names], set(map(str, classes))
+        for name in names if hasattr(Y, "columns") else ():
             if name not in known:
                 raise DataError(f"Y has the column '{name}', which is no label of the model{did_you_mean(name, known)}")
-        return aligned(labels.matrix, labels.names, classes)
+        return aligned(labels.matrix, names, classes)
     if n_columns not in (len(classes), len(learned)):
         raise DataError(f"Y must have a column for each of the {len(classes)} labels of the model; got {n_columns}")
     return aligned(labels.matrix, classes if n_columns == len(classes) else learned, classes)

@@ -26,12 +26,13 @@ _OF_ALL_MODELS = ("idf", "normalize", "random_state", "n_jobs")
 
 @dataclass(frozen=True)
 class Range:
-    """An interval of numbers; `above` and `below` exclude the end itself."""
+    """An interval of numbers; `above` and `below` exclude the end itself, and `other_than` a single number."""
 
     low: float | None = None
     high: float | None = None
     above: float | None = None
     below: float | None = None
+    other_than: float | None = None
 
     def holds(self, value: Any) -> bool:
         """Whether `value` lies in the range (NaN never does)."""
@@ -41,10 +42,11 @@ class Range:
             and (self.high is None or value <= self.high)
             and (self.above is None or value > self.above)
             and (self.below is None or value < self.below)
+            and value != self.other_than
         )
 
     def __str__(self) -> str:
-        ends = ((">=", self.low), (">", self.above), ("<=", self.high), ("<", self.below))
+        ends = ((">=", self.low), (">", self.above), ("<=", self.high), ("<", self.below), ("not", self.other_than))
         return " and ".join(f"{sign} {end:g}" for sign, end in ends if end is not None)
 
 

@@ -359,3 +359,61 @@ def test_indices_beyond_the_shape_of_a_matrix(tacit, numeric, tmp_path):
     assert outcome.code == 2
     assert "weights_.indices must hold numbers below" in outcome.err
     assert outcome.err.count("\n") == 1
+
+
+def test_no_command_overwrites_what_it_reads(tacit, articles, tmp_path):
+    fields = ("--text", "title,body", "--labels", "tags")
+    before = articles.read_bytes()
+    train = articles.with_name("train.csv")
+    train.write_bytes(before)
+    assert tacit("train", articles, *fields, "--out", tmp_path / "model", "-q").code == 0
+    (tmp_path / "list.csv").write_text("row,label\n1,cars\n")
+    for command in (
+        ("suggest", tmp_path / "model", articles, "--text", "title,body", "--out", articles),
+        ("convert", articles, *fields, articles),
+        ("split", train, *fields, "--out", tmp_path),
+        ("find-missing", tmp_path / "model", articles, *fields, "--out", articles),
+        ("find-missing", tmp_path / "model", articles, *fields, "--accept", tmp_path / "list.csv", "--out", articles),
+    ):
+        shown = tacit(*command)
+        assert shown.code == 2
+        assert "is the file that is read; name another one to write" in shown.err
+    assert articles.read_bytes() == train.read_bytes() == before
+
+
+def test_parts_in_another_format_have_its_suffix(tacit, articles, tmp_path):
+    fields = ("--text", "title,body", "--labels", "tags")
+    assert tacit("split", articles, *fields, "--to", "jsonl", "--out", tmp_path / "parts").code == 0
+    parts = [library.load_data(tmp_path / "parts" / f"{name}.jsonl", text="title,body") for name in ("train", "test")]
+    assert sum(map(len, parts)) == 90
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--test-size", 1.5), "must be a share above 0 and below 1, or a whole number of samples; got 1.5"),
+        (("--test-size", "some"), "must be a share above 0 and below 1, or a whole number of samples; got some"),
+        (("--hide", 1.5), "1.5 is not in the range 0<x<1"),
+        (("--to", "parquett"), "did you mean 'parquet'?"),
+        (("--text", "titel,body"), "has no field 'titel' (did you mean 'title'?)"),
+    ],
+)
+def test_a_wrong_split_is_one_line(tacit, articles, tmp_path, options, message):
+    shown = tacit("split", articles, "--labels", "tags", "--out", tmp_path / "parts", *options)
+    assert shown.code == 2
+    assert message in shown.err
+    assert not (tmp_path / "parts").exists()
+
+
+def test_parts_need_a_folder(tacit, articles):
+    shown = tacit("split", articles, "--labels", "tags", "--out", articles)
+    assert shown.code == 2
+    assert "cannot be a folder for files" in shown.err
+
+
+@pytest.mark.parametrize("command", [("train", "--model", "OneVsAll"), ("tune", "--model", "OneVsAll")])
+def test_no_tasks_at_all_are_refused(tacit, numeric, tmp_path, command):
+    shown = tacit(command[0], numeric, *command[1:], "--jobs", 0, "--out", tmp_path / "model")
+    assert shown.code == 2
+    assert "--jobs" in shown.err
+    assert "or -1 for as many as there are cores; got 0" in shown.err

@@ -149,3 +149,25 @@ def test_a_tagger_compares_with_a_bare_model(tacit, two_models, numeric, tmp_pat
     data = library.load_data(numeric)
     library.OneVsAll().fit(data.X, data.Y, label_names=data.label_names).save(tmp_path / "bare")
     assert "No clear difference" in tacit("compare", two_models[1], tmp_path / "bare", numeric).out
+
+
+def test_labels_are_found_by_their_former_names(tacit, model, articles):
+    def metrics() -> dict[str, float]:
+        shown = tacit("evaluate", model, articles, *FIELDS, "--json")
+        assert shown.code == 0
+        return {name: value for name, value in json.loads(shown.out).items() if "@" in name}
+
+    before = metrics()
+    assert tacit("labels", model, "rename", "cars", "vehicles").code == 0
+    assert metrics() == pytest.approx(before)
+    assert tacit("labels", model, "merge", "vehicles", "fruit", "--into", "things").code == 0
+    assert metrics()["P@1"] >= before["P@1"]  # cars and fruit are one label, in the data too
+
+
+def test_labels_that_the_model_does_not_know_are_named(tacit, model, tmp_path):
+    other = tmp_path / "other.csv"
+    other.write_text(
+        "id,title,body,tags\nx1,clutch,gear and more,cars\nx2,violin,string,strings\nx3,harp,bow,strings\n"
+    )
+    shown = tacit("evaluate", model, other, *FIELDS)
+    assert "the label 'strings' is unknown to the model; 66.7% of what is to be found" in shown.err

@@ -70,7 +70,7 @@ def test_labels_are_renamed_merged_retired_and_listed(tacit, model):
     assert sorted(labels_of(model, "song")) == ["sounds", "vehicles"]
     listed = tacit("labels", model).out.splitlines()
     assert listed[0] == "1. renamed 'cars' to 'vehicles'"
-    assert listed[-1] == "4 labels, 3 acts since training"
+    assert listed[-1] == "2 labels, 3 acts since training"
 
 
 def test_learning_and_forgetting(tacit, model, tmp_path):
@@ -169,7 +169,7 @@ def test_the_history_shows_all_acts_with_their_ids(tacit, model, tmp_path):
         f"2. {words[1]}",
         f"3. {words[2]}",
         f"4. {words[5]}",
-        "5 labels, 4 acts since training",
+        "4 labels, 4 acts since training",
     ]
     lines = tacit("labels", model, "history", "--json").out.splitlines()
     assert [json.loads(line) for line in lines] == [act.to_json() for act in acts]

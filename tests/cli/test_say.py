@@ -146,3 +146,14 @@ def test_an_error_of_the_library_is_one_line(tacit, monkeypatch):
 
     monkeypatch.setattr("tacit.cli.convert.convert_file", lambda *_, **__: fail())
     assert tacit("convert", "a", "b") == (2, "", "tacit: error: --max-line is too small\n")
+
+
+def test_names_of_files_and_values_are_no_options(tacit, articles, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    fields = ("--text", "title,body", "--labels", "tags")
+    assert tacit("train", articles, *fields, "--out", "model", "-q").code == 0
+    assert tacit("labels", "model", "rename", "cars", "vehicles").code == 0
+    assert "error: model: the model there has 1 acts" in tacit("train", articles, *fields, "--out", "model").err
+    assert "got 'labels=-1'" in tacit("suggest", "model", articles, "--threshold", "labels=-1").err
+    (tmp_path / "v.tsv").write_text("<http://v/1>\tcars\n<http://v/2>\tboats\n")
+    assert tacit("start", "v.tsv", "--out", "model").err.rstrip().endswith("; choose another folder")

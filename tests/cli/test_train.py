@@ -124,3 +124,22 @@ def test_tune_tries_features_of_texts(tacit, articles, tmp_path):
     tagger = library.Tagger.load(tmp_path / "model")
     assert tagger.features == tagger.vectorizer_.features == "words+bigrams"
     assert tagger.suggest(["a plum and a fig"], k=1)[0][0].label == "fruit"
+
+
+def test_a_vocabulary_that_has_none_of_the_labels_is_noticed(tacit, articles, tmp_path):
+    (tmp_path / "other.tsv").write_text("<http://v/1>\tboats\n<http://v/2>\tplanes\n")
+    fields = ("--text", "title,body", "--labels", "tags", "--out", tmp_path / "model")
+    shown = tacit("train", articles, *fields, "--vocabulary", tmp_path / "other.tsv")
+    assert shown.code == 0
+    assert "none of the labels is in the vocabulary, by id or by name; the first is 'cars'" in shown.err + shown.out
+    (tmp_path / "own.tsv").write_text("<http://v/1>\tcars\n<http://v/2>\tfruit\n<http://v/3>\tboats\n")
+    shown = tacit("train", articles, *fields, "--vocabulary", tmp_path / "own.tsv")
+    assert "none of the labels" not in shown.err + shown.out
+    assert "too few names of labels were found in the texts to learn what they say" in shown.err + shown.out
+
+
+def test_a_share_for_validation_is_below_1(tacit, articles, tmp_path):
+    shown = tacit("train", articles, "--labels", "tags", "--valid", 1.5, "--out", tmp_path / "model")
+    assert shown.code == 2
+    assert "--valid" in shown.err
+    assert "must be a file, or a share above 0 and below 1; got 1.5" in shown.err

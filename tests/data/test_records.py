@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from data.samples import assert_same, assert_sound, csr, text_dataset, write_files
 from tacit.data.dataset import Dataset, label_lists
-from tacit.data.load import load_data
+from tacit.data.load import load_data, stream_samples
 from tacit.data.save import save_data
 from tacit.errors import FileError, ParameterError
 
@@ -222,3 +222,19 @@ def test_fields_that_are_not_there(tmp_path):
 def test_fields_are_for_text_files(tmp_path):
     with pytest.raises(ParameterError, match=r"text= and labels= name fields of text files; a\.txt is read as xmc"):
         load(tmp_path, "1 1 1\n0 0:1\n", "a.txt", text="title")
+
+
+def test_each_field_that_is_named_must_exist(tmp_path):
+    table = tmp_path / "a.csv"
+    table.write_text("title,body,tags\nx,y,a\n")
+    with pytest.raises(
+        FileError, match=r"has no field 'titel' \(did you mean 'title'\?\); the fields are title, body, tags"
+    ):
+        load_data(table, text="titel,body")
+    with pytest.raises(FileError, match="has no field 'boddy'"):
+        list(stream_samples(table, text="title,boddy"))
+    lines = tmp_path / "a.jsonl"
+    lines.write_text('{"title": "x", "tags": ["a"]}\n{"title": "x", "body": "y", "tags": ["a"]}\n')
+    assert load_data(lines, text="title,body").texts == ["x", "x\ny"]  # a record may lack a field
+    with pytest.raises(FileError, match="has no field 'boddy'"):
+        load_data(lines, text="title,boddy")

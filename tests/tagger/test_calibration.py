@@ -107,7 +107,7 @@ def test_targets_out_of_reach_or_misspelt():
     trade = Trade(0.5 * ones, 0.6 * ones, 0.3 * ones, ones)
     with pytest.raises(ParameterError, match=r"precision 0.9 is out of reach: the most on held-out samples is 0.60"):
         trade.threshold("precision=0.9")
-    for wrong in ("precison=0.8", "precision", "recall=much", "labels=-1", "f1=0.5"):
+    for wrong in ("precison=0.8", "precision", "recall=much", "labels=-1", "f1=0.5", "precision=2"):
         with pytest.raises(ParameterError, match="a threshold must be a number, 'auto', or a target"):
             trade.threshold(wrong)
 

@@ -145,3 +145,30 @@ def test_bibtex_with_hidden_labels(real_data):
     found = tagger.find_missing(data.X, recorded, n=500)
     names = {str(name): column for column, name in enumerate(tagger.classes_)}
     assert np.mean([data.Y[pair.row, names[pair.label]] for pair in found]) > 0.75
+
+
+def test_retired_labels_are_not_offered(planted_corpus):
+    X, _, recorded = planted_corpus
+    tagger = tacit.Tagger("OneVsAll", calibrate=False).fit(X, recorded)
+    first = tagger.find_missing(X, recorded, n=50)[0].label
+    tagger.retire_label(first)
+    assert first not in {pair.label for pair in tagger.find_missing(X, recorded, n=50)}
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_precision_is_stated_where_every_sample_keeps_a_label(seed):
+    """As in most corpora, which leave out samples without labels."""
+    rng = np.random.default_rng(seed)
+    topics, texts, complete, recorded = list(TOPICS), [], [], []
+    for _ in range(600):
+        tags = rng.choice(topics, rng.integers(1, 4), replace=False).tolist()
+        words = [word for tag in tags for word in rng.choice(TOPICS[tag].split(), 3)]
+        noise = [word for tag in rng.choice(topics, 4) for word in rng.choice(TOPICS[tag].split(), 1)]
+        texts.append(" ".join([*words, *noise]))
+        complete.append(tags)
+        recorded.append([tag for place, tag in enumerate(tags) if not place or rng.random() < 0.8])
+    found = tacit.Tagger("OneVsAll", calibrate=False).fit(texts, recorded).find_missing(texts, recorded, n=60)
+    stated = np.mean([pair.probability for pair in found])
+    true = np.mean([pair.label in complete[pair.row] for pair in found])
+    assert stated == pytest.approx(true, abs=0.25)
+    assert stated > 0.3

@@ -135,3 +135,21 @@ def test_wrong_use(tagger, tmp_path):
         tagger.suggest(["apple", None])
     with pytest.raises(DataError, match="hold no words to learn from"):
         tacit.Tagger().fit(["", "!"], [["a"], ["b"]])
+
+
+def test_texts_and_tags_must_be_as_many():
+    with pytest.raises(DataError, match="one entry per sample; got 3 texts and 2 tags"):
+        tacit.Tagger().fit(["red apples", "green pears", "blue plums"], [["fruit"], ["fruit"]])
+
+
+def test_samples_are_evaluated_by_any_name_of_their_labels():
+    texts = ["apple pear plum", "engine wheel road"] * 20
+    tagger = tacit.Tagger("OneVsAll").fit(texts, [["fruit"], ["cars"]] * 20)
+    tagger.rename_label("cars", "vehicles")
+    assert tagger.evaluate(texts, [["fruit"], ["cars"]] * 20) == tagger.evaluate(texts, [["fruit"], ["vehicles"]] * 20)
+    assert tagger.evaluate(texts, [["fruit"], ["cars"]] * 20)["P@1"] == 1
+
+
+def test_a_tagger_needs_tasks():
+    with pytest.raises(ParameterError, match="'n_jobs' must be int or None, not 0; got 0"):
+        tacit.Tagger(n_jobs=0).fit(["red apples"], [["fruit"]])

@@ -14,7 +14,7 @@ from tacit._version import __version__
 from tacit.cli import interrupt
 from tacit.cli.say import in_options, quiet_option
 from tacit.cli.startup import quick_start
-from tacit.errors import TacitError, did_you_mean, printable
+from tacit.errors import FileError, ModelFileError, TacitError, did_you_mean, printable
 from tacit.progress import Stopped
 
 BEGAN = "tacit.began"  # where a context keeps when a command began, its imports included
@@ -70,7 +70,8 @@ class LazyGroup(click.Group):
             return super().invoke(ctx)
         except TacitError as error:
             command = self.get_command(ctx, ctx.invoked_subcommand or "")
-            error.args = (in_options(str(error), command or self),)
+            of_file = isinstance(error, FileError | ModelFileError)
+            error.args = (in_options(str(error), command or self, starts_with_path=of_file),)
             raise
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,17 +11,49 @@ import click
 
 from tacit.cli.options import PATH, data_argument, input_options, seed_option
 from tacit.cli.say import say
-from tacit.data.files import is_gzip, suffix
+from tacit.data.files import check_unread, is_gzip, make_folder, suffix
+from tacit.data.formats import named_format
 from tacit.data.load import load_data
 from tacit.data.save import convert as convert_file
 from tacit.data.save import save_data
 from tacit.data.split import hide_positives, train_test_split
+from tacit.errors import ParameterError
+
+
+def _known_format(_context: click.Context, _option: click.Parameter, name: str | None) -> str | None:
+    try:
+        return None if name is None else named_format(name).name
+    except ParameterError as error:
+        raise click.BadParameter(str(error).removeprefix("format ")) from None
+
+
+class _Size(click.ParamType):  # type: ignore[type-arg]
+    """A share below 1, or a whole number."""
+
+    name = "size"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float | int:
+        """The number."""
+        try:
+            return int(value)
+        except ValueError:
+            pass
+        try:
+            share = float(value)
+        except ValueError:
+            share = math.nan
+        if not 0 < share < 1:
+            self.fail(f"must be a share above 0 and below 1, or a whole number of samples; got {value}", param, ctx)
+        return share
 
 
 @click.command()
 @click.argument("source", type=PATH)
 @click.argument("target", type=PATH)
-@click.option("--to", "to_format", metavar="NAME", help="Format to write.  [default: by the name of TARGET]")
+@click.option(
+    "--to", "to_format", metavar="NAME", callback=_known_format,
+    help="Format to write.  [default: by the name of TARGET]",
+)  # fmt: skip
 @input_options
 def convert(source: Path, target: Path, to_format: str | None, **options: Any) -> None:
     """Convert the data file SOURCE to TARGET; both may end in .gz.
@@ -33,6 +66,7 @@ def convert(source: Path, target: Path, to_format: str | None, **options: Any) -
       tacit convert articles.csv articles.jsonl.gz
       tacit convert bibtex-train.arff train.txt
     """
+    check_unread(target, source)
     for path in convert_file(source, target, from_format=options.pop("format"), to_format=to_format, **options):
         say(f"wrote {path}")
 
@@ -40,13 +74,23 @@ def convert(source: Path, target: Path, to_format: str | None, **options: Any) -
 @click.command()
 @data_argument
 @click.option("--out", type=PATH, required=True, help="Folder for the files.")
-@click.option("--test-size", default=0.2, show_default=True, help="Share of the samples, or their number, for test.")
-@click.option("--hide", metavar="SHARE", type=float, help="Hide this share of the training positives at random.")
-@click.option("--to", "to_format", metavar="NAME", help="Format to write.  [default: that of DATA's name]")
+@click.option(
+    "--test-size", metavar="SIZE", type=_Size(), default="0.2", show_default=True,
+    help="Share of the samples, or their number, for test.",
+)  # fmt: skip
+@click.option(
+    "--hide",
+    metavar="SHARE",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    help="Hide this share of the training positives at random.",
+)
+@click.option(
+    "--to", "to_format", metavar="NAME", callback=_known_format, help="Format to write.  [default: that of DATA's name]"
+)  # fmt: skip
 @seed_option
 @input_options
 def split(
-    data: Path, out: Path, test_size: float, hide: float | None, to_format: str | None, seed: int, **source: Any
+    data: Path, out: Path, test_size: float | int, hide: float | None, to_format: str | None, seed: int, **source: Any
 ) -> None:
     """Split DATA into a training and a test file; every label keeps at least one training sample.
 
@@ -55,18 +99,27 @@ def split(
     \b
     Example: tacit split articles.csv --test-size 0.1 --out parts
     """
+    files = {name: out / f"{name}{_ending(data, to_format)}" for name in ("train", "test")}
+    for file in files.values():
+        check_unread(file, data)
     dataset = load_data(data, keep_columns=True, **source)
-    parts = train_test_split(dataset.Y, int(test_size) if test_size >= 1 else test_size, seed)
+    parts = train_test_split(dataset.Y, test_size, seed)
     train, test = dataset.rows(parts.train), dataset.rows(parts.test)
     if hide is not None:
         train = replace(train, Y=hide_positives(train.Y, hide, seed))
-    ending = suffix(data) + (".gz" if is_gzip(data) else "")
     to_format = "folder" if data.is_dir() and to_format is None else to_format
-    out.mkdir(parents=True, exist_ok=True)
+    make_folder(out)
     for name, part in (("train", train), ("test", test)):
-        files = save_data(part, out / f"{name}{ending}", format=to_format)
-        say(f"{name}: {len(part):,} samples in {', '.join(str(file) for file in files)}")
+        written = save_data(part, files[name], format=to_format)
+        say(f"{name}: {len(part):,} samples in {', '.join(map(str, written))}")
     if len(parts.missed):
         names = [dataset.label_names[label] for label in parts.missed]
         more = f" and {len(names) - 5:,} more" if len(names) > 5 else ""
-        say(f"labels with too few samples to appear in test: {', '.join(names[:5])}{more}")
+        say(f"labels for which the test part has no room, or that have too few samples: {', '.join(names[:5])}{more}")
+
+
+def _ending(data: Path, to_format: str | None) -> str:
+    """The suffix of files in a format: that of DATA if it fits."""
+    suffixes = () if to_format is None else named_format(to_format).suffixes
+    own = suffix(data)
+    return (own if not suffixes or own in suffixes else suffixes[0]) + (".gz" if is_gzip(data) else "")

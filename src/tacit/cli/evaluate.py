@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+import numpy as np
 
 from tacit.bands import BandResult, evaluate_by_band
 from tacit.cli.options import PATH, data_argument, input_options, model_argument, seed_option, vector_options
@@ -17,7 +18,7 @@ from tacit.cli.tables import LEGEND, percent, print_bands, print_metrics, print_
 from tacit.comparison import Difference, compare_models
 from tacit.data.dataset import Dataset
 from tacit.data.load import load_data
-from tacit.labels import aligned
+from tacit.labels import label_counts
 from tacit.metrics import KS, bootstrap_intervals
 from tacit.metrics import evaluate as metrics_at
 from tacit.ranking import Ranking
@@ -65,15 +66,28 @@ def evaluate(
         click.echo(json.dumps(_as_json(tagger, dataset, ranking) | {"share_in_training": known}, indent=1))
     else:
         print_evaluation(tagger, dataset, ranking)
-    if note := note_on_overlap(known, str(data)):
-        click.echo(note, err=True)
+    for note in (note_on_overlap(known, str(data)), _note_on_unknown(tagger, dataset)):
+        if note:
+            click.echo(note, err=True)
     if report is not None:
         say(f"report: {report}", err=as_json)
 
 
+def _note_on_unknown(tagger: Tagger, dataset: Dataset) -> str:
+    """What of the data the model cannot find, because it has no such labels."""
+    unknown = [column for column, name in enumerate(dataset.label_names) if tagger.known(str(name)) is None]
+    counts = label_counts(dataset.Y)
+    if not counts[unknown].any():
+        return ""
+    share = counts[unknown].sum() / counts.sum()
+    example = dataset.label_names[unknown[int(np.argmax(counts[unknown]))]]
+    which = f"the label '{example}' is" if len(unknown) == 1 else f"{len(unknown):,} labels, such as '{example}', are"
+    return f"note: {which} unknown to the model; {share:.1%} of what is to be found"
+
+
 def _as_json(tagger: Tagger, dataset: Dataset, ranking: Ranking) -> dict[str, Any]:
     overall, bands = metrics_of(tagger, dataset, ranking)
-    truth = aligned(dataset.Y, dataset.label_names, tagger.classes_)
+    truth = tagger.truth(dataset.Y, dataset.label_names)
     intervals = bootstrap_intervals(ranking, truth, tagger.propensities_for(truth.shape[1]))
     return {**overall, "samples": len(dataset), "intervals": intervals, "bands": [asdict(band) for band in bands]}
 
@@ -85,7 +99,7 @@ def ranking_of(tagger: Tagger, dataset: Dataset) -> Ranking:
 
 def metrics_of(tagger: Tagger, dataset: Dataset, ranking: Ranking) -> tuple[dict[str, float], list[BandResult]]:
     """Metrics of a ranking by a tagger, overall and by band."""
-    truth = aligned(dataset.Y, dataset.label_names, tagger.classes_)
+    truth = tagger.truth(dataset.Y, dataset.label_names)
     weights = tagger.propensities_for(truth.shape[1])
     overall = metrics_at(ranking, truth, propensities=weights)
     return overall, evaluate_by_band(ranking, truth, tagger.counts_for(truth.shape[1]))

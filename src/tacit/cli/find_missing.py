@@ -14,7 +14,7 @@ from tacit.cli.options import PATH, computing_options, data_argument, input_opti
 from tacit.cli.say import progress_shown, say
 from tacit.cli.source import inputs_of, load_tagger, read_records, verdict, with_vectors
 from tacit.data.dataset import Dataset, with_labels
-from tacit.data.files import Staging
+from tacit.data.files import Staging, check_place, check_unread
 from tacit.data.load import load_data
 from tacit.data.save import save_data
 from tacit.errors import FileError
@@ -50,6 +50,9 @@ def find_missing(
       tacit find-missing model train.csv -n 200 --out missing.csv
       tacit find-missing model train.csv --accept missing.csv --out more-complete.csv
     """
+    if out is not None:
+        check_place(out)
+        check_unread(out, data, *([] if accept is None else [accept]))
     if accept is not None:
         _accept(load_data(data, keep_columns=True, **source), accept, out)
         return
@@ -99,5 +102,8 @@ def _accept(dataset: Dataset, accepted: Path, out: Path | None) -> None:
             raise FileError(accepted, f"{message}; use the list that find-missing wrote for this data", line=line)
         if verdict(accepted, line, record, default=True):
             pairs.append((int(row) - 1, label))
+    new = dict.fromkeys(label for _, label in pairs if label not in set(dataset.label_names))
     for path in save_data(with_labels(dataset, pairs), out):
         say(f"wrote {path}: {len(pairs):,} labels added" if path == out else f"wrote {path}")
+    if new:
+        say(f"labels that the data did not have before: {', '.join(new)}", err=True)

@@ -60,7 +60,7 @@ def facts_of(path: Path) -> dict[str, Any]:
         "fingerprint of the data": card.get("fingerprint"),
         "samples": int(model.n_samples_),
         "features": int(model.n_features_in_),
-        "labels": len(tagger.classes_),
+        "labels": tagger.n_suggested_,
         "positives": int(counts.sum()),
         "seed": model.random_state,
         "calibration error": card.get("calibration_error"),

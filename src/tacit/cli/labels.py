@@ -43,7 +43,8 @@ def labels(context: click.Context, model: Path) -> None:
         tagger = Tagger.load(model)
         for place, act in enumerate(tagger.history(), 1):
             click.echo(f"{place}. {act}")
-        click.echo(f"{len(tagger.classes_):,} labels, {len(tagger.history()):,} acts since training")
+        n_acts = len(tagger.history())
+        click.echo(f"{tagger.n_suggested_:,} labels, {n_acts:,} {'act' if n_acts == 1 else 'acts'} since training")
 
 
 @labels.command()

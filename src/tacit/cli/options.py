@@ -18,7 +18,17 @@ PATH = click.Path(path_type=Path)
 data_argument = click.argument("data", type=PATH)
 model_argument = click.argument("model", type=PATH)
 seed_option = click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Random seed.")
-jobs_option = click.option("--jobs", type=int, default=-1, help="Number of parallel tasks.  [default: all cores]")
+
+
+def _jobs(_context: click.Context, _option: click.Parameter, value: int) -> int:
+    if value == 0:
+        raise click.BadParameter("must be a number of tasks, or -1 for as many as there are cores; got 0")
+    return value
+
+
+jobs_option = click.option(
+    "--jobs", type=int, default=-1, callback=_jobs, help="Number of parallel tasks.  [default: all cores]"
+)
 
 
 def cluster_option(function: Function) -> Function:

@@ -38,10 +38,11 @@ def progress_shown() -> AbstractContextManager[None]:
     return nullcontext() if is_quiet() else show_progress()
 
 
-def in_options(message: str, command: click.Command) -> str:
+def in_options(message: str, command: click.Command, *, starts_with_path: bool = False) -> str:
     """A message of the library in the words of a command: its parameters, such as ``text=``, as options."""
     for flag in (max(option.opts, key=len) for option in command.params if isinstance(option, click.Option)):
         name = flag.lstrip("-").replace("-", "_")
-        alone = rf"(?<![\w/\\.-]){name}(?![\w/\\-]|\.\w)=?" if "_" in name else rf"(?<![\w/\\.-]){name}=(?![\w'\"])"
-        message = re.sub(rf"^{name}(?=: | must )|{alone}", flag, message)
+        alone = rf"(?<![\w/\\.-]){name}(?![\w/\\-]|\.\w)=?" if "_" in name else rf"(?<![\w/\\.-]){name}=(?![\w'\"-])"
+        first = "" if starts_with_path else rf"^{name}(?=: | must )|"
+        message = re.sub(first + alone, flag, message)
     return message

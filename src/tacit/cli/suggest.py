@@ -20,7 +20,7 @@ from tacit.cli.say import say
 from tacit.cli.source import SampleBlock, load_tagger, stream_unlabelled
 from tacit.cli.startup import quick_start
 from tacit.cluster import check_workers
-from tacit.data.files import STDIN, existing_data, existing_file, text_lines
+from tacit.data.files import STDIN, check_unread, existing_data, existing_file, text_lines
 from tacit.errors import ModelFileError, did_you_mean
 from tacit.progress import stop_if_asked
 from tacit.store.folder import base_of, read_manifest
@@ -46,7 +46,7 @@ _SHOWN = 10  # rows that a message names
     "--damp-head", metavar="SHARE", type=click.FloatRange(0, 1), default=0.0, help="Rank frequent labels lower."
 )
 @click.option("--language", metavar="TAG", help="Language of the labels' names, if the vocabulary has several.")
-@click.option("--id", "key", metavar="COLUMN", help="Column of DATA that identifies a sample; written first.")
+@click.option("--id", "key", metavar="COLUMN", help="Column of DATA that identifies a sample; written after its row.")
 @click.option("--keep", metavar="COLUMN,…", help="Columns of DATA to write beside the suggestions.")
 @click.option("--out", type=PATH, help="Write here, .jsonl or .csv; resumes an interrupted run.  [default: -, stdout]")
 @click.option("--to", "to_format", type=click.Choice(list(KINDS)), help="Format to write.  [default: by OUT, or jsonl]")
@@ -83,6 +83,8 @@ def suggest(
     nothing: Any = [] if tagger.takes_texts else np.empty((0, tagger.n_features_in_), np.float32)
     tagger.suggest(nothing, language=language, **wish)  # raises for invalid options before any data are read
     out = None if out == Path("-") else out
+    if out is not None:
+        check_unread(out, data)
     columns = _columns(data, key, keep)
     goes_on = data != STDIN  # standard input cannot be checked to be the same again
     chosen = {"language": language, "id": key, "keep": keep, "to": to_format, "vectors": vectors}

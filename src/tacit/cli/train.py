@@ -202,6 +202,8 @@ def split_off(dataset: Dataset, valid: str | None, seed: int, source: dict[str, 
         if dataset.X is not None and dataset.texts is None:
             held_out.X = as_wide_as(dataset.X.shape[1], features_of(held_out))
         return dataset, held_out
+    if not 0 < share < 1:
+        raise click.BadParameter(f"must be a file, or a share above 0 and below 1; got {valid}", param_hint="--valid")
     rest, held_out_rows = random_split(len(dataset), share, seed)
     return dataset.rows(rest), dataset.rows(held_out_rows)
 
@@ -357,7 +359,7 @@ def start(vocabulary: Path, out: Path, language: str) -> None:
       echo "heat pumps in old houses" | tacit suggest model -
     """
     folder.check_target(out)
-    folder.refuse_acts(out)
+    folder.refuse_acts(out, "choose another folder")
     keeps()
     names = load_vocabulary(vocabulary, "en" if language in ("auto", "none") else language)
     tagger = start_tagger(names, None if language == "none" else language)

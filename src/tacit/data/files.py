@@ -206,6 +206,21 @@ def check_place(path: str | os.PathLike[str]) -> Path:
     return path
 
 
+def check_unread(path: Path, *read: Path) -> None:
+    """Raise if a file that is to be written is one of those that are read."""
+    for source in read:
+        if source != STDIN and path.exists() and source.exists() and path.samefile(source):
+            raise FileError(path, "is the file that is read; name another one to write")
+
+
+def make_folder(path: Path) -> None:
+    """Create a folder for files, unless it is there."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise FileError(path, f"cannot be a folder for files: {error.strerror or error}; name another one") from error
+
+
 class Staging:
     """Writes several files atomically: on an error, none of them appears.
 

@@ -115,7 +115,7 @@ def stream_samples(
     chosen = _format_of(path, format)
     source = Source(path, text=_field_names(text), limits=allowed)
     if chosen.name in RECORDS:
-        yield from samples_of_records(source, RECORDS[chosen.name](path, allowed))
+        yield from samples_of_records(source, chosen.name)
     elif chosen.name == "folder":
         yield from samples_of_folder(source)
     else:

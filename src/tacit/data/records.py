@@ -104,7 +104,7 @@ def _read(source: Source, records: Iterator[Record], *, has_lists: bool = False,
     lines: list[int] = []
     kept: list[Mapping[str, Any]] = []
     first: Mapping[str, Any] = {}
-    for line, record in records:
+    for line, record in _with_named_fields(source, records, is_table=not has_lists):
         if not texts:
             first = record
             text_fields = text_fields or default_text_fields(path, line, record)
@@ -210,12 +210,34 @@ def _to_write(dataset: Dataset) -> tuple[list[dict[str, Any]], str, list[Any], l
     return records, field, given, labels
 
 
-def samples_of_records(source: Source, records: Iterator[Record]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def samples_of_records(source: Source, syntax: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Yield the text of each record, and the record; labels are ignored."""
-    fields = source.text
+    fields, records = source.text, RECORDS[syntax](source.path, source.limits)
+    if syntax != "jsonl":  # where no record need have all fields
+        records = _with_named_fields(source, records, is_table=True)
     for line, record in records:
         fields = fields or default_text_fields(source.path, line, record)
         yield joined_text(source.path, line, record, fields), record
+
+
+def _with_named_fields(source: Source, records: Iterator[Record], *, is_table: bool) -> Iterator[Record]:
+    """The records, of which each must have the text fields that were named if `is_table`, or else one of them."""
+    absent = dict.fromkeys(source.text)
+    for line, record in records:
+        fields = _with_metadata(record) if absent else {}
+        absent = {name: None for name in absent if name not in fields}
+        if is_table and absent and len(absent) < len(source.text):
+            raise _no_field(source.path, next(iter(absent)), fields)
+        yield line, record
+    if absent and len(absent) < len(source.text):
+        raise _no_field(source.path, next(iter(absent)), fields)
+
+
+def _no_field(path: Path, name: str, fields: Mapping[str, Any]) -> FileError:
+    others = f"the fields are {', '.join(list(fields)[:10])}"
+    return FileError(
+        path, f"has no field '{name}'{did_you_mean(name, fields)}; {others}: name those with text by text="
+    )
 
 
 def _json_records(path: Path, limits: FileLimits = LIMITS) -> Iterator[Record]:

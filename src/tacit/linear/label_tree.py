@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 _INNER_WEIGHT = 2.0  # of positives in inner nodes: if a cluster is missed, its labels cannot be found
-_INNER_C = 1.5  # times C: clusters have more samples than labels; where labels have one or two, they are found more often
+_INNER_C = 1.5  # times C: otherwise clusters are missed more often where labels have one or two samples
 _SHARE_REACHED = 0.1  # of the leaves, to which a sample may be added as a negative
 _MOST_REACHED = 20
 _POOL = 2  # candidates per hard negative that is drawn from them

@@ -13,7 +13,7 @@ from scipy import sparse, stats
 from tacit.bands import BandResult, evaluate_by_band
 from tacit.data.dataset import Dataset, features_of, texts_of
 from tacit.errors import DataError
-from tacit.labels import aligned, positives
+from tacit.labels import positives
 from tacit.metrics import KS, Interval, bootstrap_intervals, evaluate, judge
 from tacit.ranking import NO_LABEL, Ranking
 from tacit.tagger.calibration import calibration_error
@@ -134,7 +134,7 @@ class Evaluation:
 def evaluate_model(model: Any, dataset: Dataset, ranking: Ranking | None = None, seed: int = 0) -> Evaluation:
     """Evaluate a fitted tagger or model on a data set; parameters as for `tacit.report.write.write_report`."""
     model = Tagger.around(model)
-    truth = positives(aligned(dataset.Y, dataset.label_names, model.classes_))
+    truth = positives(model.truth(dataset.Y, dataset.label_names))
     if not truth.nnz:
         raise DataError(
             "no sample of the data has a label, so there is nothing to report; name the field of the labels"
@@ -142,9 +142,8 @@ def evaluate_model(model: Any, dataset: Dataset, ranking: Ranking | None = None,
     if ranking is None:
         samples = texts_of(dataset) if model.takes_texts else features_of(dataset)
         ranking = model.rank(samples, model.n_places_)
-    own = [str(name) for name in model.classes_]
-    known = set(own)
-    names = [model.readable(name) for name in [*own, *(name for name in dataset.label_names if name not in known)]]
+    columns = dict.fromkeys([*map(str, model.classes_), *map(model.current_name, dataset.label_names)])
+    names = [model.readable(name) for name in columns]
     return Evaluation(model, dataset, ranking, truth, names, model.counts_for(truth.shape[1]), seed)
 
 

@@ -31,6 +31,10 @@ FORMAT_VERSION = 1
 MANIFEST = "manifest.json"
 ACTS = "acts.jsonl"
 _DRAFTS = ("arrays*.safetensors", ".*.tmp")
+_KEEP_OR_DISCARD = (
+    "keep them with --keep-acts (acts='keep'), forget them with --discard-acts (acts='discard'), or choose another "
+    "folder"
+)
 _READS = 20  # of a folder that others write, before giving up
 
 Value = TypeVar("Value")
@@ -57,15 +61,14 @@ class FolderWriter:
         found = self.ledger.read()
         return found if self.manifest is not None and found.origin == origin_of(self.manifest) else Contents()
 
-    def refuse_acts(self) -> None:
-        """Raise if the model in the folder has acts, which a new model would lose."""
+    def refuse_acts(self, advice: str = _KEEP_OR_DISCARD) -> None:
+        """Raise if the model in the folder has acts, which a new model would lose; says what to do instead."""
         inside = {} if self.manifest is None else self.manifest.get("state", {}).get("map", {})
         n_acts = len(self.acts().acts) + len((inside.get("amendments_") or {}).get("list", ()))  # those of tacit 0.1
         if n_acts:
             raise ModelFileError(
-                f"{self.folder}: the model there has {n_acts:,} acts (labels added or changed, feedback) that a new "
-                "one would forget; keep them with --keep-acts (acts='keep'), forget them with --discard-acts "
-                "(acts='discard'), or choose another folder"
+                f"{self.folder}: the model there has {n_acts:,} acts (labels added or changed, feedback, undone ones "
+                f"included) that a new one would forget; {advice}"
             )
 
     def replace(self, model: Stored, origin: str | None = None) -> dict[str, Any]:
@@ -146,10 +149,10 @@ def check_target(folder: Path) -> None:
         raise ModelFileError(f"{folder}: exists and is not a model folder; choose another name or remove it")
 
 
-def refuse_acts(folder: Path) -> None:
+def refuse_acts(folder: Path, advice: str = _KEEP_OR_DISCARD) -> None:
     """Raise if the model in the folder has acts, which a new model would lose; reads without the lock."""
     if (folder / MANIFEST).exists():
-        FolderWriter(folder, Writing(folder / ACTS)).refuse_acts()
+        FolderWriter(folder, Writing(folder / ACTS)).refuse_acts(advice)
 
 
 # -- reading ----------------------------------------------------------------------------------------------

@@ -101,10 +101,11 @@ def parse_target(target: str) -> tuple[str, float]:
         wanted = float(text) if equals else float("nan")
     except ValueError:
         wanted = float("nan")
-    if name not in TARGETS or (name != "f1" and not wanted > 0) or (name == "f1" and equals):
+    most = np.inf if name == "labels" else 1
+    if name not in TARGETS or (name != "f1" and not 0 < wanted <= most) or (name == "f1" and equals):
         raise ParameterError(
-            "a threshold must be a number, 'auto', or a target: 'f1', 'precision=0.8', 'recall=0.5' or 'labels=3'; "
-            f"got '{target}'"
+            "a threshold must be a number, 'auto', or a target: 'f1', 'precision=0.8', 'recall=0.5' or 'labels=3', "
+            f"where precision and recall are at most 1; got '{target}'"
         )
     return name, wanted
 

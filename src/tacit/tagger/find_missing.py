@@ -21,7 +21,7 @@ from tacit.errors import DataError, ParameterError
 from tacit.labels import Labels, label_counts, positives, read_labels
 from tacit.progress import announce
 from tacit.tagger.explain import feature_name, occlusion
-from tacit.tagger.missing_share import Omission, estimate_omission, missing_probabilities, most_missing
+from tacit.tagger.missing_share import Omission, are_dropped, estimate_omission, missing_probabilities, most_missing
 from tacit.tagger.pair_certainty import RankedPairs, certainty_of, pairs_of
 from tacit.tagger.samples import Inputs
 from tacit.tagger.training import relations
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 Floats = npt.NDArray[np.float64]
 
 _PER_LABEL = 4  # candidates of a sample, times the mean number of recorded labels, if that is more than asked for
+_LEAST_RECORDED = 30  # pairs of samples with other labels, if only these are counted
 _MAX_FEATURES = 50  # of a sample that are left out in turn, to find evidence
 
 
@@ -103,12 +104,14 @@ def find_missing(
     if X.shape[0] < 2 * folds:
         raise DataError(f"{folds} folds need at least {2 * folds} samples; got {X.shape[0]}")
     models, found = _out_of_fold(tagger._fitted_model(), X, Y, folds, candidates, seed)
+    found = _free_pairs(found, Y)
     certainty = certainty_of(found, seed)
     omission = _omission(found, certainty, Y, missing)
     odds = omission.odds(label_counts(Y))[found.labels]
     probabilities = missing_probabilities(certainty, found.is_recorded, found.labels, odds)
     order = np.lexsort((found.labels, found.rows, -certainty, -probabilities))
-    best = order[~found.is_recorded[order]][:n]
+    is_offered = ~found.is_recorded & ~_are_retired(tagger, labels)[found.labels]
+    best = order[is_offered[order]][:n]
     evidence = _Evidence(tagger, samples, Y, labels, models, relations(Y))
     return [
         MissingLabel(
@@ -129,6 +132,12 @@ def _labels(tagger: Tagger, tags: Any, label_names: Sequence[Any] | None) -> Lab
     return labels
 
 
+def _are_retired(tagger: Tagger, labels: Labels) -> npt.NDArray[np.bool_]:
+    """For each label of the corpus, whether it may not be suggested any more."""
+    columns, state = [tagger.known(str(name)) for name in labels.names], tagger._changes.state
+    return np.array([column is not None and not state.is_suggested[column] for column in columns], np.bool_)
+
+
 def _out_of_fold(
     model: Estimator, X: Any, Y: sparse.csr_matrix, folds: int, candidates: int, seed: int
 ) -> tuple[list[Estimator], RankedPairs]:
@@ -143,6 +152,18 @@ def _out_of_fold(
         parts.append(pairs_of(fresh.rank(X[rest], k), fresh.unranked_score, rest, fold, Y[rest], Y[train]))
         models.append(fresh)
     return models, RankedPairs.concatenate(parts)
+
+
+def _free_pairs(found: RankedPairs, Y: sparse.csr_matrix) -> RankedPairs:
+    """The pairs that could be recorded or not, if samples without labels were left out of the corpus.
+
+    There the only label of a sample is always recorded, or the sample would not be there. Such labels seem to be
+    certain, and never missing; they say nothing of the labels of samples that have others.
+    """
+    has_others = found.others > 0
+    if not are_dropped(np.diff(Y.indptr)) or found.is_recorded[has_others].sum() < _LEAST_RECORDED:
+        return found
+    return found.where(has_others)
 
 
 def _omission(found: RankedPairs, certainty: Floats, Y: sparse.csr_matrix, missing: float | None) -> Omission:

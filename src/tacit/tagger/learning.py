@@ -84,8 +84,12 @@ def learn(
     # At random: a split that spares rare labels would have more of them held out than new samples bring.
     order = np.random.default_rng(seed).permutation(X.shape[0])
     sizes = [n_out]
-    if hold_out and (naming is None or not _finds_enough(naming, labels, order[:n_out])):
+    finds_enough = naming is not None and _finds_enough(naming, labels, order[:n_out])
+    if hold_out and not finds_enough:
         sizes = held_out_parts(X.shape[0], n_out)
+        if naming is not None and naming.others:  # of a vocabulary
+            needed = f"at least {naming.min_matches} right ones in held-out texts are needed"
+            announce(f"too few names of labels were found in the texts to learn what they say ({needed}); not used")
     n_out = sizes[0]
     held_out, rest = np.sort(order[:n_out]), np.sort(order[n_out:])
     if not n_out or not positives(labels.matrix[rest]).nnz:

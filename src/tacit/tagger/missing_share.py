@@ -138,6 +138,11 @@ def _fitted(cells: Floats) -> Omission:
     return Omission(float(found.x[0] + found.x[1] * middle), float(found.x[1]))
 
 
+def are_dropped(sizes: npt.NDArray[np.integer[Any]]) -> bool:
+    """Whether hardly any sample is without labels: perhaps such samples were left out of the corpus."""
+    return bool((sizes == 0).mean() < _MIN_EMPTY)
+
+
 def most_missing(sizes: npt.NDArray[np.integer[Any]]) -> float:
     """The largest likely share of missing labels, if every sample has a true label; 1 where this cannot be told.
 
@@ -149,7 +154,7 @@ def most_missing(sizes: npt.NDArray[np.integer[Any]]) -> float:
     sizes : int array of shape (n_samples,)
         Number of recorded labels of each sample.
     """
-    if (sizes == 0).mean() < _MIN_EMPTY:  # perhaps such samples were dropped, which says nothing of the others
+    if are_dropped(sizes):
         return 1.0
     observed = np.bincount(np.minimum(sizes, _MOST_LABELS)).astype(np.float64)
     seen, true = np.arange(len(observed)), np.arange(1, 3 * len(observed) + 1)

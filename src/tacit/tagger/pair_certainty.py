@@ -44,6 +44,10 @@ class RankedPairs:
     expected: Floats  # co-occurrences with these if labels were independent; more than observed where they exclude it
     is_recorded: npt.NDArray[np.bool_]
 
+    def where(self, is_kept: npt.NDArray[np.bool_]) -> RankedPairs:
+        """Some of the pairs."""
+        return RankedPairs(**{name: getattr(self, name)[is_kept] for name in RankedPairs.__dataclass_fields__})
+
     @staticmethod
     def concatenate(parts: list[RankedPairs]) -> RankedPairs:
         """The pairs of several folds."""

@@ -128,9 +128,11 @@ class State:
         UnknownLabelError, RetiredLabelError
             If there is no label of this name, or it is retired; with `field`, and with `hint` the nearest names.
         """
-        column = self.known(label)
+        column, vocabulary = self.known(label), self.ground.vocabulary
         if column is None:
-            raise UnknownLabelError(str(label), self._all_names() if hint else (), field)
+            is_concept = vocabulary is not None and str(label) in vocabulary
+            reason = "it is in the vocabulary, but no label of the model" if is_concept else ""
+            raise UnknownLabelError(str(label), self._all_names() if hint else (), field, reason)
         if column in self._retired:
             raise RetiredLabelError(str(label), field)
         return column

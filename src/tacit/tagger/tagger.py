@@ -17,7 +17,7 @@ from tacit.base import Estimator, NotFittedError
 from tacit.data.records import tags_in, texts_in
 from tacit.data.vocabulary import Vocabulary, load_vocabulary
 from tacit.errors import ParameterError
-from tacit.labels import Names, label_sets, labels_in_order
+from tacit.labels import label_sets, labels_in_order
 from tacit.metrics import SCORE_METRIC, evaluate
 from tacit.names.evidence import NameEvidence
 from tacit.parameters import Range, check_parameters, check_values, document_parameters, parameters_of, show_parameters
@@ -33,6 +33,7 @@ from tacit.tagger import automatic, few_shot, home, suggest, training
 from tacit.tagger import explain as explaining
 from tacit.tagger import update as updating
 from tacit.tagger.calibration import Calibration, parse_target
+from tacit.tagger.called import Called
 from tacit.tagger.changes import Changes
 from tacit.tagger.few_shot import FewShot
 from tacit.tagger.samples import Inputs, sample_features
@@ -52,7 +53,7 @@ if TYPE_CHECKING:
 
 @document_parameters
 @dataclass(init=False, eq=False, repr=False)
-class Tagger(Teaching, Stored, BaseEstimator):  # type: ignore[misc]
+class Tagger(Teaching, Called, Stored, BaseEstimator):  # type: ignore[misc]
     """Suggest tags for texts, or labels for samples given as features.
 
     Further keyword arguments are parameters of the model: ``Tagger("PfastreXML", n_trees=20)``.
@@ -66,7 +67,9 @@ class Tagger(Teaching, Stored, BaseEstimator):  # type: ignore[misc]
 
     model: Annotated[str, "name of a registered model, or 'auto' to choose by the size of the data"] = "auto"
     random_state: Annotated[int | None, Range(low=0), "seed; the same seed gives the same model"] = 0
-    n_jobs: Annotated[int | None, "number of parallel tasks (-1: all cores); never changes the model"] = None
+    n_jobs: Annotated[
+        int | None, Range(other_than=0), "number of parallel tasks (-1: all cores); never changes the model"
+    ] = None
     calibrate: Annotated[bool, "calibrate scores to probabilities on a held-out set; may train twice"] = True
     target: Annotated[str, "goal of the stored threshold: 'f1', 'precision=0.8', 'recall=0.5', 'labels=3'"] = "f1"
     keep_texts: Annotated[bool, "keep the training data, for examples in explanations and for updates"] = False
@@ -311,34 +314,13 @@ class Tagger(Teaching, Stored, BaseEstimator):  # type: ignore[misc]
 
     def evaluate(self, texts: Any, tags: Any, ks: Sequence[int] = (1, 3, 5)) -> dict[str, float]:
         """Metrics of the suggestions for texts whose tags are known."""
-        truth = labels_in_order(tags_in(tags), self.classes_, self._fitted_model().classes_)
+        truth = labels_in_order(tags_in(tags), self.classes_, self._fitted_model().classes_, self.current_name)
         weights = self.propensities_for(truth.shape[1])
         return evaluate(self.rank(texts, max(ks)), truth, propensities=weights, ks=tuple(ks))
 
     def score(self, texts: Any, tags: Any) -> float:
         """nDCG@5 of the suggestions, which scikit-learn's searches maximise unless given `scoring`."""
         return self.evaluate(texts, tags)[SCORE_METRIC]
-
-    @property
-    def classes_(self) -> Names:
-        """Label names in column order: those of the training data, then those added later."""
-        return self._state.names
-
-    def column(self, label: str) -> int:
-        """The column of a label, given any of its names: current, former, or alternative in the vocabulary."""
-        return self._state.find(label)
-
-    def readable(self, label: str, language: str | None = None) -> str:
-        """The preferred name of a label in the vocabulary, in a language if it has one there, or the label itself."""
-        vocabulary = self.vocabulary_
-        return label if vocabulary is None or label not in vocabulary else vocabulary.name_of(label, language)
-
-    def check_language(self, language: str | None) -> None:
-        """Raise unless the vocabulary has names in this language; None stands for its usual one."""
-        if language is not None:
-            if self.vocabulary_ is None:
-                raise ParameterError(f"language '{language}': the model has no vocabulary with names of its labels")
-            self.vocabulary_.translated(language)
 
     @property
     def takes_texts(self) -> bool:

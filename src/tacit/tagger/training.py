@@ -16,7 +16,7 @@ from scipy import sparse
 from tacit._version import __version__
 from tacit.base import Estimator
 from tacit.checks import as_counts, as_features
-from tacit.errors import ParameterError
+from tacit.errors import DataError, ParameterError
 from tacit.labels import Labels, are_lists, as_names, label_counts, positives, read_labels
 from tacit.numerics.rows import largest_entries, widened
 from tacit.parameters import check_values
@@ -102,6 +102,9 @@ def prepare(
     if cooccurrence is not None:
         check_takes_cooccurrence(tagger.model)
     labels, counts = _with_counted(tags, label_names, cooccurrence)
+    vocabulary = tagger.read_vocabulary()
+    if vocabulary is not None and not any(str(name) in vocabulary for name in labels.names):
+        announce(f"none of the labels is in the vocabulary, by id or by name; the first is '{labels.names[0]}'")
     vectorizer = language = vectors = None
     texts, given = split_texts(texts)
     if are_texts(texts):
@@ -111,6 +114,11 @@ def prepare(
     elif tagger.encoder is not None:
         raise ParameterError("an encoder takes texts, but these samples are features; leave it out")
     X = as_features(texts) if vectorizer is None else vectorizer.fit_transform(texts, tagger.n_jobs)
+    if X.shape[0] != labels.matrix.shape[0]:
+        raise DataError(
+            f"texts and tags must have one entry per sample; got {X.shape[0]:,} texts and {labels.matrix.shape[0]:,} "
+            "tags"
+        )
     name, reason = tagger.model, "named by the user"
     uses_names = vectorizer is not None and tagger.names and tagger.calibrate
     if name == "auto":
@@ -126,7 +134,7 @@ def prepare(
         # Held-out samples never have a label without samples: they would teach that counts say nothing of it.
         announce("labels without samples are known by their counts; names of labels are not looked for in texts")
     elif uses_names:
-        naming = naming_of(labels.names, tagger.read_vocabulary(), texts, language, vectors)
+        naming = naming_of(labels.names, vocabulary, texts, language, vectors)
     return Prepared(X, labels, model, reason, vectorizer, naming, counts, vectors)
 
 

@@ -392,7 +392,7 @@ def test_parts_in_another_format_have_its_suffix(tacit, articles, tmp_path):
     ("options", "message"),
     [
         (("--test-size", 1.5), "must be a share above 0 and below 1, or a whole number of samples; got 1.5"),
-        (("--test-size", "some"), "must be a share above 0 and below 1, or a whole number of samples; got some"),
+        (("--test-size", "nan"), "must be a share above 0 and below 1, or a whole number of samples; got nan"),
         (("--hide", 1.5), "1.5 is not in the range 0<x<1"),
         (("--to", "parquett"), "did you mean 'parquet'?"),
         (("--text", "titel,body"), "has no field 'titel' (did you mean 'title'?)"),

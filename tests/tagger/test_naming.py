@@ -122,6 +122,9 @@ def test_a_vocabulary_is_enough(vocabulary, tmp_path):
     tagger.save(tmp_path / "model")
     again = Tagger.load(tmp_path / "model")
     assert again.suggest(["solar energies of rivers"]) == tagger.suggest(["solar energies of rivers"])
+    with pytest.raises(ParameterError, match="this tagger knows a vocabulary alone: give a number"):
+        again.suggest(["solar energies"], threshold="precision=0.8")
+    assert again.suggest(["solar energies"], threshold="auto")
     again.learn([("a dream of summer", "winter", True)])
     assert again.readable(again.suggest(["a dream of summer"], k=1)[0][0].label) == "winter"
 

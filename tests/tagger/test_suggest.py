@@ -187,7 +187,7 @@ def test_no_limit_with_a_threshold(rich):
     assert tagger.rank(texts[:3], k=4, threshold=0.3).labels.shape == (3, 4)
 
 
-@pytest.mark.parametrize("target", ["precision=1.01", "recall=1.2", "labels=500"])
+@pytest.mark.parametrize("target", ["precision=1", "labels=500"])
 def test_a_target_that_cannot_be_met_is_said(rich, target, caplog):
     tagger, texts, tags = rich
     with pytest.raises(tacit.TacitError, match=r"out of reach: the most on 1,000 held-out samples is \d"):

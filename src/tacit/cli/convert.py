@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -27,24 +26,12 @@ def _known_format(_context: click.Context, _option: click.Parameter, name: str |
         raise click.BadParameter(str(error).removeprefix("format ")) from None
 
 
-class _Size(click.ParamType):  # type: ignore[type-arg]
-    """A share below 1, or a whole number."""
-
-    name = "size"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float | int:
-        """The number."""
-        try:
-            return int(value)
-        except ValueError:
-            pass
-        try:
-            share = float(value)
-        except ValueError:
-            share = math.nan
-        if not 0 < share < 1:
-            self.fail(f"must be a share above 0 and below 1, or a whole number of samples; got {value}", param, ctx)
-        return share
+def _share_or_number(_context: click.Context, _option: click.Parameter, size: float) -> float | int:
+    if size.is_integer():
+        return int(size)
+    if not 0 < size < 1:
+        raise click.BadParameter(f"must be a share above 0 and below 1, or a whole number of samples; got {size}")
+    return size
 
 
 @click.command()
@@ -75,7 +62,7 @@ def convert(source: Path, target: Path, to_format: str | None, **options: Any) -
 @data_argument
 @click.option("--out", type=PATH, required=True, help="Folder for the files.")
 @click.option(
-    "--test-size", metavar="SIZE", type=_Size(), default="0.2", show_default=True,
+    "--test-size", metavar="SIZE", type=float, default=0.2, show_default=True, callback=_share_or_number,
     help="Share of the samples, or their number, for test.",
 )  # fmt: skip
 @click.option(

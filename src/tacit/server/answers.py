@@ -38,7 +38,7 @@ def card_of(served: Served) -> dict[str, Any]:
         "kind": type(tagger.model_).__name__,
         "labels": len(tagger.classes_),
         "samples": tagger.card_.get("samples"),
-        "calibrated": tagger.calibration_ is not None,
+        "calibrated": tagger.calibration_ is not None and tagger.calibration_.is_measured,
         "calibration_error": None if error is None else round(error, DECIMALS),
         "calibration_samples": tagger.card_.get("calibration_samples"),
         "calibration_spread": None if spread is None else round(spread, DECIMALS),

@@ -127,6 +127,11 @@ class Calibration:
     spread: Annotated[float, Range(low=0)] = 0.0
 
     @property
+    def is_measured(self) -> bool:
+        """Whether there were samples to measure probabilities on: see `uncalibrated`."""
+        return len(self.curves) > 1 or not np.array_equal(self.curves[0].scores, self.curves[0].probabilities)
+
+    @property
     def summary(self) -> str:
         """How true the probabilities are, and how sure that is."""
         if not self.trade.n_samples or not self.spread:

@@ -199,4 +199,9 @@ class Scores:
                 f"threshold '{threshold}' needs a calibrated tagger; train it with calibrate=True, the default, on at "
                 "least two samples with labels"
             )
+        if not self.calibration.is_measured:
+            raise ParameterError(
+                f"threshold '{threshold}' needs scores that were measured on samples; this tagger knows a vocabulary "
+                "alone: give a number, or train on tagged texts"
+            )
         return self.calibration.trade.threshold(str(threshold))

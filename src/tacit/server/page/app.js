@@ -47,7 +47,7 @@ function description(model) {
   const lines = [`The model “${model.name}” chooses among ${count(model.labels, "label")}${learned}.`];
   if (quality.length) lines.push(`On texts held out from training, ${quality.join(", and ")}.`);
   if (!model.calibrated) {
-    lines.push("Its scores are not probabilities: it was trained without calibration.");
+    lines.push("Its scores are not probabilities: no samples were held out to calibrate them on.");
   } else if (model.calibration_error !== null) {
     lines.push(`Its probabilities were off by ${points(model.calibration_error)} on average${sureness(model)}.`);
   }

@@ -11,7 +11,7 @@ import pytest
 
 from tacit import Tagger, load_model
 from tacit.data.vocabulary import Vocabulary, load_vocabulary
-from tacit.errors import ParameterError
+from tacit.errors import DataError, ParameterError
 from tacit.names.evidence import NameEvidence
 from tacit.names.index import NameIndex
 from tacit.tagger.naming import language_of, names_of_labels, start_tagger
@@ -127,6 +127,11 @@ def test_a_vocabulary_is_enough(vocabulary, tmp_path):
     assert again.suggest(["solar energies"], threshold="auto")
     again.learn([("a dream of summer", "winter", True)])
     assert again.readable(again.suggest(["a dream of summer"], k=1)[0][0].label) == "winter"
+
+
+def test_no_label_at_all_beside_a_vocabulary(vocabulary):
+    with pytest.raises(DataError, match="Y has no positive label anywhere"):
+        Tagger(vocabulary=vocabulary).fit(["rivers", "choirs"], [[], []])
 
 
 def test_a_vocabulary_without_a_readable_name():

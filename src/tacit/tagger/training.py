@@ -103,8 +103,9 @@ def prepare(
         check_takes_cooccurrence(tagger.model)
     labels, counts = _with_counted(tags, label_names, cooccurrence)
     vocabulary = tagger.read_vocabulary()
-    if vocabulary is not None and not any(str(name) in vocabulary for name in labels.names):
-        announce(f"none of the labels is in the vocabulary, by id or by name; the first is '{labels.names[0]}'")
+    names = [str(name) for name in labels.names]
+    if vocabulary is not None and names and not any(name in vocabulary for name in names):
+        announce(f"none of the labels is in the vocabulary, by id or by name; the first is '{names[0]}'")
     vectorizer = language = vectors = None
     texts, given = split_texts(texts)
     if are_texts(texts):

@@ -29,7 +29,7 @@ from benchmarks.peers.tables import (
 
 DEFAULT_SETS = ("eurlex57k", "yso-finna-en")
 SHOWN = "eurlex57k"  # the set of the figure, and of the table in README
-TICKS = (20, 50, 100, 200, 400)  # of the time of training
+TICKS = (5, 10, 20, 50, 100, 200, 400)  # of the time of training
 
 
 def parser() -> argparse.ArgumentParser:

@@ -129,7 +129,8 @@ def train(
             learned_from |= {"label_names": names, "cooccurrence": counts}
         if dry_run:
             seconds_to_read = time.perf_counter() - began
-            model, expected = tagger.estimate(*_samples(dataset), **learned_from)
+            with progress_shown():  # training would estimate itself first only where somebody sees it
+                model, expected = tagger.estimate(*_samples(dataset), **learned_from)
             click.echo(f"{model} is expected to take {expected.after(seconds_to_read)}")
             return
         train_and_save(tagger, dataset, out, held_out=held_out, acts=acts, **learned_from)

@@ -95,6 +95,7 @@ class LabelTree(Estimator):
     normalize: Normalize = True
 
     takes_dense: ClassVar[bool] = True
+    short_work: ClassVar[float] = 5e9
 
     forest_: LabelForest = field(init=False)
 

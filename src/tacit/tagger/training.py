@@ -42,7 +42,6 @@ _RELATIONS_PER_LABEL = 50
 _ROWS_PER_BLOCK = 4096
 
 _LONG = 5e9  # non-zero features times labels; from here on, training is expected to take long
-_SHORT = 5e7  # below, every model with its defaults takes less than a minute
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,7 +169,7 @@ def estimated(
     held_out = validation_of(prepared, validation)
     ready = time.perf_counter()
     expected = estimate_of(tagger, prepared, held_out, texts)
-    spent = (time.perf_counter() if is_announced(prepared, max_memory) else ready) - began  # by a like estimate
+    spent = (time.perf_counter() if is_announced(tagger, prepared, max_memory) else ready) - began  # by a like estimate
     return type(prepared.model).__name__, expected.after(spent)
 
 
@@ -224,8 +223,8 @@ def planned(
     from tacit.estimate import within_memory
 
     model = prepared.model
-    if not is_announced(prepared, max_memory):
-        if _size(prepared) < _SHORT:
+    if not is_announced(tagger, prepared, max_memory):
+        if _is_short(tagger, prepared):
             announce(f"{type(model).__name__} is expected to take less than a minute, the compilation of kernels aside")
         return model
     expected = estimate_of(tagger, prepared, held_out, texts)
@@ -242,12 +241,18 @@ def planned(
     )
 
 
-def is_announced(prepared: Prepared, max_memory: int | None) -> bool:
+def is_announced(tagger: Tagger, prepared: Prepared, max_memory: int | None) -> bool:
     """Whether a training is estimated before it starts: memory is limited, or it may be long and somebody waits."""
-    return max_memory is not None or _size(prepared) >= (_SHORT if is_shown() else _LONG)
+    return max_memory is not None or (not _is_short(tagger, prepared) if is_shown() else _work(prepared) >= _LONG)
 
 
-def _size(prepared: Prepared) -> int:
+def _is_short(tagger: Tagger, prepared: Prepared) -> bool:
+    """Whether training surely takes less than a minute; an estimate of it would take longer than some trainings."""
+    model = Estimator if tagger.model_params else type(prepared.model)  # limits of models are for their defaults
+    return _work(prepared) < model.short_work
+
+
+def _work(prepared: Prepared) -> int:
     return int(prepared.X.nnz) * int(prepared.labels.matrix.shape[1])
 
 

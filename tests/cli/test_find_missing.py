@@ -27,7 +27,7 @@ def test_pairs_are_found_and_written_back(tacit, folder, tmp_path):
     listed = tmp_path / "missing.csv"
     found = tacit("find-missing", folder / "model", folder / "train.jsonl", "-n", 12, "--out", listed)
     assert found.code == 0, found.err
-    assert found.out.startswith("12 pairs; about ")
+    assert found.out.startswith("12 pairs; at most ")
     rows = list(csv.DictReader(listed.read_text().splitlines()))
     assert list(rows[0]) == ["row", "label", "probability", "evidence", "text"]
     assert sum(row["label"] in tags[int(row["row"]) - 1] for row in rows) >= 11
@@ -46,7 +46,10 @@ def test_json_lines_on_stdout_and_verdicts(tacit, folder, tmp_path):
     found = tacit("find-missing", folder / "model", folder / "train.jsonl", "-n", 3)
     pairs = [json.loads(line) for line in found.out.splitlines()]
     assert len(pairs) == 3
-    assert "3 pairs; about" in found.err
+    assert "every sample has a label" in found.err
+    assert "3 pairs; at most" in found.err
+    known = tacit("find-missing", folder / "model", folder / "train.jsonl", "-n", 3, "--missing", 0.1)
+    assert "3 pairs; about" in known.err
     for pair, accepted in zip(pairs, (True, False, True), strict=True):
         pair["accepted"] = accepted
     (tmp_path / "judged.jsonl").write_text("".join(json.dumps(pair) + "\n" for pair in pairs))

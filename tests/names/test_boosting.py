@@ -34,7 +34,7 @@ def test_arrays_give_what_scikit_learn_gives(monkeypatch):
     pairs = zip(made[0].edges, test.T, strict=True)
     binned = np.stack([low[boosting._bins(low, np.maximum(column, low[0]))] for low, column in pairs], axis=1)
     assert trees.log_odds(test) == pytest.approx(made[0].decision_function(binned), abs=1e-4)
-    assert len(trees.roots) == boosting._ITERATIONS
+    assert len(trees.roots) == boosting._N_TREES
 
 
 def test_the_planted_evidence_is_found():

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+import numpy as np
 
 from tacit.cli.options import PATH, computing_options, data_argument, input_options, model_argument, vector_options
 from tacit.cli.say import progress_shown, say
@@ -18,7 +19,9 @@ from tacit.data.files import Staging, check_place, check_unread
 from tacit.data.load import load_data
 from tacit.data.save import save_data
 from tacit.errors import FileError
+from tacit.labels import positives
 from tacit.tagger.find_missing import MissingLabel
+from tacit.tagger.missing_share import are_dropped
 from tacit.tagger.tagger import Tagger
 
 
@@ -64,7 +67,9 @@ def find_missing(
         found = tagger.find_missing(inputs_of(tagger, dataset), dataset.Y, n, **options)
     _write(found, tagger, dataset, out)
     expected = sum(pair.probability for pair in found)
-    say(f"{len(found):,} pairs; about {expected:.0f} of them should be right", err=out is None)
+    is_upper = missing is None and are_dropped(np.diff(positives(dataset.Y).indptr))
+    about = "at most" if is_upper else "about"
+    say(f"{len(found):,} pairs; {about} {expected:.0f} of them should be right", err=out is None)
 
 
 def _write(found: list[MissingLabel], tagger: Tagger, dataset: Dataset, out: Path | None) -> None:

@@ -16,8 +16,8 @@ from tacit.store.declared import Array
 Floats = npt.NDArray[np.float32]
 Ids = npt.NDArray[np.int32]
 
-_ITERATIONS = 180
-_LEARNING_RATE = 0.05
+_N_TREES = 180
+_ALL_STEPS = 9.0  # sum of the learning rates of all trees
 _LEAVES = 15
 _SAMPLES_PER_LEAF = 60
 _FEATURES_PER_SPLIT = 0.5
@@ -37,13 +37,15 @@ class BoostedTrees:
     start: float
 
     @staticmethod
-    def fit(X: Floats, y: npt.NDArray[np.bool_], weights: Floats | None, seed: int) -> BoostedTrees:
-        """Learn which rows of X are right; rows count by their weights."""
+    def fit(
+        X: Floats, y: npt.NDArray[np.bool_], weights: Floats | None, seed: int, n_trees: int = _N_TREES
+    ) -> BoostedTrees:
+        """Learn which rows of X are right; rows count by their weights. Fewer trees take larger steps."""
         from sklearn.ensemble import HistGradientBoostingClassifier
 
         learner = HistGradientBoostingClassifier(
-            max_iter=_ITERATIONS,
-            learning_rate=_LEARNING_RATE,
+            max_iter=n_trees,
+            learning_rate=_ALL_STEPS / n_trees,
             max_leaf_nodes=_LEAVES,
             min_samples_leaf=_SAMPLES_PER_LEAF,
             max_features=_FEATURES_PER_SPLIT,

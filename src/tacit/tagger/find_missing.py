@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 from sklearn.base import clone
+from threadpoolctl import threadpool_limits
 
 from tacit.base import Estimator
 from tacit.checks import as_count
@@ -105,8 +106,9 @@ def find_missing(
         raise DataError(f"{folds} folds need at least {2 * folds} samples; got {X.shape[0]}")
     models, found = _out_of_fold(tagger._fitted_model(), X, Y, folds, candidates, seed)
     found = _free_pairs(found, Y)
-    certainty = certainty_of(found, seed)
-    omission = _omission(found, certainty, Y, missing)
+    with threadpool_limits(1):  # as in tasks: the same pairs on every machine, and threads would only wait here
+        certainty = certainty_of(found, seed)
+        omission = _omission(found, certainty, Y, missing)
     odds = omission.odds(label_counts(Y))[found.labels]
     probabilities = missing_probabilities(certainty, found.is_recorded, found.labels, odds)
     order = np.lexsort((found.labels, found.rows, -certainty, -probabilities))
@@ -172,8 +174,13 @@ def _omission(found: RankedPairs, certainty: Floats, Y: sparse.csr_matrix, missi
     omission = estimate_omission(certainty, found.is_recorded, found.labels, counts)
     if missing is not None:
         return omission.with_share(missing, counts)
-    omission = omission.at_most(most_missing(np.diff(Y.indptr)), counts)
-    announce(f"about {omission.share(counts):.0%} of the true labels seem to be missing")
+    sizes = np.diff(Y.indptr)
+    omission = omission.at_most(most_missing(sizes), counts)
+    share = f"{omission.share(counts):.0%} of the true labels"
+    if are_dropped(sizes):  # only samples without labels tell missing labels from doubtful ones
+        announce(f"at most {share} seem to be missing; every sample has a label, so how many fewer cannot be told")
+    else:
+        announce(f"about {share} seem to be missing")
     return omission
 
 

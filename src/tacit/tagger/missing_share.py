@@ -159,18 +159,20 @@ def most_missing(sizes: npt.NDArray[np.integer[Any]]) -> float:
     observed = np.bincount(np.minimum(sizes, _MOST_LABELS)).astype(np.float64)
     seen, true = np.arange(len(observed)), np.arange(1, 3 * len(observed) + 1)
     shares = np.arange(0.01, 0.96, 0.01)
-    fits = np.array([_log_likelihood(observed, seen, true, share) for share in shares])
+    fits = _log_likelihoods(observed, seen, true, shares)
     return float(shares[fits >= fits.max() - _LIKELY].max())
 
 
-def _log_likelihood(observed: Floats, seen: npt.NDArray[Any], true: npt.NDArray[Any], share: float) -> float:
-    """Log-likelihood of numbers of labels per sample, for the most likely true numbers."""
-    chances = binom.pmf(seen[:, None], true, 1 - share)
-    chances[-1] += binom.sf(seen[-1], true, 1 - share)
-    parts = np.full(len(true), 1 / len(true))
+def _log_likelihoods(observed: Floats, seen: npt.NDArray[Any], true: npt.NDArray[Any], shares: Floats) -> Floats:
+    """Log-likelihood of numbers of labels per sample, for the most likely true numbers, with each share missing."""
+    kept = 1 - shares[:, None, None]
+    chances = binom.pmf(seen[:, None], true, kept)  # shares × seen × true
+    chances[:, -1] += binom.sf(seen[-1], true, kept[:, 0])
+    parts = np.full((len(shares), len(true), 1), 1 / len(true))
+    back, observed = np.ascontiguousarray(chances.transpose(0, 2, 1)), observed[:, None]
     for _ in range(_STEPS):
-        parts = parts * (chances.T @ (observed / np.maximum(chances @ parts, 1e-300))) / observed.sum()
-    return float(observed @ np.log(np.maximum(chances @ parts, 1e-300)))
+        parts *= back @ (observed / np.maximum(chances @ parts, 1e-300)) / observed.sum()
+    return np.asarray((observed * np.log(np.maximum(chances @ parts, 1e-300))).sum(axis=(1, 2)))
 
 
 def missing_probabilities(certainty: Floats, is_recorded: Mask, labels: Ids, odds: Floats) -> Floats:

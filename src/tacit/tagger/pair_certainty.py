@@ -22,6 +22,8 @@ _SAMPLES_UNSEEN = 3.0  # pseudo-count added to a label's count: a single co-occu
 _ROWS_PER_BLOCK = 2048
 _MOST_PAIRS = 100_000  # to learn from
 _MIN_PAIRS = 1000  # to learn trees from
+_LIKELY = 3  # times the recorded pairs: as many by the linear model are judged by trees, too
+_N_TREES = 60
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,7 +111,10 @@ def _ranks(labels: Ids, scores: Floats) -> Ids:
 
 
 def certainty_of(pairs: RankedPairs, seed: int) -> Floats:
-    """Log-odds that a pair is recorded, learned from other samples: the mean of a linear model and of boosted trees."""
+    """Log-odds that a pair is recorded, learned from other samples: the mean of a linear model and of boosted trees.
+
+    Trees learn from the pairs that are likely by the linear model, and judge these: no other can be listed.
+    """
     recorded = pairs.is_recorded
     if not 0 < recorded.sum() < len(recorded):
         raise DataError(
@@ -126,11 +131,15 @@ def certainty_of(pairs: RankedPairs, seed: int) -> Floats:
             chosen = np.arange(len(recorded))
         if len(chosen) > _MOST_PAIRS:
             chosen = rng.choice(chosen, _MOST_PAIRS, replace=False)
-        found = LogisticRegression(C=100.0).fit(linear[chosen], recorded[chosen]).decision_function(linear[judged])
+        regression = LogisticRegression(C=100.0).fit(linear[chosen], recorded[chosen])
+        found = regression.decision_function(linear)
+        log_odds[judged] = found[judged]
         if len(chosen) >= _MIN_PAIRS:
-            trees = BoostedTrees.fit(plain[chosen], recorded[chosen], None, seed)
-            found = (found + trees.log_odds(plain[judged])) / 2
-        log_odds[judged] = found
+            n_likely = min(_LIKELY * int(recorded[chosen].sum()), len(chosen))
+            is_likely = found >= np.partition(found[chosen], -n_likely)[-n_likely]
+            taught, judged_again = chosen[is_likely[chosen]], judged & is_likely
+            trees = BoostedTrees.fit(plain[taught], recorded[taught], None, seed, _N_TREES)
+            log_odds[judged_again] = (found[judged_again] + trees.log_odds(plain[judged_again])) / 2
     return log_odds
 
 

@@ -95,7 +95,7 @@ class LabelTree(Estimator):
     normalize: Normalize = True
 
     takes_dense: ClassVar[bool] = True
-    short_work: ClassVar[float] = 5e9
+    short_work: ClassVar[float] = 1e9
 
     forest_: LabelForest = field(init=False)
 

@@ -76,7 +76,6 @@ def test_short_trainings_are_not_estimated(tacit, tmp_path, monkeypatch):
 
 
 def test_training_starts_with_an_estimate(tacit, articles, tmp_path, monkeypatch):
-    from tacit.tagger import training
 
     fields = ("--text", "title,body", "--labels", "tags")
     short = tacit("train", articles, *fields, "--out", tmp_path / "model")

@@ -22,7 +22,8 @@ _SAMPLES_UNSEEN = 3.0  # pseudo-count added to a label's count: a single co-occu
 _ROWS_PER_BLOCK = 2048
 _MOST_PAIRS = 100_000  # to learn from
 _MIN_PAIRS = 1000  # to learn trees from
-_LIKELY = 3  # times the recorded pairs: as many by the linear model are judged by trees, too
+_LIKELY = 3  # times the recorded pairs: as many by the linear model are judged by trees, too, ...
+_SHARE_LIKELY = 10  # ... but at least one in so many: from a few thousand of 100,000 trees learn too little
 _N_TREES = 60
 
 
@@ -135,7 +136,7 @@ def certainty_of(pairs: RankedPairs, seed: int) -> Floats:
         found = regression.decision_function(linear)
         log_odds[judged] = found[judged]
         if len(chosen) >= _MIN_PAIRS:
-            n_likely = min(_LIKELY * int(recorded[chosen].sum()), len(chosen))
+            n_likely = min(max(_LIKELY * int(recorded[chosen].sum()), len(chosen) // _SHARE_LIKELY), len(chosen))
             is_likely = found >= np.partition(found[chosen], -n_likely)[-n_likely]
             taught, judged_again = chosen[is_likely[chosen]], judged & is_likely
             trees = BoostedTrees.fit(plain[taught], recorded[taught], None, seed, _N_TREES)

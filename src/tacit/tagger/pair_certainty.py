@@ -23,7 +23,7 @@ _ROWS_PER_BLOCK = 2048
 _MOST_PAIRS = 100_000  # to learn from
 _MIN_PAIRS = 1000  # to learn trees from
 _LIKELY = 3  # times the recorded pairs: as many by the linear model are judged by trees, too, ...
-_SHARE_LIKELY = 10  # ... but at least one in so many: from a few thousand of 100,000 trees learn too little
+_SHARE_LIKELY = 10  # ... but at least one of so many, where few are recorded: trees need enough to learn from
 _N_TREES = 60
 
 
@@ -114,7 +114,7 @@ def _ranks(labels: Ids, scores: Floats) -> Ids:
 def certainty_of(pairs: RankedPairs, seed: int) -> Floats:
     """Log-odds that a pair is recorded, learned from other samples: the mean of a linear model and of boosted trees.
 
-    Trees learn from the pairs that are likely by the linear model, and judge these: no other can be listed.
+    Trees learn from the pairs that are likely by the linear model, and judge these: the others are the end of any list.
     """
     recorded = pairs.is_recorded
     if not 0 < recorded.sum() < len(recorded):

@@ -67,9 +67,9 @@ def find_missing(
         found = tagger.find_missing(inputs_of(tagger, dataset), dataset.Y, n, **options)
     _write(found, tagger, dataset, out)
     expected = sum(pair.probability for pair in found)
-    is_upper = missing is None and are_dropped(np.diff(positives(dataset.Y).indptr))
-    about = "at most" if is_upper else "about"
-    say(f"{len(found):,} pairs; {about} {expected:.0f} of them should be right", err=out is None)
+    is_in_doubt = missing is None and are_dropped(np.diff(positives(dataset.Y).indptr))
+    doubt = ", perhaps far fewer" if is_in_doubt else ""
+    say(f"{len(found):,} pairs; about {expected:.0f} of them should be right{doubt}", err=out is None)
 
 
 def _write(found: list[MissingLabel], tagger: Tagger, dataset: Dataset, out: Path | None) -> None:

@@ -49,7 +49,8 @@ class MissingLabel(NamedTuple):
     label : str
         The label.
     probability : float
-        Probability that it is true; the mean over a list is the expected precision of the list.
+        Probability that it is true; the mean over a list is the expected precision of the list. It may be far too
+        high if every sample of the corpus has a label, because nothing bounds the share of missing labels then.
     evidence : str
         Labels of the sample with which it often co-occurs, and features that support it.
     """
@@ -176,11 +177,9 @@ def _omission(found: RankedPairs, certainty: Floats, Y: sparse.csr_matrix, missi
         return omission.with_share(missing, counts)
     sizes = np.diff(Y.indptr)
     omission = omission.at_most(most_missing(sizes), counts)
-    share = f"{omission.share(counts):.0%} of the true labels"
-    if are_dropped(sizes):  # only samples without labels tell missing labels from doubtful ones
-        announce(f"at most {share} seem to be missing; every sample has a label, so how many fewer cannot be told")
-    else:
-        announce(f"about {share} seem to be missing")
+    # Only samples without labels tell missing labels from doubtful ones.
+    doubt = ", perhaps far fewer: every sample has a label, so nothing bounds the share" if are_dropped(sizes) else ""
+    announce(f"about {omission.share(counts):.0%} of the true labels seem to be missing{doubt}")
     return omission
 
 

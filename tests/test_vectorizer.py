@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 from reference.words import count_words as count_slowly
+from reference.words import stored
 from tacit import vectorizer as texts_to_features
 from tacit.errors import DataError
 from tacit.vectorizer import FEATURES, TextVectorizer
@@ -162,7 +163,11 @@ def test_features_are_those_of_words_counted_slowly(options, texts, others):
         arrays = [array for X in rows for array in (X.data, X.indices, X.indptr)]
         return vectorizer.feature_names_, vectorizer.idf_, *arrays
 
-    expected = features(count_slowly, 10**6, None)
+    def count_and_store(texts):
+        counts, words = count_slowly(texts)
+        return counts, stored(words)
+
+    expected = features(count_and_store, 10**6, None)
     for size, n_jobs in ((10**6, None), (12, None), (12, 2)):
         for array, wanted in zip(features(texts_to_features.count_words, size, n_jobs), expected, strict=True):
             assert array.dtype == wanted.dtype

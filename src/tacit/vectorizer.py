@@ -24,7 +24,7 @@ from tacit.parameters import OneOf
 from tacit.progress import stage
 from tacit.store.declared import Array, Sizes
 from tacit.tasks import stream_tasks
-from tacit.words import LANGUAGES, count_words, stemmed, words_of
+from tacit.words import LANGUAGES, Lexicon, Words, count_words, stemmed, words_of
 
 _MIN_TEXTS_TO_DROP_HAPAXES = 1000  # with fewer texts, words that occur in a single text are kept
 _MIN_WORDS_TO_DROP_HAPAXES = 50  # distinct words per text; in shorter texts every word counts
@@ -136,19 +136,17 @@ class TextVectorizer:
         """Counts of each distinct word, or stem, in each text, by blocks of texts; words by their first occurrence."""
         tasks = [{"texts": texts[first:last]} for first, last in _blocks(texts, self.features != "words")]
         count = _count_with_pairs if self.features == "words+bigrams" else count_words
-        found = _run(count, tasks, n_jobs, "blocks of words")
+        found = _run(count, iter(tasks), len(tasks), n_jobs, "blocks of words")
         if len(tasks) == 1 and self.language is None:
-            counts, names = next(found)
-            return [counts], names
-        number: defaultdict[str, int] = defaultdict()
-        number.default_factory = number.__len__
-        blocks = []
+            counts, words = next(found)
+            return [counts], words.names()
+        lexicon, blocks = Lexicon(), []
         for counts, words in found:  # the words of a block are dropped before the next one comes
-            ids = np.fromiter(map(number.__getitem__, words), np.int32, len(words))
-            blocks.append(moved_to_disk(_with_ids(counts, ids, len(number))))
-        names = list(number)
+            blocks.append(moved_to_disk(_with_ids(counts, lexicon.number(words), len(lexicon))))
+        names = lexicon.names()
         if self.language is not None:
-            number.clear()
+            number: defaultdict[str, int] = defaultdict()
+            number.default_factory = number.__len__
             ids = np.fromiter(map(number.__getitem__, _stems(names, self.language)), np.int32, len(names))
             names = list(number)
             for place, counts in enumerate(blocks):
@@ -173,10 +171,14 @@ class TextVectorizer:
         parts: sparse.csr_matrix | None,
         n_jobs: int | None,
     ) -> sparse.csr_matrix:
-        """Features from counts, given the column of each word and the parts of each word by column."""
-        tasks = [{"counts": counts} for counts in blocks]
+        """Features from counts, given the column of each word and the parts of each word by column.
+
+        The counts are taken out of `blocks`, so that their memory is free for features.
+        """
+        blocks.reverse()
+        n_tasks, tasks = len(blocks), ({"counts": blocks.pop()} for _ in range(len(blocks)))
         shared = {"places": places, "parts": parts, "share": FEATURES[self.features], "idf": self.idf_}
-        return stacked(_run(_features, tasks, n_jobs, "blocks of features", **shared))
+        return stacked(_run(_features, tasks, n_tasks, n_jobs, "blocks of features", **shared))
 
 
 def are_texts(samples: Any) -> bool:
@@ -214,13 +216,18 @@ def _blocks(texts: Sequence[str], with_parts: bool) -> list[tuple[int, int]]:
 
 
 def _run(
-    function: Callable[..., Result], tasks: list[dict[str, Any]], n_jobs: int | None, what: str, **shared: Any
+    function: Callable[..., Result],
+    tasks: Iterator[dict[str, Any]],
+    n_tasks: int,
+    n_jobs: int | None,
+    what: str,
+    **shared: Any,
 ) -> Iterator[Result]:
     """Results of tasks in order, one at a time; a single one, as of a request, needs no workers."""
-    if len(tasks) == 1:
-        yield function(**tasks[0], **shared)
+    if n_tasks == 1:
+        yield function(**next(tasks), **shared)
         return
-    with stage(what, len(tasks)) as advance:
+    with stage(what, n_tasks) as advance:
         for result in stream_tasks(function, tasks, n_jobs=n_jobs, is_near=True, **shared):
             yield result
             advance(1)
@@ -231,7 +238,7 @@ def _with_ids(counts: sparse.csr_matrix, ids: Ids, n_columns: int) -> sparse.csr
     return sparse.csr_matrix((counts.data, ids[counts.indices], counts.indptr), shape=shape)
 
 
-def _count_with_pairs(texts: Sequence[str]) -> tuple[sparse.csr_matrix, list[str]]:
+def _count_with_pairs(texts: Sequence[str]) -> tuple[sparse.csr_matrix, Words]:
     """Counts of words and of pairs of neighbouring words."""
     found = ([word for word in words_of(text) if len(word) > 1] for text in texts)
     return count_words([" ".join([*words, *map(_PAIR.join, pairwise(words))]) for words in found])

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import re
 import secrets
 import threading
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
@@ -14,7 +16,7 @@ import Stemmer
 from scipy import sparse
 
 from tacit.errors import ParameterError, did_you_mean
-from tacit.kernels.words import SEPARATOR, count_in_texts
+from tacit.kernels.words import SEPARATOR, count_in_texts, number_words
 
 #: Snowball's stemmers by language code.
 LANGUAGES = {
@@ -26,7 +28,7 @@ LANGUAGES = {
 }  # fmt: skip
 _WORD = re.compile(r"\w+")
 _SEPARATOR = bytes([SEPARATOR])
-_SEED = secrets.randbits(63)  # of hash tables, so that nobody can choose texts whose words collide
+_MULTIPLIER = secrets.randbits(63) | 1  # of hash tables, so that nobody can choose texts whose words collide
 _stemmers = threading.local()  # a stemmer must not be used by two threads at once
 
 
@@ -45,20 +47,71 @@ def words_of(text: str) -> list[str]:
     return _WORD.findall(text.lower())
 
 
-def count_words(texts: Sequence[str]) -> tuple[sparse.csr_matrix, list[str]]:
+@dataclass(eq=False)
+class Words:
+    """Distinct words, as `tacit.kernels.words` stores them; only few of them become strings."""
+
+    chunks: npt.NDArray[np.int64]
+    starts: npt.NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    def names(self) -> list[str]:
+        """The words as strings."""
+        return self.chunks.astype("<i8").tobytes().translate(None, b"\0").decode().split()
+
+
+class Lexicon:
+    """The distinct words of several blocks of texts, numbered by their first occurrence."""
+
+    def __init__(self) -> None:
+        self._chunks, self._starts, self._slots = (np.zeros(size, np.int64) for size in (0, 1, 0))
+        self._n_words = 0
+
+    def __len__(self) -> int:
+        return self._n_words
+
+    def number(self, words: Words) -> npt.NDArray[np.int32]:
+        """The number of each word of a block."""
+        self._chunks = _with_room(self._chunks, self._starts[len(self)] + len(words.chunks))
+        self._starts = _with_room(self._starts, len(self) + len(words.starts))
+        ids = np.empty(len(words), np.int32)
+        known = self._slots, self._chunks, self._starts, self._n_words
+        self._slots, self._n_words = number_words(words.chunks, words.starts, _MULTIPLIER, *known, ids)
+        return ids
+
+    def names(self) -> list[str]:
+        """The words as strings, by their numbers."""
+        return Words(self._chunks[: self._starts[len(self)]], self._starts[: len(self) + 1]).names()
+
+
+def _with_room(array: npt.NDArray[np.int64], size: int) -> npt.NDArray[np.int64]:
+    """An array of at least that size, with the same beginning; twice as large if it has to grow."""
+    if len(array) >= size:
+        return array
+    larger = np.empty(max(size, 2 * len(array)), np.int64)
+    larger[: len(array)] = array
+    return larger
+
+
+def count_words(texts: Sequence[str]) -> tuple[sparse.csr_matrix, Words]:
     r"""Counts of each distinct word in each text: ``\b\w\w+\b`` in its lower case; words by their first occurrence."""
-    encoded = [_alone(text).encode("utf-8", "surrogatepass") for text in texts]
-    ends = np.cumsum([len(text) + 1 for text in encoded], dtype=np.int64) - 1
-    joined = np.frombuffer(_SEPARATOR.join([*encoded, _SEPARATOR]), np.uint8)
+    buffer = io.BytesIO()
+    sizes = [buffer.write(_alone(text).encode("utf-8", "surrogatepass") + _SEPARATOR) for text in texts]
+    joined = np.frombuffer(buffer.getbuffer(), np.uint8)
     most = len(joined) // 3 + 2  # words, each with a separator; room that is not used takes no memory
-    chunks, starts = np.empty(len(joined) + 2, np.int64), np.empty(most, np.int64)
+    folded = np.empty(2 * max(sizes, default=0) + 8, np.uint8)  # lower case may have half as many bytes more
+    chunks, starts = np.empty(len(joined), np.int64), np.empty(most, np.int64)
     ids, counts, row_starts = np.empty(most, np.int32), np.empty(most, np.float32), np.empty(len(texts) + 1, np.int64)
-    lower = _lower_case(0x10000 if joined.max() < 0xF0 else 0x110000)
-    n_words, n_counts = count_in_texts(joined, ends, lower, _SEED, chunks, starts, ids, counts, row_starts)
-    chunks[starts[:n_words]] = 0
-    words = chunks[: starts[n_words]].astype(">i8").tobytes().translate(None, b"\0").decode()
+    lower = _lower_case(0x10000 if joined.max(initial=0) < 0xF0 else 0x110000)
+    ends = np.cumsum(sizes, dtype=np.int64) - 1
+    n_words, n_counts = count_in_texts(
+        joined, ends, lower, _MULTIPLIER, folded, chunks, starts, ids, counts, row_starts
+    )
+    words = Words(chunks[: starts[n_words]].copy(), starts[: n_words + 1].copy())
     entries = counts[:n_counts].copy(), ids[:n_counts].copy(), row_starts
-    return sparse.csr_matrix(entries, shape=(len(texts), n_words)), words.split()
+    return sparse.csr_matrix(entries, shape=(len(texts), n_words)), words
 
 
 def _alone(text: str) -> str:

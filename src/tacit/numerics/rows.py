@@ -23,9 +23,10 @@ def row_squares(X: sparse.csr_matrix) -> npt.NDArray[np.float64]:
 
 def _row_squares(X: sparse.csr_matrix, first: int, last: int) -> npt.NDArray[np.float64]:
     starts = X.indptr[first : last + 1]
-    entries = X.data[starts[0] : starts[-1]].astype(np.float64) ** 2
-    squares = np.add.reduceat(np.append(entries, 0.0), starts[:-1] - starts[0])
-    return np.where(np.diff(starts) > 0, squares, 0.0)
+    entries = X.data[starts[0] : starts[-1]].astype(np.float64)
+    squares, has_entries = np.zeros(last - first), np.diff(starts) > 0
+    squares[has_entries] = np.add.reduceat(np.square(entries, out=entries), (starts[:-1] - starts[0])[has_entries])
+    return squares
 
 
 def unit_rows(X: Any) -> Any:

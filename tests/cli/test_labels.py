@@ -463,5 +463,6 @@ def test_a_new_label_is_found_by_its_name(tacit, tmp_path):
     assert tacit("start", tmp_path / "names.tsv", "--language", "en", "--out", model).code == 0
     assert tacit("add-label", model, "zebra fish").out == f"added 'zebra fish' from its name; saved to {model}\n"
     assert tacit("labels", model, "rename", "river", "stream").code == 0
-    assert {"zebra fish", "stream"} == set(labels_of(model, "zebra fishes in streams")[:2])
-    assert labels_of(model, "two rivers")[0] == "stream"
+    assert {"zebra fish", "1"} == set(labels_of(model, "zebra fishes in streams")[:2])
+    assert labels_of(model, "two rivers")[0] == "1"
+    assert library.Tagger.load(model).readable("1") == "stream"

@@ -248,6 +248,10 @@ def test_acts_are_told_with_the_names_of_the_vocabulary(start, saved, tmp_path):
     live = start(folders={"named": tmp_path / "named"})
     judge(live, "filler1", "fruit", True)
     assert live.get("/v1/acts").json()["acts"][0]["act"] == "accepted 'Obst'"
+    live.first.tagger.rename_label("fruit", "Früchte")
+    assert live.get("/v1/acts").json()["acts"][0]["act"] == "renamed 'Obst' to 'Früchte'"
+    answer = live.post("/v1/suggest", json={"text": "pear", "include": ["Früchte"]}).json()
+    assert [(each["label"], each["name"]) for each in answer["results"][0]["suggestions"]] == [("fruit", "Früchte")]
 
 
 def test_nothing_is_lost_over_a_restart(model):

@@ -11,7 +11,7 @@ import pytest
 
 from tacit import Tagger, load_model
 from tacit.data.vocabulary import Vocabulary, load_vocabulary
-from tacit.errors import DataError, ParameterError
+from tacit.errors import ActError, DataError, ParameterError
 from tacit.names.evidence import NameEvidence
 from tacit.names.index import NameIndex
 from tacit.tagger.naming import language_of, names_of_labels, start_tagger
@@ -63,7 +63,7 @@ def test_acts_on_labels_that_are_known_by_name(tagger, tmp_path):
     own = Tagger.load(tmp_path / "model")
     label = RARE[-1]
     own.rename_label(label, "extraction")
-    assert own.suggest([f"the {label} report"], k=1)[0][0].label == "extraction"
+    assert own.readable(own.suggest([f"the {label} report"], k=1)[0][0].label) == "extraction"
     own.add_label(RARE[-2], examples=["stanzas and villages", "verse about cows"])
     assert RARE[-2] in [own.readable(each.label) for each in own.suggest(["verse about cows"], k=3)[0]]
     before = own.suggest([f"the {label} report"], include=["extraction"])[0][0].score
@@ -72,7 +72,36 @@ def test_acts_on_labels_that_are_known_by_name(tagger, tmp_path):
     own.save(tmp_path / "model")
     assert Tagger.load(tmp_path / "model").suggest(["verse about cows"]) == own.suggest(["verse about cows"])
     own.retire_label("extraction")
-    assert "extraction" not in [each.label for each in own.suggest([f"the {label} report"], k=20)[0]]
+    assert "extraction" not in [own.readable(each.label) for each in own.suggest([f"the {label} report"], k=20)[0]]
+
+
+def test_a_renamed_concept_keeps_its_id(tagger, tmp_path):
+    tagger.save(tmp_path / "model")
+    own = Tagger.load(tmp_path / "model")
+    first, second = RARE[-2:]
+    concept = own.current_name(first)
+    assert concept in own.vocabulary_.own_ids
+    own.rename_label(first, "extraction")
+    own.rename_label(concept, "mining")
+    assert own.classes_.tolist() == tagger.classes_.tolist()
+    assert own.readable(concept) == "mining"
+    assert {own.current_name(name) for name in (concept, first, "extraction", "mining")} == {concept}
+    assert own.history()[-1] == f"renamed '{concept}' to 'mining'"
+    text = ["a report about mining"]
+    assert own.suggest(text, k=1)[0][0].label == concept
+    assert own.suggest(text, k=1, include=["mining"])[0][0].label == concept
+    with pytest.raises(ActError, match="there is a label 'mining' already"):
+        own.rename_label(second, "mining")
+    own.save(tmp_path / "model")
+    assert load_model(tmp_path / "model").readable(concept) == "mining"
+    own.undo()
+    assert own.readable(concept) == "extraction"
+    own.merge_labels([first, second], into=second)
+    assert own.current_name("extraction") == own.current_name(second)
+    own.rename_label(TOPICS[0], "extraction")  # is free again
+    assert own.readable(own.current_name("extraction")) == "extraction"
+    own.rename_label("extraction", concept)  # another id takes its place
+    assert own.current_name(TOPICS[0]) == concept
 
 
 def test_include_threshold_and_depth(tagger):
@@ -187,7 +216,7 @@ def test_an_update_keeps_names_and_acts(vocabulary, tmp_path, model, keep_texts)
     for name in (*TOPICS, *RARE[:-1]):
         found = tagger.suggest([f"new work on {name}s"], k=5)[0]
         assert name in [tagger.readable(each.label) for each in found], name
-    assert "extraction" in [each.label for each in tagger.suggest([f"the {second} report"], k=5)[0]]
+    assert "extraction" in [tagger.readable(each.label) for each in tagger.suggest([f"the {second} report"], k=5)[0]]
     assert len(set(map(str, tagger.classes_))) == len(vocabulary) + 1
     tagger.save(tmp_path / "model")
     again = Tagger.load(tmp_path / "model")

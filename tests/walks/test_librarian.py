@@ -137,7 +137,8 @@ def keep_the_vocabulary_alive(tacit, place: Path) -> None:
     assert "clay" in best.read_text()
     assert "added 'drainage'" in tacit(*add, "drain clay").out
     found = suggestions_of(tacit("suggest", "model", "inbox", "-k", 6).out)["letter.txt"]
-    assert "pollinators" in {each["label"] for each in found}
+    names = {each["label"]: each["name"] for each in found if "name" in each}
+    assert names["http://example.org/bees"] == "pollinators"
     undone = tacit("labels", "model", "undo")
     assert undone.out.startswith("took back: added 'drainage'")
     assert tacit("convert", "documents", "documents.csv").code == 0

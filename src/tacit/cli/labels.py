@@ -52,7 +52,7 @@ def labels(context: click.Context, model: Path) -> None:
 @click.argument("name")
 @click.pass_obj
 def rename(model: Path, label: str, name: str) -> None:
-    """Rename LABEL to NAME; the former name is still accepted.
+    """Rename LABEL to NAME; the former name is still accepted, and a concept of the vocabulary keeps its id.
 
     \b
     Example: tacit labels model rename "motor cars" cars

@@ -124,6 +124,8 @@ def _in_words(tagger: Tagger, act: Act) -> str:
     for field in ("label", "into"):
         if field in named:
             named[field] = tagger.readable(named[field])
+    if act.kind == "rename" and tagger.vocabulary_ is not None and act.content["label"] in tagger.vocabulary_:
+        named["label"] = tagger.vocabulary_.name_of(act.content["label"])  # it is readable by its new name
     if "labels" in named:
         named["labels"] = [tagger.readable(label) for label in named["labels"]]
     if "judgements" in named:

@@ -56,7 +56,7 @@ def add(
         if cooccurs is None and examples is None and description is None:
             description = vocabulary.text_of(name)
             parent = parent or _parent(tagger, vocabulary, name)
-    state.check_name(called)
+    state.check_name(called, is_added=True)
     content: dict[str, Any] = {"name": called}
     if cooccurs:
         columns = {state.find(label, f"cooccurs.{label}"): float(count) for label, count in cooccurs.items()}

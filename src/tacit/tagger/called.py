@@ -52,9 +52,15 @@ class Called:
         return aligned(Y, [self.current_name(str(name)) for name in names], self.classes_)
 
     def readable(self, label: str, language: str | None = None) -> str:
-        """The preferred name of a label in the vocabulary, in a language if it has one there, or the label itself."""
+        """The preferred name of a label in the vocabulary, in a language if it has one there, or the label itself.
+
+        A concept that was renamed has its new name, except in other languages.
+        """
         vocabulary = self.vocabulary_
-        return label if vocabulary is None or label not in vocabulary else vocabulary.name_of(label, language)
+        if vocabulary is None or label not in vocabulary:
+            return label
+        name, title = vocabulary.name_of(label, language), self._state.title(label)
+        return name if title is None or name != vocabulary.name_of(label) else title
 
     def check_language(self, language: str | None) -> None:
         """Raise unless the vocabulary has names in this language; None stands for its usual one."""

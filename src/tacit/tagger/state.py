@@ -68,6 +68,7 @@ class State:
         self._added: list[str] = []
         self._given: dict[str, int] = {}  # names that labels got later, and their columns
         self._renamed: dict[int, str] = {}
+        self._titles: dict[str, str] = {}  # later names of concepts, by the ids that these keep
         self._former: dict[str, int] = {}
         self._later: list[Name] = []  # all names that labels got later, in order; former ones stay
         self._fused: tuple[Scores, Scores] | None = None  # scores of the training, and those that know later names
@@ -112,6 +113,10 @@ class State:
         """The current name of a label."""
         return self._renamed[column] if column in self._renamed else self._first_name(column)
 
+    def title(self, label: str) -> str | None:
+        """The name that a concept got later, given its id; None if it has that of the vocabulary."""
+        return self._titles.get(label)
+
     def later_names(self, column: int) -> list[str]:
         """The names that a label, and those merged into it, got after the training."""
         return [name.text for name in self._later if name.label in self.members(column)]
@@ -151,13 +156,13 @@ class State:
         yield from map(str, self.names.tolist())
         yield from () if self.ground.vocabulary is None else self.ground.vocabulary.names
 
-    def check_name(self, name: str) -> None:
-        """Raise unless `name` is a valid and unused name for a label."""
+    def check_name(self, name: str, *, is_added: bool = False) -> None:
+        """Raise unless `name` is a valid and unused name for a label; one that is added may be known by its name."""
         if not name.strip():
             raise ActError("a label needs a name; got a blank one", "name")
         if has_half_character(name):
             raise ActError(f"the name of a label must be valid Unicode; {name!a} has half a character", "name")
-        if self._current(name) is not None and not self.is_known_by_name(name):
+        if self._current(name) is not None and not (is_added and self.is_known_by_name(name)):
             retired = " (it was retired)" if self._current(name) in self._retired else ""
             raise ActError(f"there is a label '{name}' already{retired}; choose another name, or merge the two", "name")
 
@@ -220,8 +225,9 @@ class State:
     ) -> tuple[State, dict[str, TacitError]]:
         """The state after further acts, and for acts that do not apply, the reasons by id."""
         later = copy.copy(self)
-        for name in ("_added", "_given", "_renamed", "_former", "_later", "_merged", "_retired", "_counts", "_changed"):
-            setattr(later, name, copy.copy(getattr(self, name)))
+        for name, value in vars(self).items():
+            if isinstance(value, dict | list | set):
+                setattr(later, name, copy.copy(value))
         later._own = set()
         refused: dict[str, TacitError] = {}
         for kind, run in groupby(acts, key=lambda act: act.kind):
@@ -246,7 +252,9 @@ class State:
         elif act.kind == "rename":
             column = self.find(content["label"], "label", hint=False)
             self.check_name(content["name"])
-            self._call(column, content["name"])
+            ids: frozenset[str] = frozenset() if self.ground.vocabulary is None else self.ground.vocabulary.own_ids
+            keeps_id = self.name(column) in ids and content["name"] not in ids
+            (self._entitle if keeps_id else self._call)(column, content["name"])
         elif act.kind == "merge":
             self._merge(content["labels"], content["into"])
         elif act.kind == "retire":
@@ -257,12 +265,26 @@ class State:
             self._judge(content["judgements"], samples.rows, samples.said or [])
 
     def _call(self, column: int, name: str) -> None:
+        self._untitle(column)
         before = self.name(column)
         self._given.pop(before, None)
         self._former[before] = column
         self._former.pop(name, None)
         self._renamed[column] = name
         self._give(column, name)
+
+    def _entitle(self, column: int, name: str) -> None:
+        """Rename a concept: its id, by which others know it, stays."""
+        self._untitle(column)
+        self._former.pop(name, None)
+        self._titles[self.name(column)] = name
+        self._give(column, name)
+
+    def _untitle(self, column: int) -> None:
+        before = self._titles.pop(self.name(column), None)
+        if before is not None:
+            self._given.pop(before, None)
+            self._former[before] = column
 
     def _give(self, column: int, name: str) -> None:
         self._given[name] = column
@@ -271,7 +293,7 @@ class State:
 
     def _add(self, content: Mapping[str, Any], rows: list[Row]) -> None:
         name = content["name"]
-        self.check_name(name)
+        self.check_name(name, is_added=True)
         part, count = self._known_by(content, rows)
         is_known = self.is_known_by_name(name)
         column = (self._current(name) or 0) if is_known else len(self)
@@ -300,6 +322,7 @@ class State:
         for column in columns:
             if column != target:
                 name = self.name(column)
+                self._untitle(column)
                 self._changed.pop(column, None)
                 self._given.pop(name, None)
                 self._former[name] = column

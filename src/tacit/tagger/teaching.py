@@ -79,7 +79,7 @@ class Teaching:
         return acting.preview(self._tagger, name, texts, n, known_by)
 
     def rename_label(self, label: str, name: str) -> None:
-        """Rename a label; its former name is still accepted."""
+        """Rename a label; its former name is still accepted. A concept of the vocabulary keeps its id."""
         self._do(Act("rename", {"label": self._name_now(label), "name": acting.as_name(name)}))
 
     def merge_labels(self, labels: Sequence[str], into: str) -> None:

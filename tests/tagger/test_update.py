@@ -93,6 +93,13 @@ def test_counting_on_is_exact():
     assert "strings" in labels_of(tagger, "anything")
 
 
+def test_samples_that_are_learned_again_are_counted():
+    tagger = tacit.Tagger(model="Popularity").fit(TEXTS, TAGS)
+    again = "75% of the new samples had been learned before, and count once more"
+    assert tagger.update(NEW_TEXTS[:1] + TEXTS[:3], NEW_TAGS[:1] + TAGS[:3]).endswith(again)
+    assert tagger.update(NEW_TEXTS[:1], NEW_TAGS[:1]).endswith("100" + again.removeprefix("75"))
+
+
 def test_a_model_that_learns_on_does():
     tagger = tacit.Tagger(model="MLLCS", n_factors=4).fit(TEXTS, TAGS)
     done = tagger.update(["wheel and brake"] * 3, [["cars"]] * 3)

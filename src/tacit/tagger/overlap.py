@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 Hashes = npt.NDArray[np.uint64]
 _KEPT = 1024
-_NOTABLE = 0.05  # share of training samples in other data; some texts recur by chance
+NOTABLE = 0.05  # share of training samples in other data; some texts recur by chance
 _ROWS_AT_ONCE = 1 << 14
 
 
@@ -44,7 +44,7 @@ def share_in_training(tagger: Tagger, samples: Any) -> float:
 
 def note_on_overlap(share: float, data: str) -> str | None:
     """What a reader of metrics must know if many samples of `data` were in the training data."""
-    if share < _NOTABLE:
+    if share < NOTABLE:
         return None
     return (
         f"{share:.0%} of the samples of {data} were in the training data of the model: its metrics on new samples "

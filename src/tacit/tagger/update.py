@@ -23,7 +23,7 @@ from tacit.numerics.rows import row_of_entry, widened
 from tacit.store.acts import in_force
 from tacit.store.legacy import learned_logs
 from tacit.tagger.naming import counted_on, moved
-from tacit.tagger.overlap import sketch
+from tacit.tagger.overlap import NOTABLE, share_in_training, sketch
 from tacit.tagger.state import State
 from tacit.tagger.training import Training, relations
 from tacit.tagger.vectors import split_texts
@@ -56,6 +56,7 @@ def update(tagger: Tagger, samples: Any, tags: Any, label_names: Sequence[str] |
     texts, given = split_texts(samples)
     new = _new_samples(changes.state, texts, tagger._features(texts), tags, label_names)
     new = replace(new, vectors=given)
+    repeated = share_in_training(tagger, texts)
     earlier, logs = tagger.card_.get("updates", []), learned_logs(tagger.card_)
     n_known = len(model.classes_)
     n_seen = len(getattr(model, "seen_names_", model.classes_))  # the others are known by their counts
@@ -76,7 +77,7 @@ def update(tagger: Tagger, samples: Any, tags: Any, label_names: Sequence[str] |
             f"{type(model).__name__} cannot learn {what} without the training data, which this tagger did not keep; "
             "train it again on all samples, with keep_texts=True (--keep-texts) to update it later"
         )
-    done += _new_labels(len(new.names) - n_known)
+    done += _new_labels(len(new.names) - n_known) + _counted_twice(repeated)
     tagger.card_ = {**tagger.card_, **logs, "updates": [*earlier, done]}
     tagger._become(tagger._without_acts().plus(changes.acts))
     return done + _no_longer(tagger, set(new.names[n_known:]), set(changes.left_out))
@@ -116,6 +117,10 @@ def _ones(rows: npt.NDArray[Any], columns: npt.NDArray[Any], shape: tuple[int, i
 
 def _new_labels(n: int) -> str:
     return "" if n == 0 else "; 1 label is new" if n == 1 else f"; {n:,} labels are new"
+
+
+def _counted_twice(share: float) -> str:
+    return "" if share < NOTABLE else f"; {share:.0%} of the new samples had been learned before, and count once more"
 
 
 def _no_longer(tagger: Tagger, learned: set[str], before: set[str]) -> str:

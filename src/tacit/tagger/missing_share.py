@@ -29,6 +29,7 @@ _MAX_BANDS, _RECORDED_PER_BAND = 5, 200
 _QUANTILES = (0.0, 0.03, 0.06, 0.1, 0.15, 0.2, 0.3)  # of a band's most certain pairs, by its number of recorded labels
 _DOUBT = 1.0  # rate of the exponential priors of the power and of the proportions: few samples leave them at 0
 _LOG_ODDS_RANGE = (-8.0, 8.0)
+_MOST_WRONG = 0.95  # share of a band's pairs at any place
 _FREQUENT = 0.9  # quantile of recorded labels, by the frequency of the label, at which the odds are trusted most
 _MOST_CERTAIN = 0.97  # no pair is stated to be right with a higher probability
 _PRIOR = 5.0  # pseudo-count of right pairs, for how much more or less often than others a label is right
@@ -123,17 +124,24 @@ def _fitted(cells: Floats) -> Omission:
     middle = cells[:, 1].mean()
     frequency, place, n_pairs, n_absent = cells[:, 1] - middle, *cells[:, 2:].T
 
-    def surprise(parameters: Floats) -> float:
+    def surprise(parameters: Floats) -> tuple[float, Floats]:
+        """Minus the log-likelihood and the logarithm of the priors, and the gradient."""
         odds = np.exp(parameters[0] - parameters[1] * frequency)
-        wrong = np.minimum(parameters[2:][band_of] * place, 0.95)
+        wrong = np.minimum(parameters[2:][band_of] * place, _MOST_WRONG)
         absent = np.clip(1 - (1 - wrong) / (1 + odds), 1e-9, 1 - 1e-9)
         log_likelihood = n_absent @ np.log(absent) + (n_pairs - n_absent) @ np.log1p(-absent)
-        return float(_DOUBT * parameters[1:].sum() - log_likelihood)
+        by_absent = (n_pairs - n_absent) / (1 - absent) - n_absent / absent
+        by_log_odds = by_absent * (1 - wrong) * odds / (1 + odds) ** 2
+        by_wrong = by_absent * np.where(wrong < _MOST_WRONG, place, 0.0) / (1 + odds)
+        gradient = np.array([by_log_odds.sum(), -(by_log_odds @ frequency), *np.bincount(band_of, by_wrong)])
+        gradient[1:] += _DOUBT
+        return float(_DOUBT * parameters[1:].sum() - log_likelihood), gradient
 
     bounds = [_LOG_ODDS_RANGE, (0.0, _MAX_POWER)] + [(0.0, None)] * len(bands)
     starts = ([start, 0.2] + [1.0] * len(bands) for start in (-3.0, -1.0, 0.5))
     found = min(
-        (minimize(surprise, start, method="L-BFGS-B", bounds=bounds) for start in starts), key=lambda fit: fit.fun
+        (minimize(surprise, start, jac=True, method="L-BFGS-B", bounds=bounds) for start in starts),
+        key=lambda fit: fit.fun,
     )
     return Omission(float(found.x[0] + found.x[1] * middle), float(found.x[1]))
 

@@ -113,10 +113,12 @@ def find_missing(
         certainty = certainty_of(found, seed)
         omission = _omission(found, certainty, Y, missing)
     odds = omission.odds(label_counts(Y))[found.labels]
-    probabilities = missing_probabilities(certainty, found.is_recorded, found.labels, odds)
-    order = np.lexsort((found.labels, found.rows, -certainty, -probabilities))
-    is_offered = ~found.is_recorded & ~_are_retired(tagger, labels)[found.labels]
-    best = order[is_offered[order]][:n]
+    probabilities = missing_probabilities(certainty, found.is_recorded, found.labels, odds, found.folds)
+    offered = np.flatnonzero(~found.is_recorded & ~_are_retired(tagger, labels)[found.labels])
+    least = np.sort(probabilities[offered])[-n:][:1]  # to sort few of them by everything
+    offered = offered[probabilities[offered] >= least]
+    keys = (found.labels, found.rows, -certainty, -probabilities)
+    best = offered[np.lexsort([key[offered] for key in keys])][:n]
     evidence = _Evidence(tagger, samples, Y, labels, models, relations(Y)).of(found, best)
     return [
         MissingLabel(int(found.rows[pair]), str(labels.names[found.labels[pair]]), float(probabilities[pair]), in_words)

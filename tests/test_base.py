@@ -243,3 +243,12 @@ def test_a_model_without_a_paper_says_so():
 @pytest.mark.parametrize("cls", [cls for cls in map(find_model, MODELS) if cls.PAPER])
 def test_the_settings_of_papers_are_parameters_that_the_model_allows(cls):
     check_parameters(cls.paper())
+
+
+@pytest.mark.parametrize("model", [tacit.OneVsAll, tacit.LFM])
+def test_a_model_that_only_ranks_is_the_same_without_a_threshold(data, model):
+    X, Y = data.X, data.Y
+    fitted, only_ranks = model().fit(X, Y), model()._fit_to_rank(X, Y)
+    np.testing.assert_array_equal(only_ranks.rank(X, 3).scores, fitted.rank(X, 3).scores)
+    assert np.isnan(only_ranks.threshold_)
+    assert only_ranks.fit(X, Y).threshold_ == fitted.threshold_

@@ -84,6 +84,7 @@ class Estimator(Stored, BaseEstimator):  # type: ignore[misc]
     unranked_score: ClassVar[float] = float(np.finfo(np.float32).min)
     short_work: ClassVar[float] = 5e7  # non-zero features times labels: below, training takes less than a minute
     PAPER: ClassVar[Mapping[str, Any]] = {}  # parameters of the method as its paper prints it
+    _only_ranks = False  # whether no threshold is needed
 
     @classmethod
     def paper(cls, **overrides: Any) -> Self:
@@ -131,6 +132,14 @@ class Estimator(Stored, BaseEstimator):  # type: ignore[misc]
         """
         return self._fit_checked(X, Y, label_names)
 
+    def _fit_to_rank(self, X: Any, Y: Any) -> Self:
+        """`fit` for a model that only ranks, as in cross-validation: without a threshold, which takes time to find."""
+        self._only_ranks = True
+        try:
+            return self.fit(X, Y)
+        finally:
+            del self._only_ranks
+
     def _fit_checked(self, X: Any, Y: Any, label_names: Sequence[Any] | None, **data: Any) -> Self:
         """Check everything, then `_fit` with the `data` that some models take in addition to X and Y."""
         check_parameters(self)
@@ -144,7 +153,7 @@ class Estimator(Stored, BaseEstimator):  # type: ignore[misc]
         self.n_samples_ = int(features.shape[0])
         with fitting(type(self).__name__, self.stored_parameters(), features, labels.matrix, data):
             self._fit(features, labels.matrix, **data)
-        self.threshold_ = self._matching_threshold(features, positives(labels.matrix))
+        self.threshold_ = np.nan if self._only_ranks else self._matching_threshold(features, positives(labels.matrix))
         return self
 
     def _features(self, X: Any) -> FeatureMatrix:

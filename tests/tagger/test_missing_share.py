@@ -80,6 +80,18 @@ def test_a_label_that_is_seldom_recorded_where_it_is_certain_loses_its_place():
     assert (labels[best] != 4).all()
 
 
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_labels_that_are_right_more_often_than_others_are_stated_so(seed):
+    """Equally certain pairs of labels with long records, some of which are nearly always right."""
+    rng = np.random.default_rng(seed)
+    labels, certainty = rng.integers(0, 100, N_PAIRS), rng.normal(size=N_PAIRS)
+    is_true = rng.random(N_PAIRS) < np.where(certainty > 0.5, np.where(labels < 40, 0.98, 0.7), 0.02)
+    recorded = is_true & (rng.random(N_PAIRS) < 0.9)
+    stated = missing_probabilities(certainty, recorded, labels, np.full(N_PAIRS, 1 / 9))
+    best = np.flatnonzero(~recorded)[np.argsort(-stated[~recorded], kind="stable")[:200]]
+    assert stated[best].mean() == pytest.approx(is_true[best].mean(), abs=0.25)
+
+
 @pytest.mark.parametrize("share", [0.1, 0.3, 0.6])
 def test_samples_without_labels_bound_what_is_missing(share):
     rng = np.random.default_rng(0)

@@ -38,7 +38,12 @@ class BoostedTrees:
 
     @staticmethod
     def fit(
-        X: Floats, y: npt.NDArray[np.bool_], weights: Floats | None, seed: int, n_trees: int = _N_TREES
+        X: Floats,
+        y: npt.NDArray[np.bool_],
+        weights: Floats | None,
+        seed: int,
+        n_trees: int = _N_TREES,
+        n_leaves: int = _LEAVES,
     ) -> BoostedTrees:
         """Learn which rows of X are right; rows count by their weights. Fewer trees take larger steps."""
         from sklearn.ensemble import HistGradientBoostingClassifier
@@ -46,7 +51,7 @@ class BoostedTrees:
         learner = HistGradientBoostingClassifier(
             max_iter=n_trees,
             learning_rate=_ALL_STEPS / n_trees,
-            max_leaf_nodes=_LEAVES,
+            max_leaf_nodes=n_leaves,
             min_samples_leaf=_SAMPLES_PER_LEAF,
             max_features=_FEATURES_PER_SPLIT,
             l2_regularization=_RIDGE,
@@ -98,7 +103,7 @@ class BoostedTrees:
 
 def _edges(values: Floats) -> Floats:
     """The lowest value of each bin; scikit-learn's own bins of weighted rows take more time than all its trees."""
-    return np.unique(np.quantile(values, np.linspace(0, 1, _BINS), method="lower")).astype(np.float32)
+    return np.unique(np.sort(values)[np.linspace(0, len(values) - 1, _BINS).astype(np.intp)])
 
 
 def _bins(edges: Floats, values: Floats) -> npt.NDArray[np.intp]:
@@ -107,7 +112,8 @@ def _bins(edges: Floats, values: Floats) -> npt.NDArray[np.intp]:
 
 def _thresholds(edges: Sequence[Floats], features: npt.NDArray[Any], between: npt.NDArray[np.float64]) -> Floats:
     """The largest value below the bin that begins above each threshold, which lies between the lowest of two bins."""
-    above = [
-        edges[f][min(np.searchsorted(edges[f], t), len(edges[f]) - 1)] for f, t in zip(features, between, strict=True)
-    ]
-    return np.nextafter(np.array(above, np.float32), np.float32(-np.inf))
+    above = np.empty(len(features), np.float32)
+    for feature, lowest in enumerate(edges):
+        nodes = np.flatnonzero(features == feature)
+        above[nodes] = lowest[np.minimum(np.searchsorted(lowest, between[nodes]), len(lowest) - 1)]
+    return np.nextafter(above, np.float32(-np.inf))

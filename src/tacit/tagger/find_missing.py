@@ -21,7 +21,7 @@ from tacit.checks import as_count
 from tacit.errors import DataError, ParameterError
 from tacit.labels import Labels, label_counts, positives, read_labels
 from tacit.progress import announce
-from tacit.tagger.explain import feature_name, occlusion
+from tacit.tagger.explain import feature_name, occlusions
 from tacit.tagger.missing_share import Omission, are_dropped, estimate_omission, missing_probabilities, most_missing
 from tacit.tagger.pair_certainty import RankedPairs, certainty_of, pairs_of
 from tacit.tagger.samples import Inputs
@@ -33,10 +33,12 @@ if TYPE_CHECKING:
     from tacit.tagger.tagger import Tagger
 
 Floats = npt.NDArray[np.float64]
+Ids = npt.NDArray[np.intp]
 
 _PER_LABEL = 4  # candidates of a sample, times the mean number of recorded labels, if that is more than asked for
 _LEAST_RECORDED = 30  # pairs of samples with other labels, if only these are counted
 _MAX_FEATURES = 50  # of a sample that are left out in turn, to find evidence
+_PAIRS_AT_ONCE = 64  # whose features are left out in one call
 
 
 class MissingLabel(NamedTuple):
@@ -111,19 +113,16 @@ def find_missing(
         certainty = certainty_of(found, seed)
         omission = _omission(found, certainty, Y, missing)
     odds = omission.odds(label_counts(Y))[found.labels]
-    probabilities = missing_probabilities(certainty, found.is_recorded, found.labels, odds)
-    order = np.lexsort((found.labels, found.rows, -certainty, -probabilities))
-    is_offered = ~found.is_recorded & ~_are_retired(tagger, labels)[found.labels]
-    best = order[is_offered[order]][:n]
-    evidence = _Evidence(tagger, samples, Y, labels, models, relations(Y))
+    probabilities = missing_probabilities(certainty, found.is_recorded, found.labels, odds, found.folds)
+    offered = np.flatnonzero(~found.is_recorded & ~_are_retired(tagger, labels)[found.labels])
+    least = np.sort(probabilities[offered])[-n:][:1]  # to sort few of them by everything
+    offered = offered[probabilities[offered] >= least]
+    keys = (found.labels, found.rows, -certainty, -probabilities)
+    best = offered[np.lexsort([key[offered] for key in keys])][:n]
+    evidence = _Evidence(tagger, samples, Y, labels, models, relations(Y)).of(found, best)
     return [
-        MissingLabel(
-            int(found.rows[pair]),
-            str(labels.names[found.labels[pair]]),
-            float(probabilities[pair]),
-            evidence.of(int(found.rows[pair]), int(found.labels[pair]), int(found.folds[pair])),
-        )
-        for pair in best
+        MissingLabel(int(found.rows[pair]), str(labels.names[found.labels[pair]]), float(probabilities[pair]), in_words)
+        for pair, in_words in zip(best, evidence, strict=True)
     ]
 
 
@@ -151,7 +150,7 @@ def _out_of_fold(
     for fold in range(folds):
         announce(f"fold {fold + 1} of {folds}: training on the others")
         train, rest = np.flatnonzero(fold_of != fold), np.flatnonzero(fold_of == fold)
-        fresh = clone(model).fit(X[train], Y[train])
+        fresh = clone(model)._fit_to_rank(X[train], Y[train])
         parts.append(pairs_of(fresh.rank(X[rest], k), fresh.unranked_score, rest, fold, Y[rest], Y[train]))
         models.append(fresh)
     return models, RankedPairs.concatenate(parts)
@@ -185,7 +184,7 @@ def _omission(found: RankedPairs, certainty: Floats, Y: sparse.csr_matrix, missi
 
 @dataclass(frozen=True, eq=False)
 class _Evidence:
-    """Evidence for a pair, in words."""
+    """Evidence for pairs, in words."""
 
     tagger: Tagger
     samples: Inputs
@@ -194,25 +193,44 @@ class _Evidence:
     models: list[Estimator]
     counts: sparse.csr_matrix
 
-    def of(self, row: int, label: int, fold: int) -> str:
-        """Labels, then features."""
-        labels, features = self._labels(row, label), self._features(row, label, fold)
-        return "; ".join(part for part in ("with " + ", ".join(labels) if labels else "", ", ".join(features)) if part)
+    def of(self, found: RankedPairs, pairs: Ids) -> list[str]:
+        """For each of some pairs: labels, then features."""
+        rows, labels = found.rows[pairs], found.labels[pairs]
+        parts = zip(self._labels(rows, labels), self._features(rows, labels, found.folds[pairs]), strict=True)
+        return ["; ".join(part for part in both if part) for both in parts]
 
-    def _labels(self, row: int, label: int) -> list[str]:
-        others = self.Y.indices[self.Y.indptr[row] : self.Y.indptr[row + 1]]
-        own = self.counts.diagonal()
-        shares = {int(other): float(self.counts[other, label] / max(own[other], 1)) for other in others}
-        best = sorted((other for other in shares if shares[other] > 0), key=lambda other: -shares[other])[:3]
-        names = (self.tagger.readable(str(self.labels.names[other])) for other in best)
-        return [f"{name} ({shares[other]:.0%})" for name, other in zip(names, best, strict=True)]
+    def _labels(self, rows: Ids, labels: Ids) -> list[str]:
+        own, recorded = self.counts.diagonal(), self.Y[rows]
+        others, sizes = recorded.indices, np.diff(recorded.indptr)
+        together = np.asarray(self.counts[others, np.repeat(labels, sizes)]).ravel()
+        shares = np.split(together / np.maximum(own[others], 1), recorded.indptr[1:-1])
+        return [
+            "with " + ", ".join(self._shares(each, of_each)) if of_each.any() else ""
+            for each, of_each in zip(np.split(others, recorded.indptr[1:-1]), shares, strict=True)
+        ]
 
-    def _features(self, row: int, label: int, fold: int) -> list[str]:
-        model, scores = self.models[fold], self.tagger._changes.scores
+    def _shares(self, labels: Ids, shares: Floats) -> list[str]:
+        best = [place for place in np.argsort(-shares, kind="stable")[:3] if shares[place] > 0]
+        names = (self.tagger.readable(str(self.labels.names[labels[place]])) for place in best)
+        return [f"{name} ({shares[place]:.0%})" for name, place in zip(names, best, strict=True)]
 
-        def score(rows: sparse.csr_matrix) -> npt.NDArray[np.float32]:
-            variants = self.samples.with_rows(rows, np.full(rows.shape[0], row))
-            return np.asarray(model.rank(scores.features(variants), 1, include=[label]).scores[:, 0])
+    def _features(self, rows: Ids, labels: Ids, folds: Ids) -> list[str]:
+        """Pairs of a label are looked at together, because models have to be called for each label alone."""
+        found = np.full(len(rows), "", object)
+        order = np.lexsort((labels, folds))
+        starts = np.flatnonzero(np.diff(labels[order], prepend=-1) | np.diff(folds[order], prepend=-1))
+        for same in np.split(order, starts[1:]):
+            for some in np.array_split(same, -(-len(same) // _PAIRS_AT_ONCE)):
+                found[some] = self._features_for(rows[some], int(labels[some[0]]), self.models[folds[some[0]]])
+        return found.tolist()
 
-        x = self.samples.X[row]
-        return [feature_name(self.tagger, int(x.indices[place])) for place in occlusion(score, x, 3, _MAX_FEATURES)]
+    def _features_for(self, rows: Ids, label: int, model: Estimator) -> list[str]:
+        X, scores = self.samples.X[rows], self.tagger._changes.scores
+
+        def score(variants: sparse.csr_matrix, of: Ids) -> npt.NDArray[np.float32]:
+            features = scores.features(self.samples.with_rows(variants, rows[of]))
+            return np.asarray(model.rank(features, 1, include=[label]).scores[:, 0])
+
+        starts = zip(X.indptr, occlusions(score, X, 3, _MAX_FEATURES), strict=False)
+        best = [X.indices[start + places] for start, places in starts]
+        return [", ".join(feature_name(self.tagger, int(feature)) for feature in each) for each in best]

@@ -29,9 +29,11 @@ _MAX_BANDS, _RECORDED_PER_BAND = 5, 200
 _QUANTILES = (0.0, 0.03, 0.06, 0.1, 0.15, 0.2, 0.3)  # of a band's most certain pairs, by its number of recorded labels
 _DOUBT = 1.0  # rate of the exponential priors of the power and of the proportions: few samples leave them at 0
 _LOG_ODDS_RANGE = (-8.0, 8.0)
+_MOST_WRONG = 0.95  # share of a band's pairs at any place
 _FREQUENT = 0.9  # quantile of recorded labels, by the frequency of the label, at which the odds are trusted most
 _MOST_CERTAIN = 0.97  # no pair is stated to be right with a higher probability
 _PRIOR = 5.0  # pseudo-count of right pairs, for how much more or less often than others a label is right
+_PRIOR_RECORDED = 20.0  # the same as a pseudo-count of recorded pairs, where pairs are counted again afterwards
 _MIN_EMPTY = 0.01  # share of samples without labels from which on they bound what is missing
 _MOST_LABELS = 30  # labels of a sample that are told apart in that bound
 _RECORDED_PER_STEP = 30  # recorded pairs that a step of the falling curve rests on: fewer would be chance
@@ -123,17 +125,24 @@ def _fitted(cells: Floats) -> Omission:
     middle = cells[:, 1].mean()
     frequency, place, n_pairs, n_absent = cells[:, 1] - middle, *cells[:, 2:].T
 
-    def surprise(parameters: Floats) -> float:
+    def surprise(parameters: Floats) -> tuple[float, Floats]:
+        """Minus the log-likelihood and the logarithm of the priors, and the gradient."""
         odds = np.exp(parameters[0] - parameters[1] * frequency)
-        wrong = np.minimum(parameters[2:][band_of] * place, 0.95)
+        wrong = np.minimum(parameters[2:][band_of] * place, _MOST_WRONG)
         absent = np.clip(1 - (1 - wrong) / (1 + odds), 1e-9, 1 - 1e-9)
         log_likelihood = n_absent @ np.log(absent) + (n_pairs - n_absent) @ np.log1p(-absent)
-        return float(_DOUBT * parameters[1:].sum() - log_likelihood)
+        by_absent = (n_pairs - n_absent) / (1 - absent) - n_absent / absent
+        by_log_odds = by_absent * (1 - wrong) * odds / (1 + odds) ** 2
+        by_wrong = by_absent * np.where(wrong < _MOST_WRONG, place, 0.0) / (1 + odds)
+        gradient = np.array([by_log_odds.sum(), -(by_log_odds @ frequency), *np.bincount(band_of, by_wrong)])
+        gradient[1:] += _DOUBT
+        return float(_DOUBT * parameters[1:].sum() - log_likelihood), gradient
 
     bounds = [_LOG_ODDS_RANGE, (0.0, _MAX_POWER)] + [(0.0, None)] * len(bands)
     starts = ([start, 0.2] + [1.0] * len(bands) for start in (-3.0, -1.0, 0.5))
     found = min(
-        (minimize(surprise, start, method="L-BFGS-B", bounds=bounds) for start in starts), key=lambda fit: fit.fun
+        (minimize(surprise, start, jac=True, method="L-BFGS-B", bounds=bounds) for start in starts),
+        key=lambda fit: fit.fun,
     )
     return Omission(float(found.x[0] + found.x[1] * middle), float(found.x[1]))
 
@@ -175,27 +184,53 @@ def _log_likelihoods(observed: Floats, seen: npt.NDArray[Any], true: npt.NDArray
     return np.asarray((observed * np.log(np.maximum(chances @ parts, 1e-300))).sum(axis=(1, 2)))
 
 
-def missing_probabilities(certainty: Floats, is_recorded: Mask, labels: Ids, odds: Floats) -> Floats:
+def missing_probabilities(
+    certainty: Floats, is_recorded: Mask, labels: Ids, odds: Floats, folds: Ids | None = None
+) -> Floats:
     """Probability that a pair which is not recorded is true, for each pair.
 
     Certainty is the log-odds that a pair is recorded, and odds those that its label is missing. By their product pairs
-    are sorted: the number of missing labels above any of its values is the sum of the odds over the recorded pairs
-    there. In the same way each label is measured by its own recorded pairs, so that it has a high place only where it
-    earned it.
+    are sorted, and the missing ones are counted. In the same way each label is measured by its own recorded pairs, so
+    that it has a high place only where it earned it. How much this says of a label is uncertain, so the result is the
+    mean of two estimates. The first multiplies both, cautiously. The second sorts by both, and counts again.
+
+    For the second, a pair's place must not depend on whether it is recorded itself. So its label is measured by the
+    other pairs of its fold, of which the model has not seen its sample either; without `folds` all pairs are of one.
     """
     order = np.argsort(-(certainty + np.log(odds)), kind="stable")
+    found = _counted(order, is_recorded, odds)
+    own = np.where(is_recorded, odds * found, found**2)  # expected of a label, and stated of it, if it is as others
+    earned, stated = _sums(own, is_recorded, labels)
+    cautious = np.minimum(found * (earned + _PRIOR) / (stated + _PRIOR), _MOST_CERTAIN)
+    fold_labels = labels if folds is None else labels + folds * (int(labels.max(initial=0)) + 1)
+    earned, stated = _sums(own, is_recorded, fold_labels)
+    prior = _PRIOR_RECORDED * odds
+    others = (earned - is_recorded * own + prior) / (stated - ~is_recorded * own + prior)
+    order = order[np.argsort(-(found * others)[order], kind="stable")]
+    return np.asarray((cautious + _counted(order, is_recorded, odds)) / 2)
+
+
+def _sums(values: Floats, is_recorded: Mask, groups: Ids) -> tuple[Floats, Floats]:
+    """For each pair, the sum over the recorded pairs of its group, and over the others."""
+    recorded, absent = (np.bincount(groups, values * each) for each in (is_recorded, ~is_recorded))
+    return np.asarray(recorded[groups], np.float64), np.asarray(absent[groups], np.float64)
+
+
+def _counted(order: Ids, is_recorded: Mask, odds: Floats) -> Floats:
+    """The share of missing pairs among those that are not recorded, which falls in steps down a list.
+
+    The number of missing labels down to any place is the sum of the odds over the recorded pairs there.
+    """
     is_absent = ~is_recorded[order]
     absent = np.flatnonzero(is_absent)
-    if not len(absent):
-        return np.zeros(len(certainty))
-    missing = np.diff(np.cumsum(np.where(is_absent, 0.0, odds[order]))[absent], prepend=0.0)
-    _, step = np.unique(np.cumsum(~is_absent)[absent] // _RECORDED_PER_STEP, return_inverse=True)
-    sizes = np.bincount(step)
-    means = np.bincount(step, missing) / sizes
-    falling = IsotonicRegression(increasing=False).fit_transform(np.arange(len(means)), means, sample_weight=sizes)
-    found = np.empty(len(certainty))
-    found[order] = np.interp(np.arange(len(order)), absent, np.minimum(falling, _MOST_CERTAIN)[step])
-    n_labels = int(labels.max()) + 1
-    earned = np.bincount(labels[is_recorded], (odds * found)[is_recorded], n_labels)
-    stated = np.bincount(labels[~is_recorded], (found**2)[~is_recorded], n_labels)
-    return np.asarray(np.minimum(found * ((earned + _PRIOR) / (stated + _PRIOR))[labels], _MOST_CERTAIN))
+    found = np.zeros(len(order))
+    if len(absent):
+        missing = np.diff(np.cumsum(np.where(is_absent, 0.0, odds[order]))[absent], prepend=0.0)
+        n_recorded = absent - np.arange(len(absent))  # above each
+        full = n_recorded // _RECORDED_PER_STEP
+        step = np.cumsum(np.diff(full, prepend=full[0]) > 0)
+        sizes = np.bincount(step)
+        means = np.bincount(step, missing) / sizes
+        falling = IsotonicRegression(increasing=False).fit_transform(np.arange(len(means)), means, sample_weight=sizes)
+        found[order] = np.interp(np.arange(len(order)), absent, np.minimum(falling, _MOST_CERTAIN)[step])
+    return found

@@ -24,7 +24,7 @@ _MOST_PAIRS = 100_000  # to learn from
 _MIN_PAIRS = 1000  # to learn trees from
 _LIKELY = 3  # times the recorded pairs: as many by the linear model are judged by trees, too, ...
 _SHARE_LIKELY = 10  # ... but at least one of so many, where few are recorded: trees need enough to learn from
-_N_TREES = 60
+_N_TREES, _N_LEAVES = 40, 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,14 +132,14 @@ def certainty_of(pairs: RankedPairs, seed: int) -> Floats:
             chosen = np.arange(len(recorded))
         if len(chosen) > _MOST_PAIRS:
             chosen = rng.choice(chosen, _MOST_PAIRS, replace=False)
-        regression = LogisticRegression(C=100.0).fit(linear[chosen], recorded[chosen])
+        regression = LogisticRegression(C=100.0, solver="newton-cholesky").fit(linear[chosen], recorded[chosen])
         found = regression.decision_function(linear)
         log_odds[judged] = found[judged]
         if len(chosen) >= _MIN_PAIRS:
             n_likely = min(max(_LIKELY * int(recorded[chosen].sum()), len(chosen) // _SHARE_LIKELY), len(chosen))
             is_likely = found >= np.partition(found[chosen], -n_likely)[-n_likely]
             taught, judged_again = chosen[is_likely[chosen]], judged & is_likely
-            trees = BoostedTrees.fit(plain[taught], recorded[taught], None, seed, _N_TREES)
+            trees = BoostedTrees.fit(plain[taught], recorded[taught], None, seed, _N_TREES, _N_LEAVES)
             log_odds[judged_again] = (found[judged_again] + trees.log_odds(plain[judged_again])) / 2
     return log_odds
 
@@ -166,10 +166,12 @@ def _linear_features(pairs: RankedPairs) -> Floats:
 
 def _log_odds_by_score(scores: Floats, recorded: npt.NDArray[np.bool_]) -> Floats:
     """Log-odds that a label with a given score is recorded, increasing in the score."""
-    bins = [part for part in np.array_split(np.argsort(scores, kind="stable"), _N_BINS) if len(part)]
-    centers = np.array([scores[part].mean() for part in bins])
-    shares = np.array([(recorded[part].sum() + 0.5) / (len(part) + 1) for part in bins])
+    order = np.argsort(scores, kind="stable")
+    starts = np.unique(np.arange(_N_BINS) * len(scores) // _N_BINS)
+    sizes = np.diff(starts, append=len(scores))
+    centers = np.add.reduceat(scores[order], starts) / sizes
+    shares = (np.add.reduceat(recorded[order].astype(np.float64), starts) + 0.5) / (sizes + 1)
     log_odds = np.maximum.accumulate(np.log(shares / (1 - shares)))
-    log_odds += 1e-3 * np.arange(len(bins))  # strictly increasing, to keep the order of scores
+    log_odds += 1e-3 * np.arange(len(starts))  # strictly increasing, to keep the order of scores
     beyond = np.maximum(scores - centers[-1], 0) / max(float(scores.max() - centers[-1]), 1e-12)
     return np.asarray(np.interp(scores, centers, log_odds) + beyond)

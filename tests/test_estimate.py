@@ -81,6 +81,14 @@ def test_the_model_of_a_tagger_has_everything_that_is_saved(tmp_path):
     assert 1 / 1.3 < expected.model_bytes / folder_size(tmp_path / "model") < 1.3
 
 
+def test_the_model_that_is_saved_is_the_one_of_all_samples(data, tmp_path):
+    """Parts save the one that was fitted without held-out samples, a tenth or a fifth of them."""
+    tagger = tacit.Tagger("FastXML", n_trees=20)
+    _, expected = tagger.estimate(data.X, data.Y)
+    tagger.fit(data.X, data.Y).save(tmp_path / "model")
+    assert 1 / 1.1 < expected.model_bytes / folder_size(tmp_path / "model") < 1.1
+
+
 def test_a_wrong_parameter_is_found_before_anything_starts(data):
     with pytest.raises(ParameterError, match="'C' must be float, > 0; got 0"):
         estimate(tacit.OneVsAll(C=0), data.X, data.Y)

@@ -26,7 +26,7 @@ from sklearn.base import clone
 
 from tacit.errors import TacitError
 from tacit.features import read_features
-from tacit.growth import Extent, amount_at, extent_of, seconds_by_step
+from tacit.growth import Extent, amount_at, extent_of, seconds_by_step, size_at
 from tacit.labels import positives, read_labels
 from tacit.memory import entries_at_once, held_bytes, is_large_on_disk, peak_bytes
 from tacit.parameters import Role, check_parameters, with_role
@@ -49,6 +49,7 @@ _BYTES_PER_ENTRY = 40  # of a matrix on disk, while it is worked on
 _SHARE = 0.15  # of the predicted time that the probe may take
 _LOOK_AHEAD = 1.2  # the time of the next part is expected to grow with this power of its samples
 _LEAST_PARTS = 2
+_OF_MODEL = "state.model_."  # names of the arrays of a tagger that its model has
 _PATIENCE = 60.0  # seconds of processor time that a part may take, ...
 _LONGEST = 10  # ... and times as much to wait for it on a busy machine
 _TOO_HIGH = 1.25  # estimates of memory can be too high by this factor, ...
@@ -127,8 +128,8 @@ def estimate_task(task: Task, schedule: Sequence[tuple[str, int]], *, max_second
                 measured = _measure_parts(measure, goal, len(rows), max_seconds, may_compile=True)
     if len(measured) < 2:
         return Estimate(_PATIENCE * max(Y.shape[0] / _FIRST_PART, 1), held, 0, is_lower_bound=True)
-    model_bytes = goal.amount("model_bytes", measured)
-    added = measured[0].start_bytes + goal.amount("memory_bytes", measured[1:])
+    model_bytes = goal.model_bytes(measured)
+    added = measured[0].start_bytes + goal.memory_bytes(measured[1:])
     if on_disk:  # parts work on fewer entries at a time
         added += _BYTES_PER_ENTRY * entries_at_once() * effective_n_jobs(task.model.n_jobs)
     if sum(name == FIT for name, _ in schedule) > 1:  # the first model is in memory while another is fitted
@@ -178,10 +179,25 @@ class _Goal:
                 total += _lap_at(self.extent._replace(n_samples=n_samples), known)
         return total
 
-    def amount(self, what: str, measured: Sequence[Measurement]) -> float:
-        """Bytes of memory, or of the model, for all data."""
+    def memory_bytes(self, measured: Sequence[Measurement]) -> float:
+        """Bytes of memory for all data."""
         extents = [self.part(one.n_samples) for one in measured]
-        return amount_at(self.extent, extents, [getattr(one, what) for one in measured])
+        return amount_at(self.extent, extents, [one.memory_bytes for one in measured])
+
+    def model_bytes(self, measured: Sequence[Measurement]) -> float:
+        """Bytes of the model of all data: each array grows by a law of its own, and so does the rest.
+
+        Parts save a model that was fitted without their held-out samples; of all data it is the one fitted with them.
+        """
+        extents = [self.part(one.n_samples) for one in measured]
+        fitted = [self.part(one.n_fitted) for one in measured]
+        names = measured[-1].array_bytes
+        rest = [one.model_bytes - sum(one.array_bytes.get(name, 0) for name in names) for one in measured]
+        total = amount_at(self.extent, extents, rest)
+        for name in names:
+            sizes = [one.array_bytes.get(name, 0) for one in measured]
+            total += size_at(self.extent, fitted if name.startswith(_OF_MODEL) else extents, sizes)
+        return total
 
 
 def _lap_at(where: Extent, known: Sequence[tuple[Lap, Extent]]) -> float:

@@ -1,8 +1,9 @@
 """Extrapolation of time, memory and model size from small parts of the data to all of them.
 
-Time grows with the samples, and with the labels if each has a classifier. Model size grows with the samples, with the
-labels, with the (feature, label) pairs, the weights of a dense linear model, or with the pairs that occur together. All
-of these are counted, for the parts and for all data.
+Time grows with the samples, and with the labels if each has a classifier. Memory grows with the samples, with the
+labels, with the (feature, label) pairs, the weights of a dense linear model, or with the pairs that occur together. The
+arrays of a model grow with samples, labels or pairs, or fill a matrix of features and labels. All of these are counted,
+for the parts and for all data.
 """
 
 from __future__ import annotations
@@ -28,6 +29,9 @@ _LABEL_POWER_SPREAD = 1.0  # ... and of the power of labels around 0
 _LEAST_SHARE = 0.5  # of the largest part's time that must grow with the samples, however flat the curve is
 _LEAST_STEP = 0.05  # of the largest part's time in a step that has its own law; shorter ones are measured badly
 _MISFIT = 0.05  # typical relative error of a law of memory or size at a part
+_SIZE_POWERS = np.arange(0.0, 1.21, 0.1)  # of samples, labels or pairs in the size of an array
+_SIZE_POWER_SPREAD = 0.3  # standard deviation of that power around 1, a priori
+_BYTES_OF_WEIGHT = 4  # of one weight in a sparse matrix, and of its index
 _BYTES_OF_DENSE = 2  # minimum per (feature, label) pair of a dense matrix
 _MAX_PRODUCTS = 1e7  # pairs that are enumerated to count the distinct ones
 
@@ -115,6 +119,33 @@ def amount_at(where: Extent, extents: Sequence[Extent], amounts: Sequence[float]
         logs.append(np.log(max(float(terms[-1] @ weights), 1e-6)))
         misfits.append(misfit)
     likelihoods = np.exp(-0.5 * (np.square(misfits) - np.square(min(misfits))) / _MISFIT**2)
+    return float(np.exp(np.average(logs, weights=likelihoods)))
+
+
+def size_at(where: Extent, extents: Sequence[Extent], sizes: Sequence[float]) -> float:
+    """The size of one array of a model for a larger extent, extrapolated from smaller ones; larger parts count more.
+
+    The law is c · driver^p, where the driver is the number of samples, labels or pairs. That is the size, or the number
+    of weights that fall on cells of a matrix of features and labels: the fuller it is, the more of them fall on the
+    same. Predictions are averaged, weighted by how well each law fits the parts, with a prior of p near 1.
+    """
+    there = [(extent, size) for extent, size in zip(extents, sizes, strict=True) if size > 0]  # small parts may lack it
+    if len(there) != 1 and len({size for _, size in there}) < 2:
+        return float(sizes[-1])
+    values = np.array([size for _, size in there], np.float64)
+    drivers = np.maximum(_drivers([*(extent for extent, _ in there), where]), 1.0)
+    room = _BYTES_OF_WEIGHT * drivers[:, -1]
+    trust = drivers[:-1, 0] / drivers[-2, 0]
+    unlikely = np.square((1 - _SIZE_POWERS) / _SIZE_POWER_SPREAD)
+    logs, costs = [], []
+    for fills in (False, True) if (values < room[:-1]).all() else (False,):
+        fallen = np.log(-np.log1p(-values / room[:-1]) * room[:-1] if fills else values)
+        for driver in np.log(drivers[:, :-1] / drivers[-1, :-1]).T:
+            left = fallen - _SIZE_POWERS[:, None] * driver[:-1]
+            found = np.average(left, axis=1, weights=trust)
+            logs.append(np.log(-np.expm1(-np.exp(found) / room[-1]) * room[-1]) if fills else found)
+            costs.append(np.square(left - found[:, None]) @ trust / _MISFIT**2 + unlikely)
+    likelihoods = np.exp(-0.5 * (np.array(costs) - np.min(costs)))
     return float(np.exp(np.average(logs, weights=likelihoods)))
 
 

@@ -255,6 +255,16 @@ def test_time_is_processor_time_at_the_rate_it_was_given():
     assert estimating._lap_at(Extent(800, 1, 1, 1), known) == pytest.approx(8 * 4 / 6)
 
 
+def test_waiting_for_the_disk_is_not_carried_on_as_if_samples_waited():
+    """Fifty trees are kept in fifty files, however many samples there are."""
+    extents = [Extent(n, 1, 1, 1) for n in (400, 800, 8000)]
+    laps = [Lap("fit", one.n_samples, one.n_samples / 1000 + 0.4, one.n_samples / 1000) for one in extents]
+    known = list(zip(laps, extents, strict=True))
+    assert estimating._lap_at(extents[-1], known[:-1]) == pytest.approx(laps[-1].seconds, rel=0.1)
+    busy = [(Lap("fit", one.n_samples, 3 * one.n_samples, one.n_samples), one) for one in extents]
+    assert estimating._lap_at(extents[-1], busy[:-1]) == pytest.approx(3 * 8000, rel=0.1)
+
+
 # -- parts ------------------------------------------------------------------------------------------------
 
 

@@ -20,7 +20,7 @@ EXTENTS = [Extent(n, labels, 5000, 20 * n) for n, labels in zip(SAMPLES, LABELS,
         lambda n, _: 3 + 1e-3 * n,
         lambda n, labels: 1e-7 * n * labels,
         lambda n, labels: 0.5 + 1e-7 * n * labels,
-        lambda n, _: 1e-6 * n**1.5,
+        lambda n, _: 1e-5 * n**1.5,
     ],
     ids=["linear", "overhead", "each label", "each label and overhead", "power"],
 )
@@ -46,6 +46,26 @@ def test_a_step_that_becomes_most_of_the_time_is_carried_on_by_its_own_law():
     assert seconds_by_step(extents[-1], extents[:-1], rest[:-1], [{}] * 3) == seconds_at(
         extents[-1], extents[:-1], rest[:-1]
     )
+
+
+def test_a_step_that_small_parts_lack_is_carried_on_by_its_own_law():
+    """Rows are shared among threads from some size on, which takes about as long for any number of them."""
+    extents = [Extent(n, 1000, 5000, 20 * n) for n in (400, 1600, 6400, 64_000)]
+    steps = [{}, {"rows": 0.5}, {"rows": 0.6}]
+    seconds = [0.4, 1.6 + 0.5, 6.4 + 0.6]
+    assert seconds_by_step(extents[-1], extents[:-1], seconds, steps) == pytest.approx(64 + 2.5, rel=0.05)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "true"),
+    [([0.003, 0.024, 0.085], 0.48), ([0.003, 0.005, 0.052], 0.62), ([0.015, 0.055, 0.201], 0.95)],
+    ids=["label trees", "inner nodes", "leaves"],
+)
+def test_times_of_milliseconds_say_nothing_of_the_law(seconds, true):
+    """Steps of a `LabelTree` for 55,889 samples of yso-finna-en: the first trees have hardly any node."""
+    samples, labels = (400, 1600, 6400), (1049, 3995, 10_789)
+    extents = [Extent(n, n_labels, 5000, 30 * n) for n, n_labels in zip(samples, labels, strict=True)]
+    assert seconds_at(Extent(55_889, 20_174, 60_000, 1_500_000), extents, seconds) < 2 * true
 
 
 def test_a_single_time_is_carried_on_evenly():

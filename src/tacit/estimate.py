@@ -201,11 +201,17 @@ class _Goal:
 
 
 def _lap_at(where: Extent, known: Sequence[tuple[Lap, Extent]]) -> float:
-    """Wall time of a phase: extrapolated processor time, which other load disturbs less, times the measured ratio."""
-    last = [lap for lap, _ in known[-2:]]
-    rate = sum(lap.seconds for lap in last) / max(sum(lap.cpu_seconds for lap in last), 1e-6)
+    """Wall time of a phase: extrapolated processor time, which other load disturbs less, and time that it waits.
+
+    Of several threads, wall time is the measured share of processor time. Waiting grows by a law of its own: for other
+    processes all the time, but for the disk as often with few samples as with many, where results of tasks are kept.
+    """
+    last = known[-2:]
+    rate = sum(lap.seconds for lap, _ in last) / max(sum(lap.cpu_seconds for lap, _ in last), 1e-6)
+    waits = [max(lap.seconds - lap.cpu_seconds, 0.0) for lap, _ in last]
     extents, seconds = [extent for _, extent in known], [lap.cpu_seconds for lap, _ in known]
-    return rate * seconds_by_step(where, extents, seconds, [dict(lap.steps) for lap, _ in known])
+    working = seconds_by_step(where, extents, seconds, [dict(lap.steps) for lap, _ in known])
+    return min(rate, 1.0) * working + amount_at(where, extents[-2:], waits)
 
 
 def _measure_parts(

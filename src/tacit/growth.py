@@ -21,7 +21,8 @@ from tacit.numerics.rows import occurring
 
 Floats = npt.NDArray[np.float64]
 
-_NOISE = 0.1  # relative error of a measured time
+_NOISE = 0.1  # relative error of a measured time, ...
+_JITTER = 0.03  # ... and seconds beside it: what is done once, or only from some size on
 _POWERS = np.arange(1.0, 2.01, 0.1)  # of the number of samples; if time grows more slowly, part of it is overhead
 _POWER_SPREAD = 0.3  # standard deviation of the power around 1, a priori
 _LABEL_POWERS = (0.0, 0.5, 1.0)
@@ -29,8 +30,8 @@ _LABEL_POWER_SPREAD = 1.0  # ... and of the power of labels around 0
 _LEAST_SHARE = 0.5  # of the largest part's time that must grow with the samples, however flat the curve is
 _LEAST_STEP = 0.05  # of the largest part's time in a step that has its own law; shorter ones are measured badly
 _MISFIT = 0.05  # typical relative error of a law of memory or size at a part
-_SIZE_POWERS = np.arange(0.0, 1.21, 0.1)  # of samples, labels or pairs in the size of an array
-_SIZE_POWER_SPREAD = 0.3  # standard deviation of that power around 1, a priori
+_SIZE_POWERS = np.arange(0.0, 1.11, 0.1)  # of samples, labels or pairs in the size of an array
+_SIZE_POWER_SPREAD = 0.2  # standard deviation of that power around 1, a priori
 _BYTES_OF_WEIGHT = 4  # of one weight in a sparse matrix, and of its index
 _BYTES_OF_DENSE = 2  # minimum per (feature, label) pair of a dense matrix
 _MAX_PRODUCTS = 1e7  # pairs that are enumerated to count the distinct ones
@@ -73,14 +74,14 @@ def seconds_at(where: Extent, extents: Sequence[Extent], seconds: Sequence[float
     far, more = where.n_samples / samples[-1], where.n_labels / max(labels[-1], 1.0)
     if len(times) == 1:
         return float(times[0] * far)
+    errors = _NOISE * times + _JITTER
     found, least = 0.0, np.inf
     for power in _POWERS:
         for label_power in _LABEL_POWERS:
             growing = (samples / samples[-1]) ** power * (np.maximum(labels, 1) / max(labels[-1], 1)) ** label_power
             terms = np.stack([np.ones(len(times)), growing], axis=1)
-            weights, misfit = nnls(terms / times[:, None], np.ones(len(times)))
-            cost = (misfit / _NOISE) ** 2 + ((power - 1) / _POWER_SPREAD) ** 2
-            cost += (label_power / _LABEL_POWER_SPREAD) ** 2
+            weights, misfit = nnls(terms / errors[:, None], times / errors)
+            cost = misfit**2 + ((power - 1) / _POWER_SPREAD) ** 2 + (label_power / _LABEL_POWER_SPREAD) ** 2
             if cost < least - 1e-9:
                 found, least = float(weights @ [1.0, far**power * more**label_power]), cost
     return max(found, float(_LEAST_SHARE * times[-1] * far))
@@ -92,13 +93,16 @@ def seconds_by_step(
     """Like `seconds_at`, where the times of some steps are known: each grows by a law of its own, and so does the rest.
 
     A step that is short for small data can be most of the time for large ones, which the sum of all does not show.
+    Small parts may lack a step.
     """
     names = [name for name, last in steps[-1].items() if last > _LEAST_STEP * seconds[-1]]
-    names = [name for name in names if all(name in one for one in steps)]
-    rest = [total - sum(one[name] for name in names) for total, one in zip(seconds, steps, strict=True)]
-    return sum(
-        (seconds_at(where, extents, [one[name] for one in steps]) for name in names), seconds_at(where, extents, rest)
-    )
+    names = [name for name in names if all(name in one for one in steps[-2:])]
+    rest = [whole - sum(one.get(name, 0.0) for name in names) for whole, one in zip(seconds, steps, strict=True)]
+    total = seconds_at(where, extents, rest)
+    for name in names:
+        there = [(extent, one[name]) for extent, one in zip(extents, steps, strict=True) if name in one]
+        total += seconds_at(where, *zip(*there, strict=True))
+    return total
 
 
 def amount_at(where: Extent, extents: Sequence[Extent], amounts: Sequence[float]) -> float:

@@ -167,7 +167,8 @@ class _Goal:
         first, parts = measured[0], measured[1:]
         extents = [self.part(one.n_samples) for one in parts]
         rest = [one.seconds - sum(lap.seconds for lap in one.laps) for one in parts]
-        total = max(first.seconds - parts[0].seconds, 0.0) + amount_at(self.extent, extents, rest)
+        loaded = amount_at(self.part(first.n_samples), extents, [one.effort for one in parts])  # had kernels been there
+        total = max(first.effort - loaded, 0.0) + amount_at(self.extent, extents, rest)
         for name, n_samples in self.schedule:
             known = [
                 (lap, extent._replace(n_samples=lap.n_samples))

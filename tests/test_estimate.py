@@ -248,6 +248,19 @@ def test_probes_grow_until_they_have_taken_their_time(slower):
     assert asked == [60, 60]
 
 
+def test_a_part_is_only_twice_as_large_where_four_times_would_take_too_long():
+    asked = []
+    goal = estimating._Goal(Extent(50_000, 1, 1, 1), [("fit", 50_000)], lambda n: Extent(n, 1, 1, 1))
+
+    def measure(n_samples):
+        asked.append(n_samples)
+        seconds = n_samples / 6000
+        return Measurement(n_samples, seconds, seconds, [Lap("fit", n_samples, seconds, seconds)], 1, 1)
+
+    estimating._measure_parts(measure, goal, 50_000, max_seconds=1.8)
+    assert asked == [100, 500, 2000, 4000]
+
+
 def test_time_is_processor_time_at_the_rate_it_was_given():
     laps = [Lap("fit", n, seconds, n / 100) for n, seconds in ((100, 9.0), (200, 1.0), (400, 3.0))]
     known = [(lap, Extent(lap.n_samples, 1, 1, 1)) for lap in laps]

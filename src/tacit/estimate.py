@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 _WARM_UP = 100  # samples of a first training, which loads kernels
 _FIRST_PART = 500  # samples of the smallest part that is measured
 _GROWTHS = (4, 2)  # factors from one part to the next; the larger while parts are cheap
-_CHEAP_SECONDS = 1.5  # for a cheap part, and for all parts together, however short the training
+_CHEAP_SECONDS = 2.0  # for a cheap part, and for all parts together, however short the training
 _LARGEST_SHARE = 0.5  # of all samples in the largest part ...
 _LEAST_LARGEST = 2000  # ... but at least this many samples, if there are
 _LARGEST_ENTRIES = 1e7  # features of the largest part, which is copied to another process
@@ -235,9 +235,11 @@ def _measure_parts(
     measured, size = [first], min(n_largest, _FIRST_PART)
     while (latest := measure(size)) is not None:
         measured.append(latest)
-        growth = next((each for each in _GROWTHS if latest.effort * each < _CHEAP_SECONDS), _GROWTHS[-1])
-        ends = sum(one.effort for one in measured) + latest.effort * growth**_LOOK_AHEAD
-        is_affordable = ends < min(max(_SHARE * goal.seconds(measured), _CHEAP_SECONDS), max_seconds)
+        left = min(max(_SHARE * goal.seconds(measured), _CHEAP_SECONDS), max_seconds)
+        left -= sum(one.effort for one in measured)
+        cheap = [each for each in _GROWTHS if latest.effort * each < _CHEAP_SECONDS]
+        growth = next((each for each in cheap if latest.effort * each**_LOOK_AHEAD < left), _GROWTHS[-1])
+        is_affordable = latest.effort * growth**_LOOK_AHEAD < left
         if size == n_largest or not (is_affordable or len(measured) <= _LEAST_PARTS):
             break
         size = min(size * growth, n_largest)

@@ -26,7 +26,7 @@ from sklearn.base import clone
 
 from tacit.errors import TacitError
 from tacit.features import read_features
-from tacit.growth import Extent, amount_at, extent_of, seconds_by_step
+from tacit.growth import Extent, amount_at, extent_of, seconds_by_step, size_at
 from tacit.labels import positives, read_labels
 from tacit.memory import entries_at_once, held_bytes, is_large_on_disk, peak_bytes
 from tacit.parameters import Role, check_parameters, with_role
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 _WARM_UP = 100  # samples of a first training, which loads kernels
 _FIRST_PART = 500  # samples of the smallest part that is measured
 _GROWTHS = (4, 2)  # factors from one part to the next; the larger while parts are cheap
-_CHEAP_SECONDS = 1.5  # for a cheap part, and for all parts together, however short the training
+_CHEAP_SECONDS = 2.0  # for a cheap part, and for all parts together, however short the training
 _LARGEST_SHARE = 0.5  # of all samples in the largest part ...
 _LEAST_LARGEST = 2000  # ... but at least this many samples, if there are
 _LARGEST_ENTRIES = 1e7  # features of the largest part, which is copied to another process
@@ -49,6 +49,7 @@ _BYTES_PER_ENTRY = 40  # of a matrix on disk, while it is worked on
 _SHARE = 0.15  # of the predicted time that the probe may take
 _LOOK_AHEAD = 1.2  # the time of the next part is expected to grow with this power of its samples
 _LEAST_PARTS = 2
+_OF_MODEL = "state.model_."  # names of the arrays of a tagger that its model has
 _PATIENCE = 60.0  # seconds of processor time that a part may take, ...
 _LONGEST = 10  # ... and times as much to wait for it on a busy machine
 _TOO_HIGH = 1.25  # estimates of memory can be too high by this factor, ...
@@ -127,8 +128,8 @@ def estimate_task(task: Task, schedule: Sequence[tuple[str, int]], *, max_second
                 measured = _measure_parts(measure, goal, len(rows), max_seconds, may_compile=True)
     if len(measured) < 2:
         return Estimate(_PATIENCE * max(Y.shape[0] / _FIRST_PART, 1), held, 0, is_lower_bound=True)
-    model_bytes = goal.amount("model_bytes", measured)
-    added = measured[0].start_bytes + goal.amount("memory_bytes", measured[1:])
+    model_bytes = goal.model_bytes(measured)
+    added = measured[0].start_bytes + goal.memory_bytes(measured[1:])
     if on_disk:  # parts work on fewer entries at a time
         added += _BYTES_PER_ENTRY * entries_at_once() * effective_n_jobs(task.model.n_jobs)
     if sum(name == FIT for name, _ in schedule) > 1:  # the first model is in memory while another is fitted
@@ -166,7 +167,8 @@ class _Goal:
         first, parts = measured[0], measured[1:]
         extents = [self.part(one.n_samples) for one in parts]
         rest = [one.seconds - sum(lap.seconds for lap in one.laps) for one in parts]
-        total = max(first.seconds - parts[0].seconds, 0.0) + amount_at(self.extent, extents, rest)
+        loaded = amount_at(self.part(first.n_samples), extents, [one.effort for one in parts])  # had kernels been there
+        total = max(first.effort - loaded, 0.0) + amount_at(self.extent, extents, rest)
         for name, n_samples in self.schedule:
             known = [
                 (lap, extent._replace(n_samples=lap.n_samples))
@@ -178,18 +180,39 @@ class _Goal:
                 total += _lap_at(self.extent._replace(n_samples=n_samples), known)
         return total
 
-    def amount(self, what: str, measured: Sequence[Measurement]) -> float:
-        """Bytes of memory, or of the model, for all data."""
+    def memory_bytes(self, measured: Sequence[Measurement]) -> float:
+        """Bytes of memory for all data."""
         extents = [self.part(one.n_samples) for one in measured]
-        return amount_at(self.extent, extents, [getattr(one, what) for one in measured])
+        return amount_at(self.extent, extents, [one.memory_bytes for one in measured])
+
+    def model_bytes(self, measured: Sequence[Measurement]) -> float:
+        """Bytes of the model of all data: each array grows by a law of its own, and so does the rest.
+
+        Parts save a model that was fitted without their held-out samples; of all data it is the one fitted with them.
+        """
+        extents = [self.part(one.n_samples) for one in measured]
+        fitted = [self.part(one.n_fitted) for one in measured]
+        names = measured[-1].array_bytes
+        rest = [one.model_bytes - sum(one.array_bytes.get(name, 0) for name in names) for one in measured]
+        total = amount_at(self.extent, extents, rest)
+        for name in names:
+            sizes = [one.array_bytes.get(name, 0) for one in measured]
+            total += size_at(self.extent, fitted if name.startswith(_OF_MODEL) else extents, sizes)
+        return total
 
 
 def _lap_at(where: Extent, known: Sequence[tuple[Lap, Extent]]) -> float:
-    """Wall time of a phase: extrapolated processor time, which other load disturbs less, times the measured ratio."""
-    last = [lap for lap, _ in known[-2:]]
-    rate = sum(lap.seconds for lap in last) / max(sum(lap.cpu_seconds for lap in last), 1e-6)
+    """Wall time of a phase: extrapolated processor time, which other load disturbs less, and time that it waits.
+
+    Of several threads, wall time is the measured share of processor time. Waiting grows by a law of its own: for other
+    processes all the time, but for the disk as often with few samples as with many, where results of tasks are kept.
+    """
+    last = known[-2:]
+    rate = sum(lap.seconds for lap, _ in last) / max(sum(lap.cpu_seconds for lap, _ in last), 1e-6)
+    waits = [max(lap.seconds - lap.cpu_seconds, 0.0) for lap, _ in last]
     extents, seconds = [extent for _, extent in known], [lap.cpu_seconds for lap, _ in known]
-    return rate * seconds_by_step(where, extents, seconds, [dict(lap.steps) for lap, _ in known])
+    working = seconds_by_step(where, extents, seconds, [dict(lap.steps) for lap, _ in known])
+    return min(rate, 1.0) * working + amount_at(where, extents[-2:], waits)
 
 
 def _measure_parts(
@@ -212,9 +235,11 @@ def _measure_parts(
     measured, size = [first], min(n_largest, _FIRST_PART)
     while (latest := measure(size)) is not None:
         measured.append(latest)
-        growth = next((each for each in _GROWTHS if latest.effort * each < _CHEAP_SECONDS), _GROWTHS[-1])
-        ends = sum(one.effort for one in measured) + latest.effort * growth**_LOOK_AHEAD
-        is_affordable = ends < min(max(_SHARE * goal.seconds(measured), _CHEAP_SECONDS), max_seconds)
+        left = min(max(_SHARE * goal.seconds(measured), _CHEAP_SECONDS), max_seconds)
+        left -= sum(one.effort for one in measured)
+        cheap = [each for each in _GROWTHS if latest.effort * each < _CHEAP_SECONDS]
+        growth = next((each for each in cheap if latest.effort * each**_LOOK_AHEAD < left), _GROWTHS[-1])
+        is_affordable = latest.effort * growth**_LOOK_AHEAD < left
         if size == n_largest or not (is_affordable or len(measured) <= _LEAST_PARTS):
             break
         size = min(size * growth, n_largest)

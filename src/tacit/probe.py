@@ -14,9 +14,9 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -33,6 +33,7 @@ from tacit.memory import forget_peak, held_bytes, large_on_disk, peak_bytes, wat
 from tacit.numerics.rows import selected
 from tacit.parameters import Role, with_role
 from tacit.phases import FIT, Lap, phase, recorded
+from tacit.store.files import read_arrays
 from tacit.tagger import training
 from tacit.tagger.naming import Naming
 from tacit.tagger.samples import Inputs
@@ -62,8 +63,14 @@ class Measurement:
     laps: Sequence[Lap]
     memory_bytes: int  # added by training and saving, beyond the data
     model_bytes: int
+    array_bytes: Mapping[str, int] = field(default_factory=dict)  # of the saved model, by name
     start_bytes: int = 0  # added by loading kernels; of the first training only
     has_compiled: bool = False  # whether kernels were compiled meanwhile, which happens once per machine
+
+    @property
+    def n_fitted(self) -> int:
+        """The number of samples that the model was fitted on: all but those that were held out."""
+        return next((lap.n_samples for lap in self.laps if lap.phase == FIT), self.n_samples)
 
     @property
     def effort(self) -> float:
@@ -182,7 +189,14 @@ def _measure(task: Task, held: int) -> Measurement:
         seconds, cpu_seconds = time.perf_counter() - began, time.process_time() - cpu_began
         size = sum(file.stat().st_size for file in (folder / "model").iterdir())
         memory = max(peak() - held, 0)
-    return Measurement(task.X.shape[0], seconds, cpu_seconds, laps, memory, size, has_compiled=has_compiled())
+        arrays = _array_bytes(folder / "model")
+    return Measurement(task.X.shape[0], seconds, cpu_seconds, laps, memory, size, arrays, has_compiled=has_compiled())
+
+
+def _array_bytes(folder: Path) -> dict[str, int]:
+    """The size of each array of a saved model."""
+    stored = (read_arrays(file) for file in folder.glob("*.safetensors"))
+    return {name: array.nbytes for arrays in stored for name, array in arrays.items()}
 
 
 @contextmanager

@@ -14,6 +14,7 @@ from tacit.data.vocabulary import Vocabulary, load_vocabulary
 from tacit.errors import ActError, DataError, ParameterError
 from tacit.names.evidence import NameEvidence
 from tacit.names.index import NameIndex
+from tacit.store.acts import Act
 from tacit.tagger.naming import language_of, names_of_labels, start_tagger
 from tagger.named import FILLER, RARE, TOPICS, corpus, thesaurus
 
@@ -94,6 +95,10 @@ def test_a_renamed_concept_keeps_its_id(tagger, tmp_path):
         own.rename_label(second, "mining")
     own.save(tmp_path / "model")
     assert load_model(tmp_path / "model").readable(concept) == "mining"
+    merged = Act("merge", {"labels": [second, "mining"], "into": "mining"})  # as ledgers have it that knew no ids
+    state, refused = own._state.after([merged], {}, own._changes.scores)
+    assert not refused
+    assert state.name(state.find(second)) == concept
     own.undo()
     assert own.readable(concept) == "extraction"
     own.merge_labels([first, second], into=second)

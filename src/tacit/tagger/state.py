@@ -327,7 +327,7 @@ class State:
                 self._given.pop(name, None)
                 self._former[name] = column
                 self._merged[column] = target
-        if self.name(target) != into:
+        if into not in (self.name(target), self.title(self.name(target))):
             self._call(target, into)
 
     def _judge(self, judgements: Sequence[Mapping[str, Any]], rows: Sequence[Row], said: Sequence[float]) -> None:

@@ -38,11 +38,25 @@ def test_nearest_points_does_not_depend_on_rounding_of_the_product():
 
 @given(st.data(), st.integers(1, 9), st.integers(1, 5), st.integers(1, 6))
 def test_nearest_rows_matches_all_products(data, n_rows, n_columns, k):
-    matrix = np.maximum(dense(data.draw, n_rows, n_columns), 0)
+    matrix = dense(data.draw, n_rows, n_columns)
+    check_nearest_rows(matrix, k)
+
+
+@given(st.data(), st.integers(1, 6), st.integers(1, 40), st.integers(1, 12))
+def test_nearest_rows_whose_products_cancel_on_the_way(data, n_rows, n_columns, k):
+    """Products of rows of 1 and -1 come back to 0 after every other feature."""
+    signs = dense(data.draw, n_rows, 1, st.sampled_from([-1, 1]))
+    flips = dense(data.draw, 1, n_columns, st.sampled_from([-1, 1]))
+    alternating = np.where(np.arange(n_columns) % 2, signs, 1) * flips
+    check_nearest_rows(alternating.astype(np.float32), k)
+
+
+def check_nearest_rows(matrix, k):
     rows, columns = sparse.csr_matrix(matrix), sparse.csc_matrix(matrix)
     ids, scores = nearest_rows(rows.indptr, rows.indices, rows.data, columns.indptr, columns.indices, columns.data, k)
     for row, expected in enumerate(reference.nearest_rows(matrix, k)):
         assert [(i, s) for i, s in zip(ids[row], scores[row], strict=True) if i >= 0] == expected
+        assert (ids[row, len(expected) :] == -1).all()
         assert np.isneginf(scores[row, len(expected) :]).all()
 
 

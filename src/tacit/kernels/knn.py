@@ -80,20 +80,21 @@ def nearest_rows(
     ids = np.full((n_rows, k), -1, np.int32)
     scores = np.full((n_rows, k), -np.inf, np.float32)
     products = np.zeros(n_rows, np.float32)
-    touched = np.empty(n_rows, np.int32)
+    touched, touched_by = np.empty(n_rows, np.int32), np.full(n_rows, -1, np.int32)
     for row in range(n_rows):
         n_touched = 0
         for entry in range(indptr[row], indptr[row + 1]):
             column, value = indices[entry], data[entry]
             for other_entry in range(by_column_indptr[column], by_column_indptr[column + 1]):
                 other = by_column_indices[other_entry]
-                if products[other] == 0:
+                if touched_by[other] != row:  # a product may come back to 0 on the way
+                    touched_by[other] = row
                     touched[n_touched] = other
                     n_touched += 1
                 products[other] += value * by_column_data[other_entry]
         for place in range(n_touched):
             other = touched[place]
-            if other != row:
+            if other != row and products[other] > 0:
                 _insert_cyclic(ids[row], scores[row], other, products[other], row, n_rows)
             products[other] = 0
     return ids, scores

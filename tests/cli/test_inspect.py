@@ -43,6 +43,18 @@ def test_changes_since_training_are_listed(tacit, articles, tmp_path):
     assert "1. renamed 'cars' to 'motoring'" in tacit("inspect", model).out
 
 
+def test_what_a_model_keeps_is_shown(tacit, articles, tmp_path):
+    """Folders are shared, and texts may be private: training texts, and those given with acts."""
+    command = ("train", articles, "--text", "title,body", "--labels", "tags", "--out")
+    for name, options in (("kept", ["--keep-texts"]), ("plain", [])):
+        tacit(*command, tmp_path / name, *options)
+    (tmp_path / "judged.jsonl").write_text('{"text": "an apple", "label": "cars", "accepted": false}\n')
+    tacit("learn", tmp_path / "plain", tmp_path / "judged.jsonl")
+    found = {name: json.loads(tacit("inspect", tmp_path / name, "--json").out) for name in ("kept", "plain")}
+    assert [found[name]["training data kept"] for name in ("kept", "plain")] == ["90 texts", "none"]
+    assert [found[name]["samples in acts"] for name in ("kept", "plain")] == [0, 1]
+
+
 def test_a_bare_model_is_inspected_too(tacit, tmp_path):
     X, Y = planted()
     library.PfastXML(n_trees=2, propensities=np.full(Y.shape[1], 0.5)).fit(X, Y).save(tmp_path / "m")

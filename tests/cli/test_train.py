@@ -174,3 +174,17 @@ def test_a_share_for_validation_is_below_1(tacit, articles, tmp_path):
     assert shown.code == 2
     assert "--valid" in shown.err
     assert "must be a file, or a share above 0 and below 1; got 1.5" in shown.err
+
+
+def test_training_ends_with_what_needs_the_training_data(tacit, articles, numeric, tmp_path):
+    """`update` would say so too late: after the texts have gone."""
+    command = ("train", articles, "--text", "title,body", "--labels", "tags", "--model")
+    *_, last = tacit(*command, "OneVsAll", "--out", tmp_path / "a").out.splitlines()
+    assert all(word in last for word in ("tacit update", "similar texts", "--keep-texts"))
+    *_, last = tacit(*command, "Popularity", "--out", tmp_path / "b").out.splitlines()
+    assert "tacit update" not in last
+    assert "--keep-texts" in last
+    *_, last = tacit("train", numeric, "--model", "MLLCS", "--out", tmp_path / "c").out.splitlines()
+    assert "learn new labels (tacit update)" in last
+    assert "--keep-texts" not in tacit(*command, "OneVsAll", "--keep-texts", "--out", tmp_path / "d").out
+    assert "--keep-texts" not in tacit("--quiet", *command, "OneVsAll", "--out", tmp_path / "e").out

@@ -17,6 +17,8 @@ from tacit.sizes import format_size
 from tacit.store.folder import MANIFEST, read_manifest
 from tacit.tagger.tagger import Tagger
 
+_SAMPLES = ("examples", "about", "judgements")  # fields of acts, which hold texts as users gave them
+
 
 @click.command()
 @model_argument
@@ -50,7 +52,7 @@ def facts_of(path: Path) -> dict[str, Any]:
     manifest = read_manifest(path)
     tagger = Tagger.load(path, verify=False)
     model, card = tagger._fitted_model(), tagger.card_
-    counts = np.asarray(model.label_counts_)
+    counts, kept = np.asarray(model.label_counts_), tagger.training_
     by_band = np.bincount(band_of_labels(counts, len(counts)), minlength=len(BANDS))
     facts: dict[str, Any] = {
         "model": tagger.model_name_,
@@ -67,6 +69,8 @@ def facts_of(path: Path) -> dict[str, Any]:
         "calibrated on samples": card.get("calibration_samples"),
         "standard error of a probability": card.get("calibration_spread"),
         "threshold": float(tagger.threshold_),
+        "training data kept": f"{kept.labels.shape[0]:,} {'texts' if kept.texts else 'rows'}" if kept else "none",
+        "samples in acts": sum(len(act.content.get(key) or ()) for act in tagger.acts_ for key in _SAMPLES),
         "size in bytes": manifest["file"]["size"] + (path / MANIFEST).stat().st_size,
         "checksum": manifest["sha256"],
         "format": manifest["format_version"],

@@ -44,6 +44,7 @@ from tacit.tagger.automatic import CANDIDATES
 from tacit.tagger.naming import are_short, language_of, start_tagger
 from tacit.tagger.tagger import Tagger
 from tacit.tagger.training import check_takes_cooccurrence
+from tacit.tagger.update import needs_training_data
 from tacit.tasks import Checkpoint, checkpoint
 from tacit.tuning import Tuning
 from tacit.vectorizer import FEATURES, TextVectorizer
@@ -162,6 +163,8 @@ def train_and_save(
         say(f"acts that do not apply to this model: {len(tagger.left_out_):,}; see: tacit labels {out} history")
     if not is_quiet():
         _print_results(tagger, held_out)
+    if lacking := needs_training_data(tagger):
+        say(f"{lacking}; to keep them, train with --keep-texts")
 
 
 def _tagger(name: str, assignments: tuple[str, ...], **own: Any) -> Tagger:

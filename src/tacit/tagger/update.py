@@ -83,6 +83,17 @@ def update(tagger: Tagger, samples: Any, tags: Any, label_names: Sequence[str] |
     return done + _no_longer(tagger, set(new.names[n_known:]), set(changes.left_out))
 
 
+def needs_training_data(tagger: Tagger) -> str:
+    """What a tagger cannot do because it kept no training data, in words; empty if it kept them."""
+    if tagger.training_ is not None:
+        return ""
+    model, kind = tagger._fitted_model(), "texts" if tagger.takes_texts else "samples"
+    is_updated = isinstance(model, Popularity)
+    what = "learn new labels" if hasattr(model, "partial_fit") else "be trained on new samples"
+    cannot = ([] if is_updated else [f"{what} (tacit update)"]) + [f"show similar {kind} as evidence (Why?)"]
+    return f"the training {kind} are not kept in the model, so it cannot {' or '.join(cannot)}"
+
+
 def _new_samples(
     state: State, samples: Any, X: sparse.csr_matrix, tags: Any, label_names: Sequence[str] | None
 ) -> _NewSamples:

@@ -111,6 +111,17 @@ def test_features_instead_of_texts():
     assert "not probabilities" in report(bare, tacit.Dataset(X, Y, names)).text()
 
 
+def test_features_narrower_than_those_of_training():
+    """A file without header ends at its last non-zero feature."""
+    data = planted(n_samples=60)
+    X, names = data.X.tolil(), [f"label {label}" for label in range(data.Y.shape[1])]
+    X[:, -2:] = 0
+    model = tacit.OneVsAll().fit(data.X, data.Y, label_names=names)
+    narrow, padded = X.tocsr()[:, :-2], X.tocsr()
+    shown = [report(model, tacit.Dataset(part, data.Y, names)).text() for part in (narrow, padded)]
+    assert shown[0] == shown[1]
+
+
 def test_labels_unseen_in_training():
     texts, tags = ["apple pear", "a chord", "court"], [["fruit", "new label"], ["newer"], ["new label"]]
     text = report(trained_tagger(), dataset(texts, tags)).text()

@@ -8,6 +8,7 @@ from sklearn.exceptions import NotFittedError
 
 import tacit
 from small import small
+from tacit.data.vocabulary import load_vocabulary
 from tacit.errors import DataError, ParameterError
 from tacit.registry import MODELS
 
@@ -26,6 +27,20 @@ def test_suggestions_are_names_with_scores_best_first(tagger):
         assert [s.score for s in found] == sorted((s.score for s in found), reverse=True)
     first, second = (found[0].label for found in tagger.suggest(["an apple", "one car"], k=1))
     assert (first, second) == ("fruit", "vehicle")
+
+
+def test_the_file_of_a_vocabulary_is_read_once_per_fit(tmp_path, monkeypatch):
+    path, read = tmp_path / "vocabulary.tsv", []
+    path.write_text("id\tname\n1\tfruit\n2\tred\n3\tvehicle\n")
+
+    def load(*arguments):
+        read.append(arguments)
+        return load_vocabulary(*arguments)
+
+    monkeypatch.setattr("tacit.tagger.tagger.load_vocabulary", load)
+    tagger = tacit.Tagger(vocabulary=path).fit(TEXTS, TAGS)
+    assert len(read) == 1
+    assert tagger.vocabulary_.names == ["fruit", "red", "vehicle"]
 
 
 def test_k_above_the_number_of_labels_gives_all(tagger):

@@ -13,10 +13,10 @@ import numpy as np
 from tacit.bands import BandResult, evaluate_by_band
 from tacit.cli.options import PATH, data_argument, input_options, model_argument, seed_option, vector_options
 from tacit.cli.say import say
-from tacit.cli.source import inputs_of, load_tagger, with_vectors
+from tacit.cli.source import load_tagger, with_vectors
 from tacit.cli.tables import LEGEND, percent, print_bands, print_metrics, print_table
 from tacit.comparison import Difference, compare_models
-from tacit.data.dataset import Dataset
+from tacit.data.dataset import Dataset, inputs_of
 from tacit.data.load import load_data
 from tacit.labels import label_counts
 from tacit.metrics import KS, bootstrap_intervals

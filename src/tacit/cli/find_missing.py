@@ -13,8 +13,8 @@ import numpy as np
 
 from tacit.cli.options import PATH, computing_options, data_argument, input_options, model_argument, vector_options
 from tacit.cli.say import progress_shown, say
-from tacit.cli.source import inputs_of, load_tagger, read_records, verdict, with_vectors
-from tacit.data.dataset import Dataset, with_labels
+from tacit.cli.source import load_tagger, read_records, verdict, with_vectors
+from tacit.data.dataset import Dataset, inputs_of, with_labels
 from tacit.data.files import Staging, check_place, check_unread
 from tacit.data.load import load_data
 from tacit.data.save import save_data

@@ -11,7 +11,8 @@ import click
 from tacit.cli.interrupt import keeps, keeps_model
 from tacit.cli.options import PATH, data_argument, input_options, jobs_option, model_argument
 from tacit.cli.say import progress_shown, say
-from tacit.cli.source import inputs_of, read_records, verdict
+from tacit.cli.source import read_records, verdict
+from tacit.data.dataset import inputs_of
 from tacit.data.files import existing_file, text_lines
 from tacit.data.load import load_data
 from tacit.errors import FileError, ParameterError, printable

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from tacit.data.dataset import Dataset, features_of, texts_of
+from tacit.data.dataset import Dataset, inputs_of, texts_of
 from tacit.data.files import existing_file
 from tacit.data.load import detect_format, load_data, stream_samples
 from tacit.data.records import RECORDS
@@ -63,11 +63,6 @@ def read_vocabulary(path: Path, options: Mapping[str, Any], language: str = "en"
     return load_vocabulary(path, language, **limits)
 
 
-def inputs_of(tagger: Tagger, dataset: Dataset) -> Any:
-    """The texts of a data set, or its features, whichever `tagger` takes."""
-    return texts_of(dataset) if tagger.takes_texts else as_wide_as(tagger.n_features_in_, features_of(dataset))
-
-
 class SampleBlock(NamedTuple):
     """Some samples of a file, and the fields of each; formats without named fields have none."""
 
@@ -110,14 +105,6 @@ def _with_vectors(blocks: Iterator[SampleBlock], path: Path, data: Path) -> Iter
         first = last
     if first != len(vectors):
         raise FileError(path, f"must have a row for each of the {first:,} samples of {data}; got {len(vectors):,}")
-
-
-def as_wide_as(n_features: int, X: Any) -> Any:
-    """X padded to the columns of the training data: a file without header ends at its last non-zero feature."""
-    if X.shape[1] < n_features:
-        X = X.copy()
-        X.resize(X.shape[0], n_features)
-    return X
 
 
 _VERDICTS = {"true": True, "yes": True, "y": True, "1": True, "false": False, "no": False, "n": False, "0": False}

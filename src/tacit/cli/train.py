@@ -25,10 +25,10 @@ from tacit.cli.options import (
     vector_options,
 )
 from tacit.cli.say import is_quiet, progress_shown, say
-from tacit.cli.source import as_wide_as, read_vocabulary, with_vectors
+from tacit.cli.source import read_vocabulary, with_vectors
 from tacit.cli.tables import percent, print_metrics, print_table
 from tacit.data.cooccurrence import load_cooccurrence
-from tacit.data.dataset import Dataset, features_of, label_lists, texts_of
+from tacit.data.dataset import Dataset, as_wide_as, features_of, label_lists, texts_of
 from tacit.data.load import load_data
 from tacit.data.split import random_split
 from tacit.data.vocabulary import load_vocabulary

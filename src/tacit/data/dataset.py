@@ -13,6 +13,7 @@ from scipy import sparse
 
 from tacit.encoders import Encoded
 from tacit.errors import DataError
+from tacit.numerics.rows import widened
 
 
 @dataclass(eq=False)
@@ -81,11 +82,21 @@ def features_of(dataset: Dataset) -> sparse.csr_matrix:
     return dataset.X
 
 
+def as_wide_as(n_features: int, X: sparse.csr_matrix) -> sparse.csr_matrix:
+    """X padded to the columns of the training data: a file without header ends at its last non-zero feature."""
+    return widened(X, n_features) if X.shape[1] < n_features else X
+
+
 def texts_of(dataset: Dataset) -> Sequence[str]:
     """The texts of a data set; an error if it has none."""
     if dataset.texts is None:
         raise DataError("the data set holds features but must hold texts; texts cannot be made from features")
     return dataset.texts
+
+
+def inputs_of(model: Any, dataset: Dataset) -> Any:
+    """The texts of a data set, or its features, whichever a tagger takes; features as wide as those of training."""
+    return texts_of(dataset) if model.takes_texts else as_wide_as(model.n_features_in_, features_of(dataset))
 
 
 def label_lists(dataset: Dataset) -> list[list[str]]:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from scipy import sparse, stats
 
 from tacit.bands import BandResult, evaluate_by_band
-from tacit.data.dataset import Dataset, features_of, texts_of
+from tacit.data.dataset import Dataset, features_of, inputs_of
 from tacit.errors import DataError
 from tacit.labels import positives
 from tacit.metrics import KS, Interval, bootstrap_intervals, evaluate, judge
@@ -140,8 +140,7 @@ def evaluate_model(model: Any, dataset: Dataset, ranking: Ranking | None = None,
             "no sample of the data has a label, so there is nothing to report; name the field of the labels"
         )
     if ranking is None:
-        samples = texts_of(dataset) if model.takes_texts else features_of(dataset)
-        ranking = model.rank(samples, model.n_places_)
+        ranking = model.rank(inputs_of(model, dataset), model.n_places_)
     columns = dict.fromkeys([*map(str, model.classes_), *map(model.current_name, dataset.label_names)])
     names = [model.readable(name) for name in columns]
     return Evaluation(model, dataset, ranking, truth, names, model.counts_for(truth.shape[1]), seed)

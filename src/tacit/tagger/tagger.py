@@ -183,7 +183,6 @@ class Tagger(Teaching, Called, Stored, BaseEstimator):  # type: ignore[misc]
         texts, tags = texts_in(texts), tags_in(tags)
         validation = None if validation is None else (texts_in(validation[0]), tags_in(validation[1]))
         state = training.train(self, texts, tags, label_names, validation, max_memory, cooccurrence)
-        state["vocabulary_"] = self.read_vocabulary()
         for name, value in state.items():
             setattr(self, name, value)
         self._home = self._known = None

@@ -16,6 +16,7 @@ from scipy import sparse
 from tacit._version import __version__
 from tacit.base import Estimator
 from tacit.checks import as_counts, as_features
+from tacit.data.vocabulary import Vocabulary
 from tacit.errors import DataError, ParameterError
 from tacit.labels import Labels, are_lists, as_names, label_counts, positives, read_labels
 from tacit.numerics.rows import largest_entries, widened
@@ -59,6 +60,7 @@ class Prepared:
     naming: Naming | None = None
     cooccurrence: sparse.csr_matrix | None = None
     vectors: Vectors | None = None
+    vocabulary: Vocabulary | None = None
 
 
 def check_takes_cooccurrence(name: str) -> None:
@@ -135,7 +137,7 @@ def prepare(
         announce("labels without samples are known by their counts; names of labels are not looked for in texts")
     elif uses_names:
         naming = naming_of(labels.names, vocabulary, texts, language, vectors)
-    return Prepared(X, labels, model, reason, vectorizer, naming, counts, vectors)
+    return Prepared(X, labels, model, reason, vectorizer, naming, counts, vectors, vocabulary)
 
 
 def train(
@@ -151,7 +153,7 @@ def train(
     prepared = prepare(tagger, texts, tags, label_names, cooccurrence)
     held_out = validation_of(prepared, validation)
     prepared = replace(prepared, model=planned(tagger, prepared, held_out, texts, max_memory))
-    return trained(tagger, prepared, held_out, texts)
+    return trained(tagger, prepared, held_out, texts) | {"vocabulary_": prepared.vocabulary}
 
 
 def estimated(

@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+import errno
+import io
 import json
 import os
 import shutil
 import threading
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -14,6 +17,11 @@ from tacit.errors import ModelFileError
 from tacit.store import ledger as module
 from tacit.store.acts import Act
 from tacit.store.ledger import START, Contents, Ledger, LedgerError, is_ledger
+
+try:
+    import fcntl
+except ImportError:  # on Windows
+    fcntl = None
 
 
 def retired(label: str) -> Act:
@@ -186,6 +194,56 @@ def test_a_write_that_fails_leaves_nothing(ledger, monkeypatch):
     assert ledger.path.read_bytes() == content
     assert labels_in(add(ledger, "c")) == ["a", "c"]
     assert labels_in(ledger.read(before.mark)) == ["c"]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="locks are others there")
+@pytest.mark.parametrize("is_new", [True, False])
+@pytest.mark.parametrize("reason", [errno.EIO, errno.ENOSPC, errno.EINVAL])
+@pytest.mark.parametrize("fails", ["fsync 1", "fsync 2", "unlock 1", "close", "fsync 1, truncate"])
+def test_what_is_refused_is_not_recorded_or_is_said_to_be(ledger, monkeypatch, is_new, reason, fails):
+    recorded = [] if is_new else labels_in(add(ledger, "a"))
+    calls: Counter[str] = Counter()
+
+    def failing(name: str, call):
+        def attempt(*arguments):
+            calls[name] += 1
+            if name in fails.split(", ") or f"{name} {calls[name]}" in fails.split(", "):
+                raise OSError(reason, os.strerror(reason))
+            return call(*arguments)
+
+        return attempt
+
+    class File(io.FileIO):
+        truncated = 0
+
+        def truncate(self, size=None):
+            self.truncated += 1
+            return (failing("truncate", super().truncate) if self.truncated > 1 else super().truncate)(size)
+
+        def close(self):
+            super().close()
+            failing("close", lambda: None)()
+
+    flock = fcntl.flock
+    with monkeypatch.context() as patch:
+        patch.setattr("os.fsync", failing("fsync", os.fsync))
+        unlock = failing("unlock", flock)
+        patch.setattr("fcntl.flock", lambda fd, how: (unlock if how == fcntl.LOCK_UN else flock)(fd, how))
+        opened = Path.open
+        patch.setattr(Path, "open", lambda path, mode, **how: File(path, mode) if "a" in mode else opened(path, mode))
+        error = None
+        try:
+            add(ledger, "b")
+        except LedgerError as found:
+            error = str(found)
+    if error is None:
+        recorded.append("b")
+    elif "truncate" in fails:
+        assert "may have been recorded" in error
+        recorded.append("b")
+    assert labels_in(ledger.read()) == recorded
+    monkeypatch.setattr(module, "_PATIENCE", 1)
+    assert labels_in(add(ledger, "c")) == [*recorded, "c"]
 
 
 def test_writers_take_turns(ledger):

@@ -20,10 +20,11 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from io import FileIO
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
-from filelock import FileLock, Timeout
+from filelock import BaseFileLock, FileLock, Timeout
 
 from tacit.errors import ModelFileError, ParameterError
 from tacit.store.acts import Act, new_id
@@ -99,7 +100,7 @@ class Ledger:
         try:
             yield Writing(self.path)
         finally:
-            lock.release()
+            _release(lock)
 
     def _read(self, file: BinaryIO, after: Mark) -> Contents:
         first = file.readline()
@@ -162,24 +163,39 @@ class Writing(Ledger):
         try:
             if is_new and (found := self.read()).acts:  # acts on another model, which were left out
                 path.replace(path.with_name(f"{path.name}.left-out-{found.mark.file[:8]}"))
-            with path.open("ab", buffering=0) as file:
+            file = path.open("ab", buffering=0)
+            try:
                 if file.tell() < at.end:
                     raise LedgerError(f"{path}: was replaced by a shorter file; load the model again")
                 file.truncate(at.end)  # a torn line was promised to nobody
-                try:
-                    written = 0
-                    while written < len(content):
-                        written += file.write(content[written:])
-                    os.fsync(file.fileno())
-                except OSError:
-                    with suppress(OSError):
-                        file.truncate(at.end)
-                    raise
-            if is_new:
-                sync(path.parent)
+                self._write(file, content, at.end, is_new=is_new)
+            finally:
+                with suppress(OSError):  # all that counts is synced
+                    file.close()
         except OSError as error:
             raise LedgerError(f"{path}: cannot be written ({error.strerror or error})") from error
         return Mark(name, at.end + len(content), (at.tail + content)[-_TAIL:])
+
+    def _write(self, file: FileIO, content: bytes, end: int, *, is_new: bool) -> None:
+        """Write lines at the end, and sync them; if that fails, cut them off again."""
+        try:
+            written = 0
+            while written < len(content):
+                written += file.write(content[written:])
+            os.fsync(file.fileno())
+            if is_new:
+                sync(self.path.parent)
+        except OSError as error:
+            try:
+                file.truncate(end)
+            except OSError:
+                raise LedgerError(
+                    f"{self.path}: could not be written ({error.strerror or error}) nor cut back, so that the change "
+                    "may have been recorded; look at the history before you repeat it"
+                ) from error
+            with suppress(OSError):
+                os.fsync(file.fileno())
+            raise
 
     def rewrite(self, acts: Sequence[Act], origin: str) -> None:
         """Replace all acts of the ledger."""
@@ -189,6 +205,14 @@ class Writing(Ledger):
     def clear(self) -> None:
         """Remove all acts."""
         self.path.unlink(missing_ok=True)
+
+
+def _release(lock: BaseFileLock) -> None:
+    """Release a lock. What was done under it is done, so that a failure is no error: the process's end releases it."""
+    for _ in range(2):
+        with suppress(OSError):
+            lock.release()
+            return
 
 
 def is_ledger(path: Path) -> bool:

@@ -240,7 +240,7 @@ def test_other_versions_are_told_before_work_starts(workers, monkeypatch):
         tacit.on_cluster(workers.scheduler_address),
     ):
         pass
-    with pytest.raises(tacit.TacitError, match="worker w cannot import tacit; install tacit"):
+    with pytest.raises(tacit.TacitError, match="worker w cannot import tacit; install tacit-labels"):
         cluster.check_versions("w", None, {})
 
 

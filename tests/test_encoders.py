@@ -143,7 +143,7 @@ def test_a_missing_extra(monkeypatch):
         raise ImportError("no module")
 
     monkeypatch.setitem(encoders.LIBRARIES, "model2vec", missing)
-    with pytest.raises(MissingExtraError, match=r"pip install 'tacit\[model2vec\]'"):
+    with pytest.raises(MissingExtraError, match=r"pip install 'tacit-labels\[model2vec\]'"):
         load_encoder("model2vec:someone/tiny")
 
 

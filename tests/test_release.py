@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import sys
 
 import pytest
 
+from tacit.errors import DISTRIBUTION, MissingExtraError
 from tools import release
 from tools.release import ReleaseError, check_version, find_python, try_everywhere
 
@@ -99,3 +101,44 @@ def test_the_version_is_the_same_everywhere(tmp_path, monkeypatch):
     (tmp_path / "src/tacit/_version.py").write_text('__version__ = "9.9.9"\n')
     with pytest.raises(ReleaseError, match="CHANGELOG.md has no line '## 9.9.9'"):
         check_version()
+
+
+TOLD = [
+    *(path for room in ("src", "docs", "deploy", "examples", "tools", "benchmarks", "reproduce", "tests")
+      for path in sorted((release.ROOT / room).rglob("*"))
+      if path.suffix in {".py", ".md", ".ipynb", ".html", ".js", ".service", ".toml", ""} and path.is_file()),
+    *(path for path in sorted(release.ROOT.iterdir()) if path.suffix in {".md", ".cff", ".toml", ".yml"}),
+    release.ROOT / "Makefile",
+]  # fmt: skip
+#: A package or an extra of the project that has the name `tacit` on PyPI; `.[all]` and paths are of this folder.
+OF_OTHERS = re.compile(r"""(?x)
+    (?<![\w./-]) tacit\[ [a-z{]
+    | (?:pip3?|pipx|uv\ (?:pip|tool)) \s+ install\b [^\n`]*? (?<=[\s'"]) tacit (?: [\s'"`=<>~!] | $ )
+    | (?:uv\ add|uvx|pipx\ run) [^\n`]*? (?<=[\s'"]) tacit (?: [\s'"`=<>~!] | $ )
+    | metadata\.(?:version|distribution|metadata)\(["']tacit["']""")
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["pip install tacit", "pip install -U tacit==0.2", "pip install 'tacit[serve]'", "see `tacit[all]`", "uvx tacit"],
+)
+def test_instructions_for_a_package_of_others_are_recognised(line):
+    assert OF_OTHERS.search(line)
+    assert not OF_OTHERS.search(line.replace("tacit", DISTRIBUTION))
+
+
+def test_nobody_is_told_to_install_a_package_of_others():
+    texts = {path: path.read_text(encoding="utf-8") for path in TOLD if path.name != "test_release.py"}
+    found = {path: match[0] for path, text in texts.items() if (match := OF_OTHERS.search(text))}
+    assert len(texts) > 500
+    assert not found
+
+
+def test_extras_are_of_this_distribution():
+    project = (release.ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    assert re.search(r'^name = "([^"]+)"', project, re.MULTILINE)[1] == DISTRIBUTION
+    extras = project.partition("[project.optional-dependencies]")[2].partition("\n[")[0]
+    named = set(re.findall(r"^([a-z0-9-]+) = ", extras, re.MULTILINE))
+    of_all = set(re.search(rf'^all = \["{DISTRIBUTION}\[([^\]]+)\]"\]', extras, re.MULTILINE)[1].split(","))
+    assert named - of_all == {"all", "dev", "docs", "release", "sentence-transformers"}
+    assert f"pip install '{DISTRIBUTION}[skos]'" in str(MissingExtraError("reading SKOS", "skos"))

@@ -21,6 +21,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
+from tacit.errors import DISTRIBUTION
+
 ROOT = Path(__file__).parents[1]
 PYTHONS = ("3.10", "3.11", "3.12", "3.13")
 MODELS = ROOT / "tools" / "release_models.py"
@@ -50,6 +52,7 @@ OF_EXTRAS = (
     "tests/walks",
 )
 STEPS = ("install", "demo", "save", "tests", "exchange")
+_IS_OURS = "import importlib.metadata as m, tacit; assert m.version('{}') == tacit.__version__"
 TOOLS = ("pytest", "hypothesis")
 TOOLS_OF_EXTRAS = ("annif-client", "httpx", "pandas", "polars", "websockets")
 
@@ -84,6 +87,7 @@ class Environment:
         """Install the wheel."""
         run(self.base, "-m", "venv", self.home)
         self.install(f"{wheel}[all]" if self.has_extras else str(wheel))
+        run(self.python, "-c", _IS_OURS.format(DISTRIBUTION))
 
     def install(self, *what: str) -> None:
         """Install packages; modules are compiled when they are imported, since most never are."""

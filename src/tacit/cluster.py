@@ -23,7 +23,7 @@ import numpy as np
 from joblib.parallel import get_active_backend
 
 from tacit._version import __version__
-from tacit.errors import ClusterError, MissingExtraError, ParameterError
+from tacit.errors import DISTRIBUTION, ClusterError, MissingExtraError, ParameterError
 from tacit.memory import keep_freed, return_freed
 from tacit.publish import Published, Shared, forget, load, remove_part, write_part
 
@@ -164,7 +164,7 @@ def check_workers(path: Path | None = None) -> None:
 def check_versions(worker: str, found: Mapping[str, str] | None, expected: Mapping[str, str]) -> None:
     """Raise unless a worker has the expected versions; None: it has no tacit."""
     if found is None:
-        raise ClusterError(f"worker {worker} cannot import tacit; install tacit {__version__} there")
+        raise ClusterError(f"worker {worker} cannot import tacit; install {DISTRIBUTION} {__version__} there")
     for name, version in expected.items():
         if found.get(name) != version:
             raise ClusterError(

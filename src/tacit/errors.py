@@ -25,6 +25,7 @@ import difflib
 from collections.abc import Iterable
 from pathlib import Path
 
+DISTRIBUTION = "tacit-labels"  # what pip installs; `tacit` on PyPI is a project of others
 _MOST_COMPARED = 3000  # names; each takes microseconds, and clients of a service can send any number of requests
 _LONGEST = 200  # characters of a name that are compared
 _LONGEST_MESSAGE = 2000  # characters; a file may hold names of megabytes
@@ -103,7 +104,12 @@ class MissingExtraError(TacitError, ImportError):
     """An optional dependency is not installed."""
 
     def __init__(self, what: str, extra: str) -> None:
-        super().__init__(f"{what} needs the extra '{extra}'; install it with: pip install 'tacit[{extra}]'")
+        super().__init__(f"{what} needs the extra '{extra}'; install it with: {how_to_install(extra)}")
+
+
+def how_to_install(extra: str) -> str:
+    """The command that installs an extra."""
+    return f"pip install '{DISTRIBUTION}[{extra}]'"
 
 
 def printable(message: str) -> str:

@@ -152,4 +152,4 @@ def test_a_missing_extra_is_named(tacit, folder, monkeypatch):
     monkeypatch.setitem(sys.modules, "uvicorn", None)
     outcome = tacit("serve", folder / "model")
     assert outcome.code == 2
-    assert "pip install 'tacit[serve]'" in outcome.err
+    assert "pip install 'tacit-labels[serve]'" in outcome.err

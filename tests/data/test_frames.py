@@ -149,5 +149,5 @@ def test_damaged_and_hostile_files(tmp_path):
 def test_without_pyarrow(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     (tmp_path / "a.parquet").write_bytes(b"PAR1")
-    with pytest.raises(MissingExtraError, match=r"a Parquet file needs the extra 'parquet'; .*tacit\[parquet\]"):
+    with pytest.raises(MissingExtraError, match=r"a Parquet file needs the extra 'parquet'; .*tacit-labels\[parquet\]"):
         load_data(tmp_path / "a.parquet")

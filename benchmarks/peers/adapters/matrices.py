@@ -37,6 +37,7 @@ def run(
     rank: Callable[[Any, sparse.csr_matrix], Any],
     arrays: Callable[[Any], Arrays] = lambda found: found,
     prepare: Callable[..., Any] = lambda X, Y: (X, Y),
+    version: str = "",
 ) -> None:
     """Run one step of a system and print what was measured.
 
@@ -54,9 +55,11 @@ def run(
         Labels and scores, arrays of K columns, from what `rank` returns; not measured.
     prepare : callable
         ``(X, Y)``: the data in the form that `train` takes; not measured.
+    version : str
+        That of the system, unless its package tells it.
     """
     measured = _train(train, save, prepare) if STEP == "train" else _rank(load, rank, arrays)
-    print(json.dumps({"version": metadata.version(OPTIONS["package"]), **measured}))
+    print(json.dumps({"version": version or metadata.version(OPTIONS["package"]), **measured}))
 
 
 def read(name: str) -> Any:

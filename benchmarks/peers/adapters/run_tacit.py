@@ -40,4 +40,5 @@ if __name__ == "__main__":
             load,
             lambda model, X: model.rank(X, k=K),
             arrays,
+            version=tacit.__version__,
         )

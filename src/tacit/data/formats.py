@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tacit.data.limits import LIMITS, FileLimits
-from tacit.errors import ParameterError, did_you_mean
+from tacit.errors import ParameterError, did_you_mean, how_to_install
 
 if TYPE_CHECKING:
     from tacit.data.dataset import Dataset
@@ -86,7 +86,7 @@ FORMATS = {
                (".annif", ".tsv"), r".*\t\s*<[^>\s]+>"),
         Format("tsv", True, "records", "tab-separated, with a header line",
                (".tsv",), None, {"syntax": "tsv"}),
-        Format("parquet", True, "records", "Apache Parquet; needs `pip install 'tacit[parquet]'`",
+        Format("parquet", True, "records", f"Apache Parquet; needs `{how_to_install('parquet')}`",
                (".parquet",), "PAR1", {"syntax": "parquet"}),
         Format("folder", True, "folder", "a folder of documents: `a.txt` + `a.key` or `a.tsv`, or `a.json`"),
         Format("npz", False, "npz", "`X.trn.npz` + `Y.trn.npz`, sparse or dense",

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import numpy as np
 from scipy import linalg
 
-from tacit.errors import ParameterError
+from tacit.errors import MissingExtraError, ParameterError
 from tacit.features import gram_matrix
 from tacit.latent.em import EMProblem, types_of
 from tacit.latent.model import Counts, Factors
@@ -90,7 +90,7 @@ def _sampler() -> Any:
     try:
         from polyagamma import random_polyagamma  # type: ignore[import-untyped]
     except ImportError as error:
-        raise ParameterError("inference='gibbs' needs the package polyagamma: pip install 'tacit[gibbs]'") from error
+        raise MissingExtraError("inference='gibbs'", "gibbs") from error
     return random_polyagamma
 
 

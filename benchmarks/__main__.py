@@ -22,7 +22,6 @@ BENCHMARKS = (
     "living",
     "service",
     "serve_workers",
-    "estimates",
     "cluster",
 )
 #: Take hours on an idle machine, or need files: they run if they are named.

@@ -2,10 +2,9 @@
 
 Usage: ``python -m benchmarks scale [--labels N…] [--max-memory 6G] [--folder FOLDER]`` trains ``LabelTree(n_trees=1)``
 by the command line, from a file of synthetic data, on 10,000 to a million labels with two samples each. Before a size
-is run, CPU time, memory and size of the model are predicted from the smaller sizes by the laws that ``tacit train
---dry-run`` uses (`tacit.growth`); each step of the training has a law of its own. *Moved* are the bytes that a worker
-of a cluster would get once (features and labels) and the model that comes back. CPU time includes reading the file, and
-the estimate where the command makes one.
+is run, CPU time, memory and size of the model are predicted from the two sizes before it, on a line in log-log as
+``tacit train --dry-run`` does. *Moved* are the bytes that a worker of a cluster would get once (features and labels)
+and the model that comes back. CPU time includes reading the file.
 
 ``python -m benchmarks scale --features 10G --max-memory 4G``: texts with character n-grams whose features take so much,
 trained within that limit. *Memory* is what the limit counts: that of the process, without memory-mapped files.
@@ -23,18 +22,18 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 import tacit
 from tacit.data.synthetic import feature_names, stream_dataset, write_synthetic
-from tacit.growth import Extent, amount_at, extent_of, seconds_by_step
-from tacit.labels import positives
+from tacit.labels import label_counts
 from tacit.sizes import format_size, parse_size
+from tacit.tagger.dry_run import Cost, extrapolated
 
 LABELS = (10_000, 30_000, 100_000, 300_000, 1_000_000)
 SAMPLES_PER_LABEL = 2
@@ -47,21 +46,6 @@ TRAIN_TEXTS = ("--features", "words+characters", "--no-names", *TRAIN[:4], "--pa
 BEYOND = {"Amazon-3M": (1_717_899, 36.0, 50.0), "10^8 pages, 10^7 labels": (100_000_000, 5.0, 200.0)}
 BYTES_PER_ENTRY = 8  # of features: a column and a value
 _SECONDS_BETWEEN_LOOKS = 0.05
-#: The command, which notes the CPU time of its steps, and of the processes of its estimate.
-_COMMAND = """
-import json, resource, sys
-from tacit.cli.main import main
-from tacit.phases import recorded
-
-into = sys.argv.pop(1)
-with recorded() as laps:
-    try:
-        main()
-    finally:
-        used = resource.getrusage(resource.RUSAGE_CHILDREN)
-        steps = {"estimate": used.ru_utime + used.ru_stime} | {name: cpu for lap in laps for name, cpu in lap.steps}
-        json.dump(steps, open(into, "w"))
-"""
 
 
 @dataclass(frozen=True)
@@ -73,14 +57,13 @@ class Run:
     memory_bytes: int
     resident_bytes: int
     model_bytes: int
-    steps: dict[str, float] = field(default_factory=dict)  # CPU seconds
 
 
 def train(data: Path, out: Path, *arguments: str) -> Run:
     """Run ``tacit train`` as a user does, and look at its memory meanwhile."""
     command = ["tacit", "train", str(data), "--out", str(out), *arguments]
-    began, peak, steps = time.perf_counter(), 0, out.with_name("steps.json")
-    process = subprocess.Popen([sys.executable, "-c", _COMMAND, str(steps), *command[1:]], stdout=sys.stderr)
+    began, peak = time.perf_counter(), 0
+    process = subprocess.Popen([sys.executable, "-m", *command], stdout=sys.stderr)
     status = Path(f"/proc/{process.pid}/status")
     while True:
         done, code, used = os.wait4(process.pid, os.WNOHANG)
@@ -95,10 +78,17 @@ def train(data: Path, out: Path, *arguments: str) -> Run:
     size = sum(file.stat().st_size for file in out.iterdir())
     cpu_seconds = used.ru_utime + used.ru_stime
     seconds = time.perf_counter() - began
-    return Run(seconds, cpu_seconds, peak, 1024 * used.ru_maxrss, size, json.loads(steps.read_text()))
+    return Run(seconds, cpu_seconds, peak, 1024 * used.ru_maxrss, size)
 
 
 # -- labels and samples that grow -------------------------------------------------------------------------
+
+
+class Extent(NamedTuple):
+    """The size of a data set: samples, and labels that have some."""
+
+    n_samples: int
+    n_labels: int
 
 
 @dataclass(frozen=True)
@@ -117,13 +107,12 @@ class Size:
 
 
 def predicted(extent: Extent, known: Sequence[Size]) -> tuple[float, float, float]:
-    """CPU seconds, bytes of memory and bytes of the model, from smaller sizes."""
-    extents, runs = [one.extent for one in known], [one.run for one in known]
-    return (
-        seconds_by_step(extent, extents, [run.cpu_seconds for run in runs], [run.steps for run in runs]),
-        amount_at(extent, extents, [run.memory_bytes for run in runs]),
-        amount_at(extent, extents, [run.model_bytes for run in runs]),
-    )
+    """CPU seconds, bytes of memory and bytes of the model, from the two largest sizes."""
+    costs = [
+        Cost(one.extent.n_samples, one.run.cpu_seconds, one.run.memory_bytes, one.run.model_bytes) for one in known[-2:]
+    ]
+    found = extrapolated(*costs, extent.n_samples)
+    return found.seconds, found.memory_bytes, found.model_bytes
 
 
 def grow(labels: Sequence[int], folder: Path, max_memory: str | None) -> None:
@@ -150,7 +139,7 @@ def measured(n_labels: int, folder: Path, known: Sequence[Size], *arguments: str
     if not data.exists():
         write_synthetic(data, SAMPLES_PER_LABEL * n_labels, N_FEATURES, n_labels, **OPTIONS)
     found = tacit.load_data(data)
-    extent = extent_of(found.X, positives(found.Y))
+    extent = Extent(len(found), int((label_counts(found.Y) > 0).sum()))
     sizes = int(found.X.nnz), int(found.Y.nnz)
     del found
     before = predicted(extent, known) if len(known) > 1 else None

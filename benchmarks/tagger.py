@@ -74,7 +74,7 @@ def eurlex() -> None:
 
 
 def yso() -> None:
-    """The estimate is printed by the command before it trains, the time and peak after."""
+    """The command within a memory limit, its time and peak."""
     model = KEPT / "yso-finna-en"
     limits = ("--max-memory", "8G", "--jobs", 2)
     print(command("train", data("yso-finna-en") / "train.jsonl.gz", *limits, "--out", model), flush=True)

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from tacit.phases import FIT, recorded
 
 import tacit
 from benchmarks.annif import N_ALL, tested_rows, train_rows
@@ -34,7 +35,6 @@ from tacit.data.vocabulary import Vocabulary
 from tacit.encoders import TextEncoder
 from tacit.labels import aligned
 from tacit.memory import forget_peak, peak_bytes, resident_bytes
-from tacit.phases import FIT, recorded
 
 PACKAGE = "wordllama==0.4.0.post1"
 EURLEX_FIELDS = {"text": "title,header,recitals,main_body", "labels": "concepts"}

@@ -19,15 +19,15 @@ ROOT = Path(tacit.__file__).parent
 #: A module may import from its own layer and the ones below it; `FAMILIES` import none of each other.
 LAYERS = [
     {"cli", "server", "report", "__main__"},
-    {"tagger", "estimate", "probe", "tuning", "comparison"},
+    {"tagger", "tuning", "comparison"},
     {"blend"},
     {"registry"},
     {"linear", "trees", "embedding", "latent", "names"},
     {"base"},
     {"bands", "metrics", "losses", "data", "tasks", "cluster", "publish", "propensity", "labels", "checks", "features",
-     "encoders", "store", "ranking", "parameters", "numerics", "vectorizer", "growth", "words"},
+     "encoders", "store", "ranking", "parameters", "numerics", "vectorizer", "words"},
     {"kernels"},
-    {"progress", "errors", "_version", "phases", "sizes", "memory"},
+    {"progress", "errors", "_version", "sizes", "memory"},
 ]  # fmt: skip
 FAMILIES = {"linear", "trees", "embedding", "latent"}
 LEVELS = {name: level for level, names in enumerate(LAYERS) for name in names}

@@ -377,7 +377,7 @@ def hears_interrupts() -> Iterator[None]:
 def test_a_training_outlives_its_scheduler_and_its_client(tmp_path, data_file):
     out = tmp_path / "model"
     with scheduler_and_worker(tmp_path) as (scheduler, address):
-        process = train(data_file, out, "--quiet", "--cluster", address)  # without the time that an estimate takes
+        process = train(data_file, out, "--quiet", "--cluster", address)
         wait_for_tasks(3, out, process)
         scheduler.kill()
         _, told = process.communicate(timeout=60)

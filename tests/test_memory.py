@@ -27,7 +27,7 @@ def test_no_limit_changes_nothing():
 @only_linux
 def test_an_array_beyond_the_limit_is_an_error_and_the_limit_is_lifted_again():
     limit = memory_limit(data_bytes() + (200 << 20))
-    with pytest.raises(TacitError, match="more than the allowed .* of memory are needed; allow more"), limit:
+    with pytest.raises(TacitError, match="more than the allowed .* of memory is needed; allow more"), limit:
         np.ones(400 << 17)
     assert np.ones(400 << 17)[-1] == 1
 

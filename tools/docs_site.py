@@ -79,7 +79,6 @@ REFERENCES = {
         (
             *(f"tacit.{name}" for name in ("evaluate", "Ranking", "propensities", "compare", "tune", "write_report")),
             *(f"tacit.metrics.{name}" for name in ("bootstrap_intervals",)),
-            "tacit.estimate.estimate",
         ),
     ),
     "python/running.md": Reference(

@@ -82,7 +82,6 @@ class Estimator(Stored, BaseEstimator):  # type: ignore[misc]
     weights_flags: ClassVar[bool] = False  # whether ``idf=None`` weights features that are only 0 and 1
     takes_dense: ClassVar[bool] = False  # whether `_fit` and `_rank` take `Features`; otherwise they get a CSR matrix
     unranked_score: ClassVar[float] = float(np.finfo(np.float32).min)
-    short_work: ClassVar[float] = 5e7  # non-zero features times labels: below, training takes less than a minute
     PAPER: ClassVar[Mapping[str, Any]] = {}  # parameters of the method as its paper prints it
     _only_ranks = False  # whether no threshold is needed
 

@@ -29,7 +29,6 @@ if sys.platform != "win32":
 _STATUS = Path("/proc/self/status")
 _RESERVE = 32 << 20  # bytes below a limit reserved for small allocations: stacks of threads, Python objects
 _WATCH_SECONDS = 0.02
-_PEAK_SECONDS = 0.005
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # options of mallopt
 _MOST_KEPT = 32 << 20  # bytes of an array whose memory is kept; glibc takes no more
 _LARGE = 64  # an array that takes this part of the limit goes to disk
@@ -95,29 +94,6 @@ def keep_freed() -> None:
 def _allocator(name: str) -> Any:
     """A function of glibc's allocator; None elsewhere."""
     return getattr(ctypes.CDLL(None), name, None) if sys.platform == "linux" else None
-
-
-def held_bytes() -> int:
-    """Resident memory of this process, apart from arrays on disk, which the system can drop at any time."""
-    return resident_bytes() if _disk.folder is None else _status("RssAnon") or resident_bytes()
-
-
-@contextmanager
-def watched_peak() -> Iterator[Callable[[], int]]:
-    """A function for the peak of `held_bytes` inside the block; the system has no record of it."""
-    over, seen = threading.Event(), [held_bytes()]
-
-    def watch() -> None:
-        while not over.wait(_PEAK_SECONDS):
-            seen[0] = max(seen[0], held_bytes())
-
-    thread = threading.Thread(target=watch, daemon=True)
-    thread.start()
-    try:
-        yield lambda: seen[0]
-    finally:
-        over.set()
-        thread.join()
 
 
 # -- room on disk -----------------------------------------------------------------------------------------
@@ -258,8 +234,8 @@ def memory_limit(limit: int | None, folder: Path | None = None) -> Iterator[None
         if isinstance(error, KeyboardInterrupt) and not watch.tripped:
             raise
         raise TacitError(
-            f"more than the allowed {format_size(limit)} of memory are needed; allow more, train on fewer samples, or "
-            "choose a smaller model (see: tacit models)"
+            f"more than the allowed {format_size(limit)} of memory is needed; allow more, run one task at a time "
+            "(--jobs 1), train fewer trees or learners (--param n_trees=…), or choose a smaller model"
         ) from error
     finally:
         watch.stop()

@@ -88,8 +88,6 @@ class Role(Enum):
     NORMALIZES = "true: samples are scaled to unit length before the model sees them"
     WEIGHTS_FEATURES = "true: features are weighted by inverse document frequency; None: if they hold counts"
     KNOWS_MISSING = "'missing': absent entries of Y are unknown, and stored zeros are negatives"
-    MULTIPLIES_MEMORY = "memory of training grows in proportion"
-    COUNTS_SAMPLES = "a number of samples: in a trial on a part of them, it shrinks with the part"
 
 
 @dataclass(frozen=True)

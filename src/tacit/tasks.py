@@ -30,7 +30,6 @@ from threadpoolctl import ThreadpoolController
 
 from tacit import cluster
 from tacit.errors import ModelFileError, TacitError
-from tacit.phases import step
 from tacit.progress import announce, stage
 from tacit.publish import Shared, publishing
 from tacit.store.files import read_arrays, sha256, write_arrays
@@ -168,7 +167,7 @@ def run_tasks(
     calls = ((i, tasks[i]) for i in missing)
     is_near = not keep or len(missing) < 2  # moving the data of a single task would cost more than it saves
     found = _computed(function, calls, n_jobs, shared, is_near)
-    with step(what), stage(what, len(tasks)) as advance, closing(found) as computed:
+    with stage(what, len(tasks)) as advance, closing(found) as computed:
         advance(len(tasks) - len(missing))
         for i, result in computed:
             results[i] = result

@@ -214,18 +214,6 @@ def test_an_update_trains_with_the_same_encoder(tmp_path):
     assert tacit.Tagger.load(tmp_path / "model").training_.vectors.shape == (600, N_DIMENSIONS)
 
 
-def test_estimates_count_the_fits_that_choose_a_weight():
-    class Local(WordVectors):
-        """An encoder that no other process can import."""
-
-    tagger = tacit.Tagger("OneVsAll", encoder=Local(), language=None)
-    name, chosen = tagger.estimate(TEXTS, TAGS)
-    _, given = tagger.set_params(vector_weight=0.6).estimate(TEXTS, TAGS)
-    assert name == "OneVsAll"
-    assert chosen.seconds > 0
-    assert given.seconds > 0
-
-
 def test_what_is_no_encoder():
     with pytest.raises(ParameterError, match="an object with a method 'encode'; got a int"):
         fitted(3)

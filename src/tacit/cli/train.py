@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import shlex
-import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,6 @@ from typing import Any
 import click
 
 from tacit import tuning
-from tacit.cli.commands import BEGAN
 from tacit.cli.evaluate import print_evaluation
 from tacit.cli.interrupt import keeps
 from tacit.cli.options import (
@@ -28,7 +26,7 @@ from tacit.cli.say import is_quiet, progress_shown, say
 from tacit.cli.source import read_vocabulary, with_vectors
 from tacit.cli.tables import percent, print_metrics, print_table
 from tacit.data.cooccurrence import load_cooccurrence
-from tacit.data.dataset import Dataset, as_wide_as, features_of, label_lists, texts_of
+from tacit.data.dataset import Dataset, as_wide_as, features_of, label_lists, samples_of, texts_of
 from tacit.data.load import load_data
 from tacit.data.split import random_split
 from tacit.data.vocabulary import load_vocabulary
@@ -41,6 +39,7 @@ from tacit.registry import find_model
 from tacit.sizes import format_seconds
 from tacit.store import folder
 from tacit.tagger.automatic import CANDIDATES
+from tacit.tagger.dry_run import estimate
 from tacit.tagger.naming import are_short, language_of, start_tagger
 from tacit.tagger.tagger import Tagger
 from tacit.tagger.training import check_takes_cooccurrence
@@ -77,7 +76,7 @@ def features_option(default: str | None) -> Callable[[Function], Function]:
 @max_memory_option
 @click.option("--keep-acts", "acts", flag_value="keep", help="Replay the changes and feedback of the model at OUT.")
 @click.option("--discard-acts", "acts", flag_value="discard", help="Drop the changes and feedback of the model at OUT.")
-@click.option("--dry-run", is_flag=True, help="Estimate time, memory and model size, and stop.")
+@click.option("--dry-run", is_flag=True, help="Estimate time, memory and model size roughly, and stop.")
 @computing_options
 @input_options
 def train(
@@ -89,8 +88,8 @@ def train(
     """Train a model on DATA and save it.
 
     A model at OUT that has acts (labels added or changed, feedback) is replaced only with --keep-acts or
-    --discard-acts. Training starts with an estimate: of time and memory, or that it takes less than a minute. If it is
-    interrupted, a checkpoint remains in OUT.partial, and the same command resumes from there.
+    --discard-acts. If training is interrupted, a checkpoint remains in OUT.partial, and the same command resumes from
+    there. With --max-memory, large features are kept on disk, and training stops with an error at the limit.
 
     With --cooccurrence, labels that DATA does not have are suggested, too, by the labels that they occur with. With
     --encoder or --vectors, texts are known by their meaning besides their words.
@@ -103,7 +102,6 @@ def train(
       tacit train articles.csv --model MomentMatching --cooccurrence pairs.tsv --out model
       tacit train articles.csv --encoder model2vec:minishlab/potion-base-8M --out model
     """
-    began = click.get_current_context().meta.get(BEGAN, time.perf_counter())
     own = {key: options.pop(key) for key in ("target", "keep_texts", "features")}
     own |= {"language": None if language == "none" else language, "names": not no_names, "encoder": encoder}
     tagger = _tagger(name, assignments, random_state=seed, n_jobs=jobs, calibrate=not no_calibrate, **own)
@@ -120,8 +118,7 @@ def train(
         dataset, held_out = split_off(with_vectors(load_data(data, **options), vectors), valid, seed, options)
         learned_from: dict[str, Any] = {
             "label_names": dataset.label_names,
-            "validation": None if held_out is None else (_samples(held_out)[0], label_lists(held_out)),
-            "max_memory": max_memory,
+            "validation": None if held_out is None else (samples_of(held_out)[0], label_lists(held_out)),
         }
         if cooccurrence is not None:
             counts, names = load_cooccurrence(cooccurrence, dataset.label_names)
@@ -129,10 +126,9 @@ def train(
                 say(f"labels of {cooccurrence} that no sample has: {n_new:,}, such as {names[-n_new]!r}")
             learned_from |= {"label_names": names, "cooccurrence": counts}
         if dry_run:
-            seconds_to_read = time.perf_counter() - began
-            with progress_shown():  # training would estimate itself first only where somebody sees it
-                model, expected = tagger.estimate(*_samples(dataset), **learned_from)
-            click.echo(f"{model} is expected to take {expected.after(seconds_to_read)}")
+            with progress_shown():
+                expected = estimate(tagger, dataset, **learned_from)
+            click.echo(str(expected))
             return
         train_and_save(tagger, dataset, out, held_out=held_out, acts=acts, **learned_from)
 
@@ -153,7 +149,7 @@ def train_and_save(
     """Train with a checkpoint beside `out`, save the model there and print its metrics."""
     with progress_shown(), checkpoint(_parts(out)) as kept:
         keeps(lambda: _kept(kept))
-        tagger.fit(*_samples(dataset), **options)
+        tagger.fit(*samples_of(dataset), **options)
     tagger.save(out, acts=acts)
     keeps(f"the model is trained and saved to {out}; for its metrics: tacit evaluate {out} DATA")
     if kept.remove():
@@ -178,10 +174,6 @@ def _kept(kept: Checkpoint) -> str:
     if not kept.n_kept():
         return "nothing was finished; run the same command to start again"
     return f"finished tasks are kept in {kept.folder}; run the same command to resume"
-
-
-def _samples(dataset: Dataset) -> tuple[Any, Any]:
-    return dataset.X if dataset.texts is None else dataset.texts, dataset.Y
 
 
 def _print_results(tagger: Tagger, held_out: Dataset | None) -> None:
@@ -264,7 +256,7 @@ def tune(
     click.echo()
     with memory_limit(max_memory):
         tagger = Tagger(found.model, random_state=seed, n_jobs=jobs, **best)
-        train_and_save(tagger, dataset, out, label_names=dataset.label_names, max_memory=max_memory)
+        train_and_save(tagger, dataset, out, label_names=dataset.label_names)
 
 
 def _to_search(

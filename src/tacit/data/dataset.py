@@ -99,6 +99,11 @@ def inputs_of(model: Any, dataset: Dataset) -> Any:
     return texts_of(dataset) if model.takes_texts else as_wide_as(model.n_features_in_, features_of(dataset))
 
 
+def samples_of(dataset: Dataset) -> tuple[Any, sparse.csr_matrix]:
+    """What a tagger learns from: the texts, or else the features, and the labels."""
+    return dataset.X if dataset.texts is None else dataset.texts, dataset.Y
+
+
 def label_lists(dataset: Dataset) -> list[list[str]]:
     """The names of the positive labels of each sample."""
     Y, names = dataset.Y, dataset.label_names

@@ -27,7 +27,7 @@ from tacit.kernels.joint import joint_pass
 from tacit.labels import positives
 from tacit.numerics.arrays import Floats32, Ints32
 from tacit.numerics.ridge import conjugate_gradients
-from tacit.parameters import OneOf, Range, Role, Tune, document_parameters
+from tacit.parameters import OneOf, Range, Tune, document_parameters
 from tacit.progress import announce
 from tacit.tasks import run_tasks, task_seeds
 
@@ -97,9 +97,7 @@ PRINTED: Mapping[str, Any] = {
 class JointModel(NeighborModel):
     """Base of the models whose map is trained directly; each adds its loss and start."""
 
-    n_learners: Annotated[
-        int, Range(low=1), Role.MULTIPLIES_MEMORY, "partitions that vote, or seeds where a cluster holds all"
-    ] = 3
+    n_learners: Annotated[int, Range(low=1), "partitions that vote, or seeds where a cluster holds all"] = 3
     dimension: Annotated[int, Range(low=1), Tune(50, 300), "length of the embedded vectors"] = 150
     partition: Annotated[
         str, OneOf(("graph", "features")), "clusters of label-space neighbours, or k-means of features"

@@ -182,10 +182,8 @@ class NeighborModel(Estimator):
 
     idf: Idf = None
     normalize: Annotated[bool, Role.NORMALIZES, "divide rows of X by their length"] = True
-    n_learners: Annotated[
-        int, Range(low=1), Role.MULTIPLIES_MEMORY, "partitions that vote (one where a cluster holds all samples)"
-    ] = 5
-    max_cluster: Annotated[int, Range(low=2), Role.COUNTS_SAMPLES, "largest number of samples in a cluster"] = 6000
+    n_learners: Annotated[int, Range(low=1), "partitions that vote (one where a cluster holds all samples)"] = 5
+    max_cluster: Annotated[int, Range(low=2), "largest number of samples in a cluster"] = 6000
     dimension: Annotated[int, Range(low=1), Tune(50, 400), "length of the embedded vectors"] = 150
     n_probes: Annotated[int, Range(low=1), "nearest clusters that a sample is sent to in each learner"] = 2
     n_neighbors: Annotated[int, Range(low=1), Tune(5, 100), "near samples that vote in each cluster"] = 30

@@ -28,7 +28,7 @@ from tacit.latent.vectors import LabelVectors
 from tacit.latent.zero_shot import CalibrationFolds, ScoreScale, all_names, n_rows
 from tacit.numerics.arrays import Floats32, Floats64
 from tacit.numerics.ridge import MAX_FACTOR
-from tacit.parameters import OneOf, Range, Role, Tune, check_parameters, document_parameters
+from tacit.parameters import OneOf, Range, Tune, check_parameters, document_parameters
 from tacit.ranking import Ranking
 from tacit.store.declared import Array, Inside, Sometimes
 from tacit.tasks import one_blas_thread
@@ -64,9 +64,7 @@ class MLLCS(FactorModel):
     count_positives: Annotated[
         float, Range(low=0), "positives that the counts of a seen label stand for in its score (mapping='moments')"
     ] = 10.0
-    max_samples: Annotated[
-        int, Range(low=1), Role.COUNTS_SAMPLES, "largest number of samples kept, for moments and partial_fit"
-    ] = 20000
+    max_samples: Annotated[int, Range(low=1), "largest number of samples kept, for moments and partial_fit"] = 20000
     inference: Annotated[
         str, OneOf(("em", "variational", "gibbs")), "point estimates, posterior variances, or Gibbs draws (small data)"
     ] = "em"

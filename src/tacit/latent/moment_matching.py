@@ -21,7 +21,7 @@ from tacit.latent.zero_shot import ZeroShot
 from tacit.numerics.arrays import Floats, Floats32, Floats64, Ids
 from tacit.numerics.lbfgs import minimize_columns
 from tacit.numerics.rows import weighted_sums, widened
-from tacit.parameters import OneOf, Range, Role, Tune, document_parameters
+from tacit.parameters import OneOf, Range, Tune, document_parameters
 from tacit.store.declared import Array, Csr, Inside, Sizes
 from tacit.tasks import row_blocks, run_tasks
 
@@ -192,9 +192,7 @@ class MomentMatching(ZeroShot):
     ] = 0.003
     linear_ridge: Annotated[float, Range(above=0), "penalty on the weights of unseen labels (linear)"] = 1.0
     n_steps: Annotated[int, Range(low=1), "steps of the solver (logistic); stopping early regularises"] = 40
-    max_samples: Annotated[
-        int, Range(low=1), Role.COUNTS_SAMPLES, "largest number of samples for matching, which are kept"
-    ] = 20000
+    max_samples: Annotated[int, Range(low=1), "largest number of samples for matching, which are kept"] = 20000
     classifier: Classifier = "ridge"
     ridge: Annotated[float, Range(above=0), Tune(0.05, 20), "penalty on the weights of seen labels"] = 1.0
     idf: Idf = None

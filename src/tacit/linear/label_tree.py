@@ -23,7 +23,7 @@ from tacit.numerics.classifiers import LOSSES, POSITIVES, LinearObjective, objec
 from tacit.numerics.clusters import LabelClusters, cluster_labels, label_centres
 from tacit.numerics.compact import as_halves
 from tacit.numerics.rows import entry_chunks, occurring, row_bounds, row_of_entry, selected, sorted_set, unit_rows
-from tacit.parameters import OneOf, Range, Role, Tune, document_parameters
+from tacit.parameters import OneOf, Range, Tune, document_parameters
 from tacit.propensity import propensities_from_counts
 from tacit.ranking import Ranking
 from tacit.store.declared import Sizes
@@ -53,9 +53,7 @@ class LabelTree(Estimator):
     than the leaf, by an exponent, because a mistake on the way would otherwise outweigh what the leaf knows.
     """
 
-    n_trees: Annotated[
-        int, Range(low=1), Role.MULTIPLIES_MEMORY, "number of trees; time and model size grow in proportion"
-    ] = 1
+    n_trees: Annotated[int, Range(low=1), "number of trees; time and model size grow in proportion"] = 1
     arity: Annotated[int, Range(low=2, high=1 << 16), "maximum number of children of an inner node"] = 64
     max_leaf: Annotated[int, Range(low=1, high=1 << 16), Tune(30, 300), "maximum number of labels in a leaf"] = 100
     beam: Annotated[int, Range(low=1), "beam width: nodes per level that are followed when ranking"] = 20
@@ -95,7 +93,6 @@ class LabelTree(Estimator):
     normalize: Normalize = True
 
     takes_dense: ClassVar[bool] = True
-    short_work: ClassVar[float] = 1e9
 
     forest_: LabelForest = field(init=False)
 

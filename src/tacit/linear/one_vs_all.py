@@ -54,7 +54,6 @@ class OneVsAll(Estimator):
     normalize: Normalize = True
 
     takes_dense: ClassVar[bool] = True
-    short_work: ClassVar[float] = 1e9
 
     weights_: Annotated[sparse.csr_matrix, Csr("float32", ("n_features", "n_labels"))] = field(init=False)
     intercepts_: Annotated[npt.NDArray[np.float32], Array("float32", ("n_labels",))] = field(init=False)

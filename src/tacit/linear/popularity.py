@@ -21,7 +21,6 @@ class Popularity(Estimator):
     """Rank labels by their frequency in the training samples."""
 
     takes_dense: ClassVar[bool] = True
-    short_work: ClassVar[float] = 1e9
 
     shares_: Annotated[npt.NDArray[np.float32], Array("float32", ("n_labels",))] = field(init=False)
 

@@ -16,7 +16,6 @@ from tacit.metrics import evaluate
 from tacit.names.evidence import NameCounts, NameEvidence
 from tacit.names.similar import SampleIndex
 from tacit.numerics.rows import occurring, selected, widened
-from tacit.phases import CALIBRATE, FIT, phase
 from tacit.progress import announce
 from tacit.tagger.calibration import Calibration, calibrate, places_for
 from tacit.tagger.cross_fit import Rows, calibrated_on, held_out_parts
@@ -192,9 +191,8 @@ def _cross_fitted(
             model = _fitted(clone(untrained), mixed(words, _rows(of_texts, rest), weight), own, cooccurrence)
             models.append((model, mixed(_as_new(X[part], words, vectorizer), _rows(of_texts, part), weight), part))
     model = _fitted(untrained, mixed(X, of_texts, weight), labels, cooccurrence)
-    with phase(CALIBRATE, sum(len(part) for part in held_out)):
-        found = calibrated_on(models, labels.matrix, model.propensities_for, is_judged) if models else None
-        return Fitted(model, *(found or (None, None)))
+    found = calibrated_on(models, labels.matrix, model.propensities_for, is_judged) if models else None
+    return Fitted(model, *(found or (None, None)))
 
 
 def _rows(of_texts: Any, rows: Rows) -> Any:
@@ -211,8 +209,7 @@ def _fitted(untrained: Estimator, X: Any, labels: Labels, cooccurrence: sparse.c
             n_seen = int(Y.indices.max(initial=0)) + 1
             Y, cooccurrence = Y[:, :n_seen], cooccurrence[:n_seen]
         given = {"cooccurrence": cooccurrence}
-    with phase(FIT, X.shape[0]):
-        return untrained.fit(X, Y, label_names=list(labels.names), **given)
+    return untrained.fit(X, Y, label_names=list(labels.names), **given)
 
 
 def _calibrated(
@@ -231,26 +228,25 @@ def _calibrated(
     curve of rare labels. Vectors count at `weight`.
     """
     X = mixed(held.X, held.vectors, weight)
-    with phase(CALIBRATE, held.shape[0]):
-        classes, counts = model.classes_, model.label_counts_
-        if names is not None:
-            classes = np.concatenate([classes.astype(object), np.array(names[0].others, dtype=object)])
-            counts = np.pad(counts, (0, len(names[0].others)))
-        truth = positives(aligned(labels.matrix, labels.names, classes))
-        if not truth.nnz:
-            return Fitted(model, None, None)
-        n_places = min(places_for(truth), len(classes))
-        evidence = None
-        if names is not None:
-            before, own, samples = names
-            evidence, ranking = weigh(own, before, model, X, held.X, truth, samples, n_places, seed)
-            if evidence is None:
-                counts, truth = model.label_counts_, truth[:, : len(model.classes_)]
-        if names is None or (evidence is None and is_judged is not None):
-            judged = None
-            if is_judged is not None:
-                judged = np.flatnonzero(is_judged | (label_counts(truth)[: len(classes)] > 0))
-            ranking = model.rank(X, min(n_places, len(model.classes_)), judged)
-        calibration = calibrate(ranking, truth, counts)
-        metrics = evaluate(calibration.apply(ranking), truth, model.propensities_for(truth.shape[1]))
-        return Fitted(model, calibration, metrics, evidence)
+    classes, counts = model.classes_, model.label_counts_
+    if names is not None:
+        classes = np.concatenate([classes.astype(object), np.array(names[0].others, dtype=object)])
+        counts = np.pad(counts, (0, len(names[0].others)))
+    truth = positives(aligned(labels.matrix, labels.names, classes))
+    if not truth.nnz:
+        return Fitted(model, None, None)
+    n_places = min(places_for(truth), len(classes))
+    evidence = None
+    if names is not None:
+        before, own, samples = names
+        evidence, ranking = weigh(own, before, model, X, held.X, truth, samples, n_places, seed)
+        if evidence is None:
+            counts, truth = model.label_counts_, truth[:, : len(model.classes_)]
+    if names is None or (evidence is None and is_judged is not None):
+        judged = None
+        if is_judged is not None:
+            judged = np.flatnonzero(is_judged | (label_counts(truth)[: len(classes)] > 0))
+        ranking = model.rank(X, min(n_places, len(model.classes_)), judged)
+    calibration = calibrate(ranking, truth, counts)
+    metrics = evaluate(calibration.apply(ranking), truth, model.propensities_for(truth.shape[1]))
+    return Fitted(model, calibration, metrics, evidence)

@@ -47,7 +47,6 @@ from tacit.vectorizer import TextFeatures, TextVectorizer, features_of
 from tacit.words import check_language
 
 if TYPE_CHECKING:
-    from tacit.estimate import Estimate
     from tacit.tagger.find_missing import MissingLabel
 
 
@@ -157,7 +156,6 @@ class Tagger(Teaching, Called, Stored, BaseEstimator):  # type: ignore[misc]
         *,
         label_names: Sequence[str] | None = None,
         validation: tuple[Any, Any] | None = None,
-        max_memory: int | None = None,
         cooccurrence: Any = None,
     ) -> Tagger:
         """Learn from texts and, for each, its list of tags.
@@ -173,8 +171,6 @@ class Tagger(Teaching, Called, Stored, BaseEstimator):  # type: ignore[misc]
             Names in column order, for tags given as a matrix.
         validation : pair (texts, tags), optional
             A validation set to calibrate on; by default a part of the training samples is held out.
-        max_memory : int, optional
-            Memory limit of this process in bytes; to stay below it, fewer tasks run at a time, or the model is smaller.
         cooccurrence : dense or sparse matrix of shape (n_labels, n_labels), optional
             How often labels occur together, from any source, for models that learn from it. `label_names` may then end
             with labels that no sample has.
@@ -182,7 +178,7 @@ class Tagger(Teaching, Called, Stored, BaseEstimator):  # type: ignore[misc]
         self._check_parameters()
         texts, tags = texts_in(texts), tags_in(tags)
         validation = None if validation is None else (texts_in(validation[0]), tags_in(validation[1]))
-        state = training.train(self, texts, tags, label_names, validation, max_memory, cooccurrence)
+        state = training.train(self, texts, tags, label_names, validation, cooccurrence)
         for name, value in state.items():
             setattr(self, name, value)
         self._home = self._known = None
@@ -195,20 +191,6 @@ class Tagger(Teaching, Called, Stored, BaseEstimator):  # type: ignore[misc]
         if self.vocabulary is None or isinstance(self.vocabulary, Vocabulary):
             return self.vocabulary
         return load_vocabulary(self.vocabulary)
-
-    def estimate(
-        self,
-        texts: Any,
-        tags: Any,
-        *,
-        label_names: Sequence[str] | None = None,
-        validation: tuple[Any, Any] | None = None,
-        max_memory: int | None = None,
-        cooccurrence: Any = None,
-    ) -> tuple[str, Estimate]:
-        """The model that `fit` would train, and what `fit` and `save` would take; parameters as for `fit`."""
-        samples = texts_in(texts), tags_in(tags)
-        return training.estimated(self, *samples, label_names, validation, max_memory, cooccurrence)
 
     def update(self, texts: Any, tags: Any, *, label_names: Sequence[str] | None = None) -> str:
         """Train on new samples; returns a summary.

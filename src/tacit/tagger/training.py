@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.metadata
 import inspect
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any
@@ -21,13 +20,11 @@ from tacit.errors import DataError, ParameterError
 from tacit.labels import Labels, are_lists, as_names, label_counts, positives, read_labels
 from tacit.numerics.rows import largest_entries, widened
 from tacit.parameters import check_values
-from tacit.phases import CALIBRATE, FIT
-from tacit.progress import announce, is_shown
+from tacit.progress import announce
 from tacit.registry import MODELS, find_model
 from tacit.store.declared import Array, Csr, Sizes
 from tacit.tagger import automatic, few_shot
-from tacit.tagger.cross_fit import held_out_parts
-from tacit.tagger.learning import Fitted, is_negligible, learn, n_held_out
+from tacit.tagger.learning import Fitted, learn
 from tacit.tagger.naming import Naming, are_short, language_of, naming_of
 from tacit.tagger.overlap import sketch
 from tacit.tagger.samples import Inputs
@@ -36,13 +33,10 @@ from tacit.tasks import fingerprint
 from tacit.vectorizer import TextVectorizer, are_texts, features_of
 
 if TYPE_CHECKING:
-    from tacit.estimate import Estimate
     from tacit.tagger.tagger import Tagger
 
 _RELATIONS_PER_LABEL = 50
 _ROWS_PER_BLOCK = 4096
-
-_LONG = 5e9  # non-zero features times labels; from here on, training is expected to take long
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,33 +140,12 @@ def train(
     tags: Any,
     label_names: Sequence[str] | None,
     validation: tuple[Any, Any] | None,
-    max_memory: int | None,
     cooccurrence: Any = None,
 ) -> dict[str, Any]:
     """The fitted attributes of a tagger."""
     prepared = prepare(tagger, texts, tags, label_names, cooccurrence)
     held_out = validation_of(prepared, validation)
-    prepared = replace(prepared, model=planned(tagger, prepared, held_out, texts, max_memory))
     return trained(tagger, prepared, held_out, texts) | {"vocabulary_": prepared.vocabulary}
-
-
-def estimated(
-    tagger: Tagger,
-    texts: Any,
-    tags: Any,
-    label_names: Sequence[str] | None,
-    validation: tuple[Any, Any] | None,
-    max_memory: int | None,
-    cooccurrence: Any = None,
-) -> tuple[str, Estimate]:
-    """The model that `train` would train, and what that and saving it would take."""
-    began = time.perf_counter()
-    prepared = prepare(tagger, texts, tags, label_names, cooccurrence)
-    held_out = validation_of(prepared, validation)
-    ready = time.perf_counter()
-    expected = estimate_of(tagger, prepared, held_out, texts)
-    spent = (time.perf_counter() if is_announced(tagger, prepared, max_memory) else ready) - began  # by a like estimate
-    return type(prepared.model).__name__, expected.after(spent)
 
 
 def validation_of(prepared: Prepared, validation: tuple[Any, Any] | None) -> tuple[Inputs, Labels] | None:
@@ -216,78 +189,6 @@ def trained(
         | {"sketch": sketch(X if vectorizer is None else texts)},
         "few_shot_": few_shot.measure(X, labels, vectorizer, seed),
     }
-
-
-def planned(
-    tagger: Tagger, prepared: Prepared, held_out: tuple[Inputs, Labels] | None, texts: Any, max_memory: int | None
-) -> Estimator:
-    """The model, or a smaller one that stays within `max_memory` bytes; its estimate is announced first."""
-    from tacit.estimate import within_memory
-
-    model = prepared.model
-    if not is_announced(tagger, prepared, max_memory):
-        if _is_short(tagger, prepared):
-            announce(f"{type(model).__name__} is expected to take less than a minute, the compilation of kernels aside")
-        return model
-    expected = estimate_of(tagger, prepared, held_out, texts)
-    announce(f"{type(model).__name__} is expected to take {expected}")
-    if max_memory is None:
-        return model
-    return within_memory(
-        model,
-        prepared.X,
-        prepared.labels.matrix,
-        max_memory,
-        expected,
-        estimated=lambda other: estimate_of(tagger, replace(prepared, model=other), held_out, texts),
-    )
-
-
-def is_announced(tagger: Tagger, prepared: Prepared, max_memory: int | None) -> bool:
-    """Whether a training is estimated before it starts: memory is limited, or it may be long and somebody waits."""
-    return max_memory is not None or (not _is_short(tagger, prepared) if is_shown() else _work(prepared) >= _LONG)
-
-
-def _is_short(tagger: Tagger, prepared: Prepared) -> bool:
-    """Whether training surely takes less than a minute; an estimate of it would take longer than some trainings."""
-    model = Estimator if tagger.model_params else type(prepared.model)  # limits of models are for their defaults
-    return _work(prepared) < model.short_work
-
-
-def _work(prepared: Prepared) -> int:
-    return int(prepared.X.nnz) * int(prepared.labels.matrix.shape[1])
-
-
-def estimate_of(tagger: Tagger, prepared: Prepared, held_out: tuple[Inputs, Labels] | None, texts: Any) -> Estimate:
-    """The estimate for `trained` and for saving the tagger."""
-    from tacit.estimate import estimate_task
-    from tacit.probe import Task
-
-    kept = texts if tagger.keep_texts and prepared.vectorizer is not None else ()
-    vectors, n_validation = prepared.vectors, None if held_out is None else held_out[0].shape[0]
-    task = Task(
-        prepared.model, prepared.X, prepared.labels, tagger, prepared.vectorizer, kept, held_out, prepared.naming,
-        None if vectors is None else replace(vectors, weights=(vectors.encoding.weight,), encoder=None),
-    )  # fmt: skip
-    options = {"hold_out": tagger.calibrate, "with_names": prepared.naming is not None}
-    phases = schedule(prepared.X.shape[0], n_validation, **options)
-    if vectors is not None and len(vectors.weights) > 1 and len(phases) > 1:
-        phases += vectors.to_choose(phases[0][1])
-    return estimate_task(task, phases)
-
-
-def schedule(
-    n_samples: int, n_validation: int | None, *, hold_out: bool, with_names: bool = False
-) -> list[tuple[str, int]]:
-    """The phases of `learn`, and the number of samples of each."""
-    if n_validation is not None:
-        return [(FIT, n_samples), (CALIBRATE, n_validation)]
-    parts = held_out_parts(n_samples, n_held_out(n_samples, with_names=with_names)) if hold_out else [0]
-    if not sum(parts):
-        return [(FIT, n_samples)]
-    fits = [n_samples - n_out for n_out in parts]
-    fits += [] if is_negligible(sum(parts), n_samples) else [n_samples]
-    return [*((FIT, n) for n in fits), (CALIBRATE, sum(parts))]
 
 
 @dataclass(eq=False)

@@ -25,7 +25,6 @@ from tacit.names.evidence import NameEvidence
 from tacit.names.index import Name
 from tacit.names.similar import Meaning
 from tacit.parameters import Range
-from tacit.phases import FIT
 from tacit.progress import announce
 from tacit.store.declared import Array, Inside
 
@@ -120,11 +119,6 @@ class Vectors:
         if given is None and self.encoder is None:
             raise DataError("validation texts need vectors, too: tacit.Encoded(texts, vectors)")
         return self.encoding.unit(given if given is not None else self.encoder.encode(texts))  # type: ignore[union-attr]
-
-    def to_choose(self, n_samples: int) -> list[tuple[str, int]]:
-        """The phases of `best_fit` besides the last, each with its number of samples."""
-        few = min(n_samples, _MAX_TO_CHOOSE)
-        return [(FIT, n_samples), *((FIT, few) for weight in self.weights if weight)]
 
     def rows(self, rows: Any) -> Vectors:
         """The same for some of the texts."""

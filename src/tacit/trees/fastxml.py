@@ -42,9 +42,7 @@ Balance = Annotated[
 class FastXML(Estimator):
     """An ensemble of trees; each node splits its samples so that one ranking of labels fits each side well (nDCG)."""
 
-    n_trees: Annotated[
-        int, Range(low=1), Role.MULTIPLIES_MEMORY, "number of trees; time, memory and model size grow in proportion"
-    ] = 50
+    n_trees: Annotated[int, Range(low=1), "number of trees; time, memory and model size grow in proportion"] = 50
     max_leaf: Annotated[int, Range(low=1), Tune(5, 50), "a node with at most this many samples becomes a leaf"] = 10
     C: Annotated[
         float, Range(above=0), Tune(0.3, 20), "inverse strength of the L1 penalty in nodes; more: denser hyperplanes"

@@ -45,7 +45,7 @@ def test_parts_divide_no_group_that_fits(n_rows, n_kinds, seed, data):
     assert len(set(rows.tolist())) == len(rows)
     largest = np.bincount(groups).max()
     for part, size in zip(parts, sizes, strict=True):
-        assert 0 < len(part)
+        assert len(part) > 0
         assert abs(len(part) - size) <= largest
         if largest <= min(*sizes, n_rows - sum(sizes) or n_rows):
             assert not set(groups[part].tolist()) & set(groups[np.setdiff1d(np.arange(n_rows), part)].tolist())

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import json
+import socket
+from http.client import HTTPResponse
 
 import httpx
 import pytest
@@ -159,8 +161,48 @@ def test_only_json_is_taken(live):
 
 def test_other_names_than_local_ones_are_refused(live):
     check(live.get("/v1/models", headers={"Host": "evil.example"}), 421, "--allow-host")
-    assert live.get("/v1/models", headers={"Host": "localhost:1"}).status_code == 200
-    assert live.get("/v1/models", headers={"Host": "[::1]:8000"}).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("request_line", "headers", "status"),
+    [
+        ("GET /v1/models", ["Host: localhost:1"], 200),
+        ("GET /v1/models", ["Host: LOCALHOST"], 200),
+        ("GET /v1/models", ["Host: [::1]:8000"], 200),
+        ("GET /v1/models", ["Host: [::1]"], 200),
+        ("GET /v1/models", ["Host: [::1].evil.example"], 421),
+        ("GET /v1/models", ["Host: [::1]evil.example:80"], 421),
+        ("GET /v1/models", ["Host: [localhost]"], 421),
+        ("GET /v1/models", ["Host: localhost:80.evil.example"], 421),
+        ("GET /v1/models", ["Host: localhost:80:90"], 421),
+        ("GET /v1/models", ["Host: localhost, evil.example"], 421),
+        ("GET /v1/models", ["Host: evil@localhost"], 421),
+        ("GET /v1/models", ["Host: evil.example", "Host: localhost"], 400),
+        ("GET /v1/models", ["Host: localhost", "host: localhost"], 400),
+        ("GET /v1/models", [], 421),
+        ("GET http://localhost:1/v1/models", ["Host: localhost"], 200),
+        ("GET http://[::1]/v1/models", ["Host: evil.example"], 200),  # the target counts: RFC 9112, 3.2.2
+        ("GET http://evil.example/v1/models", ["Host: localhost"], 421),
+        ("GET HTTPS://evil.example:80/v1/models", ["Host: localhost"], 421),
+        ("GET http://localhost@evil.example/v1/models", ["Host: localhost"], 421),
+        ("GET http://localhost/v1/models", ["Host: localhost", "Host: localhost"], 400),
+        ("GET http://[::1].evil.example/v1/models", ["Host: localhost"], 400),
+        ("GET http://localhost", ["Host: localhost"], 400),
+        ("OPTIONS *", ["Host: localhost"], 404),
+        ("OPTIONS *", ["Host: evil.example"], 421),
+        ("CONNECT evil.example:443", ["Host: localhost"], 400),
+        ("POST /v1/undo", ["Host: localhost", "Content-Type: application/json", "Content-Type: text/plain"], 400),
+        ("POST /v1/undo", ["Host: localhost", "Content-Type: text/plain", "Content-Type: application/json"], 400),
+        ("POST /v1/undo", ["Host: localhost", "Content-Type: application/json, text/plain"], 415),
+    ],
+)
+def test_hosts_and_types_are_read_exactly(live, request_line, headers, status):
+    with socket.create_connection((live.base_url.host, live.base_url.port), timeout=30) as client:
+        head = [f"{request_line} HTTP/1.1", *headers, "Content-Length: 0", "Connection: close"]
+        client.sendall("\r\n".join([*head, "", ""]).encode())
+        with HTTPResponse(client) as answer:
+            answer.begin()
+            assert answer.status == status
 
 
 def test_a_token_is_needed_for_all_but_the_page(start):

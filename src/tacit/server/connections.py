@@ -16,6 +16,7 @@ from collections.abc import Callable, Sequence
 from types import SimpleNamespace
 from typing import Any
 
+import httptools
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 from tacit.server.limits import Settings
@@ -140,6 +141,8 @@ class Connection(HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         """Reject a request for which there is no room, or begin to answer it."""
+        if not self.url.startswith(b"/"):
+            self._take_host_of_target()
         is_free = self.cycle is None or self.cycle.response_complete
         if is_free and self._all.refuses(self.url):
             self.cycle = _ANSWERED  # the body is discarded
@@ -171,6 +174,13 @@ class Connection(HttpToolsProtocol):
         if not self.pipeline and not self.transport.is_closing():
             self._all.known[self] = None
         super().on_response_complete()
+
+    def _take_host_of_target(self) -> None:
+        """Replace the Host header by the host of an absolute target such as ``http://localhost/`` (RFC 9112, 3.2.2)."""
+        host = httptools.parse_url(self.url).host
+        if host is not None:
+            host = b"[%b]" % host if b":" in host else host
+            self.headers[:] = [(name, host if name == b"host" else value) for name, value in self.headers]
 
     def _expect(self) -> None:
         if self._deadline is None:

@@ -17,6 +17,8 @@ from tacit.server.metrics import Metrics
 from tacit.server.problems import SAFE_HEADERS, Problem
 
 _WITH_BODY = ("POST", "PUT", "PATCH")
+_AT_MOST_ONCE = ("Host", "Content-Type", "Authorization")  # which of several counts, others may see differently
+_HOST = re.compile(r"(?:\[([0-9a-f:.]+)\]|([^\[\]:]*))(?::[0-9]*)?")  # RFC 3986, 3.2.2
 FORM = "application/x-www-form-urlencoded"
 _JSON = "application/json"
 
@@ -72,7 +74,7 @@ class Guard:
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
-            headers: dict[bytes, bytes] = dict(scope["headers"])
+            headers = _headers_of(scope)
             self._admit(scope, headers)
             if scope["method"] in _WITH_BODY:
                 self._check_media_type(scope["path"], headers)
@@ -102,9 +104,8 @@ class Guard:
         hosts = self.settings.hosts
         if hosts is None:
             return
-        name = host.decode("latin-1").lower()
-        name = name[1 : name.find("]")] if name.startswith("[") else name.partition(":")[0]
-        if name not in hosts:
+        found = _HOST.fullmatch(host.decode("latin-1").lower())
+        if found is None or (found[1] or found[2]) not in hosts:
             raise Problem(421, "this host name is not allowed; allow it with the option --allow-host of tacit serve")
 
     def _check_media_type(self, path: str, headers: dict[bytes, bytes]) -> None:
@@ -134,6 +135,15 @@ class Guard:
         self.metrics.seconds.labels(route).observe(seconds)
         about: dict[str, Any] = scope.get("tacit.about", {})
         event("request", method=_method(scope), route=route, status=status, seconds=round(seconds, 6), **about)
+
+
+def _headers_of(scope: Scope) -> dict[bytes, bytes]:
+    """Headers by name; raise if one that decides about access comes twice."""
+    names = [name for name, _ in scope["headers"]]
+    for name in _AT_MOST_ONCE:
+        if names.count(name.lower().encode()) > 1:
+            raise Problem(400, f"the request has several headers '{name}'; send one")
+    return dict(scope["headers"])
 
 
 async def _read(receive: Receive, most: int) -> bytes:

@@ -207,9 +207,9 @@ def test_feedback_is_learned_at_once_and_taken_back(live):
     judge(live, "filler2", "fruit", True)
     undone = live.post("/v1/undo", json={"id": answer.json()["id"]}).json()
     assert undone["id"] == answer.json()["id"]
-    assert undone["act"] == "took back: judged 5 suggestions, 5 accepted, of 'music'"
+    assert undone["act"].startswith("took back: judged 5 suggestions, 5 accepted, of 'music' for ")
     assert live.suggest("filler1") == before
-    assert live.post("/v1/undo", json={}).json()["act"] == "took back: accepted 'fruit'"
+    assert live.post("/v1/undo", json={}).json()["act"].startswith("took back: accepted 'fruit'")
     nothing = live.post("/v1/undo", json={})
     assert nothing.status_code == 409
     assert "nothing to undo" in nothing.json()["detail"]
@@ -234,7 +234,10 @@ def test_acts_in_force_are_listed(live, model):
     judge(live, "filler2", "cars", False)
     live.post("/v1/undo", json={"id": added["id"]})
     found = live.get("/v1/acts").json()
-    assert [each["act"] for each in found["acts"]] == ["rejected 'cars'", "accepted 'music'"]
+    assert [each["act"] for each in found["acts"]] == [
+        "rejected 'cars' for 'filler2'",
+        "accepted 'music' for 'filler1'",
+    ]
     assert found["total"] == live.get("/v1/models").json()["models"][0]["acts"] == 2
     assert live.get("/v1/acts", params={"offset": 1, "limit": 1}).json()["acts"] == found["acts"][1:]
     acts = Ledger(model / "acts.jsonl").read().acts
@@ -247,7 +250,7 @@ def test_acts_are_told_with_the_names_of_the_vocabulary(start, saved, tmp_path):
     tagger.save(tmp_path / "named")
     live = start(folders={"named": tmp_path / "named"})
     judge(live, "filler1", "fruit", True)
-    assert live.get("/v1/acts").json()["acts"][0]["act"] == "accepted 'Obst'"
+    assert live.get("/v1/acts").json()["acts"][0]["act"] == "accepted 'Obst' for 'filler1'"
     live.first.tagger.rename_label("fruit", "Früchte")
     assert live.get("/v1/acts").json()["acts"][0]["act"] == "renamed 'Obst' to 'Früchte'"
     answer = live.post("/v1/suggest", json={"text": "pear", "include": ["Früchte"]}).json()
@@ -360,7 +363,7 @@ def test_what_others_record_is_known_at_once_and_after_a_reload(live, model, tac
     reloaded(live)
     assert "pome" not in live.suggest("apple", k=9)
     assert Tagger.load(model).history() == [
-        "judged 5 suggestions, 5 accepted, of 'music'",
+        "judged 5 suggestions, 5 accepted, of 'music' for 'filler1'",
         "renamed 'cars' to 'vehicles'",
     ]
     assert "'vehicles'" in tacit_command("labels", model, "undo")
@@ -448,7 +451,7 @@ def test_acts_elsewhere_leave_the_model_alone_and_come_home_once(start, model, t
     live.post("/v1/undo", json={})
     judge(live, "filler2", "fruit", True)
     assert tacit_command("learn", model, path).startswith("learned 2 new acts")
-    assert Tagger.load(model).history() == ["added 'pome' from 1 example", "accepted 'fruit'"]
+    assert Tagger.load(model).history() == ["added 'pome' from 1 example", "accepted 'fruit' for 'filler2'"]
 
 
 def test_what_came_home_can_be_taken_back_before_a_reload(start, model, tmp_path, tacit_command):

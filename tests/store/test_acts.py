@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tacit.errors import FileError, ParameterError
-from tacit.store.acts import Act, in_force, parse_lines
+from tacit.store.acts import Act, in_force, in_words, parse_lines, short_ids
 
 EVERY_KIND = [
     Act("add", {"name": "pome", "examples": ["apple", {"features": {"3": 1.0}}], "parent": "fruit"}, who="ana"),
@@ -85,6 +85,37 @@ def test_acts_in_words():
     judged = [{"text": "x", "label": label, "accepted": label != "b"} for label in "abcde"]
     assert str(Act("judge", {"judgements": judged})) == "judged 5 suggestions, 4 accepted, of 'a', 'b', 'c', …"
     assert str(Act("add", {"name": "choir"})) == "added 'choir' from its name"
+
+
+def test_a_long_text_is_named_by_its_start():
+    act = Act("judge", {"judgements": [{"text": "a \n pear " * 10**6, "label": "x", "accepted": True}]})
+    assert act.described() == "accepted 'x' for 'a pear a pear a pear a pear a pear a pea…'"
+    judged = [{"features": {"3": 1}, "label": "x", "accepted": True}]
+    assert Act("judge", {"judgements": judged}).described() == "accepted 'x'"
+    two = [{"text": text, "label": "x", "accepted": text == "a"} for text in "ab"]
+    assert Act("judge", {"judgements": two}).described() == "accepted 'x', rejected 'x'; the first for 'a'"
+    assert "'a'" not in str(Act("judge", {"judgements": two}))  # which errors and logs show
+
+
+def test_undos_say_what_they_do_however_many_there_are():
+    acts = [Act("retire", {"label": "a"})]
+    for _ in range(5_000):
+        acts.append(Act("undo", {"of": acts[-1].id}))
+    words = in_words(acts, acts)
+    assert words[:3] == ["retired 'a'", "took back: retired 'a'", "reinstated: retired 'a'"]
+    assert words[-1] == words[2]
+
+
+def test_short_ids_tell_acts_apart():
+    ids = ["0123456789", "012345678a", "1123456789", "x"]
+    acts = [Act("retire", {"label": "a"}, id=name) for name in ids]
+    assert list(short_ids(acts).values()) == ["0123456789", "012345678a", "11234567", "x"]
+
+
+@pytest.mark.parametrize("field", ["id", "time", "who"])
+def test_half_characters_are_refused(field):
+    with pytest.raises(ParameterError, match="'id', 'time' and 'who'"):
+        Act("retire", {"label": "a"}, **{field: "\ud800"})
 
 
 def test_labels_that_an_act_is_about():

@@ -196,7 +196,7 @@ def test_undo_reaches_acts_of_others_and_of_the_last_session(model):
     first.save(model)
     second = tacit.Tagger.load(model)
     act = second.acts_[0]
-    assert second.undo(act.id) == "renamed 'cars' to 'vehicles'"
+    assert second.undo(act.id) == "took back: renamed 'cars' to 'vehicles'"
     second.save(model)
     assert tacit.Tagger.load(model).history() == ["retired 'weather'"]
     with pytest.raises(ActError, match="there is nothing to take back: it was taken back already: renamed"):

@@ -59,12 +59,12 @@ def test_history_says_what_was_done(tagger):
     tagger.retire_label("pome")
     assert tagger.history() == [
         "added 'pome' from 2 co-occurring labels, 1 example",
-        "accepted 'fruit', rejected 'cars'",
+        "accepted 'fruit', rejected 'cars' for 'apple'",
         "renamed 'cars' to 'vehicles'",
         "merged 'music', 'weather' into 'sounds'",
         "retired 'pome'",
     ]
-    assert tagger.undo() == "retired 'pome'"
+    assert tagger.undo() == "took back: retired 'pome'"
     assert len(tagger.history()) == 4
 
 

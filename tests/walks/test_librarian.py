@@ -96,7 +96,7 @@ def teach(tacit, place: Path) -> None:
         in tacit("learn", "model", "feedback.jsonl").err
     )
     (place / "feedback.jsonl").write_text(line % "markets")
-    assert "accepted 'http://example.org/markets'; saved to model" in tacit("learn", "model", "feedback.jsonl").out
+    assert "accepted 'http://example.org/markets' for 'the price" in tacit("learn", "model", "feedback.jsonl").out
     assert "model is unchanged" in tacit("learn", "model", "feedback.jsonl").out
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,10 +16,10 @@ from tacit.cli.say import say
 from tacit.cli.source import read_vocabulary, stream_unlabelled
 from tacit.cli.tables import print_table
 from tacit.errors import printable
-from tacit.store.acts import in_force
+from tacit.store.acts import SHORT_ID, Act, in_force, in_words, short_ids
 from tacit.tagger.tagger import Tagger
 
-_SHOWN = 12  # characters of an id
+_CANDIDATES = 3  # shown of the acts that an id may mean
 
 
 @click.group(invoke_without_command=True)
@@ -41,10 +40,17 @@ def labels(context: click.Context, model: Path) -> None:
     context.obj = model
     if context.invoked_subcommand is None:
         tagger = Tagger.load(model)
-        for place, act in enumerate(tagger.history(), 1):
-            click.echo(f"{place}. {act}")
-        n_acts = len(tagger.history())
+        rows = listed(tagger)
+        for row in rows:
+            click.echo(row)
+        n_acts = len(rows)
         click.echo(f"{tagger.n_suggested_:,} labels, {n_acts:,} {'act' if n_acts == 1 else 'acts'} since training")
+
+
+def listed(tagger: Tagger) -> list[str]:
+    """The acts in force, numbered, with the ids that `undo` takes."""
+    ids = short_ids(tagger.acts_)
+    return [printable(f"{row}. {ids[act.id]}  {act.described()}") for row, act in enumerate(in_force(tagger.acts_), 1)]
 
 
 @labels.command()
@@ -86,17 +92,18 @@ def retire(model: Path, label: str) -> None:
 
 
 @labels.command()
-@click.argument("act", metavar="[ID]", required=False)
+@click.argument("act", metavar="[ROW|ID]", required=False)
 @click.pass_obj
 def undo(model: Path, act: str | None) -> None:
-    """Undo an act of any kind: the last one, or the one with this ID (see `history`).
+    """Undo an act of any kind: the last one, or that of a ROW of `tacit labels MODEL`, or with an ID (see `history`).
 
     \b
     Examples:
       tacit labels model undo
-      tacit labels model undo 5f0c2a
+      tacit labels model undo 3
+      tacit labels model undo 5f0c2a1b
     """
-    _change(model, lambda tagger: f"took back: {tagger.undo(_whole_id(tagger, act))}")
+    _change(model, lambda tagger: tagger.undo(None if act is None else _chosen(tagger, act).id))
 
 
 @labels.command()
@@ -112,26 +119,35 @@ def history(model: Path, as_json: bool) -> None:
     """
     tagger = Tagger.load(model)
     current = {act.id for act in in_force(tagger.acts_)}
-    words = {act.id: str(act) for act in tagger.acts_}
-    starts = Counter(act.id[:_SHOWN] for act in tagger.acts_)
-    for act in tagger.acts_:
+    ids, words = short_ids(tagger.acts_), in_words(tagger.acts_, tagger.acts_)
+    for act, said in zip(tagger.acts_, words, strict=True):
         if as_json:
             line = json.dumps(act.to_json(), ensure_ascii=False)
             click.echo(line.encode(errors="backslashreplace"))  # half a character, as JSON writes it
             continue
-        said = f"took back: {words.get(act.content['of'], 'an act')}" if act.kind == "undo" else str(act)
         remark = "" if act.kind == "undo" or act.id in current else "  (taken back)"
         remark = "  (does not apply)" if act.id in tagger.left_out_ else remark
-        shown = act.id[:_SHOWN] if starts[act.id[:_SHOWN]] == 1 else act.id  # those of tacit 0.1 start alike
-        click.echo(printable("  ".join(filter(None, [shown, act.time, act.who, said]))) + remark)
+        click.echo(printable("  ".join(filter(None, [ids[act.id], act.time, act.who, said]))) + remark)
 
 
-def _whole_id(tagger: Tagger, start: str | None) -> str | None:
-    """The full id for a prefix, as `history` shows prefixes."""
-    found = [] if start is None else [act.id for act in tagger.acts_ if act.id.startswith(start)]
-    if len(found) > 1 and start not in found:
-        raise click.UsageError(f"{len(found)} acts have an id that starts with '{start}'; give more characters")
-    return found[0] if len(found) == 1 else start
+def _chosen(tagger: Tagger, given: str) -> Act:
+    """The act in a row of the list or with an id, of which the start is enough."""
+    found = [act for act in tagger.acts_ if act.id == given]
+    if given.isdecimal() and len(given) < SHORT_ID:  # the list shows longer ids, but for those made elsewhere
+        rows = in_force(tagger.acts_)
+        found += [act for act in rows[max(int(given) - 1, 0) : int(given)] if act.id != given]
+        what = f"there is no row {given}: `tacit labels MODEL` lists {len(rows):,} acts"
+    else:
+        found = found or [act for act in tagger.acts_ if given and act.id.startswith(given)]
+        what = f"no act has an id that starts with '{given}'; see `tacit labels MODEL history`"
+    if not found:
+        raise click.UsageError(what)
+    if len(found) > 1:
+        ids = short_ids(tagger.acts_)
+        candidates = ", ".join(f"{ids[act.id]} ({act.described()})" for act in found[:_CANDIDATES])
+        more = ", …" if len(found) > _CANDIDATES else ""
+        raise click.UsageError(f"'{given}' may be any of {len(found):,} acts: {candidates}{more}; give a whole id")
+    return found[0]
 
 
 def _change(model: Path, change: Callable[[Tagger], Any]) -> None:

@@ -59,7 +59,7 @@ def _taken_back(tagger: Tagger, model: Path) -> str:
     if last is None or last.kind != "judge":
         also = f"the last act is: {last}; take it back with: tacit labels {model} undo" if last else "no acts"
         raise click.UsageError(f"there is no feedback to undo ({also})")
-    return f"took back: {tagger.undo()}"
+    return tagger.undo()
 
 
 def _learned(tagger: Tagger, feedback: Path, data: Path | None, source: dict[str, Any]) -> str:

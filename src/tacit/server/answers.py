@@ -130,7 +130,7 @@ def _in_words(tagger: Tagger, act: Act) -> str:
         named["labels"] = [tagger.readable(label) for label in named["labels"]]
     if "judgements" in named:
         named["judgements"] = [{**each, "label": tagger.readable(each["label"])} for each in named["judgements"]]
-    return str(replace(act, content=named))
+    return replace(act, content=named).described()
 
 
 def _match(wanted: str, spellings: list[str]) -> tuple[int, int] | None:

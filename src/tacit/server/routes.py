@@ -114,7 +114,7 @@ async def undo(request: Request, asked: schemas.UndoRequest) -> Any:
             raise Problem(409, str(error), field="id") from None
 
     of, act = await _on_disk(served.teach(lesson))
-    return _json({"model": served.name, "id": of, "act": f"took back: {act}"})
+    return _json({"model": served.name, "id": of, "act": act})
 
 
 @api.get("/v1/acts", response_model=schemas.ActsAnswer, responses=problems(404, 422, 429, 503), tags=["teach"])

@@ -24,10 +24,12 @@ from __future__ import annotations
 import json
 import secrets
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from tacit.checks import has_half_character
 from tacit.errors import ParameterError, printable
 
 Sample = str | dict[str, float]  # a text, or values by feature
@@ -36,6 +38,8 @@ _ABOUT = frozenset(("id", "time", "who", "kind"))
 _VERDICTS = (True, False)
 _LARGEST = 1e30  # of a number; features are stored with single precision
 _SHOWN = 3  # labels or judgements that an act names in words
+_SHOWN_OF_TEXT = 40  # characters
+SHORT_ID = 8  # characters of an id that are shown, if no other act has the same
 
 
 def new_id() -> str:
@@ -66,8 +70,10 @@ class Act:
             if not is_right(self.content.get(name)):
                 raise ParameterError(f"the field '{name}' of an act of the kind '{self.kind}' must be {must}")
         are_texts = isinstance(self.id, str) and isinstance(self.time, str) and isinstance(self.who, str)
-        if not are_texts or not self.id:
-            raise ParameterError("the fields 'id', 'time' and 'who' of an act must be texts, and the id not empty")
+        if not are_texts or not self.id or has_half_character(self.id + self.time + self.who):
+            raise ParameterError(
+                "the fields 'id', 'time' and 'who' of an act must be texts of whole characters, and the id not empty"
+            )
 
     def to_json(self) -> dict[str, Any]:
         """The act as a JSON object."""
@@ -84,6 +90,13 @@ class Act:
 
     def __str__(self) -> str:
         return printable(_WORDS[self.kind](self.content))
+
+    def described(self) -> str:
+        """The act in words, with the start of the text that was judged, which messages for logs leave out."""
+        texts = dict.fromkeys(each.get("text") or "" for each in self.content.get("judgements", ()))
+        text = " ".join(next(iter(texts), "")[: 10 * _SHOWN_OF_TEXT].split())
+        start = text if len(text) <= _SHOWN_OF_TEXT else f"{text[:_SHOWN_OF_TEXT].rstrip()}…"
+        return printable(f"{self}{'; the first' if len(texts) > 1 else ''} for '{start}'") if start else str(self)
 
     def labels(self) -> list[str]:
         """The labels that the act concerns, by their names at that time."""
@@ -106,6 +119,28 @@ def in_force(acts: Sequence[Act]) -> list[Act]:
     """The acts that are in effect: neither undone nor undos themselves."""
     undone = taken_back(acts)
     return [act for act in acts if act.kind != "undo" and act.id not in undone]
+
+
+def short_ids(acts: Sequence[Act]) -> dict[str, str]:
+    """The start of each id or, where another act's id starts alike, all of it."""
+    starts = Counter(act.id[:SHORT_ID] for act in acts)
+    return {act.id: act.id[:SHORT_ID] if starts[act.id[:SHORT_ID]] == 1 else act.id for act in acts}
+
+
+def in_words(wanted: Iterable[Act], acts: Sequence[Act]) -> list[str]:
+    """Some of `acts` in words; an undo says which act it took back or, if that was an undo, reinstated."""
+    by_id, roots = {act.id: act for act in acts}, dict[str, tuple[str, int]]()
+    for act in acts:
+        if act.kind == "undo":
+            root, n_undos = roots.get(act.content["of"], (act.content["of"], 0))
+            roots[act.id] = root, n_undos + 1
+
+    def words(act: Act) -> str:
+        root, n_undos = roots.get(act.id, (act.id, 0))
+        what = by_id[root].described() if root in by_id else "an act"
+        return f"{'took back' if n_undos % 2 else 'reinstated'}: {what}" if n_undos else what
+
+    return [words(act) for act in wanted]
 
 
 def parse_lines(lines: Iterable[tuple[int, str]], fail: Callable[[int, str], Exception]) -> list[Act]:

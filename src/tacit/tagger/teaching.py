@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tacit.errors import ParameterError, TacitError
-from tacit.store.acts import Act, in_force
+from tacit.store.acts import Act, in_force, in_words
 from tacit.tagger import acting
 from tacit.tagger.acting import Preview
 from tacit.tagger.changes import Changes
@@ -101,14 +101,15 @@ class Teaching:
         self._do(acting.judge(self._tagger, judgements))
 
     def undo(self, act: str | None = None) -> str:
-        """Undo an act, by its id, or the last one; returns a description of it."""
+        """Undo an act, by its id, or the last one; returns in words what was taken back or reinstated."""
         current = in_force(self.acts_)
         if act is None:
             if not current:
                 raise ParameterError("there is nothing to undo; nothing was changed since the training")
             act = current[-1].id
-        self._do(Act("undo", {"of": act}))
-        return next(str(each) for each in self.acts_ if each.id == act)
+        undo = Act("undo", {"of": act})
+        self._do(undo)
+        return in_words([undo], self.acts_)[0]
 
     @property
     def acts_(self) -> list[Act]:
@@ -122,7 +123,7 @@ class Teaching:
 
     def history(self) -> list[str]:
         """Descriptions of the acts since training that were not undone, oldest first."""
-        return [str(act) for act in in_force(self.acts_)]
+        return [act.described() for act in in_force(self.acts_)]
 
     def _name_now(self, label: str) -> str:
         return self._state.name(self._state.find(label))

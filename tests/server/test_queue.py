@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import csv
 import json
+import shutil
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -22,6 +24,7 @@ from server.using import (
     text_of,
     wait_for_acts,
 )
+from tacit import Tagger
 
 TEXTS = ["apple pear fig", "song choir drum", "filler1 filler2", "rain; wind, storm"]
 
@@ -97,7 +100,7 @@ def test_from_a_file_to_an_export_by_keyboard(new_tab, live, table, tmp_path):
     page.press("Enter")
     rows = list(csv.reader(downloaded(tmp_path, "new-decided.csv").splitlines(), delimiter=";"))
     assert rows == [
-        ["id", "text", "accepted", "accepted_here", "rejected"],
+        ["\ufeffid", "text", "accepted", "accepted_here", "rejected"],
         ["7", TEXTS[0], 'a "7"', "fruit", "cars"],
         ["8", TEXTS[1], 'a "8"', "weather", ""],
         ["9", TEXTS[2], 'a "9"', "", ""],
@@ -173,7 +176,7 @@ def test_a_verdict_taken_back_leaves_the_export(new_tab, live, table, tmp_path):
     wait_for_acts(page, 0)
     page.wait_until("!document.querySelector('.accepted')")
     press_button(page, "Export")
-    assert downloaded(tmp_path, "new-decided.csv").splitlines() == ["id;text;accepted;accepted_here;rejected"]
+    assert downloaded(tmp_path, "new-decided.csv").splitlines() == ["\ufeffid;text;accepted;accepted_here;rejected"]
 
 
 @pytest.mark.parametrize(
@@ -194,22 +197,143 @@ def test_files_that_cannot_be_read(new_tab, live, tmp_path, name, content, messa
     assert page.evaluate("document.getElementById('queue-open').hidden")
 
 
+def of_records(page: Page, expression: str, name: str, content: bytes) -> Any:
+    """An expression over `found`, what the page reads of a file."""
+    script = f"""import("/page/records.js").then(({{ readRecords, writeRecords, tagsOf }}) => {{
+      const found = readRecords({json.dumps(name)}, Uint8Array.from({list(content)}));
+      return {expression};
+    }}).catch((error) => error.message)"""
+    return page.evaluate(script)
+
+
 def test_records_are_read_and_written_as_they_are(new_tab, live):
     """Against Python's reader and writer of CSV."""
     page = opened(new_tab(), live)
     rows = [["id", "text, all of it"], ["1", 'he said "a; b"'], ["", "two\nlines"], ["3", ""], ["4", "tab\there"]]
-    for delimiter in ",;\t":
+    write = "writeRecords(found, found.rows.map((_, row) => [row, { accepted: ['x', 'y'], rejected: ['a|b'] }]))"
+    for delimiter in ",;\t|":
         lines = [delimiter.join(f'"{cell.replace(chr(34), chr(34) * 2)}"' for cell in row) for row in rows]
-        content = "\r\n".join(lines)
-        script = f"""import("/page/records.js").then(({{ readRecords, writeRecords }}) => {{
-          const found = readRecords("a.csv", {json.dumps(content)});
-          const decided = found.rows.map((_, row) => [row, {{ accepted: ["x", "y"], rejected: [] }}]);
-          return [found.rows, writeRecords(found, decided)];
-        }})"""
-        read, written = page.evaluate(script)
+        content = "\r\n".join(lines).encode()
+        read, written = of_records(page, f"[found.rows, {write}]", "a.csv", content)
         assert [list(row.values()) for row in read] == rows[1:]
         again = list(csv.reader(written.splitlines(keepends=True), delimiter=delimiter))
-        assert again == [[*rows[0], "accepted", "rejected"], *([*row, "x|y", ""] for row in rows[1:])]
+        assert again == [[*rows[0], "accepted", "rejected"], *([*row, "x|y", '["a|b"]'] for row in rows[1:])]
+    content = b'{"id": 12345678901234567890, "text": "fig", "x": 1.0}\n"pear"\n{}\n'
+    decided = ', "accepted": ["x","y"], "rejected": ["a|b"]}\n'
+    start = content.decode().splitlines()[0][:-1]
+    assert of_records(page, write, "a.jsonl", content) == (
+        f'{start}{decided}{{"text": "pear"{decided}{{{decided.removeprefix(", ")}'
+    )
+
+
+@pytest.mark.parametrize(
+    ("encoding", "first"), [("utf-8", ""), ("utf-8-sig", ""), ("utf-16", ""), ("utf-8-sig", "sep=;\r\n")]
+)
+def test_files_of_excel_are_read_and_exported_for_it(new_tab, live, encoding, first):
+    page = opened(new_tab(), live)
+    content = f"{first}id;text\r\n1;Äpfel, süß\r\n".encode(encoding)
+    write = "writeRecords(found, [[0, { accepted: ['Obst'], rejected: [] }]])"
+    columns, written = of_records(page, f"[found.columns, {write}]", "a.csv", content)
+    assert columns == ["id", "text"]
+    mark = "" if encoding == "utf-8" else "\ufeff"
+    assert written == f"{mark}{first}id;text;accepted;rejected\r\n1;Äpfel, süß;Obst;\r\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "what"),
+    [
+        ("a.csv", "id,text\n1,fig\n2,Äpfel\n".encode("cp1252"), ("Line 3", "UTF-8")),
+        ("a.jsonl", '{"text": "Äpfel"}\n'.encode("latin-1"), ("Line 1", "UTF-8")),
+        ("a.csv", "id,text\n1,fig\n".encode("utf-16-le"), ("UTF-8",)),
+        ("a.csv", "\ufeffid,text\n".encode("utf-16-le")[:-1], ("UTF-16LE", "UTF-8")),
+        ("a.xlsx", b"PK\3\4", ("a.xlsx", "CSV UTF-8")),
+        ("a.parquet", b"PAR1", ("a.parquet", "CSV")),
+        ("a.csv", b"id,text,text\n1,fig,pear\n", ("text",)),
+    ],
+)
+def test_what_would_be_mangled_is_refused(new_tab, live, tmp_path, name, content, what):
+    (tmp_path / name).write_bytes(content)
+    page = opened(new_tab(), live)
+    load_file(page, tmp_path / name)
+    page.wait_until("document.querySelector('#queue [role=alert]')")
+    said = text_of(page, "#queue [role=alert]")
+    assert all(each in said for each in what)
+    assert page.evaluate("document.getElementById('queue-open').hidden")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "expected"),
+    [
+        ("a.csv", "text,Tags\na,x|y z\nb,\n", [["x", "y z"], []]),
+        ("a.csv", "text;tags\na;x, y\nb;z\n", [["x", "y"], ["z"]]),
+        ("a.csv", "text,tags\n" + 'a,"x, y"\n' * 20 + 'b,"p|q, z"\n', [*[["x", "y"]] * 20, ["p|q", "z"]]),
+        ("a.csv", 'text,labels\na,"[""x|y"", 7]"\n', [["x|y", "7"]]),
+        ("a.csv", "text,subjects\na,<http://a.b/1> http://a.b/2\n", [["http://a.b/1", "http://a.b/2"]]),
+        ("a.jsonl", '{"text": "a", "tags": ["x, y", 7]}\n{"text": "b", "tags": null}\n', [["x, y", "7"], []]),
+        ("a.jsonl", '{"text": "a", "subjects": [{"uri": "<http://a.b/1>", "label": "x"}]}\n', [["http://a.b/1"]]),
+        ("a.csv", "text,topic\na,x\n", [[]]),
+    ],
+)
+def test_tags_of_a_file_are_read(new_tab, live, name, content, expected):
+    page = opened(new_tab(), live)
+    assert of_records(page, "found.rows.map((row) => tagsOf(row, found))", name, content.encode()) == expected
+
+
+def test_tags_of_a_file_are_shown_as_assigned(new_tab, live, tmp_path):
+    (tmp_path / "new.csv").write_text("text,topic\napple pear fig,Fruit;pome\nsong,\n")
+    page = opened(new_tab(), live)
+    load_file(page, tmp_path / "new.csv")
+    at(page, 1, 0, 2)
+    assert page.evaluate("document.getElementById('assigned').hidden")
+    page.tab_to("it.id === 'tag-column'")
+    for _ in range(2):  # none, text, topic
+        page.press("ArrowDown")
+    page.wait_until("!document.getElementById('assigned').hidden")
+    page.wait_until(READY)
+    chips = "[...document.querySelectorAll('#assigned-list li')].map(it => it.textContent)"
+    assert page.evaluate(chips) == ["Fruit", "pome"]
+    assert page.evaluate("document.querySelector('[data-label=fruit]').className") == "suggestion assigned"
+    assert "in the file" in text_of(page, "[data-label=fruit]")
+    assert page.evaluate("document.querySelectorAll('.assigned').length") == 1
+    page.tab_to("it.className === 'accept'")
+    page.press("n")
+    at(page, 2, 1, 2)
+    assert page.evaluate("document.getElementById('assigned').hidden")
+    check_nothing_odd(page, live)
+
+
+@pytest.mark.parametrize("kind", ["csv", "jsonl"])
+def test_an_export_can_be_learned_from(new_tab, live, tacit, saved, tmp_path, kind):
+    """By another model; its own knows the judgements already."""
+    rows = [{"title": text, "accepted": "before", "label": "fruit"} for text in TEXTS]
+    if kind == "csv":
+        with (tmp_path / "new.csv").open("w", newline="", encoding="utf-8-sig") as file:
+            table = csv.DictWriter(file, list(rows[0]), delimiter=";")
+            table.writeheader()
+            table.writerows(rows)
+    else:
+        (tmp_path / "new.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    page = opened(new_tab(), live)
+    page.download_to(tmp_path)
+    load_file(page, tmp_path / f"new.{kind}")
+    at(page, 1, 0)
+    focus(page, "music")
+    page.press("Enter")
+    wait_for_acts(page, 1)
+    focus(page, "cars")
+    page.press("x")
+    wait_for_acts(page, 2)
+    press_button(page, "Export")
+    downloaded(tmp_path, f"new-decided.{kind}")
+    assert f"tacit learn MODEL new-decided.{kind} --text title" in text_of(page, "#status")
+    other = shutil.copytree(saved, tmp_path / "other")
+    learned = tacit("learn", other, tmp_path / f"new-decided.{kind}", "--text", "title")
+    assert learned.code == 0, learned.err
+    judged = [each for act in Tagger.load(other).acts_ for each in act.content["judgements"]]
+    assert judged == [
+        {"text": TEXTS[0], "label": "music", "accepted": True},
+        {"text": TEXTS[0], "label": "cars", "accepted": False},
+    ]
 
 
 def test_columns_are_chosen(new_tab, live, tmp_path):

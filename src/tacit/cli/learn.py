@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,7 @@ from tacit.cli.source import read_records, verdict
 from tacit.data.dataset import inputs_of
 from tacit.data.files import existing_file, text_lines
 from tacit.data.load import load_data
+from tacit.data.records import default_text_fields, joined_text, label_names
 from tacit.errors import FileError, ParameterError, printable
 from tacit.store import folder
 from tacit.store.acts import in_force, parse_lines
@@ -22,6 +25,8 @@ from tacit.store.ledger import Contents, Ledger, is_ledger
 from tacit.tagger.acting import learn_once
 from tacit.tagger.home import learn_from
 from tacit.tagger.tagger import Tagger
+
+_OF_PAGE = re.compile("accepted(_here)*,rejected(_here)*")  # the last columns of an export of the page
 
 
 @click.command()
@@ -33,8 +38,9 @@ from tacit.tagger.tagger import Tagger
 def learn(model: Path, feedback: Path | None, undo: bool, data: Path | None, **source: Any) -> None:
     """Let MODEL learn from FEEDBACK: JSON lines or CSV with the fields text, label and accepted.
 
-    FEEDBACK may also be a file of acts: that of `tacit serve --acts`, or the output of `tacit labels MODEL history
-    --json`. Each judgement and each act is learned once, however often a file is given.
+    FEEDBACK may also be an export of the page of `tacit serve` (--text names the columns of its text), or a file of
+    acts: that of `tacit serve --acts`, or the output of `tacit labels MODEL history --json`. Each judgement and each
+    act is learned once, however often a file is given.
 
     \b
     Examples:
@@ -106,8 +112,8 @@ def _judgements(
     samples = None if data is None else inputs_of(tagger, load_data(data, **source))
     n_samples = 0 if samples is None else samples.shape[0] if hasattr(samples, "shape") else len(samples)
     found = []
-    for line, record in read_records(feedback):
-        text, row, label = record.get("text"), str(record.get("row", "")), str(record.get("label", ""))
+    for line, record, label, is_accepted in _verdicts(feedback, source["text"]):
+        text, row = record.get("text"), str(record.get("row", ""))
         if not label:
             raise FileError(feedback, "must have a field 'label' with the label that was judged; add it", line=line)
         try:
@@ -121,8 +127,32 @@ def _judgements(
         else:
             wanted = "'text', or 'row' with --data" if tagger.takes_texts else "'row', with --data"
             raise FileError(feedback, f"must identify its sample by a field {wanted}; add it", line=line)
-        found.append((sample, label, verdict(feedback, line, record)))
+        found.append((sample, label, is_accepted))
     return found
+
+
+def _verdicts(feedback: Path, text: str | None) -> Iterator[tuple[int, Mapping[str, Any], str, bool]]:
+    """The line, record, label and verdict of each judgement: one of each record, or those of an export of the page."""
+    text_fields = tuple(name.strip() for name in text.split(",")) if text else ()
+    for line, record in read_records(feedback):
+        if not _OF_PAGE.fullmatch(",".join(list(record)[-2:])):
+            yield line, record, str(record.get("label", "")), verdict(feedback, line, record)
+            continue
+        text_fields = text_fields or default_text_fields(feedback, line, record)
+        sample = {"text": joined_text(feedback, line, record, text_fields)}
+        for cell, is_accepted in zip(list(record.values())[-2:], (True, False), strict=True):
+            for label in _labels(feedback, line, cell):
+                yield line, sample, label, is_accepted
+
+
+def _labels(feedback: Path, line: int, cell: Any) -> list[str]:
+    """The labels in a cell of an export of the page: separated by bars, or a list."""
+    if isinstance(cell, str) and not cell.startswith("["):
+        return [name for name in cell.split("|") if name]
+    try:
+        return label_names(feedback, line, json.loads(cell) if isinstance(cell, str) else cell)
+    except ValueError as error:
+        raise FileError(feedback, f"labels that open with [ must be a JSON list ({error})", line=line) from error
 
 
 @click.command()

@@ -2,22 +2,22 @@
 
 import { $, attempt, count, element, on, save, say } from "./dom.js";
 import { forget, keep, kept } from "./keep.js";
-import { guessColumns, readRecords, textOf, writeRecords } from "./records.js";
+import { readRecords, tagsOf, textOf, writeRecords } from "./records.js";
 import { tell } from "./service.js";
 import { bringIntoView, clearSuggestions, suggest, work } from "./suggestions.js";
 
 const N_ASKED = 10; // labels of a text whose uncertainty counts
 const MOST_CHARACTERS = 400_000; // of the texts in a request
 const BUSY = 429;
-let queue = null; // name, kind, columns, rows, textColumns
+let queue = null; // what readRecords returns, with other text and tag columns if they are chosen
 let progress = null; // order of the rows, place in it, rows that are done, and verdicts by row and label
 
 // -- files -----------------------------------------------------------------------------------------------
 
 async function load(file) {
-  const loaded = await attempt($("queue"), async () => readRecords(file.name, await file.text()));
+  const loaded = await attempt($("queue"), async () => readRecords(file.name, new Uint8Array(await file.arrayBuffer())));
   if (!loaded) return;
-  queue = { ...loaded, textColumns: guessColumns(loaded) };
+  queue = loaded;
   progress = untouched(loaded);
   $("uncertain").checked = false;
   await attempt($("queue"), () => keep("queue", queue));
@@ -43,15 +43,18 @@ function exportDecided() {
     Object.entries(progress.verdicts[row] ?? {}).flatMap(([label, each]) => (each.accepted === accepted ? [label] : []));
   const decided = [...rows].map((row) => [row, { accepted: labels(row, true), rejected: labels(row, false) }]);
   const [stem, ending] = queue.name.split(/(\.[^.]+$)/);
-  save(`${stem}-decided${ending ?? ""}`, writeRecords(queue, decided), queue.kind === "csv" ? "text/csv" : "application/jsonl");
+  const name = `${stem}-decided${ending ?? ""}`;
+  save(name, writeRecords(queue, decided), queue.kind === "csv" ? "text/csv" : "application/jsonl");
   progress.isExported = true;
-  say(`Exported ${count(decided.length, "text")}.`);
+  const command = `tacit learn MODEL ${name} --text ${queue.textColumns.join(",")}`;
+  say(`Exported ${count(decided.length, "text")}. Other models learn from them by: ${command}`);
   paint();
 }
 
 async function close() {
   if (!progress.isExported && !confirm("Close the file? What you decided since the last export is forgotten here.")) return;
   queue = progress = work.item = null;
+  work.assigned = [];
   await attempt($("queue"), forget);
   $("text").readOnly = false;
   $("text").value = "";
@@ -65,6 +68,7 @@ async function close() {
 async function show({ focus = false } = {}) {
   const row = progress.order[progress.place];
   work.item = row;
+  work.assigned = tagsOf(queue.rows[row], queue);
   $("text").readOnly = true;
   $("text").value = textOf(queue.rows[row], queue.textColumns);
   $("text").scrollTop = 0;
@@ -187,8 +191,10 @@ function paint() {
   $("queue-place").textContent = `text ${place + 1} of ${order.length}, ${done.length} decided${done.includes(order[place]) ? ", this one too" : ""}`;
   Object.assign($("queue-progress"), { max: order.length, value: done.length });
   $("previous").disabled = !place;
-  $("text-columns").hidden = queue.columns.length < 2;
+  for (const id of ["text-columns", "tag-columns"]) $(id).hidden = queue.columns.length < 2;
   $("text-columns-list").replaceChildren(...queue.columns.map(columnChoice));
+  $("tag-column").replaceChildren(...["", ...queue.columns].map((value) => element("option", { value }, value || "none")));
+  $("tag-column").value = queue.tagColumn;
 }
 
 function columnChoice(column) {
@@ -223,5 +229,10 @@ for (const [id, action] of [
   $(id).addEventListener("click", action);
 }
 $("uncertain").addEventListener("change", reorder);
+$("tag-column").addEventListener("change", async () => {
+  queue.tagColumn = $("tag-column").value;
+  await attempt($("queue"), () => keep("queue", queue));
+  await show();
+});
 on("next-text", next);
 on("previous-text", previous);

@@ -8,12 +8,14 @@ const SWIPE = 40; // pixels
 const N_RANKED = 20; // labels whose current scores are asked for together
 const MOST = 1000; // labels in a response
 
-// What is being worked on: the model's card, the text, its number in the queue, its rows by label, and the labels left out.
-export const work = { model: null, text: "", item: null, rows: new Map(), excluded: new Map(), round: 0 };
+// What is being worked on: the model's card, the text, its number in the queue and the tags that it has there, its rows by
+// label, and the labels left out.
+export const work = { model: null, text: "", item: null, assigned: [], rows: new Map(), excluded: new Map(), round: 0 };
 
 // With `decided`, labels that were judged before are shown with their verdicts, suggested or not.
 export async function suggest({ focus = false, scroll = false, decided = new Map() } = {}) {
   const text = $("text").value.trim();
+  showAssigned();
   if (!text) {
     clearSuggestions();
     say("There is no text here.");
@@ -53,6 +55,7 @@ export function clearSuggestions() {
   Object.assign(work, { text: "", rows: new Map() });
   clearWhy();
   $("results").replaceChildren();
+  showAssigned();
   for (const id of ["assign", "keys"]) $(id).hidden = true;
   $("empty").hidden = false;
   say("");
@@ -99,8 +102,9 @@ function newRow({ label, name, score }) {
   row.item.dataset.label = label;
   row.tick = element("span", { className: "tick", ariaHidden: "true" });
   row.shown = element("span", { className: "score" });
+  row.remark = element("span", { className: "muted" });
   const what = element("span", { className: "unseen" }, "Accept ");
-  const parts = [row.tick, what, element("span", { className: "name" }, name), " ", row.shown];
+  const parts = [row.tick, what, element("span", { className: "name" }, name), row.remark, " ", row.shown];
   row.accept = element("button", { type: "button", className: "accept", title: "Accept", onclick: () => accept(row) }, ...parts);
   row.reject = button("Reject", {
     className: "reject",
@@ -123,16 +127,25 @@ function newRow({ label, name, score }) {
   return row;
 }
 
+function showAssigned() {
+  $("assigned-list").replaceChildren(...work.assigned.map((tag) => element("li", {}, tag)));
+  $("assigned").hidden = !work.assigned.length;
+}
+
 function paint() {
+  const assigned = new Set(work.assigned.map((tag) => tag.toLowerCase()));
   const rows = [...work.rows.values()];
   const most = Math.max(...rows.map((row) => row.score));
   const isProbability = work.model.calibrated;
   for (const row of rows) {
-    row.tick.textContent = row.verdict === null ? "○" : row.verdict ? "✓" : "✗";
+    const isAssigned = [row.label, row.name].some((name) => assigned.has(name.toLowerCase()));
+    row.tick.textContent = (row.verdict ?? (isAssigned || null)) === null ? "○" : row.verdict === false ? "✗" : "✓";
+    row.remark.textContent = isAssigned ? "in the file" : "";
     row.shown.textContent = isProbability ? percent(row.score) : `score ${row.score.toFixed(2)}`;
     fill(row.bar, isProbability ? row.score : most > 0 ? row.score / most : 0);
     row.accept.ariaPressed = String(row.verdict === true);
     row.reject.ariaPressed = String(row.verdict === false);
+    row.item.classList.toggle("assigned", isAssigned);
     row.item.classList.toggle("accepted", row.verdict === true);
     row.item.classList.toggle("rejected", row.verdict === false);
   }

@@ -137,7 +137,7 @@ def test_propensities_that_are_none_are_refused(Y, wrong, message):
         inverse_propensities(relevant_labels(Y), wrong)
 
 
-@pytest.mark.parametrize(("A", "B"), [(65_536, 1.5), (3, 1e200)])
+@pytest.mark.parametrize(("A", "B"), [(65_536, 1.5), (3, 1e200), (3, 1e-200)])
 def test_a_curve_without_end_is_told(A, B):
-    with pytest.raises(ParameterError, match=r"\(B \+ 1\) \*\* A must be a finite float64"):
+    with pytest.raises(ParameterError, match="finite"):
         propensities_from_counts([1, 2], 10, A, B)

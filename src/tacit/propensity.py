@@ -6,6 +6,7 @@ missing more often than frequent ones, so a label's propensity is modelled from 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, TypeAlias
@@ -16,6 +17,7 @@ from scipy import sparse
 
 from tacit.errors import DataError, ParameterError
 from tacit.labels import Matrix, label_counts
+from tacit.numerics.arrays import by_value
 from tacit.numerics.rows import row_of_entry
 
 FloatArray: TypeAlias = npt.NDArray[np.float64]
@@ -53,12 +55,12 @@ def propensities_from_counts(
         raise ParameterError(f"A must be a number of at least 0; got {A}")
     if not (np.isfinite(B) and B > 0):
         raise ParameterError(f"B must be a number above 0; got {B}")
-    if A * np.log1p(B) > _MOST_LOG:
-        raise ParameterError(f"(B + 1) ** A must be a finite float64; got A = {A} and B = {B}")
+    if A * max(math.log1p(B), -math.log(B)) > _MOST_LOG:
+        raise ParameterError(f"(B + 1) ** A and B ** -A must be finite float64 numbers; got A = {A} and B = {B}")
     if n_samples < 1:
         raise DataError("propensities need at least one training sample; got no rows")
-    C = max(np.log(n_samples) - 1, 0.0) * (B + 1) ** A
-    inverse = 1 + C * (np.asarray(counts, dtype=np.float64) + B) ** -A  # 1/p_l = 1 + C (N_l + B)^-A
+    C = max(math.log(n_samples) - 1, 0.0) * (B + 1) ** A
+    inverse = 1 + C * by_value(lambda count: math.pow(count + B, -A), np.asarray(counts))  # 1/p_l = 1 + C (N_l + B)^-A
     return np.asarray(1 / inverse, dtype=np.float64)
 
 

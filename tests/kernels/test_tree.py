@@ -9,6 +9,7 @@ from scipy.optimize import minimize
 
 from reference.tree import logistic_objective, ndcg_sum, printed_leaves, printed_plane, printed_sides
 from tacit.kernels import tree
+from tacit.kernels.forest import row_levels
 from tacit.trees.growth import Tree
 
 C, BIAS = 4.0, 0.7
@@ -31,6 +32,11 @@ def columns_of(
     columns = tree.useful_columns(as_rows(X), samples, signs, costs, BIAS, least_slope, scratch)
     assert not scratch.slopes.any()
     return columns
+
+
+def as_samples(matrix: sparse.csr_matrix) -> tuple:
+    rows = as_rows(matrix)
+    return *rows, *row_levels(rows.starts, rows.values), matrix.shape[1]
 
 
 sizes = st.integers(2, 40)
@@ -173,11 +179,9 @@ def test_a_move_minimises_its_own_quadratic(slope, curvature, weight):
 
 def grow(X: sparse.csr_matrix, Y: sparse.csr_matrix, max_leaf: int = 2, labels_per_leaf: int = 100) -> Tree:
     coins = np.random.default_rng(0).integers(2**tree.N_COINS, size=X.shape[0])
-    x, y = as_rows(X), as_rows(Y)
+    x, y = as_samples(X), as_rows(Y)
     return Tree(
-        *tree.grow_tree(
-            *x, X.shape[1], *y, y.values, Y.shape[1], coins, True, C, BIAS, max_leaf, labels_per_leaf, tree.REFINED
-        )
+        *tree.grow_tree(*x, *y, y.values, Y.shape[1], coins, True, C, BIAS, max_leaf, labels_per_leaf, tree.REFINED)
     )
 
 
@@ -279,8 +283,8 @@ def test_the_printed_hyperplane_is_optimal_over_all_features(seed):
 def test_a_printed_tree_parts_samples_as_the_papers_algorithm(seed):
     X, gains = random_matrix(seed, 60, 8, density=0.6), random_matrix(seed + 100, 60, 10)
     coins = np.random.default_rng(seed).integers(2**tree.N_COINS, size=60)
-    x, y = as_rows(X), as_rows(gains)
-    grown = Tree(*tree.grow_tree(*x, 8, *y, y.values, 10, coins, False, 20.0, BIAS, 5, 100, EXACT))
+    x, y = as_samples(X), as_rows(gains)
+    grown = Tree(*tree.grow_tree(*x, *y, y.values, 10, coins, False, 20.0, BIAS, 5, 100, EXACT))
     leaves = [np.flatnonzero(grown.leaf_of == leaf).tolist() for leaf in range(len(grown.leaf_starts) - 1)]
     assert len(leaves) > 3
     assert leaves == printed_leaves(X.toarray(), gains.toarray().astype(float), coins, 20.0, BIAS, 5)
@@ -288,9 +292,9 @@ def test_a_printed_tree_parts_samples_as_the_papers_algorithm(seed):
 
 def test_the_printed_rules_are_no_trifle():
     X, gains = random_matrix(0, 200, 20), random_matrix(1, 200, 30)
-    coins, x, y = np.random.default_rng(0).integers(2**tree.N_COINS, size=200), as_rows(X), as_rows(gains)
+    coins, x, y = np.random.default_rng(0).integers(2**tree.N_COINS, size=200), as_samples(X), as_rows(gains)
     trees = [
-        Tree(*tree.grow_tree(*x, 20, *y, y.values, 30, coins, False, 20.0, BIAS, 10, 100, rules))
+        Tree(*tree.grow_tree(*x, *y, y.values, 30, coins, False, 20.0, BIAS, 10, 100, rules))
         for rules in (tree.PRINTED, tree.REFINED)
     ]
     assert not np.array_equal(trees[0].leaf_of, trees[1].leaf_of)

@@ -8,6 +8,7 @@ import tacit
 from planted import N_LABELS, planted
 from reference.tree import forest_scores, node_weights, refitted
 from tacit.errors import DataError, ParameterError
+from tacit.kernels.forest import find_leaves, row_levels
 from tacit.kernels.tree import PRINTED, grow_tree
 from tacit.numerics.compact import quantised
 from tacit.tasks import task_seeds
@@ -23,7 +24,11 @@ def data():
 
 def grown(data, seed, max_leaf):
     growth = Growth(C=4, bias=1, max_leaf=max_leaf, labels_per_leaf=100, balance=None, rescaled=True, splits="refined")
-    return grow(seed, data.X, normalised_gains(data.Y), np.ones(data.Y.nnz), data.Y, growth)
+    rows = row_levels(data.X.indptr.astype(np.uint64), data.X.data)
+    return grow(seed, data.X, *rows, normalised_gains(data.Y), ONES, data.Y, growth)
+
+
+ONES = (np.ones(1), np.zeros(0, np.intp))  # of commonness, which is not read without balance
 
 
 def test_gains_are_divided_by_the_ideal_dcg():
@@ -90,7 +95,8 @@ def test_positives_gain_by_the_count_that_their_propensity_stands_for(data, monk
 
     def spy(gains, commonness, power, rescaled):
         powers.append(power)
-        assert commonness == pytest.approx(n[data.Y.indices] + FEW, rel=0.01)
+        values, places = commonness
+        assert values[places] == pytest.approx(n[data.Y.indices] + FEW, rel=0.01)
         return balanced_gains(gains, commonness, power, rescaled)
 
     p, A, B = np.random.default_rng(0).uniform(0.05, 1, N_LABELS), 0.6, 2.6
@@ -103,7 +109,7 @@ def test_positives_gain_by_the_count_that_their_propensity_stands_for(data, monk
     trees = arguments_of_trees(monkeypatch, model, data)
     for tree, power in zip(trees, powers, strict=True):
         expected = normalised_gains(data.Y).data * (n + FEW)[data.Y.indices] ** -power
-        assert tree[6] == pytest.approx(expected, rel=0.03)
+        assert tree[8] == pytest.approx(expected, rel=0.03)
 
 
 @pytest.mark.parametrize("parameters", [{}, {"A": 0.9, "B": 20.0}, {"A": 0.0}])
@@ -184,9 +190,9 @@ def test_leaves_make_up_for_what_the_forest_gets_wrong(data, refit):
 
 def test_rare_labels_gain_more():
     Y = sparse.csr_matrix(np.array([[1, 1, 1], [0, 0, 1]], dtype=np.float32))
-    commonness = np.array([20.0, 100.0, 400.0, 400.0])
+    commonness = np.array([20.0, 100.0, 400.0]), np.array([0, 1, 2, 2])
     gains = balanced_gains(Y, commonness, 0.5, rescaled=False).toarray()
-    assert gains[0] / gains[0, 0] == pytest.approx(np.sqrt(20 / commonness[:3]))
+    assert gains[0] / gains[0, 0] == pytest.approx(np.sqrt(20 / commonness[0]))
     assert gains[1, 2] == gains[0, 2]
     assert balanced_gains(Y, commonness, 0.0, rescaled=False).data == pytest.approx(Y.data)
     rescaled = balanced_gains(Y, commonness, 0.5, rescaled=True).toarray()
@@ -240,7 +246,7 @@ def arguments_of_trees(monkeypatch, model, data):
 
 
 def gains_of_nodes(monkeypatch, cls, data, balance):
-    gains = arguments_of_trees(monkeypatch, cls(n_trees=1, balance=balance), data)[0][6]
+    gains = arguments_of_trees(monkeypatch, cls(n_trees=1, balance=balance), data)[0][8]
     return sparse.csr_matrix((gains, data.Y.indices, data.Y.indptr), shape=data.Y.shape).toarray()
 
 
@@ -266,7 +272,7 @@ def test_samples_of_rare_labels_gain_more_with_propensities_only(data, monkeypat
 
 @pytest.mark.parametrize("cls", [tacit.FastXML, tacit.PfastXML])
 def test_half_of_the_trees_start_from_coins(cls, data, monkeypatch):
-    starts_by_features = [tree[10] for tree in arguments_of_trees(monkeypatch, cls(n_trees=40, max_leaf=300), data)]
+    starts_by_features = [tree[12] for tree in arguments_of_trees(monkeypatch, cls(n_trees=40, max_leaf=300), data)]
     assert 10 <= sum(starts_by_features) <= 30
 
 
@@ -274,12 +280,12 @@ def test_half_of_the_trees_start_from_coins(cls, data, monkeypatch):
 def test_the_papers_trees_are_printed_ones(cls, data, monkeypatch):
     """From coins, by the printed rules, with the paper's gains, and leaves that are plain means."""
     trees = arguments_of_trees(monkeypatch, cls.paper(n_trees=20, random_state=1), data)
-    assert not any(tree[10] for tree in trees)
-    assert all(tree[15] is PRINTED for tree in trees)
+    assert not any(tree[12] for tree in trees)
+    assert all(tree[17] is PRINTED for tree in trees)
     p = tacit.propensities(data.Y)[data.Y.indices]
     expected = normalised_gains(data.Y).data if cls is tacit.FastXML else 1 / p
-    assert trees[0][6] == pytest.approx(expected, rel=1e-5)
-    assert trees[0][7] == pytest.approx(1 if cls is tacit.FastXML else 1 / p, rel=1e-5)
+    assert trees[0][8] == pytest.approx(expected, rel=1e-5)
+    assert trees[0][9] == pytest.approx(1 if cls is tacit.FastXML else 1 / p, rel=1e-5)
 
 
 @pytest.mark.parametrize("few", [slice(None), slice(30)])
@@ -298,6 +304,30 @@ def test_scores_as_printed_are_those_of_the_paper(data, few):
     is_ranked = (Q > 0) & np.isfinite(found) & (found > model.unranked_score)
     assert is_ranked.sum() > Y.nnz
     assert found[is_ranked] == pytest.approx(expected[is_ranked], abs=0.05)
+
+
+@pytest.mark.parametrize("cls", [tacit.FastXML, tacit.PfastreXML])
+def test_training_rows_are_ranked_from_the_leaves_that_counted_them(cls, monkeypatch):
+    rng = np.random.default_rng(0)
+    X = sparse.csr_matrix(rng.normal(size=(3_000, 40)).astype(np.float32))
+    Y = sparse.csr_matrix((X.toarray()[:, :10] + rng.normal(size=(3_000, 10)) > 1.5).astype(np.float32))
+    grown, found = [], []
+    of, leaves = Forest.of, find_leaves
+    monkeypatch.setattr(Forest, "of", lambda trees, *rest: (grown.extend(trees), of(trees, *rest))[1])
+    monkeypatch.setattr("tacit.trees.forest.find_leaves", lambda *rest: (leaves(*rest), found.append(rest[-3]))[0])
+    model = cls(n_trees=10, max_leaf=2, min_share=1.0).fit(X, Y)
+    found.clear()
+    model.rank(X)
+    first = np.cumsum([0] + [len(tree.leaf_starts) - 1 for tree in grown])
+    counted = np.stack([tree.leaf_of + start for tree, start in zip(grown, first, strict=False)], axis=1)
+    assert np.array_equal(np.sort(np.concatenate(found)[:, :10], axis=1), counted)
+
+
+def test_the_length_of_a_pruned_centre_is_that_of_what_is_kept(data):
+    model = tacit.PfastreXML(n_trees=1, centre_features=2, correct_lengths=False, beta=1.0).fit(data.X, data.Y)
+    centres = model.centres_
+    kept = np.bincount(centres.labels, np.square(centres.levels * centres.steps[centres.labels].astype(float)))
+    assert centres.offsets == pytest.approx(1 + kept, abs=0.01)
 
 
 @pytest.mark.parametrize("balance", [-0.1, 2.1, "much"])

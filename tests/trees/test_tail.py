@@ -95,11 +95,22 @@ def test_the_length_of_a_mean_is_freed_of_what_few_samples_add_to_it():
     samples = rng.normal([2.0, 1.0, 0.0, 0.0], 1.0, size=(20_000, 4))
     samples /= np.linalg.norm(samples, axis=1, keepdims=True)
     true = float(np.square(samples.mean(axis=0)).sum())
-    means = sparse.csr_matrix(samples.reshape(-1, 10, 4).mean(axis=1))
-    naive = tail.squared_lengths(means).mean()
-    freed = tail.unbiased_squares(tail.squared_lengths(means), np.full(means.shape[0], 10)).mean()
+    X, Y = sparse.csr_matrix(samples), sparse.csr_matrix(np.kron(np.eye(2_000), np.ones((10, 1))))
+    means = label_means(X, Y)
+    naive, freed = tail.squared_lengths(means).mean(), tail.unbiased_squares(means, X, Y).mean()
     assert abs(freed - true) < 0.2 * (naive - true)
-    assert tail.unbiased_squares(np.array([1.0]), np.array([1])) == pytest.approx([1.0])
+    one = sparse.csr_matrix(np.eye(20_000, 1))
+    assert tail.unbiased_squares(label_means(X, one), X, one) == pytest.approx([1.0])
+
+
+def test_a_pruned_mean_is_freed_only_of_what_its_own_features_add():
+    rng = np.random.default_rng(0)
+    samples = rng.normal([2.0, 1.0, 0.0, 0.0], 1.0, size=(20_000, 4))
+    samples /= np.linalg.norm(samples, axis=1, keepdims=True)
+    X, Y = sparse.csr_matrix(samples), sparse.csr_matrix(np.kron(np.eye(2_000), np.ones((10, 1))))
+    pruned = label_means(X, Y).multiply([1, 1, 0, 0]).tocsr()
+    true, naive = float(np.square(samples.mean(axis=0)[:2]).sum()), tail.squared_lengths(pruned).mean()
+    assert abs(tail.unbiased_squares(pruned, X, Y).mean() - true) < 0.2 * (naive - true)
 
 
 def test_a_typical_sample_has_even_odds_by_default():
@@ -111,11 +122,11 @@ def test_a_typical_sample_has_even_odds_by_default():
         assert gamma / 2 * (offsets - 2 * squares) == pytest.approx(expected)  # where x·μ = ‖μ‖², as for a typical x
 
 
-def test_compact_centres_keep_the_largest_entries_and_the_whole_length():
-    centres = sparse.csr_matrix(np.array([[0.5, 0.0, -0.3, 0.1], [0.0, 0.0, 0.0, 0.0], [0.2, 0.9, 0.4, 0.0]]))
-    compact = tail.Centres.of(centres, tail.squared_lengths(centres), 2)
+def test_compact_centres_are_by_feature():
+    centres = sparse.csr_matrix(np.array([[0.5, 0.0, -0.3, 0.0], [0.0, 0.0, 0.0, 0.0], [0.0, 0.9, 0.4, 0.0]]))
+    compact = tail.Centres.of(centres, tail.squared_lengths(centres))
     assert list(compact.starts) == [0, 1, 2, 4, 4]
     assert list(compact.labels) == [0, 2, 0, 2]
     values = compact.levels * compact.steps[compact.labels]
     assert values == pytest.approx([0.5, 0.9, -0.3, 0.4], abs=2e-3)
-    assert compact.offsets == pytest.approx([0.35, 0, 1.01])
+    assert compact.offsets == pytest.approx([0.34, 0, 0.97])

@@ -10,6 +10,7 @@ product of z_i = Vᵀx_i and z_j:
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -25,7 +26,7 @@ from tacit.embedding.pipeline import FeatureMap, NeighborModel
 from tacit.features import FeatureMatrix, compacted, dense_rows, sparse_part
 from tacit.kernels.joint import joint_pass
 from tacit.labels import positives
-from tacit.numerics.arrays import Floats32, Ints32
+from tacit.numerics.arrays import Floats32, Ints32, by_value
 from tacit.numerics.ridge import conjugate_gradients
 from tacit.parameters import OneOf, Range, Tune, document_parameters
 from tacit.progress import announce
@@ -195,8 +196,8 @@ class JointModel(NeighborModel):
 
     def _label_weights(self) -> Floats32 | None:
         # Differs from the paper: rare labels, which are missing most often, count more.
-        weights = self.propensities_for(len(self.classes_)) ** -self.tail_power
-        return weights.astype(np.float32)
+        propensities = self.propensities_for(len(self.classes_))
+        return np.asarray(by_value(lambda p: math.pow(p, -self.tail_power), propensities), dtype=np.float32)
 
 
 def memory_needed(sizes: list[int], n_features: int, dimension: int) -> tuple[int, int]:

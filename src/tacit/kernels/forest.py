@@ -27,15 +27,15 @@ _ALMOST = 1 - 1e-5  # margin for rounding errors of scores
 _X_LEVELS = 32767  # quantisation levels of features, relative to the largest of a row
 
 
-def row_levels(x_starts: Starts, x_values: Values) -> tuple[Nodes, Floats]:
+def row_levels(x_starts: Starts, x_values: Values) -> tuple[npt.NDArray[np.int16], Floats]:
     """Quantised rows, and the step of each row: ``values ≈ levels · step``."""
-    levels, steps = np.zeros(len(x_values), np.int32), np.zeros(len(x_starts) - 1)
+    levels, steps = np.zeros(len(x_values), np.int16), np.zeros(len(x_starts) - 1)
     _quantise(x_starts, x_values, levels, steps)
     return levels, steps
 
 
 @njit(nogil=True, cache=True)
-def _quantise(x_starts: Starts, x_values: Values, levels: Nodes, steps: Floats) -> None:
+def _quantise(x_starts: Starts, x_values: Values, levels: Levels, steps: Floats) -> None:
     for row in range(len(steps)):
         largest = 0.0
         for at in range(x_starts[row], x_starts[row + 1]):
@@ -49,7 +49,7 @@ def _quantise(x_starts: Starts, x_values: Values, levels: Nodes, steps: Floats) 
 @njit(nogil=True, cache=True, inline="always")
 def spread_row(
     features: Places,
-    levels: Nodes,
+    levels: Levels,
     large_starts: Starts,
     large_nodes: Ids,
     large_levels: Levels,
@@ -90,7 +90,7 @@ def find_margins(
 def find_leaves(
     x_starts: Starts,
     x_features: Places,
-    x_levels: Nodes,
+    x_levels: Levels,
     x_steps: Floats,
     roots: Nodes,
     children: Nodes,
@@ -264,7 +264,7 @@ def rank_votes(
 def rank_by_nearness(
     x_starts: Starts,
     x_features: Places,
-    x_levels: Nodes,
+    x_levels: Levels,
     leaves: Nodes,
     shares: Values,
     n_leaves: Ints,

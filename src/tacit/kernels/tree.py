@@ -63,6 +63,16 @@ class Rows(NamedTuple):
     values: Values
 
 
+class FeatureRows(NamedTuple):
+    """Features in CSR, as numbers and as forests rank them: a level times the step of its row."""
+
+    starts: Starts
+    ids: Places
+    values: Values
+    levels: npt.NDArray[np.int16]
+    steps: Floats
+
+
 class Columns(NamedTuple):
     """The features of a node that may get a weight, by column; the last column is the bias.
 
@@ -119,18 +129,18 @@ class Plane(NamedTuple):
 def label_scratch(n_labels: int) -> LabelScratch:
     """Scratch arrays for alternations."""
     ranked = np.empty((2, n_labels + 1), np.int32)
-    return LabelScratch(np.zeros((2, n_labels)), np.zeros(n_labels), ranked, _discounts(n_labels))
+    return LabelScratch(np.zeros((2, n_labels)), np.zeros(n_labels), ranked, rank_discounts(n_labels))
 
 
 @functools.lru_cache(maxsize=1)  # trees of a forest share it
-def _discounts(n_labels: int) -> Floats:
+def rank_discounts(n_labels: int) -> Floats:
     """Discounts by rank; by the C library, whose results do not depend on the processor as those of NumPy do."""
     return np.array([1.0 / math.log2(rank) for rank in range(2, n_labels + 2)])
 
 
 @njit(nogil=True, cache=True, inline="always")
 def first_sides(
-    X: Rows, samples: Ids, coins: Ints, depth: int, by_features: bool, slopes: Values, sides: Sides
+    X: FeatureRows, samples: Ids, coins: Ints, depth: int, by_features: bool, slopes: Values, sides: Sides
 ) -> None:
     """Initial sides: the more similar of two random samples, or random sides, as in the paper."""
     n = len(samples)
@@ -266,7 +276,7 @@ def sample_costs(sides: Sides, C: float) -> tuple[Floats, Floats]:
 
 @njit(nogil=True, cache=True, inline="always")
 def useful_columns(
-    X: Rows, samples: Ids, signs: Floats, costs: Floats, bias: float, least_slope: float, scratch: FeatureScratch
+    X: FeatureRows, samples: Ids, signs: Floats, costs: Floats, bias: float, least_slope: float, scratch: FeatureScratch
 ) -> Columns:
     """Columns where the gradient of the loss exceeds `least_slope`; above 1, that of the L1 penalty, weights move."""
     slopes, places, n_touched = scratch.slopes, scratch.places, 0
@@ -295,7 +305,7 @@ def useful_columns(
 
 
 @njit(nogil=True, cache=True, inline="always")
-def _fill_columns(X: Rows, samples: Ids, bias: float, starts: Ints, scratch: FeatureScratch) -> None:
+def _fill_columns(X: FeatureRows, samples: Ids, bias: float, starts: Ints, scratch: FeatureScratch) -> None:
     """Write the entries of the columns that `places` names, then the column of the bias."""
     rows, values, last = scratch.rows, scratch.values, len(starts) - 2
     cursor = starts[:-1].astype(np.uint32)
@@ -416,7 +426,7 @@ def _numbers(n: int) -> Ids:
 
 @njit(nogil=True, cache=True, inline="always")
 def find_plane(
-    X: Rows,
+    X: FeatureRows,
     Y: Rows,
     samples: Ids,
     sides: Sides,
@@ -465,23 +475,23 @@ def _in_steps(features: Ids, weights: Floats, bias: float, faint: int) -> Stored
 
 
 @njit(nogil=True, cache=True, inline="always")
-def route(X: Rows, samples: Ids, plane: Stored, slopes: Values, sides: Sides) -> None:
-    """Put each sample on its side of a stored hyperplane."""
+def route(X: FeatureRows, samples: Ids, plane: Stored, weights: Ids, sides: Sides) -> None:
+    """Put each sample on its side of a stored hyperplane, exactly as `tacit.kernels.forest.find_leaves` does."""
     features, levels, step, intercept = plane
     for i, feature in enumerate(features):
-        slopes[feature, 0] = levels[i]
+        weights[feature, 0] = levels[i]
     for i, sample in enumerate(samples):
-        total = np.float32(0.0)
+        total = np.int64(0)
         for at in range(X.starts[sample], X.starts[sample + 1]):
-            total += X.values[at] * slopes[X.ids[at], 0]
-        sides[i] = step * total + intercept > 0.0
+            total += np.int64(X.levels[at]) * weights[X.ids[at], 0]
+        sides[i] = np.float64(total) * X.steps[sample] * step + intercept > 0.0
     for feature in features:
-        slopes[feature, 0] = 0.0
+        weights[feature, 0] = 0
 
 
 @njit(nogil=True, cache=True, inline="always")
 def split_node(
-    X: Rows,
+    X: FeatureRows,
     Y: Rows,
     samples: Ids,
     sides: Sides,
@@ -508,7 +518,7 @@ def split_node(
         by_features = starts_by_features and attempt == 0
         first_sides(X, deciding, coins, depth, by_features, features.slopes, sides[: len(deciding)])
         plane = find_plane(X, Y, deciding, sides[: len(deciding)], C, bias, rules, labels, features)
-        route(X, samples, plane, features.slopes, sides)
+        route(X, samples, plane, features.places, sides)
         if not by_features or not is_one_sided(sides):
             break
     return plane
@@ -565,6 +575,8 @@ def grow_tree(
     x_starts: Starts,
     x_features: Places,
     x_values: Values,
+    x_levels: npt.NDArray[np.int16],
+    x_steps: Floats,
     n_features: int,
     y_starts: Starts,
     y_labels: Places,
@@ -596,7 +608,7 @@ def grow_tree(
         np.empty(n_samples, np.int32),
     )
     n_inner, n_leaves, features, levels = _grow(
-        Rows(x_starts, x_features, x_values),
+        FeatureRows(x_starts, x_features, x_values, x_levels, x_steps),
         Rows(y_starts, y_labels, y_gains),
         y_worth,
         coins,
@@ -629,7 +641,7 @@ def grow_tree(
 
 @njit(nogil=True, cache=True)
 def _grow(
-    X: Rows,
+    X: FeatureRows,
     Y: Rows,
     y_worth: Values,
     coins: Ints,
@@ -689,7 +701,7 @@ def _grow(
 
 
 @njit(nogil=True, cache=True, inline="always")
-def _feature_scratch(X: Rows, n_features: int, jury: int) -> FeatureScratch:
+def _feature_scratch(X: FeatureRows, n_features: int, jury: int) -> FeatureScratch:
     n_rows, longest = len(X.starts) - 1, 0
     for row in range(n_rows):
         length: int = np.int64(X.starts[row + 1] - X.starts[row])  # type: ignore[assignment]

@@ -1,7 +1,8 @@
-"""Short names for the types of arrays."""
+"""Short names for the types of arrays, and functions of their values that are the same on every machine."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,3 +13,9 @@ Floats32 = npt.NDArray[np.float32]
 Floats64 = npt.NDArray[np.float64]
 Ints32 = npt.NDArray[np.int32]
 Ids = npt.NDArray[np.intp]
+
+
+def by_value(function: Callable[[float], float], values: npt.NDArray[Any]) -> Floats64:
+    """A function of each value by the C library; results of NumPy's `log` and `power` depend on the processor."""
+    different, places = np.unique(values, return_inverse=True)
+    return np.array([function(value) for value in different.tolist()], np.float64)[places]

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
 from tacit.memory import room
+from tacit.numerics.arrays import by_value
 from tacit.numerics.rows import entry_chunks
 
 Weights = npt.NDArray[np.float32]
@@ -16,8 +19,7 @@ _ALL_WHOLE = 2.0**23  # from here on, every float32 is a whole number
 
 def inverse_document_frequencies(n_with: npt.NDArray[np.integer], n_samples: int) -> Weights:
     """Weights of features from the number of samples that have them; 1 for features of all samples."""
-    weights: Weights = (np.log((1 + n_samples) / (1 + n_with)) + 1).astype(np.float32)
-    return weights
+    return np.asarray(by_value(lambda n: math.log((1 + n_samples) / (1 + n)) + 1, n_with), dtype=np.float32)
 
 
 def samples_with(X: sparse.csr_matrix) -> npt.NDArray[np.int64]:

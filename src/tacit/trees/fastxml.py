@@ -11,6 +11,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from tacit.base import Estimator, Idf, Link, Mask
+from tacit.kernels.forest import row_levels
 from tacit.labels import positives
 from tacit.parameters import OneOf, Range, Role, Tune, document_parameters
 from tacit.ranking import Ranking
@@ -84,7 +85,15 @@ class FastXML(Estimator):
     def _fit(self, X: sparse.csr_matrix, Y: sparse.csr_matrix) -> None:
         relevant = positives(Y)
         worth = self._worth(relevant)
-        shared = {"X": X, "gains": self._gains(relevant), "commonness": self._commonness(relevant), "worth": worth}
+        levels, steps = row_levels(X.indptr.astype(np.uint64), X.data)
+        shared = {
+            "X": X,
+            "x_levels": levels,
+            "x_steps": steps,
+            "gains": self._gains(relevant),
+            "commonness": np.unique(self._commonness(relevant), return_inverse=True),
+            "worth": worth,
+        }
         tasks = [{"seed": seed} for seed in task_seeds(self.random_state, self.n_trees)]
         trees = run_tasks(grow, tasks, n_jobs=self.n_jobs, what="trees", **shared, growth=self._growth())
         self.forest_ = Forest.of(trees, worth, X.shape[1], self.refit)

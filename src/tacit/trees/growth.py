@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from tacit.kernels.tree import N_COINS, PRINTED, REFINED, grow_tree
+from tacit.kernels.tree import N_COINS, PRINTED, REFINED, grow_tree, rank_discounts
+from tacit.numerics.arrays import by_value
 from tacit.numerics.rows import falling_order, row_of_entry
+
+Commonness = tuple[npt.NDArray[np.float64], npt.NDArray[np.intp]]  # values, and the place of each positive's among them
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,18 +51,17 @@ def normalised_gains(worth: sparse.csr_matrix) -> sparse.csr_matrix:
     """Weights of labels divided by the ideal DCG of their sample, so that the maximum nDCG of every sample is 1."""
     values, rows = worth.data.astype(np.float64), row_of_entry(worth)
     order, places = falling_order(worth, values)
-    ideal = np.bincount(rows, values[order] / np.log2(places + 2), minlength=worth.shape[0])
+    ideal = np.bincount(rows, values[order] * rank_discounts(worth.shape[1])[places], minlength=worth.shape[0])
     return _with_values(worth, values / ideal[rows])  # FastXML: I(y) = 1 / Σ_{j ≤ |y|} 1/log(1 + j), all worth 1
 
 
-def balanced_gains(
-    gains: sparse.csr_matrix, commonness: npt.NDArray[np.float64], power: float, rescaled: bool
-) -> sparse.csr_matrix:
+def balanced_gains(gains: sparse.csr_matrix, commonness: Commonness, power: float, rescaled: bool) -> sparse.csr_matrix:
     """Gains divided by a power of how common each positive is, so that rare labels influence splits too.
 
     Differs from the papers: FastXML's splits are dominated by frequent labels, and PfastXML always has y/p.
     """
-    balanced = _with_values(gains, gains.data * np.power(commonness, -power))
+    values, places = commonness
+    balanced = _with_values(gains, gains.data * by_value(lambda value: math.pow(value, -power), values)[places])
     return normalised_gains(balanced) if rescaled else balanced
 
 
@@ -69,8 +72,10 @@ def _with_values(matrix: sparse.csr_matrix, values: npt.NDArray[np.float64]) -> 
 def grow(
     seed: int,
     X: sparse.csr_matrix,
+    x_levels: npt.NDArray[np.int16],
+    x_steps: npt.NDArray[np.float64],
     gains: sparse.csr_matrix,
-    commonness: npt.NDArray[np.float64],
+    commonness: Commonness,
     worth: sparse.csr_matrix,
     growth: Growth,
 ) -> Tree:
@@ -82,10 +87,12 @@ def grow(
         Random seed of the tree.
     X : csr_matrix of float32
         Features.
+    x_levels, x_steps : arrays
+        The same as they are ranked; see `tacit.kernels.forest.row_levels`.
     gains : csr_matrix of float32
         Gain of each positive in the nDCG of a node, before balancing.
-    commonness : float array
-        How common the label of each positive is, on any scale.
+    commonness : (float array, int array)
+        How common labels are, on any scale, and where each positive finds its label's.
     worth : csr_matrix of float32
         Weight of each positive in leaves.
     growth : Growth
@@ -99,7 +106,7 @@ def grow(
         # Each tree draws its own power: some split by frequent labels, others by rare ones.
         power = rng.uniform(0.0, 2.0 * growth.balance)
         gains = balanced_gains(gains, commonness, power, growth.rescaled)
-    features = (X.indptr.astype(np.uint64), X.indices.astype(np.uint32), X.data, X.shape[1])
+    features = (X.indptr.astype(np.uint64), X.indices.astype(np.uint32), X.data, x_levels, x_steps, X.shape[1])
     labels = (gains.indptr.astype(np.uint64), gains.indices.astype(np.uint32), gains.data, worth.data, gains.shape[1])
     options = (float(growth.C), float(growth.bias), int(growth.max_leaf), int(growth.labels_per_leaf))
     how = PRINTED if is_printed else REFINED

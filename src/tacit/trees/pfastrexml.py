@@ -11,7 +11,7 @@ from scipy import sparse
 from tacit.base import Estimator
 from tacit.errors import ParameterError
 from tacit.labels import positives
-from tacit.numerics.rows import label_means, unit_rows
+from tacit.numerics.rows import label_means, largest_entries, unit_rows
 from tacit.parameters import OneOf, Range, Tune, document_parameters
 from tacit.trees.fastxml import Refit
 from tacit.trees.pfastxml import PfastXML
@@ -74,13 +74,12 @@ class PfastreXML(PfastXML):
             centres = self._exact_centres(unit, relevant, beta)
             offsets = offsets_with_odds(squared_lengths(centres), beta, self.gamma)
         else:
-            centres = label_means(unit, relevant)  # PfastreXML section 2.3
-            squares = squared_lengths(centres)
-            if self.correct_lengths:
-                squares = unbiased_squares(squares, self.label_counts_)
+            means = label_means(unit, relevant)  # PfastreXML section 2.3
+            centres = largest_entries(means, self.centre_features)
+            squares = unbiased_squares(centres, unit, relevant) if self.correct_lengths else squared_lengths(centres)
             own = self.beta is None
             offsets = offsets_with_own_odds(squares) if own else offsets_with_odds(squares, beta, self.gamma)
-        self.centres_ = Centres.of(centres, offsets, self.centre_features)
+        self.centres_ = Centres.of(centres, offsets)
 
     def _exact_centres(self, X: sparse.csr_matrix, Y: sparse.csr_matrix, beta: float) -> sparse.csr_matrix:
         propensities = self._propensities(Y)

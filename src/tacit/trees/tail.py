@@ -43,12 +43,11 @@ class Centres:
     offsets: Annotated[npt.NDArray[np.float32], Array("float32", ("n_labels",))]
 
     @staticmethod
-    def of(centres: sparse.csr_matrix, offsets: Floats, n_largest: int) -> Centres:
-        """Keep the `n_largest` entries of each centre."""
-        kept = largest_entries(centres, n_largest)
-        dtype = np.int16 if (kept.data < 0).any() else np.uint8
-        levels, steps = quantised(kept.data, kept.indptr.astype(np.int64), dtype)
-        by_feature = sparse.csr_matrix((levels, kept.indices, kept.indptr), shape=centres.shape).tocsc()
+    def of(centres: sparse.csr_matrix, offsets: Floats) -> Centres:
+        """Quantise centres; `offsets` are computed from the entries that are kept."""
+        dtype = np.int16 if (centres.data < 0).any() else np.uint8
+        levels, steps = quantised(centres.data, centres.indptr.astype(np.int64), dtype)
+        by_feature = sparse.csr_matrix((levels, centres.indices, centres.indptr), shape=centres.shape).tocsc()
         return Centres(
             starts=by_feature.indptr.astype(np.uint64),
             labels=smallest_ids(by_feature.indices, centres.shape[0]),
@@ -81,13 +80,16 @@ def squared_lengths(centres: sparse.csr_matrix) -> Floats:
     return np.asarray(centres.multiply(centres).sum(axis=1), dtype=np.float64).ravel()
 
 
-def unbiased_squares(squares: Floats, counts: npt.NDArray[np.int64]) -> Floats:
-    """Estimates of ‖μ‖² from the squared lengths of means of `counts` samples of unit length.
+def unbiased_squares(centres: sparse.csr_matrix, X: sparse.csr_matrix, Y: sparse.csr_matrix) -> Floats:
+    """Estimates of ‖μ‖², over the features that each centre keeps, from means of the samples of labels.
 
     Differs from the paper: the squared length of a mean of few samples is biased upwards, by the variance of the
     samples divided by their number. Uncorrected, such a centre would seem far from every sample.
     """
-    return np.maximum(squares - (1 - squares) / np.maximum(counts, 1), 0)
+    squares, counts = squared_lengths(centres), np.bincount(Y.indices, minlength=Y.shape[1])
+    mean_squares = label_means(X.power(2), Y).multiply(centres != 0).sum(axis=1)
+    variances = np.asarray(mean_squares, dtype=np.float64).ravel() - squares
+    return np.maximum(squares - variances / np.maximum(counts, 1), 0)
 
 
 def exact_centres(

@@ -12,8 +12,8 @@ from tacit.store.files import replacing
 
 PATH = Path(__file__).parents[1] / "docs" / "reproduction.md"
 _START = """# The papers, reproduced
-Every table, figure and theorem of the three papers behind tacit, by a command. This page is written by `python -m
-reproduce docs`; do not edit it.
+The tables, figures and theorems of the three papers behind tacit: what they print beside what comes out here. This page
+is written by `python -m reproduce docs`; do not edit it.
 
 `make reproduce` lists all entries; `make reproduce ARGS="exmlds table4"` runs one, and `tacit reproduce exmlds
 table4` does the same in a clone of the repository. The columns are **printed** in the paper, **the paper's method and

@@ -38,8 +38,13 @@ def test_links_of_the_site_lead_somewhere(page):
     files = {path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.*")}
     known = files | made_pages().keys() | docs_site.linked_files()
     text = relinked((ROOT / page).read_text(encoding="utf-8"), page, place)
-    targets = {docs_site._target(place, match[2]) for match in docs_site._LINK.finditer(text)}
+    targets = {docs_site._target(place, match[2]) for match in docs_site.LINK.finditer(text)}
     assert targets <= known
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_no_block_needs_a_script_to_be_shown(page):
+    assert "```mermaid" not in (ROOT / page).read_text(encoding="utf-8")
 
 
 def test_links_of_a_page_that_moves():

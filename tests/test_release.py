@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 import sys
+from zipfile import ZipFile
 
 import pytest
 
 from tacit.errors import DISTRIBUTION, MissingExtraError
 from tools import release
-from tools.release import ReleaseError, check_version, find_python, try_everywhere
+from tools.release import ROOT, ReleaseError, check_description, check_version, find_python, try_everywhere
 
 
 def program(path, text):
@@ -142,3 +143,24 @@ def test_extras_are_of_this_distribution():
     of_all = set(re.search(rf'^all = \["{DISTRIBUTION}\[([^\]]+)\]"\]', extras, re.MULTILINE)[1].split(","))
     assert named - of_all == {"all", "dev", "docs", "release", "sentence-transformers"}
     assert f"pip install '{DISTRIBUTION}[skos]'" in str(MissingExtraError("reading SKOS", "skos"))
+
+
+def wheel_with(description, path):
+    with ZipFile(path, "w") as archive:
+        archive.writestr("a-1.dist-info/METADATA", f"Name: a\n\n{description}")
+    return path
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="needs tomllib")
+def test_the_description_on_pypi_has_no_relative_links(tmp_path):
+    import tomllib
+
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    with pytest.raises(ReleaseError, match=r"docs/tutorial\.md"):
+        check_description(wheel_with(readme, tmp_path / "a.whl"))
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    assert "readme" not in project["project"]
+    for each in project["tool"]["hatch"]["metadata"]["hooks"]["fancy-pypi-readme"]["substitutions"]:
+        readme = re.sub(each["pattern"], each["replacement"], readme)
+    check_description(wheel_with(readme, tmp_path / "a.whl"))
+    assert "[Annif](https://annif.org)" in readme

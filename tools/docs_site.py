@@ -35,7 +35,7 @@ NEIGHBOURS = {
 }
 _REMOTE_SHIM = "https://unpkg.com/iframe-worker/shim"  # which Material loads for search in pages opened from disk
 _LOCAL_SHIM = "assets/file-worker.js"
-_LINK = re.compile(r"(\]\()(?!https?:|mailto:|#)([^)\s#]+)([^)]*\))")
+LINK = re.compile(r"(\]\()(?!https?:|mailto:|#)([^)\s#]+)([^)]*\))")
 _FORMULA = re.compile(
     r"(?P<code>^```.*?^```$|`[^`\n]+`)|\$\$(?P<block>.+?)\$\$|\$(?=\S)(?P<inline>[^$\n]+?)(?<=\S)\$(?!\d)",
     re.MULTILINE | re.DOTALL,
@@ -197,7 +197,7 @@ def linked_files() -> set[str]:
     found = {
         _target(page, match[2])
         for page in (*pages, *NEIGHBOURS)
-        for match in _LINK.finditer((ROOT / page).read_text(encoding="utf-8"))
+        for match in LINK.finditer((ROOT / page).read_text(encoding="utf-8"))
     }
     return {name for name in found - NEIGHBOURS.keys() if not name.startswith("docs/") and (ROOT / name).is_file()}
 
@@ -210,7 +210,7 @@ def relinked(text: str, source: str, place: str) -> str:
         there = NEIGHBOURS.get(target, target.removeprefix("docs/"))
         return f"{match[1]}{posixpath.relpath(there, posixpath.dirname(place) or '.')}{match[3]}"
 
-    return _LINK.sub(link, text)
+    return LINK.sub(link, text)
 
 
 def _target(source: str, link: str) -> str:

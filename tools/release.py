@@ -20,8 +20,10 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from zipfile import ZipFile
 
 from tacit.errors import DISTRIBUTION
+from tools.docs_site import LINK
 
 ROOT = Path(__file__).parents[1]
 PYTHONS = ("3.10", "3.11", "3.12", "3.13")
@@ -166,7 +168,17 @@ def build(out: Path) -> Path:
     shutil.rmtree(out, ignore_errors=True)
     run(sys.executable, "-m", "build", "--outdir", out)
     run(sys.executable, "-m", "twine", "check", "--strict", *out.iterdir())
-    return next(out.glob("*.whl"))
+    wheel = next(out.glob("*.whl"))
+    check_description(wheel)
+    return wheel
+
+
+def check_description(wheel: Path) -> None:
+    """Check that no link or picture of the description is relative, since on PyPI there is nothing beside it."""
+    with ZipFile(wheel) as archive:
+        name = next(name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
+        if relative := [match[2] for match in LINK.finditer(archive.read(name).decode())]:
+            raise ReleaseError(f"links of README that lead nowhere on PyPI: {', '.join(relative)}")
 
 
 def check_version() -> str:

@@ -124,7 +124,7 @@ def test_any_label_is_assigned_by_any_of_its_names(new_tab, start, saved, tmp_pa
     page.press("Enter")
     page.wait_until("document.querySelector('[data-label=cars].accepted')")
     wait_for_acts(page, 1)
-    assert text_of(page, "#acts li > span").startswith("accepted 'Automobiles'")
+    assert text_of(page, "#acts li > span").startswith("accepted 'Automobiles' for 'apple pear fig'")
     assert Ledger(tmp_path / "named" / "acts.jsonl").read().acts[0].labels() == ["cars"]
 
     page.tab_to("it.id === 'assign-name'")

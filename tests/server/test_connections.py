@@ -149,6 +149,53 @@ def test_a_refusal_before_the_body(start, monkeypatch, path):
     assert counted in live.get("/metrics").text
 
 
+ENDLESS = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
+
+
+def test_requests_that_do_not_await_answers(live):
+    """They are read no faster than they are answered, in order, bodies and all."""
+    requests, n_pending, is_over = (ENDLESS * 99 + WHOLE) * 100, [], threading.Event()
+
+    def watch():
+        while not is_over.wait(0.001):
+            n_pending.extend(len(each.pipeline) for each in list(live.server.server_state.connections))
+
+    with connect(live) as caller, ThreadPoolExecutor(2) as others:
+        others.submit(watch)
+        sent = others.submit(caller.sendall, requests)
+        try:
+            with caller.makefile("rb") as answers:
+                for number in range(2000):
+                    length = 0
+                    assert answers.readline() == b"HTTP/1.1 200 OK\r\n"
+                    while (line := answers.readline()) != b"\r\n":
+                        length = int(line.split()[1]) if line.startswith(b"content-length") else length
+                    assert (b"fruit" in answers.read(length)) == (number % 100 == 99)
+        finally:
+            is_over.set()
+            caller.shutdown(socket.SHUT_RDWR)
+        assert sent.exception() is None or isinstance(sent.exception(), OSError)
+    assert max(n_pending) <= 50
+    assert live.suggest("apple")
+
+
+def test_a_request_may_wait_for_the_one_before_it(start, monkeypatch):
+    """The time to receive it does not run while it is not read."""
+    live = start(settings=Settings(request_timeout=0.2))
+    may_go, is_busy = hold_up(monkeypatch)
+    with connect(live) as caller:
+        caller.sendall(WHOLE + WHOLE[:-1])
+        assert is_busy.wait(30)
+        time.sleep(0.5)
+        caller.sendall(WHOLE[-1:])
+        may_go.set()
+        with caller.makefile("rb") as answers:
+            told = b""
+            while told.count(b"HTTP/1.1 200") < 2:
+                told += answers.read1(65_536) or b"HTTP/1.1 closed"
+                assert b"closed" not in told
+
+
 def test_no_more_connections_than_the_system_grants(monkeypatch):
     resource = pytest.importorskip("resource")
     limits = {"now": (256, 1024)}

@@ -17,6 +17,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import httptools
+from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 from tacit.server.limits import Settings
@@ -25,6 +26,7 @@ from tacit.server.metrics import Metrics
 from tacit.server.problems import SAFE_HEADERS, Problem, busy
 
 MAX_HEAD = 65_536  # bytes before the body
+_PIECE = 1024  # bytes parsed at a time: whatever a client pipelines, a few dozen requests wait for an answer
 _SPARE_FILES = 200  # for models, logs and connections that are being closed
 _SECONDS_BETWEEN_REPORTS = 1.0
 
@@ -109,11 +111,13 @@ class Connection(HttpToolsProtocol):
         self._all = all_of_them
         self._deadline: asyncio.TimerHandle | None = None
         self._head_size = 0
+        self._unparsed = bytearray()
         self._unanswered: deque[bytes] = deque()  # URLs of requests that have come as a whole
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """A client has connected."""
         super().connection_made(transport)
+        self.flow = _Flow(transport, self._unparsed)
         self._all.strangers[self] = None
         self._expect()
         if len(self.connections) > self._all.most:
@@ -128,11 +132,21 @@ class Connection(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         """Read on."""
-        if self._head_size > MAX_HEAD:
-            self._hang_up(Problem(431, f"request headers may have at most {MAX_HEAD:,} bytes"), "head too large")
-            return
-        self._head_size += len(data)
-        super().data_received(data)
+        self._unparsed += data
+        self._parse()
+
+    def _parse(self) -> None:
+        """Parse what has come, until a request waits for the one before it; then nothing more is read, either."""
+        while self._unparsed and not self.pipeline and not self.transport.is_closing():
+            if self._head_size > MAX_HEAD:
+                self._hang_up(Problem(431, f"request headers may have at most {MAX_HEAD:,} bytes"), "head too large")
+                return
+            piece = bytes(self._unparsed[:_PIECE])
+            del self._unparsed[:_PIECE]
+            self._head_size += len(piece)
+            super().data_received(piece)
+        if self.pipeline and not self.transport.is_closing():
+            self.flow.pause_reading()
 
     def on_message_begin(self) -> None:
         """A request begins."""
@@ -174,6 +188,7 @@ class Connection(HttpToolsProtocol):
         if not self.pipeline and not self.transport.is_closing():
             self._all.known[self] = None
         super().on_response_complete()
+        self._parse()
 
     def _take_host_of_target(self) -> None:
         """Replace the Host header by the host of an absolute target such as ``http://localhost/`` (RFC 9112, 3.2.2)."""
@@ -195,6 +210,10 @@ class Connection(HttpToolsProtocol):
             self._deadline = None
 
     def _give_up(self) -> None:
+        self._deadline = None
+        if self.pipeline:  # it is not read before the one ahead of it is answered
+            self._expect()
+            return
         slow = Problem(408, f"a request must be complete within {self._all.patience:g} s; see --request-timeout")
         self._hang_up(slow if self.scope is not None else None, "too slow")
 
@@ -206,6 +225,19 @@ class Connection(HttpToolsProtocol):
             self.transport.write(_packed(problem, close=True))
         self.transport.close()
         self._all.count(reason)
+
+
+class _Flow(FlowControl):
+    """Flow control that does not resume reading while there is something to parse."""
+
+    def __init__(self, transport: asyncio.Transport, unparsed: bytearray) -> None:
+        super().__init__(transport)
+        self._unparsed = unparsed
+
+    def resume_reading(self) -> None:
+        """Called by uvicorn whenever a request is awaited or answered."""
+        if not self._unparsed:
+            super().resume_reading()
 
 
 def _affordable(wanted: int) -> int:

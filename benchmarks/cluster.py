@@ -1,8 +1,7 @@
 """A Dask cluster of two worker processes against two threads: bytes sent, wall time, and whether models are the same.
 
 Usage: ``TACIT_DATA=… python -m benchmarks cluster`` (EURLEX57K); ``python -m benchmarks.cluster SHARE`` takes a share
-of its training samples. The scheduler and the workers are processes of their own on this machine. Data reach the
-workers through files that they map, or over sockets (*sent*), as where they see no common disk. Bytes are those that
+of its training samples. The scheduler and the workers are processes of their own on this machine. Bytes are those that
 client and scheduler write to sockets. Ends with exit code 1 if these are more than 1.2 × workers × data + results, if a
 model differs, or if Dask warns of a large graph; wall time should be at most 1.15 × that of two threads.
 """
@@ -26,7 +25,7 @@ from typing import Any
 import joblib
 
 import tacit
-from tacit import cluster
+from tacit.runtime import cluster
 from tacit.sizes import format_size
 
 N_WORKERS = 2
@@ -126,31 +125,27 @@ def timed(work: Callable[[], Any]) -> tuple[float, float, Any]:
 def measure(make: Callable[[], Any], train: tacit.Dataset, results: Results) -> bool:
     """Print the figures of a model; whether all that must hold does."""
     threads, threads_cpu, here = timed(lambda: fitted_by_threads(make(), train))
-    data, expected, holds = size((train.X, train.Y)), digest(here), True
+    data, expected = size((train.X, train.Y)), digest(here)
     print(
         f"{type(here).__name__}: data {format_size(data)}, two threads {threads:.1f} s, CPU {threads_cpu:.1f} s",
         flush=True,
     )
-    for way, sees_files in (("files", True), ("sent", False)):
-        cluster._see_files = lambda _, sees_files=sees_files: sees_files
-        client = cluster.active_client()
-        before = n_sent() + client.run_on_scheduler(n_sent)
-        results.n_bytes = 0
-        with warnings.catch_warnings(record=True) as told:
-            warnings.simplefilter("always")
-            seconds, cpu_seconds, there = timed(lambda: make().fit(train.X, train.Y))
-        sent = n_sent() + client.run_on_scheduler(n_sent) - before
-        most = 1.2 * N_WORKERS * data + results.n_bytes
-        is_same, is_warned = digest(there) == expected, any("large graph" in str(each.message) for each in told)
-        holds &= is_same and not is_warned and sent <= most
-        print(
-            f"  {way}: {format_size(sent)} sent, {sent / most:.2f} of what is allowed (results "
-            f"{format_size(results.n_bytes)}); {seconds:.1f} s, {seconds / threads:.2f} x two threads, "
-            f"CPU {cpu_seconds / threads_cpu:.2f} x; "
-            f"{'the same model' if is_same else 'ANOTHER MODEL'}{'; LARGE GRAPH' if is_warned else ''}",
-            flush=True,
-        )
-    return holds
+    client = cluster.active_client()
+    before = n_sent() + client.run_on_scheduler(n_sent)
+    results.n_bytes = 0
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        seconds, cpu_seconds, there = timed(lambda: make().fit(train.X, train.Y))
+    sent = n_sent() + client.run_on_scheduler(n_sent) - before
+    most = 1.2 * N_WORKERS * data + results.n_bytes
+    is_same, is_warned = digest(there) == expected, any("large graph" in str(each.message) for each in told)
+    print(
+        f"  {format_size(sent)} sent, {sent / most:.2f} of what is allowed (results {format_size(results.n_bytes)}); "
+        f"{seconds:.1f} s, {seconds / threads:.2f} x two threads, CPU {cpu_seconds / threads_cpu:.2f} x; "
+        f"{'the same model' if is_same else 'ANOTHER MODEL'}{'; LARGE GRAPH' if is_warned else ''}",
+        flush=True,
+    )
+    return is_same and not is_warned and sent <= most
 
 
 def fitted_by_threads(model: Any, train: tacit.Dataset) -> Any:

@@ -30,7 +30,7 @@ from tacit.data.split import train_test_split
 from tacit.embedding.neighbors import embedded_neighbors
 from tacit.embedding.search import approximate_neighbors, build_index, open_index
 from tacit.numerics.rows import unit_rows
-from tacit.tasks import row_blocks
+from tacit.runtime.tasks import row_blocks
 
 FIGURES = Path(__file__).parents[1] / "docs" / "figures"
 METRICS = ("P@1", "P@3", "P@5", "PSP@1", "PSP@3", "PSP@5")

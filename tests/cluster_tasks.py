@@ -12,8 +12,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tacit import publish
-
 N_BYTES = 8_000_000
 
 
@@ -34,10 +32,6 @@ def process_of(matrix: npt.NDArray[np.float64], number: int) -> int:
 
 def fails(number: int) -> None:
     raise FileNotFoundError(f"no file {number}")
-
-
-def is_holding() -> bool:
-    return publish._held.names != ()
 
 
 @contextmanager

@@ -24,7 +24,7 @@ LAYERS = [
     {"registry"},
     {"linear", "trees", "embedding", "latent", "names"},
     {"base"},
-    {"bands", "metrics", "losses", "data", "tasks", "cluster", "publish", "propensity", "labels", "checks", "features",
+    {"bands", "metrics", "losses", "data", "runtime", "propensity", "labels", "checks", "features",
      "encoders", "store", "ranking", "parameters", "numerics", "vectorizer", "words"},
     {"kernels"},
     {"progress", "errors", "_version", "sizes", "memory"},

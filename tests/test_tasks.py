@@ -16,10 +16,11 @@ from scipy import sparse
 from threadpoolctl import ThreadpoolController, threadpool_info
 
 import tacit
-from tacit import tasks
 from tacit.progress import Stopped, announce, asked_to_stop
 from tacit.progress import stop_if_asked as stop
-from tacit.tasks import fingerprint, fitting, row_blocks, run_tasks, task_seeds
+from tacit.runtime import tasks
+from tacit.runtime.checkpoint import fingerprint
+from tacit.runtime.tasks import fitting, row_blocks, run_tasks, task_seeds
 
 
 @dataclass

@@ -22,8 +22,8 @@ from tacit.numerics.arrays import Floats32, Floats64
 from tacit.numerics.ridge import fit_regressor
 from tacit.parameters import Range, document_parameters
 from tacit.ranking import Ranking
+from tacit.runtime.tasks import run_tasks
 from tacit.store.declared import Array
-from tacit.tasks import run_tasks
 
 _RIDGE = 1e-6  # atoms may be equal
 

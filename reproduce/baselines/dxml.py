@@ -23,8 +23,8 @@ from tacit.labels import positives
 from tacit.numerics.arrays import Floats32, Ints32
 from tacit.parameters import Range, document_parameters
 from tacit.ranking import Ranking
+from tacit.runtime.tasks import run_tasks, task_seeds
 from tacit.store.declared import Array, Csr
-from tacit.tasks import run_tasks, task_seeds
 
 
 def walk_pairs(Y: sparse.csr_matrix, window: int) -> Floats32:

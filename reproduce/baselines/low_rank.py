@@ -17,8 +17,8 @@ from tacit.labels import positives
 from tacit.latent.vectors import LabelVectors
 from tacit.numerics.arrays import Floats, Floats32
 from tacit.ranking import Ranking
+from tacit.runtime.tasks import run_tasks
 from tacit.store.declared import Array
-from tacit.tasks import run_tasks
 
 NO_MASK = np.empty(0, np.bool_)
 

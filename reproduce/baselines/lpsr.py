@@ -22,8 +22,8 @@ from tacit.numerics.arrays import Floats, Floats32, Floats64
 from tacit.numerics.classifiers import LOSSES, POSITIVES, ClassifierOptions, train_classifiers
 from tacit.parameters import OneOf, Range, document_parameters
 from tacit.ranking import Ranking
+from tacit.runtime.tasks import run_tasks
 from tacit.store.declared import Array
-from tacit.tasks import run_tasks
 
 _STEPS = 30
 _K = 5  # places that count

@@ -13,7 +13,6 @@ from tacit.registry import MODELS
 
 if TYPE_CHECKING:  # what type checkers and editors know; a test compares it with what there is
     from tacit.blend import Blend as Blend
-    from tacit.cluster import on_cluster as on_cluster
     from tacit.comparison import compare as compare
     from tacit.data.cooccurrence import cooccurrence as cooccurrence
     from tacit.data.cooccurrence import load_cooccurrence as load_cooccurrence
@@ -44,8 +43,9 @@ if TYPE_CHECKING:  # what type checkers and editors know; a test compares it wit
     from tacit.ranking import Ranking as Ranking
     from tacit.registry import load_model as load_model
     from tacit.report.write import write_report as write_report
+    from tacit.runtime.checkpoint import checkpoint as checkpoint
+    from tacit.runtime.cluster import on_cluster as on_cluster
     from tacit.tagger.tagger import Tagger as Tagger
-    from tacit.tasks import checkpoint as checkpoint
     from tacit.trees.fastxml import FastXML as FastXML
     from tacit.trees.pfastrexml import PfastreXML as PfastreXML
     from tacit.trees.pfastxml import PfastXML as PfastXML
@@ -58,7 +58,7 @@ _LIVES_IN = {entry.name: entry.module for entry in MODELS.values()} | {
     "Ranking": "tacit.ranking",
     "TacitError": "tacit.errors",
     "Tagger": "tacit.tagger.tagger",
-    "checkpoint": "tacit.tasks",
+    "checkpoint": "tacit.runtime.checkpoint",
     "compare": "tacit.comparison",
     "cooccurrence": "tacit.data.cooccurrence",
     "evaluate": "tacit.metrics",
@@ -66,7 +66,7 @@ _LIVES_IN = {entry.name: entry.module for entry in MODELS.values()} | {
     "load_data": "tacit.data.load",
     "load_model": "tacit.registry",
     "load_vocabulary": "tacit.data.vocabulary",
-    "on_cluster": "tacit.cluster",
+    "on_cluster": "tacit.runtime.cluster",
     "propensities": "tacit.propensity",
     "save_data": "tacit.data.save",
     "show_progress": "tacit.progress",

@@ -29,10 +29,10 @@ from tacit.numerics.rows import unit_rows
 from tacit.parameters import OneOf, Range, Role, check_parameters, with_role
 from tacit.propensity import propensities_from_counts
 from tacit.ranking import NO_LABEL, NO_SCORE, Ranking
+from tacit.runtime.tasks import fitting, row_blocks, run_tasks
 from tacit.store import folder
 from tacit.store.declared import NAMES, Array, Size, Sometimes
 from tacit.store.state import Stored
-from tacit.tasks import fitting, row_blocks, run_tasks
 
 if TYPE_CHECKING:
     from typing_extensions import Self

@@ -22,8 +22,8 @@ from tacit.numerics.idf import inverse_document_frequencies
 from tacit.numerics.rows import moved_to_disk, stacked, unit_rows, widened
 from tacit.parameters import OneOf
 from tacit.progress import stage
+from tacit.runtime.tasks import stream_tasks
 from tacit.store.declared import Array, Sizes
-from tacit.tasks import stream_tasks
 from tacit.words import LANGUAGES, Lexicon, Words, count_words, stemmed, words_of
 
 _MIN_TEXTS_TO_DROP_HAPAXES = 1000  # with fewer texts, words that occur in a single text are kept

@@ -13,8 +13,8 @@ from threading import Event, Thread
 import pytest
 
 import tacit
-from tacit import cluster
 from tacit.data.synthetic import make_dataset
+from tacit.runtime import cluster
 
 pytest.importorskip("distributed", reason="needs the extra 'dask'")
 pytestmark = [
@@ -56,10 +56,7 @@ def saved(model, folder):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("way", ["files", "sent"])
-def test_ten_killed_workers_do_not_change_the_model(tmp_path, monkeypatch, way):
-    if way == "sent":
-        monkeypatch.setattr(cluster, "_see_files", lambda client: False)
+def test_ten_killed_workers_do_not_change_the_model(tmp_path):
     made = make_dataset(n_samples=6_000, n_labels=6_000, labels_per_sample=8)
 
     def fitted(name):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tacit.latent.mapping import fit_mapping
-from tacit.tasks import one_blas_thread
+from tacit.runtime.tasks import one_blas_thread
 
 RNG = np.random.default_rng(0)
 B = RNG.standard_normal((200, 3)).astype(np.float32)

@@ -11,7 +11,7 @@ from tacit.errors import DataError, ParameterError
 from tacit.kernels.forest import find_leaves, row_levels
 from tacit.kernels.tree import PRINTED, grow_tree
 from tacit.numerics.compact import quantised
-from tacit.tasks import task_seeds
+from tacit.runtime.tasks import task_seeds
 from tacit.trees.fastxml import FEW
 from tacit.trees.forest import Forest
 from tacit.trees.growth import Growth, balanced_gains, grow, normalised_gains

@@ -36,7 +36,7 @@ def cluster_option(function: Function) -> Function:
 
     @functools.wraps(function)
     def run(*arguments: Any, address: str | None, **options: Any) -> Any:
-        from tacit.cluster import on_cluster  # imports much, which other commands need not
+        from tacit.runtime.cluster import on_cluster  # imports much, which other commands need not
 
         with on_cluster(address):
             return function(*arguments, **options)

@@ -19,14 +19,14 @@ from tacit.cli.output import KINDS, open_output
 from tacit.cli.say import say
 from tacit.cli.source import SampleBlock, load_tagger, stream_unlabelled
 from tacit.cli.startup import quick_start
-from tacit.cluster import check_workers
 from tacit.data.files import STDIN, check_unread, existing_data, existing_file, text_lines
 from tacit.errors import ModelFileError, did_you_mean
 from tacit.progress import stop_if_asked
+from tacit.runtime.cluster import check_workers
+from tacit.runtime.tasks import stream_tasks
 from tacit.store.folder import base_of, read_manifest
 from tacit.tagger.suggest import Suggestion, is_blank
 from tacit.tagger.tagger import Tagger
-from tacit.tasks import stream_tasks
 
 _SHOWN = 10  # rows that a message names
 

@@ -36,6 +36,7 @@ from tacit.memory import memory_limit
 from tacit.metrics import KS, METRICS, read_metric
 from tacit.parameters import Tune, parameters_of, parse_parameters, unknown_parameter
 from tacit.registry import find_model
+from tacit.runtime.checkpoint import Checkpoint, checkpoint
 from tacit.sizes import format_seconds
 from tacit.store import folder
 from tacit.tagger.automatic import CANDIDATES
@@ -44,7 +45,6 @@ from tacit.tagger.naming import are_short, language_of, start_tagger
 from tacit.tagger.tagger import Tagger
 from tacit.tagger.training import check_takes_cooccurrence
 from tacit.tagger.update import needs_training_data
-from tacit.tasks import Checkpoint, checkpoint
 from tacit.tuning import Tuning
 from tacit.vectorizer import FEATURES, TextVectorizer
 

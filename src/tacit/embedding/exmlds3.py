@@ -21,8 +21,8 @@ from tacit.kernels.knn import rank_scores
 from tacit.numerics.arrays import Floats32
 from tacit.parameters import OneOf, Range, Tune, document_parameters
 from tacit.ranking import Ranking
+from tacit.runtime.tasks import row_blocks
 from tacit.store.declared import Csr, Sizes
-from tacit.tasks import row_blocks
 
 if TYPE_CHECKING:
     from typing_extensions import Self

@@ -30,7 +30,7 @@ from tacit.numerics.arrays import Floats32, Ints32, by_value
 from tacit.numerics.ridge import conjugate_gradients
 from tacit.parameters import OneOf, Range, Tune, document_parameters
 from tacit.progress import announce
-from tacit.tasks import run_tasks, task_seeds
+from tacit.runtime.tasks import run_tasks, task_seeds
 
 _PATIENCE = 2  # passes without a better held-out objective before training stops
 _MIN_HELD_OUT = 20  # samples; the objective of fewer is too noisy

@@ -45,8 +45,8 @@ from tacit.numerics.compact import as_halves
 from tacit.numerics.ridge import fit_regressor
 from tacit.parameters import Range, Role, Tune
 from tacit.ranking import Ranking
+from tacit.runtime.tasks import run_tasks, task_seeds
 from tacit.store.declared import Array, Csr, Items, Sizes
-from tacit.tasks import run_tasks, task_seeds
 
 Embedded = tuple[Floats, Floats | None]  # vectors of samples and, in some models, of labels
 FeatureMap = tuple[Floats32, Floats | None]  # weights (n_features, dimension) and, in some models, vectors of labels

@@ -15,7 +15,7 @@ from tacit.embedding.spectrum import leading_eigenpairs
 from tacit.numerics.arrays import Floats, Floats32, Floats64
 from tacit.numerics.rows import row_of_entry
 from tacit.parameters import OneOf, Range, Tune
-from tacit.tasks import row_blocks
+from tacit.runtime.tasks import row_blocks
 
 Matrix: TypeAlias = sparse.csr_matrix | Floats32
 Shift = Annotated[float, Range(above=0), Tune(0.3, 10), "number of negative samples the factorisation stands for"]

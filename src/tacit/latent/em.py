@@ -29,7 +29,7 @@ from tacit.latent.model import (
     product_variance,
 )
 from tacit.numerics.arrays import Floats, Floats32, Floats64
-from tacit.tasks import row_blocks, run_tasks
+from tacit.runtime.tasks import row_blocks, run_tasks
 
 _ENTRIES_PER_TASK = 2**19  # of N × L, held at a time
 _TYPE_SWEEPS = 30  # for type-2 factors on their own

@@ -30,8 +30,8 @@ from tacit.numerics.arrays import Floats32, Floats64
 from tacit.numerics.ridge import MAX_FACTOR
 from tacit.parameters import OneOf, Range, Tune, check_parameters, document_parameters
 from tacit.ranking import Ranking
+from tacit.runtime.tasks import one_blas_thread
 from tacit.store.declared import Array, Inside, Sometimes
-from tacit.tasks import one_blas_thread
 
 if TYPE_CHECKING:
     from typing_extensions import Self

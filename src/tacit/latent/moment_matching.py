@@ -22,8 +22,8 @@ from tacit.numerics.arrays import Floats, Floats32, Floats64, Ids
 from tacit.numerics.lbfgs import minimize_columns
 from tacit.numerics.rows import weighted_sums, widened
 from tacit.parameters import OneOf, Range, Tune, document_parameters
+from tacit.runtime.tasks import row_blocks, run_tasks
 from tacit.store.declared import Array, Csr, Inside, Sizes
-from tacit.tasks import row_blocks, run_tasks
 
 _LABELS_PER_TASK = 64
 _INTERCEPT = 3.0  # value of the constant feature: the penalty on an intercept is 1/9 of that on a weight

@@ -24,8 +24,8 @@ from tacit.latent.em import Eigen, EMProblem, climb_samples, climb_types, eigen,
 from tacit.latent.model import Counts, Factors, Priors, count_terms, initial_factors, label_slopes, label_weights
 from tacit.numerics.arrays import Floats, Floats32
 from tacit.numerics.ridge import ridge_solver
+from tacit.runtime.tasks import row_blocks
 from tacit.store.declared import Array
-from tacit.tasks import row_blocks
 
 _FORGETTING = 0.6
 _CLIMBS = 5  # updates of the sample factors of a batch

@@ -14,8 +14,8 @@ from tacit.numerics.arrays import Floats32
 from tacit.numerics.classifiers import ClassifierOptions, train_classifiers
 from tacit.numerics.ridge import fit_regressor
 from tacit.parameters import OneOf
+from tacit.runtime.tasks import run_tasks
 from tacit.store.declared import Array
-from tacit.tasks import run_tasks
 
 Classifier = Annotated[
     str, OneOf(("ridge", "one_vs_all")), "of seen labels: ridge regression, or OneVsAll for many features and labels"

@@ -28,8 +28,8 @@ from tacit.numerics.arrays import Floats32, Ids
 from tacit.numerics.logistic import fit_logistic
 from tacit.parameters import Range
 from tacit.ranking import Ranking
+from tacit.runtime.tasks import one_blas_thread
 from tacit.store.declared import NAMES, Array
-from tacit.tasks import one_blas_thread
 
 if TYPE_CHECKING:
     from typing_extensions import Self

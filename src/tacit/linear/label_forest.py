@@ -17,8 +17,8 @@ from tacit.memory import return_freed
 from tacit.numerics.clusters import LabelClusters
 from tacit.numerics.compact import all_halves
 from tacit.ranking import Ranking
+from tacit.runtime.tasks import row_blocks
 from tacit.store.declared import Array, Items, Sizes
-from tacit.tasks import row_blocks
 
 _LOGS_AT_A_TIME = 1 << 25  # log-probabilities of labels in the beams of several rows
 _MOST_BEST = 100  # labels of a ranking up to which leaves that cannot have one of them are left out

@@ -26,8 +26,8 @@ from tacit.numerics.rows import entry_chunks, occurring, row_bounds, row_of_entr
 from tacit.parameters import OneOf, Range, Tune, document_parameters
 from tacit.propensity import propensities_from_counts
 from tacit.ranking import Ranking
+from tacit.runtime.tasks import row_blocks, run_tasks, task_seeds
 from tacit.store.declared import Sizes
-from tacit.tasks import row_blocks, run_tasks, task_seeds
 
 if TYPE_CHECKING:
     from typing_extensions import Self

@@ -13,8 +13,8 @@ from scipy import sparse
 
 from tacit.kernels.knn import similar_rows
 from tacit.numerics.rows import entry_blocks, largest_entries, stacked, unit_rows
+from tacit.runtime.tasks import row_blocks
 from tacit.store.declared import Array, Csr
-from tacit.tasks import row_blocks
 
 Floats = npt.NDArray[np.float32]
 

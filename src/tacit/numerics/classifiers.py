@@ -15,7 +15,7 @@ from tacit.memory import room
 from tacit.numerics.clusters import cluster_labels, label_centres
 from tacit.numerics.rows import row_bounds, unit_rows
 from tacit.propensity import FloatArray, propensities_from_counts
-from tacit.tasks import run_tasks, task_seeds
+from tacit.runtime.tasks import run_tasks, task_seeds
 
 LOSSES = {"squared_hinge": SQUARED_HINGE, "logistic": LOGISTIC, "squared": SQUARED}
 POSITIVES = ("propensity", "unbiased", "equal")

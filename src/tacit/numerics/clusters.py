@@ -13,7 +13,7 @@ from tacit.features import FeatureMatrix, Features, compacted, sparse_part, stac
 from tacit.kernels.label_tree import fill_clusters
 from tacit.memory import entries_at_once
 from tacit.numerics.rows import label_means, largest_entries, unit_rows
-from tacit.tasks import run_tasks
+from tacit.runtime.tasks import run_tasks
 
 _LABELS_PER_TASK = 512  # at most; fewer if their samples have many features, which bounds memory
 _CENTRE_FEATURES = 256  # the largest of a label's centre; clusters hardly change with more

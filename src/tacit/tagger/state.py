@@ -23,6 +23,7 @@ from tacit.errors import ActError, LabelError, RetiredLabelError, TacitError, Un
 from tacit.labels import Names
 from tacit.names.index import Name, NameIndex
 from tacit.ranking import NO_SCORE, Ranking
+from tacit.runtime.tasks import row_blocks
 from tacit.store.acts import Act
 from tacit.store.samples import ActSamples, Row, stacked
 from tacit.tagger.few_shot import FewShot
@@ -30,7 +31,6 @@ from tacit.tagger.naming import is_readable
 from tacit.tagger.parts import AnyOf, Combined, Corrected, Judged, Learned, Near, Part, Plan
 from tacit.tagger.samples import Inputs
 from tacit.tagger.scores import Floats, Scores
-from tacit.tasks import row_blocks
 
 Mask = npt.NDArray[np.bool_]
 

@@ -22,6 +22,7 @@ from tacit.numerics.rows import largest_entries, widened
 from tacit.parameters import check_values
 from tacit.progress import announce
 from tacit.registry import MODELS, find_model
+from tacit.runtime.checkpoint import fingerprint
 from tacit.store.declared import Array, Csr, Sizes
 from tacit.tagger import automatic, few_shot
 from tacit.tagger.learning import Fitted, learn
@@ -29,7 +30,6 @@ from tacit.tagger.naming import Naming, are_short, language_of, naming_of
 from tacit.tagger.overlap import sketch
 from tacit.tagger.samples import Inputs
 from tacit.tagger.vectors import Vectors, split_texts, vectors_of
-from tacit.tasks import fingerprint
 from tacit.vectorizer import TextVectorizer, are_texts, features_of
 
 if TYPE_CHECKING:

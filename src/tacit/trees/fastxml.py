@@ -15,7 +15,7 @@ from tacit.kernels.forest import row_levels
 from tacit.labels import positives
 from tacit.parameters import OneOf, Range, Role, Tune, document_parameters
 from tacit.ranking import Ranking
-from tacit.tasks import run_tasks, task_seeds
+from tacit.runtime.tasks import run_tasks, task_seeds
 from tacit.trees.forest import Forest
 from tacit.trees.growth import Growth, grow, normalised_gains
 from tacit.trees.tail import Nearness

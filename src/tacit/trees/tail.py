@@ -19,8 +19,8 @@ from scipy import sparse
 
 from tacit.numerics.compact import quantised, smallest_ids
 from tacit.numerics.rows import label_means, largest_entries
+from tacit.runtime.tasks import row_blocks, run_tasks
 from tacit.store.declared import IDS, Array
-from tacit.tasks import row_blocks, run_tasks
 
 Floats = npt.NDArray[np.float64]
 

@@ -159,7 +159,7 @@ def test_the_defaults_are_tried_whatever_the_budget(search):
         ({"space": {"C": Tune(-1, 1, log=False)}}, "'C' must be float, > 0; got -1.0"),
         ({"space": {}}, "OneVsAll has nothing to tune"),
         ({"space": {"C": Tune(1, 2)}, "fixed": {"C": 1.0}}, "OneVsAll has nothing to tune"),
-        ({"folds": 1}, "folds must be between 2 and the 300 samples; got 1"),
+        ({"folds": 1}, "folds must be between 2 and the 299 differing samples; got 1"),
     ],
 )
 def test_tune_refuses(data, options, message):

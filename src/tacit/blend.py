@@ -11,6 +11,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from tacit.base import Estimator, Mask
+from tacit.data.repeats import groups_of, one_of_each, unlike
 from tacit.errors import ParameterError
 from tacit.features import FeatureMatrix
 from tacit.labels import positives
@@ -74,7 +75,7 @@ class Blend(Estimator):
     def _fit(self, X: FeatureMatrix, Y: sparse.csr_matrix) -> None:
         target = read_target(self.target)
         judged = []
-        for learned, held_out in self._folds(Y):
+        for learned, held_out in self._folds(X, Y):
             members = self._trained(X[learned], Y[learned])
             judged.append((self._rankings(members, X[held_out], min(self.depth, Y.shape[1]), None), held_out))
         self._learn_weights(
@@ -96,19 +97,19 @@ class Blend(Estimator):
             members.append(cls(**{"random_state": self.random_state, "n_jobs": self.n_jobs, **parameters}))
         return members
 
-    def _folds(self, Y: sparse.csr_matrix) -> list[tuple[Rows, Rows]]:
+    def _folds(self, X: FeatureMatrix, Y: sparse.csr_matrix) -> list[tuple[Rows, Rows]]:
         """Training and held-out samples: one split, or several folds if a single held-out set is too small.
 
         If there are too few samples to split, all of them are used for both.
         """
-        n_samples = Y.shape[0]
-        order = np.random.default_rng(self.random_state).permutation(n_samples)
-        n_held_out = min(max(1, int(self.validation * n_samples)), _MOST_SAMPLES)
+        everything, groups = np.arange(Y.shape[0]), groups_of(X)
+        order = one_of_each(np.random.default_rng(self.random_state).permutation(Y.shape[0]), groups)
+        n_held_out = min(max(1, int(self.validation * len(order))), _MOST_SAMPLES)
         n_folds = min(-(-_ENOUGH_SAMPLES // n_held_out), int(1 / self.validation), _MOST_FOLDS)
         parts = [np.sort(order[i * n_held_out : (i + 1) * n_held_out]) for i in range(n_folds)]
-        folds = [(np.setdiff1d(np.arange(n_samples), part), part) for part in parts]
-        if n_samples < _FEW_SAMPLES or not all(positives(Y[rows]).nnz for fold in folds for rows in fold):
-            return [(np.arange(n_samples), np.arange(n_samples))]
+        folds = [(unlike(part, groups), part) for part in parts]
+        if len(order) < _FEW_SAMPLES or not all(positives(Y[rows]).nnz for fold in folds for rows in fold):
+            return [(everything, everything)]
         return folds
 
     def _trained(self, X: FeatureMatrix, Y: sparse.csr_matrix) -> list[Estimator]:

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from tacit.data.repeats import groups_of, one_of_each
 from tacit.errors import DataError, ParameterError, TacitError
 from tacit.features import read_features
 from tacit.labels import aligned, read_labels
@@ -213,10 +214,12 @@ def _folds(X: Any, Y: Any, validation: tuple[Any, Any] | None, folds: int, seed:
         named = read_labels(validation[1]) if labels.container == "lists" else read_labels(validation[1], labels.names)
         truth = aligned(named.matrix, named.names, labels.names)
         return [_Fold(samples, order, _samples(validation[0], truth), np.arange(truth.shape[0]))]
-    if not 2 <= folds <= len(order):
-        raise ParameterError(f"folds must be between 2 and the {len(order)} samples; got {folds}")
-    held_out = np.array_split(order, folds)
-    kept = [np.concatenate(held_out[:fold] + held_out[fold + 1 :]) for fold in range(folds)]
+    groups = groups_of(next(iter(samples.X.values())))
+    differing = one_of_each(order, groups)
+    if not 2 <= folds <= len(differing):
+        raise ParameterError(f"folds must be between 2 and the {len(differing)} differing samples; got {folds}")
+    held_out = np.array_split(differing, folds)
+    kept = [order[~np.isin(groups[order], groups[part])] for part in held_out]
     return [_Fold(samples, a, samples, b) for a, b in zip(kept, held_out, strict=True)]
 
 

@@ -7,25 +7,46 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 import tacit
-from tacit.data.repeats import groups_of, held_out_rows, n_repeated, row_hashes
+from tacit.data.repeats import folds_of, groups_of, n_repeated, one_of_each, row_hashes, unlike
+
+ROWS = st.lists(st.integers(0, 30), min_size=1, max_size=60)
 
 
-def test_texts_that_differ_in_white_space_alone_repeat_and_blank_ones_do_not():
-    texts = ["a b", "", " a\r\nb ", "b a", "  ", "a b"]
-    assert groups_of(texts).tolist() == [0, 1, 0, 3, 4, 0]
-    assert n_repeated(texts) == 2
+def alike(groups: np.ndarray) -> list[int]:
+    """The first row of the group of each row."""
+    return [groups.tolist().index(group) for group in groups]
+
+
+def test_texts_that_differ_in_case_or_white_space_repeat_and_blank_ones_do_not():
+    groups = groups_of(["a b", "", " A\r\nb ", "b a", "  ", "a b"])
+    assert alike(groups) == [0, 1, 0, 3, 4, 0]
+    assert n_repeated(groups) == 2
+
+
+def test_texts_with_the_same_words_have_the_same_features():
+    words = [f"w{i}" for i in range(200)]
+    rng = np.random.default_rng(0)
+    texts = [" ".join(rng.choice(words, 40)) for _ in range(50)]
+    shuffled = [" ".join(rng.permutation(text.split())).upper() for text in texts]
+    X = tacit.vectorizer.TextVectorizer().fit_transform([*texts, *shuffled])
+    assert alike(groups_of(X)) == [*range(50), *range(50)]
 
 
 def test_rows_of_features_repeat_whatever_holds_them():
     dense = np.array([[1, 2, 0], [1, 2, 0], [2, 1, 0], [0, 0, 0], [0, 0, 0], [1, 2, 0]], np.float32)
-    backwards = sparse.csr_matrix(dense)
+    backwards, padded = sparse.csr_matrix(dense), sparse.lil_matrix(dense)
     for row in range(len(dense)):
         part = slice(backwards.indptr[row], backwards.indptr[row + 1])
         backwards.indices[part], backwards.data[part] = backwards.indices[part][::-1], backwards.data[part][::-1]
-    for X in (sparse.csr_matrix(dense), backwards, tacit.Features(None, dense)):
-        assert groups_of(X).tolist() == [0, 0, 2, 3, 4, 0]
+    padded[0, 2] = padded[3, 0] = 9
+    padded = padded.tocsr()
+    padded.data[padded.data == 9] = 0  # stored zeros
+    for X in (sparse.csr_matrix(dense), backwards, padded, tacit.Features(None, dense)):
+        assert alike(groups_of(X)) == [0, 0, 2, 3, 4, 0]
     both = tacit.Features(sparse.csr_matrix(dense), np.array([[1], [1], [1], [1], [0], [3]], np.float32))
-    assert groups_of(both).tolist() == [0, 0, 2, 3, 4, 5]
+    assert alike(groups_of(both)) == [0, 0, 2, 3, 4, 5]
+    swapped = tacit.Features(sparse.csr_matrix([[1.0], [0.0]]), np.array([[0], [1]], np.float32))
+    assert alike(groups_of(swapped)) == [0, 1]
 
 
 def test_hashes_do_not_depend_on_the_other_rows():
@@ -34,34 +55,40 @@ def test_hashes_do_not_depend_on_the_other_rows():
 
 
 @settings(max_examples=200, deadline=None)
-@given(st.integers(2, 60), st.integers(1, 60), st.integers(0, 2**16), st.data())
-def test_parts_divide_no_group_that_fits(n_rows, n_kinds, seed, data):
-    rng = np.random.default_rng(seed)
-    groups = groups_of([f"text {kind}" for kind in rng.integers(0, n_kinds, n_rows)])
-    sizes = data.draw(st.lists(st.integers(1, n_rows), min_size=1, max_size=4).filter(lambda some: sum(some) <= n_rows))
-    parts = held_out_rows(rng.permutation(n_rows), sizes, groups)
-    rows = np.concatenate(parts)
-    assert len(parts) == len(sizes)
-    assert len(set(rows.tolist())) == len(rows)
-    largest = np.bincount(groups).max()
-    for part, size in zip(parts, sizes, strict=True):
-        assert len(part) > 0
-        assert abs(len(part) - size) <= largest
-        if largest <= min(*sizes, n_rows - sum(sizes) or n_rows):
-            assert not set(groups[part].tolist()) & set(groups[np.setdiff1d(np.arange(n_rows), part)].tolist())
+@given(ROWS, st.integers(0, 2**16), st.integers(1, 5))
+def test_no_row_is_like_one_on_the_other_side(kinds, seed, n_folds):
+    groups = groups_of([f"text {kind}" for kind in kinds])
+    order = np.random.default_rng(seed).permutation(len(kinds))
+    kinds = np.array(kinds)
+    each = one_of_each(order, groups)
+    assert sorted(kinds[each]) == sorted(set(kinds))
+    part = each[: len(each) // 2]
+    rest = unlike(part, groups)
+    assert not set(kinds[part]) & set(kinds[rest])
+    assert set(kinds[part]) | set(kinds[rest]) == set(kinds)
+    folds = folds_of(order, groups, n_folds)
+    assert len(set(zip(kinds, folds, strict=True))) == len(set(kinds))
+    sizes = np.bincount(folds[each], minlength=n_folds)
+    assert sizes.max() - sizes.min() <= 1
 
 
-@pytest.mark.parametrize("sizes", [[10], [20, 20, 20], [1, 98], [0]])
-def test_without_repeats_parts_are_cut_as_they_come(sizes):
-    order = np.random.default_rng(3).permutation(100)
-    parts = held_out_rows(order, sizes, np.arange(100))
-    for part, expected in zip(parts, np.split(order, np.cumsum(sizes)), strict=False):
-        np.testing.assert_array_equal(part, expected)
+def test_without_repeats_rows_are_held_out_as_they_come():
+    order, alone = np.random.default_rng(3).permutation(100), np.arange(100)
+    np.testing.assert_array_equal(one_of_each(order, alone), order)
+    np.testing.assert_array_equal(unlike(order[:10], alone), np.sort(order[10:]))
+    np.testing.assert_array_equal(folds_of(order, alone, 3), order % 3)
 
 
-def test_a_row_is_held_out_as_often_whether_or_not_it_repeats():
-    groups = np.array([0, 0, 0, 0, *range(4, 40)])
-    drawn = [held_out_rows(np.random.default_rng(seed).permutation(40), [10], groups)[0] for seed in range(2000)]
-    shares = np.bincount(np.concatenate(drawn), minlength=40) / 2000
-    assert shares[0] == pytest.approx(0.25, abs=0.06)
-    assert shares[4:].mean() == pytest.approx(0.25, abs=0.01)
+def test_any_row_of_a_group_may_be_held_out_and_a_text_that_repeats_is_no_likelier_to_be():
+    groups = groups_of([f"text {row // 2 if row < 400 else row}" for row in range(800)])
+    assert 50 < (groups[:400:2] == np.arange(0, 400, 2)).sum() < 150
+    held = [one_of_each(np.random.default_rng(seed).permutation(800), groups)[:60] for seed in range(200)]
+    assert np.mean(np.concatenate(held) < 400) == pytest.approx(1 / 3, abs=0.02)
+
+
+def test_a_text_that_is_a_large_part_of_the_data_stays_in_training():
+    groups = groups_of(["the same"] * 30 + [f"text {row}" for row in range(70)])
+    for seed in range(20):
+        each = one_of_each(np.random.default_rng(seed).permutation(100), groups)
+        assert len(each) == 71
+        assert each[-1] < 30

@@ -132,7 +132,7 @@ def test_wrong_use():
         tagger.find_missing(texts, tags, missing=1)
     with pytest.raises(DataError, match="one entry per sample; got 60 and 59"):
         tagger.find_missing(texts, tags[:-1])
-    with pytest.raises(DataError, match="3 folds need at least 6 samples; got 4"):
+    with pytest.raises(DataError, match="3 folds need at least 6 differing samples; got 4"):
         tagger.find_missing(texts[:4], tags[:4])
 
 

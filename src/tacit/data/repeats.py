@@ -6,7 +6,6 @@ A model that is judged on a row it was trained on looks better than it is on new
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -19,43 +18,40 @@ Ids = npt.NDArray[np.intp]
 Hashes = npt.NDArray[np.uint64]
 
 _ROWS_AT_ONCE = 1 << 14
+_LARGE = 0.1  # fraction of the rows: a training set without so many is no longer like the whole
+_SEED = 0x7AC17  # unlike those of users, or the members of groups would come first in their orders
 
 
 def groups_of(samples: Any) -> Ids:
-    """For each row, the first row with the same words (of texts) or the same features; rows without any are alone."""
+    """For each row, a random one of those with the same text or features; rows without any are alone."""
     hashes = row_hashes(samples)
-    _, first, inverse = np.unique(hashes, return_index=True, return_inverse=True)
-    return np.where(hashes == 0, np.arange(len(hashes)), first[inverse])
+    order = np.random.default_rng(_SEED).permutation(len(hashes))
+    _, first, inverse = np.unique(hashes[order], return_index=True, return_inverse=True)
+    groups = np.arange(len(hashes))
+    groups[order] = order[first[inverse]]
+    return np.where(hashes == 0, np.arange(len(hashes)), groups)
 
 
-def n_repeated(samples: Any) -> int:
-    """How many rows are like an earlier one: texts but for white space, or rows of features."""
-    groups = groups_of(samples)
+def n_repeated(groups: Ids) -> int:
+    """How many rows are like another one."""
     return int((groups != np.arange(len(groups))).sum())
 
 
-def held_out_rows(order: Ids, sizes: Sequence[int], groups: Ids) -> list[Ids]:
-    """Cut rows in random order into consecutive parts of about these sizes, without dividing a group.
-
-    Without repeated rows these are ``np.split(order, np.cumsum(sizes))``, the remainder aside. A group that is larger
-    than a part is divided: a text as common as that recurs among new samples, too.
-    """
-    groups = divided(groups, [*sizes, len(order) - sum(sizes)])
-    place = np.zeros(len(groups), np.intp)
-    place[order] = np.arange(len(order))
-    order = order[np.argsort(place[groups[order]], kind="stable")]
-    ends = np.append(np.flatnonzero(np.diff(groups[order], prepend=-1)), len(order))
-    wanted = np.cumsum(sizes)
-    above = np.searchsorted(ends, wanted)
-    below = np.maximum(above - 1, 0)
-    cuts = np.where(wanted - ends[below] < ends[above] - wanted, ends[below], ends[above])
-    return np.split(order, cuts)[: len(sizes)]
+def one_of_each(order: Ids, groups: Ids) -> Ids:
+    """One row of each group, in this order of all rows; those of very large groups are last, and rarely held out."""
+    rows: Ids = order[groups[order] == order]
+    is_large = np.bincount(groups)[rows] > max(_LARGE * len(groups), 1)
+    return rows[np.argsort(is_large, kind="stable")]
 
 
-def divided(groups: Ids, sizes: Sequence[int]) -> Ids:
-    """The groups, where those that are larger than the smallest part become single rows."""
-    is_large = np.bincount(groups, minlength=len(groups)) > min(size for size in sizes if size > 0)
-    return np.where(is_large[groups], np.arange(len(groups)), groups)
+def unlike(rows: Ids, groups: Ids) -> Ids:
+    """All rows that are like none of these."""
+    return np.flatnonzero(~np.isin(groups, groups[rows]))
+
+
+def folds_of(order: Ids, groups: Ids, n_folds: int) -> Ids:
+    """The fold of each row, by its number in a random order; groups stay together."""
+    return np.unique(order[groups], return_inverse=True)[1] % n_folds
 
 
 def row_hashes(samples: Any) -> Hashes:
@@ -63,25 +59,31 @@ def row_hashes(samples: Any) -> Hashes:
     if isinstance(samples, Features):
         return _of_dense(samples, row_hashes(samples.sparse))
     if sparse.issparse(samples):
-        return _of_sparse(samples)
-    words = (" ".join(text.split()).encode(errors="replace") for text in samples)
-    digests = b"".join(hashlib.blake2b(text, digest_size=8).digest() if text else bytes(8) for text in words)
+        blocks = (samples[at : at + _ROWS_AT_ONCE] for at in range(0, samples.shape[0], _ROWS_AT_ONCE))
+        return np.concatenate([np.empty(0, np.uint64), *map(_of_sparse, blocks)])
+    return text_hashes(" ".join(text.casefold().split()) for text in samples)
+
+
+def text_hashes(texts: Any) -> Hashes:
+    """A hash of each text; 0 for an empty one."""
+    encoded = (text.encode(errors="replace") for text in texts)
+    digests = b"".join(hashlib.blake2b(text, digest_size=8).digest() if text else bytes(8) for text in encoded)
     return np.frombuffer(digests, "<u8").astype(np.uint64)
 
 
+def sums_of_rows(X: sparse.csr_matrix, keys: Hashes) -> Hashes:
+    """The sum of the keys of the entries of each row, in any order, scattered; 0 for a row without any."""
+    sums = np.concatenate([np.zeros(1, np.uint64), np.cumsum(keys, dtype=np.uint64)])
+    sums = sums[X.indptr[1:]] - sums[X.indptr[:-1]]
+    return np.where(sums != 0, _mixed(sums), sums)
+
+
 def _of_sparse(X: sparse.csr_matrix) -> Hashes:
-    found = [np.empty(0, np.uint64)]
-    for first in range(0, X.shape[0], _ROWS_AT_ONCE):
-        part = X[first : first + _ROWS_AT_ONCE]
-        keys = _mixed(part.indices.astype(np.uint64) | _bits(part.data))
-        sums = np.concatenate([np.zeros(1, np.uint64), np.cumsum(keys, dtype=np.uint64)])
-        sums = sums[part.indptr[1:]] - sums[part.indptr[:-1]]
-        found.append(np.where(np.diff(part.indptr) > 0, _mixed(sums), np.uint64(0)))
-    return np.concatenate(found)
+    return sums_of_rows(X, np.where(X.data != 0, _mixed(X.indices.astype(np.uint64) | _bits(X.data)), np.uint64(0)))
 
 
 def _of_dense(X: Features, hashes: Hashes) -> Hashes:
-    columns = np.arange(X.dense.shape[1], dtype=np.uint64)
+    columns = np.arange(X.sparse.shape[1], X.shape[1], dtype=np.uint64)
     for rows, values in X.blocks():
         sums = np.where(values != 0, _mixed(columns | _bits(values)), np.uint64(0)).sum(axis=1, dtype=np.uint64)
         hashes[rows] += np.where(sums != 0, _mixed(sums), sums)

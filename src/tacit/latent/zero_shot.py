@@ -18,6 +18,7 @@ from scipy import sparse
 from sklearn.base import clone
 
 from tacit.base import Estimator, Link, Mask
+from tacit.data.repeats import groups_of, one_of_each, unlike
 from tacit.errors import DataError
 from tacit.kernels.gram import row_products
 from tacit.kernels.score import top_k
@@ -159,18 +160,26 @@ class ZeroShot(Estimator):
         self, X: sparse.csr_matrix, Y: sparse.csr_matrix, counts: Cooccurrence
     ) -> tuple[ScoreScale, ScoreScale]:
         """What turns scores of seen and unseen labels into log-odds, from trials in which seen labels are hidden."""
-        trials = list(label_folds(Y, self.calibration_folds, self.random_state))
-        if not trials or X.shape[0] < _MIN_ROWS:
+        trials, groups = list(label_folds(Y, self.calibration_folds, self.random_state)), groups_of(X)
+        order = one_of_each(np.random.default_rng(self.random_state).permutation(X.shape[0]), groups)
+        if not trials or len(order) < _MIN_ROWS:
             return _UNSCALED, _UNSCALED
-        seen, hidden = zip(*(self._trial(X, Y, counts, *fold) for fold in trials), strict=True)
+        tried = np.sort(order[: max(1, len(order) // 5)])
+        rows = tried, unlike(tried, groups)
+        seen, hidden = zip(*(self._trial(X, Y, counts, *rows, *fold) for fold in trials), strict=True)
         return ScoreScale.fitted(seen), ScoreScale.fitted(hidden)
 
     def _trial(
-        self, X: sparse.csr_matrix, Y: sparse.csr_matrix, counts: Cooccurrence, hidden: Ids, kept: Ids
+        self,
+        X: sparse.csr_matrix,
+        Y: sparse.csr_matrix,
+        counts: Cooccurrence,
+        tried: npt.NDArray[np.intp],
+        learned: npt.NDArray[np.intp],
+        hidden: Ids,
+        kept: Ids,
     ) -> tuple[tuple[Floats32, Floats32], tuple[Floats32, Floats32]]:
-        """Scores and truth of kept and of hidden labels on held-out samples."""
-        order = np.random.default_rng(self.random_state).permutation(X.shape[0])
-        tried, learned = map(np.sort, np.split(order, [max(1, X.shape[0] // 5)]))
+        """Scores and truth of kept and of hidden labels on the samples `tried`."""
         model = clone(self).set_params(calibration_folds=0)
         model.n_features_in_, model.seen_curve_, model.unseen_curve_ = X.shape[1], _UNSCALED, _UNSCALED
         model._fit_vectors(X[learned], Y[learned][:, kept], counts.rows(kept).columns(np.concatenate([kept, hidden])))

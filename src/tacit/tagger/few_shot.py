@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from tacit.data.repeats import groups_of
 from tacit.labels import Labels, positives
 from tacit.numerics.logistic import fit_logistic
 from tacit.numerics.rows import entry_chunks, selected, unit_rows
@@ -96,11 +97,17 @@ def without_background(n_features: int) -> FewShot:
 
 
 def measure(X: sparse.csr_matrix, labels: Labels, vectorizer: TextVectorizer | None, seed: int) -> FewShot:
-    """Fit the curves for a few examples, and for names, on the training samples, scaled to unit length."""
+    """Fit the curves for a few examples, and for names, on the training samples, scaled to unit length.
+
+    Of a group of samples that are alike, one counts: an example would judge its repetition.
+    """
+    differing, Y = np.unique(groups_of(X)), positives(labels.matrix)
     X = unit_rows(X)
     mean, variance = _moments(X)
     plain = FewShot(mean, variance)
-    trial = _Trial(X, positives(labels.matrix).tocsc(), plain, np.random.default_rng(seed))
+    if len(differing) < X.shape[0]:
+        X, Y = selected(X, differing), Y[differing]
+    trial = _Trial(X, Y.tocsc(), plain, np.random.default_rng(seed))
     curves = {str(n): trial.curve(n) for n in EXAMPLES}
     if vectorizer is not None:
         chosen = trial.labels_with(1)

@@ -7,7 +7,7 @@ how many of them are at a given certainty. Everything is sparse: only the best l
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -18,6 +18,7 @@ from threadpoolctl import threadpool_limits
 
 from tacit.base import Estimator
 from tacit.checks import as_count
+from tacit.data.repeats import folds_of, groups_of
 from tacit.errors import DataError, ParameterError
 from tacit.labels import Labels, label_counts, positives, read_labels
 from tacit.progress import announce
@@ -105,12 +106,14 @@ def find_missing(
     X = tagger._changes.scores.features(samples)
     if X.shape[0] != Y.shape[0]:
         raise DataError(f"texts and tags must have one entry per sample; got {X.shape[0]} and {Y.shape[0]}")
-    if X.shape[0] < 2 * folds:
-        raise DataError(f"{folds} folds need at least {2 * folds} samples; got {X.shape[0]}")
-    models, found = _out_of_fold(tagger._fitted_model(), X, Y, folds, candidates, seed)
+    groups = groups_of(samples.X)
+    if (n_differing := len(np.unique(groups))) < 2 * folds:
+        raise DataError(f"{folds} folds need at least {2 * folds} differing samples; got {n_differing}")
+    fold_of = folds_of(np.random.default_rng(seed).permutation(X.shape[0]), groups, folds)
+    models, found = _out_of_fold(tagger._fitted_model(), X, Y, fold_of, candidates)
     found = _free_pairs(found, Y)
     with threadpool_limits(1):  # as in tasks: the same pairs on every machine, and threads would only wait here
-        certainty = certainty_of(found, seed)
+        certainty = certainty_of(replace(found, rows=groups[found.rows]), seed)
         omission = _omission(found, certainty, Y, missing)
     odds = omission.odds(label_counts(Y))[found.labels]
     probabilities = missing_probabilities(certainty, found.is_recorded, found.labels, odds, found.folds)
@@ -141,12 +144,11 @@ def _are_retired(tagger: Tagger, labels: Labels) -> npt.NDArray[np.bool_]:
 
 
 def _out_of_fold(
-    model: Estimator, X: Any, Y: sparse.csr_matrix, folds: int, candidates: int, seed: int
+    model: Estimator, X: Any, Y: sparse.csr_matrix, fold_of: Ids, candidates: int
 ) -> tuple[list[Estimator], RankedPairs]:
     """The model of each fold, and the best labels of every sample by the model that was not trained on it."""
     k = min(max(candidates, _PER_LABEL * Y.nnz // Y.shape[0]), Y.shape[1])
-    fold_of = np.random.default_rng(seed).permutation(X.shape[0]) % folds
-    models, parts = [], []
+    models, parts, folds = [], [], int(fold_of.max()) + 1
     for fold in range(folds):
         announce(f"fold {fold + 1} of {folds}: training on the others")
         train, rest = np.flatnonzero(fold_of != fold), np.flatnonzero(fold_of == fold)

@@ -11,6 +11,7 @@ from scipy import sparse
 from sklearn.base import clone
 
 from tacit.base import Estimator
+from tacit.data.repeats import one_of_each, unlike
 from tacit.labels import Labels, aligned, label_counts, positives
 from tacit.metrics import evaluate
 from tacit.names.evidence import NameCounts, NameEvidence
@@ -56,6 +57,7 @@ def learn(
     X: sparse.csr_matrix,
     labels: Labels,
     validation: tuple[Inputs, Labels] | None,
+    groups: Rows,
     *,
     seed: int,
     hold_out: bool,
@@ -69,7 +71,7 @@ def learn(
 
     Without validation samples a part of the training samples is held out, and the model fitted again on all of them
     afterwards, unless the part is too small to matter, or `again` is False. Of few samples several parts are held out
-    in turn.
+    in turn. Of each of the `groups` of samples that are alike one is held out at most, and the others left out.
     """
     # Whether a label without samples is right is not known, so it is not judged where co-occurrence brings it in.
     is_judged = None if cooccurrence is None else label_counts(labels.matrix) > 0
@@ -79,18 +81,19 @@ def learn(
         model, weight = _best(untrained, X, labels, cooccurrence, vectors, held, own, seed)
         found = _calibrated(model, held, weight, own, _names_there(naming, held, X, labels), seed, is_judged)
         return _with_encoding(found, vectors, weight)
-    n_out = n_held_out(X.shape[0], with_names=naming is not None) if hold_out else 0
     # At random: a split that spares rare labels would have more of them held out than new samples bring.
-    order = np.random.default_rng(seed).permutation(X.shape[0])
+    order = one_of_each(np.random.default_rng(seed).permutation(X.shape[0]), groups)
+    n_out = n_held_out(len(order), with_names=naming is not None) if hold_out else 0
     sizes = [n_out]
     finds_enough = naming is not None and _finds_enough(naming, labels, order[:n_out])
     if hold_out and not finds_enough:
-        sizes = held_out_parts(X.shape[0], n_out)
+        sizes = held_out_parts(len(order), n_out)
         if naming is not None and naming.others:  # of a vocabulary
             needed = f"at least {naming.min_matches} right ones in held-out texts are needed"
             announce(f"too few names of labels were found in the texts to learn what they say ({needed}); not used")
     n_out = sizes[0]
-    held_out, rest = np.sort(order[:n_out]), np.sort(order[n_out:])
+    held_out = np.sort(order[:n_out])
+    rest = unlike(held_out, groups)
     if not n_out or not positives(labels.matrix[rest]).nnz:
         weight = 0.0 if vectors is None else vectors.encoding.weight
         model = _fitted(untrained, mixed(X, of_texts, weight), labels, cooccurrence)
@@ -103,7 +106,9 @@ def learn(
     if len(sizes) > 1 and again:
         weight = 0.0 if vectors is None else _best(*to_weigh)[1]
         parts = [held_out, *(np.sort(each) for each in np.split(order, np.cumsum(sizes))[1:-1])]
-        crossed = _cross_fitted(untrained, X, of_texts, weight, vectorizer, labels, parts, cooccurrence, is_judged)
+        crossed = _cross_fitted(
+            untrained, X, of_texts, weight, vectorizer, labels, parts, groups, cooccurrence, is_judged
+        )
         return _with_encoding(crossed, vectors, weight)
     announce(f"holding out {n_out:,} samples to calibrate the scores")
     part, weight = _best(*to_weigh)
@@ -111,7 +116,7 @@ def learn(
     if naming is not None:
         names = naming.rows(rest), naming.rows(held_out), SampleIndex.of(X_rest, positives(labels.matrix[rest]))
     found = _with_encoding(_calibrated(part, held, weight, own, names, seed, is_judged), vectors, weight)
-    if again and not is_negligible(n_out, X.shape[0]):
+    if again and not is_negligible(X.shape[0] - len(rest), X.shape[0]):
         announce("training again on all samples")
         found = replace(found, model=untrained)
         del part, names, X_rest, to_weigh, theirs, held  # memory that the second training needs
@@ -178,6 +183,7 @@ def _cross_fitted(
     vectorizer: TextVectorizer | None,
     labels: Labels,
     held_out: list[Rows],
+    groups: Rows,
     cooccurrence: sparse.csr_matrix | None,
     is_judged: npt.NDArray[np.bool_] | None,
 ) -> Fitted:
@@ -185,7 +191,7 @@ def _cross_fitted(
     announce(f"holding out {len(held_out)} parts of the samples in turn to calibrate the scores")
     models = []
     for part in held_out:
-        rest = np.setdiff1d(np.arange(X.shape[0]), part)
+        rest = unlike(part, groups)
         if positives(labels.matrix[rest]).nnz:
             own, words = replace(labels, matrix=labels.matrix[rest]), selected(X, rest)
             model = _fitted(clone(untrained), mixed(words, _rows(of_texts, rest), weight), own, cooccurrence)

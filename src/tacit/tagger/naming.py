@@ -11,6 +11,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from tacit.base import Estimator
+from tacit.data.repeats import groups_of
 from tacit.data.vocabulary import Vocabulary
 from tacit.labels import Names
 from tacit.linear.popularity import Popularity
@@ -163,7 +164,7 @@ def weigh(
     if n_right < naming.min_matches:
         return None, ranking.top(n_places)
     votes, near = samples.votes(words), naming.nearest()
-    fold_of = np.random.default_rng(seed).integers(0, _FOLDS, len(ranking))
+    fold_of = np.random.default_rng(seed).integers(0, _FOLDS, len(ranking))[groups_of(words)]
     parts, order = [], []
     for fold in range(_FOLDS):
         rest, own = np.flatnonzero(fold_of != fold), np.flatnonzero(fold_of == fold)

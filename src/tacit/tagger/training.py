@@ -15,6 +15,7 @@ from scipy import sparse
 from tacit._version import __version__
 from tacit.base import Estimator
 from tacit.checks import as_counts, as_features
+from tacit.data.repeats import groups_of, n_repeated
 from tacit.data.vocabulary import Vocabulary
 from tacit.errors import DataError, ParameterError
 from tacit.labels import Labels, are_lists, as_names, label_counts, positives, read_labels
@@ -166,10 +167,12 @@ def trained(
 ) -> dict[str, Any]:
     """The fitted attributes of a tagger with these parameters; for `again` see `learn`."""
     X, labels, vectorizer = prepared.X, prepared.labels, prepared.vectorizer
-    seed = tagger.random_state or 0
+    seed, groups = tagger.random_state or 0, groups_of(X)
+    if n_like_others := n_repeated(groups):
+        announce(f"{n_like_others:,} of {X.shape[0]:,} samples repeat others; what is held out has no like in training")
     learned = learn(
-        prepared.model, X, labels, held_out, seed=seed, hold_out=tagger.calibrate, again=again, naming=prepared.naming,
-        cooccurrence=prepared.cooccurrence, vectors=prepared.vectors, vectorizer=vectorizer,
+        prepared.model, X, labels, held_out, groups, seed=seed, hold_out=tagger.calibrate, again=again,
+        naming=prepared.naming, cooccurrence=prepared.cooccurrence, vectors=prepared.vectors, vectorizer=vectorizer,
     )  # fmt: skip
     learned.model.container_ = labels.container  # label sets come out in the form in which tags came in
     kept = None

@@ -6,31 +6,33 @@ one. The features of samples can be cached in a file, so that they need not be c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import copy
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from scipy import sparse
 
 from tacit.errors import ActError, TacitError
-from tacit.store.acts import Act, Sample, in_force, taken_back
+from tacit.store.acts import Act, Sample, in_force
 from tacit.store.samples import ActSamples, rows_of
 from tacit.tagger.scores import Scores
 from tacit.tagger.state import Ground, State
 
-_STATES_KEPT = 3  # for undo: the state before the last acts, and a few earlier ones
+Kept = tuple[tuple[str, ...], State, Mapping[str, TacitError]]  # ids of acts, and where they lead
 
 
 @dataclass(frozen=True, eq=False)
 class Changes:
     """Acts in chronological order, and the resulting state.
 
-    `features` turns a list of samples into a feature matrix.
+    `features` turns a list of samples into a feature matrix. Earlier states are kept for undo, ever fewer of them the
+    further back they are: undoing one of the last n acts replays at most about 2n.
     """
 
     base: Scores
     features: Callable[[Sequence[Sample]], sparse.csr_matrix]
-    states: tuple[tuple[tuple[str, ...], State, Mapping[str, TacitError]], ...]  # each with the ids of its acts
+    states: tuple[Kept, ...]
     acts: Sequence[Act] = ()
     samples: dict[str, ActSamples] = field(default_factory=dict)
 
@@ -70,41 +72,35 @@ class Changes:
         everything = [*self.acts, *acts]
         current = in_force(everything)
         ids = tuple(act.id for act in current)
-        *_, (before, state, left_out) = (kept for kept in self.states if ids[: len(kept[0])] == kept[0])
-        later, refused = state.after(current[len(before) :], known, self.base)
-        kept = [entry for entry in self.states if ids[: len(entry[0])] == entry[0] and len(entry[0]) < len(ids)]
-        kept = [kept[0], *kept[1:][-_STATES_KEPT + 2 :]] if kept else []
-        states = (*kept, (ids, later, {**left_out, **refused}))
-        return Changes(self.base, self.features, states, everything, known)
+        states = [kept for kept in self.states if ids[: len(kept[0])] == kept[0]]
+        for end in _stops(len(states[-1][0]), len(ids)):
+            before, state, left_out = states[-1]
+            later, refused = state.after(current[len(before) : end], known, self.base)
+            states.append((ids[:end], later, {**left_out, **refused}))
+        return Changes(self.base, self.features, _thinned(states), everything, known)
 
     def tried(self, acts: Sequence[Act]) -> tuple[Changes, dict[str, TacitError]]:
         """With those new acts that apply, in order; and for the others, by id, the reason why not."""
-        known = {act.id for act in self.acts}
+        known = {act.id: act for act in self.acts}
+        undos = {act.content["of"]: act.id for act in self.acts if act.kind == "undo"}  # the last one of each act
         refused: dict[str, TacitError] = {}
         wanted: list[Act] = []
         for act in acts:
             if act.id in known:
                 refused[act.id] = ActError(f"known already: {act}", "id")
-            elif act.kind == "undo" and (reason := self._not_to_undo(act, wanted)):
+            elif act.kind == "undo" and (reason := _not_to_undo(act.content["of"], known, undos)):
                 refused[act.id] = reason
             else:
                 wanted.append(act)
-                known.add(act.id)
+                known[act.id] = act
+                if act.kind == "undo":
+                    undos[act.content["of"]] = act.id
         later = self.plus(wanted)
         new = {act.id for act in wanted}
         misfits = {name: error for name, error in later.left_out.items() if name in new}
         if misfits:
             later = self.plus([act for act in wanted if act.id not in misfits])
         return later, refused | misfits
-
-    def _not_to_undo(self, undo: Act, others: Sequence[Act]) -> ActError | None:
-        of, acts = undo.content["of"], [*self.acts, *others]
-        undone = taken_back(acts)
-        what = next((act for act in acts if act.id == of), None)
-        if what is not None and of not in undone:
-            return None
-        reason = "no act has this id" if what is None else f"it was taken back already: {what}"
-        return ActError(f"there is nothing to take back: {reason}", "of")
 
     # -- samples ------------------------------------------------------------------------------------------
 
@@ -114,6 +110,38 @@ class Changes:
         flat = [sample for each in given for sample in each]
         rows = iter(rows_of(self.features(flat))) if flat else iter(())
         return {act.id: ActSamples([next(rows) for _ in each]) for act, each in zip(acts, given, strict=True)}
+
+
+def _stops(start: int, end: int) -> Iterator[int]:
+    """Where to keep states on the way: after half of the acts, half of the rest, and so on."""
+    while end - start > 1:
+        start += (end - start) // 2
+        yield start
+    if end > start:
+        yield end
+
+
+def _thinned(states: Sequence[Kept]) -> tuple[Kept, ...]:
+    """The first state, the last two, and between them some whose distances from the last one about double."""
+    *earlier, last = states
+    kept = [last]
+    for place in range(len(earlier) - 1, -1, -1):
+        distance = len(last[0]) - len(kept[-1][0])
+        if place == 0 or len(last[0]) - len(earlier[place - 1][0]) > 2 * distance:
+            ids, state, left_out = earlier[place]
+            kept.append((ids, state if len(kept) == 1 else copy.copy(state), left_out))  # without what it caches
+    return tuple(reversed(kept))
+
+
+def _not_to_undo(of: str, acts: Mapping[str, Act], undos: Mapping[str, str]) -> ActError | None:
+    """Why an act cannot be undone, if it cannot."""
+    last, is_undone = of, False
+    while last in undos:
+        last, is_undone = undos[last], not is_undone
+    if of in acts and not is_undone:
+        return None
+    reason = f"it was taken back already: {acts[of]}" if of in acts else "no act has this id"
+    return ActError(f"there is nothing to take back: {reason}", "of")
 
 
 def samples_in(act: Act) -> list[Sample]:

@@ -24,7 +24,7 @@ from walks.files import ticket, write_table
 README = DOCS.parent / "README.md"
 PAGES = ["vocabularies.md", "from-annif.md", "cluster.md"]
 SERVED = "http://127.0.0.1:8000/"
-HAS_RDF = importlib.util.find_spec("rdflib") is not None
+HAS_RDF = importlib.util.find_spec("pyoxigraph") is not None
 
 
 class Run:

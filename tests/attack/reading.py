@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 PATIENCE = 20.0  # seconds of wall time after which a file counts as hanging
-ADDRESS_SPACE = 6 << 30  # bytes that a file may ask for before it counts as out of memory
+ADDRESS_SPACE = 3 << 30  # bytes that a file may ask for before it counts as out of memory
 
 
 class Outcome(NamedTuple):
@@ -89,7 +89,7 @@ def _functions() -> dict[str, Any]:
 
 
 def _warm_up(folder: Path, functions: dict[str, Any]) -> None:
-    """Load what reading needs: kernels, rdflib."""
+    """Load what reading needs: kernels, pyoxigraph."""
     files = {
         "warm.txt": "1 2 3\n0 0:0.1\n",
         "warm.svm": "0 0:1\n",
@@ -119,6 +119,8 @@ def _child(function: Any, path: str, options: dict[str, Any], answers: int) -> N
     from tacit.errors import TacitError
 
     resource.setrlimit(resource.RLIMIT_AS, (ADDRESS_SPACE, ADDRESS_SPACE))
+    resource.setrlimit(resource.RLIMIT_CPU, (int(PATIENCE), int(PATIENCE)))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     before, start = _memory(), time.process_time()
     kind, message = "ok", ""
     try:

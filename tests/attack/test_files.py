@@ -29,6 +29,7 @@ from tacit.cli.main import main
 from tacit.data.formats import FORMATS
 from tacit.data.limits import FileLimits
 from tacit.data.load import load_data
+from tacit.data.rdf import SYNTAXES
 from tacit.data.save import save_data
 from tacit.data.vocabulary import load_vocabulary
 from tacit.errors import FileError, ParameterError
@@ -429,11 +430,11 @@ HOSTILE_VOCABULARIES = {
     "json surrogate": ("a.json", b'{"1": {"name": "\\ud800"}}', "half a character"),
     "json surrogate elsewhere": ("a.json", b'{"1": {"name": "a", "alternatives": ["\\udfff"]}}', "half a character"),
     "triples surrogate": ("a.nt", f'<http://a> <{SKOS}prefLabel> "\\uD800" .\n<http://a> <{RDF}type> <{SKOS}Concept> .',
-                          "half a character"),
+                          "surrogate"),
     "json digits": ("a.json", b'{"1": ' + b"1" * 5000 + b"}", "must be JSON"),
     "json depth": ("a.json", b"[" * 100_000, "must be JSON"),
     "json-ld depth": ("a.jsonld", b"[" * 100_000, "must be JSON"),
-    "turtle depth": ("a.ttl", b"<http://a> <http://b> " + b"[" * 100_000, "is not valid turtle"),
+    "turtle depth": ("a.ttl", b"<http://a> <http://b> " + b"[" * 100_000, "is not valid Turtle"),
     "gzip": ("a.json.gz", None, "raise max_expansion"),
     "gzip, turtle": ("a.ttl.gz", None, "raise max_expansion"),
     "control characters": ("a.json", b'{"\\u001b[2J": 1}', r"\\x1b\[2J"),
@@ -449,6 +450,98 @@ def test_hostile_vocabularies(tmp_path, reader, name):
     assert outcome.kind == "refused", outcome
     assert re.search(reason, outcome.message), outcome.message
     assert_cheap(outcome)
+
+
+#: A Turtle file with a concept and then …
+NAMED = f'<http://a> a <{SKOS}Concept>; <{SKOS}prefLabel> "a". <http://a> <http://b> '.encode()
+LINKED = b"<http://a> <http://b> "
+IN_JSON = b'{"@id": "http://a", "http://b": '
+
+
+def in_rdf(inside: str, attributes: str = "") -> bytes:
+    return f'<rdf:RDF xmlns:rdf="{RDF}" xmlns:s="{SKOS}" {attributes}>{inside}</rdf:RDF>'.encode()
+
+
+def times(n: int, pattern: str) -> str:
+    """A pattern with the numbers from 0 to n."""
+    return "".join(pattern.replace("#", str(number)) for number in range(n))
+
+
+#: Up to a megabyte that costs an RDF parser seconds or gigabytes, or ends it; read, or refused for the reason.
+HEAVY_VOCABULARIES: dict[str, tuple[str, Callable[[], bytes], str]] = {
+    "one IRI": ("a.nt", lambda: b"<http://a/" + b"b" * (4 << 20), "is not valid"),
+    "one text": ("a.nt", lambda: LINKED + b'"' + b"a" * (4 << 20), "is not valid"),
+    "one node": ("a.nt", lambda: b"_:" + b"a" * (1 << 20), "is not valid"),
+    "escapes": ("a.ttl", lambda: NAMED + rb'"' + rb"\u0041" * 80_000 + rb"\\" * 200_000 + b'".', ""),
+    "text of lines": ("a.ttl", lambda: LINKED + b'"""' + b"a\n" * 400_000, "is not valid"),
+    "objects": ("a.ttl", lambda: NAMED + b"<http://c>" + b",<c>" * 200_000 + b".", ""),
+    "names": ("a.ttl", lambda: NAMED + f"'a'; <{SKOS}altLabel> ''{',0' * 150_000} .".encode(), ""),
+    "flat list": ("a.ttl", lambda: NAMED + b"(" + b"1 " * 400_000 + b").", "stand for"),
+    "deep list": ("a.ttl", lambda: NAMED + b"(" * 500_000, "stand for"),
+    "deep nodes": ("a.ttl", lambda: LINKED + b"[<http://b> " * 80_000, "is not valid"),
+    "prefixes": ("a.ttl", lambda: times(30_000, "@prefix n#: <http://n/#> .\n").encode(), "no concept"),
+    "long prefix": (
+        "a.ttl",
+        lambda: b"@prefix n: <http://" + b"a" * 100_000 + b"> . n:a n:b n:c" + b",n:d" * 99_999,
+        "stand for",
+    ),
+    "triple terms": ("a.ttl", lambda: LINKED + (b"<<(" + LINKED) * 40_000, "triple terms"),
+    "formulas": ("a.n3", lambda: LINKED + (b"{" + LINKED) * 40_000, "is not valid"),
+    "namespaces": ("a.rdf", lambda: in_rdf("", times(100_000, ' xmlns:n#="http://n/#"')), "inside each other"),
+    "namespaces inside": (
+        "a.rdf",
+        lambda: in_rdf(times(9999, '<n#:a xmlns:n#="http://#"><s:b>')),
+        "inside each other",
+    ),
+    "attributes": ("a.rdf", lambda: in_rdf("<s:A" + times(80_000, ' s:a#="1"') + "/>"), "inside each other"),
+    "deep XML": ("a.rdf", lambda: in_rdf("<s:Concept><s:broader>" * 40_000), "inside each other"),
+    "deep literal": (
+        "a.rdf",
+        lambda: in_rdf('<s:A><s:b rdf:parseType="Literal">' + "<b>" * 9999),
+        "inside each other",
+    ),
+    "collection": (
+        "a.rdf",
+        lambda: in_rdf('<s:A><s:b rdf:parseType="Collection">' + "<s:C/>" * 150_000 + "</s:b></s:A>"),
+        "stand for",
+    ),
+    "entities": ("a.rdf", lambda: rdf_xml(f'<!ENTITY a "{"b" * 250}">', "&a;" * 300_000).encode(), "stand for"),
+    "UTF-7": ("a.rdf", lambda: b'<?xml version="1.0" encoding="utf-7"?>' + in_rdf(""), "encoding"),
+    "no encoding": ("a.rdf", lambda: b'<?xml version="1.0" encoding="none"?>' + in_rdf(""), "encoding"),
+    "deep JSON": ("a.jsonld", lambda: IN_JSON * 500 + b"1" + b"}" * 500, "levels deep"),
+    "deep lists": ("a.jsonld", lambda: IN_JSON + b'{"@list": [' * 300 + b"1" + b"]}" * 300 + b"}", "levels deep"),
+    "hidden depth": ("a.jsonld", lambda: IN_JSON + b"[" * 900 + b"]" * 900 + b', "http://b": 1}', "no concept"),
+    "values": ("a.jsonld", lambda: IN_JSON + b"[1" + b",1" * 500_000 + b"]}", "values"),
+    "late context": ("a.jsonld", lambda: IN_JSON + b"[1" + b",1" * 200_000 + b'], "@context": {}}', "no concept"),
+    "chained terms": (
+        "a.jsonld",
+        lambda: json.dumps({"@context": {f"t{i}": f"t{i + 1}:a" for i in range(20_000)}}).encode(),
+        "terms",
+    ),
+    "contexts": (
+        "a.jsonld",
+        lambda: b"[" + times(9_999, '{"@context": {"t#": "http://a"}, "@id": "http://a"},').encode() + b"1]",
+        "no concept",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", HEAVY_VOCABULARIES)
+def test_heavy_vocabularies(tmp_path, reader, name):
+    file, content, reason = HEAVY_VOCABULARIES[name]
+    (tmp_path / file).write_bytes(content())
+    outcome = reader.read(tmp_path / file, "load_vocabulary")
+    assert_cheap(outcome, name)
+    assert (outcome.kind == "refused") == bool(reason), outcome
+    assert reason in outcome.message
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "iso-8859-1", "windows-1252"])
+def test_rdf_xml_in_the_encoding_that_it_declares(tmp_path, encoding):
+    path = tmp_path / "a.rdf"
+    declared_as = encoding.removesuffix("-sig")
+    path.write_bytes(f'<?xml version="1.0" encoding="{declared_as}"?>{rdf_xml("", "käse")}'.encode(encoding))
+    assert load_vocabulary(path).names == ["käse"]
 
 
 def test_numbers_are_not_spelt_out(tmp_path, reader):
@@ -587,16 +680,18 @@ def test_hostile_mutants(tmp_path, reader, name):
 
 def vocabulary_files() -> dict[str, bytes]:
     """The same two concepts in each syntax."""
-    import rdflib
+    import pyoxigraph as ox
 
-    graph = rdflib.Graph()
-    skos = rdflib.Namespace(SKOS)
-    for key in ("1", "2"):
-        graph.add((rdflib.URIRef(f"http://a/{key}"), rdflib.RDF.type, skos.Concept))
-        graph.add((rdflib.URIRef(f"http://a/{key}"), skos.prefLabel, rdflib.Literal(f"name {key}", lang="en")))
-        graph.add((rdflib.URIRef(f"http://a/{key}"), skos.notation, rdflib.Literal(int(key))))
-    syntaxes = {"a.ttl": "turtle", "a.rdf": "xml", "a.nt": "nt", "a.n3": "n3", "a.jsonld": "json-ld"}
-    files = {name: graph.serialize(format=syntax, encoding="utf-8") for name, syntax in syntaxes.items()}
+    quads = [
+        ox.Quad(ox.NamedNode(f"http://a/{key}"), ox.NamedNode(name), value)
+        for key in ("1", "2")
+        for name, value in (
+            (f"{RDF}type", ox.NamedNode(f"{SKOS}Concept")),
+            (f"{SKOS}prefLabel", ox.Literal(f"name {key}", language="en")),
+            (f"{SKOS}notation", ox.Literal(int(key))),
+        )
+    ]
+    files = {f"a{suffix}": ox.serialize(quads, format=getattr(ox.RdfFormat, name)) for suffix, name in SYNTAXES.items()}
     files["b.rdf"] = rdf_xml('<!ENTITY a "b">', "&a;").encode()
     files["a.json"] = b'{"1": {"name": "one", "alternatives": ["a"], "parents": [2]}, "2": "two"}'
     files["a.tsv"] = b"id\tname\taltLabels\n1\tone\ta|b\n2\ttwo\t\n"

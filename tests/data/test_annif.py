@@ -100,7 +100,7 @@ HEADED = {
 @pytest.mark.parametrize("name", HEADED)
 def test_label_names_come_from_any_vocabulary(tmp_path, name):
     if name.endswith(".ttl"):
-        pytest.importorskip("rdflib")
+        pytest.importorskip("pyoxigraph")
     corpus = "A text\t<http://example.org/b> <http://example.org/a>\nmore\t<http://example.org/b>\n"
     data = load_data(write_files(tmp_path, {"a.tsv": corpus}), write_files(tmp_path, {name: HEADED[name]}))
     assert sorted(data.label_names) == ["apples", "bread"]

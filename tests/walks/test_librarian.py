@@ -17,7 +17,7 @@ CONCEPTS = {
     "machines": (["farm machines", "tractors"], "maatalouskoneet", "engine plough diesel"),
     "markets": (["markets", "fairs"], "markkinat", "price stall trade"),
 }
-SUFFIX = "ttl" if find_spec("rdflib") else "csv"
+SUFFIX = "ttl" if find_spec("pyoxigraph") else "csv"
 URI = "http://example.org/"
 
 

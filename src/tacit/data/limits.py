@@ -14,6 +14,8 @@ from tacit.errors import FileError, ParameterError
 
 #: Ids are 32-bit numbers.
 LARGEST_DIMENSION = 2**31 - 1
+_FREE_GROWTH = 1 << 25  # what a file stands for may have so many bytes whatever its own size
+_MOST_GROWTH = 50
 _MOST_BLANK = 1_000_000  # lines of a packed file, beyond as many as there are others
 
 
@@ -63,6 +65,12 @@ class FileLimits:
         if unpacked > free and unpacked > packed * self.max_expansion:
             message = f"{packed} packed bytes become more than {self.max_expansion} times as many"
             raise FileError(path, f"{message}; unpack the file if it is to be so, or raise max_expansion")
+
+    def check_growth(self, path: Path, size: int, grown: int) -> None:
+        """Refuse content that stands for much more than it is, such as abbreviations of long names."""
+        if grown > _FREE_GROWTH and grown > size * _MOST_GROWTH:
+            message = f"its {size} bytes stand for more than {_MOST_GROWTH} times as many"
+            raise FileError(path, f"{message}; write out what is abbreviated")
 
 
 LIMITS = FileLimits()

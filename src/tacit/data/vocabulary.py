@@ -15,9 +15,11 @@ from pathlib import Path
 from typing import Annotated
 
 from tacit.checks import has_half_character
-from tacit.data.concepts import SYNTAXES, Concept, is_header, languages_like, read_csv, read_json, read_skos, read_tsv
+from tacit.data.concepts import Concept, is_header, languages_like, read_csv, read_json, read_tsv
 from tacit.data.files import existing_file, first_line, suffix
 from tacit.data.limits import FileLimits
+from tacit.data.rdf import SYNTAXES
+from tacit.data.skos import read_skos
 from tacit.errors import FileError, ParameterError, did_you_mean
 from tacit.store.declared import Items
 
@@ -196,7 +198,7 @@ def load_vocabulary(
     FileError
         If the file is missing, damaged or holds no concept; names file and line.
     MissingExtraError
-        If SKOS is to be read and rdflib is not installed.
+        If SKOS is to be read and pyoxigraph is not installed.
     """
     allowed = FileLimits.of(**limits)
     path = existing_file(path)

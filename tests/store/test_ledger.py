@@ -4,8 +4,10 @@ import errno
 import io
 import json
 import os
+import re
 import shutil
 import threading
+import time
 from collections import Counter
 from pathlib import Path
 
@@ -116,15 +118,52 @@ def test_a_changed_byte_is_noticed(tmp_path_factory, place, change):
     [
         ({"id": "1", "kind": "split"}, "an act is one of add, rename, .*; got 'split': it may need a newer tacit"),
         ({"id": "1", "kind": "retire"}, "the field 'label' of an act of the kind 'retire' must be a text"),
+        (
+            {"id": "\ud800", "kind": "retire", "label": "x"},
+            "the fields 'id', 'time' and 'who' of an act must be texts of",
+        ),
+        ({"id": "1", "time": "\ud800", "kind": "retire", "label": "x"}, "the fields 'id', 'time' and 'who' of an act"),
         ({"kind": "retire", "label": "x"}, "an act must be a JSON object with the fields 'id' and 'kind'"),
     ],
 )
-def test_a_record_that_is_no_act_is_named(ledger, record, message):
-    add(ledger, "a")
+def test_a_record_that_is_no_act_is_refused_alone(ledger, record, message):
+    mark = add(ledger, "a").mark
     with ledger.path.open("ab") as file:
         file.write(module._line(record))
-    with pytest.raises(ModelFileError, match=f"acts.jsonl:3: damaged .{message}"):
+    found = add(ledger, "b")
+    assert labels_in(found) == ["a", "b"]
+    assert len(found.refused) == 1
+    assert re.match(f"line 3: {message}", found.refused[0])
+    later = ledger.read(mark)
+    assert (labels_in(later), later.is_whole, later.mark) == (["b"], False, found.mark)
+
+
+@pytest.mark.parametrize("number", [None, "x", 1e300, "\ud800"])
+def test_an_odd_record_of_a_feedback_log_is_refused_alone(ledger, number):
+    record = {"number": number, "act": "retire", "label": "b"}
+    header = {"format": 1, "act": "open", "log": "x"}
+    ledger.path.write_bytes(b"".join(map(module._line, [header, record, {**record, "number": 2}])))
+    found = ledger.read()
+    assert [act.id for act in found.acts] == ["log:x:2"]
+    assert len(found.refused) == 1
+
+
+def test_many_damaged_lines_are_refused_in_linear_time(ledger):
+    add(ledger, "a")
+    with ledger.path.open("ab") as file:
+        file.write(b"x\n" * 1_000_000 + module._line(retired("b").to_json()))
+    began = time.process_time()
+    with pytest.raises(ModelFileError, match="acts.jsonl:3: damaged"):
         ledger.read()
+    assert time.process_time() - began < 10
+
+
+def test_acts_set_aside_get_a_name_that_a_file_can_have(ledger):
+    ledger.path.write_bytes(module._line({"format": 2, "id": "../\ud800"}) + module._line(retired("a").to_json()))
+    with ledger.writing() as writing:
+        writing.append([retired("b")], "another base", START)
+    assert labels_in(ledger.read()) == ["b"]
+    assert labels_in(Ledger(next(ledger.path.parent.glob("*.left-out-*"))).read()) == ["a"]
 
 
 def test_a_damaged_line_is_counted_from_the_first(ledger):

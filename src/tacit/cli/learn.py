@@ -80,6 +80,8 @@ def _learned(tagger: Tagger, feedback: Path, data: Path | None, source: dict[str
         return tagger.history()[-1] + (f"; {known}" if n_new < len(judged) else "")
     acts, refused = learn_from(tagger, contents)
     done = f"learned {len(acts) - len(refused):,} new acts from {feedback}"
+    if contents.refused:
+        done += f"; {len(contents.refused):,} lines are no acts ({contents.refused[0]})"
     if refused:
         first = next(act for act in acts if act.id in refused)
         done += f"; skipped {len(refused):,} that do not apply to the model ({first}: {refused[first.id]})"

@@ -59,6 +59,7 @@ class Contents:
     origin: str = ""  # the base that the first act was made for; acts apply to it and to the bases updated from it
     mark: Mark = START  # the position after the last act
     is_whole: bool = True  # whether these are all acts of the ledger
+    refused: Sequence[str] = ()  # lines that are intact, but no acts: which, and why
 
 
 class LedgerError(ModelFileError):
@@ -118,18 +119,22 @@ class Ledger:
             end, last = (len(first), first) if is_whole else (after.end, after.tail)
         file.seek(end)
         acts: list[Act] = []
-        torn, is_followed = b"", False
+        refused: list[str] = []
         for line in file:
             record = _record(line)
-            if torn or record is None:
-                is_followed |= record is not None
-                torn += line
-            else:
-                acts.append(self._act(len(acts) + 2, record, origin))
-                end, last = end + len(line), line
-        if is_followed or torn.count(_START) > 1:  # what was never finished is the start of one line
-            raise self._damaged(len(acts) + 2, "its checksum does not match")
-        return Contents(acts, origin, Mark(name, end, last[-_TAIL:]), is_whole)
+            number = len(acts) + len(refused) + 2
+            if record is None:
+                torn = line + file.read()
+                is_followed = any(_record(later) is not None for later in torn.splitlines(keepends=True)[1:])
+                if is_followed or torn.count(_START) > 1:  # what was never finished is the start of one line
+                    raise self._damaged(number, "its checksum does not match")
+                break
+            try:
+                acts.append(Act.from_json(_renewed(record, origin) if origin.startswith("log:") else record))
+            except ParameterError as error:
+                refused.append(f"line {number}: {error}")
+            end, last = end + len(line), line
+        return Contents(acts, origin, Mark(name, end, last[-_TAIL:]), is_whole, refused)
 
     def _origin(self, header: Mapping[str, Any]) -> str:
         if header.get("act") == "open" and header.get("format") == 1:  # a feedback log of tacit 0.1
@@ -137,12 +142,6 @@ class Ledger:
         if header.get("format") != FORMAT:
             raise ModelFileError(f"{self.path}: a ledger of another format ({header.get('format')}); upgrade tacit")
         return str(header.get("origin", ""))
-
-    def _act(self, line: int, record: Mapping[str, Any], origin: str) -> Act:
-        try:
-            return Act.from_json(_renewed(record, origin) if origin.startswith("log:") else record)
-        except ParameterError as error:
-            raise self._damaged(line, str(error)) from None
 
     def _damaged(self, line: int, why: str) -> ModelFileError:
         return ModelFileError(f"{self.path}:{line}: damaged ({why}); copy the model again, or move this file away")
@@ -161,8 +160,8 @@ class Writing(Ledger):
         header = [_line({"format": FORMAT, "id": name, "origin": origin})] if is_new else []
         content = b"".join([*header, *(_line(act.to_json()) for act in acts)])
         try:
-            if is_new and (found := self.read()).acts:  # acts on another model, which were left out
-                path.replace(path.with_name(f"{path.name}.left-out-{found.mark.file[:8]}"))
+            if is_new and self.read().acts:  # acts on another model, which were left out
+                path.replace(path.with_name(f"{path.name}.left-out-{new_id()[:8]}"))
             file = path.open("ab", buffering=0)
             try:
                 if file.tell() < at.end:
@@ -253,6 +252,8 @@ def _line(record: Mapping[str, Any]) -> bytes:
 
 def _renewed(record: Mapping[str, Any], origin: str) -> dict[str, Any]:
     """Convert a record of a feedback log to an act; its id consists of the log and the number of the record."""
+    if not isinstance(record.get("number"), int):
+        raise ParameterError("a record of a feedback log must have a number")
     content = {name: value for name, value in record.items() if name not in ("number", "time", "act", "of")}
     if record.get("act") == "undo":
         content["of"] = f"{origin}:{record.get('of')}"

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from tacit.errors import ActError, ModelFileError, TacitError
+from tacit.errors import ActError, ModelFileError, TacitError, printable
 from tacit.progress import announce
 from tacit.store import folder
 from tacit.store.acts import Act
@@ -79,7 +79,7 @@ def move_in(tagger: Tagger, path: Path, manifest: Mapping[str, Any], apart: Path
     """Apply the acts in the folder, and in a ledger outside it, to a tagger that was just loaded."""
     inherited = tagger._acts_of_old(base_of(manifest))
     ledger = Ledger(path.resolve() / ACTS)
-    found = ledger.read()
+    found = _read(ledger)
     if found.acts and found.origin != origin_of(manifest):
         announce(
             f"{ledger.path}: its {len(found.acts):,} acts were made for another model and are ignored; "
@@ -89,7 +89,7 @@ def move_in(tagger: Tagger, path: Path, manifest: Mapping[str, Any], apart: Path
     if apart is not None:
         inherited = [*inherited, *found.acts]
         ledger = Ledger(apart.resolve())
-        found = ledger.read()
+        found = _read(ledger)
     known = {act.id for act in inherited}
     acts = [*inherited, *(act for act in found.acts if act.id not in known)]
     samples = {}
@@ -99,7 +99,17 @@ def move_in(tagger: Tagger, path: Path, manifest: Mapping[str, Any], apart: Path
     tagger._stay(_home(tagger, path, manifest, ledger=ledger, changes=changes, mark=found.mark, n_kept=len(samples)))
     if changes.left_out:
         first = next(act for act in changes.acts if act.id in changes.left_out)
-        announce(f"acts that no longer apply: {len(changes.left_out):,} ({first}: {changes.left_out[first.id]})")
+        why = printable(str(changes.left_out[first.id]))
+        announce(f"acts that no longer apply: {len(changes.left_out):,} ({first}: {why})")
+
+
+def _read(ledger: Ledger) -> Contents:
+    """All acts of a ledger; says which lines are none."""
+    found = ledger.read()
+    if found.refused:
+        why = printable(found.refused[0])
+        announce(f"{ledger.path}: {len(found.refused):,} lines are no acts and are ignored ({why})")
+    return found
 
 
 def _home(tagger: Tagger, path: Path, manifest: Mapping[str, Any], **known: Any) -> Home:

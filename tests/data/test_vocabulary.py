@@ -207,6 +207,7 @@ def test_the_tsv_of_annif(tmp_path):
     assert found.names == ["animal", "cat", "dog"]
     assert found.notations == ["A1", "", "A2"]
     assert found.alternatives == [[], [], []]
+    assert found.deprecated == {"http://x/0": "", "http://x/3": ""}
     assert found.find("a2") == found.find("dog") == 2
 
 
@@ -221,6 +222,40 @@ def test_the_csv_of_annif(tmp_path):
     assert load_vocabulary(path, language="fi").names == ["eläin", "koira"]
     with pytest.raises(FileError, match=r"v.csv:1: has no column for names in 'sv', but in en, fi; choose one"):
         load_vocabulary(path, language="sv")
+
+
+REPLACED = """
+@prefix skos: <http://www.w3.org/2004/02/skos/core#> .
+@prefix owl: <http://www.w3.org/2002/07/owl#> .
+@prefix dct: <http://purl.org/dc/terms/> .
+@prefix : <http://x/> .
+:1 a skos:Concept ; skos:prefLabel "e-mail"@en ; skos:notation "E1" .
+:2 a skos:Concept ; skos:prefLabel "letters"@en ; skos:notation "L2" .
+:3 a skos:Concept ; skos:prefLabel "telex"@en ; skos:notation "T3" ; owl:deprecated true ; dct:isReplacedBy :4 .
+:4 a skos:Concept ; skos:prefLabel "fax"@en ; dct:isReplacedBy :1 .
+:5 a skos:Concept ; skos:prefLabel "letters"@en ; owl:deprecated "true" .
+:6 a skos:Concept ; owl:deprecated true ; dct:isReplacedBy :1, :2 .
+:7 owl:deprecated true ; dct:isReplacedBy :8 .
+:8 owl:deprecated true ; dct:isReplacedBy :7 .
+"""
+
+
+def test_deprecated_concepts_lead_to_their_successors(tmp_path):
+    pytest.importorskip("pyoxigraph")
+    path = tmp_path / "v.ttl"
+    path.write_text(REPLACED)
+    found = load_vocabulary(path)
+    assert found.names == ["e-mail", "letters"]
+    assert found.ids == ["E1", "L2"]
+    for old in ("http://x/3", "T3", "telex", "Fax", "http://x/4"):
+        assert found.find(old) == 0
+    assert found.find("letters") == 1
+    assert {old for old, successor in found.deprecated.items() if not successor} == {
+        f"http://x/{n}" for n in (5, 6, 7, 8)
+    }
+    assert not any(f"http://x/{n}" in found for n in (5, 6, 7, 8))  # none, or several
+    again = Unpacker({}, None).value(pack(found, {}), Vocabulary)
+    assert again.deprecated == found.deprecated
 
 
 @pytest.mark.parametrize("command", [train, add_label])

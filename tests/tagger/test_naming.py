@@ -51,6 +51,40 @@ def test_names_raise_what_is_found(tagger, vocabulary):
     assert tagger.calibration_.error < 0.05
 
 
+@pytest.mark.parametrize("as_matrix", [False, True])
+def test_deprecated_labels_lead_to_their_successors(vocabulary, as_matrix, monkeypatch):
+    """One whose successor is a label, one whose successor is none yet, and one without a successor."""
+    texts, tags = corpus(0, 600)
+    before = Vocabulary(vocabulary.ids, vocabulary.names, vocabulary.alternatives)
+    before.deprecated = {"old-apple": "c0", "old-river": "c1", "old-engine": ""}
+    ids = {name: key for key, name in zip(before.ids, before.names, strict=True)}
+    ids |= {"river": "old-river", "engine": "old-engine"}
+    given = [[ids[tag] for tag in each] for each in tags]
+    for number, each in enumerate(given):
+        if "c0" in each and number % 2:
+            each[each.index("c0")] = "old-apple"
+    now = {"old-apple": "c0", "old-river": "c1"}
+    expected = [[now.get(tag, tag) for tag in each if tag != "old-engine"] for each in given]
+    names = sorted({tag for each in given for tag in each})
+    said = [[name in each for name in names] for each in given]
+    tagger = Tagger("Popularity", vocabulary=before, keep_texts=True)
+    notes = []
+    monkeypatch.setattr("tacit.tagger.naming.announce", notes.append)
+    if as_matrix:
+        tagger.fit(texts, np.array(said, float), label_names=names)
+    else:
+        tagger.fit(texts, given, validation=(texts[:50], given[:50]))
+    assert any("2 lead to their successors" in note and "1 have none" in note for note in notes)
+    own = [str(name) for name in tagger.model_.classes_]
+    assert not set(own) & before.deprecated.keys()
+    assert set(own) == {tag for each in expected for tag in each}
+    kept = tagger.training_.labels
+    assert [sorted(own[column] for column in row.indices) for row in kept] == [sorted(set(each)) for each in expected]
+    assert tagger.column("old-river") == tagger.column("c1")
+    tagger.update(["an old engine by the river"], [["old-engine", "old-river"]])
+    assert tagger.known("old-engine") is None
+
+
 def test_a_saved_tagger_suggests_the_same(tagger, tmp_path):
     tagger.save(tmp_path / "model")
     again = load_model(tmp_path / "model")

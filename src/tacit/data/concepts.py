@@ -36,7 +36,10 @@ _FIELDS: Mapping[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class Concept:
-    """One concept of a file; `translations` are preferred names by language, `line` is a line number for messages."""
+    """One concept of a file; `translations` are preferred names by language, `line` is a line number for messages.
+
+    A deprecated concept has a `successor`: the id of the one that replaced it, empty if there is none.
+    """
 
     id: str
     name: str
@@ -47,6 +50,7 @@ class Concept:
     related: Sequence[str] = ()
     translations: Mapping[str, str] = field(default_factory=dict)
     line: int | None = None
+    successor: str | None = None
 
 
 def languages_like(language: str, known: Iterable[str]) -> list[str]:
@@ -109,10 +113,11 @@ def _language_columns(header: Iterable[str]) -> dict[str, str]:
     return {match[1].lower().replace("_", "-"): name for match, name in found if match is not None}
 
 
-def _of_annif(line: int, cells: list[str]) -> Concept | None:
+def _of_annif(line: int, cells: list[str]) -> Concept:
     """Annif's columns: URI, name and, in some lines, notation; a URI without a name is a deprecated concept."""
     uri, name, *others = [cell.strip() for cell in (*cells, "")][: max(2, len(cells))]
-    return Concept(bare_uri(uri), name, notation=" ".join(others).strip(), line=line) if name else None
+    notation = " ".join(others).strip()
+    return Concept(bare_uri(uri), name, notation=notation, line=line, successor=None if name else "")
 
 
 def _by_place(path: Path, n_cells: int) -> Callable[[int, list[str]], Concept | None]:

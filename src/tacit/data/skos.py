@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from tacit.data.concepts import Concept, languages_like
@@ -15,6 +15,7 @@ from tacit.errors import FileError, ParameterError, did_you_mean
 _SKOS = "http://www.w3.org/2004/02/skos/core#"
 _TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
 _DEPRECATED = "http://www.w3.org/2002/07/owl#deprecated"
+_REPLACED = "http://purl.org/dc/terms/isReplacedBy"
 _OTHER_NAMES = ("altLabel", "hiddenLabel")
 _NOTES = ("definition", "scopeNote")  # the first that a concept has describes it
 
@@ -22,7 +23,7 @@ _NOTES = ("definition", "scopeNote")  # the first that a concept has describes i
 def read_skos(
     path: Path, language: str, limits: FileLimits, include: Sequence[str] = (), exclude: Sequence[str] = ()
 ) -> Iterator[Concept]:
-    """Yield the concepts of an RDF file that have a name in a language and are not deprecated.
+    """Yield the concepts of an RDF file that have a name in a language, and those that are deprecated.
 
     Ids are notations if every concept has a unique one, otherwise URIs. `include` and `exclude` are as for
     `load_vocabulary`.
@@ -52,9 +53,22 @@ def read_skos(
             sorted(ids[other] for other in graph.linked(subject, "related", "related") if other in ids),
             translations,
         )
+    yield from _deprecated(graph, ids, language)
     if not n_named and languages:
         message = f"no concept has a name in '{language}', but there are names in {', '.join(sorted(languages))}"
         raise FileError(path, f"{message}; choose one of these languages")
+
+
+def _deprecated(graph: _Skos, ids: Mapping[str, str], language: str) -> Iterator[Concept]:
+    """The deprecated concepts, each with the one current concept that it leads to, if there is one."""
+    for subject in sorted(graph.successors):
+        last, seen = subject, {subject}
+        while len(following := graph.successors.get(last, set()) - seen) == 1:
+            last = next(iter(following))
+            seen.add(last)
+        names = graph.texts(subject, "prefLabel", language)
+        others = [*names[1:], *graph.texts(subject, "notation", language)]
+        yield Concept(subject, next(iter(names), ""), others, successor=ids.get(last, ""))
 
 
 class _Skos:
@@ -66,20 +80,24 @@ class _Skos:
         self._subjects: dict[tuple[str, str], list[str]] = defaultdict(list)
         for subject, predicate, value, language in statements(path, limits):
             name = predicate.removeprefix(_SKOS)
-            if name == predicate and name not in (_TYPE, _DEPRECATED):
+            if name == predicate and name not in (_TYPE, _DEPRECATED, _REPLACED):
                 continue
             if language is not None:
                 self._texts[name, subject].append((language.lower(), value))
             else:
                 self._objects[name, subject].append(value)
                 self._subjects[name, value].append(subject)
+        self.successors: dict[str, set[str]] = {}  # what replaced each deprecated concept, if anything did
+        for (name, subject), texts in self._texts.items():
+            if name == _DEPRECATED and any(text.lower() in ("true", "1") for _, text in texts):
+                self.successors[subject] = set()
+        for (name, subject), others in self._objects.items():
+            if name == _REPLACED:
+                self.successors.setdefault(subject, set()).update(others)
 
     def concepts(self) -> set[str]:
         """All concepts that are not deprecated."""
-        return {subject for subject in self._subjects.get((_TYPE, f"{_SKOS}Concept"), ()) if not self._is_old(subject)}
-
-    def _is_old(self, subject: str) -> bool:
-        return any(text.lower() in ("true", "1") for _, text in self._texts.get((_DEPRECATED, subject), ()))
+        return set(self._subjects.get((_TYPE, f"{_SKOS}Concept"), ())) - self.successors.keys()
 
     def texts(self, subject: str, name: str, language: str) -> list[str]:
         """Values of a property in the language, or else those without a language."""

@@ -48,6 +48,9 @@ class Vocabulary:
         Ids of the related concepts that are in the vocabulary.
     translations : dict of lists of str
         Preferred names by language, for all languages of the file; empty where a concept has none.
+    deprecated : dict of str
+        By each id and name of deprecated concepts, which are not in `ids`, the id of the concept that replaced them;
+        empty if there is none.
     """
 
     ids: Annotated[list[str], Items("n_concepts")]
@@ -58,6 +61,7 @@ class Vocabulary:
     notations: Annotated[list[str], Items("n_concepts")] = field(default_factory=list)
     related: Annotated[list[list[str]], Items("n_concepts")] = field(default_factory=list)
     translations: dict[str, list[str]] = field(default_factory=dict)
+    deprecated: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.alternatives = self.alternatives or [[] for _ in self.ids]
@@ -70,7 +74,10 @@ class Vocabulary:
         return len(self.ids)
 
     def find(self, label: str) -> int:
-        """Find the position of a concept by its id, name, alternative name or notation; case does not matter."""
+        """Find the position of a concept by its id, name, alternative name or notation; case does not matter.
+
+        Those of a deprecated concept lead to the one that replaced it.
+        """
         place = self._places.get(label.casefold())
         if place is None:
             hint = did_you_mean(label, islice(self._spellings(), _MOST_SPELLINGS))
@@ -137,7 +144,9 @@ class Vocabulary:
     @cached_property
     def _places(self) -> dict[str, int]:
         """Positions by case-folded id, name, notation and alternative name; on conflicts they win in this order."""
-        found = {name.casefold(): place for place, names in enumerate(self.alternatives) for name in names}
+        place_of = {key: place for place, key in enumerate(self.ids)}
+        found = {name.casefold(): place_of[key] for name, key in self.deprecated.items() if key in place_of}
+        found.update({name.casefold(): place for place, names in enumerate(self.alternatives) for name in names})
         found.update({code.casefold(): place for place, code in enumerate(self.notations) if code})
         found.update({name.casefold(): place for place, name in reversed(list(enumerate(self.names)))})
         found.update({key.casefold(): place for place, key in enumerate(self.ids)})
@@ -226,7 +235,13 @@ def _concepts(
 
 def _checked(path: Path, concepts: Iterable[Concept], limits: FileLimits) -> Vocabulary:
     found: dict[str, Concept] = {}
+    deprecated: dict[str, str] = {}
     for concept in concepts:
+        if concept.successor is not None:
+            deprecated |= {
+                name: concept.successor for name in [concept.id, concept.name, *concept.alternatives] if name
+            }
+            continue
         if not concept.id or not concept.name:
             raise FileError(path, f"a concept needs an id and a name; got {concept.id!r}, {concept.name!r}",
                             line=concept.line)  # fmt: skip
@@ -250,7 +265,15 @@ def _checked(path: Path, concepts: Iterable[Concept], limits: FileLimits) -> Voc
         notations=[concept.notation for concept in kept],
         related=[[key for key in dict.fromkeys(concept.related) if key in found] for concept in kept],
         translations={tag: [concept.translations.get(tag, "") for concept in kept] for tag in languages},
+        deprecated=_without_names_in_use(deprecated, kept),
     )
+
+
+def _without_names_in_use(deprecated: dict[str, str], kept: Sequence[Concept]) -> dict[str, str]:
+    """Names of deprecated concepts that no other concept has, with successors that have a name in the language."""
+    names = {name.casefold() for each in kept for name in (each.id, each.name, each.notation, *each.alternatives)}
+    ids = {each.id for each in kept}
+    return {name: key if key in ids else "" for name, key in deprecated.items() if name.casefold() not in names}
 
 
 def _words(concept: Concept) -> Iterable[str]:

@@ -13,7 +13,7 @@ from scipy import sparse
 from tacit.base import Estimator
 from tacit.data.repeats import groups_of
 from tacit.data.vocabulary import Vocabulary
-from tacit.labels import Names
+from tacit.labels import Labels, Names, aligned, as_names
 from tacit.linear.popularity import Popularity
 from tacit.metrics import SCORE_METRIC, evaluate
 from tacit.names.evidence import (
@@ -117,8 +117,7 @@ def names_of_labels(classes: Names, vocabulary: Vocabulary | None) -> tuple[list
     places = [vocabulary.find(label) if label in vocabulary else None for label in labels]
     known = set(places)
     beyond = [place for place in range(len(vocabulary)) if place not in known]
-    by_id = sum(label in vocabulary.own_ids for label in labels)
-    called = vocabulary.ids if 2 * by_id >= sum(place is not None for place in places) else vocabulary.names
+    called = _called(labels, vocabulary)
     names = [
         name
         for column, place in enumerate([*places, *beyond])
@@ -126,6 +125,33 @@ def names_of_labels(classes: Names, vocabulary: Vocabulary | None) -> tuple[list
         if is_readable(name.text)
     ]
     return names, [called[place] for place in beyond]
+
+
+def _called(labels: Sequence[str], vocabulary: Vocabulary) -> list[str]:
+    """What the concepts of a vocabulary are called as labels: by their ids or by their names, as most labels are."""
+    by_id = sum(label in vocabulary.own_ids for label in labels)
+    return vocabulary.ids if 2 * by_id >= sum(label in vocabulary for label in labels) else vocabulary.names
+
+
+def without_deprecated(labels: Labels, vocabulary: Vocabulary | None) -> Labels:
+    """Labels of samples with the successors of deprecated concepts, and without those that have none."""
+    names = [str(name) for name in labels.names.tolist()]
+    gone = set(names) & vocabulary.deprecated.keys() if vocabulary is not None else ()
+    if vocabulary is None or not gone:
+        return labels
+    called, current = _called(names, vocabulary), {name: name for name in names if name not in gone}
+    by_place = {vocabulary.find(name): name for name in current if name in vocabulary}
+    later = {name: vocabulary.find(name) for name in sorted(gone) if name in vocabulary}
+    current |= {name: by_place.setdefault(place, called[place]) for name, place in later.items()}
+    columns = [column for column, name in enumerate(names) if name in current]
+    kept = [current[names[column]] for column in columns]
+    order = as_names(list(dict.fromkeys(kept)))
+    example = next((f", such as '{old}' to '{current[old]}'" for old in later), "")
+    announce(
+        f"deprecated labels: {len(later):,} lead to their successors{example}; "
+        f"{len(gone) - len(later):,} have none and are left out"
+    )
+    return replace(labels, matrix=aligned(labels.matrix[:, columns], kept, order), names=order)
 
 
 def _names_at(vocabulary: Vocabulary, place: int, column: int) -> list[Name]:

@@ -27,7 +27,7 @@ from tacit.runtime.checkpoint import fingerprint
 from tacit.store.declared import Array, Csr, Sizes
 from tacit.tagger import automatic, few_shot
 from tacit.tagger.learning import Fitted, learn
-from tacit.tagger.naming import Naming, are_short, language_of, naming_of
+from tacit.tagger.naming import Naming, are_short, language_of, naming_of, without_deprecated
 from tacit.tagger.overlap import sketch
 from tacit.tagger.samples import Inputs
 from tacit.tagger.vectors import Vectors, split_texts, vectors_of
@@ -99,6 +99,8 @@ def prepare(
         check_takes_cooccurrence(tagger.model)
     labels, counts = _with_counted(tags, label_names, cooccurrence)
     vocabulary = tagger.read_vocabulary()
+    if counts is None:
+        labels = without_deprecated(labels, vocabulary)
     names = [str(name) for name in labels.names]
     if vocabulary is not None and names and not any(name in vocabulary for name in names):
         announce(f"none of the labels is in the vocabulary, by id or by name; the first is '{names[0]}'")
@@ -159,7 +161,8 @@ def validation_of(prepared: Prepared, validation: tuple[Any, Any] | None) -> tup
     texts, given = split_texts(validation[0])
     X, naming, vectors = features_of(texts, prepared.vectorizer), prepared.naming, prepared.vectors
     matches = None if naming is None else naming.index.matches(texts)
-    return Inputs(X, matches, None if vectors is None else vectors.of(texts, given)), read_labels(validation[1], names)
+    labels = without_deprecated(read_labels(validation[1], names), prepared.vocabulary)
+    return Inputs(X, matches, None if vectors is None else vectors.of(texts, given)), labels
 
 
 def trained(

@@ -22,7 +22,7 @@ from tacit.linear.popularity import Popularity
 from tacit.numerics.rows import row_of_entry, widened
 from tacit.store.acts import in_force
 from tacit.store.legacy import learned_logs
-from tacit.tagger.naming import counted_on, moved
+from tacit.tagger.naming import counted_on, moved, without_deprecated
 from tacit.tagger.overlap import NOTABLE, share_in_training, sketch
 from tacit.tagger.state import State
 from tacit.tagger.training import Training, relations
@@ -100,6 +100,7 @@ def _new_samples(
     labels = read_labels(tags, label_names)
     if labels.container != "lists" and label_names is None and labels.matrix.shape[1] == len(state):
         labels = read_labels(tags, state.names)
+    labels = without_deprecated(labels, state.ground.vocabulary)
     matrix = positives(labels.matrix)
     if X.shape[0] != matrix.shape[0]:
         raise DataError(f"texts and tags must have one entry per sample; got {X.shape[0]} and {matrix.shape[0]}")

@@ -27,7 +27,7 @@ from pathlib import Path
 
 DISTRIBUTION = "tacit-labels"  # what pip installs; `tacit` on PyPI is a project of others
 _MOST_COMPARED = 3000  # names; each takes microseconds, and clients of a service can send any number of requests
-_LONGEST = 200  # characters of a name that are compared
+_LONGEST = 200  # characters of a name that are compared, or shown
 _LONGEST_MESSAGE = 2000  # characters; a file may hold names of megabytes
 
 
@@ -69,14 +69,16 @@ class UnknownLabelError(LabelError):
     def __init__(self, label: str, known: Iterable[str] = (), field: str = "", reason: str = "") -> None:
         self.nearest = [] if reason else spelt_alike(label, known)
         hint = f" (did you mean '{self.nearest[0]}'?)" if self.nearest else f" ({reason})" if reason else ""
-        super().__init__(f"unknown label '{label}'{hint}", label, field)
+        super().__init__(f"unknown label '{brief(label)}'{hint}", label, field)
 
 
 class RetiredLabelError(LabelError):
     """There was a label of this name, but it was retired."""
 
     def __init__(self, label: str, field: str = "") -> None:
-        super().__init__(f"the label '{label}' was retired; undo that first, or name another label", label, field)
+        super().__init__(
+            f"the label '{brief(label)}' was retired; undo that first, or name another label", label, field
+        )
 
 
 class ActError(ParameterError):
@@ -117,6 +119,11 @@ def printable(message: str) -> str:
     if len(message) > _LONGEST_MESSAGE:
         message = f"{message[: _LONGEST_MESSAGE // 2]} … {message[-_LONGEST_MESSAGE // 2 :]}"
     return "".join(char if char.isprintable() else repr(char)[1:-1] for char in message)
+
+
+def brief(text: str) -> str:
+    """The start of a text, to be quoted in a message."""
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
 
 def spelt_alike(name: str, known: Iterable[str], n: int = 3) -> list[str]:

@@ -5,9 +5,10 @@ import socket
 from http.client import HTTPResponse
 
 import httpx
+import psutil
 import pytest
 
-from server.live import serving
+from server.live import serving, started
 from tacit.errors import spelt_alike
 from tacit.server.limits import Limits, Settings
 from tacit.server.site import PATHS
@@ -152,6 +153,74 @@ def test_what_is_too_large_is_not_read(live):
 
     check(live.post("/v1/suggest", content=chunks(), headers={"Content-Type": "application/json"}), 413, "20,000 bytes")
     assert live.suggest("song")
+
+
+def filled(head, item, tail, size=1_990_000):
+    """JSON of a size, with many items; ``#`` in an item is its number."""
+    parts = []
+    while size > 0:
+        parts.append(item.replace("#", str(len(parts))))
+        size -= len(parts[-1]) + 1
+    return head + ",".join(parts) + tail
+
+
+LONG = "x" * 1_900_000
+LEARN, BATCH = "/v1/projects/articles/learn", "/v1/projects/articles/suggest-batch"
+COSTLY = [
+    ("/v1/feedback", filled('{"judgements": [', "{}", "]}")),
+    ("/v1/feedback", filled('{"judgements": [', '{"text": 1, "label": "", "accepted": 2, "x": 3}', "]}")),
+    ("/v1/feedback", filled('{"judgements": [', '{"text": "", "label": "fruit", "accepted": true}', "]}")),
+    ("/v1/feedback", filled('{"judgements": [{', '"#": 1', "}]}")),
+    ("/v1/suggest", filled('{"texts": [', "1", "]}")),
+    ("/v1/suggest", filled('{"texts": [', '"a"', "]}")),
+    ("/v1/suggest", filled('{"texts": [', '"\\ud800"', "]}")),
+    ("/v1/suggest", filled("{", '"#": 1', "}")),
+    ("/v1/suggest", filled('{"text": "a", "include": [', "1", "]}")),
+    ("/v1/suggest", filled('{"text": "a", "include": [', '"#"', "]}")),
+    ("/v1/suggest", filled("[", "[[[[[]]]]]", "]")),
+    ("/v1/suggest", filled("{" + ", ".join(f'"{LONG[:90_000]}{i}": 1' for i in range(9)), ', "#": 1', "}", 90)),
+    ("/v1/suggest", json.dumps({"text": "a", LONG: 1})),
+    ("/v1/suggest", json.dumps({"text": "a", "\N{GRINNING FACE}" * 150_000: 1})),
+    ("/v1/suggest", json.dumps({"text": "a", "threshold": "9" * 1_000_000})),
+    ("/v1/suggest", json.dumps({"text": "a", "threshold": "precision=0." + "0" * 1_000_000 + "1"})),
+    ("/v1/suggest", '{"text": "a", "threshold": ' + "9" * 1_000_000 + "}"),
+    ("/v1/suggest", json.dumps({"text": "a", "language": LONG})),
+    ("/v1/suggest", json.dumps({"text": "a", "model": LONG})),
+    ("/v1/suggest", json.dumps({"text": "a", "exclude": [LONG[:500]]})),
+    ("/v1/explain", json.dumps({"text": "a", "label": LONG[:500]})),
+    ("/v1/labels", json.dumps({"name": LONG[:500]})),
+    ("/v1/labels", json.dumps({"name": "new", "cooccurs": {LONG[:500]: 1}})),
+    ("/v1/labels", filled('{"name": "new", "cooccurs": {', '"#": -1', "}}")),
+    ("/v1/labels", filled('{"name": "new", "cooccurs": {', '"#": 1', "}}")),
+    ("/v1/labels", filled('{"name": "new", "examples": [', "1", "]}")),
+    (LEARN, filled("[", "{}", "]")),
+    (LEARN, filled("[", '{"text": ""}', "]")),
+    (LEARN, filled('[{"text": "", "subjects": [', "{}", "]}]")),
+    (BATCH, filled('{"documents": [', "{}", "]}")),
+    ("/v1/detect-language", json.dumps({"text": "a", "languages": [LONG]})),
+]
+
+
+def test_a_refused_request_costs_little(model):
+    """Time, answer and what it echoes do not grow with the number or the length of what is wrong."""
+    with started("serve", model, "--annif-learn") as (process, address), httpx.Client(base_url=address) as client:
+        service = psutil.Process(process.pid)
+        for path, body in COSTLY:
+            seconds = []
+            for _ in range(3):
+                before = sum(service.cpu_times()[:2])
+                answer = client.post(
+                    path, content=body.encode(), headers={"Content-Type": "application/json"}, timeout=60
+                )
+                seconds.append(sum(service.cpu_times()[:2]) - before)
+            assert 400 <= answer.status_code < 500, (path, body[:100])
+            assert len(answer.json().get("errors", ())) <= 10
+            assert len(answer.content) <= 16_384, (path, body[:100])
+            assert LONG[:201] not in answer.text, (path, body[:100])
+            assert "9" * 201 not in answer.text
+            assert "0" * 201 not in answer.text
+            assert min(seconds) <= 0.2, (path, body[:100], seconds)
+        assert service.memory_info().rss < 1e9
 
 
 def test_only_json_is_taken(live):

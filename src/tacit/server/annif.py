@@ -24,7 +24,7 @@ from tacit.server.limits import MAX_K
 from tacit.server.models import Served
 from tacit.server.problems import Problem
 from tacit.server.routes import OF_BODIES, check_language, check_size, judged, models_of, problems, suggested
-from tacit.server.schemas import LabelName, Text
+from tacit.server.schemas import Items, LabelName, Text
 from tacit.tagger.suggest import DECIMALS, Wish
 from tacit.tagger.tagger import Tagger
 from tacit.words import DETECTED, LANGUAGES, language_scores
@@ -73,7 +73,7 @@ class Document(_Body):
 class DocumentBatch(_Body):
     """Several texts."""
 
-    documents: list[Document] = Field(max_length=_MAX_DOCUMENTS)
+    documents: Items[Document] = Field(max_length=_MAX_DOCUMENTS)
 
 
 class IndexedSubject(_Body):
@@ -87,7 +87,7 @@ class IndexedDocument(_Body):
     """A text and its known correct labels."""
 
     text: Text
-    subjects: list[IndexedSubject] = []
+    subjects: Items[IndexedSubject] = []
 
 
 class DetectRequest(_Body):
@@ -266,7 +266,7 @@ async def suggest_batch(
     responses=problems(*OF_BODIES, 403, 507),
 )
 async def learn(
-    request: Request, project_id: ProjectId, documents: Annotated[list[IndexedDocument], Body()]
+    request: Request, project_id: ProjectId, documents: Annotated[Items[IndexedDocument], Body()]
 ) -> Response:
     """Learn from texts with known labels, as from accepted suggestions; the service must allow it."""
     served = models_of(request).find(project_id)

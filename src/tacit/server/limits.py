@@ -9,6 +9,7 @@ from ipaddress import ip_address
 from tacit.errors import ParameterError, did_you_mean
 
 MAX_K = 1000  # suggestions per text
+MAX_ITEMS = 10_000  # texts, judgements or documents in a request, whatever the limit of its model
 TEXTS_PER_RANKING = 32  # larger batches gain little and make the next request wait longer
 ACTS_PER_COMMIT = 256
 LOCAL_HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})
@@ -24,6 +25,8 @@ class Limits:
 
     def __post_init__(self) -> None:
         _check_above_zero(self, [field.name for field in fields(self)])
+        if self.max_batch > MAX_ITEMS:
+            raise ParameterError(f"the limit max_batch must be at most {MAX_ITEMS:,}; got {self.max_batch:,}")
 
     def changed(self, name: str, value: str) -> Limits:
         """A copy with one limit changed to a value from the command line."""

@@ -13,6 +13,8 @@ from starlette.exceptions import HTTPException
 from tacit.errors import TacitError
 
 MEDIA_TYPE = "application/problem+json"
+MAX_ERRORS = 10  # in a problem document
+_LONGEST_FIELD = 80  # characters; clients choose the names of fields
 SAFE_HEADERS = [
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"no-referrer"),
@@ -52,7 +54,7 @@ class Problem(Exception):  # noqa: N818 - RFC 9457 calls it so
     ) -> None:
         super().__init__(detail)
         self.status = status
-        self.errors = [{"field": field, "message": detail}] if field else []
+        self.errors = [{"field": field[:_LONGEST_FIELD], "message": detail}] if field else []
         self.detail = detail
         self.nearest = list(nearest)
         self.headers = {} if retry_after is None else {"Retry-After": str(retry_after)}
@@ -110,7 +112,7 @@ def _of_routing(error: HTTPException) -> Problem:
 
 
 def _of_fields(error: RequestValidationError) -> Problem:
-    found = error.errors()
+    found = error.errors()[:MAX_ERRORS]
     if any(each["type"] == "json_invalid" for each in found):
         reason = found[0].get("ctx", {}).get("error", "it cannot be parsed")
         return Problem(400, f"the request body is not JSON: {reason}")
@@ -123,7 +125,8 @@ def _of_fields(error: RequestValidationError) -> Problem:
 def _place(parts: Sequence[str | int]) -> str:
     """The path of a field, such as ``judgements[0].text``."""
     inside = [part for part in parts if part not in ("body", "query", "path", "header")]
-    return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in inside).lstrip(".") or "body"
+    path = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in inside).lstrip(".")
+    return path[:_LONGEST_FIELD] or "body"
 
 
 def _message(error: Mapping[str, Any]) -> str:

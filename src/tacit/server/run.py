@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import socket
 from collections.abc import Callable, Mapping
 
@@ -19,6 +20,9 @@ from tacit.server.workers import Ready, ServicePlan, address_of, bound
 
 _BACKLOG = 4096  # connections waiting to be accepted; the system may allow fewer
 _AT_A_TIME = 64  # connections accepted before others are served
+_NEW_OBJECTS = (
+    50_000  # before garbage is looked for; with Python's 700, half of the time to parse a large body goes there
+)
 _KEEP_ALIVE = 75  # seconds; longer than most proxies keep a connection
 _OF_SUGGESTIONS = (
     "/v1/suggest",
@@ -41,6 +45,7 @@ def serve_at(plan: ServicePlan, listening: socket.socket, ready: Callable[[Mappi
         for name, folder in plan.folders.items():
             models[name] = Served(name, folder, plan.acts.get(name), plan.limits[name], metrics)
         app = build_app(models, plan.settings, metrics, watch=plan.watch)
+    gc.set_threshold(_NEW_OBJECTS)
     write_logs()
     for name, served in models.items():
         event("loaded", model=name, acts=served.n_acts, left_out=served.left_out)

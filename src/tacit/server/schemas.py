@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
-from tacit.server.limits import MAX_K
+from tacit.server.limits import MAX_ITEMS, MAX_K
+from tacit.server.problems import MAX_ERRORS
 
 
 def _whole(text: str) -> str:
@@ -18,14 +19,35 @@ def _whole(text: str) -> str:
     return text
 
 
+def _not_huge(content: Any) -> Any:
+    """`content`; raise for too many entries, before pydantic looks at each."""
+    if isinstance(content, dict) and len(content) > MAX_ITEMS:
+        raise ValueError(f"must have at most {MAX_ITEMS:,} entries; got {len(content):,}")
+    return content
+
+
+Item = TypeVar("Item")
+Items = Annotated[list[Item], Field(max_length=MAX_ITEMS, fail_fast=True)]  # of megabytes, one error is enough
 Text = Annotated[str, AfterValidator(_whole)]
 LabelName = Annotated[str, Field(min_length=1, max_length=500)]
 ModelName = Annotated[str | None, Field(None, description="Name of the model; by default the first one.")]
+Names = Annotated[list[LabelName], Field(fail_fast=True)]
+Counts = Annotated[
+    dict[LabelName, Annotated[float, Field(ge=0)]], Field(max_length=MAX_ITEMS), BeforeValidator(_not_huge)
+]
 ActId = Annotated[str, Field(min_length=1, max_length=100)]
 
 
 class _Request(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _not_many_unknown(cls, content: Any) -> Any:
+        """Raise for many unknown fields together: otherwise each is an error of its own."""
+        if isinstance(content, dict) and len(content) >= len(cls.model_fields) + MAX_ERRORS:
+            raise ValueError(f"must have at most {len(cls.model_fields)} fields; got {len(content):,}")
+        return content
 
 
 class SuggestRequest(_Request):
@@ -39,18 +61,18 @@ class SuggestRequest(_Request):
     )
 
     text: Text = Field("", description="A single text; give either text or texts.")
-    texts: list[Text] = Field([], min_length=1, description="Several texts.")
+    texts: Items[Text] = Field([], min_length=1, description="Several texts.")
     model: ModelName
     k: int | None = Field(
         None, ge=1, le=MAX_K, description="Maximum suggestions per text; by default 5, or all above the threshold."
     )
-    threshold: Annotated[float, Field(ge=-1e9, le=1e9)] | str | None = Field(
+    threshold: Annotated[float, Field(ge=-1e9, le=1e9)] | Annotated[str, Field(max_length=100)] | None = Field(
         None,
         description="Lowest score to suggest: a number, 'auto' (the stored threshold), or a target such as 'f1', "
         "'precision=0.8', 'recall=0.5' or 'labels=3'.",
     )
-    include: list[LabelName] | None = Field(None, description="Suggest only these labels.")
-    exclude: list[LabelName] | None = Field(None, description="Suggest none of these labels.")
+    include: Names | None = Field(None, description="Suggest only these labels.")
+    exclude: Names | None = Field(None, description="Suggest none of these labels.")
     damp_head: float = Field(0.0, ge=0, le=1, description="Rank frequent labels lower: 0 not at all, 1 most.")
     language: str | None = Field(
         None,
@@ -164,10 +186,10 @@ class NewLabel(_Request):
 
     name: LabelName
     model: ModelName
-    examples: list[Text] | None = Field(
+    examples: Items[Text] | None = Field(
         None, min_length=1, description="Texts that have the label; three are much better than one."
     )
-    cooccurs: dict[LabelName, Annotated[float, Field(ge=0)]] | None = Field(
+    cooccurs: Counts | None = Field(
         None, description="Labels that it co-occurs with, each with the number of samples that have both."
     )
     description: Text | None = Field(None, description="A text that describes it.")
@@ -185,7 +207,7 @@ class Judgement(_Request):
 class FeedbackRequest(_Request):
     """Suggestions that were judged."""
 
-    judgements: list[Judgement] = Field(min_length=1)
+    judgements: Items[Judgement] = Field(min_length=1)
     model: ModelName
 
 

@@ -13,7 +13,7 @@ from scipy import sparse
 
 from tacit.data.vocabulary import Vocabulary
 from tacit.encoders import Encoded
-from tacit.errors import ActError, DataError, ParameterError
+from tacit.errors import ActError, DataError, ParameterError, brief
 from tacit.store.acts import Act, in_force
 from tacit.tagger.samples import as_samples
 from tacit.vectorizer import features_of
@@ -80,8 +80,8 @@ def _concept(tagger: Tagger, vocabulary: Vocabulary, name: str) -> str:
         by_name = sum(concept in labels for concept in vocabulary.names)
         return vocabulary.ids[place] if by_id > by_name else vocabulary.names[place]
     label = tagger._name_now(name)
-    also = "" if label == name else f" is the label '{label}', which"
-    raise ActError(f"'{name}'{also} exists already; to improve it, accept or reject its suggestions", "name")
+    also = "" if label == name else f" is the label '{brief(label)}', which"
+    raise ActError(f"'{brief(name)}'{also} exists already; to improve it, accept or reject its suggestions", "name")
 
 
 def _parent(tagger: Tagger, vocabulary: Vocabulary, name: str) -> str | None:
@@ -96,7 +96,7 @@ def _check_counts(cooccurs: Any) -> None:
         raise ActError(f"cooccurs must be counts by label; got a {type(cooccurs).__name__}", "cooccurs")
     for label, count in cooccurs.items():
         if isinstance(count, bool) or not isinstance(count, int | float | np.number) or not 0 <= count < np.inf:
-            message = f"cooccurs must give a count of at least 0 for each label; '{label}' has {count!r}"
+            message = f"cooccurs must give a count of at least 0 for each label; '{brief(label)}' has {count!r}"
             raise ActError(message, f"cooccurs.{label}")
     if cooccurs and not any(cooccurs.values()):
         message = "cooccurs must have a count above 0; a label that occurs with no other needs examples"

@@ -11,7 +11,7 @@ from scipy import sparse
 
 from tacit.bands import BANDS, band_of_labels
 from tacit.base import Estimator
-from tacit.errors import ParameterError
+from tacit.errors import ParameterError, brief
 from tacit.metrics import judge
 from tacit.numerics.logistic import fit_logistic
 from tacit.parameters import Range
@@ -105,7 +105,7 @@ def parse_target(target: str) -> tuple[str, float]:
     if name not in TARGETS or (name != "f1" and not 0 < wanted <= most) or (name == "f1" and equals):
         raise ParameterError(
             "a threshold must be a number, 'auto', or a target: 'f1', 'precision=0.8', 'recall=0.5' or 'labels=3', "
-            f"where precision and recall are at most 1; got '{target}'"
+            f"where precision and recall are at most 1; got '{brief(target)}'"
         )
     return name, wanted
 

@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from tacit.checks import has_half_character
 from tacit.data.vocabulary import Vocabulary
-from tacit.errors import ActError, LabelError, RetiredLabelError, TacitError, UnknownLabelError
+from tacit.errors import ActError, LabelError, RetiredLabelError, TacitError, UnknownLabelError, brief
 from tacit.labels import Names
 from tacit.names.index import Name, NameIndex
 from tacit.ranking import NO_SCORE, Ranking
@@ -164,7 +164,9 @@ class State:
             raise ActError(f"the name of a label must be valid Unicode; {name!a} has half a character", "name")
         if self._current(name) is not None and not (is_added and self.is_known_by_name(name)):
             retired = " (it was retired)" if self._current(name) in self._retired else ""
-            raise ActError(f"there is a label '{name}' already{retired}; choose another name, or merge the two", "name")
+            raise ActError(
+                f"there is a label '{brief(name)}' already{retired}; choose another name, or merge the two", "name"
+            )
 
     def is_known_by_name(self, name: str) -> bool:
         """Whether a label has no samples, and nobody has taught it: it may be added like a new one."""
@@ -407,7 +409,7 @@ class State:
                 name, vocabulary = content["name"], self.ground.vocabulary
                 shown = vocabulary.name_of(name) if vocabulary is not None and name in vocabulary else name
                 raise ActError(
-                    f"'{shown}' cannot be scored: no word of its name or description occurs in the "
+                    f"'{brief(shown)}' cannot be scored: no word of its name or description occurs in the "
                     "training texts; give examples, co-occurring labels, or its parent",
                     "name",
                 )

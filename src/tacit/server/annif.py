@@ -73,7 +73,7 @@ class Document(_Body):
 class DocumentBatch(_Body):
     """Several texts."""
 
-    documents: Items[Document] = Field(max_length=_MAX_DOCUMENTS)
+    documents: list[Document] = Field(max_length=_MAX_DOCUMENTS, fail_fast=True)
 
 
 class IndexedSubject(_Body):

@@ -52,6 +52,14 @@ def test_balanced_rows_have_unit_length_and_the_weight_between_their_parts():
     assert vectors[has_words] == pytest.approx(0.5 * words[has_words], abs=1e-6)
 
 
+@pytest.mark.parametrize("size", [1e-40, 1e-45, 1e30])
+def test_rows_near_the_ends_of_float32_become_unit_rows(size):
+    X = Features(None, np.outer([size, 1.0], [1.0, 2.0, 2.0]).astype(np.float32))
+    expected = X.dense / np.linalg.norm(X.dense.astype(np.float64), axis=1, keepdims=True)
+    for unit in (X.balanced(), X.unit_rows(), X.balanced()[:1]):
+        assert unit.toarray() == pytest.approx(expected[: len(unit)], rel=1e-6)
+
+
 def test_unit_rows_keep_the_proportion_of_the_parts():
     rows = both(0.5).toarray()
     assert both(0.5).unit_rows().toarray() == pytest.approx(rows / np.linalg.norm(rows, axis=1, keepdims=True))

@@ -11,7 +11,7 @@ import pytest
 import tacit
 from tacit.errors import ParameterError
 from tacit.parameters import OneOf, Range, check_parameters, document_parameters, parameters_of, parse_parameters
-from tacit.registry import MODELS
+from tacit.registry import MODELS, find_model
 
 
 @document_parameters
@@ -53,6 +53,13 @@ def test_good_values_pass(values):
 def test_bad_values_are_named(values, message):
     with pytest.raises(ParameterError, match=message):
         check_parameters(Example(**values))
+
+
+@pytest.mark.parametrize("value", [1e308, 1e39, 1e-308])
+@pytest.mark.parametrize(("name", "parameter"), [("MLLCS", "dispersion"), ("LFM", "lambda_u"), ("OneVsAll", "C")])
+def test_numbers_beyond_float32_are_refused(name, parameter, value):
+    with pytest.raises(ParameterError, match=f"{parameter}.*{value:g}".replace("+", r"\+")):
+        check_parameters(find_model(name)(**{parameter: value}))
 
 
 def test_values_from_the_command_line():

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias, get_args
@@ -50,6 +51,18 @@ _ROWS_PER_TASK = 1024  # of a ranking
 _THRESHOLD_SAMPLE = 2000  # training rows that set the threshold
 _MOST_DENSE_BYTES = 1 << 30  # of the scores of all labels
 _DENSE_AT_A_TIME = 1 << 23  # scores that are put into columns together
+
+
+@contextmanager
+def within_range() -> Iterator[None]:
+    """Report sums that overflowed, which linear algebra cannot solve, as an error of the data."""
+    try:
+        yield
+    except np.linalg.LinAlgError as error:
+        raise DataError(
+            "training needs numbers that can be squared and summed; features or parameters are too large: set "
+            f"normalize=True, or scale the features to about 1 ({error})"
+        ) from error
 
 
 class NotFittedError(TacitError, SklearnNotFittedError):  # type: ignore[misc]
@@ -150,7 +163,7 @@ class Estimator(Stored, BaseEstimator):  # type: ignore[misc]
         self.container_ = labels.container
         self.label_counts_ = counts
         self.n_samples_ = int(features.shape[0])
-        with fitting(type(self).__name__, self.stored_parameters(), features, labels.matrix, data):
+        with within_range(), fitting(type(self).__name__, self.stored_parameters(), features, labels.matrix, data):
             self._fit(features, labels.matrix, **data)
         self.threshold_ = np.nan if self._only_ranks else self._matching_threshold(features, positives(labels.matrix))
         return self

@@ -19,6 +19,7 @@ from tacit.numerics.rows import occurring, row_squares
 Floats32 = npt.NDArray[np.float32]
 
 _NO_SCALES: Any = None
+_LARGEST_SCALE = 2.0**64
 _AT_A_TIME = 1 << 20  # dense values that are converted together
 
 
@@ -129,7 +130,11 @@ class Features:
         words = self.sparse
         data = (words.data * np.repeat(by_words, np.diff(words.indptr))).astype(np.float32)
         scaled = csr_matrix((data, words.indices, words.indptr), shape=words.shape, copy=False)
-        return replace(self, sparse=scaled, scales=scales.astype(np.float32))
+        dense, is_faint = self.dense, scales > _LARGEST_SCALE
+        if is_faint.any():  # rows near the smallest float32
+            dense = np.where(is_faint[:, None], dense * np.float32(_LARGEST_SCALE), dense)
+            scales = np.where(is_faint, scales / _LARGEST_SCALE, scales)
+        return replace(self, sparse=scaled, dense=dense, scales=scales.astype(np.float32))
 
     # -- products -------------------------------------------------------------------------------------------
 

@@ -21,6 +21,7 @@ from typing import Annotated, Any, TypeVar, Union, get_args, get_origin, get_typ
 from tacit.errors import ParameterError, did_you_mean
 
 Model = TypeVar("Model")
+_LARGEST = 1e15  # magnitude of a number, so that its products with features stay within float32
 _OF_ALL_MODELS = ("idf", "normalize", "random_state", "n_jobs")
 
 
@@ -110,10 +111,14 @@ class Parameter:
         """Raise unless `value` has an allowed type and meets the constraint."""
         if value is None and type(None) in self.types:
             return
-        if not self.types or (
-            is_instance(value, self.types) and (self.constraint is None or self.constraint.holds(value))
-        ):
+        if not self.types:
             return
+        if is_instance(value, self.types) and (self.constraint is None or self.constraint.holds(value)):
+            if float not in self.types or value == 0 or 1 / _LARGEST <= abs(value) <= _LARGEST:
+                return
+            raise ParameterError(
+                f"parameter '{self.name}' must be 0 or from {1 / _LARGEST:g} to {_LARGEST:g}; got {value!r}"
+            )
         hint = ""
         if isinstance(value, str) and isinstance(self.constraint, OneOf):
             hint = did_you_mean(value, self.constraint.choices)

@@ -187,3 +187,11 @@ def test_hidden_labels_are_made_up_for_by_cooccurrence(real_data, name, least):
     alone = tacit.ExMLDS1().fit(train.X, hidden)
     with_it, without = (tacit.evaluate(model.rank(test.X), test.Y)["P@1"] for model in (joint, alone))
     assert with_it > max(least, without)
+
+
+def test_a_row_scores_the_same_alone_where_clusters_differ_in_size():
+    rng = np.random.default_rng(0)
+    features = rng.random((41, 8)).astype(np.float32)
+    model = tacit.ExMLDS3(n_learners=2, max_cluster=3, vote_power=1.0).fit(features, rng.random((41, 23)) < 0.5)
+    alone = [model.rank(features[row : row + 1], k=23).scores[0] for row in range(41)]
+    assert np.array_equal(model.rank(features, k=23).scores, alone)

@@ -30,6 +30,11 @@ def test_the_curve_of_scikit_learn(is_weighted):
     assert fit_logistic(scores, truth, weights) == pytest.approx(expected, rel=2e-3)
 
 
+def test_a_curve_of_scores_that_hardly_differ_stays_finite():
+    found = fit_logistic(np.linspace(0, 1e-40, 20), np.arange(20) > 9)
+    assert np.isfinite(np.array(found, np.float32)).all()
+
+
 def test_a_curve_never_falls_and_stays_finite():
     scores = np.arange(10.0)
     assert fit_logistic(scores, scores < 5)[0] == 0.0

@@ -112,7 +112,10 @@ class JointModel(NeighborModel):
     rate: Annotated[float, Range(above=0), Tune(0.002, 0.1), "initial learning rate"] = 0.01
     held_out: Annotated[float, Range(low=0, below=1), "share of a cluster held out for early stopping"] = 0.05
     tail_power: Annotated[
-        float, Range(low=0), Tune(0, 0.5, log=False), "votes are divided by propensity to this power (0: plain votes)"
+        float,
+        Range(low=0, high=10),
+        Tune(0, 0.5, log=False),
+        "votes are divided by propensity to this power (0: plain votes)",
     ] = 0.1
 
     @abstractmethod

@@ -189,8 +189,8 @@ def vote(
 def vote_matrix(panels: Sequence[Panel], power: float, Y: sparse.csr_matrix) -> sparse.csr_matrix:
     """The same mean label vectors as a sparse (n_rows, n_labels) matrix."""
     voters, weights = _voters(panels, power)
-    indptr = np.arange(0, voters.size + 1, voters.shape[1])
-    parts = (weights.ravel(), np.maximum(voters, 0).ravel(), indptr)  # a missing voter has weight 0
+    found = voters >= 0  # how many places are padding depends on the other rows, and with them the order of additions
+    parts = (weights[found], voters[found], np.concatenate([[0], np.cumsum(found.sum(axis=1))]))
     return sparse.csr_matrix(sparse.csr_matrix(parts, shape=(len(voters), Y.shape[0])) @ Y)
 
 

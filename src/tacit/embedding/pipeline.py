@@ -187,7 +187,9 @@ class NeighborModel(Estimator):
     dimension: Annotated[int, Range(low=1), Tune(50, 400), "length of the embedded vectors"] = 150
     n_probes: Annotated[int, Range(low=1), "nearest clusters that a sample is sent to in each learner"] = 2
     n_neighbors: Annotated[int, Range(low=1), Tune(5, 100), "near samples that vote in each cluster"] = 30
-    vote_power: Annotated[float, Range(low=0), Tune(1, 20), "power of similarity in vote weights (0: equal)"] = 6.0
+    vote_power: Annotated[
+        float, Range(low=0, high=1000), Tune(1, 20), "power of similarity in vote weights (0: equal)"
+    ] = 6.0
     search: Search = "auto"
 
     takes_dense: ClassVar[bool] = True

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from scipy import sparse
 from scipy.special import ndtr
 
-from tacit.base import Link, check_samples
+from tacit.base import Link, check_samples, within_range
 from tacit.checks import as_count
 from tacit.errors import ParameterError
 from tacit.kernels.score import top_k
@@ -310,7 +310,7 @@ class MLLCS(FactorModel):
         if is_first and checked.shape[1] > MAX_FACTOR:  # features by features would be too large
             return self.fit(X, Y, label_names=label_names, cooccurrence=cooccurrence)
         features = self._scaled(checked, is_fit=is_first)
-        with one_blas_thread():
+        with one_blas_thread(), within_range():
             if is_first:
                 self._start_online(labels, features, names, cooccurrence)
             elif not hasattr(self, "online_"):

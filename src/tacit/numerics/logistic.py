@@ -10,6 +10,7 @@ import numpy.typing as npt
 Floats = npt.NDArray[np.floating[Any]]
 
 _NEWTON_STEPS = 25
+_LEAST_SPREAD = 1e-30  # of scores; from less, a slope would overflow float32
 _RIDGE = 1e-3  # keeps the slope finite if the classes are separable
 
 
@@ -18,7 +19,8 @@ def fit_logistic(scores: Floats, truth: Floats, weights: Floats | None = None) -
     x, y = scores.ravel().astype(np.float64), truth.ravel().astype(np.float64)
     weights = np.ones_like(y) if weights is None else weights
     share = np.clip(np.average(y, weights=weights), 0.5 / len(y), 1 - 0.5 / len(y))
-    centre, spread = x.mean(), x.std() or 1.0
+    centre, spread = x.mean(), x.std()
+    spread = spread if spread > _LEAST_SPREAD else 1.0
     design = np.stack([(x - centre) / spread, np.ones_like(x)], axis=1)
     w = np.array([0.0, np.log(share / (1 - share))])
     for _ in range(_NEWTON_STEPS):

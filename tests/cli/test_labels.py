@@ -127,6 +127,11 @@ def test_update_says_what_it_did(tacit, folder, tmp_path):
     assert done.code == 0, done.err
     assert done.out.startswith("trained OneVsAll again on 164 samples, 160 kept and 4 new; 1 label is new")
     assert labels_of(tmp_path / "m", "a zither")[0] == "strings"
+    before = {path: path.read_bytes() for path in (tmp_path / "m").iterdir()}
+    again = tacit("update", tmp_path / "m", tmp_path / "new.jsonl")
+    assert again.code == 0, again.err
+    assert again.out.endswith("is unchanged\n")
+    assert {path: path.read_bytes() for path in (tmp_path / "m").iterdir()} == before
 
 
 # -- the history ------------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ import copy
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 import tacit
 from tacit.errors import DataError, ParameterError
@@ -93,11 +94,34 @@ def test_counting_on_is_exact():
     assert "strings" in labels_of(tagger, "anything")
 
 
-def test_samples_that_are_learned_again_are_counted():
-    tagger = tacit.Tagger(model="Popularity").fit(TEXTS, TAGS)
-    again = "75% of the new samples had been learned before, and count once more"
-    assert tagger.update(NEW_TEXTS[:1] + TEXTS[:3], NEW_TAGS[:1] + TAGS[:3]).endswith(again)
-    assert tagger.update(NEW_TEXTS[:1], NEW_TAGS[:1]).endswith("100" + again.removeprefix("75"))
+@pytest.mark.parametrize("keep_texts", [False, True])
+@pytest.mark.parametrize("name", ["Popularity", "MLLCS", "OneVsAll"])
+def test_samples_that_the_model_has_are_left_out(name, keep_texts, tmp_path):
+    if name == "OneVsAll" and not keep_texts:
+        pytest.skip("cannot be updated")
+    parameters = {"n_factors": 4} if name == "MLLCS" else {}
+    tacit.Tagger(name, keep_texts=keep_texts, **parameters).fit(TEXTS, TAGS).save(tmp_path / "m")
+    tagger = tacit.Tagger.load(tmp_path / "m")
+    tagger.rename_label("cars", "vehicles")
+    texts = [*NEW_TEXTS[6:], TEXTS[0], f" {TEXTS[1].upper()} ", TEXTS[2]]
+    tags = [["vehicles"], ["cars"], TAGS[0], TAGS[1], ["fruit", "cars", "music"]]
+    done = tagger.update(texts, tags)
+    assert "left out 2" in done
+    assert "1 that it has with other labels" in done
+    assert tagger.model_.n_samples_ == len(TEXTS) + 3
+    before, scores = tagger.card_, tagger.rank(TEXTS, 3).scores
+    assert "nothing is new" in tagger.update(texts, tags)
+    assert tagger.card_ == before
+    np.testing.assert_array_equal(tagger.rank(TEXTS, 3).scores, scores)
+    tagger.update([texts[0]], [["fruit"]])
+    assert tagger.model_.n_samples_ == len(TEXTS) + 4
+
+
+def test_features_that_the_model_has_are_left_out():
+    X, Y = sparse.eye(20, 5, format="csr"), np.eye(20, 3)
+    tagger = tacit.Tagger("Popularity", calibrate=False).fit(X, Y)
+    assert "left out 5" in tagger.update(sparse.csr_matrix(np.vstack([X[:5].toarray(), np.ones((1, 5))])), Y[:6])
+    assert tagger.model_.n_samples_ == 21
 
 
 def test_a_model_that_learns_on_does():

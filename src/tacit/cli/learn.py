@@ -165,6 +165,8 @@ def _labels(feedback: Path, line: int, cell: Any) -> list[str]:
 def update(model: Path, data: Path, jobs: int, **source: Any) -> None:
     """Train MODEL on the new samples of DATA, and say what was done.
 
+    Samples that the model has, with the same labels, are left out: the same file again changes nothing.
+
     Popularity and MLLCS are trained incrementally. Any other model is trained again on its old training data, if they
     were kept (tacit train --keep-texts), and the new samples together. All changes of labels and all feedback stay in
     force.
@@ -176,9 +178,12 @@ def update(model: Path, data: Path, jobs: int, **source: Any) -> None:
     tagger.set_params(n_jobs=jobs)
     before = folder.stamp(model)
     keeps(lambda: _kept(model, folder.stamp(model) == before))
-    dataset = load_data(data, **source)
+    dataset, earlier = load_data(data, **source), tagger.card_.get("updates", [])
     with progress_shown():
         done = tagger.update(inputs_of(tagger, dataset), dataset.Y, label_names=dataset.label_names)
+    if tagger.card_.get("updates", []) == earlier:
+        say(f"{done}; {model} is unchanged")
+        return
     tagger.save(model)
     say(f"{done}; saved to {model}")
 

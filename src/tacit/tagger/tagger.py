@@ -26,7 +26,7 @@ from tacit.ranking import NO_LABEL, Ranking
 from tacit.registry import find_model, find_stored
 from tacit.store import folder
 from tacit.store.acts import Act
-from tacit.store.declared import Csr, Size, Sizes
+from tacit.store.declared import Array, Csr, Size, Sizes
 from tacit.store.legacy import Amendment, as_acts
 from tacit.store.state import Stored
 from tacit.tagger import automatic, few_shot, home, suggest, training
@@ -91,6 +91,9 @@ class Tagger(Teaching, Called, Stored, BaseEstimator):  # type: ignore[misc]
     few_shot_: Annotated[FewShot | None, OF_WORDS] = field(init=False, default=None)
     encoding_: Encoding | None = field(init=False, default=None)
     n_words_: Annotated[int | None, Size("n_word_features", if_none="n_features")] = field(init=False, default=None)
+    known_samples_: Annotated[npt.NDArray[np.uint64] | None, Array("uint64", ("n_known", "2"))] = field(
+        init=False, default=None
+    )
     card_: dict[str, Any] = field(init=False)
     amendments_: list[Amendment] = field(init=False)  # in a base of tacit 0.1 alone
 

@@ -28,7 +28,7 @@ from tacit.store.declared import Array, Csr, Sizes
 from tacit.tagger import automatic, few_shot
 from tacit.tagger.learning import Fitted, learn
 from tacit.tagger.naming import Naming, are_short, language_of, naming_of, without_deprecated
-from tacit.tagger.overlap import sketch
+from tacit.tagger.overlap import hashes_of
 from tacit.tagger.samples import Inputs
 from tacit.tagger.vectors import Vectors, split_texts, vectors_of
 from tacit.vectorizer import TextVectorizer, are_texts, features_of
@@ -191,8 +191,8 @@ def trained(
         "n_words_": X.shape[1] if learned.encoding is not None and learned.encoding.weight else None,
         "relations_": relations(labels.matrix),
         "training_": kept,
-        "card_": card(X, labels, learned, seed=tagger.random_state, reason=prepared.reason)
-        | {"sketch": sketch(X if vectorizer is None else texts)},
+        "card_": card(X, labels, learned, seed=tagger.random_state, reason=prepared.reason),
+        "known_samples_": hashes_of(X if vectorizer is None else texts, labels.matrix, labels.names),
         "few_shot_": few_shot.measure(X, labels, vectorizer, seed),
     }
 

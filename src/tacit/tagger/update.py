@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from tacit.data.repeats import Hashes
 from tacit.encoders import Encoded
 from tacit.errors import DataError, ParameterError
 from tacit.labels import Names, label_counts, positives, read_labels
@@ -23,8 +24,7 @@ from tacit.numerics.rows import row_of_entry, widened
 from tacit.store.acts import in_force
 from tacit.store.legacy import learned_logs
 from tacit.tagger.naming import counted_on, moved, without_deprecated
-from tacit.tagger.overlap import NOTABLE, share_in_training, sketch
-from tacit.tagger.state import State
+from tacit.tagger.overlap import are_known, hashes_of
 from tacit.tagger.training import Training, relations
 from tacit.tagger.vectors import split_texts
 
@@ -36,15 +36,27 @@ if TYPE_CHECKING:
 class _NewSamples:
     """New samples, as given and as features, and their labels by the names used in training."""
 
-    samples: Any
+    samples: Any  # texts, or X
     X: sparse.csr_matrix
     Y: sparse.csr_matrix
     names: list[str]
+    hashes: Hashes
     vectors: npt.NDArray[np.float32] | None = None  # made elsewhere
+
+    def rows(self, rows: npt.NDArray[np.intp]) -> _NewSamples:
+        """Some of the samples."""
+        samples = [self.samples[row] for row in rows] if self.samples is not self.X else self.X[rows]
+        vectors = None if self.vectors is None else self.vectors[rows]
+        return _NewSamples(samples, self.X[rows], self.Y[rows], self.names, self.hashes[rows], vectors)
+
+    @property
+    def inputs(self) -> Any:
+        """Texts, with their vectors if there are any, or features."""
+        return self.samples if self.vectors is None else Encoded(self.samples, self.vectors)
 
 
 def update(tagger: Tagger, samples: Any, tags: Any, label_names: Sequence[str] | None = None) -> str:
-    """Train a tagger on new samples, in place; return a summary.
+    """Train a tagger on new samples, in place; return a summary. Those that it has with the same labels are left out.
 
     Raises
     ------
@@ -53,10 +65,13 @@ def update(tagger: Tagger, samples: Any, tags: Any, label_names: Sequence[str] |
     """
     model, changes = tagger._fitted_model(), tagger._changes
     before = changes.state.ground.classes
-    texts, given = split_texts(samples)
-    new = _new_samples(changes.state, texts, tagger._features(texts), tags, label_names)
-    new = replace(new, vectors=given)
-    repeated = share_in_training(tagger, texts)
+    new = _new_samples(tagger, samples, tags, label_names)
+    is_known, is_left_out = are_known(tagger, new.hashes).T
+    if is_left_out.all():
+        return f"the model has all {len(is_left_out):,} samples with the same labels; nothing is new"
+    n_relabelled = int((is_known & ~is_left_out).sum())
+    if is_left_out.any():
+        new = new.rows(np.flatnonzero(~is_left_out))
     earlier, logs = tagger.card_.get("updates", []), learned_logs(tagger.card_)
     n_known = len(model.classes_)
     n_seen = len(getattr(model, "seen_names_", model.classes_))  # the others are known by their counts
@@ -65,7 +80,7 @@ def update(tagger: Tagger, samples: Any, tags: Any, label_names: Sequence[str] |
         _rescored(tagger, before, new)
     elif hasattr(model, "partial_fit") and len(new.names) == n_known and not new.Y[:, n_seen:].nnz:
         tagger.model_ = copy.copy(model)
-        tagger.model_.partial_fit(changes.scores.features(changes.scores.inputs(new.X, samples)), new.Y[:, :n_seen])
+        tagger.model_.partial_fit(changes.scores.features(changes.scores.inputs(new.X, new.inputs)), new.Y[:, :n_seen])
         _keep(tagger, new)
         _rescored(tagger, before, new)
         done = f"trained {type(model).__name__} on {new.X.shape[0]:,} new samples; its calibration is unchanged"
@@ -77,7 +92,7 @@ def update(tagger: Tagger, samples: Any, tags: Any, label_names: Sequence[str] |
             f"{type(model).__name__} cannot learn {what} without the training data, which this tagger did not keep; "
             "train it again on all samples, with keep_texts=True (--keep-texts) to update it later"
         )
-    done += _new_labels(len(new.names) - n_known) + _counted_twice(repeated)
+    done += _new_labels(len(new.names) - n_known) + _not_new(int(is_left_out.sum()), n_relabelled)
     tagger.card_ = {**tagger.card_, **logs, "updates": [*earlier, done]}
     tagger._become(tagger._without_acts().plus(changes.acts))
     return done + _no_longer(tagger, set(new.names[n_known:]), set(changes.left_out))
@@ -94,10 +109,9 @@ def needs_training_data(tagger: Tagger) -> str:
     return f"the training {kind} are not kept in the model, so it cannot {' or '.join(cannot)}"
 
 
-def _new_samples(
-    state: State, samples: Any, X: sparse.csr_matrix, tags: Any, label_names: Sequence[str] | None
-) -> _NewSamples:
-    labels = read_labels(tags, label_names)
+def _new_samples(tagger: Tagger, samples: Any, tags: Any, label_names: Sequence[str] | None) -> _NewSamples:
+    state, (texts, given) = tagger._changes.state, split_texts(samples)
+    X, labels = tagger._features(texts), read_labels(tags, label_names)
     if labels.container != "lists" and label_names is None and labels.matrix.shape[1] == len(state):
         labels = read_labels(tags, state.names)
     labels = without_deprecated(labels, state.ground.vocabulary)
@@ -115,9 +129,9 @@ def _new_samples(
     place = {name: column for column, name in enumerate(names)}
     moved = np.zeros(len(labels.names), dtype=np.int64)
     moved[used] = [place[called[column]] for column in used.tolist()]
-    return _NewSamples(
-        samples, X, _ones(row_of_entry(matrix), moved[matrix.indices], (matrix.shape[0], len(names))), names
-    )
+    Y = _ones(row_of_entry(matrix), moved[matrix.indices], (matrix.shape[0], len(names)))
+    samples = texts if tagger.takes_texts else X
+    return _NewSamples(samples, X, Y, names, hashes_of(samples, Y, names), given)
 
 
 def _ones(rows: npt.NDArray[Any], columns: npt.NDArray[Any], shape: tuple[int, int]) -> sparse.csr_matrix:
@@ -131,8 +145,9 @@ def _new_labels(n: int) -> str:
     return "" if n == 0 else "; 1 label is new" if n == 1 else f"; {n:,} labels are new"
 
 
-def _counted_twice(share: float) -> str:
-    return "" if share < NOTABLE else f"; {share:.0%} of the new samples had been learned before, and count once more"
+def _not_new(n_left_out: int, n_relabelled: int) -> str:
+    left_out = f"; left out {n_left_out:,} that the model has with the same labels" if n_left_out else ""
+    return left_out + (f"; {n_relabelled:,} that it has with other labels count besides" if n_relabelled else "")
 
 
 def _no_longer(tagger: Tagger, learned: set[str], before: set[str]) -> str:
@@ -179,8 +194,9 @@ def _keep(tagger: Tagger, new: _NewSamples) -> None:
     if tagger.relations_ is not None:
         tagger.relations_ = widened(tagger.relations_, n_labels, n_labels) + relations(new.Y)
     n_samples = tagger.card_.get("samples", 0) + new.X.shape[0]
-    known = sketch(new.samples if tagger.takes_texts else new.X, tagger.card_.get("sketch", ""))
-    tagger.card_ = {**tagger.card_, "samples": n_samples, "labels": n_labels, "sketch": known}
+    tagger.card_ = {**tagger.card_, "samples": n_samples, "labels": n_labels}
+    if tagger.known_samples_ is not None:
+        tagger.known_samples_ = np.concatenate([tagger.known_samples_, new.hashes])
     kept = tagger.training_
     if kept is not None:
         labels = widened(kept.labels, n_labels)

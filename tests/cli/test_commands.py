@@ -15,6 +15,7 @@ from scipy import sparse
 
 import tacit as library
 from planted import planted
+from tacit.cli import train as train_command
 from tacit.progress import Stopped
 
 PARTS = ("train.csv", "test.csv")
@@ -99,6 +100,33 @@ def test_parts_have_all_columns_of_the_file(tacit, articles, tmp_path):
     rows = list(csv.DictReader(io.StringIO((tmp_path / "hidden" / "train.csv").read_text())))
     assert list(rows[0]) == list(whole[0])
     assert sum(bool(row["tags"]) for row in rows) < len(rows)
+
+
+def test_parts_of_a_file_with_repeats_share_no_text_and_are_like_the_file(tacit, tmp_path):
+    rng = np.random.default_rng(0)
+    common = [[str(label) for label in range(40) if rng.random() < 0.05] or ["0"] for _ in range(700)]
+    rows = [
+        {"text": f"text {row}", "labels": [*tags, f"rare {row // 3}"] if row < 90 else tags}
+        for row, tags in enumerate(common)
+    ]
+    again = [{**rows[row], "text": f" {rows[row]['text'].upper()}\n"} for row in rng.integers(0, 700, 300)]
+    (tmp_path / "data.jsonl").write_text("".join(json.dumps(row) + "\n" for row in [*rows, *again]))
+    done = tacit("split", tmp_path / "data.jsonl", "--out", tmp_path / "parts")
+    assert done.code == 0, done.err
+    assert "300 of 1,000 samples repeat others" in done.out
+    train, test = (library.load_data(tmp_path / "parts" / f"{name}.jsonl") for name in ("train", "test"))
+    assert len(test) == pytest.approx(200, abs=5)
+    assert not {text.lower().strip() for text in train.texts} & {text.lower().strip() for text in test.texts}
+    rare = [
+        sum(names.startswith("rare") for names in np.array(part.label_names)[part.Y.indices]) for part in (train, test)
+    ]
+    assert rare[1] / sum(rare) < 0.3
+    assert set(test.label_names) <= set(train.label_names)
+    assert tacit("train", tmp_path / "parts" / "train.jsonl", "--out", tmp_path / "model").code == 0
+    assert tacit("evaluate", tmp_path / "model", tmp_path / "parts" / "test.jsonl").err == ""
+    held_out = train_command.split_off(library.load_data(tmp_path / "data.jsonl"), "0.2", 0, {})
+    texts = [{text.lower().strip() for text in part.texts} for part in held_out]
+    assert not texts[0] & texts[1]
 
 
 def test_parts_of_a_folder_are_folders(tacit, tmp_path):
@@ -318,7 +346,8 @@ def full_disk():
 
 def test_a_full_disk(tacit, articles, tmp_path, full_disk):
     words = (articles, "--text", "title,body")
-    model, out = tmp_path / "model", tmp_path / "out.jsonl"
+    model, out, new = tmp_path / "model", tmp_path / "out.jsonl", tmp_path / "new.csv"
+    new.write_text(articles.read_text().replace("and more", "and others"))
     for name in ("OneVsAll", "Popularity"):  # with parts to keep, and without
         train = ("train", *words, "--model", name, "--no-calibrate", "--out", model, "--quiet")
         assert tacit(*train).code == 0  # kernels are compiled and kept
@@ -326,7 +355,7 @@ def test_a_full_disk(tacit, articles, tmp_path, full_disk):
         with full_disk():
             failed = [tacit(*train), tacit("suggest", model, *words, "--out", out)]
             if name == "Popularity":
-                failed.append(tacit("update", model, *words))
+                failed.append(tacit("update", model, new, *words[1:]))
         for outcome in failed:
             assert outcome.code == 2
             assert "File too large" in outcome.err

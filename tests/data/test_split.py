@@ -251,3 +251,38 @@ def test_a_random_split_is_like_the_data():
     for wrong in (0, 1.0, 4000, "half"):
         with pytest.raises(ParameterError, match="test_size"):
             random_split(4000, wrong)
+
+
+def test_alike_rows_stay_together_and_every_label_in_training():
+    for seed in range(50):
+        rng = np.random.default_rng(seed)
+        groups = rng.integers(0, 60, 100)
+        Y = sparse.random(100, 30, 0.05, format="csr", rng=rng, data_rvs=np.ones)
+        rest, test = random_split(100, 20, seed, groups=groups, Y=Y)
+        assert sorted([*rest, *test]) == list(range(100))
+        assert 20 - np.bincount(groups).max() < len(test) <= 20
+        assert not set(groups[rest]) & set(groups[test])
+        assert set(Y[test].indices) <= set(Y[rest].indices)
+
+
+def test_a_split_that_spares_labels_is_random_otherwise():
+    rng = np.random.default_rng(0)
+    Y = sparse.random(4000, 3000, 0.0005, format="csr", rng=rng, data_rvs=np.ones)
+    held_out = random_split(4000, 0.2, seed=1, Y=Y)[1]
+    assert len(held_out) == 800
+    assert Y[held_out].nnz / 800 == pytest.approx(Y.nnz / 4000, rel=0.15)
+    frequent = sparse.csr_matrix(np.ones((4000, 1)))
+    np.testing.assert_array_equal(random_split(4000, 0.2, seed=1, Y=frequent)[1], random_split(4000, 0.2, seed=1)[1])
+
+
+def test_rows_that_are_more_than_the_test_part_has_room_for_stay_in_training():
+    groups = np.concatenate([np.zeros(30, int), np.arange(30, 100)])
+    for seed in range(20):
+        rest, test = random_split(100, 0.2, seed, groups=groups)
+        assert len(test) == 20
+        assert set(range(30)) <= set(rest)
+
+
+def test_a_random_split_that_labels_leave_no_room_for():
+    with pytest.raises(DataError, match="smaller test_size"):
+        random_split(20, 0.5, Y=np.eye(20))

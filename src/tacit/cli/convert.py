@@ -10,12 +10,14 @@ import click
 
 from tacit.cli.options import PATH, data_argument, input_options, seed_option
 from tacit.cli.say import say
+from tacit.data.dataset import samples_of
 from tacit.data.files import check_unread, is_gzip, make_folder, suffix
 from tacit.data.formats import named_format
 from tacit.data.load import load_data
+from tacit.data.repeats import groups_of, n_repeated
 from tacit.data.save import convert as convert_file
 from tacit.data.save import save_data
-from tacit.data.split import hide_positives, train_test_split
+from tacit.data.split import hide_positives, random_split
 from tacit.errors import ParameterError
 
 
@@ -79,9 +81,10 @@ def convert(source: Path, target: Path, to_format: str | None, **options: Any) -
 def split(
     data: Path, out: Path, test_size: float | int, hide: float | None, to_format: str | None, seed: int, **source: Any
 ) -> None:
-    """Split DATA into a training and a test file; every label keeps at least one training sample.
+    """Split DATA at random into a training and a test file.
 
-    Both files have all columns of DATA. The parts of a folder of documents are folders.
+    Samples that are alike stay together, and every label keeps at least one training sample. Both files have all
+    columns of DATA. The parts of a folder of documents are folders.
 
     \b
     Example: tacit split articles.csv --test-size 0.1 --out parts
@@ -90,8 +93,8 @@ def split(
     for file in files.values():
         check_unread(file, data)
     dataset = load_data(data, keep_columns=True, **source)
-    parts = train_test_split(dataset.Y, test_size, seed)
-    train, test = dataset.rows(parts.train), dataset.rows(parts.test)
+    groups = groups_of(samples_of(dataset)[0])
+    train, test = map(dataset.rows, random_split(len(dataset), test_size, seed, groups=groups, Y=dataset.Y))
     if hide is not None:
         train = replace(train, Y=hide_positives(train.Y, hide, seed))
     to_format = "folder" if data.is_dir() and to_format is None else to_format
@@ -99,10 +102,8 @@ def split(
     for name, part in (("train", train), ("test", test)):
         written = save_data(part, files[name], format=to_format)
         say(f"{name}: {len(part):,} samples in {', '.join(map(str, written))}")
-    if len(parts.missed):
-        names = [dataset.label_names[label] for label in parts.missed]
-        more = f" and {len(names) - 5:,} more" if len(names) > 5 else ""
-        say(f"labels for which the test part has no room, or that have too few samples: {', '.join(names[:5])}{more}")
+    if n_like_others := n_repeated(groups):
+        say(f"{n_like_others:,} of {len(dataset):,} samples repeat others; they are in the same part")
 
 
 def _ending(data: Path, to_format: str | None) -> str:

@@ -28,6 +28,7 @@ from tacit.cli.tables import percent, print_metrics, print_table
 from tacit.data.cooccurrence import load_cooccurrence
 from tacit.data.dataset import Dataset, as_wide_as, features_of, label_lists, samples_of, texts_of
 from tacit.data.load import load_data
+from tacit.data.repeats import groups_of
 from tacit.data.split import random_split
 from tacit.data.vocabulary import load_vocabulary
 from tacit.encoders import load_encoder
@@ -200,7 +201,7 @@ def split_off(dataset: Dataset, valid: str | None, seed: int, source: dict[str, 
         return dataset, held_out
     if not 0 < share < 1:
         raise click.BadParameter(f"must be a file, or a share above 0 and below 1; got {valid}", param_hint="--valid")
-    rest, held_out_rows = random_split(len(dataset), share, seed)
+    rest, held_out_rows = random_split(len(dataset), share, seed, groups=groups_of(samples_of(dataset)[0]))
     return dataset.rows(rest), dataset.rows(held_out_rows)
 
 

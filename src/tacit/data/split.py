@@ -16,6 +16,7 @@ from scipy import sparse
 from tacit.errors import DataError, ParameterError
 from tacit.kernels.split import choose_test_rows, cover_labels
 from tacit.labels import positives, read_labels
+from tacit.numerics.rows import row_of_entry
 
 Ids = npt.NDArray[np.int64]
 
@@ -67,15 +68,38 @@ class HeldOutLabels:
         return np.concatenate([self.seen, self.unseen])
 
 
-def random_split(n_rows: int, test_size: float = 0.25, seed: int = 0) -> tuple[Ids, Ids]:
+def random_split(
+    n_rows: int, test_size: float = 0.25, seed: int = 0, *, groups: npt.NDArray[Any] | None = None, Y: Any = None
+) -> tuple[Ids, Ids]:
     """Split rows at random: sorted row numbers of the training part and of the other, which is like new samples.
 
-    This is the split for calibration and validation. `train_test_split`, which has the same parameters, puts more rare
-    labels into the test part than new samples have, and takes them out of training.
+    This is the split for calibration and validation. `train_test_split` puts more rare labels into the test part than
+    new samples have, and takes them out of training.
+
+    Parameters
+    ----------
+    n_rows, test_size, seed
+        The number of rows; the others as for `train_test_split`.
+    groups : int array of shape (n_rows,), optional
+        Rows with the same number stay together (`tacit.data.repeats.groups_of`), in training if they are more than the
+        test part has room for.
+    Y : sparse matrix, array or list of lists, optional
+        Labels, each of which keeps a row in the training part: the one that would be the last to leave it.
     """
     n_test, _ = _row_counts(test_size, n_rows)
-    order = _generator(seed).permutation(n_rows)
-    return np.sort(order[n_test:]), np.sort(order[:n_test])
+    groups = np.arange(n_rows) if groups is None else groups
+    place = np.argsort(_generator(seed).permutation(n_rows))[groups]
+    stays = np.bincount(groups)[groups] > n_test
+    if Y is not None:
+        relevant = positives(read_labels(Y).matrix)
+        last = np.full(relevant.shape[1], -1)
+        np.maximum.at(last, relevant.indices, place[row_of_entry(relevant)])
+        stays |= np.isin(place, last)
+    free = np.flatnonzero(~stays)
+    _check_enough(len(free), n_test)
+    free = free[np.argsort(place[free], kind="stable")]
+    n_taken = len(free) if len(free) <= n_test else int(np.searchsorted(place[free], place[free[n_test]]))
+    return np.setdiff1d(np.arange(n_rows), free[:n_taken]), np.sort(free[:n_taken])
 
 
 def train_test_split(Y: Any, test_size: float = 0.25, seed: int = 0) -> SplitResult:
@@ -132,12 +156,17 @@ def _choose(relevant: sparse.csr_matrix, n_test: int, n_most: int, rng: np.rando
         pinned = cover_labels(*arrays, rarest_first[counts[rarest_first] > 0], row_order)
         other = choose_test_rows(*arrays, owed, row_order, pinned, *sizes)
         in_test = max(in_test, other, key=np.sum)
-    if in_test.sum() < (1 - SIZE_TOLERANCE) * n_test:
-        raise DataError(
-            f"only {in_test.sum():,} of the {n_test:,} test rows asked for can leave the training part: each "
-            "other row is the last with one of its labels. Ask for a smaller test_size, or drop the rarest labels"
-        )
+    _check_enough(in_test.sum(), n_test)
     return np.asarray(in_test)
+
+
+def _check_enough(n_free: int, n_test: int) -> None:
+    if n_free < (1 - SIZE_TOLERANCE) * n_test:
+        raise DataError(
+            f"only {n_free:,} of the {n_test:,} test rows asked for can leave the training part: each other row is "
+            "the last with one of its labels, or like too many others. Ask for a smaller test_size, or drop the "
+            "rarest labels"
+        )
 
 
 def hold_out_labels(Y: Any, share: float = 0.5, seed: int = 0) -> HeldOutLabels:

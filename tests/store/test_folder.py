@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+import errno
 import json
 import os
 import random
 import shutil
+import stat
 from pathlib import Path
 from typing import Any
 
@@ -174,6 +176,23 @@ def test_a_full_disk_leaves_the_old_model(saved, monkeypatch, fails_on):
     with pytest.raises(ModelFileError, match="could not be saved"):
         tacit.Popularity().fit(X, Y).save(saved.with_name("new"))
     assert not saved.with_name("new").exists()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="folders are not synced there")
+@pytest.mark.parametrize("reason", [errno.EINVAL, errno.ENOTSUP])
+def test_a_file_system_that_cannot_sync_folders_is_no_failure(saved, monkeypatch, reason):
+    sync = os.fsync
+
+    def only_files(handle: int) -> None:
+        if stat.S_ISDIR(os.fstat(handle).st_mode):
+            raise OSError(reason, os.strerror(reason))
+        sync(handle)
+
+    monkeypatch.setattr(os, "fsync", only_files)
+    X, Y = planted(seed=3)
+    tacit.Popularity().fit(X, Y).save(saved)
+    assert np.array_equal(tacit.load_model(saved).label_counts_, np.asarray(Y.sum(axis=0)).ravel())
+    assert len(list(saved.glob("arrays*"))) == 1
 
 
 def test_a_loaded_model_is_mapped_and_the_file_never_changes(saved):

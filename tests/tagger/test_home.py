@@ -17,7 +17,7 @@ import tacit
 from planted import planted
 from tacit.errors import ActError, ModelFileError
 from tacit.store.acts import Act
-from tacit.store.ledger import Ledger
+from tacit.store.ledger import Ledger, LedgerError
 from tacit.tagger import home
 from tacit.tagger.samples import Inputs
 from tagger.articles import articles
@@ -475,3 +475,18 @@ def test_a_damaged_cache_of_samples_is_not_used(model):
             assert {each.label for each in found} == {each.label for each in expected}
     header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])
     assert header["indices"]["dtype"] == "I32"
+
+
+def test_acts_are_not_lost_if_the_ledger_elsewhere_cannot_be_written(model, tmp_path, monkeypatch):
+    elsewhere = tmp_path / "elsewhere.jsonl"
+    tagger = tacit.Tagger.load(model, acts=elsewhere)
+    tagger.update(["zither and song"] * 3, [["strings"]] * 3)
+    tagger.rename_label("cars", "vehicles")
+    with monkeypatch.context() as patch:
+        patch.setattr("tacit.store.ledger.Writing.append", lambda *_: (_ for _ in ()).throw(LedgerError("full")))
+        with pytest.raises(LedgerError):
+            tagger.save(model)
+    assert "vehicles" in tagger.classes_
+    tagger.save(model)
+    again = tacit.Tagger.load(model, acts=elsewhere)
+    assert {"vehicles", "strings"} <= set(again.classes_)

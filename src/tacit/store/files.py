@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import mmap
 import os
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from safetensors import SafetensorError
 from safetensors.numpy import save_file
 
 from tacit.errors import ModelFileError
@@ -22,6 +24,7 @@ _DTYPES = {
     "BOOL": "?", "U8": "<u1", "I8": "<i1", "U16": "<u2", "I16": "<i2", "U32": "<u4", "I32": "<i4",
     "U64": "<u8", "I64": "<i8", "F16": "<f2", "F32": "<f4", "F64": "<f8",
 }  # fmt: skip
+_CANNOT_SYNC_FOLDERS = (errno.EINVAL, errno.ENOTSUP)  # of a file system, such as some over a network
 _MAX_HEADER = 100_000_000  # bytes; the limit of the safetensors format itself
 
 
@@ -34,21 +37,29 @@ def replacing(path: Path) -> Iterator[Path]:
         yield temporary
         sync(temporary)
         temporary.replace(path)
+    except BaseException:
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
+        raise
     finally:
-        temporary.unlink(missing_ok=True)
         drafts.discard(temporary)
     sync(path.parent)
 
 
 def sync(path: Path) -> None:
-    """Flush a file or folder to disk."""
-    if os.name == "nt" and path.is_dir():  # Windows cannot open a folder
+    """Flush a file to disk, or a folder where its file system can."""
+    is_folder = path.is_dir()
+    if os.name == "nt" and is_folder:  # Windows cannot open a folder
         return
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
+    except OSError as error:
+        if not is_folder or error.errno not in _CANNOT_SYNC_FOLDERS:
+            raise
     finally:
-        os.close(handle)
+        with suppress(OSError):  # all that counts is synced
+            os.close(handle)
 
 
 def write_arrays(path: Path, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
@@ -56,7 +67,10 @@ def write_arrays(path: Path, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
     with replacing(path) as temporary:
         temporary.touch()
         mode = temporary.stat().st_mode  # as the user's umask has it; save_file would let nobody else read
-        save_file({name: np.ascontiguousarray(array) for name, array in arrays.items()}, temporary)
+        try:
+            save_file({name: np.ascontiguousarray(array) for name, array in arrays.items()}, temporary)
+        except SafetensorError as error:
+            raise OSError(str(error)) from error
         temporary.chmod(mode)
 
 

@@ -1,28 +1,30 @@
 """A model folder: an immutable base, ``manifest.json`` and the safetensors file that it names, and ``acts.jsonl``.
 
-The name of the data file contains its checksum, and the manifest is replaced last, in one rename. Whatever happens
-while saving, the folder therefore holds either the old model or the new one. Only one process at a time writes, under
-the lock of the ledger; it also removes the leftovers of writers that were killed. Readers take no lock.
+The name of the data file contains its checksum, and the manifest is replaced in one rename. Whatever happens while
+saving, the folder therefore holds either the old model or the new one. What a manifest may name after a power failure
+is removed only when the folder is synced. Only one process at a time writes, under the lock of the ledger; it also
+removes the leftovers of writers that were killed. Readers take no lock.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping
+import os
+import shutil
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
-from safetensors import SafetensorError
-
 from tacit._version import __version__
 from tacit.errors import ModelFileError, TacitError
+from tacit.store.acts import Act
 from tacit.store.declared import check_model
-from tacit.store.files import read_arrays, replacing, sha256, write_arrays
-from tacit.store.ledger import Contents, Ledger, LedgerError, Writing
+from tacit.store.files import read_arrays, replacing, sha256, sync, write_arrays
+from tacit.store.ledger import START, Contents, Ledger, LedgerError, Mark, Writing
 from tacit.store.legacy import update_manifest
 from tacit.store.state import Arrays, Stored, Unpacker, pack_model
 
@@ -71,17 +73,36 @@ class FolderWriter:
                 f"included) that a new one would forget; {advice}"
             )
 
-    def replace(self, model: Stored, origin: str | None = None) -> dict[str, Any]:
-        """Replace the model in the folder and return the new manifest.
+    def replace(
+        self, model: Stored, origin: str | None = None, acts: Sequence[Act] | None = ()
+    ) -> tuple[dict[str, Any], Mark]:
+        """Replace the model in the folder and its acts; return the manifest, and the position after the last act.
 
-        The acts in the folder apply to the new model if `origin` is their base.
+        The acts apply to bases of this `origin`, the new base if there is none; None leaves the ledger as it is. If
+        anything fails, all is as it was.
         """
+        manifest = self._written(model, origin)
+        mark = START
+        with _restoring(self.ledger.path, self.folder / MANIFEST):
+            if acts and origin is not None:
+                mark = self.ledger.hold(acts, origin)
+            with replacing(self.folder / MANIFEST) as temporary:
+                temporary.write_text(json.dumps(manifest, indent=1, ensure_ascii=False), encoding="utf-8")
+            if acts is not None and origin is None:
+                self.ledger.clear()
+                mark = self.ledger.append(acts, base_of(manifest), START) if acts else START
+        self.manifest = manifest
+        return manifest, mark
+
+    def _written(self, model: Stored, origin: str | None) -> dict[str, Any]:
+        """Write the data of a model beside those of the old one, and return its manifest."""
         arrays: Arrays = {}
         tree = pack_model(model, arrays)
         draft = self.folder / "arrays.safetensors"
         write_arrays(draft, arrays)
         digest = sha256(draft)
         data_file = draft.replace(self.folder / f"arrays-{digest[:16]}.safetensors")
+        sync(self.folder)
         manifest = {
             "format": FORMAT,
             "format_version": FORMAT_VERSION,
@@ -91,17 +112,19 @@ class FolderWriter:
             **tree,
         }
         manifest["sha256"] = _checksum(manifest)
-        with replacing(self.folder / MANIFEST) as temporary:
-            temporary.write_text(json.dumps(manifest, indent=1, ensure_ascii=False), encoding="utf-8")
-        self.manifest = manifest
         return manifest
 
     def remove_leftovers(self) -> None:
-        """Delete files that the manifest does not name: drafts, and data of replaced models."""
+        """Delete files that the manifest does not name: drafts, and data of replaced models.
+
+        Nothing is deleted until the folder is synced: after a power failure, an older manifest might be back.
+        """
         found = [file for pattern in _DRAFTS for file in self.folder.glob(pattern)]
-        if (self.folder / MANIFEST).exists() and len(found) == 1:
+        has_model = (self.folder / MANIFEST).exists()
+        if has_model and len(found) == 1:
             return
-        kept = None if self.manifest is None else self.manifest["file"]["name"]
+        kept = read_manifest(self.folder)["file"]["name"] if has_model else None
+        sync(self.folder)
         for file in found:
             if file.name != kept:
                 with suppress(PermissionError):  # on Windows, while somebody reads it
@@ -109,27 +132,72 @@ class FolderWriter:
 
 
 @contextmanager
+def _restoring(*paths: Path) -> Iterator[None]:
+    """Put files back as they were if the block fails, in this order; their copies are on disk before it begins."""
+    copies = {path: path.with_name(f".{path.name}.{os.getpid()}.former.tmp") for path in paths}
+    existing = [path for path in paths if path.exists()]
+    try:
+        for path in existing:
+            shutil.copy(path, copies[path])
+            sync(copies[path])
+        try:
+            yield
+        except BaseException as error:
+            _put_back({path: copies[path] if path in existing else None for path in paths}, error)
+            raise
+    finally:
+        for copied in copies.values():
+            with suppress(OSError):
+                copied.unlink(missing_ok=True)
+
+
+def _put_back(copies: Mapping[Path, Path | None], error: BaseException) -> None:
+    try:
+        for path, copied in copies.items():
+            if copied is None:
+                path.unlink(missing_ok=True)
+            else:
+                copied.replace(path)
+    except OSError:
+        raise LedgerError(
+            f"{_reason(error)}; nor could the old one be put back, so that the new one may be there; look before you "
+            "repeat it"
+        ) from error
+
+
+def _reason(error: BaseException) -> str:
+    return str((isinstance(error, OSError) and error.strerror) or error)
+
+
+@contextmanager
 def writing(path: str | Path) -> Iterator[FolderWriter]:
     """Lock a model folder for writing; the folder is created if it does not exist."""
     folder = Path(path)
-    check_target(folder)
-    is_new = not folder.exists()
+    is_new = False
     try:
+        check_target(folder)
+        is_new = not folder.exists()
         folder.mkdir(parents=True, exist_ok=True)
         with Ledger(folder / ACTS).writing() as ledger:
             writer = FolderWriter(folder, ledger)
             try:
                 yield writer
             finally:
-                writer.remove_leftovers()
-    except (OSError, SafetensorError, LedgerError) as error:
-        reason = error.strerror or error if isinstance(error, OSError) else error
-        raise LedgerError(f"{folder}: the model could not be saved ({reason})") from error
+                with suppress(OSError, ModelFileError):  # left to the next writer
+                    writer.remove_leftovers()
+    except (OSError, LedgerError) as error:
+        raise LedgerError(f"{folder}: the model could not be saved ({_reason(error)})") from error
     finally:
-        if is_new and folder.is_dir() and not (folder / MANIFEST).exists():
-            (folder / f"{ACTS}.lock").unlink(missing_ok=True)
-            if not any(folder.iterdir()):
-                folder.rmdir()
+        if is_new:
+            with suppress(OSError):
+                _remove_empty(folder)
+
+
+def _remove_empty(folder: Path) -> None:
+    """Remove a folder into which no model came."""
+    if not (folder / MANIFEST).exists():
+        (folder / f"{ACTS}.lock").unlink(missing_ok=True)
+        folder.rmdir()
 
 
 def save(model: Stored, path: str | Path) -> None:
@@ -137,7 +205,6 @@ def save(model: Stored, path: str | Path) -> None:
     with writing(path) as writer:
         writer.refuse_acts()
         writer.replace(model)
-        writer.ledger.clear()
 
 
 def check_target(folder: Path) -> None:

@@ -196,10 +196,16 @@ class Writing(Ledger):
                 os.fsync(file.fileno())
             raise
 
-    def rewrite(self, acts: Sequence[Act], origin: str) -> None:
+    def rewrite(self, acts: Sequence[Act], origin: str) -> Mark:
         """Replace all acts of the ledger."""
         with replacing(self.path) as draft:
-            Writing(draft).append(acts, origin, START)
+            return Writing(draft).append(acts, origin, START)
+
+    def hold(self, acts: Sequence[Act], origin: str) -> Mark:
+        """Replace all acts of the ledger, unless it has them already."""
+        found = self.read()
+        is_same = found.origin == origin and [act.id for act in found.acts] == [act.id for act in acts]
+        return found.mark if is_same else self.rewrite(acts, origin)
 
     def clear(self) -> None:
         """Remove all acts."""

@@ -208,18 +208,10 @@ def save(tagger: Tagger, path: Path, acts: Policy) -> None:
     is_home = home is not None and home.folder == path.resolve() and (home.folder / folder.MANIFEST).exists()
     if is_home and home is not None and acts is None:
         own = tagger._changes.acts[len(home.changes.acts) :]
-        if not home.has_base_of(tagger):
+        if home.has_base_of(tagger):
+            _commit_own(tagger, home, own)
+        else:
             _save_base(tagger, home, own)
-            return
-        try:
-            refused = commit(tagger, own)
-        except BaseException:
-            tagger._become((tagger._home or home).changes.plus(own))
-            raise
-        if refused:
-            reasons = "; ".join(f"{act}: {refused[act.id]}" for act in own if act.id in refused)
-            others = f" (the other {len(own) - len(refused):,} are saved)" if len(own) > len(refused) else ""
-            raise ActError(f"not saved, because another process has changed the labels{others}: {reasons}")
         return
     with folder.writing(path) as writer:
         if acts is None:
@@ -234,6 +226,19 @@ def save(tagger: Tagger, path: Path, acts: Policy) -> None:
         _replace(tagger, writer, [*kept, *own], origin_of(writer.manifest) if kept and writer.manifest else None)
 
 
+def _commit_own(tagger: Tagger, home: Home, own: Sequence[Act]) -> None:
+    """Record the acts that a tagger has and its folder has not; it keeps them if that fails."""
+    try:
+        refused = commit(tagger, own)
+    except BaseException:
+        tagger._become((tagger._home or home).changes.plus(own))
+        raise
+    if refused:
+        reasons = "; ".join(f"{act}: {refused[act.id]}" for act in own if act.id in refused)
+        others = f" (the other {len(own) - len(refused):,} are saved)" if len(own) > len(refused) else ""
+        raise ActError(f"not saved, because another process has changed the labels{others}: {reasons}")
+
+
 def _save_base(tagger: Tagger, home: Home, own: Sequence[Act]) -> None:
     """Replace the base that a tagger was loaded from; its acts are kept."""
     with folder.writing(home.folder) as writer:
@@ -243,30 +248,22 @@ def _save_base(tagger: Tagger, home: Home, own: Sequence[Act]) -> None:
                 "repeat the changes"
             )
         if home.is_apart:  # acts stay where they are
-            writer.replace(tagger, home.origin)
+            writer.replace(tagger, home.origin, acts=None)
         else:
             known = {act.id for act in [*home.changes.acts, *own]}
             others = [act for act in writer.acts().acts if act.id not in known]
             _replace(tagger, writer, [*home.changes.acts, *others, *own], home.origin)
     if home.is_apart:
         tagger.__dict__.update(tagger.load(home.folder, acts=home.ledger.path).__dict__)
-        commit(tagger, own)
+        _commit_own(tagger, tagger._home or home, own)
 
 
 def _replace(tagger: Tagger, writer: FolderWriter, acts: Sequence[Act], origin: str | None) -> None:
     """Write base and acts. The manifest determines which acts are valid, so a crash cannot leave a mix of models."""
-    before = writer.ledger.read()
-    is_same = before.origin == origin and [act.id for act in before.acts] == [act.id for act in acts]
-    if origin is not None and acts and not is_same:
-        writer.ledger.rewrite(acts, origin)
-    manifest = writer.replace(tagger, origin)
-    if origin is None:
-        writer.ledger.clear()
-        if acts:
-            writer.ledger.append(acts, base_of(manifest), START)
+    manifest, mark = writer.replace(tagger, origin, acts)
     ledger = Ledger(writer.folder.resolve() / ACTS)
-    ledger.samples.unlink(missing_ok=True)
-    mark = ledger.read().mark
+    with suppress(OSError):  # else it is recognised as that of another base
+        ledger.samples.unlink(missing_ok=True)
     changes = tagger._without_acts().plus(acts)
     tagger._stay(_kept(_home(tagger, writer.folder, manifest, ledger=ledger, changes=changes, mark=mark)))
 

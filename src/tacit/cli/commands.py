@@ -32,6 +32,7 @@ COMMANDS = {
     "find-missing": ("find_missing", "Find labels that are missing from tagged data."),
     "add-label": ("labels", "Add a label to a model, without training."),
     "labels": ("labels", "Rename, merge or retire labels of a model."),
+    "vocabulary": ("vocabulary", "Compare a model with a newer version of its vocabulary."),
     "learn": ("learn", "Learn from accepted and rejected suggestions."),
     "update": ("learn", "Train a model on new samples."),
     "serve": ("serve", "Serve models over HTTP, with a web page."),

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from tacit.checks import has_half_character
 from tacit.data.concepts import Concept, is_header, languages_like, read_csv, read_json, read_tsv
@@ -99,6 +99,13 @@ class Vocabulary:
         notation = [self.notations[place]] if self.notations[place] else []
         return list(dict.fromkeys([self.ids[place], self.names[place], *self.alternatives[place], *notation]))
 
+    def names_in_texts(self, label: str) -> list[str]:
+        """The names that texts may have for a label, the preferred one last: those of its concept, or its own."""
+        place = self._places.get(label.casefold())
+        if place is None or label not in (self.ids[place], self.names[place]):
+            return [label]
+        return [*self.alternatives[place], self.names[place]]
+
     def names_in(self, language: str) -> list[str]:
         """Preferred names in another language; for concepts without one, those of `names`."""
         return [there or here for there, here in zip(self.translated(language), self.names, strict=True)]
@@ -128,6 +135,26 @@ class Vocabulary:
         place = self.find(label)
         names = [self.names[place], *self.alternatives[place]]
         return "\n".join(part for part in [*names, self.descriptions[place]] if part and "://" not in part)
+
+    def with_new_of(self, newer: Vocabulary) -> Vocabulary:
+        """The vocabulary with the concepts of a newer version that it lacks; those that it has stay as they are."""
+        new = [place for place, key in enumerate(newer.ids) if key not in self.own_ids]
+
+        def joined(here: list[Any], there: list[Any]) -> list[Any]:
+            return [*here, *(there[place] for place in new)]
+
+        languages = self.translations.keys() | newer.translations.keys()
+        named = {
+            tag: joined(*(each.translations.get(tag, [""] * len(each)) for each in (self, newer)))
+            for tag in sorted(languages)
+        }
+        deprecated = {name: key for name, key in newer.deprecated.items() if name not in self}
+        lists = ("ids", "names", "alternatives", "parents", "descriptions", "notations", "related")
+        return Vocabulary(
+            **{name: joined(getattr(self, name), getattr(newer, name)) for name in lists},
+            translations=named,
+            deprecated=self.deprecated | deprecated,
+        )
 
     def what_is_wrong(self, sizes: Mapping[str, int]) -> tuple[str, str] | None:
         """What a stored vocabulary must satisfy beyond its declarations; see `tacit.store.declared`."""

@@ -288,9 +288,9 @@ class State:
             self._given.pop(before, None)
             self._former[before] = column
 
-    def _give(self, column: int, name: str) -> None:
+    def _give(self, column: int, name: str, names: Sequence[str] = ()) -> None:
         self._given[name] = column
-        self._later.append(Name(column, name))
+        self._later += [Name(column, each) for each in names or [name]]
         self._fused = None
 
     def _add(self, content: Mapping[str, Any], rows: list[Row]) -> None:
@@ -299,14 +299,18 @@ class State:
         part, count = self._known_by(content, rows)
         is_known = self.is_known_by_name(name)
         column = (self._current(name) or 0) if is_known else len(self)
+        names = self._names_in_texts(name)
         if not is_known:
             self._added.append(name)
-            self._give(column, name)
+            self._give(column, name, names)
             self._former.pop(name, None)
         self._counts[column] = count
         if part is not None:
-            is_found = is_known or self.ground.finds(name)  # its name is evidence, too
+            is_found = is_known or any(map(self.ground.finds, names))  # its names are evidence, too
             self._changed[column] = AnyOf((Learned(column), part), np.ones(2)) if is_found else part
+
+    def _names_in_texts(self, name: str) -> list[str]:
+        return [name] if self.ground.vocabulary is None else self.ground.vocabulary.names_in_texts(name)
 
     def _merge(self, labels: Sequence[str], into: str) -> None:
         columns = list(dict.fromkeys(self.find(label, "labels", hint=False) for label in labels))
@@ -390,7 +394,7 @@ class State:
         parts = (rows[:n_examples], rows[n_examples:])
         examples, about = (tuple(row for row in part if len(row.indices)) for part in parts)
         near = []
-        is_found = self.ground.finds(content["name"])
+        is_found = any(map(self.ground.finds, self._names_in_texts(content["name"])))
         if is_found and not content.get("description") and not content.get("about"):
             about = ()  # of the name alone, which is looked for in texts
         if n_examples and not examples:

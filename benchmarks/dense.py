@@ -34,7 +34,7 @@ from benchmarks.peers.tables import as_text
 from benchmarks.vectors import PACKAGE, TokenVectors, eurlex, fetch_encoder
 from tacit.data.dataset import texts_of
 from tacit.encoders import TextEncoder
-from tacit.memory import forget_peak, peak_bytes, resident_bytes
+from tacit.runtime.memory import forget_peak, peak_bytes, resident_bytes
 
 COMPARED = ("pecos", "LabelTree")
 N_FIRST = 500  # samples of a training that loads kernels

@@ -34,7 +34,7 @@ from tacit.data.dataset import Dataset
 from tacit.data.vocabulary import Vocabulary
 from tacit.encoders import TextEncoder
 from tacit.labels import aligned
-from tacit.memory import forget_peak, peak_bytes, resident_bytes
+from tacit.runtime.memory import forget_peak, peak_bytes, resident_bytes
 
 PACKAGE = "wordllama==0.4.0.post1"
 EURLEX_FIELDS = {"text": "title,header,recitals,main_body", "labels": "concepts"}

@@ -15,7 +15,8 @@ import numpy as np
 
 from tacit import Tagger
 from tacit.errors import TacitError
-from tacit.memory import data_bytes, large_on_disk, memory_limit
+from tacit.numerics.storage import large_on_disk
+from tacit.runtime.memory import data_bytes, memory_limit
 
 ALLOWED = 190 << 20
 N_TEXTS, WORDS_PER_TEXT = 12_000, 100

@@ -27,7 +27,7 @@ LAYERS = [
     {"bands", "metrics", "losses", "data", "runtime", "propensity", "labels", "checks", "features",
      "encoders", "store", "ranking", "parameters", "numerics", "vectorizer", "words"},
     {"kernels"},
-    {"progress", "errors", "_version", "sizes", "memory"},
+    {"progress", "errors", "_version", "sizes"},
 ]  # fmt: skip
 FAMILIES = {"linear", "trees", "embedding", "latent"}
 LEVELS = {name: level for level, names in enumerate(LAYERS) for name in names}

@@ -11,8 +11,8 @@ import tacit
 from planted import N_FEATURES, planted
 from small import small
 from tacit.errors import DataError, ParameterError
-from tacit.memory import large_on_disk
 from tacit.numerics.idf import inverse_document_frequencies, samples_with, weighted_columns
+from tacit.numerics.storage import large_on_disk
 from tacit.parameters import Role, with_role
 from tacit.registry import MODELS, find_model
 

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from scipy import sparse
 
-from tacit.memory import large_on_disk
 from tacit.numerics.rows import (
     entry_blocks,
     falling_order,
@@ -25,6 +24,7 @@ from tacit.numerics.rows import (
     unit_rows,
     widened,
 )
+from tacit.numerics.storage import large_on_disk
 
 matrices = arrays.arrays(
     np.float32, arrays.array_shapes(min_dims=2, max_dims=2, max_side=7), elements=st.sampled_from([0, 0, 1, 2, -2, 3.5])

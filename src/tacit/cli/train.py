@@ -33,11 +33,11 @@ from tacit.data.split import random_split
 from tacit.data.vocabulary import load_vocabulary
 from tacit.encoders import load_encoder
 from tacit.labels import aligned, read_labels
-from tacit.memory import memory_limit
 from tacit.metrics import KS, METRICS, read_metric
 from tacit.parameters import Tune, parameters_of, parse_parameters, unknown_parameter
 from tacit.registry import find_model
 from tacit.runtime.checkpoint import Checkpoint, checkpoint
+from tacit.runtime.memory import memory_limit
 from tacit.sizes import format_seconds
 from tacit.store import folder
 from tacit.tagger.automatic import CANDIDATES

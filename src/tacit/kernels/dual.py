@@ -22,9 +22,9 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
+from tacit.kernels.aligned import aligned_zeros
 from tacit.kernels.dense import TILE, DenseRows, gather
 from tacit.kernels.dot import dot
-from tacit.memory import aligned_zeros
 
 SQUARED_HINGE = 0
 LOGISTIC = 1

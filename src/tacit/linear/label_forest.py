@@ -13,10 +13,10 @@ import numpy.typing as npt
 from tacit.base import Mask
 from tacit.features import FeatureMatrix, dense_part, sparse_part
 from tacit.kernels.label_tree import rank_found, rank_means, search_tree
-from tacit.memory import return_freed
 from tacit.numerics.clusters import LabelClusters
 from tacit.numerics.compact import all_halves
 from tacit.ranking import Ranking
+from tacit.runtime.memory import return_freed
 from tacit.runtime.tasks import row_blocks
 from tacit.store.declared import Array, Items, Sizes
 

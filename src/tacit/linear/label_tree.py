@@ -18,14 +18,15 @@ from tacit.features import FeatureMatrix, dense_rows, sparse_part
 from tacit.kernels.dual import prune, train_block
 from tacit.labels import positives
 from tacit.linear.label_forest import MOST_LOGS, Chunk, LabelForest
-from tacit.memory import return_freed, room
 from tacit.numerics.classifiers import LOSSES, POSITIVES, LinearObjective, objective_of
 from tacit.numerics.clusters import LabelClusters, cluster_labels, label_centres
 from tacit.numerics.compact import as_halves
 from tacit.numerics.rows import entry_chunks, occurring, row_bounds, row_of_entry, selected, sorted_set, unit_rows
+from tacit.numerics.storage import new_array
 from tacit.parameters import OneOf, Range, Tune, document_parameters
 from tacit.propensity import propensities_from_counts
 from tacit.ranking import Ranking
+from tacit.runtime.memory import return_freed
 from tacit.runtime.tasks import row_blocks, run_tasks, task_seeds
 from tacit.store.declared import Sizes
 
@@ -328,7 +329,7 @@ def _train_node(
         options.tolerance,
         options.max_passes,
         seed,
-        room(signs.size, np.float32).reshape(signs.shape),
+        new_array(signs.size, np.float32).reshape(signs.shape),
     )
     starts, children, values = prune(weights[: len(columns) + 1], options.prune)
     dense = weights[len(columns) : -1, :n_children].ravel()
@@ -366,7 +367,7 @@ def _samples_of(
     child_of_label = np.repeat(np.arange(len(node.bounds) - 1), np.diff(node.bounds))
     n_children = len(node.bounds) - 1
     shape = len(rows), -(-n_children // _LANES) * _LANES
-    signs = room(math.prod(shape), np.int8).reshape(shape)
+    signs = new_array(math.prod(shape), np.int8).reshape(shape)
     signs[:, :n_children], signs[:, n_children:] = -1, 0
     signs[np.searchsorted(rows, inside.indices), np.repeat(child_of_label, np.diff(inside.indptr))] = 1
     return rows, signs

@@ -11,9 +11,9 @@ from scipy import sparse
 from tacit.features import FeatureMatrix, dense_rows, sparse_part
 from tacit.kernels.dual import LOGISTIC, SQUARED, SQUARED_HINGE, label_signs, prune, train_block
 from tacit.labels import label_counts, positives
-from tacit.memory import room
 from tacit.numerics.clusters import cluster_labels, label_centres
 from tacit.numerics.rows import row_bounds, unit_rows
+from tacit.numerics.storage import new_array
 from tacit.propensity import FloatArray, propensities_from_counts
 from tacit.runtime.tasks import run_tasks, task_seeds
 
@@ -142,7 +142,7 @@ def _train_block(
     features = (row_bounds(words), words.indices, words.data, n_words, dense_rows(X), np.arange(X.shape[0]))
     costs = (objective.positive_costs[labels], objective.positive_targets[labels], objective.negative_cost)
     stops = (options.tolerance, options.max_passes)
-    duals = room(signs.size, np.float32).reshape(signs.shape)
+    duals = new_array(signs.size, np.float32).reshape(signs.shape)
     weights, *_ = train_block(*features, signs, *costs, options.bias, objective.loss, *stops, seed, duals)
     indptr, indices, data = prune(weights[: n_words + 1], options.prune)
     indptr = np.pad(indptr, (0, X.shape[1] - n_words), mode="edge")

@@ -11,8 +11,8 @@ from scipy import sparse
 
 from tacit.features import FeatureMatrix, Features, compacted, sparse_part, stack_rows
 from tacit.kernels.label_tree import fill_clusters
-from tacit.memory import entries_at_once
 from tacit.numerics.rows import label_means, largest_entries, unit_rows
+from tacit.numerics.storage import entries_at_once
 from tacit.runtime.tasks import run_tasks
 
 _LABELS_PER_TASK = 512  # at most; fewer if their samples have many features, which bounds memory

@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from tacit.memory import room
 from tacit.numerics.arrays import by_value
 from tacit.numerics.rows import entry_chunks
+from tacit.numerics.storage import new_array
 
 Weights = npt.NDArray[np.float32]
 
@@ -38,7 +38,7 @@ def holds_counts(X: sparse.csr_matrix) -> bool:
 
 def weighted_columns(X: sparse.csr_matrix, weights: Weights) -> sparse.csr_matrix:
     """Multiply every feature by its weight, in float64, because large float32 values would overflow."""
-    data = room(X.nnz, np.float64)
+    data = new_array(X.nnz, np.float64)
     for chunk in entry_chunks(X):
         np.multiply(X.data[chunk], weights[X.indices[chunk]], out=data[chunk], dtype=np.float64)
     return sparse.csr_matrix((data, X.indices, X.indptr), shape=X.shape, copy=False)

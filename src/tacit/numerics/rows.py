@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from tacit.memory import entries_at_once, is_large_on_disk, room, to_disk
+from tacit.numerics.storage import entries_at_once, is_large_on_disk, new_array, to_disk
 
 Ids = npt.NDArray[np.intp]
 _UNIT_ERROR = 1e-6  # of the squared length of a row of float32
@@ -41,7 +41,7 @@ def unit_rows(X: Any) -> Any:
     if X.dtype == np.float32 and not is_scaled.any():
         return X
     scale = np.divide(1.0, np.sqrt(squares), out=np.ones_like(squares), where=is_scaled)
-    data = room(X.nnz, np.float32)
+    data = new_array(X.nnz, np.float32)
     for first, last in entry_blocks(X):
         starts = X.indptr[first : last + 1]
         inside = slice(starts[0], starts[-1])
@@ -56,31 +56,31 @@ def entry_blocks(X: sparse.csr_matrix) -> list[tuple[int, int]]:
 
 
 def stacked(blocks: Iterable[sparse.csr_matrix]) -> sparse.csr_matrix:
-    """The rows of several matrices below one another, in `room`."""
+    """The rows of several matrices below one another, made by `new_array`."""
     if not is_large_on_disk():
         parts = list(blocks)
         return parts[0] if len(parts) == 1 else sparse.vstack(parts, format="csr")
     parts = [moved_to_disk(block) for block in blocks]
     sizes = [part.nnz for part in parts]
     kind = np.int32 if sum(sizes) < np.iinfo(np.int32).max else np.int64
-    data, indices, at = room(sum(sizes), parts[0].dtype), room(sum(sizes), kind), 0
+    data, indices, at = new_array(sum(sizes), parts[0].dtype), new_array(sum(sizes), kind), 0
     starts = np.concatenate([[0], np.cumsum(np.concatenate([np.diff(part.indptr) for part in parts]))])
     shape = len(starts) - 1, parts[0].shape[1]
     for place, size in enumerate(sizes):
         data[at : at + size], indices[at : at + size] = parts[place].data, parts[place].indices
-        parts[place] = None  # frees its room on disk
+        parts[place] = None  # frees its part of the disk
         at += size
     return sparse.csr_matrix((data, indices, starts.astype(kind)), shape=shape, copy=False)
 
 
 def moved_to_disk(matrix: sparse.csr_matrix) -> sparse.csr_matrix:
-    """A matrix whose entries are on disk, if there is room for large arrays there."""
+    """A matrix whose entries are on disk, if large arrays go there."""
     parts = to_disk(matrix.data), to_disk(matrix.indices), matrix.indptr
     return sparse.csr_matrix(parts, shape=matrix.shape, copy=False)
 
 
 def selected(X: Any, rows: npt.NDArray[np.integer[Any]]) -> Any:
-    """Some rows of X, a CSR matrix or `tacit.Features`; those of a matrix in `room`."""
+    """Some rows of X, a CSR matrix or `tacit.Features`; those of a matrix made by `new_array`."""
     if not is_large_on_disk() or not sparse.issparse(X):
         return X[rows]
     ends = np.cumsum(np.diff(X.indptr)[rows], dtype=np.int64)

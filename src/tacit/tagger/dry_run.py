@@ -18,8 +18,8 @@ from sklearn.base import clone
 
 from tacit.data.dataset import Dataset, samples_of
 from tacit.labels import label_counts
-from tacit.memory import forget_peak, peak_bytes, resident_bytes
 from tacit.progress import announce
+from tacit.runtime.memory import forget_peak, peak_bytes, resident_bytes
 from tacit.sizes import format_seconds, format_size
 from tacit.tagger.tagger import Tagger
 from tacit.tagger.training import prepare

@@ -282,7 +282,9 @@ def test_a_folder_of_somebody_else_is_not_removed(tacit, numeric, tmp_path):
         thesis.write_text("years of work")
         refused = tacit(*train)
         assert refused.code == 2
-        assert f"{partial}: is needed for the checkpoint of this training, but contains something else" in refused.err
+        assert (
+            f"{partial}: is needed for the checkpoint of this training run, but contains something else" in refused.err
+        )
         assert refused.err.count("\n") == 1
         assert thesis.read_text() == "years of work"
         assert not (tmp_path / "model").exists()

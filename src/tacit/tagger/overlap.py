@@ -25,11 +25,13 @@ def hashes_of(samples: Any, Y: sparse.csr_matrix, names: Iterable[Any]) -> Hashe
 
 
 def are_known(tagger: Tagger, hashes: Hashes) -> Any:
-    """Whether each sample was in training, and whether it had the same labels there."""
+    """Whether each sample was in training, unless it is blank, and whether it had the same labels there."""
     known = tagger.known_samples_
     if known is None:
         return np.zeros(hashes.shape, np.bool_)
-    return np.column_stack([np.isin(*columns) for columns in zip(hashes.T, known.T, strict=False)])
+    found = np.column_stack([np.isin(*columns) for columns in zip(hashes.T, known.T, strict=False)])
+    found[:, 0] &= hashes[:, 0] != 0
+    return found
 
 
 def share_in_training(tagger: Tagger, samples: Any) -> float:

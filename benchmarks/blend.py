@@ -1,9 +1,8 @@
 """The front between P@1 and PSP@1 that `Blend` offers on Bibtex and Delicious, beside its members.
 
-Usage: ``TACIT_DATA=… python -m benchmarks blend``; ``python -m benchmarks.blend figures`` draws docs/figures as well;
-``python -m benchmarks.blend folds`` compares weights learned on one fold with weights learned on several, and
-``python -m benchmarks.blend members`` settings of the default members, on parts held out of train. Members are trained
-once for all targets: a checkpoint keeps them.
+Usage: ``TACIT_DATA=… python -m benchmarks blend``; ``python -m benchmarks.blend figures`` draws docs/figures as well,
+and ``python -m benchmarks.blend members`` compares settings of the default members, on parts held out of train. Members
+are trained once for all targets: a checkpoint keeps them.
 """
 
 from __future__ import annotations
@@ -16,7 +15,6 @@ from pathlib import Path
 import numpy as np
 
 import tacit
-from tacit import blend
 from tacit.data.split import train_test_split
 from tacit.registry import find_model
 
@@ -24,9 +22,7 @@ SETS = ("bibtex", "delicious")
 MEMBERS = ("OneVsAll", "FastXML", "PfastreXML", "ExMLDS1")
 SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)  # of PSP@1 in the target
 METRICS = ("P@1", "P@3", "P@5", "PSP@1", "PSP@3", "PSP@5")
-SETS_OF_FOLDS = ("bibtex", "rcv1sub1", "delicious")
-TARGETS_OF_FOLDS = ("P@1", "PSP@1", "nDCG@5")
-SEEDS_OF_FOLDS = (600, 601, 602)
+SETS_OF_MEMBERS = ("bibtex", "rcv1sub1", "delicious")
 SEEDS_OF_MEMBERS = range(12)
 OF_LABEL_TREE: dict[str, dict[str, float]] = {  # its parameters in a blend with OneVsAll
     "its defaults": {},
@@ -82,32 +78,9 @@ def draw(name: str, results: Results) -> None:
     plt.close(figure)
 
 
-def folds() -> None:
-    """The gain of several folds over one: mean and spread over splits of train, in points of each target."""
-    members = ["OneVsAll", ("LabelTree", {"n_trees": 1})]
-    print(f"  {'':10s}" + "".join(f"{target:>16s}" for target in TARGETS_OF_FOLDS), flush=True)
-    for name in SETS_OF_FOLDS:
-        train = tacit.load_data(Path(os.environ["TACIT_DATA"]) / name / "train.txt")
-        gains: dict[str, list[float]] = {target: [] for target in TARGETS_OF_FOLDS}
-        for seed in SEEDS_OF_FOLDS:
-            split = train_test_split(train.Y, 0.25, seed=seed)
-            propensities = tacit.propensities(train.Y[split.train])
-            with tempfile.TemporaryDirectory() as scratch, tacit.checkpoint(scratch):
-                for target, gain in gains.items():
-                    found = []
-                    for enough in (1, 2000):  # samples held out for the weights: one fold always does, or several
-                        blend._ENOUGH_SAMPLES = enough
-                        model = tacit.Blend(models=members, target=target, random_state=seed)
-                        ranking = model.fit(train.X[split.train], train.Y[split.train]).rank(train.X[split.test])
-                        found.append(100 * tacit.evaluate(ranking, train.Y[split.test], propensities)[target])
-                    gain.append(found[1] - found[0])
-        line = [f"{np.mean(gain):+.2f} ± {np.std(gain):.2f}" for gain in gains.values()]
-        print(f"  {name:10s}" + "".join(f"{text:>16s}" for text in line), flush=True)
-
-
 def members() -> None:
     """What settings of `LabelTree` gain over its defaults: mean and standard error over splits of train, in points."""
-    for name in SETS_OF_FOLDS:
+    for name in SETS_OF_MEMBERS:
         train = tacit.load_data(Path(os.environ["TACIT_DATA"]) / name / "train.txt")
         found: dict[str, list[list[float]]] = {title: [] for title in OF_LABEL_TREE}
         for seed in SEEDS_OF_MEMBERS:
@@ -141,9 +114,7 @@ def main(*, with_figures: bool = False) -> None:
 
 
 if __name__ == "__main__":
-    if sys.argv[1:] == ["folds"]:
-        folds()
-    elif sys.argv[1:] == ["members"]:
+    if sys.argv[1:] == ["members"]:
         members()
     else:
         main(with_figures=sys.argv[1:] == ["figures"])

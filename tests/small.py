@@ -23,5 +23,4 @@ ENOUGH = {
 def small(name: str) -> dict[str, Any]:
     """Parameters of a small model; those that are not large by default stay as they are."""
     defaults = find_model(name)().get_params()
-    fewer = {key: most for key, most in ENOUGH.items() if key in defaults and defaults[key] > most}
-    return fewer | ({"validation": 0.5} if name == "Blend" else {})  # two folds
+    return {key: most for key, most in ENOUGH.items() if key in defaults and defaults[key] > most}

@@ -16,7 +16,7 @@ from tacit.errors import ParameterError
 from tacit.features import FeatureMatrix
 from tacit.labels import positives
 from tacit.metrics import evaluate, read_metric
-from tacit.parameters import OneOf, Range, document_parameters, parameters_of, unknown_parameter
+from tacit.parameters import Range, document_parameters, parameters_of, unknown_parameter
 from tacit.propensity import FloatArray, propensities_from_counts
 from tacit.ranking import NO_LABEL, NO_SCORE, Ranking
 from tacit.registry import find_model
@@ -26,10 +26,7 @@ Evidence = npt.NDArray[np.float32]
 Rows = npt.NDArray[np.intp]
 
 _FEW_SAMPLES = 20  # below this, none are held out and weights are learned on the training samples themselves
-_ENOUGH_SAMPLES = 2000  # held-out samples needed to compare weights; if necessary, from several folds
 _MOST_SAMPLES = 10_000  # held out; more would only slow down the search
-_MOST_FOLDS = 5
-_RANK_OFFSET = 60.0  # of reciprocal rank fusion (Cormack, Clarke and Büttcher, 2009)
 _TRIED = (0.0, 0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 5.0)  # weights, relative to a sum of 1
 _TRIED_FOR_TAIL = (-0.5, -0.35, -0.2, -0.1, -0.05, *_TRIED)  # members may already favour the tail too much
 _ROUNDS = 5
@@ -54,7 +51,6 @@ class Blend(Estimator):
         str | dict,  # type: ignore[type-arg]  # of str to float; checks of parameters know plain types alone
         "metric to optimise: 'P@1', 'PSP@3', …, a sum 'P@1+PSP@1', or weights by metric",
     ] = "P@5+PSP@5"
-    fusion: Annotated[str, OneOf(("score", "rank")), "combine the members' scores, or their ranks"] = "score"
     depth: Annotated[int, Range(low=1), "number of labels taken from each member"] = 100
     validation: Annotated[float, Range(above=0, below=1), "share of the samples held out for the weights"] = 0.1
     refit: Annotated[bool, "train the members again on all samples once the weights are known"] = True
@@ -74,15 +70,10 @@ class Blend(Estimator):
 
     def _fit(self, X: FeatureMatrix, Y: sparse.csr_matrix) -> None:
         target = read_target(self.target)
-        judged = []
-        for learned, held_out in self._folds(X, Y):
-            members = self._trained(X[learned], Y[learned])
-            judged.append((self._rankings(members, X[held_out], min(self.depth, Y.shape[1]), None), held_out))
-        self._learn_weights(
-            [Ranking.concatenate(list(parts)) for parts in zip(*(rankings for rankings, _ in judged), strict=True)],
-            positives(Y[np.concatenate([held_out for _, held_out in judged])]),
-            target,
-        )
+        learned, held_out = self._split(X, Y)
+        members = self._trained(X[learned], Y[learned])
+        rankings = self._rankings(members, X[held_out], min(self.depth, Y.shape[1]), None)
+        self._learn_weights(rankings, positives(Y[held_out]), target)
         is_partly_trained = len(learned) < X.shape[0]
         self.members_ = self._trained(X, Y) if self.refit and is_partly_trained else members
 
@@ -97,20 +88,16 @@ class Blend(Estimator):
             members.append(cls(**{"random_state": self.random_state, "n_jobs": self.n_jobs, **parameters}))
         return members
 
-    def _folds(self, X: FeatureMatrix, Y: sparse.csr_matrix) -> list[tuple[Rows, Rows]]:
-        """Training and held-out samples: one split, or several folds if a single held-out set is too small.
-
-        If there are too few samples to split, all of them are used for both.
-        """
+    def _split(self, X: FeatureMatrix, Y: sparse.csr_matrix) -> tuple[Rows, Rows]:
+        """Training and held-out samples; if there are too few samples to split, all of them are used for both."""
         everything, groups = np.arange(Y.shape[0]), groups_of(X)
         order = one_of_each(np.random.default_rng(self.random_state).permutation(Y.shape[0]), groups)
         n_held_out = min(max(1, int(self.validation * len(order))), _MOST_SAMPLES)
-        n_folds = min(-(-_ENOUGH_SAMPLES // n_held_out), int(1 / self.validation), _MOST_FOLDS)
-        parts = [np.sort(order[i * n_held_out : (i + 1) * n_held_out]) for i in range(n_folds)]
-        folds = [(unlike(part, groups), part) for part in parts]
-        if len(order) < _FEW_SAMPLES or not all(positives(Y[rows]).nnz for fold in folds for rows in fold):
-            return [(everything, everything)]
-        return folds
+        held_out = np.sort(order[:n_held_out])
+        learned = unlike(held_out, groups)
+        if len(order) < _FEW_SAMPLES or not all(positives(Y[rows]).nnz for rows in (learned, held_out)):
+            return everything, everything
+        return learned, held_out
 
     def _trained(self, X: FeatureMatrix, Y: sparse.csr_matrix) -> list[Estimator]:
         """Train the members one after the other; each runs its own tasks in parallel."""
@@ -146,14 +133,10 @@ class Blend(Estimator):
 
     def _evidence(self, rankings: Sequence[Ranking]) -> list[Evidence]:
         """The evidence of each member for the labels it ranks, on comparable scales; -inf for padding."""
-        found = []
+        found, tiny = [], float(np.finfo(np.float32).tiny)
         for ranking, takes_log, scale in zip(rankings, self.takes_log_, self.scales_, strict=True):
-            if self.fusion == "rank":
-                said = np.broadcast_to(1 / (_RANK_OFFSET + np.arange(ranking.k)), ranking.scores.shape)
-            else:
-                tiny = float(np.finfo(np.float32).tiny)
-                said = np.log(np.maximum(ranking.scores, tiny)) if takes_log else ranking.scores.astype(np.float64)
-            found.append(np.where(ranking.labels == NO_LABEL, NO_SCORE, said / scale).astype(np.float32))
+            scores = np.log(np.maximum(ranking.scores, tiny)) if takes_log else ranking.scores.astype(np.float64)
+            found.append(np.where(ranking.labels == NO_LABEL, NO_SCORE, scores / scale).astype(np.float32))
         return found
 
     def _candidates(self, rankings: Sequence[Ranking]) -> _Pool:

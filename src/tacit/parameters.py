@@ -24,6 +24,9 @@ Model = TypeVar("Model")
 _LARGEST = 1e15  # magnitude of a number, so that its products with features stay within float32
 _OF_ALL_MODELS = ("idf", "normalize", "random_state", "n_jobs")
 
+#: What replaces parameters of earlier versions.
+REMOVED: Mapping[str, str] = {"fusion": "the scores of the members are always combined"}
+
 
 @dataclass(frozen=True)
 class Range:
@@ -202,6 +205,8 @@ def parse_parameters(cls: type, assignments: Iterable[str]) -> dict[str, Any]:
 def unknown_parameter(cls: type, name: str) -> ParameterError:
     """The error for a parameter that `cls` does not have."""
     known = parameters_of(cls)
+    if name in REMOVED:
+        return ParameterError(f"{cls.__name__} has no parameter '{name}' any more: {REMOVED[name]}")
     return ParameterError(
         f"{cls.__name__} has no parameter '{name}'{did_you_mean(name, known)} (it has: {', '.join(known)})"
     )

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 import tacit as library
-from tacit.server.limits import LOCAL_HOSTS, Limits, Settings
-from tacit.server.workers import ServicePlan
+from tacit.server.limits import LOCAL_HOSTS, Limits, ServicePlan, Settings
 from tagger.articles import articles
 
 

@@ -20,7 +20,7 @@ from tacit.server.app import build_app
 from tacit.server.limits import Limits, Settings
 from tacit.server.metrics import Metrics
 from tacit.server.models import Models, Served
-from tacit.server.run import server
+from tacit.server.run import configured
 
 PATIENCE = 60.0
 
@@ -74,7 +74,7 @@ def serving(
         models[name] = Served(name, folder, acts, limits or Limits(), metrics)
     settings = settings or Settings()
     app = build_app(models, settings, metrics, **{"watch": False, **options})
-    running = server(app, models, settings, metrics, patience=PATIENCE)
+    running = uvicorn.Server(configured(lambda: app, PATIENCE))
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         thread = threading.Thread(target=running.run, args=([taken],))
@@ -91,9 +91,9 @@ def serving(
 
 
 @contextlib.contextmanager
-def started(*arguments: object, cwd: Path | None = None) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    """``tacit`` with these arguments as a process of its own, at a port that is free, and its address."""
-    command = [sys.executable, "-m", "tacit", *map(str, arguments), "--port", "0"]
+def started(*arguments: object, cwd: Path | None = None, port: int = 0) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """``tacit`` with these arguments as a process of its own, by default at a port that is free, and its address."""
+    command = [sys.executable, "-m", "tacit", *map(str, arguments), "--port", str(port)]
     process = subprocess.Popen(command, cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     assert process.stdout is not None
     try:

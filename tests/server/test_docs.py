@@ -79,3 +79,4 @@ def test_the_unit_is_well_formed():
     command = shlex.split(unit["Service"]["ExecStart"])
     assert command[1] == "serve"
     assert unit["Service"]["DynamicUser"] == "yes"
+    assert unit["Service"]["Restart"] == "always"

@@ -5,8 +5,11 @@ from __future__ import annotations
 import os
 import re
 import signal
+import socket
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 
 import httpx
 import psutil
@@ -17,6 +20,7 @@ from tacit import Tagger
 from tacit.store.ledger import Ledger
 
 N_CLIENTS = 50
+N_RESTARTS = 3
 PATIENCE = 60.0
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="several workers need Linux or macOS")
 
@@ -24,7 +28,8 @@ pytestmark = pytest.mark.skipif(os.name == "nt", reason="several workers need Li
 def workers_of(process) -> list[psutil.Process]:
     """The processes that serve; a further child of Python's own keeps track of shared memory."""
     children = psutil.Process(process.pid).children()
-    return [child for child in children if "spawn_main" in " ".join(child.cmdline())]
+    alive = [child for child in children if child.status() != psutil.STATUS_ZOMBIE]
+    return [child for child in alive if "spawn_main" in " ".join(child.cmdline())]
 
 
 def suggested(client: httpx.Client, text: str, **wish: object) -> list[str]:
@@ -87,13 +92,36 @@ def test_a_worker_that_dies_is_started_again(model):
     with started("serve", model, "--workers", 2) as (process, address):
         before = {worker.pid for worker in workers_of(process)}
         os.kill(min(before), signal.SIGKILL)
-        for _ in range(8):  # connections of the dead worker wait for the next one
+        for _ in range(8):  # the other one answers
             with httpx.Client(base_url=address, timeout=PATIENCE) as client:
                 assert suggested(client, "apple pear", k=1) == ["fruit"]
-        after = {worker.pid for worker in workers_of(process)}
-        assert len(after) == 2
+        for _ in range(int(10 * PATIENCE)):
+            after = {worker.pid for worker in workers_of(process)}
+            if len(after) == 2:
+                break
+            time.sleep(0.1)
         assert len(after & before) == 1
         assert counted(address, "tacit_texts_total") == 8
+
+
+@pytest.mark.parametrize("n_workers", [1, 2])
+def test_the_service_can_be_restarted_at_once(model, n_workers):
+    """Connections that were open, also in the middle of a request, do not keep the address."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    for _ in range(N_RESTARTS):
+        with (
+            started("serve", model, "--workers", n_workers, port=port) as (process, address),
+            ExitStack() as connections,
+        ):
+            for place in range(8):
+                client = connections.enter_context(httpx.Client(base_url=address, timeout=PATIENCE))
+                assert suggested(client, "apple pear", k=1) == ["fruit"]
+                half = connections.enter_context(socket.create_connection(("127.0.0.1", port)))
+                half.sendall(b"POST /v1/suggest HTTP/1.1"[: 9 * place])
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(PATIENCE) == -signal.SIGTERM
 
 
 def test_workers_end_with_the_service(model):
@@ -104,14 +132,15 @@ def test_workers_end_with_the_service(model):
         assert psutil.wait_procs(workers, PATIENCE)[1] == []
 
 
-def test_ctrl_c_stops_all_workers(model, tmp_path, monkeypatch):
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGHUP, -signal.SIGHUP)])
+def test_ctrl_c_and_a_closed_terminal_stop_all_workers(model, tmp_path, monkeypatch, number, code):
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     with started("serve", model, "--workers", 2) as (process, _):
         workers = workers_of(process)
         assert list(tmp_path.glob("tacit-serve-*"))
         for each in (process, *workers):  # as a terminal does
-            each.send_signal(signal.SIGINT)
-        assert process.wait(PATIENCE) == 130
+            each.send_signal(number)
+        assert process.wait(PATIENCE) == code
         assert not any(worker.is_running() for worker in workers)
         assert not list(tmp_path.glob("tacit-serve-*"))
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Mapping
-from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -15,12 +14,9 @@ import click
 from tacit.cli.interrupt import hand_over, keeps
 from tacit.cli.options import PATH, Function
 from tacit.cli.say import say
-from tacit.cli.startup import quick_start
 from tacit.data.files import existing_file
 from tacit.errors import MissingExtraError, did_you_mean
-from tacit.server.limits import LOCAL_HOSTS, Limits, Settings, is_local
-from tacit.server.workers import ServicePlan
-from tacit.server.workers import serve as serve_by_several
+from tacit.server.limits import LOCAL_HOSTS, Limits, ServicePlan, Settings, is_local
 
 _NEEDED = ("fastapi", "httptools", "prometheus_client", "uvicorn")  # of the extra `serve`
 
@@ -84,14 +80,12 @@ def serve(
         raise MissingExtraError("tacit serve", "serve")
     if workers > 1:
         _check_several(watch)
-        run = partial(serve_by_several, n_workers=workers)
-    else:
-        with quick_start():
-            from tacit.server import run as single
-        run = partial(single.serve)
+    from tacit.server import run
+
     keeps("all acknowledged changes are kept; run the same command to serve again")
     hand_over()  # requests in progress are finished first
-    run(ServicePlan(models, limits, settings, _acts(models, acts), watch), host=host, port=port, ready=_announce)
+    plan = ServicePlan(models, limits, settings, _acts(models, acts), watch)
+    run.serve(plan, host=host, port=port, n_workers=workers, ready=_announce)
 
 
 def _check_several(watch: bool) -> None:

@@ -14,6 +14,7 @@ from starlette.types import ASGIApp
 from tacit._version import __version__
 from tacit.errors import TacitError
 from tacit.server.annif import FORM_PATHS, annif
+from tacit.server.connections import Connections
 from tacit.server.guard import Guard
 from tacit.server.limits import Settings
 from tacit.server.logs import event, failure
@@ -25,6 +26,11 @@ from tacit.server.schemas import ProblemDocument
 from tacit.server.site import PATHS, page_routes
 
 _SECONDS_BETWEEN_LOOKS = 2.0
+_OF_SUGGESTIONS = (
+    "/v1/suggest",
+    "/v1/projects/{project_id}/suggest",
+    "/v1/projects/{project_id}/suggest-batch",
+)
 _DESCRIPTION = """Suggests labels for texts, with a trained tacit model.
 
 Errors are problem documents (RFC 9457). Where the service has a token, send it as `Authorization: Bearer TOKEN`."""
@@ -34,10 +40,10 @@ def build_app(models: Models, settings: Settings, metrics: Metrics, *, watch: bo
     """The service; with `watch`, it checks the model folders regularly and loads models that have changed."""
 
     @asynccontextmanager
-    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+    async def lifespan(_: FastAPI) -> AsyncIterator[dict[str, Connections]]:
         watching = asyncio.create_task(_watch(models)) if watch else None
         event("started", models=list(models))
-        yield
+        yield {"connections": Connections(settings, metrics, _OF_SUGGESTIONS, models.are_full)}
         if watching is not None:
             watching.cancel()
             with suppress(asyncio.CancelledError):

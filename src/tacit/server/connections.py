@@ -58,10 +58,6 @@ class Connections:
         self._metrics = metrics
         self._unreported: dict[str, int] = {}
 
-    def __call__(self, **given: Any) -> Connection:
-        """A connection, as uvicorn makes one."""
-        return Connection(self, **given)
-
     def make_room(self) -> None:
         """Close the connection of the larger group whose request has been awaited longest."""
         awaited = max(self.strangers, self.known, key=len)
@@ -104,11 +100,11 @@ class Connections:
 
 
 class Connection(HttpToolsProtocol):
-    """One connection. Each request must be complete within the timeout."""
+    """One connection, made by uvicorn. Each request must be complete within the timeout."""
 
-    def __init__(self, all_of_them: Connections, **given: Any) -> None:
-        super().__init__(**given)
-        self._all = all_of_them
+    def __init__(self, app_state: dict[str, Any], **given: Any) -> None:
+        super().__init__(app_state=app_state, **given)
+        self._all: Connections = app_state["connections"]
         self._deadline: asyncio.TimerHandle | None = None
         self._head_size = 0
         self._unparsed = bytearray()

@@ -1,10 +1,11 @@
-"""Limits of the service and of its models, and the settings for access."""
+"""What is served, with its limits and the settings for access."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from ipaddress import ip_address
+from pathlib import Path
 
 from tacit.errors import ParameterError, did_you_mean
 
@@ -12,6 +13,7 @@ MAX_K = 1000  # suggestions per text
 MAX_ITEMS = 10_000  # texts, judgements or documents in a request, whatever the limit of its model
 TEXTS_PER_RANKING = 32  # larger batches gain little and make the next request wait longer
 ACTS_PER_COMMIT = 256
+COUNTERS = "PROMETHEUS_MULTIPROC_DIR"  # the environment variable that prometheus_client reads when it is imported
 LOCAL_HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
@@ -58,6 +60,22 @@ class Settings:
 
     def __post_init__(self) -> None:
         _check_above_zero(self, ("max_body", "max_connections", "request_timeout"))
+
+
+@dataclass(frozen=True)
+class ServicePlan:
+    """What is served. Folders, limits and ledgers (by default in the folder) are by the name that clients use."""
+
+    folders: Mapping[str, Path]
+    limits: Mapping[str, Limits]
+    settings: Settings
+    acts: Mapping[str, Path]
+    watch: bool
+
+    @property
+    def patience(self) -> float:
+        """Seconds that a request may be queued for any model."""
+        return max(limit.timeout for limit in self.limits.values())
 
 
 def _check_above_zero(limits: Limits | Settings, names: Sequence[str]) -> None:

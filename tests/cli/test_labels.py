@@ -109,6 +109,34 @@ def test_a_file_of_judgements_is_learned_once(tacit, model, tmp_path):
     assert tacit("learn", model, feedback).out.startswith("rejected 'songs' for 'text 0'; 3 of 4")
 
 
+def test_judgements_of_labels_that_are_gone_are_skipped_and_said(tacit, folder, model, tmp_path):
+    tacit("labels", model, "retire", "weather")
+    feedback = tmp_path / "feedback.jsonl"
+    judged = [{"text": "filler1", "label": label, "accepted": True} for label in ("cars", "weather", "carz", "music")]
+    feedback.write_text("".join(json.dumps(each) + "\n" for each in judged))
+    learned = tacit("learn", model, feedback)
+    assert learned.code == 0, learned.err
+    assert f"skipped 2 of labels that the model does not suggest ({feedback}:2: " in learned.out
+    assert [each["label"] for each in library.Tagger.load(model).acts_[-1].content["judgements"]] == ["cars", "music"]
+    (tmp_path / "acts.jsonl").write_text(
+        json.dumps({"id": "a" * 32, "kind": "judge", "judgements": judged}) + "\n"
+        + json.dumps({"id": "b" * 32, "kind": "judge", "judgements": judged[1:2]}) + "\n"
+    )  # fmt: skip
+    learned = tacit("learn", model, tmp_path / "acts.jsonl")
+    assert "learned 1 new acts" in learned.out
+    assert "skipped 1 that do not apply" in learned.out
+    assert "skipped some judgements of 1 that do not apply" in learned.out
+    assert tacit("learn", model, tmp_path / "acts.jsonl").out.startswith("learned 0 new acts")
+
+
+def test_a_renamed_label_is_renamed_by_its_former_name_and_misfits_are_marked(tacit, model):
+    for name in ("vehicles", "autos"):
+        assert tacit("labels", model, "rename", "cars", name).code == 0
+    assert "autos" in labels_of(model, "wheel")
+    assert tacit("labels", model, "undo", "1").code == 0
+    assert tacit("labels", model).out.splitlines()[0].endswith("renamed 'vehicles' to 'autos'  (does not apply)")
+
+
 def test_learning_about_features_by_row(tacit, folder, tmp_path):
     library.load_model(folder / "features").save(tmp_path / "m")
     feedback = tmp_path / "feedback.jsonl"
@@ -419,7 +447,7 @@ BAD_CALLS = {
     "no act has an id that starts with '5f0c'": ("labels", "MODEL", "undo", "5f0c"),
     "there is no feedback to undo (no acts)": ("learn", "MODEL", "--undo"),
     "give either a feedback file or --undo": ("learn", "MODEL"),
-    "bad.jsonl:2: unknown label 'carz'": ("learn", "MODEL", "bad.jsonl"),
+    "bad.jsonl:1: unknown label 'carz'": ("learn", "MODEL", "bad.jsonl"),
     "vague.jsonl:1: the field 'accepted' must be true or false; got 'perhaps'": ("learn", "MODEL", "vague.jsonl"),
     "textless.jsonl:1: must identify its sample by a field 'text'": ("learn", "MODEL", "textless.jsonl"),
     "feedback.txt:1: the first line fits no known format": ("learn", "MODEL", "feedback.txt"),
@@ -436,7 +464,7 @@ def test_bad_calls_are_one_line_and_change_nothing(tacit, model, tmp_path, monke
     work = tmp_path / "work"
     work.mkdir()
     good = '{"text": "a", "label": "cars", "accepted": true}\n'
-    (work / "bad.jsonl").write_text(good + good.replace("cars", "carz"))
+    (work / "bad.jsonl").write_text(good.replace("cars", "carz"))
     (work / "vague.jsonl").write_text(good.replace("true", '"perhaps"'))
     (work / "textless.jsonl").write_text('{"label": "cars", "accepted": true}\n')
     (work / "feedback.txt").write_text("???\n")

@@ -367,6 +367,14 @@ def test_documents_of_a_folder_have_the_names_of_their_files(tacit, model, tmp_p
     assert shown.err == "blank texts get no suggestions; their rows: 3\n"
 
 
+def test_texts_of_unknown_words_are_said(tacit, model, tmp_path):
+    (tmp_path / "new.txt").write_text("apple\nqwertz uiop\n \napple zzzz\n")
+    shown = tacit("suggest", model, tmp_path / "new.txt")
+    assert [bool(json.loads(line)["suggestions"]) for line in shown.out.splitlines()] == [True, False, False, True]
+    assert "word that the model knows get no suggestions; their rows: 2\n" in shown.err
+    assert "blank texts get no suggestions; their rows: 3\n" in shown.err
+
+
 def test_blank_texts(tacit, model, tmp_path):
     """The most frequent labels are not suggested for nothing."""
     new = tmp_path / "new.txt"

@@ -148,6 +148,6 @@ def test_a_long_chain_of_undos_takes_linear_time():
     for _ in range(20_000):
         chain.append(Act("undo", {"of": chain[-1].id}))
     began = time.process_time()
-    assert home.learn_from(tagger, Contents(chain)) == (chain, {})
+    assert home.learn_from(tagger, Contents(chain)) == (chain, {}, {})
     assert time.process_time() - began < 5
     assert len(tagger.history()) == 1

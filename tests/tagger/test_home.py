@@ -380,11 +380,11 @@ def test_acts_from_elsewhere_are_learned_once(model, tmp_path):
     other.add_label("pome", examples=["apple pear"])
     other.save(tmp_path / "other")
     contents = Ledger(tmp_path / "other" / "acts.jsonl").read()
-    acts, refused = home.learn_from(taught, contents)
+    acts, refused, _ = home.learn_from(taught, contents)
     assert [act.kind for act in acts] == ["add"]
     assert not refused
     assert taught.suggest(PROBE) == other.suggest(PROBE)
-    assert home.learn_from(taught, contents) == ([], {})
+    assert home.learn_from(taught, contents) == ([], {}, {})
 
 
 # -- models and logs of the first version -------------------------------------------------------------------
@@ -415,17 +415,17 @@ def test_a_model_of_the_first_version_goes_on(tmp_path):
 def test_a_feedback_log_of_the_first_version_is_learned_once(tmp_path):
     folder = Path(shutil.copytree(OLD / "TaggerWithActs", tmp_path / "old"))
     tagger = tacit.Tagger.load(folder)
-    acts, refused = home.learn_from(tagger, Ledger(OLD / "feedback.jsonl").read())
+    acts, refused, _ = home.learn_from(tagger, Ledger(OLD / "feedback.jsonl").read())
     assert [act.kind for act in acts] == ["judge", "add", "add", "undo"]  # the first two were learned by tacit 0.1
     assert not refused
     assert "storms" in tagger.classes_
     assert "figs" not in tagger.classes_
     tagger.save(folder)
     again = tacit.Tagger.load(folder)
-    assert home.learn_from(again, Ledger(OLD / "feedback.jsonl").read()) == ([], {})
+    assert home.learn_from(again, Ledger(OLD / "feedback.jsonl").read()) == ([], {}, {})
     again.update(["zither song"] * 4, [["strings"]] * 4)
     again.save(folder)
-    assert home.learn_from(tacit.Tagger.load(folder), Ledger(OLD / "feedback.jsonl").read()) == ([], {})
+    assert home.learn_from(tacit.Tagger.load(folder), Ledger(OLD / "feedback.jsonl").read()) == ([], {}, {})
 
 
 # -- many acts ----------------------------------------------------------------------------------------------

@@ -215,3 +215,12 @@ def test_a_precision_that_a_handful_reached_by_chance_is_not_promised():
     message = "precision 0.99 is out of reach: the most on 400 held-out samples is 0.60"  # but not 99 of 100
     with pytest.raises(tacit.TacitError, match=message):
         trade.threshold("precision=0.99")
+
+
+def test_texts_of_unknown_words_get_no_suggestions():
+    tagger = tacit.Tagger("OneVsAll").fit(*articles())
+    texts = ["qwertz uiop", "apple", "qwertz apple"]
+    assert tagger.knows(texts).tolist() == [False, True, True]
+    assert [bool(row) for row in tagger.suggest(texts)] == [False, True, True]
+    assert (tagger.rank(texts[:1], 3).labels == -1).all()
+    assert tagger.suggest(texts[:1], k=3, include=["cars"]) == [[]]

@@ -122,17 +122,17 @@ def teach(tacit, place: Path) -> None:
               {"text": "cookie invoice", "label": "biling", "accepted": False}]  # fmt: skip
     feedback = place / "feedback.jsonl"
     feedback.write_text("".join(json.dumps(each) + "\n" for each in judged))
-    assert "feedback.jsonl:2: unknown label 'biling' (did you mean 'billing'?)" in tacit("learn", "model", feedback).err
+    assert "feedback.jsonl:2: unknown label 'biling' (did you mean 'billing'?)" in tacit("learn", "model", feedback).out
     feedback.write_text(feedback.read_text().replace("biling", "billing"))
     assert "saved to model" in tacit("learn", "model", feedback).out
     assert "2 of 2 judgements were learned before; model is unchanged" in tacit("learn", "model", feedback).out
     assert tacit("labels", "model", "rename", "website", "web").code == 0
     history = tacit("labels", "model", "history").out.splitlines()
-    assert len(history) == 2
+    assert len(history) == 3
     refused = tacit("train", "completed.csv", *FIELDS, "--out", "model")
     assert "--keep-acts" in refused.err
     assert tacit("train", "completed.csv", *FIELDS, "--out", "model", "--keep-acts", "-q").code == 0
-    assert len(tacit("labels", "model", "history").out.splitlines()) == 2
+    assert len(tacit("labels", "model", "history").out.splitlines()) == 3
 
 
 def run_every_night(tacit, place: Path) -> None:

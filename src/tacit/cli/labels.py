@@ -20,6 +20,7 @@ from tacit.store.acts import SHORT_ID, Act, in_force, in_words, short_ids
 from tacit.tagger.tagger import Tagger
 
 _CANDIDATES = 3  # shown of the acts that an id may mean
+_MISFIT = "  (does not apply)"
 
 
 @click.group(invoke_without_command=True)
@@ -50,7 +51,10 @@ def labels(context: click.Context, model: Path) -> None:
 def listed(tagger: Tagger) -> list[str]:
     """The acts in force, numbered, with the ids that `undo` takes."""
     ids = short_ids(tagger.acts_)
-    return [printable(f"{row}. {ids[act.id]}  {act.described()}") for row, act in enumerate(in_force(tagger.acts_), 1)]
+    return [
+        printable(f"{row}. {ids[act.id]}  {act.described()}") + (_MISFIT if act.id in tagger.left_out_ else "")
+        for row, act in enumerate(in_force(tagger.acts_), 1)
+    ]
 
 
 @labels.command()
@@ -126,7 +130,7 @@ def history(model: Path, as_json: bool) -> None:
             click.echo(line.encode(errors="backslashreplace"))  # half a character, as JSON writes it
             continue
         remark = "" if act.kind == "undo" or act.id in current else "  (taken back)"
-        remark = "  (does not apply)" if act.id in tagger.left_out_ else remark
+        remark = _MISFIT if act.id in tagger.left_out_ else remark
         click.echo(printable("  ".join(filter(None, [ids[act.id], act.time, act.who, said]))) + remark)
 
 

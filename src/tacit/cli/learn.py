@@ -72,19 +72,21 @@ def _learned(tagger: Tagger, feedback: Path, data: Path | None, source: dict[str
     """Let the tagger learn from a file; return a summary."""
     contents = _acts(existing_file(feedback))
     if contents is None:
-        judged = _judgements(tagger, feedback, data, source)
+        judged, skipped = _judgements(tagger, feedback, data, source)
         n_new = learn_once(tagger, judged)
         known = f"{len(judged) - n_new:,} of {len(judged):,} judgements were learned before"
+        also = f"; skipped {len(skipped):,} of labels that the model does not suggest ({skipped[0]})" if skipped else ""
         if not n_new:
-            return f"nothing new in {feedback}: {known}"
-        return tagger.history()[-1] + (f"; {known}" if n_new < len(judged) else "")
-    acts, refused = learn_from(tagger, contents)
+            return f"nothing new in {feedback}: {known}{also}"
+        return tagger.history()[-1] + (f"; {known}" if n_new < len(judged) else "") + also
+    acts, refused, partly = learn_from(tagger, contents)
     done = f"learned {len(acts) - len(refused):,} new acts from {feedback}"
     if contents.refused:
         done += f"; {len(contents.refused):,} lines are no acts ({contents.refused[0]})"
-    if refused:
-        first = next(act for act in acts if act.id in refused)
-        done += f"; skipped {len(refused):,} that do not apply to the model ({first}: {refused[first.id]})"
+    for what, errors in (("", refused), ("some judgements of ", partly)):
+        if errors:
+            first = next(act for act in acts if act.id in errors)
+            done += f"; skipped {what}{len(errors):,} that do not apply to the model ({first}: {errors[first.id]})"
     return done
 
 
@@ -109,11 +111,11 @@ def _is_export(path: Path) -> bool:
 
 def _judgements(
     tagger: Tagger, feedback: Path, data: Path | None, source: dict[str, Any]
-) -> list[tuple[Any, str, bool]]:
-    """Samples, labels and verdicts of a file."""
+) -> tuple[list[tuple[Any, str, bool]], list[FileError]]:
+    """Samples, labels and verdicts of a file; and what is wrong with those whose label is unknown or retired."""
     samples = None if data is None else inputs_of(tagger, load_data(data, **source))
     n_samples = 0 if samples is None else samples.shape[0] if hasattr(samples, "shape") else len(samples)
-    found = []
+    found, skipped = [], []
     for line, record, label, is_accepted in _verdicts(feedback, source["text"]):
         text, row = record.get("text"), str(record.get("row", ""))
         if not label:
@@ -121,7 +123,8 @@ def _judgements(
         try:
             tagger.column(label)
         except ParameterError as error:
-            raise FileError(feedback, str(error), line=line) from None
+            skipped.append(FileError(feedback, str(error), line=line))
+            continue
         if isinstance(text, str) and tagger.takes_texts:
             sample: Any = text
         elif row.isdecimal() and 1 <= int(row) <= n_samples and samples is not None:
@@ -130,7 +133,9 @@ def _judgements(
             wanted = "'text', or 'row' with --data" if tagger.takes_texts else "'row', with --data"
             raise FileError(feedback, f"must identify its sample by a field {wanted}; add it", line=line)
         found.append((sample, label, is_accepted))
-    return found
+    if skipped and not found:
+        raise skipped[0]
+    return found, skipped
 
 
 def _verdicts(feedback: Path, text: str | None) -> Iterator[tuple[int, Mapping[str, Any], str, bool]]:

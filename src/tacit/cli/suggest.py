@@ -20,6 +20,7 @@ from tacit.cli.say import say
 from tacit.cli.source import SampleBlock, load_tagger, stream_unlabelled
 from tacit.cli.startup import quick_start
 from tacit.data.files import STDIN, check_unread, existing_data, existing_file, text_lines
+from tacit.encoders import Encoded
 from tacit.errors import ModelFileError, did_you_mean
 from tacit.progress import stop_if_asked
 from tacit.runtime.cluster import check_workers
@@ -61,7 +62,7 @@ def suggest(
     """Suggest labels for the samples of DATA (- reads one text per line), as JSON lines on stdout.
 
     Each sample is written with its row in DATA, counted from 1, and the columns named by --id and --keep; documents of
-    a folder with the name of their file. A text without letters and digits gets no suggestions.
+    a folder with the name of their file. A text without a word that the model knows gets no suggestions.
 
     Samples are read, labelled and written a block at a time, in order: DATA may be larger than memory. With --out, an
     interrupted run leaves OUT.partial, and the same command resumes from there.
@@ -91,6 +92,7 @@ def suggest(
     run = {} if out is None else _run(model, tagger, data, wish | chosen, source)
     readable = partial(tagger.readable, language=language)
     blank: list[int] = []
+    unknown: list[int] = []
     with open_output(out, run, readable, columns, to_format, goes_on=goes_on) as output:
         n_before = output.n_done
         if n_before:
@@ -100,12 +102,22 @@ def suggest(
         blocks = _skipped(_with_columns(stream_unlabelled(data, tagger, vectors, **source), columns, data), n_before)
         for block, rows in _suggested(blocks, _Loaded(model, tagger), wish):
             if tagger.takes_texts:
-                blank += [output.n_done + place for place, text in enumerate(block.samples, 1) if is_blank(text)]
+                without = [place for place, found in enumerate(rows) if not found]
+                known = tagger.knows(_rows(block.samples, without)) if without else ()
+                for place, is_known in zip(without, known, strict=True):
+                    if not is_known:
+                        kind = blank if is_blank(block.samples[place]) else unknown
+                        kind.append(output.n_done + place + 1)
             output.write(zip(block.fields, rows, strict=True))
             stop_if_asked()
-    if blank:
-        more = f" and {len(blank) - _SHOWN:,} more" if len(blank) > _SHOWN else ""
-        say(f"blank texts get no suggestions; their rows: {', '.join(map(str, blank[:_SHOWN]))}{more}", err=True)
+    for what, places in (("blank texts", blank), ("texts without a word that the model knows", unknown)):
+        if places:
+            more = f" and {len(places) - _SHOWN:,} more" if len(places) > _SHOWN else ""
+            say(f"{what} get no suggestions; their rows: {', '.join(map(str, places[:_SHOWN]))}{more}", err=True)
+
+
+def _rows(texts: Sequence[str], rows: Sequence[int]) -> Sequence[str]:
+    return texts.rows(rows) if isinstance(texts, Encoded) else [texts[row] for row in rows]
 
 
 def _columns(data: Path, key: str | None, keep: str | None) -> list[str]:

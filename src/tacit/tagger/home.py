@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from tacit.errors import ActError, ModelFileError, TacitError, printable
+from tacit.errors import ActError, LabelError, ModelFileError, TacitError, printable
 from tacit.progress import announce
 from tacit.store import folder
 from tacit.store.acts import Act
@@ -22,6 +22,7 @@ from tacit.store.ledger import START, Contents, Ledger, Mark, Writing
 from tacit.store.legacy import learned_logs, learned_of_log
 from tacit.store.samples import read_samples, write_samples
 from tacit.tagger.changes import Changes
+from tacit.tagger.state import State
 
 if TYPE_CHECKING:
     from tacit.tagger.tagger import Tagger
@@ -268,13 +269,34 @@ def _replace(tagger: Tagger, writer: FolderWriter, acts: Sequence[Act], origin: 
     tagger._stay(_kept(_home(tagger, writer.folder, manifest, ledger=ledger, changes=changes, mark=mark)))
 
 
-def learn_from(tagger: Tagger, contents: Contents) -> tuple[list[Act], dict[str, TacitError]]:
-    """Apply the acts of a ledger, an export or a feedback log to a tagger, each once; returns those that were new."""
+Refused = dict[str, TacitError]
+
+
+def learn_from(tagger: Tagger, contents: Contents) -> tuple[list[Act], Refused, Refused]:
+    """Apply the acts of a ledger, an export or a feedback log to a tagger, each once; returns those that were new.
+
+    Of judgements made together, those of unknown and retired labels are left out. Also returned are the reasons why
+    acts do not apply, by id, and why parts of acts do not.
+    """
     known = {act.id for act in tagger._changes.acts}
     acts = [act for act in contents.acts if act.id not in known]
     if contents.origin.startswith("log:"):
         last = learned_of_log(tagger.card_, contents.origin)
         acts = [act for act in acts if int(act.id.rpartition(":")[2]) > last]
     later, refused = tagger._changes.tried(acts)
+    partial = {act.id: part for act in acts if act.id in refused and (part := _judgements_of(later.state, act))}
+    partly = {of: refused[of] for of in partial}
+    if partial:
+        later, refused = tagger._changes.tried([partial.get(act.id, act) for act in acts])
     tagger._become(later)
-    return acts, refused
+    return acts, refused, {of: error for of, error in partly.items() if of not in refused}
+
+
+def _judgements_of(state: State, act: Act) -> Act | None:
+    """An act with those of its judgements whose labels there are; None if there are none."""
+    kept = []
+    for each in act.content.get("judgements", ()):
+        with suppress(LabelError):
+            state.find(each["label"], hint=False)
+            kept.append(each)
+    return replace(act, content={"judgements": kept}) if kept else None

@@ -80,12 +80,23 @@ def is_blank(text: str) -> bool:
     return not any(map(str.isalnum, text))
 
 
-def unless_blank(ranking: Ranking, texts: Any) -> Ranking:
-    """The ranking without labels for blank texts, which the model would give its most frequent ones."""
-    blank = np.fromiter(map(is_blank, texts), np.bool_, len(ranking.labels))[:, None]
-    if not blank.any():
+def are_known(samples: Inputs, texts: Any) -> npt.NDArray[np.bool_]:
+    """Which texts have anything that a suggestion could be based on: a word or part of a name, or a vector."""
+    has_evidence: npt.NDArray[np.bool_] = np.diff(samples.X.indptr) > 0
+    if samples.matches is not None:
+        has_evidence |= np.diff(samples.matches.words.indptr) > 0
+    if samples.vectors is not None:
+        has_evidence |= samples.vectors.any(axis=1)
+    has_evidence[np.fromiter(map(is_blank, texts), np.bool_, samples.shape[0])] = False
+    return has_evidence
+
+
+def of_known(ranking: Ranking, known: npt.NDArray[np.bool_]) -> Ranking:
+    """The ranking without labels for texts that are not known, which the model would give its most frequent ones."""
+    if known.all():
         return ranking
-    return Ranking(np.where(blank, NO_LABEL, ranking.labels), np.where(blank, NO_SCORE, ranking.scores))
+    keep = known[:, None]
+    return Ranking(np.where(keep, ranking.labels, NO_LABEL), np.where(keep, ranking.scores, NO_SCORE))
 
 
 def named(ranking: Ranking, names: Names) -> list[list[Suggestion]]:

@@ -229,7 +229,7 @@ class Tagger(Teaching, Called, Stored, BaseEstimator):  # type: ignore[misc]
         damp_head: float = 0.0,
         language: str | None = None,
     ) -> list[list[Suggestion]]:
-        """The best labels of each text, best first; none for a text without letters and digits.
+        """The best labels of each text, best first; none for a text without a word that the model knows.
 
         Parameters
         ----------
@@ -274,7 +274,12 @@ class Tagger(Teaching, Called, Stored, BaseEstimator):  # type: ignore[misc]
         changes, texts = self._changes, texts_in(texts)
         samples = self._samples(texts, changes)
         ranking = suggest.rank(changes.scores, changes.state, samples, wish, self.propensities_for)
-        return suggest.unless_blank(ranking, texts) if self.takes_texts else ranking
+        return suggest.of_known(ranking, suggest.are_known(samples, texts)) if self.takes_texts else ranking
+
+    def knows(self, texts: Any) -> npt.NDArray[np.bool_]:
+        """For each text, whether it has a word, a part of a name or a vector that a suggestion could be based on."""
+        texts = texts_in(texts)
+        return suggest.are_known(self._samples(texts), texts)
 
     def predict(self, texts: Any) -> Any:
         """Label sets: the labels that reach the stored threshold, in the form the training labels had."""

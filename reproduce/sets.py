@@ -82,13 +82,11 @@ class BenchmarkSet:
     @property
     def how_to_get(self) -> str:
         """The command or address that gets it."""
-        entry = CATALOG.get(self.folder)
-        if entry is not None and entry.files:
+        if self.folder in CATALOG:
             return f"tacit data {self.folder} --fetch"
-        address = self.home if entry is None else entry.home
-        if not address.startswith("http"):
-            return address
-        return f"{address}, its parts as {self.folder}/train.txt and {self.folder}/test.txt under {DATA_VARIABLE}"
+        if not self.home.startswith("http"):
+            return self.home
+        return f"{self.home}, its parts as {self.folder}/train.txt and {self.folder}/test.txt under {DATA_VARIABLE}"
 
 
 #: Every set of the three papers, by a short name.

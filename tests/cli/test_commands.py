@@ -147,7 +147,7 @@ def test_lists_of_models_and_data(tacit):
     assert "OneVsAll" in tacit("models").out
     assert "random_state" in tacit("models", "popularity").out
     assert "eurlex57k" in tacit("data").out
-    assert "home" in tacit("data", "Bibtex").out
+    assert "datasets.zip" in tacit("data", "EURLEX57K").out
 
 
 BAD_CALLS = {
@@ -159,7 +159,7 @@ BAD_CALLS = {
     "no such model folder": ("suggest", "absent", "DATA"),
     "Missing option '--out'": ("train", "DATA"),
     "unknown command 'trian' (did you mean 'train'": ("trian", "DATA"),
-    "no data set is called 'bibtexx' (did you mean 'bibtex'": ("data", "bibtexx"),
+    "is called 'eurlex57' (did you mean 'eurlex57k'": ("data", "eurlex57"),
     "train.txt:1:": ("train", "HEADERLESS", "--format", "xmc", "--out", "m"),
     "texts cannot be made": ("convert", "DATA", "out.csv"),
     "unknown model 'OneVsAl'": ("tune", "DATA", "--model", "OneVsAl"),

@@ -1,140 +1,63 @@
-"""Public multi-label data sets: descriptions, sources, and where their files are on this machine."""
+"""Public multi-label data sets: where their files are on this machine, and what pooch can download."""
 
 from __future__ import annotations
 
+import json
 import os
 import re
+import shutil
+import tarfile
+import zipfile
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
-from tacit.data.download import Progress, download, unpack
+from tacit.data.files import Staging
 from tacit.data.formats import FORMATS
-from tacit.errors import DownloadError, ParameterError, did_you_mean
-from tacit.progress import announce
+from tacit.errors import DownloadError, MissingExtraError, ParameterError, did_you_mean
 
 DATA_VARIABLE = "TACIT_DATA"
 PARTS = ("train", "dev", "test")
-
-_XMC_REPOSITORY = "http://manikvarma.org/downloads/XC/XMLRepository.html"
 _PECOS = "https://archive.org/download/pecos-dataset/xmc-base"
-
-
-@dataclass(frozen=True)
-class RemoteFile:
-    """A file that can be downloaded."""
-
-    url: str
-    sha256: str | None = None  # if unknown, the checksum of the first download is recorded beside the file
-    members: Mapping[str, str] = field(default_factory=dict)  # of an archive, as `unpack` takes them
-
-    @property
-    def name(self) -> str:
-        """File name at the end of the address."""
-        return self.url.rsplit("/", 1)[-1]
+_AUEB = "http://nlp.cs.aueb.gr/software_and_datasets/EURLEX57K"
 
 
 @dataclass(frozen=True)
 class CatalogEntry:
-    """A public data set."""
+    """A public data set that can be downloaded; its sources publish no checksums."""
 
     name: str  # also that of its folder
     description: str
     n_train: int
     n_test: int
-    n_features: int | None  # None for text
     n_labels: int
-    labels_per_sample: float
-    home: str  # page that describes the data and offers them
     citation: str
-    n_dev: int = 0
-    licence: str | None = None  # None if the source states none
-    files: tuple[RemoteFile, ...] = ()  # empty if they can only be downloaded by hand
-
-    def instructions(self, root: Path) -> str:
-        """How to get the files into the data folder."""
-        folder = root / self.name
-        if self.files:
-            return f"tacit can download it: {', '.join(file.url for file in self.files)}"
-        return f"download it by hand from {self.home} and put its parts at {folder}/train.* and {folder}/test.*"
+    files: Mapping[str, Mapping[str, str]]  # by address; of an archive, names of files by patterns of its members
 
 
-def _from_pecos(name: str) -> tuple[RemoteFile, ...]:
-    inside = f"xmc-base/{name}"
-    members = {
-        f"{inside}/tfidf-attnxml/X.trn.npz": "X.trn.npz",
-        f"{inside}/tfidf-attnxml/X.tst.npz": "X.tst.npz",
-        f"{inside}/Y.trn.npz": "Y.trn.npz",
-        f"{inside}/Y.tst.npz": "Y.tst.npz",
-        f"{inside}/output-items.txt": "labels.txt",
-    }
-    return (RemoteFile(f"{_PECOS}/{name}.tar.gz", members=members),)
+def _from_pecos(name: str, description: str, n_train: int, n_test: int, n_labels: int, citation: str) -> CatalogEntry:
+    features = {f"xmc-base/{name}/tfidf-attnxml/X.{part}.npz": f"X.{part}.npz" for part in ("trn", "tst")}
+    labels = {f"xmc-base/{name}/Y.{part}.npz": f"Y.{part}.npz" for part in ("trn", "tst")}
+    members = features | labels | {f"xmc-base/{name}/output-items.txt": "labels.txt"}
+    return CatalogEntry(name, description, n_train, n_test, n_labels, citation, {f"{_PECOS}/{name}.tar.gz": members})
 
 
 _ENTRIES = (
+    _from_pecos("eurlex-4k", "EU law indexed by EuroVoc", 15_449, 3_865, 3_956, "Loza Mencía, Fürnkranz, 2008"),
+    _from_pecos("wiki10-31k", "social tags of Wikipedia articles", 14_146, 6_616, 30_938, "Zubiaga, 2012"),
+    _from_pecos("amazoncat-13k", "categories of products", 1_186_239, 306_782, 13_330, "McAuley, Leskovec, 2013"),
     CatalogEntry(
-        "bibtex", "tags of bibliography entries in BibSonomy", 4_880, 2_515, 1_836, 159, 2.40, _XMC_REPOSITORY,
-        "Katakis, Tsoumakas, Vlahavas: Multilabel text classification for automated tag suggestion, 2008",
-    ),
-    CatalogEntry(
-        "delicious", "tags of web pages", 12_920, 3_185, 500, 983, 19.02, _XMC_REPOSITORY,
-        "Tsoumakas, Katakis, Vlahavas: Effective and efficient multilabel classification in domains with large "
-        "number of labels, 2008",
-    ),
-    CatalogEntry(
-        "mediamill", "concepts shown in video", 30_993, 12_914, 120, 101, 4.38, _XMC_REPOSITORY,
-        "Snoek et al.: The challenge problem for automated detection of 101 semantic concepts in multimedia, 2006",
-    ),
-    CatalogEntry(
-        "rcv1sub1", "topics of Reuters news, first subset", 3_000, 3_000, 47_236, 101, 2.88,
-        "https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets/multilabel.html",
-        "Lewis, Yang, Rose, Li: RCV1: a new benchmark collection for text categorization research, 2004",
-    ),
-    CatalogEntry(
-        "eurlex-4k", "EU law indexed by EuroVoc", 15_449, 3_865, 186_104, 3_956, 5.30, _XMC_REPOSITORY,
-        "Loza Mencía, Fürnkranz: Efficient pairwise multilabel classification for large-scale problems in the "
-        "legal domain, 2008",
-        files=_from_pecos("eurlex-4k"),
-    ),
-    CatalogEntry(
-        "wiki10-31k", "social tags of Wikipedia articles", 14_146, 6_616, 101_938, 30_938, 18.64, _XMC_REPOSITORY,
-        "Zubiaga: Enhancing navigation on Wikipedia with social tags, 2012",
-        files=_from_pecos("wiki10-31k"),
-    ),
-    CatalogEntry(
-        "amazoncat-13k", "categories of products", 1_186_239, 306_782, 203_882, 13_330, 5.04, _XMC_REPOSITORY,
-        "McAuley, Leskovec: Hidden factors and hidden topics: understanding rating dimensions with review text, "
-        "2013",
-        files=_from_pecos("amazoncat-13k"),
-    ),
-    CatalogEntry(
-        "delicious-200k", "tags of web pages", 196_606, 100_095, 782_585, 205_443, 75.54, _XMC_REPOSITORY,
-        "Wetzker, Zimmermann, Bauckhage: Analyzing social bookmarking systems: a del.icio.us cookbook, 2008",
-    ),
-    CatalogEntry(
-        "eurlex57k", "EU law indexed by EuroVoc, full text", 45_000, 6_000, None, 4_271, 5.07,
-        "https://github.com/iliaschalkidis/lmtc-eurlex57k",
-        "Chalkidis, Fergadiotis, Malakasiotis, Androutsopoulos: Large-scale multi-label text classification on EU "
-        "legislation, 2019",
-        n_dev=6_000,
-        files=(
-            RemoteFile(
-                "http://nlp.cs.aueb.gr/software_and_datasets/EURLEX57K/datasets.zip",
-                members={f"dataset/{part}/*.json": f"{part}.jsonl" for part in PARTS},
-            ),
-            RemoteFile("http://nlp.cs.aueb.gr/software_and_datasets/EURLEX57K/eurovoc_en.json"),
-        ),
-    ),
-    CatalogEntry(
-        "yso-finna-en", "titles in Finnish libraries indexed by the YSO ontology", 590_669, 65_889, None, 25_400,
-        2.44, "https://github.com/NatLibFi/Annif-corpora",
-        "National Library of Finland: Annif-corpora, from metadata of Finna.fi",
-        licence="CC0-1.0",
+        "eurlex57k", "EU law indexed by EuroVoc, full text", 45_000, 6_000, 4_271, "Chalkidis et al., 2019",
+        {
+            f"{_AUEB}/datasets.zip": {f"dataset/{part}/*.json": f"{part}.jsonl" for part in PARTS},
+            f"{_AUEB}/eurovoc_en.json": {},
+        },
     ),
 )  # fmt: skip
 
-#: Every known data set by name.
+#: What can be downloaded, by name; other sets are found in the data folder all the same.
 CATALOG: Mapping[str, CatalogEntry] = MappingProxyType({entry.name: entry for entry in _ENTRIES})
 
 
@@ -143,7 +66,8 @@ def entry(name: str) -> CatalogEntry:
     known = CATALOG.get(name.lower())
     if known is None:
         raise ParameterError(
-            f"no data set is called '{name}'{did_you_mean(name, CATALOG)} (known: {', '.join(CATALOG)})"
+            f"no data set that can be downloaded is called '{name}'{did_you_mean(name, CATALOG)} "
+            f"(known: {', '.join(CATALOG)}); docs/data-formats.md says where others are"
         )
     return known
 
@@ -171,10 +95,10 @@ def find(name: str, root: str | os.PathLike[str] | None = None) -> dict[str, Pat
     """The files of a data set that are on this machine, by part ("train", "dev", "test").
 
     They are looked for in the folder `name` of `root` or of TACIT_DATA; parts that are not there are left out.
-    Any of the paths can be given to `tacit.load_data`. The set need not be in the catalogue.
+    Any of the paths can be given to `tacit.load_data`.
     """
     folder = data_folder(root) / name
-    if not folder.is_dir() and name.lower() in CATALOG:
+    if not folder.is_dir():
         folder = folder.with_name(name.lower())
     present = sorted(path for path in folder.iterdir() if path.is_file()) if folder.is_dir() else []
     found = {}
@@ -187,28 +111,46 @@ def find(name: str, root: str | os.PathLike[str] | None = None) -> dict[str, Pat
     return found
 
 
-def fetch(
-    name: str, root: str | os.PathLike[str] | None = None, *, progress: Progress | None = None
-) -> dict[str, Path]:
+def fetch(name: str, root: str | os.PathLike[str] | None = None, *, progress: Any = None) -> dict[str, Path]:
     """Download a data set into its folder unless it is there already, and return its files like `find`.
 
-    Raises
-    ------
-    DownloadError
-        If it cannot be downloaded; for sets that must be downloaded by hand the message says how.
+    `progress` is a bar with the interface that pooch takes. Raises a `DownloadError` if the set cannot be had.
     """
     wanted, base = entry(name), data_folder(root)
     if found := find(wanted.name, base):
         return found
-    if not wanted.files:
-        raise DownloadError(f"{wanted.name} cannot be downloaded by a program: {wanted.instructions(base)}")
-    folder = base / wanted.name
-    for remote in wanted.files:
-        checksum = download(remote.url, folder / remote.name, remote.sha256, progress=progress)
-        if remote.sha256 is None:
-            announce(f"no checksum is known for {remote.name}; recorded the one it has: {checksum}")
-    for remote in wanted.files:
-        if remote.members:
-            unpack(folder / remote.name, folder, remote.members)
-            (folder / remote.name).unlink()
+    try:
+        import pooch
+    except ImportError:
+        raise MissingExtraError("downloading", "data") from None
+    pooch.get_logger().setLevel("ERROR")
+    loader, folder = pooch.HTTPDownloader(progressbar=progress or False), base / wanted.name
+    unpacked, name = folder / ".unpacked", ""
+    try:
+        for url, members in wanted.files.items():
+            unpack = pooch.Unzip if url.endswith(".zip") else pooch.Untar
+            how = unpack(None if "*" in "".join(members) else list(members), unpacked.name) if members else None
+            name = url.rpartition("/")[2]
+            pooch.retrieve(url, None, fname=name, path=folder, downloader=loader, processor=how)
+            if members:
+                _collect(unpacked, folder, members)
+                (folder / name).unlink()
+    except (OSError, KeyError, ValueError, EOFError, zipfile.BadZipFile, tarfile.TarError) as error:
+        (folder / name).unlink(missing_ok=True)
+        raise DownloadError(f"{wanted.name} could not be downloaded to {folder} ({error}); try again") from error
+    finally:
+        shutil.rmtree(unpacked, ignore_errors=True)
     return find(wanted.name, base)
+
+
+def _collect(unpacked: Path, folder: Path, members: Mapping[str, str]) -> None:
+    """Give members their names; many members that match one pattern are JSON documents, and become lines."""
+    found = {name: sorted(unpacked.glob(pattern)) for pattern, name in members.items()}
+    if missing := [name for name, files in found.items() if not files]:
+        raise ValueError(f"nothing for {missing[0]} is in the archive: its source has changed")
+    with Staging() as staging:
+        for pattern, name in members.items():
+            with staging.open(folder / name) as target:
+                for file in found[name]:
+                    document = json.dumps(json.loads(file.read_bytes()), ensure_ascii=False) if "*" in pattern else None
+                    target.write(file.read_bytes() if document is None else f"{document}\n".encode())

@@ -17,6 +17,7 @@ from tacit.cli.startup import quick_start
 from tacit.errors import FileError, ModelFileError, TacitError, did_you_mean, printable
 from tacit.progress import Stopped
 
+LEAST_ADDRESS_SPACE = 512 << 20  # bytes; compiled libraries map as much, whatever they use of it
 BEGAN = "tacit.began"  # where a context keeps when a command began, its imports included
 #: Name, module and help of each command, in the order in which they are used. A command is a function of its name in
 #: the module, which is imported when the command is called: ``tacit --help`` starts at once.
@@ -44,6 +45,20 @@ COMMANDS = {
 }
 
 
+def _check_address_space() -> None:
+    """Raise if libraries could not be loaded: with too little address space some hang instead of failing."""
+    if sys.platform == "win32":
+        return
+    import resource
+
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    if limit != resource.RLIM_INFINITY and limit < LEAST_ADDRESS_SPACE:
+        least = LEAST_ADDRESS_SPACE >> 20
+        raise click.ClickException(
+            f"the limit of address space (ulimit -v) must be at least {least} MB; got {limit >> 20} MB"
+        )
+
+
 class LazyGroup(click.Group):
     """The commands of `COMMANDS`, with the nearest spelling for unknown ones."""
 
@@ -55,6 +70,7 @@ class LazyGroup(click.Group):
         """Import a command."""
         if cmd_name not in COMMANDS:
             raise click.UsageError(f"unknown command '{cmd_name}'{did_you_mean(cmd_name, COMMANDS)}", ctx)
+        _check_address_space()
         ctx.meta.setdefault(BEGAN, time.perf_counter())
         module, command_help = COMMANDS[cmd_name]
         with quick_start():

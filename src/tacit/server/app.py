@@ -93,6 +93,7 @@ async def _watch(models: Models) -> None:
             await served.catch_up()
             served.set_gauges()
             signature = await asyncio.to_thread(served.folder_signature)
+            served.notice_damage(signature)
             if signature in (served.signature, failed.get(name), ()):
                 continue
             try:

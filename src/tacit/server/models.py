@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import copy
+import logging
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -24,7 +25,7 @@ from tacit.errors import (
 )
 from tacit.server.batching import Lane
 from tacit.server.limits import ACTS_PER_COMMIT, TEXTS_PER_RANKING, Limits
-from tacit.server.logs import failure
+from tacit.server.logs import event, failure
 from tacit.server.metrics import Metrics
 from tacit.server.problems import Problem
 from tacit.store.acts import Act, in_force
@@ -60,6 +61,7 @@ class Served:
     tagger: Tagger
     signature: Signature
     loaded_at: float
+    _data: Any  # the stamp of its data file when the model was loaded
     _seen: tuple[Tagger, Any] | None = None  # a tagger, and the stamp of the ledger whose acts it has
 
     def __init__(self, name: str, folder: Path, acts: Path | None, limits: Limits, metrics: Metrics) -> None:
@@ -107,6 +109,12 @@ class Served:
         """Apply acts that other processes have recorded, if there are any."""
         if self._seen != (self.tagger, self._ledger_stamp()):
             await asyncio.to_thread(self._current)
+
+    def notice_damage(self, signature: Signature) -> None:
+        """Log once if somebody changed the data of the model in use in place: it is served from a copy."""
+        if signature[:1] == self.signature[:1] and self._data != (found := _stamp(self._data_file)):
+            self._data = found
+            event("changed in place", logging.WARNING, model=self.name, file=self._data_file.name)
 
     def folder_signature(self) -> Signature:
         """Identifies the current content of the folder and the ledger; `signature` is that of the model in use."""
@@ -177,12 +185,12 @@ class Served:
         return tagger
 
     def _ledger_stamp(self) -> Any:
-        """Changes with the ledger."""
-        try:
-            found = (self._acts or self.folder / ACTS).stat()
-        except OSError:  # there is none yet
-            return None
-        return found.st_ino, found.st_size, found.st_mtime_ns
+        return _stamp(self._acts or self.folder / ACTS)
+
+    @property
+    def _data_file(self) -> Path:
+        where = self.tagger._home
+        return self.folder if where is None else where.data_file
 
     # -- in the thread for changes ------------------------------------------------------------------------
 
@@ -217,6 +225,7 @@ class Served:
             raise ParameterError(f"{self.folder}: {made}; serve a model trained with an encoder")
         self._publish(loaded)
         self.signature = signature
+        self._data = _stamp(self._data_file)
         self.loaded_at = time.time()
 
     def _note_own(self, tagger: Tagger) -> None:
@@ -276,6 +285,15 @@ def _attempt(function: Callable[[], Any]) -> Any:
         return function()
     except Exception as error:  # noqa: BLE001 - returned to the client
         return error
+
+
+def _stamp(file: Path) -> Any:
+    """Changes with a file; None if there is none."""
+    try:
+        found = file.stat()
+    except OSError:
+        return None
+    return found.st_ino, found.st_size, found.st_mtime_ns
 
 
 def _signature(folder: Path, acts: Path | None) -> Signature:

@@ -1,7 +1,7 @@
 """Run the service: in this process, or in several workers of uvicorn that share its socket.
 
-Workers share the ledger of each model (`tacit.tagger.home`), its memory-mapped arrays, which the system keeps in memory
-once, and a folder of counters for Prometheus.
+Workers share the ledger of each model (`tacit.tagger.home`), a mapped copy of its arrays, which the system keeps in
+memory once, and a folder for these copies and the counters of Prometheus.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import threading
 from collections.abc import Callable, Mapping
 from functools import partial
 from multiprocessing.queues import SimpleQueue
+from pathlib import Path
 from typing import Any
 
 import uvicorn
@@ -106,7 +107,10 @@ def _app(plan: ServicePlan, ready: Callable[[Counts], None]) -> ASGIApp:
         from tacit.server.app import build_app
         from tacit.server.metrics import Metrics
         from tacit.server.models import Models, Served
+        from tacit.store import files
 
+        files.maps_copies = os.name != "nt"  # where mapped files cannot be truncated
+        files.shared_copies = Path(os.environ[COUNTERS]) if COUNTERS in os.environ else None
         metrics, models = Metrics(), Models()
         for name, folder in plan.folders.items():
             models[name] = Served(name, folder, plan.acts.get(name), plan.limits[name], metrics)

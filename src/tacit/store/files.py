@@ -7,6 +7,8 @@ import hashlib
 import json
 import mmap
 import os
+import shutil
+import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -26,6 +28,12 @@ _DTYPES = {
 }  # fmt: skip
 _CANNOT_SYNC_FOLDERS = (errno.EINVAL, errno.ENOTSUP)  # of a file system, such as some over a network
 _MAX_HEADER = 100_000_000  # bytes; the limit of the safetensors format itself
+_COPIES_KEPT = 2  # of a folder: workers may still open that of the model before
+
+#: Whether to map private copies of files, as a service does: a process that reads a mapped file which somebody has
+#: truncated in place is killed by the system (SIGBUS). Workers of a service share the copies in a folder.
+maps_copies = False
+shared_copies: Path | None = None
 
 
 @contextmanager
@@ -74,29 +82,70 @@ def write_arrays(path: Path, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
         temporary.chmod(mode)
 
 
-def read_arrays(path: Path) -> dict[str, npt.NDArray[Any]]:
-    """Map a safetensors file into memory; pages are read on access and shared between processes.
+def read_checked(file: Path, size: int, digest: str, *, verify: bool) -> dict[str, npt.NDArray[Any]]:
+    """Check a file of arrays and map it, or a copy of it; `verify` checks the checksum, too."""
+    if not file.is_file() or file.stat().st_size != size:
+        raise ModelFileError(f"{file}: missing or truncated; copy the model again")
+    if not maps_copies:
+        if verify:
+            _verify(file, file, digest)
+        return read_arrays(file)
+    if shared_copies is not None:
+        return read_arrays(_shared_copy(file, digest, shared_copies))
+    with tempfile.NamedTemporaryFile(prefix="tacit-serve-") as private:  # gone at once, but for the map
+        _copy(file, Path(private.name), digest)
+        return read_arrays(Path(private.name))
+
+
+def _shared_copy(file: Path, digest: str, folder: Path) -> Path:
+    names = [hashlib.sha256(part.encode()).hexdigest()[:16] for part in (str(file.parent.resolve()), digest)]
+    copied = folder / f"{'-'.join(names)}.safetensors"
+    if not copied.exists():
+        draft = copied.with_suffix(f".{os.getpid()}.tmp")
+        _copy(file, draft, digest)
+        draft.replace(copied)
+        for old in sorted(folder.glob(f"{names[0]}-*.safetensors"), key=os.path.getmtime)[:-_COPIES_KEPT]:
+            old.unlink(missing_ok=True)
+    return copied
+
+
+def _copy(file: Path, copied: Path, digest: str) -> None:
+    try:
+        shutil.copyfile(file, copied)
+    except OSError as error:
+        reason = error.strerror or error
+        raise ModelFileError(f"{file}: no copy in {copied.parent} ({reason}); TMPDIR must have room for it") from error
+    _verify(copied, file, digest)
+
+
+def _verify(file: Path, shown: Path, digest: str) -> None:
+    if sha256(file) != digest:
+        raise ModelFileError(f"{shown}: damaged (its checksum does not match); copy the model again")
+
+
+def read_arrays(path: Path, *, mapped: bool = True) -> dict[str, npt.NDArray[Any]]:
+    """Map a safetensors file into memory, or read it; mapped pages are read on access and shared between processes.
 
     The map is copy-on-write: arrays are writable, because Numba would compile each kernel again for read-only
     arrays, but the file never changes.
     """
     try:
         with path.open("rb") as file:
-            mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
+            content = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY) if mapped else bytearray(file.read())
     except (OSError, ValueError) as error:
         raise ModelFileError(f"{path}: cannot be read ({error}); copy the model again") from None
     try:
-        return _arrays_of(mapped)
+        return _arrays_of(content)
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
         raise ModelFileError(f"{path}: damaged safetensors file ({error}); copy the model again") from None
 
 
-def _arrays_of(mapped: mmap.mmap) -> dict[str, npt.NDArray[Any]]:
-    header_size = int.from_bytes(mapped[:8], "little")
-    if len(mapped) < 8 or header_size > min(_MAX_HEADER, len(mapped) - 8):
+def _arrays_of(content: mmap.mmap | bytearray) -> dict[str, npt.NDArray[Any]]:
+    header_size = int.from_bytes(content[:8], "little")
+    if len(content) < 8 or header_size > min(_MAX_HEADER, len(content) - 8):
         raise ValueError("truncated header")
     start = 8 + header_size
-    header = json.loads(mapped[8:start])
+    header = json.loads(content[8:start])
     arrays = {}
     for name, entry in header.items():
         if name == "__metadata__":
@@ -104,11 +153,11 @@ def _arrays_of(mapped: mmap.mmap) -> dict[str, npt.NDArray[Any]]:
         dtype, shape = np.dtype(_DTYPES[entry["dtype"]]), tuple(entry["shape"])
         first, last = entry["data_offsets"]
         size = int(np.prod(shape, dtype=object))
-        if min(first, *shape) < 0 or last > len(mapped) - start or last - first != size * dtype.itemsize:
+        if min(first, *shape) < 0 or last > len(content) - start or last - first != size * dtype.itemsize:
             raise ValueError(f"'{name}' lies outside the file")
         if size and (start + first) % dtype.itemsize:
             raise ValueError(f"'{name}' is not aligned")  # kernels would be compiled again, or worse
-        arrays[name] = np.frombuffer(mapped, dtype, size, start + first).reshape(shape)
+        arrays[name] = np.frombuffer(content, dtype, size, start + first).reshape(shape)
     return arrays
 
 

@@ -23,7 +23,7 @@ from tacit._version import __version__
 from tacit.errors import ModelFileError, TacitError
 from tacit.store.acts import Act
 from tacit.store.declared import check_model
-from tacit.store.files import read_arrays, replacing, sha256, sync, write_arrays
+from tacit.store.files import read_checked, replacing, sha256, sync, write_arrays
 from tacit.store.ledger import START, Contents, Ledger, LedgerError, Mark, Writing
 from tacit.store.legacy import update_manifest
 from tacit.store.state import Arrays, Stored, Unpacker, pack_model
@@ -309,13 +309,10 @@ def read_base(
 ) -> Stored:
     """Load the model that a manifest describes and check it against its declarations; `verify` adds the checksum."""
     try:
-        file = folder / Path(manifest["file"]["name"]).name
-        if not file.is_file() or file.stat().st_size != manifest["file"]["size"]:
-            raise ModelFileError(f"{file}: missing or truncated; copy the model again")
-        if verify and sha256(file) != manifest["file"]["sha256"]:
-            raise ModelFileError(f"{file}: damaged (its checksum does not match); copy the model again")
+        entry = manifest["file"]
+        arrays = read_checked(folder / Path(entry["name"]).name, entry["size"], entry["sha256"], verify=verify)
         update_manifest(manifest)
-        model = Unpacker(read_arrays(file), find_model).model(manifest)
+        model = Unpacker(arrays, find_model).model(manifest)
         check_model(model)
         return model
     except TacitError as error:

@@ -75,7 +75,7 @@ def write_samples(path: Path, base: str, by_act: Mapping[str, ActSamples], n_fea
 def read_samples(path: Path, base: str, n_features: int) -> dict[str, ActSamples]:
     """Read the cache of this base, by the ids of the acts; empty if it is of another base or damaged."""
     try:
-        arrays = read_arrays(path) if path.is_file() else {}
+        arrays = read_arrays(path, mapped=False) if path.is_file() else {}
         if not arrays or _texts(arrays["base"]) != [base]:
             return {}
         lengths, indices, values = arrays["lengths"], arrays["indices"], arrays["values"]

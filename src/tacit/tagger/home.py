@@ -43,6 +43,7 @@ class Home:
 
     folder: Path
     base: str
+    data_file: Path
     origin: str  # the base for which the first acts were made
     ledger: Ledger  # in the folder, or outside it
     changes: Changes
@@ -115,7 +116,9 @@ def _read(ledger: Ledger) -> Contents:
 
 def _home(tagger: Tagger, path: Path, manifest: Mapping[str, Any], **known: Any) -> Home:
     stored: dict[str, Any] = {"fitted": tagger.stored_state(), "parameters": tagger.stored_parameters()}
-    return Home(path.resolve(), base_of(manifest), origin_of(manifest), stamp=folder.stamp(path), **stored, **known)
+    where = path.resolve()
+    data_file = where / manifest["file"]["name"]
+    return Home(where, base_of(manifest), data_file, origin_of(manifest), stamp=folder.stamp(path), **stored, **known)
 
 
 @contextmanager

@@ -16,6 +16,7 @@ from tacit.errors import FileError, ParameterError
 LARGEST_DIMENSION = 2**31 - 1
 _FREE_GROWTH = 1 << 25  # what a file stands for may have so many bytes whatever its own size
 _MOST_GROWTH = 50
+_MOST_LANGUAGES = 500
 _MOST_BLANK = 1_000_000  # lines of a packed file, beyond as many as there are others
 
 
@@ -25,7 +26,7 @@ class FileLimits:
 
     max_labels: int = 10_000_000  # columns of Y; the largest public sets have three million
     max_features: int = 100_000_000  # columns of X; the largest public sets have 55 million
-    max_line: int = 1 << 25  # bytes of a line of text, or of a cell of a table
+    max_line: int = 1 << 23  # bytes of a line of text, or of a cell of a table
     max_expansion: int = 500  # unpacked bytes per packed byte of a large file (gzip, NPZ); text has 3 to 30
 
     @classmethod
@@ -65,6 +66,13 @@ class FileLimits:
         if unpacked > free and unpacked > packed * self.max_expansion:
             message = f"{packed} packed bytes become more than {self.max_expansion} times as many"
             raise FileError(path, f"{message}; unpack the file if it is to be so, or raise max_expansion")
+
+    def check_languages(self, path: Path, n_languages: int) -> None:
+        """Refuse more languages than any vocabulary has: each takes a name of every concept."""
+        if n_languages > _MOST_LANGUAGES:
+            raise FileError(
+                path, f"has names in {n_languages} languages, but {_MOST_LANGUAGES} are the most; correct it"
+            )
 
     def check_growth(self, path: Path, size: int, grown: int) -> None:
         """Refuse content that stands for much more than it is, such as abbreviations of long names."""

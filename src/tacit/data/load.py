@@ -67,7 +67,7 @@ def load_data(
         that they came from.
     max_labels, max_features, max_line, max_expansion : int, optional
         FileLimits that protect against damaged and hostile files; real data sets stay far below them. They bound the
-        number of labels (default ten million) and features (a hundred million), the bytes of a line (32 MiB) and the
+        number of labels (default ten million) and features (a hundred million), the bytes of a line (8 MiB) and the
         unpacked bytes per byte of a compressed file (500).
 
     Returns

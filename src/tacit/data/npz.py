@@ -9,7 +9,6 @@ from __future__ import annotations
 import io
 import warnings
 import zipfile
-import zlib
 from pathlib import Path
 
 import numpy as np
@@ -24,11 +23,6 @@ from tacit.data.names import find_pair, numeric_dataset, other_half, write_compa
 from tacit.errors import FileError, ParameterError
 from tacit.numerics.rows import first_entry
 
-# What zipfile and numpy.load are known to raise on damaged files.
-_DAMAGE = (
-    EOFError, KeyError, MemoryError, NotImplementedError, OSError, RuntimeError, TypeError, ValueError,
-    zipfile.BadZipFile, zlib.error,
-)  # fmt: skip
 _PACKINGS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # what NumPy writes; other methods unpack without bound
 _FREE_BYTES = 1 << 26  # up to this size, a matrix may have any ratio to its file
 _ENTRY_BYTES = 8  # an entry of a CSR matrix
@@ -97,15 +91,17 @@ def _read_parts(path: Path, limits: FileLimits) -> dict[str, npt.NDArray[np.gene
             members = packed.infolist()
         if any(member.compress_type not in _PACKINGS for member in members):
             raise ValueError("it is packed in another way than NumPy does")
-    except _DAMAGE as error:
-        raise _damaged(path, error) from error
-    limits.check_expansion(path, path.stat().st_size, sum(member.file_size for member in members), _FREE_BYTES)
-    try:
+        limits.check_expansion(path, path.stat().st_size, sum(member.file_size for member in members), _FREE_BYTES)
         with warnings.catch_warnings(), np.load(io.BytesIO(content), allow_pickle=False) as archive:
             warnings.simplefilter("ignore")
-            return {name: archive[name] for name in archive.files}
-    except _DAMAGE as error:
+            parts = {name: archive[name] for name in archive.files}
+        if other := next((name for name, part in parts.items() if not isinstance(part, np.ndarray)), None):
+            raise ValueError(f"'{other}' in it is no array")
+    except FileError:
+        raise
+    except Exception as error:  # zipfile and NumPy let through whatever parsers and codecs raise
         raise _damaged(path, error) from error
+    return parts
 
 
 def _damaged(path: Path, error: Exception) -> FileError:
@@ -120,7 +116,7 @@ def _sparse_matrix(path: Path, parts: dict[str, npt.NDArray[np.generic]]) -> spa
         raise FileError(path, f"must be a CSR or CSC matrix; got {layout!r}; save it as CSR")
     data, indices, indptr = parts["data"], parts["indices"], parts["indptr"]
     whole = all(part.dtype.kind in "iu" for part in (indices, indptr, shape))
-    if not whole or data.dtype.kind not in "fiub" or shape.shape != (2,) or shape.min() < 0:
+    if not whole or data.dtype.kind not in "fiub" or shape.shape != (2,) or shape.astype(np.int64).min() < 0:
         raise FileError(path, "the parts of its sparse matrix have wrong types; save it again with scipy")
     n_rows, n_columns = (int(size) for size in shape)
     major, minor = (n_rows, n_columns) if layout == "csr" else (n_columns, n_rows)

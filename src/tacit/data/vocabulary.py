@@ -283,6 +283,7 @@ def _checked(path: Path, concepts: Iterable[Concept], limits: FileLimits) -> Voc
         raise FileError(path, "holds no concept; a vocabulary must name at least one")
     kept = list(found.values())
     languages = sorted({tag for concept in kept for tag in concept.translations})
+    limits.check_languages(path, len(languages))
     return Vocabulary(
         ids=list(found),
         names=[concept.name for concept in kept],

@@ -28,9 +28,9 @@ import tacit
 from benchmarks.peers.environments import ADAPTERS, CACHE, SOURCES, digest, interpreter, machine, run_step, texts_of
 from benchmarks.peers.kept import kept, written
 from benchmarks.peers.tables import as_markdown, as_text
-from tacit.bands import BANDS, evaluate_by_band
-from tacit.labels import label_counts
-from tacit.ranking import NO_LABEL, NO_SCORE
+from tacit.core.labels import label_counts
+from tacit.core.ranking import NO_LABEL, NO_SCORE
+from tacit.evaluation.bands import BANDS, evaluate_by_band
 
 K = 5
 N_ROWS = (20_000, 100_000)

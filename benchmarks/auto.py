@@ -29,10 +29,10 @@ from benchmarks.peers.environments import CACHE, machine
 from benchmarks.peers.kept import kept
 from benchmarks.peers.pages import ROOT, write_block
 from benchmarks.peers.tables import Table, as_markdown, as_text
-from tacit.labels import label_counts
+from tacit.core.labels import label_counts
 from tacit.registry import find_model
 from tacit.tagger.automatic import CANDIDATES, DataSize, choose_for
-from tacit.vectorizer import TextVectorizer
+from tacit.text.vectorizer import TextVectorizer
 
 SIZES = (1_000, 5_000, 20_000, 100_000)  # of training
 VALIDATED = 5_000  # rows at most; a fifth of a small set

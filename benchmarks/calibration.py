@@ -15,8 +15,8 @@ import numpy as np
 
 import tacit
 from benchmarks.find_missing import folder
-from tacit.labels import aligned, label_counts, positives
-from tacit.metrics import judge
+from tacit.core.labels import aligned, label_counts, positives
+from tacit.evaluation.metrics import judge
 from tacit.tagger.calibration import calibration_error
 
 N_SAMPLES = (20, 30, 60, 120, 250, 500, 2000)

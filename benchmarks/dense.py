@@ -33,8 +33,8 @@ from benchmarks.peers.systems import SYSTEMS, Result, measure
 from benchmarks.peers.tables import as_text
 from benchmarks.vectors import PACKAGE, TokenVectors, eurlex, fetch_encoder
 from tacit.data.dataset import texts_of
-from tacit.encoders import TextEncoder
 from tacit.runtime.memory import forget_peak, peak_bytes, resident_bytes
+from tacit.text.encoders import TextEncoder
 
 COMPARED = ("pecos", "LabelTree")
 N_FIRST = 500  # samples of a training that loads kernels

@@ -23,11 +23,11 @@ from scipy import sparse
 from scipy.optimize import brentq
 
 import tacit
+from tacit.core.labels import label_counts, positives
 from tacit.data.dataset import texts_of
 from tacit.data.split import hide_positives
-from tacit.labels import label_counts, positives
-from tacit.propensity import PRESETS
-from tacit.vectorizer import TextVectorizer
+from tacit.evaluation.propensity import PRESETS
+from tacit.text.vectorizer import TextVectorizer
 
 SHARES = (0.1, 0.3, 0.6)
 MECHANISMS = ("random", "propensity")

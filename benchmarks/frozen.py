@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 
 import tacit
+from tacit.core.ranking import Ranking
 from tacit.data.catalog import find
 from tacit.data.synthetic import make_dataset
-from tacit.ranking import Ranking
 from tacit.registry import MODELS
 
 _FEWER = {"n_trees": 10, "n_learners": 3, "n_passes": 10, "n_sweeps": 20, "n_factors": 40}

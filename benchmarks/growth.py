@@ -25,8 +25,8 @@ from benchmarks.peers.runs import Bench
 from benchmarks.peers.sets import Matrices
 from benchmarks.peers.systems import SYSTEMS
 from benchmarks.peers.tables import Runs, Table, as_markdown, as_text, load_during, medians, names_in, rounded
+from tacit.core.labels import label_counts
 from tacit.data.synthetic import make_dataset
-from tacit.labels import label_counts
 
 NAMES = ("pecos", "LabelTree", "OneVsAll")
 LABELS = (1_000, 4_000, 16_000, 64_000, 256_000)

@@ -31,8 +31,8 @@ from benchmarks.peers.environments import CACHE
 from benchmarks.peers.kept import kept
 from benchmarks.peers.pages import ROOT, write_block
 from benchmarks.peers.tables import Table, as_markdown, as_text
+from tacit.core.labels import label_counts
 from tacit.data.split import hold_out_labels
-from tacit.labels import label_counts
 from tacit.registry import find_model
 
 LATENT = ("LFM", "MLLCS", "COSTA", "MomentMatching")

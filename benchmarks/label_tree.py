@@ -23,7 +23,7 @@ import numpy as np
 import tacit
 from benchmarks.growth import Size
 from benchmarks.peers.sets import SETS
-from tacit.base import Estimator
+from tacit.core.base import Estimator
 from tacit.data.split import train_test_split
 from tacit.linear import label_tree
 from tacit.numerics.classifiers import LOSSES, POSITIVES

@@ -31,11 +31,11 @@ from benchmarks.peers.environments import CACHE, machine
 from benchmarks.peers.kept import kept
 from benchmarks.peers.pages import ROOT, write_block
 from benchmarks.peers.tables import Table, as_markdown, as_text
-from tacit.labels import label_counts, read_labels
+from tacit.core.labels import label_counts, read_labels
 from tacit.numerics.rows import unit_rows
 from tacit.registry import find_model
 from tacit.tagger.naming import are_short
-from tacit.vectorizer import FEATURES, TextVectorizer
+from tacit.text.vectorizer import FEATURES, TextVectorizer
 
 REFERENCE = "words+characters, scikit-learn, 3–5"
 MODELS: dict[str, dict[str, Any]] = {"LabelTree": {"n_trees": 1}, "OneVsAll": {}}

@@ -30,8 +30,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import tacit
+from tacit.core.labels import label_counts
 from tacit.data.synthetic import feature_names, stream_dataset, write_synthetic
-from tacit.labels import label_counts
 from tacit.sizes import format_size, parse_size
 from tacit.tagger.dry_run import Cost, extrapolated
 

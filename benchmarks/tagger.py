@@ -17,7 +17,7 @@ import time
 from pathlib import Path
 
 import tacit
-from tacit.metrics import judge
+from tacit.evaluation.metrics import judge
 from tacit.tagger.calibration import calibration_error
 
 EURLEX_FIELDS = ("--text", "title,header,recitals,main_body", "--labels", "concepts")
@@ -62,7 +62,7 @@ def eurlex() -> None:
     test = tacit.load_data(folder / "test.jsonl.gz", text=EURLEX_FIELDS[1], labels=EURLEX_FIELDS[3])
     tagger = tacit.Tagger.load(model)
     ranking = tagger.rank(test.texts, 5)
-    truth = tacit.labels.aligned(test.Y, test.label_names, tagger.classes_)
+    truth = tacit.core.labels.aligned(test.Y, test.label_names, tagger.classes_)
     metrics = tacit.evaluate(ranking, truth, propensities=tagger.propensities_for(truth.shape[1]))
     for name in ("P@1", "P@3", "P@5", "nDCG@5", "PSP@1", "PSP@3", "PSP@5"):
         print(f"  test {name} {metrics[name]:.4f}")

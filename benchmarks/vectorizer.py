@@ -18,8 +18,8 @@ import numpy as np
 
 from tacit.data.catalog import find
 from tacit.data.load import stream_samples
-from tacit.vectorizer import TextVectorizer
-from tacit.words import Lexicon, count_words
+from tacit.text.vectorizer import TextVectorizer
+from tacit.text.words import Lexicon, count_words
 
 NAMES = ("tacit", "scikit-learn", "tacit characters", "scikit-learn characters")
 FIELDS = "title,header,recitals,main_body"

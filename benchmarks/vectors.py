@@ -29,12 +29,12 @@ from benchmarks.annif import N_ALL, tested_rows, train_rows
 from benchmarks.peers.environments import CACHE, SOURCES, digest, machine, texts_of
 from benchmarks.peers.kept import kept, written
 from benchmarks.peers.tables import as_markdown, as_text
-from tacit.bands import BANDS, evaluate_by_band
+from tacit.core.labels import aligned
 from tacit.data.dataset import Dataset
 from tacit.data.vocabulary import Vocabulary
-from tacit.encoders import TextEncoder
-from tacit.labels import aligned
+from tacit.evaluation.bands import BANDS, evaluate_by_band
 from tacit.runtime.memory import forget_peak, peak_bytes, resident_bytes
+from tacit.text.encoders import TextEncoder
 
 PACKAGE = "wordllama==0.4.0.post1"
 EURLEX_FIELDS = {"text": "title,header,recitals,main_body", "labels": "concepts"}

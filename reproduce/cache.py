@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tacit.store.files import replacing
+from tacit.store.atomic import replacing
 
 Metrics = dict[str, float]
 

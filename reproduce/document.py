@@ -8,7 +8,7 @@ from pathlib import Path
 from reproduce.papers import PAPERS, Entry
 from reproduce.report import Report
 from reproduce.tables import Options
-from tacit.store.files import replacing
+from tacit.store.atomic import replacing
 
 PATH = Path(__file__).parents[1] / "docs" / "reproduction.md"
 _START = """# The papers, reproduced

@@ -14,9 +14,9 @@ import numpy as np
 from scipy import sparse
 
 import tacit
+from tacit.core.labels import label_counts
 from tacit.data.catalog import CATALOG, DATA_VARIABLE, find
 from tacit.data.synthetic import make_dataset
-from tacit.labels import label_counts
 from tacit.numerics.idf import samples_with
 from tacit.numerics.rows import unit_rows
 

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 import tacit
-from tacit.base import Estimator
+from tacit.core.base import Estimator
 from tacit.data.synthetic import SyntheticData
 
 N_LABELS = 12

@@ -19,13 +19,11 @@ ROOT = Path(tacit.__file__).parent
 #: A module may import from its own layer and the ones below it; `FAMILIES` import none of each other.
 LAYERS = [
     {"cli", "server", "report", "__main__"},
-    {"tagger", "tuning", "comparison"},
+    {"tagger", "tuning"},
     {"blend"},
     {"registry"},
     {"linear", "trees", "embedding", "latent", "names"},
-    {"base"},
-    {"bands", "metrics", "losses", "data", "runtime", "propensity", "labels", "checks", "features",
-     "encoders", "store", "ranking", "parameters", "numerics", "vectorizer", "words"},
+    {"core", "data", "evaluation", "losses", "numerics", "runtime", "store", "text"},
     {"kernels"},
     {"progress", "errors", "_version", "sizes"},
 ]  # fmt: skip
@@ -78,6 +76,19 @@ def test_files_are_short():
     sizes = {path.relative_to(ROOT): len(path.read_text(encoding="utf-8").splitlines()) for path in ROOT.rglob("*.py")}
     long = [f"{path}: {size} lines" for path, size in sizes.items() if size > 500 and path.parts[0] != "kernels"]
     assert not long, "\n".join(long)
+
+
+def test_few_modules_are_outside_of_rooms():
+    assert len(list(ROOT.glob("*.py"))) <= 15
+
+
+def test_a_module_name_means_one_thing():
+    places = defaultdict(list)
+    for path in ROOT.rglob("*.py"):
+        if path.name not in ("__init__.py", "__main__.py"):
+            places[path.name].append(str(path.relative_to(ROOT)))
+    twice = [f"{name}: {', '.join(found)}" for name, found in places.items() if len(found) > 1]
+    assert not twice, "\n".join(twice)
 
 
 def test_type_checkers_see_all_exported_names():

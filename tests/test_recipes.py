@@ -12,14 +12,14 @@ import numpy as np
 
 import tacit
 from tacit import registry
-from tacit.base import Estimator
-from tacit.comparison import compare
+from tacit.core.base import Estimator
+from tacit.core.parameters import document_parameters
+from tacit.core.ranking import Ranking
 from tacit.data import formats
 from tacit.data.dataset import label_lists
-from tacit.data.names import text_dataset
-from tacit.metrics import METRICS, FirstPlaces, RankingMetric, Ratio, evaluate, read_metric
-from tacit.parameters import document_parameters
-from tacit.ranking import Ranking
+from tacit.data.label_names import text_dataset
+from tacit.evaluation.comparison import compare
+from tacit.evaluation.metrics import METRICS, FirstPlaces, RankingMetric, Ratio, evaluate, read_metric
 
 ROOT = Path(__file__).parents[1]
 

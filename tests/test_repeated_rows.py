@@ -7,8 +7,8 @@ import pytest
 from scipy import sparse
 
 import tacit
+from tacit.core.labels import read_labels
 from tacit.data.repeats import row_hashes
-from tacit.labels import read_labels
 from tacit.latent.zero_shot import ZeroShot
 from tacit.tagger import few_shot
 

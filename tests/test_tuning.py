@@ -11,8 +11,8 @@ from sklearn.model_selection import GridSearchCV
 import tacit
 from planted import planted
 from tacit import tuning
+from tacit.core.parameters import Tune, parameters_of
 from tacit.errors import DataError, ParameterError
-from tacit.parameters import Tune, parameters_of
 from tacit.registry import MODELS, find_model
 from tacit.tuning import Trial, declared_space, tune
 

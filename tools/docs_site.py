@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from tacit.base import Estimator
 from tacit.cli.commands import COMMANDS, cli
+from tacit.core.base import Estimator
 from tacit.registry import MODELS
-from tacit.store.state import Stored
+from tacit.store.packing import Stored
 
 if TYPE_CHECKING:
     from mkdocs.config.defaults import MkDocsConfig
@@ -60,7 +60,7 @@ REFERENCES = {
     "python/models.md": Reference(
         "Models",
         "All models have the methods of `Estimator`. The first parameters of a model are the most important.",
-        ("tacit.base.Estimator", *(f"tacit.{name}" for name in MODELS), "tacit.load_model"),
+        ("tacit.core.base.Estimator", *(f"tacit.{name}" for name in MODELS), "tacit.load_model"),
     ),
     "python/data.md": Reference(
         "Data",
@@ -78,7 +78,7 @@ REFERENCES = {
         "How good a model is, which of two is better, and which parameters are.",
         (
             *(f"tacit.{name}" for name in ("evaluate", "Ranking", "propensities", "compare", "tune", "write_report")),
-            *(f"tacit.metrics.{name}" for name in ("bootstrap_intervals",)),
+            *(f"tacit.evaluation.metrics.{name}" for name in ("bootstrap_intervals",)),
         ),
     ),
     "python/running.md": Reference(

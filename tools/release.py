@@ -38,15 +38,15 @@ QUICK = (
     "tests/store",
     "tests/tagger/test_tagger.py",
     "tests/cli/test_commands.py",
-    "tests/test_vectorizer.py",
+    "tests/text/test_vectorizer.py",
 )
 #: Tests of what extras add: the service, clusters, encoders, Gibbs sampling, approximate search, data frames, plots.
 OF_EXTRAS = (
     "tests/server/test_service.py",
     "tests/server/test_annif.py",
     "tests/cli/test_serve.py",
-    "tests/test_cluster.py",
-    "tests/test_encoders.py",
+    "tests/runtime/test_cluster.py",
+    "tests/text/test_encoders.py",
     "tests/latent/test_gibbs.py",
     "tests/embedding/test_search.py",
     "tests/tagger/test_frames.py",

@@ -13,9 +13,9 @@ from scipy import sparse
 
 import tacit
 from benchmarks.peers.systems import SYSTEMS
-from tacit.labels import aligned, label_counts
+from tacit.core.labels import aligned, label_counts
 from tacit.numerics.rows import unit_rows
-from tacit.vectorizer import TextVectorizer
+from tacit.text.vectorizer import TextVectorizer
 
 N_YSO = 100_000  # training rows
 N_RANKED = 10_000  # test rows of yso-finna-en

@@ -13,9 +13,9 @@ import numpy as np
 from scipy import linalg, sparse
 
 from reproduce.baselines.low_rank import LowRankMap, LowRankModel
+from tacit.core.parameters import Range, document_parameters
 from tacit.numerics.arrays import Floats
 from tacit.numerics.ridge import fit_regressor
-from tacit.parameters import Range, document_parameters
 
 
 def conditional_directions(X: sparse.csr_matrix, Z: Floats, regressed: Floats, dimension: int) -> Floats:

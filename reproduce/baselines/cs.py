@@ -14,14 +14,14 @@ from numba import njit
 from scipy import sparse
 
 from reproduce.baselines.low_rank import NO_MASK
-from tacit.base import Estimator, Mask, Normalize
+from tacit.core.base import Estimator, Mask, Normalize
+from tacit.core.labels import positives
+from tacit.core.parameters import Range, document_parameters
+from tacit.core.ranking import Ranking
 from tacit.kernels.gram import row_products
 from tacit.kernels.score import top_k
-from tacit.labels import positives
 from tacit.numerics.arrays import Floats32, Floats64
 from tacit.numerics.ridge import fit_regressor
-from tacit.parameters import Range, document_parameters
-from tacit.ranking import Ranking
 from tacit.runtime.tasks import run_tasks
 from tacit.store.declared import Array
 

@@ -14,15 +14,15 @@ import numpy as np
 from scipy import sparse
 from sklearn.neural_network import MLPRegressor
 
-from tacit.base import Estimator, Mask, Normalize
+from tacit.core.base import Estimator, Mask, Normalize
+from tacit.core.labels import positives
+from tacit.core.parameters import Range, document_parameters
+from tacit.core.ranking import Ranking
 from tacit.embedding.neighbors import Neighbors, Panel, embedded_neighbors, unit_vectors, vote
 from tacit.embedding.partition import bounded_clusters
 from tacit.embedding.sppmi import Shift, factorise, sppmi
 from tacit.kernels.gram import row_products
-from tacit.labels import positives
 from tacit.numerics.arrays import Floats32, Ints32
-from tacit.parameters import Range, document_parameters
-from tacit.ranking import Ranking
 from tacit.runtime.tasks import run_tasks, task_seeds
 from tacit.store.declared import Array, Csr
 

@@ -10,13 +10,13 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import clone
 
-from tacit.base import Estimator, Mask, Normalize
+from tacit.core.base import Estimator, Mask, Normalize
+from tacit.core.labels import positives
+from tacit.core.ranking import Ranking
 from tacit.kernels.gram import row_products
 from tacit.kernels.score import top_k
-from tacit.labels import positives
-from tacit.latent.vectors import LabelVectors
+from tacit.latent.label_vectors import LabelVectors
 from tacit.numerics.arrays import Floats, Floats32
-from tacit.ranking import Ranking
 from tacit.runtime.tasks import run_tasks
 from tacit.store.declared import Array
 

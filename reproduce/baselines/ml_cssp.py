@@ -13,9 +13,9 @@ import numpy as np
 from scipy import linalg, sparse
 
 from reproduce.baselines.low_rank import LowRankMap, LowRankModel
+from tacit.core.parameters import Range, document_parameters
 from tacit.numerics.arrays import Floats64, Ids
 from tacit.numerics.ridge import fit_regressor
-from tacit.parameters import Range, document_parameters
 
 
 def leverage_scores(Y: sparse.csr_matrix, n_directions: int) -> Floats64:

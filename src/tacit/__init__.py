@@ -13,7 +13,8 @@ from tacit.registry import MODELS
 
 if TYPE_CHECKING:  # what type checkers and editors know; a test compares it with what there is
     from tacit.blend import Blend as Blend
-    from tacit.comparison import compare as compare
+    from tacit.core.features import Features as Features
+    from tacit.core.ranking import Ranking as Ranking
     from tacit.data.cooccurrence import cooccurrence as cooccurrence
     from tacit.data.cooccurrence import load_cooccurrence as load_cooccurrence
     from tacit.data.dataset import Dataset as Dataset
@@ -27,9 +28,10 @@ if TYPE_CHECKING:  # what type checkers and editors know; a test compares it wit
     from tacit.embedding.exmlds3 import ExMLDS3 as ExMLDS3
     from tacit.embedding.joint_exmlds import JointExMLDS as JointExMLDS
     from tacit.embedding.sleec import SLEEC as SLEEC
-    from tacit.encoders import Encoded as Encoded
     from tacit.errors import TacitError as TacitError
-    from tacit.features import Features as Features
+    from tacit.evaluation.comparison import compare as compare
+    from tacit.evaluation.metrics import evaluate as evaluate
+    from tacit.evaluation.propensity import propensities as propensities
     from tacit.latent.costa import COSTA as COSTA
     from tacit.latent.lfm import LFM as LFM
     from tacit.latent.mllcs import MLLCS as MLLCS
@@ -37,15 +39,13 @@ if TYPE_CHECKING:  # what type checkers and editors know; a test compares it wit
     from tacit.linear.label_tree import LabelTree as LabelTree
     from tacit.linear.one_vs_all import OneVsAll as OneVsAll
     from tacit.linear.popularity import Popularity as Popularity
-    from tacit.metrics import evaluate as evaluate
     from tacit.progress import show_progress as show_progress
-    from tacit.propensity import propensities as propensities
-    from tacit.ranking import Ranking as Ranking
     from tacit.registry import load_model as load_model
     from tacit.report.write import write_report as write_report
     from tacit.runtime.checkpoint import checkpoint as checkpoint
     from tacit.runtime.cluster import on_cluster as on_cluster
     from tacit.tagger.tagger import Tagger as Tagger
+    from tacit.text.encoders import Encoded as Encoded
     from tacit.trees.fastxml import FastXML as FastXML
     from tacit.trees.pfastrexml import PfastreXML as PfastreXML
     from tacit.trees.pfastxml import PfastXML as PfastXML
@@ -53,21 +53,21 @@ if TYPE_CHECKING:  # what type checkers and editors know; a test compares it wit
 
 _LIVES_IN = {entry.name: entry.module for entry in MODELS.values()} | {
     "Dataset": "tacit.data.dataset",
-    "Encoded": "tacit.encoders",
-    "Features": "tacit.features",
-    "Ranking": "tacit.ranking",
+    "Encoded": "tacit.text.encoders",
+    "Features": "tacit.core.features",
+    "Ranking": "tacit.core.ranking",
     "TacitError": "tacit.errors",
     "Tagger": "tacit.tagger.tagger",
     "checkpoint": "tacit.runtime.checkpoint",
-    "compare": "tacit.comparison",
+    "compare": "tacit.evaluation.comparison",
     "cooccurrence": "tacit.data.cooccurrence",
-    "evaluate": "tacit.metrics",
+    "evaluate": "tacit.evaluation.metrics",
     "load_cooccurrence": "tacit.data.cooccurrence",
     "load_data": "tacit.data.load",
     "load_model": "tacit.registry",
     "load_vocabulary": "tacit.data.vocabulary",
     "on_cluster": "tacit.runtime.cluster",
-    "propensities": "tacit.propensity",
+    "propensities": "tacit.evaluation.propensity",
     "save_data": "tacit.data.save",
     "show_progress": "tacit.progress",
     "train_test_split": "tacit.data.split",

@@ -10,15 +10,15 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from tacit.base import Estimator, Mask
+from tacit.core.base import Estimator, Mask
+from tacit.core.features import FeatureMatrix
+from tacit.core.labels import positives
+from tacit.core.parameters import Range, document_parameters, parameters_of, unknown_parameter
+from tacit.core.ranking import NO_LABEL, NO_SCORE, Ranking
 from tacit.data.repeats import groups_of, one_of_each, unlike
 from tacit.errors import ParameterError
-from tacit.features import FeatureMatrix
-from tacit.labels import positives
-from tacit.metrics import evaluate, read_metric
-from tacit.parameters import Range, document_parameters, parameters_of, unknown_parameter
-from tacit.propensity import FloatArray, propensities_from_counts
-from tacit.ranking import NO_LABEL, NO_SCORE, Ranking
+from tacit.evaluation.metrics import evaluate, read_metric
+from tacit.evaluation.propensity import FloatArray, propensities_from_counts
 from tacit.registry import find_model
 from tacit.store.declared import Array, Items
 

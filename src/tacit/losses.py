@@ -17,9 +17,16 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from tacit.core.labels import Matrix, relevant_labels
 from tacit.errors import DataError, ParameterError
-from tacit.labels import Matrix, relevant_labels
-from tacit.propensity import FloatArray, as_values, check_propensities, entries, inverse_propensities, values_at
+from tacit.evaluation.propensity import (
+    FloatArray,
+    as_values,
+    check_propensities,
+    entries,
+    inverse_propensities,
+    values_at,
+)
 
 
 def unbiased_loss(

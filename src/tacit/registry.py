@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from tacit.errors import ModelFileError, ParameterError, did_you_mean
 
 if TYPE_CHECKING:
-    from tacit.store.state import Stored
+    from tacit.store.packing import Stored
 
 
 @dataclass(frozen=True)

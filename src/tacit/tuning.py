@@ -1,7 +1,7 @@
 """Hyperparameter search within a time budget.
 
 Successive halving: many random draws of the parameters are tried on a small subset of the data, the best third of them
-on a subset three times as large, and so on. Search spaces are declared with the parameters (`tacit.parameters.Tune`).
+on a subset three times as large, and so on. Search spaces are declared with the parameters (`Tune`).
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from tacit.core.features import read_features
+from tacit.core.labels import aligned, read_labels
+from tacit.core.parameters import Parameter, Tune, parameters_of, unknown_parameter
 from tacit.data.repeats import groups_of, one_of_each
 from tacit.errors import DataError, ParameterError, TacitError
-from tacit.features import read_features
-from tacit.labels import aligned, read_labels
-from tacit.metrics import evaluate, read_metric
-from tacit.parameters import Parameter, Tune, parameters_of, unknown_parameter
+from tacit.evaluation.metrics import evaluate, read_metric
+from tacit.evaluation.propensity import propensities
 from tacit.progress import announce, stage
-from tacit.propensity import propensities
 from tacit.registry import find_model
 
 _KEPT = 3  # one in this many draws is kept for the next subset, which is this many times as large

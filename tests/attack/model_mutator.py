@@ -25,7 +25,7 @@ from safetensors.numpy import save
 from scipy import sparse
 
 import tacit
-from tacit.store import files, folder
+from tacit.store import atomic, folder
 
 SECONDS = 10.0  # of CPU for a case, before it counts as a hang
 WALL_SECONDS = 120.0  # on a machine that has other things to do
@@ -43,7 +43,7 @@ def write(target: Path, manifest: dict[str, Any], data: bytes) -> None:
     target.mkdir(exist_ok=True)
     file = target / manifest["file"]["name"]
     file.write_bytes(data)
-    manifest["file"] = {"name": file.name, "size": len(data), "sha256": files.sha256(file)}
+    manifest["file"] = {"name": file.name, "size": len(data), "sha256": atomic.sha256(file)}
     manifest["sha256"] = folder._checksum(manifest)
     (target / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
 
@@ -51,7 +51,7 @@ def write(target: Path, manifest: dict[str, Any], data: bytes) -> None:
 def read(source: Path) -> tuple[dict[str, Any], Arrays]:
     """The manifest of a model, and copies of its arrays."""
     manifest = folder.read_manifest(source)
-    arrays = files.read_arrays(source / manifest["file"]["name"])
+    arrays = atomic.read_arrays(source / manifest["file"]["name"])
     return manifest, {name: array.copy() for name, array in arrays.items()}
 
 

@@ -21,7 +21,7 @@ from tacit import progress
 from tacit.cli.interrupt import PATIENCE
 from tacit.data.files import Staging
 from tacit.data.synthetic import make_dataset
-from tacit.store.files import replacing
+from tacit.store.atomic import replacing
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="looks into /proc")
 

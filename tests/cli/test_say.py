@@ -16,7 +16,7 @@ from tacit.cli.commands import COMMANDS, cli
 from tacit.cli.say import in_options
 from tacit.cli.tables import LEGEND
 from tacit.errors import TacitError
-from tacit.metrics import COVERAGE, METRICS
+from tacit.evaluation.metrics import COVERAGE, METRICS
 
 
 def command_of(name: str) -> click.Command:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import tacit as library
-from tacit.server.limits import LOCAL_HOSTS, Limits, ServicePlan, Settings
+from tacit.server.request_limits import LOCAL_HOSTS, Limits, ServicePlan, Settings
 from tagger.articles import articles
 
 

@@ -47,7 +47,7 @@ def stopped(tacit, model, many, monkeypatch):
                 raise Stopped
 
         with monkeypatch.context() as patch:
-            patch.setattr("tacit.cli.suggest.stop_if_asked", stop)
+            patch.setattr("tacit.cli.suggest_command.stop_if_asked", stop)
             outcome = tacit("suggest", *arguments)
         out = Path(arguments[arguments.index("--out") + 1])
         assert outcome.code == 130
@@ -140,7 +140,7 @@ def test_standard_input_starts_again(tacit, model, many, tmp_path, monkeypatch):
         return tacit("suggest", model, "-", "--out", out)
 
     with monkeypatch.context() as patch:
-        patch.setattr("tacit.cli.suggest.stop_if_asked", lambda: (_ for _ in ()).throw(Stopped))
+        patch.setattr("tacit.cli.suggest_command.stop_if_asked", lambda: (_ for _ in ()).throw(Stopped))
         stopped = run()
     assert stopped.code == 130
     assert stopped.err == "tacit: interrupted; nothing was written; run the same command to start again\n"

@@ -28,7 +28,7 @@ def test_texts_with_the_same_words_have_the_same_features():
     rng = np.random.default_rng(0)
     texts = [" ".join(rng.choice(words, 40)) for _ in range(50)]
     shuffled = [" ".join(rng.permutation(text.split())).upper() for text in texts]
-    X = tacit.vectorizer.TextVectorizer().fit_transform([*texts, *shuffled])
+    X = tacit.text.vectorizer.TextVectorizer().fit_transform([*texts, *shuffled])
     assert alike(groups_of(X)) == [*range(50), *range(50)]
 
 

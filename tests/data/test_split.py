@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from scipy import sparse, stats
 
 import tacit
+from tacit.core.labels import positives
 from tacit.data.split import hide_positives, hold_out_labels, random_split, train_test_split
 from tacit.errors import DataError, ParameterError
-from tacit.labels import positives
 
 
 def power_law_labels(n_rows, n_labels, mean, exponent=1.0, seed=0):

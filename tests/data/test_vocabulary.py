@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from tacit.cli.labels import add_label
+from tacit.cli.act_commands import add_label
 from tacit.cli.train import train
 from tacit.data.rdf import SYNTAXES
 from tacit.data.vocabulary import Vocabulary, load_vocabulary
 from tacit.errors import FileError, MissingExtraError, ParameterError
-from tacit.store.state import Unpacker, pack
+from tacit.store.packing import Unpacker, pack
 
 CATS = {
     "1": {"label": "animal", "alt_labels": ["beast"], "parents": []},

@@ -18,7 +18,7 @@ from tacit.embedding.exmlds3 import conditional_shares, joint_counts, joint_term
 from tacit.embedding.neighbors import distinct_label_sets
 from tacit.embedding.sgns import merged, train_sgns
 from tacit.errors import DataError
-from tacit.kernels.sgns import sgns_pass
+from tacit.kernels.skip_gram import sgns_pass
 
 X, Y = planted()
 

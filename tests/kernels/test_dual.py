@@ -12,7 +12,7 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.svm import LinearSVC
 
 from reference import dual as reference
-from tacit.features import Features, dense_rows
+from tacit.core.features import Features, dense_rows
 from tacit.kernels.dual import LOGISTIC, SQUARED, SQUARED_HINGE, label_signs, prune, train_block
 from tacit.numerics.rows import row_bounds
 

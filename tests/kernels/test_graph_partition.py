@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from reference.joint import graph_partition_pass
-from tacit.features import Features, dense_rows
+from tacit.core.features import Features, dense_rows
 from tacit.kernels.graph_partition import partition_pass
 
 

@@ -8,7 +8,7 @@ from scipy import sparse
 
 from reference.joint import block_objective, map_objective
 from reference.sgns import numeric_gradient
-from tacit.features import Features, dense_rows, sparse_part
+from tacit.core.features import Features, dense_rows, sparse_part
 from tacit.kernels.joint import joint_pass, project_rows
 
 LOSSES = [(loss, is_cosine) for loss in ("sgns", "softmax") for is_cosine in (True, False)]

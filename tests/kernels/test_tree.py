@@ -9,7 +9,7 @@ from scipy.optimize import minimize
 
 from reference.tree import logistic_objective, ndcg_sum, printed_leaves, printed_plane, printed_sides
 from tacit.kernels import tree
-from tacit.kernels.forest import row_levels
+from tacit.kernels.forest_ranking import row_levels
 from tacit.trees.growth import Tree
 
 C, BIAS = 4.0, 0.7

@@ -8,12 +8,12 @@ from scipy import sparse
 
 from planted import planted
 from tacit import OneVsAll
+from tacit.core.ranking import Ranking
 from tacit.names import evidence
 from tacit.names.boosting import BoostedTrees
 from tacit.names.evidence import EVIDENCE, NameCounts, NameEvidence
 from tacit.names.index import Name, NameIndex
 from tacit.names.similar import Votes
-from tacit.ranking import Ranking
 
 
 @pytest.mark.parametrize("n_ranked", [4, 30])

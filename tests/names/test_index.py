@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tacit.names.index import Matches, Name, NameIndex, extended
-from tacit.words import roots, stemmed, words_of
+from tacit.text.words import roots, stemmed, words_of
 from tagger.named import RARE, TOPICS
 
 NAMES = ["heat pump", "heat", "pumps", "electric heat pump", "bank (finance)", "bank (river)", "Pump", "car", "of"]

@@ -9,7 +9,7 @@ import tacit
 from planted import planted
 from tacit.numerics.compact import as_halves
 from tacit.registry import MODELS
-from tacit.store.state import pack_model
+from tacit.store.packing import pack_model
 
 #: What makes the same model of features that are all `scale` times as long, beside `normalize=False`.
 RESCALED = {

@@ -1,4 +1,4 @@
-"""Slow, plain twins of the kernels in tacit.kernels.split."""
+"""Slow, plain twins of the kernels in tacit.kernels.rare_split."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 from scipy import sparse
 
-from tacit.words import Words
+from tacit.text.words import Words
 
 WORD = re.compile(r"\b\w\w+\b")
 

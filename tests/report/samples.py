@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 import tacit
-from tacit.ranking import NO_LABEL, NO_SCORE, Ranking
+from tacit.core.ranking import NO_LABEL, NO_SCORE, Ranking
 from tacit.report.findings import Evaluation
 
 VOID = {"meta", "br"}

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from report.samples import evaluation
-from tacit.metrics import label_set_scores
+from tacit.evaluation.metrics import label_set_scores
 from tacit.report import findings
 from tacit.report.findings import examples, reliability, trade_off
 

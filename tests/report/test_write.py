@@ -16,7 +16,7 @@ from tacit.data.vocabulary import Vocabulary
 from tacit.errors import DataError, FileError
 from tacit.report.findings import evaluate_model
 from tacit.report.write import labels_section, page, write_report
-from tacit.store.state import Stored
+from tacit.store.packing import Stored
 
 SECTIONS = ["what", "metrics", "bands", "thresholds", "probabilities", "labels", "confusions", "samples"]
 

@@ -22,8 +22,8 @@ from reproduce.recipes import Case, Recipe, model_class, source_digest
 from reproduce.report import Report, aligned, spread, verdict
 from reproduce.sets import SETS, Size, Source
 from reproduce.tables import Method, Options, Order, Table
+from tacit.core.labels import label_counts
 from tacit.errors import ParameterError
-from tacit.labels import label_counts
 from tacit.numerics.idf import samples_with
 
 ENTRIES = [entry for _, entries in PAPERS.values() for entry in entries]

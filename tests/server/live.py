@@ -18,10 +18,10 @@ import uvicorn
 
 from tacit import Tagger
 from tacit.server.app import build_app
-from tacit.server.limits import Limits, Settings
-from tacit.server.metrics import Metrics
-from tacit.server.models import Models, Served
+from tacit.server.monitoring import Metrics
+from tacit.server.request_limits import Limits, Settings
 from tacit.server.run import configured
+from tacit.server.served_models import Models, Served
 
 PATIENCE = 60.0
 

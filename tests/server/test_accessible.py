@@ -12,7 +12,7 @@ from report.samples import new_dataset, trained_tagger
 from server.browser import Page
 from server.using import READY, load_file, opened, press_button, suggest
 from tacit.report.write import write_report
-from tacit.server.limits import Settings
+from tacit.server.request_limits import Settings
 
 FOLDERS = [
     Path(sys.prefix) / "node_modules",

@@ -15,9 +15,9 @@ import tacit
 from server.live import serving
 from tacit import Tagger
 from tacit.data.vocabulary import Vocabulary
-from tacit.server.limits import Limits, Settings
+from tacit.server.request_limits import Limits, Settings
 from tacit.store.ledger import Ledger
-from tacit.words import DETECTED, detect_language, language_scores
+from tacit.text.words import DETECTED, detect_language, language_scores
 from tagger.articles import articles
 
 TEXTS = ["apple pear wheel", "song choir", "rain in the road", "filler1"]

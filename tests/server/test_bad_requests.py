@@ -10,7 +10,7 @@ import pytest
 
 from server.live import serving, started
 from tacit.errors import spelt_alike
-from tacit.server.limits import Limits, Settings
+from tacit.server.request_limits import Limits, Settings
 from tacit.server.site import PATHS
 
 TOKEN = "correct-horse-battery"

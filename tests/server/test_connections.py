@@ -13,7 +13,7 @@ import pytest
 
 from server.live import hold_up
 from tacit.server.connections import MAX_HEAD, _affordable
-from tacit.server.limits import Limits, Settings
+from tacit.server.request_limits import Limits, Settings
 
 HEAD = b"POST /v1/suggest HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
 BODY = b'{"text": "apple"}'

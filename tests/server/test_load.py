@@ -15,7 +15,7 @@ import pytest
 
 from server.live import hold_up, started
 from tacit import Tagger
-from tacit.server.limits import Limits
+from tacit.server.request_limits import Limits
 from tacit.store.ledger import Ledger
 from tagger.articles import articles
 

@@ -15,7 +15,7 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from server.live import serving
-from tacit.server.limits import Settings
+from tacit.server.request_limits import Settings
 
 ADDRESSES = [
     ("POST", "/v1/suggest"),

@@ -7,7 +7,7 @@ import pytest
 from server.using import READY, check_nothing_odd, focus, labels, opened, press_button, suggest, text_of, wait_for_acts
 from tacit import Tagger
 from tacit.data.vocabulary import Vocabulary
-from tacit.server.limits import Settings
+from tacit.server.request_limits import Settings
 from tacit.store.acts import in_force
 from tacit.store.ledger import Ledger
 from tagger.articles import articles

@@ -16,8 +16,8 @@ from tacit.data.vocabulary import Vocabulary
 from tacit.errors import FileError, ParameterError
 from tacit.report.markup import escape
 from tacit.report.write import write_report
-from tacit.server.limits import Limits, Settings
 from tacit.server.logs import JsonFormatter
+from tacit.server.request_limits import Limits, Settings
 from tacit.store.ledger import Ledger
 from tacit.tagger.naming import start_tagger
 from tagger.articles import articles

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from meanings import WordVectors, corpus
-from tacit import Encoded, Tagger, encoders
+from tacit import Encoded, Tagger
 from tacit.errors import ParameterError
+from tacit.text import encoders
 
 TEXTS, TAGS = corpus(200)
 NEW, _ = corpus(5, seed=1)

@@ -43,7 +43,7 @@ class Faults:
         opened = self._opening(io.open)
         patch.setattr(io, "open", opened)
         patch.setattr(builtins, "open", opened)
-        patch.setattr("tacit.store.files.save_file", self._save_file)
+        patch.setattr("tacit.store.atomic.save_file", self._save_file)
 
     def failing(
         self, name: str, call: Callable[..., Any], half: Callable[..., Any] | None = None

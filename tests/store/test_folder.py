@@ -15,7 +15,7 @@ import pytest
 import tacit
 from planted import planted
 from tacit.errors import ModelFileError
-from tacit.store import files, folder
+from tacit.store import atomic, folder
 
 N_DAMAGED = int(os.environ.get("TACIT_ATTACK", "1000"))  # manifests, and files of arrays
 
@@ -164,7 +164,7 @@ def test_a_full_disk_leaves_the_old_model(saved, monkeypatch, fails_on):
         raise OSError(28, "No space left on device")
 
     if fails_on == "arrays":
-        monkeypatch.setattr("tacit.store.files.save_file", no_space)
+        monkeypatch.setattr("tacit.store.atomic.save_file", no_space)
     elif fails_on == "manifest":
         monkeypatch.setattr(Path, "write_text", no_space)
     else:
@@ -209,8 +209,8 @@ def test_arrays_of_every_type_come_back(tmp_path):
         for kind in ["?", "u1", "i1", "u2", "i2", "u4", "i4", "u8", "i8", "f2", "f4", "f8"]
     }
     arrays["empty"] = np.empty((0, 3), np.float32)
-    files.write_arrays(tmp_path / "a.safetensors", arrays)
-    back = files.read_arrays(tmp_path / "a.safetensors")
+    atomic.write_arrays(tmp_path / "a.safetensors", arrays)
+    back = atomic.read_arrays(tmp_path / "a.safetensors")
     assert back.keys() == arrays.keys()
     for name, array in arrays.items():
         assert back[name].dtype == array.dtype

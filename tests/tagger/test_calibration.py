@@ -6,9 +6,9 @@ from scipy import sparse
 
 import tacit
 from planted import planted
+from tacit.core.ranking import NO_LABEL, NO_SCORE, Ranking
 from tacit.data.synthetic import make_dataset
 from tacit.errors import ParameterError
-from tacit.ranking import NO_LABEL, NO_SCORE, Ranking
 from tacit.tagger.calibration import Trade, calibrate, calibration_error
 from tagger.articles import articles
 

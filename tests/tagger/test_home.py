@@ -19,7 +19,7 @@ from tacit.errors import ActError, ModelFileError
 from tacit.store.acts import Act
 from tacit.store.ledger import Ledger, LedgerError
 from tacit.tagger import home
-from tacit.tagger.samples import Inputs
+from tacit.tagger.inputs import Inputs
 from tagger.articles import articles
 
 TEXTS, TAGS = articles()

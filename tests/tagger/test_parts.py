@@ -8,8 +8,9 @@ from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 
 from tacit.numerics.rows import unit_rows
-from tacit.store.samples import Row, rows_of, stacked
+from tacit.store.sample_rows import Row, rows_of, stacked
 from tacit.tagger.few_shot import Curve, FewShot, _fitted, direction
+from tacit.tagger.inputs import Inputs
 from tacit.tagger.parts import (
     _PRIOR_VARIANCE,
     AnyOf,
@@ -22,7 +23,6 @@ from tacit.tagger.parts import (
     Plan,
     children,
 )
-from tacit.tagger.samples import Inputs
 from tacit.tagger.scores import MAX_LOG_ODDS, logit, sigmoid
 
 N_FEATURES = 6

@@ -12,9 +12,9 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 import tacit
+from tacit.core.parameters import parameters_of
 from tacit.data.vocabulary import Vocabulary
 from tacit.errors import ParameterError
-from tacit.parameters import parameters_of
 from tagger.articles import articles
 
 TEXTS, TAGS = articles(90)

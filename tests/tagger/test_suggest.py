@@ -15,7 +15,7 @@ import tacit
 from server.live import Live, serving
 from tacit.cli.commands import cli
 from tacit.cli.say import in_options
-from tacit.cli.suggest import suggest
+from tacit.cli.suggest_command import suggest
 from tacit.data.vocabulary import Vocabulary
 from tacit.tagger.calibration import Trade
 from tagger.articles import articles

@@ -7,8 +7,8 @@ import pytest
 from scipy import sparse
 
 import tacit
+from tacit.core.labels import read_labels
 from tacit.errors import DataError, ParameterError
-from tacit.labels import read_labels
 from tacit.tagger import few_shot
 from tagger.articles import articles
 

@@ -9,9 +9,9 @@ import pytest
 import tacit
 from meanings import N_DIMENSIONS, TOPICS, UNSEEN, WordVectors, corpus
 from tacit.data.vocabulary import Vocabulary
-from tacit.encoders import Encoded
 from tacit.errors import DataError, ModelFileError, ParameterError
 from tacit.store.folder import _checksum
+from tacit.text.encoders import Encoded
 
 TEXTS, TAGS = corpus(400)
 NEW, TRUTH = corpus(200, seed=1)

@@ -8,7 +8,7 @@ import tacit
 from planted import N_LABELS, planted
 from reference.tree import forest_scores, node_weights, refitted
 from tacit.errors import DataError, ParameterError
-from tacit.kernels.forest import find_leaves, row_levels
+from tacit.kernels.forest_ranking import find_leaves, row_levels
 from tacit.kernels.tree import PRINTED, grow_tree
 from tacit.numerics.compact import quantised
 from tacit.runtime.tasks import task_seeds

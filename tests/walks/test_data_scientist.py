@@ -62,7 +62,7 @@ def fit_and_suggest(train, test):
 
 def choose_a_model(data, parts):
     train, test = data.rows(parts.train), data.rows(parts.test)
-    from tacit.vectorizer import TextVectorizer
+    from tacit.text.vectorizer import TextVectorizer
 
     words = TextVectorizer()
     X, X_test = words.fit_transform(train.texts), words.transform(test.texts)

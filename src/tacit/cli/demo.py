@@ -10,10 +10,10 @@ from tacit.cli.evaluate import metrics_of, ranking_of
 from tacit.cli.options import PATH, jobs_option, seed_option
 from tacit.cli.say import progress_shown
 from tacit.cli.tables import print_bands, print_metrics, print_table
+from tacit.core.labels import label_counts
 from tacit.data.dataset import Dataset, label_lists, texts_of
 from tacit.data.synthetic import SyntheticData, make_dataset
-from tacit.labels import label_counts
-from tacit.metrics import KS
+from tacit.evaluation.metrics import KS
 from tacit.report.write import check_report_path, write_report
 from tacit.tagger.tagger import Tagger
 

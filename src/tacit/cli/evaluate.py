@@ -10,18 +10,18 @@ from typing import Any
 import click
 import numpy as np
 
-from tacit.bands import BandResult, evaluate_by_band
 from tacit.cli.options import PATH, data_argument, input_options, model_argument, seed_option, vector_options
 from tacit.cli.say import say
 from tacit.cli.source import load_tagger, with_vectors
 from tacit.cli.tables import LEGEND, percent, print_bands, print_metrics, print_table
-from tacit.comparison import Difference, compare_models
+from tacit.core.labels import label_counts
+from tacit.core.ranking import Ranking
 from tacit.data.dataset import Dataset, inputs_of
 from tacit.data.load import load_data
-from tacit.labels import label_counts
-from tacit.metrics import KS, bootstrap_intervals
-from tacit.metrics import evaluate as metrics_at
-from tacit.ranking import Ranking
+from tacit.evaluation.bands import BandResult, evaluate_by_band
+from tacit.evaluation.comparison import Difference, compare_models
+from tacit.evaluation.metrics import KS, bootstrap_intervals
+from tacit.evaluation.metrics import evaluate as metrics_at
 from tacit.report.write import check_report_path, write_report
 from tacit.tagger.overlap import note_on_overlap, share_in_training
 from tacit.tagger.tagger import Tagger

@@ -9,10 +9,10 @@ from typing import Any
 import click
 import numpy as np
 
-from tacit.bands import BANDS, band_of_labels
 from tacit.cli.options import model_argument
 from tacit.cli.tables import print_metrics, print_table
-from tacit.metrics import KS
+from tacit.evaluation.bands import BANDS, band_of_labels
+from tacit.evaluation.metrics import KS
 from tacit.sizes import format_size
 from tacit.store.folder import MANIFEST, read_manifest
 from tacit.tagger.tagger import Tagger

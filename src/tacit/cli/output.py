@@ -18,7 +18,7 @@ from typing import Any
 
 from tacit.data.records import as_cell
 from tacit.errors import FileError, ParameterError
-from tacit.store.files import replacing
+from tacit.store.atomic import replacing
 from tacit.tagger.suggest import DECIMALS, Suggestion
 
 Row = list[Suggestion]

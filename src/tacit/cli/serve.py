@@ -16,7 +16,7 @@ from tacit.cli.options import PATH, Function
 from tacit.cli.say import say
 from tacit.data.files import existing_file
 from tacit.errors import MissingExtraError, did_you_mean
-from tacit.server.limits import LOCAL_HOSTS, Limits, ServicePlan, Settings, is_local
+from tacit.server.request_limits import LOCAL_HOSTS, Limits, ServicePlan, Settings, is_local
 
 _NEEDED = ("fastapi", "httptools", "prometheus_client", "uvicorn")  # of the extra `serve`
 

@@ -16,9 +16,9 @@ from tacit.data.files import existing_file
 from tacit.data.load import detect_format, load_data, stream_samples
 from tacit.data.records import RECORDS
 from tacit.data.vocabulary import Vocabulary, load_vocabulary
-from tacit.encoders import Encoded
 from tacit.errors import DataError, FileError, ParameterError
 from tacit.tagger.tagger import Tagger
+from tacit.text.encoders import Encoded
 
 SAMPLES_PER_BLOCK = 1024
 

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from rich.console import Console
 from rich.table import Table
 
-from tacit.bands import BandResult
 from tacit.cli.say import say
+from tacit.evaluation.bands import BandResult
 
-#: What the metrics of tables mean; `tacit.metrics` and docs/metrics.md define them.
+#: What the metrics of tables mean; `tacit.evaluation.metrics` and docs/metrics.md define them.
 LEGEND = (
     "@k: in the first k suggestions. P: precision; R: recall; nDCG: early places count more; PSP, PSnDCG: rare labels "
     "count more; C: share of all labels that are found at all"

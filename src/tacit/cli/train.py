@@ -25,16 +25,15 @@ from tacit.cli.options import (
 from tacit.cli.say import is_quiet, progress_shown, say
 from tacit.cli.source import read_vocabulary, with_vectors
 from tacit.cli.tables import percent, print_metrics, print_table
+from tacit.core.labels import aligned, read_labels
+from tacit.core.parameters import Tune, parameters_of, parse_parameters, unknown_parameter
 from tacit.data.cooccurrence import load_cooccurrence
 from tacit.data.dataset import Dataset, as_wide_as, features_of, label_lists, samples_of, texts_of
 from tacit.data.load import load_data
 from tacit.data.repeats import groups_of
 from tacit.data.split import random_split
 from tacit.data.vocabulary import load_vocabulary
-from tacit.encoders import load_encoder
-from tacit.labels import aligned, read_labels
-from tacit.metrics import KS, METRICS, read_metric
-from tacit.parameters import Tune, parameters_of, parse_parameters, unknown_parameter
+from tacit.evaluation.metrics import KS, METRICS, read_metric
 from tacit.registry import find_model
 from tacit.runtime.checkpoint import Checkpoint, checkpoint
 from tacit.runtime.memory import memory_limit
@@ -46,8 +45,9 @@ from tacit.tagger.naming import are_short, language_of, start_tagger
 from tacit.tagger.tagger import Tagger
 from tacit.tagger.training import check_takes_cooccurrence
 from tacit.tagger.update import needs_training_data
+from tacit.text.encoders import load_encoder
+from tacit.text.vectorizer import FEATURES, TextVectorizer
 from tacit.tuning import Tuning
-from tacit.vectorizer import FEATURES, TextVectorizer
 
 _UNITS = {"": 1, "s": 1, "m": 60, "h": 3600}  # of time, in seconds
 

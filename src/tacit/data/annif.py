@@ -11,7 +11,7 @@ from urllib.parse import quote
 from tacit.data.dataset import Dataset, label_lists, texts_of
 from tacit.data.files import Staging, text_lines
 from tacit.data.formats import Source, Target
-from tacit.data.names import bare_uri, read_names, text_dataset
+from tacit.data.label_names import bare_uri, read_names, text_dataset
 from tacit.errors import DataError, FileError
 
 VOCABULARY_FILE = "labels.tsv"

@@ -21,8 +21,8 @@ from scipy import sparse
 from tacit.data.dataset import Dataset, features_of
 from tacit.data.files import Staging, decode, line_blocks, plain_name, read_bytes, sibling, text_lines
 from tacit.data.formats import Source, Target
+from tacit.data.label_names import read_names
 from tacit.data.limits import FileLimits
-from tacit.data.names import read_names
 from tacit.data.numeric import SparseRows, line_number, nearest_float32, shown, token_at, value_texts
 from tacit.errors import DataError, FileError, did_you_mean
 from tacit.kernels import parse

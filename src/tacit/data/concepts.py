@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from tacit.data.files import read_bytes, text_lines
+from tacit.data.label_names import bare_uri, is_uri
 from tacit.data.limits import FileLimits
-from tacit.data.names import bare_uri, is_uri
 from tacit.data.records import RECORDS
 from tacit.errors import FileError
 

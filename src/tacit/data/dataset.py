@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from tacit.encoders import Encoded
 from tacit.errors import DataError
 from tacit.numerics.rows import widened
+from tacit.text.encoders import Encoded
 
 
 @dataclass(eq=False)

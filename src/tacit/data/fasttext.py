@@ -13,7 +13,7 @@ from urllib.parse import quote, unquote
 from tacit.data.dataset import Dataset, label_lists, texts_of
 from tacit.data.files import Staging, text_lines
 from tacit.data.formats import Source, Target
-from tacit.data.names import text_dataset, write_label_names
+from tacit.data.label_names import text_dataset, write_label_names
 from tacit.errors import DataError, FileError
 
 PREFIX = "__label__"

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tacit.data.dataset import texts_of
+from tacit.data.documents import samples_of_folder
 from tacit.data.files import STDIN, existing_data, existing_file, first_lines, holding_stdin, suffix, text_lines
-from tacit.data.folder import samples_of_folder
 from tacit.data.formats import FORMATS, NAMES, Format, Source, named_format
 from tacit.data.frames import FRAME, is_frame
 from tacit.data.limits import FileLimits

@@ -18,8 +18,8 @@ from scipy import sparse
 from tacit.data.dataset import Dataset, features_of
 from tacit.data.files import Staging, is_gzip, read_bytes
 from tacit.data.formats import Source, Target
+from tacit.data.label_names import find_pair, numeric_dataset, other_half, write_companions
 from tacit.data.limits import FileLimits
-from tacit.data.names import find_pair, numeric_dataset, other_half, write_companions
 from tacit.errors import FileError, ParameterError
 from tacit.numerics.rows import first_entry
 

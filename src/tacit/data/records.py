@@ -28,7 +28,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from tacit.checks import has_half_character
+from tacit.core.checks import has_half_character
 from tacit.data.dataset import Dataset, Table, label_lists, texts_of
 from tacit.data.files import Staging, first_line, text_lines
 from tacit.data.formats import Source, Target
@@ -42,8 +42,8 @@ from tacit.data.frames import (
     parquet_records,
     write_parquet,
 )
+from tacit.data.label_names import bare_uri, is_uri, text_dataset, write_label_names
 from tacit.data.limits import LIMITS, FileLimits
-from tacit.data.names import bare_uri, is_uri, text_dataset, write_label_names
 from tacit.errors import FileError, did_you_mean
 
 TEXT_FIELD = "text"

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from tacit.features import Features
+from tacit.core.features import Features
 
 Ids = npt.NDArray[np.intp]
 Hashes = npt.NDArray[np.uint64]

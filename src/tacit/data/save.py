@@ -15,7 +15,7 @@ from tacit.data.files import Staging, suffix
 from tacit.data.formats import FORMATS, NAMES, Format, Target, named_format
 from tacit.data.load import load_data
 from tacit.errors import DataError, ParameterError
-from tacit.vectorizer import TextVectorizer
+from tacit.text.vectorizer import TextVectorizer
 
 _NO_TEXTS = "texts cannot be made from features; choose a numeric format"
 

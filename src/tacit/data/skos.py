@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from tacit.data.concepts import Concept, languages_like
+from tacit.data.label_names import bare_uri
 from tacit.data.limits import FileLimits
-from tacit.data.names import bare_uri
 from tacit.data.rdf import statements
 from tacit.errors import FileError, ParameterError, did_you_mean
 

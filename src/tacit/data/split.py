@@ -13,9 +13,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from tacit.core.labels import positives, read_labels
 from tacit.errors import DataError, ParameterError
-from tacit.kernels.split import choose_test_rows, cover_labels
-from tacit.labels import positives, read_labels
+from tacit.kernels.rare_split import choose_test_rows, cover_labels
 from tacit.numerics.rows import row_of_entry
 
 Ids = npt.NDArray[np.int64]

@@ -14,8 +14,8 @@ from __future__ import annotations
 from tacit.data.dataset import Dataset, features_of
 from tacit.data.files import Staging
 from tacit.data.formats import Source, Target
+from tacit.data.label_names import numeric_dataset, read_names, write_companions
 from tacit.data.limits import LARGEST_DIMENSION
-from tacit.data.names import numeric_dataset, read_names, write_companions
 from tacit.data.numeric import RowLayout, SparseRows, feature_matrix, label_matrix, read_rows, write_rows
 from tacit.errors import FileError
 

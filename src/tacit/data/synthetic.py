@@ -16,13 +16,13 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from tacit.core.parameters import OneOf, Range, check_parameters, document_parameters, unknown_parameter
 from tacit.data.dataset import Dataset
 from tacit.data.files import Staging
 from tacit.data.numeric import write_rows
 from tacit.data.split import keep_entries
+from tacit.evaluation.propensity import propensities_from_counts
 from tacit.numerics.rows import unit_rows
-from tacit.parameters import OneOf, Range, check_parameters, document_parameters, unknown_parameter
-from tacit.propensity import propensities_from_counts
 
 Ids = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]

@@ -14,7 +14,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any
 
-from tacit.checks import has_half_character
+from tacit.core.checks import has_half_character
 from tacit.data.concepts import Concept, is_header, languages_like, read_csv, read_json, read_tsv
 from tacit.data.files import existing_file, first_line, suffix
 from tacit.data.limits import FileLimits

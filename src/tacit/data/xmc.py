@@ -19,8 +19,8 @@ from scipy import sparse
 from tacit.data.dataset import Dataset, features_of
 from tacit.data.files import Staging, first_line
 from tacit.data.formats import Source, Target
+from tacit.data.label_names import find_pair, numeric_dataset, write_companions
 from tacit.data.limits import LARGEST_DIMENSION, FileLimits
-from tacit.data.names import find_pair, numeric_dataset, write_companions
 from tacit.data.numeric import RowLayout, feature_matrix, label_matrix, read_rows, write_rows
 from tacit.errors import FileError, ParameterError
 

@@ -9,11 +9,11 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from scipy import sparse
 
+from tacit.core.features import FeatureMatrix
+from tacit.core.parameters import OneOf, Range, Tune, document_parameters
 from tacit.embedding.neighbors import ContextSpace, LabelSets, Neighbors, Nodes, cosine_neighbors, label_nodes
 from tacit.embedding.pipeline import PRINTED, Embedded, EmbeddingModel
 from tacit.embedding.sgns import NegativesPer, Term, nce_offsets, negatives_of_pairs, train_sgns
-from tacit.features import FeatureMatrix
-from tacit.parameters import OneOf, Range, Tune, document_parameters
 
 
 @document_parameters

@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import numpy as np
 from scipy import sparse
 
-from tacit.base import Mask
-from tacit.checks import as_counts
+from tacit.core.base import Mask
+from tacit.core.checks import as_counts
+from tacit.core.features import FeatureMatrix
+from tacit.core.parameters import OneOf, Range, Tune, document_parameters
+from tacit.core.ranking import Ranking
 from tacit.embedding.neighbors import cosine_neighbors, distinct_label_sets, unit_vectors, vote_matrix
 from tacit.embedding.pipeline import PRINTED, Embedded, EmbeddingModel
 from tacit.embedding.sgns import NegativesPer, Term, even_term, train_sgns
 from tacit.embedding.sppmi import DENSE_SHARE, Eigenvalues, Matrix, Shift, factorise, sample_counts, sppmi
-from tacit.features import FeatureMatrix
 from tacit.kernels.gram import row_products
 from tacit.kernels.knn import rank_scores
 from tacit.numerics.arrays import Floats32
-from tacit.parameters import OneOf, Range, Tune, document_parameters
-from tacit.ranking import Ranking
 from tacit.runtime.tasks import row_blocks
 from tacit.store.declared import Csr, Sizes
 

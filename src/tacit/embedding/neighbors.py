@@ -13,13 +13,13 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from tacit.base import Mask
-from tacit.features import FeatureMatrix, Features
+from tacit.core.base import Mask
+from tacit.core.features import FeatureMatrix, Features
+from tacit.core.parameters import OneOf
+from tacit.core.ranking import Ranking
 from tacit.kernels.knn import nearest_points, nearest_rows, rank_votes
 from tacit.numerics.arrays import Floats32, Ids, Ints32
 from tacit.numerics.rows import unit_rows, weighted_sums
-from tacit.parameters import OneOf
-from tacit.ranking import Ranking
 
 ContextSpace = Annotated[str, OneOf(("labels", "features")), "where the nearest label sets are sought"]
 Nodes = Annotated[

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from tacit.core.features import FeatureMatrix, Features, dense_rows, sparse_part
 from tacit.embedding.neighbors import Neighbors
-from tacit.features import FeatureMatrix, Features, dense_rows, sparse_part
 from tacit.kernels.graph_partition import partition_pass
 from tacit.numerics.arrays import Floats32, Ids, Ints32
 from tacit.numerics.rows import unit_rows

@@ -17,8 +17,12 @@ import numpy.typing as npt
 from scipy import sparse
 from sklearn.base import clone
 
-from tacit.base import Estimator, Idf, Link, Mask
-from tacit.checks import as_count
+from tacit.core.base import Estimator, Idf, Link, Mask
+from tacit.core.checks import as_count
+from tacit.core.features import FeatureMatrix, compacted, stack_rows
+from tacit.core.labels import positives
+from tacit.core.parameters import Range, Role, Tune
+from tacit.core.ranking import Ranking
 from tacit.embedding.neighbors import (
     Neighbors,
     Panel,
@@ -38,13 +42,9 @@ from tacit.embedding.search import (
     recall,
     wants_index,
 )
-from tacit.features import FeatureMatrix, compacted, stack_rows
-from tacit.labels import positives
 from tacit.numerics.arrays import Floats, Floats32, Ids, Ints32
 from tacit.numerics.compact import as_halves
 from tacit.numerics.ridge import fit_regressor
-from tacit.parameters import Range, Role, Tune
-from tacit.ranking import Ranking
 from tacit.runtime.tasks import run_tasks, task_seeds
 from tacit.store.declared import Array, Csr, Items, Sizes
 

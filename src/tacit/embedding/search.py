@@ -9,9 +9,9 @@ from typing import Annotated, Any
 import numpy as np
 import numpy.typing as npt
 
+from tacit.core.parameters import OneOf
 from tacit.embedding.neighbors import Neighbors, embedded_neighbors
 from tacit.errors import MissingExtraError, ModelFileError
-from tacit.parameters import OneOf
 from tacit.progress import announce
 
 Search = Annotated[

@@ -476,7 +476,7 @@ def _in_steps(features: Ids, weights: Floats, bias: float, faint: int) -> Stored
 
 @njit(nogil=True, cache=True, inline="always")
 def route(X: FeatureRows, samples: Ids, plane: Stored, weights: Ids, sides: Sides) -> None:
-    """Put each sample on its side of a stored hyperplane, exactly as `tacit.kernels.forest.find_leaves` does."""
+    """Put each sample on its side of a stored hyperplane, exactly as `forest_ranking.find_leaves` does."""
     features, levels, step, intercept = plane
     for i, feature in enumerate(features):
         weights[feature, 0] = levels[i]

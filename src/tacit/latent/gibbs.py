@@ -12,8 +12,8 @@ from typing import Annotated, Any
 import numpy as np
 from scipy import linalg
 
+from tacit.core.features import gram_matrix
 from tacit.errors import MissingExtraError, ParameterError
-from tacit.features import gram_matrix
 from tacit.latent.em import EMProblem, types_of
 from tacit.latent.model import Counts, Factors
 from tacit.numerics.arrays import Floats, Floats32

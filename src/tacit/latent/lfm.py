@@ -9,15 +9,15 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from scipy import sparse
 
-from tacit.base import Idf, Link, Normalize
+from tacit.core.base import Idf, Link, Normalize
+from tacit.core.parameters import OneOf, Range, Role, Tune, document_parameters
 from tacit.latent.counts import Cooccurrence
 from tacit.latent.em import EMProblem, Trained, train
+from tacit.latent.label_vectors import LabelVectors
 from tacit.latent.model import Counts, Priors, with_constant
-from tacit.latent.vectors import LabelVectors
 from tacit.latent.zero_shot import ZeroShot
 from tacit.numerics.arrays import Floats64
 from tacit.numerics.ridge import improving_solver
-from tacit.parameters import OneOf, Range, Role, Tune, document_parameters
 from tacit.store.declared import Array
 
 _REGRESSION_STEPS = 5  # of conjugate gradients from the last weights, where an exact solution is too costly

@@ -11,25 +11,25 @@ import numpy.typing as npt
 from scipy import sparse
 from scipy.special import ndtr
 
-from tacit.base import Link, check_samples, within_range
-from tacit.checks import as_count
+from tacit.core.base import Link, check_samples, within_range
+from tacit.core.checks import as_count
+from tacit.core.labels import label_counts, label_mask, positives, read_labels
+from tacit.core.parameters import OneOf, Range, Tune, check_parameters, document_parameters
+from tacit.core.ranking import Ranking
 from tacit.errors import ParameterError
 from tacit.kernels.score import top_k
-from tacit.labels import label_counts, label_mask, positives, read_labels
 from tacit.latent.counts import Cooccurrence, read_cooccurrence, row_scales
 from tacit.latent.em import EMProblem, label_precisions, types_of
 from tacit.latent.gibbs import Draws, draw_types, sample_posterior
+from tacit.latent.label_vectors import LabelVectors
 from tacit.latent.lfm import FACTORS_AS_PRINTED, FactorModel
 from tacit.latent.mapping import MappingName, PsiMap, fit_mapping
 from tacit.latent.model import Counts, Factors, Priors, weighted_counts, with_constant
 from tacit.latent.moment_matching import Samples, chosen_rows, joined_samples, matched_vectors, sample_scales
 from tacit.latent.online import OnlineState, online_resume, online_start, online_step
-from tacit.latent.vectors import LabelVectors
 from tacit.latent.zero_shot import CalibrationFolds, ScoreScale, all_names, n_rows
 from tacit.numerics.arrays import Floats32, Floats64
 from tacit.numerics.ridge import MAX_FACTOR
-from tacit.parameters import OneOf, Range, Tune, check_parameters, document_parameters
-from tacit.ranking import Ranking
 from tacit.runtime.tasks import one_blas_thread
 from tacit.store.declared import Array, Inside, Sometimes
 

@@ -13,7 +13,7 @@ from typing import Annotated
 import numpy as np
 from scipy import sparse
 
-from tacit.features import FeatureMatrix, Features
+from tacit.core.features import FeatureMatrix, Features
 from tacit.latent.counts import Cooccurrence
 from tacit.numerics.arrays import Floats, Floats32, Ids, Ints32
 from tacit.numerics.rows import row_of_entry

@@ -10,12 +10,12 @@ from typing import Annotated, Any
 import numpy as np
 import numpy.typing as npt
 
-from tacit.base import Mask
-from tacit.features import FeatureMatrix, dense_part, sparse_part
-from tacit.kernels.label_tree import rank_found, rank_means, search_tree
+from tacit.core.base import Mask
+from tacit.core.features import FeatureMatrix, dense_part, sparse_part
+from tacit.core.ranking import Ranking
+from tacit.kernels.beam_search import rank_found, rank_means, search_tree
 from tacit.numerics.clusters import LabelClusters
 from tacit.numerics.compact import all_halves
-from tacit.ranking import Ranking
 from tacit.runtime.memory import return_freed
 from tacit.runtime.tasks import row_blocks
 from tacit.store.declared import Array, Items, Sizes

@@ -13,19 +13,19 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from tacit.base import Estimator, Idf, Mask, Normalize
-from tacit.features import FeatureMatrix, dense_rows, sparse_part
+from tacit.core.base import Estimator, Idf, Mask, Normalize
+from tacit.core.features import FeatureMatrix, dense_rows, sparse_part
+from tacit.core.labels import positives
+from tacit.core.parameters import OneOf, Range, Tune, document_parameters
+from tacit.core.ranking import Ranking
+from tacit.evaluation.propensity import propensities_from_counts
 from tacit.kernels.dual import prune, train_block
-from tacit.labels import positives
 from tacit.linear.label_forest import MOST_LOGS, Chunk, LabelForest
 from tacit.numerics.classifiers import LOSSES, POSITIVES, LinearObjective, objective_of
 from tacit.numerics.clusters import LabelClusters, cluster_labels, label_centres
 from tacit.numerics.compact import as_halves
 from tacit.numerics.rows import entry_chunks, occurring, row_bounds, row_of_entry, selected, sorted_set, unit_rows
 from tacit.numerics.storage import new_array
-from tacit.parameters import OneOf, Range, Tune, document_parameters
-from tacit.propensity import propensities_from_counts
-from tacit.ranking import Ranking
 from tacit.runtime.memory import return_freed
 from tacit.runtime.tasks import row_blocks, run_tasks, task_seeds
 from tacit.store.declared import Sizes

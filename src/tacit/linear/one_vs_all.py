@@ -9,12 +9,12 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from tacit.base import Estimator, Idf, Link, Mask, Normalize
-from tacit.features import FeatureMatrix, dense_part, sparse_part
+from tacit.core.base import Estimator, Idf, Link, Mask, Normalize
+from tacit.core.features import FeatureMatrix, dense_part, sparse_part
+from tacit.core.parameters import OneOf, Range, Role, Tune, document_parameters
+from tacit.core.ranking import Ranking
 from tacit.kernels.score import rank_linear
 from tacit.numerics.classifiers import LOSSES, POSITIVES, ClassifierOptions, train_classifiers
-from tacit.parameters import OneOf, Range, Role, Tune, document_parameters
-from tacit.ranking import Ranking
 from tacit.store.declared import Array, Csr, Sizes, Sometimes
 
 _NO_MASK = np.empty(0, dtype=np.bool_)

@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from tacit.base import Estimator, Link, Mask
-from tacit.parameters import document_parameters
-from tacit.ranking import Ranking
+from tacit.core.base import Estimator, Link, Mask
+from tacit.core.parameters import document_parameters
+from tacit.core.ranking import Ranking
 from tacit.store.declared import Array
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from threadpoolctl import threadpool_limits
 
-from tacit.kernels.names import boosted_log_odds
+from tacit.kernels.name_matching import boosted_log_odds
 from tacit.store.declared import Array
 
 Floats = npt.NDArray[np.float32]

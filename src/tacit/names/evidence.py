@@ -17,14 +17,14 @@ import numpy.typing as npt
 from scipy import sparse
 from scipy.special import expit
 
-from tacit.base import Estimator
+from tacit.core.base import Estimator
+from tacit.core.parameters import Range
+from tacit.core.ranking import NO_LABEL, NO_SCORE, Ranking
 from tacit.kernels.fill import fill_open_places
 from tacit.names.boosting import BoostedTrees
 from tacit.names.index import Matches, Name, NameIndex, extended
 from tacit.names.similar import Meaning, Nearest, SampleIndex, Votes
 from tacit.numerics.rows import sorted_set
-from tacit.parameters import Range
-from tacit.ranking import NO_LABEL, NO_SCORE, Ranking
 from tacit.store.declared import Array, Size, Sizes
 
 Floats = npt.NDArray[np.float32]

@@ -13,11 +13,11 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from tacit.kernels.names import N_COLUMNS, match_names, name_cover, partly_named
+from tacit.core.parameters import OneOf
+from tacit.kernels.name_matching import N_COLUMNS, match_names, name_cover, partly_named
 from tacit.numerics.rows import row_of_entry, sorted_set
-from tacit.parameters import OneOf
 from tacit.store.declared import Array, Items
-from tacit.words import LANGUAGES, roots, stemmed, words_of
+from tacit.text.words import LANGUAGES, roots, stemmed, words_of
 
 Ids = npt.NDArray[np.int32]
 Places = npt.NDArray[np.intp]

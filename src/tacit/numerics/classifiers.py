@@ -8,13 +8,13 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from tacit.features import FeatureMatrix, dense_rows, sparse_part
+from tacit.core.features import FeatureMatrix, dense_rows, sparse_part
+from tacit.core.labels import label_counts, positives
+from tacit.evaluation.propensity import FloatArray, propensities_from_counts
 from tacit.kernels.dual import LOGISTIC, SQUARED, SQUARED_HINGE, label_signs, prune, train_block
-from tacit.labels import label_counts, positives
 from tacit.numerics.clusters import cluster_labels, label_centres
 from tacit.numerics.rows import row_bounds, unit_rows
 from tacit.numerics.storage import new_array
-from tacit.propensity import FloatArray, propensities_from_counts
 from tacit.runtime.tasks import run_tasks, task_seeds
 
 LOSSES = {"squared_hinge": SQUARED_HINGE, "logistic": LOGISTIC, "squared": SQUARED}

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from tacit.features import FeatureMatrix, Features, compacted, sparse_part, stack_rows
-from tacit.kernels.label_tree import fill_clusters
+from tacit.core.features import FeatureMatrix, Features, compacted, sparse_part, stack_rows
+from tacit.kernels.beam_search import fill_clusters
 from tacit.numerics.rows import label_means, largest_entries, unit_rows
 from tacit.numerics.storage import entries_at_once
 from tacit.runtime.tasks import run_tasks

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import linalg
 
-from tacit.features import FeatureMatrix, compacted, gram_matrix, row_gram, turned
+from tacit.core.features import FeatureMatrix, compacted, gram_matrix, row_gram, turned
 
 Floats = npt.NDArray[np.floating[Any]]
 Solve = Callable[[Floats], Floats]

@@ -10,12 +10,12 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse, stats
 
-from tacit.bands import BandResult, evaluate_by_band
+from tacit.core.labels import positives
+from tacit.core.ranking import NO_LABEL, Ranking
 from tacit.data.dataset import Dataset, features_of, inputs_of
 from tacit.errors import DataError
-from tacit.labels import positives
-from tacit.metrics import KS, Interval, bootstrap_intervals, evaluate, judge
-from tacit.ranking import NO_LABEL, Ranking
+from tacit.evaluation.bands import BandResult, evaluate_by_band
+from tacit.evaluation.metrics import KS, Interval, bootstrap_intervals, evaluate, judge
 from tacit.tagger.calibration import calibration_error
 from tacit.tagger.overlap import share_in_training
 from tacit.tagger.tagger import Tagger

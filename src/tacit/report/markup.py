@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple, TypeAlias
 
-from tacit.metrics import Interval
+from tacit.evaluation.metrics import Interval
 
 _VOID = {"meta", "br"}  # HTML elements without an end tag
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")

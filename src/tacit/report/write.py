@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from tacit._version import __version__
-from tacit.bands import BANDS
+from tacit.core.ranking import Ranking
 from tacit.data.dataset import Dataset
 from tacit.data.files import Staging, check_place
 from tacit.errors import FileError
-from tacit.metrics import COVERAGE, COVERAGE_MEANING, METRICS, Interval
-from tacit.ranking import Ranking
+from tacit.evaluation.bands import BANDS
+from tacit.evaluation.metrics import COVERAGE, COVERAGE_MEANING, METRICS, Interval
 from tacit.report import figures, findings
 from tacit.report.findings import SHOWN, Evaluation, Pair, evaluate_model
 from tacit.report.markup import (

@@ -18,8 +18,8 @@ from safetensors import SafetensorError
 
 from tacit.errors import ModelFileError, TacitError
 from tacit.progress import announce
-from tacit.store.files import read_arrays, sha256, write_arrays
-from tacit.store.state import Arrays, Unpacker, pack
+from tacit.store.atomic import read_arrays, sha256, write_arrays
+from tacit.store.packing import Arrays, Unpacker, pack
 
 _ENDINGS = (".safetensors", ".draft", ".tmp")  # of files in a checkpoint
 _FIT_NAME = 32  # hexadecimal digits

@@ -14,7 +14,7 @@ from tacit.tagger.suggest import DECIMALS
 
 if TYPE_CHECKING:
     from tacit.data.vocabulary import Vocabulary
-    from tacit.server.models import Served
+    from tacit.server.served_models import Served
     from tacit.tagger.state import Ground
     from tacit.tagger.tagger import Tagger
 

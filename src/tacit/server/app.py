@@ -13,16 +13,16 @@ from starlette.types import ASGIApp
 
 from tacit._version import __version__
 from tacit.errors import TacitError
-from tacit.server.annif import FORM_PATHS, annif
+from tacit.server.annif_api import FORM_PATHS, annif
 from tacit.server.connections import Connections
 from tacit.server.guard import Guard
-from tacit.server.limits import Settings
 from tacit.server.logs import event, failure
-from tacit.server.metrics import Metrics
-from tacit.server.models import Models
+from tacit.server.monitoring import Metrics
 from tacit.server.problems import answer_problems
+from tacit.server.request_limits import Settings
 from tacit.server.routes import api
 from tacit.server.schemas import ProblemDocument
+from tacit.server.served_models import Models
 from tacit.server.site import PATHS, page_routes
 
 _SECONDS_BETWEEN_LOOKS = 2.0

@@ -20,10 +20,10 @@ import httptools
 from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
-from tacit.server.limits import Settings
 from tacit.server.logs import event
-from tacit.server.metrics import Metrics
+from tacit.server.monitoring import Metrics
 from tacit.server.problems import SAFE_HEADERS, Problem, busy
+from tacit.server.request_limits import Settings
 
 MAX_HEAD = 65_536  # bytes before the body
 _PIECE = 1024  # bytes parsed at a time: whatever a client pipelines, a few dozen requests wait for an answer

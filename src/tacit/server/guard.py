@@ -11,10 +11,10 @@ from typing import Any
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from tacit.server.limits import Settings
 from tacit.server.logs import event, failure
-from tacit.server.metrics import Metrics
+from tacit.server.monitoring import Metrics
 from tacit.server.problems import SAFE_HEADERS, Problem
+from tacit.server.request_limits import Settings
 
 _WITH_BODY = ("POST", "PUT", "PATCH")
 _AT_MOST_ONCE = ("Host", "Content-Type", "Authorization")  # which of several counts, others may see differently

@@ -13,11 +13,11 @@ from tacit._version import __version__
 from tacit.errors import ModelFileError, ParameterError, TacitError
 from tacit.server import schemas
 from tacit.server.answers import card_of, find_acts, find_labels, reasons, report_of
-from tacit.server.limits import MAX_K
 from tacit.server.logs import failure
-from tacit.server.metrics import CONTENT_TYPE, Metrics
-from tacit.server.models import Lesson, Models, Served
+from tacit.server.monitoring import CONTENT_TYPE, Metrics
 from tacit.server.problems import MEDIA_TYPE, Problem
+from tacit.server.request_limits import MAX_K
+from tacit.server.served_models import Lesson, Models, Served
 from tacit.server.site import REPORT_POLICY
 from tacit.tagger.calibration import parse_target
 from tacit.tagger.suggest import DECIMALS, Suggestion, Wish

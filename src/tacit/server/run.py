@@ -25,7 +25,7 @@ from uvicorn.supervisors.multiprocess import SIGNALS, Multiprocess
 
 from tacit.cli.startup import quick_start
 from tacit.errors import ParameterError, TacitError
-from tacit.server.limits import COUNTERS, ServicePlan
+from tacit.server.request_limits import COUNTERS, ServicePlan
 from tacit.server.logs import event, write_logs
 
 _BACKLOG = 4096  # connections waiting to be accepted; the system may allow fewer
@@ -105,8 +105,8 @@ def _app(plan: ServicePlan, ready: Callable[[Counts], None]) -> ASGIApp:
     """The service with its models, loaded by this process."""
     with quick_start():
         from tacit.server.app import build_app
-        from tacit.server.metrics import Metrics
-        from tacit.server.models import Models, Served
+        from tacit.server.monitoring import Metrics
+        from tacit.server.served_models import Models, Served
         from tacit.store import files
 
         files.maps_copies = os.name != "nt"  # where mapped files cannot be truncated

@@ -6,8 +6,8 @@ from typing import Annotated, Any, TypeVar
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
-from tacit.server.limits import MAX_ITEMS, MAX_K
 from tacit.server.problems import MAX_ERRORS
+from tacit.server.request_limits import MAX_ITEMS, MAX_K
 
 
 def _whole(text: str) -> str:

@@ -29,7 +29,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from tacit.checks import has_half_character
+from tacit.core.checks import has_half_character
 from tacit.errors import ParameterError, printable
 
 Sample = str | dict[str, float]  # a text, or values by feature

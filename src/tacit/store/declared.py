@@ -19,8 +19,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from tacit.core.parameters import OneOf, Range, check_parameters, is_instance
 from tacit.errors import ModelFileError, ParameterError
-from tacit.parameters import OneOf, Range, check_parameters, is_instance
 
 Sizes = dict[str, int]
 

@@ -28,7 +28,7 @@ from filelock import BaseFileLock, FileLock, Timeout
 
 from tacit.errors import ModelFileError, ParameterError
 from tacit.store.acts import Act, new_id
-from tacit.store.files import replacing, sync
+from tacit.store.atomic import replacing, sync
 
 FORMAT = 2
 _START, _MIDDLE, _END = b'{"sum":"', b'","record":', b"}\n"

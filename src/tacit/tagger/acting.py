@@ -12,11 +12,11 @@ import numpy as np
 from scipy import sparse
 
 from tacit.data.vocabulary import Vocabulary
-from tacit.encoders import Encoded
 from tacit.errors import ActError, DataError, ParameterError, brief
 from tacit.store.acts import Act, in_force
-from tacit.tagger.samples import as_samples
-from tacit.vectorizer import features_of
+from tacit.tagger.inputs import as_samples
+from tacit.text.encoders import Encoded
+from tacit.text.vectorizer import features_of
 
 if TYPE_CHECKING:
     from tacit.tagger.tagger import Tagger

@@ -9,13 +9,13 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from tacit.bands import BANDS, band_of_labels
-from tacit.base import Estimator
+from tacit.core.base import Estimator
+from tacit.core.parameters import Range
+from tacit.core.ranking import NO_LABEL, NO_SCORE, Ranking
 from tacit.errors import ParameterError, brief
-from tacit.metrics import judge
+from tacit.evaluation.bands import BANDS, band_of_labels
+from tacit.evaluation.metrics import judge
 from tacit.numerics.logistic import fit_logistic
-from tacit.parameters import Range
-from tacit.ranking import NO_LABEL, NO_SCORE, Ranking
 from tacit.store.declared import Array, Items
 
 Floats = npt.NDArray[np.float32]

@@ -8,9 +8,9 @@ from typing import Any
 
 from scipy import sparse
 
+from tacit.core.labels import Names, aligned
 from tacit.data.vocabulary import Vocabulary
 from tacit.errors import ParameterError
-from tacit.labels import Names, aligned
 from tacit.tagger.state import State
 
 

@@ -15,7 +15,7 @@ from scipy import sparse
 
 from tacit.errors import ActError, TacitError
 from tacit.store.acts import Act, Sample, in_force
-from tacit.store.samples import ActSamples, rows_of
+from tacit.store.sample_rows import ActSamples, rows_of
 from tacit.tagger.scores import Scores
 from tacit.tagger.state import Ground, State
 

@@ -9,10 +9,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from tacit.base import Estimator
-from tacit.labels import label_counts, positives
-from tacit.metrics import evaluate
-from tacit.ranking import Ranking
+from tacit.core.base import Estimator
+from tacit.core.labels import label_counts, positives
+from tacit.core.ranking import Ranking
+from tacit.evaluation.metrics import evaluate
 from tacit.tagger.calibration import Calibration, calibrate, places_for
 
 Rows = npt.NDArray[np.intp]

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from tacit.core.labels import label_counts
 from tacit.data.dataset import Dataset, samples_of
-from tacit.labels import label_counts
 from tacit.progress import announce
 from tacit.runtime.memory import forget_peak, peak_bytes, resident_bytes
 from tacit.sizes import format_seconds, format_size

@@ -18,8 +18,8 @@ from tacit.names.index import Matches
 from tacit.numerics.rows import unit_rows
 from tacit.store.acts import in_force
 from tacit.tagger.changes import Changes
+from tacit.tagger.inputs import Inputs
 from tacit.tagger.parts import Learned
-from tacit.tagger.samples import Inputs
 
 if TYPE_CHECKING:
     from tacit.tagger.tagger import Tagger

@@ -16,13 +16,13 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from tacit.core.labels import Labels, positives
+from tacit.core.parameters import Range
 from tacit.data.repeats import groups_of
-from tacit.labels import Labels, positives
 from tacit.numerics.logistic import fit_logistic
 from tacit.numerics.rows import entry_chunks, selected, unit_rows
-from tacit.parameters import Range
 from tacit.store.declared import Array
-from tacit.vectorizer import TextVectorizer
+from tacit.text.vectorizer import TextVectorizer
 
 Floats = npt.NDArray[np.float64]
 

@@ -16,16 +16,16 @@ from scipy import sparse
 from sklearn.base import clone
 from threadpoolctl import threadpool_limits
 
-from tacit.base import Estimator
-from tacit.checks import as_count
+from tacit.core.base import Estimator
+from tacit.core.checks import as_count
+from tacit.core.labels import Labels, label_counts, positives, read_labels
 from tacit.data.repeats import folds_of, groups_of
 from tacit.errors import DataError, ParameterError
-from tacit.labels import Labels, label_counts, positives, read_labels
 from tacit.progress import announce
 from tacit.tagger.explain import feature_name, occlusions
+from tacit.tagger.inputs import Inputs
 from tacit.tagger.missing_share import Omission, are_dropped, estimate_omission, missing_probabilities, most_missing
 from tacit.tagger.pair_certainty import RankedPairs, certainty_of, pairs_of
-from tacit.tagger.samples import Inputs
 from tacit.tagger.training import relations
 
 if TYPE_CHECKING:

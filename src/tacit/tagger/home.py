@@ -20,7 +20,7 @@ from tacit.store.acts import Act
 from tacit.store.folder import ACTS, FolderWriter, Stamp, base_of, origin_of
 from tacit.store.ledger import START, Contents, Ledger, Mark, Writing
 from tacit.store.legacy import learned_logs, learned_of_log
-from tacit.store.samples import read_samples, write_samples
+from tacit.store.sample_rows import read_samples, write_samples
 from tacit.tagger.changes import Changes
 from tacit.tagger.state import State
 

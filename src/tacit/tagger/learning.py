@@ -10,20 +10,20 @@ import numpy.typing as npt
 from scipy import sparse
 from sklearn.base import clone
 
-from tacit.base import Estimator
+from tacit.core.base import Estimator
+from tacit.core.labels import Labels, aligned, label_counts, positives
 from tacit.data.repeats import one_of_each, unlike
-from tacit.labels import Labels, aligned, label_counts, positives
-from tacit.metrics import evaluate
+from tacit.evaluation.metrics import evaluate
 from tacit.names.evidence import NameCounts, NameEvidence
 from tacit.names.similar import SampleIndex
 from tacit.numerics.rows import occurring, selected, widened
 from tacit.progress import announce
 from tacit.tagger.calibration import Calibration, calibrate, places_for
 from tacit.tagger.cross_fit import Rows, calibrated_on, held_out_parts
+from tacit.tagger.inputs import Inputs
 from tacit.tagger.naming import Naming, weigh
-from tacit.tagger.samples import Inputs
 from tacit.tagger.vectors import Encoding, Vectors, best_fit, mixed
-from tacit.vectorizer import TextVectorizer
+from tacit.text.vectorizer import TextVectorizer
 
 _HELD_OUT_SHARE, _MAX_HELD_OUT = 0.1, 5000
 _SHARE_FOR_NAMES, _MAX_FOR_NAMES = 0.2, 10_000  # where names of labels are weighed, which more samples teach better

@@ -17,7 +17,7 @@ from scipy.optimize import brentq, minimize
 from scipy.stats import binom
 from sklearn.isotonic import IsotonicRegression
 
-from tacit.propensity import PRESETS
+from tacit.evaluation.propensity import PRESETS
 
 Floats = npt.NDArray[np.float64]
 Ids = npt.NDArray[np.intp]

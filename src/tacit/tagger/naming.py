@@ -10,12 +10,13 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from tacit.base import Estimator
+from tacit.core.base import Estimator
+from tacit.core.labels import Labels, Names, aligned, as_names
+from tacit.core.ranking import Ranking
 from tacit.data.repeats import groups_of
 from tacit.data.vocabulary import Vocabulary
-from tacit.labels import Labels, Names, aligned, as_names
+from tacit.evaluation.metrics import SCORE_METRIC, evaluate
 from tacit.linear.popularity import Popularity
-from tacit.metrics import SCORE_METRIC, evaluate
 from tacit.names.evidence import (
     BY_NAME_ALONE,
     LEAST_SHARE,
@@ -29,11 +30,10 @@ from tacit.names.index import Matches, Name, NameIndex
 from tacit.names.similar import Meaning, Nearest, SampleIndex
 from tacit.numerics.rows import widened
 from tacit.progress import announce
-from tacit.ranking import Ranking
 from tacit.tagger.calibration import uncalibrated
 from tacit.tagger.vectors import Vectors, descriptions_of
-from tacit.vectorizer import TextVectorizer
-from tacit.words import check_language, detect_language
+from tacit.text.vectorizer import TextVectorizer
+from tacit.text.words import check_language, detect_language
 
 if TYPE_CHECKING:
     from tacit.tagger.tagger import Tagger

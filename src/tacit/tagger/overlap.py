@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
-from tacit.checks import as_features
+from tacit.core.checks import as_features
 from tacit.data.repeats import Hashes, row_hashes, sums_of_rows, text_hashes
 
 if TYPE_CHECKING:

@@ -9,10 +9,10 @@ import numpy.typing as npt
 from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 
+from tacit.core.labels import label_counts
+from tacit.core.ranking import NO_LABEL, Ranking
 from tacit.errors import DataError
-from tacit.labels import label_counts
 from tacit.names.boosting import BoostedTrees
-from tacit.ranking import NO_LABEL, Ranking
 
 Floats = npt.NDArray[np.float64]
 Ids = npt.NDArray[np.intp]

@@ -15,9 +15,9 @@ from scipy import sparse
 
 from tacit.kernels.correction import correction_forces
 from tacit.numerics.rows import unit_rows
-from tacit.store.samples import Row, stacked
+from tacit.store.sample_rows import Row, stacked
 from tacit.tagger.few_shot import Curve, Direction, FewShot, compressed, direction
-from tacit.tagger.samples import Inputs
+from tacit.tagger.inputs import Inputs
 from tacit.tagger.scores import MAX_LOG_ODDS, Floats, Scores, logit, sigmoid
 
 _PRIOR_VARIANCE = 2.0  # of the weights in the logistic regression of a correction

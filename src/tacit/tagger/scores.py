@@ -11,15 +11,15 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from tacit.base import Estimator
-from tacit.encoders import TextEncoder
+from tacit.core.base import Estimator
+from tacit.core.ranking import NO_LABEL, Ranking
 from tacit.errors import DataError, ParameterError
 from tacit.names.evidence import NameEvidence, with_later_names
 from tacit.names.index import Name
-from tacit.ranking import NO_LABEL, Ranking
 from tacit.tagger.calibration import N_PLACES, Calibration, parse_target
-from tacit.tagger.samples import Inputs
+from tacit.tagger.inputs import Inputs
 from tacit.tagger.vectors import Encoding, names_by_label, split_texts
+from tacit.text.encoders import TextEncoder
 
 Floats = npt.NDArray[np.float64]
 

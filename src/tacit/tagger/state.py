@@ -17,19 +17,19 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tacit.checks import has_half_character
+from tacit.core.checks import has_half_character
+from tacit.core.labels import Names
+from tacit.core.ranking import NO_SCORE, Ranking
 from tacit.data.vocabulary import Vocabulary
 from tacit.errors import ActError, LabelError, RetiredLabelError, TacitError, UnknownLabelError, brief
-from tacit.labels import Names
 from tacit.names.index import Name, NameIndex
-from tacit.ranking import NO_SCORE, Ranking
 from tacit.runtime.tasks import row_blocks
 from tacit.store.acts import Act
-from tacit.store.samples import ActSamples, Row, stacked
+from tacit.store.sample_rows import ActSamples, Row, stacked
 from tacit.tagger.few_shot import FewShot
+from tacit.tagger.inputs import Inputs
 from tacit.tagger.naming import is_readable
 from tacit.tagger.parts import AnyOf, Combined, Corrected, Judged, Learned, Near, Part, Plan
-from tacit.tagger.samples import Inputs
 from tacit.tagger.scores import Floats, Scores
 
 Mask = npt.NDArray[np.bool_]

@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from tacit.checks import as_count
+from tacit.core.checks import as_count
+from tacit.core.labels import Names, label_mask
+from tacit.core.ranking import NO_LABEL, NO_SCORE, Ranking
 from tacit.errors import ParameterError
-from tacit.labels import Names, label_mask
-from tacit.ranking import NO_LABEL, NO_SCORE, Ranking
-from tacit.tagger.samples import Inputs
+from tacit.tagger.inputs import Inputs
 from tacit.tagger.scores import Scores
 from tacit.tagger.state import State
 

@@ -13,22 +13,29 @@ import numpy.typing as npt
 from scipy import sparse
 from sklearn.base import BaseEstimator
 
-from tacit.base import Estimator, NotFittedError
+from tacit.core.base import Estimator, NotFittedError
+from tacit.core.labels import label_sets, labels_in_order
+from tacit.core.parameters import (
+    Range,
+    check_parameters,
+    check_values,
+    document_parameters,
+    parameters_of,
+    show_parameters,
+)
+from tacit.core.ranking import NO_LABEL, Ranking
 from tacit.data.records import tags_in, texts_in
 from tacit.data.vocabulary import Vocabulary, load_vocabulary
 from tacit.errors import ParameterError
-from tacit.labels import label_sets, labels_in_order
-from tacit.metrics import SCORE_METRIC, evaluate
+from tacit.evaluation.metrics import SCORE_METRIC, evaluate
 from tacit.names.evidence import NameEvidence
-from tacit.parameters import Range, check_parameters, check_values, document_parameters, parameters_of, show_parameters
 from tacit.progress import announce
-from tacit.ranking import NO_LABEL, Ranking
 from tacit.registry import find_model, find_stored
 from tacit.store import folder
 from tacit.store.acts import Act
 from tacit.store.declared import Array, Csr, Size, Sizes
 from tacit.store.legacy import Amendment, as_acts
-from tacit.store.state import Stored
+from tacit.store.packing import Stored
 from tacit.tagger import automatic, few_shot, home, suggest, training
 from tacit.tagger import explain as explaining
 from tacit.tagger import update as updating
@@ -36,15 +43,15 @@ from tacit.tagger.calibration import Calibration, parse_target
 from tacit.tagger.called import Called
 from tacit.tagger.changes import Changes
 from tacit.tagger.few_shot import FewShot
-from tacit.tagger.samples import Inputs, sample_features
+from tacit.tagger.inputs import Inputs, sample_features
 from tacit.tagger.scores import Scores
 from tacit.tagger.state import Ground, State
 from tacit.tagger.suggest import Suggestion, Wish
 from tacit.tagger.teaching import Teaching
 from tacit.tagger.training import Training
 from tacit.tagger.vectors import OF_WORDS, Encoding, split_texts, wrong_dimensions
-from tacit.vectorizer import TextFeatures, TextVectorizer, features_of
-from tacit.words import check_language
+from tacit.text.vectorizer import TextFeatures, TextVectorizer, features_of
+from tacit.text.words import check_language
 
 if TYPE_CHECKING:
     from tacit.tagger.find_missing import MissingLabel

@@ -13,25 +13,25 @@ import numpy.typing as npt
 from scipy import sparse
 
 from tacit._version import __version__
-from tacit.base import Estimator
-from tacit.checks import as_counts, as_features
+from tacit.core.base import Estimator
+from tacit.core.checks import as_counts, as_features
+from tacit.core.labels import Labels, are_lists, as_names, label_counts, positives, read_labels
+from tacit.core.parameters import check_values
 from tacit.data.repeats import groups_of, n_repeated
 from tacit.data.vocabulary import Vocabulary
 from tacit.errors import DataError, ParameterError
-from tacit.labels import Labels, are_lists, as_names, label_counts, positives, read_labels
 from tacit.numerics.rows import largest_entries, widened
-from tacit.parameters import check_values
 from tacit.progress import announce
 from tacit.registry import MODELS, find_model
 from tacit.runtime.checkpoint import fingerprint
 from tacit.store.declared import Array, Csr, Sizes
 from tacit.tagger import automatic, few_shot
+from tacit.tagger.inputs import Inputs
 from tacit.tagger.learning import Fitted, learn
 from tacit.tagger.naming import Naming, are_short, language_of, naming_of, without_deprecated
 from tacit.tagger.overlap import hashes_of
-from tacit.tagger.samples import Inputs
 from tacit.tagger.vectors import Vectors, split_texts, vectors_of
-from tacit.vectorizer import TextVectorizer, are_texts, features_of
+from tacit.text.vectorizer import TextVectorizer, are_texts, features_of
 
 if TYPE_CHECKING:
     from tacit.tagger.tagger import Tagger

@@ -15,10 +15,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from tacit.core.labels import Names, label_counts, positives, read_labels
 from tacit.data.repeats import Hashes
-from tacit.encoders import Encoded
 from tacit.errors import DataError, ParameterError
-from tacit.labels import Names, label_counts, positives, read_labels
 from tacit.linear.popularity import Popularity
 from tacit.numerics.rows import row_of_entry, widened
 from tacit.store.acts import in_force
@@ -27,6 +26,7 @@ from tacit.tagger.naming import counted_on, moved, without_deprecated
 from tacit.tagger.overlap import are_known, hashes_of
 from tacit.tagger.training import Training, relations
 from tacit.tagger.vectors import split_texts
+from tacit.text.encoders import Encoded
 
 if TYPE_CHECKING:
     from tacit.tagger.tagger import Tagger

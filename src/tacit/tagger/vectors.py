@@ -14,19 +14,19 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from tacit.base import Estimator
+from tacit.core.base import Estimator
+from tacit.core.features import Features
+from tacit.core.labels import Labels, aligned, positives
+from tacit.core.parameters import Range
 from tacit.data.vocabulary import Vocabulary
-from tacit.encoders import Encoded, TextEncoder, unit_vectors
 from tacit.errors import DataError, ParameterError
-from tacit.features import Features
-from tacit.labels import Labels, aligned, positives
-from tacit.metrics import SCORE_METRIC, contributions, judge
+from tacit.evaluation.metrics import SCORE_METRIC, contributions, judge
 from tacit.names.evidence import NameEvidence
 from tacit.names.index import Name
 from tacit.names.similar import Meaning
-from tacit.parameters import Range
 from tacit.progress import announce
 from tacit.store.declared import Array, Inside
+from tacit.text.encoders import Encoded, TextEncoder, unit_vectors
 
 if TYPE_CHECKING:
     from tacit.tagger.tagger import Tagger

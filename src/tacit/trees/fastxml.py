@@ -10,11 +10,11 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from tacit.base import Estimator, Idf, Link, Mask
-from tacit.kernels.forest import row_levels
-from tacit.labels import positives
-from tacit.parameters import OneOf, Range, Role, Tune, document_parameters
-from tacit.ranking import Ranking
+from tacit.core.base import Estimator, Idf, Link, Mask
+from tacit.core.labels import positives
+from tacit.core.parameters import OneOf, Range, Role, Tune, document_parameters
+from tacit.core.ranking import Ranking
+from tacit.kernels.forest_ranking import row_levels
 from tacit.runtime.tasks import run_tasks, task_seeds
 from tacit.trees.forest import Forest
 from tacit.trees.growth import Growth, grow, normalised_gains

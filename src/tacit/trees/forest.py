@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from tacit.kernels.forest import find_leaves, rank_by_nearness, rank_votes, room_for_votes, row_levels
+from tacit.core.ranking import Ranking
+from tacit.kernels.forest_ranking import find_leaves, rank_by_nearness, rank_votes, room_for_votes, row_levels
 from tacit.kernels.refit import add_residuals
 from tacit.numerics.compact import quantised, smallest_ids
-from tacit.ranking import Ranking
 from tacit.store.declared import IDS, Array
 from tacit.trees.growth import Tree
 from tacit.trees.tail import Nearness

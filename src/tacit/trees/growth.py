@@ -88,7 +88,7 @@ def grow(
     X : csr_matrix of float32
         Features.
     x_levels, x_steps : arrays
-        The same as they are ranked; see `tacit.kernels.forest.row_levels`.
+        The same as they are ranked; see `tacit.kernels.forest_ranking.row_levels`.
     gains : csr_matrix of float32
         Gain of each positive in the nDCG of a node, before balancing.
     commonness : (float array, int array)

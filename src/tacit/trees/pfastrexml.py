@@ -8,11 +8,11 @@ from typing import Annotated, Any, ClassVar
 
 from scipy import sparse
 
-from tacit.base import Estimator
+from tacit.core.base import Estimator
+from tacit.core.labels import positives
+from tacit.core.parameters import OneOf, Range, Tune, document_parameters
 from tacit.errors import ParameterError
-from tacit.labels import positives
 from tacit.numerics.rows import label_means, largest_entries, unit_rows
-from tacit.parameters import OneOf, Range, Tune, document_parameters
 from tacit.trees.fastxml import Refit
 from tacit.trees.pfastxml import PfastXML
 from tacit.trees.tail import (

@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from tacit.parameters import Range, Tune, document_parameters
-from tacit.propensity import (
+from tacit.core.parameters import Range, Tune, document_parameters
+from tacit.evaluation.propensity import (
     check_propensities,
     entries,
     inverse_propensities,

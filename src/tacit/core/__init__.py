@@ -1,0 +1,1 @@
+"""What every model shares: estimators, parameters, checks, labels, features, rankings."""

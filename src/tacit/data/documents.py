@@ -1,0 +1,123 @@
+"""A folder of documents, one per file, like Annif's full-text corpora.
+
+A document is a ``.txt`` file whose labels are in the file of the same stem beside it: ``.tsv`` with lines
+``<uri><TAB>name``, or else ``.key`` with one name per line. Or it is a ``.json`` file with the fields of a record of
+JSONL, such as ``text``, ``metadata`` and ``subjects``. A URI goes before a name. Documents without labels are samples
+without labels; other files are ignored. Samples are in the order of the file names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from tacit.data.dataset import Dataset, Table, label_lists, texts_of
+from tacit.data.files import STDIN, Staging, plain_name, sibling, suffix, text_lines
+from tacit.data.formats import Source, Target
+from tacit.data.label_names import bare_uri, text_dataset, write_label_names
+from tacit.data.limits import FileLimits
+from tacit.data.records import default_label_field, default_text_fields, joined_text, json_record, label_names
+from tacit.errors import DataError, FileError
+
+_TEXT, _JSON = ".txt", ".json"
+_FILE = "file"  # the field with the name of a document
+_LABELS = (".tsv", ".key")  # the first that is there counts
+
+
+def read(source: Source) -> Dataset:
+    """Read the documents of a folder, which is named by its own path or by that of a file in it."""
+    paths, texts, rows, kept = [], [], [], []
+    for path, record in _records(source):
+        paths.append(path)
+        kept.append(record)
+        texts.append(_text(source, path, record))
+        rows.append(_labels_beside(path, source.limits) if suffix(path) == _TEXT else _labels_of(source, path, record))
+    if source.labels_path is None and not any(rows):
+        message = "no document has labels: a.txt must have a.key or a.tsv beside it, and a.json a field for them"
+        raise FileError(source.path, f"{message}; if this is no folder of documents, name a data file in it")
+    dataset = text_dataset(source, [None] * len(texts), texts, rows, paths)
+    if source.keep:
+        field = source.labels or next(filter(None, map(default_label_field, kept)), None)
+        dataset.table = Table(kept, field, rows, dataset.Y)
+    return dataset
+
+
+def write(dataset: Dataset, target: Target, staging: Staging) -> None:
+    """Write a new folder with a ``.txt`` and a ``.key`` file for each sample."""
+    for name in dataset.label_names:
+        if not name or _label_of_line(name) != name or any(char in name for char in "\r\n"):
+            message = f"a .key file cannot hold the name {name!r}: it is empty, or has a tab, a line end,"
+            raise DataError(f"{message} blanks around it or angle brackets; rename the label")
+    if target.path.is_dir() and any(_documents(target.path)):
+        raise FileError(target.path, "holds documents already; write to another folder")
+    try:
+        target.path.mkdir(exist_ok=True)
+    except OSError as error:
+        raise FileError(target.path, f"cannot be written: {error.strerror or error}") from error
+    for stem, text, labels in zip(_stems(dataset), texts_of(dataset), label_lists(dataset), strict=True):
+        for ending, content in ((_TEXT, text), (_LABELS[-1], "".join(f"{label}\n" for label in labels))):
+            with staging.open(target.path / f"{stem}{ending}") as file:
+                file.write(content.encode())
+    write_label_names(staging, target, dataset)
+
+
+def _stems(dataset: Dataset) -> list[str]:
+    """Names of documents without their endings: those they were read with, or else numbers."""
+    named = [] if dataset.table is None else [str(record.get(_FILE, "")) for record in dataset.table.records]
+    stems = [Path(plain_name(Path(name))).stem for name in named]
+    if stems and all(stems) and len(set(stems)) == len(stems):
+        return stems
+    width = len(str(len(dataset)))
+    return [f"{number:0{width}d}" for number in range(1, len(dataset) + 1)]
+
+
+def samples_of_folder(source: Source) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield text and fields of each document, with the name of its file; labels are ignored."""
+    for path, record in _records(source):
+        yield _text(source, path, record), record
+
+
+def _documents(folder: Path) -> list[Path]:
+    """The documents of a folder; pipes and devices are none, as opening them may wait forever."""
+    try:
+        found = [path for path in folder.iterdir() if suffix(path) in (_TEXT, _JSON) and path.is_file()]
+    except OSError as error:
+        raise FileError(folder, f"cannot be read: {error.strerror or error}") from error
+    return sorted(path for path in found if not path.name.startswith("."))
+
+
+def _records(source: Source) -> Iterator[tuple[Path, Mapping[str, Any]]]:
+    if source.path == STDIN:
+        raise FileError(source.path, "a folder cannot be read from standard input; name the folder")
+    folder = source.path if source.path.is_dir() else source.path.parent
+    documents = _documents(folder)
+    if not documents:
+        message = "holds no documents, which are .txt files with .key or .tsv files beside them, or .json files"
+        raise FileError(folder, f"{message}; name another folder, or a data file")
+    for path in documents:
+        content = "".join(line for _, line in text_lines(path, source.limits, keep_ends=True))
+        record = {"text": content} if suffix(path) == _TEXT else json_record(path, content)
+        yield path, {**record, _FILE: record.get(_FILE, path.name)}
+
+
+def _text(source: Source, path: Path, record: Mapping[str, Any]) -> str:
+    return joined_text(path, None, record, source.text or default_text_fields(path, None, record))
+
+
+def _labels_of(source: Source, path: Path, record: Mapping[str, Any]) -> list[str]:
+    field = source.labels or default_label_field(record)
+    return [] if field is None else label_names(path, None, record.get(field))
+
+
+def _labels_beside(path: Path, limits: FileLimits) -> list[str]:
+    stem = plain_name(path)[: -len(_TEXT)]
+    found = next(filter(None, (sibling(path, stem + ending) for ending in _LABELS)), None)
+    lines = [] if found is None else [line for _, line in text_lines(found, limits)]
+    return [label for label in map(_label_of_line, lines) if label]
+
+
+def _label_of_line(line: str) -> str:
+    """The URI of a line, which is in angle brackets, or else the first cell."""
+    cells = [cell.strip() for cell in line.split("\t") if cell.strip()]
+    return next((bare_uri(cell) for cell in cells if bare_uri(cell) != cell), cells[0] if cells else "")

@@ -1,0 +1,1 @@
+"""Metrics, bands of label frequency, propensities, and comparisons of models."""

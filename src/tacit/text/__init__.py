@@ -1,0 +1,1 @@
+"""Texts become features: words, n-grams, vectors."""

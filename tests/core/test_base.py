@@ -1,0 +1,254 @@
+"""What scikit-learn's tools ask of every model: scores, dense scores and probabilities, in odd cases."""
+
+from __future__ import annotations
+
+import tracemalloc
+from typing import ClassVar
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.decomposition import TruncatedSVD
+from sklearn.metrics import roc_auc_score
+from sklearn.model_selection import GridSearchCV, cross_val_score, learning_curve
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MaxAbsScaler
+
+import tacit
+from planted import N_FEATURES, N_LABELS, planted
+from tacit.core.parameters import check_parameters
+from tacit.errors import DataError, ParameterError
+from tacit.latent.zero_shot import _MIN_ROWS
+from tacit.registry import MODELS, find_model
+
+
+@pytest.fixture(scope="module")
+def data():
+    return planted()
+
+
+@pytest.fixture(scope="module")
+def fitted(data):
+    return tacit.OneVsAll().fit(data.X, data.Y)
+
+
+def as_tags(Y):
+    return [[f"t{i:02d}" for i in row.indices] for row in Y]
+
+
+# -- scikit-learn's tools ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("form", [lambda Y: Y, lambda Y: Y.toarray(), as_tags])
+def test_a_grid_search_needs_no_scoring(data, form):
+    search = GridSearchCV(tacit.OneVsAll(bias=0.0), {"C": [1e-5, 0.5], "prune": [0.01, 10.0]}, cv=3)
+    search.fit(data.X, form(data.Y))
+    assert search.best_params_["prune"] == 0.01
+    assert search.best_score_ == pytest.approx(1.0)
+    assert search.score(data.X, form(data.Y)) == pytest.approx(search.best_score_)
+
+
+def test_a_learning_curve_needs_no_scoring(data):
+    sizes, _, scores = learning_curve(tacit.OneVsAll(), data.X, as_tags(data.Y), cv=3, train_sizes=[2, 160])
+    assert list(sizes) == [2, 160]
+    assert scores[0].mean() < scores[1].mean() - 0.05
+
+
+def test_a_pipeline_passes_everything_on(data):
+    pipeline = make_pipeline(MaxAbsScaler(), tacit.LFM())
+    assert cross_val_score(pipeline, data.X, as_tags(data.Y), cv=3).min() > 0.35
+    pipeline.fit(data.X, data.Y)
+    scaled, model = pipeline[:-1].transform(data.X), pipeline[-1]
+    assert np.array_equal(pipeline.decision_function(data.X), model.decision_function(scaled))
+    assert (pipeline.predict_proba(data.X, k=2) != model.predict_proba(scaled, k=2)).nnz == 0
+    assert not hasattr(make_pipeline(MaxAbsScaler(), tacit.LabelTree()), "predict_proba")
+
+
+def test_dense_features_with_negative_values_go_through_a_pipeline(data):
+    pipeline = make_pipeline(TruncatedSVD(N_FEATURES - 1, random_state=0), tacit.OneVsAll())
+    assert cross_val_score(pipeline, data.X, data.Y.toarray(), cv=3).min() > 0.35
+
+
+# -- score ------------------------------------------------------------------------------------------------
+
+
+def test_samples_without_labels_score_nothing(fitted, data):
+    first = data.Y[:100]
+    half = sparse.vstack([first, sparse.csr_matrix(first.shape)])
+    X = sparse.vstack([data.X[:100], data.X[:100]])
+    assert fitted.score(X, half) == pytest.approx(fitted.score(data.X[:100], first) / 2)
+    assert fitted.score(X, [[]] * 200) == 0.0
+
+
+def test_known_negatives_and_unknown_labels_are_not_relevant(fitted, data):
+    Y = data.Y.toarray()
+    unknown = np.where(Y == 0, np.nan, Y)
+    known = sparse.csr_matrix((Y.ravel(), np.tile(np.arange(N_LABELS), len(Y)), np.arange(0, Y.size + 1, N_LABELS)))
+    assert known.nnz == Y.size
+    assert fitted.score(data.X, unknown) == fitted.score(data.X, known) == fitted.score(data.X, Y)
+
+
+def test_names_that_the_model_does_not_know_are_labels_it_misses(data):
+    model = tacit.OneVsAll().fit(data.X, as_tags(data.Y))
+    more = [[*tags, "new", "aaa"] for tags in as_tags(data.Y)]
+    wider = sparse.hstack([data.Y, np.ones((data.Y.shape[0], 2))], format="csr")
+    expected = tacit.evaluate(model.rank(data.X, k=5), wider, ks=(5,))["nDCG@5"]
+    assert model.score(data.X, more) == pytest.approx(expected)
+    assert expected < model.score(data.X, data.Y)
+
+
+def test_data_frames_go_by_name(data):
+    frame = pd.DataFrame(data.Y.toarray(), columns=[f"t{i:02d}" for i in range(N_LABELS)])
+    model = tacit.OneVsAll().fit(data.X, frame)
+    expected = model.score(data.X, frame)
+    assert expected > 0.35
+    assert model.score(data.X, frame[frame.columns[::-1]]) == expected
+    assert model.score(data.X, frame.to_numpy()) == expected
+    with pytest.raises(DataError, match="Y has the column 'T1', which is no label of the model .did you mean 't1"):
+        model.score(data.X, frame.rename(columns={"t01": "T1"}))
+
+
+def test_models_of_unseen_labels_take_the_labels_they_learned_from(data):
+    counts = (data.Y.T @ data.Y).toarray()[:9]
+    model = tacit.MomentMatching().fit(data.X, data.Y[:, :9], cooccurrence=counts)
+    seen = sparse.hstack([data.Y[:, :9], sparse.csr_matrix((data.Y.shape[0], 3))])
+    assert model.score(data.X, data.Y[:, :9]) == model.score(data.X, seen) != model.score(data.X, data.Y)
+    model.remove_labels([0])
+    with_removed = sparse.hstack([data.Y[:, 1:9], sparse.csr_matrix((data.Y.shape[0], 3))])
+    assert 0.5 < model.score(data.X, data.Y[:, :9]) < model.score(data.X, with_removed)  # what was removed is missed
+
+
+def test_score_refuses(fitted, data):
+    with pytest.raises(DataError, match="one row per sample: .* 240 in X and 239 in Y"):
+        fitted.score(data.X, data.Y[:-1])
+    with pytest.raises(DataError, match="Y must have a column for each of the 12 labels of the model; got 11"):
+        fitted.score(data.X, data.Y[:, :-1])
+    with pytest.raises(DataError, match="a list of labels per sample; got an array of shape .240,."):
+        fitted.score(data.X, np.ones(240))
+    with pytest.raises(DataError, match=r"0 sample\(s\)"):
+        fitted.score(data.X[:0], data.Y[:0])
+
+
+# -- dense scores -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("cls", [tacit.FastXML, tacit.PfastreXML])
+def test_equal_scores_keep_the_order_of_the_ranking(cls):
+    """Where labels are many, trees list them as leaves do: labels of equal scores are not in the order of columns."""
+    rng = np.random.default_rng(0)
+    X = sparse.random(60, 30, density=0.3, format="csr", dtype=np.float32, random_state=0)
+    Y = sparse.csr_matrix((np.ones(240), rng.permutation(600)[:240], np.arange(0, 241, 4)), shape=(60, 600))
+    model = cls(n_trees=2).fit(X, Y)
+    ranking, scores = model.rank(X, k=600), model.decision_function(X)
+    ties = (np.diff(ranking.scores, axis=1) == 0) & (ranking.scores[:, 1:] > model.unranked_score)
+    assert (ties & (np.diff(ranking.labels, axis=1) < 0)).any()
+    assert np.array_equal(np.argsort(-scores, axis=1, kind="stable"), ranking.labels)
+    assert np.allclose(np.take_along_axis(scores, ranking.labels, axis=1), ranking.scores, rtol=1e-4)
+
+
+def test_labels_that_are_not_ranked_score_alike_for_all_samples(data):
+    """So that a metric of one label takes them for equal."""
+    model = tacit.ExMLDS1(n_neighbors=2).fit(data.X, data.Y)
+    scores = model.decision_function(data.X)
+    is_unranked = scores < -1
+    assert 0.5 < is_unranked.mean() < 1
+    assert all(len(np.unique(scores[rows, label])) == 1 for label, rows in enumerate(is_unranked.T))
+    assert roc_auc_score(data.Y.toarray(), scores, average="macro") > 0.9
+
+
+def test_many_samples_are_scored_in_blocks(fitted, data, monkeypatch):
+    expected = fitted.decision_function(data.X)
+    monkeypatch.setattr("tacit.core.base._DENSE_AT_A_TIME", 7 * N_LABELS)
+    assert np.array_equal(fitted.decision_function(data.X), expected)
+
+
+def test_more_than_a_gibibyte_is_refused_before_it_is_taken():
+    X = sparse.csr_matrix(np.ones((1400, 1)))
+    Y = sparse.csr_matrix((np.ones(1400), np.arange(1400), np.arange(1401)), shape=(1400, 200_000))
+    model = tacit.Popularity().fit(X, Y)
+    tracemalloc.start()
+    with pytest.raises(DataError, match=r"1400 samples and 200000 labels take 1.04 GiB; use rank\(X, k\), or fewer"):
+        model.decision_function(X)
+    with pytest.raises(DataError, match=r"take 1.04 GiB; use predict_proba\(X, k\), or fewer samples at a time"):
+        model.predict_proba(X)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 10e6
+    assert model.decision_function(X[:2]).shape == (2, 200_000)
+    assert model.predict_proba(X, k=2).nnz == 2800
+
+
+# -- probabilities ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        tacit.OneVsAll(),
+        tacit.OneVsAll(loss="logistic"),
+        tacit.FastXML(),
+        tacit.PfastXML(refit=0.0),
+        tacit.JointExMLDS(),
+        tacit.COSTA(calibration_folds=0),
+        tacit.MomentMatching(calibration_folds=0),
+    ],
+)
+def test_scores_of_another_kind_are_no_probabilities(model):
+    assert not hasattr(model, "predict_proba")
+    with pytest.raises(AttributeError, match="has no attribute 'predict_proba'") as raised:
+        model.predict_proba  # noqa: B018
+    assert isinstance(raised.value.__cause__, ParameterError)
+    assert f"the scores of {type(model).__name__} with these parameters" in str(raised.value.__cause__)
+
+
+def test_too_few_samples_for_a_curve_give_no_probabilities(data):
+    few, enough = slice(_MIN_ROWS - 1), slice(_MIN_ROWS)
+    assert not hasattr(tacit.MomentMatching().fit(data.X[few], data.Y[few]), "predict_proba")
+    assert hasattr(tacit.MomentMatching().fit(data.X[enough], data.Y[enough]), "predict_proba")
+
+
+def test_labels_that_cannot_be_scored_have_probability_zero(data):
+    Y = data.Y.toarray()
+    Y[:, 4] = 0
+    found = tacit.LFM().fit(data.X, Y).predict_proba(data.X)
+    assert found.nnz == Y.size
+    assert (found.toarray()[:, 4] == 0).all()
+
+
+def test_predict_proba_checks_k(data):
+    model = tacit.Popularity().fit(data.X, data.Y)
+    assert model.predict_proba(data.X[:2], k=99).nnz == 2 * N_LABELS
+    with pytest.raises(ParameterError, match="k must be a whole number of at least 1; got 0"):
+        model.predict_proba(data.X, k=0)
+
+
+# -- the settings of a paper ------------------------------------------------------------------------------
+
+
+class Printed(tacit.Popularity):
+    PAPER: ClassVar = {"random_state": 7}
+
+
+def test_paper_makes_the_model_as_printed_and_takes_overrides():
+    assert Printed.paper().random_state == 7
+    assert Printed.paper(random_state=3, n_jobs=2).get_params() == {"n_jobs": 2, "random_state": 3}
+
+
+def test_a_model_without_a_paper_says_so():
+    with pytest.raises(ParameterError, match="Popularity has no settings of a paper"):
+        tacit.Popularity.paper()
+
+
+@pytest.mark.parametrize("cls", [cls for cls in map(find_model, MODELS) if cls.PAPER])
+def test_the_settings_of_papers_are_parameters_that_the_model_allows(cls):
+    check_parameters(cls.paper())
+
+
+@pytest.mark.parametrize("model", [tacit.OneVsAll, tacit.LFM])
+def test_a_model_that_only_ranks_is_the_same_without_a_threshold(data, model):
+    X, Y = data.X, data.Y
+    fitted, only_ranks = model().fit(X, Y), model()._fit_to_rank(X, Y)
+    np.testing.assert_array_equal(only_ranks.rank(X, 3).scores, fitted.rank(X, 3).scores)
+    assert np.isnan(only_ranks.threshold_)
+    assert only_ranks.fit(X, Y).threshold_ == fitted.threshold_

@@ -1,0 +1,58 @@
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+from reference import split as reference
+from tacit.kernels.rare_split import choose_test_rows, cover_labels
+
+
+@st.composite
+def label_matrices(draw):
+    n_rows, n_labels = draw(st.integers(1, 12)), draw(st.integers(1, 8))
+    cells = draw(st.lists(st.booleans(), min_size=n_rows * n_labels, max_size=n_rows * n_labels))
+    return sparse.csr_matrix(np.reshape(cells, (n_rows, n_labels)).astype(np.float32))
+
+
+def both_ways(matrix):
+    by_label = matrix.tocsc()
+    return (
+        matrix.indptr.astype(np.int64),
+        matrix.indices.astype(np.int32),
+        by_label.indptr.astype(np.int64),
+        by_label.indices.astype(np.int32),
+    )
+
+
+def rarest_first(matrix, least):
+    counts = np.diff(matrix.tocsc().indptr)
+    order = np.argsort(counts, kind="stable")
+    return order[counts[order] >= least]
+
+
+@settings(max_examples=150, deadline=None)
+@given(label_matrices(), st.data())
+def test_choose_test_rows_agrees_with_the_plain_form(matrix, data):
+    n_rows = matrix.shape[0]
+    order = np.array(data.draw(st.permutations(range(n_rows))), dtype=np.int64)
+    pinned = np.array(data.draw(st.lists(st.booleans(), min_size=n_rows, max_size=n_rows)))
+    n_test = data.draw(st.integers(0, n_rows))
+    n_most = data.draw(st.integers(n_test, n_rows))
+    n_spare = data.draw(st.integers(0, 4))
+    owed = rarest_first(matrix, data.draw(st.integers(1, 3)))
+    chosen = choose_test_rows(*both_ways(matrix), owed, order, pinned, n_test, n_most, n_spare)
+    np.testing.assert_array_equal(
+        chosen, reference.choose_test_rows(matrix, owed, order, pinned, n_test, n_most, n_spare), strict=True
+    )
+
+
+@settings(max_examples=200, deadline=None)
+@given(label_matrices(), st.data())
+def test_cover_labels_agrees_with_the_plain_form_and_covers(matrix, data):
+    priority = np.array(data.draw(st.permutations(range(matrix.shape[0]))), dtype=np.int64)
+    labels = rarest_first(matrix, 1)
+    chosen = cover_labels(*both_ways(matrix), labels, priority)
+    np.testing.assert_array_equal(chosen, reference.cover_labels(matrix, labels, priority), strict=True)
+    assert set(matrix[chosen].indices) == set(labels)

@@ -1,0 +1,63 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from reference.sgns import numeric_gradient, pair_objective
+from tacit.kernels.skip_gram import LARGEST_LOGIT, Noise, Pairs, ascend, draw, next_random, sgns_pass, shorten
+
+
+@pytest.mark.parametrize("offset", [0.0, 0.7])
+def test_steps_follow_the_numeric_gradient(offset):
+    rng = np.random.default_rng(0)
+    vector, context, *negatives = rng.standard_normal((5, 6))
+    rate, moved = 1e-2, np.float32([vector, context, *negatives])
+    gradient = np.zeros(6, np.float32)
+    ascend(moved[0], moved[1], True, offset, rate, gradient)
+    for negative in moved[2:]:
+        ascend(moved[0], negative, False, offset, rate, gradient)
+
+    by_vector = numeric_gradient(lambda z: pair_objective(z, context, negatives, offset), vector)
+    by_context = numeric_gradient(lambda c: pair_objective(vector, c, negatives, offset), context)
+    by_negative = numeric_gradient(lambda n: pair_objective(vector, context, [n, *negatives[1:]], offset), negatives[0])
+    assert gradient / rate == pytest.approx(by_vector, abs=1e-4)
+    assert (moved[1] - context) / rate == pytest.approx(by_context, abs=1e-4)
+    assert (moved[2] - negatives[0]) / rate == pytest.approx(by_negative, abs=1e-4)
+
+
+def test_numbers_are_uniform_and_repeatable():
+    first, again = np.array([5], np.uint64), np.array([5], np.uint64)
+    numbers = np.array([next_random(first) for _ in range(20_000)])
+    assert numbers[:5] == pytest.approx([next_random(again) for _ in range(5)], abs=0)
+    assert np.histogram(numbers, bins=10, range=(0, 1))[0] == pytest.approx(np.full(10, 2000), abs=200)
+
+
+def test_draws_follow_the_weights():
+    state = np.array([1], np.uint64)
+    counts = np.bincount([draw(np.cumsum([1.0, 0.0, 3.0]), state) for _ in range(8000)], minlength=3)
+    assert counts[1] == 0
+    assert counts[2] / counts[0] == pytest.approx(3, rel=0.1)
+
+
+def test_a_pass_raises_the_objective():
+    rng = np.random.default_rng(0)
+    vectors = rng.standard_normal((4, 3)).astype(np.float32)
+    before = vectors.copy()
+    pairs, nodes = np.array([[0, 1], [1, 0]], np.int32), np.array([2, 3], np.int32)
+    sums = np.cumsum([1.0, 1.0])
+    drawn = Pairs(*pairs.T.copy(), sums, np.zeros(2), np.full(2, 2.0), np.zeros(2, np.int32))
+    noise = Noise(nodes, sums, np.array([0, 2]))
+    sgns_pass(vectors, vectors, drawn, noise, np.full(50, 0.05), np.array([0], np.uint64))
+
+    def objective(z):
+        return sum(pair_objective(z[i], z[j], [z[2], z[3]]) for i, j in pairs)
+
+    assert objective(vectors) > objective(before) + 0.5
+
+
+def test_only_long_vectors_are_shortened():
+    long, short = np.float32([30, 40, 0]), np.float32([3, 4, 0])
+    shorten(long)
+    shorten(short)
+    assert long == pytest.approx(np.array([0.6, 0.8, 0]) * np.sqrt(LARGEST_LOGIT))
+    assert short.tolist() == [3, 4, 0]

@@ -18,8 +18,8 @@ from tacit.core.ranking import Ranking
 from tacit.data import formats
 from tacit.data.dataset import label_lists
 from tacit.data.label_names import text_dataset
-from tacit.evaluation.comparison import compare
 from tacit.evaluation.metrics import METRICS, FirstPlaces, RankingMetric, Ratio, evaluate, read_metric
+from tacit.tagger.comparison import compare
 
 ROOT = Path(__file__).parents[1]
 

@@ -29,7 +29,6 @@ if TYPE_CHECKING:  # what type checkers and editors know; a test compares it wit
     from tacit.embedding.joint_exmlds import JointExMLDS as JointExMLDS
     from tacit.embedding.sleec import SLEEC as SLEEC
     from tacit.errors import TacitError as TacitError
-    from tacit.evaluation.comparison import compare as compare
     from tacit.evaluation.metrics import evaluate as evaluate
     from tacit.evaluation.propensity import propensities as propensities
     from tacit.latent.costa import COSTA as COSTA
@@ -44,6 +43,7 @@ if TYPE_CHECKING:  # what type checkers and editors know; a test compares it wit
     from tacit.report.write import write_report as write_report
     from tacit.runtime.checkpoint import checkpoint as checkpoint
     from tacit.runtime.cluster import on_cluster as on_cluster
+    from tacit.tagger.comparison import compare as compare
     from tacit.tagger.tagger import Tagger as Tagger
     from tacit.text.encoders import Encoded as Encoded
     from tacit.trees.fastxml import FastXML as FastXML
@@ -59,7 +59,7 @@ _LIVES_IN = {entry.name: entry.module for entry in MODELS.values()} | {
     "TacitError": "tacit.errors",
     "Tagger": "tacit.tagger.tagger",
     "checkpoint": "tacit.runtime.checkpoint",
-    "compare": "tacit.evaluation.comparison",
+    "compare": "tacit.tagger.comparison",
     "cooccurrence": "tacit.data.cooccurrence",
     "evaluate": "tacit.evaluation.metrics",
     "load_cooccurrence": "tacit.data.cooccurrence",

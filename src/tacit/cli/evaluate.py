@@ -19,10 +19,10 @@ from tacit.core.ranking import Ranking
 from tacit.data.dataset import Dataset, inputs_of
 from tacit.data.load import load_data
 from tacit.evaluation.bands import BandResult, evaluate_by_band
-from tacit.evaluation.comparison import Difference, compare_models
 from tacit.evaluation.metrics import KS, bootstrap_intervals
 from tacit.evaluation.metrics import evaluate as metrics_at
 from tacit.report.write import check_report_path, write_report
+from tacit.tagger.comparison import Difference, compare_models
 from tacit.tagger.overlap import note_on_overlap, share_in_training
 from tacit.tagger.tagger import Tagger
 

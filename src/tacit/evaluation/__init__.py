@@ -1,1 +1,1 @@
-"""Metrics, bands of label frequency, propensities, and comparisons of models."""
+"""Metrics, bands of label frequency and propensities."""

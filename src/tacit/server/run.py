@@ -25,8 +25,8 @@ from uvicorn.supervisors.multiprocess import SIGNALS, Multiprocess
 
 from tacit.cli.startup import quick_start
 from tacit.errors import ParameterError, TacitError
-from tacit.server.request_limits import COUNTERS, ServicePlan
 from tacit.server.logs import event, write_logs
+from tacit.server.request_limits import COUNTERS, ServicePlan
 
 _BACKLOG = 4096  # connections waiting to be accepted; the system may allow fewer
 _NEW_OBJECTS = 50_000  # between garbage collections; with Python's 700 they double the time to parse a large body
@@ -107,10 +107,10 @@ def _app(plan: ServicePlan, ready: Callable[[Counts], None]) -> ASGIApp:
         from tacit.server.app import build_app
         from tacit.server.monitoring import Metrics
         from tacit.server.served_models import Models, Served
-        from tacit.store import files
+        from tacit.store import atomic
 
-        files.maps_copies = os.name != "nt"  # where mapped files cannot be truncated
-        files.shared_copies = Path(os.environ[COUNTERS]) if COUNTERS in os.environ else None
+        atomic.maps_copies = os.name != "nt"  # where mapped files cannot be truncated
+        atomic.shared_copies = Path(os.environ[COUNTERS]) if COUNTERS in os.environ else None
         metrics, models = Metrics(), Models()
         for name, folder in plan.folders.items():
             models[name] = Served(name, folder, plan.acts.get(name), plan.limits[name], metrics)

@@ -24,10 +24,10 @@ from tacit.errors import (
     spelt_alike,
 )
 from tacit.server.batching import Lane
-from tacit.server.request_limits import ACTS_PER_COMMIT, TEXTS_PER_RANKING, Limits
 from tacit.server.logs import event, failure
 from tacit.server.monitoring import Metrics
 from tacit.server.problems import Problem
+from tacit.server.request_limits import ACTS_PER_COMMIT, TEXTS_PER_RANKING, Limits
 from tacit.store.acts import Act, in_force
 from tacit.store.folder import ACTS, MANIFEST
 from tacit.tagger import home

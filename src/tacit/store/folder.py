@@ -22,8 +22,8 @@ from typing import Any, TypeVar
 from tacit._version import __version__
 from tacit.errors import ModelFileError, TacitError
 from tacit.store.acts import Act
-from tacit.store.declared import check_model
 from tacit.store.atomic import read_checked, replacing, sha256, sync, write_arrays
+from tacit.store.declared import check_model
 from tacit.store.ledger import START, Contents, Ledger, LedgerError, Mark, Writing
 from tacit.store.legacy import update_manifest
 from tacit.store.packing import Arrays, Stored, Unpacker, pack_model

@@ -8,8 +8,8 @@ import tacit
 from planted import N_LABELS, planted
 from tacit.core.ranking import Ranking
 from tacit.errors import DataError
-from tacit.evaluation.comparison import compare, compare_models
 from tacit.evaluation.metrics import evaluate
+from tacit.tagger.comparison import compare, compare_models
 
 
 def ranking_of(labels) -> Ranking:

@@ -15,17 +15,14 @@ from tacit.kernels import parse
 
 
 def run_rows(text: str | bytes, *, n_features: int = 1000, n_labels: int = 1000, loose: bool = False):
-    """Status, offset, rows as the reference gives them (values to redo redone), and the two order flags."""
+    """Status, offset, rows as the reference gives them, and the two order flags."""
     block = np.frombuffer(text.encode() if isinstance(text, str) else text, dtype=np.uint8)
     lines, colons, commas = parse.count_marks(block)
     ids, values = np.empty(colons, np.int32), np.empty(colons, np.float32)
     ends, tags = np.zeros((2, lines), np.int64), np.empty(commas + lines, np.int32)
-    redo = np.empty((colons, 3), np.int64)
-    status, offset, n_rows, _, _, n_redo, *rising = parse.parse_rows(
-        block, True, loose, 0, n_features, 0, n_labels, ids, values, ends[0], tags, ends[1], redo
+    status, offset, n_rows, _, _, *rising = parse.parse_rows(
+        block, True, loose, 0, n_features, 0, n_labels, ids, values, ends[0], tags, ends[1]
     )
-    for slot, start, end in redo[:n_redo]:
-        values[slot] = reference.parse_number(block[start:end].tobytes().decode())
     rows, feature, label = [], 0, 0
     for row in range(n_rows):
         pairs = list(zip(ids[feature : ends[0, row]].tolist(), values[feature : ends[0, row]], strict=True))
@@ -42,6 +39,11 @@ def parsed_value(text: str) -> np.float32:
 
 def same_bits(left: np.float32, right: np.float32) -> bool:
     return left.tobytes() == right.tobytes()
+
+
+def is_next_to(left: np.float32, right: np.float32) -> bool:
+    bits = [abs(value).view(np.int32) for value in (left, right)]
+    return bool(np.signbit(left) == np.signbit(right)) and abs(bits[0] - bits[1]) <= 1
 
 
 digits = st.text("0123456789", min_size=1, max_size=25)
@@ -67,8 +69,8 @@ decimals = st.builds(
 @example("9007199254740993")
 @example("0." + "0" * 50 + "1")
 @example("1" + "0" * 30)
-def test_values_equal_numpy_bit_for_bit(text):
-    assert same_bits(parsed_value(text), reference.parse_number(text))
+def test_values_are_the_nearest_or_next_to_it(text):
+    assert is_next_to(parsed_value(text), reference.parse_number(text))
 
 
 @settings(max_examples=300)
@@ -77,12 +79,12 @@ def test_values_equal_numpy_bit_for_bit(text):
     st.sampled_from([Fraction(0), Fraction(1, 10**30), Fraction(-1, 10**30)]),
     st.integers(9, 60),
 )
-def test_values_next_to_the_middle_of_two_floats_are_rounded_like_python(bits, shift, n_digits):
+def test_values_next_to_the_middle_of_two_floats_are_one_of_them(bits, shift, n_digits):
     low, high = np.array([bits, bits + 1], dtype=np.uint32).view(np.float32)
     middle = (Fraction(float(low)) + Fraction(float(high))) / 2 * (1 + shift)
     exponent = int(np.floor(np.log10(float(middle)))) - n_digits
     text = f"{int(middle / Fraction(10) ** exponent)}e{exponent}"
-    assert same_bits(parsed_value(text), reference.parse_number(text))
+    assert is_next_to(parsed_value(text), reference.parse_number(text))
 
 
 @settings(max_examples=300)
@@ -90,22 +92,6 @@ def test_values_next_to_the_middle_of_two_floats_are_rounded_like_python(bits, s
 def test_shortest_texts_of_floats_read_back(value):
     assert same_bits(parsed_value(repr(value)), np.float32(value))
     assert same_bits(parsed_value(str(np.float32(value))), np.float32(value))
-
-
-@pytest.mark.parametrize(
-    ("text", "n_redone"),
-    [("0.12345678901234567", 0), ("0.1", 0), ("1e-30", 0), ("16777217.0000000000", 1), ("1e-999", 1)],
-)
-def test_only_values_too_close_to_call_are_left_to_python(text, n_redone):
-    block = np.frombuffer(f"0:{text}\n".encode(), dtype=np.uint8)
-    ids, values, ends, redo = (
-        np.empty(1, np.int32),
-        np.empty(1, np.float32),
-        np.empty(1, np.int64),
-        np.empty((1, 3), np.int64),
-    )
-    result = parse.parse_rows(block, False, False, 0, 1, 0, 0, ids, values, ends, ids[:0], ends.copy(), redo)
-    assert result[5] == n_redone
 
 
 blank = st.sampled_from([" ", "  ", "\t", " \t "])
@@ -128,7 +114,10 @@ def test_rows_equal_the_reference(text):
     status, _, rows, (features_rise, labels_rise) = run_rows(text)
     expected = reference.parse_rows(text)
     assert status == parse.OK
-    assert rows == expected
+    assert [tags for tags, _ in rows] == [tags for tags, _ in expected]
+    for (_, found), (_, right) in zip(rows, expected, strict=True):
+        assert [column for column, _ in found] == [column for column, _ in right]
+        assert all(is_next_to(a, b) for (_, a), (_, b) in zip(found, right, strict=True))
     assert features_rise == all(all(a < b for (a, _), (b, _) in pairwise(f)) for _, f in expected)
     assert labels_rise == all(all(a < b for a, b in pairwise(tags)) for tags, _ in expected)
 
@@ -187,9 +176,9 @@ def test_errors_point_at_the_token(text, status, offset):
 def test_arrays_that_are_too_short_are_never_overrun():
     block = np.frombuffer(b"1,2 3:4 5:6\n1 2:3\n", dtype=np.uint8)
     for n_ids, n_rows, n_tags in ((1, 9, 9), (9, 1, 9), (9, 9, 1)):
-        ids, values, redo = np.empty(n_ids, np.int32), np.empty(n_ids, np.float32), np.empty((9, 3), np.int64)
+        ids, values = np.empty(n_ids, np.int32), np.empty(n_ids, np.float32)
         ends, tags = np.empty((2, n_rows), np.int64), np.empty(n_tags, np.int32)
-        status, *_ = parse.parse_rows(block, True, False, 0, 100, 0, 100, ids, values, ends[0], tags, ends[1], redo)
+        status, *_ = parse.parse_rows(block, True, False, 0, 100, 0, 100, ids, values, ends[0], tags, ends[1])
         assert status == parse.NO_ROOM
 
 

@@ -23,7 +23,7 @@ from tacit.data.files import Staging, decode, line_blocks, plain_name, read_byte
 from tacit.data.formats import Source, Target
 from tacit.data.label_names import read_names
 from tacit.data.limits import FileLimits
-from tacit.data.numeric import SparseRows, line_number, nearest_float32, shown, token_at, value_texts
+from tacit.data.numeric import SparseRows, line_number, shown, token_at, value_texts
 from tacit.errors import DataError, FileError, did_you_mean
 from tacit.kernels import parse
 
@@ -302,7 +302,8 @@ def _value(attribute: Attribute, token: bytes) -> np.float32:
     if attribute.values:
         known = ", ".join(list(attribute.values)[:10])
         raise DataError(f"'{attribute.name}' must be one of {known}; got '{shown(token)}'; correct the row")
-    value = nearest_float32(text.encode()) if _NUMBER.fullmatch(text) else np.float32(np.nan)
+    with np.errstate(over="ignore", under="ignore"):
+        value = np.float32(text if _NUMBER.fullmatch(text) else np.nan)
     if not np.isfinite(value):
         message = f"'{attribute.name}' must be a number, finite in 32-bit floating point"
         raise DataError(f"{message}; got '{shown(token)}'; correct the row")

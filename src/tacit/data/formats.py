@@ -88,7 +88,7 @@ FORMATS = {
                (".tsv",), None, {"syntax": "tsv"}),
         Format("parquet", True, "records", f"Apache Parquet; needs `{how_to_install('parquet')}`",
                (".parquet",), "PAR1", {"syntax": "parquet"}),
-        Format("folder", True, "folder", "a folder of documents: `a.txt` + `a.key` or `a.tsv`, or `a.json`"),
+        Format("folder", True, "documents", "a folder of documents: `a.txt` + `a.key` or `a.tsv`, or `a.json`"),
         Format("npz", False, "npz", "`X.trn.npz` + `Y.trn.npz`, sparse or dense",
                (".npz",)),
         Format("arff", False, "arff", "Mulan ARFF, dense or sparse, + XML with the labels",

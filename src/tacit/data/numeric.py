@@ -99,10 +99,9 @@ def read_rows(
     n_lines, n_colons, n_commas = (sum(column) for column in zip((0, 0, 0), *marks, strict=True))
     features = SparseRows(n_lines, n_colons, with_values=True)
     labels = SparseRows(n_lines, n_commas + n_lines if layout.with_labels else 0, with_values=False)
-    redo = np.empty((max((colons for _, colons, _ in marks), default=0), 3), dtype=np.int64)
     line = 1 + skip_lines
     for block, (lines_here, _, _) in zip(line_blocks(path, limits, skip_lines=skip_lines), marks, strict=False):
-        _read_block(path, block, line, layout, features, labels, redo)
+        _read_block(path, block, line, layout, features, labels)
         if n_rows is not None and features.n_rows > n_rows:
             _check_surplus(path, features, labels, n_rows, skip_lines)
         line += lines_here
@@ -139,11 +138,9 @@ def _read_block(
     layout: RowLayout,
     features: SparseRows,
     labels: SparseRows,
-    redo: npt.NDArray[np.int64],
 ) -> None:
     """Parse one block and append its rows."""
-    values = features.values[features.n_entries :]
-    status, offset, rows, n_features, n_labels, n_redo, features_rise, labels_rise = parse.parse_rows(
+    status, offset, rows, n_features, n_labels, features_rise, labels_rise = parse.parse_rows(
         block,
         layout.with_labels,
         layout.loose,
@@ -152,18 +149,13 @@ def _read_block(
         layout.first_label,
         layout.n_labels,
         features.ids[features.n_entries :],
-        values,
+        features.values[features.n_entries :],
         features.ends[features.n_rows + 1 :],
         labels.ids[labels.n_entries :],
         labels.ends[labels.n_rows + 1 :],
-        redo,
     )
     if status != parse.OK:
         raise _row_error(path, block, line, status, offset, layout)
-    for slot, start, end in redo[:n_redo].tolist():  # values that the kernel leaves to Python
-        values[slot] = nearest_float32(block[start:end].tobytes())
-        if not np.isfinite(values[slot]):
-            raise _row_error(path, block, line, parse.INFINITE_VALUE, start, layout)
     features.advance(rows, n_features, rising=features_rise)
     labels.advance(rows, n_labels, rising=labels_rise)
 
@@ -176,12 +168,6 @@ def _check_surplus(path: Path, features: SparseRows, labels: SparseRows, n_rows:
             message = f"the header announces {n_rows} rows, but here is another one"
             line = skip_lines + n_rows + int(filled[0]) + 1
             raise FileError(path, f"{message}; correct the header or the rows", line=line)
-
-
-def nearest_float32(text: bytes) -> np.float32:
-    """Round a number to float32 as NumPy rounds Python's float; a number that is too large becomes infinite."""
-    with np.errstate(over="ignore", under="ignore"):
-        return np.float32(float(text))
 
 
 def token_at(block: npt.NDArray[np.uint8], offset: int, stops: bytes = b" \t\r\n#") -> bytes:

@@ -3,8 +3,8 @@
 All scanners assume that a block of bytes ends with a line feed. Every loop stops at an unexpected byte, so
 none needs to check for the end of the block.
 
-A number is parsed to exactly the float32 that Python gives, ``np.float32(float(text))``. Nearly all are
-parsed here; the few that are too close to the midpoint of two float32 are reported for the caller to redo.
+A number is parsed to a float32 that is at most one unit in the last place from the nearest one. What NumPy writes for
+a float32 is read back exactly.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ NO_ROOM = 11
 # How the values of an ARFF attribute are written.
 NUMERIC, BINARY, NAMED = 0, 1, 2
 
-_EXACT, _REDO, _INFINITE, _NO_NUMBER = 0, 1, 2, 3
+_FINITE, _INFINITE, _NO_NUMBER = 0, 1, 2
 _TAB, _LINE_FEED, _RETURN, _SPACE, _DOUBLE_QUOTE, _HASH, _PERCENT, _QUOTE = 9, 10, 13, 32, 34, 35, 37, 39
 _PLUS, _COMMA, _MINUS, _DOT, _ZERO, _NINE, _COLON = 43, 44, 45, 46, 48, 57, 58
 _UPPER_E, _BACKSLASH, _LOWER_E, _OPEN, _CLOSE = 69, 92, 101, 123, 125
@@ -45,7 +45,7 @@ _LAST_POWER = 290
 _POWERS_OF_TEN = np.array([float(f"1e{power}") for power in range(-_LAST_POWER, _LAST_POWER + 1)])
 _ALL_DIGITS_KEPT_BELOW = 10**17
 _LARGEST_EXACT = 2**53
-_ERROR_BOUND = 2.0**-50
+_TOO_LARGE = 2.0**128 - 2.0**103  # halfway between the largest float32 and what would follow
 _ID_LIMIT = 2**31
 
 
@@ -114,25 +114,17 @@ def _read_id(block: Bytes, at: int) -> tuple[int, int]:
 
 @njit(nogil=True, cache=True)
 def _round_decimal(mantissa: int, exponent: int) -> tuple[np.float32, int]:
-    """``mantissa · 10^exponent`` as float32, if that can be known; digits beyond the 18th may be cut off."""
-    if mantissa == 0:
-        return np.float32(0.0), _EXACT
-    if not -_LAST_POWER <= exponent <= _LAST_POWER:
-        return np.float32(0.0), _REDO
+    """``mantissa · 10^exponent`` as float32; the digits beyond the 18th may be cut off."""
+    if mantissa == 0 or exponent < -_LAST_POWER:
+        return np.float32(0.0), _FINITE
+    if exponent > _LAST_POWER:
+        return np.float32(0.0), _INFINITE
     # Clinger's fast path: both operands are exact in double precision, so one rounding is the right one.
-    if mantissa <= _LARGEST_EXACT and 0 <= exponent <= 22:
-        low = high = mantissa * _POWERS_OF_TEN[_LAST_POWER + exponent]
-    elif mantissa <= _LARGEST_EXACT and -22 <= exponent < 0:
-        low = high = mantissa / _POWERS_OF_TEN[_LAST_POWER - exponent]
+    if mantissa <= _LARGEST_EXACT and -22 <= exponent < 0:
+        value = mantissa / _POWERS_OF_TEN[_LAST_POWER - exponent]
     else:
-        # Mantissa, power, product and cut digits are each off by at most 2⁻⁵³ of the value: what float()
-        # would give lies between these two, and rounding to float32 keeps the order.
-        near = mantissa * _POWERS_OF_TEN[_LAST_POWER + exponent]
-        low, high = near * (1.0 - _ERROR_BOUND), near * (1.0 + _ERROR_BOUND)
-    value = np.float32(low)
-    if value != np.float32(high):
-        return value, _REDO
-    return value, _INFINITE if np.isinf(value) else _EXACT
+        value = mantissa * _POWERS_OF_TEN[_LAST_POWER + exponent]
+    return np.float32(value), _FINITE if value < _TOO_LARGE else _INFINITE
 
 
 @njit(nogil=True, cache=True)
@@ -213,32 +205,27 @@ def _read_features(
     feature_ids: Ids,
     values: Values,
     used: int,
-    redo: Spans,
-    n_redo: int,
-) -> tuple[int, int, int, int, bool]:
-    """Features up to the end of the line: status, place, features used, values to redo, order kept."""
+) -> tuple[int, int, int, bool]:
+    """Features up to the end of the line: status, place, features used, order kept."""
     previous, ordered = -1, True
     while True:
         at = _skip_blanks(block, at)
         ending = _line_end(block, at)
         if ending or (comments and _byte(block, at) == _HASH):
-            return OK, at + ending if ending else _skip_line(block, at), used, n_redo, ordered
+            return OK, at + ending if ending else _skip_line(block, at), used, ordered
         feature, behind = _read_id(block, at)
         if feature < 0 or _byte(block, behind) != _COLON:
-            return BAD_FEATURE, at, used, n_redo, ordered
+            return BAD_FEATURE, at, used, ordered
         if not first_feature <= feature < n_features:
-            return FEATURE_RANGE, at, used, n_redo, ordered
+            return FEATURE_RANGE, at, used, ordered
         value, end, outcome = _read_number(block, behind + 1)
         closed = _is_blank(_byte(block, end)) or _line_end(block, end) or (comments and _byte(block, end) == _HASH)
         if outcome == _NO_NUMBER or not closed:
-            return BAD_VALUE, at, used, n_redo, ordered
+            return BAD_VALUE, at, used, ordered
         if outcome == _INFINITE:
-            return INFINITE_VALUE, at, used, n_redo, ordered
-        if used >= len(values) or n_redo >= len(redo):
-            return NO_ROOM, at, used, n_redo, ordered
-        if outcome == _REDO:
-            _note(redo, n_redo, used, behind + 1, end)
-            n_redo += 1
+            return INFINITE_VALUE, at, used, ordered
+        if used >= len(values):
+            return NO_ROOM, at, used, ordered
         feature_ids[used] = feature
         values[used] = value
         used += 1
@@ -261,18 +248,16 @@ def parse_rows(
     feature_ends: Positions,
     label_ids: Ids,
     label_ends: Positions,
-    redo: Spans,
-) -> tuple[int, int, int, int, int, int, bool, bool]:
+) -> tuple[int, int, int, int, int, bool, bool]:
     """Rows ``l,l f:v f:v`` (or ``f:v f:v`` without labels) into the arrays given, which are long enough.
 
     Ids run from `first_…` up to, not including, `n_…`. `loose` rows may end in ``# comments``, and empty lines
     are no rows; otherwise each line is one row.
-    `redo` gets a row (index into values, start and end of the text) for each value that must be redone.
 
-    Returns status, offset of the error, rows, features, labels, values to redo, and whether the ids of features
-    and of labels rise within every row.
+    Returns status, offset of the error, rows, features, labels, and whether the ids of features and of labels rise
+    within every row.
     """
-    at, rows, n_used, n_tagged, n_redo = 0, 0, 0, 0, 0
+    at, rows, n_used, n_tagged = 0, 0, 0, 0
     status, features_rise, labels_rise = OK, True, True
     while at < len(block):
         if loose and (_line_end(block, at) or _byte(block, at) == _HASH):
@@ -286,8 +271,8 @@ def parse_rows(
             if status != OK:
                 break
             labels_rise &= ordered
-        status, at, n_used, n_redo, ordered = _read_features(
-            block, at, loose, first_feature, n_features, feature_ids, values, n_used, redo, n_redo
+        status, at, n_used, ordered = _read_features(
+            block, at, loose, first_feature, n_features, feature_ids, values, n_used
         )
         if status != OK:
             break
@@ -295,7 +280,7 @@ def parse_rows(
         feature_ends[rows] = n_used
         label_ends[rows] = n_tagged
         rows += 1
-    return status, at, rows, n_used, n_tagged, n_redo, features_rise, labels_rise
+    return status, at, rows, n_used, n_tagged, features_rise, labels_rise
 
 
 @njit(nogil=True, cache=True)
@@ -348,7 +333,7 @@ def _read_arff_row(
         plain = after == _COMMA or after == _CLOSE or after == _RETURN or after == _LINE_FEED
         if used >= len(values) or n_redo >= len(redo):
             return NO_ROOM, at, used, n_redo
-        if kinds[attribute] == NAMED or outcome != _EXACT or not plain:
+        if kinds[attribute] == NAMED or outcome != _FINITE or not plain:
             value = np.float32(1.0)
             behind = _skip_token(block, at)
             _note(redo, n_redo, used, at, behind)
@@ -380,7 +365,7 @@ def parse_arff_rows(
     """ARFF data rows, ``1,0,2.5`` or ``{0 1,2 2.5}``, into the arrays given; zeros are left out.
 
     `kinds` says of each attribute how its values are written. Values of NAMED attributes, and all that are not
-    plain numbers, are stored as 1 and put into `redo`, as by `parse_rows`.
+    plain numbers, are stored as 1; `redo` gets their index into `values`, and start and end of their text.
 
     Returns status, offset of the error, rows, values, values to redo.
     """

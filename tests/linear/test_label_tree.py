@@ -233,16 +233,3 @@ def test_accuracy_on_public_data(real_data, name, floors):
     ranking = tacit.LabelTree(n_jobs=2).fit(train.X, train.Y).rank(test.X)
     metrics = tacit.evaluate(ranking, test.Y, tacit.propensities(train.Y))
     assert {key: 100 * metrics[key] for key in floors if 100 * metrics[key] < floors[key]} == {}
-
-
-def test_a_model_saved_before_paths_had_a_weight_ranks_as_it_did(tmp_path, monkeypatch):
-    X, Y = planted()
-    old = tacit.LabelTree(max_leaf=3, path_weight=1.0, hard_negatives=0.0, random_state=0).fit(X, Y)
-    newer = {"path_weight", "hard_negatives"}
-    parameters = {name: value for name, value in old.stored_parameters().items() if name not in newer}
-    with monkeypatch.context() as patched:
-        patched.setattr(tacit.LabelTree, "stored_parameters", lambda _: parameters)
-        old.save(tmp_path / "old")
-    found = tacit.load_model(tmp_path / "old")
-    assert (found.path_weight, found.hard_negatives) == (1.0, 0.0)
-    assert (found.rank(X, 5).scores == old.rank(X, 5).scores).all()

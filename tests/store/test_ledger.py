@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import errno
 import io
-import json
 import os
 import re
 import shutil
@@ -138,16 +137,6 @@ def test_a_record_that_is_no_act_is_refused_alone(ledger, record, message):
     assert (labels_in(later), later.is_whole, later.mark) == (["b"], False, found.mark)
 
 
-@pytest.mark.parametrize("number", [None, "x", 1e300, "\ud800"])
-def test_an_odd_record_of_a_feedback_log_is_refused_alone(ledger, number):
-    record = {"number": number, "act": "retire", "label": "b"}
-    header = {"format": 1, "act": "open", "log": "x"}
-    ledger.path.write_bytes(b"".join(map(module._line, [header, record, {**record, "number": 2}])))
-    found = ledger.read()
-    assert [act.id for act in found.acts] == ["log:x:2"]
-    assert len(found.refused) == 1
-
-
 def test_many_damaged_lines_are_refused_in_linear_time(ledger):
     add(ledger, "a")
     with ledger.path.open("ab") as file:
@@ -159,7 +148,9 @@ def test_many_damaged_lines_are_refused_in_linear_time(ledger):
 
 
 def test_acts_set_aside_get_a_name_that_a_file_can_have(ledger):
-    ledger.path.write_bytes(module._line({"format": 2, "id": "../\ud800"}) + module._line(retired("a").to_json()))
+    ledger.path.write_bytes(
+        module._line({"format": module.FORMAT, "id": "../\ud800"}) + module._line(retired("a").to_json())
+    )
     with ledger.writing() as writing:
         writing.append([retired("b")], "another base", START)
     assert labels_in(ledger.read()) == ["b"]
@@ -344,13 +335,3 @@ def test_a_ledger_on_a_read_only_disk_can_be_read(ledger, as_nobody):
     read, refused = as_nobody(code, ledger.path).splitlines()
     assert read == "2"
     assert "acts.jsonl: cannot be written (Permission denied)" in refused
-
-
-def test_a_feedback_log_of_the_first_version_is_read():
-    log = Path(__file__).parents[1] / "models" / "v1" / "feedback.jsonl"
-    found = Ledger(log).read()
-    assert found.origin.startswith("log:")
-    assert [act.kind for act in found.acts] == ["judge", "add", "judge", "add", "add", "undo"]
-    assert found.acts[-1].content["of"] == found.acts[3].id
-    assert len({act.id for act in found.acts}) == 6
-    assert json.loads(log.read_bytes().splitlines()[3])["record"]["time"] == found.acts[2].time

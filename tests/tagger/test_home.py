@@ -24,7 +24,6 @@ from tagger.articles import articles
 
 TEXTS, TAGS = articles()
 PROBE = ["apple pear plum", "song chord and an engine", "rain", "wheel road"]
-OLD = Path(__file__).parents[1] / "models" / "v1"
 
 
 @pytest.fixture(scope="module")
@@ -385,47 +384,6 @@ def test_acts_from_elsewhere_are_learned_once(model, tmp_path):
     assert not refused
     assert taught.suggest(PROBE) == other.suggest(PROBE)
     assert home.learn_from(taught, contents) == ([], {}, {})
-
-
-# -- models and logs of the first version -------------------------------------------------------------------
-
-
-def test_a_model_of_the_first_version_goes_on(tmp_path):
-    folder = Path(shutil.copytree(OLD / "TaggerWithActs", tmp_path / "old"))
-    before = base_files(folder)
-    tagger = tacit.Tagger.load(folder)
-    assert len(tagger.history()) == 8
-    said = tagger.suggest(PROBE)
-    tagger.rename_label("vehicles", "cars")
-    tagger.save(folder)
-    assert base_files(folder) == before
-    assert len(Ledger(folder / "acts.jsonl").read().acts) == 1
-    again = tacit.Tagger.load(folder)
-    assert len(again.history()) == 9
-    again.undo()
-    assert again.suggest(PROBE) == said
-    again.update(["zither song"] * 4, [["strings"]] * 4)
-    again.save(folder)
-    updated = tacit.Tagger.load(folder)
-    assert updated.suggest(PROBE) == again.suggest(PROBE)
-    assert {"food", "strings", "vehicles"} <= set(updated.classes_)
-    assert "weather" not in {found.label for found in updated.suggest(["rain wind storm"], k=9)[0]}
-
-
-def test_a_feedback_log_of_the_first_version_is_learned_once(tmp_path):
-    folder = Path(shutil.copytree(OLD / "TaggerWithActs", tmp_path / "old"))
-    tagger = tacit.Tagger.load(folder)
-    acts, refused, _ = home.learn_from(tagger, Ledger(OLD / "feedback.jsonl").read())
-    assert [act.kind for act in acts] == ["judge", "add", "add", "undo"]  # the first two were learned by tacit 0.1
-    assert not refused
-    assert "storms" in tagger.classes_
-    assert "figs" not in tagger.classes_
-    tagger.save(folder)
-    again = tacit.Tagger.load(folder)
-    assert home.learn_from(again, Ledger(OLD / "feedback.jsonl").read()) == ([], {}, {})
-    again.update(["zither song"] * 4, [["strings"]] * 4)
-    again.save(folder)
-    assert home.learn_from(tacit.Tagger.load(folder), Ledger(OLD / "feedback.jsonl").read()) == ([], {}, {})
 
 
 # -- many acts ----------------------------------------------------------------------------------------------

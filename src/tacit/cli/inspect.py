@@ -17,7 +17,7 @@ from tacit.sizes import format_size
 from tacit.store.folder import MANIFEST, read_manifest
 from tacit.tagger.tagger import Tagger
 
-_SAMPLES = ("examples", "about", "judgements")  # fields of acts, which hold texts as users gave them
+_SAMPLES = ("examples", "judgements")  # fields of acts, which hold texts as users gave them
 
 
 @click.command()

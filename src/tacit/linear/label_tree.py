@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -29,9 +29,6 @@ from tacit.numerics.storage import new_array
 from tacit.runtime.memory import return_freed
 from tacit.runtime.tasks import row_blocks, run_tasks, task_seeds
 from tacit.store.declared import Sizes
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
 
 _INNER_WEIGHT = 2.0  # of positives in inner nodes: if a cluster is missed, its labels cannot be found
 _INNER_C = 1.5  # times C: otherwise clusters are missed more often where labels have one or two samples
@@ -96,11 +93,6 @@ class LabelTree(Estimator):
     takes_dense: ClassVar[bool] = True
 
     forest_: LabelForest = field(init=False)
-
-    @classmethod
-    def restored(cls, parameters: Mapping[str, Any], state: Mapping[str, Any]) -> Self:
-        """Models that were saved before there were these parameters keep their ways."""
-        return super().restored({"path_weight": 1.0, "hard_negatives": 0.0} | dict(parameters), state)
 
     def what_is_wrong(self, _: Sizes) -> tuple[str, str] | None:
         """Whether the beams of a row would need too much memory: room for the widest node at each of their nodes."""

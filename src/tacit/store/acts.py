@@ -202,7 +202,6 @@ _FIELDS: dict[str, dict[str, tuple[Callable[[Any], bool], str]]] = {
     "add": {
         "name": _NAME,
         "examples": (_are_examples, "a list of samples: texts, or objects of values by feature"),
-        "about": (_are_examples, "a list of samples: texts, or objects of values by feature"),
         "cooccurs": (_are_counts, "an object of counts by label"),
         "description": _OPTIONAL,
         "parent": _OPTIONAL,

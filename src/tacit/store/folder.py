@@ -25,7 +25,6 @@ from tacit.store.acts import Act
 from tacit.store.atomic import read_checked, replacing, sha256, sync, write_arrays
 from tacit.store.declared import check_model
 from tacit.store.ledger import START, Contents, Ledger, LedgerError, Mark, Writing
-from tacit.store.legacy import update_manifest
 from tacit.store.packing import Arrays, Stored, Unpacker, pack_model
 
 FORMAT = "tacit-model"
@@ -65,9 +64,7 @@ class FolderWriter:
 
     def refuse_acts(self, advice: str = _KEEP_OR_DISCARD) -> None:
         """Raise if the model in the folder has acts, which a new model would lose; says what to do instead."""
-        inside = {} if self.manifest is None else self.manifest.get("state", {}).get("map", {})
-        n_acts = len(self.acts().acts) + len((inside.get("amendments_") or {}).get("list", ()))  # those of tacit 0.1
-        if n_acts:
+        if n_acts := len(self.acts().acts):
             raise ModelFileError(
                 f"{self.folder}: the model there has {n_acts:,} acts (labels added or changed, feedback, undone ones "
                 f"included) that a new one would forget; {advice}"
@@ -311,7 +308,6 @@ def read_base(
     try:
         entry = manifest["file"]
         arrays = read_checked(folder / Path(entry["name"]).name, entry["size"], entry["sha256"], verify=verify)
-        update_manifest(manifest)
         model = Unpacker(arrays, find_model).model(manifest)
         check_model(model)
         return model

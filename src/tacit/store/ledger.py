@@ -6,10 +6,8 @@ truncates it. A copy made during a write is therefore a valid ledger as well.
 
 ::
 
-    {"sum":"8c1f…","record":{"format":2,"id":"c3d9…","origin":"51ab…"}}
+    {"sum":"8c1f…","record":{"format":1,"id":"c3d9…","origin":"51ab…"}}
     {"sum":"b07a…","record":{"id":"5f0c…","time":"…","kind":"rename","label":"motor cars","name":"cars"}}
-
-The feedback logs of the service of tacit 0.1 have lines of the same form and can be read too.
 """
 
 from __future__ import annotations
@@ -30,7 +28,7 @@ from tacit.errors import ModelFileError, ParameterError
 from tacit.store.acts import Act, new_id
 from tacit.store.atomic import replacing, sync
 
-FORMAT = 2
+FORMAT = 1
 _START, _MIDDLE, _END = b'{"sum":"', b'","record":', b"}\n"
 _SUM_BYTES = 8
 _BEFORE = len(_START) + 2 * _SUM_BYTES + len(_MIDDLE)  # bytes of a line before its record
@@ -110,7 +108,7 @@ class Ledger:
             if first[: len(_START)] != _START[: len(first)] or first.endswith(b"\n"):  # else it was never finished
                 raise self._damaged(1, "its checksum does not match")
             return Contents()
-        origin, name = self._origin(header), str(header.get("id", header.get("log")))
+        origin, name = self._origin(header), str(header.get("id"))
         end, last = len(first), first
         is_whole = after.file != name
         if not is_whole:  # unless an older copy was put in its place
@@ -130,15 +128,13 @@ class Ledger:
                     raise self._damaged(number, "its checksum does not match")
                 break
             try:
-                acts.append(Act.from_json(_renewed(record, origin) if origin.startswith("log:") else record))
+                acts.append(Act.from_json(record))
             except ParameterError as error:
                 refused.append(f"line {number}: {error}")
             end, last = end + len(line), line
         return Contents(acts, origin, Mark(name, end, last[-_TAIL:]), is_whole, refused)
 
     def _origin(self, header: Mapping[str, Any]) -> str:
-        if header.get("act") == "open" and header.get("format") == 1:  # a feedback log of tacit 0.1
-            return f"log:{header.get('log')}"
         if header.get("format") != FORMAT:
             raise ModelFileError(f"{self.path}: a ledger of another format ({header.get('format')}); upgrade tacit")
         return str(header.get("origin", ""))
@@ -221,7 +217,7 @@ def _release(lock: BaseFileLock) -> None:
 
 
 def is_ledger(path: Path) -> bool:
-    """Whether a file is a ledger, or a feedback log of tacit 0.1."""
+    """Whether a file is a ledger."""
     try:
         with path.open("rb") as file:
             return file.read(len(_START)) == _START
@@ -254,14 +250,3 @@ def _line(record: Mapping[str, Any]) -> bytes:
     except UnicodeEncodeError:  # half of a surrogate pair, which only its number can name
         content = json.dumps(record, separators=(",", ":")).encode()
     return _START + _checksum(content) + _MIDDLE + content + _END
-
-
-def _renewed(record: Mapping[str, Any], origin: str) -> dict[str, Any]:
-    """Convert a record of a feedback log to an act; its id consists of the log and the number of the record."""
-    if not isinstance(record.get("number"), int):
-        raise ParameterError("a record of a feedback log must have a number")
-    content = {name: value for name, value in record.items() if name not in ("number", "time", "act", "of")}
-    if record.get("act") == "undo":
-        content["of"] = f"{origin}:{record.get('of')}"
-    about = {"id": f"{origin}:{record.get('number')}", "time": record.get("time"), "kind": record.get("act")}
-    return {**content, **about}

@@ -153,7 +153,7 @@ def samples_in(act: Act) -> list[Sample]:
         ]
     if act.kind != "add":
         return []
-    given = [*(content.get("examples") or ()), *(content.get("about") or ())]
+    given = content.get("examples") or ()
     return [*(each if isinstance(each, str) else each["features"] for each in given), *texts_about(content)]
 
 
@@ -162,5 +162,5 @@ def texts_about(content: Mapping[str, Any]) -> list[str]:
     name = [] if "://" in content["name"] else [content["name"]]
     if content.get("description"):
         return list(dict.fromkeys([*name, *filter(str.strip, content["description"].splitlines())]))
-    is_known = any(content.get(other) for other in ("examples", "cooccurs", "about"))
+    is_known = any(content.get(other) for other in ("examples", "cooccurs"))
     return [] if is_known else name

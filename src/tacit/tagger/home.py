@@ -19,7 +19,6 @@ from tacit.store import folder
 from tacit.store.acts import Act
 from tacit.store.folder import ACTS, FolderWriter, Stamp, base_of, origin_of
 from tacit.store.ledger import START, Contents, Ledger, Mark, Writing
-from tacit.store.legacy import learned_logs, learned_of_log
 from tacit.store.sample_rows import read_samples, write_samples
 from tacit.tagger.changes import Changes
 from tacit.tagger.state import State
@@ -37,8 +36,8 @@ _NEW_SHARE = 0.1  # ... or this share of all acts, if that is more
 class Home:
     """The folder that a tagger was loaded from, and its state at that time.
 
-    `changes` has the acts on disk. Besides those in the ledger, there may be earlier acts: in a base saved by tacit
-    0.1, or in the folder, if the ledger is outside it.
+    `changes` has the acts on disk. Besides those in the ledger, there are earlier acts in the folder if the ledger is
+    outside it.
     """
 
     folder: Path
@@ -79,7 +78,7 @@ def _no_collection() -> Iterator[None]:
 @_no_collection()
 def move_in(tagger: Tagger, path: Path, manifest: Mapping[str, Any], apart: Path | None = None) -> None:
     """Apply the acts in the folder, and in a ledger outside it, to a tagger that was just loaded."""
-    inherited = tagger._acts_of_old(base_of(manifest))
+    inherited: list[Act] = []
     ledger = Ledger(path.resolve() / ACTS)
     found = _read(ledger)
     if found.acts and found.origin != origin_of(manifest):
@@ -89,7 +88,7 @@ def move_in(tagger: Tagger, path: Path, manifest: Mapping[str, Any], apart: Path
         )
         found = Contents()
     if apart is not None:
-        inherited = [*inherited, *found.acts]
+        inherited = list(found.acts)
         ledger = Ledger(apart.resolve())
         found = _read(ledger)
     known = {act.id for act in inherited}
@@ -222,9 +221,7 @@ def save(tagger: Tagger, path: Path, acts: Policy) -> None:
             writer.refuse_acts()
         kept = []
         if acts == "keep" and writer.manifest is not None:
-            there = tagger.load(path)
-            kept = there.acts_
-            tagger.card_ = {**tagger.card_, **learned_logs(there.card_)}
+            kept = tagger.load(path).acts_
         known = {act.id for act in kept}
         own = [act for act in tagger._changes.acts if act.id not in known]
         _replace(tagger, writer, [*kept, *own], origin_of(writer.manifest) if kept and writer.manifest else None)
@@ -276,16 +273,13 @@ Refused = dict[str, TacitError]
 
 
 def learn_from(tagger: Tagger, contents: Contents) -> tuple[list[Act], Refused, Refused]:
-    """Apply the acts of a ledger, an export or a feedback log to a tagger, each once; returns those that were new.
+    """Apply the acts of a ledger or an export to a tagger, each once; returns those that were new.
 
     Of judgements made together, those of unknown and retired labels are left out. Also returned are the reasons why
     acts do not apply, by id, and why parts of acts do not.
     """
     known = {act.id for act in tagger._changes.acts}
     acts = [act for act in contents.acts if act.id not in known]
-    if contents.origin.startswith("log:"):
-        last = learned_of_log(tagger.card_, contents.origin)
-        acts = [act for act in acts if int(act.id.rpartition(":")[2]) > last]
     later, refused = tagger._changes.tried(acts)
     partial = {act.id: part for act in acts if act.id in refused and (part := _judgements_of(later.state, act))}
     partly = {of: refused[of] for of in partial}

@@ -13,7 +13,6 @@ from scipy import sparse
 from tacit.errors import DataError
 from tacit.names.index import Matches
 from tacit.store.acts import Sample
-from tacit.store.legacy import named_values
 from tacit.text.vectorizer import TextVectorizer, are_texts, features_of
 
 
@@ -46,7 +45,8 @@ def as_samples(given: Any, vectorizer: TextVectorizer | None) -> list[Sample]:
             raise DataError("this tagger was trained on texts; give it a list of texts")
         return list(given)
     X = features_of(given, None)
-    return [named_values(X[row]) for row in range(X.shape[0])]
+    rows = [X[row] for row in range(X.shape[0])]
+    return [dict(zip(map(str, row.indices.tolist()), row.data.tolist(), strict=True)) for row in rows]
 
 
 def sample_features(samples: Sequence[Sample], vectorizer: TextVectorizer | None, n_features: int) -> sparse.csr_matrix:

@@ -395,7 +395,7 @@ class State:
         examples, about = (tuple(row for row in part if len(row.indices)) for part in parts)
         near = []
         is_found = any(map(self.ground.finds, self._names_in_texts(content["name"])))
-        if is_found and not content.get("description") and not content.get("about"):
+        if is_found and not content.get("description"):
             about = ()  # of the name alone, which is looked for in texts
         if n_examples and not examples:
             raise ActError(

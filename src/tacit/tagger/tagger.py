@@ -32,9 +32,7 @@ from tacit.names.evidence import NameEvidence
 from tacit.progress import announce
 from tacit.registry import find_model, find_stored
 from tacit.store import folder
-from tacit.store.acts import Act
 from tacit.store.declared import Array, Csr, Size, Sizes
-from tacit.store.legacy import Amendment, as_acts
 from tacit.store.packing import Stored
 from tacit.tagger import automatic, few_shot, home, suggest, training
 from tacit.tagger import explain as explaining
@@ -102,7 +100,6 @@ class Tagger(Teaching, Called, Stored, BaseEstimator):  # type: ignore[misc]
         init=False, default=None
     )
     card_: dict[str, Any] = field(init=False)
-    amendments_: list[Amendment] = field(init=False)  # in a base of tacit 0.1 alone
 
     def __init__(
         self, model: str = "auto", random_state: int | None = 0, n_jobs: int | None = None, **parameters: Any
@@ -116,7 +113,7 @@ class Tagger(Teaching, Called, Stored, BaseEstimator):  # type: ignore[misc]
         self.model_params = parameters
         self._home: home.Home | None = None
         self._known: Changes | None = None
-        self.card_, self.amendments_ = {}, []
+        self.card_ = {}
         self._check_parameters()
 
     def what_is_wrong(self, sizes: Sizes) -> tuple[str, str] | None:
@@ -456,20 +453,10 @@ class Tagger(Teaching, Called, Stored, BaseEstimator):  # type: ignore[misc]
         """Remember the folder that the tagger was loaded from, and apply the acts there."""
         home.move_in(self, folder, manifest)
 
-    def _acts_of_old(self, base: str) -> list[Act]:
-        """Acts that tacit 0.1 stored in the base."""
-        words = self.vectorizer_
-        names, idf = (None, None) if words is None else (words.feature_names_, words.idf_)
-        return as_acts(self.amendments_, base, names, idf)
-
     def stored_parameters(self) -> dict[str, Any]:
         """Parameters that define the tagger."""
         left_out = ("n_jobs", "vocabulary", "encoder")
         return {name: value for name, value in self.get_params().items() if name not in left_out}
-
-    def stored_state(self) -> dict[str, Any]:
-        """Fitted attributes by name."""
-        return {name: value for name, value in super().stored_state().items() if name != "amendments_"}
 
 
 show_parameters(Tagger, n_positional=3, others="model_params")

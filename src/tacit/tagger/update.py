@@ -21,7 +21,6 @@ from tacit.errors import DataError, ParameterError
 from tacit.linear.popularity import Popularity
 from tacit.numerics.rows import row_of_entry, widened
 from tacit.store.acts import in_force
-from tacit.store.legacy import learned_logs
 from tacit.tagger.naming import counted_on, moved, without_deprecated
 from tacit.tagger.overlap import are_known, hashes_of
 from tacit.tagger.training import Training, relations
@@ -72,7 +71,7 @@ def update(tagger: Tagger, samples: Any, tags: Any, label_names: Sequence[str] |
     n_relabelled = int((is_known & ~is_left_out).sum())
     if is_left_out.any():
         new = new.rows(np.flatnonzero(~is_left_out))
-    earlier, logs = tagger.card_.get("updates", []), learned_logs(tagger.card_)
+    earlier = tagger.card_.get("updates", [])
     n_known = len(model.classes_)
     n_seen = len(getattr(model, "seen_names_", model.classes_))  # the others are known by their counts
     if isinstance(model, Popularity) and tagger.training_ is None:
@@ -93,7 +92,7 @@ def update(tagger: Tagger, samples: Any, tags: Any, label_names: Sequence[str] |
             "train it again on all samples, with keep_texts=True (--keep-texts) to update it later"
         )
     done += _new_labels(len(new.names) - n_known) + _not_new(int(is_left_out.sum()), n_relabelled)
-    tagger.card_ = {**tagger.card_, **logs, "updates": [*earlier, done]}
+    tagger.card_ = {**tagger.card_, "updates": [*earlier, done]}
     tagger._become(tagger._without_acts().plus(changes.acts))
     return done + _no_longer(tagger, set(new.names[n_known:]), set(changes.left_out))
 

@@ -298,7 +298,9 @@ def mixed(seed: int = 0, weight: float = 0.7) -> tacit.Features:
 
 
 def like(found: tacit.Ranking, expected: tacit.Ranking) -> bool:
-    return np.array_equal(found.labels, expected.labels) and np.allclose(found.scores, expected.scores, atol=0.03)
+    """Sums in another order differ by what the processor's rounding makes of them; log-odds are tens."""
+    is_close = np.allclose(found.scores, expected.scores, rtol=0.003, atol=0.03)
+    return np.array_equal(found.labels, expected.labels) and is_close
 
 
 def test_a_dense_matrix_ranks_as_its_sparse_copy_does(model, tmp_path):

@@ -6,17 +6,13 @@ import json
 
 import numpy as np
 import pytest
+from tests.text.test_encoders import save_model2vec
 
 import tacit as library
 from meanings import WordVectors, corpus
-from test_encoders import save_model2vec
+from tacit.text.encoders import load_encoder
 
 TRAIN, TEST = corpus(300), corpus(40, seed=1)
-
-
-@pytest.fixture(autouse=True)
-def _cache(tmp_path, monkeypatch):
-    monkeypatch.setenv("TACIT_CACHE", str(tmp_path / "cache"))
 
 
 @pytest.fixture(scope="module")
@@ -123,7 +119,7 @@ def test_an_encoder_by_name(tacit, folder, tmp_path):
     assert library.Tagger.load(tmp_path / "model").encoding_.name == encoder
     assert tacit("suggest", tmp_path / "model", data).code == 0
     (tmp_path / "tiny").rename(tmp_path / "moved")
-    library.encoders.load_encoder.cache_clear()
+    load_encoder.cache_clear()
     found = tacit("suggest", tmp_path / "model", data)
     assert found.code == 2
     assert "there is no folder" in found.err

@@ -17,7 +17,6 @@ NEW, _ = corpus(5, seed=1)
 def encoder(tmp_path, monkeypatch):
     """The name of an encoder that any folder holds."""
     monkeypatch.setitem(encoders.LIBRARIES, "model2vec", lambda: lambda _: WordVectors())
-    monkeypatch.setenv("TACIT_CACHE", str(tmp_path / "cache"))
     encoders.load_encoder.cache_clear()
     yield f"model2vec:{tmp_path}"
     encoders.load_encoder.cache_clear()

@@ -17,11 +17,6 @@ TEXTS, TAGS = corpus(400)
 NEW, TRUTH = corpus(200, seed=1)
 
 
-@pytest.fixture(autouse=True)
-def _cache(tmp_path, monkeypatch):
-    monkeypatch.setenv("TACIT_CACHE", str(tmp_path / "cache"))
-
-
 def fitted(encoder=None, texts=TEXTS, tags=TAGS, **parameters):
     return tacit.Tagger("OneVsAll", encoder=encoder, language=None, **parameters).fit(texts, tags)
 

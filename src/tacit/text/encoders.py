@@ -1,17 +1,12 @@
 """Encoders: texts to dense vectors, by a library, by an object of the user's, or made elsewhere.
 
 A name is ``LIBRARY:MODEL``, such as ``model2vec:minishlab/potion-base-8M``; MODEL is a folder, or the name of a model
-in the local cache of the Hugging Face hub. Nothing is downloaded. What an encoder returned is kept on disk by text, so
-that an interrupted run goes on where it stopped.
+in the local cache of the Hugging Face hub. Nothing is downloaded.
 """
 
 from __future__ import annotations
 
-import hashlib
-import os
-import sqlite3
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, suppress
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -26,7 +21,6 @@ from tacit.progress import stage
 Floats = npt.NDArray[np.float32]
 
 _TEXTS_PER_BATCH = 256
-_KEYS_PER_QUERY = 500
 #: Encoders are told apart by the vectors of these texts; they differ in length, language and script.
 _PROBES = (
     *("agreement", "Fisheries in the northern sea, 1987", "kunnallinen itsehallinto", "机器学习 и право"),
@@ -84,9 +78,9 @@ def as_vectors(found: Any, n_texts: int, what: str = "vectors") -> Floats:
         raise DataError(f"{what} must be a matrix of numbers ({error})") from None
     if vectors.ndim != 2 or len(vectors) != n_texts or not vectors.shape[1]:
         raise DataError(f"{what} must have a row for each of {n_texts:,} texts; got shape {vectors.shape}")
-    is_wrong = ~np.isfinite(vectors).all(axis=1)
-    if is_wrong.any():
-        raise DataError(f"{what} must be finite; row {int(is_wrong.argmax())} holds NaN or infinity")
+    is_invalid = ~np.isfinite(vectors).all(axis=1)
+    if is_invalid.any():
+        raise DataError(f"{what} must be finite; row {int(is_invalid.argmax())} holds NaN or infinity")
     return vectors
 
 
@@ -122,42 +116,20 @@ class TextEncoder:
         return own.shape == fingerprint.shape and bool(np.abs(_unit(own) - _unit(fingerprint)).max() < _SAME)
 
     def encode(self, texts: Sequence[str]) -> Floats:
-        """The vectors of texts, zero for those without letters and digits; many are kept on disk."""
-        asked = [place for place, text in enumerate(texts) if any(map(str.isalnum, text))]
+        """The vectors of texts, in batches; zero for those without letters and digits."""
         vectors = np.zeros((len(texts), self.fingerprint.shape[1]), np.float32)
-        if len(asked) <= _TEXTS_PER_BATCH:  # as of a request
-            vectors[asked] = self._encode([texts[place] for place in asked]) if asked else 0
-        elif (cache := _Cache.open(self.fingerprint)) is not None:
-            with closing(cache):
-                self._fill(vectors, asked, texts, cache)
-        else:
-            self._fill(vectors, asked, texts, None)
-        return vectors
-
-    def _fill(self, vectors: Floats, asked: list[int], texts: Sequence[str], cache: _Cache | None) -> None:
-        """Set the vectors of the texts asked: read what is kept, compute the rest a batch at a time, and keep it."""
-        places: dict[bytes, list[int]] = {}  # a text that recurs is encoded once
-        for place in asked:
-            places.setdefault(_key(texts[place]), []).append(place)
-        if cache is not None:
-            for key, vector in cache.read(list(places), vectors.shape[1]):
-                vectors[places.pop(key)] = vector
-        missing = list(places.items())
-        with stage("texts to encode", len(missing)) as advance:
-            for start in range(0, len(missing), _TEXTS_PER_BATCH):
-                batch = missing[start : start + _TEXTS_PER_BATCH]
-                found = self._batch([where[0] for _, where in batch], texts)
-                for (_, where), vector in zip(batch, found, strict=True):
-                    vectors[where] = vector
-                if cache is not None:
-                    cache.write([key for key, _ in batch], found)
+        rows: dict[str, list[int]] = {}  # a text that recurs is encoded once
+        for row, text in enumerate(texts):
+            if any(map(str.isalnum, text)):
+                rows.setdefault(text, []).append(row)
+        distinct = list(rows)
+        with stage("texts to encode", len(distinct)) as advance:
+            for start in range(0, len(distinct), _TEXTS_PER_BATCH):
+                batch = distinct[start : start + _TEXTS_PER_BATCH]
+                for text, vector in zip(batch, self._encode(batch), strict=True):
+                    vectors[rows[text]] = vector
                 advance(len(batch))
-
-    def _batch(self, places: list[int], texts: Sequence[str]) -> Floats:
-        try:
-            return self._encode([texts[place] for place in places])
-        except DataError as error:
-            raise DataError(f"texts {places[0]:,} to {places[-1]:,}: {error}") from error
+        return vectors
 
     def _encode(self, texts: Sequence[str]) -> Floats:
         try:
@@ -165,7 +137,7 @@ class TextEncoder:
         except TacitError:
             raise
         except Exception as error:
-            raise DataError(f"the encoder failed ({_told(error)})") from error
+            raise DataError(f"the encoder failed ({_in_one_line(error)})") from error
         vectors = as_vectors(found, len(texts), "what the encoder returns")
         if "fingerprint" in vars(self) and vectors.shape[1] != (n := self.fingerprint.shape[1]):
             raise DataError(f"what the encoder returns must always have {n} dimensions; got {vectors.shape[1]}")
@@ -202,11 +174,11 @@ def load_encoder(name: str) -> TextEncoder:
     try:
         return TextEncoder(read(str(folder)), name)
     except Exception as error:
-        raise ParameterError(f"encoder '{name}': {folder} is no model of {library} ({_told(error)})") from error
+        raise ParameterError(f"encoder '{name}': {folder} is no model of {library} ({_in_one_line(error)})") from error
 
 
-def _told(error: Exception) -> str:
-    """An error in a line."""
+def _in_one_line(error: Exception) -> str:
+    """An error with its class."""
     return " ".join(f"{type(error).__name__}: {error}".split())[:300]
 
 
@@ -257,60 +229,3 @@ LIBRARIES: dict[str, Callable[[], Callable[[str], Encoder]]] = {
     "model2vec": _model2vec,
     "sentence-transformers": _sentence_transformers,
 }
-
-
-# -- vectors on disk ----------------------------------------------------------------------------------------
-
-
-def _key(text: str) -> bytes:
-    return hashlib.blake2b(text.encode(errors="surrogatepass"), digest_size=16).digest()
-
-
-@dataclass(frozen=True, eq=False)
-class _Cache:
-    """Vectors by text, of one encoder, in an SQLite file."""
-
-    connection: sqlite3.Connection
-
-    @staticmethod
-    def open(fingerprint: Floats) -> _Cache | None:
-        """The cache of the encoder with this fingerprint; None if the folder cannot be written."""
-        name = hashlib.sha256(fingerprint.tobytes()).hexdigest()[:16]
-        folder = cache_folder()
-        connection = None
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-            connection = sqlite3.connect(folder / f"{name}.sqlite", timeout=60)
-            connection.execute("CREATE TABLE IF NOT EXISTS vectors (text BLOB PRIMARY KEY, vector BLOB) WITHOUT ROWID")
-            return _Cache(connection)
-        except (OSError, sqlite3.Error):
-            if connection is not None:
-                connection.close()
-            return None
-
-    def read(self, keys: Sequence[bytes], n_dimensions: int) -> Iterator[tuple[bytes, Floats]]:
-        """The vectors that are there, each with its key."""
-        with suppress(sqlite3.Error):
-            for first in range(0, len(keys), _KEYS_PER_QUERY):
-                part = keys[first : first + _KEYS_PER_QUERY]
-                query = f"SELECT text, vector FROM vectors WHERE text IN ({','.join('?' * len(part))})"  # noqa: S608
-                for key, vector in self.connection.execute(query, part).fetchall():
-                    if len(vector) == 4 * n_dimensions:  # otherwise damaged
-                        yield key, np.frombuffer(vector, np.float32)
-
-    def write(self, keys: Sequence[bytes], vectors: Floats) -> None:
-        """Add vectors; a disk that is full does not stop a training."""
-        rows = [(key, vector.tobytes()) for key, vector in zip(keys, vectors, strict=True)]
-        with suppress(sqlite3.Error), self.connection:
-            self.connection.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?)", rows)
-
-    def close(self) -> None:
-        """Close the file."""
-        self.connection.close()
-
-
-def cache_folder() -> Path:
-    """Where vectors are kept: TACIT_CACHE, or ``tacit`` among the user's caches."""
-    given = os.environ.get("TACIT_CACHE")
-    caches = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return (Path(given) if given else caches / "tacit") / "vectors"

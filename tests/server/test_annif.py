@@ -214,7 +214,7 @@ def test_the_language_of_a_text(client):
     "text", [ENGLISH, "qwertz", "", "Der Hund und die Katze", "tags " * 60 + "the", "tags " * 20 + "the"]
 )
 def test_no_language_wins_where_none_is_detected(text):
-    scores = language_scores(text, DETECTED)
+    scores = language_scores([text], DETECTED)
     assert max(scores, key=scores.__getitem__) == detect_language([text])
     assert sum(scores.values()) == pytest.approx(1)
 

@@ -290,7 +290,7 @@ async def detect_language(asked: DetectRequest) -> Any:
         if code not in DETECTED:
             detail = f"unknown language '{code}'{did_you_mean(code, DETECTED)}; there are: {', '.join(DETECTED)}"
             raise Problem(422, detail, field=f"languages[{place}]", nearest=spelt_alike(code, DETECTED))
-    scores = language_scores(asked.text[:_CHARACTERS_TO_DETECT], asked.languages)
+    scores = language_scores([asked.text[:_CHARACTERS_TO_DETECT]], asked.languages)
     ordered = sorted(scores.items(), key=lambda item: -item[1])
     return {"results": [{"language": code, "score": round(score, DECIMALS)} for code, score in ordered]}
 

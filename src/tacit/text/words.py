@@ -74,8 +74,8 @@ class Lexicon:
 
     def number(self, words: Words) -> npt.NDArray[np.int32]:
         """The number of each word of a block."""
-        self._chunks = _with_room(self._chunks, self._starts[len(self)] + len(words.chunks))
-        self._starts = _with_room(self._starts, len(self) + len(words.starts))
+        self._chunks = _with_capacity(self._chunks, self._starts[len(self)] + len(words.chunks))
+        self._starts = _with_capacity(self._starts, len(self) + len(words.starts))
         ids = np.empty(len(words), np.int32)
         known = self._slots, self._chunks, self._starts, self._n_words
         self._slots, self._n_words = number_words(words.chunks, words.starts, _MULTIPLIER, *known, ids)
@@ -86,7 +86,7 @@ class Lexicon:
         return Words(self._chunks[: self._starts[len(self)]], self._starts[: len(self) + 1]).names()
 
 
-def _with_room(array: npt.NDArray[np.int64], size: int) -> npt.NDArray[np.int64]:
+def _with_capacity(array: npt.NDArray[np.int64], size: int) -> npt.NDArray[np.int64]:
     """An array of at least that size, with the same beginning; twice as large if it has to grow."""
     if len(array) >= size:
         return array
@@ -100,7 +100,7 @@ def count_words(texts: Sequence[str]) -> tuple[sparse.csr_matrix, Words]:
     buffer = io.BytesIO()
     sizes = [buffer.write(_alone(text).encode("utf-8", "surrogatepass") + _SEPARATOR) for text in texts]
     joined = np.frombuffer(buffer.getbuffer(), np.uint8)
-    most = len(joined) // 3 + 2  # words, each with a separator; room that is not used takes no memory
+    most = len(joined) // 3 + 2  # words, each with a separator; what is not used takes no memory
     folded = np.empty(2 * max(sizes, default=0) + 8, np.uint8)  # lower case may have half as many bytes more
     chunks, starts = np.empty(len(joined), np.int64), np.empty(most, np.int64)
     ids, counts, row_starts = np.empty(most, np.int32), np.empty(most, np.float32), np.empty(len(texts) + 1, np.int64)
@@ -176,32 +176,23 @@ _FREQUENT = {
     "ru": "и в на не с по что для из как это от", "tr": "ve bir bu için ile da olarak çok olan de gibi",
     "lt": "ir yra kad su iš apie bei nuo kaip taip į", "ca": "el els les i amb per una dels que és als del",
 }  # fmt: skip
-_LEAST_SHARE = 0.02  # of the words of texts in a language that are among its frequent ones
-
-
 DETECTED = tuple(_FREQUENT)  # languages that can be detected
+_LEAST_FRACTION = 0.02  # of the words of texts in a language that are among its frequent ones
 
 
-def language_shares(texts: Sequence[str], languages: Iterable[str] = DETECTED) -> dict[str, float]:
-    """The share of the words of texts that are among the frequent words of a language, for each language."""
+def language_scores(texts: Sequence[str], languages: Iterable[str] = DETECTED) -> dict[str | None, float]:
+    """How strongly texts point to each of several languages, and to none of them (None); the scores add up to 1."""
     words = [word for text in texts for word in words_of(text)]
     frequent = {code: frozenset(_FREQUENT[code].split()) for code in languages}
-    return {code: sum(word in listed for word in words) / (len(words) + 1) for code, listed in frequent.items()}
+    scores: dict[str | None, float] = {
+        code: sum(word in listed for word in words) / (len(words) + 1) for code, listed in frequent.items()
+    }
+    scores[None] = _LEAST_FRACTION
+    total = sum(scores.values())
+    return {code: score / total for code, score in scores.items()}
 
 
 def detect_language(texts: Sequence[str]) -> str | None:
-    """The language that texts are written in; None if no language that is known here has enough of their words."""
-    shares = language_shares(texts)
-    best = max(shares, key=shares.__getitem__)
-    return best if shares[best] >= _LEAST_SHARE else None
-
-
-def language_scores(text: str, languages: Iterable[str]) -> dict[str | None, float]:
-    """How strongly a text points to each of several languages, and to none of them (None); the scores add up to 1.
-
-    None has the highest score where no language has the share of words that `detect_language` asks for.
-    """
-    shares: dict[str | None, float] = {None: _LEAST_SHARE}
-    shares.update(language_shares([text], languages))
-    total = sum(shares.values())
-    return {code: share / total for code, share in shares.items()}
+    """The language that texts are written in; None if too few of their words are frequent ones of any language."""
+    scores = language_scores(texts)
+    return max(scores, key=scores.__getitem__)

@@ -25,7 +25,7 @@ LAYERS = [
     {"linear", "trees", "embedding", "latent", "names"},
     {"core", "data", "evaluation", "losses", "numerics", "runtime", "store", "text"},
     {"kernels"},
-    {"progress", "errors", "_version", "sizes"},
+    {"arrays", "progress", "errors", "_version", "sizes"},
 ]  # fmt: skip
 FAMILIES = {"linear", "trees", "embedding", "latent"}
 LEVELS = {name: level for level, names in enumerate(LAYERS) for name in names}

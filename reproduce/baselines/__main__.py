@@ -19,8 +19,8 @@ from scipy import sparse
 
 import tacit
 from reproduce.baselines.settings import BASELINES, GRIDS, PRINTED, SETTINGS, Run, figures
+from tacit.arrays import Floats64
 from tacit.data.split import hide_positives, train_test_split
-from tacit.numerics.arrays import Floats64
 
 SEEDS = (0, 1, 2)
 KS = (1, 3, 5)

@@ -13,8 +13,8 @@ import numpy as np
 from scipy import linalg, sparse
 
 from reproduce.baselines.low_rank import LowRankMap, LowRankModel
+from tacit.arrays import Floats
 from tacit.core.parameters import Range, document_parameters
-from tacit.numerics.arrays import Floats
 from tacit.numerics.ridge import fit_regressor
 
 

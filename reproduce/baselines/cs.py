@@ -14,13 +14,13 @@ from numba import njit
 from scipy import sparse
 
 from reproduce.baselines.low_rank import NO_MASK
-from tacit.core.base import Estimator, Mask, Normalize
+from tacit.arrays import Floats32, Floats64, Mask
+from tacit.core.base import Estimator, Normalize
 from tacit.core.labels import positives
 from tacit.core.parameters import Range, document_parameters
 from tacit.core.ranking import Ranking
 from tacit.kernels.gram import row_products
 from tacit.kernels.score import top_k
-from tacit.numerics.arrays import Floats32, Floats64
 from tacit.numerics.ridge import fit_regressor
 from tacit.runtime.tasks import run_tasks
 from tacit.store.declared import Array

@@ -14,7 +14,8 @@ import numpy as np
 from scipy import sparse
 from sklearn.neural_network import MLPRegressor
 
-from tacit.core.base import Estimator, Mask, Normalize
+from tacit.arrays import Floats32, Ints32, Mask
+from tacit.core.base import Estimator, Normalize
 from tacit.core.labels import positives
 from tacit.core.parameters import Range, document_parameters
 from tacit.core.ranking import Ranking
@@ -22,7 +23,6 @@ from tacit.embedding.neighbors import Neighbors, Panel, embedded_neighbors, unit
 from tacit.embedding.partition import bounded_clusters
 from tacit.embedding.sppmi import Shift, factorise, sppmi
 from tacit.kernels.gram import row_products
-from tacit.numerics.arrays import Floats32, Ints32
 from tacit.runtime.tasks import run_tasks, task_seeds
 from tacit.store.declared import Array, Csr
 

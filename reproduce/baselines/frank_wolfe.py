@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from tacit.numerics.arrays import Floats32, Floats64, Ints32
+from tacit.arrays import Floats32, Floats64, Ints32
 
 _HALVINGS = 50
 

@@ -18,10 +18,10 @@ import numpy as np
 from scipy import linalg, sparse
 
 from reproduce.baselines.low_rank import LowRankMap, LowRankModel
+from tacit.arrays import Floats, Floats64
 from tacit.core.checks import as_counts
 from tacit.core.parameters import Range, document_parameters
 from tacit.latent.model import with_constant
-from tacit.numerics.arrays import Floats, Floats64
 
 if TYPE_CHECKING:
     from typing_extensions import Self

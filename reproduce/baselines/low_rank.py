@@ -10,13 +10,13 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import clone
 
-from tacit.core.base import Estimator, Mask, Normalize
+from tacit.arrays import Floats, Floats32, Mask
+from tacit.core.base import Estimator, Normalize
 from tacit.core.labels import positives
 from tacit.core.ranking import Ranking
 from tacit.kernels.gram import row_products
 from tacit.kernels.score import top_k
 from tacit.latent.label_vectors import LabelVectors
-from tacit.numerics.arrays import Floats, Floats32
 from tacit.runtime.tasks import run_tasks
 from tacit.store.declared import Array
 

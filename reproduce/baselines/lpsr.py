@@ -15,12 +15,11 @@ from scipy import sparse
 from scipy.special import expit
 
 from reproduce.baselines.sparse_linear import SparseLinear
-from tacit.core.base import Mask
+from tacit.arrays import Floats, Floats32, Floats64, Mask
 from tacit.core.labels import positives
 from tacit.core.parameters import OneOf, Range, document_parameters
 from tacit.core.ranking import Ranking
 from tacit.embedding.partition import bounded_clusters, nearest_clusters
-from tacit.numerics.arrays import Floats, Floats32, Floats64
 from tacit.numerics.classifiers import LOSSES, POSITIVES, ClassifierOptions, train_classifiers
 from tacit.runtime.tasks import run_tasks
 from tacit.store.declared import Array

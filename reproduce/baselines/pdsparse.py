@@ -15,10 +15,10 @@ from scipy import sparse
 
 from reproduce.baselines.frank_wolfe import frank_wolfe_pass
 from reproduce.baselines.sparse_linear import SparseLinear
+from tacit.arrays import Floats32, Floats64, Ints32
 from tacit.core.labels import positives
 from tacit.core.parameters import Range, document_parameters
 from tacit.latent.model import with_constant
-from tacit.numerics.arrays import Floats32, Floats64, Ints32
 
 
 @dataclass(frozen=True, eq=False)

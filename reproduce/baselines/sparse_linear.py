@@ -9,10 +9,10 @@ import numpy as np
 from scipy import sparse
 
 from reproduce.baselines.low_rank import NO_MASK
-from tacit.core.base import Estimator, Mask, Normalize
+from tacit.arrays import Floats32, Mask
+from tacit.core.base import Estimator, Normalize
 from tacit.core.ranking import Ranking
 from tacit.kernels.score import rank_linear
-from tacit.numerics.arrays import Floats32
 from tacit.store.declared import Array, Csr
 
 

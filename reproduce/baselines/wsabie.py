@@ -15,10 +15,10 @@ from numba import njit
 from scipy import sparse
 
 from reproduce.baselines.low_rank import LowRankMap, LowRankModel
+from tacit.arrays import Floats32, Floats64, Ints32
 from tacit.core.parameters import Range, document_parameters
 from tacit.kernels.skip_gram import next_random
 from tacit.latent.model import with_constant
-from tacit.numerics.arrays import Floats32, Floats64, Ints32
 
 
 @njit(nogil=True, cache=True)

@@ -28,11 +28,11 @@ from threadpoolctl import threadpool_limits
 import tacit
 from reproduce.report import aligned, figures, spread
 from reproduce.sets import Source
+from tacit.arrays import Floats, Floats32, Floats64
 from tacit.core.ranking import Ranking
 from tacit.data.split import hide_positives, random_split
 from tacit.latent.em import climb_rows, eigen, preconditioner
 from tacit.latent.model import initial_factors, polya_gamma_mean, with_constant
-from tacit.numerics.arrays import Floats, Floats32, Floats64
 from tacit.numerics.ridge import ridge_solver
 from tacit.numerics.rows import unit_rows
 

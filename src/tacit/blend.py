@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from tacit.core.base import Estimator, Mask
+from tacit.arrays import Floats32, Floats64, Ids, Mask
+from tacit.core.base import Estimator
 from tacit.core.features import FeatureMatrix
 from tacit.core.labels import positives
 from tacit.core.parameters import Range, document_parameters, parameters_of, unknown_parameter
@@ -18,12 +19,9 @@ from tacit.core.ranking import NO_LABEL, NO_SCORE, Ranking
 from tacit.data.repeats import groups_of, one_of_each, unlike
 from tacit.errors import ParameterError
 from tacit.evaluation.metrics import evaluate, read_metric
-from tacit.evaluation.propensity import FloatArray, propensities_from_counts
+from tacit.evaluation.propensity import propensities_from_counts
 from tacit.registry import find_model
 from tacit.store.declared import Array, Items
-
-Evidence = npt.NDArray[np.float32]
-Rows = npt.NDArray[np.intp]
 
 _FEW_SAMPLES = 20  # below this, none are held out and weights are learned on the training samples themselves
 _MOST_SAMPLES = 10_000  # held out; more would only slow down the search
@@ -88,7 +86,7 @@ class Blend(Estimator):
             members.append(cls(**{"random_state": self.random_state, "n_jobs": self.n_jobs, **parameters}))
         return members
 
-    def _split(self, X: FeatureMatrix, Y: sparse.csr_matrix) -> tuple[Rows, Rows]:
+    def _split(self, X: FeatureMatrix, Y: sparse.csr_matrix) -> tuple[Ids, Ids]:
         """Training and held-out samples; if there are too few samples to split, all of them are used for both."""
         everything, groups = np.arange(Y.shape[0]), groups_of(X)
         order = one_of_each(np.random.default_rng(self.random_state).permutation(Y.shape[0]), groups)
@@ -119,19 +117,19 @@ class Blend(Estimator):
         propensities = self._propensities()
         ks = sorted({read_metric(metric)[1] for metric in target})
 
-        def value(weights: FloatArray) -> float:
+        def value(weights: Floats64) -> float:
             ranking = candidates.ranked(weights, max(ks))
             found = evaluate(ranking, Y, propensities, ks)
             return sum(share * found[metric] for metric, share in target.items())
 
         self.weights_ = best_weights(value, len(rankings))
 
-    def _propensities(self) -> FloatArray:
+    def _propensities(self) -> Floats64:
         return propensities_from_counts(self.label_counts_, self.n_samples_, self.A, self.B)
 
     # -- fusion ---------------------------------------------------------------------------------------------
 
-    def _evidence(self, rankings: Sequence[Ranking]) -> list[Evidence]:
+    def _evidence(self, rankings: Sequence[Ranking]) -> list[Floats32]:
         """The evidence of each member for the labels it ranks, on comparable scales; -inf for padding."""
         found, tiny = [], float(np.finfo(np.float32).tiny)
         for ranking, takes_log, scale in zip(rankings, self.takes_log_, self.scales_, strict=True):
@@ -187,7 +185,7 @@ def _spread(values: npt.NDArray[np.floating]) -> float:
     return spread if spread > 0 else 1.0
 
 
-def best_weights(value: Callable[[FloatArray], float], n_members: int) -> FloatArray:
+def best_weights(value: Callable[[Floats64], float], n_members: int) -> Floats64:
     """Weights of the members (sum 1) and of log(1/propensity) that maximise `value`, by coordinate search."""
     starts = [np.append(np.eye(n_members)[i], 0.0) for i in range(n_members)]
     starts.append(np.append(np.full(n_members, 1 / n_members), 0.0))
@@ -215,10 +213,10 @@ class _Pool:
     """The labels ranked by any member, in ascending order for each sample, and their evidence."""
 
     labels: npt.NDArray[np.int32]  # of shape (n_samples, n_candidates); -1 where a sample has fewer
-    evidence: list[Evidence]  # of the same shape: one for each member, and log(1/propensity) as the last
+    evidence: list[Floats32]  # of the same shape: one for each member, and log(1/propensity) as the last
 
     @staticmethod
-    def of(labels: Sequence[npt.NDArray[np.int32]], evidence: Sequence[Evidence], tail: FloatArray) -> _Pool:
+    def of(labels: Sequence[npt.NDArray[np.int32]], evidence: Sequence[Floats32], tail: Floats64) -> _Pool:
         """Merge the members' labels; for a label that a member does not rank, its lowest evidence is used."""
         joined = np.concatenate(labels, axis=1)
         order = np.argsort(joined, axis=1, kind="stable")
@@ -240,7 +238,7 @@ class _Pool:
             first += its_labels.shape[1]
         return _Pool(found, [*parts, tail[np.maximum(found, 0)].astype(np.float32)])
 
-    def ranked(self, weights: FloatArray, k: int) -> Ranking:
+    def ranked(self, weights: Floats64, k: int) -> Ranking:
         """The best k by the weighted sum of the evidence."""
         total = np.zeros_like(self.evidence[0])
         for part, weight in zip(self.evidence, weights, strict=True):

@@ -17,10 +17,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from tacit.arrays import Floats64
 from tacit.core.labels import Matrix, relevant_labels
 from tacit.errors import DataError, ParameterError
 from tacit.evaluation.propensity import (
-    FloatArray,
     as_values,
     check_propensities,
     entries,
@@ -31,7 +31,7 @@ from tacit.evaluation.propensity import (
 
 def unbiased_loss(
     Y_observed: Matrix, label_losses: Any, propensities: Any, normalizer: npt.ArrayLike = 1.0
-) -> FloatArray:
+) -> Floats64:
     """Estimate of a loss that sums over the relevant labels (Theorems 4.1 and 4.2).
 
     Parameters
@@ -57,7 +57,7 @@ def unbiased_loss(
     return sums / _check_normalizer(normalizer, observed.shape[0])  # PfastreXML Theorem 4.2
 
 
-def unbiased_normalized_loss(Y_observed: Matrix, label_losses: Any, label_normalizers: Any) -> FloatArray:
+def unbiased_normalized_loss(Y_observed: Matrix, label_losses: Any, label_normalizers: Any) -> Floats64:
     """Estimate of a loss divided by an unknown ``g*(y*)``, if propensities are ``g_l / g*`` (Corollary 4.2.1).
 
     Parameters
@@ -76,7 +76,7 @@ def unbiased_normalized_loss(Y_observed: Matrix, label_losses: Any, label_normal
     return _row_sums(terms)
 
 
-def unbiased_hamming(Y_observed: Matrix, scores: Matrix, propensities: Any) -> FloatArray:
+def unbiased_hamming(Y_observed: Matrix, scores: Matrix, propensities: Any) -> Floats64:
     """Estimate of the Hamming or squared loss ``‖y* − ŷ‖²`` (Theorem 4.4).
 
     Parameters
@@ -159,7 +159,7 @@ def hamming_rho(scores: Matrix, propensities: Any) -> float:
     return max(_largest_share(shares, probabilities, no_normalizer), float((1 / stored).max(initial=0.0)))
 
 
-def _largest_share(values: Any, probabilities: Any, normalizer: FloatArray) -> float:
+def _largest_share(values: Any, probabilities: Any, normalizer: Floats64) -> float:
     """Largest ``|value / (p g)|``; absent entries of sparse values or propensities have no share."""
     if sparse.issparse(probabilities) or sparse.issparse(values):
         rows, columns = entries(probabilities if sparse.issparse(probabilities) else values)
@@ -169,15 +169,15 @@ def _largest_share(values: Any, probabilities: Any, normalizer: FloatArray) -> f
     return float((worst_of_rows / np.abs(normalizer)).max(initial=0.0))
 
 
-def _losses_at(observed: sparse.csr_matrix, label_losses: Any) -> FloatArray:
+def _losses_at(observed: sparse.csr_matrix, label_losses: Any) -> Floats64:
     return values_at(as_values(label_losses, observed.shape, "label_losses"), *entries(observed))
 
 
-def _row_sums(matrix: Any) -> FloatArray:
+def _row_sums(matrix: Any) -> Floats64:
     return np.asarray(matrix.sum(axis=1), dtype=np.float64).ravel()
 
 
-def _check_normalizer(normalizer: npt.ArrayLike, n_samples: int) -> FloatArray:
+def _check_normalizer(normalizer: npt.ArrayLike, n_samples: int) -> Floats64:
     values = np.asarray(normalizer, dtype=np.float64)
     if values.shape not in {(), (n_samples,)}:
         raise DataError(

@@ -19,6 +19,7 @@ from sklearn.utils import Tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from tacit.arrays import Floats32, Mask
 from tacit.core.checks import as_count
 from tacit.core.features import FeatureMatrix, Features, read_features, sparse_part
 from tacit.core.labels import (
@@ -37,7 +38,7 @@ from tacit.errors import DataError, ParameterError, TacitError
 from tacit.evaluation.metrics import SCORE_METRIC, evaluate
 from tacit.evaluation.propensity import propensities_from_counts
 from tacit.kernels.fill import fill_open_places
-from tacit.numerics.idf import Weights, holds_counts, inverse_document_frequencies, samples_with, weighted_columns
+from tacit.numerics.idf import holds_counts, inverse_document_frequencies, samples_with, weighted_columns
 from tacit.numerics.rows import unit_rows
 from tacit.runtime.tasks import fitting, row_blocks, run_tasks
 from tacit.store import folder
@@ -47,7 +48,6 @@ from tacit.store.packing import Stored
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-Mask = npt.NDArray[np.bool_]
 Link: TypeAlias = Literal["identity", "logistic"]
 Normalize = Annotated[bool, Role.NORMALIZES, "scale samples to unit length"]
 Idf = Annotated[
@@ -99,7 +99,7 @@ class Estimator(Stored, BaseEstimator):  # type: ignore[misc]
     container_: Annotated[str, OneOf(get_args(Container))] = field(init=False)
     n_dense_in_: Annotated[int, Range(low=1), Size("n_dense"), Sometimes()] = field(init=False)
     dense_weight_: Annotated[float, Range(low=0), Sometimes()] = field(init=False)
-    idf_: Annotated[Weights | None, Array("float32", ("n_features",))] = field(init=False, default=None)
+    idf_: Annotated[Floats32 | None, Array("float32", ("n_features",))] = field(init=False, default=None)
 
     weights_flags: ClassVar[bool] = False  # whether ``idf=None`` weights features that are only 0 and 1
     takes_dense: ClassVar[bool] = False  # whether `_fit` and `_rank` take `Features`; otherwise they get a CSR matrix
@@ -242,7 +242,7 @@ class Estimator(Stored, BaseEstimator):  # type: ignore[misc]
     def _values(self, role: Role) -> list[Any]:
         return [getattr(self, name) for name in with_role(type(self), role)]
 
-    def _weights(self, X: FeatureMatrix) -> Weights | None:
+    def _weights(self, X: FeatureMatrix) -> Floats32 | None:
         """Weights of the features, 1 for dense ones; None where `idf`, or without it the rule, asks for none."""
         asked = next(iter(self._values(Role.WEIGHTS_FEATURES)), False)
         words = sparse_part(X)

@@ -10,13 +10,12 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_matrix, hstack, issparse, vstack
 
+from tacit.arrays import Floats32
 from tacit.core.checks import as_dense, as_features
 from tacit.errors import DataError
 from tacit.kernels.dense import DenseRows, add_products
 from tacit.numerics.compact import all_halves
 from tacit.numerics.rows import occurring, row_squares
-
-Floats32 = npt.NDArray[np.float32]
 
 _NO_SCALES: Any = None
 _LARGEST_SCALE = 2.0**64

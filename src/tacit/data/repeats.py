@@ -12,10 +12,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from tacit.arrays import Ids, UInts64
 from tacit.core.features import Features
-
-Ids = npt.NDArray[np.intp]
-Hashes = npt.NDArray[np.uint64]
 
 _ROWS_AT_ONCE = 1 << 14
 _LARGE = 0.1  # fraction of the rows: a training set without so many is no longer like the whole
@@ -54,7 +52,7 @@ def folds_of(order: Ids, groups: Ids, n_folds: int) -> Ids:
     return np.unique(order[groups], return_inverse=True)[1] % n_folds
 
 
-def row_hashes(samples: Any) -> Hashes:
+def row_hashes(samples: Any) -> UInts64:
     """A hash of each row: of the words of a text, or of features and their values; 0 for a row without any."""
     if isinstance(samples, Features):
         return _of_dense(samples, row_hashes(samples.sparse))
@@ -64,25 +62,25 @@ def row_hashes(samples: Any) -> Hashes:
     return text_hashes(" ".join(text.casefold().split()) for text in samples)
 
 
-def text_hashes(texts: Any) -> Hashes:
+def text_hashes(texts: Any) -> UInts64:
     """A hash of each text; 0 for an empty one."""
     encoded = (text.encode(errors="replace") for text in texts)
     digests = b"".join(hashlib.blake2b(text, digest_size=8).digest() if text else bytes(8) for text in encoded)
     return np.frombuffer(digests, "<u8").astype(np.uint64)
 
 
-def sums_of_rows(X: sparse.csr_matrix, keys: Hashes) -> Hashes:
+def sums_of_rows(X: sparse.csr_matrix, keys: UInts64) -> UInts64:
     """The sum of the keys of the entries of each row, in any order, scattered; 0 for a row without any."""
     sums = np.concatenate([np.zeros(1, np.uint64), np.cumsum(keys, dtype=np.uint64)])
     sums = sums[X.indptr[1:]] - sums[X.indptr[:-1]]
     return np.where(sums != 0, _mixed(sums), sums)
 
 
-def _of_sparse(X: sparse.csr_matrix) -> Hashes:
+def _of_sparse(X: sparse.csr_matrix) -> UInts64:
     return sums_of_rows(X, np.where(X.data != 0, _mixed(X.indices.astype(np.uint64) | _bits(X.data)), np.uint64(0)))
 
 
-def _of_dense(X: Features, hashes: Hashes) -> Hashes:
+def _of_dense(X: Features, hashes: UInts64) -> UInts64:
     columns = np.arange(X.sparse.shape[1], X.shape[1], dtype=np.uint64)
     for rows, values in X.blocks():
         sums = np.where(values != 0, _mixed(columns | _bits(values)), np.uint64(0)).sum(axis=1, dtype=np.uint64)
@@ -90,11 +88,11 @@ def _of_dense(X: Features, hashes: Hashes) -> Hashes:
     return hashes
 
 
-def _bits(values: npt.NDArray[Any]) -> Hashes:
+def _bits(values: npt.NDArray[Any]) -> UInts64:
     return values.astype(np.float32).view(np.uint32).astype(np.uint64) << np.uint64(32)
 
 
-def _mixed(keys: Hashes) -> Hashes:
+def _mixed(keys: UInts64) -> UInts64:
     """Each number scattered over 64 bits (the finaliser of splitmix64)."""
     keys = keys + np.uint64(0x9E3779B97F4A7C15)
     keys = (keys ^ (keys >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)

@@ -13,12 +13,11 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from tacit.arrays import Ints64
 from tacit.core.labels import positives, read_labels
 from tacit.errors import DataError, ParameterError
 from tacit.kernels.rare_split import choose_test_rows, cover_labels
 from tacit.numerics.rows import row_of_entry
-
-Ids = npt.NDArray[np.int64]
 
 #: Labels with fewer samples are not guaranteed a test sample: they are needed for training.
 MIN_SAMPLES_FOR_TEST = 3
@@ -38,9 +37,9 @@ class SplitResult:
         Labels with at least three samples, none of them in test.
     """
 
-    train: Ids
-    test: Ids
-    missed: Ids
+    train: Ints64
+    test: Ints64
+    missed: Ints64
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,18 +58,18 @@ class HeldOutLabels:
 
     Y_seen: sparse.csr_matrix
     cooccurrence: sparse.csr_matrix
-    seen: Ids
-    unseen: Ids
+    seen: Ints64
+    unseen: Ints64
 
     @property
-    def order(self) -> Ids:
+    def order(self) -> Ints64:
         """Seen labels, then unseen ones: ``Y_test[:, order]`` has the columns that a model ranks."""
         return np.concatenate([self.seen, self.unseen])
 
 
 def random_split(
     n_rows: int, test_size: float = 0.25, seed: int = 0, *, groups: npt.NDArray[Any] | None = None, Y: Any = None
-) -> tuple[Ids, Ids]:
+) -> tuple[Ints64, Ints64]:
     """Split rows at random: sorted row numbers of the training part and of the other, which is like new samples.
 
     This is the split for calibration and validation. `train_test_split` puts more rare labels into the test part than

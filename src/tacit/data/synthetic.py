@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from tacit.arrays import Floats64, Ints64
 from tacit.core.parameters import OneOf, Range, check_parameters, document_parameters, unknown_parameter
 from tacit.data.dataset import Dataset
 from tacit.data.files import Staging
@@ -23,9 +24,6 @@ from tacit.data.numeric import write_rows
 from tacit.data.split import keep_entries
 from tacit.evaluation.propensity import propensities_from_counts
 from tacit.numerics.rows import unit_rows
-
-Ids = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 CHUNK_ROWS = 4096
 HEAD_OFFSET = 2  # flattens the most frequent ranks, as real label frequencies do
@@ -103,15 +101,15 @@ class SyntheticData:
     X: sparse.csr_matrix
     Y: sparse.csr_matrix
     Y_complete: sparse.csr_matrix
-    propensities: Floats
-    unseen: Ids
-    train: Ids
-    test: Ids
+    propensities: Floats64
+    unseen: Ints64
+    train: Ints64
+    test: Ints64
     label_names: list[str]
     feature_names: list[str]
     texts: list[str] | None
 
-    def dataset(self, rows: Ids, *, complete: bool = False) -> Dataset:
+    def dataset(self, rows: Ints64, *, complete: bool = False) -> Dataset:
         """Some rows with their observed or complete labels, such as ``data.dataset(data.train)``."""
         labels = self.Y_complete if complete else self.Y
         texts = None if self.texts is None else [self.texts[row] for row in rows]
@@ -201,7 +199,7 @@ class _World:
         own = rng.integers(self.recipe.n_features, size=(n_labels, LABEL_WORDS - half), dtype=np.int32)
         return np.hstack([own, shared])
 
-    def _inverse_frequency(self, mass: Floats) -> Floats:
+    def _inverse_frequency(self, mass: Floats64) -> Floats64:
         """Inverse document frequencies, expected instead of counted, so that they are known before the first row."""
         recipe, n_words = self.recipe, self.recipe.n_features
         picks = np.diff(np.sqrt(np.linspace(0, 1, LABEL_WORDS + 1)))  # _pick_words prefers the first ones
@@ -214,14 +212,14 @@ class _World:
         samples_with = recipe.n_samples * -np.expm1(-per_sample)
         return np.asarray(1 + np.log((1 + recipe.n_samples) / (1 + samples_with)))
 
-    def _propensities(self, n_positives: Floats) -> Floats:
+    def _propensities(self, n_positives: Floats64) -> Floats64:
         recipe = self.recipe
         if not recipe.hide:
             return np.ones(recipe.n_labels)
         return propensities_from_counts(n_positives, max(recipe.n_train, 1), recipe.A, recipe.B)
 
     def _choose_unseen(
-        self, by_frequency: Ids, n_test_positives: Floats, rng: np.random.Generator
+        self, by_frequency: Ints64, n_test_positives: Floats64, rng: np.random.Generator
     ) -> npt.NDArray[np.bool_]:
         """Choose unseen labels among those frequent enough to occur in test, except the most frequent tenth."""
         n_unseen = round(self.recipe.unseen_share * self.recipe.n_labels)
@@ -247,7 +245,7 @@ class _World:
         observed[trained] &= ~self.is_unseen[complete.indices[trained]]
         return counts, keep_entries(complete, observed), complete
 
-    def _draw_labels(self, n_rows: int, rng: np.random.Generator) -> tuple[sparse.csr_matrix, Ids]:
+    def _draw_labels(self, n_rows: int, rng: np.random.Generator) -> tuple[sparse.csr_matrix, Ints64]:
         recipe = self.recipe
         first = self._labels_at(rng.random(n_rows))
         topics = first // recipe.topic_size
@@ -262,11 +260,11 @@ class _World:
         complete.data[:] = 1  # a label drawn twice is there once
         return complete, topics
 
-    def _labels_at(self, positions: Floats) -> Ids:
+    def _labels_at(self, positions: Floats64) -> Ints64:
         found = np.searchsorted(self.edges, positions, side="right")
         return np.minimum(found, self.recipe.n_labels - 1)
 
-    def _draw_words(self, complete: sparse.csr_matrix, topics: Ids, rng: np.random.Generator) -> sparse.csr_matrix:
+    def _draw_words(self, complete: sparse.csr_matrix, topics: Ints64, rng: np.random.Generator) -> sparse.csr_matrix:
         recipe, n_rows = self.recipe, len(topics)
         rows = np.arange(n_rows)
         picks = (rng.random((complete.nnz, recipe.words_per_label)) ** 2 * LABEL_WORDS).astype(np.int64)
@@ -291,7 +289,7 @@ class _World:
         return unit_rows(sparse.csr_matrix((weights, counts.indices, counts.indptr), shape=counts.shape))
 
 
-def _count(rows: Ids, columns: npt.NDArray[Any], shape: tuple[int, int]) -> sparse.csr_matrix:
+def _count(rows: Ints64, columns: npt.NDArray[Any], shape: tuple[int, int]) -> sparse.csr_matrix:
     """Count how often each (row, column) occurs, in a CSR matrix of float32 with sorted indices."""
     keys, counts = np.unique(rows * shape[1] + columns, return_counts=True)
     ends = np.searchsorted(keys, np.arange(shape[0] + 1) * shape[1])

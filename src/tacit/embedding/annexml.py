@@ -8,10 +8,10 @@ from typing import Annotated, Any, ClassVar
 
 from scipy import sparse
 
+from tacit.arrays import Floats32
 from tacit.core.features import FeatureMatrix
 from tacit.core.parameters import Range, Tune, document_parameters
 from tacit.embedding.joint_exmlds import PRINTED, JointModel, PairLoss, random_start
-from tacit.numerics.arrays import Floats32
 
 
 @document_parameters

@@ -9,13 +9,13 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from scipy import sparse
 
+from tacit.arrays import Floats
 from tacit.core.features import FeatureMatrix
 from tacit.core.parameters import OneOf, document_parameters
 from tacit.embedding.neighbors import distinct_label_sets
 from tacit.embedding.pipeline import PRINTED, Embedded, EmbeddingModel
 from tacit.embedding.sppmi import Eigenvalues, Shift, factorise, factorise_unsymmetric, sample_counts, sppmi
 from tacit.errors import ParameterError
-from tacit.numerics.arrays import Floats
 
 
 def embed_by_sppmi(

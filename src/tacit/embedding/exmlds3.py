@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import numpy as np
 from scipy import sparse
 
-from tacit.core.base import Mask
+from tacit.arrays import Floats32, Mask
 from tacit.core.checks import as_counts
 from tacit.core.features import FeatureMatrix
 from tacit.core.parameters import OneOf, Range, Tune, document_parameters
@@ -20,7 +20,6 @@ from tacit.embedding.sgns import NegativesPer, Term, even_term, train_sgns
 from tacit.embedding.sppmi import DENSE_SHARE, Eigenvalues, Matrix, Shift, factorise, sample_counts, sppmi
 from tacit.kernels.gram import row_products
 from tacit.kernels.knn import rank_scores
-from tacit.numerics.arrays import Floats32
 from tacit.runtime.tasks import row_blocks
 from tacit.store.declared import Csr, Sizes
 

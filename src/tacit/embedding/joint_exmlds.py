@@ -19,6 +19,7 @@ from typing import Annotated, Any, ClassVar, NamedTuple
 import numpy as np
 from scipy import sparse
 
+from tacit.arrays import Floats32, Ints32, by_value
 from tacit.core.base import Link
 from tacit.core.features import FeatureMatrix, compacted, dense_rows, sparse_part
 from tacit.core.labels import positives
@@ -27,7 +28,6 @@ from tacit.embedding.exmlds1 import embed_by_sppmi
 from tacit.embedding.neighbors import Neighbors, cosine_neighbors
 from tacit.embedding.pipeline import FeatureMap, NeighborModel
 from tacit.kernels.joint import joint_pass
-from tacit.numerics.arrays import Floats32, Ints32, by_value
 from tacit.numerics.ridge import conjugate_gradients
 from tacit.progress import announce
 from tacit.runtime.tasks import run_tasks, task_seeds

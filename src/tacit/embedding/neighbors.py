@@ -13,12 +13,11 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from tacit.core.base import Mask
+from tacit.arrays import Floats32, Ids, Ints32, Mask
 from tacit.core.features import FeatureMatrix, Features
 from tacit.core.parameters import OneOf
 from tacit.core.ranking import Ranking
 from tacit.kernels.knn import nearest_points, nearest_rows, rank_votes
-from tacit.numerics.arrays import Floats32, Ids, Ints32
 from tacit.numerics.rows import unit_rows, weighted_sums
 
 ContextSpace = Annotated[str, OneOf(("labels", "features")), "where the nearest label sets are sought"]

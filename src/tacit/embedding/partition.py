@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from tacit.arrays import Floats32, Ids, Ints32
 from tacit.core.features import FeatureMatrix, Features, dense_rows, sparse_part
 from tacit.embedding.neighbors import Neighbors
 from tacit.kernels.graph_partition import partition_pass
-from tacit.numerics.arrays import Floats32, Ids, Ints32
 from tacit.numerics.rows import unit_rows
 
 _FAINT = np.float32(1e-6)  # similarity of a sample to its cluster where it is similar to none

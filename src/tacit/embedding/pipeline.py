@@ -17,7 +17,8 @@ import numpy.typing as npt
 from scipy import sparse
 from sklearn.base import clone
 
-from tacit.core.base import Estimator, Idf, Link, Mask
+from tacit.arrays import Floats, Floats32, Ids, Ints32, Mask
+from tacit.core.base import Estimator, Idf, Link
 from tacit.core.checks import as_count
 from tacit.core.features import FeatureMatrix, compacted, stack_rows
 from tacit.core.labels import positives
@@ -42,7 +43,6 @@ from tacit.embedding.search import (
     recall,
     wants_index,
 )
-from tacit.numerics.arrays import Floats, Floats32, Ids, Ints32
 from tacit.numerics.compact import as_halves
 from tacit.numerics.ridge import fit_regressor
 from tacit.runtime.tasks import run_tasks, task_seeds

@@ -13,9 +13,9 @@ from typing import Annotated
 
 import numpy as np
 
+from tacit.arrays import Floats32, Floats64, Ints32
 from tacit.core.parameters import OneOf
 from tacit.kernels.skip_gram import Noise, Pairs, sgns_pass
-from tacit.numerics.arrays import Floats32, Floats64, Ints32
 
 NegativesPer = Annotated[
     str, OneOf(("pair", "sample")), "what the negative samples are counted for: a pair, or a sample as Eq. 3 is printed"

@@ -9,13 +9,13 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from scipy import sparse
 
+from tacit.arrays import Floats, Floats32
 from tacit.core.features import FeatureMatrix
 from tacit.core.parameters import OneOf, Range, Tune, document_parameters
 from tacit.embedding.neighbors import ContextSpace, Neighbors, Nodes, label_nodes, product_neighbors
 from tacit.embedding.pipeline import PRINTED, Embedded, EmbeddingModel
 from tacit.embedding.spectrum import leading_eigenpairs
 from tacit.kernels.gram import products_at
-from tacit.numerics.arrays import Floats, Floats32
 from tacit.numerics.rows import unit_rows
 
 _SMALLEST_STEP = 1e-3

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import linalg
 
-from tacit.numerics.arrays import Floats
+from tacit.arrays import Floats
 
 # The largest dimension of the space: so many directions for each pair wanted, plus a constant for few pairs.
 _MAX_GROWTH = 4

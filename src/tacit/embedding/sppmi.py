@@ -11,9 +11,9 @@ from typing import Annotated, Any, TypeAlias
 import numpy as np
 from scipy import sparse
 
+from tacit.arrays import Floats, Floats32, Floats64
 from tacit.core.parameters import OneOf, Range, Tune
 from tacit.embedding.spectrum import leading_eigenpairs
-from tacit.numerics.arrays import Floats, Floats32, Floats64
 from tacit.numerics.rows import row_of_entry
 from tacit.runtime.tasks import row_blocks
 

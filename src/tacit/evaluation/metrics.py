@@ -16,10 +16,11 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from tacit.arrays import Floats64
 from tacit.core.labels import Matrix, relevant_labels
 from tacit.core.ranking import NO_LABEL, Ranking
 from tacit.errors import DataError, ParameterError, did_you_mean
-from tacit.evaluation.propensity import FloatArray, inverse_propensities, values_at
+from tacit.evaluation.propensity import inverse_propensities, values_at
 from tacit.numerics.rows import falling_order, row_of_entry
 
 KS = (1, 3, 5)
@@ -112,8 +113,8 @@ def f1(Y_true: Matrix, Y_pred: Matrix, average: str = "micro") -> float:
 class Ratio:
     """A metric as a ratio of sums over samples; each array has one entry per sample."""
 
-    numerator: FloatArray
-    denominator: FloatArray
+    numerator: Floats64
+    denominator: Floats64
 
     def value(self) -> float:
         """The metric; 0 if the denominator is 0."""
@@ -127,8 +128,8 @@ class JudgedRanking:
     relevant: sparse.csr_matrix
     labels: npt.NDArray[np.int32]
     hits: npt.NDArray[np.bool_]  # whether the label at each place is relevant
-    gains: FloatArray | None = None  # 1/p of each hit; None without propensities
-    best_gains: FloatArray | None = None  # ... and of the places of the best possible ranking
+    gains: Floats64 | None = None  # 1/p of each hit; None without propensities
+    best_gains: Floats64 | None = None  # ... and of the places of the best possible ranking
 
     def only(self, wanted: npt.NDArray[np.bool_]) -> JudgedRanking:
         """The same with hits of `wanted` labels (a mask over labels) only, against an unchanged truth."""
@@ -161,10 +162,10 @@ class FirstPlaces:
 
     judged: JudgedRanking
     k: int
-    each: FloatArray  # 1 for every sample
+    each: Floats64  # 1 for every sample
 
     @property
-    def hits(self) -> FloatArray:
+    def hits(self) -> Floats64:
         """Number of relevant labels found."""
         return self._sum(self.judged.hits.astype(np.float64))
 
@@ -173,23 +174,23 @@ class FirstPlaces:
         """Number of relevant labels."""
         return np.asarray(np.diff(self.judged.relevant.indptr))
 
-    def discounted(self, gains: npt.NDArray[Any]) -> FloatArray:
+    def discounted(self, gains: npt.NDArray[Any]) -> Floats64:
         """DCG of the gains, divided by the ideal DCG for the number of relevant labels."""
         discounts = 1 / np.log2(2 + np.arange(gains.shape[1]))
         best = np.concatenate([[0.0], np.cumsum(discounts)])
         return _divide(self._sum(gains * discounts), best[np.minimum(self.k, self.n_relevant)])
 
-    def mean(self, gains: npt.NDArray[Any]) -> FloatArray:
+    def mean(self, gains: npt.NDArray[Any]) -> Floats64:
         """Mean gain of the first k places."""
         return self._sum(gains) / self.k
 
-    def of_gains(self, measure: Callable[[FloatArray], FloatArray]) -> Ratio:
+    def of_gains(self, measure: Callable[[Floats64], Floats64]) -> Ratio:
         """A measure of the propensity-scored gains, divided by that of the best possible ranking."""
         gains, best = self.judged.gains, self.judged.best_gains
         assert gains is not None and best is not None  # noqa: S101, PT018 - metrics that need propensities have them
         return Ratio(measure(gains), measure(best))
 
-    def _sum(self, values: FloatArray) -> FloatArray:
+    def _sum(self, values: Floats64) -> Floats64:
         return np.asarray(values[:, : self.k].sum(axis=1))
 
 
@@ -287,7 +288,7 @@ def resample(ratios: Mapping[Key, Ratio], n_bootstrap: int, seed: int) -> dict[K
     return intervals
 
 
-def _resampled_sums(columns: list[FloatArray], n_bootstrap: int, generator: np.random.Generator) -> FloatArray:
+def _resampled_sums(columns: list[Floats64], n_bootstrap: int, generator: np.random.Generator) -> Floats64:
     """Sum of each column over each resample, shape (n_bootstrap, n_columns), in bounded memory."""
     n_samples = len(columns[0])
     sums = np.zeros((n_bootstrap, len(columns)))
@@ -337,7 +338,7 @@ def _first_places(ranking: Ranking, n_places: int, shape: tuple[int, int]) -> np
     return np.pad(labels, ((0, 0), (0, n_places - labels.shape[1])), constant_values=NO_LABEL)
 
 
-def _largest_of_rows(matrix: sparse.csr_matrix, count: int) -> FloatArray:
+def _largest_of_rows(matrix: sparse.csr_matrix, count: int) -> Floats64:
     """The `count` largest entries of each row, falling, padded with 0."""
     order, places = falling_order(matrix, matrix.data)
     kept = places < count
@@ -346,12 +347,12 @@ def _largest_of_rows(matrix: sparse.csr_matrix, count: int) -> FloatArray:
     return largest
 
 
-def _in_unit_interval(values: FloatArray) -> FloatArray:
+def _in_unit_interval(values: Floats64) -> Floats64:
     """At most 1: by rounding errors, gains summed in another order may exceed the best ones."""
     return np.minimum(values, 1.0)
 
 
-def _divide(numerator: Any, denominator: Any) -> FloatArray:
+def _divide(numerator: Any, denominator: Any) -> Floats64:
     """Quotient, 0 where the denominator is 0."""
     numerator, denominator = np.asarray(numerator, np.float64), np.asarray(denominator, np.float64)
     quotient = np.zeros(numerator.shape)

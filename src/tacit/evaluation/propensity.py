@@ -9,19 +9,17 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from tacit.arrays import Floats64, Integers, by_value
 from tacit.core.labels import Matrix, label_counts
 from tacit.errors import DataError, ParameterError
-from tacit.numerics.arrays import by_value
 from tacit.numerics.rows import row_of_entry
 
-FloatArray: TypeAlias = npt.NDArray[np.float64]
-IntArray: TypeAlias = npt.NDArray[np.integer[Any]]
 _MOST_LOG = 700.0  # logarithm of the largest float64, with a margin
 
 #: (A, B) as used in the literature, by kind of data: ``propensities(Y, *PRESETS["amazon"])``.
@@ -30,7 +28,7 @@ PRESETS: Mapping[str, tuple[float, float]] = MappingProxyType(
 )
 
 
-def propensities(Y_train: Matrix, A: float = PRESETS["default"][0], B: float = PRESETS["default"][1]) -> FloatArray:
+def propensities(Y_train: Matrix, A: float = PRESETS["default"][0], B: float = PRESETS["default"][1]) -> Floats64:
     """Propensity of each label, from how often it is positive in the training data.
 
     Parameters
@@ -49,7 +47,7 @@ def propensities(Y_train: Matrix, A: float = PRESETS["default"][0], B: float = P
 
 def propensities_from_counts(
     counts: npt.ArrayLike, n_samples: int, A: float = PRESETS["default"][0], B: float = PRESETS["default"][1]
-) -> FloatArray:
+) -> Floats64:
     """Propensity of each label, from its number of positives among `n_samples` training samples."""
     if not (np.isfinite(A) and A >= 0):
         raise ParameterError(f"A must be a number of at least 0; got {A}")
@@ -100,7 +98,7 @@ def as_values(values: Any, shape: tuple[int, int], what: str) -> Any:
     return checked
 
 
-def values_at(values: Any, rows: IntArray, columns: IntArray) -> FloatArray:
+def values_at(values: Any, rows: Integers, columns: Integers) -> Floats64:
     """Entries (rows, columns) of what `as_values` returned; 0 where a sparse matrix stores nothing."""
     if rows.size == 0:  # for empty indices scipy returns a sparse matrix
         return np.zeros(0)
@@ -110,6 +108,6 @@ def values_at(values: Any, rows: IntArray, columns: IntArray) -> FloatArray:
     return np.asarray(found, dtype=np.float64)
 
 
-def entries(matrix: sparse.csr_matrix) -> tuple[IntArray, IntArray]:
+def entries(matrix: sparse.csr_matrix) -> tuple[Integers, Integers]:
     """Row and column of every stored entry of a CSR matrix."""
     return row_of_entry(matrix), matrix.indices

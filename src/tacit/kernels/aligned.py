@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tacit.arrays import Bytes
+
 ALIGNMENT = 64  # bytes, a cache line
 
 
@@ -20,7 +22,7 @@ def aligned_zeros(shape: tuple[int, ...], dtype: npt.DTypeLike) -> npt.NDArray[A
     return aligned(np.zeros(n_bytes + ALIGNMENT, np.uint8), n_bytes).view(dtype).reshape(shape)
 
 
-def aligned(buffer: npt.NDArray[np.uint8], n_bytes: int) -> npt.NDArray[np.uint8]:
+def aligned(buffer: Bytes, n_bytes: int) -> Bytes:
     """The part of a buffer, which is larger by `ALIGNMENT`, that begins with a cache line."""
     start = -buffer.ctypes.data % ALIGNMENT
     return buffer[start : start + n_bytes]

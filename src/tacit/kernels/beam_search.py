@@ -15,15 +15,13 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
+from tacit.arrays import Floats32, Integers, Ints32, Ints64, Mask
 from tacit.kernels.dense import add_row_product
 
-Ints = npt.NDArray[np.int64]
-Ids = npt.NDArray[np.int32]
-Floats = npt.NDArray[np.float32]
-Flags = npt.NDArray[np.bool_]
-Entries = npt.NDArray[np.unsignedinteger]
-Rows = tuple[Ints, Ids, Floats, Ints]
-Weights = tuple[Ints, Floats, Ints, Ids, Ints, Entries, npt.NDArray[np.generic], npt.NDArray[np.generic], Floats]
+Rows = tuple[Ints64, Ints32, Floats32, Ints64]
+Weights = tuple[
+    Ints64, Floats32, Ints64, Ints32, Ints64, Integers, npt.NDArray[np.generic], npt.NDArray[np.generic], Floats32
+]
 
 _ZERO, _ONE = np.float32(0.0), np.float32(1.0)
 _LEAST_LOG = np.float32(-80.0)  # lower bound, so that a label that was found has a score above 0
@@ -33,7 +31,7 @@ _SPREAD = 1000  # features of a node per row in it, above which binary search re
 
 
 @njit(nogil=True, cache=True)
-def fill_clusters(order: Ints, cluster_of: Ids, room: Ints) -> None:
+def fill_clusters(order: Ints64, cluster_of: Ints32, room: Ints64) -> None:
     """Put rows without a cluster, -1, into clusters with room by pairs in `order`, ``row * n_clusters + cluster``."""
     n_clusters = len(room)
     for pair in order:
@@ -62,7 +60,7 @@ def _probability(log: np.float32) -> np.float32:
 
 
 @njit(nogil=True, cache=True, inline="always")
-def _first_from(features: Ids, first: int, last: int, feature: int) -> int:
+def _first_from(features: Ints32, first: int, last: int, feature: int) -> int:
     """The first place from `first` on, or `last`, whose feature is not below `feature`."""
     step = 1
     while first + step < last and features[first + step] < feature:
@@ -83,10 +81,10 @@ def _add_entries(
     x: np.float32,
     first: int,
     last: int,
-    entry_children: Entries,
+    entry_children: Integers,
     values: npt.NDArray[np.generic],
-    halves: Floats,
-    margins: Floats,
+    halves: Floats32,
+    margins: Floats32,
 ) -> None:
     if len(halves) > 0:
         for entry in range(first, last):
@@ -98,16 +96,16 @@ def _add_entries(
 
 @njit(nogil=True, cache=True, inline="always")
 def _margins_by_search(
-    x_features: Ids,
-    x_values: Floats,
+    x_features: Ints32,
+    x_values: Floats32,
     first: int,
     last: int,
-    features: Ids,
-    entry_starts: Ints,
-    entry_children: Entries,
+    features: Ints32,
+    entry_starts: Ints64,
+    entry_children: Integers,
     values: npt.NDArray[np.generic],
-    halves: Floats,
-    margins: Floats,
+    halves: Floats32,
+    margins: Floats32,
 ) -> None:
     """Add w·x to `margins`; the features of the node are those from `first` to `last`."""
     place = first
@@ -123,14 +121,14 @@ def _margins_by_search(
 
 @njit(nogil=True, cache=True, inline="always")
 def _margins_by_map(
-    x_features: Ids,
-    x_values: Floats,
-    places: Ints,
-    entry_starts: Ints,
-    entry_children: Entries,
+    x_features: Ints32,
+    x_values: Floats32,
+    places: Ints64,
+    entry_starts: Ints64,
+    entry_children: Integers,
     values: npt.NDArray[np.generic],
-    halves: Floats,
-    margins: Floats,
+    halves: Floats32,
+    margins: Floats32,
 ) -> None:
     """The same, in the same order, with a lookup table of the features of the node; -1 for features it lacks."""
     for at in range(len(x_features)):
@@ -142,7 +140,7 @@ def _margins_by_map(
 
 
 @njit(nogil=True, cache=True)
-def _unpack(values: npt.NDArray[np.generic], halves: Floats, first: int, out: Floats) -> None:
+def _unpack(values: npt.NDArray[np.generic], halves: Floats32, first: int, out: Floats32) -> None:
     """Values from a place on as float32."""
     if len(halves) > 0:
         for at in range(len(out)):
@@ -153,7 +151,7 @@ def _unpack(values: npt.NDArray[np.generic], halves: Floats, first: int, out: Fl
 
 
 @njit(nogil=True, cache=True, inline="always")
-def _insert(nodes: Ids, logs: Floats, node: int, log: np.float32) -> None:
+def _insert(nodes: Ints32, logs: Floats32, node: int, log: np.float32) -> None:
     """Insert a node into a beam if it is better than the last one; equal ones keep their order."""
     place = len(nodes) - 1
     if nodes[place] >= 0 and log <= logs[place]:
@@ -166,7 +164,7 @@ def _insert(nodes: Ids, logs: Floats, node: int, log: np.float32) -> None:
 
 @njit(nogil=True, cache=True, inline="always")
 def _sort_by_node(
-    nodes: Ids, first_place: int, last_place: int, first: int, last: int, order: Ints, starts: Ints
+    nodes: Ints32, first_place: int, last_place: int, first: int, last: int, order: Ints64, starts: Ints64
 ) -> None:
     """Sort the places of a beam (``row * width + place``) by their node; each node from `first` begins at `starts`."""
     n_rows, width = nodes.shape
@@ -188,16 +186,16 @@ def _sort_by_node(
 @njit(nogil=True, cache=True, error_model="numpy")
 def _fill_margins(
     rows: Rows,
-    x_dense: Floats | None,
+    x_dense: Floats32 | None,
     first_node: int,
     last_node: int,
     weights: Weights,
-    nodes: Ids,
+    nodes: Ints32,
     first_place: int,
     last_place: int,
-    order: Ints,
-    starts: Ints,
-    out: Floats,
+    order: Ints64,
+    starts: Ints64,
+    out: Floats32,
 ) -> None:
     """The margins of all children, in `out` (rows × beam × children), of the nodes at some places of a beam.
 
@@ -243,15 +241,15 @@ def _fill_margins(
 
 @njit(nogil=True, cache=True, inline="always")
 def _follow(
-    nodes: Ids,
-    paths: Floats,
-    margins: Floats,
-    slot_starts: Ints,
-    children: Ids,
-    is_open: Flags,
+    nodes: Ints32,
+    paths: Floats32,
+    margins: Floats32,
+    slot_starts: Ints64,
+    children: Ints32,
+    is_open: Mask,
     power: int,
-    found: Ids,
-    logs: Floats,
+    found: Ints32,
+    logs: Floats32,
 ) -> None:
     """Fill the beam of the next level, `found` and `logs`, with the open children that have the best paths."""
     for row in range(len(nodes)):
@@ -269,17 +267,17 @@ def _follow(
 
 @njit(nogil=True, cache=True, inline="always")
 def _score_leaves(
-    nodes: Ids,
-    paths: Floats,
+    nodes: Ints32,
+    paths: Floats32,
     first_place: int,
     last_place: int,
-    slot_starts: Ints,
-    children: Ids,
-    allowed: Flags,
+    slot_starts: Ints64,
+    children: Ints32,
+    allowed: Mask,
     power: int,
     path_weight: np.float32,
-    best: Floats,
-    logs: Floats,
+    best: Floats32,
+    logs: Floats32,
 ) -> None:
     """Turn margins into log-probabilities; `best` keeps the largest ones of each row's allowed labels, in order."""
     for row in range(len(nodes)):
@@ -299,7 +297,7 @@ def _score_leaves(
 
 
 @njit(nogil=True, cache=True, inline="always")
-def _leave_out(nodes: Ids, paths: Floats, first: int, path_weight: np.float32, best: Floats) -> None:
+def _leave_out(nodes: Ints32, paths: Floats32, first: int, path_weight: np.float32, best: Floats32) -> None:
     """Take leaves from a place on out of the beam if none of their labels can be among the best of the row.
 
     A label is no more probable than the path to its leaf. Equal probabilities are not left out: the label decides.
@@ -316,21 +314,21 @@ def _leave_out(nodes: Ids, paths: Floats, first: int, path_weight: np.float32, b
 @njit(nogil=True, cache=True)
 def search_tree(
     rows: Rows,
-    x_dense: Floats | None,
-    level_starts: Ints,
+    x_dense: Floats32 | None,
+    level_starts: Ints64,
     weights: Weights,
-    children: Ids,
-    is_open: Flags,
-    allowed: Flags,
+    children: Ints32,
+    is_open: Mask,
+    allowed: Mask,
     power: int,
     path_weight: np.float32,
-    beams: npt.NDArray[np.int32],
-    beam_paths: Floats,
-    order: Ints,
-    starts: Ints,
-    best: Floats,
-    leaves: Ids,
-    logs: Floats,
+    beams: Ints32,
+    beam_paths: Floats32,
+    order: Ints64,
+    starts: Ints64,
+    best: Floats32,
+    leaves: Ints32,
+    logs: Floats32,
 ) -> None:
     """Beam search in one tree.
 
@@ -372,7 +370,7 @@ def search_tree(
 
 
 @njit(nogil=True, cache=True)
-def _offer(labels: Ids, scores: Floats, label: int, score: np.float32) -> None:
+def _offer(labels: Ints32, scores: Floats32, label: int, score: np.float32) -> None:
     """Insert a label into a row of a ranking if it is among the best so far; equal scores: smaller label first."""
     place = len(labels) - 1
     if labels[place] >= 0 and (score < scores[place] or (score == scores[place] and label > labels[place])):
@@ -387,7 +385,13 @@ def _offer(labels: Ids, scores: Floats, label: int, score: np.float32) -> None:
 
 @njit(nogil=True, cache=True)
 def rank_found(
-    leaves: Ids, logs: Floats, slot_starts: Ints, children: Ids, allowed: Flags, labels: Ids, scores: Floats
+    leaves: Ints32,
+    logs: Floats32,
+    slot_starts: Ints64,
+    children: Ints32,
+    allowed: Mask,
+    labels: Ints32,
+    scores: Floats32,
 ) -> None:
     """Rank the allowed labels of one tree in `labels` and `scores`, which are -1 and -inf where there are fewer.
 
@@ -410,15 +414,15 @@ def rank_found(
 
 @njit(nogil=True, cache=True)
 def rank_means(
-    leaves: npt.NDArray[np.int32],
-    logs: Floats,
-    slot_starts: Ints,
-    children: Ids,
-    allowed: Flags,
-    totals: Floats,
-    found: Ids,
-    labels: Ids,
-    scores: Floats,
+    leaves: Ints32,
+    logs: Floats32,
+    slot_starts: Ints64,
+    children: Ints32,
+    allowed: Mask,
+    totals: Floats32,
+    found: Ints32,
+    labels: Ints32,
+    scores: Floats32,
 ) -> None:
     """The same by the mean probability over trees, which is 0 in a tree whose beam did not reach the label.
 

@@ -5,25 +5,24 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import numpy.typing as npt
 from numba import njit
 
-Floats = npt.NDArray[np.float64]
+from tacit.arrays import Floats32, Floats64, Ints32, Ints64
 
 
 @njit(nogil=True, cache=True)
 def correction_forces(
-    groups: npt.NDArray[np.int64],
-    indptr: npt.NDArray[np.int64],
-    indices: npt.NDArray[np.int32],
-    data: npt.NDArray[np.float32],
-    signs: Floats,
-    offsets: Floats,
+    groups: Ints64,
+    indptr: Ints64,
+    indices: Ints32,
+    data: Floats32,
+    signs: Floats64,
+    offsets: Floats64,
     n_features: int,
     variance: float,
     passes: int,
     tolerance: float,
-) -> Floats:
+) -> Floats64:
     """The dual variable ("force") of each sample, between 0 and 1: the residual of its corrected probability.
 
     The samples of group g are the rows ``groups[g]`` to ``groups[g + 1]``; its weights, with a Gaussian prior of this

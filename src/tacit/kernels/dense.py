@@ -9,18 +9,18 @@ with dense rows is then not compiled at all.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 from numba import njit
 
-Floats = npt.NDArray[np.float32]
-DenseRows = tuple[Floats, npt.NDArray[np.uint16], Floats, Floats]
+from tacit.arrays import Floats32, Ints32, Ints64, UInts16
+
+DenseRows = tuple[Floats32, UInts16, Floats32, Floats32]
 
 TILE = 32  # rows that are multiplied together
 _COLUMNS = 256  # of a matrix that stay in the cache while rows are multiplied with them
 
 
 @njit(nogil=True, cache=True)
-def gather(dense: DenseRows, rows: npt.NDArray[np.int64], tile: Floats) -> None:
+def gather(dense: DenseRows, rows: Ints64, tile: Floats32) -> None:
     """The scaled dense rows, one below the other in `tile`; what is left of it becomes 0."""
     values, bits, table, scales = dense
     for place in range(len(tile)):
@@ -35,7 +35,7 @@ def gather(dense: DenseRows, rows: npt.NDArray[np.int64], tile: Floats) -> None:
 
 
 @njit(nogil=True, cache=True)
-def add_row_product(x: Floats, right: Floats, first: int, last: int, out: Floats) -> None:
+def add_row_product(x: Floats32, right: Floats32, first: int, last: int, out: Floats32) -> None:
     """``out += x @ right`` in some columns; four rows of `right` at a time, an operation on whole vectors."""
     start, stop = np.uint64(first), np.uint64(last)  # loops over signed numbers would not be vectorised
     axis = 0
@@ -53,7 +53,7 @@ def add_row_product(x: Floats, right: Floats, first: int, last: int, out: Floats
 
 
 @njit(nogil=True, cache=True)
-def add_products(left: Floats, right: Floats, out: Floats) -> None:
+def add_products(left: Floats32, right: Floats32, out: Floats32) -> None:
     """``out += left @ right`` in an order of additions that does not depend on the number of rows."""
     n_columns = right.shape[1]
     for first in range(0, n_columns, _COLUMNS):
@@ -63,14 +63,14 @@ def add_products(left: Floats, right: Floats, out: Floats) -> None:
 
 @njit(nogil=True, cache=True)
 def row_entries(
-    indptr: npt.NDArray[np.int32],
-    indices: npt.NDArray[np.int32],
-    data: Floats,
+    indptr: Ints32,
+    indices: Ints32,
+    data: Floats32,
     dense: DenseRows | None,
     n_words: int,
     row: int,
-    features: npt.NDArray[np.int32],
-    values: Floats,
+    features: Ints32,
+    values: Floats32,
 ) -> int:
     """Features and values of a row, and their number: the sparse ones, then the dense ones that are not 0."""
     n_entries = int(indptr[row + 1] - indptr[row])

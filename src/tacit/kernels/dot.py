@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 from numba import njit
+
+from tacit.arrays import Floats32
 
 
 @njit(nogil=True, cache=True)
-def dot(a: npt.NDArray[np.float32], b: npt.NDArray[np.float32]) -> np.float32:
+def dot(a: Floats32, b: Floats32) -> np.float32:
     """Inner product in eight lanes, written out: as fast as reordered sums, but the same bits on every machine."""
     zero = np.float32(0)
     s0, s1, s2, s3, s4, s5, s6, s7 = zero, zero, zero, zero, zero, zero, zero, zero

@@ -19,9 +19,9 @@ what the steps of the rows before it have added, by their inner products with it
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 from numba import njit
 
+from tacit.arrays import Floats32, Ints8, Ints32, Ints64, UInts32
 from tacit.kernels.aligned import aligned_zeros
 from tacit.kernels.dense import TILE, DenseRows, gather
 from tacit.kernels.dot import dot
@@ -47,17 +47,15 @@ _LARGEST_EXPONENT = np.float32(25.0)
 # neither reordered nor fused with products, so that results are bit-identical on every machine.
 _VECTOR = {"nogil": True, "cache": True, "fastmath": {"nnan", "nsz"}, "error_model": "numpy"}
 
-Floats = npt.NDArray[np.float32]
-
 
 def label_signs(
-    y_indptr: npt.NDArray[np.int64],
-    y_indices: npt.NDArray[np.int32],
-    y_values: Floats,
-    labels: npt.NDArray[np.int64],
+    y_indptr: Ints64,
+    y_indices: Ints32,
+    y_values: Floats32,
+    labels: Ints64,
     n_samples: int,
     absent: int,
-) -> npt.NDArray[np.int8]:
+) -> Ints8:
     """State of each (sample, label of the block): 1 positive, -1 negative, 0 ignored.
 
     Y is in CSC format; a stored 0 is a known negative; `absent` (-1 or 0) is the state of entries that are
@@ -70,12 +68,12 @@ def label_signs(
 
 @njit(nogil=True, cache=True)
 def _fill_signs(
-    y_indptr: npt.NDArray[np.int64],
-    y_indices: npt.NDArray[np.int32],
-    y_values: Floats,
-    labels: npt.NDArray[np.int64],
+    y_indptr: Ints64,
+    y_indices: Ints32,
+    y_values: Floats32,
+    labels: Ints64,
     absent: int,
-    signs: npt.NDArray[np.int8],
+    signs: Ints8,
 ) -> None:
     for column in range(len(labels)):
         start, end = y_indptr[labels[column]], y_indptr[labels[column] + 1]
@@ -91,7 +89,7 @@ def _fill_signs(
 
 
 @njit(nogil=True, cache=True)
-def _shuffle(rows: npt.NDArray[np.int64], state: np.uint64) -> np.uint64:
+def _shuffle(rows: Ints64, state: np.uint64) -> np.uint64:
     """Shuffle rows with splitmix64, so that the order does not depend on the version of a library."""
     for last in range(len(rows) - 1, 0, -1):
         state += np.uint64(0x9E3779B97F4A7C15)
@@ -103,7 +101,7 @@ def _shuffle(rows: npt.NDArray[np.int64], state: np.uint64) -> np.uint64:
 
 
 @njit(**_VECTOR)
-def _fill_norms(bounds: npt.NDArray[np.int64], data: Floats, bias: np.float32, norms: Floats) -> None:
+def _fill_norms(bounds: Ints64, data: Floats32, bias: np.float32, norms: Floats32) -> None:
     for row in range(len(norms)):
         total = bias * bias
         for entry in range(bounds[row, 0], bounds[row, 1]):
@@ -112,7 +110,7 @@ def _fill_norms(bounds: npt.NDArray[np.int64], data: Floats, bias: np.float32, n
 
 
 @njit(nogil=True, cache=True)
-def _add_dense_norms(dense: DenseRows, places: npt.NDArray[np.int64], norms: Floats) -> None:
+def _add_dense_norms(dense: DenseRows, places: Ints64, norms: Floats32) -> None:
     tile = np.empty((TILE, dense[0].shape[1]), dtype=np.float32)
     for first in range(0, len(places), TILE):
         rows = places[first : first + TILE]
@@ -123,13 +121,13 @@ def _add_dense_norms(dense: DenseRows, places: npt.NDArray[np.int64], norms: Flo
 
 @njit(**_VECTOR)
 def _margins(
-    bounds: npt.NDArray[np.int64],
-    columns: npt.NDArray[np.uint32],
-    data: Floats,
-    weights: Floats,
+    bounds: Ints64,
+    columns: UInts32,
+    data: Floats32,
+    weights: Floats32,
     bias: np.float32,
     row: int,
-    out: Floats,
+    out: Floats32,
 ) -> None:
     """out[label] = w_label · x_row; four features at a time, so that `out` is read and written less often."""
     for label in range(len(out)):
@@ -152,14 +150,14 @@ def _margins(
 
 @njit(**_VECTOR)
 def _add_row(
-    bounds: npt.NDArray[np.int64],
-    columns: npt.NDArray[np.uint32],
-    data: Floats,
-    weights: Floats,
+    bounds: Ints64,
+    columns: UInts32,
+    data: Floats32,
+    weights: Floats32,
     bias: np.float32,
-    duals: Floats,
+    duals: Floats32,
     row: int,
-    steps: Floats,
+    steps: Floats32,
 ) -> None:
     """w_label += steps[label] · x_row, and the same for the duals of the row."""
     for label in range(len(steps)):
@@ -174,16 +172,16 @@ def _add_row(
 
 @njit(**_VECTOR)
 def _squared_steps(
-    margins: Floats,
-    signs: npt.NDArray[np.int8],
-    duals: Floats,
+    margins: Floats32,
+    signs: Ints8,
+    duals: Floats32,
     row: int,
     norm: np.float32,
-    positive_cost: Floats,
-    positive_target: Floats,
+    positive_cost: Floats32,
+    positive_target: Floats32,
     is_hinge: bool,
     negative_cost: np.float32,
-    moves: Floats,
+    moves: Floats32,
 ) -> None:
     """Minimise over the row's duals β = yα, exactly.
 
@@ -217,14 +215,14 @@ def _falling_sigmoid(x: np.float32) -> np.float32:
 
 @njit(**_VECTOR)
 def _logistic_steps(
-    margins: Floats,
-    signs: npt.NDArray[np.int8],
-    duals: Floats,
+    margins: Floats32,
+    signs: Ints8,
+    duals: Floats32,
     row: int,
     norm: np.float32,
-    positive_cost: Floats,
+    positive_cost: Floats32,
     negative_cost: np.float32,
-    moves: Floats,
+    moves: Floats32,
 ) -> None:
     """Minimise over the row's duals β = yα, 0 < α < c, by Newton's method; otherwise as for the squared losses.
 
@@ -254,7 +252,7 @@ def _logistic_steps(
 
 
 @njit(nogil=True, cache=True)
-def _largest_size(steps: Floats) -> np.float32:
+def _largest_size(steps: Floats32) -> np.float32:
     """Largest absolute step; a separate function, because in the loops that fill `steps` it prevents vectorisation."""
     largest = _ZERO
     for label in range(len(steps)):
@@ -264,24 +262,24 @@ def _largest_size(steps: Floats) -> np.float32:
 
 @njit(nogil=True, cache=True)
 def _visit(
-    bounds: npt.NDArray[np.int64],
-    columns: npt.NDArray[np.uint32],
-    data: Floats,
+    bounds: Ints64,
+    columns: UInts32,
+    data: Floats32,
     dense: DenseRows | None,
-    places: npt.NDArray[np.int64],
-    weights: Floats,
+    places: Ints64,
+    weights: Floats32,
     bias: np.float32,
-    signs: npt.NDArray[np.int8],
-    duals: Floats,
-    norms: Floats,
-    logistic: Floats | None,
-    squared: tuple[Floats, Floats, bool] | None,
+    signs: Ints8,
+    duals: Floats32,
+    norms: Floats32,
+    logistic: Floats32 | None,
+    squared: tuple[Floats32, Floats32, bool] | None,
     negative_cost: np.float32,
     negligible: np.float32,
-    rows: npt.NDArray[np.int64],
-    gains: Floats,
-    tile_steps: Floats,
-    moves: Floats,
+    rows: Ints64,
+    gains: Floats32,
+    tile_steps: Floats32,
+    moves: Floats32,
 ) -> None:
     """One step on each of `rows` in turn; fills their gains, and `moves`: the largest change of a margin per label."""
     width, at = weights.shape[1], 0
@@ -323,7 +321,7 @@ def _visit(
 
 
 @njit(**_VECTOR)
-def _add_ahead(ahead: Floats, products: Floats, steps: Floats, at: int) -> None:
+def _add_ahead(ahead: Floats32, products: Floats32, steps: Floats32, at: int) -> None:
     """Add to the margins of a row, `steps[at]`, those of its dense part: before its tile, and from the tile's steps."""
     for label in range(steps.shape[1]):
         steps[at, label] += ahead[at, label]
@@ -334,7 +332,7 @@ def _add_ahead(ahead: Floats, products: Floats, steps: Floats, at: int) -> None:
 
 
 @njit(nogil=True, cache=True, inline="always")
-def _known_rows(signs: npt.NDArray[np.int8], rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+def _known_rows(signs: Ints8, rows: Ints64) -> Ints64:
     """Rows with a known state for at least one label of the block, in the room `rows`."""
     count = 0
     for row in range(len(signs)):
@@ -347,7 +345,7 @@ def _known_rows(signs: npt.NDArray[np.int8], rows: npt.NDArray[np.int64]) -> npt
 
 
 @njit(nogil=True, cache=True, inline="always")
-def _hard_rows(rows: npt.NDArray[np.int64], gains: Floats, hard: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+def _hard_rows(rows: Ints64, gains: Floats32, hard: Ints64) -> Ints64:
     """Rows whose last step gained at least a certain share of the largest gain, in the room `hard`."""
     largest, count = _ZERO, 0
     for row in rows:
@@ -359,23 +357,23 @@ def _hard_rows(rows: npt.NDArray[np.int64], gains: Floats, hard: npt.NDArray[np.
 
 
 def train_block(
-    bounds: npt.NDArray[np.int64],
-    indices: npt.NDArray[np.int32],
-    data: Floats,
+    bounds: Ints64,
+    indices: Ints32,
+    data: Floats32,
     n_features: int,
     dense: DenseRows | None,
-    places: npt.NDArray[np.int64],
-    signs: npt.NDArray[np.int8],
-    positive_cost: Floats,
-    positive_target: Floats,
+    places: Ints64,
+    signs: Ints8,
+    positive_cost: Floats32,
+    positive_target: Floats32,
     negative_cost: float,
     bias: float,
     loss: int,
     tolerance: float,
     max_passes: int,
     seed: int,
-    duals: Floats,
-) -> tuple[Floats, int, Floats]:
+    duals: Floats32,
+) -> tuple[Floats32, int, Floats32]:
     """Train one classifier per column of `signs`.
 
     Parameters
@@ -431,25 +429,25 @@ def train_block(
 
 @njit(nogil=True, cache=True)
 def _train(
-    bounds: npt.NDArray[np.int64],
-    columns: npt.NDArray[np.uint32],
-    data: Floats,
+    bounds: Ints64,
+    columns: UInts32,
+    data: Floats32,
     dense: DenseRows | None,
-    places: npt.NDArray[np.int64],
-    weights: Floats,
+    places: Ints64,
+    weights: Floats32,
     bias: np.float32,
-    signs: npt.NDArray[np.int8],
-    duals: Floats,
-    logistic: Floats | None,
-    squared: tuple[Floats, Floats, bool] | None,
+    signs: Ints8,
+    duals: Floats32,
+    logistic: Floats32 | None,
+    squared: tuple[Floats32, Floats32, bool] | None,
     negative_cost: np.float32,
     tolerance: float,
     max_passes: int,
     state: np.uint64,
-    room: npt.NDArray[np.int64],
-    by_row: Floats,
-    steps: Floats,
-    moves: Floats,
+    room: Ints64,
+    by_row: Floats32,
+    steps: Floats32,
+    moves: Floats32,
 ) -> int:
     """Train; return the number of passes. Arrays that it needs are given: it would take longer to compile otherwise."""
     norms, gains = by_row[0], by_row[1]
@@ -475,7 +473,7 @@ def _train(
     return passes
 
 
-def prune(weights: Floats, threshold: float) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], Floats]:
+def prune(weights: Floats32, threshold: float) -> tuple[Ints64, Ints32, Floats32]:
     """CSR (features × labels) of the weights that are not 0 and at least `threshold` in size, without intercepts."""
     indptr = np.zeros(len(weights), dtype=np.int64)
     _count_kept(weights, np.float32(threshold), indptr)
@@ -486,7 +484,7 @@ def prune(weights: Floats, threshold: float) -> tuple[npt.NDArray[np.int64], npt
 
 
 @njit(nogil=True, cache=True)
-def _count_kept(weights: Floats, smallest: np.float32, indptr: npt.NDArray[np.int64]) -> None:
+def _count_kept(weights: Floats32, smallest: np.float32, indptr: Ints64) -> None:
     for feature in range(len(indptr) - 1):
         kept = 0
         for label in range(weights.shape[1]):
@@ -497,11 +495,11 @@ def _count_kept(weights: Floats, smallest: np.float32, indptr: npt.NDArray[np.in
 
 @njit(nogil=True, cache=True)
 def _copy_kept(
-    weights: Floats,
+    weights: Floats32,
     smallest: np.float32,
-    indptr: npt.NDArray[np.int64],
-    indices: npt.NDArray[np.int32],
-    values: Floats,
+    indptr: Ints64,
+    indices: Ints32,
+    values: Floats32,
 ) -> None:
     place = 0
     for feature in range(len(indptr) - 1):

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import numpy as np
-import numpy.typing as npt
 from numba import njit
+
+from tacit.arrays import Floats32, Ints32
 
 
 @njit(nogil=True, cache=True)
-def fill_open_places(
-    labels: npt.NDArray[np.int32], scores: npt.NDArray[np.float32], order: npt.NDArray[np.int32], score: float
-) -> None:
+def fill_open_places(labels: Ints32, scores: Floats32, order: Ints32, score: float) -> None:
     """Fill the -1 at the end of each row with labels of `order` that the row does not hold yet, in place."""
     n_rows, k = labels.shape
     for row in range(n_rows):

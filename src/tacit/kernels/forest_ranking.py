@@ -6,20 +6,11 @@ Rows and weights are quantised, integers times a step, so that sums of products 
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 from numba import njit
 
-Ids = npt.NDArray[np.integer]
-Places = npt.NDArray[np.uint32]  # unsigned, as are `Starts`: Numba tests every signed index for being negative
-Starts = npt.NDArray[np.uint64]
-Nodes = npt.NDArray[np.int32]
-Ints = npt.NDArray[np.int64]
-Values = npt.NDArray[np.float32]
-Floats = npt.NDArray[np.float64]
-Levels = npt.NDArray[np.integer]
-Flags = npt.NDArray[np.bool_]
+from tacit.arrays import Floats32, Floats64, Integers, Ints16, Ints32, Ints64, Mask, UInts32, UInts64
 
-Room = tuple[Values, Nodes, Flags, Ints]
+Room = tuple[Floats32, Ints32, Mask, Ints64]
 
 _FEW_LABELS = 512  # up to this number, all labels are scanned rather than only those with votes
 _ROOT_SHARE, _LESS_PER_LEVEL = 0.4, 0.05  # minimum share near the root, where following both branches costs most
@@ -27,7 +18,7 @@ _ALMOST = 1 - 1e-5  # margin for rounding errors of scores
 _X_LEVELS = 32767  # quantisation levels of features, relative to the largest of a row
 
 
-def row_levels(x_starts: Starts, x_values: Values) -> tuple[npt.NDArray[np.int16], Floats]:
+def row_levels(x_starts: UInts64, x_values: Floats32) -> tuple[Ints16, Floats64]:
     """Quantised rows, and the step of each row: ``values ≈ levels · step``."""
     levels, steps = np.zeros(len(x_values), np.int16), np.zeros(len(x_starts) - 1)
     _quantise(x_starts, x_values, levels, steps)
@@ -35,7 +26,7 @@ def row_levels(x_starts: Starts, x_values: Values) -> tuple[npt.NDArray[np.int16
 
 
 @njit(nogil=True, cache=True)
-def _quantise(x_starts: Starts, x_values: Values, levels: Levels, steps: Floats) -> None:
+def _quantise(x_starts: UInts64, x_values: Floats32, levels: Integers, steps: Floats64) -> None:
     for row in range(len(steps)):
         largest = 0.0
         for at in range(x_starts[row], x_starts[row + 1]):
@@ -48,13 +39,13 @@ def _quantise(x_starts: Starts, x_values: Values, levels: Levels, steps: Floats)
 
 @njit(nogil=True, cache=True, inline="always")
 def spread_row(
-    features: Places,
-    levels: Levels,
-    large_starts: Starts,
-    large_nodes: Ids,
-    large_levels: Levels,
-    x: Nodes,
-    totals: Ints,
+    features: UInts32,
+    levels: Integers,
+    large_starts: UInts64,
+    large_nodes: Integers,
+    large_levels: Integers,
+    x: Ints32,
+    totals: Ints64,
 ) -> None:
     """Scatter a row into a dense array, and sum its products with the weights of large nodes."""
     for entry in range(len(features)):
@@ -66,16 +57,16 @@ def spread_row(
 
 @njit(nogil=True, cache=True, inline="always")
 def find_margins(
-    nodes: Nodes,
-    x: Nodes,
+    nodes: Ints32,
+    x: Ints32,
     x_step: float,
-    totals: Ints,
-    terms: Values,
-    weight_starts: Starts,
-    weight_features: Ids,
-    weight_levels: Levels,
-    large: Ids,
-    margins: Floats,
+    totals: Ints64,
+    terms: Floats32,
+    weight_starts: UInts64,
+    weight_features: Integers,
+    weight_levels: Integers,
+    large: Integers,
+    margins: Floats64,
 ) -> None:
     """Set ``w·x`` of each node for a dense row; `totals` are those of large nodes, 0 for the others."""
     for i in range(len(nodes)):
@@ -88,29 +79,29 @@ def find_margins(
 
 @njit(nogil=True, cache=True)
 def find_leaves(
-    x_starts: Starts,
-    x_features: Places,
-    x_levels: Levels,
-    x_steps: Floats,
-    roots: Nodes,
-    children: Nodes,
-    terms: Values,
-    weight_starts: Starts,
-    weight_features: Ids,
-    weight_levels: Levels,
-    large: Ids,
-    large_starts: Starts,
-    large_nodes: Ids,
-    large_levels: Levels,
+    x_starts: UInts64,
+    x_features: UInts32,
+    x_levels: Integers,
+    x_steps: Floats64,
+    roots: Ints32,
+    children: Ints32,
+    terms: Floats32,
+    weight_starts: UInts64,
+    weight_features: Integers,
+    weight_levels: Integers,
+    large: Integers,
+    large_starts: UInts64,
+    large_nodes: Integers,
+    large_levels: Integers,
     min_share: float,
-    x: Nodes,
-    totals: Ints,
-    open_nodes: Nodes,
-    open_shares: Values,
-    margins: Floats,
-    leaves: Nodes,
-    shares: Values,
-    n_leaves: Ints,
+    x: Ints32,
+    totals: Ints64,
+    open_nodes: Ints32,
+    open_shares: Floats32,
+    margins: Floats64,
+    leaves: Ints32,
+    shares: Floats32,
+    n_leaves: Ints64,
 ) -> None:
     """Fill the leaves of each row in all trees, its shares in them, which sum to 1 per tree, and their number.
 
@@ -173,7 +164,7 @@ def find_leaves(
 
 
 @njit(nogil=True, cache=True, inline="always")
-def insert_label(labels: Nodes, scores: Values, label: int, score: float) -> None:
+def insert_label(labels: Ints32, scores: Floats32, label: int, score: float) -> None:
     """Insert a label into a row of a ranking if it scores above the last place; equal scores keep their order."""
     place = len(labels) - 1
     if labels[place] >= 0 and score <= scores[place]:
@@ -186,15 +177,15 @@ def insert_label(labels: Nodes, scores: Values, label: int, score: float) -> Non
 
 @njit(nogil=True, cache=True, inline="always")
 def add_votes(
-    leaves: Nodes,
-    shares: Values,
-    leaf_starts: Starts,
-    leaf_labels: Ids,
-    leaf_levels: Levels,
-    leaf_steps: Values,
-    votes: Values,
-    is_listed: Flags,
-    listed: Nodes,
+    leaves: Ints32,
+    shares: Floats32,
+    leaf_starts: UInts64,
+    leaf_labels: Integers,
+    leaf_levels: Integers,
+    leaf_steps: Floats32,
+    votes: Floats32,
+    is_listed: Mask,
+    listed: Ints32,
 ) -> int:
     """Sum the scores of labels over the leaves of a row and list the labels; return how many there are."""
     n_listed, lists_all = 0, len(votes) <= _FEW_LABELS
@@ -223,18 +214,18 @@ def room_for_votes(n_labels: int) -> Room:
 
 @njit(nogil=True, cache=True)
 def rank_votes(
-    leaves: Nodes,
-    shares: Values,
-    n_leaves: Ints,
-    leaf_starts: Starts,
-    leaf_labels: Ids,
-    leaf_levels: Levels,
-    leaf_steps: Values,
+    leaves: Ints32,
+    shares: Floats32,
+    n_leaves: Ints64,
+    leaf_starts: UInts64,
+    leaf_labels: Integers,
+    leaf_levels: Integers,
+    leaf_steps: Floats32,
     n_trees: int,
-    allowed: Flags,
+    allowed: Mask,
     room: Room,
-    labels: Nodes,
-    scores: Values,
+    labels: Ints32,
+    scores: Floats32,
 ) -> None:
     """Rank the allowed labels of each row by their mean over the trees, if it is above zero.
 
@@ -262,28 +253,28 @@ def rank_votes(
 
 @njit(nogil=True, cache=True)
 def rank_by_nearness(
-    x_starts: Starts,
-    x_features: Places,
-    x_levels: Levels,
-    leaves: Nodes,
-    shares: Values,
-    n_leaves: Ints,
-    leaf_starts: Starts,
-    leaf_labels: Ids,
-    leaf_levels: Levels,
-    leaf_steps: Values,
-    centre_starts: Starts,
-    centre_labels: Ids,
-    centre_levels: Levels,
-    centre_steps: Values,
-    centre_offsets: Values,
+    x_starts: UInts64,
+    x_features: UInts32,
+    x_levels: Integers,
+    leaves: Ints32,
+    shares: Floats32,
+    n_leaves: Ints64,
+    leaf_starts: UInts64,
+    leaf_labels: Integers,
+    leaf_levels: Integers,
+    leaf_steps: Floats32,
+    centre_starts: UInts64,
+    centre_labels: Integers,
+    centre_levels: Integers,
+    centre_steps: Floats32,
+    centre_offsets: Floats32,
     alpha: float,
     gamma: float,
     n_trees: int,
-    allowed: Flags,
+    allowed: Mask,
     room: Room,
-    labels: Nodes,
-    scores: Values,
+    labels: Ints32,
+    scores: Floats32,
 ) -> None:
     """Like `rank_votes`, a label's score being ``alpha·log(mean) + (1 - alpha)·log P`` with its tail classifier P.
 

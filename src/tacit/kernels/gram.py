@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 from numba import njit
 
+from tacit.arrays import Floats32, Ints32
 from tacit.kernels.dense import add_products
 from tacit.kernels.dot import dot
 
 
 @njit(nogil=True, cache=True)
 def gram(
-    indptr: npt.NDArray[np.int32],
-    indices: npt.NDArray[np.int32],
-    by_column_indptr: npt.NDArray[np.int32],
-    by_column_indices: npt.NDArray[np.int32],
-) -> npt.NDArray[np.float32]:
+    indptr: Ints32,
+    indices: Ints32,
+    by_column_indptr: Ints32,
+    by_column_indices: Ints32,
+) -> Floats32:
     """``Y @ Y.T`` of a sparse 0/1 matrix as a dense array."""
     n_rows = len(indptr) - 1
     result = np.zeros((n_rows, n_rows), np.float32)
@@ -30,9 +30,7 @@ def gram(
 
 
 @njit(nogil=True, cache=True)
-def products_at(
-    indptr: npt.NDArray[np.int32], indices: npt.NDArray[np.int32], rows: npt.NDArray[np.float32]
-) -> npt.NDArray[np.float32]:
+def products_at(indptr: Ints32, indices: Ints32, rows: Floats32) -> Floats32:
     """The entries of ``rows @ rows.T`` at the stored places of a CSR matrix, in its order."""
     result = np.empty(len(indices), np.float32)
     for row in range(len(indptr) - 1):
@@ -42,7 +40,7 @@ def products_at(
 
 
 @njit(nogil=True, cache=True)
-def row_products(left: npt.NDArray[np.float32], right: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+def row_products(left: Floats32, right: Floats32) -> Floats32:
     """``left @ right`` in an order of additions that does not depend on the number of rows."""
     result = np.zeros((len(left), right.shape[1]), np.float32)
     add_products(left, right, result)

@@ -5,28 +5,25 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import numpy.typing as npt
 from numba import njit
 
+from tacit.arrays import Floats32, Ints32
 from tacit.kernels.dense import DenseRows, row_entries
-
-Ints = npt.NDArray[np.int32]
-Floats = npt.NDArray[np.float32]
 
 
 @njit(nogil=True, cache=True)
 def partition_pass(
-    indptr: Ints,
-    indices: Ints,
-    data: Floats,
+    indptr: Ints32,
+    indices: Ints32,
+    data: Floats32,
     dense: DenseRows | None,
-    order: Ints,
-    chosen: Ints,
-    positives: Ints,
-    negatives: Ints,
-    centers: Floats,
-    sums: Floats,
-    squares: Floats,
+    order: Ints32,
+    chosen: Ints32,
+    positives: Ints32,
+    negatives: Ints32,
+    centers: Floats32,
+    sums: Floats32,
+    squares: Floats32,
     rate: float,
     l1: float,
 ) -> None:
@@ -59,13 +56,13 @@ def partition_pass(
 
 @njit(nogil=True, cache=True)
 def _step(
-    features: Ints,
-    values: Floats,
+    features: Ints32,
+    values: Floats32,
     sign: float,
-    centers: Floats,
+    centers: Floats32,
     center: int,
-    sums: Floats,
-    squares: Floats,
+    sums: Floats32,
+    squares: Floats32,
     rate: float,
     l1: float,
 ) -> None:

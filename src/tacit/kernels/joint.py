@@ -9,18 +9,15 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import numpy.typing as npt
 from numba import njit
 
+from tacit.arrays import Floats32, Ints32
 from tacit.kernels.dense import DenseRows, add_products, gather
 from tacit.kernels.dot import dot
 
-Ints = npt.NDArray[np.int32]
-Floats = npt.NDArray[np.float32]
-
 
 @njit(nogil=True, cache=True, inline="always")
-def project_rows(indptr: Ints, indices: Ints, data: Floats, rows: Ints, V: Floats, images: Floats) -> None:
+def project_rows(indptr: Ints32, indices: Ints32, data: Floats32, rows: Ints32, V: Floats32, images: Floats32) -> None:
     """``images[i] = V.T @ X[rows[i]]`` for a CSR matrix X; four features at a time are added to an image."""
     dimension = V.shape[1]
     for place in range(len(rows)):
@@ -40,7 +37,7 @@ def project_rows(indptr: Ints, indices: Ints, data: Floats, rows: Ints, V: Float
 
 
 @njit(nogil=True, cache=True, inline="always")
-def _to_unit_length(images: Floats, n: int, inverse_lengths: Floats) -> None:
+def _to_unit_length(images: Floats32, n: int, inverse_lengths: Floats32) -> None:
     """Divide the first `n` rows by their lengths; keep the inverses (0 for a row of zeros)."""
     for place in range(n):
         length = np.float32(math.sqrt(dot(images[place], images[place])))
@@ -51,7 +48,7 @@ def _to_unit_length(images: Floats, n: int, inverse_lengths: Floats) -> None:
 
 
 @njit(nogil=True, cache=True, inline="always")
-def _products(images: Floats, n: int, turned: Floats, products: Floats) -> None:
+def _products(images: Floats32, n: int, turned: Floats32, products: Floats32) -> None:
     """Inner products of the first `n` rows with each other, along rows of their transpose."""
     dimension = images.shape[1]
     for place in range(n):
@@ -68,7 +65,7 @@ def _products(images: Floats, n: int, turned: Floats, products: Floats) -> None:
 
 @njit(nogil=True, cache=True, inline="always")
 def _sgns_slopes(
-    similarity: float, noise: Floats, n: int, own: int, gamma: float, offset: float, weight: float
+    similarity: float, noise: Floats32, n: int, own: int, gamma: float, offset: float, weight: float
 ) -> tuple[float, float]:
     """Objective and slope of a pair; `noise` holds similarities, then slopes, of its negative samples.
 
@@ -93,7 +90,7 @@ def _sgns_slopes(
 
 
 @njit(nogil=True, cache=True, inline="always")
-def _softmax_slopes(similarity: float, noise: Floats, n: int, own: int, gamma: float) -> tuple[float, float]:
+def _softmax_slopes(similarity: float, noise: Floats32, n: int, own: int, gamma: float) -> tuple[float, float]:
     """The same for the softmax loss log p = γK − log(exp γK + Σ exp γK′), whose slopes are γ(1 − p) and −γp′."""
     largest = gamma * similarity
     for place in range(n):
@@ -111,15 +108,15 @@ def _softmax_slopes(similarity: float, noise: Floats, n: int, own: int, gamma: f
 
 @njit(nogil=True, cache=True, inline="always")
 def _block_gradients(
-    images: Floats,
+    images: Floats32,
     n: int,
     is_softmax: bool,
     gamma: float,
     offset: float,
     n_negatives: float,
-    turned: Floats,
-    noise: Floats,
-    gradients: Floats,
+    turned: Floats32,
+    noise: Floats32,
+    gradients: Floats32,
 ) -> float:
     """Objective of the `n` pairs of rows (a, n + a), and its gradient by all 2n rows.
 
@@ -154,7 +151,7 @@ def _block_gradients(
 
 
 @njit(nogil=True, cache=True, inline="always")
-def _through_length(images: Floats, inverse_lengths: Floats, n: int, gradients: Floats) -> None:
+def _through_length(images: Floats32, inverse_lengths: Floats32, n: int, gradients: Floats32) -> None:
     """From the gradient by a unit vector u = z/‖z‖ to that by z: (g − ⟨g, u⟩u)/‖z‖.
 
     With it the gradient of a cosine is the last one printed in the paper: −ab³c z_i − …; Eq. 13 and 14 lack
@@ -170,15 +167,15 @@ def _through_length(images: Floats, inverse_lengths: Floats, n: int, gradients: 
 
 @njit(nogil=True, cache=True, inline="always")
 def _by_feature(
-    indptr: Ints,
-    indices: Ints,
-    data: Floats,
-    rows: Ints,
-    slots: Ints,
-    features: Ints,
-    ends: Ints,
-    owners: Ints,
-    values: Floats,
+    indptr: Ints32,
+    indices: Ints32,
+    data: Floats32,
+    rows: Ints32,
+    slots: Ints32,
+    features: Ints32,
+    ends: Ints32,
+    owners: Ints32,
+    values: Floats32,
 ) -> int:
     """Group the entries of some rows by feature, and count the features.
 
@@ -213,14 +210,14 @@ def _by_feature(
 
 @njit(nogil=True, cache=True, inline="always")
 def _ascend(
-    features: Ints,
-    ends: Ints,
+    features: Ints32,
+    ends: Ints32,
     n_features: int,
-    owners: Ints,
-    values: Floats,
-    gradients: Floats,
-    V: Floats,
-    squares: Floats,
+    owners: Ints32,
+    values: Floats32,
+    gradients: Floats32,
+    V: Floats32,
+    squares: Floats32,
     rate: float,
 ) -> None:
     """AdaGrad with one step size per feature: V[f] += rate · g / √(Σ mean g²), g = Σ x_if · gradients[i]."""
@@ -249,7 +246,7 @@ def _ascend(
 
 @njit(nogil=True, cache=True)
 def _ascend_dense(
-    tile: Floats, n: int, gradients: Floats, first_feature: int, V: Floats, squares: Floats, rate: float
+    tile: Floats32, n: int, gradients: Floats32, first_feature: int, V: Floats32, squares: Floats32, rate: float
 ) -> None:
     """The same for the dense features of the first `n` rows."""
     turned = np.empty((tile.shape[1], n), np.float32)
@@ -269,14 +266,14 @@ def _ascend_dense(
 
 @njit(nogil=True, cache=True)
 def joint_pass(
-    indptr: Ints,
-    indices: Ints,
-    data: Floats,
+    indptr: Ints32,
+    indices: Ints32,
+    data: Floats32,
     dense: DenseRows | None,
-    first: Ints,
-    second: Ints,
-    V: Floats,
-    squares: Floats,
+    first: Ints32,
+    second: Ints32,
+    V: Floats32,
+    squares: Floats32,
     block: int,
     is_cosine: bool,
     is_softmax: bool,

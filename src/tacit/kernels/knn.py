@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 from numba import njit
+
+from tacit.arrays import Floats32, Ints32, Ints64, Mask
 
 _SLACK = 1e-5  # more than the rounding of sums of products of unit vectors
 
 
 @njit(nogil=True, cache=True)
 def nearest_points(
-    rough: npt.NDArray[np.float32],
-    queries: npt.NDArray[np.float32],
-    points: npt.NDArray[np.float32],
+    rough: Floats32,
+    queries: Floats32,
+    points: Floats32,
     k: int,
     slack: float,
-) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]]:
+) -> tuple[Ints32, Floats32]:
     """The `k` points with the largest inner product with each query, best first; ties go to the smaller id.
 
     `rough` holds the inner products as a matrix product gives them, exact to `slack`. All points that may be
@@ -48,7 +49,7 @@ def nearest_points(
 
 
 @njit(nogil=True, cache=True)
-def _insert(ids: npt.NDArray[np.int32], scores: npt.NDArray[np.float32], new: int, score: float) -> None:
+def _insert(ids: Ints32, scores: Floats32, new: int, score: float) -> None:
     """Put `new` into the falling list `scores`; behind equal scores, dropping the last."""
     place = len(scores) - 1
     if not score > scores[place]:
@@ -63,14 +64,14 @@ def _insert(ids: npt.NDArray[np.int32], scores: npt.NDArray[np.float32], new: in
 
 @njit(nogil=True, cache=True)
 def nearest_rows(
-    indptr: npt.NDArray[np.int64],
-    indices: npt.NDArray[np.int32],
-    data: npt.NDArray[np.float32],
-    by_column_indptr: npt.NDArray[np.int64],
-    by_column_indices: npt.NDArray[np.int32],
-    by_column_data: npt.NDArray[np.float32],
+    indptr: Ints64,
+    indices: Ints32,
+    data: Floats32,
+    by_column_indptr: Ints64,
+    by_column_indices: Ints32,
+    by_column_data: Floats32,
     k: int,
-) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]]:
+) -> tuple[Ints32, Floats32]:
     """The `k` other rows of a sparse matrix with the largest positive inner product with each row, best first.
 
     Of rows that are equally near, those next after the row itself come first (the last row is followed by the
@@ -101,9 +102,7 @@ def nearest_rows(
 
 
 @njit(nogil=True, cache=True)
-def _insert_cyclic(
-    ids: npt.NDArray[np.int32], scores: npt.NDArray[np.float32], new: int, score: float, row: int, n_rows: int
-) -> None:
+def _insert_cyclic(ids: Ints32, scores: Floats32, new: int, score: float, row: int, n_rows: int) -> None:
     distance = (new - row) % n_rows
     place = len(scores) - 1
     if not (score > scores[place] or (score == scores[place] and distance < (ids[place] - row) % n_rows)):
@@ -120,16 +119,16 @@ def _insert_cyclic(
 
 @njit(nogil=True, cache=True)
 def similar_rows(
-    indptr: npt.NDArray[np.int32],
-    indices: npt.NDArray[np.int32],
-    data: npt.NDArray[np.float32],
-    by_column_indptr: npt.NDArray[np.int32],
-    by_column_indices: npt.NDArray[np.int32],
-    by_column_data: npt.NDArray[np.float32],
-    largest: npt.NDArray[np.float32],
+    indptr: Ints32,
+    indices: Ints32,
+    data: Floats32,
+    by_column_indptr: Ints32,
+    by_column_indices: Ints32,
+    by_column_data: Floats32,
+    largest: Floats32,
     n_points: int,
     k: int,
-) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]]:
+) -> tuple[Ints32, Floats32]:
     """The `k` of `n_points` sparse points, given by column, of the largest positive inner product with each row.
 
     Columns are taken by falling bound: the value of the row times the largest value of a point. As soon as the columns
@@ -178,7 +177,7 @@ def similar_rows(
 
 
 @njit(nogil=True, cache=True)
-def _forget_below(products: npt.NDArray[np.float32], touched: npt.NDArray[np.int32], n: int, floor: float) -> int:
+def _forget_below(products: Floats32, touched: Ints32, n: int, floor: float) -> int:
     """Keep the first `n` points whose product reaches `floor`, in order, and set the others to 0; returns how many."""
     n_kept = 0
     for place in range(n):
@@ -192,7 +191,7 @@ def _forget_below(products: npt.NDArray[np.float32], touched: npt.NDArray[np.int
 
 
 @njit(nogil=True, cache=True)
-def _insert_by_id(ids: npt.NDArray[np.int32], scores: npt.NDArray[np.float32], new: int, score: float) -> None:
+def _insert_by_id(ids: Ints32, scores: Floats32, new: int, score: float) -> None:
     """Put `new` into the falling list `scores`; among equal scores by id, dropping the last."""
     place = len(scores) - 1
     if not (score > scores[place] or (score == scores[place] and new < ids[place])):
@@ -207,13 +206,13 @@ def _insert_by_id(ids: npt.NDArray[np.int32], scores: npt.NDArray[np.float32], n
 
 @njit(nogil=True, cache=True)
 def rank_votes(
-    voters: npt.NDArray[np.int32],
-    weights: npt.NDArray[np.float32],
-    indptr: npt.NDArray[np.int64],
-    indices: npt.NDArray[np.int32],
-    label_weights: npt.NDArray[np.float32],
+    voters: Ints32,
+    weights: Floats32,
+    indptr: Ints64,
+    indices: Ints32,
+    label_weights: Floats32,
     k: int,
-) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]]:
+) -> tuple[Ints32, Floats32]:
     """The `k` allowed labels with the largest sums of the weights of the samples that have them.
 
     A label's sum counts times its own weight; a label of weight 0 is not allowed. Voter -1 casts no vote; labels
@@ -244,9 +243,7 @@ def rank_votes(
 
 
 @njit(nogil=True, cache=True)
-def rank_scores(
-    scores: npt.NDArray[np.float32], allowed: npt.NDArray[np.bool_], k: int, above: float = 0.0
-) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]]:
+def rank_scores(scores: Floats32, allowed: Mask, k: int, above: float = 0.0) -> tuple[Ints32, Floats32]:
     """The `k` allowed columns with the largest scores above `above` in each row; ties go to the smaller column.
 
     Columns that do not score above it leave places open (-1, -inf).

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 from numba import njit
 
-Ids = npt.NDArray[np.int32]
-Places = npt.NDArray[np.intp]
-Starts = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float32]
+from tacit.arrays import Floats32, Ids, Ints32, Ints64
 
 N_COLUMNS = 7  # of what `match_names` tells of a match: row, name, first, gap, occurrences, containing, is_phrase
 
 
 @njit(nogil=True, cache=True)
 def match_names(
-    tokens: Ids, text_starts: Starts, listed_starts: Starts, listed: Ids, name_starts: Starts, name_stems: Ids
-) -> Ids:
+    tokens: Ints32, text_starts: Ints64, listed_starts: Ints64, listed: Ints32, name_starts: Ints64, name_stems: Ints32
+) -> Ints32:
     """Matches of names in texts, of shape (n_matches, `N_COLUMNS`).
 
     A name matches where all its stems are in the text, in any order.
@@ -84,7 +80,7 @@ def match_names(
 
 
 @njit(nogil=True, cache=True)
-def _is_phrase(words: Ids, stems: Ids, start: int, following: Ids) -> bool:
+def _is_phrase(words: Ints32, stems: Ints32, start: int, following: Ints32) -> bool:
     """Whether the stems stand in the text side by side and in order; `start` is the first place of the first one."""
     while 0 <= start <= len(words) - len(stems):
         place = 1
@@ -97,7 +93,7 @@ def _is_phrase(words: Ids, stems: Ids, start: int, following: Ids) -> bool:
 
 
 @njit(nogil=True, cache=True)
-def _count_containing(matches: Ids, name_starts: Starts, name_stems: Ids, longer: Ids, last: Ids) -> None:
+def _count_containing(matches: Ints32, name_starts: Ints64, name_stems: Ints32, longer: Ints32, last: Ints32) -> None:
     """Count, for each match of a text, the longer ones that have all its stems.
 
     `longer` is all zero and `last` all -1, before and after.
@@ -138,7 +134,7 @@ def _count_containing(matches: Ids, name_starts: Starts, name_stems: Ids, longer
 
 
 @njit(nogil=True, cache=True)
-def _has_all(others: Ids, stems: Ids) -> bool:
+def _has_all(others: Ints32, stems: Ints32) -> bool:
     """Whether all stems are among others."""
     for one in stems:
         is_found = False
@@ -153,18 +149,18 @@ def _has_all(others: Ids, stems: Ids) -> bool:
 
 @njit(nogil=True, cache=True)
 def name_cover(
-    rows: Places,
-    labels: Places,
-    text_starts: Ids,
-    words: Ids,
-    stem_of_word: Ids,
+    rows: Ids,
+    labels: Ids,
+    text_starts: Ints32,
+    words: Ints32,
+    stem_of_word: Ints32,
     n_forms: int,
-    label_starts: Starts,
-    names_of_label: Ids,
-    name_starts: Starts,
-    name_forms: Ids,
-    weights: Floats,
-) -> Floats:
+    label_starts: Ints64,
+    names_of_label: Ints32,
+    name_starts: Ints64,
+    name_forms: Ints32,
+    weights: Floats32,
+) -> Floats32:
     """How well texts cover the names of labels; see `tacit.names.index.NameIndex.cover`.
 
     Parameters
@@ -206,17 +202,17 @@ def name_cover(
 
 @njit(nogil=True, cache=True)
 def partly_named(
-    text_starts: Ids,
-    words: Ids,
-    stem_of_word: Ids,
-    listed_starts: Starts,
-    listed: Ids,
-    name_starts: Starts,
-    name_stems: Ids,
-    weights: Floats,
+    text_starts: Ints32,
+    words: Ints32,
+    stem_of_word: Ints32,
+    listed_starts: Ints64,
+    listed: Ints32,
+    name_starts: Ints64,
+    name_stems: Ints32,
+    weights: Floats32,
     least_share: float,
     most: int,
-) -> Ids:
+) -> Ints32:
     """Names of which texts have the rarest stem and others, but not all; see `NameIndex.partly_named`.
 
     Returns
@@ -264,8 +260,8 @@ def partly_named(
 
 @njit(nogil=True, cache=True)
 def boosted_log_odds(
-    X: Floats, roots: Ids, features: Ids, thresholds: Floats, children: Ids, values: Floats, start: float
-) -> Floats:
+    X: Floats32, roots: Ints32, features: Ints32, thresholds: Floats32, children: Ints32, values: Floats32, start: float
+) -> Floats32:
     """The sum over trees of the leaf that each row of X comes to; `children` of a leaf are below zero."""
     found = np.empty(len(X), np.float32)
     for row in range(len(X)):

@@ -10,14 +10,9 @@ a float32 is read back exactly.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 from numba import njit
 
-Bytes = npt.NDArray[np.uint8]
-Ids = npt.NDArray[np.int32]
-Values = npt.NDArray[np.float32]
-Positions = npt.NDArray[np.int64]
-Spans = npt.NDArray[np.int64]
+from tacit.arrays import Bytes, Floats32, Ints32, Ints64
 
 # What became of a block. The offset that comes with an error points at the token at fault.
 OK = 0
@@ -166,7 +161,7 @@ def _read_number(block: Bytes, at: int) -> tuple[np.float32, int, int]:
 
 @njit(nogil=True, cache=True)
 def _read_labels(
-    block: Bytes, at: int, first_label: int, n_labels: int, label_ids: Ids, used: int
+    block: Bytes, at: int, first_label: int, n_labels: int, label_ids: Ints32, used: int
 ) -> tuple[int, int, int, bool]:
     """The labels that open a row: status, place (of the error, or behind), label ids used, order kept."""
     start, first, previous, ordered = at, used, -1, True
@@ -191,7 +186,7 @@ def _read_labels(
 
 
 @njit(nogil=True, cache=True)
-def _note(redo: Spans, place: int, slot: int, start: int, end: int) -> None:
+def _note(redo: Ints64, place: int, slot: int, start: int, end: int) -> None:
     redo[place, 0], redo[place, 1], redo[place, 2] = slot, start, end
 
 
@@ -202,8 +197,8 @@ def _read_features(
     comments: bool,
     first_feature: int,
     n_features: int,
-    feature_ids: Ids,
-    values: Values,
+    feature_ids: Ints32,
+    values: Floats32,
     used: int,
 ) -> tuple[int, int, int, bool]:
     """Features up to the end of the line: status, place, features used, order kept."""
@@ -243,11 +238,11 @@ def parse_rows(
     n_features: int,
     first_label: int,
     n_labels: int,
-    feature_ids: Ids,
-    values: Values,
-    feature_ends: Positions,
-    label_ids: Ids,
-    label_ends: Positions,
+    feature_ids: Ints32,
+    values: Floats32,
+    feature_ends: Ints64,
+    label_ids: Ints32,
+    label_ends: Ints64,
 ) -> tuple[int, int, int, int, int, bool, bool]:
     """Rows ``l,l f:v f:v`` (or ``f:v f:v`` without labels) into the arrays given, which are long enough.
 
@@ -312,7 +307,7 @@ def _read_attribute(block: Bytes, at: int, attribute: int, n_attributes: int) ->
 
 @njit(nogil=True, cache=True)
 def _read_arff_row(
-    block: Bytes, at: int, kinds: Bytes, ids: Ids, values: Values, used: int, redo: Spans, n_redo: int
+    block: Bytes, at: int, kinds: Bytes, ids: Ints32, values: Floats32, used: int, redo: Ints64, n_redo: int
 ) -> tuple[int, int, int, int]:
     """One row of an ARFF file, dense or in braces: status, place, values used, values to redo."""
     in_braces = _byte(block, at) == _OPEN
@@ -360,7 +355,7 @@ def _read_arff_row(
 
 @njit(nogil=True, cache=True)
 def parse_arff_rows(
-    block: Bytes, kinds: Bytes, ids: Ids, values: Values, ends: Positions, redo: Spans
+    block: Bytes, kinds: Bytes, ids: Ints32, values: Floats32, ends: Ints64, redo: Ints64
 ) -> tuple[int, int, int, int, int]:
     """ARFF data rows, ``1,0,2.5`` or ``{0 1,2 2.5}``, into the arrays given; zeros are left out.
 

@@ -7,18 +7,15 @@ The label matrix is given twice: by row (`row_starts`, `row_labels`) and by labe
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 from numba import njit
 
-Ints = npt.NDArray[np.int64]
-Ids = npt.NDArray[np.int32]
-Flags = npt.NDArray[np.bool_]
+from tacit.arrays import Ints32, Ints64, Mask
 
 NO_ROW = -1
 
 
 @njit(nogil=True, cache=True)
-def _count_wanting(row_starts: Ints, row_labels: Ids, wanting: Flags) -> Ids:
+def _count_wanting(row_starts: Ints64, row_labels: Ints32, wanting: Mask) -> Ints32:
     """For each row, how many of its labels still need a row."""
     counts = np.zeros(len(row_starts) - 1, np.int32)
     for row in range(len(counts)):
@@ -28,7 +25,7 @@ def _count_wanting(row_starts: Ints, row_labels: Ids, wanting: Flags) -> Ids:
 
 
 @njit(nogil=True, cache=True)
-def _best_row(rows: Ids, gain: Ids, blocked: Ids, priority: Ints) -> int:
+def _best_row(rows: Ints32, gain: Ints32, blocked: Ints32, priority: Ints64) -> int:
     """The row that covers most labels still in need of one, ties by lowest priority number; or NO_ROW."""
     best = NO_ROW
     for row in rows:
@@ -40,7 +37,7 @@ def _best_row(rows: Ids, gain: Ids, blocked: Ids, priority: Ints) -> int:
 
 
 @njit(nogil=True, cache=True)
-def _satisfy(labels: Ids, label_starts: Ints, label_rows: Ids, wanting: Flags, gain: Ids) -> int:
+def _satisfy(labels: Ints32, label_starts: Ints64, label_rows: Ints32, wanting: Mask, gain: Ints32) -> int:
     """Mark the labels of a chosen row as covered, which lowers the gain of other rows; return how many."""
     satisfied = 0
     for label in labels:
@@ -54,13 +51,13 @@ def _satisfy(labels: Ids, label_starts: Ints, label_rows: Ids, wanting: Flags, g
 
 @njit(nogil=True, cache=True)
 def cover_labels(
-    row_starts: Ints,
-    row_labels: Ids,
-    label_starts: Ints,
-    label_rows: Ids,
-    label_order: Ints,
-    priority: Ints,
-) -> Flags:
+    row_starts: Ints64,
+    row_labels: Ints32,
+    label_starts: Ints64,
+    label_rows: Ints32,
+    label_order: Ints64,
+    priority: Ints64,
+) -> Mask:
     """A small set of rows that together hold every label of `label_order` (greedy, in that order)."""
     wanting = np.zeros(len(label_starts) - 1, np.bool_)
     wanting[label_order] = True
@@ -79,12 +76,12 @@ def cover_labels(
 @njit(nogil=True, cache=True)
 def _move_to_test(
     row: int,
-    labels: Ids,
-    label_starts: Ints,
-    label_rows: Ids,
-    n_train: Ints,
-    blocked: Ids,
-    in_test: Flags,
+    labels: Ints32,
+    label_starts: Ints64,
+    label_rows: Ints32,
+    n_train: Ints64,
+    blocked: Ints32,
+    in_test: Mask,
 ) -> None:
     """Move a row; a label left with one training row blocks that row from moving."""
     in_test[row] = True
@@ -99,15 +96,15 @@ def _move_to_test(
 
 @njit(nogil=True, cache=True)
 def _represent_labels(
-    row_starts: Ints,
-    row_labels: Ids,
-    label_starts: Ints,
-    label_rows: Ids,
-    label_order: Ints,
-    row_order: Ints,
-    n_train: Ints,
-    blocked: Ids,
-    in_test: Flags,
+    row_starts: Ints64,
+    row_labels: Ints32,
+    label_starts: Ints64,
+    label_rows: Ints32,
+    label_order: Ints64,
+    row_order: Ints64,
+    n_train: Ints64,
+    blocked: Ints32,
+    in_test: Mask,
     n_test: int,
     n_most: int,
     n_spare: int,
@@ -138,17 +135,17 @@ def _represent_labels(
 
 @njit(nogil=True, cache=True)
 def choose_test_rows(
-    row_starts: Ints,
-    row_labels: Ids,
-    label_starts: Ints,
-    label_rows: Ids,
-    label_order: Ints,
-    row_order: Ints,
-    pinned: Flags,
+    row_starts: Ints64,
+    row_labels: Ints32,
+    label_starts: Ints64,
+    label_rows: Ints32,
+    label_order: Ints64,
+    row_order: Ints64,
+    pinned: Mask,
     n_test: int,
     n_most: int,
     n_spare: int,
-) -> Flags:
+) -> Mask:
     """Mark `n_test` rows for the test part, fewer where fewer may move; every label keeps a training row.
 
     First the labels of `label_order` get a test row each, which may take up to `n_most` rows while more than

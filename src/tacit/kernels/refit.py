@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 from numba import njit
 
-Ids = npt.NDArray[np.int32]
-Places = npt.NDArray[np.uint32]  # unsigned, as are `Starts`: Numba tests every signed index for being negative
-Starts = npt.NDArray[np.uint64]
-Values = npt.NDArray[np.float32]
+from tacit.arrays import Floats32, Ints32, UInts32, UInts64
 
 
 @njit(nogil=True, cache=True)
 def add_residuals(
-    leaves: Ids,
-    leaf_starts: Starts,
-    leaf_labels: Places,
-    leaf_scores: Values,
-    y_starts: Starts,
-    y_labels: Places,
-    y_values: Values,
-    residuals: Values,
-    sums: Values,
+    leaves: Ints32,
+    leaf_starts: UInts64,
+    leaf_labels: UInts32,
+    leaf_scores: Floats32,
+    y_starts: UInts64,
+    y_labels: UInts32,
+    y_values: Floats32,
+    residuals: Floats32,
+    sums: Floats32,
 ) -> None:
     """Add to `sums`, for each label of each leaf, the residuals of the leaf's samples: value minus mean score.
 

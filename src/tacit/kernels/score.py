@@ -8,33 +8,29 @@ label -1 and score -inf.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 from numba import njit
 
+from tacit.arrays import Floats32, Ints32, Ints64, Mask
 from tacit.kernels.dense import TILE, add_products
-
-Floats = npt.NDArray[np.float32]
-Labels = npt.NDArray[np.int32]
-Mask = npt.NDArray[np.bool_]
 
 _MOST_TILED = 1 << 22  # scores of several rows, which share the reading of dense weights
 _TOP: int = np.int64(0)  # type: ignore[assignment]  # as an argument, a plain 0 would be compiled for separately
 
 
 @njit(nogil=True, cache=True)
-def _worse(labels: Labels, scores: Floats, a: int, b: int) -> bool:
+def _worse(labels: Ints32, scores: Floats32, a: int, b: int) -> bool:
     """Whether place `a` ranks below place `b`."""
     return bool(scores[a] < scores[b] or (scores[a] == scores[b] and labels[a] > labels[b]))
 
 
 @njit(nogil=True, cache=True)
-def _swap(labels: Labels, scores: Floats, a: int, b: int) -> None:
+def _swap(labels: Ints32, scores: Floats32, a: int, b: int) -> None:
     labels[a], labels[b] = labels[b], labels[a]
     scores[a], scores[b] = scores[b], scores[a]
 
 
 @njit(nogil=True, cache=True)
-def _sift_down(labels: Labels, scores: Floats, size: int) -> None:
+def _sift_down(labels: Ints32, scores: Floats32, size: int) -> None:
     """Restore a heap with its worst on top, of which only the top may be out of place."""
     parent = _TOP
     while True:
@@ -50,7 +46,7 @@ def _sift_down(labels: Labels, scores: Floats, size: int) -> None:
 
 
 @njit(nogil=True, cache=True)
-def _offer(labels: Labels, scores: Floats, size: int, label: int, score: np.float32) -> int:
+def _offer(labels: Ints32, scores: Floats32, size: int, label: int, score: np.float32) -> int:
     """Keep the label if it is among the best so far; returns how many places are filled."""
     if size < len(labels):
         labels[size], scores[size] = label, score
@@ -66,7 +62,7 @@ def _offer(labels: Labels, scores: Floats, size: int, label: int, score: np.floa
 
 
 @njit(nogil=True, cache=True)
-def _best_first(labels: Labels, scores: Floats, size: int) -> None:
+def _best_first(labels: Ints32, scores: Floats32, size: int) -> None:
     """Turn the heap into a list, best first, and pad it."""
     for place in range(size, len(labels)):
         labels[place], scores[place] = -1, -np.inf
@@ -76,7 +72,7 @@ def _best_first(labels: Labels, scores: Floats, size: int) -> None:
 
 
 @njit(nogil=True, cache=True)
-def _select(row_scores: Floats, allowed: Mask, labels: Labels, scores: Floats) -> None:
+def _select(row_scores: Floats32, allowed: Mask, labels: Ints32, scores: Floats32) -> None:
     """Rank one sample, given the scores of all labels."""
     size = _TOP
     if len(labels) == 0:
@@ -92,18 +88,18 @@ def _select(row_scores: Floats, allowed: Mask, labels: Labels, scores: Floats) -
 
 @njit(nogil=True, cache=True)
 def rank_linear(
-    x_indptr: npt.NDArray[np.int64],
-    x_indices: npt.NDArray[np.int32],
-    x_data: Floats,
-    x_dense: Floats | None,
-    w_indptr: npt.NDArray[np.int64],
-    w_indices: npt.NDArray[np.int32],
-    w_data: Floats,
-    w_dense: Floats | None,
-    intercepts: Floats,
+    x_indptr: Ints64,
+    x_indices: Ints32,
+    x_data: Floats32,
+    x_dense: Floats32 | None,
+    w_indptr: Ints64,
+    w_indices: Ints32,
+    w_data: Floats32,
+    w_dense: Floats32 | None,
+    intercepts: Floats32,
     allowed: Mask,
     k: int,
-) -> tuple[Labels, Floats]:
+) -> tuple[Ints32, Floats32]:
     """The best k labels by XW + intercepts; X in CSR, W (features × labels) in CSR: the labels of a feature.
 
     `x_dense` and `w_dense` are further features of X and their weights, or None.
@@ -132,7 +128,7 @@ def rank_linear(
 
 
 @njit(nogil=True, cache=True)
-def top_k(all_scores: Floats, allowed: Mask, k: int) -> tuple[Labels, Floats]:
+def top_k(all_scores: Floats32, allowed: Mask, k: int) -> tuple[Ints32, Floats32]:
     """The best k labels of each row of a dense matrix of scores."""
     labels = np.empty((len(all_scores), k), dtype=np.int32)
     scores = np.empty((len(all_scores), k), dtype=np.float32)

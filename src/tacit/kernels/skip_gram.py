@@ -6,16 +6,16 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from numba import njit
 
+from tacit.arrays import Floats32, Floats64, Ints32, Ints64, UInts64
 from tacit.kernels.dot import dot
 
 LARGEST_LOGIT = 30.0  # 1 − σ is smaller than the precision of float32
 
 
 @njit(nogil=True, cache=True)
-def next_random(state: npt.NDArray[np.uint64]) -> float:
+def next_random(state: UInts64) -> float:
     """A uniform number in [0, 1) from a splitmix64 generator whose state is advanced in place."""
     state[0] += np.uint64(0x9E3779B97F4A7C15)
     bits = state[0]
@@ -26,7 +26,7 @@ def next_random(state: npt.NDArray[np.uint64]) -> float:
 
 
 @njit(nogil=True, cache=True)
-def draw(cumulative: npt.NDArray[np.float64], state: npt.NDArray[np.uint64]) -> int:
+def draw(cumulative: Floats64, state: UInts64) -> int:
     """A place drawn in proportion to the steps of a rising array of sums."""
     place = np.searchsorted(cumulative, next_random(state) * cumulative[-1], side="right")
     return min(int(place), len(cumulative) - 1)
@@ -34,12 +34,12 @@ def draw(cumulative: npt.NDArray[np.float64], state: npt.NDArray[np.uint64]) -> 
 
 @njit(nogil=True, cache=True)
 def ascend(
-    vector: npt.NDArray[np.float32],
-    context: npt.NDArray[np.float32],
+    vector: Floats32,
+    context: Floats32,
     is_pair: bool,
     offset: float,
     rate: float,
-    gradient: npt.NDArray[np.float32],
+    gradient: Floats32,
 ) -> None:
     """One step up log σ(±(⟨vector, context⟩ + offset)), plus for a pair, minus for a negative sample.
 
@@ -56,7 +56,7 @@ def ascend(
 
 
 @njit(nogil=True, cache=True)
-def shorten(vector: npt.NDArray[np.float32]) -> None:
+def shorten(vector: Floats32) -> None:
     """Cut a vector down to the length at which σ of its square is 1, so that steps cannot grow without bound."""
     square = float(dot(vector, vector))
     if square > LARGEST_LOGIT:
@@ -69,12 +69,12 @@ class Pairs(NamedTuple):
     Each has an offset of its inner product, the expected number of its negative samples, and a source of them.
     """
 
-    first: npt.NDArray[np.int32]
-    second: npt.NDArray[np.int32]
-    sums: npt.NDArray[np.float64]
-    offsets: npt.NDArray[np.float64]
-    negatives: npt.NDArray[np.float64]
-    sources: npt.NDArray[np.int32]
+    first: Ints32
+    second: Ints32
+    sums: Floats64
+    offsets: Floats64
+    negatives: Floats64
+    sources: Ints32
 
 
 class Noise(NamedTuple):
@@ -83,19 +83,19 @@ class Noise(NamedTuple):
     Nodes are drawn by the steps of `sums`, which begin again for every source.
     """
 
-    nodes: npt.NDArray[np.int32]
-    sums: npt.NDArray[np.float64]
-    starts: npt.NDArray[np.int64]
+    nodes: Ints32
+    sums: Floats64
+    starts: Ints64
 
 
 @njit(nogil=True, cache=True)
 def sgns_pass(
-    vectors: npt.NDArray[np.float32],
-    contexts: npt.NDArray[np.float32],
+    vectors: Floats32,
+    contexts: Floats32,
     pairs: Pairs,
     noise: Noise,
-    rates: npt.NDArray[np.float64],
-    state: npt.NDArray[np.uint64],
+    rates: Floats64,
+    state: UInts64,
 ) -> None:
     """One step for each of `rates`: a pair, and its negative samples, drawn at random (ExMLDS Eq. 3, 6, 7 or 8).
 

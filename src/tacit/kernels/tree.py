@@ -12,18 +12,11 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from numba import njit
 
-Ids = npt.NDArray[np.int32]
-Places = npt.NDArray[np.uint32]  # unsigned, as are `Starts`: Numba tests every signed index for being negative
-Starts = npt.NDArray[np.uint64]
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
-Values = npt.NDArray[np.float32]
-Sides = npt.NDArray[np.int8]
-Levels = npt.NDArray[np.int8]
-Stored = tuple[Ids, Levels, float, float]  # features, weights in steps, the size of a step, the bias
+from tacit.arrays import Floats32, Floats64, Ints8, Ints16, Ints32, Ints64, UInts32, UInts64
+
+Stored = tuple[Ints32, Ints8, float, float]  # features, weights in steps, the size of a step, the bias
 
 N_COINS = 62  # bits of a sample's coin
 LEVELS = 127  # a weight is stored as a whole number of 127ths of the largest of its node
@@ -58,19 +51,19 @@ PRINTED = Rules(2**31 - 1, 1000, 0.0, mends=False, shrinks=False, steps=100, tol
 class Rows(NamedTuple):
     """A CSR matrix."""
 
-    starts: Starts
-    ids: Places
-    values: Values
+    starts: UInts64
+    ids: UInts32
+    values: Floats32
 
 
 class FeatureRows(NamedTuple):
     """Features in CSR, as numbers and as forests rank them: a level times the step of its row."""
 
-    starts: Starts
-    ids: Places
-    values: Values
-    levels: npt.NDArray[np.int16]
-    steps: Floats
+    starts: UInts64
+    ids: UInts32
+    values: Floats32
+    levels: Ints16
+    steps: Floats64
 
 
 class Columns(NamedTuple):
@@ -79,48 +72,50 @@ class Columns(NamedTuple):
     `rows` are places in the node, not samples.
     """
 
-    features: Ids
-    starts: Starts
-    rows: Places
-    values: Values
+    features: Ints32
+    starts: UInts64
+    rows: UInts32
+    values: Floats32
 
 
 class LabelScratch(NamedTuple):
     """Arrays over all labels."""
 
-    gains: Floats  # (2, n_labels), by side; zero between nodes
-    advantage: Floats  # discount on side 1 less discount on side 0
-    ranked: Ids  # (2, n_labels + 1): the labels of the node, best first on each side; a candidate's place behind them
-    discounts: Floats  # by rank
+    gains: Floats64  # (2, n_labels), by side; zero between nodes
+    advantage: Floats64  # discount on side 1 less discount on side 0
+    ranked: (
+        Ints32  # (2, n_labels + 1): the labels of the node, best first on each side; a candidate's place behind them
+    )
+    discounts: Floats64  # by rank
 
 
 class FeatureScratch(NamedTuple):
     """Arrays over all features, and room for the columns of any node."""
 
-    slopes: Values  # (n_features, 2): the slope and, through `places`, an integer; zero between nodes
-    places: Ids  # the same memory as integers
-    touched: Ids
-    rows: Places  # of `Columns`
-    values: Values
+    slopes: Floats32  # (n_features, 2): the slope and, through `places`, an integer; zero between nodes
+    places: Ints32  # the same memory as integers
+    touched: Ints32
+    rows: UInts32  # of `Columns`
+    values: Floats32
 
 
 class TreeRoom(NamedTuple):
     """Room for a tree, but for its weights, of which it is not known how many there are."""
 
-    children: Ids
-    terms: Values
-    weight_starts: Ints
-    leaf_starts: Ints
-    leaf_labels: Ids
-    scores: Values
-    leaf_of: Ids
+    children: Ints32
+    terms: Floats32
+    weight_starts: Ints64
+    leaf_starts: Ints64
+    leaf_labels: Ints32
+    scores: Floats32
+    leaf_of: Ints32
 
 
 class Plane(NamedTuple):
     """State of a hyperplane during training."""
 
-    weights: Floats  # by column
-    points: Floats  # (n_samples, 3): slope and curvature of the loss by the margin, and the margin
+    weights: Floats64  # by column
+    points: Floats64  # (n_samples, 3): slope and curvature of the loss by the margin, and the margin
 
 
 # -- sides ------------------------------------------------------------------------------------------------
@@ -133,14 +128,14 @@ def label_scratch(n_labels: int) -> LabelScratch:
 
 
 @functools.lru_cache(maxsize=1)  # trees of a forest share it
-def rank_discounts(n_labels: int) -> Floats:
+def rank_discounts(n_labels: int) -> Floats64:
     """Discounts by rank; by the C library, whose results do not depend on the processor as those of NumPy do."""
     return np.array([1.0 / math.log2(rank) for rank in range(2, n_labels + 2)])
 
 
 @njit(nogil=True, cache=True, inline="always")
 def first_sides(
-    X: FeatureRows, samples: Ids, coins: Ints, depth: int, by_features: bool, slopes: Values, sides: Sides
+    X: FeatureRows, samples: Ints32, coins: Ints64, depth: int, by_features: bool, slopes: Floats32, sides: Ints8
 ) -> None:
     """Initial sides: the more similar of two random samples, or random sides, as in the paper."""
     n = len(samples)
@@ -167,7 +162,7 @@ def first_sides(
 
 
 @njit(nogil=True, cache=True, inline="always")
-def sum_gains(Y: Rows, samples: Ids, sides: Sides, scratch: LabelScratch) -> int:
+def sum_gains(Y: Rows, samples: Ints32, sides: Ints8, scratch: LabelScratch) -> int:
     """Sum the gains of labels by side and list the labels; return how many there are."""
     gains, n_present = scratch.gains, 0
     for i, sample in enumerate(samples):
@@ -181,7 +176,7 @@ def sum_gains(Y: Rows, samples: Ids, sides: Sides, scratch: LabelScratch) -> int
 
 
 @njit(nogil=True, cache=True)
-def sort_by_gain(labels: Ids, gains: Floats) -> None:
+def sort_by_gain(labels: Ints32, gains: Floats64) -> None:
     """Sort labels by their gain, largest first: into buckets, then by insertion."""
     _sort_into_buckets(labels, gains)
     for i in range(1, len(labels)):
@@ -193,7 +188,7 @@ def sort_by_gain(labels: Ids, gains: Floats) -> None:
 
 
 @njit(nogil=True, cache=True, inline="always")
-def _sort_into_buckets(labels: Ids, gains: Floats) -> None:
+def _sort_into_buckets(labels: Ints32, gains: Floats64) -> None:
     """Sort labels by gain, largest first, approximately: gains that differ by less than about a 32nd may be swapped."""
     largest = 0.0
     for label in labels:
@@ -228,7 +223,7 @@ def rank_labels(n_present: int, scratch: LabelScratch) -> None:
 
 
 @njit(nogil=True, cache=True, inline="always")
-def choose_sides(Y: Rows, samples: Ids, sides: Sides, scratch: LabelScratch) -> int:
+def choose_sides(Y: Rows, samples: Ints32, sides: Ints8, scratch: LabelScratch) -> int:
     """Put each sample on the side whose ranking gives it the larger nDCG; return how many changed."""
     n_changed = 0
     for i, sample in enumerate(samples):
@@ -246,7 +241,7 @@ def choose_sides(Y: Rows, samples: Ids, sides: Sides, scratch: LabelScratch) -> 
 
 
 @njit(nogil=True, cache=True)
-def alternate_sides(Y: Rows, samples: Ids, sides: Sides, rounds: int, settled: float, scratch: LabelScratch) -> None:
+def alternate_sides(Y: Rows, samples: Ints32, sides: Ints8, rounds: int, settled: float, scratch: LabelScratch) -> None:
     """Rank labels and choose sides in turn, until no more than a share of the samples changes its side."""
     n_present = sum_gains(Y, samples, sides, scratch)
     for _ in range(rounds):
@@ -262,7 +257,7 @@ def alternate_sides(Y: Rows, samples: Ids, sides: Sides, rounds: int, settled: f
 
 
 @njit(nogil=True, cache=True)
-def sample_costs(sides: Sides, C: float) -> tuple[Floats, Floats]:
+def sample_costs(sides: Ints8, C: float) -> tuple[Floats64, Floats64]:
     """Sides as -1 and 1, and the cost of each sample: C divided by the share of its side."""
     n_right = 0
     for side in sides:
@@ -276,7 +271,13 @@ def sample_costs(sides: Sides, C: float) -> tuple[Floats, Floats]:
 
 @njit(nogil=True, cache=True, inline="always")
 def useful_columns(
-    X: FeatureRows, samples: Ids, signs: Floats, costs: Floats, bias: float, least_slope: float, scratch: FeatureScratch
+    X: FeatureRows,
+    samples: Ints32,
+    signs: Floats64,
+    costs: Floats64,
+    bias: float,
+    least_slope: float,
+    scratch: FeatureScratch,
 ) -> Columns:
     """Columns where the gradient of the loss exceeds `least_slope`; above 1, that of the L1 penalty, weights move."""
     slopes, places, n_touched = scratch.slopes, scratch.places, 0
@@ -305,7 +306,7 @@ def useful_columns(
 
 
 @njit(nogil=True, cache=True, inline="always")
-def _fill_columns(X: FeatureRows, samples: Ids, bias: float, starts: Ints, scratch: FeatureScratch) -> None:
+def _fill_columns(X: FeatureRows, samples: Ints32, bias: float, starts: Ints64, scratch: FeatureScratch) -> None:
     """Write the entries of the columns that `places` names, then the column of the bias."""
     rows, values, last = scratch.rows, scratch.values, len(starts) - 2
     cursor = starts[:-1].astype(np.uint32)
@@ -338,7 +339,7 @@ def violation_of(slope: float, weight: float) -> float:
 
 
 @njit(nogil=True, cache=True, inline="always")
-def bound_loss(points: Floats, signs: Floats, costs: Floats) -> None:
+def bound_loss(points: Floats64, signs: Floats64, costs: Floats64) -> None:
     """Slope and curvature of the parabola that touches ``cost·log(1 + exp(−sign·margin))`` from above.
 
     Its curvature is ``cost·tanh(m/2)/(2m)`` at margin m (Jaakkola and Jordan): no step down the parabolas can
@@ -352,7 +353,9 @@ def bound_loss(points: Floats, signs: Floats, costs: Floats) -> None:
 
 
 @njit(nogil=True, cache=True, inline="always")
-def newton_step(columns: Columns, plane: Plane, signs: Floats, costs: Floats, active: Ids) -> tuple[Ids, float]:
+def newton_step(
+    columns: Columns, plane: Plane, signs: Floats64, costs: Floats64, active: Ints32
+) -> tuple[Ints32, float]:
     """One sweep of coordinate descent on a quadratic upper bound of the loss.
 
     Returns the columns still active (a weight that is optimal at zero stays there: in an ensemble, exact optima
@@ -385,8 +388,8 @@ def newton_step(columns: Columns, plane: Plane, signs: Floats, costs: Floats, ac
 
 @njit(nogil=True, cache=True)
 def fit_plane(
-    columns: Columns, plane: Plane, signs: Floats, costs: Floats, active: Ids, n_steps: int, rules: Rules
-) -> Ids:
+    columns: Columns, plane: Plane, signs: Floats64, costs: Floats64, active: Ints32, n_steps: int, rules: Rules
+) -> Ints32:
     """Minimise ``‖w‖₁ + Σ cost·log(1 + exp(−sign·w·x))`` from where `plane` is.
 
     Only weights of `active` columns move; returned are those that still may.
@@ -407,7 +410,7 @@ def fit_plane(
 
 
 @njit(nogil=True, cache=True)
-def is_one_sided(sides: Sides) -> bool:
+def is_one_sided(sides: Ints8) -> bool:
     """Whether all samples are on the same side."""
     for side in sides:
         if side != sides[0]:
@@ -416,7 +419,7 @@ def is_one_sided(sides: Sides) -> bool:
 
 
 @njit(nogil=True, cache=True)
-def _numbers(n: int) -> Ids:
+def _numbers(n: int) -> Ints32:
     """The numbers below n."""
     numbers = np.empty(n, np.int32)
     for number in range(n):
@@ -428,8 +431,8 @@ def _numbers(n: int) -> Ids:
 def find_plane(
     X: FeatureRows,
     Y: Rows,
-    samples: Ids,
-    sides: Sides,
+    samples: Ints32,
+    sides: Ints8,
     C: float,
     bias: float,
     rules: Rules,
@@ -460,7 +463,7 @@ def find_plane(
 
 
 @njit(nogil=True, cache=True, inline="always")
-def _in_steps(features: Ids, weights: Floats, bias: float, faint: int) -> Stored:
+def _in_steps(features: Ints32, weights: Floats64, bias: float, faint: int) -> Stored:
     """Quantised weights, without the smallest ones."""
     largest, n_kept = 0.0, 0
     for column in range(len(features)):
@@ -475,7 +478,7 @@ def _in_steps(features: Ids, weights: Floats, bias: float, faint: int) -> Stored
 
 
 @njit(nogil=True, cache=True, inline="always")
-def route(X: FeatureRows, samples: Ids, plane: Stored, weights: Ids, sides: Sides) -> None:
+def route(X: FeatureRows, samples: Ints32, plane: Stored, weights: Ints32, sides: Ints8) -> None:
     """Put each sample on its side of a stored hyperplane, exactly as `forest_ranking.find_leaves` does."""
     features, levels, step, intercept = plane
     for i, feature in enumerate(features):
@@ -493,9 +496,9 @@ def route(X: FeatureRows, samples: Ids, plane: Stored, weights: Ids, sides: Side
 def split_node(
     X: FeatureRows,
     Y: Rows,
-    samples: Ids,
-    sides: Sides,
-    coins: Ints,
+    samples: Ints32,
+    sides: Ints8,
+    coins: Ints64,
     depth: int,
     starts_by_features: bool,
     C: float,
@@ -525,7 +528,7 @@ def split_node(
 
 
 @njit(nogil=True, cache=True, inline="always")
-def _part(samples: Ids, sides: Sides) -> int:
+def _part(samples: Ints32, sides: Ints8) -> int:
     """Reorder samples by side, keeping their order within; return how many are on side 0."""
     right = np.empty(len(samples), np.int32)
     n_left = 0
@@ -541,7 +544,9 @@ def _part(samples: Ids, sides: Sides) -> int:
 
 
 @njit(nogil=True, cache=True, inline="always")
-def leaf_scores(Y: Rows, worth: Values, samples: Ids, labels: Ids, scores: Values, scratch: LabelScratch) -> int:
+def leaf_scores(
+    Y: Rows, worth: Floats32, samples: Ints32, labels: Ints32, scores: Floats32, scratch: LabelScratch
+) -> int:
     """Write the labels of the samples, best first, and their mean worth; return how many there was room for."""
     total, present, n_present = scratch.gains[0], scratch.ranked[0], 0
     for sample in samples:
@@ -572,25 +577,25 @@ def _appended(array, n_used, more):  # type: ignore[no-untyped-def]
 
 
 def grow_tree(
-    x_starts: Starts,
-    x_features: Places,
-    x_values: Values,
-    x_levels: npt.NDArray[np.int16],
-    x_steps: Floats,
+    x_starts: UInts64,
+    x_features: UInts32,
+    x_values: Floats32,
+    x_levels: Ints16,
+    x_steps: Floats64,
     n_features: int,
-    y_starts: Starts,
-    y_labels: Places,
-    y_gains: Values,
-    y_worth: Values,
+    y_starts: UInts64,
+    y_labels: UInts32,
+    y_gains: Floats32,
+    y_worth: Floats32,
     n_labels: int,
-    coins: Ints,
+    coins: Ints64,
     starts_by_features: bool,
     C: float,
     bias: float,
     max_leaf: int,
     labels_per_leaf: int,
     rules: Rules,
-) -> tuple[Ids, Values, Ints, Ids, Levels, Ints, Ids, Values, Ids]:
+) -> tuple[Ints32, Floats32, Ints64, Ints32, Ints8, Ints64, Ints32, Floats32, Ints32]:
     """Grow a tree over all samples, depth first.
 
     Inner nodes and leaves are numbered in the order they are made. Returned are, for inner nodes, their two
@@ -643,8 +648,8 @@ def grow_tree(
 def _grow(
     X: FeatureRows,
     Y: Rows,
-    y_worth: Values,
-    coins: Ints,
+    y_worth: Floats32,
+    coins: Ints64,
     starts_by_features: bool,
     C: float,
     bias: float,
@@ -653,11 +658,11 @@ def _grow(
     rules: Rules,
     labels: LabelScratch,
     n_features: int,
-    order: Ids,
-    all_sides: Sides,
-    stack: Ints,
+    order: Ints32,
+    all_sides: Ints8,
+    stack: Ints64,
     tree: TreeRoom,
-) -> tuple[int, int, Ids, Levels]:
+) -> tuple[int, int, Ints32, Ints8]:
     """Grow a tree in the room that is given; return how many inner nodes and leaves it has, and its weights.
 
     `order` are the numbers of the samples, `stack` has for each open node its start and stop in `order`, its depth, and

@@ -9,14 +9,9 @@ half is the number of the word.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 from numba import njit
 
-Bytes = npt.NDArray[np.uint8]
-Letters = npt.NDArray[np.uint32]
-Ids = npt.NDArray[np.int32]
-Counts = npt.NDArray[np.float32]
-Places = npt.NDArray[np.int64]
+from tacit.arrays import Bytes, Floats32, Ints32, Ints64, UInts32
 
 SEPARATOR = 10  # stands behind each text and each stored word; part of no word
 
@@ -49,7 +44,7 @@ def _fold_ascii(text: Bytes, start: int, end: int, folded: Bytes) -> bool:
 
 
 @njit(nogil=True, cache=True)
-def _fold_all(text: Bytes, at: int, end: int, lower: Letters, folded: Bytes) -> int:
+def _fold_all(text: Bytes, at: int, end: int, lower: UInts32, folded: Bytes) -> int:
     """The same for any text; its length is returned, as the lower case of a character may have more bytes."""
     length = 0
     while at < end:
@@ -73,7 +68,7 @@ def _fold_all(text: Bytes, at: int, end: int, lower: Letters, folded: Bytes) -> 
 
 
 @njit(nogil=True, cache=True)
-def _fold(text: Bytes, start: int, end: int, lower: Letters, folded: Bytes) -> int:
+def _fold(text: Bytes, start: int, end: int, lower: UInts32, folded: Bytes) -> int:
     """The same with a chunk of zeros behind it."""
     length = end - start
     if not _fold_ascii(text, start, end, folded):
@@ -100,7 +95,7 @@ def _mixed(hashed: int, chunk: int, multiplier: int) -> int:
 
 
 @njit(nogil=True, cache=True)
-def _store_word(folded: Bytes, at: int, chunks: Places, free: int, multiplier: int) -> tuple[int, int, int]:
+def _store_word(folded: Bytes, at: int, chunks: Ints64, free: int, multiplier: int) -> tuple[int, int, int]:
     """Store the word at a place; where its chunks end, its hash, and the place behind it and the zero that ends it.
 
     Of a single character, which is no word, nothing is stored.
@@ -126,7 +121,7 @@ def _store_word(folded: Bytes, at: int, chunks: Places, free: int, multiplier: i
 
 
 @njit(nogil=True, cache=True)
-def _slot_of(slots: Places, shift: int, chunks: Places, starts: Places, first: int, last: int, hashed: int) -> int:
+def _slot_of(slots: Ints64, shift: int, chunks: Ints64, starts: Ints64, first: int, last: int, hashed: int) -> int:
     """Where in the hash table the word is whose chunks are from `first` to `last`, or the free slot for it."""
     slot = hashed >> shift & len(slots) // 2 - 1
     while True:
@@ -144,7 +139,7 @@ def _slot_of(slots: Places, shift: int, chunks: Places, starts: Places, first: i
 
 
 @njit(nogil=True, cache=True)
-def _enlarged(slots: Places, n_slots: int, chunks: Places, starts: Places, multiplier: int) -> tuple[Places, int]:
+def _enlarged(slots: Ints64, n_slots: int, chunks: Ints64, starts: Ints64, multiplier: int) -> tuple[Ints64, int]:
     """A hash table with the same words in `n_slots` slots, a power of 2, and the shift that gives a slot of it."""
     larger, shift = np.zeros(2 * n_slots, np.int64), 64
     while n_slots >> 64 - shift > 1:
@@ -164,15 +159,15 @@ def _enlarged(slots: Places, n_slots: int, chunks: Places, starts: Places, multi
 @njit(nogil=True, cache=True)
 def count_in_texts(
     text: Bytes,
-    text_ends: Places,
-    lower: Letters,
+    text_ends: Ints64,
+    lower: UInts32,
     multiplier: int,
     folded: Bytes,
-    chunks: Places,
-    starts: Places,
-    ids: Ids,
-    counts: Counts,
-    row_starts: Places,
+    chunks: Ints64,
+    starts: Ints64,
+    ids: Ints32,
+    counts: Floats32,
+    row_starts: Ints64,
 ) -> tuple[int, int]:
     """Count the distinct words of each text: runs of two or more letters, digits and underscores, in lower case.
 
@@ -236,15 +231,15 @@ def count_in_texts(
 
 @njit(nogil=True, cache=True)
 def number_words(
-    new_chunks: Places,
-    new_starts: Places,
+    new_chunks: Ints64,
+    new_starts: Ints64,
     multiplier: int,
-    slots: Places,
-    chunks: Places,
-    starts: Places,
+    slots: Ints64,
+    chunks: Ints64,
+    starts: Ints64,
     n_words: int,
-    ids: Ids,
-) -> tuple[Places, int]:
+    ids: Ints32,
+) -> tuple[Ints64, int]:
     """Number words, which are distinct, by those that are known; the others are added to these.
 
     Parameters

@@ -9,13 +9,13 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from scipy import sparse
 
+from tacit.arrays import Floats64
 from tacit.core.labels import label_counts
 from tacit.core.parameters import OneOf, Range, Tune, document_parameters
 from tacit.latent.counts import Cooccurrence, row_scales
 from tacit.latent.label_vectors import Classifier, LabelVectors, fit_classifiers
 from tacit.latent.lfm import FACTORS_AS_PRINTED, FactorModel
 from tacit.latent.zero_shot import CalibrationFolds
-from tacit.numerics.arrays import Floats64
 from tacit.store.declared import Array, Inside
 
 

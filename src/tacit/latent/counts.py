@@ -8,9 +8,9 @@ from typing import Annotated, Any
 import numpy as np
 from scipy import sparse
 
+from tacit.arrays import Floats32, Floats64
 from tacit.core.checks import as_counts, check_indices
 from tacit.errors import DataError
-from tacit.numerics.arrays import Floats32, Floats64
 from tacit.store.declared import Csr
 
 

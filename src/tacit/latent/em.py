@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from tacit.arrays import Floats, Floats32, Floats64
 from tacit.latent.model import (
     Counts,
     Factors,
@@ -28,7 +29,6 @@ from tacit.latent.model import (
     log_prior,
     product_variance,
 )
-from tacit.numerics.arrays import Floats, Floats32, Floats64
 from tacit.runtime.tasks import row_blocks, run_tasks
 
 _ENTRIES_PER_TASK = 2**19  # of N × L, held at a time

@@ -12,11 +12,11 @@ from typing import Annotated, Any
 import numpy as np
 from scipy import linalg
 
+from tacit.arrays import Floats, Floats32
 from tacit.core.features import gram_matrix
 from tacit.errors import MissingExtraError, ParameterError
 from tacit.latent.em import EMProblem, types_of
 from tacit.latent.model import Counts, Factors
-from tacit.numerics.arrays import Floats, Floats32
 from tacit.numerics.rows import row_of_entry
 from tacit.store.declared import Array
 

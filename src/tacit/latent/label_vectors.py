@@ -8,10 +8,10 @@ from typing import Annotated, Any
 import numpy as np
 from scipy import sparse
 
-from tacit.core.base import Estimator, Mask
+from tacit.arrays import Floats32, Mask
+from tacit.core.base import Estimator
 from tacit.core.labels import label_counts, positives
 from tacit.core.parameters import OneOf
-from tacit.numerics.arrays import Floats32
 from tacit.numerics.classifiers import ClassifierOptions, train_classifiers
 from tacit.numerics.ridge import fit_regressor
 from tacit.runtime.tasks import run_tasks

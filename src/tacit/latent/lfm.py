@@ -9,6 +9,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from scipy import sparse
 
+from tacit.arrays import Floats64
 from tacit.core.base import Idf, Link, Normalize
 from tacit.core.parameters import OneOf, Range, Role, Tune, document_parameters
 from tacit.latent.counts import Cooccurrence
@@ -16,7 +17,6 @@ from tacit.latent.em import EMProblem, Trained, train
 from tacit.latent.label_vectors import LabelVectors
 from tacit.latent.model import Counts, Priors, with_constant
 from tacit.latent.zero_shot import ZeroShot
-from tacit.numerics.arrays import Floats64
 from tacit.numerics.ridge import improving_solver
 from tacit.store.declared import Array
 

@@ -13,9 +13,9 @@ import numpy as np
 from scipy import linalg
 from scipy.optimize import minimize
 
+from tacit.arrays import Floats, Floats32
 from tacit.core.parameters import OneOf
 from tacit.latent.em import ridge_map
-from tacit.numerics.arrays import Floats, Floats32
 from tacit.store.declared import Array
 
 MAPPINGS = ("linear", "kernel", "neural", "moments")

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from scipy import sparse
 from scipy.special import ndtr
 
+from tacit.arrays import Floats32, Floats64
 from tacit.core.base import Link, check_samples, within_range
 from tacit.core.checks import as_count
 from tacit.core.labels import label_counts, label_mask, positives, read_labels
@@ -28,7 +29,6 @@ from tacit.latent.model import Counts, Factors, Priors, weighted_counts, with_co
 from tacit.latent.moment_matching import Samples, chosen_rows, joined_samples, matched_vectors, sample_scales
 from tacit.latent.online import OnlineState, online_resume, online_start, online_step
 from tacit.latent.zero_shot import CalibrationFolds, ScoreScale, all_names, n_rows
-from tacit.numerics.arrays import Floats32, Floats64
 from tacit.numerics.ridge import MAX_FACTOR
 from tacit.runtime.tasks import one_blas_thread
 from tacit.store.declared import Array, Inside, Sometimes

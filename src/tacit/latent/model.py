@@ -13,9 +13,9 @@ from typing import Annotated
 import numpy as np
 from scipy import sparse
 
+from tacit.arrays import Floats, Floats32, Ids, Ints32
 from tacit.core.features import FeatureMatrix, Features
 from tacit.latent.counts import Cooccurrence
-from tacit.numerics.arrays import Floats, Floats32, Ids, Ints32
 from tacit.numerics.rows import row_of_entry
 from tacit.store.declared import Array
 

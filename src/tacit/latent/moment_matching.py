@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import numpy as np
 from scipy import linalg, sparse
 
+from tacit.arrays import Floats, Floats32, Floats64, Ids
 from tacit.core.base import Idf, Normalize
 from tacit.core.features import Features, stack_rows
 from tacit.core.labels import label_counts, positives
@@ -19,7 +20,6 @@ from tacit.core.parameters import OneOf, Range, Tune, document_parameters
 from tacit.latent.counts import Cooccurrence, row_scales
 from tacit.latent.label_vectors import Classifier, LabelVectors, fit_classifiers
 from tacit.latent.zero_shot import ZeroShot
-from tacit.numerics.arrays import Floats, Floats32, Floats64, Ids
 from tacit.numerics.lbfgs import minimize_columns
 from tacit.numerics.rows import weighted_sums, widened
 from tacit.runtime.tasks import row_blocks, run_tasks

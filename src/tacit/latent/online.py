@@ -18,11 +18,11 @@ from typing import Annotated
 import numpy as np
 from scipy import sparse
 
+from tacit.arrays import Floats, Floats32
 from tacit.core.features import gram_matrix, stack_rows
 from tacit.errors import ParameterError
 from tacit.latent.em import Eigen, EMProblem, climb_samples, climb_types, eigen, ridge_map, types_of
 from tacit.latent.model import Counts, Factors, Priors, count_terms, initial_factors, label_slopes, label_weights
-from tacit.numerics.arrays import Floats, Floats32
 from tacit.numerics.ridge import ridge_solver
 from tacit.runtime.tasks import row_blocks
 from tacit.store.declared import Array

@@ -17,7 +17,8 @@ import numpy.typing as npt
 from scipy import sparse
 from sklearn.base import clone
 
-from tacit.core.base import Estimator, Link, Mask
+from tacit.arrays import Floats32, Ids, Mask
+from tacit.core.base import Estimator, Link
 from tacit.core.labels import Names, as_names, label_counts, label_mask, positives
 from tacit.core.parameters import Range
 from tacit.core.ranking import Ranking
@@ -27,7 +28,6 @@ from tacit.kernels.gram import row_products
 from tacit.kernels.score import top_k
 from tacit.latent.counts import Cooccurrence, read_cooccurrence
 from tacit.latent.label_vectors import LabelVectors
-from tacit.numerics.arrays import Floats32, Ids
 from tacit.numerics.logistic import fit_logistic
 from tacit.runtime.tasks import one_blas_thread
 from tacit.store.declared import NAMES, Array

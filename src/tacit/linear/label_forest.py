@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import numpy as np
 import numpy.typing as npt
 
-from tacit.core.base import Mask
+from tacit.arrays import Floats32, Ints32, Ints64, Mask
 from tacit.core.features import FeatureMatrix, dense_part, sparse_part
 from tacit.core.ranking import Ranking
 from tacit.kernels.beam_search import rank_found, rank_means, search_tree
@@ -32,11 +32,11 @@ class Chunk:
     Children are uint8 or uint16, values float16 or float32. Concatenated arrays take the wider type.
     """
 
-    features: npt.NDArray[np.int32]
-    sizes: npt.NDArray[np.int32]
+    features: Ints32
+    sizes: Ints32
     children: npt.NDArray[Any]
     values: npt.NDArray[Any]
-    intercepts: npt.NDArray[np.float32]
+    intercepts: Floats32
     dense: npt.NDArray[Any]  # weights of dense features, features × children, in a row
 
 
@@ -45,15 +45,13 @@ class LabelForest:
     """All trees in flat arrays, laid out for the kernels of the beam search."""
 
     level_starts: Annotated[  # of each tree: the first node of every level, and the end
-        list[Annotated[npt.NDArray[np.int64], Array("int64", ("",))]], Items("n_trees", is_filled=True)
+        list[Annotated[Ints64, Array("int64", ("",))]], Items("n_trees", is_filled=True)
     ]
-    slot_starts: Annotated[
-        npt.NDArray[np.int64], Array("int64", ("n_nodes+1",), starts="n_slots", rises=True, widest="n_children")
-    ]
-    children: Annotated[npt.NDArray[np.int32], Array("int32", ("n_slots",))]
-    intercepts: Annotated[npt.NDArray[np.float32], Array("float32", ("n_slots",))]
-    chunk_starts: Annotated[npt.NDArray[np.int64], Array("int64", ("n_nodes+1",), starts="n_chunk_features")]
-    chunk_features: Annotated[npt.NDArray[np.int32], Array("int32", ("n_chunk_features",), below="n_features")]
+    slot_starts: Annotated[Ints64, Array("int64", ("n_nodes+1",), starts="n_slots", rises=True, widest="n_children")]
+    children: Annotated[Ints32, Array("int32", ("n_slots",))]
+    intercepts: Annotated[Floats32, Array("float32", ("n_slots",))]
+    chunk_starts: Annotated[Ints64, Array("int64", ("n_nodes+1",), starts="n_chunk_features")]
+    chunk_features: Annotated[Ints32, Array("int32", ("n_chunk_features",), below="n_features")]
     entry_starts: Annotated[  # int32 where that is enough, as all arrays that grow with the model
         npt.NDArray[Any], Array("int32 int64", ("n_chunk_features+1",), starts="n_entries")
     ]
@@ -178,7 +176,7 @@ class LabelForest:
             rank_means(leaves, logs, *labels, totals, found, ranking.labels, ranking.scores)
         return ranking
 
-    def _open_nodes(self, allowed: Mask) -> npt.NDArray[np.bool_]:
+    def _open_nodes(self, allowed: Mask) -> Mask:
         """For each node, whether it has an allowed label below it."""
         is_open = np.ones(len(self.slot_starts) - 1, dtype=np.bool_)
         if allowed.all():

@@ -10,10 +10,10 @@ from itertools import pairwise
 from typing import Annotated, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
-from tacit.core.base import Estimator, Idf, Mask, Normalize
+from tacit.arrays import Ints8, Ints32, Ints64, Mask
+from tacit.core.base import Estimator, Idf, Normalize
 from tacit.core.features import FeatureMatrix, dense_rows, sparse_part
 from tacit.core.labels import positives
 from tacit.core.parameters import OneOf, Range, Tune, document_parameters
@@ -216,10 +216,10 @@ class LabelTree(Estimator):
 class LabelNode:
     """A node: its labels, the start of each child among them, followed by the number of labels, and hard negatives."""
 
-    labels: npt.NDArray[np.int32]
-    bounds: npt.NDArray[np.int64]
+    labels: Ints32
+    bounds: Ints64
     is_leaf: bool
-    near: npt.NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    near: Ints64 = field(default_factory=lambda: np.empty(0, dtype=np.int64))
 
 
 def nodes_of(tree: LabelClusters) -> Iterator[list[LabelNode]]:
@@ -260,13 +260,13 @@ class NodeOptions:
 def leaves_of_others(
     X: FeatureMatrix,
     Y: sparse.csr_matrix,
-    rows: npt.NDArray[np.int64],
+    rows: Ints64,
     forest: LabelForest,
-    leaf_of_label: npt.NDArray[np.int32],
+    leaf_of_label: Ints32,
     n_reached: int,
     beam: int,
     power: int,
-) -> npt.NDArray[np.int32]:
+) -> Ints32:
     """The best leaves of some samples by the inner nodes, the `forest`; -1 for leaves with a label of the sample."""
     n_leaves = int(leaf_of_label.max()) + 1
     best = forest.rank(X[rows], n_reached, np.ones(n_leaves, dtype=np.bool_), beam, power, 1.0).labels
@@ -338,9 +338,7 @@ def _train_node(
     )
 
 
-def _samples_of(
-    Y: sparse.csc_matrix, node: LabelNode, options: NodeOptions, seed: int
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int8]]:
+def _samples_of(Y: sparse.csc_matrix, node: LabelNode, options: NodeOptions, seed: int) -> tuple[Ints64, Ints8]:
     """The training samples of a node, and for each child whether they have one of its labels (1 or -1).
 
     These are the samples with a label of the node, and `negatives` times as many others, drawn from the samples that
@@ -365,9 +363,7 @@ def _samples_of(
     return rows, signs
 
 
-def _sparse_part_of(
-    X: sparse.csr_matrix, rows: npt.NDArray[np.int64], n_children: int
-) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64], sparse.csr_matrix]:
+def _sparse_part_of(X: sparse.csr_matrix, rows: Ints64, n_children: int) -> tuple[Ints32, Ints64, sparse.csr_matrix]:
     """Columns for which weights are trained, the bounds of the rows, and the matrix that they are bounds in.
 
     That is X itself, or a copy of the rows with the columns in which they have entries, whichever takes less memory:

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field, fields
 from typing import Annotated, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
-from tacit.core.base import Estimator, Idf, Link, Mask, Normalize
+from tacit.arrays import Floats32, Mask
+from tacit.core.base import Estimator, Idf, Link, Normalize
 from tacit.core.features import FeatureMatrix, dense_part, sparse_part
 from tacit.core.parameters import OneOf, Range, Role, Tune, document_parameters
 from tacit.core.ranking import Ranking
@@ -56,9 +56,9 @@ class OneVsAll(Estimator):
     takes_dense: ClassVar[bool] = True
 
     weights_: Annotated[sparse.csr_matrix, Csr("float32", ("n_features", "n_labels"))] = field(init=False)
-    intercepts_: Annotated[npt.NDArray[np.float32], Array("float32", ("n_labels",))] = field(init=False)
+    intercepts_: Annotated[Floats32, Array("float32", ("n_labels",))] = field(init=False)
     dense_weights_: Annotated[  # of dense features, whose rows in `weights_` are empty
-        npt.NDArray[np.float32], Array("float32", ("n_dense", "n_labels")), Sometimes()
+        Floats32, Array("float32", ("n_dense", "n_labels")), Sometimes()
     ] = field(init=False)
 
     def what_is_wrong(self, sizes: Sizes) -> tuple[str, str] | None:

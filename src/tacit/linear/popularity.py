@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from typing import Annotated, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
-from tacit.core.base import Estimator, Link, Mask
+from tacit.arrays import Floats32, Mask
+from tacit.core.base import Estimator, Link
 from tacit.core.parameters import document_parameters
 from tacit.core.ranking import Ranking
 from tacit.store.declared import Array
@@ -22,7 +22,7 @@ class Popularity(Estimator):
 
     takes_dense: ClassVar[bool] = True
 
-    shares_: Annotated[npt.NDArray[np.float32], Array("float32", ("n_labels",))] = field(init=False)
+    shares_: Annotated[Floats32, Array("float32", ("n_labels",))] = field(init=False)
 
     def _fit(self, X: sparse.csr_matrix, Y: sparse.csr_matrix) -> None:  # noqa: ARG002
         self.shares_ = (self.label_counts_ / X.shape[0]).astype(np.float32)

@@ -10,11 +10,9 @@ import numpy as np
 import numpy.typing as npt
 from threadpoolctl import threadpool_limits
 
+from tacit.arrays import Floats32, Ints32
 from tacit.kernels.name_matching import boosted_log_odds
 from tacit.store.declared import Array
-
-Floats = npt.NDArray[np.float32]
-Ids = npt.NDArray[np.int32]
 
 _N_TREES = 180
 _ALL_STEPS = 9.0  # sum of the learning rates of all trees
@@ -29,18 +27,18 @@ _BINS = 255
 class BoostedTrees:
     """Log-odds as a sum of trees: at each node the left child is taken where a feature is at most a threshold."""
 
-    roots: Annotated[Ids, Array("int32", ("n_trees",), below="n_nodes")]
-    features: Annotated[Ids, Array("int32", ("n_nodes",), low="0")]
-    thresholds: Annotated[Floats, Array("float32", ("n_nodes",))]
-    children: Annotated[Ids, Array("int32", ("n_nodes", "2"), low="-1", below="n_nodes", is_after=True)]
-    values: Annotated[Floats, Array("float32", ("n_nodes",))]
+    roots: Annotated[Ints32, Array("int32", ("n_trees",), below="n_nodes")]
+    features: Annotated[Ints32, Array("int32", ("n_nodes",), low="0")]
+    thresholds: Annotated[Floats32, Array("float32", ("n_nodes",))]
+    children: Annotated[Ints32, Array("int32", ("n_nodes", "2"), low="-1", below="n_nodes", is_after=True)]
+    values: Annotated[Floats32, Array("float32", ("n_nodes",))]
     start: float
 
     @staticmethod
     def fit(
-        X: Floats,
+        X: Floats32,
         y: npt.NDArray[np.bool_],
-        weights: Floats | None,
+        weights: Floats32 | None,
         seed: int,
         n_trees: int = _N_TREES,
         n_leaves: int = _LEAVES,
@@ -95,22 +93,22 @@ class BoostedTrees:
             start,
         )
 
-    def log_odds(self, X: Floats) -> Floats:
+    def log_odds(self, X: Floats32) -> Floats32:
         """Log-odds of each row."""
         trees = self.roots, self.features, self.thresholds, self.children, self.values
         return np.asarray(boosted_log_odds(X, *trees, self.start))
 
 
-def _edges(values: Floats) -> Floats:
+def _edges(values: Floats32) -> Floats32:
     """The lowest value of each bin; scikit-learn's own bins of weighted rows take more time than all its trees."""
     return np.unique(np.sort(values)[np.linspace(0, len(values) - 1, _BINS).astype(np.intp)])
 
 
-def _bins(edges: Floats, values: Floats) -> npt.NDArray[np.intp]:
+def _bins(edges: Floats32, values: Floats32) -> npt.NDArray[np.intp]:
     return np.searchsorted(edges, values, side="right") - 1
 
 
-def _thresholds(edges: Sequence[Floats], features: npt.NDArray[Any], between: npt.NDArray[np.float64]) -> Floats:
+def _thresholds(edges: Sequence[Floats32], features: npt.NDArray[Any], between: npt.NDArray[np.float64]) -> Floats32:
     """The largest value below the bin that begins above each threshold, which lies between the lowest of two bins."""
     above = np.empty(len(features), np.float32)
     for feature, lowest in enumerate(edges):

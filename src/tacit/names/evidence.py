@@ -17,6 +17,7 @@ import numpy.typing as npt
 from scipy import sparse
 from scipy.special import expit
 
+from tacit.arrays import Floats32
 from tacit.core.base import Estimator
 from tacit.core.parameters import Range
 from tacit.core.ranking import NO_LABEL, NO_SCORE, Ranking
@@ -26,8 +27,6 @@ from tacit.names.index import Matches, Name, NameIndex, extended
 from tacit.names.similar import Meaning, Nearest, SampleIndex, Votes
 from tacit.numerics.rows import sorted_set
 from tacit.store.declared import Array, Size, Sizes
-
-Floats = npt.NDArray[np.float32]
 
 N_RANKED = 30  # labels of the model's ranking that are candidates at least, besides all whose name is in the text
 _UNRANKED = 99  # place of the others
@@ -101,7 +100,7 @@ class NameCounts:
         return NameCounts(0, np.zeros(len(index.stems), np.int32), no_samples, no_samples, no_samples)
 
     @cached_property
-    def weights(self) -> Floats:
+    def weights(self) -> Floats32:
         """How much each stem counts: more where fewer texts have it."""
         return (1 + np.log((self.n_texts + 1) / (np.minimum(self.texts, self.n_texts) + 1))).astype(np.float32)
 
@@ -117,14 +116,14 @@ class Candidates:
 
     rows: npt.NDArray[np.intp]
     labels: npt.NDArray[np.intp]
-    evidence: Floats
+    evidence: Floats32
     n_samples: int
 
     def only(self, wanted: npt.NDArray[np.bool_]) -> Candidates:
         """Some of the candidates (a mask)."""
         return Candidates(self.rows[wanted], self.labels[wanted], self.evidence[wanted], self.n_samples)
 
-    def ranked(self, log_odds: Floats) -> Ranking:
+    def ranked(self, log_odds: Floats32) -> Ranking:
         """The candidates of each sample by probability."""
         order = np.lexsort((-log_odds, self.rows))
         sizes = np.bincount(self.rows, minlength=self.n_samples)
@@ -166,7 +165,7 @@ class NameEvidence:
         include: Any = None,
         *,
         words: sparse.csr_matrix | None = None,
-        vectors: Floats | None = None,
+        vectors: Floats32 | None = None,
     ) -> Ranking:
         """The `k` most probable labels of each sample, by what the model says and by their names.
 
@@ -294,7 +293,7 @@ def _n_pieces(by_meaning: Meaning | Nearest | None) -> int:
     return _WITHOUT_VECTORS if by_meaning is None else len(EVIDENCE)
 
 
-def _count_votes(found: Floats, keys: npt.NDArray[np.intp], voted_keys: npt.NDArray[np.intp], votes: Votes) -> None:
+def _count_votes(found: Floats32, keys: npt.NDArray[np.intp], voted_keys: npt.NDArray[np.intp], votes: Votes) -> None:
     """Add up the shares of votes for each candidate, and keep the largest similarity."""
     at = np.minimum(np.searchsorted(keys, voted_keys), len(keys) - 1) if len(keys) else voted_keys[:0]
     is_candidate = keys[at] == voted_keys if len(keys) else np.zeros(0, np.bool_)
@@ -308,7 +307,7 @@ def _is_short(ranking: Ranking, k: int) -> bool:
     return bool(k and (ranking.k < k or (ranking.labels[:, k - 1] == NO_LABEL).any()))
 
 
-def _with_further(ranking: Ranking, model: Estimator, X: Any, k: int, include: Any, scores: Floats) -> Ranking:
+def _with_further(ranking: Ranking, model: Estimator, X: Any, k: int, include: Any, scores: Floats32) -> Ranking:
     """The labels of a ranking, and behind them those that the model ranks next, with the given score of each row."""
     known = None if include is None else np.asarray(include)[np.asarray(include) < len(model.classes_)]
     n_known = len(model.classes_) if known is None else len(known)

@@ -13,16 +13,12 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from tacit.arrays import Floats32, Ids, Ints32, Ints64
 from tacit.core.parameters import OneOf
 from tacit.kernels.name_matching import N_COLUMNS, match_names, name_cover, partly_named
 from tacit.numerics.rows import row_of_entry, sorted_set
 from tacit.store.declared import Array, Items
 from tacit.text.words import LANGUAGES, roots, stemmed, words_of
-
-Ids = npt.NDArray[np.int32]
-Places = npt.NDArray[np.intp]
-Floats = npt.NDArray[np.float32]
-Starts = npt.NDArray[np.int64]
 
 _OF_MATCHES = ("labels", "names", "first", "gap", "occurrences", "containing", "is_phrase")
 _TEXTS_PER_BLOCK = 1024  # few, as all their words are in memory
@@ -42,18 +38,18 @@ class Name(NamedTuple):
 class Matches:
     """Labels whose names are in texts, in the order of the texts and at most once in each; the best match of each."""
 
-    starts: Starts  # where the matches of each text start
-    n_words: Ids  # of each text
+    starts: Ints64  # where the matches of each text start
+    n_words: Ints32  # of each text
     # The words of each text that names have, in the form that a name has them in, or else by their stem: a column for
     # each form, then one for each stem.
     words: sparse.csr_matrix
-    labels: Ids
-    names: Ids  # which name of the label it was
-    first: Ids  # place of the first word
-    gap: Ids  # words between those of the name
-    occurrences: Ids  # how often the name's words occur
-    containing: Ids  # longer matches that have all its words
-    is_phrase: Ids  # whether the words stand side by side and in order
+    labels: Ints32
+    names: Ints32  # which name of the label it was
+    first: Ints32  # place of the first word
+    gap: Ints32  # words between those of the name
+    occurrences: Ints32  # how often the name's words occur
+    containing: Ints32  # longer matches that have all its words
+    is_phrase: Ints32  # whether the words stand side by side and in order
 
     def __len__(self) -> int:
         return len(self.n_words)
@@ -90,17 +86,17 @@ class NameIndex:
     language: Annotated[str | None, OneOf(tuple(LANGUAGES))]  # whose stemmer is used
     stems: Annotated[list[str], Items("n_stems")]  # of all names
     forms: Annotated[list[str], Items("n_forms")]  # all words of names, in lower case
-    form_stems: Annotated[Ids, Array("int32", ("n_forms",), below="n_stems")]  # the stem of each form
+    form_stems: Annotated[Ints32, Array("int32", ("n_forms",), below="n_stems")]  # the stem of each form
     # The words of each name, in order, and its label.
-    name_starts: Annotated[Starts, Array("int64", ("n_names+1",), starts="n_words", rises=True)]
-    name_forms: Annotated[Ids, Array("int32", ("n_words",), below="n_forms")]
-    labels: Annotated[Ids, Array("int32", ("n_names",), below="n_named")]
+    name_starts: Annotated[Ints64, Array("int64", ("n_names+1",), starts="n_words", rises=True)]
+    name_forms: Annotated[Ints32, Array("int32", ("n_words",), below="n_forms")]
+    labels: Annotated[Ints32, Array("int32", ("n_names",), below="n_named")]
     is_preferred: Annotated[npt.NDArray[np.bool_], Array("bool", ("n_names",))]
     is_qualified: Annotated[npt.NDArray[np.bool_], Array("bool", ("n_names",))]  # has a qualifier in brackets
-    n_alike: Annotated[Ids, Array("int32", ("n_names",))]  # labels that share the stems of the name
+    n_alike: Annotated[Ints32, Array("int32", ("n_names",))]  # labels that share the stems of the name
     # By stem, the names of which it is the rarest.
-    listed_starts: Annotated[Starts, Array("int64", ("n_stems+1",), starts="n_names")]
-    listed: Annotated[Ids, Array("int32", ("n_names",), below="n_names")]
+    listed_starts: Annotated[Ints64, Array("int64", ("n_stems+1",), starts="n_names")]
+    listed: Annotated[Ints32, Array("int32", ("n_names",), below="n_names")]
     by_root: bool = False  # whether stems are reduced further to roots, which more words share
 
     @staticmethod
@@ -140,19 +136,19 @@ class NameIndex:
         )
 
     @cached_property
-    def name_stems(self) -> Ids:
+    def name_stems(self) -> Ints32:
         """The stems of each name, in order."""
         return self.form_stems[self.name_forms]
 
     @cached_property
-    def rarest(self) -> Ids:
+    def rarest(self) -> Ints32:
         """The stem of each name that the fewest names have, under which it is listed."""
         found = np.empty(len(self.labels), np.int32)
         found[self.listed] = np.repeat(np.arange(len(self.stems), dtype=np.int32), np.diff(self.listed_starts))
         return found
 
     @cached_property
-    def n_listed(self) -> Ids:
+    def n_listed(self) -> Ints32:
         """How many names have the same rarest stem as each name."""
         return np.diff(self.listed_starts)[self.rarest].astype(np.int32)
 
@@ -163,12 +159,12 @@ class NameIndex:
         return forms, {stem: len(forms) + place for place, stem in enumerate(self.stems)}
 
     @cached_property
-    def _stem_of_word(self) -> Ids:
+    def _stem_of_word(self) -> Ints32:
         """The stem of each column of `Matches.words`."""
         return np.concatenate([self.form_stems, np.arange(len(self.stems), dtype=np.int32)])
 
     @cached_property
-    def _names_of_label(self) -> tuple[Starts, Ids]:
+    def _names_of_label(self) -> tuple[Ints64, Ints32]:
         """Where the names of each label start, and these names, preferred ones first."""
         order = np.lexsort((~self.is_preferred, self.labels)).astype(np.int32)
         ends = np.arange(int(self.labels.max(initial=-1)) + 2)
@@ -202,7 +198,7 @@ class NameIndex:
         found = match_names(tokens, starts, self.listed_starts, self.listed, self.name_starts, self.name_stems)
         return self._best(found, n_words, self._words(flat, starts))
 
-    def _words(self, flat: Ids, starts: Starts) -> sparse.csr_matrix:
+    def _words(self, flat: Ints32, starts: Ints64) -> sparse.csr_matrix:
         """The words of texts that names have, each once."""
         is_known = flat >= 0
         known = flat[is_known], np.concatenate([[0], np.cumsum(is_known)])[starts]
@@ -211,13 +207,13 @@ class NameIndex:
         words.sum_duplicates()
         return words
 
-    def texts_with(self, matches: Matches) -> Ids:
+    def texts_with(self, matches: Matches) -> Ints32:
         """In how many texts each stem is."""
         n_stems = len(self.stems)
         keys = row_of_entry(matches.words) * n_stems + self._stem_of_word[matches.words.indices]
         return np.bincount(sorted_set(keys) % n_stems, minlength=n_stems).astype(np.int32)
 
-    def cover(self, rows: Places, labels: Places, matches: Matches, weights: Floats) -> Floats:
+    def cover(self, rows: Ids, labels: Ids, matches: Matches, weights: Floats32) -> Floats32:
         """How well the words of texts cover the names of labels, for pairs of both sorted by text; stems have weights.
 
         Returned for each pair, of the label's name that is covered best: the share of its weight that is in the text,
@@ -225,12 +221,12 @@ class NameIndex:
         words that are in the text as they are.
         """
         words = matches.words.indptr, matches.words.indices, self._stem_of_word, len(self.forms)
-        covered: Floats = name_cover(
+        covered: Floats32 = name_cover(
             rows, labels, *words, *self._names_of_label, self.name_starts, self.name_forms, weights
         )
         return covered
 
-    def partly_named(self, matches: Matches, weights: Floats, least_share: float) -> tuple[Places, Places, Floats]:
+    def partly_named(self, matches: Matches, weights: Floats32, least_share: float) -> tuple[Ids, Ids, Floats32]:
         """Names of which texts have the rarest word and a share of the weight of its stems, but not all of them.
 
         Returned are the texts; of the names of each label the one of which a text has the largest share of the words;
@@ -246,7 +242,7 @@ class NameIndex:
         counts = np.stack([sizes, n_inside, n_listed], axis=1).astype(np.float32)
         return row[order].astype(np.intp), name[order].astype(np.intp), counts[order]
 
-    def _best(self, found: Ids, n_words: Ids, words: sparse.csr_matrix) -> Matches:
+    def _best(self, found: Ints32, n_words: Ints32, words: sparse.csr_matrix) -> Matches:
         """For each label of a text its best match: most words, then the preferred name, then the earliest."""
         row, name, first, *_ = found.T if len(found) else np.empty((N_COLUMNS, 0), np.int32)
         labels, sizes = self.labels[name], np.diff(self.name_starts)[name]
@@ -270,7 +266,7 @@ def _stems(words: list[str], language: str | None, by_root: bool) -> list[str]:
     return roots(stems, language) if by_root else stems
 
 
-def _n_alike(words: Sequence[Sequence[int]], labels: Ids) -> Ids:
+def _n_alike(words: Sequence[Sequence[int]], labels: Ints32) -> Ints32:
     """How many labels share the stems of each name."""
     of_stems: dict[tuple[int, ...], set[int]] = {}
     keys = [tuple(sorted(each)) for each in words]
@@ -311,7 +307,7 @@ def extended(index: NameIndex, names: Sequence[Name]) -> NameIndex:
     return whole
 
 
-def _joined(known: Sequence[str], new: Sequence[str]) -> tuple[list[str], Ids]:
+def _joined(known: Sequence[str], new: Sequence[str]) -> tuple[list[str], Ints32]:
     """Known and new words, and where the new ones are among them."""
     place = {word: number for number, word in enumerate(known)}
     places = np.array([place.setdefault(word, len(place)) for word in new], np.int32)

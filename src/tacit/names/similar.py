@@ -11,12 +11,11 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from tacit.arrays import Floats32
 from tacit.kernels.knn import similar_rows
 from tacit.numerics.rows import entry_blocks, largest_entries, stacked, unit_rows
 from tacit.runtime.tasks import row_blocks
 from tacit.store.declared import Array, Csr
-
-Floats = npt.NDArray[np.float32]
 
 _N_SIMILAR = 30
 _FEATURES_PER_SAMPLE = 32  # the largest; enough to tell which samples are alike
@@ -31,9 +30,9 @@ class Votes(NamedTuple):
 
     rows: npt.NDArray[np.intp]  # the sample
     labels: npt.NDArray[np.intp]  # a label that a similar training sample has
-    similarities: Floats  # of that training sample
-    shares: Floats  # of that training sample in the votes
-    best: Floats  # the largest similarity of each sample
+    similarities: Floats32  # of that training sample
+    shares: Floats32  # of that training sample in the votes
+    best: Floats32  # the largest similarity of each sample
 
     def without(self, hidden: npt.NDArray[np.bool_]) -> Votes:
         """The same where no sample has the hidden labels."""
@@ -108,15 +107,15 @@ class Nearest(NamedTuple):
     """The labels nearest to each sample, the most similar first, and the vectors that tell how near others are."""
 
     labels: npt.NDArray[np.int32]
-    similarities: Floats
-    vectors: Floats
-    of_labels: Floats
+    similarities: Floats32
+    vectors: Floats32
+    of_labels: Floats32
 
     def of_rows(self, rows: npt.NDArray[np.intp]) -> Nearest:
         """The same for some of the samples."""
         return Nearest(self.labels[rows], self.similarities[rows], self.vectors[rows], self.of_labels)
 
-    def similarity(self, rows: npt.NDArray[np.intp], labels: npt.NDArray[np.intp]) -> Floats:
+    def similarity(self, rows: npt.NDArray[np.intp], labels: npt.NDArray[np.intp]) -> Floats32:
         """The similarity of pairs of a sample and a label."""
         found = np.empty(len(rows), np.float32)
         for block in row_blocks(len(rows), _VALUES_PER_BLOCK // max(self.vectors.shape[1], 1)):
@@ -129,9 +128,9 @@ class Nearest(NamedTuple):
 class Meaning:
     """A vector of unit length for each label; zero for a label without a name."""
 
-    labels: Annotated[Floats, Array("float32", ("n_named", "n_dimensions"), up_to=_LONGEST)]
+    labels: Annotated[Floats32, Array("float32", ("n_named", "n_dimensions"), up_to=_LONGEST)]
 
-    def nearest(self, vectors: Floats) -> Nearest:
+    def nearest(self, vectors: Floats32) -> Nearest:
         """The labels nearest to vectors of unit length."""
         k = min(_N_NEAREST, len(self.labels))
         best, values = np.empty((len(vectors), k), np.int32), np.empty((len(vectors), k), np.float32)
@@ -149,7 +148,7 @@ class Meaning:
         """The same for labels in another order; those at -1 are new, and nothing is known of them."""
         return Meaning(np.where(order[:, None] >= 0, self.labels[order], np.float32(0)))
 
-    def with_later(self, columns: Sequence[int], vectors: Floats, n_labels: int) -> Meaning:
+    def with_later(self, columns: Sequence[int], vectors: Floats32, n_labels: int) -> Meaning:
         """The same for `n_labels` labels, some of which have another vector now."""
         labels = np.pad(self.labels, ((0, n_labels - len(self.labels)), (0, 0)))
         labels[list(columns)] = vectors

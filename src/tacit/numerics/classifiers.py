@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
+from tacit.arrays import Floats32, Floats64, Ints64
 from tacit.core.features import FeatureMatrix, dense_rows, sparse_part
 from tacit.core.labels import label_counts, positives
-from tacit.evaluation.propensity import FloatArray, propensities_from_counts
+from tacit.evaluation.propensity import propensities_from_counts
 from tacit.kernels.dual import LOGISTIC, SQUARED, SQUARED_HINGE, label_signs, prune, train_block
 from tacit.numerics.clusters import cluster_labels, label_centres
 from tacit.numerics.rows import row_bounds, unit_rows
@@ -28,12 +28,12 @@ class LinearObjective:
     """A loss of `tacit.kernels.dual`, the cost and target of each label's positives, and the cost of negatives."""
 
     loss: int
-    positive_costs: npt.NDArray[np.float32]
-    positive_targets: npt.NDArray[np.float32]
+    positive_costs: Floats32
+    positive_targets: Floats32
     negative_cost: float
 
 
-def objective_of(loss: str, positives: str, C: float, propensities: FloatArray) -> LinearObjective:
+def objective_of(loss: str, positives: str, C: float, propensities: Floats64) -> LinearObjective:
     """The objective for labels of given propensities.
 
     Parameters
@@ -86,8 +86,8 @@ class Classifiers:
     """
 
     weights: sparse.csr_matrix
-    intercepts: npt.NDArray[np.float32]
-    dense: npt.NDArray[np.float32]
+    intercepts: Floats32
+    dense: Floats32
 
 
 def train_classifiers(
@@ -113,9 +113,7 @@ def train_classifiers(
     )
 
 
-def _like_beside_like(
-    X: FeatureMatrix, Y: sparse.csr_matrix, seed: int | None, n_jobs: int | None
-) -> npt.NDArray[np.int64]:
+def _like_beside_like(X: FeatureMatrix, Y: sparse.csr_matrix, seed: int | None, n_jobs: int | None) -> Ints64:
     """The labels in an order in which those with similar samples are neighbours.
 
     A sample that is far from all labels of a block needs no steps there, so that training takes less time.
@@ -130,7 +128,7 @@ def _like_beside_like(
 def _train_block(
     X: FeatureMatrix,
     Y: sparse.csc_matrix,
-    labels: npt.NDArray[np.int64],
+    labels: Ints64,
     objective: LinearObjective,
     options: ClassifierOptions,
     seed: int,

@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tacit.arrays import Floats32, Ints64
+
 _LARGEST_ERROR = 2.0**-10  # relative error of the array; rounding normal float16 numbers gives at most half of it
 
 
-def as_halves(values: npt.NDArray[np.float32]) -> npt.NDArray[np.floating[Any]]:
+def as_halves(values: Floats32) -> npt.NDArray[np.floating[Any]]:
     """The values as float16, or unchanged if float16 would lose too much.
 
     Samples far below unit length lead to weights that overflow float16, samples far above it to weights that underflow.
@@ -26,7 +28,7 @@ def as_halves(values: npt.NDArray[np.float32]) -> npt.NDArray[np.floating[Any]]:
 
 
 @cache
-def all_halves() -> npt.NDArray[np.float32]:
+def all_halves() -> Floats32:
     """A table of all float16 values as float32, indexed by their bits."""
     return np.arange(1 << 16, dtype=np.uint16).view(np.float16).astype(np.float32)
 
@@ -36,9 +38,7 @@ def smallest_ids(ids: npt.NDArray[Any], size: int) -> npt.NDArray[Any]:
     return ids.astype(np.uint16 if size <= 1 << 16 else np.int32)
 
 
-def quantised(
-    values: npt.NDArray[Any], starts: npt.NDArray[np.int64], dtype: npt.DTypeLike
-) -> tuple[npt.NDArray[Any], npt.NDArray[np.float32]]:
+def quantised(values: npt.NDArray[Any], starts: Ints64, dtype: npt.DTypeLike) -> tuple[npt.NDArray[Any], Floats32]:
     """Integer levels, and a step for each row: ``values ≈ levels · step``.
 
     Non-zero values have non-zero levels, so that no label is dropped from its leaf. Negative values need a signed

@@ -5,24 +5,21 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
-from tacit.numerics.arrays import by_value
+from tacit.arrays import Floats32, Integers, Ints64, by_value
 from tacit.numerics.rows import entry_chunks
 from tacit.numerics.storage import new_array
-
-Weights = npt.NDArray[np.float32]
 
 _ALL_WHOLE = 2.0**23  # from here on, every float32 is a whole number
 
 
-def inverse_document_frequencies(n_with: npt.NDArray[np.integer], n_samples: int) -> Weights:
+def inverse_document_frequencies(n_with: Integers, n_samples: int) -> Floats32:
     """Weights of features from the number of samples that have them; 1 for features of all samples."""
     return np.asarray(by_value(lambda n: math.log((1 + n_samples) / (1 + n)) + 1, n_with), dtype=np.float32)
 
 
-def samples_with(X: sparse.csr_matrix) -> npt.NDArray[np.int64]:
+def samples_with(X: sparse.csr_matrix) -> Ints64:
     """Number of samples that have each feature."""
     n_with = np.zeros(X.shape[1], dtype=np.int64)
     for chunk in entry_chunks(X):
@@ -36,7 +33,7 @@ def holds_counts(X: sparse.csr_matrix) -> bool:
     return all(((part >= 0) & (part < _ALL_WHOLE) & (part == np.rint(part))).all() for part in parts)
 
 
-def weighted_columns(X: sparse.csr_matrix, weights: Weights) -> sparse.csr_matrix:
+def weighted_columns(X: sparse.csr_matrix, weights: Floats32) -> sparse.csr_matrix:
     """Multiply every feature by its weight, in float64, because large float32 values would overflow."""
     data = new_array(X.nnz, np.float64)
     for chunk in entry_chunks(X):

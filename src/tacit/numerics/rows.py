@@ -10,18 +10,18 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from tacit.arrays import Floats64, Ids, Integers, Ints64, Mask
 from tacit.numerics.storage import entries_at_once, is_large_on_disk, new_array, to_disk
 
-Ids = npt.NDArray[np.intp]
 _UNIT_ERROR = 1e-6  # of the squared length of a row of float32
 
 
-def row_squares(X: sparse.csr_matrix) -> npt.NDArray[np.float64]:
+def row_squares(X: sparse.csr_matrix) -> Floats64:
     """The squared length of each row."""
     return np.concatenate([_row_squares(X, first, last) for first, last in entry_blocks(X)])
 
 
-def _row_squares(X: sparse.csr_matrix, first: int, last: int) -> npt.NDArray[np.float64]:
+def _row_squares(X: sparse.csr_matrix, first: int, last: int) -> Floats64:
     starts = X.indptr[first : last + 1]
     entries = X.data[starts[0] : starts[-1]].astype(np.float64)
     squares, has_entries = np.zeros(last - first), np.diff(starts) > 0
@@ -79,7 +79,7 @@ def moved_to_disk(matrix: sparse.csr_matrix) -> sparse.csr_matrix:
     return sparse.csr_matrix(parts, shape=matrix.shape, copy=False)
 
 
-def selected(X: Any, rows: npt.NDArray[np.integer[Any]]) -> Any:
+def selected(X: Any, rows: Integers) -> Any:
     """Some rows of X, a CSR matrix or `tacit.Features`; those of a matrix made by `new_array`."""
     if not is_large_on_disk() or not sparse.issparse(X):
         return X[rows]
@@ -94,13 +94,13 @@ def entry_chunks(X: sparse.csr_matrix) -> Iterator[slice]:
     return (slice(first, first + size) for first in range(0, X.nnz, size))
 
 
-def sorted_set(numbers: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+def sorted_set(numbers: npt.NDArray[Any]) -> Ints64:
     """The distinct numbers, none below 0, in ascending order; much faster than the hash tables of `np.unique`."""
     ascending = np.sort(numbers.astype(np.int64))
     return ascending[np.diff(ascending, prepend=-1) > 0]
 
 
-def occurring(X: sparse.csr_matrix) -> npt.NDArray[np.bool_]:
+def occurring(X: sparse.csr_matrix) -> Mask:
     """Whether each column has entries."""
     occurs = np.zeros(X.shape[1], dtype=np.bool_)
     for chunk in entry_chunks(X):
@@ -113,7 +113,7 @@ def row_of_entry(matrix: sparse.csr_matrix) -> Ids:
     return np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
 
 
-def row_bounds(X: sparse.csr_matrix, rows: npt.NDArray[np.integer[Any]] | None = None) -> Ids:
+def row_bounds(X: sparse.csr_matrix, rows: Integers | None = None) -> Ids:
     """For some rows or all of them, the first of their entries and the one after the last."""
     starts, ends = X.indptr[:-1], X.indptr[1:]
     return np.stack([starts, ends] if rows is None else [starts[rows], ends[rows]], axis=1).astype(np.int64)
@@ -126,7 +126,7 @@ def widened(matrix: sparse.csr_matrix, n_columns: int, n_rows: int | None = None
     return sparse.csr_matrix((matrix.data, matrix.indices, indptr), shape=(n_rows, n_columns))
 
 
-def first_entry(matrix: sparse.csr_matrix, where: npt.NDArray[np.bool_]) -> tuple[int, int, Any]:
+def first_entry(matrix: sparse.csr_matrix, where: Mask) -> tuple[int, int, Any]:
     """Row, column and value of the first stored entry for which `where` is true."""
     place = int(np.argmax(where))
     row = int(np.searchsorted(matrix.indptr, place, side="right")) - 1

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse, stats
 
+from tacit.arrays import Floats64, Ids
 from tacit.core.labels import positives
 from tacit.core.ranking import NO_LABEL, Ranking
 from tacit.data.dataset import Dataset, features_of, inputs_of
@@ -150,8 +151,6 @@ N_BINS = 15
 _ENOUGH = (10, 5, 2, 1)  # positives that a label needs for a meaningful score: the first that enough labels reach
 _N_FEATURES = 8
 
-Floats = npt.NDArray[np.float64]
-Rows = npt.NDArray[np.intp]
 
 # -- thresholds and calibration -------------------------------------------------------------------------
 
@@ -176,9 +175,9 @@ class TradeOff:
     """Precision, recall and labels per sample at every score that occurs, from the highest threshold down."""
 
     thresholds: npt.NDArray[np.float32]
-    precision: Floats
-    recall: Floats
-    labels: Floats
+    precision: Floats64
+    recall: Floats64
+    labels: Floats64
 
     def at(self, threshold: float) -> Operating:
         """The operating point of a threshold; without any suggestion the precision is 0."""
@@ -225,7 +224,7 @@ def reliability(evaluation: Evaluation) -> Reliability:
     return Reliability(bins, calibration_error(probabilities, hits, N_BINS))
 
 
-def _bin(probabilities: Floats, hits: npt.NDArray[Any]) -> Bin:
+def _bin(probabilities: Floats64, hits: npt.NDArray[Any]) -> Bin:
     # Wilson's interval stays within 0 and 1, and does not collapse to a point where all or none are right.
     interval = stats.binomtest(int(hits.sum()), len(hits)).proportion_ci(method="wilson")
     return Bin(float(probabilities.mean()), float(hits.mean()), (interval.low, interval.high), len(hits))
@@ -369,7 +368,7 @@ def examples(evaluation: Evaluation, n_random: int = 6, n_each: int = 4) -> dict
     return {title: [_example(evaluation, row) for row in rows] for title, rows in chosen.items()}
 
 
-def _ranked(evaluation: Evaluation, rows: Rows, places: Rows, keys: npt.NDArray[np.generic]) -> list[tuple[int, int]]:
+def _ranked(evaluation: Evaluation, rows: Ids, places: Ids, keys: npt.NDArray[np.generic]) -> list[tuple[int, int]]:
     """Samples and the labels at places of their rankings, in the order of `keys`."""
     order = np.argsort(keys, kind="stable")
     rows, places = rows[order], places[order]

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from tacit.arrays import Floats32, Floats64
 from tacit.core.base import Estimator
 from tacit.core.parameters import Range
 from tacit.core.ranking import NO_LABEL, NO_SCORE, Ranking
@@ -17,9 +18,6 @@ from tacit.evaluation.bands import BANDS, band_of_labels
 from tacit.evaluation.metrics import judge
 from tacit.numerics.logistic import fit_logistic
 from tacit.store.declared import Array, Items
-
-Floats = npt.NDArray[np.float32]
-Doubles = npt.NDArray[np.float64]
 
 N_PLACES = 20  # minimum length of the rankings used for calibration
 _PLACES_PER_LABEL = 4  # times the mean number of labels per sample, if that is longer
@@ -41,10 +39,10 @@ TARGETS = ("precision", "recall", "f1", "labels")
 class Steps:
     """A rising curve from scores to probabilities, linear between its knots."""
 
-    scores: Annotated[Floats, Array("float32", ("n_knots",), is_filled=True)]
-    probabilities: Annotated[Floats, Array("float32", ("n_knots",))]
+    scores: Annotated[Floats32, Array("float32", ("n_knots",), is_filled=True)]
+    probabilities: Annotated[Floats32, Array("float32", ("n_knots",))]
 
-    def __call__(self, scores: npt.NDArray[Any]) -> Floats:
+    def __call__(self, scores: npt.NDArray[Any]) -> Floats32:
         """The probability for each score."""
         return np.asarray(np.interp(scores, self.scores, self.probabilities), np.float32)
 
@@ -57,10 +55,10 @@ class Trade:
     labels that are suggested, and suggestions per sample.
     """
 
-    thresholds: Annotated[Floats, Array("float32", ("n_thresholds",), is_filled=True)]
-    precision: Annotated[Floats, Array("float32", ("n_thresholds",))]
-    recall: Annotated[Floats, Array("float32", ("n_thresholds",))]
-    labels: Annotated[Floats, Array("float32", ("n_thresholds",))]
+    thresholds: Annotated[Floats32, Array("float32", ("n_thresholds",), is_filled=True)]
+    precision: Annotated[Floats32, Array("float32", ("n_thresholds",))]
+    recall: Annotated[Floats32, Array("float32", ("n_thresholds",))]
+    labels: Annotated[Floats32, Array("float32", ("n_thresholds",))]
     n_samples: Annotated[int, Range(low=0)] = 0  # held out; 0 if unknown
 
     def threshold(self, target: str) -> float:
@@ -139,7 +137,7 @@ class Calibration:
         sure = f"measured on {self.trade.n_samples:,} samples; a probability is uncertain by ±{100 * self.spread:.1f}"
         return f"calibration error {self.error:.3f}, {sure} points (standard error)"
 
-    def most(self, scores: npt.NDArray[Any]) -> Floats:
+    def most(self, scores: npt.NDArray[Any]) -> Floats32:
         """The largest probability that a score may have, over all labels."""
         return np.asarray(np.max([curve(scores) for curve in self.curves], axis=0))
 
@@ -210,7 +208,7 @@ def calibration_error(probabilities: npt.NDArray[Any], hits: npt.NDArray[np.bool
     return float(sum(gaps) / len(probabilities))
 
 
-def _standard_error(probabilities: Floats, n_samples: int) -> float:
+def _standard_error(probabilities: Floats32, n_samples: int) -> float:
     """Root mean square standard error of the shares of right suggestions that probabilities are.
 
     The suggestions of a sample are not independent, so each sample counts as one suggestion of every probability.
@@ -237,7 +235,7 @@ def _curves(ranking: Ranking, hits: npt.NDArray[np.bool_], curve_of_label: npt.N
     return [_rising(ranking.scores[part].astype(np.float64), hits[part], weights[part]) for part in in_curve]
 
 
-def _rising(scores: Doubles, hits: npt.NDArray[np.bool_], weights: Doubles) -> Steps:
+def _rising(scores: Floats64, hits: npt.NDArray[np.bool_], weights: Floats64) -> Steps:
     """The share of hits as a non-decreasing function of the score.
 
     By isotonic regression, and where there are few suggestions also by a logistic curve, which needs less of them.
@@ -267,14 +265,14 @@ def _rising(scores: Doubles, hits: npt.NDArray[np.bool_], weights: Doubles) -> S
     return Steps(knots, mixed.astype(np.float32))
 
 
-def _logistic(scores: Doubles, hits: npt.NDArray[np.bool_], weights: Doubles) -> tuple[float, float]:
+def _logistic(scores: Floats64, hits: npt.NDArray[np.bool_], weights: Floats64) -> tuple[float, float]:
     """Slope and intercept of the log-odds of a hit; there is little slope where there are few suggestions."""
     rate = (weights @ hits + 0.5) / (weights.sum() + 1)
     flat = _FLAT / weights.sum()
     return fit_logistic(scores, (hits + flat * rate) / (1 + flat), weights)
 
 
-def _probabilities(curves: list[Steps], curve_of_label: npt.NDArray[np.int32], ranking: Ranking) -> Floats:
+def _probabilities(curves: list[Steps], curve_of_label: npt.NDArray[np.int32], ranking: Ranking) -> Floats32:
     curve_of = curve_of_label[np.maximum(ranking.labels, 0)]
     probabilities = np.empty(ranking.scores.shape, np.float32)
     for number, curve in enumerate(curves):
@@ -284,7 +282,7 @@ def _probabilities(curves: list[Steps], curve_of_label: npt.NDArray[np.int32], r
     return probabilities
 
 
-def _trade(probabilities: Floats, hits: npt.NDArray[np.bool_], n_samples: int, n_true: int) -> Trade:
+def _trade(probabilities: Floats32, hits: npt.NDArray[np.bool_], n_samples: int, n_true: int) -> Trade:
     order = np.argsort(probabilities, kind="stable")
     even = np.linspace(0, probabilities.max(), _N_THRESHOLDS, dtype=np.float32)
     # Where a curve is flat, many suggestions have nearly the same probability: as many thresholds part them by rank.

@@ -9,13 +9,12 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from tacit.arrays import Ids
 from tacit.core.base import Estimator
 from tacit.core.labels import label_counts, positives
 from tacit.core.ranking import Ranking
 from tacit.evaluation.metrics import evaluate
 from tacit.tagger.calibration import Calibration, calibrate, places_for
-
-Rows = npt.NDArray[np.intp]
 
 _ENOUGH = 150  # samples to calibrate on
 _PARTS = 5
@@ -31,7 +30,7 @@ def held_out_parts(n_samples: int, n_held_out: int) -> list[int]:
 
 
 def calibrated_on(
-    parts: list[tuple[Estimator, Any, Rows]],
+    parts: list[tuple[Estimator, Any, Ids]],
     Y: sparse.csr_matrix,
     propensities: Callable[[int], Any],
     is_judged: npt.NDArray[np.bool_] | None,

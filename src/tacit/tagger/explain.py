@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from tacit.arrays import Floats32, Ids, Mask
 from tacit.names.index import Matches
 from tacit.numerics.rows import unit_rows
 from tacit.store.acts import in_force
@@ -24,9 +25,6 @@ from tacit.tagger.parts import Learned
 if TYPE_CHECKING:
     from tacit.tagger.tagger import Tagger
 
-Scores = npt.NDArray[np.float32]
-Ids = npt.NDArray[np.intp]
-Mask = npt.NDArray[np.bool_]
 
 _MAX_FEATURES = 500  # of a sample that are left out in turn, largest first
 _N_SUGGESTIONS = 20  # other suggestions for the sample that are considered
@@ -143,7 +141,7 @@ def _like(sample: Inputs, rows: sparse.csr_matrix) -> Inputs:
     return sample.with_rows(rows, np.zeros(rows.shape[0], np.intp))
 
 
-def _finely(changes: Changes, rows: Inputs, column: int) -> Scores:
+def _finely(changes: Changes, rows: Inputs, column: int) -> Floats32:
     """Scores that tell samples apart which are equally probable: those of the model, or log-odds of a changed label."""
     part = changes.state.part(column)
     if isinstance(part, Learned):
@@ -151,13 +149,13 @@ def _finely(changes: Changes, rows: Inputs, column: int) -> Scores:
     return np.asarray(changes.state.log_odds(changes.scores, rows, [part])[:, 0], dtype=np.float32)
 
 
-def occlusion(score: Callable[[sparse.csr_matrix], Scores], x: sparse.csr_matrix, n: int, at_most: int) -> Ids:
+def occlusion(score: Callable[[sparse.csr_matrix], Floats32], x: sparse.csr_matrix, n: int, at_most: int) -> Ids:
     """Indices, within the sample `x`, of the `n` features whose removal lowers the score most; see `occlusions`."""
     return occlusions(lambda variants, _: score(variants), x, n, at_most)[0]
 
 
 def occlusions(
-    score: Callable[[sparse.csr_matrix, Ids], Scores], X: sparse.csr_matrix, n: int, at_most: int
+    score: Callable[[sparse.csr_matrix, Ids], Floats32], X: sparse.csr_matrix, n: int, at_most: int
 ) -> list[Ids]:
     """Indices, within each sample of X, of the `n` features whose removal lowers the score most; all in one call.
 
@@ -178,7 +176,7 @@ def occlusions(
 
 
 def _rises(
-    score: Callable[[sparse.csr_matrix, Ids], Scores], X: sparse.csr_matrix, rows: Ids, kept: list[Mask]
+    score: Callable[[sparse.csr_matrix, Ids], Floats32], X: sparse.csr_matrix, rows: Ids, kept: list[Mask]
 ) -> list[npt.NDArray[np.float64]]:
     """How much higher than that of the last variant of a sample the scores of its others are."""
     if not len(rows):

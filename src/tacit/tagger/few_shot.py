@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from tacit.arrays import Floats64
 from tacit.core.labels import Labels, positives
 from tacit.core.parameters import Range
 from tacit.data.repeats import groups_of
@@ -23,8 +24,6 @@ from tacit.numerics.logistic import fit_logistic
 from tacit.numerics.rows import entry_chunks, selected, unit_rows
 from tacit.store.declared import Array
 from tacit.text.vectorizer import TextVectorizer
-
-Floats = npt.NDArray[np.float64]
 
 EXAMPLES = (1, 3, 10)  # numbers of examples that are measured; others are interpolated
 NAME = "name"
@@ -47,7 +46,7 @@ class Curve:
         return float(np.log(self.rate / (1 - self.rate)))
 
 
-def compressed(z: Floats) -> Floats:
+def compressed(z: Floats64) -> Floats64:
     """Projections on a logarithmic scale: large ones add little more to the log-odds than moderate ones."""
     return np.asarray(np.sign(z) * np.log1p(np.abs(z)))
 
@@ -70,12 +69,12 @@ class FewShot:
         return len(self.mean)
 
     @cached_property
-    def scale(self) -> Floats:
+    def scale(self) -> Floats64:
         """Scale of each feature: its inverse standard deviation, shrunken."""
         return np.asarray(1 / np.sqrt(self.variance + max(_SHRINKAGE * self.variance.mean(dtype=np.float64), 1e-12)))
 
     @cached_property
-    def away(self) -> Floats:
+    def away(self) -> Floats64:
         """The scaled mean sample, from which all directions start."""
         return np.asarray(self.mean * self.scale)
 
@@ -177,7 +176,7 @@ class _Trial:
 
     def _judged(
         self, labels: Iterator[tuple[int, npt.NDArray[np.intp], sparse.csr_matrix]]
-    ) -> tuple[Floats, Floats, Floats]:
+    ) -> tuple[Floats64, Floats64, Floats64]:
         """Projections of samples, whether they have the label, and their weights."""
         n_samples = self.X.shape[0]
         others = np.sort(self.rng.permutation(n_samples)[:_MAX_BACKGROUND])
@@ -197,11 +196,11 @@ class _Trial:
                 z.append((matrix @ weights - towards.start) / towards.spread)
                 is_positive.append(np.full(matrix.shape[0], value))
                 weight.append(np.full(matrix.shape[0], each))
-        empty: list[Floats] = [np.empty(0)]
+        empty: list[Floats64] = [np.empty(0)]
         return np.concatenate(z or empty), np.concatenate(is_positive or empty), np.concatenate(weight or empty)
 
 
-def _fitted(judged: tuple[Floats, Floats, Floats]) -> Curve | None:
+def _fitted(judged: tuple[Floats64, Floats64, Floats64]) -> Curve | None:
     """The fitted curve; None without positives or negatives."""
     z, y, weight = judged
     if not (0 < y.sum() < len(y)):

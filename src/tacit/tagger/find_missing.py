@@ -16,6 +16,7 @@ from scipy import sparse
 from sklearn.base import clone
 from threadpoolctl import threadpool_limits
 
+from tacit.arrays import Floats64, Ids
 from tacit.core.base import Estimator
 from tacit.core.checks import as_count
 from tacit.core.labels import Labels, label_counts, positives, read_labels
@@ -33,8 +34,6 @@ if TYPE_CHECKING:
 
     from tacit.tagger.tagger import Tagger
 
-Floats = npt.NDArray[np.float64]
-Ids = npt.NDArray[np.intp]
 
 _PER_LABEL = 4  # candidates of a sample, times the mean number of recorded labels, if that is more than asked for
 _LEAST_RECORDED = 30  # pairs of samples with other labels, if only these are counted
@@ -170,7 +169,7 @@ def _free_pairs(found: RankedPairs, Y: sparse.csr_matrix) -> RankedPairs:
     return found.where(has_others)
 
 
-def _omission(found: RankedPairs, certainty: Floats, Y: sparse.csr_matrix, missing: float | None) -> Omission:
+def _omission(found: RankedPairs, certainty: Floats64, Y: sparse.csr_matrix, missing: float | None) -> Omission:
     """How labels are missing, with the share that the user knows or that samples without labels allow."""
     counts = label_counts(Y)
     omission = estimate_omission(certainty, found.is_recorded, found.labels, counts)
@@ -211,7 +210,7 @@ class _Evidence:
             for each, of_each in zip(np.split(others, recorded.indptr[1:-1]), shares, strict=True)
         ]
 
-    def _shares(self, labels: Ids, shares: Floats) -> list[str]:
+    def _shares(self, labels: Ids, shares: Floats64) -> list[str]:
         best = [place for place in np.argsort(-shares, kind="stable")[:3] if shares[place] > 0]
         names = (self.tagger.readable(str(self.labels.names[labels[place]])) for place in best)
         return [f"{name} ({shares[place]:.0%})" for name, place in zip(names, best, strict=True)]

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from scipy import sparse
 from sklearn.base import clone
 
+from tacit.arrays import Ids
 from tacit.core.base import Estimator
 from tacit.core.labels import Labels, aligned, label_counts, positives
 from tacit.data.repeats import one_of_each, unlike
@@ -19,7 +20,7 @@ from tacit.names.similar import SampleIndex
 from tacit.numerics.rows import occurring, selected, widened
 from tacit.progress import announce
 from tacit.tagger.calibration import Calibration, calibrate, places_for
-from tacit.tagger.cross_fit import Rows, calibrated_on, held_out_parts
+from tacit.tagger.cross_fit import calibrated_on, held_out_parts
 from tacit.tagger.inputs import Inputs
 from tacit.tagger.naming import Naming, weigh
 from tacit.tagger.vectors import Encoding, Vectors, best_fit, mixed
@@ -57,7 +58,7 @@ def learn(
     X: sparse.csr_matrix,
     labels: Labels,
     validation: tuple[Inputs, Labels] | None,
-    groups: Rows,
+    groups: Ids,
     *,
     seed: int,
     hold_out: bool,
@@ -164,7 +165,7 @@ def _with_encoding(found: Fitted, vectors: Vectors | None, weight: float) -> Fit
     return found if vectors is None else replace(found, encoding=replace(vectors.encoding, weight=weight))
 
 
-def _finds_enough(naming: Naming, labels: Labels, rows: Rows) -> bool:
+def _finds_enough(naming: Naming, labels: Labels, rows: Ids) -> bool:
     """Whether so many names are right in held-out samples that they teach something."""
     Y = widened(positives(labels.matrix[rows]), len(labels.names) + len(naming.others))
     return int(NameCounts.of(naming.index, naming.rows(rows).matches, Y).right.sum()) >= naming.min_matches
@@ -182,8 +183,8 @@ def _cross_fitted(
     weight: float,
     vectorizer: TextVectorizer | None,
     labels: Labels,
-    held_out: list[Rows],
-    groups: Rows,
+    held_out: list[Ids],
+    groups: Ids,
     cooccurrence: sparse.csr_matrix | None,
     is_judged: npt.NDArray[np.bool_] | None,
 ) -> Fitted:
@@ -201,7 +202,7 @@ def _cross_fitted(
     return Fitted(model, *(found or (None, None)))
 
 
-def _rows(of_texts: Any, rows: Rows) -> Any:
+def _rows(of_texts: Any, rows: Ids) -> Any:
     """Some of the vectors, if there are any."""
     return None if of_texts is None else of_texts[rows]
 

@@ -17,11 +17,8 @@ from scipy.optimize import brentq, minimize
 from scipy.stats import binom
 from sklearn.isotonic import IsotonicRegression
 
+from tacit.arrays import Floats64, Ids, Mask
 from tacit.evaluation.propensity import PRESETS
-
-Floats = npt.NDArray[np.float64]
-Ids = npt.NDArray[np.intp]
-Mask = npt.NDArray[np.bool_]
 
 _B = PRESETS["default"][1]
 _MAX_POWER = 1.0
@@ -48,7 +45,7 @@ class Omission:
     log_odds: float
     power: float
 
-    def odds(self, counts: npt.NDArray[Any]) -> Floats:
+    def odds(self, counts: npt.NDArray[Any]) -> Floats64:
         """The odds for labels with these numbers of samples."""
         return np.asarray(np.exp(self.log_odds - self.power * np.log(counts + _B)))
 
@@ -81,7 +78,7 @@ class Omission:
         return flatter(float(brentq(lambda power: flatter(power).share(counts) - share, 0.0, self.power)))
 
 
-def estimate_omission(certainty: Floats, is_recorded: Mask, labels: Ids, counts: npt.NDArray[Any]) -> Omission:
+def estimate_omission(certainty: Floats64, is_recorded: Mask, labels: Ids, counts: npt.NDArray[Any]) -> Omission:
     """How labels are missing, from the most certain pairs of each band of label frequency.
 
     Of the most certain pairs all are true, so that those which are not recorded are missing. Down the list, pairs are
@@ -108,7 +105,7 @@ def estimate_omission(certainty: Floats, is_recorded: Mask, labels: Ids, counts:
     return _fitted(np.array(cells))
 
 
-def _cells(certainty: Floats, is_recorded: Mask) -> list[tuple[float, int, int]]:
+def _cells(certainty: Floats64, is_recorded: Mask) -> list[tuple[float, int, int]]:
     """Place, number of pairs, and how many of them are not recorded, for parts of a band's most certain pairs."""
     recorded = is_recorded[np.argsort(-certainty, kind="stable")]
     n_recorded = int(recorded.sum())
@@ -119,13 +116,13 @@ def _cells(certainty: Floats, is_recorded: Mask) -> list[tuple[float, int, int]]
     ]
 
 
-def _fitted(cells: Floats) -> Omission:
+def _fitted(cells: Floats64) -> Omission:
     """The most likely odds, for cells (band, log frequency, place, number of pairs, number that is not recorded)."""
     bands, band_of = np.unique(cells[:, 0], return_inverse=True)
     middle = cells[:, 1].mean()
     frequency, place, n_pairs, n_absent = cells[:, 1] - middle, *cells[:, 2:].T
 
-    def surprise(parameters: Floats) -> tuple[float, Floats]:
+    def surprise(parameters: Floats64) -> tuple[float, Floats64]:
         """Minus the log-likelihood and the logarithm of the priors, and the gradient."""
         odds = np.exp(parameters[0] - parameters[1] * frequency)
         wrong = np.minimum(parameters[2:][band_of] * place, _MOST_WRONG)
@@ -172,7 +169,7 @@ def most_missing(sizes: npt.NDArray[np.integer[Any]]) -> float:
     return float(shares[fits >= fits.max() - _LIKELY].max())
 
 
-def _log_likelihoods(observed: Floats, seen: npt.NDArray[Any], true: npt.NDArray[Any], shares: Floats) -> Floats:
+def _log_likelihoods(observed: Floats64, seen: npt.NDArray[Any], true: npt.NDArray[Any], shares: Floats64) -> Floats64:
     """Log-likelihood of numbers of labels per sample, for the most likely true numbers, with each share missing."""
     kept = 1 - shares[:, None, None]
     chances = binom.pmf(seen[:, None], true, kept)  # shares × seen × true
@@ -185,8 +182,8 @@ def _log_likelihoods(observed: Floats, seen: npt.NDArray[Any], true: npt.NDArray
 
 
 def missing_probabilities(
-    certainty: Floats, is_recorded: Mask, labels: Ids, odds: Floats, folds: Ids | None = None
-) -> Floats:
+    certainty: Floats64, is_recorded: Mask, labels: Ids, odds: Floats64, folds: Ids | None = None
+) -> Floats64:
     """Probability that a pair which is not recorded is true, for each pair.
 
     Certainty is the log-odds that a pair is recorded, and odds those that its label is missing. By their product pairs
@@ -210,13 +207,13 @@ def missing_probabilities(
     return np.asarray((cautious + _counted(order, is_recorded, odds)) / 2)
 
 
-def _sums(values: Floats, is_recorded: Mask, groups: Ids) -> tuple[Floats, Floats]:
+def _sums(values: Floats64, is_recorded: Mask, groups: Ids) -> tuple[Floats64, Floats64]:
     """For each pair, the sum over the recorded pairs of its group, and over the others."""
     recorded, absent = (np.bincount(groups, values * each) for each in (is_recorded, ~is_recorded))
     return np.asarray(recorded[groups], np.float64), np.asarray(absent[groups], np.float64)
 
 
-def _counted(order: Ids, is_recorded: Mask, odds: Floats) -> Floats:
+def _counted(order: Ids, is_recorded: Mask, odds: Floats64) -> Floats64:
     """The share of missing pairs among those that are not recorded, which falls in steps down a list.
 
     The number of missing labels down to any place is the sum of the odds over the recorded pairs there.

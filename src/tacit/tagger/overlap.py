@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
+from tacit.arrays import UInts64
 from tacit.core.checks import as_features
-from tacit.data.repeats import Hashes, row_hashes, sums_of_rows, text_hashes
+from tacit.data.repeats import row_hashes, sums_of_rows, text_hashes
 
 if TYPE_CHECKING:
     from tacit.tagger.tagger import Tagger
@@ -17,14 +18,14 @@ if TYPE_CHECKING:
 NOTABLE = 0.05  # fraction of training samples in other data; some texts recur by chance
 
 
-def hashes_of(samples: Any, Y: sparse.csr_matrix, names: Iterable[Any]) -> Hashes:
+def hashes_of(samples: Any, Y: sparse.csr_matrix, names: Iterable[Any]) -> UInts64:
     """For each sample, its hash and that of the sample with its positive labels."""
     labels = text_hashes(map(str, names))
     alone = row_hashes(samples)
     return np.column_stack([alone, alone + sums_of_rows(Y, np.where(Y.data > 0, labels[Y.indices], np.uint64(0)))])
 
 
-def are_known(tagger: Tagger, hashes: Hashes) -> Any:
+def are_known(tagger: Tagger, hashes: UInts64) -> Any:
     """Whether each sample was in training, unless it is blank, and whether it had the same labels there."""
     known = tagger.known_samples_
     if known is None:

@@ -9,13 +9,11 @@ import numpy.typing as npt
 from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 
+from tacit.arrays import Floats64, Ids
 from tacit.core.labels import label_counts
 from tacit.core.ranking import NO_LABEL, Ranking
 from tacit.errors import DataError
 from tacit.names.boosting import BoostedTrees
-
-Floats = npt.NDArray[np.float64]
-Ids = npt.NDArray[np.intp]
 
 _N_BINS = 40  # of scores, in which the share of recorded labels is measured
 _SAMPLES_UNSEEN = 3.0  # pseudo-count added to a label's count: a single co-occurrence is weak evidence
@@ -37,14 +35,14 @@ class RankedPairs:
     rows: Ids
     labels: Ids
     folds: Ids
-    scores: Floats
+    scores: Floats64
     places: Ids  # in the ranking of the sample
-    ranks: Floats  # among the pairs of the label, as a share of its training samples
-    counts: Floats  # training samples of the label
-    others: Floats  # number of other labels of the sample
-    together: Floats  # evidence of these, by co-occurrence: a noisy-or
-    observed: Floats  # co-occurrences with these
-    expected: Floats  # co-occurrences with these if labels were independent; more than observed where they exclude it
+    ranks: Floats64  # among the pairs of the label, as a share of its training samples
+    counts: Floats64  # training samples of the label
+    others: Floats64  # number of other labels of the sample
+    together: Floats64  # evidence of these, by co-occurrence: a noisy-or
+    observed: Floats64  # co-occurrences with these
+    expected: Floats64  # co-occurrences with these if labels were independent; more than observed where they exclude it
     is_recorded: npt.NDArray[np.bool_]
 
     def where(self, is_kept: npt.NDArray[np.bool_]) -> RankedPairs:
@@ -88,11 +86,11 @@ def pairs_of(
     )
 
 
-def _at(matrix: sparse.csr_matrix, rows: Ids, columns: Ids) -> Floats:
+def _at(matrix: sparse.csr_matrix, rows: Ids, columns: Ids) -> Floats64:
     return np.asarray(matrix[rows, columns], np.float64).ravel() if len(rows) else np.zeros(0)
 
 
-def _product_at(left: sparse.csr_matrix, right: sparse.csr_matrix, rows: Ids, columns: Ids) -> Floats:
+def _product_at(left: sparse.csr_matrix, right: sparse.csr_matrix, rows: Ids, columns: Ids) -> Floats64:
     """Entries of a matrix product, in blocks of rows because it may have many entries; `rows` are sorted."""
     ends = np.searchsorted(rows, np.arange(0, left.shape[0] + _ROWS_PER_BLOCK, _ROWS_PER_BLOCK))
     blocks = [
@@ -102,7 +100,7 @@ def _product_at(left: sparse.csr_matrix, right: sparse.csr_matrix, rows: Ids, co
     return np.concatenate([np.zeros(0), *blocks])
 
 
-def _ranks(labels: Ids, scores: Floats) -> Ids:
+def _ranks(labels: Ids, scores: Floats64) -> Ids:
     """Place of each pair among those of its label, best first."""
     order = np.lexsort((-scores, labels))
     starts = np.flatnonzero(np.diff(labels[order], prepend=-1))
@@ -111,7 +109,7 @@ def _ranks(labels: Ids, scores: Floats) -> Ids:
     return ranks
 
 
-def certainty_of(pairs: RankedPairs, seed: int) -> Floats:
+def certainty_of(pairs: RankedPairs, seed: int) -> Floats64:
     """Log-odds that a pair is recorded, learned from other samples: the mean of a linear model and of boosted trees.
 
     Trees learn from the pairs that are likely by the linear model, and judge these: the others are the end of any list.
@@ -144,7 +142,7 @@ def certainty_of(pairs: RankedPairs, seed: int) -> Floats:
     return log_odds
 
 
-def _lift(pairs: RankedPairs) -> Floats:
+def _lift(pairs: RankedPairs) -> Floats64:
     return np.asarray(np.log((pairs.observed + 1) / (pairs.expected + 1)))
 
 
@@ -156,7 +154,7 @@ def _features(pairs: RankedPairs) -> npt.NDArray[np.float32]:
     return np.stack(columns, axis=1).astype(np.float32)
 
 
-def _linear_features(pairs: RankedPairs) -> Floats:
+def _linear_features(pairs: RankedPairs) -> Floats64:
     by_score = _log_odds_by_score(pairs.scores, pairs.is_recorded)
     numbers = (10 * pairs.together, pairs.counts, pairs.places, pairs.others)
     features = np.stack([by_score, _lift(pairs), *map(np.log1p, numbers)], axis=1)
@@ -164,7 +162,7 @@ def _linear_features(pairs: RankedPairs) -> Floats:
     return np.asarray((features - features.mean(axis=0)) / np.where(spread > 0, spread, 1.0))
 
 
-def _log_odds_by_score(scores: Floats, recorded: npt.NDArray[np.bool_]) -> Floats:
+def _log_odds_by_score(scores: Floats64, recorded: npt.NDArray[np.bool_]) -> Floats64:
     """Log-odds that a label with a given score is recorded, increasing in the score."""
     order = np.argsort(scores, kind="stable")
     starts = np.unique(np.arange(_N_BINS) * len(scores) // _N_BINS)

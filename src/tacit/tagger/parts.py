@@ -13,12 +13,13 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from tacit.arrays import Floats64
 from tacit.kernels.correction import correction_forces
 from tacit.numerics.rows import unit_rows
 from tacit.store.sample_rows import Row, stacked
 from tacit.tagger.few_shot import Curve, Direction, FewShot, compressed, direction
 from tacit.tagger.inputs import Inputs
-from tacit.tagger.scores import MAX_LOG_ODDS, Floats, Scores, logit, sigmoid
+from tacit.tagger.scores import MAX_LOG_ODDS, Scores, logit, sigmoid
 
 _PRIOR_VARIANCE = 2.0  # of the weights in the logistic regression of a correction
 _PASSES = 20
@@ -75,7 +76,7 @@ class AnyOf:
     """
 
     parts: tuple[Part, ...]
-    shares: Floats
+    shares: Floats64
     power: float = 1.0
 
 
@@ -160,7 +161,7 @@ class Plan:
         self._steps = [makers[kind](group, rows) for kind, group in kinds if kind in makers]
         self._linear = stacked(rows, few_shot.n_features).T.tocsr()
 
-    def log_odds(self, scores: Scores, samples: Inputs) -> Floats:
+    def log_odds(self, scores: Scores, samples: Inputs) -> Floats64:
         """Log-odds of the labels for all samples, of shape (n_samples, n_labels)."""
         values = np.empty((samples.shape[0], self._n_slots))
         slots, where = self._learned
@@ -192,7 +193,7 @@ class Plan:
         slope, base = (np.array([getattr(part.curve, name) for part in parts]) for name in ("slope", "intercept"))
         same = np.array([part.same for part in parts])
 
-        def step(values: Floats, products: Floats, away: Floats) -> None:
+        def step(values: Floats64, products: Floats64, away: Floats64) -> None:
             by_direction = slope * compressed((products[:, towards] - away - start) / spread) + base
             nearest = np.maximum.reduceat(products[:, examples], starts, axis=1)
             alike = np.clip((nearest - _ALIKE) / (1 - _ALIKE), 0, 1)
@@ -206,7 +207,7 @@ class Plan:
         starts = np.cumsum([0, *(len(part.parts) for part in parts)])[:-1]
         shares, power = np.concatenate([part.shares for part in parts]), np.array([part.power for part in parts])
 
-        def step(values: Floats, _: Floats, __: Floats) -> None:
+        def step(values: Floats64, _: Floats64, __: Floats64) -> None:
             brought = np.log1p(-np.minimum(shares * sigmoid(values[:, below]), 1 - 1e-6))
             values[:, slots] = logit(-np.expm1(power * np.add.reduceat(brought, starts, axis=1)))
 
@@ -219,7 +220,7 @@ class Plan:
         starts = np.cumsum([0, *(len(part.others) for part in parts)])[:-1]
         usual = np.array([other.curve.usual for other in near])
 
-        def step(values: Floats, _: Floats, __: Floats) -> None:
+        def step(values: Floats64, _: Floats64, __: Floats64) -> None:
             added = np.add.reduceat(values[:, others] - usual, starts, axis=1)
             by_likeness = np.maximum.reduceat(values[:, alike], starts, axis=1)
             together = np.clip(values[:, first] + _MORE * added, -MAX_LOG_ODDS, MAX_LOG_ODDS)
@@ -232,13 +233,13 @@ class Plan:
         weights = slice(len(rows), len(rows) + len(parts))
         rows.extend(part._weights[len(part.judged)] for part in parts)
 
-        def step(values: Floats, products: Floats, _: Floats) -> None:
+        def step(values: Floats64, products: Floats64, _: Floats64) -> None:
             values[:, slots] = np.clip(values[:, inner] + products[:, weights], -MAX_LOG_ODDS, MAX_LOG_ODDS)
 
         return step
 
 
-Step = Callable[[Floats, Floats, Floats], None]
+Step = Callable[[Floats64, Floats64, Floats64], None]
 
 
 def _correct(parts: Sequence[Corrected], n_features: int) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from tacit.arrays import Floats64
 from tacit.core.base import Estimator
 from tacit.core.ranking import NO_LABEL, Ranking
 from tacit.errors import DataError, ParameterError
@@ -21,19 +22,17 @@ from tacit.tagger.inputs import Inputs
 from tacit.tagger.vectors import Encoding, names_by_label, split_texts
 from tacit.text.encoders import TextEncoder
 
-Floats = npt.NDArray[np.float64]
-
 MAX_LOG_ODDS = 13.0  # a probability of about one in half a million, or one minus that
 _TIE = 1e-5  # difference in log-odds between neighbours in the model's ranking, to keep the order of ties
 
 
-def logit(p: Floats) -> Floats:
+def logit(p: Floats64) -> Floats64:
     """Log-odds of probabilities, bounded."""
     with np.errstate(divide="ignore"):
         return np.asarray(np.clip(np.log(p) - np.log1p(-p), -MAX_LOG_ODDS, MAX_LOG_ODDS))
 
 
-def sigmoid(x: Floats) -> Floats:
+def sigmoid(x: Floats64) -> Floats64:
     """Probabilities of log-odds."""
     return np.asarray(0.5 * (1 + np.tanh(0.5 * x)))
 
@@ -152,7 +151,7 @@ class Scores:
 
     # -- log-odds -----------------------------------------------------------------------------------------
 
-    def log_odds(self, samples: Inputs, columns: npt.NDArray[np.intp]) -> Floats:
+    def log_odds(self, samples: Inputs, columns: npt.NDArray[np.intp]) -> Floats64:
         """Log-odds of some labels (sorted columns) for all samples; without calibration, distances to the threshold."""
         dense = np.full((samples.shape[0], len(columns)), -MAX_LOG_ODDS)
         if not len(columns):
@@ -170,7 +169,7 @@ class Scores:
         dense[rows[known], place[known]] = values[known]
         return dense
 
-    def of_log_odds(self, log_odds: Floats) -> npt.NDArray[np.float32]:
+    def of_log_odds(self, log_odds: Floats64) -> npt.NDArray[np.float32]:
         """Scores from log-odds."""
         scores = log_odds + self.threshold if self.calibration is None else sigmoid(log_odds)
         return np.asarray(scores, dtype=np.float32)

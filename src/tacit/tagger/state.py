@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tacit.arrays import Floats64, Mask
 from tacit.core.checks import has_half_character
 from tacit.core.labels import Names
 from tacit.core.ranking import NO_SCORE, Ranking
@@ -30,9 +31,7 @@ from tacit.tagger.few_shot import FewShot
 from tacit.tagger.inputs import Inputs
 from tacit.tagger.naming import is_readable
 from tacit.tagger.parts import AnyOf, Combined, Corrected, Judged, Learned, Near, Part, Plan
-from tacit.tagger.scores import Floats, Scores
-
-Mask = npt.NDArray[np.bool_]
+from tacit.tagger.scores import Scores
 
 _VALUES_PER_BLOCK = 4_000_000  # log-odds in memory at a time
 _SAMPLES_UNSEEN = 2.0  # pseudo-count added to a label's count: a single co-occurrence is weak evidence
@@ -451,7 +450,7 @@ class State:
         plan = Plan([self._changed[column] for column in columns], self.ground.few_shot)
         return np.array(columns, dtype=np.intp), plan
 
-    def log_odds(self, scores: Scores, samples: Inputs, parts: Sequence[Part]) -> Floats:
+    def log_odds(self, scores: Scores, samples: Inputs, parts: Sequence[Part]) -> Floats64:
         """Log-odds of labels for all samples, of shape (n_samples, len(parts))."""
         return Plan(parts, self.ground.few_shot).log_odds(scores, samples)
 

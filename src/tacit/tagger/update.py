@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from tacit.arrays import UInts64
 from tacit.core.labels import Names, label_counts, positives, read_labels
-from tacit.data.repeats import Hashes
 from tacit.errors import DataError, ParameterError
 from tacit.linear.popularity import Popularity
 from tacit.numerics.rows import row_of_entry, widened
@@ -39,7 +39,7 @@ class _NewSamples:
     X: sparse.csr_matrix
     Y: sparse.csr_matrix
     names: list[str]
-    hashes: Hashes
+    hashes: UInts64
     vectors: npt.NDArray[np.float32] | None = None  # made elsewhere
 
     def rows(self, rows: npt.NDArray[np.intp]) -> _NewSamples:

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from tacit.arrays import Floats32
 from tacit.core.base import Estimator
 from tacit.core.features import Features
 from tacit.core.labels import Labels, aligned, positives
@@ -31,7 +32,6 @@ from tacit.text.encoders import Encoded, TextEncoder, unit_vectors
 if TYPE_CHECKING:
     from tacit.tagger.tagger import Tagger
 
-Floats = npt.NDArray[np.float32]
 
 WEIGHTS = (0.3, 0.6, 1.2)  # that are tried, besides 0
 _USUAL = 0.6  # where no samples are held out to choose a weight
@@ -60,8 +60,8 @@ class Encoding:
     """
 
     name: str | None
-    fingerprint: Annotated[Floats | None, Array("float32", ("", "n_dimensions"), up_to=_LARGEST)]
-    center: Annotated[Floats, Array("float32", ("n_dimensions",), up_to=_LARGEST, is_filled=True)]
+    fingerprint: Annotated[Floats32 | None, Array("float32", ("", "n_dimensions"), up_to=_LARGEST)]
+    center: Annotated[Floats32, Array("float32", ("n_dimensions",), up_to=_LARGEST, is_filled=True)]
     weight: Annotated[float, Range(low=0, high=1e6)]
 
     @property
@@ -84,13 +84,13 @@ class Encoding:
             )
         return encoder
 
-    def unit(self, vectors: Floats) -> Floats:
+    def unit(self, vectors: Floats32) -> Floats32:
         """Vectors as the model takes them."""
         if vectors.shape[1] != len(self.center):
             raise DataError(f"vectors must have {len(self.center)} dimensions, as in training; got {vectors.shape[1]}")
         return unit_vectors(vectors, self.center)
 
-    def mixed(self, words: sparse.csr_matrix, vectors: Floats | None) -> Any:
+    def mixed(self, words: sparse.csr_matrix, vectors: Floats32 | None) -> Any:
         """Features for the model."""
         return mixed(words, vectors, self.weight)
 
@@ -109,12 +109,12 @@ def wrong_dimensions(encoding: Encoding | None, names: NameEvidence | None) -> t
 class Vectors:
     """The vectors of training texts, their encoding, and the weights that may be chosen."""
 
-    of_texts: Floats
+    of_texts: Floats32
     encoding: Encoding
     weights: tuple[float, ...]
     encoder: TextEncoder | None
 
-    def of(self, texts: Sequence[str], given: Floats | None) -> Floats:
+    def of(self, texts: Sequence[str], given: Floats32 | None) -> Floats32:
         """The vectors of other texts, as the model takes them."""
         if given is None and self.encoder is None:
             raise DataError("validation texts need vectors, too: tacit.Encoded(texts, vectors)")
@@ -133,17 +133,17 @@ class Vectors:
         return Meaning(self.encoding.unit(self.encoder.encode(texts)))
 
 
-def mixed(words: sparse.csr_matrix, vectors: Floats | None, weight: float) -> Any:
+def mixed(words: sparse.csr_matrix, vectors: Floats32 | None, weight: float) -> Any:
     """Words beside vectors, as a model takes them."""
     return words if vectors is None or not weight else Features(words, vectors, weight)
 
 
-def split_texts(texts: Any) -> tuple[Any, Floats | None]:
+def split_texts(texts: Any) -> tuple[Any, Floats32 | None]:
     """Texts and, if they came with some, their vectors."""
     return (texts.texts, texts.vectors) if isinstance(texts, Encoded) else (texts, None)
 
 
-def vectors_of(tagger: Tagger, texts: Sequence[str], given: Floats | None) -> Vectors | None:
+def vectors_of(tagger: Tagger, texts: Sequence[str], given: Floats32 | None) -> Vectors | None:
     """The vectors of training texts: made by the tagger's encoder, or given; None without either."""
     encoder = None if tagger.encoder is None else TextEncoder.of(tagger.encoder)
     if given is None and encoder is None:
@@ -165,7 +165,7 @@ def best_fit(
     words: sparse.csr_matrix,
     vectors: Vectors,
     held_words: sparse.csr_matrix,
-    held_vectors: Floats,
+    held_vectors: Floats32,
     held_labels: Labels,
     seed: int,
 ) -> tuple[Estimator, float]:

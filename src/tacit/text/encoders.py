@@ -15,10 +15,9 @@ from typing import Any, Protocol, overload
 import numpy as np
 import numpy.typing as npt
 
+from tacit.arrays import Floats32
 from tacit.errors import DataError, MissingExtraError, ParameterError, TacitError, did_you_mean
 from tacit.progress import stage
-
-Floats = npt.NDArray[np.float32]
 
 _TEXTS_PER_BATCH = 256
 #: Encoders are told apart by the vectors of these texts; they differ in length, language and script.
@@ -69,7 +68,7 @@ class Encoded(Sequence[str]):
         return Encoded([self.texts[row] for row in rows], self.vectors[rows])
 
 
-def as_vectors(found: Any, n_texts: int, what: str = "vectors") -> Floats:
+def as_vectors(found: Any, n_texts: int, what: str = "vectors") -> Floats32:
     """Vectors as float32, checked to be finite and one for each text."""
     try:
         with np.errstate(over="ignore"):
@@ -106,16 +105,16 @@ class TextEncoder:
         return TextEncoder(encoder)
 
     @cached_property
-    def fingerprint(self) -> Floats:
+    def fingerprint(self) -> Floats32:
         """The vectors of a few fixed texts."""
         return self._encode(_PROBES)
 
-    def is_like(self, fingerprint: Floats) -> bool:
+    def is_like(self, fingerprint: Floats32) -> bool:
         """Whether another encoder with this fingerprint gives the same vectors, up to rounding."""
         own = self.fingerprint
         return own.shape == fingerprint.shape and bool(np.abs(_unit(own) - _unit(fingerprint)).max() < _SAME)
 
-    def encode(self, texts: Sequence[str]) -> Floats:
+    def encode(self, texts: Sequence[str]) -> Floats32:
         """The vectors of texts, in batches; zero for those without letters and digits."""
         vectors = np.zeros((len(texts), self.fingerprint.shape[1]), np.float32)
         rows: dict[str, list[int]] = {}  # a text that recurs is encoded once
@@ -131,7 +130,7 @@ class TextEncoder:
                 advance(len(batch))
         return vectors
 
-    def _encode(self, texts: Sequence[str]) -> Floats:
+    def _encode(self, texts: Sequence[str]) -> Floats32:
         try:
             found = self.encoder.encode(list(texts))
         except TacitError:
@@ -144,14 +143,14 @@ class TextEncoder:
         return vectors
 
 
-def unit_vectors(vectors: Floats, center: Floats) -> Floats:
+def unit_vectors(vectors: Floats32, center: Floats32) -> Floats32:
     """Vectors relative to a centre, scaled to unit length; those of blank texts, which are zero, stay zero."""
     moved = vectors - center
     moved[~vectors.any(axis=1)] = 0
     return _unit(moved)
 
 
-def _unit(vectors: Floats) -> Floats:
+def _unit(vectors: Floats32) -> Floats32:
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     return np.asarray(vectors / np.where(lengths > 0, lengths, 1), np.float32)
 

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from tacit.arrays import Ints32
 from tacit.core.checks import as_features, check_unicode
 from tacit.core.parameters import OneOf
 from tacit.errors import DataError
@@ -39,7 +40,6 @@ FEATURES = {"words": 0.0, "words+prefixes": 0.25, "words+characters": 0.5, "word
 TextFeatures = Annotated[str, OneOf(tuple(FEATURES)), "of texts: words, or also parts of words, or pairs of words"]
 
 Result = TypeVar("Result")
-Ids = npt.NDArray[np.int32]
 
 
 @dataclass(eq=False)
@@ -167,7 +167,7 @@ class TextVectorizer:
     def _weighted(
         self,
         blocks: list[sparse.csr_matrix],
-        places: Ids,
+        places: Ints32,
         parts: sparse.csr_matrix | None,
         n_jobs: int | None,
     ) -> sparse.csr_matrix:
@@ -233,7 +233,7 @@ def _run(
             advance(1)
 
 
-def _with_ids(counts: sparse.csr_matrix, ids: Ids, n_columns: int) -> sparse.csr_matrix:
+def _with_ids(counts: sparse.csr_matrix, ids: Ints32, n_columns: int) -> sparse.csr_matrix:
     shape = counts.shape[0], n_columns
     return sparse.csr_matrix((counts.data, ids[counts.indices], counts.indptr), shape=shape)
 
@@ -261,7 +261,7 @@ def _texts_with(blocks: Iterable[sparse.csr_matrix], n_columns: int) -> npt.NDAr
     return n_with
 
 
-def _vocabulary(names: list[str], n_with: npt.NDArray[np.int64], min_texts: int) -> tuple[list[str], Ids]:
+def _vocabulary(names: list[str], n_with: npt.NDArray[np.int64], min_texts: int) -> tuple[list[str], Ints32]:
     """The names that occur in enough texts, sorted, and their columns."""
     chosen = sorted(np.flatnonzero(n_with >= min_texts).tolist(), key=names.__getitem__)
     return [names[column] for column in chosen], np.array(chosen, np.int32)
@@ -269,7 +269,7 @@ def _vocabulary(names: list[str], n_with: npt.NDArray[np.int64], min_texts: int)
 
 def _features(
     counts: sparse.csr_matrix,
-    places: Ids,
+    places: Ints32,
     parts: sparse.csr_matrix | None,
     share: float,
     idf: npt.NDArray[np.float32],
@@ -320,7 +320,7 @@ def _parts_of(
     return parts, list(number)
 
 
-def _renamed(counts: sparse.csr_matrix, places: Ids, n_columns: int) -> sparse.csr_matrix:
+def _renamed(counts: sparse.csr_matrix, places: Ints32, n_columns: int) -> sparse.csr_matrix:
     """Counts with each column moved to its place in the vocabulary; those with a place below zero are left out."""
     columns = places[counts.indices]
     kept = columns >= 0

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
-from tacit.core.base import Estimator, Idf, Link, Mask
+from tacit.arrays import Floats64, Mask
+from tacit.core.base import Estimator, Idf, Link
 from tacit.core.labels import positives
 from tacit.core.parameters import OneOf, Range, Role, Tune, document_parameters
 from tacit.core.ranking import Ranking
@@ -106,7 +106,7 @@ class FastXML(Estimator):
         """Gains of the positives in the nDCG of nodes, before balancing."""
         return normalised_gains(Y)
 
-    def _commonness(self, Y: sparse.csr_matrix) -> npt.NDArray[np.float64]:
+    def _commonness(self, Y: sparse.csr_matrix) -> Floats64:
         """How common each positive is; a power of it divides the gains."""
         return np.asarray((self.label_counts_ + float(FEW))[Y.indices])
 

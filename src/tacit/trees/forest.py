@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from tacit.arrays import Floats32, Integers, Ints8, Ints16, Ints32, Ints64, Mask, UInts32, UInts64
 from tacit.core.ranking import Ranking
 from tacit.kernels.forest_ranking import find_leaves, rank_by_nearness, rank_votes, room_for_votes, row_levels
 from tacit.kernels.refit import add_residuals
@@ -30,24 +31,20 @@ class Forest:
     large nodes are kept by feature: ``large[node]`` is the number of a node among these, from 1, and 0 for the others.
     """
 
-    roots: Annotated[
-        npt.NDArray[np.int32], Array("int32", ("n_trees",), low="-n_leaves", below="n_nodes", is_filled=True)
-    ]
-    children: Annotated[
-        npt.NDArray[np.int32], Array("int32", ("n_nodes", "2"), low="-n_leaves", below="n_nodes", is_after=True)
-    ]
-    terms: Annotated[npt.NDArray[np.float32], Array("float32", ("n_nodes", "2"))]
-    weight_starts: Annotated[npt.NDArray[np.uint64], Array("uint64", ("n_nodes+1",), starts="n_weights")]
+    roots: Annotated[Ints32, Array("int32", ("n_trees",), low="-n_leaves", below="n_nodes", is_filled=True)]
+    children: Annotated[Ints32, Array("int32", ("n_nodes", "2"), low="-n_leaves", below="n_nodes", is_after=True)]
+    terms: Annotated[Floats32, Array("float32", ("n_nodes", "2"))]
+    weight_starts: Annotated[UInts64, Array("uint64", ("n_nodes+1",), starts="n_weights")]
     weight_features: Annotated[npt.NDArray[Any], Array(IDS, ("n_weights",), below="n_features")]
-    weight_levels: Annotated[npt.NDArray[np.int8], Array("int8", ("n_weights",))]
-    large: Annotated[npt.NDArray[np.uint32], Array("uint32", ("n_nodes",), below="n_nodes+1", most="n_large")]
-    large_starts: Annotated[npt.NDArray[np.uint64], Array("uint64", ("n_features+1",), starts="n_large_weights")]
+    weight_levels: Annotated[Ints8, Array("int8", ("n_weights",))]
+    large: Annotated[UInts32, Array("uint32", ("n_nodes",), below="n_nodes+1", most="n_large")]
+    large_starts: Annotated[UInts64, Array("uint64", ("n_features+1",), starts="n_large_weights")]
     large_nodes: Annotated[npt.NDArray[Any], Array(IDS, ("n_large_weights",), below="n_large+1")]
-    large_levels: Annotated[npt.NDArray[np.int8], Array("int8", ("n_large_weights",))]
-    leaf_starts: Annotated[npt.NDArray[np.uint64], Array("uint64", ("n_leaves+1",), starts="n_leaf_labels")]
+    large_levels: Annotated[Ints8, Array("int8", ("n_large_weights",))]
+    leaf_starts: Annotated[UInts64, Array("uint64", ("n_leaves+1",), starts="n_leaf_labels")]
     leaf_labels: Annotated[npt.NDArray[Any], Array(IDS, ("n_leaf_labels",), below="n_labels")]
-    leaf_levels: Annotated[npt.NDArray[np.int16], Array("int16", ("n_leaf_labels",))]
-    leaf_steps: Annotated[npt.NDArray[np.float32], Array("float32", ("n_leaves",))]
+    leaf_levels: Annotated[Ints16, Array("int16", ("n_leaf_labels",))]
+    leaf_steps: Annotated[Floats32, Array("float32", ("n_leaves",))]
 
     @staticmethod
     def of(trees: Sequence[Tree], Y: sparse.csr_matrix, n_features: int, refit: float) -> Forest:
@@ -82,7 +79,7 @@ class Forest:
         self,
         X: sparse.csr_matrix,
         k: int,
-        allowed: npt.NDArray[np.bool_],
+        allowed: Mask,
         min_share: float,
         nearness: Nearness | None,
     ) -> Ranking:
@@ -122,12 +119,12 @@ class Forest:
 
 
 def _mean_residuals(
-    leaves: npt.NDArray[np.integer],
-    leaf_starts: npt.NDArray[np.int64],
-    leaf_labels: npt.NDArray[np.int32],
-    leaf_scores: npt.NDArray[np.float32],
+    leaves: Integers,
+    leaf_starts: Ints64,
+    leaf_labels: Ints32,
+    leaf_scores: Floats32,
     Y: sparse.csr_matrix,
-) -> npt.NDArray[np.float32]:
+) -> Floats32:
     """For each label in each leaf, the mean residual of the forest on the samples of the leaf."""
     contents = (leaf_starts.astype(np.uint64), leaf_labels.astype(np.uint32), leaf_scores)
     truth = (Y.indptr.astype(np.uint64), Y.indices.astype(np.uint32), Y.data)
@@ -159,12 +156,12 @@ def _weights(trees: Sequence[Tree], n_features: int) -> dict[str, Any]:
     }
 
 
-def _renumbered(nodes: npt.NDArray[np.integer], first_inner: int, first_leaf: int) -> npt.NDArray[np.int32]:
+def _renumbered(nodes: Integers, first_inner: int, first_leaf: int) -> Ints32:
     """Node numbers within a tree converted to numbers within the forest."""
     return np.where(nodes >= 0, nodes + first_inner, nodes - first_leaf).astype(np.int32)
 
 
-def _joined_starts(parts: Sequence[npt.NDArray[np.int64]]) -> npt.NDArray[np.int64]:
+def _joined_starts(parts: Sequence[Ints64]) -> Ints64:
     """Row pointers of vertically stacked CSR matrices."""
     sizes = np.concatenate([np.diff(part) for part in parts])
     return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)

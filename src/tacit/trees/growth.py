@@ -6,29 +6,28 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
+from tacit.arrays import Floats32, Floats64, Ids, Ints8, Ints16, Ints32, Ints64, by_value
 from tacit.kernels.tree import N_COINS, PRINTED, REFINED, grow_tree, rank_discounts
-from tacit.numerics.arrays import by_value
 from tacit.numerics.rows import falling_order, row_of_entry
 
-Commonness = tuple[npt.NDArray[np.float64], npt.NDArray[np.intp]]  # values, and the place of each positive's among them
+Commonness = tuple[Floats64, Ids]  # values, and the place of each positive's among them
 
 
 @dataclass(frozen=True, eq=False)
 class Tree:
     """One tree, as `tacit.kernels.tree.grow_tree` returns it."""
 
-    children: npt.NDArray[np.int32]
-    terms: npt.NDArray[np.float32]
-    weight_starts: npt.NDArray[np.int64]
-    weight_features: npt.NDArray[np.int32]
-    weight_levels: npt.NDArray[np.int8]
-    leaf_starts: npt.NDArray[np.int64]
-    leaf_labels: npt.NDArray[np.int32]
-    leaf_scores: npt.NDArray[np.float32]
-    leaf_of: npt.NDArray[np.int32]
+    children: Ints32
+    terms: Floats32
+    weight_starts: Ints64
+    weight_features: Ints32
+    weight_levels: Ints8
+    leaf_starts: Ints64
+    leaf_labels: Ints32
+    leaf_scores: Floats32
+    leaf_of: Ints32
 
 
 @dataclass(frozen=True)
@@ -65,15 +64,15 @@ def balanced_gains(gains: sparse.csr_matrix, commonness: Commonness, power: floa
     return normalised_gains(balanced) if rescaled else balanced
 
 
-def _with_values(matrix: sparse.csr_matrix, values: npt.NDArray[np.float64]) -> sparse.csr_matrix:
+def _with_values(matrix: sparse.csr_matrix, values: Floats64) -> sparse.csr_matrix:
     return sparse.csr_matrix((values.astype(np.float32), matrix.indices, matrix.indptr), shape=matrix.shape)
 
 
 def grow(
     seed: int,
     X: sparse.csr_matrix,
-    x_levels: npt.NDArray[np.int16],
-    x_steps: npt.NDArray[np.float64],
+    x_levels: Ints16,
+    x_steps: Floats64,
     gains: sparse.csr_matrix,
     commonness: Commonness,
     worth: sparse.csr_matrix,

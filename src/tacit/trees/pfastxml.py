@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
+from tacit.arrays import Floats64
 from tacit.core.parameters import Range, Tune, document_parameters
 from tacit.evaluation.propensity import (
     check_propensities,
@@ -52,7 +52,7 @@ class PfastXML(FastXML):
     def _gains(self, Y: sparse.csr_matrix) -> sparse.csr_matrix:
         return self._worth(Y) if self.balance is None else normalised_gains(Y)
 
-    def _commonness(self, Y: sparse.csr_matrix) -> npt.NDArray[np.float64]:
+    def _commonness(self, Y: sparse.csr_matrix) -> Floats64:
         """The counts at which labels would have the propensities of the positives, which are theirs by default."""
         counts = np.arange(Y.shape[0] + 1)
         by_count = propensities_from_counts(counts, Y.shape[0], self.A, self.B)

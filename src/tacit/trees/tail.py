@@ -17,12 +17,11 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from tacit.arrays import Floats32, Floats64, Integers, Mask, UInts64
 from tacit.numerics.compact import quantised, smallest_ids
 from tacit.numerics.rows import label_means, largest_entries
 from tacit.runtime.tasks import row_blocks, run_tasks
 from tacit.store.declared import IDS, Array
-
-Floats = npt.NDArray[np.float64]
 
 _LABELS_PER_TASK = 64
 _ASCENTS = 50
@@ -34,16 +33,16 @@ _RELATIVE_GAIN = 1e-7  # of the likelihood; the ascent stops below it
 class Centres:
     """Quantised centres by feature; an entry is a level times its label's step. ``v = exp(γ/2 (offset − 2 x·μ_l))``."""
 
-    starts: Annotated[npt.NDArray[np.uint64], Array("uint64", ("n_features+1",), starts="n_entries")]
+    starts: Annotated[UInts64, Array("uint64", ("n_features+1",), starts="n_entries")]
     labels: Annotated[npt.NDArray[Any], Array(IDS, ("n_entries",), below="n_labels")]
     levels: Annotated[  # 8 bits, or 16 where exact centres have negative entries
-        npt.NDArray[np.integer], Array("uint8 int16", ("n_entries",))
+        Integers, Array("uint8 int16", ("n_entries",))
     ]
-    steps: Annotated[npt.NDArray[np.float32], Array("float32", ("n_labels",))]
-    offsets: Annotated[npt.NDArray[np.float32], Array("float32", ("n_labels",))]
+    steps: Annotated[Floats32, Array("float32", ("n_labels",))]
+    offsets: Annotated[Floats32, Array("float32", ("n_labels",))]
 
     @staticmethod
-    def of(centres: sparse.csr_matrix, offsets: Floats) -> Centres:
+    def of(centres: sparse.csr_matrix, offsets: Floats64) -> Centres:
         """Quantise centres; `offsets` are computed from the entries that are kept."""
         dtype = np.int16 if (centres.data < 0).any() else np.uint8
         levels, steps = quantised(centres.data, centres.indptr.astype(np.int64), dtype)
@@ -65,22 +64,22 @@ class Nearness(NamedTuple):
     gamma: float
 
 
-def offsets_with_odds(squares: Floats, beta: float, gamma: float) -> Floats:
+def offsets_with_odds(squares: Floats64, beta: float, gamma: float) -> Floats64:
     """Offsets for the same odds against every label at its centre."""
     return squares + float(1 + 2 * np.log(beta) / gamma)  # ‖x − μ‖² = 1 + ‖μ‖² − 2 x·μ
 
 
-def offsets_with_own_odds(squares: Floats) -> Floats:
+def offsets_with_own_odds(squares: Floats64) -> Floats64:
     """Offsets for even odds at the mean distance of a label's samples from its centre, 1 − ‖μ‖²."""
     return 2 * squares
 
 
-def squared_lengths(centres: sparse.csr_matrix) -> Floats:
+def squared_lengths(centres: sparse.csr_matrix) -> Floats64:
     """‖μ‖² of each centre."""
     return np.asarray(centres.multiply(centres).sum(axis=1), dtype=np.float64).ravel()
 
 
-def unbiased_squares(centres: sparse.csr_matrix, X: sparse.csr_matrix, Y: sparse.csr_matrix) -> Floats:
+def unbiased_squares(centres: sparse.csr_matrix, X: sparse.csr_matrix, Y: sparse.csr_matrix) -> Floats64:
     """Estimates of ‖μ‖², over the features that each centre keeps, from means of the samples of labels.
 
     Differs from the paper: the squared length of a mean of few samples is biased upwards, by the variance of the
@@ -95,7 +94,7 @@ def unbiased_squares(centres: sparse.csr_matrix, X: sparse.csr_matrix, Y: sparse
 def exact_centres(
     X: sparse.csr_matrix,
     Y: sparse.csr_matrix,
-    propensities: Floats,
+    propensities: Floats64,
     *,
     gamma: float,
     beta: float,
@@ -118,7 +117,7 @@ def ascend_block(
     X: sparse.csr_matrix,
     by_label: sparse.csr_matrix,
     means: sparse.csr_matrix,
-    propensities: Floats,
+    propensities: Floats64,
     gamma: float,
     beta: float,
     n_largest: int,
@@ -138,7 +137,7 @@ def ascend_block(
     return sparse.vstack(rows, format="csr")
 
 
-def ascend(likelihood_at: Callable[[Floats], tuple[float, Floats, float]], centre: Floats) -> Floats:
+def ascend(likelihood_at: Callable[[Floats64], tuple[float, Floats64, float]], centre: Floats64) -> Floats64:
     """Maximum-likelihood centre, by gradient ascent with line search."""
     value, gradient, curvature = likelihood_at(centre)
     step = 1 / curvature
@@ -161,12 +160,12 @@ def ascend(likelihood_at: Callable[[Floats], tuple[float, Floats, float]], centr
 
 def likelihood(
     X: sparse.csr_matrix,
-    is_positive: npt.NDArray[np.bool_],
-    centre: Floats,
+    is_positive: Mask,
+    centre: Floats64,
     propensity: float,
     gamma: float,
     beta: float,
-) -> tuple[float, Floats, float]:
+) -> tuple[float, Floats64, float]:
     """Log-likelihood of one label's observed values at a centre, its gradient, and the scale of its curvature."""
     squares = np.asarray(X.multiply(X).sum(axis=1)).ravel()
     distances = np.maximum(squares - 2 * (X @ centre) + centre @ centre, 0)

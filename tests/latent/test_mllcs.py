@@ -15,11 +15,17 @@ from topics import HELD, N_SEEN, TRUTH, X, fitted, unseen_precision
 
 @pytest.mark.parametrize(
     "parameters",
-    [{"mapping": kind} for kind in ("linear", "kernel", "neural")] + [{"mapping": "linear", "mapping_in_model": True}],
+    [{"mapping": "linear"}, {"mapping": "linear", "inference": "variational"}, {"mapping": "moments"}],
     ids=str,
 )
 def test_unseen_labels_are_found_by_their_topic(parameters):
     assert unseen_precision(fitted(tacit.MLLCS, **parameters)) > 0.4  # a third of that by chance
+
+
+@pytest.mark.parametrize("mapping", ["kernel", "neural"])
+def test_maps_of_earlier_versions_name_those_that_are_left(mapping):
+    with pytest.raises(ParameterError, match="'linear', 'moments'"):
+        tacit.MLLCS(mapping=mapping).fit(X, HELD.Y_seen)
 
 
 def test_seen_labels_lean_on_their_counts_the_rarer_they_are():
@@ -41,7 +47,7 @@ def test_seen_labels_lean_on_their_counts_the_rarer_they_are():
     ("parameters", "needed"),
     [
         ({"mapping": "linear", "count_positives": 5.0}, "count_positives=5.0 acts only with mapping='moments'"),
-        ({"mapping": "kernel", "count_positives": 0.0}, "count_positives=0.0 acts only with mapping='moments'"),
+        ({"mapping": "linear", "count_positives": 0.0}, "count_positives=0.0 acts only with mapping='moments'"),
         ({"n_draws": 7}, "n_draws=7 acts only with inference='gibbs'"),
         ({"inference": "variational", "n_burn_in": 7}, "n_burn_in=7 acts only with inference='gibbs'"),
         ({"thin": 7}, "thin=7 acts only with inference='gibbs'"),

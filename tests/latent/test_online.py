@@ -103,17 +103,6 @@ def test_the_statistics_of_a_fit_lead_to_its_factors(whole):
     assert again == pytest.approx(whole.label_factors_, abs=2e-3)
 
 
-def test_a_map_in_the_model_is_the_prior_mean_in_every_step():
-    """Without data the factors of labels are what Ψ makes of their type-2 factors (ML-LCS Eq. 17)."""
-    counts = weighted_counts(read_cooccurrence(np.full((6, 9), np.nan), 6), 5.0, 1.0)
-    state = online.online_start(4, counts, 3, 0)
-    Psi = np.random.default_rng(0).standard_normal((3, 3)).astype(np.float32)
-    state = replace(state, factors=replace(state.factors, Psi=Psi))
-    found = online._label_factors(state, Priors(1.0, 2.0, 1.0, 1.0, 0.5), 10)
-    assert found == pytest.approx(state.factors.B[:6] @ Psi, abs=1e-5)
-    assert not online._label_factors(state, Priors(1.0, 2.0, 1.0, 1.0), 10).any()
-
-
 def test_batches_alone_know_how_uncertain_they_are():
     model = tacit.MLLCS(n_factors=8)
     for start in range(0, 400, 100):
@@ -142,7 +131,7 @@ def test_the_same_counts_give_the_same_label_after_batches():
     assert added == pytest.approx(given, abs=1e-3)
 
 
-@pytest.mark.parametrize("options", [{"absent": "missing"}, {"inference": "variational"}, {"mapping_in_model": True}])
+@pytest.mark.parametrize("options", [{"absent": "missing"}, {"inference": "variational"}])
 def test_every_kind_of_fit_goes_on(options):
     data, test = planted(), planted(seed=1)
     labels = data.Y
@@ -169,17 +158,16 @@ def test_a_label_first_seen_in_a_batch_is_learned():
     assert found[has_it].mean() > found[~has_it].mean() + 1
 
 
-@pytest.mark.parametrize("psi", [None, 0.8])
-def test_online_steps_on_all_samples_end_where_em_ends(monkeypatch, psi):
+def test_online_steps_on_all_samples_end_where_em_ends(monkeypatch):
     X, Y = planted(60)
     X, seen = with_constant(X), Y[:, :8].tocsr()
     counts = weighted_counts(read_cooccurrence((Y.T @ Y).toarray()[:8], 8), 5.0, 0.5, own=True)
-    priors = Priors(0.7, 1.3, 0.9, 0.6, psi)
+    priors = Priors(0.7, 1.3, 0.9, 0.6)
     problem = EMProblem(X, seen, counts, priors, improving_solver(X, priors.w / priors.u, 5))
     monkeypatch.setattr(online, "_FORGETTING", 0.0)
     state = online.online_start(X.shape[1], counts, 5, 0)
     for _ in range(140):
-        state = online.online_step(state, problem, X.shape[0])
+        state = online.online_step(state, problem, X.shape[0], None)
     reached = sweep(replace(problem, n_steps=30), replace(state.factors, U=X @ state.factors.W))[2]
     assert reached == pytest.approx(train(problem, 5, 300, seed=0).trace[-1], rel=5e-3)
 
@@ -216,18 +204,6 @@ def test_samples_kept_are_a_random_choice_of_all():
     assert len(np.unique(chosen)) == 100
     assert 30 < (chosen <= 500).sum() < 70
     assert np.array_equal(kept.Y.toarray().ravel(), chosen)
-
-
-def test_a_model_without_samples_says_so(whole):
-    earlier = copy.copy(whole)
-    earlier.samples_ = earlier._latent_samples()  # as earlier versions kept them
-    column = COUNTS[0, 0] * np.ones((N_LABELS, 1))
-    assert np.array_equal(scores(copy.copy(earlier).add_labels(column)), scores(copy.copy(whole).add_labels(column)))
-    bare = copy.copy(whole)
-    del bare.samples_
-    for model in (earlier, bare):
-        with pytest.raises(ParameterError, match="saved by an earlier version, without the samples .* fit it again"):
-            model.partial_fit(X[:5], Y[:5])
 
 
 def test_batches_that_cannot_be_learned_from_are_refused(whole, monkeypatch):

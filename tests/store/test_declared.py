@@ -105,7 +105,7 @@ def fitted(name: str) -> Any:
     return tacit.MLLCS(**few, mapping=name, inference="variational").fit(X, Y)
 
 
-MAPPINGS = ["linear", "kernel", "neural"]
+MAPPINGS = ["linear", "moments"]
 VARIANTS = ["gibbs", "unseen", "removed", "no features", "updated", "one leaf", "one label", *MAPPINGS]
 
 

@@ -25,7 +25,10 @@ _LARGEST = 1e15  # magnitude of a number, so that its products with features sta
 _OF_ALL_MODELS = ("idf", "normalize", "random_state", "n_jobs")
 
 #: What replaces parameters of earlier versions.
-REMOVED: Mapping[str, str] = {"fusion": "the scores of the members are always combined"}
+REMOVED: Mapping[str, str] = {
+    "fusion": "the scores of the members are always combined",
+    "mapping_in_model": "Ψ is learned after the factors; choose it by mapping='linear' or 'moments'",
+}
 
 
 @dataclass(frozen=True)

@@ -74,7 +74,6 @@ def climb_rows(
     weights: Floats,
     ridge: Floats | float,
     n_steps: int,
-    extra: Floats | None = None,
 ) -> tuple[Floats, Floats]:
     """Steps towards the minimum of ½ Σ_j w_ij (d_i·f_j)² + ½ Σ_k ridge_ik d_ik² − residual_i·d_i for every row i.
 
@@ -94,8 +93,6 @@ def climb_rows(
         Penalty on squared coordinates.
     n_steps : int
         Number of steps.
-    extra : array of shape (K, K), optional
-        A matrix E that adds ½ d_iᵀ E d_i for every row.
 
     Returns
     -------
@@ -110,8 +107,6 @@ def climb_rows(
         image = direction @ factors.T
         weighted = weights * image
         shared = penalty * direction
-        if extra is not None:
-            shared += direction @ extra
         size = step_sizes(gain, row_dots(weighted, image) + row_dots(shared, direction))[:, None]
         total += size * direction
         image *= size
@@ -193,7 +188,7 @@ def _in_span(start: Factors) -> Factors:
     """The same start with a factor for each label: without counts, no sweep leaves the span of the label factors."""
     n_seen = len(start.V)
     V = np.linalg.qr(start.V.T)[1].T
-    return Factors(start.U[:, :n_seen], V, np.zeros_like(V), start.W[:, :n_seen], start.Psi[:n_seen, :n_seen])
+    return Factors(start.U[:, :n_seen], V, np.zeros_like(V), start.W[:, :n_seen])
 
 
 def _sweeps(problem: EMProblem, start: Factors, spread: Spread | None, n_sweeps: int) -> Trained:
@@ -201,7 +196,7 @@ def _sweeps(problem: EMProblem, start: Factors, spread: Spread | None, n_sweeps:
     factors = start
     for i in range(n_sweeps):
         factors, spread, trace[i] = sweep(problem, factors, spread)
-    arrays = (factors.U, factors.V, factors.B, factors.W, factors.Psi)
+    arrays = (factors.U, factors.V, factors.B, factors.W)
     in_order = Factors(*map(np.ascontiguousarray, arrays))  # as a checkpoint returns them, for the same rounding
     return Trained(in_order, spread, trace)
 
@@ -220,7 +215,7 @@ def sweep(problem: EMProblem, factors: Factors, spread: Spread | None = None) ->
     Also returns the penalised log-likelihood before the label factors move. With variances (variational Bayes) it is
     the lower bound on the evidence, up to a constant.
     """
-    priors, n_seen = problem.priors, len(factors.V)
+    priors = problem.priors
     gram = eigen(factors.V.T @ factors.V)
     shared = {"V": factors.V, "W": factors.W, "gram": gram, "ridge": priors.u, "n_steps": problem.n_steps}
     rows = {"X": problem.X, "U": factors.U, "own": spread and spread.U}
@@ -230,9 +225,9 @@ def sweep(problem: EMProblem, factors: Factors, spread: Spread | None = None) ->
     objective = sum(part.likelihood for part in parts) + log_prior(factors, problem.X, priors)
     if spread is not None:
         spread = replace(spread, U=np.concatenate([part.spread for part in parts]))
-        objective -= divergence(spread, factors, priors)
+        objective -= divergence(spread, priors)
     slope = np.sum([part.slope for part in parts], axis=0)
-    slope -= np.float32(priors.v) * (factors.V - factors.B[:n_seen] @ factors.Psi)
+    slope -= np.float32(priors.v) * factors.V
     sample_gram = np.sum([part.gram for part in parts], axis=0)
     weights = np.sum([part.weights for part in parts], axis=0) / len(U)
     tau: Floats | None = None
@@ -374,11 +369,10 @@ def label_precisions(problem: EMProblem, factors: Factors) -> Floats32:
 
 
 def climb_types(problem: EMProblem, factors: Factors, spread: Spread | None) -> tuple[Factors, Spread | None]:
-    """Improve the type-2 factors of all labels (ML-LCS Eq. 18), and Ψ where it is part of the model."""
+    """Improve the type-2 factors of all labels (ML-LCS Eq. 18)."""
     counts, priors, V = problem.counts, problem.priors, factors.V
     if counts is None:
         return factors, spread
-    n_seen = len(V)
     slope, tau, _ = count_terms(V, factors.B, counts, spread)
     residual = slope.T @ V - np.float32(priors.beta) * factors.B
     diagonal = np.full_like(factors.B, priors.beta)
@@ -386,30 +380,17 @@ def climb_types(problem: EMProblem, factors: Factors, spread: Spread | None) -> 
         own = tau.T @ spread.V
         residual -= own * factors.B
         diagonal += own
-        precision = np.float32(priors.beta) + tau.T @ (V * V + spread.V)
-        if priors.psi is not None:
-            precision[:n_seen] += np.float32(priors.v) * (factors.Psi**2).sum(axis=1)
-        spread = replace(spread, B=1 / precision)
-    seen, unseen = slice(n_seen), slice(n_seen, None)
-    extra = None
-    if priors.psi is not None:
-        residual[seen] += np.float32(priors.v) * (V - factors.B[seen] @ factors.Psi) @ factors.Psi.T
-        extra = np.float32(priors.v) * factors.Psi @ factors.Psi.T
-    gram = eigen(V.T @ V)
-    B = factors.B.copy()
-    for rows, shared in ((seen, extra), (unseen, None)):
+        spread = replace(spread, B=1 / (np.float32(priors.beta) + tau.T @ (V * V + spread.V)))
+    gram, B = eigen(V.T @ V), factors.B.copy()
+    for rows in (slice(len(V)), slice(len(V), None)):  # seen labels, then unseen ones
         precondition = preconditioner(gram, tau[:, rows].mean(axis=0, dtype=np.float64), priors.beta)
         weights = np.ascontiguousarray(tau[:, rows].T)
-        B[rows] += climb_rows(residual[rows], precondition, V, weights, diagonal[rows], problem.n_steps, shared)[0]
-    Psi = factors.Psi
-    if priors.psi is not None:
-        variance = 0.0 if spread is None else spread.B[seen].sum(axis=0, dtype=np.float64)
-        Psi = ridge_map(B[seen], V, priors.psi / priors.v + variance)
-    return replace(factors, B=B, Psi=Psi), spread
+        B[rows] += climb_rows(residual[rows], precondition, V, weights, diagonal[rows], problem.n_steps)[0]
+    return replace(factors, B=B), spread
 
 
-def ridge_map(inputs: Floats, outputs: Floats, ridge: Floats | float) -> Floats32:
-    """The linear map of ridge regression, with one penalty or one for each input (ML-LCS Eq. 20)."""
+def ridge_map(inputs: Floats, outputs: Floats, ridge: float) -> Floats32:
+    """Ψ as ridge regression (ML-LCS Eq. 8 and 20): from type-2 factors of labels to those of type 1."""
     gram = inputs.T.astype(np.float64) @ inputs
     gram.flat[:: len(gram) + 1] += ridge
     return np.linalg.solve(gram, inputs.T.astype(np.float64) @ outputs).astype(np.float32)

@@ -49,8 +49,8 @@ def sample_posterior(
         known[row_of_entry(problem.Y), problem.Y.indices] = 1
     kappa_y = (labels - 0.5) * known
     kappa_m = counts.values - counts.totals / 2
-    U, V, B, W, Psi = (values.astype(np.float64) for values in (start.U, start.V, start.B, start.W, start.Psi))
-    n_seen, unit = len(V), np.eye(V.shape[1])
+    U, V, B, W = (values.astype(np.float64) for values in (start.U, start.V, start.B, start.W))
+    unit = np.eye(V.shape[1])
     kept = []
     for step in range(n_burn_in + n_draws * thin):
         omega = known * random_polyagamma(1.0, U @ V.T, random_state=rng)
@@ -58,15 +58,9 @@ def sample_posterior(
         W = _draw_regression(X, U, priors.u, priors.w, rng)
         tau = _draw_counts(random_polyagamma, counts, V @ B.T, rng)
         factors, weights = np.vstack([U, B]), np.hstack([omega.T, tau])
-        mean = priors.v * B[:n_seen] @ Psi  # 0 unless Ψ is part of the model
-        V = _draw_rows(factors, weights, kappa_y.T @ U + kappa_m @ B + mean, priors.v * unit, rng)
+        V = _draw_rows(factors, weights, kappa_y.T @ U + kappa_m @ B, priors.v * unit, rng)
         tau = _draw_counts(random_polyagamma, counts, V @ B.T, rng)
-        right = kappa_m.T @ V
-        precision = priors.beta * unit + priors.v * Psi @ Psi.T
-        seen = _draw_rows(V, tau.T[:n_seen], right[:n_seen] + priors.v * V @ Psi.T, precision, rng)
-        B = np.vstack([seen, _draw_rows(V, tau.T[n_seen:], right[n_seen:], priors.beta * unit, rng)])
-        if priors.psi is not None:
-            Psi = _draw_regression(B[:n_seen], V, priors.v, priors.psi, rng)
+        B = _draw_rows(V, tau.T, kappa_m.T @ V, priors.beta * unit, rng)
         if step >= n_burn_in and (step - n_burn_in) % thin == 0:
             kept.append((W, V, B))
     return Draws(*(np.stack(values).astype(np.float32) for values in zip(*kept, strict=True)))

@@ -20,18 +20,16 @@ from tacit.core.ranking import Ranking
 from tacit.errors import ParameterError
 from tacit.kernels.score import top_k
 from tacit.latent.counts import Cooccurrence, read_cooccurrence, row_scales
-from tacit.latent.em import EMProblem, label_precisions, types_of
+from tacit.latent.em import EMProblem, label_precisions, ridge_map, types_of
 from tacit.latent.gibbs import Draws, draw_types, sample_posterior
 from tacit.latent.label_vectors import LabelVectors
 from tacit.latent.lfm import FACTORS_AS_PRINTED, FactorModel
-from tacit.latent.mapping import MappingName, PsiMap, fit_mapping
 from tacit.latent.model import Counts, Factors, Priors, weighted_counts, with_constant
 from tacit.latent.moment_matching import Samples, chosen_rows, joined_samples, matched_vectors, sample_scales
 from tacit.latent.online import OnlineState, online_resume, online_start, online_step
 from tacit.latent.zero_shot import CalibrationFolds, ScoreScale, all_names, n_rows
-from tacit.numerics.ridge import MAX_FACTOR
 from tacit.runtime.tasks import one_blas_thread
-from tacit.store.declared import Array, Inside, Sometimes
+from tacit.store.declared import Array, Sometimes
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -58,8 +56,11 @@ class MLLCS(FactorModel):
     dispersion: Annotated[float, Range(above=0), Tune(30, 3000), "r of the negative binomial"] = 300.0
     count_weight: Annotated[float, Range(above=0), Tune(0.01, 1), "weight of the counts beside the labels"] = 0.1
     own_counts: Annotated[bool, "learn from the count of a label with itself too"] = False
-    mapping: MappingName = "moments"
-    mapping_in_model: Annotated[bool, "learn a linear Ψ in every sweep, as the prior mean of label factors"] = False
+    mapping: Annotated[
+        str,
+        OneOf(("linear", "moments")),
+        "Ψ from counts to vectors of unseen labels: regression on type-2 factors, or moments matched in latent space",
+    ] = "moments"
     moment_ridge: Annotated[float, Range(above=0), Tune(0.005, 0.5), "penalty on factors (mapping='moments')"] = 0.05
     count_positives: Annotated[
         float, Range(low=0), "positives that the counts of a seen label stand for in its score (mapping='moments')"
@@ -79,9 +80,9 @@ class MLLCS(FactorModel):
     label_factors_: Annotated[Floats32, Array("float32", ("n_seen", "n_factors"), up_to=1e9)] = field(init=False)
     regression_: Annotated[Floats32, Array("float32", ("n_features+1", "n_factors"))] = field(init=False)
     scales_: Annotated[Floats64, Array("float64", ("n_seen",))] = field(init=False)
-    mapping_: PsiMap = field(init=False)
-    samples_: Annotated[Samples, Inside(("n_inputs", "n_factors")), Sometimes()] = field(init=False)
-    sample_scales_: Annotated[Floats64, Array("float64", ("n_seen",)), Sometimes()] = field(init=False)
+    mapping_: Annotated[Floats32, Array("float32", ("n_factors", "n_factors"))] = field(init=False)
+    samples_: Samples = field(init=False)
+    sample_scales_: Annotated[Floats64, Array("float64", ("n_seen",))] = field(init=False)
     cooccurrence_: Cooccurrence = field(init=False)
     draws_: Annotated[Draws, Sometimes(unless=("inference", "gibbs"))] = field(init=False)
     label_draws_: Annotated[Floats32, Array("float32", ("n_draws", "n_labels", "n_factors+1")), Sometimes()] = field(
@@ -106,8 +107,7 @@ class MLLCS(FactorModel):
         return "logistic"
 
     def _priors(self) -> Priors:
-        psi = self.lambda_psi if self.mapping_in_model else None
-        return Priors(self.lambda_u, self.lambda_v, self.lambda_beta, self.lambda_w, psi)
+        return Priors(self.lambda_u, self.lambda_v, self.lambda_beta, self.lambda_w)
 
     def _counts(self, cooccurrence: Cooccurrence, own: bool) -> Counts:
         return weighted_counts(cooccurrence.scaled(self.scales_), self.dispersion, self.count_weight, own=own)
@@ -158,8 +158,6 @@ class MLLCS(FactorModel):
     def _latent_samples(self) -> Samples:
         """The kept samples, in the present space of the factors."""
         kept, W = self.samples_, self.regression_
-        if isinstance(kept.X, np.ndarray):  # from an earlier version, which kept them in that space
-            return kept
         last = getattr(self, "_in_space", None)
         if last is None or last[0] is not kept or last[1] is not W:
             last = (kept, W, Samples(np.asarray(with_constant(kept.features) @ W), positives(kept.Y)))
@@ -203,8 +201,7 @@ class MLLCS(FactorModel):
                 matched = self._matched(samples, cooccurrence)
                 found.append(np.vstack([matched.columns, matched.intercepts]).T)
             else:
-                mapping = fit_mapping(self.mapping, own[: len(V)], V, self.lambda_psi, self.random_state)
-                found.append(np.pad(mapping(types), ((0, 0), (0, 1))))
+                found.append(np.pad(types @ ridge_map(own[: len(V)], V, self.lambda_psi), ((0, 0), (0, 1))))
         return np.stack(found)
 
     def _matched(self, samples: Samples, cooccurrence: Cooccurrence) -> LabelVectors:
@@ -225,8 +222,7 @@ class MLLCS(FactorModel):
         V, n_seen = factors.V, len(factors.V)
         self.label_factors_, self.regression_ = V, factors.W
         own = Counts(counts.values[:, :n_seen], counts.totals[:, :n_seen])
-        B = types_of(V, own, self.lambda_beta)
-        self.mapping_ = fit_mapping(self.mapping, B, V, self.lambda_psi, self.random_state)
+        self.mapping_ = ridge_map(types_of(V, own, self.lambda_beta), V, self.lambda_psi)
 
     def _unseen_vectors(self, cooccurrence: Cooccurrence) -> LabelVectors:
         counts = self._counts(cooccurrence, own=True)
@@ -235,11 +231,11 @@ class MLLCS(FactorModel):
             drawn = self._drawn_vectors(cooccurrence, B)
             self.label_draws_ = np.concatenate([self.label_draws_, drawn], axis=1)
             return _mean_scores(self.draws_.W, drawn)
-        if self.mapping == "moments" and self._has_samples():
+        if self.mapping == "moments":
             matched = self._matched(self._latent_samples(), cooccurrence)
             V, shift = matched.columns.T, matched.intercepts
         else:
-            V = self.mapping_(types_of(self.label_factors_, counts, self.lambda_beta))
+            V = types_of(self.label_factors_, counts, self.lambda_beta) @ self.mapping_
             shift = np.zeros(len(V), np.float32)
         found = LabelVectors.of_factors(self.regression_, V)
         variances = np.full_like(found.columns, 1 / self.lambda_v)  # those of the prior, as no sample was seen
@@ -256,7 +252,7 @@ class MLLCS(FactorModel):
         if self.vectors_.variances is None or self.projection_ is None:
             raise ParameterError(
                 "uncertain needs variances of the label factors, which inference='em' and 'variational' keep, but not "
-                "Gibbs sampling (use intervals), nor batches learned by an earlier version"
+                "Gibbs sampling; use intervals"
             )
         k = as_count(k, "k")
         features = self._features(X)
@@ -290,11 +286,10 @@ class MLLCS(FactorModel):
         """Learn from a batch of samples by online EM; call it again with the next batch.
 
         The first call determines the labels and needs the co-occurrence, by default that of its own labels. After
-        `fit`, learning continues from the statistics of the fit, which the kept samples (`max_samples`) represent. The
-        weight of a batch is then the share of its samples among all so far; counts, calibration and the mapping of
-        unseen labels stay those of the fit. Without a fit, every batch replaces a share of the statistics, which falls
-        slowly, and unseen labels are mapped by the linear Ψ. With more than 4,000 features the first batch is passed
-        to `fit`. The statistics take n_seen · K² numbers.
+        `fit`, learning continues from the statistics of the fit, which the kept samples (`max_samples`) represent;
+        counts and calibration stay those of the fit. The weight of a batch is the share of its samples among all so
+        far, and without a fit a power of it, so that what the poor first factors led to is forgotten. The statistics
+        take n_seen · K² numbers.
         """
         self._check_options()
         if self.inference == "gibbs":
@@ -307,8 +302,6 @@ class MLLCS(FactorModel):
         labels = read_labels(Y, names if names is None else names[:n_seen], known_negatives=self.absent == "missing")
         checked = self._checked(X, is_fit=is_first)
         check_samples(checked, labels.matrix)
-        if is_first and checked.shape[1] > MAX_FACTOR:  # features by features would be too large
-            return self.fit(X, Y, label_names=label_names, cooccurrence=cooccurrence)
         features = self._scaled(checked, is_fit=is_first)
         with one_blas_thread(), within_range():
             if is_first:
@@ -320,8 +313,7 @@ class MLLCS(FactorModel):
 
     def _learn_on(self, X: sparse.csr_matrix, Y: sparse.csr_matrix) -> None:
         """One step of online EM, and the label vectors that follow from it."""
-        is_from_fit = self.online_.is_from_fit
-        past = with_constant(self.samples_.features) if is_from_fit else None
+        past = with_constant(self.samples_.features) if self.n_samples_ else None
         total = self.online_samples
         self.online_ = online_step(self.online_, self._batch(X, Y), total, past)
         n_positives = label_counts(Y)
@@ -331,18 +323,12 @@ class MLLCS(FactorModel):
         factors = self.online_.factors
         self.projection_ = factors.W[:-1].copy()
         self._map_unseen(factors, self.online_.counts)
-        n_seen = len(factors.V)
-        precisions = self.online_.label_precisions(self._priors(), total)
-        variances = np.ascontiguousarray(1 / precisions.T, dtype=np.float32)
-        if not is_from_fit:
-            V = np.vstack([factors.V, self.mapping_(factors.B[n_seen:])])
-            more = ((0, 0), (0, len(V) - n_seen))
-            all_variances = np.pad(variances, more, constant_values=np.float32(1 / self.lambda_v))
-            self.vectors_ = LabelVectors.of_factors(factors.W, V, all_variances)
-            self.threshold_ = self._matching_threshold(X, positives(Y))
-            return
-        self._keep(joined_samples(self.samples_, Samples(X, Y), n_before, self.max_samples, self.random_state))
-        n_positives = self.label_counts_[:n_seen]
+        variances = np.ascontiguousarray(1 / self.online_.label_precisions(self._priors(), total).T, dtype=np.float32)
+        limit = (self.max_samples, self.random_state)
+        rows = chosen_rows(X.shape[0], *limit)
+        first = Samples(X[rows], Y[rows])
+        self._keep(joined_samples(self.samples_, Samples(X, Y), n_before, *limit) if n_before else first)
+        n_positives = self.label_counts_[: len(factors.V)]
         own = self._with_counts(LabelVectors.of_factors(factors.W, factors.V, variances), n_positives)
         self._join_vectors(own, n_positives, self.cooccurrence_)
         self.threshold_ = self._matching_threshold(self.samples_.features, positives(self.samples_.Y))
@@ -368,19 +354,9 @@ class MLLCS(FactorModel):
 
     def _resume_online(self) -> None:
         """Start online EM from the statistics of the fit."""
-        if not self._has_samples() or isinstance(self.samples_.X, np.ndarray):
-            raise ParameterError(
-                "this model was saved by an earlier version, without the samples that partial_fit continues from; "
-                "fit it again"
-            )
         data = (self._batch(self.samples_.features, self.samples_.Y), self._counts(self.cooccurrence_, self.own_counts))
         factors = (self.label_factors_, self.regression_)
         self.online_ = online_resume(*data, *factors, self.n_samples_, self.online_samples)
-
-    def _has_samples(self) -> bool:
-        """Whether the kept samples belong to the factors; batches of earlier versions changed only the factors."""
-        is_left_behind = hasattr(self, "online_") and not self.online_.is_from_fit
-        return hasattr(self, "samples_") and not is_left_behind
 
     def add_labels(self, columns: Any, names: Sequence[Any] | None = None) -> Self:
         """Add labels known by their co-occurrence with the seen labels; see `ZeroShot.add_labels`."""

@@ -2,7 +2,7 @@
 
 A label of a sample is Bernoulli with log-odds ξ = uᵀv. A co-occurrence count is negative binomial with log-odds
 γ = vᵀβ. The vectors v of the seen labels (type 1) are shared by both; vectors of type 2, β, exist for all labels. The
-mean of u is Wᵀx. With a map Ψ inside the model, the mean of v is Ψᵀβ rather than 0.
+mean of u is Wᵀx.
 """
 
 from __future__ import annotations
@@ -54,24 +54,22 @@ def weighted_counts(cooccurrence: Cooccurrence, dispersion: float, weight: float
 
 @dataclass(frozen=True, eq=False)
 class Factors:
-    """The latent vectors as rows of U (samples), V (seen labels) and B (all labels), and the maps W and Ψ."""
+    """The latent vectors as rows of U (samples), V (seen labels) and B (all labels), and the map W."""
 
     U: Annotated[Floats32, Array("float32", ("", "n_factors"))]
     V: Annotated[Floats32, Array("float32", ("n_seen", "n_factors"))]
     B: Annotated[Floats32, Array("float32", ("n_counted", "n_factors"))]
     W: Annotated[Floats32, Array("float32", ("n_features+1", "n_factors"))]
-    Psi: Annotated[Floats32, Array("float32", ("n_factors", "n_factors"))]
 
 
 @dataclass(frozen=True)
 class Priors:
-    """Precisions of the Gaussian priors; `psi` is None where Ψ is learned after the factors."""
+    """Precisions of the Gaussian priors."""
 
     u: float
     v: float
     beta: float
     w: float
-    psi: float | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,22 +166,18 @@ def log_prior(factors: Factors, X: sparse.csr_matrix, priors: Priors) -> float:
     def half_square(values: Floats) -> float:
         return float(np.sum(values.astype(np.float64) ** 2)) / 2
 
-    n_seen = len(factors.V)
     return -(
         priors.u * half_square(factors.U - X @ factors.W)
-        + priors.v * half_square(factors.V - factors.B[:n_seen] @ factors.Psi)
+        + priors.v * half_square(factors.V)
         + priors.beta * half_square(factors.B)
         + priors.w * half_square(factors.W)
-        + (priors.psi or 0.0) * half_square(factors.Psi)
     )
 
 
-def divergence(spread: Spread, factors: Factors, priors: Priors) -> float:
+def divergence(spread: Spread, priors: Priors) -> float:
     """The part of the Kullback-Leibler divergence from the priors that depends on the variances."""
     pairs = ((spread.U, priors.u), (spread.V, priors.v), (spread.B, priors.beta))
     cost = sum(float(np.sum(prior * own - 1 - np.log(prior * own), dtype=np.float64)) for own, prior in pairs)
-    if priors.psi is not None:  # type-2 factors also shift the means of type 1
-        cost += priors.v * float(spread.B[: len(factors.V)].sum(axis=0) @ (factors.Psi**2).sum(axis=1))
     return cost / 2
 
 
@@ -192,8 +186,8 @@ def initial_factors(n_samples: int, n_features: int, n_seen: int, n_labels: int,
     rng = np.random.default_rng(seed)
     scale = np.float32(1 / np.sqrt(K))
     V, B = (scale * rng.standard_normal((n, K), dtype=np.float32) for n in (n_seen, n_labels))
-    U, W, Psi = (np.zeros((n, K), np.float32) for n in (n_samples, n_features, K))
-    return Factors(U, V, B, W, Psi)
+    U, W = (np.zeros((n, K), np.float32) for n in (n_samples, n_features))
+    return Factors(U, V, B, W)
 
 
 def with_constant(X: FeatureMatrix) -> FeatureMatrix:

@@ -23,7 +23,7 @@ from tacit.latent.zero_shot import ZeroShot
 from tacit.numerics.lbfgs import minimize_columns
 from tacit.numerics.rows import weighted_sums, widened
 from tacit.runtime.tasks import row_blocks, run_tasks
-from tacit.store.declared import Array, Csr, Inside, Sizes
+from tacit.store.declared import Array, Csr, Sizes
 
 _LABELS_PER_TASK = 64
 _INTERCEPT = 3.0  # value of the constant feature: the penalty on an intercept is 1/9 of that on a weight
@@ -33,9 +33,7 @@ _INTERCEPT = 3.0  # value of the constant feature: the penalty on an intercept i
 class Samples:
     """Training samples on which moments are matched: features and seen labels."""
 
-    X: Annotated[  # csr_matrix, or array of latent features
-        Any, Csr("float32", ("n_rows", "n_features")), Array("float32", ("n_rows", "n_inputs"))
-    ]
+    X: Annotated[Any, Csr("float32", ("n_rows", "n_features"))]  # in memory, latent features are an array
     Y: Annotated[sparse.csr_matrix, Csr("float32", ("n_rows", "n_seen"))]
     dense: Annotated[  # values of the last features, which are absent from X; None where X has them all
         Floats32 | None, Array("float32", ("n_rows", "n_kept_dense"))
@@ -49,8 +47,7 @@ class Samples:
     def what_is_wrong(self, sizes: Sizes) -> tuple[str, str] | None:
         """Whether other features are dense than those of the model."""
         n_dense, n_found = sizes.get("n_dense", 0), sizes.get("n_kept_dense", 0)
-        is_apart = sparse.issparse(self.X) and self.X.indices.max(initial=-1) < sizes["n_features"] - n_dense
-        if (n_found == n_dense and is_apart) or (self.dense is None and isinstance(self.X, np.ndarray)):
+        if n_found == n_dense and self.X.indices.max(initial=-1) < sizes["n_features"] - n_dense:
             return None
         return "dense", f"must hold the {n_dense} dense features, which X has not; got {n_found}"
 
@@ -198,7 +195,7 @@ class MomentMatching(ZeroShot):
     idf: Idf = None
     normalize: Normalize = True
 
-    samples_: Annotated[Samples, Inside(("n_inputs", "n_features"))] = field(init=False)
+    samples_: Samples = field(init=False)
     scales_: Annotated[Floats64, Array("float64", ("n_seen",))] = field(init=False)
 
     def _learn(self, X: sparse.csr_matrix, Y: sparse.csr_matrix, cooccurrence: Cooccurrence) -> LabelVectors:

@@ -1,35 +1,32 @@
 """Online EM for ML-LCS: mini-batches of samples, and statistics that forget (Cappé and Moulines, 2009).
 
-For each seen label the sufficient statistics over samples are a K × K matrix and a vector; the regression of sample
-factors on features has statistics of the same kind. A batch replaces a share of these statistics, which falls with the
-number of batches.
-
-After a fit the statistics are those of the fit, and the share of a batch is that of its samples among all. Nothing is
-forgotten, because the statistics come from factors that have converged. The regression then continues by least squares
-on kept samples, so that no matrix of features by features is ever stored.
+For each seen label the sufficient statistics over samples are a K × K matrix and a vector. A batch replaces a share of
+them: that of its samples among all so far after a fit, whose factors have converged, and a larger one from the start,
+because the first factors are poor. The regression of sample factors on features continues by least squares on kept
+samples, so that no matrix of features by features is ever stored.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
-from scipy import sparse
 
 from tacit.arrays import Floats, Floats32
-from tacit.core.features import gram_matrix, stack_rows
+from tacit.core.features import stack_rows
+from tacit.core.parameters import Range
 from tacit.errors import ParameterError
-from tacit.latent.em import Eigen, EMProblem, climb_samples, climb_types, eigen, ridge_map, types_of
+from tacit.latent.em import Eigen, EMProblem, climb_samples, climb_types, eigen, types_of
 from tacit.latent.model import Counts, Factors, Priors, count_terms, initial_factors, label_slopes, label_weights
 from tacit.numerics.ridge import ridge_solver
 from tacit.runtime.tasks import row_blocks
 from tacit.store.declared import Array
 
-_FORGETTING = 0.6
+_FORGETTING = 0.6  # power of the share of a batch among all samples, from the start; 1 after a fit
 _CLIMBS = 5  # updates of the sample factors of a batch
-_ROUNDS = 3  # of EM on a batch after a fit, which may be larger than all data before it
+_ROUNDS = 3  # of EM on a batch, which may be larger than all data before it
 _ENTRIES_AT_A_TIME = 2**22  # of samples by K², or by labels
 _MOST_STATISTICS = 1 << 32  # bytes
 
@@ -44,25 +41,20 @@ class OnlineState:
         Factors of labels and the regression; U is empty.
     squares, products : arrays of shape (n_seen, K, K) and (n_seen, K)
         Means of ωuuᵀ and κu for every seen label.
-    feature_squares, feature_products : arrays of shape (n_features, n_features) and (n_features, K)
-        Means of xxᵀ and xuᵀ; empty after a fit.
     counts : Counts
-        Co-occurrence counts, given with the first batch.
-    n_samples, n_batches : int
-        Samples and batches so far.
-    is_from_fit : bool
-        Whether the statistics started as those of a fit.
+        Co-occurrence counts, given with the first batch or the fit.
+    n_samples : int
+        Samples so far.
+    forgetting : float
+        Power of the share of a batch.
     """
 
     factors: Factors
     squares: Annotated[Floats32, Array("float32", ("n_seen", "n_factors", "n_factors"))]
     products: Annotated[Floats32, Array("float32", ("n_seen", "n_factors"))]
-    feature_squares: Annotated[Floats32, Array("float32", ("n_squares", "n_squares"))]  # none after a fit
-    feature_products: Annotated[Floats32, Array("float32", ("n_squares", "n_products"))]
     counts: Counts
     n_samples: int
-    n_batches: int
-    is_from_fit: bool = False
+    forgetting: Annotated[float, Range(above=0, high=1)]
 
     def label_precisions(self, priors: Priors, n_total: int | None) -> Floats32:
         """Diagonals of the precision of seen label factors, given all other factors."""
@@ -76,8 +68,7 @@ def online_start(n_features: int, counts: Counts, n_factors: int, seed: int | No
     _check_size(n_labels, n_factors)
     factors = initial_factors(0, n_features, n_seen, n_labels, n_factors, seed)
     squares = np.zeros((n_seen, n_factors, n_factors), np.float32)
-    features = np.zeros((n_features, n_features), np.float32)
-    return OnlineState(factors, squares, squares[:, 0].copy(), features, factors.W.copy(), counts, 0, 0)
+    return OnlineState(factors, squares, squares[:, 0].copy(), counts, 0, _FORGETTING)
 
 
 def online_resume(
@@ -87,16 +78,13 @@ def online_resume(
 
     `kept` are samples of the fit: all of its `n_samples`, or some that represent all.
     """
-    n_seen, K = V.shape
+    K = V.shape[1]
     _check_size(counts.values.shape[1], K)
     priors = kept.priors
-    B = types_of(V, counts, priors.beta)
-    Psi = np.zeros((K, K), np.float32) if priors.psi is None else ridge_map(B[:n_seen], V, priors.psi / priors.v)
-    factors = Factors(np.empty((0, K), np.float32), V, B, W, Psi)
+    factors = Factors(np.empty((0, K), np.float32), V, types_of(V, counts, priors.beta), W)
     _, squares, _ = _batch_statistics(kept, factors)
     squares *= np.float32(1 / kept.X.shape[0])
-    none = np.empty((0, 0), np.float32)
-    state = OnlineState(factors, squares, np.zeros_like(V), none, none, counts, n_samples, 0, is_from_fit=True)
+    state = OnlineState(factors, squares, np.zeros_like(V), counts, n_samples, 1.0)
     # EM stops before it converges, and the samples may be some of many. The products are therefore those that lead to
     # V itself, so that only the data of a batch move it.
     n_counted = n_total or n_samples
@@ -114,50 +102,27 @@ def _check_size(n_labels: int, K: int) -> None:
         )
 
 
-def online_step(
-    state: OnlineState, batch: EMProblem, n_total: int | None, past: sparse.csr_matrix | None = None
-) -> OnlineState:
+def online_step(state: OnlineState, batch: EMProblem, n_total: int | None, past: Any) -> OnlineState:
     """Learn from one batch.
 
-    `n_total` is the number of samples that the batches come from, by default as many as were seen so far. After a fit,
-    `past` are the features of samples before this batch.
+    `n_total` is the number of samples that the batches come from, by default as many as were seen so far; `past` are
+    the features of samples before this batch, or None.
     """
-    n_counted = n_total or state.n_samples + batch.X.shape[0]
-    if not state.is_from_fit:
-        U, after = _with_batch(state, state.factors, batch)
-        X, share, size = batch.X, _share(state, batch.X), np.float32(1 / batch.X.shape[0])
-        squares = _mixed(state.feature_squares, size * gram_matrix(X), share)
-        products = _mixed(state.feature_products, size * (X.T @ U), share)
-        after = replace(after, feature_squares=squares, feature_products=products)
-        return _maximised(after, _regression(after, batch.priors, n_counted), batch, n_counted)
-    assert past is not None  # noqa: S101
-    regress = _regression_on(past, batch, state.factors.W, _share(state, batch.X), n_counted)
-    after = state
+    n_new = batch.X.shape[0]
+    n_counted = n_total or state.n_samples + n_new
+    share = np.float32((n_new / (state.n_samples + n_new)) ** state.forgetting)
+    regress = _regression_on(past, batch, state.factors.W, share, n_counted)
+    after = replace(state, n_samples=state.n_samples + n_new)
     for _ in range(_ROUNDS):
-        U, after = _with_batch(state, after.factors, batch)
+        U, squares, products = _batch_statistics(batch, after.factors)
+        size = np.float32(1 / n_new)
+        after = replace(
+            after,
+            squares=_mixed(state.squares, size * squares, share),
+            products=_mixed(state.products, size * products, share),
+        )
         after = _maximised(after, regress(U), batch, n_counted)
     return after
-
-
-def _share(state: OnlineState, X: sparse.csr_matrix) -> np.float32:
-    """The share of the statistics that a batch replaces."""
-    n_new = X.shape[0]
-    return np.float32(n_new / (state.n_samples + n_new) if state.is_from_fit else (state.n_batches + 1) ** -_FORGETTING)
-
-
-def _with_batch(state: OnlineState, factors: Factors, batch: EMProblem) -> tuple[Floats32, OnlineState]:
-    """E step: factors of the samples of a batch, and statistics that include them."""
-    U, squares, products = _batch_statistics(batch, factors)
-    n_new = batch.X.shape[0]
-    share, size = _share(state, batch.X), np.float32(1 / n_new)
-    return U, replace(
-        state,
-        factors=factors,
-        squares=_mixed(state.squares, size * squares, share),
-        products=_mixed(state.products, size * products, share),
-        n_samples=state.n_samples + n_new,
-        n_batches=state.n_batches + 1,
-    )
 
 
 def _maximised(state: OnlineState, W: Floats32, batch: EMProblem, n_counted: int) -> OnlineState:
@@ -199,27 +164,25 @@ def _climbed(batch: EMProblem, factors: Factors, gram: Eigen) -> tuple[Floats32,
 
 
 def _regression_on(
-    past: sparse.csr_matrix, batch: EMProblem, W: Floats32, share: np.float32, n_samples: int
+    past: Any, batch: EMProblem, W: Floats32, share: np.float32, n_samples: int
 ) -> Callable[[Floats32], Floats32]:
     """The function from the sample factors of a batch to the regression weights of all samples.
 
-    The last weights W were optimal for `past`, so only the batch has residuals.
+    The last weights W were optimal for `past`: their predictions stand for what was learned from it.
     """
-    X, priors = batch.X, batch.priors
-    old, new = np.sqrt([n_samples * (1 - share) / past.shape[0], n_samples * share / X.shape[0]]).astype(np.float32)
-    solve = ridge_solver(stack_rows([old * past, new * X]), priors.w / priors.u)
+    X, ridge = batch.X, batch.priors.w / batch.priors.u
+    n_past = 0 if past is None else past.shape[0]
+    new = np.float32(np.sqrt(n_samples * share / X.shape[0]))
+    rows = [new * X] if past is None else [np.float32(np.sqrt(n_samples * (1 - share) / n_past)) * past, new * X]
+    weighted = stack_rows(rows)
+    solve, predicted = ridge_solver(weighted, ridge), weighted @ W
 
     def regress(U: Floats32) -> Floats32:
-        residual = np.vstack([np.zeros((past.shape[0], U.shape[1]), np.float32), new * (U - X @ W)])
-        return np.asarray(W + solve(residual), dtype=np.float32)
+        target = share * predicted
+        target[n_past:] += new * U - predicted[n_past:]
+        return np.asarray((1 - share) * W + solve(target), dtype=np.float32)
 
     return regress
-
-
-def _regression(state: OnlineState, priors: Priors, n_samples: int) -> Floats32:
-    gram = n_samples * state.feature_squares.astype(np.float64)
-    gram.flat[:: len(gram) + 1] += priors.w / priors.u
-    return np.asarray(np.linalg.solve(gram, n_samples * state.feature_products), dtype=np.float32)
 
 
 def _label_factors(state: OnlineState, priors: Priors, n_samples: int) -> Floats32:
@@ -236,7 +199,4 @@ def _label_system(state: OnlineState, priors: Priors, n_samples: int) -> tuple[F
     K = B.shape[1]
     squares = n_samples * state.squares + (tau @ np.einsum("ni,nj->nij", B, B).reshape(len(B), K * K)).reshape(-1, K, K)
     squares += np.float32(priors.v) * np.eye(K, dtype=np.float32)
-    right = n_samples * state.products + kappa @ B
-    if priors.psi is not None:  # the mean of v is Ψᵀβ
-        right += np.float32(priors.v) * B[: len(right)] @ state.factors.Psi
-    return squares, right
+    return squares, n_samples * state.products + kappa @ B

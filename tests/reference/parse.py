@@ -21,19 +21,3 @@ def parse_rows(text: str) -> list[tuple[list[int], list[tuple[int, np.float32]]]
         pairs = [token.split(":") for token in tokens]
         rows.append((labels, [(int(column), parse_number(value)) for column, value in pairs]))
     return rows
-
-
-def parse_arff_rows(text: str, n_attributes: int) -> list[list[tuple[int, np.float32]]]:
-    """(attribute, value) of the values that are not zero, for rows of plain numbers."""
-    rows = []
-    for line in text.splitlines():
-        if not line.strip() or line.lstrip().startswith("%"):
-            continue
-        if line.lstrip().startswith("{"):
-            entries = [entry.split() for entry in line.strip()[1:-1].split(",") if entry.strip()]
-            row = [(int(place), parse_number(value)) for place, value in entries]
-        else:
-            row = [(place, parse_number(value)) for place, value in enumerate(line.split(","))]
-            assert len(row) == n_attributes
-        rows.append([(place, value) for place, value in row if value != 0])
-    return rows

@@ -8,51 +8,49 @@ the features. Values that are names are encoded by their position in the attribu
 from __future__ import annotations
 
 import re
+from array import array
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from xml.etree import ElementTree as ET
 from xml.sax.saxutils import quoteattr
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
 from tacit.data.dataset import Dataset, features_of
-from tacit.data.files import Staging, decode, line_blocks, plain_name, read_bytes, sibling, text_lines
+from tacit.data.files import UTF8_MARK, Staging, decode, plain_name, read_bytes, sibling, text_lines
 from tacit.data.formats import Source, Target
 from tacit.data.label_names import read_names
 from tacit.data.limits import FileLimits
-from tacit.data.numeric import SparseRows, line_number, shown, token_at, value_texts
+from tacit.data.numeric import shown, value_texts
 from tacit.errors import DataError, FileError, did_you_mean
-from tacit.kernels import parse
 
 _QUOTED = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\""
 _ATTRIBUTE = re.compile(rf"\s*@attribute\s+({_QUOTED}|[^\s'\"]\S*)\s+(\S.*)", re.IGNORECASE)
-_CATEGORY = re.compile(rf"\s*({_QUOTED})\s*(?:,|$)|([^,'\"]*)(?:,|$)")
+_TOKEN = re.compile(rf"[^,'\"]*(?:(?:{_QUOTED})[^,'\"]*)?")
 _NUMBER_TYPES = frozenset({"numeric", "real", "integer"})
 _SPLIT_NAMES = re.compile(r"-(train|test|dev)$", re.IGNORECASE)
 _MISSING = "?"
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
-_MESSAGES = {
-    parse.BAD_FEATURE: "an entry in braces must be an attribute number, a blank and a value",
-    parse.FEATURE_RANGE: "there is no attribute of this number; they count from 0",
-    parse.BAD_ORDER: "the attribute numbers of a row must rise",
-    parse.BAD_VALUE: "must be 0 or 1, as the attribute declares",
-    parse.TOO_FEW_VALUES: "the row has fewer values than there are attributes",
-    parse.TOO_MANY_VALUES: "the row has more values than there are attributes",
-    parse.BAD_ROW: "values must be separated by commas and braces closed",
-    parse.NO_ROOM: "the file changed while it was read",
-}
+_LONGEST_NUMBER = 1000
+_LARGEST = float(np.finfo(np.float32).max)
+_BINARY = {"0": 0.0, "1": 1.0, "0.0": 0.0, "1.0": 1.0}
 
 
 @dataclass(frozen=True)
 class Attribute:
-    """A column: its name, the kind of its values (a constant of the kernel) and what named values stand for."""
+    """A column: its name, and what its values stand for unless they are numbers."""
 
     name: str
-    kind: int
     values: dict[str, float]
+
+    @property
+    def is_binary(self) -> bool:
+        """Whether its values are 0 and 1."""
+        return self.values.keys() == _BINARY.keys()
 
     @property
     def implied(self) -> float:
@@ -67,16 +65,17 @@ def read(source: Source) -> Dataset:
     names_path, names = _read_label_names(path, source.labels_path, source.limits)
     labels = _label_columns(path, attributes, names_path, names)
     is_label = set(labels)
-    features = [place for place in range(len(attributes)) if place not in is_label]
+    features = [column for column in range(len(attributes)) if column not in is_label]
     if not features:
         raise FileError(path, "all attributes are labels; at least one must be a feature")
-    rows = _read_data(source, attributes, labels, header_lines)
-    table = rows.to_csr(len(attributes))
-    table.eliminate_zeros()
+    for column in labels:  # labels are 0 or 1 even where they are declared as numbers
+        if not attributes[column].values:
+            attributes[column] = replace(attributes[column], values=_BINARY)
+    table = _read_rows(source, attributes, header_lines)
     X, Y = (sparse.csr_matrix(table[:, columns]) for columns in (features, labels))
     for matrix in (X, Y):
         matrix.sort_indices()
-    return Dataset(X, Y, names, feature_names=[attributes[place].name for place in features])
+    return Dataset(X, Y, names, feature_names=[attributes[column].name for column in features])
 
 
 def write(dataset: Dataset, target: Target, staging: Staging) -> None:
@@ -156,7 +155,7 @@ def _read_attribute(path: Path, line: str, number: int) -> Attribute:
     if declared.partition("%")[0].strip().lower() not in _NUMBER_TYPES:
         message = f"attribute '{name}' must be numeric or list its values in braces"
         raise FileError(path, f"{message}; got '{shown(declared.encode())}'; remove or recode it", line=number)
-    return Attribute(name, parse.NUMERIC, {})
+    return Attribute(name, {})
 
 
 def _read_categories(text: str) -> list[str]:
@@ -164,24 +163,36 @@ def _read_categories(text: str) -> list[str]:
     inside, brace, behind = text[1:].rpartition("}")
     if not brace or not (not behind.strip() or behind.lstrip().startswith("%")):
         return []
-    categories, at = [], 0
-    while at < len(inside):
-        found = _CATEGORY.match(inside, at)
-        category = "" if found is None else _unquoted(found[1]) if found[1] else found[2].strip()
-        if found is None or not category:
-            return []
-        categories.append(category)
-        at = found.end()
-    return categories
+    try:
+        categories = [_unquoted(token.strip()) for token in _tokens(inside)]
+    except DataError:
+        return []
+    return categories if all(categories) else []
 
 
 def _nominal(name: str, categories: list[str]) -> Attribute:
-    """Build a nominal attribute. Values that are numbers stand for themselves, others for their position."""
+    """An attribute with named values. Names that are numbers stand for themselves, others for their position."""
     if all(re.fullmatch(r"-?\d{1,9}(\.\d{1,6})?", text) for text in categories):
         values = {text: float(text) for text in categories}
-    else:
-        values = {text: float(place) for place, text in enumerate(categories)}
-    return Attribute(name, parse.BINARY if set(categories) == {"0", "1"} else parse.NAMED, values)
+        return Attribute(name, values | _BINARY if set(categories) == {"0", "1"} else values)
+    return Attribute(name, {text: float(position) for position, text in enumerate(categories)})
+
+
+def _tokens(text: str) -> list[str]:
+    """Split a text at the commas outside quotes."""
+    if "'" not in text and '"' not in text:
+        return text.split(",")
+    tokens, start = [], 0
+    while found := _TOKEN.match(text, start):
+        tokens.append(found[0])
+        if found.end() == len(text):
+            break
+        if text[found.end()] != ",":
+            raise DataError(
+                f"values must be separated by commas and quotes closed; got '{shown(text[start:].encode())}'"
+            )
+        start = found.end() + 1
+    return tokens
 
 
 def _unquoted(text: str) -> str:
@@ -219,7 +230,7 @@ def _find_xml(path: Path) -> Path:
 
 
 def _read_xml(path: Path, limits: FileLimits) -> list[str]:
-    text = decode(path, read_bytes(path, limits).removeprefix(b"\xef\xbb\xbf"), 1)
+    text = decode(path, read_bytes(path, limits).removeprefix(UTF8_MARK), 1)
     if "<!DOCTYPE" in text or "<!ENTITY" in text:
         raise FileError(path, "must not declare a document type; remove the <! … > part")
     try:
@@ -243,7 +254,7 @@ def _label_columns(path: Path, attributes: list[Attribute], names_path: Path, na
         if name not in places:
             message = f"label '{name}' is not an attribute of {path.name}{did_you_mean(name, places)}"
             raise FileError(names_path, f"{message}; name labels as the attributes")
-        if attributes[places[name]].kind == parse.NAMED:
+        if attributes[places[name]].values and not attributes[places[name]].is_binary:
             raise FileError(path, f"label '{name}' must have the values 0 and 1; declare it as {{0,1}}")
     return [places[name] for name in names]
 
@@ -251,60 +262,83 @@ def _label_columns(path: Path, attributes: list[Attribute], names_path: Path, na
 # -- rows ------------------------------------------------------------------------------------------------
 
 
-def _read_data(source: Source, attributes: list[Attribute], labels: list[int], header_lines: int) -> SparseRows:
-    path, limits = source.path, source.limits
-    kinds = np.array([attribute.kind for attribute in attributes], dtype=np.uint8)
-    kinds[labels] = parse.BINARY  # labels are 0 or 1 even where they are declared as numbers
-    marks = [parse.count_marks(block) for block in line_blocks(path, limits, skip_lines=header_lines)]
-    sizes = [lines + commas for lines, _, commas in marks]
-    rows = SparseRows(sum(lines for lines, _, _ in marks), sum(sizes), with_values=True)
-    redo = np.empty((max(sizes, default=0), 3), dtype=np.int64)
-    line = header_lines + 1
-    for block, (lines_here, _, _) in zip(line_blocks(path, limits, skip_lines=header_lines), marks, strict=False):
-        _refuse_implied(path, block, line, attributes)
-        ids, values = rows.ids[rows.n_entries :], rows.values[rows.n_entries :]
-        ends = rows.ends[rows.n_rows + 1 :]
-        status, offset, n_rows, n_used, n_redo = parse.parse_arff_rows(block, kinds, ids, values, ends, redo)
-        if status != parse.OK:
-            got = shown(token_at(block, offset, b",}\r\n"))
-            raise FileError(path, f"{_MESSAGES[status]}; got '{got}'", line=line_number(block, line, offset))
-        start = 0
+def _read_rows(source: Source, attributes: list[Attribute], header_lines: int) -> sparse.csr_matrix:
+    """Read the rows behind ``@data`` as a matrix with a column for each attribute; zeros are left out."""
+    ids, values, ends = array("i"), array("f"), array("q", [0])
+    meanings = [attribute.values for attribute in attributes]
+    named = next((attribute for attribute in attributes if attribute.implied != 0), None)
+    for number, line in text_lines(source.path, source.limits):
+        row = line.strip()
+        if number <= header_lines or not row or row.startswith("%"):
+            continue
         try:
-            for slot, start, end in redo[:n_redo].tolist():
-                values[slot] = _value(attributes[ids[slot]], block[start:end].tobytes())
+            if named is not None and row.startswith("{"):
+                message = f"rows in braces need attributes whose first value is 0, but '{named.name}' starts with"
+                raise DataError(f"{message} {named.implied:g}; write dense rows")
+            for column, text in _entries(row, len(attributes)):
+                value = meanings[column].get(text)
+                if value is None:
+                    value = _value(attributes[column], text)
+                if value:
+                    ids.append(column)
+                    values.append(value)
         except DataError as error:
-            raise FileError(path, str(error), line=line_number(block, line, start)) from None
-        rows.advance(n_rows, n_used, rising=True)
-        line += lines_here
-    if rows.n_rows == 0:
-        raise FileError(path, "has no rows behind @data; it must hold at least one sample")
-    return rows
+            raise FileError(source.path, str(error), line=number) from None
+        ends.append(len(ids))
+    if len(ends) == 1:
+        raise FileError(source.path, "has no rows behind @data; it must hold at least one sample")
+    arrays = np.array(values, np.float32), np.array(ids, np.int32), np.array(ends, np.int64)
+    return sparse.csr_matrix(arrays, shape=(len(ends) - 1, len(attributes)))
 
 
-def _refuse_implied(path: Path, block: npt.NDArray[np.uint8], line: int, attributes: list[Attribute]) -> None:
-    """Refuse sparse rows where an attribute's first value, which such rows leave out, is not 0."""
-    odd = next((attribute for attribute in attributes if attribute.implied != 0), None)
-    if odd is None:
+def _entries(row: str, n_attributes: int) -> Iterator[tuple[int, str]]:
+    """The attribute numbers and values of a row, dense or in braces."""
+    if not row.startswith("{"):
+        tokens = _tokens(row)
+        if len(tokens) != n_attributes:
+            compared = "fewer" if len(tokens) < n_attributes else "more"
+            raise DataError(f"the row has {compared} values than there are attributes; correct the row")
+        yield from enumerate(token.strip() for token in tokens)
         return
-    found = re.search(rb"^[ \t]*\{", block.tobytes(), re.MULTILINE)
-    if found is not None:
-        message = f"rows in braces need attributes whose first value is 0, but '{odd.name}' starts with {odd.implied:g}"
-        raise FileError(path, f"{message}; write dense rows", line=line_number(block, line, found.start()))
+    if not row.endswith("}"):
+        raise DataError(f"values must be separated by commas and braces closed; got '{shown(row[-40:].encode())}'")
+    previous = -1
+    for token in _tokens(row[1:-1]) if row[1:-1].strip() else ():
+        number, _, value = token.strip().replace("\t", " ").partition(" ")
+        column = int(number[:10]) if number.isdecimal() and value else -1
+        if not previous < column < n_attributes:
+            raise _entry_error(token, column, n_attributes)
+        yield column, value.lstrip()
+        previous = column
 
 
-def _value(attribute: Attribute, token: bytes) -> np.float32:
-    """Parse a value that the kernel leaves to Python: a name, a number halfway between two float32, or an error."""
-    text = _unquoted(token.decode("utf-8", errors="replace").strip())
+def _entry_error(token: str, column: int, n_attributes: int) -> DataError:
+    message = "the attribute numbers of a row must rise"
+    if column < 0:
+        message = "an entry in braces must be an attribute number, a blank and a value"
+    elif column >= n_attributes:
+        message = "there is no attribute of this number; they count from 0"
+    return DataError(f"{message}; got '{shown(token.strip().encode())}'; correct the row")
+
+
+def _value(attribute: Attribute, text: str) -> float:
+    """The number that a value stands for."""
+    if not attribute.values and (number := _number(text)) is not None:
+        return number
+    text = _unquoted(text)
     if text == _MISSING:
         raise DataError(f"attribute '{attribute.name}' is missing (?); fill in a value")
     if text in attribute.values:
-        return np.float32(attribute.values[text])
-    if attribute.values:
-        known = ", ".join(list(attribute.values)[:10])
-        raise DataError(f"'{attribute.name}' must be one of {known}; got '{shown(token)}'; correct the row")
-    with np.errstate(over="ignore", under="ignore"):
-        value = np.float32(text if _NUMBER.fullmatch(text) else np.nan)
-    if not np.isfinite(value):
-        message = f"'{attribute.name}' must be a number, finite in 32-bit floating point"
-        raise DataError(f"{message}; got '{shown(token)}'; correct the row")
-    return value
+        return attribute.values[text]
+    known = f"one of {', '.join(list(attribute.values)[:10])}"
+    known = known if attribute.values else "a number, finite in 32-bit floating point"
+    raise DataError(f"'{attribute.name}' must be {known}; got '{shown(text.encode())}'; correct the row")
+
+
+@lru_cache(maxsize=1 << 14)
+def _number(text: str) -> float | None:
+    """A number that is finite as float32; None for any other text."""
+    if len(text) > _LONGEST_NUMBER or not _NUMBER.fullmatch(text):
+        return None
+    number = float(text)
+    return number if abs(number) <= _LARGEST else None

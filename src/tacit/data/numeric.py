@@ -170,22 +170,12 @@ def _check_surplus(path: Path, features: SparseRows, labels: SparseRows, n_rows:
             raise FileError(path, f"{message}; correct the header or the rows", line=line)
 
 
-def token_at(block: npt.NDArray[np.uint8], offset: int, stops: bytes = b" \t\r\n#") -> bytes:
-    """The bytes from `offset` up to the next of `stops`."""
-    return re.split(rb"[" + re.escape(stops) + rb"]", block[offset:].tobytes(), maxsplit=1)[0]
-
-
-def line_number(block: npt.NDArray[np.uint8], line: int, offset: int) -> int:
-    """Number of the line at an offset; `line` is the number of the block's first line."""
-    return line + int(np.count_nonzero(block[:offset] == ord("\n")))
-
-
 def _row_error(
     path: Path, block: npt.NDArray[np.uint8], line: int, status: int, offset: int, layout: RowLayout
 ) -> FileError:
     """Turn the kernel's status and offset into an error; `line` is the number of the block's first line."""
-    line = line_number(block, line, offset)
-    raw = token_at(block, offset)
+    line += int(np.count_nonzero(block[:offset] == ord("\n")))
+    raw = re.split(rb"[ \t\r\n#]", block[offset:].tobytes(), maxsplit=1)[0]
     text = raw.partition(b":")[2]
     what = layout.column
     if status == parse.NO_ROOM:

@@ -22,19 +22,12 @@ BAD_LABEL = 3
 LABEL_RANGE = 4
 BAD_VALUE = 5
 INFINITE_VALUE = 6
-BAD_ORDER = 7
-TOO_FEW_VALUES = 8
-TOO_MANY_VALUES = 9
-BAD_ROW = 10
-NO_ROOM = 11
-
-# How the values of an ARFF attribute are written.
-NUMERIC, BINARY, NAMED = 0, 1, 2
+NO_ROOM = 7
 
 _FINITE, _INFINITE, _NO_NUMBER = 0, 1, 2
-_TAB, _LINE_FEED, _RETURN, _SPACE, _DOUBLE_QUOTE, _HASH, _PERCENT, _QUOTE = 9, 10, 13, 32, 34, 35, 37, 39
+_TAB, _LINE_FEED, _RETURN, _SPACE, _HASH = 9, 10, 13, 32, 35
 _PLUS, _COMMA, _MINUS, _DOT, _ZERO, _NINE, _COLON = 43, 44, 45, 46, 48, 57, 58
-_UPPER_E, _BACKSLASH, _LOWER_E, _OPEN, _CLOSE = 69, 92, 101, 123, 125
+_UPPER_E, _LOWER_E = 69, 101
 
 _LAST_POWER = 290
 _POWERS_OF_TEN = np.array([float(f"1e{power}") for power in range(-_LAST_POWER, _LAST_POWER + 1)])
@@ -186,11 +179,6 @@ def _read_labels(
 
 
 @njit(nogil=True, cache=True)
-def _note(redo: Ints64, place: int, slot: int, start: int, end: int) -> None:
-    redo[place, 0], redo[place, 1], redo[place, 2] = slot, start, end
-
-
-@njit(nogil=True, cache=True)
 def _read_features(
     block: Bytes,
     at: int,
@@ -276,105 +264,3 @@ def parse_rows(
         label_ends[rows] = n_tagged
         rows += 1
     return status, at, rows, n_used, n_tagged, features_rise, labels_rise
-
-
-@njit(nogil=True, cache=True)
-def _skip_token(block: Bytes, at: int) -> int:
-    """The place behind an ARFF value, quoted or not; a quote that is not closed ends with its line."""
-    quote = _byte(block, at)
-    if quote == _QUOTE or quote == _DOUBLE_QUOTE:
-        at += 1
-        while _byte(block, at) != quote and _byte(block, at) != _LINE_FEED:
-            at += 2 if _byte(block, at) == _BACKSLASH and _byte(block, at + 1) != _LINE_FEED else 1
-        return at + 1 if _byte(block, at) == quote else at
-    while _byte(block, at) != _COMMA and _byte(block, at) != _CLOSE and _byte(block, at) != _LINE_FEED:
-        at += 1
-    return at
-
-
-@njit(nogil=True, cache=True)
-def _read_attribute(block: Bytes, at: int, attribute: int, n_attributes: int) -> tuple[int, int, int]:
-    """The attribute number that opens an entry in braces: status, place, number."""
-    number, behind = _read_id(block, at)
-    if number < 0 or not _is_blank(_byte(block, behind)):
-        return BAD_FEATURE, at, number
-    if number >= n_attributes:
-        return FEATURE_RANGE, at, number
-    if number <= attribute:
-        return BAD_ORDER, at, number
-    return OK, _skip_blanks(block, behind), number
-
-
-@njit(nogil=True, cache=True)
-def _read_arff_row(
-    block: Bytes, at: int, kinds: Bytes, ids: Ints32, values: Floats32, used: int, redo: Ints64, n_redo: int
-) -> tuple[int, int, int, int]:
-    """One row of an ARFF file, dense or in braces: status, place, values used, values to redo."""
-    in_braces = _byte(block, at) == _OPEN
-    at = _skip_blanks(block, at + 1 if in_braces else at)
-    attribute = -1
-    more = not (in_braces and _byte(block, at) == _CLOSE)
-    while more:
-        if in_braces:
-            status, at, attribute = _read_attribute(block, at, attribute, len(kinds))
-            if status != OK:
-                return status, at, used, n_redo
-        else:
-            attribute += 1
-            if attribute >= len(kinds):
-                return TOO_MANY_VALUES, at, used, n_redo
-        value, behind, outcome = _read_number(block, at)
-        after = _byte(block, _skip_blanks(block, behind))
-        plain = after == _COMMA or after == _CLOSE or after == _RETURN or after == _LINE_FEED
-        if used >= len(values) or n_redo >= len(redo):
-            return NO_ROOM, at, used, n_redo
-        if kinds[attribute] == NAMED or outcome != _FINITE or not plain:
-            value = np.float32(1.0)
-            behind = _skip_token(block, at)
-            _note(redo, n_redo, used, at, behind)
-            n_redo += 1
-        elif kinds[attribute] == BINARY and value != 0.0 and value != 1.0:
-            return BAD_VALUE, at, used, n_redo
-        if value != 0.0:
-            ids[used] = attribute
-            values[used] = value
-            used += 1
-        at = _skip_blanks(block, behind)
-        more = _byte(block, at) == _COMMA
-        if more:
-            at = _skip_blanks(block, at + 1)
-    if in_braces:
-        if _byte(block, at) != _CLOSE:
-            return BAD_ROW, at, used, n_redo
-        at = _skip_blanks(block, at + 1)
-    elif attribute + 1 < len(kinds):
-        return TOO_FEW_VALUES, at, used, n_redo
-    ending = _line_end(block, at)
-    return (OK if ending else BAD_ROW), at + ending, used, n_redo
-
-
-@njit(nogil=True, cache=True)
-def parse_arff_rows(
-    block: Bytes, kinds: Bytes, ids: Ints32, values: Floats32, ends: Ints64, redo: Ints64
-) -> tuple[int, int, int, int, int]:
-    """ARFF data rows, ``1,0,2.5`` or ``{0 1,2 2.5}``, into the arrays given; zeros are left out.
-
-    `kinds` says of each attribute how its values are written. Values of NAMED attributes, and all that are not
-    plain numbers, are stored as 1; `redo` gets their index into `values`, and start and end of their text.
-
-    Returns status, offset of the error, rows, values, values to redo.
-    """
-    at, rows, used, n_redo = 0, 0, 0, 0
-    while at < len(block):
-        at = _skip_blanks(block, at)
-        if _line_end(block, at) or _byte(block, at) == _PERCENT:
-            at = _skip_line(block, at)
-            continue
-        if rows >= len(ends):
-            return NO_ROOM, at, rows, used, n_redo
-        status, at, used, n_redo = _read_arff_row(block, at, kinds, ids, values, used, redo, n_redo)
-        if status != OK:
-            return status, at, rows, used, n_redo
-        ends[rows] = used
-        rows += 1
-    return OK, at, rows, used, n_redo

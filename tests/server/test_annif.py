@@ -185,7 +185,7 @@ def test_learning_is_refused_unless_it_was_allowed(client, live):
 def test_an_unknown_subject_is_named_and_nothing_is_learned(teachable):
     documents = [{"text": "a"}, {"text": "road", "subjects": [{"uri": "fruit"}, {"uri": "froot"}]}]
     answer = teachable.post("/v1/projects/articles/learn", json=documents)
-    problem = check(answer, 422, "unknown label 'froot' (did you mean 'fruit'?)", "[1].subjects[1].uri")
+    problem = check(answer, 404, "unknown label 'froot' (did you mean 'fruit'?)", "[1].subjects[1].uri")
     assert problem["nearest"] == ["fruit"]
     too_many = [{"text": "road", "subjects": [{"uri": "fruit"}] * 65}]
     check(teachable.post("/v1/projects/articles/learn", json=too_many), 422, "at most 64", "subjects")
@@ -309,10 +309,10 @@ def test_bodies_that_are_no_form(live, body):
 
 def test_forms_are_for_suggestions_of_projects_alone(live):
     for path in ("suggest", "feedback", "labels", "undo", "detect-language", "models/articles/reload"):
-        check(live.post(f"/v1/{path}", data={"text": "a"}), 415, "must be JSON")
+        check(live.post(f"/v1/{path}", data={"text": "a"}), 415, "application/json")
     for path in ("suggest-batch", "learn"):
-        check(live.post(f"/v1/projects/articles/{path}", data={"text": "a"}), 415, "must be JSON")
-    check(live.post("/v1/projects/articles/suggest", json={"text": "a"}), 415, "must be a form")
+        check(live.post(f"/v1/projects/articles/{path}", data={"text": "a"}), 415, "application/json")
+    check(live.post("/v1/projects/articles/suggest", json={"text": "a"}), 415, "x-www-form-urlencoded")
 
 
 def test_a_token_and_the_size_of_requests_hold_here_too(saved, tmp_path):

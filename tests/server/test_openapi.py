@@ -10,6 +10,7 @@ from schemathesis.checks import not_a_server_error
 from schemathesis.specs.openapi.checks import (
     content_type_conformance,
     negative_data_rejection,
+    positive_data_acceptance,
     response_schema_conformance,
     status_code_conformance,
 )
@@ -66,7 +67,7 @@ def test_the_service_is_as_described(described, live, address, mode):
     has_wrong = bool(operation.body) or bool(operation.query)
     if mode == GenerationMode.NEGATIVE and not has_wrong:
         pytest.skip("takes nothing that could be wrong")
-    checks = [*CHECKS, negative_data_rejection] if mode == GenerationMode.NEGATIVE else CHECKS
+    checks = [*CHECKS, negative_data_rejection if mode == GenerationMode.NEGATIVE else positive_data_acceptance]
 
     @given(case=operation.as_strategy(generation_mode=mode))
     @settings(
@@ -87,3 +88,26 @@ def test_the_service_is_as_described(described, live, address, mode):
             assert "Traceback" not in answer.text
 
     run()
+
+
+@pytest.mark.parametrize("path", sorted({path for _, path in ADDRESSES} | {"/"}))
+def test_other_methods_are_not_allowed(live, path):
+    declared = sorted({method for method, each in ADDRESSES if each == path} or {"GET"})
+    for method in {"GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"} - set(declared):
+        answer = live.request(method, path.format(name="articles", project_id="articles"))
+        assert answer.status_code == 405
+        assert answer.headers["allow"] == ", ".join(declared)
+
+
+@pytest.mark.parametrize("path", sorted(path for method, path in ADDRESSES if method == "POST"))
+def test_bodies_of_other_types_are_refused(live, path):
+    """Pages of other sites can send them."""
+    wanted = (
+        "application/x-www-form-urlencoded" if path.endswith("/suggest") and "project" in path else "application/json"
+    )
+    for other in {"text/plain", "multipart/form-data", "application/json", "application/x-www-form-urlencoded"} - {
+        wanted
+    }:
+        place = path.format(name="articles", project_id="articles")
+        assert live.post(place, content=b"{}", headers={"Content-Type": other}).status_code == 415
+        assert live.post(place).status_code == 415

@@ -5,7 +5,6 @@ The interface is described in ``annif/openapi/annif.yaml`` of https://github.com
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Sequence
 from functools import partial
@@ -19,18 +18,26 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from tacit._version import __version__
 from tacit.data.vocabulary import Vocabulary
 from tacit.errors import did_you_mean, spelt_alike
-from tacit.server.guard import FORM
 from tacit.server.problems import Problem
 from tacit.server.request_limits import MAX_K
-from tacit.server.routes import OF_BODIES, check_language, check_size, judged, models_of, problems, suggested
+from tacit.server.routes import (
+    JSON_ONLY,
+    OF_BODIES,
+    check_language,
+    check_media_type,
+    check_size,
+    judged,
+    models_of,
+    problems,
+    suggested,
+)
 from tacit.server.schemas import Items, LabelName, Text
 from tacit.server.served_models import Served
 from tacit.tagger.suggest import DECIMALS, Wish
 from tacit.tagger.tagger import Tagger
 from tacit.text.words import DETECTED, LANGUAGES, language_scores
 
-#: The paths whose requests have a form as their body.
-FORM_PATHS = re.compile(r"/v1/projects/[^/]+/suggest")
+FORM = "application/x-www-form-urlencoded"
 _MAX_FIELDS = 100  # of a form; Annif's clients may add metadata
 _MAX_DOCUMENTS = 32
 _UNDETERMINED = "und"  # as BCP 47 has it
@@ -94,8 +101,8 @@ class DetectRequest(_Body):
     """A text, and the languages that it may be in."""
 
     text: Text
-    languages: list[Annotated[str, Field(min_length=2, max_length=3)]] = Field(
-        min_length=1, max_length=5, description=f"Codes of languages: {', '.join(DETECTED)}."
+    languages: list[Annotated[str, Field(json_schema_extra={"enum": list(DETECTED)}, min_length=2, max_length=3)]] = (
+        Field(min_length=1, max_length=5, description="Codes of languages.")
     )
 
 
@@ -187,6 +194,7 @@ annif = APIRouter(prefix="/v1", tags=["annif"])
 
 async def _form(request: Request) -> SuggestForm:
     """The body of a request as a form."""
+    check_media_type(request, FORM)
     try:
         body = (await request.body()).decode()
         fields = dict(parse_qsl(body, keep_blank_values=True, errors="strict", max_num_fields=_MAX_FIELDS))
@@ -239,7 +247,10 @@ async def suggest(request: Request, project_id: ProjectId, form: Annotated[Sugge
 
 
 @annif.post(
-    "/projects/{project_id}/suggest-batch", response_model=list[DocumentSubjects], responses=problems(*OF_BODIES)
+    "/projects/{project_id}/suggest-batch",
+    response_model=list[DocumentSubjects],
+    responses=problems(*OF_BODIES),
+    dependencies=[JSON_ONLY],
 )
 async def suggest_batch(
     request: Request,
@@ -264,6 +275,7 @@ async def suggest_batch(
     status_code=204,
     response_class=Response,
     responses=problems(*OF_BODIES, 403, 507),
+    dependencies=[JSON_ONLY],
 )
 async def learn(
     request: Request, project_id: ProjectId, documents: Annotated[Items[IndexedDocument], Body()]
@@ -283,7 +295,12 @@ async def learn(
     return Response(status_code=204)
 
 
-@annif.post("/detect-language", response_model=LanguageScores, responses=problems(400, 408, 413, 415, 422))
+@annif.post(
+    "/detect-language",
+    response_model=LanguageScores,
+    responses=problems(400, 408, 413, 415, 422),
+    dependencies=[JSON_ONLY],
+)
 async def detect_language(asked: DetectRequest) -> Any:
     """Tell which of several languages a text is in."""
     for place, code in enumerate(asked.languages):

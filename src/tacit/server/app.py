@@ -13,7 +13,7 @@ from starlette.types import ASGIApp
 
 from tacit._version import __version__
 from tacit.errors import TacitError
-from tacit.server.annif_api import FORM_PATHS, annif
+from tacit.server.annif_api import annif
 from tacit.server.connections import Connections
 from tacit.server.guard import Guard
 from tacit.server.logs import event, failure
@@ -69,7 +69,7 @@ def build_app(models: Models, settings: Settings, metrics: Metrics, *, watch: bo
     app.include_router(page_routes())
     answer_problems(app)
     _describe(app, settings)
-    return Guard(app, settings, metrics, open_paths=PATHS | {"/healthz"}, form_paths=FORM_PATHS)
+    return Guard(app, settings, metrics, open_paths=PATHS | {"/healthz"})
 
 
 def _describe(app: FastAPI, settings: Settings) -> None:

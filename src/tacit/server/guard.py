@@ -19,8 +19,6 @@ from tacit.server.request_limits import Settings
 _WITH_BODY = ("POST", "PUT", "PATCH")
 _AT_MOST_ONCE = ("Host", "Content-Type", "Authorization")  # which of several counts, others may see differently
 _HOST = re.compile(r"(?:\[([0-9a-f:.]+)\]|([^\[\]:]*))(?::[0-9]*)?")  # RFC 3986, 3.2.2
-FORM = "application/x-www-form-urlencoded"
-_JSON = "application/json"
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,15 +31,12 @@ class Guard:
         The app behind the guard.
     open_paths : frozenset of str
         Paths that need no token: the web page, which contains no data, and the health check.
-    form_paths : pattern
-        Paths that take a form instead of JSON. Pages of other sites can send forms: such a request must change nothing.
     """
 
     app: ASGIApp
     settings: Settings
     metrics: Metrics
     open_paths: frozenset[str]
-    form_paths: re.Pattern[str]
 
     @cached_property
     def _credentials(self) -> bytes | None:
@@ -77,7 +72,6 @@ class Guard:
             headers = _headers_of(scope)
             self._admit(scope, headers)
             if scope["method"] in _WITH_BODY:
-                self._check_media_type(scope["path"], headers)
                 receive = await self._whole_body(headers, receive)
             await self.app(scope, receive, send)
         except Problem as problem:
@@ -107,13 +101,6 @@ class Guard:
         found = _HOST.fullmatch(host.decode("latin-1").lower())
         if found is None or (found[1] or found[2]) not in hosts:
             raise Problem(421, "this host name is not allowed; allow it with the option --allow-host of tacit serve")
-
-    def _check_media_type(self, path: str, headers: dict[bytes, bytes]) -> None:
-        """Raise unless the body is said to be what its path takes."""
-        what, wanted = ("a form", FORM) if self.form_paths.fullmatch(path) else ("JSON", _JSON)
-        given = headers.get(b"content-type", b"").partition(b";")[0].strip().lower()
-        if given != wanted.encode():
-            raise Problem(415, f"the request body must be {what}; send the header 'Content-Type: {wanted}'")
 
     async def _whole_body(self, headers: dict[bytes, bytes], receive: Receive) -> Receive:
         """Read the whole body, within its size limit, and return a `receive` that replays it."""

@@ -9,6 +9,8 @@ from typing import Any
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
+from starlette.routing import Match
+from starlette.types import Scope
 
 from tacit.errors import TacitError
 
@@ -20,6 +22,7 @@ SAFE_HEADERS = [
     (b"referrer-policy", b"no-referrer"),
     (b"cache-control", b"no-store"),
 ]
+_METHODS = ("GET", "POST")  # of any endpoint
 _TITLES = {
     400: "Malformed request",
     401: "A token is required",
@@ -83,8 +86,16 @@ def busy(detail: str) -> Problem:
 def answer_problems(app: FastAPI) -> None:
     """Make an app answer every error with a problem document."""
 
-    async def answer(_: Request, error: Exception) -> Response:
-        return _problem_of(error).response()
+    async def answer(request: Request, error: Exception) -> Response:
+        problem = _problem_of(error)
+        if problem.status == 405:
+            problem.headers["Allow"] = ", ".join(allowed(request.scope))
+        return problem.response()
+
+    def allowed(scope: Scope) -> list[str]:
+        """All methods of a path; Starlette names those of its first route only."""
+        scopes = {method: {**scope, "method": method} for method in _METHODS}
+        return [name for name, each in scopes.items() if any(r.matches(each)[0] == Match.FULL for r in app.routes)]
 
     for kind in (Problem, TacitError, RequestValidationError, HTTPException, Exception):
         app.add_exception_handler(kind, answer)

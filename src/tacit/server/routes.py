@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Path, Query, Request, Response
+from fastapi import APIRouter, Depends, Path, Query, Request, Response
 
 from tacit._version import __version__
 from tacit.errors import ModelFileError, ParameterError, TacitError
@@ -30,14 +30,26 @@ def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
     return {status: {"description": "A problem", "content": content} for status in (401, 421, *statuses)}
 
 
-OF_BODIES = (400, 404, 408, 413, 415, 422, 429, 503)
+def check_media_type(request: Request, wanted: str = "application/json") -> None:
+    """Raise unless a body is what its endpoint takes: forms, which pages of other sites can send, change nothing."""
+    given = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if request.method == "POST" and given != wanted:
+        raise Problem(415, f"the Content-Type of the request body must be {wanted}; got '{given[:200]}'")
+
+
+async def _check_json(request: Request) -> None:
+    check_media_type(request)
+
+
+JSON_ONLY = Depends(_check_json)
+OF_BODIES = (400, 404, 408, 409, 413, 415, 422, 429, 503)
 _TEACHING: dict[str, Any] = {  # of endpoints that record an act
     "status_code": 201, "response_model": schemas.RecordedAct, "responses": problems(*OF_BODIES, 507), "tags": ["teach"]
 }  # fmt: skip
 
 _MODEL = "Name of the model; by default the first one."
 
-api = APIRouter(default_response_class=Response)
+api = APIRouter(default_response_class=Response, dependencies=[JSON_ONLY])
 
 
 @api.post("/v1/suggest", response_model=schemas.SuggestAnswer, responses=problems(*OF_BODIES), tags=["suggest"])
@@ -102,7 +114,7 @@ async def feedback(request: Request, asked: schemas.FeedbackRequest) -> Any:
     return await judged(request, served, asked.model_dump()["judgements"])
 
 
-@api.post("/v1/undo", response_model=schemas.RecordedAct, responses=problems(*OF_BODIES, 409, 507), tags=["teach"])
+@api.post("/v1/undo", response_model=schemas.RecordedAct, responses=problems(*OF_BODIES, 507), tags=["teach"])
 async def undo(request: Request, asked: schemas.UndoRequest) -> Any:
     """Undo an act: the last one, or the one with the given id."""
     served = _served(request, asked.model)
@@ -141,10 +153,13 @@ async def models(request: Request) -> Any:
 @api.post(
     "/v1/models/{name}/reload",
     response_model=schemas.ServedModel,
-    responses=problems(404, 409, 415, 422, 429, 503),
+    responses=problems(*OF_BODIES),
+    openapi_extra={"requestBody": {"required": True}},  # its type is: a browser sends none unasked
     tags=["models"],
 )
-async def reload(request: Request, name: Annotated[str, Path(max_length=200)]) -> Any:
+async def reload(
+    request: Request, name: Annotated[str, Path(max_length=200)], _: schemas.ReloadRequest | None = None
+) -> Any:
     """Reload a model from its folder without interrupting the service."""
     served = _served(request, name)
     try:
@@ -259,7 +274,7 @@ def check_language(served: Served, language: str | None) -> None:
     try:
         served.tagger.check_language(language)
     except ParameterError as error:
-        raise Problem(422, str(error), field="language") from None
+        raise Problem(404, str(error), field="language") from None
 
 
 def _chosen(labels: list[str] | None) -> tuple[str, ...] | None:

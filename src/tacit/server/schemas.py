@@ -9,6 +9,8 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from tacit.server.problems import MAX_ERRORS
 from tacit.server.request_limits import MAX_ITEMS, MAX_K
 
+_TARGET = r"^(auto|f1|(precision|recall)=(0\.[0-9]{0,9}[1-9]|1)|labels=[1-9][0-9]{0,9})$"
+
 
 def _whole(text: str) -> str:
     """`text`; raise if it has an unpaired surrogate, which JSON can express and UTF-8 cannot."""
@@ -21,20 +23,25 @@ def _whole(text: str) -> str:
 
 def _not_huge(content: Any) -> Any:
     """`content`; raise for too many entries, before pydantic looks at each."""
-    if isinstance(content, dict) and len(content) > MAX_ITEMS:
+    if isinstance(content, list | dict) and len(content) > MAX_ITEMS:
         raise ValueError(f"must have at most {MAX_ITEMS:,} entries; got {len(content):,}")
     return content
 
 
+def _without_fraction(number: Any) -> Any:
+    """An integer such as 15.0, which is one in JSON Schema."""
+    return int(number) if isinstance(number, float) and number.is_integer() else number
+
+
 Item = TypeVar("Item")
-Items = Annotated[list[Item], Field(max_length=MAX_ITEMS, fail_fast=True)]  # of megabytes, one error is enough
+INTEGRAL = BeforeValidator(_without_fraction)
+Items = Annotated[list[Item], Field(fail_fast=True), BeforeValidator(_not_huge)]  # of megabytes, one error is enough
 Text = Annotated[str, AfterValidator(_whole)]
 LabelName = Annotated[str, Field(min_length=1, max_length=500)]
 ModelName = Annotated[str | None, Field(None, description="Name of the model; by default the first one.")]
 Names = Annotated[list[LabelName], Field(fail_fast=True)]
-Counts = Annotated[
-    dict[LabelName, Annotated[float, Field(ge=0)]], Field(max_length=MAX_ITEMS), BeforeValidator(_not_huge)
-]
+Counts = Annotated[dict[LabelName, Annotated[float, Field(ge=0)]], BeforeValidator(_not_huge)]
+Target = Annotated[str, Field(max_length=100, json_schema_extra={"pattern": _TARGET})]
 ActId = Annotated[str, Field(min_length=1, max_length=100)]
 
 
@@ -63,10 +70,10 @@ class SuggestRequest(_Request):
     text: Text = Field("", description="A single text; give either text or texts.")
     texts: Items[Text] = Field([], min_length=1, description="Several texts.")
     model: ModelName
-    k: int | None = Field(
-        None, ge=1, le=MAX_K, description="Maximum suggestions per text; by default 5, or all above the threshold."
+    k: Annotated[int, Field(ge=1, le=MAX_K), INTEGRAL] | None = Field(
+        None, description="Maximum suggestions per text; by default 5, or all above the threshold."
     )
-    threshold: Annotated[float, Field(ge=-1e9, le=1e9)] | Annotated[str, Field(max_length=100)] | None = Field(
+    threshold: Annotated[float, Field(ge=-1e9, le=1e9)] | Target | None = Field(
         None,
         description="Lowest score to suggest: a number, 'auto' (the stored threshold), or a target such as 'f1', "
         "'precision=0.8', 'recall=0.5' or 'labels=3'.",
@@ -120,7 +127,9 @@ class ExplainRequest(_Request):
     text: Text
     label: LabelName
     model: ModelName
-    n: int = Field(8, ge=1, le=50, description="Maximum number of words, of labels and of samples.")
+    n: Annotated[int, Field(ge=1, le=50), INTEGRAL] = Field(
+        8, description="Maximum number of words, of labels and of samples."
+    )
 
 
 class WordReason(BaseModel):
@@ -184,7 +193,7 @@ class LabelsAnswer(BaseModel):
 class NewLabel(_Request):
     """A label to add, and the evidence for it; a name alone is enough if its words are informative."""
 
-    name: LabelName
+    name: Annotated[str, Field(min_length=1, max_length=500, pattern=r"\S")]
     model: ModelName
     examples: Items[Text] | None = Field(
         None, min_length=1, description="Texts that have the label; three are much better than one."
@@ -216,6 +225,10 @@ class UndoRequest(_Request):
 
     id: ActId | None = None
     model: ModelName
+
+
+class ReloadRequest(_Request):
+    """Nothing: an empty object."""
 
 
 class RecordedAct(BaseModel):

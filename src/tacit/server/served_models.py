@@ -263,9 +263,9 @@ class Served:
 
     def _named(self, error: Exception) -> Exception:
         if isinstance(error, UnknownLabelError):
-            return Problem(422, error.reason, field=error.field or "label", nearest=error.nearest)
+            return Problem(404, error.reason, field=error.field or "label", nearest=error.nearest)
         if isinstance(error, LabelError | ActError):
-            return Problem(422, error.reason, field=error.field or "label")
+            return Problem(409, error.reason, field=error.field or "label")
         return Problem(422, str(error)) if isinstance(error, ParameterError) else error
 
 

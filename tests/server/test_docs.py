@@ -66,7 +66,7 @@ def test_options_that_are_named_exist(page):
     commands = [line for line in text.replace("\\\n", " ").splitlines() if re.search(r"tacit\W+serve", line)]
     named = {word for line in commands for word in re.findall(r"--[a-z-]+", line.split("serve", 1)[1])}
     named |= set(re.findall(r"`(--[a-z-]+)", text))
-    assert named - {"--read-only"} <= OPTIONS
+    assert named - {"--read-only", "--tmpfs"} <= OPTIONS
     if page != "deploy/nginx.conf":
         assert commands
 

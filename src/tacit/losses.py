@@ -6,7 +6,8 @@ the complete labels. Theorems and equations are those of the supplementary mater
 PfastreXML paper (Jain, Prabhu and Varma, 2016).
 
 Every estimator returns one loss per sample; take the mean for the loss of a data set. Observed labels are a
-sparse or dense 0/1 matrix; propensities are given per label (1-D) or per sample and label (sparse or dense).
+sparse or dense 0/1 matrix; propensities are given per label (1-D) or per sample and label (sparse or dense, where
+absent entries of a sparse matrix are 0).
 """
 
 from __future__ import annotations
@@ -34,21 +35,9 @@ def unbiased_loss(
 ) -> Floats64:
     """Estimate of a loss that sums over the relevant labels (Theorems 4.1 and 4.2).
 
-    Parameters
-    ----------
-    Y_observed : matrix of shape (n_samples, n_labels)
-        Observed labels.
-    label_losses : array of shape (n_labels,), or sparse or dense matrix of shape (n_samples, n_labels)
-        The loss of each label if it is relevant, ``L*_l(1, ŷ_l)``; absent entries of a sparse matrix are 0.
-    propensities : array of shape (n_labels,), or sparse or dense matrix of shape (n_samples, n_labels)
-        Probability that a relevant label is observed.
-    normalizer : float or array of shape (n_samples,), default 1
-        ``g*(y*, ŷ)``, by which each sample's loss is divided (Theorem 4.2). It is that of the complete labels,
-        so it must be known; where it is not, see `unbiased_normalized_loss`.
-
-    Returns
-    -------
-    float64 array of shape (n_samples,)
+    `label_losses` are ``L*_l(1, ŷ_l)``, the loss of each label if it is relevant, in the form of propensities. Each
+    sample's loss is divided by `normalizer`, ``g*(y*, ŷ)``, one number or one per sample. It is that of the complete
+    labels, so it must be known; where it is not, see `unbiased_normalized_loss`.
     """
     observed = relevant_labels(Y_observed, "Y_observed")
     weights = inverse_propensities(observed, propensities)
@@ -60,12 +49,7 @@ def unbiased_loss(
 def unbiased_normalized_loss(Y_observed: Matrix, label_losses: Any, label_normalizers: Any) -> Floats64:
     """Estimate of a loss divided by an unknown ``g*(y*)``, if propensities are ``g_l / g*`` (Corollary 4.2.1).
 
-    Parameters
-    ----------
-    Y_observed, label_losses
-        As for `unbiased_loss`.
-    label_normalizers : array of shape (n_labels,), or sparse or dense matrix of shape (n_samples, n_labels)
-        ``g_l``, above 0: neither the propensities nor ``g*`` need to be known, only their product.
+    Neither the propensities nor ``g*`` need to be known, only their product: `label_normalizers`, ``g_l``, above 0.
     """
     observed = relevant_labels(Y_observed, "Y_observed")
     normalizers = values_at(as_values(label_normalizers, observed.shape, "label_normalizers"), *entries(observed))
@@ -79,12 +63,7 @@ def unbiased_normalized_loss(Y_observed: Matrix, label_losses: Any, label_normal
 def unbiased_hamming(Y_observed: Matrix, scores: Matrix, propensities: Any) -> Floats64:
     """Estimate of the Hamming or squared loss ``‖y* − ŷ‖²`` (Theorem 4.4).
 
-    Parameters
-    ----------
-    Y_observed, propensities
-        As for `unbiased_loss`.
-    scores : sparse or dense matrix of shape (n_samples, n_labels)
-        ``ŷ``: predicted label sets or any real scores; absent entries of a sparse matrix are 0.
+    `scores` are ``ŷ``: a sparse or dense matrix of predicted label sets or any real numbers.
     """
     observed = relevant_labels(Y_observed, "Y_observed")
     predicted = _check_scores(scores, observed.shape)
@@ -105,16 +84,9 @@ def unbiased_targets(Y_observed: Matrix, propensities: Any) -> sparse.csr_matrix
 def concentration_bound(rho: float, max_relevant: npt.ArrayLike, n_samples: int, delta: float = 0.05) -> float:
     """How far the mean estimate of `n_samples` samples may be from its expectation (Theorem 4.3).
 
-    Parameters
-    ----------
-    rho : float
-        Largest share that one label can have in an estimate: see `loss_rho` and `hamming_rho`.
-    max_relevant : float or array of shape (n_samples,)
-        ``L*_i``, the largest number of labels that can be relevant to a sample in the complete labels.
-    n_samples : int
-        Number of samples in the mean.
-    delta : float
-        The bound holds with probability at least ``1 − delta``.
+    `rho` is the largest part that one label can have in an estimate (`loss_rho`, `hamming_rho`), and `max_relevant` is
+    ``L*_i``, the largest number of labels that can be relevant to a sample: one number or one per sample. The bound
+    holds with probability at least ``1 − delta``.
     """
     if n_samples < 1:
         raise ParameterError(f"n_samples must be at least 1; got {n_samples}")
@@ -140,7 +112,7 @@ def loss_rho(label_losses: Any, propensities: Any, shape: tuple[int, int], norma
     store, which then have to include every label that can be relevant.
     """
     losses = as_values(label_losses, shape, "label_losses")
-    return _largest_share(losses, check_propensities(propensities, shape), _check_normalizer(normalizer, shape[0]))
+    return _largest_part(losses, check_propensities(propensities, shape), _check_normalizer(normalizer, shape[0]))
 
 
 def hamming_rho(scores: Matrix, propensities: Any) -> float:
@@ -153,14 +125,14 @@ def hamming_rho(scores: Matrix, propensities: Any) -> float:
     probabilities = check_propensities(propensities, shares.shape)
     no_normalizer = np.ones(shares.shape[0])
     if not sparse.issparse(shares):
-        return _largest_share(1 - 2 * shares, probabilities, no_normalizer)
+        return _largest_part(1 - 2 * shares, probabilities, no_normalizer)
     shares.data = 1 - 2 * shares.data
     stored = probabilities.data if sparse.issparse(probabilities) else probabilities
-    return max(_largest_share(shares, probabilities, no_normalizer), float((1 / stored).max(initial=0.0)))
+    return max(_largest_part(shares, probabilities, no_normalizer), float((1 / stored).max(initial=0.0)))
 
 
-def _largest_share(values: Any, probabilities: Any, normalizer: Floats64) -> float:
-    """Largest ``|value / (p g)|``; absent entries of sparse values or propensities have no share."""
+def _largest_part(values: Any, probabilities: Any, normalizer: Floats64) -> float:
+    """Largest ``|value / (p g)|``; absent entries of sparse values or propensities have no part."""
     if sparse.issparse(probabilities) or sparse.issparse(values):
         rows, columns = entries(probabilities if sparse.issparse(probabilities) else values)
         shares = values_at(values, rows, columns) / values_at(probabilities, rows, columns)

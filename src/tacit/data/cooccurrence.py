@@ -24,17 +24,6 @@ def cooccurrence(texts: Iterable[str], label_names: Sequence[str]) -> sparse.csr
     Case is ignored. A name of several words occurs where its words follow each other. The diagonal counts the texts
     that name a label. For a model with unseen labels, keep only the rows of the seen labels, which come first:
     ``cooccurrence(texts, names)[:n_seen]``.
-
-    Parameters
-    ----------
-    texts : iterable of str
-        Any texts: articles, abstracts, the training texts themselves.
-    label_names : sequence of str
-        Names of all labels, in column order.
-
-    Returns
-    -------
-    csr_matrix of int64, shape (n_labels, n_labels)
     """
     if isinstance(texts, str) or isinstance(label_names, str):
         raise DataError("texts and label_names must be lists of str; got a single str")
@@ -63,19 +52,8 @@ def load_cooccurrence(path: str | os.PathLike[str], label_names: Sequence[str]) 
     Files that end in ``.csv`` have commas. The order of the two labels does not matter; a label with itself gives its
     own count. Pairs that are not in the file count 0.
 
-    Parameters
-    ----------
-    path : str or path
-        The file, plain or gzip.
-    label_names : sequence of str
-        Names of the labels of the training data, in column order.
-
-    Returns
-    -------
-    csr_matrix of float64, shape (n_labels, n_labels)
-        A symmetric matrix of counts.
-    list of str
-        Names of its labels: `label_names`, then those that only the file has, in the order of the file.
+    Returns a symmetric matrix of counts and the names of its labels: `label_names`, which are those of the
+    training data, then those that only the file has, in the order of the file.
     """
     path = existing_file(path)
     columns = {str(name): column for column, name in enumerate(label_names)}

@@ -36,8 +36,6 @@ class RowLayout:
     with_labels: bool = True  # whether rows start with a list of labels
     loose: bool = False  # whether empty lines are skipped and rows may end in a comment; otherwise each line is a row
     column: str = "feature"  # in messages, the noun for the number before the colon
-    feature_remedy: str = "correct the row"  # in messages, the advice about ids out of range
-    label_remedy: str = "correct the row"
 
 
 class SparseRows:
@@ -64,22 +62,16 @@ class SparseRows:
         """The column ids read so far."""
         return self.ids[: self.n_entries]
 
-    @property
-    def used_values(self) -> npt.NDArray[np.float32]:
-        """The values read so far."""
-        return self.values[: self.n_entries]
-
-    def to_csr(self, n_columns: int, *, n_rows: int | None = None, first_id: int = 0) -> sparse.csr_matrix:
-        """Build the matrix of the first `n_rows` rows: ids sorted, duplicates summed, all 1 if rows have no values."""
-        n_rows = self.n_rows if n_rows is None else n_rows
-        indptr = self.ends[: n_rows + 1]
+    def to_csr(self, n_columns: int, first_id: int = 0) -> sparse.csr_matrix:
+        """Build the matrix: ids sorted, duplicates summed, all 1 if rows have no values."""
+        indptr = self.ends[: self.n_rows + 1]
         if self.n_entries <= LARGEST_DIMENSION:
             indptr = indptr.astype(np.int32)
         ids = self.used_ids
         if first_id:
             ids -= np.int32(first_id)
-        values = self.used_values if self.with_values else np.ones(len(ids), dtype=np.float32)
-        matrix = sparse.csr_matrix((values, ids, indptr), shape=(n_rows, n_columns))
+        values = self.values[: self.n_entries] if self.with_values else np.ones(len(ids), dtype=np.float32)
+        matrix = sparse.csr_matrix((values, ids, indptr), shape=(self.n_rows, n_columns))
         if self.rising:
             matrix.has_canonical_format = True
         else:
@@ -103,7 +95,8 @@ def read_rows(
     for block, (lines_here, _, _) in zip(line_blocks(path, limits, skip_lines=skip_lines), marks, strict=False):
         _read_block(path, block, line, layout, features, labels)
         if n_rows is not None and features.n_rows > n_rows:
-            _check_surplus(path, features, labels, n_rows, skip_lines)
+            for part in (features, labels):
+                _drop_blank_rows(path, part, n_rows, skip_lines)
         line += lines_here
     if n_rows is not None and features.n_rows < n_rows:
         message = f"the header announces {n_rows} rows, but the file ends after {features.n_rows}"
@@ -111,22 +104,18 @@ def read_rows(
     return features, labels
 
 
-def feature_matrix(
-    path: Path, rows: SparseRows, n_columns: int, *, n_rows: int | None = None, first_id: int = 0
-) -> sparse.csr_matrix:
+def feature_matrix(path: Path, rows: SparseRows, n_columns: int, first_id: int = 0) -> sparse.csr_matrix:
     """Build X; sums of duplicate features may overflow although each value is finite, which is an error."""
-    X = rows.to_csr(n_columns, n_rows=n_rows, first_id=first_id)
+    X = rows.to_csr(n_columns, first_id)
     if not rows.rising and not np.isfinite(X.data).all():
         row, _, _ = first_entry(X, ~np.isfinite(X.data))
         raise FileError(path, f"the values of one feature sum to infinity in sample {row}; correct the row")
     return X
 
 
-def label_matrix(
-    rows: SparseRows, n_columns: int, *, n_rows: int | None = None, first_id: int = 0
-) -> sparse.csr_matrix:
+def label_matrix(rows: SparseRows, n_columns: int, first_id: int = 0) -> sparse.csr_matrix:
     """Build Y; labels that a row repeats count once."""
-    Y = rows.to_csr(n_columns, n_rows=n_rows, first_id=first_id)
+    Y = rows.to_csr(n_columns, first_id)
     Y.data[:] = 1.0
     return Y
 
@@ -160,14 +149,14 @@ def _read_block(
     labels.advance(rows, n_labels, rising=labels_rise)
 
 
-def _check_surplus(path: Path, features: SparseRows, labels: SparseRows, n_rows: int, skip_lines: int) -> None:
+def _drop_blank_rows(path: Path, rows: SparseRows, n_rows: int, skip_lines: int) -> None:
     """Only blank lines may follow the last row."""
-    for part in (features, labels):
-        filled = np.flatnonzero(np.diff(part.ends[n_rows : part.n_rows + 1]))
-        if len(filled):
-            message = f"the header announces {n_rows} rows, but here is another one"
-            line = skip_lines + n_rows + int(filled[0]) + 1
-            raise FileError(path, f"{message}; correct the header or the rows", line=line)
+    filled = np.flatnonzero(np.diff(rows.ends[n_rows : rows.n_rows + 1]))
+    if len(filled):
+        message = f"the header announces {n_rows} rows, but here is another one"
+        line = skip_lines + n_rows + int(filled[0]) + 1
+        raise FileError(path, f"{message}; correct the header or the rows", line=line)
+    rows.n_rows = n_rows
 
 
 def _row_error(
@@ -191,8 +180,9 @@ def _row_error(
         parse.BAD_VALUE: "values must be numbers" if text else "a value must follow the colon (is the file cut off?)",
         parse.INFINITE_VALUE: "values must be finite in 32-bit floating point",
     }
-    remedies = {parse.FEATURE_RANGE: layout.feature_remedy, parse.LABEL_RANGE: layout.label_remedy}
-    remedy = remedies.get(status, "correct the row")
+    remedy = "correct the row"
+    if layout.loose and status in (parse.FEATURE_RANGE, parse.LABEL_RANGE):
+        remedy = f"correct the row, or raise max_{'feature' if status == parse.FEATURE_RANGE else 'label'}s"
     return FileError(path, f"{messages[status]}; got '{shown(raw)}'; {remedy}", line=line)
 
 
@@ -208,30 +198,20 @@ def write_rows(
 ) -> None:
     """Write one line per sample: its labels (unless `Y` is None), its features, a line feed."""
     for start in range(0, X.shape[0], _ROWS_AT_ONCE):
-        features = _feature_texts(X[start : start + _ROWS_AT_ONCE], first_feature)
-        if Y is None:
-            file.writelines(f"{row}\n".encode() for row in features)
-            continue
-        labels = _label_texts(Y[start : start + _ROWS_AT_ONCE], first_label)
-        file.writelines(f"{tags} {row}\n".encode() for tags, row in zip(labels, features, strict=True))
-
-
-def _feature_texts(X: sparse.csr_matrix, first: int) -> Iterator[str]:
-    pairs = [
-        f"{feature}:{value}" for feature, value in zip((X.indices + first).tolist(), value_texts(X.data), strict=True)
-    ]
-    return _by_row(pairs, X.indptr, " ")
-
-
-def _label_texts(Y: sparse.csr_matrix, first: int) -> Iterator[str]:
-    Y = Y.copy()
-    Y.eliminate_zeros()
-    return _by_row([str(label) for label in (Y.indices + first).tolist()], Y.indptr, ",")
+        part = X[start : start + _ROWS_AT_ONCE]
+        ids = (part.indices + first_feature).tolist()
+        pairs = [f"{feature}:{value}" for feature, value in zip(ids, value_texts(part.data), strict=True)]
+        rows = _by_row(pairs, part.indptr, " ")
+        if Y is not None:
+            tags = Y[start : start + _ROWS_AT_ONCE].copy()
+            tags.eliminate_zeros()
+            labels = _by_row(list(map(str, (tags.indices + first_label).tolist())), tags.indptr, ",")
+            rows = (f"{names} {row}" for names, row in zip(labels, rows, strict=True))
+        file.writelines(f"{row}\n".encode() for row in rows)
 
 
 def _by_row(texts: list[str], indptr: npt.NDArray[np.integer], separator: str) -> Iterator[str]:
-    bounds = indptr.tolist()
-    return (separator.join(texts[start:end]) for start, end in itertools.pairwise(bounds))
+    return (separator.join(texts[start:end]) for start, end in itertools.pairwise(indptr.tolist()))
 
 
 def value_texts(values: npt.NDArray[np.float32]) -> list[str]:

@@ -27,37 +27,19 @@ SIZE_TOLERANCE = 0.1
 
 @dataclass(frozen=True, eq=False)
 class SplitResult:
-    """Rows of a train/test split.
-
-    Attributes
-    ----------
-    train, test : int64 arrays
-        Sorted row numbers; every row is in exactly one of the two.
-    missed : int64 array
-        Labels with at least three samples, none of them in test.
-    """
+    """Rows of a train/test split: sorted row numbers, each in one of the two parts."""
 
     train: Ints64
     test: Ints64
-    missed: Ints64
+    missed: Ints64  # labels with at least three samples, none of them in test
 
 
 @dataclass(frozen=True, eq=False)
 class HeldOutLabels:
-    """Labels split into seen and unseen.
+    """Labels split into seen and unseen: sorted columns of Y, each in one of the two."""
 
-    Attributes
-    ----------
-    Y_seen : csr_matrix of float32, shape (n_samples, n_seen)
-        The columns of the seen labels, stored zeros kept.
-    cooccurrence : csr_matrix of int64, shape (n_seen, n_labels)
-        In how many samples a seen label occurs together with each label; columns in `order`.
-    seen, unseen : int64 arrays
-        Sorted columns of Y; every column is in exactly one of the two.
-    """
-
-    Y_seen: sparse.csr_matrix
-    cooccurrence: sparse.csr_matrix
+    Y_seen: sparse.csr_matrix  # the columns of the seen labels, stored zeros kept
+    cooccurrence: sparse.csr_matrix  # in how many samples a seen label occurs with each label; columns in `order`
     seen: Ints64
     unseen: Ints64
 
@@ -75,15 +57,8 @@ def random_split(
     This is the split for calibration and validation. `train_test_split` puts more rare labels into the test part than
     new samples have, and takes them out of training.
 
-    Parameters
-    ----------
-    n_rows, test_size, seed
-        The number of rows; the others as for `train_test_split`.
-    groups : int array of shape (n_rows,), optional
-        Rows with the same number stay together (`tacit.data.repeats.groups_of`), in training if they are more than the
-        test part has room for.
-    Y : sparse matrix, array or list of lists, optional
-        Labels, each of which keeps a row in the training part: the one that would be the last to leave it.
+    Rows with the same number in `groups` (`tacit.data.repeats.groups_of`) stay together, in training if they are more
+    than the test part may hold. Each label of `Y` keeps a training row: the one that would be the last to leave.
     """
     n_test, _ = _row_counts(test_size, n_rows)
     groups = np.arange(n_rows) if groups is None else groups
@@ -110,19 +85,8 @@ def train_test_split(Y: Any, test_size: float = 0.25, seed: int = 0) -> SplitRes
 
     This is for benchmarks: validate and calibrate on a `random_split`.
 
-    Parameters
-    ----------
-    Y : sparse matrix, array or list of lists
-        Labels of all samples. Rows without labels are split too.
-    test_size : float or int
-        Share of the rows, between 0 and 1, or a number of rows that is never exceeded.
-    seed : int
-        The same seed gives the same split.
-
-    Raises
-    ------
-    DataError
-        If fewer than 90 % of the rows asked for can leave the training part.
+    `test_size` is a fraction of the rows, or a number of rows that is never exceeded; it is an error if fewer than
+    90 % of the rows asked for can leave the training part. `Y` is a sparse matrix, an array or a list of lists.
     """
     relevant = positives(read_labels(Y).matrix)
     n_test, n_most = _row_counts(test_size, relevant.shape[0])
@@ -172,15 +136,6 @@ def hold_out_labels(Y: Any, share: float = 0.5, seed: int = 0) -> HeldOutLabels:
     """Hold out a share of the labels as unseen, and count how seen labels occur with all labels.
 
     The share is drawn from the labels that have positives; labels without any are unseen as they are.
-
-    Parameters
-    ----------
-    Y : sparse matrix, array or list of lists
-        Training labels.
-    share : float
-        Share of the labels to hold out, between 0 and 1.
-    seed : int
-        The same seed holds out the same labels.
     """
     _check_share(share)
     matrix = read_labels(Y).matrix
@@ -202,27 +157,18 @@ def hold_out_labels(Y: Any, share: float = 0.5, seed: int = 0) -> HeldOutLabels:
 
 
 def hide_positives(Y: Any, share: float = 0.8, seed: int = 0, propensities: Any = None) -> sparse.csr_matrix:
-    """Hide some positives, which become unknown (absent). Returns a CSR matrix of float32; stored zeros are kept.
+    """Hide a share of the positives, which become unknown (absent). Returns a CSR matrix; stored zeros are kept.
 
-    Parameters
-    ----------
-    Y : sparse matrix, array or list of lists
-        Complete labels.
-    share : float
-        Share of all positives to hide, each as likely as any other. Ignored where `propensities` are given.
-    seed : int
-        The same seed hides the same positives.
-    propensities : array of shape (n_labels,), optional
-        A positive of label l stays with probability ``propensities[l]``, independently of all others.
+    With `propensities`, a positive of label l stays with probability ``propensities[l]`` instead.
     """
     matrix = read_labels(Y).matrix
     is_positive = matrix.data != 0
-    kept = np.ones(matrix.nnz, np.bool_)
     rng = _generator(seed)
     if propensities is None:
         _check_share(share)
-        places = np.flatnonzero(is_positive)
-        kept[rng.choice(places, round(share * len(places)), replace=False)] = False
+        entries = np.flatnonzero(is_positive)
+        kept = np.ones(matrix.nnz, np.bool_)
+        kept[rng.choice(entries, round(share * len(entries)), replace=False)] = False
     else:
         probabilities = _check_propensities(propensities, matrix.shape[1])
         kept = ~is_positive | (rng.random(matrix.nnz) < probabilities[matrix.indices])
@@ -231,10 +177,8 @@ def hide_positives(Y: Any, share: float = 0.8, seed: int = 0, propensities: Any 
 
 def keep_entries(matrix: sparse.csr_matrix, kept: npt.NDArray[np.bool_]) -> sparse.csr_matrix:
     """Copy a CSR matrix with only the stored entries that the mask `kept` selects."""
-    ends = np.concatenate([[0], np.cumsum(kept)])
-    return sparse.csr_matrix(
-        (matrix.data[kept], matrix.indices[kept], ends[matrix.indptr]), shape=matrix.shape, dtype=matrix.dtype
-    )
+    starts = np.concatenate([[0], np.cumsum(kept)])[matrix.indptr]
+    return sparse.csr_matrix((matrix.data[kept], matrix.indices[kept], starts), shape=matrix.shape)
 
 
 def _check_propensities(propensities: Any, n_labels: int) -> npt.NDArray[np.float64]:

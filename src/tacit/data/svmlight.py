@@ -31,8 +31,6 @@ def read(source: Source, *, first_feature: int | None = None, first_label: int |
         first_feature=first_feature or 0,
         first_label=first_label or 0,
         loose=True,
-        feature_remedy="correct the row, or raise max_features",
-        label_remedy="correct the row, or raise max_labels" if names is None else "correct the row",
     )
     features, labels = read_rows(path, layout, limits)
     if features.n_rows == 0:
@@ -50,8 +48,8 @@ def read(source: Source, *, first_feature: int | None = None, first_label: int |
         n_labels = len(names.names)
     if n_labels == 0:
         raise FileError(path, "no row has a label; at least one must have, or name a file of labels")
-    X = feature_matrix(path, features, n_features, first_id=first_feature)
-    Y = label_matrix(labels, n_labels, first_id=first_label)
+    X = feature_matrix(path, features, n_features, first_feature)
+    Y = label_matrix(labels, n_labels, first_label)
     return numeric_dataset(path, X, Y, limits, source.labels_path, first_label=first_label)
 
 

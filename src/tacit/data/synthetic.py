@@ -77,37 +77,18 @@ class Block(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class SyntheticData:
-    """A whole synthetic data set.
-
-    Attributes
-    ----------
-    X : csr_matrix of float32, shape (n_samples, n_features)
-    Y : csr_matrix of float32, shape (n_samples, n_labels)
-        Observed labels.
-    Y_complete : csr_matrix of float32, shape (n_samples, n_labels)
-        The truth.
-    propensities : array of shape (n_labels,)
-        Probability that a positive is observed; in training rows it is 0 for unseen labels instead.
-    unseen : int64 array
-        Labels that are never observed in training rows.
-    train, test : int64 arrays
-        Row numbers.
-    label_names : list of str
-    feature_names : list of str
-    texts : list of str or None
-        Rows as words, with ``as_text=True``.
-    """
+    """A whole synthetic data set."""
 
     X: sparse.csr_matrix
-    Y: sparse.csr_matrix
+    Y: sparse.csr_matrix  # observed labels
     Y_complete: sparse.csr_matrix
-    propensities: Floats64
-    unseen: Ints64
-    train: Ints64
+    propensities: Floats64  # probability that a positive is observed, but in training rows 0 for unseen labels
+    unseen: Ints64  # labels that are never observed in training rows
+    train: Ints64  # row numbers
     test: Ints64
     label_names: list[str]
     feature_names: list[str]
-    texts: list[str] | None
+    texts: list[str] | None  # with ``as_text=True``
 
     def dataset(self, rows: Ints64, *, complete: bool = False) -> Dataset:
         """Some rows with their observed or complete labels, such as ``data.dataset(data.train)``."""

@@ -38,7 +38,7 @@ def read(source: Source, *, pair: bool = False) -> Dataset:
         return numeric_dataset(X_path, X, Y, limits, names_path, Y_path=Y_path, Y_line=1)
     n_rows, n_features, n_labels = _read_header(path, ("samples", "features", "labels"), limits)
     features, labels = read_rows(path, RowLayout(n_features, n_labels), limits, skip_lines=1, n_rows=n_rows)
-    X, Y = feature_matrix(path, features, n_features, n_rows=n_rows), label_matrix(labels, n_labels, n_rows=n_rows)
+    X, Y = feature_matrix(path, features, n_features), label_matrix(labels, n_labels)
     return numeric_dataset(path, X, Y, limits, source.labels_path)
 
 
@@ -86,12 +86,12 @@ def _read_matrix(path: Path, column: str, limits: FileLimits) -> sparse.csr_matr
     layout = RowLayout(n_features=n_columns, with_labels=False, column=column)
     rows, _ = read_rows(path, layout, limits, skip_lines=1, n_rows=n_rows)
     if column == "feature":
-        return feature_matrix(path, rows, n_columns, n_rows=n_rows)
-    wrong = np.flatnonzero((rows.used_values != 0) & (rows.used_values != 1))
+        return feature_matrix(path, rows, n_columns)
+    wrong = np.flatnonzero(~np.isin(rows.values[: rows.n_entries], (0, 1)))
     if len(wrong):
         line = int(np.searchsorted(rows.ends, wrong[0], side="right")) + 1
         message = f"a label must have the value 1 (or 0: known not to apply); got {rows.values[wrong[0]]:g}"
         raise FileError(path, f"{message}; correct the row", line=line)
-    matrix = rows.to_csr(n_columns, n_rows=n_rows)
+    matrix = rows.to_csr(n_columns)
     np.minimum(matrix.data, 1.0, out=matrix.data)
     return matrix

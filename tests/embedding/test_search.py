@@ -29,7 +29,7 @@ def test_without_the_extra_large_clusters_are_searched_exactly(monkeypatch):
 def test_an_index_finds_nearly_all_neighbours():
     pytest.importorskip("faiss", reason="needs the extra 'ann'", exc_type=ImportError)
     points = unit_vectors(np.random.default_rng(0).standard_normal((500, 8), dtype=np.float32))
-    index = search.open_index(search.build_index(points))
+    index = search.build_index(points)
     assert search.recall(index, points, 10) > 0.95
     exact, found = embedded_neighbors(points[:9], points, 1), search.approximate_neighbors(index, points[:9], 1)
     assert np.array_equal(exact.samples, found.samples)

@@ -8,7 +8,6 @@ from scipy import sparse
 
 from reference.joint import block_objective, map_objective
 from reference.sgns import numeric_gradient
-from tacit.core.features import Features, dense_rows, sparse_part
 from tacit.kernels.joint import joint_pass, project_rows
 
 LOSSES = [(loss, is_cosine) for loss in ("sgns", "softmax") for is_cosine in (True, False)]
@@ -25,9 +24,7 @@ def some_data(seed=0, n_samples=12, n_features=9, dimension=11, n_pairs=5):
 def run_pass(X, V, first, second, *, is_cosine, loss, gamma, offset, n_negatives, block=64, rate=0.0, squares=None):
     squares = np.zeros(len(V), np.float32) if squares is None else squares
     options = (block, is_cosine, loss == "softmax", gamma, offset, n_negatives, rate)
-    words = sparse_part(X)
-    samples = (words.indptr, words.indices, words.data, dense_rows(X))
-    return joint_pass(*samples, first, second, V, squares, *options)
+    return joint_pass(X.indptr, X.indices, X.data, first, second, V, squares, *options)
 
 
 @given(st.integers(0, 50), st.integers(1, 19))
@@ -105,17 +102,3 @@ def test_no_pairs_change_nothing():
     loss = {"loss": "sgns", "is_cosine": True, "gamma": 3.0, "offset": 0.0, "n_negatives": 1.0}
     assert run_pass(X, V, first[:0], second[:0], **loss, rate=0.1) == 0
     assert np.array_equal(V, before)
-
-
-@pytest.mark.parametrize("n_words", [0, 4])
-def test_dense_features_move_the_map_as_sparse_ones_do(n_words):
-    X, V, first, second = some_data(n_samples=40, n_pairs=30)
-    mixed = Features(X[:, :n_words], X[:, n_words:].toarray())
-    options = {"is_cosine": True, "loss": "sgns", "gamma": 3.0, "offset": -1.0, "n_negatives": 5.0}
-    maps = V.copy(), V.copy()
-    for features, moved in zip((X, mixed), maps, strict=True):
-        squares = np.zeros(len(V), np.float32)
-        for _ in range(3):
-            run_pass(features, moved, first, second, block=8, rate=0.1, squares=squares, **options)
-    assert maps[0] == pytest.approx(maps[1], abs=1e-4)
-    assert np.abs(maps[0] - V).max() > 0.05

@@ -21,7 +21,7 @@ from scipy import sparse
 
 from tacit.arrays import Floats32, Ints32, by_value
 from tacit.core.base import Link
-from tacit.core.features import FeatureMatrix, compacted, dense_rows, sparse_part
+from tacit.core.features import FeatureMatrix, compacted
 from tacit.core.labels import positives
 from tacit.core.parameters import OneOf, Range, Tune, document_parameters
 from tacit.embedding.exmlds1 import embed_by_sppmi
@@ -118,6 +118,8 @@ class JointModel(NeighborModel):
         "votes are divided by propensity to this power (0: plain votes)",
     ] = 0.1
 
+    takes_dense: ClassVar[bool] = False  # training is by rows of few features
+
     @abstractmethod
     def _loss(self) -> PairLoss:
         """The loss that training minimises."""
@@ -155,7 +157,7 @@ class JointModel(NeighborModel):
         weights[present] = trained
         return weights, None
 
-    def _train(self, X: FeatureMatrix, Y: sparse.csr_matrix, seed: int) -> tuple[Floats32, list[float]]:
+    def _train(self, X: sparse.csr_matrix, Y: sparse.csr_matrix, seed: int) -> tuple[Floats32, list[float]]:
         """AdaGrad over random pairs of neighbours, until the objective of held-out samples stops rising.
 
         Returns the map, and the mean objective of the held-out pairs at the start and after each pass. Without held-out
@@ -185,12 +187,11 @@ class JointModel(NeighborModel):
         return best_V, history
 
     def _run(
-        self, X: FeatureMatrix, pairs: tuple[Ints32, Ints32], V: Floats32, squares: Floats32, rate: float
+        self, X: sparse.csr_matrix, pairs: tuple[Ints32, Ints32], V: Floats32, squares: Floats32, rate: float
     ) -> float:
         loss = self._loss()
         options = (self.block, self.similarity == "cosine", loss.is_softmax, self.gamma, loss.offset)
-        words = sparse_part(X)
-        parts = (words.indptr, words.indices, words.data, dense_rows(X), *pairs, V, squares)
+        parts = (X.indptr, X.indices, X.data, *pairs, V, squares)
         return float(joint_pass(*parts, *options, float(loss.n_negatives), rate))
 
     @property

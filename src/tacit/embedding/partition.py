@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
+from scipy import sparse
 
 from tacit.arrays import Floats32, Ids, Ints32
-from tacit.core.features import FeatureMatrix, Features, dense_rows, sparse_part
+from tacit.core.features import FeatureMatrix, Features, sparse_part
 from tacit.embedding.neighbors import Neighbors
 from tacit.kernels.graph_partition import partition_pass
 from tacit.numerics.rows import unit_rows
@@ -129,7 +130,7 @@ def _center(X: FeatureMatrix) -> Floats32:
 # -- by label-space neighbours: the partition of AnnexML --------------------------------------------------
 
 
-def graph_clusters(X: FeatureMatrix, near: Neighbors, max_size: int, seed: int, n_passes: int = 10) -> Partition:
+def graph_clusters(X: sparse.csr_matrix, near: Neighbors, max_size: int, seed: int, n_passes: int = 10) -> Partition:
     """Cut the rows of X, whose label-space neighbours are `near`, into clusters of at most `max_size`.
 
     Every cluster has a linear centre, and a sample belongs to the centre of the largest inner product. Centres are
@@ -145,13 +146,12 @@ def graph_clusters(X: FeatureMatrix, near: Neighbors, max_size: int, seed: int, 
 
 
 def _learned_centers(
-    X: FeatureMatrix, near: Neighbors, n_clusters: int, rng: np.random.Generator, n_passes: int
+    X: sparse.csr_matrix, near: Neighbors, n_clusters: int, rng: np.random.Generator, n_passes: int
 ) -> Floats32:
     """FTRL-proximal over pairs of neighbours and as many random pairs; the first pass assigns random clusters."""
     n_samples = X.shape[0]
     centers, sums, squares = (np.zeros((X.shape[1], n_clusters), np.float32) for _ in range(3))
-    words = sparse_part(X)
-    parts = (words.indptr, words.indices, words.data, dense_rows(X))
+    parts = (X.indptr, X.indices, X.data)
     for step in range(n_passes):
         order = rng.permutation(n_samples).astype(np.int32)
         chosen = np.full(n_samples, -1) if step else rng.integers(0, n_clusters, n_samples)

@@ -34,19 +34,11 @@ from tacit.embedding.neighbors import (
     vote_weights,
 )
 from tacit.embedding.partition import Partition, fit_partition, nearest_clusters
-from tacit.embedding.search import (
-    Search,
-    approximate_neighbors,
-    build_index,
-    index_problem,
-    open_index,
-    recall,
-    wants_index,
-)
+from tacit.embedding.search import Search, approximate_neighbors, build_index, recall, wants_index
 from tacit.numerics.compact import as_halves
 from tacit.numerics.ridge import fit_regressor
 from tacit.runtime.tasks import run_tasks, task_seeds
-from tacit.store.declared import Array, Csr, Items, Sizes
+from tacit.store.declared import Array, Csr, Items
 
 Embedded = tuple[Floats, Floats | None]  # vectors of samples and, in some models, of labels
 FeatureMap = tuple[Floats32, Floats | None]  # weights (n_features, dimension) and, in some models, vectors of labels
@@ -81,37 +73,29 @@ class Cell:
         The images of the samples under that map, as unit vectors.
     label_points : float32 array of shape (dimension, n_labels) or None
         Embedded labels, as columns.
-    index : uint8 array or None
-        A search index of the points, where they are many.
-    recall : float
-        Share of the nearest points that a search finds; 1 without an index.
+    is_indexed : bool
+        Whether its points are so many that an index searches them; it is built when it is first used.
     """
 
     samples: Annotated[Ints32, Array("int32", ("n_points",), below="n_samples", is_filled=True)]
     weights: Annotated[npt.NDArray[np.floating[Any]], Array("float16 float32", ("n_features", "dimension"))]
     points: Annotated[Floats32, Array("float32", ("n_points", "dimension"))]
     label_points: Annotated[Floats32 | None, Array("float32", ("dimension", "n_labels"))]
-    index: Annotated[npt.NDArray[np.uint8] | None, Array("uint8", ("",))] = None
-    recall: float = 1.0
-
-    def what_is_wrong(self, sizes: Sizes) -> tuple[str, str] | None:
-        """A damaged index: a search follows its links without checks."""
-        reason = "" if self.index is None else index_problem(self.index, sizes["n_points"], sizes["dimension"])
-        return ("index", f"must be a search index of the points: {reason}") if reason else None
+    is_indexed: bool = False
 
     def neighbors(self, X: FeatureMatrix, k: int) -> Neighbors:
         """The nearest of its training samples (ExMLDS Algorithm 1, step 3)."""
         queries = self.embed(X)
-        if self.index is None:
-            near = embedded_neighbors(queries, self.points, k)
+        if self.is_indexed:
+            near = approximate_neighbors(self.index, queries, k)
         else:
-            near = approximate_neighbors(self._open_index, queries, k)
+            near = embedded_neighbors(queries, self.points, k)
         return Neighbors(np.where(near.samples < 0, -1, self.samples[near.samples]), near.similarities)
 
     @cached_property
-    def _open_index(self) -> Any:
-        assert self.index is not None  # noqa: S101
-        return open_index(self.index)
+    def index(self) -> Any:
+        """The search index of the points."""
+        return build_index(self.points)
 
     def embed(self, X: FeatureMatrix) -> Floats32:
         """The images of samples under the map (ExMLDS Algorithm 1, step 2), as unit vectors."""
@@ -150,10 +134,7 @@ def fit_cell(
     # new sample is regressed too, so both sides carry the same error.
     points = unit_vectors(_mapped(features, weights))
     labels = None if embedded_labels is None else np.ascontiguousarray(embedded_labels.T, np.float32)
-    if not is_indexed:
-        return Cell(samples, weights, points, labels)
-    index = build_index(points)
-    return Cell(samples, weights, points, labels, index, recall(open_index(index), points, model.n_neighbors))
+    return Cell(samples, weights, points, labels, is_indexed)
 
 
 @dataclass(frozen=True, eq=False)
@@ -259,7 +240,9 @@ class NeighborModel(Estimator):
     def search_recall_(self) -> float:
         """Share of the nearest training samples that searches find, averaged over all clusters; 1 if exact."""
         self._check_fitted()
-        return float(np.mean([cell.recall for learner in self.learners_ for cell in learner.cells]))
+        k = self.n_neighbors
+        cells = [cell for learner in self.learners_ for cell in learner.cells]
+        return float(np.mean([recall(cell.index, cell.points, k) if cell.is_indexed else 1.0 for cell in cells]))
 
     def _panels(self, X: FeatureMatrix) -> list[Panel]:
         return [

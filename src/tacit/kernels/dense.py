@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from tacit.arrays import Floats32, Ints32, Ints64, UInts16
+from tacit.arrays import Floats32, Ints64, UInts16
 
 DenseRows = tuple[Floats32, UInts16, Floats32, Floats32]
 
@@ -59,27 +59,3 @@ def add_products(left: Floats32, right: Floats32, out: Floats32) -> None:
     for first in range(0, n_columns, _COLUMNS):
         for row in range(len(left)):
             add_row_product(left[row], right, first, min(first + _COLUMNS, n_columns), out[row])
-
-
-@njit(nogil=True, cache=True)
-def row_entries(
-    indptr: Ints32,
-    indices: Ints32,
-    data: Floats32,
-    dense: DenseRows | None,
-    n_words: int,
-    row: int,
-    features: Ints32,
-    values: Floats32,
-) -> int:
-    """Features and values of a row, and their number: the sparse ones, then the dense ones that are not 0."""
-    n_entries = int(indptr[row + 1] - indptr[row])
-    for at in range(n_entries):
-        features[at], values[at] = indices[indptr[row] + at], data[indptr[row] + at]
-    if dense is not None:
-        tile = np.empty((1, dense[0].shape[1]), np.float32)
-        gather(dense, np.array([row], np.int64), tile)
-        for at in range(tile.shape[1]):
-            features[n_entries], values[n_entries] = n_words + at, tile[0, at]
-            n_entries += tile[0, at] != 0
-    return n_entries

@@ -8,7 +8,6 @@ import numpy as np
 from numba import njit
 
 from tacit.arrays import Floats32, Ints32
-from tacit.kernels.dense import DenseRows, row_entries
 
 
 @njit(nogil=True, cache=True)
@@ -16,7 +15,6 @@ def partition_pass(
     indptr: Ints32,
     indices: Ints32,
     data: Floats32,
-    dense: DenseRows | None,
     order: Ints32,
     chosen: Ints32,
     positives: Ints32,
@@ -31,27 +29,23 @@ def partition_pass(
 
     The best centre is `chosen`, or the one of the largest inner product where that is -1; a positive or negative
     of -1 is left out. `centers` (a row per feature, a column per centre) and the two sums of FTRL-proximal are
-    changed in place. Samples are in CSR with a dense part.
+    changed in place. Samples are in CSR.
     """
-    n_dense = 0 if dense is None else dense[0].shape[1]
-    scores, n_words = np.empty(centers.shape[1], np.float32), len(centers) - n_dense
-    longest = np.max(np.diff(indptr)) + n_dense
-    features, values = np.empty(longest, np.int32), np.empty(longest, np.float32)
+    scores = np.empty(centers.shape[1], np.float32)
     for place in range(len(order)):
         best = chosen[place]
         if best < 0:
             scores[:] = 0
-            n_entries = row_entries(indptr, indices, data, dense, n_words, order[place], features, values)
-            for entry in range(n_entries):
+            for entry in range(indptr[order[place]], indptr[order[place] + 1]):
                 for center in range(len(scores)):
-                    scores[center] += values[entry] * centers[features[entry], center]
+                    scores[center] += data[entry] * centers[indices[entry], center]
             best = np.argmax(scores)
         if positives[place] >= 0:
-            n_entries = row_entries(indptr, indices, data, dense, n_words, positives[place], features, values)
-            _step(features[:n_entries], values, 1.0, centers, best, sums, squares, rate, l1)
+            row = slice(indptr[positives[place]], indptr[positives[place] + 1])
+            _step(indices[row], data[row], 1.0, centers, best, sums, squares, rate, l1)
         if negatives[place] >= 0:
-            n_entries = row_entries(indptr, indices, data, dense, n_words, negatives[place], features, values)
-            _step(features[:n_entries], values, -1.0, centers, best, sums, squares, rate, l1)
+            row = slice(indptr[negatives[place]], indptr[negatives[place] + 1])
+            _step(indices[row], data[row], -1.0, centers, best, sums, squares, rate, l1)
 
 
 @njit(nogil=True, cache=True)

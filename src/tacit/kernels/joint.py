@@ -12,7 +12,6 @@ import numpy as np
 from numba import njit
 
 from tacit.arrays import Floats32, Ints32
-from tacit.kernels.dense import DenseRows, add_products, gather
 from tacit.kernels.dot import dot
 
 
@@ -245,31 +244,10 @@ def _ascend(
 
 
 @njit(nogil=True, cache=True)
-def _ascend_dense(
-    tile: Floats32, n: int, gradients: Floats32, first_feature: int, V: Floats32, squares: Floats32, rate: float
-) -> None:
-    """The same for the dense features of the first `n` rows."""
-    turned = np.empty((tile.shape[1], n), np.float32)
-    for place in range(n):
-        for axis in range(tile.shape[1]):
-            turned[axis, place] = tile[place, axis]
-    sums = np.zeros((tile.shape[1], V.shape[1]), np.float32)
-    add_products(turned, gradients[:n], sums)
-    for axis in range(len(sums)):
-        feature = first_feature + axis
-        squares[feature] += dot(sums[axis], sums[axis]) / np.float32(V.shape[1])
-        if squares[feature] > 0:
-            step = np.float32(rate / math.sqrt(squares[feature]))
-            for column in range(V.shape[1]):
-                V[feature, column] += step * sums[axis, column]
-
-
-@njit(nogil=True, cache=True)
 def joint_pass(
     indptr: Ints32,
     indices: Ints32,
     data: Floats32,
-    dense: DenseRows | None,
     first: Ints32,
     second: Ints32,
     V: Floats32,
@@ -286,11 +264,9 @@ def joint_pass(
 
     ExMLDS Eq. 10 with z = Vᵀx, K_ij a cosine (Eq. 11) or an inner product. V, of a row per feature, and the
     `squares` of AdaGrad are changed in place; with a `rate` of 0 they are left alone and nothing is
-    differentiated. Samples are in CSR with a dense part.
+    differentiated. Samples are in CSR.
     """
     dimension, most = V.shape[1], 0
-    if dense is not None:
-        n_words, tile = len(V) - dense[0].shape[1], np.empty((2 * block, dense[0].shape[1]), np.float32)
     for start in range(0, len(first), block):
         size = 0
         for pair in range(start, min(start + block, len(first))):
@@ -309,9 +285,6 @@ def joint_pass(
         for pair in range(n):
             rows[pair], rows[n + pair] = first[start + pair], second[start + pair]
         project_rows(indptr, indices, data, rows, V, images)
-        if dense is not None:
-            gather(dense, rows.astype(np.int64), tile)
-            add_products(tile[: 2 * n], V[n_words:], images)
         if is_cosine:
             _to_unit_length(images, 2 * n, inverse_lengths)
         objective += _block_gradients(images, n, is_softmax, gamma, offset, n_negatives, turned, noise, gradients)
@@ -321,6 +294,4 @@ def joint_pass(
             _through_length(images, inverse_lengths, 2 * n, gradients)
         n_features = _by_feature(indptr, indices, data, rows, slots, features, ends, owners, values)
         _ascend(features, ends, n_features, owners, values, gradients, V, squares, rate)
-        if dense is not None:
-            _ascend_dense(tile, 2 * n, gradients, n_words, V, squares, rate)
     return objective / max(len(first), 1)

@@ -6,9 +6,10 @@ Annif's vocabularies are among these tables: TSV with lines ``<uri><TAB>name<TAB
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -69,37 +70,35 @@ def _field(names: Iterable[str], what: str) -> str | None:
 
 
 def read_csv(path: Path, language: str, limits: FileLimits) -> Iterator[Concept]:
-    """Yield the concepts of a CSV file, whose header names the columns."""
-    to_concept: Callable[[int, Mapping[str, str]], Concept | None] | None = None
-    for line, row in RECORDS["csv"](path, limits):
-        if to_concept is None:
-            if not is_header(list(row)):
-                message = "the header must name columns such as uri and label_en, or id and name"
-                raise FileError(path, f"{message}; got {', '.join(list(row)[:10])}", line=1)
-            to_concept = _by_header(path, list(row), language)
-        concept = to_concept(line, row)
-        if concept is not None:
-            yield concept
+    """The concepts of a CSV file, whose header names the columns."""
+    rows = RECORDS["csv"](path, limits)
+    first = next(rows, None)
+    if first is None:
+        return iter(())
+    header = list(first[1])
+    if not is_header(header):
+        message = "the header must name columns such as uri and label_en, or id and name"
+        raise FileError(path, f"{message}; got {', '.join(header[:10])}", line=1)
+    return _of_table(path, header, itertools.chain([first], rows), language)
 
 
 def read_tsv(path: Path, language: str, limits: FileLimits) -> Iterator[Concept]:
-    """Yield the concepts of a table with tabs, with or without a header."""
+    """The concepts of a table with tabs, with or without a header."""
     lines = [(number, line.split("\t")) for number, line in text_lines(path, limits) if line.strip()]
     first = lines[0][1] if lines else []
     if is_header(first):
-        to_concept = _by_header(path, first, language)
-        for number, cells in lines[1:]:
-            if len(cells) > len(first):
-                raise FileError(path, f"must have {len(first)} cells, as the header; got {len(cells)}", line=number)
-            row = dict(zip(first, cells + [""] * (len(first) - len(cells)), strict=True))
-            if (concept := to_concept(number, row)) is not None:
-                yield concept
-        return
-    is_annif = any(is_uri(cells[0].strip()) for _, cells in lines[:1]) and any(len(cells) > 1 for _, cells in lines)
-    by_place = _of_annif if is_annif else _by_place(path, len(first))
+        return _of_table(path, first, _by_column(path, first, lines[1:]), language)
+    is_annif = bool(first) and is_uri(first[0].strip()) and any(len(cells) > 1 for _, cells in lines)
+    return (_of_annif(*line) if is_annif else _of_cells(path, len(first), *line) for line in lines)
+
+
+def _by_column(
+    path: Path, header: Sequence[str], lines: Iterable[tuple[int, list[str]]]
+) -> Iterator[tuple[int, Mapping[str, str]]]:
     for number, cells in lines:
-        if (concept := by_place(number, cells)) is not None:
-            yield concept
+        if len(cells) > len(header):
+            raise FileError(path, f"must have {len(header)} cells, as the header; got {len(cells)}", line=number)
+        yield number, dict(itertools.zip_longest(header, cells, fillvalue=""))
 
 
 def is_header(cells: Sequence[str]) -> bool:
@@ -120,48 +119,42 @@ def _of_annif(line: int, cells: list[str]) -> Concept:
     return Concept(bare_uri(uri), name, notation=notation, line=line, successor=None if name else "")
 
 
-def _by_place(path: Path, n_cells: int) -> Callable[[int, list[str]], Concept | None]:
+def _of_cells(path: Path, n_cells: int, line: int, cells: list[str]) -> Concept:
     """Columns without header: id, alternative names (such as a URI), name; a single column is both id and name."""
-
-    def concept(line: int, cells: list[str]) -> Concept:
-        if len(cells) < n_cells:
-            raise FileError(path, f"must have {n_cells} fields separated by tabs, as line 1; got {len(cells)}",
-                            line=line)  # fmt: skip
-        *others, name = [*cells[: n_cells - 1], " ".join(cells[n_cells - 1 :])]  # further tabs are blanks in the name
-        plain = [bare_uri(cell.strip()) for cell in (*others, name)]
-        return Concept(plain[0], plain[-1], plain[1:-1], line=line)
-
-    return concept
+    if len(cells) < n_cells:
+        message = f"must have {n_cells} fields separated by tabs, as line 1; got {len(cells)}"
+        raise FileError(path, f"{message}; correct the line", line=line)
+    *others, name = [*cells[: n_cells - 1], " ".join(cells[n_cells - 1 :])]  # further tabs are blanks in the name
+    plain = [bare_uri(cell.strip()) for cell in (*others, name)]
+    return Concept(plain[0], plain[-1], plain[1:-1], line=line)
 
 
-def _by_header(path: Path, header: list[str], language: str) -> Callable[[int, Mapping[str, str]], Concept | None]:
+def _of_table(
+    path: Path, header: Sequence[str], rows: Iterable[tuple[int, Mapping[str, str]]], language: str
+) -> Iterator[Concept]:
     """Columns with a header; a concept without a name in the language is left out, as in SKOS."""
     columns = {what: _field(header, what) for what in _FIELDS}
     languages = _language_columns(header)
-    spoken = next(iter(languages_like(language, languages)), "")
-    if not spoken and columns["name"] is None:
+    chosen = next(iter(languages_like(language, languages)), "")
+    if not chosen and columns["name"] is None:
         message = f"has no column for names in '{language}', but in {', '.join(languages)}"
         raise FileError(path, f"{message}; choose one of these languages", line=1)
-
-    def concept(line: int, row: Mapping[str, str]) -> Concept | None:
+    for line, row in rows:
         values = {what: row[name].strip() if name is not None else "" for what, name in columns.items()}
         translations = {tag: row[name].strip() for tag, name in languages.items() if row[name].strip()}
-        name = translations.get(spoken, values["name"])
-        if not name and languages:
-            return None
-        return Concept(
-            bare_uri(values["id"]),
-            name,
-            [name.strip() for name in values["alternatives"].split(_SEPARATOR)],
-            _uris_of_cell(values["parents"]),
-            values["description"],
-            values["notation"],
-            _uris_of_cell(values["related"]),
-            translations,
-            line,
-        )
-
-    return concept
+        name = translations.get(chosen, values["name"])
+        if name or not languages:
+            yield Concept(
+                bare_uri(values["id"]),
+                name,
+                [name.strip() for name in values["alternatives"].split(_SEPARATOR)],
+                _uris_of_cell(values["parents"]),
+                values["description"],
+                values["notation"],
+                _uris_of_cell(values["related"]),
+                translations,
+                line,
+            )
 
 
 def _uris_of_cell(cell: str) -> list[str]:

@@ -15,9 +15,10 @@ import numpy as np
 from scipy import sparse
 
 from tacit.data.dataset import Dataset
-from tacit.data.files import Staging, plain_name, sibling, text_lines
+from tacit.data.files import Staging, plain_name, sibling, suffix, text_lines
 from tacit.data.formats import Source, Target
 from tacit.data.limits import LIMITS, FileLimits
+from tacit.data.rdf import SYNTAXES
 from tacit.errors import DataError, FileError, did_you_mean
 
 LABELS_FILE = "labels.txt"
@@ -47,45 +48,37 @@ class NamesFile:
 
 
 def read_names(path: Path, limits: FileLimits = LIMITS) -> NamesFile:
-    """Read a file with one name per line, or with ``id<TAB>name`` (or ``id<TAB>…<TAB>name``).
+    """Read a list of one name per line, or a vocabulary, such as ``id<TAB>name``."""
+    from tacit.data.vocabulary import load_vocabulary, read_table
 
-    The first line sets the number of fields; additional tabs in later lines belong to the name and become blanks.
-    A file whose first field is a URI is one of Annif's, ``<uri><TAB>name<TAB>notation``; URIs without a name are
-    deprecated concepts there, and left out. SKOS, JSON and tables with a header are read as vocabularies.
-    """
-    from tacit.data.vocabulary import is_vocabulary, load_vocabulary
-
-    if is_vocabulary(path):
+    if suffix(path) not in (".csv", ".json", *SYNTAXES):
+        lines = list(text_lines(path, limits))
+        if not any("\t" in line for _, line in lines):
+            names = _listed(path, lines)
+            return NamesFile(path, names, names)
+        found = read_table(path, limits)
+    else:
         found = load_vocabulary(path, **asdict(limits))
-        also = {name: column for column, several in enumerate(found.alternatives) for name in several}
-        also |= {code: column for column, code in enumerate(found.notations) if code}
-        return NamesFile(path, _told_apart(found.names, found.ids), found.ids, also)
-    lines = list(text_lines(path, limits))
+    others = {name: column for column, several in enumerate(found.alternatives) for name in several}
+    others |= {code: column for column, code in enumerate(found.notations) if code}
+    return NamesFile(path, _unambiguous(found.names, found.ids), found.ids, others)
+
+
+def _listed(path: Path, lines: list[tuple[int, str]]) -> list[str]:
+    """The names of a list, a line for each."""
     while lines and not lines[-1][1]:
         lines.pop()
     if not lines:
         raise FileError(path, "the file is empty; it must name at least one column")
-    first, *others = lines[0][1].split("\t")
-    is_annif = is_uri(first) and any("\t" in line for _, line in lines)  # the first concept may be deprecated
-    n_tabs = 1 if is_annif else len(others)
-    ids, names = [], []
     seen: dict[str, int] = {}
     for number, line in lines:
-        fields = line.split("\t")[:2] if is_annif else line.split("\t", n_tabs)
-        if is_annif and not "".join(fields[1:]).strip():
-            continue
-        if len(fields) <= n_tabs:
-            expected = f"must have {n_tabs + 1} fields separated by tabs, as line 1"
-            raise FileError(path, f"{expected}; got {len(fields)}; correct the line", line=number)
-        key, name = bare_uri(fields[0]), fields[-1].replace("\t", " ")
-        if not key or not name:
+        name = bare_uri(line)
+        if not name:
             raise FileError(path, "a name must not be empty; name the column or remove the line", line=number)
-        if key in seen:
-            raise FileError(path, f"{key!r} stands in line {seen[key]} already; name each once", line=number)
-        seen[key] = number
-        ids.append(key)
-        names.append(name if n_tabs else key)
-    return NamesFile(path, _told_apart(names, ids), ids)
+        if name in seen:
+            raise FileError(path, f"{name!r} stands in line {seen[name]} already; name each once", line=number)
+        seen[name] = number
+    return list(seen)
 
 
 def find_pair(
@@ -124,7 +117,7 @@ def bare_uri(text: str) -> str:
     return text[1:-1].strip() if text.startswith("<") and text.endswith(">") else text
 
 
-def _told_apart(names: list[str], ids: list[str]) -> list[str]:
+def _unambiguous(names: list[str], ids: list[str]) -> list[str]:
     """Append the id to names that occur more than once."""
     uses = Counter(names)
     return [f"{name} ({key})" if uses[name] > 1 else name for name, key in zip(names, ids, strict=True)]

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from tacit.core.checks import has_half_character
-from tacit.data.concepts import Concept, is_header, languages_like, read_csv, read_json, read_tsv
-from tacit.data.files import existing_file, first_line, suffix
+from tacit.data.concepts import Concept, languages_like, read_csv, read_json, read_tsv
+from tacit.data.files import existing_file, suffix
 from tacit.data.limits import FileLimits
 from tacit.data.rdf import SYNTAXES
 from tacit.data.skos import read_skos
@@ -194,11 +194,9 @@ class Vocabulary:
         yield from filter(None, self.notations)
 
 
-def is_vocabulary(path: Path) -> bool:
-    """Whether a file is a vocabulary rather than a list of names: SKOS, JSON, or a table with a header."""
-    if suffix(path) in (".csv", ".json", *SYNTAXES):
-        return True
-    return suffix(path) == ".tsv" and is_header(first_line(path).decode("utf-8", errors="replace").split("\t"))
+def read_table(path: Path, limits: FileLimits) -> Vocabulary:
+    """Read a table with tabs, whatever its name ends with."""
+    return _checked(path, read_tsv(path, "en", limits), limits)
 
 
 def load_vocabulary(

@@ -38,7 +38,7 @@ def test_tutorial(tmp_path, monkeypatch, capfd):
     assert json.loads(piped)["suggestions"][0]["label"] == "bees"
     for report in ("report.html", "python-report.html"):
         assert "Expected calibration error" in (tmp_path / report).read_text(encoding="utf-8")
-    assert (tmp_path / "joined.csv").read_text().startswith("row,title,tags,labels,names,scores\n1,")
+    assert (tmp_path / "joined.csv").read_text().startswith("row,title,tags,labels,scores\n1,")
     assert next(out for line, out in outputs.items() if line.endswith("--out -")).startswith("row,title,labels,")
     assert (tmp_path / "completed.csv").read_text().startswith('"title","body","tags"\n')
     assert len((tmp_path / "missing.csv").read_text().splitlines()) == 21

@@ -5,12 +5,16 @@ from __future__ import annotations
 import importlib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from tacit.errors import ModelFileError, ParameterError, did_you_mean
 
 if TYPE_CHECKING:
+    from tacit.core.base import Estimator
     from tacit.store.packing import Stored
+    from tacit.tagger.tagger import Tagger
+
+Model = TypeVar("Model")
 
 
 @dataclass(frozen=True)
@@ -72,7 +76,11 @@ def find_stored(name: str) -> type[Stored]:
     return entry.load()
 
 
-def load_model(path: str | Path, verify: bool = True) -> Any:
+@overload
+def load_model(path: str | Path, verify: bool = True) -> Estimator | Tagger: ...
+@overload
+def load_model(path: str | Path, verify: bool = True, *, expected: type[Model]) -> Model: ...
+def load_model(path: str | Path, verify: bool = True, *, expected: type[Any] | None = None) -> Any:
     """Load a model folder; arrays are memory-mapped, not copied.
 
     Parameters
@@ -81,7 +89,12 @@ def load_model(path: str | Path, verify: bool = True) -> Any:
         The folder that `save` wrote.
     verify : bool
         Verify the checksum first, which reads all data once.
+    expected : class, optional
+        The class that the model must be of, such as `tacit.Tagger`; type checkers know it then.
     """
     from tacit.store import folder
 
-    return folder.load(path, find_stored, verify=verify)
+    found = folder.load(path, find_stored, verify=verify)
+    if expected is not None and not isinstance(found, expected):
+        raise ModelFileError(f"{path}: must be a {expected.__name__}; got a {type(found).__name__}")
+    return found

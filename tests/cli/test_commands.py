@@ -448,3 +448,37 @@ def test_no_tasks_at_all_are_refused(tacit, numeric, tmp_path, command):
     assert shown.code == 2
     assert "--jobs" in shown.err
     assert "or -1 for as many as there are cores; got 0" in shown.err
+
+
+def test_likely_mistakes_with_arguments_are_named(tacit, articles, tmp_path):
+    model = tmp_path / "model"
+    assert (
+        tacit(
+            "train", articles, "--text", "title,body", "--labels", "tags", "--model", "Popularity", "--out", model
+        ).code
+        == 0
+    )
+    corpora = {
+        "a.jsonl": '{"text": "a", "labels": ["x"]}\n',
+        "a.txt": "__label__x a b\n",
+        "a.tsv": "a b\t<http://x/1>\n",
+    }
+    for name, content in corpora.items():
+        (tmp_path / name).write_text(content)
+    calls = {
+        ("suggest", articles, model): "write: tacit suggest MODEL DATA",
+        ("suggest", model, model): "is the folder of a model; write: tacit suggest MODEL DATA",
+        ("train", model, articles): "write: tacit train DATA --out PATH",
+        ("train", articles): "write: tacit train DATA --out PATH",
+        ("train", articles, articles, "--out", tmp_path / "x"): "write: tacit train DATA --out PATH",
+        ("train", "--data", articles, "--out", tmp_path / "x"): "DATA is given by its place",
+        ("suggest", model, "--data", articles): "write: tacit suggest MODEL DATA",
+        ("inspect", articles): "is a file",
+        ("train", articles, "--out", tmp_path / "x", "--vocabulary", articles): "texts with labels (csv)",
+        **{("start", tmp_path / name, "--out", tmp_path / "x"): "must be a vocabulary" for name in corpora},
+    }
+    for call, message in calls.items():
+        refused = tacit(*call)
+        assert (refused.code, refused.err.count("\n")) == (2, 1), refused.err
+        assert message in refused.err
+        assert not (tmp_path / "x").exists()

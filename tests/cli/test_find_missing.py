@@ -101,3 +101,18 @@ def test_bad_calls_are_one_line_and_write_nothing(tacit, folder, tmp_path, monke
     assert message in outcome.err
     assert outcome.err.count("\n") == 1
     assert not (tmp_path / "x.csv").exists()
+
+
+def test_columns_that_identify_a_sample_are_written(tacit, folder, tmp_path):
+    records = [json.loads(line) for line in (folder / "train.jsonl").read_text().splitlines()]
+    numbered = [record | {"nr": f"n{row}", "date": row} for row, record in enumerate(records)]
+    (tmp_path / "data.jsonl").write_text("".join(json.dumps(record) + "\n" for record in numbered))
+    listed = tmp_path / "missing.csv"
+    call = ("find-missing", folder / "model", tmp_path / "data.jsonl", "-n", 3, "--out", listed)
+    assert tacit(*call, "--id", "nr", "--keep", "date").code == 0
+    rows = list(csv.DictReader(listed.read_text().splitlines()))
+    assert list(rows[0]) == ["row", "nr", "date", "label", "probability", "evidence", "text"]
+    assert all(row["nr"] == f"n{int(row['row']) - 1}" for row in rows)
+    for options, message in ((("--id", "number"), "no column 'number'"), (("--keep", "label"), "of its own")):
+        refused = tacit(*call, *options)
+        assert (refused.code, message in refused.err) == (2, True)

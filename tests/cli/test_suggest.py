@@ -321,7 +321,7 @@ def test_rows_and_columns_of_the_input(tacit, model, table, tmp_path):
     out = tmp_path / "out.csv"
     assert tacit("suggest", model, table, "-k", 1, "--id", "nr", "--keep", "date,tags", "--out", out).code == 0
     rows = list(csv.DictReader(io.StringIO(out.read_text())))
-    assert list(rows[0]) == ["row", "nr", "date", "tags", "labels", "names", "scores"]
+    assert list(rows[0]) == ["row", "nr", "date", "tags", "labels", "scores"]
     assert [(row["row"], row["nr"], row["labels"]) for row in rows] == [
         ("1", "a7", "fruit"), ("2", "b8", ""), ("3", "c9", "vehicle")
     ]  # fmt: skip
@@ -332,7 +332,7 @@ def test_standard_output_by_its_name(tacit, model, table):
     assert tacit("suggest", model, table, "--out", "-") == plain
     assert [json.loads(line)["row"] for line in plain.out.splitlines()] == [1, 2, 3]
     as_table = tacit("suggest", model, table, "--out", "-", "--to", "csv", "-k", 1)
-    assert as_table.out.splitlines()[0] == "row,labels,names,scores"
+    assert as_table.out.splitlines()[0] == "row,labels,scores"
     assert as_table.out.splitlines()[3].startswith("3,vehicle,vehicle,")
 
 

@@ -18,7 +18,7 @@ from sklearn.preprocessing import MaxAbsScaler
 import tacit
 from planted import N_FEATURES, N_LABELS, planted
 from tacit.core.parameters import check_parameters
-from tacit.errors import DataError, ParameterError
+from tacit.errors import DataError, ModelFileError, ParameterError
 from tacit.latent.zero_shot import _MIN_ROWS
 from tacit.registry import MODELS, find_model
 
@@ -252,3 +252,10 @@ def test_a_model_that_only_ranks_is_the_same_without_a_threshold(data, model):
     np.testing.assert_array_equal(only_ranks.rank(X, 3).scores, fitted.rank(X, 3).scores)
     assert np.isnan(only_ranks.threshold_)
     assert only_ranks.fit(X, Y).threshold_ == fitted.threshold_
+
+
+def test_a_loaded_model_is_of_the_class_that_is_expected(tmp_path):
+    tacit.Popularity().fit(np.eye(3), [["a"], ["b"], ["a"]]).save(tmp_path / "m")
+    assert isinstance(tacit.load_model(tmp_path / "m", expected=tacit.Popularity), tacit.Popularity)
+    with pytest.raises(ModelFileError, match="must be a Tagger; got a Popularity"):
+        tacit.load_model(tmp_path / "m", expected=tacit.Tagger)

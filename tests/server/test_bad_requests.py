@@ -49,7 +49,8 @@ BAD_SUGGESTS = [
     (GOOD | {"damp_head": 2}, "less than or equal to 1", "damp_head"),
     (GOOD | {"threshold": "precision=2"}, "precision", "threshold"),
     (GOOD | {"threshold": 1e300}, "less than or equal", "threshold.constrained-float"),
-    (GOOD | {"threshold": "0.5"}, "threshold", "threshold"),
+    (GOOD | {"threshold": "nan"}, "threshold", "threshold"),
+    (GOOD | {"threshold": "1e10"}, "threshold", "threshold"),
     (GOOD | {"include": "fruit"}, "valid list", "include"),
 ]
 

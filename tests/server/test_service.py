@@ -626,3 +626,9 @@ def test_names_in_the_language_asked_for(start, tmp_path):
     assert batch[0]["results"] == [form]
     assert live.post(path, data={"text": "rivers", "language": "sv"}).status_code == 404
     assert live.get("/v1/vocabs").json()["vocabs"][0]["languages"] == ["en", "fi"]
+
+
+def test_a_threshold_may_be_a_number_in_a_text(live):
+    found = [live.post("/v1/suggest", json={"text": TEXTS[0], "threshold": each}).json() for each in (0.3, "0.3")]
+    assert found[0] == found[1]
+    assert found[0]["results"]

@@ -85,6 +85,8 @@ class LazyGroup(click.Group):
         """Run a command; an error of the library names its options."""
         try:
             return super().invoke(ctx)
+        except click.UsageError as error:
+            raise _with_usage(error) from None
         except TacitError as error:
             command = self.get_command(ctx, ctx.invoked_subcommand or "")
             of_file = isinstance(error, FileError | ModelFileError)
@@ -100,6 +102,26 @@ class LazyGroup(click.Group):
         """List the commands without importing any."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
+
+
+def _with_usage(error: click.UsageError) -> click.UsageError:
+    """The error; one about arguments says how to write them, as they may be swapped, or be named like options."""
+    context, message = error.ctx, error.format_message()
+    about_arguments = type(error) in (click.UsageError, click.MissingParameter, click.NoSuchOption)
+    if context is None or isinstance(context.command, click.Group) or not about_arguments:
+        return error
+    words, named = ["tacit" + context.command_path.removeprefix(context.find_root().command_path)], list[str]()
+    for parameter in context.command.params:
+        if isinstance(parameter, click.Argument):
+            words.append(parameter.make_metavar(context))
+            named.append(f"--{parameter.name}")
+        elif parameter.required:
+            words.append(f"{max(parameter.opts, key=len)} {parameter.make_metavar(context)}")
+    if isinstance(error, click.NoSuchOption):
+        if error.option_name not in named:
+            return error
+        message = f"{error.option_name[2:].upper()} is given by its place, not as an option"
+    return click.UsageError(f"{message.rstrip('.')}; write: {' '.join(words)}", context)
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,15 @@ import numpy as np
 
 from tacit.cli.options import PATH, computing_options, data_argument, input_options, model_argument, vector_options
 from tacit.cli.say import progress_shown, say
-from tacit.cli.source import load_tagger, read_records, verdict, with_vectors
+from tacit.cli.source import (
+    check_columns,
+    columns_of,
+    load_tagger,
+    names_of,
+    read_records,
+    verdict,
+    with_vectors,
+)
 from tacit.core.labels import positives
 from tacit.data.dataset import Dataset, inputs_of, with_labels
 from tacit.data.files import Staging, check_place, check_unread
@@ -23,6 +32,8 @@ from tacit.errors import FileError
 from tacit.tagger.find_missing import MissingLabel
 from tacit.tagger.missing_share import are_dropped
 from tacit.tagger.tagger import Tagger
+
+_OWN = frozenset(("row", "label", "name", "probability", "evidence", "text", "accepted"))
 
 
 @click.command()
@@ -34,12 +45,15 @@ from tacit.tagger.tagger import Tagger
 @click.option(
     "--missing", type=click.FloatRange(0, 1, True, True), help="Share of missing labels.  [default: estimated]"
 )
+@click.option("--id", "key", metavar="COLUMN", help="Column of DATA that identifies a sample; written after its row.")
+@click.option("--keep", metavar="COLUMN,…", help="Columns of DATA to write beside the pairs.")
 @click.option("--accept", type=PATH, help="Add the pairs of this list to DATA, written to --out.")
 @vector_options
 @computing_options
 @input_options
 def find_missing(
-    model: Path, data: Path, n: int, out: Path | None, folds: int, missing: float | None, accept: Path | None,
+    model: Path, data: Path, n: int, out: Path | None, folds: int, missing: float | None, key: str | None,
+    keep: str | None, accept: Path | None,
     encoder: str | None, vectors: Path | None, seed: int, jobs: int, **source: Any,
 ) -> None:  # fmt: skip
     """List the labels that are most probably missing in DATA, with their samples, most probable first.
@@ -51,6 +65,7 @@ def find_missing(
     \b
     Examples:
       tacit find-missing model train.csv -n 200 --out missing.csv
+      tacit find-missing model train.csv --id article_id --keep date --out missing.csv
       tacit find-missing model train.csv --accept missing.csv --out more-complete.csv
     """
     if out is not None:
@@ -61,22 +76,31 @@ def find_missing(
         return
     tagger = load_tagger(model, encoder)
     tagger.set_params(n_jobs=jobs)
-    dataset = with_vectors(load_data(data, **source), vectors)
+    columns = columns_of(data, key, keep)
+    if taken := _OWN.intersection(columns):
+        raise click.UsageError(f"the list has a column '{min(taken)}' of its own; rename that of {data}")
+    dataset = with_vectors(load_data(data, keep_columns=bool(columns), **source), vectors)
+    check_columns(data, columns, () if dataset.table is None else dataset.table.records)
     options = {"folds": folds, "missing": missing, "label_names": dataset.label_names, "seed": seed}
     with progress_shown():
         found = tagger.find_missing(inputs_of(tagger, dataset), dataset.Y, n, **options)
-    _write(found, tagger, dataset, out)
+    _write(found, tagger, dataset, columns, out)
     expected = sum(pair.probability for pair in found)
     is_in_doubt = missing is None and are_dropped(np.diff(positives(dataset.Y).indptr))
     doubt = ", perhaps far fewer" if is_in_doubt else ""
     say(f"{len(found):,} pairs; about {expected:.0f} of them should be right{doubt}", err=out is None)
 
 
-def _write(found: list[MissingLabel], tagger: Tagger, dataset: Dataset, out: Path | None) -> None:
-    """Write pairs as JSON lines or CSV, with the label's name in the vocabulary, if any, and the start of the text."""
+def _write(
+    found: list[MissingLabel], tagger: Tagger, dataset: Dataset, columns: Sequence[str], out: Path | None
+) -> None:
+    """Write pairs as JSON lines or CSV, with the columns to keep, names of labels, and the start of the text."""
+    readable, rows = names_of(tagger), () if dataset.table is None else dataset.table.records
     records = [
-        {"row": pair.row + 1, "label": pair.label}
-        | ({} if tagger.vocabulary_ is None else {"name": tagger.readable(pair.label)})
+        {"row": pair.row + 1}
+        | {name: rows[pair.row].get(name) for name in columns}
+        | {"label": pair.label}
+        | ({} if readable is str else {"name": readable(pair.label)})
         | {"probability": round(pair.probability, 4), "evidence": pair.evidence}
         | ({} if dataset.texts is None else {"text": " ".join(dataset.texts[pair.row].split())[:200]})
         for pair in found

@@ -15,8 +15,22 @@ from tacit.sizes import parse_size
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 PATH = click.Path(path_type=Path)
-data_argument = click.argument("data", type=PATH)
-model_argument = click.argument("model", type=PATH)
+
+
+def _data(_context: click.Context, _argument: click.Parameter, value: Path) -> Path:
+    if (value / "manifest.json").is_file():
+        raise click.UsageError(f"DATA must be a data file; {value} is the folder of a model")
+    return value
+
+
+def _model(_context: click.Context, _argument: click.Parameter, value: Path) -> Path:
+    if value.is_file():
+        raise click.UsageError(f"MODEL must be a folder that `tacit train` wrote; {value} is a file")
+    return value
+
+
+data_argument = click.argument("data", type=PATH, callback=_data)
+model_argument = click.argument("model", type=PATH, callback=_model)
 seed_option = click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Random seed.")
 
 

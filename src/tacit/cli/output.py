@@ -78,7 +78,10 @@ class JsonLines(Output):
 
 
 class CsvLines(Output):
-    """A line per sample: labels, names and scores, each separated by bars as `tacit.load_data` reads them."""
+    """A line per sample: labels, names and scores, each separated by bars as `tacit.load_data` reads them.
+
+    Names are left out if each is the label itself: if `readable` is `str`.
+    """
 
     n_heading = 1
     own = ("row", "labels", "names", "scores")
@@ -86,17 +89,18 @@ class CsvLines(Output):
     def __init__(self, file: io.TextIOBase, n_rows: int, readable: Readable = str, columns: Sequence[str] = ()) -> None:
         super().__init__(file, n_rows, readable, columns)
         self._table = csv.writer(file, lineterminator="\n")
+        self._own = [name for name in self.own if name != "names" or readable is not str]
         if not n_rows:
-            self._table.writerow([self.own[0], *columns, *self.own[1:]])
+            self._table.writerow([self._own[0], *columns, *self._own[1:]])
 
     def write_row(self, sample: Mapping[str, Any], row: Row) -> None:
         """Write one sample."""
         labels = [label for label, _ in row]
         awkward = any("|" in label or "\n" in label or label.startswith("[") for label in labels)
         joined = json.dumps(labels, ensure_ascii=False) if awkward else "|".join(labels)
-        names = "|".join(self.readable(label) for label in labels)
+        names = ["|".join(map(self.readable, labels))] if "names" in self._own else []
         scores = "|".join(str(round(score, DECIMALS)) for _, score in row)
-        self._table.writerow([*map(as_cell, sample.values()), joined, names, scores])
+        self._table.writerow([*map(as_cell, sample.values()), joined, *names, scores])
 
 
 KINDS = {"jsonl": JsonLines, "csv": CsvLines}

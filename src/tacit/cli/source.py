@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import click
 import numpy as np
 import numpy.typing as npt
 
 from tacit.data.dataset import Dataset, inputs_of, texts_of
 from tacit.data.files import existing_file
 from tacit.data.load import detect_format, load_data, stream_samples
-from tacit.data.records import RECORDS
+from tacit.data.records import LABEL_FIELDS, RECORDS, TEXT_FIELDS
 from tacit.data.vocabulary import Vocabulary, load_vocabulary
-from tacit.errors import DataError, FileError, ParameterError
+from tacit.errors import DataError, FileError, ParameterError, did_you_mean
 from tacit.tagger.tagger import Tagger
 from tacit.text.encoders import Encoded
 
 SAMPLES_PER_BLOCK = 1024
+_CORPORA = ("annif", "fasttext", "jsonl")  # formats that no vocabulary has
 
 
 def load_tagger(model: Path, encoder: str | None) -> Tagger:
@@ -58,9 +62,42 @@ def with_vectors(dataset: Dataset, path: Path | None) -> Dataset:
 
 
 def read_vocabulary(path: Path, options: Mapping[str, Any], language: str = "en") -> Vocabulary:
-    """A vocabulary, with the limits among the input options."""
+    """A vocabulary, with the limits among the input options; a corpus in its place is refused."""
     limits = {name: value for name, value in options.items() if name.startswith("max_")}
+    with suppress(FileError):
+        kind = detect_format(path).name
+        if kind in _CORPORA or (kind in RECORDS and _has_text_and_labels(path, kind)):
+            message = f"must be a vocabulary, which lists labels; these are texts with labels ({kind}), to train on"
+            raise click.UsageError(f"{path}: {message}")
     return load_vocabulary(path, language, **limits)
+
+
+def names_of(tagger: Tagger, language: str | None = None) -> Callable[[str], str]:
+    """What labels are called in the vocabulary; `str` if each has its label for a name."""
+    readable = partial(tagger.readable, language=language)
+    has_names = tagger.vocabulary_ is not None and any(readable(label) != label for label in map(str, tagger.classes_))
+    return readable if has_names else str
+
+
+def columns_of(data: Path, key: str | None, keep: str | None) -> list[str]:
+    """The columns of the input to write: the id first; for documents of a folder the name of their file."""
+    named = [key or "", *(keep or "").split(","), *(["file"] if data.is_dir() else [])]
+    return list(dict.fromkeys(name.strip() for name in named if name.strip()))
+
+
+def check_columns(data: Path, columns: Sequence[str], samples: Iterable[Mapping[str, Any]]) -> None:
+    """Raise unless each column is in some of the samples."""
+    known: Mapping[str, Any] = {name: None for fields in samples for name in fields}
+    for name in columns:
+        if name not in known:
+            others = f"it has {', '.join(list(known)[:10])}" if known else "it has no named columns"
+            raise click.UsageError(f"{data}: no column '{name}'{did_you_mean(name, known)}; {others}")
+
+
+def _has_text_and_labels(path: Path, kind: str) -> bool:
+    """Whether a table has the columns of tagged texts, and none for names of labels."""
+    names = {name.lower() for name in next(iter(RECORDS[kind](path)), (0, {}))[1]}
+    return not names.isdisjoint(TEXT_FIELDS) and not names.isdisjoint(LABEL_FIELDS) and "name" not in names
 
 
 class SampleBlock(NamedTuple):

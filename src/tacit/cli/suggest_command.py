@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +16,10 @@ from tacit.cli.interrupt import keeps
 from tacit.cli.options import PATH, cluster_option, data_argument, input_options, model_argument, vector_options
 from tacit.cli.output import KINDS, open_output
 from tacit.cli.say import say
-from tacit.cli.source import SampleBlock, load_tagger, stream_unlabelled
+from tacit.cli.source import SampleBlock, check_columns, columns_of, load_tagger, names_of, stream_unlabelled
 from tacit.cli.startup import quick_start
 from tacit.data.files import STDIN, check_unread, existing_data, existing_file, text_lines
-from tacit.errors import ModelFileError, did_you_mean
+from tacit.errors import ModelFileError
 from tacit.progress import stop_if_asked
 from tacit.runtime.cluster import check_workers
 from tacit.runtime.tasks import stream_tasks
@@ -86,11 +85,11 @@ def suggest(
     out = None if out == Path("-") else out
     if out is not None:
         check_unread(out, data)
-    columns = _columns(data, key, keep)
+    columns = columns_of(data, key, keep)
     goes_on = data != STDIN  # standard input cannot be checked to be the same again
     chosen = {"language": language, "id": key, "keep": keep, "to": to_format, "vectors": vectors}
     run = {} if out is None else _run(model, tagger, data, wish | chosen, source)
-    readable = partial(tagger.readable, language=language)
+    readable = names_of(tagger, language)
     blank: list[int] = []
     unknown: list[int] = []
     with open_output(out, run, readable, columns, to_format, goes_on=goes_on) as output:
@@ -120,21 +119,11 @@ def _rows(texts: Sequence[str], rows: Sequence[int]) -> Sequence[str]:
     return texts.rows(rows) if isinstance(texts, Encoded) else [texts[row] for row in rows]
 
 
-def _columns(data: Path, key: str | None, keep: str | None) -> list[str]:
-    """The columns of the input to write: the id first; for documents of a folder the name of their file."""
-    named = [key or "", *(keep or "").split(","), *(["file"] if data.is_dir() else [])]
-    return list(dict.fromkeys(name.strip() for name in named if name.strip()))
-
-
 def _with_columns(blocks: Iterator[SampleBlock], columns: Sequence[str], data: Path) -> Iterator[SampleBlock]:
     """The same blocks, checked to have the columns: some sample of the first block must have each."""
     for number, block in enumerate(blocks):
         if not number:
-            known: Mapping[str, Any] = {name: None for fields in block.fields for name in fields}
-            for name in columns:
-                if name not in known:
-                    others = f"it has {', '.join(list(known)[:10])}" if known else "it has no named columns"
-                    raise click.UsageError(f"{data}: no column '{name}'{did_you_mean(name, known)}; {others}")
+            check_columns(data, columns, block.fields)
         yield block
 
 

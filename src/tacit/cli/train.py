@@ -32,7 +32,6 @@ from tacit.data.dataset import Dataset, as_wide_as, features_of, label_lists, sa
 from tacit.data.load import load_data
 from tacit.data.repeats import groups_of
 from tacit.data.split import random_split
-from tacit.data.vocabulary import load_vocabulary
 from tacit.evaluation.metrics import KS, METRICS, read_metric
 from tacit.registry import find_model
 from tacit.runtime.checkpoint import Checkpoint, checkpoint
@@ -358,7 +357,7 @@ def start(vocabulary: Path, out: Path, language: str) -> None:
     folder.check_target(out)
     folder.refuse_acts(out, "choose another folder")
     keeps()
-    names = load_vocabulary(vocabulary, "en" if language in ("auto", "none") else language)
+    names = read_vocabulary(vocabulary, {}, "en" if language in ("auto", "none") else language)
     tagger = start_tagger(names, None if language == "none" else language)
     tagger.save(out)
     say(f"{len(tagger.classes_):,} concepts, known by their names; saved to {out}")

@@ -19,7 +19,6 @@ from tacit.server.problems import MEDIA_TYPE, Problem
 from tacit.server.request_limits import MAX_K
 from tacit.server.served_models import Lesson, Models, Served
 from tacit.server.site import REPORT_POLICY
-from tacit.tagger.calibration import parse_target
 from tacit.tagger.suggest import DECIMALS, Suggestion, Wish
 from tacit.tagger.tagger import Tagger
 
@@ -262,8 +261,9 @@ def check_size(served: Served, items: Any, field: str) -> None:
 def _check_threshold(served: Served, threshold: float | str | None) -> None:
     """Raise for an invalid threshold, before the request is queued."""
     try:
-        if isinstance(threshold, str) and threshold != "auto":
-            parse_target(threshold)  # JSON has numbers: a string such as "0.5" is an error here
+        wish = Wish(threshold=threshold)  # a number in a text becomes a number
+        if isinstance(wish.threshold, float) and abs(wish.threshold) > 1e9:
+            raise ParameterError(f"threshold must be between -1e9 and 1e9; got {threshold}")
         served.tagger.threshold_for(threshold)
     except ParameterError as error:
         raise Problem(422, str(error), field="threshold") from None

@@ -67,17 +67,17 @@ def _texts() -> tuple[list[str], list[list[str]], list[str]]:
 _FREQUENCIES = (1 / np.arange(2, 32)) / (1 / np.arange(2, 32)).sum()
 
 
-def rankings(sets: tuple[str, ...] = _SETS) -> Iterator[tuple[str, str]]:
+def rankings(sets: tuple[str, ...] = _SETS, models: tuple[str, ...] = tuple(MODELS)) -> Iterator[tuple[str, str]]:
     """Name of set and model, and the digest of the ranking."""
     for name in sets:
         if name == "texts":
             texts, tags, others = _texts()
-            for model in MODELS:
+            for model in models:
                 tagger = tacit.Tagger(model, **_parameters(model)).fit(texts, tags)
                 yield f"{name} {model}", digest(tagger.rank(others, k=10))
             continue
         X, Y, others = _data(name)
-        for model in MODELS:
+        for model in models:
             fitted = MODELS[model].load()(**_parameters(model)).fit(X, Y)
             yield f"{name} {model}", digest(fitted.rank(others, k=10))
 
@@ -89,10 +89,11 @@ def main() -> None:
     group.add_argument("--write", type=Path)
     group.add_argument("--check", type=Path)
     parser.add_argument("--sets", nargs="+", choices=_SETS, default=list(_SETS))
+    parser.add_argument("--models", nargs="+", choices=list(MODELS), default=list(MODELS))
     options = parser.parse_args()
     before = json.loads(options.check.read_text()) if options.check else {}
     found, n_moved = {}, 0
-    for name, value in rankings(tuple(options.sets)):
+    for name, value in rankings(tuple(options.sets), tuple(options.models)):
         found[name] = value
         moved = bool(before) and before.get(name) != value
         n_moved += moved

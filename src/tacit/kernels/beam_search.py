@@ -11,23 +11,62 @@ which holds nodes, or labels if the node is a leaf. Values are float32, or the b
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
-import numpy.typing as npt
 from numba import njit
 
-from tacit.arrays import Floats32, Integers, Ints32, Ints64, Mask
+from tacit.arrays import AnyArray, Floats32, Integers, Ints32, Ints64, Mask
+from tacit.kernels.best import insert, insert_value
 from tacit.kernels.dense import add_row_product
-
-Rows = tuple[Ints64, Ints32, Floats32, Ints64]
-Weights = tuple[
-    Ints64, Floats32, Ints64, Ints32, Ints64, Integers, npt.NDArray[np.generic], npt.NDArray[np.generic], Floats32
-]
 
 _ZERO, _ONE = np.float32(0.0), np.float32(1.0)
 _LEAST_LOG = np.float32(-80.0)  # lower bound, so that a label that was found has a score above 0
 _ROUNDING = np.float32(1e-4)  # difference of logarithms above which probabilities differ
 _MORE_LEAVES = 4  # times as many leaves are scored before the next are tried for whether they may be left out
 _SPREAD = 1000  # features of a node per row in it, above which binary search replaces the lookup table
+
+
+class SearchedRows(NamedTuple):
+    """Samples in CSR, and a lookup table by feature, all -1; if it is empty, binary search is used throughout."""
+
+    starts: Ints64
+    features: Ints32
+    values: Floats32
+    table: Ints64
+
+
+class Weights(NamedTuple):
+    """All nodes."""
+
+    slot_starts: Ints64
+    children: Ints32
+    intercepts: Floats32
+    chunk_starts: Ints64
+    features: Ints32
+    entry_starts: Ints64
+    entry_children: Integers
+    values: AnyArray
+    dense_values: AnyArray
+    halves: Floats32
+
+
+class Scoring(NamedTuple):
+    """Labels that may be ranked, nodes with such labels below them, and how margins become probabilities."""
+
+    allowed: Mask
+    is_open: Mask
+    power: int  # 0 for the logistic function
+    path_weight: np.float32  # of the path to a leaf in the log-probabilities of its labels
+
+
+class Beams(NamedTuple):
+    """Scratch: nodes and log-probabilities of this level and the next, places of a beam by node, where these start."""
+
+    nodes: Ints32  # (2, rows, beam)
+    paths: Floats32
+    order: Ints64
+    starts: Ints64
 
 
 @njit(nogil=True, cache=True)
@@ -77,70 +116,39 @@ def _first_from(features: Ints32, first: int, last: int, feature: int) -> int:
 
 
 @njit(nogil=True, cache=True, inline="always")
-def _add_entries(
-    x: np.float32,
-    first: int,
-    last: int,
-    entry_children: Integers,
-    values: npt.NDArray[np.generic],
-    halves: Floats32,
-    margins: Floats32,
-) -> None:
-    if len(halves) > 0:
+def _add_entries(x: np.float32, place: int, weights: Weights, margins: Floats32) -> None:
+    first, last = weights.entry_starts[place], weights.entry_starts[place + 1]
+    if len(weights.halves) > 0:
         for entry in range(first, last):
-            margins[entry_children[entry]] += x * halves[np.uint16(values[entry])]
+            margins[weights.entry_children[entry]] += x * weights.halves[np.uint16(weights.values[entry])]
     else:
         for entry in range(first, last):
-            margins[entry_children[entry]] += x * np.float32(values[entry])
+            margins[weights.entry_children[entry]] += x * np.float32(weights.values[entry])
 
 
 @njit(nogil=True, cache=True, inline="always")
-def _margins_by_search(
-    x_features: Ints32,
-    x_values: Floats32,
-    first: int,
-    last: int,
-    features: Ints32,
-    entry_starts: Ints64,
-    entry_children: Integers,
-    values: npt.NDArray[np.generic],
-    halves: Floats32,
-    margins: Floats32,
-) -> None:
-    """Add w·x to `margins`; the features of the node are those from `first` to `last`."""
-    place = first
-    for at in range(len(x_features)):
-        place = _first_from(features, place, last, x_features[at])
+def _margins_by_search(rows: SearchedRows, row: int, node: int, weights: Weights, margins: Floats32) -> None:
+    """Add w·x to `margins`."""
+    place, last = weights.chunk_starts[node], weights.chunk_starts[node + 1]
+    for at in range(rows.starts[row], rows.starts[row + 1]):
+        place = _first_from(weights.features, place, last, rows.features[at])
         if place == last:
             return
-        if features[place] == x_features[at]:
-            _add_entries(
-                x_values[at], entry_starts[place], entry_starts[place + 1], entry_children, values, halves, margins
-            )
+        if weights.features[place] == rows.features[at]:
+            _add_entries(rows.values[at], place, weights, margins)
 
 
 @njit(nogil=True, cache=True, inline="always")
-def _margins_by_map(
-    x_features: Ints32,
-    x_values: Floats32,
-    places: Ints64,
-    entry_starts: Ints64,
-    entry_children: Integers,
-    values: npt.NDArray[np.generic],
-    halves: Floats32,
-    margins: Floats32,
-) -> None:
-    """The same, in the same order, with a lookup table of the features of the node; -1 for features it lacks."""
-    for at in range(len(x_features)):
-        place = places[x_features[at]]
+def _margins_by_table(rows: SearchedRows, row: int, weights: Weights, margins: Floats32) -> None:
+    """The same, in the same order, with the places of the node's features in the lookup table."""
+    for at in range(rows.starts[row], rows.starts[row + 1]):
+        place = rows.table[rows.features[at]]
         if place >= 0:
-            _add_entries(
-                x_values[at], entry_starts[place], entry_starts[place + 1], entry_children, values, halves, margins
-            )
+            _add_entries(rows.values[at], place, weights, margins)
 
 
 @njit(nogil=True, cache=True)
-def _unpack(values: npt.NDArray[np.generic], halves: Floats32, first: int, out: Floats32) -> None:
+def _unpack(values: AnyArray, halves: Floats32, first: int, out: Floats32) -> None:
     """Values from a place on as float32."""
     if len(halves) > 0:
         for at in range(len(out)):
@@ -148,18 +156,6 @@ def _unpack(values: npt.NDArray[np.generic], halves: Floats32, first: int, out: 
     else:
         for at in range(len(out)):
             out[at] = np.float32(values[first + at])
-
-
-@njit(nogil=True, cache=True, inline="always")
-def _insert(nodes: Ints32, logs: Floats32, node: int, log: np.float32) -> None:
-    """Insert a node into a beam if it is better than the last one; equal ones keep their order."""
-    place = len(nodes) - 1
-    if nodes[place] >= 0 and log <= logs[place]:
-        return
-    while place > 0 and (nodes[place - 1] < 0 or logs[place - 1] < log):
-        nodes[place], logs[place] = nodes[place - 1], logs[place - 1]
-        place -= 1
-    nodes[place], logs[place] = node, log
 
 
 @njit(nogil=True, cache=True, inline="always")
@@ -185,7 +181,7 @@ def _sort_by_node(
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def _fill_margins(
-    rows: Rows,
+    rows: SearchedRows,
     x_dense: Floats32 | None,
     first_node: int,
     last_node: int,
@@ -202,41 +198,36 @@ def _fill_margins(
     Rows in the same node are processed together. Margins are always summed in the order of a row's features, so that
     a row gets bit-identical results alone and in a batch.
     """
-    x_starts, x_features, x_values, table = rows
-    slot_starts, intercepts, chunk_starts, features, entry_starts, entry_children, values, dense_values, halves = (
-        weights
-    )
     beam = nodes.shape[1]
     _sort_by_node(nodes, first_place, last_place, first_node, last_node, order, starts)
     for i in range(last_node - first_node):
         if starts[i] == starts[i + 1]:
             continue
         node = first_node + i
-        first, last, slot = chunk_starts[node], chunk_starts[node + 1], slot_starts[node]
-        n_children = slot_starts[node + 1] - slot
+        first, last, slot = weights.chunk_starts[node], weights.chunk_starts[node + 1], weights.slot_starts[node]
+        n_children = weights.slot_starts[node + 1] - slot
         if x_dense is not None:
             unpacked = np.empty(x_dense.shape[1] * n_children, dtype=np.float32)
-            _unpack(dense_values, halves, x_dense.shape[1] * slot, unpacked)
+            _unpack(weights.dense_values, weights.halves, x_dense.shape[1] * slot, unpacked)
             dense = unpacked.reshape(x_dense.shape[1], n_children)
-        is_spread = len(table) > 0 and _SPREAD * (starts[i + 1] - starts[i]) > (last - first)
+        is_spread = len(rows.table) > 0 and _SPREAD * (starts[i + 1] - starts[i]) > (last - first)
         if is_spread:
             for at in range(first, last):
-                table[features[at]] = at
+                rows.table[weights.features[at]] = at
         for at in range(starts[i], starts[i + 1]):
             row = order[at] // beam
             margins = out[row, order[at] - row * beam]
-            x, v = x_features[x_starts[row] : x_starts[row + 1]], x_values[x_starts[row] : x_starts[row + 1]]
             for child in range(n_children):  # a slice given to a slice takes seconds to compile
-                margins[child] = intercepts[slot + child]
+                margins[child] = weights.intercepts[slot + child]
             if is_spread:
-                _margins_by_map(x, v, table, entry_starts, entry_children, values, halves, margins)
+                _margins_by_table(rows, row, weights, margins)
             else:
-                _margins_by_search(x, v, first, last, features, entry_starts, entry_children, values, halves, margins)
+                _margins_by_search(rows, row, node, weights, margins)
             if x_dense is not None:
                 add_row_product(x_dense[row], dense, 0, n_children, margins)
         if is_spread:
             for at in range(first, last):
-                table[features[at]] = -1
+                rows.table[weights.features[at]] = -1
 
 
 @njit(nogil=True, cache=True, inline="always")
@@ -244,10 +235,8 @@ def _follow(
     nodes: Ints32,
     paths: Floats32,
     margins: Floats32,
-    slot_starts: Ints64,
-    children: Ints32,
-    is_open: Mask,
-    power: int,
+    weights: Weights,
+    scoring: Scoring,
     found: Ints32,
     logs: Floats32,
 ) -> None:
@@ -258,11 +247,12 @@ def _follow(
         for place in range(nodes.shape[1]):
             if nodes[row, place] < 0:
                 break
-            slot = slot_starts[nodes[row, place]]
-            for child in range(slot_starts[nodes[row, place] + 1] - slot):
-                if is_open[children[slot + child]]:
-                    log = paths[row, place] + _log_probability(margins[row, place, child], power)
-                    _insert(found[row], logs[row], children[slot + child], log)
+            slot = weights.slot_starts[nodes[row, place]]
+            for child in range(weights.slot_starts[nodes[row, place] + 1] - slot):
+                node = weights.children[slot + child]
+                if scoring.is_open[node]:
+                    log = paths[row, place] + _log_probability(margins[row, place, child], scoring.power)
+                    insert(found[row], logs[row], node, log, node + 1)
 
 
 @njit(nogil=True, cache=True, inline="always")
@@ -271,11 +261,8 @@ def _score_leaves(
     paths: Floats32,
     first_place: int,
     last_place: int,
-    slot_starts: Ints64,
-    children: Ints32,
-    allowed: Mask,
-    power: int,
-    path_weight: np.float32,
+    weights: Weights,
+    scoring: Scoring,
     best: Floats32,
     logs: Floats32,
 ) -> None:
@@ -285,15 +272,12 @@ def _score_leaves(
         for place in range(first_place, last_place):
             if nodes[row, place] < 0:
                 break
-            slot, out = slot_starts[nodes[row, place]], logs[row, place]
-            for child in range(slot_starts[nodes[row, place] + 1] - slot):
-                out[child] = path_weight * paths[row, place] + _log_probability(out[child], power)
-                if len(largest) > 0 and out[child] > largest[-1] and allowed[children[slot + child]]:
-                    at = len(largest) - 1
-                    while at > 0 and largest[at - 1] < out[child]:
-                        largest[at] = largest[at - 1]
-                        at -= 1
-                    largest[at] = out[child]
+            slot, out = weights.slot_starts[nodes[row, place]], logs[row, place]
+            for child in range(weights.slot_starts[nodes[row, place] + 1] - slot):
+                of_label = _log_probability(out[child], scoring.power)
+                out[child] = scoring.path_weight * paths[row, place] + of_label
+                if len(largest) > 0 and out[child] > largest[-1] and scoring.allowed[weights.children[slot + child]]:
+                    insert_value(largest, out[child])
 
 
 @njit(nogil=True, cache=True, inline="always")
@@ -311,123 +295,112 @@ def _leave_out(nodes: Ints32, paths: Floats32, first: int, path_weight: np.float
                 break
 
 
-@njit(nogil=True, cache=True)
 def search_tree(
-    rows: Rows,
+    rows: SearchedRows,
     x_dense: Floats32 | None,
     level_starts: Ints64,
     weights: Weights,
-    children: Ints32,
-    is_open: Mask,
-    allowed: Mask,
-    power: int,
-    path_weight: np.float32,
-    beams: Ints32,
-    beam_paths: Floats32,
-    order: Ints64,
-    starts: Ints64,
-    best: Floats32,
+    scoring: Scoring,
+    n_best: int,
     leaves: Ints32,
     logs: Floats32,
 ) -> None:
     """Beam search in one tree.
 
     Fills `leaves` (rows × beam), -1 where there are fewer, and the log-probabilities `logs` (rows × beam × children)
-    of the labels in these leaves, in which that of the path to the leaf counts with `path_weight`. If `best` (rows ×
-    labels) has columns, leaves that cannot have one of so many best allowed labels of the row are left out.
-
-    `rows` are CSR arrays and a lookup table, all -1, one entry per feature; if it is empty,
-    binary search is used throughout. `x_dense` are the dense rows, or None. Room, which takes time to compile if it is
-    made here: `beams` and `beam_paths` (2 × rows × beam), `order` (rows · beam) and `starts` (nodes of a level + 2).
+    of the labels in these leaves. If `n_best` is not 0, leaves that cannot have one of so many best allowed labels of
+    the row are left out.
     """
     n_rows, beam = leaves.shape
-    slot_starts, none, last_place = weights[0], np.int64(0), np.int64(1)  # literals would be types of their own
-    nodes, paths = beams[0], beam_paths[0]
-    for row in range(n_rows):
-        for place in range(beam):
-            nodes[row, place] = -1
-        nodes[row, 0], paths[row, 0] = level_starts[0], _ZERO
-        for place in range(best.shape[1]):
-            best[row, place] = -np.inf
-    for level in range(len(level_starts) - 2):
+    beams = Beams(
+        np.full((2, n_rows, beam), -1, np.int32),
+        np.empty((2, n_rows, beam), np.float32),
+        np.empty(n_rows * beam, np.int64),
+        np.empty(len(weights.slot_starts) + 1, np.int64),
+    )
+    best = np.full((n_rows, n_best), -np.inf, np.float32)
+    beams.nodes[0, :, 0], beams.paths[0, :, 0] = level_starts[0], 0
+    leaves[:] = beams.nodes[_search(rows, x_dense, level_starts, weights, scoring, beams, best, logs)]
+
+
+@njit(nogil=True, cache=True)
+def _search(
+    rows: SearchedRows,
+    x_dense: Floats32 | None,
+    level_starts: Ints64,
+    weights: Weights,
+    scoring: Scoring,
+    beams: Beams,
+    best: Floats32,
+    logs: Floats32,
+) -> int:
+    """Which of the two beams has the leaves. Scratch is given, as it takes long to compile if it is made here."""
+    order, starts, n_levels, beam = beams.order, beams.starts, len(level_starts) - 2, beams.nodes.shape[2]
+    nodes, paths = beams.nodes[0], beams.paths[0]
+    none, last_place = np.int64(0), np.int64(1)  # literals would be types of their own
+    for level in range(n_levels):
         first_node, last_node = level_starts[level], level_starts[level + 1]
         _fill_margins(rows, x_dense, first_node, last_node, weights, nodes, none, last_place, order, starts, logs)
-        found, found_paths = beams[(level + 1) % 2], beam_paths[(level + 1) % 2]
-        _follow(nodes, paths, logs, slot_starts, children, is_open, power, found, found_paths)
+        found, found_paths = beams.nodes[(level + 1) % 2], beams.paths[(level + 1) % 2]
+        _follow(nodes, paths, logs, weights, scoring, found, found_paths)
         nodes, paths, last_place = found, found_paths, beam
+    first_node, last_node = level_starts[-2], level_starts[-1]
     first, last = none, np.int64(1) if best.shape[1] > 0 else beam
     while first < beam:
         if first > 0:
-            _leave_out(nodes, paths, first, path_weight, best)
-        _fill_margins(
-            rows, x_dense, level_starts[-2], level_starts[-1], weights, nodes, first, last, order, starts, logs
-        )
-        _score_leaves(nodes, paths, first, last, slot_starts, children, allowed, power, path_weight, best, logs)
+            _leave_out(nodes, paths, first, scoring.path_weight, best)
+        _fill_margins(rows, x_dense, first_node, last_node, weights, nodes, first, last, order, starts, logs)
+        _score_leaves(nodes, paths, first, last, weights, scoring, best, logs)
         first, last = last, min(_MORE_LEAVES * last, beam)
-    for row in range(n_rows):  # a slice given to a slice takes seconds to compile
-        for place in range(beam):
-            leaves[row, place] = nodes[row, place]
+    return n_levels % 2
 
 
-@njit(nogil=True, cache=True)
-def _offer(labels: Ints32, scores: Floats32, label: int, score: np.float32) -> None:
-    """Insert a label into a row of a ranking if it is among the best so far; equal scores: smaller label first."""
-    place = len(labels) - 1
-    if labels[place] >= 0 and (score < scores[place] or (score == scores[place] and label > labels[place])):
-        return
-    while place > 0 and (
-        labels[place - 1] < 0 or scores[place - 1] < score or (scores[place - 1] == score and labels[place - 1] > label)
-    ):
-        labels[place], scores[place] = labels[place - 1], scores[place - 1]
-        place -= 1
-    labels[place], scores[place] = label, score
-
-
-@njit(nogil=True, cache=True)
-def rank_found(
-    leaves: Ints32,
-    logs: Floats32,
-    slot_starts: Ints64,
-    children: Ints32,
-    allowed: Mask,
-    labels: Ints32,
-    scores: Floats32,
+def rank_leaves(
+    leaves: Ints32, logs: Floats32, weights: Weights, allowed: Mask, labels: Ints32, scores: Floats32
 ) -> None:
-    """Rank the allowed labels of one tree in `labels` and `scores`, which are -1 and -inf where there are fewer.
+    """Rank the allowed labels by their mean probability over trees in `labels` and `scores`, -1 and -inf so far.
 
-    `leaves` (rows × beam) and `logs` (rows × beam × children) are those of `search_tree`. Most labels are far below the
-    last place, which is seen without their probability.
+    `leaves` and `logs` are those of `search_tree`, with trees as their first axis. The probability is 0 in a tree whose
+    beam did not reach the label.
     """
+    if len(leaves) == 1:
+        _rank_found(leaves[0], logs[0], weights, allowed, labels, scores)
+    else:
+        totals, found = np.zeros(len(allowed), np.float32), np.empty(len(allowed), np.int32)
+        _rank_means(leaves, logs, weights, allowed, totals, found, labels, scores)
+
+
+@njit(nogil=True, cache=True)
+def _rank_found(
+    leaves: Ints32, logs: Floats32, weights: Weights, allowed: Mask, labels: Ints32, scores: Floats32
+) -> None:
+    """Rank the labels of one tree; most are far below the last place, which is seen without their probability."""
     for row in range(len(leaves)):
         least = np.float32(-np.inf)
         for place in range(leaves.shape[1]):
             if leaves[row, place] < 0:
                 break
-            slot = slot_starts[leaves[row, place]]
-            for child in range(slot_starts[leaves[row, place] + 1] - slot):
-                log = max(logs[row, place, child], _LEAST_LOG)
-                if log >= least and allowed[children[slot + child]]:
-                    _offer(labels[row], scores[row], children[slot + child], _probability(log))
+            slot = weights.slot_starts[leaves[row, place]]
+            for child in range(weights.slot_starts[leaves[row, place] + 1] - slot):
+                log, label = max(logs[row, place, child], _LEAST_LOG), weights.children[slot + child]
+                if log >= least and allowed[label]:
+                    insert(labels[row], scores[row], label, _probability(log), 0)
                     if labels[row, -1] >= 0:
                         least = np.float32(np.log(np.float64(scores[row, -1]))) - _ROUNDING
 
 
 @njit(nogil=True, cache=True)
-def rank_means(
+def _rank_means(
     leaves: Ints32,
     logs: Floats32,
-    slot_starts: Ints64,
-    children: Ints32,
+    weights: Weights,
     allowed: Mask,
     totals: Floats32,
     found: Ints32,
     labels: Ints32,
     scores: Floats32,
 ) -> None:
-    """The same by the mean probability over trees, which is 0 in a tree whose beam did not reach the label.
-
-    `leaves` and `logs` have trees as their first axis. Room, by label: `totals`, all 0, and `found`.
-    """
+    """Rank by means over trees; `totals`, by label, are all 0."""
     n_trees, n_rows, beam = leaves.shape
     for row in range(n_rows):
         n_found = 0
@@ -436,9 +409,9 @@ def rank_means(
                 leaf = leaves[tree, row, place]
                 if leaf < 0:
                     break
-                slot = slot_starts[leaf]
-                for child in range(slot_starts[leaf + 1] - slot):
-                    label = children[slot + child]
+                slot = weights.slot_starts[leaf]
+                for child in range(weights.slot_starts[leaf + 1] - slot):
+                    label = weights.children[slot + child]
                     if not allowed[label]:
                         continue
                     if totals[label] == _ZERO:
@@ -446,5 +419,5 @@ def rank_means(
                         n_found += 1
                     totals[label] += _probability(logs[tree, row, place, child])
         for label in found[:n_found]:
-            _offer(labels[row], scores[row], label, totals[label] / np.float32(n_trees))
+            insert(labels[row], scores[row], label, totals[label] / np.float32(n_trees), 0)
             totals[label] = _ZERO

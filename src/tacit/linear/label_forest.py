@@ -13,7 +13,7 @@ import numpy.typing as npt
 from tacit.arrays import Floats32, Ints32, Ints64, Mask
 from tacit.core.features import FeatureMatrix, dense_part, sparse_part
 from tacit.core.ranking import Ranking
-from tacit.kernels.beam_search import rank_found, rank_means, search_tree
+from tacit.kernels.beam_search import Scoring, SearchedRows, Weights, rank_leaves, search_tree
 from tacit.numerics.clusters import LabelClusters
 from tacit.numerics.compact import all_halves
 from tacit.runtime.memory import return_freed
@@ -140,41 +140,33 @@ class LabelForest:
             return Ranking.concatenate([self.rank(part, k, allowed, beam, power, path_weight) for part in parts])
         leaves = np.empty((len(self.level_starts), X.shape[0], beam), dtype=np.int32)
         logs = np.empty((*leaves.shape, width), dtype=np.float32)
-        words, dense = sparse_part(X), dense_part(X)
-        dense_weights = self.entry_values[:0] if self.dense_values is None else self.dense_values
-        is_half = self.entry_values.dtype == np.float16
+        words, dense, is_one = sparse_part(X), dense_part(X), len(self.level_starts) == 1
         table = np.full(X.shape[1] if X.shape[0] > 1 else 0, -1, dtype=np.int64)
-        is_open = self._open_nodes(allowed)
-        weights = (
+        rows = SearchedRows(words.indptr.astype(np.int64), words.indices.astype(np.int32), words.data, table)
+        weights, n_best = self._weights(), k if is_one and k <= _MOST_BEST else 0
+        scoring = Scoring(allowed, self._open_nodes(allowed), power, np.float32(path_weight))
+        for tree, starts in enumerate(self.level_starts):
+            search_tree(rows, dense, starts, weights, scoring, n_best, leaves[tree], logs[tree])
+        ranking = Ranking.empty(X.shape[0], k)
+        rank_leaves(leaves, logs, weights, allowed, ranking.labels, ranking.scores)
+        return ranking
+
+    def _weights(self) -> Weights:
+        """The nodes as kernels take them."""
+        is_half = self.entry_values.dtype == np.float16
+        dense = self.entry_values[:0] if self.dense_values is None else self.dense_values
+        return Weights(
             self.slot_starts,
+            self.children,
             self.intercepts,
             self.chunk_starts,
             self.chunk_features,
             self.entry_starts,
             self.entry_children,
             self.entry_values.view(np.uint16) if is_half else self.entry_values,
-            dense_weights.view(np.uint16) if is_half else dense_weights,
+            dense.view(np.uint16) if is_half else dense,
             all_halves() if is_half else np.empty(0, dtype=np.float32),
         )
-        rows = (words.indptr.astype(np.int64), words.indices.astype(np.int32), words.data, table)
-        is_one = len(self.level_starts) == 1
-        room = (
-            np.empty((2, X.shape[0], beam), dtype=np.int32),
-            np.empty((2, X.shape[0], beam), dtype=np.float32),
-            np.empty(X.shape[0] * beam, dtype=np.int64),
-            np.empty(len(self.slot_starts) + 1, dtype=np.int64),
-            np.empty((X.shape[0], k if is_one and k <= _MOST_BEST else 0), dtype=np.float32),
-        )
-        for tree, starts in enumerate(self.level_starts):
-            options = is_open, allowed, power, np.float32(path_weight)
-            search_tree(rows, dense, starts, weights, self.children, *options, *room, leaves[tree], logs[tree])
-        ranking, labels = Ranking.empty(X.shape[0], k), (self.slot_starts, self.children, allowed)
-        if is_one:
-            rank_found(leaves[0], logs[0], *labels, ranking.labels, ranking.scores)
-        else:
-            totals, found = np.zeros(len(allowed), dtype=np.float32), np.empty(len(allowed), dtype=np.int32)
-            rank_means(leaves, logs, *labels, totals, found, ranking.labels, ranking.scores)
-        return ranking
 
     def _open_nodes(self, allowed: Mask) -> Mask:
         """For each node, whether it has an allowed label below it."""

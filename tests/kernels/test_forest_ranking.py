@@ -8,7 +8,8 @@ from scipy import sparse
 
 from planted import N_LABELS, planted
 from reference.tree import forest_scores, rescored
-from tacit.kernels.forest_ranking import _FEW_LABELS, insert_label, row_levels
+from tacit.kernels.best import insert
+from tacit.kernels.forest_ranking import _FEW_LABELS, quantised
 from tacit.numerics.rows import unit_rows
 from tacit.trees.fastxml import FastXML
 from tacit.trees.pfastrexml import PfastreXML
@@ -18,7 +19,7 @@ from tacit.trees.pfastrexml import PfastreXML
 def test_inserted_labels_are_the_best_in_order(values, k):
     labels, scores = np.full(k, -1, np.int32), np.full(k, -np.inf, np.float32)
     for label, value in enumerate(values):
-        insert_label(labels, scores, label, value)
+        insert(labels, scores, label, value, label + 1)
     expected = np.argsort(-np.array(values, dtype=int), kind="stable")[:k]
     assert list(labels[labels >= 0]) == list(expected)
     assert list(scores[: len(expected)]) == [values[label] for label in expected]
@@ -86,7 +87,7 @@ def test_a_row_alone_is_ranked_as_among_others():
 @given(st.lists(st.floats(-1024, 1024, width=32), min_size=1, max_size=20))
 def test_rows_as_whole_numbers_are_near(values):
     x = np.array(values, np.float32)
-    levels, steps = row_levels(np.array([0, len(x), len(x)], np.uint64), x)
+    levels, steps = quantised(x, [0, len(x), len(x)], np.int16)
     assert np.abs(levels).max() <= 32767
     assert steps[1] == 0
-    assert levels * np.float64(steps[0]) == pytest.approx(x.astype(float), abs=float(np.abs(x).max()) / 60_000)
+    assert levels * np.float64(steps[0]) == pytest.approx(x.astype(float), abs=float(np.abs(x).max()) / 32_700)

@@ -9,7 +9,7 @@ from scipy.optimize import minimize
 
 from reference.tree import logistic_objective, ndcg_sum, printed_leaves, printed_plane, printed_sides
 from tacit.kernels import tree
-from tacit.kernels.forest_ranking import row_levels
+from tacit.kernels.forest_ranking import quantised
 from tacit.trees.growth import Tree
 
 C, BIAS = 4.0, 0.7
@@ -34,9 +34,10 @@ def columns_of(
     return columns
 
 
-def as_samples(matrix: sparse.csr_matrix) -> tuple:
-    rows = as_rows(matrix)
-    return *rows, *row_levels(rows.starts, rows.values), matrix.shape[1]
+def grown_from(X: sparse.csr_matrix, Y: sparse.csr_matrix, coins: np.ndarray, rules: tree.Rules) -> Tree:
+    rows, y = as_rows(X), as_rows(Y)
+    x = tree.FeatureRows(*rows, *quantised(rows.values, rows.starts, np.int16))
+    return Tree(*tree.grow_tree(x, X.shape[1], y, y.values, Y.shape[1], coins, rules._replace(bias=BIAS)))
 
 
 sizes = st.integers(2, 40)
@@ -179,10 +180,8 @@ def test_a_move_minimises_its_own_quadratic(slope, curvature, weight):
 
 def grow(X: sparse.csr_matrix, Y: sparse.csr_matrix, max_leaf: int = 2, labels_per_leaf: int = 100) -> Tree:
     coins = np.random.default_rng(0).integers(2**tree.N_COINS, size=X.shape[0])
-    x, y = as_samples(X), as_rows(Y)
-    return Tree(
-        *tree.grow_tree(*x, *y, y.values, Y.shape[1], coins, True, C, BIAS, max_leaf, labels_per_leaf, tree.REFINED)
-    )
+    options = {"C": C, "max_leaf": max_leaf, "labels_per_leaf": labels_per_leaf, "starts_by_features": True}
+    return grown_from(X, Y, coins, tree.REFINED._replace(**options))
 
 
 ones = sparse.csr_matrix(np.ones((30, 3), np.float32))
@@ -283,8 +282,7 @@ def test_the_printed_hyperplane_is_optimal_over_all_features(seed):
 def test_a_printed_tree_parts_samples_as_the_papers_algorithm(seed):
     X, gains = random_matrix(seed, 60, 8, density=0.6), random_matrix(seed + 100, 60, 10)
     coins = np.random.default_rng(seed).integers(2**tree.N_COINS, size=60)
-    x, y = as_samples(X), as_rows(gains)
-    grown = Tree(*tree.grow_tree(*x, *y, y.values, 10, coins, False, 20.0, BIAS, 5, 100, EXACT))
+    grown = grown_from(X, gains, coins, EXACT._replace(C=20.0, max_leaf=5))
     leaves = [np.flatnonzero(grown.leaf_of == leaf).tolist() for leaf in range(len(grown.leaf_starts) - 1)]
     assert len(leaves) > 3
     assert leaves == printed_leaves(X.toarray(), gains.toarray().astype(float), coins, 20.0, BIAS, 5)
@@ -292,9 +290,6 @@ def test_a_printed_tree_parts_samples_as_the_papers_algorithm(seed):
 
 def test_the_printed_rules_are_no_trifle():
     X, gains = random_matrix(0, 200, 20), random_matrix(1, 200, 30)
-    coins, x, y = np.random.default_rng(0).integers(2**tree.N_COINS, size=200), as_samples(X), as_rows(gains)
-    trees = [
-        Tree(*tree.grow_tree(*x, *y, y.values, 30, coins, False, 20.0, BIAS, 10, 100, rules))
-        for rules in (tree.PRINTED, tree.REFINED)
-    ]
+    coins = np.random.default_rng(0).integers(2**tree.N_COINS, size=200)
+    trees = [grown_from(X, gains, coins, rules._replace(C=20.0)) for rules in (tree.PRINTED, tree.REFINED)]
     assert not np.array_equal(trees[0].leaf_of, trees[1].leaf_of)

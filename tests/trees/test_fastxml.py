@@ -8,9 +8,8 @@ import tacit
 from planted import N_LABELS, planted
 from reference.tree import forest_scores, node_weights, refitted
 from tacit.errors import DataError, ParameterError
-from tacit.kernels.forest_ranking import find_leaves, row_levels
+from tacit.kernels.forest_ranking import find_leaves, quantised
 from tacit.kernels.tree import PRINTED, grow_tree
-from tacit.numerics.compact import quantised
 from tacit.runtime.tasks import task_seeds
 from tacit.trees.fastxml import FEW
 from tacit.trees.forest import Forest
@@ -24,7 +23,7 @@ def data():
 
 def grown(data, seed, max_leaf):
     growth = Growth(C=4, bias=1, max_leaf=max_leaf, labels_per_leaf=100, balance=None, rescaled=True, splits="refined")
-    rows = row_levels(data.X.indptr.astype(np.uint64), data.X.data)
+    rows = quantised(data.X.data, data.X.indptr, np.int16)
     return grow(seed, data.X, *rows, normalised_gains(data.Y), ONES, data.Y, growth)
 
 
@@ -109,7 +108,7 @@ def test_positives_gain_by_the_count_that_their_propensity_stands_for(data, monk
     trees = arguments_of_trees(monkeypatch, model, data)
     for tree, power in zip(trees, powers, strict=True):
         expected = normalised_gains(data.Y).data * (n + FEW)[data.Y.indices] ** -power
-        assert tree[8] == pytest.approx(expected, rel=0.03)
+        assert tree[2].values == pytest.approx(expected, rel=0.03)
 
 
 @pytest.mark.parametrize("parameters", [{}, {"A": 0.9, "B": 20.0}, {"A": 0.0}])
@@ -246,7 +245,7 @@ def arguments_of_trees(monkeypatch, model, data):
 
 
 def gains_of_nodes(monkeypatch, cls, data, balance):
-    gains = arguments_of_trees(monkeypatch, cls(n_trees=1, balance=balance), data)[0][8]
+    gains = arguments_of_trees(monkeypatch, cls(n_trees=1, balance=balance), data)[0][2].values
     return sparse.csr_matrix((gains, data.Y.indices, data.Y.indptr), shape=data.Y.shape).toarray()
 
 
@@ -272,20 +271,20 @@ def test_samples_of_rare_labels_gain_more_with_propensities_only(data, monkeypat
 
 @pytest.mark.parametrize("cls", [tacit.FastXML, tacit.PfastXML])
 def test_half_of_the_trees_start_from_coins(cls, data, monkeypatch):
-    starts_by_features = [tree[12] for tree in arguments_of_trees(monkeypatch, cls(n_trees=40, max_leaf=300), data)]
-    assert 10 <= sum(starts_by_features) <= 30
+    trees = arguments_of_trees(monkeypatch, cls(n_trees=40, max_leaf=300), data)
+    assert 10 <= sum(tree[6].starts_by_features for tree in trees) <= 30
 
 
 @pytest.mark.parametrize("cls", [tacit.FastXML, tacit.PfastXML, tacit.PfastreXML])
 def test_the_papers_trees_are_printed_ones(cls, data, monkeypatch):
     """From coins, by the printed rules, with the paper's gains, and leaves that are plain means."""
     trees = arguments_of_trees(monkeypatch, cls.paper(n_trees=20, random_state=1), data)
-    assert not any(tree[12] for tree in trees)
-    assert all(tree[17] is PRINTED for tree in trees)
+    assert not any(tree[6].starts_by_features for tree in trees)
+    assert all(tree[6][:8] == PRINTED[:8] for tree in trees)
     p = tacit.propensities(data.Y)[data.Y.indices]
     expected = normalised_gains(data.Y).data if cls is tacit.FastXML else 1 / p
-    assert trees[0][8] == pytest.approx(expected, rel=1e-5)
-    assert trees[0][9] == pytest.approx(1 if cls is tacit.FastXML else 1 / p, rel=1e-5)
+    assert trees[0][2].values == pytest.approx(expected, rel=1e-5)
+    assert trees[0][3] == pytest.approx(1 if cls is tacit.FastXML else 1 / p, rel=1e-5)
 
 
 @pytest.mark.parametrize("few", [slice(None), slice(30)])
@@ -314,13 +313,13 @@ def test_training_rows_are_ranked_from_the_leaves_that_counted_them(cls, monkeyp
     grown, found = [], []
     of, leaves = Forest.of, find_leaves
     monkeypatch.setattr(Forest, "of", lambda trees, *rest: (grown.extend(trees), of(trees, *rest))[1])
-    monkeypatch.setattr("tacit.trees.forest.find_leaves", lambda *rest: (leaves(*rest), found.append(rest[-3]))[0])
+    monkeypatch.setattr("tacit.trees.forest.find_leaves", lambda *rest: found.append(leaves(*rest)) or found[-1])
     model = cls(n_trees=10, max_leaf=2, min_share=1.0).fit(X, Y)
     found.clear()
     model.rank(X)
     first = np.cumsum([0] + [len(tree.leaf_starts) - 1 for tree in grown])
     counted = np.stack([tree.leaf_of + start for tree, start in zip(grown, first, strict=False)], axis=1)
-    assert np.array_equal(np.sort(np.concatenate(found)[:, :10], axis=1), counted)
+    assert np.array_equal(np.sort(np.concatenate([reached.leaves for reached in found])[:, :10], axis=1), counted)
 
 
 def test_the_length_of_a_pruned_centre_is_that_of_what_is_kept(data):

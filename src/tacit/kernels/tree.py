@@ -42,6 +42,11 @@ class Rules(NamedTuple):
     steps: int  # Newton steps
     tolerance: float  # at which they stop, relative to the initial violation of optimality
     faint: int  # weights up to this level are dropped: they cost time and hardly improve accuracy
+    C: float = 1.0
+    bias: float = 1.0
+    max_leaf: int = 10
+    labels_per_leaf: int = 100
+    starts_by_features: bool = False
 
 
 REFINED = Rules(8192, 20, 0.1, mends=True, shrinks=True, steps=5, tolerance=0.01, faint=10)
@@ -433,8 +438,6 @@ def find_plane(
     Y: Rows,
     samples: Ints32,
     sides: Ints8,
-    C: float,
-    bias: float,
     rules: Rules,
     labels: LabelScratch,
     features: FeatureScratch,
@@ -446,8 +449,8 @@ def find_plane(
     alternate_sides(Y, samples, sides, rules.rounds, rules.settled, labels)
     if is_one_sided(sides):
         return np.empty(0, np.int32), np.empty(0, np.int8), 0.0, 0.0
-    signs, costs = sample_costs(sides, C)
-    columns = useful_columns(X, samples, signs, costs, bias, 1.0 if rules.shrinks else -1.0, features)
+    signs, costs = sample_costs(sides, rules.C)
+    columns = useful_columns(X, samples, signs, costs, rules.bias, 1.0 if rules.shrinks else -1.0, features)
     plane = Plane(np.zeros(len(columns.features) + 1), np.zeros((len(samples), 3)))
     active = _numbers(len(plane.weights))
     if rules.mends:
@@ -456,9 +459,9 @@ def find_plane(
             sides[i] = plane.points[i, _MARGIN] > 0.0
         alternate_sides(Y, samples, sides, _MENDING_ROUNDS, rules.settled, labels)
     if not is_one_sided(sides):
-        signs, costs = sample_costs(sides, C)
+        signs, costs = sample_costs(sides, rules.C)
         fit_plane(columns, plane, signs, costs, active, rules.steps, rules)
-    stored: Stored = _in_steps(columns.features, plane.weights, bias, rules.faint)
+    stored: Stored = _in_steps(columns.features, plane.weights, rules.bias, rules.faint)
     return stored
 
 
@@ -500,10 +503,6 @@ def split_node(
     sides: Ints8,
     coins: Ints64,
     depth: int,
-    starts_by_features: bool,
-    C: float,
-    bias: float,
-    max_leaf: int,
     rules: Rules,
     labels: LabelScratch,
     features: FeatureScratch,
@@ -512,15 +511,15 @@ def split_node(
     plane: Stored = (np.empty(0, np.int32), np.empty(0, np.int8), 0.0, 0.0)
     for i in range(len(sides)):
         sides[i] = 0
-    if len(samples) <= max_leaf:
+    if len(samples) <= rules.max_leaf:
         return plane
     deciding = np.empty(min(len(samples), rules.jury), np.int32)
     for i in range(len(deciding)):
         deciding[i] = samples[i * len(samples) // len(deciding)]
     for attempt in range(2):
-        by_features = starts_by_features and attempt == 0
+        by_features = rules.starts_by_features and attempt == 0
         first_sides(X, deciding, coins, depth, by_features, features.slopes, sides[: len(deciding)])
-        plane = find_plane(X, Y, deciding, sides[: len(deciding)], C, bias, rules, labels, features)
+        plane = find_plane(X, Y, deciding, sides[: len(deciding)], rules, labels, features)
         route(X, samples, plane, features.places, sides)
         if not by_features or not is_one_sided(sides):
             break
@@ -577,24 +576,7 @@ def _appended(array, n_used, more):  # type: ignore[no-untyped-def]
 
 
 def grow_tree(
-    x_starts: UInts64,
-    x_features: UInts32,
-    x_values: Floats32,
-    x_levels: Ints16,
-    x_steps: Floats64,
-    n_features: int,
-    y_starts: UInts64,
-    y_labels: UInts32,
-    y_gains: Floats32,
-    y_worth: Floats32,
-    n_labels: int,
-    coins: Ints64,
-    starts_by_features: bool,
-    C: float,
-    bias: float,
-    max_leaf: int,
-    labels_per_leaf: int,
-    rules: Rules,
+    X: FeatureRows, n_features: int, Y: Rows, worth: Floats32, n_labels: int, coins: Ints64, rules: Rules
 ) -> tuple[Ints32, Floats32, Ints64, Ints32, Ints8, Ints64, Ints32, Floats32, Ints32]:
     """Grow a tree over all samples, depth first.
 
@@ -602,7 +584,7 @@ def grow_tree(
     children (a leaf ``l`` as ``-1 - l``), their (step, bias), and their weights as starts, features and levels;
     for leaves their starts, labels and scores; and the leaf of each sample. A tree without inner nodes is one leaf.
     """
-    n_samples, n_positives = len(coins), len(y_labels)
+    n_samples, n_positives = len(coins), len(Y.ids)
     tree = TreeRoom(
         np.empty((n_samples, 2), np.int32),
         np.empty((n_samples, 2), np.float32),
@@ -612,23 +594,10 @@ def grow_tree(
         np.empty(n_positives, np.float32),
         np.empty(n_samples, np.int32),
     )
+    order, sides = np.arange(n_samples, dtype=np.int32), np.zeros(n_samples, np.int8)
+    stack = np.empty((n_samples + 1, 4), np.int64)
     n_inner, n_leaves, features, levels = _grow(
-        FeatureRows(x_starts, x_features, x_values, x_levels, x_steps),
-        Rows(y_starts, y_labels, y_gains),
-        y_worth,
-        coins,
-        starts_by_features,
-        C,
-        bias,
-        max_leaf,
-        labels_per_leaf,
-        rules,
-        label_scratch(n_labels),
-        n_features,
-        np.arange(n_samples, dtype=np.int32),
-        np.zeros(n_samples, np.int8),
-        np.empty((n_samples + 1, 4), np.int64),
-        tree,
+        X, n_features, Y, worth, coins, rules, label_scratch(n_labels), order, sides, stack, tree
     )
     n_weights, n_scores = tree.weight_starts[n_inner], tree.leaf_starts[n_leaves]
     return (
@@ -647,17 +616,12 @@ def grow_tree(
 @njit(nogil=True, cache=True)
 def _grow(
     X: FeatureRows,
+    n_features: int,
     Y: Rows,
-    y_worth: Floats32,
+    worth: Floats32,
     coins: Ints64,
-    starts_by_features: bool,
-    C: float,
-    bias: float,
-    max_leaf: int,
-    labels_per_leaf: int,
     rules: Rules,
     labels: LabelScratch,
-    n_features: int,
     order: Ints32,
     all_sides: Ints8,
     stack: Ints64,
@@ -677,17 +641,14 @@ def _grow(
         n_open -= 1
         start, stop, depth, slot = stack[n_open, 0], stack[n_open, 1], stack[n_open, 2], stack[n_open, 3]
         samples, sides = order[start:stop], all_sides[start:stop]
-        plane = split_node(
-            X, Y, samples, sides, coins, depth, starts_by_features, C, bias, max_leaf, rules, labels, features
-        )
+        plane = split_node(X, Y, samples, sides, coins, depth, rules, labels, features)
         if is_one_sided(sides):
             node, end = -1 - n_leaves, leaf_starts[n_leaves]
             for sample in samples:
                 leaf_of[sample] = n_leaves
             n_leaves += 1
-            leaf_starts[n_leaves] = end + leaf_scores(
-                Y, y_worth, samples, leaf_labels[end : end + labels_per_leaf], scores[end:], labels
-            )
+            leaf = leaf_labels[end : end + rules.labels_per_leaf]
+            leaf_starts[n_leaves] = end + leaf_scores(Y, worth, samples, leaf, scores[end:], labels)
         else:
             node, end = n_inner, weight_starts[n_inner]
             n_inner += 1

@@ -1,4 +1,4 @@
-"""Compact storage: half precision, 16-bit ids, and quantised values."""
+"""Compact storage: half precision and 16-bit ids."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tacit.arrays import Floats32, Ints64
+from tacit.arrays import Floats32
 
 _LARGEST_ERROR = 2.0**-10  # relative error of the array; rounding normal float16 numbers gives at most half of it
 
@@ -36,20 +36,3 @@ def all_halves() -> Floats32:
 def smallest_ids(ids: npt.NDArray[Any], size: int) -> npt.NDArray[Any]:
     """Ids below `size` in the smallest type that kernels support."""
     return ids.astype(np.uint16 if size <= 1 << 16 else np.int32)
-
-
-def quantised(values: npt.NDArray[Any], starts: Ints64, dtype: npt.DTypeLike) -> tuple[npt.NDArray[Any], Floats32]:
-    """Integer levels, and a step for each row: ``values ≈ levels · step``.
-
-    Non-zero values have non-zero levels, so that no label is dropped from its leaf. Negative values need a signed
-    `dtype`.
-    """
-    sizes = np.diff(starts)
-    largest = np.zeros(len(sizes))
-    if values.size:
-        filled = np.flatnonzero(sizes)
-        largest[filled] = np.maximum.reduceat(np.abs(values), starts[filled])
-    steps = (largest / np.iinfo(dtype).max).astype(np.float32)
-    shares = np.divide(values, np.repeat(largest, sizes), out=np.zeros(len(values)), where=values != 0)
-    levels = np.rint(shares * np.iinfo(dtype).max)
-    return np.where(levels == 0, np.sign(values), levels).astype(dtype), steps

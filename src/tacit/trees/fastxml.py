@@ -14,7 +14,7 @@ from tacit.core.base import Estimator, Idf, Link
 from tacit.core.labels import positives
 from tacit.core.parameters import OneOf, Range, Role, Tune, document_parameters
 from tacit.core.ranking import Ranking
-from tacit.kernels.forest_ranking import row_levels
+from tacit.kernels.forest_ranking import quantised
 from tacit.runtime.tasks import run_tasks, task_seeds
 from tacit.trees.forest import Forest
 from tacit.trees.growth import Growth, grow, normalised_gains
@@ -85,7 +85,7 @@ class FastXML(Estimator):
     def _fit(self, X: sparse.csr_matrix, Y: sparse.csr_matrix) -> None:
         relevant = positives(Y)
         worth = self._worth(relevant)
-        levels, steps = row_levels(X.indptr.astype(np.uint64), X.data)
+        levels, steps = quantised(X.data, X.indptr, np.int16)
         shared = {
             "X": X,
             "x_levels": levels,

@@ -12,9 +12,17 @@ from scipy import sparse
 
 from tacit.arrays import Floats32, Integers, Ints8, Ints16, Ints32, Ints64, Mask, UInts32, UInts64
 from tacit.core.ranking import Ranking
-from tacit.kernels.forest_ranking import find_leaves, rank_by_nearness, rank_votes, room_for_votes, row_levels
-from tacit.kernels.refit import add_residuals
-from tacit.numerics.compact import quantised, smallest_ids
+from tacit.kernels.forest_ranking import (
+    ForestLeaves,
+    ForestNodes,
+    LevelRows,
+    find_leaves,
+    leaf_residuals,
+    quantised,
+    rank_labels_of_leaves,
+)
+from tacit.kernels.tree import Rows
+from tacit.numerics.compact import smallest_ids
 from tacit.store.declared import IDS, Array
 from tacit.trees.growth import Tree
 from tacit.trees.tail import Nearness
@@ -72,7 +80,7 @@ class Forest:
             leaf_starts=leaf_starts.astype(np.uint64),
             leaf_labels=smallest_ids(leaf_labels, Y.shape[1]),
             leaf_levels=levels,
-            leaf_steps=steps,
+            leaf_steps=steps.astype(np.float32),
         )
 
     def rank(
@@ -88,33 +96,23 @@ class Forest:
         A row near a hyperplane follows both branches while its share in each is at least `min_share`.
         """
         starts = X.indptr.astype(np.uint64)
-        levels, steps = row_levels(starts, X.data)
-        rows = (starts, X.indices.astype(np.uint32), levels)
-        nodes = (self.roots, self.children, self.terms, self.weight_starts, self.weight_features, self.weight_levels)
-        large = (self.large, self.large_starts, self.large_nodes, self.large_levels)
-        n_rows, most = X.shape[0], len(self.roots) * int(1.0 / min_share + 1.0) + 1
-        leaves = (
-            np.empty((n_rows, most), np.int32),
-            np.empty((n_rows, most), np.float32),
-            np.empty(n_rows, np.int64),
+        rows = LevelRows(starts, X.indices.astype(np.uint32), *quantised(X.data, starts, np.int16))
+        nodes = ForestNodes(
+            self.roots,
+            self.children,
+            self.terms,
+            self.weight_starts,
+            self.weight_features,
+            self.weight_levels,
+            self.large,
+            self.large_starts,
+            self.large_nodes,
+            self.large_levels,
         )
-        room = (
-            np.zeros(X.shape[1], np.int32),
-            np.zeros(int(self.large.max(initial=0)) + 1, np.int64),
-            np.empty((2, most), np.int32),
-            np.empty((2, most), np.float32),
-            np.empty(most),
-        )
-        find_leaves(*rows, steps, *nodes, *large, float(min_share), *room, *leaves)
-        contents = (self.leaf_starts, self.leaf_labels, self.leaf_levels, self.leaf_steps)
-        ranking = Ranking.empty(n_rows, k)
-        options = (len(self.roots), allowed, room_for_votes(len(allowed)), ranking.labels, ranking.scores)
-        if nearness is None:
-            rank_votes(*leaves, *contents, *options)
-            return ranking
-        found, shares = nearness.centres, (float(nearness.alpha), float(nearness.gamma))
-        centres = (found.starts, found.labels, found.levels, found.steps, found.offsets)
-        rank_by_nearness(*rows, *leaves, *contents, *centres, *shares, *options)
+        leaves = ForestLeaves(self.leaf_starts, self.leaf_labels, self.leaf_levels, self.leaf_steps)
+        centres = None if nearness is None else nearness.as_levels()
+        reached, ranking = find_leaves(rows, nodes, min_share), Ranking.empty(X.shape[0], k)
+        rank_labels_of_leaves(rows, reached, leaves, len(self.roots), allowed, centres, ranking.labels, ranking.scores)
         return ranking
 
 
@@ -126,10 +124,9 @@ def _mean_residuals(
     Y: sparse.csr_matrix,
 ) -> Floats32:
     """For each label in each leaf, the mean residual of the forest on the samples of the leaf."""
-    contents = (leaf_starts.astype(np.uint64), leaf_labels.astype(np.uint32), leaf_scores)
-    truth = (Y.indptr.astype(np.uint64), Y.indices.astype(np.uint32), Y.data)
-    residuals, sums = np.zeros(Y.shape[1], np.float32), np.zeros(len(leaf_scores), np.float32)
-    add_residuals(leaves.astype(np.int32), *contents, *truth, residuals, sums)
+    contents = Rows(leaf_starts.astype(np.uint64), leaf_labels.astype(np.uint32), leaf_scores)
+    truth = Rows(Y.indptr.astype(np.uint64), Y.indices.astype(np.uint32), Y.data)
+    sums = leaf_residuals(leaves.astype(np.int32), contents, truth, Y.shape[1])
     n_samples = np.bincount(leaves.ravel(), minlength=len(leaf_starts) - 1)
     return np.divide(sums, np.repeat(n_samples, np.diff(leaf_starts)), dtype=np.float32)
 

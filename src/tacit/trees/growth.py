@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from tacit.arrays import Floats32, Floats64, Ids, Ints8, Ints16, Ints32, Ints64, by_value
-from tacit.kernels.tree import N_COINS, PRINTED, REFINED, grow_tree, rank_discounts
+from tacit.kernels.tree import N_COINS, PRINTED, REFINED, FeatureRows, Rows, grow_tree, rank_discounts
 from tacit.numerics.rows import falling_order, row_of_entry
 
 Commonness = tuple[Floats64, Ids]  # values, and the place of each positive's among them
@@ -87,7 +87,7 @@ def grow(
     X : csr_matrix of float32
         Features.
     x_levels, x_steps : arrays
-        The same as they are ranked; see `tacit.kernels.forest_ranking.row_levels`.
+        The same as they are ranked; see `tacit.kernels.forest_ranking.quantised`.
     gains : csr_matrix of float32
         Gain of each positive in the nDCG of a node, before balancing.
     commonness : (float array, int array)
@@ -105,8 +105,13 @@ def grow(
         # Each tree draws its own power: some split by frequent labels, others by rare ones.
         power = rng.uniform(0.0, 2.0 * growth.balance)
         gains = balanced_gains(gains, commonness, power, growth.rescaled)
-    features = (X.indptr.astype(np.uint64), X.indices.astype(np.uint32), X.data, x_levels, x_steps, X.shape[1])
-    labels = (gains.indptr.astype(np.uint64), gains.indices.astype(np.uint32), gains.data, worth.data, gains.shape[1])
-    options = (float(growth.C), float(growth.bias), int(growth.max_leaf), int(growth.labels_per_leaf))
-    how = PRINTED if is_printed else REFINED
-    return Tree(*grow_tree(*features, *labels, coins, starts_by_features, *options, how))
+    features = FeatureRows(X.indptr.astype(np.uint64), X.indices.astype(np.uint32), X.data, x_levels, x_steps)
+    labels = Rows(gains.indptr.astype(np.uint64), gains.indices.astype(np.uint32), gains.data)
+    rules = (PRINTED if is_printed else REFINED)._replace(
+        C=float(growth.C),
+        bias=float(growth.bias),
+        max_leaf=int(growth.max_leaf),
+        labels_per_leaf=int(growth.labels_per_leaf),
+        starts_by_features=bool(starts_by_features),
+    )
+    return Tree(*grow_tree(features, X.shape[1], labels, worth.data, gains.shape[1], coins, rules))

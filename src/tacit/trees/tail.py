@@ -18,7 +18,8 @@ import numpy.typing as npt
 from scipy import sparse
 
 from tacit.arrays import Floats32, Floats64, Integers, Mask, UInts64
-from tacit.numerics.compact import quantised, smallest_ids
+from tacit.kernels.forest_ranking import CentreLevels, quantised
+from tacit.numerics.compact import smallest_ids
 from tacit.numerics.rows import label_means, largest_entries
 from tacit.runtime.tasks import row_blocks, run_tasks
 from tacit.store.declared import IDS, Array
@@ -45,13 +46,13 @@ class Centres:
     def of(centres: sparse.csr_matrix, offsets: Floats64) -> Centres:
         """Quantise centres; `offsets` are computed from the entries that are kept."""
         dtype = np.int16 if (centres.data < 0).any() else np.uint8
-        levels, steps = quantised(centres.data, centres.indptr.astype(np.int64), dtype)
+        levels, steps = quantised(centres.data, centres.indptr, dtype)
         by_feature = sparse.csr_matrix((levels, centres.indices, centres.indptr), shape=centres.shape).tocsc()
         return Centres(
             starts=by_feature.indptr.astype(np.uint64),
             labels=smallest_ids(by_feature.indices, centres.shape[0]),
             levels=by_feature.data,
-            steps=steps,
+            steps=steps.astype(np.float32),
             offsets=offsets.astype(np.float32),
         )
 
@@ -62,6 +63,12 @@ class Nearness(NamedTuple):
     centres: Centres
     alpha: float
     gamma: float
+
+    def as_levels(self) -> CentreLevels:
+        """As kernels take them."""
+        found = self.centres
+        weights = float(self.alpha), float(self.gamma)
+        return CentreLevels(found.starts, found.labels, found.levels, found.steps, found.offsets, *weights)
 
 
 def offsets_with_odds(squares: Floats64, beta: float, gamma: float) -> Floats64:

@@ -81,8 +81,8 @@ def parts(**changes):
 
 
 BAD = {
-    "column too large": (parts(indices=np.array([1, 3])), r"column indices must be in 0 … 2; got 1 … 3"),
-    "column negative": (parts(indices=np.array([-1, 1])), r"column indices must be in 0 … 2; got -1 … 1"),
+    "column too large": (parts(indices=np.array([1, 3])), "do not fit together .*column index 3"),
+    "column negative": (parts(indices=np.array([-1, 1])), "do not fit together .*column index -1"),
     "columns not whole": (parts(indices=np.array([1.0, 0.0])), "have wrong types"),
     "rows fall": (parts(indptr=np.array([0, 3, 2])), "do not fit together"),
     "rows too long": (parts(indptr=np.array([0, 1, 9])), "do not fit together"),

@@ -18,42 +18,26 @@ from tacit.text.encoders import Encoded
 
 @dataclass(eq=False)
 class Dataset:
-    """Samples and their labels.
+    """Samples and their labels: features, texts or both.
 
-    Attributes
-    ----------
-    X : csr_matrix of float32, shape (n_samples, n_features), or None
-        Features; None for a text file.
-    Y : csr_matrix of float32, shape (n_samples, n_labels)
-        A stored 1 is a positive, a stored 0 a known negative, an absent entry unknown.
-    label_names : sequence of str
-        Names in column order; the column numbers as text where a file has no names.
-    texts : sequence of str or None
-        One text per sample, perhaps with vectors (`tacit.Encoded`); None for a numeric file.
-    feature_names : list of str or None
-        Names of the columns of X where the file has them.
-    table : Table or None
-        All columns of the file, if they are kept to be written again.
+    In `Y`, a stored 1 is a positive, a stored 0 a known negative, an absent entry unknown.
     """
 
     X: sparse.csr_matrix | None
     Y: sparse.csr_matrix
-    label_names: Sequence[str]
-    texts: Sequence[str] | None = None
+    label_names: Sequence[str]  # in column order; the column numbers as text where a file has no names
+    texts: Sequence[str] | None = None  # perhaps with vectors (`tacit.Encoded`)
     feature_names: list[str] | None = None
-    table: Table | None = None
+    table: Table | None = None  # all columns of the file, if they are kept to be written again
 
     def __post_init__(self) -> None:
         if self.X is None and self.texts is None:
             raise DataError("a data set needs features (X) or texts; got neither")
-        rows_of = {
-            "X": None if self.X is None else self.X.shape[0],
-            "texts": None if self.texts is None else len(self.texts),
-            "table": None if self.table is None else len(self.table.records),
-        }
-        for what, rows in rows_of.items():
-            if rows is not None and rows != self.Y.shape[0]:
-                raise DataError(f"{what} has {rows} samples but Y has {self.Y.shape[0]}; they must agree")
+        parts: dict[str, Any] = {"X": self.X, "texts": self.texts, "table": self.table and self.table.records}
+        for what, part in parts.items():
+            n_rows = len(self) if part is None else part.shape[0] if what == "X" else len(part)
+            if n_rows != len(self):
+                raise DataError(f"{what} has {n_rows} samples but Y has {len(self)}; they must agree")
         if len(self.label_names) != self.Y.shape[1]:
             raise DataError(f"{len(self.label_names)} label names for {self.Y.shape[1]} columns of Y")
 

@@ -15,12 +15,13 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from tacit.core.checks import check_indices
 from tacit.data.dataset import Dataset, features_of
 from tacit.data.files import Staging, is_gzip, read_bytes
 from tacit.data.formats import Source, Target
 from tacit.data.label_names import find_pair, numeric_dataset, other_half, write_companions
 from tacit.data.limits import FileLimits
-from tacit.errors import FileError, ParameterError
+from tacit.errors import DataError, FileError, ParameterError
 from tacit.numerics.rows import first_entry
 
 _PACKINGS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # what NumPy writes; other methods unpack without bound
@@ -100,13 +101,9 @@ def _read_parts(path: Path, limits: FileLimits) -> dict[str, npt.NDArray[np.gene
     except FileError:
         raise
     except Exception as error:  # zipfile and NumPy let through whatever parsers and codecs raise
-        raise _damaged(path, error) from error
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise FileError(path, f"is not a whole NPZ file of numbers ({reason}); save it again") from error
     return parts
-
-
-def _damaged(path: Path, error: Exception) -> FileError:
-    reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-    return FileError(path, f"is not a whole NPZ file of numbers ({reason}); save it again")
 
 
 def _sparse_matrix(path: Path, parts: dict[str, npt.NDArray[np.generic]]) -> sparse.csr_matrix | sparse.csc_matrix:
@@ -114,21 +111,18 @@ def _sparse_matrix(path: Path, parts: dict[str, npt.NDArray[np.generic]]) -> spa
     layout = layout.decode("ascii", "replace") if isinstance(layout, bytes) else layout
     if layout not in ("csr", "csc"):
         raise FileError(path, f"must be a CSR or CSC matrix; got {layout!r}; save it as CSR")
-    data, indices, indptr = parts["data"], parts["indices"], parts["indptr"]
-    whole = all(part.dtype.kind in "iu" for part in (indices, indptr, shape))
-    if not whole or data.dtype.kind not in "fiub" or shape.shape != (2,) or shape.astype(np.int64).min() < 0:
+    arrays = parts["data"], parts["indices"], parts["indptr"]
+    whole = all(part.dtype.kind in "iu" for part in (*arrays[1:], shape))
+    if not whole or arrays[0].dtype.kind not in "fiub" or shape.shape != (2,) or shape.astype(np.int64).min() < 0:
         raise FileError(path, "the parts of its sparse matrix have wrong types; save it again with scipy")
-    n_rows, n_columns = (int(size) for size in shape)
-    major, minor = (n_rows, n_columns) if layout == "csr" else (n_columns, n_rows)
-    fits = data.ndim == indices.ndim == indptr.ndim == 1 and len(indptr) == major + 1 and len(data) == len(indices)
-    if not fits or indptr[0] != 0 or indptr[-1] != len(data) or (np.diff(indptr.astype(np.int64)) < 0).any():
-        raise FileError(path, "the parts of its sparse matrix do not fit together; save it again with scipy")
-    if len(indices) and not 0 <= int(indices.min()) <= int(indices.max()) < minor:
-        side = "column" if layout == "csr" else "row"
-        found = f"{indices.min()} … {indices.max()}"
-        raise FileError(path, f"{side} indices must be in 0 … {minor - 1}; got {found}; save it again")
-    kind = sparse.csr_matrix if layout == "csr" else sparse.csc_matrix
-    return kind((data, indices, indptr), shape=(n_rows, n_columns))
+    try:
+        kind = sparse.csr_matrix if layout == "csr" else sparse.csc_matrix
+        matrix = kind(arrays, shape=tuple(shape.tolist()))
+        check_indices(matrix, "it")
+    except (ValueError, DataError) as error:
+        message = f"the parts of its sparse matrix do not fit together ({error})"
+        raise FileError(path, f"{message}; save it again with scipy") from error
+    return matrix
 
 
 def _to_csr(

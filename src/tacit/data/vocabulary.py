@@ -6,11 +6,11 @@ labels by id, notation or name; a vocabulary knows them all.
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -28,47 +28,23 @@ _MOST_SPELLINGS = 50_000  # among more the search for the nearest would take too
 
 @dataclass(eq=False)
 class Vocabulary:
-    """Concepts that labels stand for; all lists have one entry per concept.
+    """Concepts that labels stand for; all lists have one entry per concept."""
 
-    Attributes
-    ----------
-    ids : list of str
-        Unique ids: numbers, notations or URIs.
-    names : list of str
-        Preferred names.
-    alternatives : list of lists of str
-        Other names.
-    parents : list of lists of str
-        Ids of the broader concepts that are in the vocabulary.
-    descriptions : list of str
-        Definitions or notes; empty if there are none.
-    notations : list of str
-        Codes such as class numbers; empty if there are none. Of several notations in SKOS the first is kept.
-    related : list of lists of str
-        Ids of the related concepts that are in the vocabulary.
-    translations : dict of lists of str
-        Preferred names by language, for all languages of the file; empty where a concept has none.
-    deprecated : dict of str
-        By each id and name of deprecated concepts, which are not in `ids`, the id of the concept that replaced them;
-        empty if there is none.
-    """
-
-    ids: Annotated[list[str], Items("n_concepts")]
-    names: Annotated[list[str], Items("n_concepts")]
+    ids: Annotated[list[str], Items("n_concepts")]  # unique: numbers, notations or URIs
+    names: Annotated[list[str], Items("n_concepts")]  # preferred ones
     alternatives: Annotated[list[list[str]], Items("n_concepts")] = field(default_factory=list)
-    parents: Annotated[list[list[str]], Items("n_concepts")] = field(default_factory=list)
+    parents: Annotated[list[list[str]], Items("n_concepts")] = field(default_factory=list)  # ids of broader concepts
     descriptions: Annotated[list[str], Items("n_concepts")] = field(default_factory=list)
-    notations: Annotated[list[str], Items("n_concepts")] = field(default_factory=list)
-    related: Annotated[list[list[str]], Items("n_concepts")] = field(default_factory=list)
-    translations: dict[str, list[str]] = field(default_factory=dict)
-    deprecated: dict[str, str] = field(default_factory=dict)
+    notations: Annotated[list[str], Items("n_concepts")] = field(default_factory=list)  # of several the first
+    related: Annotated[list[list[str]], Items("n_concepts")] = field(default_factory=list)  # ids
+    translations: dict[str, list[str]] = field(default_factory=dict)  # preferred names by language; empty if missing
+    deprecated: dict[str, str] = field(default_factory=dict)  # ids of successors by former ids and names; may be empty
 
     def __post_init__(self) -> None:
-        self.alternatives = self.alternatives or [[] for _ in self.ids]
-        self.parents = self.parents or [[] for _ in self.ids]
-        self.descriptions = self.descriptions or ["" for _ in self.ids]
-        self.notations = self.notations or ["" for _ in self.ids]
-        self.related = self.related or [[] for _ in self.ids]
+        for name in ("alternatives", "parents", "related"):
+            setattr(self, name, getattr(self, name) or [[] for _ in self.ids])
+        for name in ("descriptions", "notations"):
+            setattr(self, name, getattr(self, name) or [""] * len(self.ids))
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -80,7 +56,7 @@ class Vocabulary:
         """
         place = self._places.get(label.casefold())
         if place is None:
-            hint = did_you_mean(label, islice(self._spellings(), _MOST_SPELLINGS))
+            hint = did_you_mean(label, itertools.islice(self._spellings(), _MOST_SPELLINGS))
             raise ParameterError(f"the vocabulary has no '{label}'{hint}; give the id, the name or another name of it")
         return place
 
@@ -136,8 +112,8 @@ class Vocabulary:
         names = [self.names[place], *self.alternatives[place]]
         return "\n".join(part for part in [*names, self.descriptions[place]] if part and "://" not in part)
 
-    def with_new_of(self, newer: Vocabulary) -> Vocabulary:
-        """The vocabulary with the concepts of a newer version that it lacks; those that it has stay as they are."""
+    def extended_by(self, newer: Vocabulary) -> Vocabulary:
+        """The vocabulary with the concepts of a newer version that it lacks."""
         new = [place for place, key in enumerate(newer.ids) if key not in self.own_ids]
 
         def joined(here: list[Any], there: list[Any]) -> list[Any]:
@@ -188,10 +164,7 @@ class Vocabulary:
         return found
 
     def _spellings(self) -> Iterable[str]:
-        yield from self.names
-        yield from (name for names in self.alternatives for name in names)
-        yield from self.ids
-        yield from filter(None, self.notations)
+        return filter(None, itertools.chain(self.names, *self.alternatives, self.ids, self.notations))
 
 
 def read_table(path: Path, limits: FileLimits) -> Vocabulary:
@@ -208,31 +181,22 @@ def load_vocabulary(
 ) -> Vocabulary:
     """Read a vocabulary from a file, plain or gzip.
 
+    SKOS (``.ttl``, ``.rdf``, ``.xml``, ``.owl``, ``.nt``, ``.n3``, ``.jsonld``, ``.trig``) needs pyoxigraph. A table
+    (``.csv``, ``.tsv``, ``.txt``) starts with a header that names its columns: ``id`` or ``uri``, ``name`` or
+    ``label_en``, ``label_fi``, …, ``notation``, ``alternatives``, ``parents``, ``related``, ``description``; several
+    values in a cell are separated by ``|``. A TSV without a header has a URI, the name and perhaps the notation, like
+    Annif's, or some other id first and the name last. JSON is an object of concepts by id, or a list of them.
+
     Parameters
     ----------
-    path : path
-        SKOS (``.ttl``, ``.rdf``, ``.xml``, ``.owl``, ``.nt``, ``.n3``, ``.jsonld``, ``.trig``), a table
-        (``.csv``, ``.tsv``, ``.txt``) or ``.json``. A table starts with a header that names its columns (``id`` or
-        ``uri``, ``name`` or ``label_en``, ``label_fi``, …, ``notation``, ``alternatives``, ``parents``, ``related``,
-        ``description``; several values in a cell are separated by ``|``). A TSV without a header has a URI, the name
-        and perhaps the notation, like Annif's, or some other id first and the name last. JSON is an object of
-        concepts by id, or a list of them.
+    path, **limits
+        As for `tacit.load_data`; a concept counts as a label.
     language : str
-        Which names to take from SKOS, or from a table that has a column for each language. Concepts without a name
-        in it are left out, except that names without a language are taken too. The preferred names in all other
-        languages are kept for `Vocabulary.names_in`.
+        Which names to take from SKOS, or from a table with a column for each language. Concepts without a name in it
+        are left out, except that names without a language are taken too.
     include, exclude : sequence of str, optional
         For SKOS: keep only concepts, or leave out concepts, that are one of these URIs, or of which one of them is a
         type, a scheme or a collection. `exclude` wins.
-    **limits
-        As for `tacit.load_data`; a concept counts as a label.
-
-    Raises
-    ------
-    FileError
-        If the file is missing, damaged or holds no concept; names file and line.
-    MissingExtraError
-        If SKOS is to be read and pyoxigraph is not installed.
     """
     allowed = FileLimits.of(**limits)
     path = existing_file(path)
@@ -263,13 +227,12 @@ def _checked(path: Path, concepts: Iterable[Concept], limits: FileLimits) -> Voc
     deprecated: dict[str, str] = {}
     for concept in concepts:
         if concept.successor is not None:
-            deprecated |= {
-                name: concept.successor for name in [concept.id, concept.name, *concept.alternatives] if name
-            }
+            names = filter(None, (concept.id, concept.name, *concept.alternatives))
+            deprecated |= dict.fromkeys(names, concept.successor)
             continue
         if not concept.id or not concept.name:
-            raise FileError(path, f"a concept needs an id and a name; got {concept.id!r}, {concept.name!r}",
-                            line=concept.line)  # fmt: skip
+            message = f"a concept needs an id and a name; got {concept.id!r}, {concept.name!r}"
+            raise FileError(path, message, line=concept.line)
         if concept.id in found:
             raise FileError(path, f"the concept '{concept.id}' stands there twice; keep one", line=concept.line)
         if any(map(has_half_character, _words(concept))):

@@ -29,7 +29,7 @@ def revise(tagger: Tagger, newer: Vocabulary) -> list[Change]:
     known = tagger.vocabulary_.own_ids
     if known.isdisjoint(newer.ids):
         raise ParameterError(f"no concept of the model's vocabulary is in the new one, such as '{min(known)}'")
-    tagger.vocabulary_ = tagger.vocabulary_.with_new_of(newer)
+    tagger.vocabulary_ = tagger.vocabulary_.extended_by(newer)
     added = {key: acting.add(tagger, key) for key in newer.ids if key not in known and tagger.known(key) is None}
     changes = [(act, f"add '{newer.name_of(key)}'") for key, act in added.items()]
     changes += _renamed(tagger, newer, known)

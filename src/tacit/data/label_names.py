@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import islice
-from operator import eq
 from pathlib import Path
 from typing import Any
 
@@ -30,11 +29,7 @@ _MOST_SPELLINGS = 50_000  # the search for the nearest spelling takes too long a
 
 @dataclass(frozen=True)
 class NamesFile:
-    """A file of column names, and the ids by which data files may refer to them.
-
-    An id is the first field of a line (a URI without its angle brackets, for example), or the name where lines have
-    one field.
-    """
+    """A file of column names, and the ids by which data files may refer to them, such as URIs, or else the names."""
 
     path: Path
     names: list[str]  # one per column, no two alike
@@ -123,7 +118,7 @@ def _unambiguous(names: list[str], ids: list[str]) -> list[str]:
     return [f"{name} ({key})" if uses[name] > 1 else name for name, key in zip(names, ids, strict=True)]
 
 
-class Numbers(Sequence[str]):
+class _Numbers(Sequence[str]):
     """Column numbers as names, created on access, because a header of 13 bytes may announce millions of columns."""
 
     def __init__(self, numbers: range) -> None:
@@ -132,24 +127,14 @@ class Numbers(Sequence[str]):
     def __len__(self) -> int:
         return len(self._numbers)
 
-    def __getitem__(self, place: Any) -> Any:
-        return Numbers(self._numbers[place]) if isinstance(place, slice) else str(self._numbers[place])
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Sequence) or isinstance(other, str):
-            return NotImplemented
-        return len(self) == len(other) and all(map(eq, self, other))
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def __repr__(self) -> str:
-        return f"Numbers({self._numbers!r})"
+    def __getitem__(self, column: Any) -> Any:
+        return list(map(str, self._numbers[column])) if isinstance(column, slice) else str(self._numbers[column])
 
 
-def numbered(n_columns: int, first: int = 0) -> Sequence[str]:
-    """Number the columns of a file that has no names for them."""
-    names = Numbers(range(first, first + n_columns))
-    return list(names) if n_columns <= _MOST_SPELT_OUT else names
+def _numbered(n_columns: int, first: int) -> Sequence[str]:
+    """The names of columns that a file does not name."""
+    names = _Numbers(range(first, first + n_columns))
+    return names[:] if n_columns <= _MOST_SPELT_OUT else names
 
 
 def numeric_dataset(
@@ -166,21 +151,17 @@ def numeric_dataset(
     """Build the data set of a numeric file, or of a pair of files, with the names of its columns.
 
     Label names are read from `names_path`, which must fit, or from ``labels.txt`` beside the file if that fits;
-    otherwise labels are numbered from `first_label`. Feature names are read from ``features.txt`` if that fits.
-    `Y_line` is the line of `Y_path` with the number of samples, for messages.
+    otherwise labels are numbered from `first_label`. `Y_line` is the line of `Y_path` that has the number of samples.
     """
     if Y_path is not None and X.shape[0] != Y.shape[0]:
         message = f"has {Y.shape[0]} samples, but {X_path.name} has {X.shape[0]}; they must agree"
         raise FileError(Y_path, message, line=Y_line)
     path, n_labels = Y_path or X_path, Y.shape[1]
     limits.check_columns(path, n_labels, "label")
-    names: Sequence[str] | None
-    if names_path is not None:
-        names = read_names(names_path, limits).names
-        if len(names) != n_labels:
-            raise FileError(names_path, f"names {len(names)} columns, but {path.name} has {n_labels}; they must agree")
-    else:
-        names = _names_beside(path, LABELS_FILE, n_labels, limits) or numbered(n_labels, first_label)
+    if names_path is None:
+        names = _names_beside(path, LABELS_FILE, n_labels, limits) or _numbered(n_labels, first_label)
+    elif len(names := read_names(names_path, limits).names) != n_labels:
+        raise FileError(names_path, f"names {len(names)} columns, but {path.name} has {n_labels}; they must agree")
     return Dataset(X, Y, names, feature_names=_names_beside(X_path, FEATURES_FILE, X.shape[1], limits))
 
 

@@ -68,10 +68,12 @@ def _ask_to_stop(_signal: int, _frame: FrameType | None) -> None:
 
 def end() -> None:
     """Say what is kept and end the process; after Ctrl-C without any clean-up, as threads may still be in kernels."""
-    _ending.acquire()  # never released: a second caller waits until the process ends
+    was_asked = progress.asked_to_stop.is_set()
+    if was_asked:
+        _ending.acquire()  # never released: a second caller waits until the process ends
     erase = "\r\x1b[2K\x1b[?25h" if os.isatty(2) else ""  # a progress bar, which hides the cursor
     print(f"{erase}tacit: interrupted; {_kept[0]()}", file=sys.stderr, flush=True)
-    if not progress.asked_to_stop.is_set():
+    if not was_asked:
         sys.exit(EXIT_CODE)
     for draft in list(progress.drafts):
         draft.unlink(missing_ok=True)

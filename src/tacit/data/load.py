@@ -41,44 +41,31 @@ def load_data(
     Parameters
     ----------
     path : path or DataFrame
-        The file. For formats that keep samples and labels in two files, either of the two. Or a folder of documents.
-        Or a DataFrame of pandas, polars or pyarrow, whose labels are lists, or cells as in CSV.
+        The file; for formats that keep samples and labels in two files, either of the two. Or a folder of documents, or
+        a DataFrame of pandas, polars or pyarrow, whose labels are lists, or cells as in CSV.
     labels_path : path, optional
         For formats with two files, the other file (Mulan XML, ``Y`` of a pair), if its name does not follow
         from `path`. For all other formats, a file of label names, one per line or ``id<TAB>name``, or a
         vocabulary that `load_vocabulary` reads. It fixes the names and the order of the columns, so that a test file
-        gets the columns of its training file. The labels of a text file are then looked up in it, by id or name, and
-        unknown labels are an error. Without it, the columns of a text file are the sorted label names; for XMC and
-        NPZ, ``labels.txt`` and ``features.txt`` beside the file are used if they have as many lines as there are
-        columns.
+        gets the columns of its training file; unknown labels are an error. Without it, the columns of a text file are
+        the sorted label names; for XMC and NPZ, ``labels.txt`` and ``features.txt`` beside the file are used if they
+        have as many lines as there are columns.
     format : str, optional
         A name from `tacit.data.formats.FORMATS`, such as ``xmc``, ``svmlight``, ``arff``, ``npz``, ``jsonl`` or
         ``csv``. Detected from the file's name and first line if not given.
     text : str or sequence of str, optional
-        For JSONL, CSV, TSV and Parquet files, folders and DataFrames: the field(s) with the text, such as
-        ``"title,body"``; several fields are joined by line feeds. The default is ``text``, or else all of ``title``,
-        ``body``, ``content`` and ``document`` that occur. Fields of the object ``metadata`` of a JSON record can be
-        named, too.
+        For files with named fields, folders and DataFrames: the field(s) with the text, such as ``"title,body"``;
+        several are joined by line feeds. The default is ``text``, or else all of ``title``, ``body``, ``content`` and
+        ``document`` that occur. Fields of the object ``metadata`` of a JSON record can be named, too.
     labels : str, optional
         For the same files: the field with the labels. The default is the first of ``labels``, ``tags``, ``label``,
         ``concepts``, ``subjects``, ``subject_uris``, ``subject_labels`` and ``keywords`` that occurs.
     keep_columns : bool
-        Keep all fields of these files in `table`, so that `save_data` writes them, and texts and labels in the fields
-        that they came from.
+        Keep all fields of these files in `table`, so that `save_data` writes them.
     max_labels, max_features, max_line, max_expansion : int, optional
-        FileLimits that protect against damaged and hostile files; real data sets stay far below them. They bound the
+        Limits that protect against damaged and hostile files; real data sets stay far below them. They bound the
         number of labels (default ten million) and features (a hundred million), the bytes of a line (8 MiB) and the
         unpacked bytes per byte of a compressed file (500).
-
-    Returns
-    -------
-    Dataset
-        With `X` for numeric formats, with `texts` for text formats.
-
-    Raises
-    ------
-    FileError
-        If a file is missing, damaged or malformed; the message names the file and the line.
     """
     limits = FileLimits.of(
         max_labels=max_labels, max_features=max_features, max_line=max_line, max_expansion=max_expansion

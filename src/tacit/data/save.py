@@ -28,23 +28,11 @@ def save_data(
 ) -> list[Path]:
     """Write a data set to files, compressed if their names end in ``.gz``. On an error, no file is written.
 
-    Parameters
-    ----------
-    dataset : Dataset
-        With `X` for numeric formats, with `texts` for text formats. Known negatives (stored zeros of `Y`) are kept
-        by the formats that can express them, npz and xmc-pair, and dropped by the others.
-    path : path
-        The file to write; for formats with two files, the one with the samples.
-    labels_path : path, optional
-        The second file: ``Y`` of a pair, the XML of an ARFF file, or a list of label names.
-        By default it is placed beside `path`, as ``labels.txt`` if it lists names.
-    format : str, optional
-        As for `load_data`; by default chosen by the suffix of `path`, where ``.txt`` means xmc.
-
-    Returns
-    -------
-    list of Path
-        The files written.
+    Known negatives (stored zeros of `Y`) are kept by the formats that can express them, npz and xmc-pair, and dropped
+    by the others. For formats with two files, `path` is the one with the samples and `labels_path` the other: ``Y`` of
+    a pair, the XML of an ARFF file, or a list of label names. By default it is placed beside `path`, as ``labels.txt``
+    if it lists names. The `format` is by default chosen by the suffix of `path`, where ``.txt`` means xmc. Returns the
+    files written.
     """
     path = Path(path)
     chosen = format_to_write(path) if format is None else named_format(format)
@@ -100,9 +88,9 @@ def _checked(dataset: Dataset) -> Dataset:
     Y = _canonical(dataset.Y, "Y")
     if not np.isin(Y.data, (0.0, 1.0)).all():
         raise DataError("Y must hold 0 and 1 only; correct it before saving")
-    for what, size in (("samples", Y.shape[0]), ("labels", Y.shape[1]), ("features", 1 if X is None else X.shape[1])):
-        if size == 0:
-            raise DataError(f"a data set without {what} cannot be saved; it must have at least one")
+    sizes = {"samples": Y.shape[0], "labels": Y.shape[1], "features": 1 if X is None else X.shape[1]}
+    if empty := [what for what, size in sizes.items() if not size]:
+        raise DataError(f"a data set without {empty[0]} cannot be saved; it must have at least one")
     return replace(dataset, X=X, Y=Y)
 
 

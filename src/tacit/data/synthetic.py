@@ -101,8 +101,8 @@ def make_dataset(
     n_samples: int = 5_000, n_features: int = 3_000, n_labels: int = 500, *, as_text: bool = False, **options: Any
 ) -> SyntheticData:
     """A synthetic data set in memory; `options` are the other fields of `Recipe`, such as ``seed=1``."""
-    world = _World(_recipe(n_samples=n_samples, n_features=n_features, n_labels=n_labels, **options))
-    recipe = world.recipe
+    recipe = _recipe(n_samples=n_samples, n_features=n_features, n_labels=n_labels, **options)
+    world = _World(recipe)
     counts, observed, complete = (sparse.vstack(parts, format="csr") for parts in zip(*world.chunks(), strict=True))
     words = feature_names(range(recipe.n_features))
     return SyntheticData(
@@ -128,11 +128,7 @@ def stream_dataset(
 
 
 def write_synthetic(
-    path: str | os.PathLike[str],
-    n_samples: int = 1_000_000,
-    n_features: int = 100_000,
-    n_labels: int = 1_000_000,
-    **options: Any,
+    path: str | os.PathLike[str], n_samples: int, n_features: int, n_labels: int, **options: Any
 ) -> None:
     """Write the features and observed labels of `stream_dataset` as an XMC file, block by block."""
     blocks = stream_dataset(n_samples, n_features, n_labels, **options)

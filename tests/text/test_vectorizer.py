@@ -99,14 +99,6 @@ def test_odd_texts_have_features_or_none(features):
     assert vectorizer.transform(["", "red apples"])[1].nnz > 0
 
 
-def test_n_grams_are_as_long_as_those_of_the_vocabulary():
-    """Earlier models have n-grams of three to five letters."""
-    names = ["pear", *sorted({f"~{part}" for part in grams(["pear"], (3, 4, 5))})]
-    old = TextVectorizer(np.array(names, object), np.ones(len(names), np.float32), "words+characters")
-    assert old.transform(["pear"]).nnz == len(names)
-    assert old.transform(["spear"]).nnz > 0
-
-
 def test_a_second_fit_forgets_the_first():
     vectorizer = TextVectorizer().fit(["apple pear"])
     vectorizer.transform(["apple"])
@@ -175,7 +167,7 @@ def test_features_are_those_of_words_counted_slowly(options, texts, others):
 
 
 @pytest.mark.parametrize("features", ["words", "words+characters", "words+prefixes"])
-def test_features_as_new_are_those_of_a_vocabulary_without_the_other_words(features):
+def test_restricted_features_are_those_of_a_vocabulary_without_the_other_words(features):
     texts = ["red apple", "green apple tree", "red tree", "green pear"]
     all_texts, first = TextVectorizer(features=features), TextVectorizer(features=features)
     X = all_texts.fit_transform(texts)
@@ -184,6 +176,6 @@ def test_features_as_new_are_those_of_a_vocabulary_without_the_other_words(featu
     first.idf_ = all_texts.idf_[columns]
     is_known = np.zeros(X.shape[1], np.bool_)
     is_known[columns] = True
-    as_new = all_texts.as_new(X[3:], is_known)
-    np.testing.assert_allclose(as_new[:, columns].toarray(), first.transform(texts[3:]).toarray(), rtol=1e-5)
-    assert as_new[:, ~is_known].nnz == 0
+    restricted = all_texts.restricted_to(X[3:], is_known)
+    np.testing.assert_allclose(restricted[:, columns].toarray(), first.transform(texts[3:]).toarray(), rtol=1e-5)
+    assert restricted[:, ~is_known].nnz == 0

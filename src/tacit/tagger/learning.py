@@ -173,7 +173,7 @@ def _finds_enough(naming: Naming, labels: Labels, rows: Ids) -> bool:
 
 def _as_new(X: sparse.csr_matrix, rest: sparse.csr_matrix, vectorizer: TextVectorizer | None) -> sparse.csr_matrix:
     """Features X of held-out samples; of texts, without words that `rest` does not have: new texts lack these, too."""
-    return X if vectorizer is None else vectorizer.as_new(X, occurring(rest))
+    return X if vectorizer is None else vectorizer.restricted_to(X, occurring(rest))
 
 
 def _cross_fitted(

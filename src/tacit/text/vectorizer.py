@@ -30,8 +30,7 @@ from tacit.text.words import LANGUAGES, Lexicon, Words, count_words, stemmed, wo
 _MIN_TEXTS_TO_DROP_HAPAXES = 1000  # with fewer texts, words that occur in a single text are kept
 _MIN_WORDS_TO_DROP_HAPAXES = 50  # distinct words per text; in shorter texts every word counts
 _PART = "~"  # before the name of a feature that is not a word
-_GRAM_SIZES = (4,)  # earlier models have 3, 4 and 5
-_PREFIX = 4  # letters
+_LETTERS = 4  # of prefixes and n-grams
 _PAIR = "\ua7f7"  # between two words: a letter of Roman inscriptions, which makes one word of them
 _CHARACTERS_PER_BLOCK = 8_000_000  # of texts that are a task
 _FEATURES_OF_PARTS = 10  # times as many features as of words alone, at most
@@ -46,17 +45,8 @@ Result = TypeVar("Result")
 class TextVectorizer:
     """Tf-idf vectors of unit length with logarithmic term counts, of words and optionally more.
 
-    Attributes
-    ----------
-    features : str
-        One of `FEATURES`: words alone, with their prefixes or character n-grams, for inflected and rare words, or with
-        pairs of neighbouring words.
-    language : str, optional
-        Count stems of this language instead of words.
-    feature_names_ : array of str
-        The vocabulary in column order: words, then other features, whose names start with a tilde.
-    idf_ : float array
-        Inverse document frequency of each feature.
+    The vocabulary, `feature_names_`, has words first, then other features, whose names start with a tilde. With a
+    `language`, stems are counted instead of words.
     """
 
     feature_names_: Annotated[npt.NDArray[Any], Array("object", ("n_features",))] = field(
@@ -93,7 +83,7 @@ class TextVectorizer:
         places[chosen] = np.arange(len(chosen))
         parts = None
         if self.features != "words":
-            parts, part_names = _parts_of(words, self.features)
+            parts, part_names = _decompose(words, self.features)
             n_with = _texts_with((counts @ parts for counts in blocks), len(part_names))
             found, chosen = _vocabulary(part_names, n_with, 2 if self.features == "words+bigrams" else min_texts)
             parts = parts[:, chosen]
@@ -117,12 +107,12 @@ class TextVectorizer:
         places = np.array([position.get(word, -1) for word in words], np.int32)
         parts = None
         if self.features != "words":
-            parts, names = _parts_of(words, self.features, self._sizes)
+            parts, names = _decompose(words, self.features)
             known = np.array([position.get(name, -1) - self._n_words for name in names], np.int32)
             parts = _renamed(parts, known, len(position) - self._n_words)
         return self._weighted(blocks, places, parts, n_jobs)
 
-    def as_new(self, X: sparse.csr_matrix, is_known: npt.NDArray[np.bool_]) -> sparse.csr_matrix:
+    def restricted_to(self, X: sparse.csr_matrix, is_known: npt.NDArray[np.bool_]) -> sparse.csr_matrix:
         """Features of texts as they would be if the vocabulary had only the features that `is_known` marks."""
         positions = self.positions()
         entries = is_known[X.indices]
@@ -159,7 +149,6 @@ class TextVectorizer:
         """Columns by the name of the feature."""
         if not hasattr(self, "_position"):
             self._n_words = sum(not name.startswith(_PART) for name in self.feature_names_)
-            self._sizes = sorted({len(name) - len(_PART) for name in self.feature_names_[self._n_words :]})
             # Last, as other threads take it for a sign that all are there.
             self._position = {name: place for place, name in enumerate(self.feature_names_)}
         return self._position
@@ -297,10 +286,8 @@ def _tf_idf(counts: sparse.csr_matrix, idf: npt.NDArray[np.float32]) -> sparse.c
     return unit_rows(sparse.csr_matrix((values, counts.indices, counts.indptr), shape=counts.shape))
 
 
-def _parts_of(
-    words: list[str], features: str, sizes: Sequence[int] = _GRAM_SIZES
-) -> tuple[sparse.csr_matrix, list[str]]:
-    """How often each part occurs in each word; n-grams are of `sizes`, blanks at both ends counted as letters."""
+def _decompose(words: list[str], features: str) -> tuple[sparse.csr_matrix, list[str]]:
+    """How often each part occurs in each word; blanks at both ends count as letters of n-grams."""
     number: defaultdict[str, int] = defaultdict()
     number.default_factory = number.__len__
     ids: list[int] = []
@@ -308,9 +295,9 @@ def _parts_of(
     for word in words:
         if features == "words+characters":
             padded = f" {word} "
-            found = [padded[start : start + size] for size in sizes for start in range(len(padded) - size + 1)]
+            found = [padded[start : start + _LETTERS] for start in range(len(padded) - _LETTERS + 1)]
         elif features == "words+prefixes":
-            found = [word[:_PREFIX]] if len(word) > _PREFIX else []
+            found = [word[:_LETTERS]] if len(word) > _LETTERS else []
         else:
             found = [word.replace(_PAIR, " ")] if _PAIR in word else []
         ids.extend(number[_PART + part] for part in found)

@@ -13,7 +13,16 @@ from sklearn.svm import LinearSVC
 
 from reference import dual as reference
 from tacit.core.features import Features, dense_rows
-from tacit.kernels.dual import LOGISTIC, SQUARED, SQUARED_HINGE, label_signs, prune, train_block
+from tacit.kernels.dual import (
+    LOGISTIC,
+    SQUARED,
+    SQUARED_HINGE,
+    BlockObjective,
+    BlockRows,
+    label_signs,
+    prune,
+    train_block,
+)
 from tacit.numerics.rows import row_bounds
 
 LOSSES = {"squared hinge": SQUARED_HINGE, "logistic": LOGISTIC, "squared": SQUARED}
@@ -43,19 +52,13 @@ def train(
     if positive_target is None:
         positive_target = np.ones(signs.shape[1])
     duals = np.full(signs.shape, np.nan, dtype=np.float32)
+    dense = dense if n_dense else None
+    entries = row_bounds(samples), samples.indices.astype(np.int32), samples.data, samples.shape[1]
+    costs = np.asarray(positive_cost, np.float32), np.asarray(positive_target, np.float32), negative_cost
     weights, n_passes, moves = train_block(
-        row_bounds(samples),
-        samples.indices.astype(np.int32),
-        samples.data,
-        samples.shape[1],
-        dense if n_dense else None,
-        np.arange(len(X))[::-1].copy(),
+        BlockRows(*entries, dense, np.arange(len(X))[::-1].copy()),
         signs.astype(np.int8),
-        np.asarray(positive_cost, dtype=np.float32),
-        np.asarray(positive_target, dtype=np.float32),
-        negative_cost,
-        bias,
-        LOSSES[loss],
+        BlockObjective(LOSSES[loss], *costs, bias),
         tolerance,
         passes,
         seed,

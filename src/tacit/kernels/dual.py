@@ -18,6 +18,8 @@ what the steps of the rows before it have added, by their inner products with it
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import njit
 
@@ -25,6 +27,7 @@ from tacit.arrays import Floats32, Ints8, Ints32, Ints64, UInts32
 from tacit.kernels.aligned import aligned_zeros
 from tacit.kernels.dense import TILE, DenseRows, gather
 from tacit.kernels.dot import dot
+from tacit.kernels.splitmix import STEP, mixed
 
 SQUARED_HINGE = 0
 LOGISTIC = 1
@@ -48,13 +51,51 @@ _LARGEST_EXPONENT = np.float32(25.0)
 _VECTOR = {"nogil": True, "cache": True, "fastmath": {"nnan", "nsz"}, "error_model": "numpy"}
 
 
+class BlockRows(NamedTuple):
+    """Samples: columns and values of sparse entries, and for each sample the first of them and the one after its last.
+
+    Beside them are `dense` rows or None, and which of these belongs to each sample.
+    """
+
+    bounds: Ints64
+    indices: Ints32
+    data: Floats32
+    n_features: int  # of the sparse part
+    dense: DenseRows | None
+    places: Ints64
+
+
+class BlockObjective(NamedTuple):
+    """The loss, SQUARED_HINGE, LOGISTIC or SQUARED, and c_i of the positives of each label and of all negatives.
+
+    `positive_target` is what w·x should be for the positives of each label; -1 for negatives. LOGISTIC does not look at
+    it.
+    """
+
+    loss: int
+    positive_cost: Floats32
+    positive_target: Floats32
+    negative_cost: float
+    bias: float  # value of the constant feature; 0 for no intercept
+
+
+class _Block(NamedTuple):
+    """What steps read and change."""
+
+    bounds: Ints64
+    columns: UInts32
+    data: Floats32
+    places: Ints64
+    bias: np.float32
+    signs: Ints8
+    weights: Floats32
+    duals: Floats32
+    norms: Floats32  # squared lengths of samples
+    gains: Floats32  # of the last step on each sample
+
+
 def label_signs(
-    y_indptr: Ints64,
-    y_indices: Ints32,
-    y_values: Floats32,
-    labels: Ints64,
-    n_samples: int,
-    absent: int,
+    y_indptr: Ints64, y_indices: Ints32, y_values: Floats32, labels: Ints64, n_samples: int, absent: int
 ) -> Ints8:
     """State of each (sample, label of the block): 1 positive, -1 negative, 0 ignored.
 
@@ -90,12 +131,9 @@ def _fill_signs(
 
 @njit(nogil=True, cache=True)
 def _shuffle(rows: Ints64, state: np.uint64) -> np.uint64:
-    """Shuffle rows with splitmix64, so that the order does not depend on the version of a library."""
     for last in range(len(rows) - 1, 0, -1):
-        state += np.uint64(0x9E3779B97F4A7C15)
-        mixed = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        other = np.int64((mixed ^ (mixed >> np.uint64(31))) % np.uint64(last + 1))
+        state += STEP
+        other = np.int64(mixed(state) % np.uint64(last + 1))
         rows[last], rows[other] = rows[other], rows[last]
     return state
 
@@ -262,26 +300,18 @@ def _largest_size(steps: Floats32) -> np.float32:
 
 @njit(nogil=True, cache=True)
 def _visit(
-    bounds: Ints64,
-    columns: UInts32,
-    data: Floats32,
+    block: _Block,
     dense: DenseRows | None,
-    places: Ints64,
-    weights: Floats32,
-    bias: np.float32,
-    signs: Ints8,
-    duals: Floats32,
-    norms: Floats32,
     logistic: Floats32 | None,
     squared: tuple[Floats32, Floats32, bool] | None,
     negative_cost: np.float32,
     negligible: np.float32,
     rows: Ints64,
-    gains: Floats32,
     tile_steps: Floats32,
     moves: Floats32,
 ) -> None:
     """One step on each of `rows` in turn; fills their gains, and `moves`: the largest change of a margin per label."""
+    bounds, columns, data, places, bias, signs, weights, duals, norms, gains = block
     width, at = weights.shape[1], 0
     for label in range(width):
         moves[label] = _ZERO
@@ -357,87 +387,45 @@ def _hard_rows(rows: Ints64, gains: Floats32, hard: Ints64) -> Ints64:
 
 
 def train_block(
-    bounds: Ints64,
-    indices: Ints32,
-    data: Floats32,
-    n_features: int,
-    dense: DenseRows | None,
-    places: Ints64,
+    samples: BlockRows,
     signs: Ints8,
-    positive_cost: Floats32,
-    positive_target: Floats32,
-    negative_cost: float,
-    bias: float,
-    loss: int,
+    objective: BlockObjective,
     tolerance: float,
     max_passes: int,
     seed: int,
     duals: Floats32,
 ) -> tuple[Floats32, int, Floats32]:
-    """Train one classifier per column of `signs`.
+    """Train one classifier per column of `signs`, which are those of `label_signs`.
 
-    Parameters
-    ----------
-    bounds, indices, data
-        The sparse part of the samples: columns and values of entries, and for each sample the first of its entries
-        and the one after its last.
-    n_features
-        Its columns.
-    dense, places
-        Dense rows or None, and which of them belongs to each sample.
-    signs
-        As `label_signs` returns them.
-    positive_cost, negative_cost
-        c_i of the positives of each label, and of all negatives.
-    positive_target
-        What w·x should be for the positives of each label; -1 for negatives. LOGISTIC does not look at it.
-    bias
-        Value of the constant feature; 0 for no intercept.
-    loss
-        SQUARED_HINGE, LOGISTIC or SQUARED.
-    tolerance
-        Training ends after a pass over all samples in which no step moved the margin of its sample by more.
-    max_passes
-        Passes over all samples after which it ends in any case.
-    seed
-        Of the order in which samples are visited.
-    duals
-        Room for y_i α_i, of the shape of `signs`; filled.
+    Training ends after a pass over all samples in which no step moved the margin of its sample by more than
+    `tolerance`, or after `max_passes`. `duals`, of the shape of `signs`, become y_i α_i.
 
-    Returns
-    -------
-    weights
-        Shape (n_features + dense features + 1, labels); the last row is the weight of the constant feature.
-    passes, moves
-        Passes made over all samples, and the largest move in the last of them, by label.
+    Returns weights (features + dense features + 1) × labels, of which the last row is that of the constant feature, the
+    number of passes, and the largest move in the last of them, by label.
     """
-    (n_samples, width), n_dense = signs.shape, 0 if dense is None else dense[0].shape[1]
-    weights = aligned_zeros((n_features + n_dense + 1, width), np.float32)
+    (n_samples, width), dense = signs.shape, samples.dense
+    n_dense = 0 if dense is None else dense[0].shape[1]
     duals[:] = _ZERO
+    columns = samples.indices.view(f"u{samples.indices.itemsize}")  # which Numba need not check for numbers below 0
+    weights = aligned_zeros((samples.n_features + n_dense + 1, width), np.float32)
+    by_row = np.zeros((2, n_samples), dtype=np.float32)
+    entries = samples.bounds, columns, samples.data, samples.places
+    block = _Block(*entries, np.float32(objective.bias), signs, weights, duals, by_row[0], by_row[1])
+    loss, *squared, negative_cost, _ = objective
+    logistic = objective.positive_cost if loss == LOGISTIC else None  # the steps of only one loss are compiled
+    others = None if loss == LOGISTIC else (*squared, loss == SQUARED_HINGE)
+    rows = np.empty((2, n_samples), dtype=np.int64)
     steps = aligned_zeros((1 if dense is None else TILE, width), np.float32)
     moves = aligned_zeros((2, width), np.float32)
-    by_row = np.zeros((2, n_samples), dtype=np.float32)
-    rows = np.empty((2, n_samples), dtype=np.int64)
-    columns = indices.view(f"u{indices.itemsize}")  # unsigned, which Numba need not check for numbers below 0
-    samples = (bounds, columns, data, dense, places, weights, np.float32(bias), signs, duals)
-    logistic = positive_cost if loss == LOGISTIC else None  # the steps of only one loss are compiled
-    squared = None if loss == LOGISTIC else (positive_cost, positive_target, loss == SQUARED_HINGE)
-    objective = (logistic, squared, np.float32(negative_cost))
-    passes = _train(*samples, *objective, tolerance, max_passes, np.uint64(seed), rows, by_row, steps, moves)
+    stops = tolerance, max_passes, np.uint64(seed)
+    passes = _train(block, dense, logistic, others, np.float32(negative_cost), *stops, rows, steps, moves)
     return weights, passes, moves[0]
 
 
 @njit(nogil=True, cache=True)
 def _train(
-    bounds: Ints64,
-    columns: UInts32,
-    data: Floats32,
+    block: _Block,
     dense: DenseRows | None,
-    places: Ints64,
-    weights: Floats32,
-    bias: np.float32,
-    signs: Ints8,
-    duals: Floats32,
     logistic: Floats32 | None,
     squared: tuple[Floats32, Floats32, bool] | None,
     negative_cost: np.float32,
@@ -445,31 +433,27 @@ def _train(
     max_passes: int,
     state: np.uint64,
     room: Ints64,
-    by_row: Floats32,
     steps: Floats32,
     moves: Floats32,
 ) -> int:
     """Train; return the number of passes. Arrays that it needs are given: it would take longer to compile otherwise."""
-    norms, gains = by_row[0], by_row[1]
-    _fill_norms(bounds, data, bias, norms)
+    _fill_norms(block.bounds, block.data, block.bias, block.norms)
     if dense is not None:
-        _add_dense_norms(dense, places, norms)
-    rows, passes = _known_rows(signs, room[0]), 0
-    samples = (bounds, columns, data, dense, places, weights, bias, signs, duals, norms)
-    objective = (logistic, squared, negative_cost, np.float32(_NEGLIGIBLE * tolerance))
+        _add_dense_norms(dense, block.places, block.norms)
+    rows, passes, negligible = _known_rows(block.signs, room[0]), 0, np.float32(_NEGLIGIBLE * tolerance)
     while passes < max_passes:
         state = _shuffle(rows, state)
-        _visit(*samples, *objective, rows, gains, steps, moves[0])
+        _visit(block, dense, logistic, squared, negative_cost, negligible, rows, steps, moves[0])
         passes += 1
         is_settled = True
         for move in moves[0]:
             is_settled &= move <= tolerance
         if is_settled:
             break
-        hard = _hard_rows(rows, gains, room[1])
+        hard = _hard_rows(rows, block.gains, room[1])
         for _ in range(min(_HARD_VISITS, len(rows) // (2 * max(len(hard), 1)))):
             state = _shuffle(hard, state)
-            _visit(*samples, *objective, hard, gains, steps, moves[1])
+            _visit(block, dense, logistic, squared, negative_cost, negligible, hard, steps, moves[1])
     return passes
 
 

@@ -10,19 +10,16 @@ from numba import njit
 
 from tacit.arrays import Floats32, Floats64, Ints32, Ints64, UInts64
 from tacit.kernels.dot import dot
+from tacit.kernels.splitmix import STEP, mixed
 
 LARGEST_LOGIT = 30.0  # 1 − σ is smaller than the precision of float32
 
 
 @njit(nogil=True, cache=True)
 def next_random(state: UInts64) -> float:
-    """A uniform number in [0, 1) from a splitmix64 generator whose state is advanced in place."""
-    state[0] += np.uint64(0x9E3779B97F4A7C15)
-    bits = state[0]
-    bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    bits = bits ^ (bits >> np.uint64(31))
-    return float(bits >> np.uint64(11)) / 9007199254740992.0  # 2⁵³
+    """A uniform number in [0, 1) from a generator whose state is advanced in place."""
+    state[0] += STEP
+    return float(mixed(state[0]) >> np.uint64(11)) / 9007199254740992.0  # 2⁵³
 
 
 @njit(nogil=True, cache=True)

@@ -19,7 +19,7 @@ from tacit.core.labels import positives
 from tacit.core.parameters import OneOf, Range, Tune, document_parameters
 from tacit.core.ranking import Ranking
 from tacit.evaluation.propensity import propensities_from_counts
-from tacit.kernels.dual import prune, train_block
+from tacit.kernels.dual import BlockObjective, BlockRows, prune, train_block
 from tacit.linear.label_forest import MOST_LOGS, Chunk, LabelForest
 from tacit.numerics.classifiers import LOSSES, POSITIVES, LinearObjective, objective_of
 from tacit.numerics.clusters import LabelClusters, cluster_labels, label_centres
@@ -305,19 +305,11 @@ def _train_node(
     if node.is_leaf:
         costs[:n_children] = objective.positive_costs[node.labels]
         targets[:n_children] = objective.positive_targets[node.labels]
+    indices = words.indices.astype(np.int32, copy=False)
     weights, *_ = train_block(
-        bounds,
-        words.indices.astype(np.int32, copy=False),
-        words.data,
-        len(columns),
-        dense_rows(X),
-        rows,
+        BlockRows(bounds, indices, words.data, len(columns), dense_rows(X), rows),
         signs,
-        costs,
-        targets,
-        negative_cost,
-        options.bias,
-        objective.loss,
+        BlockObjective(objective.loss, costs, targets, negative_cost, options.bias),
         options.tolerance,
         options.max_passes,
         seed,

@@ -11,7 +11,16 @@ from tacit.arrays import Floats32, Floats64, Ints64
 from tacit.core.features import FeatureMatrix, dense_rows, sparse_part
 from tacit.core.labels import label_counts, positives
 from tacit.evaluation.propensity import propensities_from_counts
-from tacit.kernels.dual import LOGISTIC, SQUARED, SQUARED_HINGE, label_signs, prune, train_block
+from tacit.kernels.dual import (
+    LOGISTIC,
+    SQUARED,
+    SQUARED_HINGE,
+    BlockObjective,
+    BlockRows,
+    label_signs,
+    prune,
+    train_block,
+)
 from tacit.numerics.clusters import cluster_labels, label_centres
 from tacit.numerics.rows import row_bounds, unit_rows
 from tacit.numerics.storage import new_array
@@ -137,11 +146,12 @@ def _train_block(
     signs = label_signs(Y.indptr, Y.indices, Y.data, labels, X.shape[0], absent)
     words = sparse_part(X)
     n_words = words.shape[1]
-    features = (row_bounds(words), words.indices, words.data, n_words, dense_rows(X), np.arange(X.shape[0]))
-    costs = (objective.positive_costs[labels], objective.positive_targets[labels], objective.negative_cost)
-    stops = (options.tolerance, options.max_passes)
+    features = row_bounds(words), words.indices, words.data, n_words, dense_rows(X), np.arange(X.shape[0])
+    costs = objective.positive_costs[labels], objective.positive_targets[labels], objective.negative_cost
+    block = BlockObjective(objective.loss, *costs, options.bias)
     duals = new_array(signs.size, np.float32).reshape(signs.shape)
-    weights, *_ = train_block(*features, signs, *costs, options.bias, objective.loss, *stops, seed, duals)
+    stops = options.tolerance, options.max_passes, seed
+    weights, *_ = train_block(BlockRows(*features), signs, block, *stops, duals)
     indptr, indices, data = prune(weights[: n_words + 1], options.prune)
     indptr = np.pad(indptr, (0, X.shape[1] - n_words), mode="edge")
     kept = sparse.csr_matrix((data, indices, indptr), shape=(X.shape[1], len(labels)))

@@ -16,8 +16,8 @@ import numpy as np
 import tacit
 from benchmarks.find_missing import folder
 from tacit.core.labels import aligned, label_counts, positives
+from tacit.evaluation.curves import calibration_error
 from tacit.evaluation.metrics import judge
-from tacit.tagger.calibration import calibration_error
 
 N_SAMPLES = (20, 30, 60, 120, 250, 500, 2000)
 N_FRESH = 1500

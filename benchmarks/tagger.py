@@ -17,8 +17,8 @@ import time
 from pathlib import Path
 
 import tacit
+from tacit.evaluation.curves import calibration_error
 from tacit.evaluation.metrics import judge
-from tacit.tagger.calibration import calibration_error
 
 EURLEX_FIELDS = ("--text", "title,header,recitals,main_body", "--labels", "concepts")
 KEPT = Path(tempfile.gettempdir()) / "tacit-benchmark-models"

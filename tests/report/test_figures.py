@@ -8,52 +8,30 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from report.samples import Page
-from tacit.report.figures import (
-    WIDTH,
-    Plot,
-    found_by_rank,
-    frequency_plot,
-    paired_bars,
-    power_ticks,
-    precision_recall,
-    reliability_diagram,
-    scale,
-    share_ticks,
-)
-from tacit.report.findings import Bin, Frequencies, Operating, Pair, Reliability, TradeOff
+from tacit.evaluation.curves import Bin, ThresholdCurve
+from tacit.report.figures import WIDTH, Plot, paired_bars, precision_recall, reliability_diagram
+from tacit.report.findings import Operating, Pair, Reliability, operating_points
 
 
-def test_scales_map_ends_to_ends():
-    linear, log = scale(0, 10, 100, 200), scale(1, 1000, 0, 300, log=True)
-    assert [linear(value) for value in (0, 5, 10, 12, -1)] == [100, 150, 200, 200, 100]
-    assert [log(value) for value in (1, 10, 1000, 0)] == pytest.approx([0, 100, 300, 0])
-
-
-@given(st.floats(0.001, 10), st.floats(1.5, 1e6), st.floats(0, 1e7), st.booleans())
-def test_scales_stay_on_the_page(low, ratio, value, log):
-    assert 10 - 1e-6 <= scale(low, low * ratio, 10, 90, log)(value) <= 90 + 1e-6
-
-
-def test_ticks():
-    assert share_ticks(2) == [(0.0, "0"), (0.5, "50"), (1.0, "100")]
-    assert power_ticks(1, 2500) == [(1, "1"), (10, "10"), (100, "100"), (1000, "1,000")]
-    assert [text for _, text in power_ticks(1, 1e8)] == ["1", "100", "10,000", "1,000,000", "100,000,000"]
-
-
-def test_every_number_of_a_plot_is_on_it():
-    plot = Plot("a plot", (0, 1), (0, 1), "x", "y")
-    plot.axes(share_ticks(), share_ticks())
-    plot.line([(-1, 0), (0.5, 3)], "curve")
-    plot.bar(0, 0.2, 0, 0.5, "model", "half")
-    plot.point(2, 2, "dot")
-    plot.point(0.5, 0.5, "missed", "a cross", cross=True)
+@given(st.floats(-1e7, 1e7), st.floats(-1e7, 1e7))
+def test_every_number_of_a_plot_is_on_it(x, y):
+    plot = Plot("x", "y")
+    plot.line([(-1, 0), (0.5, 3), (x, y)], "curve")
+    plot.bar(0, x, y, "model", "a bar")
+    plot.whisker(x, (0.1, y))
+    plot.dot(x, y, "dot", "a dot")
+    markup = plot.markup("a plot")
     numbers = [float(number) for number in re.findall(r'(?<=[ ",])-?\d+\.?\d*(?=[ ",])', "".join(plot.parts))]
     assert min(numbers) >= -90  # the turn of a label
     assert max(numbers) <= WIDTH
-    assert Page(plot.markup()).attributes[0] == (
-        "svg",
-        {"viewbox": "0 0 340 240", "role": "img", "aria-label": "a plot"},
-    )
+    about = {"viewbox": "0 0 340 240", "role": "img", "aria-label": "a plot"}
+    assert Page(markup).attributes[0] == ("svg", about)
+
+
+def test_ends_of_the_axes_are_ends_of_the_plot():
+    plot = Plot("x", "y", [(0, "")], [(0, ""), (20, "")], (0, 10))
+    assert [plot.x(value) for value in (-1, 0, 5, 10, 12)] == [44, 44, 186, 328, 328]
+    assert [plot.y(value) for value in (-1, 0, 10, 20, 21)] == [202, 202, 106, 10, 10]
 
 
 def drawn(markup: str, class_: str) -> int:
@@ -82,42 +60,16 @@ def test_the_axis_of_bars_ends_above_the_tallest(tallest):
 
 def test_the_curve_marks_the_stored_threshold():
     recall = np.linspace(0.001, 0.9, 5000)
-    curve = TradeOff((1 - recall).astype(np.float32), 1 - recall / 2, recall, 3 * recall)
-    stored = curve.at(0.4)
-    markup = precision_recall(curve, stored, [curve.at(0.5), Operating(0.99, 0.0, 0.0, 0.0)])
+    curve = ThresholdCurve((1 - recall).astype(np.float32), 1 - recall / 2, recall, 3 * recall)
+    stored, step = operating_points(curve, [0.4, 0.5])
+    markup = precision_recall(curve, stored, [step, Operating(0.99, 0.0, 0.0, 0.0)])
     assert [drawn(markup, class_) for class_ in ("stored", "step")] == [1, 1]  # none for a threshold that gives nothing
     assert "threshold 0.4" in markup
     assert len(markup) < 10_000
 
 
 def test_the_reliability_diagram_has_a_dot_for_each_bin():
-    bins = [Bin(0.1, 0.12, (0.05, 0.2), 40), Bin(0.8, 0.7, (0.6, 0.8), 40)]
+    bins = [(Bin(0.1, 0.12, 40), (0.05, 0.2)), (Bin(0.8, 0.7, 40), (0.6, 0.8))]
     markup = reliability_diagram(Reliability(bins, 0.06))
     assert [drawn(markup, class_) for class_ in ("dot", "whisker")] == [2, 2]
     assert "0.060" in markup
-
-
-@pytest.mark.parametrize("n_labels", [1, 2, 7, 300, 30_000])
-def test_frequency_plots_of_any_size_are_small(n_labels):
-    ranks = np.arange(1, n_labels + 1)
-    labels = Frequencies((n_labels / ranks).astype(np.int64) - (n_labels > 2), ranks % 3 > 0, ranks % 3 == 1)
-    markup = frequency_plot(labels)
-    Page(markup)
-    assert drawn(markup, "found") > 0
-    assert len(markup) < 40_000
-    assert 0 < drawn(found_by_rank(labels), "found-bar") <= 40
-
-
-def test_labels_at_one_place_show_what_most_of_them_are():
-    counts = np.full(5000, 3)
-    is_tested = np.ones(5000, np.bool_)
-    mostly = frequency_plot(Frequencies(counts, is_tested, np.arange(5000) % 10 > 0))
-    rarely = frequency_plot(Frequencies(counts, is_tested, np.arange(5000) % 10 == 0))
-    assert drawn(mostly, "missed") < drawn(mostly, "found") / 5
-    assert drawn(rarely, "found") < drawn(rarely, "missed") / 5
-
-
-def test_unseen_labels_have_a_tick_of_their_own():
-    seen, tested = np.array([5, 2, 1]), np.ones(3, np.bool_)
-    assert ">0</text>" not in frequency_plot(Frequencies(seen, tested, tested))
-    assert ">0</text>" in frequency_plot(Frequencies(np.array([5, 2, 0]), tested, tested))

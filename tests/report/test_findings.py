@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from report.samples import evaluation
 from tacit.evaluation.metrics import label_set_scores
 from tacit.report import findings
-from tacit.report.findings import examples, reliability, trade_off
+from tacit.report.findings import examples, operating_points, reliability
 
 RANKED = [[(0, 0.9), (1, 0.6)], [(1, 0.8), (0, 0.7)], [(2, 0.4)], [(0, 0.6), (2, 0.3)]]
 TRUTH = [[0], [0, 1], [3], [2]]
@@ -22,15 +22,16 @@ def small():
 
 
 def test_precision_and_recall_over_thresholds(small):
-    curve = trade_off(small)
-    assert curve.thresholds == pytest.approx([0.9, 0.8, 0.7, 0.6, 0.4, 0.3])
-    assert curve.precision == pytest.approx([1, 1, 1, 3 / 5, 3 / 6, 4 / 7])
-    assert curve.recall == pytest.approx(np.array([1, 2, 3, 3, 3, 4]) / 5)
-    assert curve.labels == pytest.approx(np.array([1, 2, 3, 5, 6, 7]) / 4)
-    assert curve.at(0.65)[1:] == pytest.approx((1, 3 / 5, 3 / 4))
-    assert curve.at(0.65).f1 == pytest.approx(0.75)
-    assert curve.at(0.95) == (0.95, 0, 0, 0)
-    assert curve.at(0.95).f1 == 0
+    curve = small.curve
+    assert curve.thresholds == pytest.approx([np.inf, 0.9, 0.8, 0.7, 0.6, 0.4, 0.3])
+    assert curve.precision == pytest.approx([0, 1, 1, 1, 3 / 5, 3 / 6, 4 / 7])
+    assert curve.recall == pytest.approx(np.array([0, 1, 2, 3, 3, 3, 4]) / 5)
+    assert curve.labels == pytest.approx(np.array([0, 1, 2, 3, 5, 6, 7]) / 4)
+    point, none = operating_points(curve, [0.65, 0.95])
+    assert point[1:] == pytest.approx((1, 3 / 5, 3 / 4))
+    assert point.f1 == pytest.approx(0.75)
+    assert none == (0.95, 0, 0, 0)
+    assert none.f1 == 0
 
 
 @given(st.integers(0, 2**32 - 1), st.floats(0, 1))
@@ -43,7 +44,7 @@ def test_a_threshold_gives_what_label_sets_say(seed, threshold):
     truth = [[0], *(rng.permutation(6)[: rng.integers(0, 4)].tolist() for _ in range(7))]
     found = evaluation(ranked, truth, counts=[1] * 6, threshold=threshold)
     expected = label_set_scores(found.truth, found.suggested)
-    place = trade_off(found).at(threshold)
+    (place,) = operating_points(found.curve, [threshold])
     assert place[1:3] == pytest.approx(expected[:2])
     assert place.f1 == pytest.approx(expected.f1)
     assert place.labels == pytest.approx(found.suggested.nnz / 8)
@@ -57,16 +58,17 @@ def test_reliability_of_probabilities_that_are_true():
     truth = [np.flatnonzero(row).tolist() for row in is_true]
     found = reliability(evaluation(ranked, truth, counts=[9] * 5))
     assert len(found.bins) == 15
-    assert {part.size for part in found.bins} <= {666, 667}
+    assert {part.size for part, _ in found.bins} <= {666, 667}
     assert found.error < 0.03
-    assert sum(low <= part.probability <= high for part in found.bins for low, high in [part.interval]) >= 12
-    weighted = sum(part.size * abs(part.probability - part.share) for part in found.bins) / 10_000
+    assert sum(low <= part.probability <= high for part, (low, high) in found.bins) >= 12
+    weighted = sum(part.size * abs(part.probability - part.rate) for part, _ in found.bins) / 10_000
     assert found.error == pytest.approx(weighted)
 
 
 def test_few_suggestions_make_few_bins(small):
-    assert sum(part.size for part in reliability(small).bins) == 7
-    assert all(0 <= part.interval[0] <= part.share <= part.interval[1] <= 1 for part in reliability(small).bins)
+    bins = reliability(small).bins
+    assert sum(part.size for part, _ in bins) == 7
+    assert all(0 <= low <= part.rate <= high <= 1 for part, (low, high) in bins)
 
 
 def test_best_and_worst_labels(small):
@@ -104,13 +106,6 @@ def test_frequent_confusions_come_first():
     ranked = [[(0, 0.9)], [(0, 0.9)], [(1, 0.9)], [(2, 0.9)]]
     found = findings.confusions(evaluation(ranked, [[1], [1], [0], [2]], counts=[1, 1, 1]))
     assert found == [(0, 1, 2, 2), (1, 0, 1, 1)]
-
-
-def test_frequencies_are_ordered_and_know_what_was_found(small):
-    found = findings.frequencies(small)
-    assert found.counts.tolist() == [40, 20, 5, 0]
-    assert found.is_tested.all()
-    assert found.is_found.tolist() == [True, True, True, False]  # label 2 at the second place of sample 3
 
 
 def test_examples_are_of_three_kinds_and_none_comes_twice():

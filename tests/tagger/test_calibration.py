@@ -9,7 +9,8 @@ from planted import planted
 from tacit.core.ranking import NO_LABEL, NO_SCORE, Ranking
 from tacit.data.synthetic import make_dataset
 from tacit.errors import ParameterError
-from tacit.tagger.calibration import Trade, calibrate, calibration_error
+from tacit.evaluation.curves import calibration_error
+from tacit.tagger.calibration import Trade, calibrate
 from tagger.articles import articles
 
 N_SAMPLES, N_LABELS = 4000, 40

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -10,14 +11,15 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse, stats
 
-from tacit.arrays import Floats64, Ids
+from tacit.arrays import Floats64, Ids, Ints64, Mask
 from tacit.core.labels import positives
 from tacit.core.ranking import NO_LABEL, Ranking
 from tacit.data.dataset import Dataset, features_of, inputs_of
 from tacit.errors import DataError
+from tacit.evaluation import curves
 from tacit.evaluation.bands import BandResult, evaluate_by_band
+from tacit.evaluation.curves import Bin, ThresholdCurve
 from tacit.evaluation.metrics import KS, Interval, bootstrap_intervals, evaluate, judge
-from tacit.tagger.calibration import calibration_error
 from tacit.tagger.overlap import share_in_training
 from tacit.tagger.tagger import Tagger
 
@@ -41,7 +43,7 @@ class Evaluation:
     ranking: Ranking  # longer than the first `SHOWN` places
     truth: sparse.csr_matrix  # the columns of the model, then columns for labels that it does not know
     names: list[str]  # of the columns of `truth`
-    counts: npt.NDArray[np.int64]  # training samples of each label
+    counts: Ints64  # training samples of each label
     seed: int = 0
 
     def __len__(self) -> int:
@@ -69,22 +71,28 @@ class Evaluation:
         return 0.0 if samples is None else share_in_training(self.model, samples)
 
     @cached_property
-    def hits(self) -> npt.NDArray[np.bool_]:
+    def curve(self) -> ThresholdCurve:
+        """Micro-averaged precision and recall over thresholds."""
+        scores, hits = self.ranking.scores[self.is_label], self.hits[self.is_label]
+        return curves.threshold_curve(scores, hits, len(self), self.truth.nnz)
+
+    @cached_property
+    def hits(self) -> Mask:
         """Whether the label at each place of the ranking is true."""
         return judge(self.ranking, self.truth, None, [self.ranking.k]).hits
 
     @cached_property
-    def is_label(self) -> npt.NDArray[np.bool_]:
+    def is_label(self) -> Mask:
         """Whether a place of the ranking holds a label."""
         return np.asarray(self.ranking.labels != NO_LABEL)
 
     @cached_property
-    def is_tested(self) -> npt.NDArray[np.bool_]:
+    def is_tested(self) -> Mask:
         """For each label, whether any sample has it."""
         return np.asarray(np.bincount(self.truth.indices, minlength=self.truth.shape[1]) > 0)
 
     @cached_property
-    def is_suggested(self) -> npt.NDArray[np.bool_]:
+    def is_suggested(self) -> Mask:
         """Whether the label at each place reaches the threshold."""
         return self.is_label & (self.ranking.scores >= self.threshold)
 
@@ -96,7 +104,7 @@ class Evaluation:
         return sparse.csr_matrix((ones, (rows, self.ranking.labels[rows, places])), shape=self.truth.shape)
 
     @cached_property
-    def feature_sums(self) -> npt.NDArray[np.float64]:
+    def feature_sums(self) -> Floats64:
         """The sum of the absolute values of each feature over the samples."""
         return np.asarray(abs(features_of(self.dataset)).sum(axis=0, dtype=np.float64)).ravel()
 
@@ -123,13 +131,23 @@ class Evaluation:
         ]
 
     @cached_property
-    def bands(self) -> list[tuple[BandResult, BandResult]]:
-        """Metrics by label frequency, of the model and of the baseline."""
-        model, baseline = (
+    def bands(self) -> list[tuple[BandResult, Pair | None]]:
+        """The bands of label frequency that have a label, and their recall, if one of these is true somewhere."""
+        metric = f"R@{SHOWN}"
+        results = [
             evaluate_by_band(ranking, self.truth, self.counts, seed=self.seed)
             for ranking in (self.ranking, self.baseline)
-        )
-        return list(zip(model, baseline, strict=True))
+        ]
+        return [
+            (
+                a,
+                Pair(a.name, (a.values[metric], b.values[metric]), (a.intervals[metric], b.intervals[metric]))
+                if a.n_positives
+                else None,
+            )
+            for a, b in zip(*results, strict=True)
+            if a.n_labels
+        ]
 
 
 def evaluate_model(model: Any, dataset: Dataset, ranking: Ranking | None = None, seed: int = 0) -> Evaluation:
@@ -147,12 +165,8 @@ def evaluate_model(model: Any, dataset: Dataset, ranking: Ranking | None = None,
     return Evaluation(model, dataset, ranking, truth, names, model.counts_for(truth.shape[1]), seed)
 
 
-N_BINS = 15
 _ENOUGH = (10, 5, 2, 1)  # positives that a label needs for a meaningful score: the first that enough labels reach
 _N_FEATURES = 8
-
-
-# -- thresholds and calibration -------------------------------------------------------------------------
 
 
 class Operating(NamedTuple):
@@ -163,6 +177,9 @@ class Operating(NamedTuple):
     recall: float
     labels: float
 
+    def __str__(self) -> str:
+        return f"precision {self.precision:.0%}, recall {self.recall:.0%}, {self.labels:.1f} labels per sample"
+
     @property
     def f1(self) -> float:
         """Harmonic mean of precision and recall."""
@@ -170,67 +187,31 @@ class Operating(NamedTuple):
         return 2 * self.precision * self.recall / total if total else 0.0
 
 
-@dataclass(frozen=True, eq=False)
-class TradeOff:
-    """Precision, recall and labels per sample at every score that occurs, from the highest threshold down."""
-
-    thresholds: npt.NDArray[np.float32]
-    precision: Floats64
-    recall: Floats64
-    labels: Floats64
-
-    def at(self, threshold: float) -> Operating:
-        """The operating point of a threshold; without any suggestion the precision is 0."""
-        n_kept = int(np.searchsorted(-self.thresholds, -np.float32(threshold), side="right"))  # scores are float32
-        if not n_kept:
-            return Operating(threshold, 0.0, 0.0, 0.0)
-        return Operating(threshold, *(float(part[n_kept - 1]) for part in (self.precision, self.recall, self.labels)))
-
-
-def trade_off(evaluation: Evaluation) -> TradeOff:
-    """Micro-averaged precision and recall for every threshold."""
-    chosen = evaluation.is_label
-    scores, hits = evaluation.ranking.scores[chosen], evaluation.hits[chosen]
-    order = np.argsort(-scores, kind="stable")
-    scores, right = scores[order], np.cumsum(hits[order])
-    last = np.flatnonzero(np.append(scores[1:] != scores[:-1], True)[: len(scores)])  # of equal scores
-    kept = last + 1
-    return TradeOff(scores[last], right[last] / kept, right[last] / evaluation.truth.nnz, kept / len(evaluation))
-
-
-class Bin(NamedTuple):
-    """Suggestions of similar probability: the share that was right, with its 95 % interval."""
-
-    probability: float
-    share: float
-    interval: tuple[float, float]
-    size: int
+def operating_points(curve: ThresholdCurve, thresholds: Iterable[float]) -> list[Operating]:
+    """What each threshold gives."""
+    return [Operating(threshold, *map(float, curve.at(threshold))) for threshold in thresholds]
 
 
 class Reliability(NamedTuple):
-    """A reliability diagram and its expected calibration error."""
+    """Bins of similar probability, each with the 95 % interval of its rate, and the expected calibration error."""
 
-    bins: list[Bin]
+    bins: list[tuple[Bin, Interval]]
     error: float
 
 
 def reliability(evaluation: Evaluation) -> Reliability:
-    """Compare probabilities with the share of right suggestions, in bins of equal size over the shown suggestions."""
+    """Compare probabilities with the fraction of right suggestions, in bins of equal size over those shown."""
     shown = evaluation.is_label[:, :SHOWN]
     probabilities = evaluation.ranking.scores[:, :SHOWN][shown].astype(np.float64)
     hits = evaluation.hits[:, :SHOWN][shown]
-    parts = np.array_split(np.argsort(probabilities, kind="stable"), N_BINS)
-    bins = [_bin(probabilities[part], hits[part]) for part in parts if len(part)]
-    return Reliability(bins, calibration_error(probabilities, hits, N_BINS))
+    bins = [(part, _wilson(part)) for part in curves.reliability(probabilities, hits)]
+    return Reliability(bins, curves.calibration_error(probabilities, hits))
 
 
-def _bin(probabilities: Floats64, hits: npt.NDArray[Any]) -> Bin:
-    # Wilson's interval stays within 0 and 1, and does not collapse to a point where all or none are right.
-    interval = stats.binomtest(int(hits.sum()), len(hits)).proportion_ci(method="wilson")
-    return Bin(float(probabilities.mean()), float(hits.mean()), (interval.low, interval.high), len(hits))
-
-
-# -- single labels --------------------------------------------------------------------------------------
+def _wilson(part: Bin) -> Interval:
+    """An interval within 0 and 1 that is not a point where all or none are right."""
+    interval = stats.binomtest(round(part.rate * part.size), part.size).proportion_ci(method="wilson")
+    return float(interval.low), float(interval.high)
 
 
 class LabelScore(NamedTuple):
@@ -263,15 +244,10 @@ def extremes(evaluation: Evaluation, count: int = 10) -> Extremes:
     candidates = np.flatnonzero(n_true >= enough)
     f1 = 2 * n_right / np.maximum(n_true + n_suggested, 1)
     order = candidates[np.lexsort((-n_true[candidates], -f1[candidates]))]
+    parts = (order, n_true[order], n_suggested[order], n_right[order], f1[order])
     scores = [
-        LabelScore(
-            label,
-            int(n_true[label]),
-            float(n_right[label] / n_suggested[label]) if n_suggested[label] else None,
-            float(n_right[label] / n_true[label]),
-            float(f1[label]),
-        )
-        for label in order.tolist()
+        LabelScore(label, true, right / suggestions if suggestions else None, right / true, value)
+        for label, true, suggestions, right, value in zip(*(part.tolist() for part in parts), strict=True)
     ]
     n_best = min(count, -(-len(scores) // 2))
     n_worst = min(count, len(scores) - n_best)
@@ -304,29 +280,6 @@ def confusions(evaluation: Evaluation, count: int = 12) -> list[Confusion]:
         for i in order
         if pairs.data[i] > 1 or len(order) < count  # a single case is shown only where there are few
     ]
-
-
-class Frequencies(NamedTuple):
-    """Labels from the most to the least frequent in training.
-
-    `counts` holds training samples. `is_tested` tells whether a sample of the data has the label, and `is_found`
-    whether the label is among the shown suggestions of such a sample.
-    """
-
-    counts: npt.NDArray[np.int64]
-    is_tested: npt.NDArray[np.bool_]
-    is_found: npt.NDArray[np.bool_]
-
-
-def frequencies(evaluation: Evaluation) -> Frequencies:
-    """The training frequency of every label, and whether the label was found."""
-    order = np.argsort(-evaluation.counts, kind="stable")
-    is_found = np.zeros(len(order), np.bool_)
-    is_found[evaluation.ranking.labels[:, :SHOWN][evaluation.hits[:, :SHOWN]]] = True
-    return Frequencies(evaluation.counts[order], evaluation.is_tested[order], is_found[order])
-
-
-# -- examples -------------------------------------------------------------------------------------------
 
 
 class Suggested(NamedTuple):

@@ -80,9 +80,9 @@ class Section(NamedTuple):
         return tag("section", heading, self.content, id=self.anchor, aria_labelledby=f"{self.anchor}-title")
 
 
-def percent(share: float) -> str:
-    """Format a share in percent with one decimal."""
-    return f"{100 * share:.1f}"
+def percent(rate: float) -> str:
+    """Format a rate in percent with one decimal."""
+    return f"{100 * rate:.1f}"
 
 
 def counted(number: int, noun: str) -> str:
@@ -96,7 +96,7 @@ def with_remark(content: Content, remark: str) -> Content:
 
 
 def with_interval(value: float, interval: Interval | None) -> Content:
-    """Format a share in percent, with its interval below it."""
+    """Format a rate in percent, with its interval below it."""
     if interval is None:
         return percent(value)
     return with_remark(percent(value), f"{percent(interval[0])}–{percent(interval[1])}")
@@ -111,20 +111,10 @@ def table(
     *,
     folds: bool = False,
 ) -> Markup:
-    """Build a table that scrolls within the page on narrow screens, or folds.
+    """Build a table that scrolls within the page on narrow screens; the first cell of a row is its heading.
 
-    Parameters
-    ----------
-    caption : str
-        What the table shows.
-    header, rows : sequences
-        Column names and cells; the first cell of a row is its heading.
-    n_names : int
-        Number of leading columns that hold text instead of numbers.
-    chosen : int, optional
-        The row to highlight.
-    folds : bool
-        On narrow screens, put the cells of a row below its first one, each with the name of its column.
+    The first `n_names` columns hold text instead of numbers, and the row `chosen` is highlighted. A table that `folds`
+    shows, on narrow screens, the cells of a row below its first one, each with the name of its column.
     """
     kinds = ["name" if column < n_names else None for column in range(len(header))]
     head = tag("tr", [tag("th", name, scope="col", class_=kind) for name, kind in zip(header, kinds, strict=True)])

@@ -14,10 +14,10 @@ from tacit.core.ranking import Ranking
 from tacit.data.dataset import Dataset
 from tacit.data.files import Staging, check_place
 from tacit.errors import FileError
-from tacit.evaluation.bands import BANDS
-from tacit.evaluation.metrics import COVERAGE, COVERAGE_MEANING, METRICS, Interval
+from tacit.evaluation.bands import BANDS, BandResult
+from tacit.evaluation.metrics import COVERAGE, COVERAGE_MEANING, METRICS
 from tacit.report import figures, findings
-from tacit.report.findings import SHOWN, Evaluation, Pair, evaluate_model
+from tacit.report.findings import SHOWN, Evaluation, evaluate_model
 from tacit.report.markup import (
     Content,
     Markup,
@@ -52,14 +52,12 @@ def write_report(
     seed: int = 0,
     date: dt.date | None = None,
 ) -> None:
-    """Write a report on a model and a data set as one self-contained HTML file.
+    """Write a report on a model and a data set as one self-contained HTML file, which ends in ``.html``.
 
     The file is written atomically. The same model, data, seed and date give the same bytes.
 
     Parameters
     ----------
-    path : path
-        The file to write, ending in ``.html``.
     model : Tagger or Estimator
         A fitted model.
     dataset : Dataset
@@ -93,10 +91,7 @@ def check_report_path(path: str | os.PathLike[str]) -> Path:
 def page(evaluation: Evaluation, model: str | None = None, data: str | None = None, date: dt.date | None = None) -> str:
     """The whole report as HTML; `model` and `data` are names for the two, such as their paths."""
     date = date or dt.datetime.now(dt.timezone.utc).date()
-    parts = [
-        what_section(evaluation, model, data, date),
-        *(section(evaluation) for section in SECTIONS),
-    ]
+    parts = [what_section(evaluation, model, data, date), *(section(evaluation) for section in SECTIONS)]
     links = [tag("li", tag("a", part.title, href=f"#{part.anchor}")) for part in parts]
     body = tag(
         "body",
@@ -189,23 +184,14 @@ def metrics_section(evaluation: Evaluation) -> Section:
 
 def bands_section(evaluation: Evaluation) -> Section:
     """Recall by label frequency."""
-    metric = f"R@{SHOWN}"
-    rows: list[list[Content]] = []
-    pairs = []
-    n_unknown = evaluation.truth.shape[1] - len(evaluation.model.classes_)
-    for model, baseline in evaluation.bands:
-        if not model.n_labels:
-            continue
-        sizes = f"{counted(model.n_labels, 'label')}, {model.n_positives:,} × true"
-        if model.name == BANDS[0][0] and n_unknown:
-            sizes += f"; {n_unknown:,} of them unknown to the model"
-        if not model.n_positives:
-            rows.append([with_remark(model.name, sizes), "–", "–"])
-            continue
-        values = model.values[metric], baseline.values[metric]
-        intervals: tuple[Interval, Interval] = model.intervals[metric], baseline.intervals[metric]
-        rows.append([with_remark(model.name, sizes), *map(with_interval, values, intervals)])
-        pairs.append(Pair(model.name, values, intervals))
+    pairs = [pair for _, pair in evaluation.bands if pair is not None]
+    rows = [
+        [
+            with_remark(band.name, _band_size(evaluation, band)),
+            *(["–", "–"] if pair is None else map(with_interval, pair.values, pair.intervals)),
+        ]
+        for band, pair in evaluation.bands
+    ]
     title = f"Recall at {SHOWN} by the number of training samples of a label"
     drawing = figures.paired_bars(title, pairs, "training samples of the label", f"found in the first {SHOWN} (%)")
     intro = (
@@ -213,23 +199,27 @@ def bands_section(evaluation: Evaluation) -> Section:
         "by how many training samples they had, so that frequent labels do not hide rare ones."
     )
     header = ["training samples of the label", "this model", "most frequent"]
-    numbers = table(f"{metric} in percent, with 95 % intervals", header, rows)
+    numbers = table(f"R@{SHOWN} in percent, with 95 % intervals", header, rows)
     return Section("bands", "By label frequency", [tag("p", intro), side_by_side(figure(drawing, _KEYS), numbers)])
+
+
+def _band_size(evaluation: Evaluation, band: BandResult) -> str:
+    n_unknown = evaluation.truth.shape[1] - len(evaluation.model.classes_)
+    unknown = f"; {n_unknown:,} of them unknown to the model" if n_unknown and band.name == BANDS[0][0] else ""
+    return f"{counted(band.n_labels, 'label')}, {band.n_positives:,} × true{unknown}"
 
 
 def thresholds_section(evaluation: Evaluation) -> Section:
     """Precision and recall by threshold; only at the stored threshold if scores are not probabilities."""
-    curve = findings.trade_off(evaluation)
-    stored = curve.at(evaluation.threshold)
-    steps = [curve.at(threshold) for threshold in _THRESHOLDS] if evaluation.is_calibrated else []
-    places = sorted([*steps, stored])
-    rows = [[f"{place.threshold:.3g}", *_shares(place), f"{place.labels:.2f}"] for place in places]
+    (stored,) = findings.operating_points(evaluation.curve, [evaluation.threshold])
+    steps = findings.operating_points(evaluation.curve, _THRESHOLDS) if evaluation.is_calibrated else []
+    points = sorted([*steps, stored])
+    rows = [[f"{point.threshold:.3g}", *_shares(point), f"{point.labels:.2f}"] for point in points]
     header = ["threshold", "precision", "recall", "F1", "labels"]
-    numbers = table(
-        "What a threshold gives, in percent; labels per sample", header, rows, n_names=0, chosen=places.index(stored)
-    )
+    caption = "What a threshold gives, in percent; labels per sample"
+    numbers = table(caption, header, rows, n_names=0, chosen=points.index(stored))
     keys = [key("wrong", "the stored threshold"), " ", key("step", "those of the table") if steps else None]
-    drawing = figures.precision_recall(curve, stored, steps)
+    drawing = figures.precision_recall(evaluation.curve, stored, steps)
     intro: list[Content] = ["Every suggestion that reaches the threshold counts. A lower threshold raises recall."]
     if steps:
         intro += [" To have one chosen: ", tag("code", "--threshold precision=0.8"), "."]
@@ -237,11 +227,11 @@ def thresholds_section(evaluation: Evaluation) -> Section:
     return Section("thresholds", "Precision and recall", content)
 
 
-def _shares(place: findings.Operating) -> tuple[str, str, str]:
+def _shares(point: findings.Operating) -> tuple[str, str, str]:
     """Format precision, recall and F1; without any suggestion, precision and F1 are undefined."""
-    if not place.labels:
+    if not point.labels:
         return "–", percent(0), "–"
-    return percent(place.precision), percent(place.recall), percent(place.f1)
+    return percent(point.precision), percent(point.recall), percent(point.f1)
 
 
 def probabilities_section(evaluation: Evaluation) -> Section:
@@ -261,7 +251,7 @@ def probabilities_section(evaluation: Evaluation) -> Section:
         tag("strong", f"Expected calibration error: {found.error:.3f}"),
         f" (the mean distance from the line).{learned}",
     )
-    rows = [[percent(part.probability), percent(part.share), f"{part.size:,}"] for part in found.bins]
+    rows = [[percent(part.probability), percent(part.rate), f"{part.size:,}"] for part, _ in found.bins]
     numbers = table("The bins, in percent", ["probability given", "were right", "suggestions"], rows, n_names=0)
     caption = (
         "Below the line the model is overconfident, above it underconfident. The latter is normal where these data "
@@ -272,49 +262,25 @@ def probabilities_section(evaluation: Evaluation) -> Section:
 
 
 def labels_section(evaluation: Evaluation) -> Section:
-    """Label frequencies, and the labels with the best and worst F1."""
-    labels = findings.frequencies(evaluation)
-    n_found, n_missed = int(labels.is_found.sum()), int((labels.is_tested & ~labels.is_found).sum())
-    keys = [
-        key("model", f"{n_found:,} found in the first {SHOWN} at least once"),
-        key("wrong", f"{n_missed:,} never found (crosses)"),
-        key("baseline", f"{int((~labels.is_tested).sum()):,} in no sample of these data"),
-    ]
-    drawings = side_by_side(
-        figure(
-            figures.frequency_plot(labels),
-            keys,
-            " A mark for several labels shows what most of them are. Both axes are logarithmic.",
-        ),
-        figure(figures.found_by_rank(labels), "Of the labels in these data, the share found at least once."),
-    )
+    """The labels with the best and worst F1."""
     ends = findings.extremes(evaluation)
-    tables = [
-        _scores(evaluation, caption, scores)
-        for caption, scores in (("Best labels, in percent", ends.best), ("Worst labels, in percent", ends.worst))
-        if scores
-    ]
+    captions = (("Best labels, in percent", ends.best), ("Worst labels, in percent", ends.worst))
     intro = (
         f"By F1 at the stored threshold, of {counted(ends.n_labels, 'label')} that occur at least {ends.n_positives} × "
         "in these data; below each, its samples in training and here. Labels never suggested have no precision."
     )
-    content = drawings, tag("h3", "Best and worst"), tag("p", intro), side_by_side(*tables)
-    return Section("labels", "Labels", content)
+    tables = [_scores(evaluation, caption, scores) for caption, scores in captions if scores]
+    return Section("labels", "Best and worst labels", [tag("p", intro), side_by_side(*tables)])
 
 
 def _scores(evaluation: Evaluation, caption: str, scores: Iterable[findings.LabelScore]) -> Markup:
-    rows = [
-        [
-            with_remark(
-                _label(evaluation, score.label),
-                f"{evaluation.counts[score.label]:,} trained, {score.n_positives:,} here",
-            ),
-            "–" if score.precision is None else percent(score.precision),
-            *map(percent, (score.recall, score.f1)),
-        ]
-        for score in scores
-    ]
-    return table(caption, ["label", "precision", "recall", "F1"], rows, folds=True)
+    def row(score: findings.LabelScore) -> list[Content]:
+        remark = f"{evaluation.counts[score.label]:,} trained, {score.n_positives:,} here"
+        precision = "–" if score.precision is None else percent(score.precision)
+        name = with_remark(_label(evaluation, score.label), remark)
+        return [name, precision, percent(score.recall), percent(score.f1)]
+
+    return table(caption, ["label", "precision", "recall", "F1"], map(row, scores), folds=True)
 
 
 def _label(evaluation: Evaluation, label: int) -> Markup:
@@ -327,11 +293,10 @@ def confusions_section(evaluation: Evaluation) -> Section:
     title = "Confused labels"
     if not pairs:
         return Section("confusions", title, tag("p", "No label was suggested wrongly where another was missed."))
-    rows = [
+    rows: list[list[Content]] = [
         [
-            _label(evaluation, pair.suggested),
-            _label(evaluation, pair.missed),
-            with_remark(f"{pair.n_samples:,}", f"of {pair.n_missed:,} missed"),
+            *(_label(evaluation, label) for label in pair[:2]),
+            with_remark(pair.n_samples, f"of {pair.n_missed:,} missed"),
         ]
         for pair in pairs
     ]
@@ -361,30 +326,21 @@ def samples_section(evaluation: Evaluation) -> Section:
 
 
 def _sample(evaluation: Evaluation, sample: findings.Example) -> Markup:
-    suggested = [
-        tag(
-            "li",
-            f"{mark} ",
-            _label(evaluation, label),
-            f" {score:.2f}",
-            class_=class_ if is_chosen else f"{class_} pale",
-        )
-        for label, score, is_right, is_chosen in sample.suggested
-        for mark, class_ in [("✓", "right") if is_right else ("✗", "wrong")]
-    ]
+    suggested = [_suggestion(evaluation, suggestion) for suggestion in sample.suggested]
     missed = [tag("li", _label(evaluation, label), tag("small", " missed"), class_="absent") for label in sample.missed]
     text = user_text(sample.text, _TEXT_LENGTH, element="p") if sample.text else None
     number = tag("span", f"sample {sample.row:,}", class_="muted")
     return tag("li", number, text, tag("ul", suggested, missed, class_="labels"))
 
 
+def _suggestion(evaluation: Evaluation, suggestion: findings.Suggested) -> Markup:
+    mark, class_ = ("✓", "right") if suggestion.is_right else ("✗", "wrong")
+    name, score = _label(evaluation, suggestion.label), f" {suggestion.score:.2f}"
+    return tag("li", f"{mark} ", name, score, class_=class_ if suggestion.is_chosen else f"{class_} pale")
+
+
 #: The sections after the first, in the order of the page.
 SECTIONS = (
-    metrics_section,
-    bands_section,
-    thresholds_section,
-    probabilities_section,
-    labels_section,
-    confusions_section,
+    metrics_section, bands_section, thresholds_section, probabilities_section, labels_section, confusions_section,
     samples_section,
-)
+)  # fmt: skip

@@ -15,6 +15,7 @@ from tacit.core.parameters import Range
 from tacit.core.ranking import NO_LABEL, NO_SCORE, Ranking
 from tacit.errors import ParameterError, brief
 from tacit.evaluation.bands import BANDS, band_of_labels
+from tacit.evaluation.curves import N_BINS, calibration_error, threshold_curve
 from tacit.evaluation.metrics import judge
 from tacit.numerics.logistic import fit_logistic
 from tacit.store.declared import Array, Items
@@ -29,7 +30,7 @@ _PRIOR = 2.0  # pseudo-count of suggestions at the mean rate in every step of a 
 _PRIOR_CURVE = 100.0  # suggestions that a logistic curve counts for, beside the steps
 _FLAT = 5.0  # suggestions at the mean rate that the logistic curve is fitted to, beside those there are
 _N_KNOTS = 21  # of the logistic curve
-_N_BINS, _MIN_BINS, _PER_BIN = 15, 5, 50  # of the calibration error; with few suggestions there are fewer bins
+_MIN_BINS, _PER_BIN = 5, 50  # of the calibration error; with few suggestions there are fewer bins
 _N_THRESHOLDS = 500  # evenly spaced, and as many by rank
 _MAX_NEEDED = 0.5  # suggestions per sample that suffice to measure any precision
 TARGETS = ("precision", "recall", "f1", "labels")
@@ -192,20 +193,11 @@ def calibrate(ranking: Ranking, truth: sparse.csr_matrix, train_counts: npt.NDAr
         calibration_error(
             fair[:, :_SHOWN].ravel()[shown],
             hits[:, :_SHOWN].ravel()[shown],
-            int(np.clip(len(shown) // _PER_BIN, _MIN_BINS, _N_BINS)),
+            int(np.clip(len(shown) // _PER_BIN, _MIN_BINS, N_BINS)),
         ),
         ranking.k,
         _standard_error(given[:, :_SHOWN].ravel()[shown], len(ranking)),
     )
-
-
-def calibration_error(probabilities: npt.NDArray[Any], hits: npt.NDArray[np.bool_], n_bins: int = _N_BINS) -> float:
-    """Expected calibration error: mean distance of probability and share of hits over bins of equal mass."""
-    if not len(probabilities):
-        return 0.0
-    bins = np.array_split(np.argsort(probabilities, kind="stable"), n_bins)
-    gaps = [len(part) * abs(float(probabilities[part].mean()) - float(hits[part].mean())) for part in bins if len(part)]
-    return float(sum(gaps) / len(probabilities))
 
 
 def _standard_error(probabilities: Floats32, n_samples: int) -> float:
@@ -283,18 +275,11 @@ def _probabilities(curves: list[Steps], curve_of_label: npt.NDArray[np.int32], r
 
 
 def _trade(probabilities: Floats32, hits: npt.NDArray[np.bool_], n_samples: int, n_true: int) -> Trade:
-    order = np.argsort(probabilities, kind="stable")
-    even = np.linspace(0, probabilities.max(), _N_THRESHOLDS, dtype=np.float32)
+    ordered = np.sort(probabilities)
+    even = np.linspace(0, ordered[-1], _N_THRESHOLDS, dtype=np.float32)
     # Where a curve is flat, many suggestions have nearly the same probability: as many thresholds part them by rank.
-    by_rank = probabilities[order[np.linspace(0, len(order) - 1, _N_THRESHOLDS).astype(np.intp)]]
+    by_rank = ordered[np.linspace(0, len(ordered) - 1, _N_THRESHOLDS).astype(np.intp)]
     thresholds = np.unique(np.concatenate([even, by_rank]))
-    first = np.searchsorted(probabilities[order], thresholds)
-    kept = len(order) - first
-    right = np.concatenate([np.cumsum(hits[order][::-1])[::-1], [0]])[first]
-    return Trade(
-        thresholds,
-        (right / np.maximum(kept, 1)).astype(np.float32),
-        (right / max(n_true, 1)).astype(np.float32),
-        (kept / n_samples).astype(np.float32),
-        n_samples,
-    )
+    found = threshold_curve(probabilities, hits, n_samples, n_true).at(thresholds)
+    precision, recall, labels = (values.astype(np.float32) for values in found)
+    return Trade(thresholds, precision, recall, labels, n_samples)

@@ -25,7 +25,7 @@ from tacit.data.files import UTF8_MARK, Staging, decode, plain_name, read_bytes,
 from tacit.data.formats import Source, Target
 from tacit.data.label_names import read_names
 from tacit.data.limits import FileLimits
-from tacit.data.numeric import shown, value_texts
+from tacit.data.numeric import rows_of_text, shown, value_texts
 from tacit.errors import DataError, FileError, did_you_mean
 
 _QUOTED = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\""
@@ -33,6 +33,7 @@ _ATTRIBUTE = re.compile(rf"\s*@attribute\s+({_QUOTED}|[^\s'\"]\S*)\s+(\S.*)", re
 _TOKEN = re.compile(rf"[^,'\"]*(?:(?:{_QUOTED})[^,'\"]*)?")
 _NUMBER_TYPES = frozenset({"numeric", "real", "integer"})
 _SPLIT_NAMES = re.compile(r"-(train|test|dev)$", re.IGNORECASE)
+_DECLARATIONS = "@relation, @attribute or @data"
 _MISSING = "?"
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _LONGEST_NUMBER = 1000
@@ -48,11 +49,6 @@ class Attribute:
     values: dict[str, float]
 
     @property
-    def is_binary(self) -> bool:
-        """Whether its values are 0 and 1."""
-        return self.values.keys() == _BINARY.keys()
-
-    @property
     def implied(self) -> float:
         """The value of the attribute in sparse rows that leave it out: the first value declared."""
         return next(iter(self.values.values()), 0.0)
@@ -60,18 +56,20 @@ class Attribute:
 
 def read(source: Source) -> Dataset:
     """Read an ARFF file and the names of its labels."""
-    path = source.path
-    attributes, header_lines = _read_header(path, source.limits)
-    names_path, names = _read_label_names(path, source.labels_path, source.limits)
+    path, limits = source.path, source.limits
+    lines = text_lines(path, limits)
+    attributes = _read_header(path, lines)
+    names_path = source.labels_path or _find_xml(path)
+    is_xml = plain_name(names_path).lower().endswith(".xml")
+    names = _read_xml(names_path, limits) if is_xml else read_names(names_path, limits).names
     labels = _label_columns(path, attributes, names_path, names)
-    is_label = set(labels)
-    features = [column for column in range(len(attributes)) if column not in is_label]
-    if not features:
+    features = np.setdiff1d(np.arange(len(attributes)), labels)
+    if not len(features):
         raise FileError(path, "all attributes are labels; at least one must be a feature")
     for column in labels:  # labels are 0 or 1 even where they are declared as numbers
         if not attributes[column].values:
             attributes[column] = replace(attributes[column], values=_BINARY)
-    table = _read_rows(source, attributes, header_lines)
+    table = _read_rows(path, lines, attributes)
     X, Y = (sparse.csr_matrix(table[:, columns]) for columns in (features, labels))
     for matrix in (X, Y):
         matrix.sort_indices()
@@ -90,14 +88,12 @@ def write(dataset: Dataset, target: Target, staging: Staging) -> None:
     table = sparse.hstack([X, Y], format="csr")
     with staging.open(target.path) as file:
         file.write(b"@relation tacit\n\n")
-        for place, name in enumerate(names):
-            kind = "numeric" if place < X.shape[1] else "{0,1}"
+        for column, name in enumerate(names):
+            kind = "numeric" if column < X.shape[1] else "{0,1}"
             file.write(f"@attribute {_quoted(name)} {kind}\n".encode())
         file.write(b"\n@data\n")
-        for row in range(table.shape[0]):
-            part = slice(table.indptr[row], table.indptr[row + 1])
-            pairs = zip(table.indices[part].tolist(), value_texts(table.data[part]), strict=True)
-            file.write(("{" + ",".join(f"{place} {value}" for place, value in pairs) + "}\n").encode())
+        entries = [f"{column} {value}" for column, value in zip(table.indices, value_texts(table.data), strict=True)]
+        file.writelines(f"{{{row}}}\n".encode() for row in rows_of_text(entries, table.indptr, ","))
     path = target.labels_path or target.path.with_name(Path(plain_name(target.path)).stem + ".xml")
     with staging.open(path) as file:
         file.write(b'<?xml version="1.0" encoding="utf-8"?>\n<labels xmlns="http://mulan.sourceforge.net/labels">\n')
@@ -120,58 +116,43 @@ def _feature_names(dataset: Dataset) -> list[str]:
 # -- header and label names -----------------------------------------------------------------------------
 
 
-def _read_header(path: Path, limits: FileLimits) -> tuple[list[Attribute], int]:
-    """Read the attributes, and count the lines up to and including ``@data``."""
-    attributes: list[Attribute] = []
-    seen: set[str] = set()
-    for number, line in text_lines(path, limits):
+def _read_header(path: Path, lines: Iterator[tuple[int, str]]) -> list[Attribute]:
+    """Read the attributes, up to and including ``@data``."""
+    attributes: dict[str, Attribute] = {}
+    for number, line in lines:
         word = line.strip().lower()
         if not word or word.startswith(("%", "@relation")):
             continue
         if word == "@data" or word.startswith("@data "):
-            return attributes, number
-        if not word.startswith("@attribute"):
-            got = shown(line.encode())
-            raise FileError(path, f"must be @relation, @attribute or @data; got '{got}'", line=number)
-        attribute = _read_attribute(path, line, number)
-        if attribute.name in seen:
-            raise FileError(path, f"attribute '{attribute.name}' is declared twice; rename one", line=number)
-        seen.add(attribute.name)
-        attributes.append(attribute)
+            return list(attributes.values())
+        try:
+            attribute = _read_attribute(line)
+            if attribute.name in attributes:
+                raise DataError(f"attribute '{attribute.name}' is declared twice; rename one")
+        except DataError as error:
+            raise FileError(path, str(error), line=number) from None
+        attributes[attribute.name] = attribute
     raise FileError(path, "has no @data line; the file may be cut off")
 
 
-def _read_attribute(path: Path, line: str, number: int) -> Attribute:
+def _read_attribute(line: str) -> Attribute:
     found = _ATTRIBUTE.fullmatch(line.rstrip())
     if found is None:
-        raise FileError(path, f"must be @attribute name type; got '{shown(line.encode())}'", line=number)
+        expected = "@attribute name type" if line.lstrip()[:10].lower() == "@attribute" else _DECLARATIONS
+        raise DataError(f"must be {expected}; got '{shown(line.encode())}'")
     name, declared = _unquoted(found[1]), found[2]
-    if declared.startswith("{"):
-        categories = _read_categories(declared)
-        if not categories or len(set(categories)) < len(categories):
-            message = f"the values of attribute '{name}' must be named in braces, each once"
-            raise FileError(path, f"{message}; got '{shown(declared.encode())}'", line=number)
-        return _nominal(name, categories)
-    if declared.partition("%")[0].strip().lower() not in _NUMBER_TYPES:
-        message = f"attribute '{name}' must be numeric or list its values in braces"
-        raise FileError(path, f"{message}; got '{shown(declared.encode())}'; remove or recode it", line=number)
-    return Attribute(name, {})
-
-
-def _read_categories(text: str) -> list[str]:
-    """Parse names in braces, separated by commas; the result is empty if the list is malformed."""
-    inside, brace, behind = text[1:].rpartition("}")
-    if not brace or not (not behind.strip() or behind.lstrip().startswith("%")):
-        return []
-    try:
-        categories = [_unquoted(token.strip()) for token in _tokens(inside)]
-    except DataError:
-        return []
-    return categories if all(categories) else []
-
-
-def _nominal(name: str, categories: list[str]) -> Attribute:
-    """An attribute with named values. Names that are numbers stand for themselves, others for their position."""
+    if not declared.startswith("{"):
+        if declared.partition("%")[0].strip().lower() not in _NUMBER_TYPES:
+            message = f"attribute '{name}' must be numeric or list its values in braces"
+            raise DataError(f"{message}; got '{shown(declared.encode())}'; remove or recode it")
+        return Attribute(name, {})
+    inside, brace, behind = declared[1:].rpartition("}")
+    categories = [_unquoted(token.strip()) for token in _tokens(inside)]
+    is_closed = brace and (not behind.strip() or behind.lstrip().startswith("%"))
+    if not is_closed or not all(categories) or len(set(categories)) < len(categories):
+        message = f"the values of attribute '{name}' must be named in braces, each once"
+        raise DataError(f"{message}; got '{shown(declared.encode())}'")
+    # Names that are numbers stand for themselves, others for their position.
     if all(re.fullmatch(r"-?\d{1,9}(\.\d{1,6})?", text) for text in categories):
         values = {text: float(text) for text in categories}
         return Attribute(name, values | _BINARY if set(categories) == {"0", "1"} else values)
@@ -188,9 +169,8 @@ def _tokens(text: str) -> list[str]:
         if found.end() == len(text):
             break
         if text[found.end()] != ",":
-            raise DataError(
-                f"values must be separated by commas and quotes closed; got '{shown(text[start:].encode())}'"
-            )
+            got = shown(text[start:].encode())
+            raise DataError(f"values must be separated by commas and quotes closed; got '{got}'")
         start = found.end() + 1
     return tokens
 
@@ -207,15 +187,6 @@ def _quoted(text: str) -> str:
     if re.fullmatch(r"[\w.-]+", text):
         return text
     return "'" + re.sub(r"(['\\])", r"\\\1", text) + "'"
-
-
-def _read_label_names(path: Path, labels_path: Path | None, limits: FileLimits) -> tuple[Path, list[str]]:
-    """Find and read the label names of an ARFF file, from Mulan's XML or a list."""
-    if labels_path is None:
-        labels_path = _find_xml(path)
-    if plain_name(labels_path).lower().endswith(".xml"):
-        return labels_path, _read_xml(labels_path, limits)
-    return labels_path, read_names(labels_path, limits).names
 
 
 def _find_xml(path: Path) -> Path:
@@ -249,27 +220,28 @@ def _read_xml(path: Path, limits: FileLimits) -> list[str]:
 
 def _label_columns(path: Path, attributes: list[Attribute], names_path: Path, names: list[str]) -> list[int]:
     """Find the attributes that are labels, in the order of the names."""
-    places = {attribute.name: place for place, attribute in enumerate(attributes)}
+    columns = {attribute.name: column for column, attribute in enumerate(attributes)}
     for name in names:
-        if name not in places:
-            message = f"label '{name}' is not an attribute of {path.name}{did_you_mean(name, places)}"
+        if name not in columns:
+            message = f"label '{name}' is not an attribute of {path.name}{did_you_mean(name, columns)}"
             raise FileError(names_path, f"{message}; name labels as the attributes")
-        if attributes[places[name]].values and not attributes[places[name]].is_binary:
+        values = attributes[columns[name]].values
+        if values and values.keys() != _BINARY.keys():
             raise FileError(path, f"label '{name}' must have the values 0 and 1; declare it as {{0,1}}")
-    return [places[name] for name in names]
+    return [columns[name] for name in names]
 
 
 # -- rows ------------------------------------------------------------------------------------------------
 
 
-def _read_rows(source: Source, attributes: list[Attribute], header_lines: int) -> sparse.csr_matrix:
+def _read_rows(path: Path, lines: Iterator[tuple[int, str]], attributes: list[Attribute]) -> sparse.csr_matrix:
     """Read the rows behind ``@data`` as a matrix with a column for each attribute; zeros are left out."""
     ids, values, ends = array("i"), array("f"), array("q", [0])
     meanings = [attribute.values for attribute in attributes]
     named = next((attribute for attribute in attributes if attribute.implied != 0), None)
-    for number, line in text_lines(source.path, source.limits):
+    for number, line in lines:
         row = line.strip()
-        if number <= header_lines or not row or row.startswith("%"):
+        if not row or row.startswith("%"):
             continue
         try:
             if named is not None and row.startswith("{"):
@@ -283,10 +255,10 @@ def _read_rows(source: Source, attributes: list[Attribute], header_lines: int) -
                     ids.append(column)
                     values.append(value)
         except DataError as error:
-            raise FileError(source.path, str(error), line=number) from None
+            raise FileError(path, str(error), line=number) from None
         ends.append(len(ids))
     if len(ends) == 1:
-        raise FileError(source.path, "has no rows behind @data; it must hold at least one sample")
+        raise FileError(path, "has no rows behind @data; it must hold at least one sample")
     arrays = np.array(values, np.float32), np.array(ids, np.int32), np.array(ends, np.int64)
     return sparse.csr_matrix(arrays, shape=(len(ends) - 1, len(attributes)))
 

@@ -201,16 +201,17 @@ def write_rows(
         part = X[start : start + _ROWS_AT_ONCE]
         ids = (part.indices + first_feature).tolist()
         pairs = [f"{feature}:{value}" for feature, value in zip(ids, value_texts(part.data), strict=True)]
-        rows = _by_row(pairs, part.indptr, " ")
+        rows = rows_of_text(pairs, part.indptr, " ")
         if Y is not None:
             tags = Y[start : start + _ROWS_AT_ONCE].copy()
             tags.eliminate_zeros()
-            labels = _by_row(list(map(str, (tags.indices + first_label).tolist())), tags.indptr, ",")
+            labels = rows_of_text(list(map(str, (tags.indices + first_label).tolist())), tags.indptr, ",")
             rows = (f"{names} {row}" for names, row in zip(labels, rows, strict=True))
         file.writelines(f"{row}\n".encode() for row in rows)
 
 
-def _by_row(texts: list[str], indptr: npt.NDArray[np.integer], separator: str) -> Iterator[str]:
+def rows_of_text(texts: list[str], indptr: npt.NDArray[np.integer], separator: str) -> Iterator[str]:
+    """Texts of entries joined row by row."""
     return (separator.join(texts[start:end]) for start, end in itertools.pairwise(indptr.tolist()))
 
 

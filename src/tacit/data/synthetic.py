@@ -7,6 +7,7 @@ from the same topic, and emits words of its labels, of its topic, and noise. The
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields
@@ -267,18 +268,14 @@ class _World:
 
 
 def _count(rows: Ints64, columns: npt.NDArray[Any], shape: tuple[int, int]) -> sparse.csr_matrix:
-    """Count how often each (row, column) occurs, in a CSR matrix of float32 with sorted indices."""
-    keys, counts = np.unique(rows * shape[1] + columns, return_counts=True)
-    ends = np.searchsorted(keys, np.arange(shape[0] + 1) * shape[1])
-    columns = (keys % shape[1]).astype(np.int32)
-    return sparse.csr_matrix((counts.astype(np.float32), columns, ends.astype(np.int32)), shape=shape)
+    """Count how often each (row, column) occurs."""
+    return sparse.csr_matrix((np.ones(len(rows), np.float32), (rows, columns)), shape=shape)
 
 
 def _as_texts(counts: sparse.csr_matrix, words: list[str]) -> list[str]:
-    tokens = np.repeat(counts.indices, counts.data.astype(np.int64))
-    lengths = np.diff(np.concatenate([[0], np.cumsum(counts.data)])[counts.indptr]).astype(np.int64)
-    spelled = iter([words[token] for token in tokens])
-    return [" ".join(next(spelled) for _ in range(length)) for length in lengths]
+    tokens = [words[column] for column in np.repeat(counts.indices, counts.data.astype(np.int64))]
+    ends = np.concatenate([[0], np.cumsum(counts.data, dtype=np.int64)])[counts.indptr].tolist()
+    return [" ".join(tokens[start:end]) for start, end in itertools.pairwise(ends)]
 
 
 # -- names: readable, all different, and a function of their number alone --------------------------------

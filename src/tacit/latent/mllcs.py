@@ -28,6 +28,7 @@ from tacit.latent.model import Counts, Factors, Priors, weighted_counts, with_co
 from tacit.latent.moment_matching import Samples, chosen_rows, joined_samples, matched_vectors, sample_scales
 from tacit.latent.online import OnlineState, online_resume, online_start, online_step
 from tacit.latent.zero_shot import CalibrationFolds, ScoreScale, all_names, n_rows
+from tacit.numerics.logistic import sigmoid
 from tacit.runtime.tasks import one_blas_thread
 from tacit.store.declared import Array, Sometimes
 
@@ -275,7 +276,7 @@ class MLLCS(FactorModel):
         seen, unseen = (curve.slope * log_odds + curve.intercept for curve in (self.seen_curve_, self.unseen_curve_))
         log_odds = np.where(self.label_counts_ > 0, seen, unseen)
         tails = (1 - level) / 2
-        low, high = np.quantile(np.tanh(log_odds / 2) / 2 + 0.5, [tails, 1 - tails], axis=0)
+        low, high = np.quantile(sigmoid(log_odds), [tails, 1 - tails], axis=0)
         return low.astype(np.float32), high.astype(np.float32)
 
     # -- batches ----------------------------------------------------------------------------------------------

@@ -21,6 +21,7 @@ from tacit.latent.counts import Cooccurrence, row_scales
 from tacit.latent.label_vectors import Classifier, LabelVectors, fit_classifiers
 from tacit.latent.zero_shot import ZeroShot
 from tacit.numerics.lbfgs import minimize_columns
+from tacit.numerics.logistic import sigmoid
 from tacit.numerics.rows import weighted_sums, widened
 from tacit.runtime.tasks import row_blocks, run_tasks
 from tacit.store.declared import Array, Csr, Sizes
@@ -108,7 +109,7 @@ def match_logistic(samples: Samples, moments: Moments, ridge: float, n_steps: in
     constant, penalty = np.float32(_INTERCEPT), np.float32(ridge)
 
     def objective(point: Floats, columns: Ids) -> tuple[Floats, Floats]:
-        predicted = np.tanh((X @ point[:-1] + constant * point[-1]) / 2) / 2 + np.float32(0.5)
+        predicted = sigmoid(X @ point[:-1] + constant * point[-1])
         off = Y_by_label @ predicted - targets[:, columns]
         weighted = weights[:, columns] * off
         value = 0.5 * (np.einsum("ij,ij->j", weighted, off) + penalty * np.einsum("ij,ij->j", point, point))

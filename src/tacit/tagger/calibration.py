@@ -17,7 +17,7 @@ from tacit.errors import ParameterError, brief
 from tacit.evaluation.bands import BANDS, band_of_labels
 from tacit.evaluation.curves import N_BINS, calibration_error, threshold_curve
 from tacit.evaluation.metrics import judge
-from tacit.numerics.logistic import fit_logistic
+from tacit.numerics.logistic import fit_logistic, sigmoid
 from tacit.store.declared import Array, Items
 
 N_PLACES = 20  # minimum length of the rankings used for calibration
@@ -251,7 +251,7 @@ def _rising(scores: Floats64, hits: npt.NDArray[np.bool_], weights: Floats64) ->
     slope, intercept = _logistic(scores, hits[order], weights)
     ends = np.quantile(scores, np.linspace(0, 1, _N_KNOTS))
     knots = np.unique(np.concatenate([mean_scores, ends]).astype(np.float32))
-    smooth = 0.5 * (1 + np.tanh(0.5 * (slope * knots + intercept)))
+    smooth = sigmoid(slope * knots + intercept)
     weight = _PRIOR_CURVE / (_PRIOR_CURVE + sizes.sum())
     mixed = (1 - weight) * np.interp(knots, mean_scores, shares) + weight * smooth
     return Steps(knots, mixed.astype(np.float32))

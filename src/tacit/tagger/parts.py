@@ -15,11 +15,12 @@ from scipy import sparse
 
 from tacit.arrays import Floats64
 from tacit.kernels.correction import correction_forces
+from tacit.numerics.logistic import sigmoid
 from tacit.numerics.rows import unit_rows
 from tacit.store.sample_rows import Row, stacked
 from tacit.tagger.few_shot import Curve, Direction, FewShot, compressed, direction
 from tacit.tagger.inputs import Inputs
-from tacit.tagger.scores import MAX_LOG_ODDS, Scores, logit, sigmoid
+from tacit.tagger.scores import MAX_LOG_ODDS, Scores, logit
 
 _PRIOR_VARIANCE = 2.0  # of the weights in the logistic regression of a correction
 _PASSES = 20

@@ -17,6 +17,7 @@ from tacit.core.ranking import NO_LABEL, Ranking
 from tacit.errors import DataError, ParameterError
 from tacit.names.evidence import NameEvidence, with_later_names
 from tacit.names.index import Name
+from tacit.numerics.logistic import sigmoid
 from tacit.tagger.calibration import N_PLACES, Calibration, parse_target
 from tacit.tagger.inputs import Inputs
 from tacit.tagger.vectors import Encoding, names_by_label, split_texts
@@ -30,11 +31,6 @@ def logit(p: Floats64) -> Floats64:
     """Log-odds of probabilities, bounded."""
     with np.errstate(divide="ignore"):
         return np.asarray(np.clip(np.log(p) - np.log1p(-p), -MAX_LOG_ODDS, MAX_LOG_ODDS))
-
-
-def sigmoid(x: Floats64) -> Floats64:
-    """Probabilities of log-odds."""
-    return np.asarray(0.5 * (1 + np.tanh(0.5 * x)))
 
 
 @dataclass(frozen=True, eq=False)

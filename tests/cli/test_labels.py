@@ -153,7 +153,7 @@ def test_update_says_what_it_did(tacit, folder, tmp_path):
     (tmp_path / "new.jsonl").write_text('{"text": "zither song", "labels": ["strings"]}\n' * 4)
     done = tacit("update", tmp_path / "m", tmp_path / "new.jsonl")
     assert done.code == 0, done.err
-    assert done.out.startswith("trained OneVsAll again on 164 samples, 160 kept and 4 new; 1 label is new")
+    assert "\ntrained OneVsAll again on 164 samples, 160 kept and 4 new; 1 label is new" in done.out
     assert labels_of(tmp_path / "m", "a zither")[0] == "strings"
     before = {path: path.read_bytes() for path in (tmp_path / "m").iterdir()}
     again = tacit("update", tmp_path / "m", tmp_path / "new.jsonl")
@@ -335,7 +335,7 @@ def test_a_taught_model_is_not_trained_over_by_mistake(tacit, folder, model, tmp
     taught(tacit, model, tmp_path)
     before = contents_of(model)
     monkeypatch.setattr("tacit.tagger.tagger.Tagger.fit", train)
-    monkeypatch.setattr("tacit.cli.train.load_data", train)
+    monkeypatch.setattr("tacit.cli.train.read_labelled", train)
     refused = tacit("train", folder / "train.jsonl", "--model", "OneVsAll", "--out", model)
     assert refused.code == 2
     assert "the model there has 6 acts" in refused.err

@@ -320,7 +320,7 @@ def test_rows_and_columns_of_the_input(tacit, model, table, tmp_path):
     ]  # fmt: skip
     out = tmp_path / "out.csv"
     assert tacit("suggest", model, table, "-k", 1, "--id", "nr", "--keep", "date,tags", "--out", out).code == 0
-    rows = list(csv.DictReader(io.StringIO(out.read_text())))
+    rows = list(csv.DictReader(io.StringIO(out.read_text()), delimiter=";"))
     assert list(rows[0]) == ["row", "nr", "date", "tags", "labels", "scores"]
     assert [(row["row"], row["nr"], row["labels"]) for row in rows] == [
         ("1", "a7", "fruit"), ("2", "b8", ""), ("3", "c9", "vehicle")
@@ -332,8 +332,8 @@ def test_standard_output_by_its_name(tacit, model, table):
     assert tacit("suggest", model, table, "--out", "-") == plain
     assert [json.loads(line)["row"] for line in plain.out.splitlines()] == [1, 2, 3]
     as_table = tacit("suggest", model, table, "--out", "-", "--to", "csv", "-k", 1)
-    assert as_table.out.splitlines()[0] == "row,labels,scores"
-    assert as_table.out.splitlines()[3].startswith("3,vehicle,vehicle,")
+    assert as_table.out.splitlines()[0] == "row;labels;scores"  # as in the input
+    assert as_table.out.splitlines()[3].startswith("3;vehicle;")
 
 
 def test_values_that_are_no_text(tacit, model, tmp_path):

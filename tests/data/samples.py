@@ -14,6 +14,7 @@ from scipy import sparse
 from tacit.data.dataset import Dataset
 from tacit.data.formats import FORMATS
 
+needs_openpyxl = pytest.mark.skipif(find_spec("openpyxl") is None, reason="needs the extra excel")
 needs_pyarrow = pytest.mark.skipif(find_spec("pyarrow") is None, reason="needs the extra parquet")
 
 LABEL_NAMES = ["gardening", "machine learning", "Smith, John", "<b>ö"]
@@ -21,8 +22,9 @@ LABEL_NAMES = ["gardening", "machine learning", "Smith, John", "<b>ö"]
 
 def formats(*, is_text: bool | None = None) -> list[Any]:
     """Names of formats as parameters of a test, skipped where what they need is not installed."""
+    needed = {"parquet": needs_pyarrow, "xlsx": needs_openpyxl}
     return [
-        pytest.param(entry.name, marks=needs_pyarrow if entry.name == "parquet" else ())
+        pytest.param(entry.name, marks=needed.get(entry.name, ()))
         for entry in FORMATS.values()
         if is_text in (None, entry.is_text)
     ]

@@ -194,7 +194,6 @@ BAD = {
         b'{"text": "a"}\n{"text": "\xe4"}\n',
         r":2: must be UTF-8 text, but has the byte 0xe4 at column 11",
     ),
-    "utf-16": ("a.csv", "text,labels\na,b\n".encode("utf-16"), r":1: must be UTF-8 text, but has the byte 0xff"),
     "ragged": ("a.csv", "text,labels\na,b\na,b,c\n", r":3: must have 2 cells, as the header; got 3"),
     "open quote": ("a.csv", 'text,labels\nx,y\n"a,b\nmore\n', r":3: unexpected end of data; quote cells"),
     "text behind quote": ("a.csv", 'text,labels\n"a"b,c\n', r":2: ',' expected after '\"'; quote cells"),

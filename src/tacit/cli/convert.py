@@ -10,10 +10,10 @@ import click
 
 from tacit.cli.options import PATH, data_argument, input_options, seed_option
 from tacit.cli.say import say
+from tacit.cli.source import read_labelled, say_labels
 from tacit.data.dataset import samples_of
 from tacit.data.files import check_unread, is_gzip, make_folder, suffix
 from tacit.data.formats import named_format
-from tacit.data.load import load_data
 from tacit.data.repeats import groups_of, n_repeated
 from tacit.data.save import convert as convert_file
 from tacit.data.save import save_data
@@ -56,7 +56,8 @@ def convert(source: Path, target: Path, to_format: str | None, **options: Any) -
       tacit convert bibtex-train.arff train.txt
     """
     check_unread(target, source)
-    for path in convert_file(source, target, from_format=options.pop("format"), to_format=to_format, **options):
+    options |= {"from_format": options.pop("format"), "to_format": to_format, "look": say_labels}
+    for path in convert_file(source, target, **options):
         say(f"wrote {path}")
 
 
@@ -92,7 +93,7 @@ def split(
     files = {name: out / f"{name}{_ending(data, to_format)}" for name in ("train", "test")}
     for file in files.values():
         check_unread(file, data)
-    dataset = load_data(data, keep_columns=True, **source)
+    dataset = read_labelled(data, source, keep_columns=True)
     groups = groups_of(samples_of(dataset)[0])
     train, test = map(dataset.rows, random_split(len(dataset), test_size, seed, groups=groups, Y=dataset.Y))
     if hide is not None:

@@ -10,14 +10,21 @@ from typing import Any
 import click
 import numpy as np
 
-from tacit.cli.options import PATH, data_argument, input_options, model_argument, seed_option, vector_options
+from tacit.cli.options import (
+    PATH,
+    data_argument,
+    input_options,
+    model_argument,
+    seed_option,
+    untagged_option,
+    vector_options,
+)
 from tacit.cli.say import say
-from tacit.cli.source import load_tagger, with_vectors
+from tacit.cli.source import load_tagger, read_labelled
 from tacit.cli.tables import LEGEND, percent, print_bands, print_metrics, print_table
 from tacit.core.labels import label_counts
 from tacit.core.ranking import Ranking
 from tacit.data.dataset import Dataset, inputs_of
-from tacit.data.load import load_data
 from tacit.evaluation.bands import BandResult, evaluate_by_band
 from tacit.evaluation.metrics import KS, bootstrap_intervals
 from tacit.evaluation.metrics import evaluate as metrics_at
@@ -33,6 +40,7 @@ from tacit.tagger.tagger import Tagger
 @click.option("--report", type=PATH, help="Write an HTML report to this file.")
 @click.option("--json", "as_json", is_flag=True, help="Print the metrics as JSON.")
 @vector_options
+@untagged_option
 @input_options
 def evaluate(
     model: Path,
@@ -57,7 +65,7 @@ def evaluate(
     if report is not None:
         check_report_path(report)
     tagger = load_tagger(model, encoder)
-    dataset = with_vectors(load_data(data, **source), vectors)
+    dataset = read_labelled(data, source, tagger, vectors, err=as_json)
     ranking = ranking_of(tagger, dataset)
     if report is not None:
         write_report(report, tagger, dataset, ranking=ranking, model_name=str(model), data_name=str(data))
@@ -121,6 +129,7 @@ def print_evaluation(tagger: Tagger, dataset: Dataset, ranking: Ranking | None =
 @click.option("--resamples", type=click.IntRange(min=1), default=1000, show_default=True, help="Bootstrap resamples.")
 @click.option("--json", "as_json", is_flag=True, help="Print the differences as JSON.")
 @seed_option
+@untagged_option
 @input_options
 def compare(a: Path, b: Path, data: Path, resamples: int, as_json: bool, seed: int, **source: Any) -> None:
     """Compare the models A and B on DATA: metrics of both, and confidence intervals of the differences.
@@ -129,7 +138,7 @@ def compare(a: Path, b: Path, data: Path, resamples: int, as_json: bool, seed: i
     Example: tacit compare old-model new-model test.txt
     """
     models = [Tagger.load(path) for path in (a, b)]
-    dataset = load_data(data, **source)
+    dataset = read_labelled(data, source, models[0], err=as_json)
     inputs = [inputs_of(model, dataset) for model in models]
     differences = compare_models(
         models[0], inputs[0], models[1], inputs[1], dataset.Y, dataset.label_names, n_bootstrap=resamples, seed=seed

@@ -10,9 +10,16 @@ from pathlib import Path
 from typing import Any
 
 import click
-import numpy as np
 
-from tacit.cli.options import PATH, computing_options, data_argument, input_options, model_argument, vector_options
+from tacit.cli.options import (
+    PATH,
+    computing_options,
+    data_argument,
+    input_options,
+    model_argument,
+    untagged_option,
+    vector_options,
+)
 from tacit.cli.say import progress_shown, say
 from tacit.cli.source import (
     check_columns,
@@ -20,13 +27,16 @@ from tacit.cli.source import (
     load_tagger,
     names_of,
     read_records,
+    say_labels,
+    split_options,
+    text_columns,
     verdict,
     with_vectors,
 )
-from tacit.core.labels import positives
-from tacit.data.dataset import Dataset, inputs_of, with_labels
-from tacit.data.files import Staging, check_place, check_unread
-from tacit.data.load import load_data
+from tacit.data.columns import UNTAGGED, n_labels_of
+from tacit.data.dataset import Dataset, TableStyle, inputs_of, with_labels
+from tacit.data.files import UTF8_MARK, Staging, check_place, check_unread
+from tacit.data.load import load_data, output_style
 from tacit.data.save import save_data
 from tacit.errors import FileError
 from tacit.tagger.find_missing import MissingLabel
@@ -50,6 +60,7 @@ _OWN = frozenset(("row", "label", "name", "probability", "evidence", "text", "ac
 @click.option("--accept", type=PATH, help="Add the pairs of this list to DATA, written to --out.")
 @vector_options
 @computing_options
+@untagged_option
 @input_options
 def find_missing(
     model: Path, data: Path, n: int, out: Path | None, folds: int, missing: float | None, key: str | None,
@@ -72,27 +83,37 @@ def find_missing(
         check_place(out)
         check_unread(out, data, *([] if accept is None else [accept]))
     if accept is not None:
-        _accept(load_data(data, keep_columns=True, **source), accept, out)
+        _accept(load_data(data, keep_columns=True, **split_options(data, source)[0]), accept, out, source["encoding"])
         return
     tagger = load_tagger(model, encoder)
     tagger.set_params(n_jobs=jobs)
     columns = columns_of(data, key, keep)
     if taken := _OWN.intersection(columns):
         raise click.UsageError(f"the list has a column '{min(taken)}' of its own; rename that of {data}")
-    dataset = with_vectors(load_data(data, keep_columns=bool(columns), **source), vectors)
+    style = output_style(data, source["format"], source["encoding"])
+    source, untagged = split_options(data, source)
+    dataset = load_data(data, keep_columns=bool(columns), **source, default_text=text_columns(tagger))
     check_columns(data, columns, () if dataset.table is None else dataset.table.records)
+    say_labels(dataset, "ranked, too" if untagged == "skip" else UNTAGGED["negative"], err=out is None)
+    dataset = with_vectors(dataset, vectors)
     options = {"folds": folds, "missing": missing, "label_names": dataset.label_names, "seed": seed}
+    options["untagged"] = untagged
     with progress_shown():
         found = tagger.find_missing(inputs_of(tagger, dataset), dataset.Y, n, **options)
-    _write(found, tagger, dataset, columns, out)
+    _write(found, tagger, dataset, columns, out, style)
     expected = sum(pair.probability for pair in found)
-    is_in_doubt = missing is None and are_dropped(np.diff(positives(dataset.Y).indptr))
+    is_in_doubt = missing is None and (untagged == "skip" or are_dropped(n_labels_of(dataset)))
     doubt = ", perhaps far fewer" if is_in_doubt else ""
     say(f"{len(found):,} pairs; about {expected:.0f} of them should be right{doubt}", err=out is None)
 
 
 def _write(
-    found: list[MissingLabel], tagger: Tagger, dataset: Dataset, columns: Sequence[str], out: Path | None
+    found: list[MissingLabel],
+    tagger: Tagger,
+    dataset: Dataset,
+    columns: Sequence[str],
+    out: Path | None,
+    style: TableStyle,
 ) -> None:
     """Write pairs as JSON lines or CSV, with the columns to keep, names of labels, and the start of the text."""
     readable, rows = names_of(tagger), () if dataset.table is None else dataset.table.records
@@ -107,7 +128,9 @@ def _write(
     ]
     content = io.StringIO()
     if out is not None and out.suffix.lower() == ".csv":
-        table = csv.DictWriter(content, list(records[0]) if records else ["row", "label"], lineterminator="\n")
+        content.write(UTF8_MARK.decode() if style.has_mark else "")
+        fields = list(records[0]) if records else ["row", "label"]
+        table = csv.DictWriter(content, fields, delimiter=style.delimiter, lineterminator="\n")
         table.writeheader()
         table.writerows(records)
     else:
@@ -119,12 +142,12 @@ def _write(
         file.write(content.getvalue().encode())
 
 
-def _accept(dataset: Dataset, accepted: Path, out: Path | None) -> None:
+def _accept(dataset: Dataset, accepted: Path, out: Path | None, encoding: str | None) -> None:
     """Write `dataset` with the pairs of a list added to its labels."""
     if out is None:
         raise click.UsageError("--accept needs --out, the data file to write")
     pairs = []
-    for line, record in read_records(accepted):
+    for line, record in read_records(accepted, encoding):
         row, label = str(record.get("row", "")), str(record.get("label", "")).strip()
         if not row.isdecimal() or not 1 <= int(row) <= len(dataset) or not label:
             message = f"must name a row from 1 to {len(dataset)} and a label; got row '{row}' and label '{label}'"
@@ -132,6 +155,7 @@ def _accept(dataset: Dataset, accepted: Path, out: Path | None) -> None:
         if verdict(accepted, line, record, default=True):
             pairs.append((int(row) - 1, label))
     new = dict.fromkeys(label for _, label in pairs if label not in set(dataset.label_names))
+    say_labels(dataset)
     for path in save_data(with_labels(dataset, pairs), out):
         say(f"wrote {path}: {len(pairs):,} labels added" if path == out else f"wrote {path}")
     if new:

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
 from tacit.cli.interrupt import keeps, keeps_model
-from tacit.cli.options import PATH, data_argument, input_options, jobs_option, model_argument
+from tacit.cli.options import PATH, data_argument, input_options, jobs_option, model_argument, untagged_option
 from tacit.cli.say import progress_shown, say
-from tacit.cli.source import read_records, verdict
+from tacit.cli.source import read_labelled, read_records, remember_columns, text_columns, verdict
+from tacit.data.cells import labels_of_column
 from tacit.data.dataset import inputs_of
 from tacit.data.files import existing_file, text_lines
 from tacit.data.load import load_data
-from tacit.data.records import default_text_fields, joined_text, label_names
+from tacit.data.records import default_text_fields, joined_text
 from tacit.errors import FileError, ParameterError, printable
 from tacit.store import folder
 from tacit.store.acts import in_force, parse_lines
@@ -94,7 +95,7 @@ def _acts(path: Path) -> Contents | None:
     """The acts in a ledger or an export of one; None if the file holds judgements."""
     if is_ledger(path):
         return Ledger(path).read()
-    if path.suffix.lower() in (".csv", ".tsv") or not _is_export(path):
+    if path.suffix.lower() in (".csv", ".tsv", ".xlsx") or not _is_export(path):
         return None
     return Contents(parse_lines(text_lines(path), lambda line, why: FileError(path, why, line=line)))
 
@@ -113,10 +114,10 @@ def _judgements(
     tagger: Tagger, feedback: Path, data: Path | None, source: dict[str, Any]
 ) -> tuple[list[tuple[Any, str, bool]], list[FileError]]:
     """Samples, labels and verdicts of a file; and what is wrong with those whose label is unknown or retired."""
-    samples = None if data is None else inputs_of(tagger, load_data(data, **source))
+    samples = None if data is None else inputs_of(tagger, load_data(data, **source, default_text=text_columns(tagger)))
     n_samples = 0 if samples is None else samples.shape[0] if hasattr(samples, "shape") else len(samples)
     found, skipped = [], []
-    for line, record, label, is_accepted in _verdicts(feedback, source["text"]):
+    for line, record, label, is_accepted in _verdicts(feedback, source, text_columns(tagger)):
         text, row = record.get("text"), str(record.get("row", ""))
         if not label:
             raise FileError(feedback, "must have a field 'label' with the label that was judged; add it", line=line)
@@ -138,34 +139,27 @@ def _judgements(
     return found, skipped
 
 
-def _verdicts(feedback: Path, text: str | None) -> Iterator[tuple[int, Mapping[str, Any], str, bool]]:
+def _verdicts(
+    feedback: Path, source: dict[str, Any], preferred: Sequence[str]
+) -> Iterator[tuple[int, Mapping[str, Any], str, bool]]:
     """The line, record, label and verdict of each judgement: one of each record, or those of an export of the page."""
-    text_fields = tuple(name.strip() for name in text.split(",")) if text else ()
-    for line, record in read_records(feedback):
+    text_fields = tuple(name.strip() for name in source["text"].split(",")) if source["text"] else ()
+    for line, record in read_records(feedback, source["encoding"]):
         if not _OF_PAGE.fullmatch(",".join(list(record)[-2:])):
             yield line, record, str(record.get("label", "")), verdict(feedback, line, record)
             continue
-        text_fields = text_fields or default_text_fields(feedback, line, record)
+        text_fields = text_fields or default_text_fields(feedback, line, record, preferred)
         sample = {"text": joined_text(feedback, line, record, text_fields)}
         for cell, is_accepted in zip(list(record.values())[-2:], (True, False), strict=True):
-            for label in _labels(feedback, line, cell):
+            for label in labels_of_column(feedback, [line], [cell], "|")[0]:
                 yield line, sample, label, is_accepted
-
-
-def _labels(feedback: Path, line: int, cell: Any) -> list[str]:
-    """The labels in a cell of an export of the page: separated by bars, or a list."""
-    if isinstance(cell, str) and not cell.startswith("["):
-        return [name for name in cell.split("|") if name]
-    try:
-        return label_names(feedback, line, json.loads(cell) if isinstance(cell, str) else cell)
-    except ValueError as error:
-        raise FileError(feedback, f"labels that open with [ must be a JSON list ({error})", line=line) from error
 
 
 @click.command()
 @model_argument
 @data_argument
 @jobs_option
+@untagged_option
 @input_options
 def update(model: Path, data: Path, jobs: int, **source: Any) -> None:
     """Train MODEL on the new samples of DATA, and say what was done.
@@ -183,12 +177,13 @@ def update(model: Path, data: Path, jobs: int, **source: Any) -> None:
     tagger.set_params(n_jobs=jobs)
     before = folder.stamp(model)
     keeps(lambda: _kept(model, folder.stamp(model) == before))
-    dataset, earlier = load_data(data, **source), tagger.card_.get("updates", [])
+    dataset, earlier = read_labelled(data, source, tagger), tagger.card_.get("updates", [])
     with progress_shown():
         done = tagger.update(inputs_of(tagger, dataset), dataset.Y, label_names=dataset.label_names)
     if tagger.card_.get("updates", []) == earlier:
         say(f"{done}; {model} is unchanged")
         return
+    remember_columns(tagger, dataset)
     tagger.save(model)
     say(f"{done}; saved to {model}")
 

@@ -81,12 +81,21 @@ def input_options(function: Function) -> Function:
         click.option("--max-features", type=click.IntRange(min=1), help="Maximum number of features.  [default: 10^8]"),
         click.option("--max-labels", type=click.IntRange(min=1), help="Maximum number of labels.  [default: 10^7]"),
         click.option("--labels-path", type=PATH, help="Label names; for pairs, the label file."),
-        click.option("--labels", metavar="FIELD", help="Field with the labels."),
-        click.option("--text", metavar="FIELD,…", help="Field or fields with the text, in CSV, TSV, JSONL or Parquet."),
+        click.option("--encoding", metavar="NAME", help="Encoding of the data, such as cp1252.  [default: utf-8]"),
+        click.option("--label-separator", metavar="MARK", help=r"Between labels in a cell, such as \n."),
+        click.option("--labels", metavar="FIELD,…", help="Field with the labels, or several with one label each."),
+        click.option("--text", metavar="FIELD,…", help="Field or fields with the text, in files with named fields."),
         click.option("--format", metavar="NAME", help=f"Format of the data: {NAMES}.  [default: detected]"),
     ):
         function = option(function)
     return function
+
+
+untagged_option = click.option(
+    "--untagged",
+    type=click.Choice(["skip", "negative"]),
+    help="Rows without labels: nobody has tagged them, or they have none.  [default: skip for texts]",
+)
 
 
 def vector_options(function: Function) -> Function:

@@ -16,6 +16,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from tacit.data.cells import cell_of
+from tacit.data.dataset import TableStyle
+from tacit.data.files import UTF8_MARK
 from tacit.data.records import as_cell
 from tacit.errors import FileError, ParameterError
 from tacit.store.atomic import replacing
@@ -23,6 +26,7 @@ from tacit.tagger.suggest import DECIMALS, Suggestion
 
 Row = list[Suggestion]
 Readable = Callable[[str], str]
+_PLAIN = TableStyle()
 _HEADING = "tacit suggest"
 _LONGEST_HEADING = 1 << 24  # bytes; the file may be anything
 
@@ -36,9 +40,16 @@ class Output(ABC):
     n_heading = 0  # rows before the first sample
     own: tuple[str, ...]  # columns beside those of the input
 
-    def __init__(self, file: io.TextIOBase, n_rows: int, readable: Readable = str, columns: Sequence[str] = ()) -> None:
-        self.file = file
-        self.n_done = max(n_rows - self.n_heading, 0)
+    def __init__(
+        self,
+        file: io.TextIOBase,
+        n_rows: int,
+        readable: Readable = str,
+        columns: Sequence[str] = (),
+        style: TableStyle = _PLAIN,
+    ) -> None:
+        self.file, self.style = file, style
+        self.n_rows, self.n_done = n_rows, max(n_rows - self.n_heading, 0)
         self.readable = readable
         self.columns = columns
 
@@ -80,30 +91,30 @@ class JsonLines(Output):
 class CsvLines(Output):
     """A line per sample: labels, names and scores, each separated by bars as `tacit.load_data` reads them.
 
+    Its cells are separated as those of the input are, and a byte order mark tells Excel that it is UTF-8.
     Names are left out if each is the label itself: if `readable` is `str`.
     """
 
     n_heading = 1
     own = ("row", "labels", "names", "scores")
 
-    def __init__(self, file: io.TextIOBase, n_rows: int, readable: Readable = str, columns: Sequence[str] = ()) -> None:
-        super().__init__(file, n_rows, readable, columns)
-        self._table = csv.writer(file, lineterminator="\n")
-        self._own = [name for name in self.own if name != "names" or readable is not str]
-        if not n_rows:
-            self._table.writerow([self._own[0], *columns, *self._own[1:]])
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self._table = csv.writer(self.file, delimiter=self.style.delimiter, lineterminator="\n")
+        self._own = [name for name in self.own if name != "names" or self.readable is not str]
+        if not self.n_rows:
+            self.file.write(UTF8_MARK.decode() if self.style.has_mark else "")
+            self._table.writerow([self._own[0], *self.columns, *self._own[1:]])
 
     def write_row(self, sample: Mapping[str, Any], row: Row) -> None:
         """Write one sample."""
         labels = [label for label, _ in row]
-        awkward = any("|" in label or "\n" in label or label.startswith("[") for label in labels)
-        joined = json.dumps(labels, ensure_ascii=False) if awkward else "|".join(labels)
         names = ["|".join(map(self.readable, labels))] if "names" in self._own else []
         scores = "|".join(str(round(score, DECIMALS)) for _, score in row)
-        self._table.writerow([*map(as_cell, sample.values()), joined, *names, scores])
+        self._table.writerow([*map(as_cell, sample.values()), cell_of(labels), *names, scores])
 
 
-KINDS = {"jsonl": JsonLines, "csv": CsvLines}
+KINDS: dict[str, type[Output]] = {"jsonl": JsonLines, "csv": CsvLines}
 
 
 @contextmanager
@@ -113,6 +124,7 @@ def open_output(
     readable: Readable = str,
     columns: Sequence[str] = (),
     to_format: str | None = None,
+    style: TableStyle = _PLAIN,
     *,
     goes_on: bool = True,
 ) -> Iterator[Output]:
@@ -123,7 +135,7 @@ def open_output(
     """
     if path is None:
         KINDS[to_format or "jsonl"].check(columns)
-        yield KINDS[to_format or "jsonl"](sys.stdout, 0, readable, columns)  # type: ignore[arg-type]
+        yield KINDS[to_format or "jsonl"](sys.stdout, 0, readable, columns, style)  # type: ignore[arg-type]
         return
     kind = KINDS.get(to_format or path.suffix.lower().removeprefix("."))
     if kind is None:
@@ -135,7 +147,7 @@ def open_output(
     try:
         n_rows = _kept_rows(partial, heading, path, goes_on, is_csv=kind is CsvLines)
         with partial.open("a", encoding="utf-8", newline="") as file:
-            output = kind(file, n_rows, readable, columns)
+            output = kind(file, n_rows, readable, columns, style)
             yield output
         _take_name(partial, len(heading), path)
     except OSError as error:

@@ -14,9 +14,11 @@ import click
 import numpy as np
 import numpy.typing as npt
 
+from tacit.cli.say import in_options, is_quiet, say
+from tacit.data.columns import UNTAGGED, label_line, without_untagged
 from tacit.data.dataset import Dataset, inputs_of, texts_of
-from tacit.data.files import existing_file
-from tacit.data.load import detect_format, load_data, stream_samples
+from tacit.data.files import UTF8, existing_data, existing_file
+from tacit.data.load import detect_format, format_of, load_data, stream_samples
 from tacit.data.records import LABEL_FIELDS, RECORDS, TEXT_FIELDS
 from tacit.data.vocabulary import Vocabulary, load_vocabulary
 from tacit.errors import DataError, FileError, ParameterError, did_you_mean
@@ -100,6 +102,56 @@ def _has_text_and_labels(path: Path, kind: str) -> bool:
     return not names.isdisjoint(TEXT_FIELDS) and not names.isdisjoint(LABEL_FIELDS) and "name" not in names
 
 
+def read_labelled(
+    path: Path,
+    options: Mapping[str, Any],
+    tagger: Tagger | None = None,
+    vectors: Path | None = None,
+    *,
+    err: bool = False,
+    **reading: Any,
+) -> Dataset:
+    """The data in a file, without its rows without labels if these are to be skipped; says what its labels are.
+
+    Texts are in the columns that `tagger` was trained on, unless the options name others.
+    """
+    source, untagged = split_options(path, options)
+    dataset = load_data(path, **source, **reading, default_text=text_columns(tagger))
+    say_labels(dataset, UNTAGGED.get(untagged or "", ""), err=err)
+    return without_untagged(with_vectors(dataset, vectors), untagged)
+
+
+def say_labels(dataset: Dataset, fate: str = "", *, err: bool = False) -> None:
+    """Say which labels were read, what becomes of rows without any, and what looks wrong."""
+    if is_quiet():
+        return
+    say(label_line(dataset, fate), err=err)
+    command = click.get_current_context().command
+    for note in () if dataset.columns is None else dataset.columns.notes:
+        say(f"note: {in_options(note, command)}", err=True)
+
+
+def split_options(path: Path, options: Mapping[str, Any]) -> tuple[dict[str, Any], str | None]:
+    """The options of `load_data`, and what becomes of rows without labels; None if a command keeps them as they are."""
+    source = dict(options)
+    if "untagged" not in source:
+        return source, None
+    given = source.pop("untagged")
+    return source, given or ("skip" if format_of(existing_data(path), source.get("format")).is_text else "negative")
+
+
+def text_columns(tagger: Tagger | None) -> tuple[str, ...]:
+    """The columns with the texts that a tagger was trained on, if it knows them."""
+    found = None if tagger is None else tagger.card_.get("text_columns")
+    return tuple(map(str, found)) if isinstance(found, list | tuple) else ()
+
+
+def remember_columns(tagger: Tagger, dataset: Dataset) -> None:
+    """Note the columns with the texts in a tagger that was trained on them."""
+    if dataset.columns is not None:
+        tagger.card_["text_columns"] = list(dataset.columns.text)
+
+
 class SampleBlock(NamedTuple):
     """Some samples of a file, and the fields of each; formats without named fields have none."""
 
@@ -122,8 +174,9 @@ def stream_unlabelled(
         yield from _with_vectors(stream_unlabelled(path, tagger, **options), vectors_path, path)
         return
     if tagger.takes_texts:
-        about_labels = ("labels", "labels_path")
-        samples = stream_samples(path, **{key: value for key, value in options.items() if key not in about_labels})
+        about_labels = ("labels", "labels_path", "label_separator")
+        about_texts = {key: value for key, value in options.items() if key not in about_labels}
+        samples = stream_samples(path, default_text=text_columns(tagger), **about_texts)
         while block := list(itertools.islice(samples, SAMPLES_PER_BLOCK)):
             yield SampleBlock([text for text, _ in block], [fields for _, fields in block])
         return
@@ -147,13 +200,13 @@ def _with_vectors(blocks: Iterator[SampleBlock], path: Path, data: Path) -> Iter
 _VERDICTS = {"true": True, "yes": True, "y": True, "1": True, "false": False, "no": False, "n": False, "0": False}
 
 
-def read_records(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
+def read_records(path: Path, encoding: str | None = None) -> Iterator[tuple[int, Mapping[str, Any]]]:
     """Line numbers and records of a file; the file name extension tells its format."""
     path = existing_file(path)
     name = detect_format(path).name
     if name not in RECORDS:
-        raise FileError(path, f"must be .jsonl, .csv or .tsv with named fields; got {name}; convert it")
-    return RECORDS[name](path)
+        raise FileError(path, f"must be .jsonl, .csv, .tsv or .xlsx with named fields; got {name}; convert it")
+    return RECORDS[name](path, encoding=encoding or UTF8)
 
 
 def verdict(path: Path, line: int, record: Mapping[str, Any], *, default: bool | None = None) -> bool:

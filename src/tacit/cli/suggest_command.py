@@ -19,6 +19,7 @@ from tacit.cli.say import say
 from tacit.cli.source import SampleBlock, check_columns, columns_of, load_tagger, names_of, stream_unlabelled
 from tacit.cli.startup import quick_start
 from tacit.data.files import STDIN, check_unread, existing_data, existing_file, text_lines
+from tacit.data.load import output_style
 from tacit.errors import ModelFileError
 from tacit.progress import stop_if_asked
 from tacit.runtime.cluster import check_workers
@@ -92,7 +93,8 @@ def suggest(
     readable = names_of(tagger, language)
     blank: list[int] = []
     unknown: list[int] = []
-    with open_output(out, run, readable, columns, to_format, goes_on=goes_on) as output:
+    style = output_style(data, source["format"], source["encoding"])
+    with open_output(out, run, readable, columns, to_format, style, goes_on=goes_on) as output:
         n_before = output.n_done
         if n_before:
             say(f"resuming after {n_before:,} samples in {out}.partial", err=True)

@@ -20,16 +20,16 @@ from tacit.cli.options import (
     data_argument,
     input_options,
     max_memory_option,
+    untagged_option,
     vector_options,
 )
 from tacit.cli.say import is_quiet, progress_shown, say
-from tacit.cli.source import read_vocabulary, with_vectors
+from tacit.cli.source import read_labelled, read_vocabulary, remember_columns
 from tacit.cli.tables import percent, print_metrics, print_table
 from tacit.core.labels import aligned, read_labels
 from tacit.core.parameters import Tune, parameters_of, parse_parameters, unknown_parameter
 from tacit.data.cooccurrence import load_cooccurrence
 from tacit.data.dataset import Dataset, as_wide_as, features_of, label_lists, samples_of, texts_of
-from tacit.data.load import load_data
 from tacit.data.repeats import groups_of
 from tacit.data.split import random_split
 from tacit.evaluation.metrics import KS, METRICS, read_metric
@@ -78,6 +78,7 @@ def features_option(default: str | None) -> Callable[[Function], Function]:
 @click.option("--discard-acts", "acts", flag_value="discard", help="Drop the changes and feedback of the model at OUT.")
 @click.option("--dry-run", is_flag=True, help="Estimate time, memory and model size roughly, and stop.")
 @computing_options
+@untagged_option
 @input_options
 def train(
     data: Path, name: str, out: Path, assignments: tuple[str, ...], valid: str | None,
@@ -115,7 +116,7 @@ def train(
     if vocabulary is not None:
         tagger.vocabulary = read_vocabulary(vocabulary, options, vocabulary_language)
     with memory_limit(max_memory, next(filter(Path.exists, out.absolute().parents))):
-        dataset, held_out = split_off(with_vectors(load_data(data, **options), vectors), valid, seed, options)
+        dataset, held_out = split_off(read_labelled(data, options, vectors=vectors), valid, seed, options)
         learned_from: dict[str, Any] = {
             "label_names": dataset.label_names,
             "validation": None if held_out is None else (samples_of(held_out)[0], label_lists(held_out)),
@@ -150,6 +151,7 @@ def train_and_save(
     with progress_shown(), checkpoint(_parts(out)) as kept:
         keeps(lambda: _kept(kept))
         tagger.fit(*samples_of(dataset), **options)
+    remember_columns(tagger, dataset)
     tagger.save(out, acts=acts)
     keeps(f"the model is trained and saved to {out}; for its metrics: tacit evaluate {out} DATA")
     if kept.remove():
@@ -194,7 +196,7 @@ def split_off(dataset: Dataset, valid: str | None, seed: int, source: dict[str, 
     try:
         share = float(valid)
     except ValueError:
-        held_out = load_data(Path(valid), **{**source, "labels_path": None})
+        held_out = read_labelled(Path(valid), {**source, "labels_path": None})
         if dataset.X is not None and dataset.texts is None:
             held_out.X = as_wide_as(dataset.X.shape[1], features_of(held_out))
         return dataset, held_out
@@ -216,6 +218,7 @@ def split_off(dataset: Dataset, valid: str | None, seed: int, source: dict[str, 
 @click.option("--out", type=PATH, help="Train with the best parameters and save here.")
 @max_memory_option
 @computing_options
+@untagged_option
 @input_options
 def tune(
     data: Path, name: str, target: str, budget: str, valid: str | None, spaces: tuple[str, ...],
@@ -240,7 +243,7 @@ def tune(
     if out is not None:
         check_out(out)
         folder.refuse_acts(out)
-    dataset = load_data(data, **source)
+    dataset = read_labelled(data, source)
     X, validation, kept = _to_search(dataset, features, valid, seed, source)
     with progress_shown():
         found = tuning.tune(

@@ -20,7 +20,7 @@ VOCABULARY_FILE = "labels.tsv"
 def read(source: Source) -> Dataset:
     """Read an Annif text corpus; the last tab of a line separates text and URIs."""
     lines, texts, rows = [], [], []
-    for number, line in text_lines(source.path, source.limits):
+    for number, line in text_lines(source.path, source.limits, encoding=source.encoding):
         if not line:
             continue
         text, tab, uris = line.rpartition("\t")

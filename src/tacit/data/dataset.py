@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -29,6 +29,7 @@ class Dataset:
     texts: Sequence[str] | None = None  # perhaps with vectors (`tacit.Encoded`)
     feature_names: list[str] | None = None
     table: Table | None = None  # all columns of the file, if they are kept to be written again
+    columns: ReadColumns | None = None  # those of a file with named fields that hold the texts and the labels
 
     def __post_init__(self) -> None:
         if self.X is None and self.texts is None:
@@ -110,16 +111,32 @@ def with_labels(dataset: Dataset, pairs: Sequence[tuple[int, str]]) -> Dataset:
     return replace(dataset, Y=Y, label_names=names)
 
 
+class ReadColumns(NamedTuple):
+    """Where the texts and the labels of a file are, and what looks wrong about that."""
+
+    text: tuple[str, ...]
+    labels: tuple[str, ...]
+    separator: str | None = None  # of labels in a cell
+    notes: tuple[str, ...] = ()
+
+
+class TableStyle(NamedTuple):
+    """How the cells of a CSV or TSV file are separated, and whether it opens with a byte order mark."""
+
+    delimiter: str = ","
+    has_mark: bool = False
+
+
 @dataclass(frozen=True, eq=False)
 class Table:
     """The records of a file, a row for each sample, kept so that samples can be written with all their columns."""
 
     records: Sequence[Mapping[str, Any]]  # all fields of each sample
-    label_field: str | None  # the field with the labels, if there is one
+    label_fields: tuple[str, ...]  # the fields with the labels, if there are any
     label_cells: Sequence[Sequence[str]]  # the labels of each sample as the file spells them
     Y: sparse.csr_matrix  # the same labels as they were read, to tell which rows have changed since
-    separator: str = ""  # what separates labels in a cell; empty where labels are lists
-    delimiter: str = ""  # what separates the cells of a row; empty where fields are named in each record
+    separator: str | None = None  # what separates labels in a cell; None where labels are lists
+    style: TableStyle | None = None
 
     def rows(self, rows: npt.NDArray[np.integer[Any]]) -> Table:
         """Select rows."""

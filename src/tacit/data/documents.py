@@ -12,12 +12,12 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from tacit.data.cells import label_names
 from tacit.data.dataset import Dataset, Table, label_lists, texts_of
 from tacit.data.files import STDIN, Staging, plain_name, sibling, suffix, text_lines
 from tacit.data.formats import Source, Target
 from tacit.data.label_names import bare_uri, text_dataset, write_label_names
-from tacit.data.limits import FileLimits
-from tacit.data.records import default_label_field, default_text_fields, joined_text, json_record, label_names
+from tacit.data.records import default_label_fields, default_text_fields, joined_text, json_record
 from tacit.errors import DataError, FileError
 
 _TEXT, _JSON = ".txt", ".json"
@@ -32,14 +32,14 @@ def read(source: Source) -> Dataset:
         paths.append(path)
         kept.append(record)
         texts.append(_text(source, path, record))
-        rows.append(_labels_beside(path, source.limits) if suffix(path) == _TEXT else _labels_of(source, path, record))
+        rows.append(_labels_beside(path, source) if suffix(path) == _TEXT else _labels_of(source, path, record))
     if source.labels_path is None and not any(rows):
         message = "no document has labels: a.txt must have a.key or a.tsv beside it, and a.json a field for them"
         raise FileError(source.path, f"{message}; if this is no folder of documents, name a data file in it")
     dataset = text_dataset(source, [None] * len(texts), texts, rows, paths)
     if source.keep:
-        field = source.labels or next(filter(None, map(default_label_field, kept)), None)
-        dataset.table = Table(kept, field, rows, dataset.Y)
+        fields = source.labels or next(filter(None, map(default_label_fields, kept)), ())
+        dataset.table = Table(kept, fields, rows, dataset.Y)
     return dataset
 
 
@@ -96,24 +96,24 @@ def _records(source: Source) -> Iterator[tuple[Path, Mapping[str, Any]]]:
         message = "holds no documents, which are .txt files with .key or .tsv files beside them, or .json files"
         raise FileError(folder, f"{message}; name another folder, or a data file")
     for path in documents:
-        content = "".join(line for _, line in text_lines(path, source.limits, keep_ends=True))
+        content = "".join(line for _, line in text_lines(path, source.limits, keep_ends=True, encoding=source.encoding))
         record = {"text": content} if suffix(path) == _TEXT else json_record(path, content)
         yield path, {**record, _FILE: record.get(_FILE, path.name)}
 
 
 def _text(source: Source, path: Path, record: Mapping[str, Any]) -> str:
-    return joined_text(path, None, record, source.text or default_text_fields(path, None, record))
+    return joined_text(path, None, record, source.text or default_text_fields(path, None, record, source.default_text))
 
 
 def _labels_of(source: Source, path: Path, record: Mapping[str, Any]) -> list[str]:
-    field = source.labels or default_label_field(record)
-    return [] if field is None else label_names(path, None, record.get(field))
+    fields = source.labels or default_label_fields(record)
+    return [label for field in fields for label in label_names(path, None, record.get(field))]
 
 
-def _labels_beside(path: Path, limits: FileLimits) -> list[str]:
+def _labels_beside(path: Path, source: Source) -> list[str]:
     stem = plain_name(path)[: -len(_TEXT)]
     found = next(filter(None, (sibling(path, stem + ending) for ending in _LABELS)), None)
-    lines = [] if found is None else [line for _, line in text_lines(found, limits)]
+    lines = [] if found is None else [line for _, line in text_lines(found, source.limits, encoding=source.encoding)]
     return [label for label in map(_label_of_line, lines) if label]
 
 

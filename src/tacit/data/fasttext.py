@@ -22,7 +22,7 @@ PREFIX = "__label__"
 def read(source: Source) -> Dataset:
     """Read a fastText file."""
     lines, texts, rows = [], [], []
-    for number, line in text_lines(source.path, source.limits):
+    for number, line in text_lines(source.path, source.limits, encoding=source.encoding):
         words = line.split()
         if not words:
             continue

@@ -5,6 +5,7 @@ Every failure below a reader (missing file, broken gzip, wrong encoding) is turn
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import functools
 import gzip
@@ -21,13 +22,15 @@ import numpy as np
 import numpy.typing as npt
 
 from tacit.data.limits import LIMITS, FileLimits
-from tacit.errors import FileError, did_you_mean
+from tacit.errors import FileError, ParameterError, did_you_mean
 from tacit.progress import drafts
 
 #: The path that stands for standard input; outside `holding_stdin` it can be read only once.
 STDIN = Path("-")
 BLOCK_BYTES = 1 << 20
-UTF8_MARK = b"\xef\xbb\xbf"
+UTF8_MARK = codecs.BOM_UTF8
+UTF8 = "utf-8"
+_ENCODINGS = {codecs.BOM_UTF8: UTF8, codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}  # by their marks
 _LONGEST_SNIFF = 1 << 16
 _MOST_SNIFFED = 1 << 20
 _UNPACKED_AT_ONCE = 1 << 17
@@ -104,11 +107,41 @@ def holding_stdin(path: Path) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def reading(path: Path, limits: FileLimits = LIMITS) -> Iterator[IO[bytes]]:
-    """Open a file for reading its uncompressed bytes."""
+def reading(path: Path, limits: FileLimits = LIMITS, encoding: str | None = None) -> Iterator[IO[bytes]]:
+    """Open a file for reading its uncompressed bytes, those of a text in another encoding as UTF-8.
+
+    A byte order mark of UTF-8 or UTF-16 tells more of the encoding than the caller.
+    """
+    with unpacked(path, limits) as file:
+        named = marked_encoding(file) or encoding or UTF8
+        is_other = codecs.lookup(named) != codecs.lookup(UTF8)
+        yield io.BufferedReader(_Transcoding(path, file, named), _UNPACKED_AT_ONCE) if is_other else file
+
+
+def marked_encoding(file: IO[bytes]) -> str | None:
+    """The encoding that the byte order mark at the start of a file names, if it has one."""
+    start = file.peek(len(UTF8_MARK)) if hasattr(file, "peek") else b""
+    return next((encoding for mark, encoding in _ENCODINGS.items() if start.startswith(mark)), None)
+
+
+def check_encoding(name: str) -> str:
+    """The name of an encoding of texts, if it is one."""
+    try:
+        "".encode(name)
+        codecs.getincrementaldecoder(name)()
+    except (LookupError, UnicodeError, ValueError):
+        raise ParameterError(
+            f"encoding must be the name of an encoding, such as utf-8, cp1252 or latin-1; got {name!r}"
+        ) from None
+    return name
+
+
+@contextlib.contextmanager
+def unpacked(path: Path, limits: FileLimits = LIMITS) -> Iterator[IO[bytes]]:
+    """Open a file for reading its uncompressed bytes as they are."""
     if path == STDIN:
         held = [content for source, content in _held if source is sys.stdin.buffer]
-        yield io.BytesIO(held[0]) if held else sys.stdin.buffer
+        yield io.BufferedReader(io.BytesIO(held[0])) if held else sys.stdin.buffer
         return
     try:
         with path.open("rb") as file:
@@ -137,6 +170,34 @@ class _Unpacking(io.RawIOBase):
         return n_read
 
 
+class _Transcoding(io.RawIOBase):
+    """The text of a file in any encoding, as UTF-8."""
+
+    def __init__(self, path: Path, file: IO[bytes], encoding: str) -> None:
+        self._path, self._file, self._encoding = path, file, encoding
+        self._decoder = codecs.getincrementaldecoder(encoding)()
+        self._line, self._rest = 1, b""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        while not self._rest:
+            raw = self._file.read(_UNPACKED_AT_ONCE)
+            try:
+                self._rest = self._decoder.decode(raw, not raw).encode()
+            except UnicodeError as error:
+                message = f"is not a text in {self._encoding} ({error}); name its encoding with encoding="
+                where = raw[: getattr(error, "start", 0)].count(b"\n")
+                raise FileError(self._path, message, line=self._line + where) from error
+            self._line += self._rest.count(b"\n")
+            if not raw:
+                break
+        n_bytes = min(len(buffer), len(self._rest))
+        buffer[:n_bytes], self._rest = self._rest[:n_bytes], self._rest[n_bytes:]
+        return n_bytes
+
+
 def read_bytes(path: Path, limits: FileLimits = LIMITS) -> bytes:
     """Read the whole uncompressed content of a file."""
     with reading(path, limits) as file:
@@ -148,35 +209,41 @@ def first_line(path: Path) -> bytes:
     return next(first_lines(path), b"")
 
 
-def first_lines(path: Path) -> Iterator[bytes]:
+def first_lines(path: Path, encoding: str | None = None) -> Iterator[bytes]:
     """The lines of the first MiB, at most 64 KiB of each, without line ends and byte order mark."""
-    with reading(path) as file:
+    with reading(path, encoding=encoding) as file:
         n_read = 0
         while n_read < _MOST_SNIFFED and (line := file.readline(_LONGEST_SNIFF)):
             yield (line if n_read else line.removeprefix(UTF8_MARK)).rstrip(b"\r\n")
             n_read += len(line)
 
 
-def decode(path: Path, raw: bytes, line: int) -> str:
+def decode(path: Path, raw: bytes, line: int, hint: str = "") -> str:
     """Decode a line of UTF-8; the error names the first invalid byte."""
     try:
         return raw.decode("utf-8")
     except UnicodeDecodeError as error:
         message = f"must be UTF-8 text, but has the byte 0x{raw[error.start]:02x} at column {error.start + 1}"
-        raise FileError(path, f"{message}; save the file as UTF-8", line=line) from error
+        raise FileError(path, f"{message}; save the file as UTF-8{hint}", line=line) from error
 
 
-def text_lines(path: Path, limits: FileLimits = LIMITS, *, keep_ends: bool = False) -> Iterator[tuple[int, str]]:
-    """Line numbers (from 1) and lines of a UTF-8 file, without their ends unless `keep_ends` is set."""
+def text_lines(
+    path: Path, limits: FileLimits = LIMITS, *, keep_ends: bool = False, encoding: str | None = None
+) -> Iterator[tuple[int, str]]:
+    """Line numbers (from 1) and lines of a file, without their ends unless `keep_ends` is set.
+
+    It is in UTF-8 unless it has a mark of UTF-16, or the user may name its encoding.
+    """
     is_packed, n_blank = is_gzip(path), 0
-    with reading(path, limits) as file:
+    hint = "" if encoding is None else ", or name its encoding with encoding= (for most files of Excel it is cp1252)"
+    with reading(path, limits, encoding) as file:
         most = limits.max_line + 1
         for number, raw in enumerate(iter(functools.partial(file.readline, most), b""), 1):
             if len(raw) == most:
                 limits.check_line(path, most, number)
             if number == 1:
                 raw = raw.removeprefix(UTF8_MARK)
-            line = decode(path, raw, number)
+            line = decode(path, raw, number, hint)
             if is_packed and line.isspace():
                 n_blank += 1
                 limits.check_blank(path, n_blank, number)

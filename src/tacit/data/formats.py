@@ -31,9 +31,12 @@ class Source:
     path: Path
     labels_path: Path | None = None
     text: tuple[str, ...] = ()
-    labels: str | None = None
+    labels: tuple[str, ...] = ()
     limits: FileLimits = LIMITS
     keep: bool = False  # whether to keep all columns
+    separator: str | None = None  # of labels in a cell; None: as the column has it
+    encoding: str = "utf-8"
+    default_text: tuple[str, ...] = ()  # fields that hold the text, where a file has them, unless `text` names some
 
 
 @dataclass(frozen=True)
@@ -86,6 +89,8 @@ FORMATS = {
                (".annif", ".tsv"), r".*\t\s*<[^>\s]+>"),
         Format("tsv", True, "records", "tab-separated, with a header line",
                (".tsv",), None, {"syntax": "tsv"}),
+        Format("xlsx", True, "records", f"the first sheet of an Excel file; needs `{how_to_install('excel')}`",
+               (".xlsx",), "PK", {"syntax": "xlsx"}),
         Format("parquet", True, "records", f"Apache Parquet; needs `{how_to_install('parquet')}`",
                (".parquet",), "PAR1", {"syntax": "parquet"}),
         Format("folder", True, "documents", "a folder of documents: `a.txt` + `a.key` or `a.tsv`, or `a.json`"),

@@ -71,7 +71,12 @@ def plain_value(value: Any) -> Any:
     return None if is_missing else value
 
 
-def parquet_records(path: Path, limits: FileLimits = LIMITS) -> Iterator[tuple[int, Mapping[str, Any]]]:
+def parquet_records(
+    path: Path,
+    limits: FileLimits = LIMITS,
+    *,
+    encoding: str | None = None,  # noqa: ARG001 - Parquet's is UTF-8
+) -> Iterator[tuple[int, Mapping[str, Any]]]:
     """Row numbers (from 1) and records of a file, read in blocks of rows."""
     _, parquet = _pyarrow()
     packed = io.BytesIO(read_bytes(path, limits)) if path == STDIN or is_gzip(path) else None

@@ -8,14 +8,26 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tacit.data.dataset import texts_of
+from tacit.data.columns import without_untagged
+from tacit.data.dataset import TableStyle, texts_of
 from tacit.data.documents import samples_of_folder
-from tacit.data.files import STDIN, existing_data, existing_file, first_lines, holding_stdin, suffix, text_lines
+from tacit.data.files import (
+    STDIN,
+    UTF8,
+    check_encoding,
+    existing_data,
+    existing_file,
+    first_lines,
+    holding_stdin,
+    suffix,
+    text_lines,
+)
 from tacit.data.formats import FORMATS, NAMES, Format, Source, named_format
 from tacit.data.frames import FRAME, is_frame
 from tacit.data.limits import FileLimits
-from tacit.data.records import RECORDS, read_frame, samples_of_records
+from tacit.data.records import RECORDS, read_frame, samples_of_records, table_style
 from tacit.errors import FileError, ParameterError
+from tacit.progress import announce
 
 if TYPE_CHECKING:
     from tacit.data.dataset import Dataset
@@ -28,8 +40,12 @@ def load_data(
     labels_path: str | os.PathLike[str] | None = None,
     format: str | None = None,  # noqa: A002
     text: str | Sequence[str] | None = None,
-    labels: str | None = None,
+    labels: str | Sequence[str] | None = None,
     *,
+    label_separator: str | None = None,
+    untagged: str | None = None,
+    encoding: str | None = None,
+    default_text: Sequence[str] = (),
     keep_columns: bool = False,
     max_labels: int | None = None,
     max_features: int | None = None,
@@ -55,11 +71,22 @@ def load_data(
         ``csv``. Detected from the file's name and first line if not given.
     text : str or sequence of str, optional
         For files with named fields, folders and DataFrames: the field(s) with the text, such as ``"title,body"``;
-        several are joined by line feeds. The default is ``text``, or else all of ``title``, ``body``, ``content`` and
-        ``document`` that occur. Fields of the object ``metadata`` of a JSON record can be named, too.
-    labels : str, optional
-        For the same files: the field with the labels. The default is the first of ``labels``, ``tags``, ``label``,
-        ``concepts``, ``subjects``, ``subject_uris``, ``subject_labels`` and ``keywords`` that occurs.
+        several are joined by line feeds. The default is ``text``, or else all of ``title``,
+        ``body``, ``content`` and ``document`` that occur, in upper or lower case. Fields of the object ``metadata``
+        of a JSON record can be named, too.
+    labels : str or sequence of str, optional
+        For the same files: the field with the labels, or several with one label each, such as ``"tag1,tag2"``. The
+        default is the first of ``labels``, ``tags``, ``label``, ``concepts``, ``subjects``, ``subject_uris``,
+        ``subject_labels`` and ``keywords`` that occurs, in upper or lower case.
+    label_separator : str, optional
+        What separates labels in a cell. By default the first of line ends, ``|``, ``;`` and ``,`` that many cells
+        have; `Dataset.columns` says which.
+    untagged : "skip" or "negative", optional
+        Leave out rows without labels, or keep them as examples of none. By default they are kept.
+    encoding : str, optional
+        The encoding of a text file without a byte order mark, such as ``cp1252``; by default UTF-8.
+    default_text : sequence of str
+        If `text` names no fields: those with the text, where the file has them, before the usual ones.
     keep_columns : bool
         Keep all fields of these files in `table`, so that `save_data` writes them.
     max_labels, max_features, max_line, max_expansion : int, optional
@@ -72,20 +99,31 @@ def load_data(
     )
     place = FRAME if is_frame(path) else existing_data(path)
     names_path = None if labels_path is None else existing_file(Path(labels_path))
-    source = Source(place, names_path, _field_names(text), labels, limits, keep_columns)
+    source = Source(
+        place, names_path, _field_names(text), _field_names(labels), limits, keep_columns,
+        _read_separator(label_separator), check_encoding(encoding or UTF8), tuple(default_text),
+    )  # fmt: skip
     if is_frame(path):
-        return read_frame(path, source)
-    with holding_stdin(place):
-        chosen = _format_of(place, format)
-        if not chosen.is_text and (text is not None or labels is not None):
-            raise ParameterError(f"text= and labels= name fields of text files; {place.name} is read as {chosen.name}")
-        return chosen.read(source)
+        dataset = read_frame(path, source)
+    else:
+        with holding_stdin(place):
+            chosen = format_of(place, format)
+            if not chosen.is_text and (text is not None or labels is not None):
+                raise ParameterError(
+                    f"text= and labels= name fields of text files; {place.name} is read as {chosen.name}"
+                )
+            dataset = chosen.read(source)
+    for note in () if dataset.columns is None else dataset.columns.notes:
+        announce(note)
+    return without_untagged(dataset, untagged)
 
 
 def stream_samples(
     path: str | os.PathLike[str],
     format: str | None = None,  # noqa: A002
     text: str | Sequence[str] | None = None,
+    encoding: str | None = None,
+    default_text: Sequence[str] = (),
     **limits: int | None,
 ) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Yield text and fields of each sample of a text file, of a ``.txt`` file of a text per line, or of stdin (``-``).
@@ -94,13 +132,15 @@ def stream_samples(
     ignored. Formats without named fields have none; documents of a folder have the field ``file``. Parameters are as
     for `load_data`; stdin holds plain lines unless `format` says otherwise.
     """
-    allowed = FileLimits.of(**limits)
-    path = existing_data(path)
-    if format is None and (path == STDIN or (suffix(path) == ".txt" and not path.is_dir())):
-        yield from ((line, {}) for _, line in text_lines(path, allowed))
+    path, encoding = existing_data(path), check_encoding(encoding or UTF8)
+    source = Source(
+        path, text=_field_names(text), limits=FileLimits.of(**limits), encoding=encoding,
+        default_text=tuple(default_text),
+    )  # fmt: skip
+    if _is_lines(path, format):
+        yield from ((line, {}) for _, line in text_lines(path, source.limits, encoding=encoding))
         return
-    chosen = _format_of(path, format)
-    source = Source(path, text=_field_names(text), limits=allowed)
+    chosen = format_of(path, format)
     if chosen.name in RECORDS:
         yield from samples_of_records(source, chosen.name)
     elif chosen.name == "folder":
@@ -109,7 +149,30 @@ def stream_samples(
         yield from ((sample, {}) for sample in texts_of(chosen.read(source)))
 
 
-def _format_of(path: Path, name: str | None) -> Format:
+def _is_lines(path: Path, name: str | None) -> bool:
+    """Whether a file is read as a text per line."""
+    return name is None and (path == STDIN or (suffix(path) == ".txt" and not path.is_dir()))
+
+
+def output_style(
+    path: Path,
+    format: str | None = None,  # noqa: A002
+    encoding: str | None = None,
+) -> TableStyle:
+    """How to write a table that belongs to a data file, so that the same programs open both."""
+    if path == STDIN or existing_data(path).is_dir() or _is_lines(path, format):
+        return TableStyle()
+    return table_style(Source(path, encoding=check_encoding(encoding or UTF8)), format_of(path, format).name)
+
+
+def _read_separator(mark: str | None) -> str | None:
+    r"""What separates labels: as it is, or ``\n`` and ``\t`` as they are typed."""
+    if mark == "":
+        raise ParameterError("label_separator must have at least one character; got none")
+    return None if mark is None else mark.replace("\\n", "\n").replace("\\t", "\t")
+
+
+def format_of(path: Path, name: str | None) -> Format:
     """The format of this name, or else the one detected."""
     chosen = detect_format(path) if name is None else named_format(name)
     if path.is_dir() and chosen.name != "folder":

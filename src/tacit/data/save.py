@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -53,16 +54,19 @@ def convert(
     *,
     from_format: str | None = None,
     to_format: str | None = None,
+    look: Callable[[Dataset], None] | None = None,
     **options: Any,
 ) -> list[Path]:
     """Convert a data file to another format and return the files written.
 
     Where both formats have named fields, all of them are kept. Converting texts to a numeric format computes tf-idf
-    features and writes their names to ``features.txt`` beside the target. Features cannot be converted to texts. Other
-    options are those of `load_data`, for the source.
+    features and writes their names to ``features.txt`` beside the target. Features cannot be converted to texts. `look`
+    is called with the data. Other options are those of `load_data`, for the source.
     """
     written_as = format_to_write(Path(target)) if to_format is None else named_format(to_format)
     dataset = load_data(source, format=from_format, keep_columns=written_as.is_text, **options)
+    if look is not None:
+        look(dataset)
     if written_as.is_text and dataset.texts is None:
         raise ParameterError(f"{source} holds features and '{written_as.name}' holds texts: {_NO_TEXTS}")
     if not written_as.is_text and dataset.X is None:

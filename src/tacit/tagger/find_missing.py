@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
+from scipy.special import expit
 from sklearn.base import clone
 from threadpoolctl import threadpool_limits
 
@@ -25,8 +26,15 @@ from tacit.errors import DataError, ParameterError
 from tacit.progress import announce
 from tacit.tagger.explain import feature_name, occlusions
 from tacit.tagger.inputs import Inputs
-from tacit.tagger.missing_share import Omission, are_dropped, estimate_omission, missing_probabilities, most_missing
-from tacit.tagger.pair_certainty import RankedPairs, certainty_of, pairs_of
+from tacit.tagger.missing_share import (
+    MOST_CERTAIN,
+    Omission,
+    are_dropped,
+    estimate_omission,
+    missing_probabilities,
+    most_missing,
+)
+from tacit.tagger.pair_certainty import RankedPairs, certainty_of, log_odds_by_score, pairs_of
 from tacit.tagger.training import relations
 
 if TYPE_CHECKING:
@@ -74,6 +82,7 @@ def find_missing(
     candidates: int = 20,
     label_names: Sequence[Any] | None = None,
     seed: int = 0,
+    untagged: str = "negative",
 ) -> list[MissingLabel]:
     """The (sample, label) pairs that are most likely missing, most likely first.
 
@@ -94,6 +103,9 @@ def find_missing(
         Number of labels considered per sample; more where samples have many labels.
     seed : int
         Random seed of the folds.
+    untagged : "negative" or "skip"
+        Whether samples without labels have lost theirs, or were never tagged. Nothing is learned from the latter; their
+        labels are ranked by the score alone.
     """
     n, folds, candidates = as_count(n, "n"), as_count(folds, "folds"), as_count(candidates, "candidates")
     if folds < 2:
@@ -105,17 +117,26 @@ def find_missing(
     X = tagger._changes.scores.features(samples)
     if X.shape[0] != Y.shape[0]:
         raise DataError(f"texts and tags must have one entry per sample; got {X.shape[0]} and {Y.shape[0]}")
-    groups = groups_of(samples.X)
+    is_known = np.diff(Y.indptr) > 0 if untagged == "skip" else np.ones(Y.shape[0], np.bool_)
+    rows = np.flatnonzero(is_known)
+    X_known, Y_known, X_words = (X, Y, samples.X) if is_known.all() else (X[rows], Y[rows], samples.X[rows])
+    groups = groups_of(X_words)
     if (n_differing := len(np.unique(groups))) < 2 * folds:
         raise DataError(f"{folds} folds need at least {2 * folds} differing samples; got {n_differing}")
-    fold_of = folds_of(np.random.default_rng(seed).permutation(X.shape[0]), groups, folds)
-    models, found = _out_of_fold(tagger._fitted_model(), X, Y, fold_of, candidates)
-    found = _free_pairs(found, Y)
+    fold_of = folds_of(np.random.default_rng(seed).permutation(len(rows)), groups, folds)
+    models, found = _out_of_fold(tagger._fitted_model(), X_known, Y_known, fold_of, candidates)
+    found = _free_pairs(found, Y_known)
     with threadpool_limits(1):  # as in tasks: the same pairs on every machine, and threads would only wait here
         certainty = certainty_of(replace(found, rows=groups[found.rows]), seed)
-        omission = _omission(found, certainty, Y, missing)
-    odds = omission.odds(label_counts(Y))[found.labels]
-    probabilities = missing_probabilities(certainty, found.is_recorded, found.labels, odds, found.folds)
+        omission = _omission(found, certainty, Y_known, missing)
+    odds = omission.odds(label_counts(Y))
+    probabilities = missing_probabilities(certainty, found.is_recorded, found.labels, odds[found.labels], found.folds)
+    found = replace(found, rows=rows[found.rows])
+    if not is_known.all():
+        more = _pairs_of_untagged(models[0], X, Y, np.flatnonzero(~is_known), candidates)
+        log_odds = log_odds_by_score(found.scores, found.is_recorded)(more.scores)
+        probabilities = np.append(probabilities, np.minimum(expit(log_odds) * (1 + odds[more.labels]), MOST_CERTAIN))
+        certainty, found = np.append(certainty, log_odds), RankedPairs.concatenate([found, more])
     offered = np.flatnonzero(~found.is_recorded & ~_are_retired(tagger, labels)[found.labels])
     least = np.sort(probabilities[offered])[-n:][:1]  # to sort few of them by everything
     offered = offered[probabilities[offered] >= least]
@@ -155,6 +176,12 @@ def _out_of_fold(
         parts.append(pairs_of(fresh.rank(X[rest], k), fresh.unranked_score, rest, fold, Y[rest], Y[train]))
         models.append(fresh)
     return models, RankedPairs.concatenate(parts)
+
+
+def _pairs_of_untagged(model: Estimator, X: Any, Y: sparse.csr_matrix, rows: Ids, candidates: int) -> RankedPairs:
+    """The best labels of samples that no model has learned from."""
+    ranking = model.rank(X[rows], min(candidates, Y.shape[1]))
+    return pairs_of(ranking, model.unranked_score, rows, 0, Y[rows], Y)
 
 
 def _free_pairs(found: RankedPairs, Y: sparse.csr_matrix) -> RankedPairs:

@@ -28,7 +28,7 @@ _DOUBT = 1.0  # rate of the exponential priors of the power and of the proportio
 _LOG_ODDS_RANGE = (-8.0, 8.0)
 _MOST_WRONG = 0.95  # share of a band's pairs at any place
 _FREQUENT = 0.9  # quantile of recorded labels, by the frequency of the label, at which the odds are trusted most
-_MOST_CERTAIN = 0.97  # no pair is stated to be right with a higher probability
+MOST_CERTAIN = 0.97  # no pair is stated to be right with a higher probability
 _PRIOR = 5.0  # pseudo-count of right pairs, for how much more or less often than others a label is right
 _PRIOR_RECORDED = 20.0  # the same as a pseudo-count of recorded pairs, where pairs are counted again afterwards
 _MIN_EMPTY = 0.01  # share of samples without labels from which on they bound what is missing
@@ -198,7 +198,7 @@ def missing_probabilities(
     found = _counted(order, is_recorded, odds)
     own = np.where(is_recorded, odds * found, found**2)  # expected of a label, and stated of it, if it is as others
     earned, stated = _sums(own, is_recorded, labels)
-    cautious = np.minimum(found * (earned + _PRIOR) / (stated + _PRIOR), _MOST_CERTAIN)
+    cautious = np.minimum(found * (earned + _PRIOR) / (stated + _PRIOR), MOST_CERTAIN)
     fold_labels = labels if folds is None else labels + folds * (int(labels.max(initial=0)) + 1)
     earned, stated = _sums(own, is_recorded, fold_labels)
     prior = _PRIOR_RECORDED * odds
@@ -229,5 +229,5 @@ def _counted(order: Ids, is_recorded: Mask, odds: Floats64) -> Floats64:
         sizes = np.bincount(step)
         means = np.bincount(step, missing) / sizes
         falling = IsotonicRegression(increasing=False).fit_transform(np.arange(len(means)), means, sample_weight=sizes)
-        found[order] = np.interp(np.arange(len(order)), absent, np.minimum(falling, _MOST_CERTAIN)[step])
+        found[order] = np.interp(np.arange(len(order)), absent, np.minimum(falling, MOST_CERTAIN)[step])
     return found

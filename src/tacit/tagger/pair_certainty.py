@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -155,15 +156,15 @@ def _features(pairs: RankedPairs) -> npt.NDArray[np.float32]:
 
 
 def _linear_features(pairs: RankedPairs) -> Floats64:
-    by_score = _log_odds_by_score(pairs.scores, pairs.is_recorded)
+    by_score = log_odds_by_score(pairs.scores, pairs.is_recorded)(pairs.scores)
     numbers = (10 * pairs.together, pairs.counts, pairs.places, pairs.others)
     features = np.stack([by_score, _lift(pairs), *map(np.log1p, numbers)], axis=1)
     spread = features.std(axis=0)
     return np.asarray((features - features.mean(axis=0)) / np.where(spread > 0, spread, 1.0))
 
 
-def _log_odds_by_score(scores: Floats64, recorded: npt.NDArray[np.bool_]) -> Floats64:
-    """Log-odds that a label with a given score is recorded, increasing in the score."""
+def log_odds_by_score(scores: Floats64, recorded: npt.NDArray[np.bool_]) -> Callable[[Floats64], Floats64]:
+    """Log-odds that a label with a given score is recorded, increasing in the score, as a function of it."""
     order = np.argsort(scores, kind="stable")
     starts = np.unique(np.arange(_N_BINS) * len(scores) // _N_BINS)
     sizes = np.diff(starts, append=len(scores))
@@ -171,5 +172,9 @@ def _log_odds_by_score(scores: Floats64, recorded: npt.NDArray[np.bool_]) -> Flo
     shares = (np.add.reduceat(recorded[order].astype(np.float64), starts) + 0.5) / (sizes + 1)
     log_odds = np.maximum.accumulate(np.log(shares / (1 - shares)))
     log_odds += 1e-3 * np.arange(len(starts))  # strictly increasing, to keep the order of scores
-    beyond = np.maximum(scores - centers[-1], 0) / max(float(scores.max() - centers[-1]), 1e-12)
-    return np.asarray(np.interp(scores, centers, log_odds) + beyond)
+    span = max(float(scores.max() - centers[-1]), 1e-12)
+
+    def of(given: Floats64) -> Floats64:
+        return np.asarray(np.interp(given, centers, log_odds) + np.maximum(given - centers[-1], 0) / span)
+
+    return of

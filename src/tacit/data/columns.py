@@ -1,0 +1,89 @@
+"""What is said of the columns of labelled data: where the labels are, how many, and what looks wrong."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from tacit.core.labels import positives
+from tacit.data.cells import BETWEEN_URIS
+from tacit.data.dataset import Dataset
+from tacit.data.repeats import groups_of, n_repeated
+from tacit.errors import DataError, ParameterError
+
+UNTAGGED = {"skip": "left out", "negative": "counted as having none"}  # what becomes of rows without labels
+_LEAST_ROWS = 20  # to say that something looks wrong
+_MOST_ROWS = 0.9  # share of the rows that may look so
+_SPELLED = {"\n": "by line ends", BETWEEN_URIS: "as URIs are"}
+
+
+def without_untagged(dataset: Dataset, untagged: str | None) -> Dataset:
+    """The data set without its rows without labels if `untagged` is ``skip``; otherwise the same."""
+    if untagged not in (None, *UNTAGGED):
+        raise ParameterError(f"untagged must be one of {', '.join(UNTAGGED)}; got {untagged!r}")
+    is_tagged = n_labels_of(dataset) > 0
+    if untagged != "skip" or is_tagged.all():
+        return dataset
+    if not is_tagged.any():
+        raise DataError("no row has a label; at least one must have")
+    return dataset.rows(np.flatnonzero(is_tagged))
+
+
+def n_labels_of(dataset: Dataset) -> Any:
+    """The number of labels of each row."""
+    return np.diff(positives(dataset.Y).indptr)
+
+
+def label_line(dataset: Dataset, fate: str = "") -> str:
+    """Which labels were read, and of which rows; `fate` is what becomes of rows without labels."""
+    sizes, columns = n_labels_of(dataset), dataset.columns
+    n_used = int((np.bincount(positives(dataset.Y).indices, minlength=1) > 0).sum())
+    counts = f"{n_used:,} labels, {sizes.sum() / max((sizes > 0).sum(), 1):.1f} per row"
+    where = ""
+    if columns is not None and columns.labels:
+        where = f"column{'s' if len(columns.labels) > 1 else ''} {', '.join(columns.labels)}"
+        if columns.separator:
+            where += f", separated {_SPELLED.get(columns.separator, f'by {columns.separator!r}')}"
+    parts = [f"{where} ({counts})" if where else counts]
+    if n_untagged := int((sizes == 0).sum()):
+        parts.append(f"{n_untagged:,} rows without labels" + (f", {fate}" if fate else ""))
+    if n_again := n_repeated(groups_of(dataset.X if dataset.texts is None else dataset.texts)):
+        parts.append(f"{n_again:,} repeated")
+    return f"labels: {'; '.join(parts)}"
+
+
+def notes_on(
+    records: Sequence[Mapping[str, Any]], text: Sequence[str], labels: Sequence[str], rows: Sequence[Sequence[str]]
+) -> tuple[str, ...]:
+    """What looks wrong: a text column that holds the labels, or a label column that holds texts."""
+    tagged = [(record, row) for record, row in zip(records, rows, strict=False) if row]
+    notes = []
+    for name in text:
+        n_rows = sum(_has_all(record.get(name), row) for record, row in tagged)
+        if len(tagged) >= _LEAST_ROWS and n_rows > _MOST_ROWS * len(tagged):
+            notes.append(
+                f"the text column '{name}' has the labels in {n_rows / len(tagged):.0%} of the rows: unless new texts "
+                "have them, too, what is measured here will not hold; name other columns with text="
+            )
+    uses = Counter(label for row in rows for label in set(row))
+    n_tagged, n_own = sum(map(bool, rows)), sum(any(uses[label] == 1 for label in row) for row in rows)
+    if labels and n_tagged >= _LEAST_ROWS and n_own > _MOST_ROWS * n_tagged:
+        which = f"the label column{'s' if len(labels) > 1 else ''} {', '.join(map(repr, labels))}"
+        notes.append(
+            f"{which} gives {n_own / n_tagged:.0%} of the rows a label that no other row has; name the column of the "
+            "labels with labels=, or what separates them with label_separator="
+        )
+    return tuple(notes)
+
+
+def _has_all(value: Any, labels: Sequence[str]) -> bool:
+    text = f" {_words(str(value or ''))} "
+    return all(f" {_words(label)} " in text for label in labels)
+
+
+def _words(text: str) -> str:
+    return " ".join(re.findall(r"\w+", text.casefold()))

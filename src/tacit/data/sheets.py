@@ -1,0 +1,132 @@
+"""Excel's .xlsx files as records: the rows of the first sheet, all cells as text. Needs the extra ``excel``."""
+
+from __future__ import annotations
+
+import datetime as dt
+import io
+import itertools
+import warnings
+import zipfile
+import zlib
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import IO, Any
+
+from tacit.data.files import STDIN, is_gzip, unpacked
+from tacit.data.limits import LIMITS, FileLimits
+from tacit.errors import FileError, MissingExtraError
+
+_COST_OF_XML = 4  # of parsing a byte, as a multiple of what unpacking it costs
+_FREE_BYTES = 1 << 20  # a file may unpack to so much whatever its own size
+_MOST_ROWS, _LONGEST_CELL = 1 << 20, 32_767  # Excel has no more
+_MOST_BLANK = 100_000  # rows between others
+_BROKEN = (zipfile.BadZipFile, zlib.error, SyntaxError, LookupError, ValueError, TypeError, AttributeError,
+           EOFError, NotImplementedError, RuntimeError)  # fmt: skip
+
+
+def sheet_records(
+    path: Path,
+    limits: FileLimits = LIMITS,
+    *,
+    encoding: str | None = None,  # noqa: ARG001 - Excel's is UTF-8
+) -> Iterator[tuple[int, Mapping[str, str]]]:
+    """Row numbers (from 1) and records of the first sheet, whose first row that is not blank names the columns."""
+    header: list[str] = []
+    last = n_blank = 0
+    for number, row in _rows(path, limits):
+        if not header:
+            header = checked_header(path, row, number)
+        else:
+            n_blank += number - last - 1
+            if n_blank > _MOST_BLANK:
+                raise FileError(path, f"has more than {_MOST_BLANK:,} blank rows; remove them", line=number)
+            if any(row[len(header) :]):
+                raise FileError(path, f"has a cell in column {len(header) + 1}, which has no name", line=number)
+            yield from ((line, dict.fromkeys(header, "")) for line in range(last + 1, number))
+            yield number, dict(zip(header, row + [""] * len(header), strict=False))
+        last = number
+
+
+def _rows(path: Path, limits: FileLimits) -> list[tuple[int, list[str]]]:
+    """Numbers and cells of the rows that are not blank."""
+    excel = _openpyxl()
+    rows: list[tuple[int, list[str]]] = []
+    limits = replace(limits, max_expansion=max(limits.max_expansion // _COST_OF_XML, 1))
+    n_read = 0
+    try:
+        with unpacked(path, limits) as raw, warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of openpyxl, about what it leaves out
+            file = io.BytesIO(raw.read()) if path == STDIN or is_gzip(path) else raw
+            n_packed = file.seek(0, io.SEEK_END)
+            n_unpacked = sum(member.file_size for member in zipfile.ZipFile(file).infolist())
+            limits.check_expansion(path, n_packed, n_unpacked, _FREE_BYTES)
+            book = excel.load_workbook(file, read_only=True, data_only=True, keep_links=False)
+            sheet = book.worksheets[0]
+            sheet.reset_dimensions()  # which may be wrong
+            for number, values in enumerate(sheet.iter_rows(values_only=True), 1):
+                if number > _MOST_ROWS:
+                    raise FileError(path, f"has more than the {_MOST_ROWS:,} rows of an Excel sheet; correct it")
+                n_read += len(values)
+                limits.check_expansion(path, n_packed, n_read, _FREE_BYTES)
+                row = [_as_text(value) for value in values]
+                if any(row):
+                    n_read += sum(map(len, row))
+                    limits.check_line(path, max(map(len, row)), number)
+                    rows.append((number, row))
+    except FileError:
+        raise
+    except _BROKEN as error:
+        raise FileError(
+            path, f"is not a whole Excel file ({error}); save it again as .xlsx, without a password"
+        ) from error
+    return rows
+
+
+def _as_text(value: Any) -> str:
+    """A cell as text: whole numbers without a point, dates as ISO 8601 has them."""
+    if value is None or isinstance(value, str):
+        return (value or "").replace("_x000D_", "")
+    if isinstance(value, dt.datetime) and value.time() == dt.time():
+        value = value.date()
+    return str(int(value) if isinstance(value, float) and value.is_integer() else value)
+
+
+def write_sheet(path: Path, file: IO[bytes], rows: Iterable[Sequence[str]]) -> None:
+    """Write rows of text as the only sheet of a file."""
+    excel = _openpyxl()
+    rows, content = list(rows), io.BytesIO()
+    for cell in itertools.chain(*rows):
+        if len(cell) > _LONGEST_CELL or excel.cell.cell.ILLEGAL_CHARACTERS_RE.search(cell):
+            message = f"a cell has at most {_LONGEST_CELL:,} characters and no control characters"
+            raise FileError(path, f"{message}; write .csv instead of: {cell[:50]!r}")
+    book = excel.Workbook(write_only=True)
+    sheet = book.create_sheet()
+    for row in rows:
+        cells = [excel.cell.WriteOnlyCell(sheet, value=cell) for cell in row]
+        for cell in cells:
+            cell.data_type = "s"  # a text that begins with = is no formula
+        sheet.append(cells)
+    book.save(content)
+    file.write(content.getvalue())
+
+
+def _openpyxl() -> Any:
+    try:
+        import openpyxl
+    except ImportError as error:
+        raise MissingExtraError("an Excel file", "excel") from error
+    return openpyxl
+
+
+def checked_header(path: Path, row: list[str], line: int) -> list[str]:
+    """The names of the columns of a table; those at the end that have none are left out."""
+    header = [name.strip() for name in row]
+    while header and not header[-1]:
+        header.pop()
+    name, uses = Counter(header).most_common(1)[0] if header else ("", 1)
+    if uses > 1 or not header:
+        what = f"has the column {name!r} twice" if uses > 1 else "must name the columns"
+        raise FileError(path, f"the first line {what}; name each column once", line=line)
+    return header

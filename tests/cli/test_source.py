@@ -62,7 +62,7 @@ def test_vectors_made_elsewhere(tacit, folder, model, tmp_path):
         (np.ones((39, 24), np.float32), "test.jsonl; got 39"),
         (np.ones((41, 24), np.float32), "test.jsonl; got 41"),
         (np.ones((40, 3), np.float32), "must have 24 dimensions, as in training; got 3"),
-        (np.full((40, 24), np.nan, np.float32), "must be finite; row 0 holds NaN"),
+        (np.full((40, 24), np.nan, np.float32), "must be finite; Input X contains NaN at row 0"),
         (np.ones(40, np.float32), "must be a matrix of numbers as numpy.save writes it; got float32 of shape (40,)"),
         (np.array([["a"]]), "must be a matrix of numbers"),
         (np.array([{}], dtype=object), "must be a matrix of numbers as numpy.save writes it"),

@@ -198,9 +198,9 @@ class Returns:
     ("found", "match"),
     [
         (lambda n: np.ones((n - 1, 3)), r"must have a row for each of 5 texts; got shape \(4, 3\)"),
-        (lambda n: np.ones(n), "must have a row for each of 5 texts"),
+        (lambda n: np.ones(n), "Expected 2D array, got 1D"),
         (lambda n: np.ones((n, 0)), "must have a row for each of 5 texts"),
-        (lambda n: np.full((n, 3), np.nan), "must be finite; row 0 holds NaN or infinity"),
+        (lambda n: np.full((n, 3), np.nan), "must be finite; Input X contains NaN at row 0"),
         (lambda n: [["a"]] * n, "must be a matrix of numbers"),
         (lambda n: np.ones((n, 3 if n == N_PROBES else 2)), "must always have 3 dimensions; got 2"),
     ],
@@ -219,5 +219,5 @@ def test_vectors_made_elsewhere():
     assert list(texts.rows([2, 0])) == ["c", "a"]
     with pytest.raises(DataError, match=r"must have a row for each of 2 texts; got shape \(3, 3\)"):
         Encoded(["a", "b"], np.eye(3))
-    with pytest.raises(DataError, match="row 1 holds NaN"):
+    with pytest.raises(DataError, match="NaN at row 1"):
         Encoded(["a", "b"], [[1, 2], [np.nan, 1]])

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, Protocol, overload
 
 import numpy as np
 import numpy.typing as npt
 
 from tacit.arrays import Floats32
+from tacit.core.checks import as_dense
 from tacit.errors import DataError, MissingExtraError, ParameterError, TacitError, did_you_mean
 from tacit.progress import stage
 
@@ -36,15 +38,7 @@ class Encoder(Protocol):
 
 
 class Encoded(Sequence[str]):
-    """Texts with vectors that were made elsewhere; accepted wherever a tagger takes texts.
-
-    Parameters
-    ----------
-    texts : sequence of str
-        Texts.
-    vectors : array of shape (n_texts, n_dimensions)
-        A vector for each text, in the same order; it may be memory-mapped.
-    """
+    """Texts with vectors that were made elsewhere, a row for each text; accepted wherever a tagger takes texts."""
 
     def __init__(self, texts: Sequence[str], vectors: Any) -> None:
         self.texts = texts
@@ -70,16 +64,9 @@ class Encoded(Sequence[str]):
 
 def as_vectors(found: Any, n_texts: int, what: str = "vectors") -> Floats32:
     """Vectors as float32, checked to be finite and one for each text."""
-    try:
-        with np.errstate(over="ignore"):
-            vectors = np.asarray(found).astype(np.float32, copy=False)
-    except (TypeError, ValueError) as error:
-        raise DataError(f"{what} must be a matrix of numbers ({error})") from None
-    if vectors.ndim != 2 or len(vectors) != n_texts or not vectors.shape[1]:
+    vectors = as_dense(found, what).astype(np.float32, copy=False)
+    if len(vectors) != n_texts or not vectors.shape[1]:
         raise DataError(f"{what} must have a row for each of {n_texts:,} texts; got shape {vectors.shape}")
-    is_invalid = ~np.isfinite(vectors).all(axis=1)
-    if is_invalid.any():
-        raise DataError(f"{what} must be finite; row {int(is_invalid.argmax())} holds NaN or infinity")
     return vectors
 
 
@@ -209,19 +196,9 @@ def _sentence_transformers() -> Callable[[str], Encoder]:
     def read(folder: str) -> Encoder:
         # Weights as safetensors only: other formats can run code.
         model = SentenceTransformer(folder, local_files_only=True, model_kwargs={"use_safetensors": True})
-        return _Quiet(model)
+        return SimpleNamespace(encode=partial(model.encode, show_progress_bar=False, convert_to_numpy=True))
 
     return read
-
-
-@dataclass(frozen=True)
-class _Quiet:
-    """A sentence transformer without a progress bar of its own."""
-
-    model: Any
-
-    def encode(self, texts: list[str], /) -> Any:
-        return self.model.encode(texts, show_progress_bar=False, convert_to_numpy=True)
 
 
 LIBRARIES: dict[str, Callable[[], Callable[[str], Encoder]]] = {

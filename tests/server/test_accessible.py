@@ -81,13 +81,6 @@ def test_the_queue(new_tab, live, tmp_path):
     check(page)
 
 
-def test_the_documentation_of_the_api(new_tab, live):
-    page = new_tab()
-    page.open(f"{live.base_url}/docs")
-    page.wait_until("document.readyState === 'complete' && document.querySelectorAll('h3').length > 10")
-    check(page)
-
-
 def test_the_report(new_tab, tmp_path):
     write_report(tmp_path / "report.html", trained_tagger(), new_dataset())
     page = new_tab()

@@ -267,7 +267,4 @@ def test_nothing_sticks_out(new_tab, live, width):
     page.wait_until("document.querySelector('.why h3, .why p:not(.muted)')")
     page.look(width=width, height=800, dark=width == 390)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
-    page.open(f"{live.base_url}/docs")
-    page.wait_until("document.readyState === 'complete' && document.querySelectorAll('h3').length > 10")
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
     check_nothing_odd(page, live)

@@ -69,7 +69,7 @@ def build_app(models: Models, settings: Settings, metrics: Metrics, *, watch: bo
     app.include_router(page_routes())
     answer_problems(app)
     _describe(app, settings)
-    return Guard(app, settings, metrics, open_paths=PATHS | {"/healthz"})
+    return Guard(app, settings, metrics, open_paths=PATHS | {"/healthz", "/openapi.json"})
 
 
 def _describe(app: FastAPI, settings: Settings) -> None:

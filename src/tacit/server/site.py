@@ -1,14 +1,11 @@
-"""The web page and the API documentation: static files without any data."""
+"""The web page: static files without any data."""
 
 from __future__ import annotations
 
 import hashlib
-from functools import lru_cache
 from importlib.resources import files
 
-from fastapi import APIRouter, FastAPI, Request, Response
-
-from tacit.server.docs_page import docs_page
+from fastapi import APIRouter, Request, Response
 
 _TYPES = {".css": "text/css", ".js": "text/javascript"}
 
@@ -23,9 +20,8 @@ def _page_files() -> dict[str, tuple[str, bytes]]:
     return found
 
 
-_INDEX, _DOCS = "/", "/docs"
-_FILES = {_INDEX: ("text/html", files("tacit.server").joinpath("page", "index.html").read_bytes()), **_page_files()}
-PATHS = frozenset({_DOCS, *_FILES})
+_FILES = {"/": ("text/html", files("tacit.server").joinpath("page", "index.html").read_bytes()), **_page_files()}
+PATHS = frozenset(_FILES)
 
 #: A browser may load the files above, talk to this service, and nothing else.
 _POLICY = (
@@ -40,7 +36,7 @@ REPORT_POLICY = {
 
 
 def page_routes() -> APIRouter:
-    """A route for each file, and for the documentation of the API."""
+    """A route for each file."""
     routes = APIRouter(include_in_schema=False)
     for path in sorted(PATHS):
         routes.add_api_route(path, _serve, methods=["GET"], response_class=Response)
@@ -48,15 +44,9 @@ def page_routes() -> APIRouter:
 
 
 async def _serve(request: Request) -> Response:
-    media_type, content = _FILES.get(request.scope["route"].path) or ("text/html", _documentation(request.app))
+    media_type, content = _FILES[request.scope["route"].path]
     tag = f'"{hashlib.sha256(content).hexdigest()[:16]}"'
     headers = {"ETag": tag, "Cache-Control": "no-cache", "Content-Security-Policy": _POLICY}
     if request.headers.get("if-none-match") == tag:
         return Response(None, 304, headers)
     return Response(content, 200, headers, f"{media_type}; charset=utf-8")
-
-
-@lru_cache(maxsize=1)
-def _documentation(app: FastAPI) -> bytes:
-    """The documentation as a page; it is made at the first request, when all routes are known."""
-    return docs_page(app.openapi()).encode()

@@ -85,7 +85,7 @@ def test_joint_counts_are_the_blocks_of_algorithm_3():
 # -- the printed equations --------------------------------------------------------------------------------
 
 SOME = planted(10)
-TERMS = {"weights": (2.0, 0.5, 3.0), "n_negatives": (2, 3, 4), "n_context": 3}
+TERMS = {"weights": (2.0, 0.5, 3.0), "n_negatives": 3, "n_context": 3}
 
 
 def terms_of(per="sample"):
@@ -95,7 +95,7 @@ def terms_of(per="sample"):
 def equation_5(vectors, weights=TERMS["weights"]):
     Y_some = SOME.Y.toarray()
     parts = (vectors[:10].astype(float), vectors[10:].astype(float), Y_some, Y_some.T @ Y_some)
-    return reference.joint_objective(*parts, weights, TERMS["n_negatives"], TERMS["n_context"])
+    return reference.joint_objective(*parts, weights, 3 * (TERMS["n_negatives"],), TERMS["n_context"])
 
 
 def test_the_expected_step_is_the_gradient_of_equation_5():

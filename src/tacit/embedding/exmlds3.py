@@ -56,7 +56,7 @@ def joint_terms(
     Y: sparse.csr_matrix,
     cooccurrence: sparse.csr_matrix,
     weights: TermWeights,
-    n_negatives: tuple[int, int, int],  # n₋¹, n₋², n₋³
+    n_negatives: int,
     n_context: int,
     per: str,
 ) -> list[Term]:
@@ -74,8 +74,8 @@ def joint_terms(
     pairs = ((labels[first], labels[second]), near_samples, (members.row.astype(np.int32), labels[members.col]))
     noise = (labels, samples, labels)
     return [
-        even_term(near, nodes, n_drawn, per, weight)
-        for near, nodes, n_drawn, weight in zip(pairs, noise, n_negatives, weights, strict=True)
+        even_term(near, nodes, n_negatives, per, weight)
+        for near, nodes, weight in zip(pairs, noise, weights, strict=True)
     ]
 
 
@@ -97,9 +97,7 @@ class ExMLDS3(EmbeddingModel):
     sample_weight: Annotated[float, Range(low=0), "weight μ₂ of the labels that samples share"] = 1.0
     membership_weight: Annotated[float, Range(low=0), "weight μ₃ of the labels of a sample"] = 1.0
     solver: Annotated[str, OneOf(("sppmi", "sgns")), "factorise SPPMI, or take gradient steps (Eq. 5)"] = "sppmi"
-    label_negatives: Annotated[int, Range(low=1), "n₋¹: negative samples for a pair of labels (sgns)"] = 5
-    sample_negatives: Annotated[int, Range(low=1), "n₋²: negative samples for a pair of samples (sgns)"] = 5
-    membership_negatives: Annotated[int, Range(low=1), "n₋³: negative samples for a sample and its label (sgns)"] = 5
+    n_negatives: Annotated[int, Range(low=1), "negative samples for each pair of nodes, n₋¹ = n₋² = n₋³ (sgns)"] = 5
     negatives_per: NegativesPer = "sample"
     n_context: Annotated[int, Range(low=1), "near samples, and near labels, that are drawn together (sgns)"] = 100
     n_passes: Annotated[int, Range(low=1), "passes over all pairs (sgns)"] = 30
@@ -120,9 +118,7 @@ class ExMLDS3(EmbeddingModel):
     PAPER: ClassVar[Mapping[str, Any]] = {
         **PRINTED,
         "eigenvalues": "all",
-        "label_negatives": 15,
-        "sample_negatives": 15,
-        "membership_negatives": 15,
+        "n_negatives": 15,
         "n_passes": 35,
         "unlabelled_share": 0.0,
         "completion": 0.0,
@@ -170,8 +166,7 @@ class ExMLDS3(EmbeddingModel):
         cooccurrence, n_samples = data["cooccurrence"], Y.shape[0]
         weights = (self.label_weight, self.sample_weight, self.membership_weight)
         if self.solver == "sgns":
-            n_negatives = (self.label_negatives, self.sample_negatives, self.membership_negatives)
-            terms = joint_terms(Y, cooccurrence, weights, n_negatives, self.n_context, self.negatives_per)
+            terms = joint_terms(Y, cooccurrence, weights, self.n_negatives, self.n_context, self.negatives_per)
             size = (sum(Y.shape), self.dimension)
             Z, _ = train_sgns(*size, terms, n_passes=self.n_passes, rate=self.rate, seed=seed)
             return Z[:n_samples], Z[n_samples:]

@@ -16,9 +16,9 @@ from tacit.cli.say import progress_shown, say
 from tacit.cli.source import read_labelled, read_records, remember_columns, text_columns, verdict
 from tacit.data.cells import labels_of_column
 from tacit.data.dataset import inputs_of
+from tacit.data.fields import default_text_fields, joined_text
 from tacit.data.files import existing_file, text_lines
 from tacit.data.load import load_data
-from tacit.data.records import default_text_fields, joined_text
 from tacit.errors import FileError, ParameterError, printable
 from tacit.store import folder
 from tacit.store.acts import in_force, parse_lines

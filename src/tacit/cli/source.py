@@ -17,9 +17,11 @@ import numpy.typing as npt
 from tacit.cli.say import in_options, is_quiet, say
 from tacit.data.columns import UNTAGGED, label_line, without_untagged
 from tacit.data.dataset import Dataset, inputs_of, texts_of
+from tacit.data.fields import LABEL_FIELDS, TEXT_FIELDS
 from tacit.data.files import UTF8, existing_data, existing_file
+from tacit.data.formats import Source
 from tacit.data.load import detect_format, format_of, load_data, stream_samples
-from tacit.data.records import LABEL_FIELDS, RECORDS, TEXT_FIELDS
+from tacit.data.records import RECORDS
 from tacit.data.vocabulary import Vocabulary, load_vocabulary
 from tacit.errors import DataError, FileError, ParameterError, did_you_mean
 from tacit.tagger.tagger import Tagger
@@ -98,7 +100,7 @@ def check_columns(data: Path, columns: Sequence[str], samples: Iterable[Mapping[
 
 def _has_text_and_labels(path: Path, kind: str) -> bool:
     """Whether a table has the columns of tagged texts, and none for names of labels."""
-    names = {name.lower() for name in next(iter(RECORDS[kind](path)), (0, {}))[1]}
+    names = {name.lower() for name in next(iter(RECORDS[kind](Source(path))), (0, {}))[1]}
     return not names.isdisjoint(TEXT_FIELDS) and not names.isdisjoint(LABEL_FIELDS) and "name" not in names
 
 
@@ -206,7 +208,7 @@ def read_records(path: Path, encoding: str | None = None) -> Iterator[tuple[int,
     name = detect_format(path).name
     if name not in RECORDS:
         raise FileError(path, f"must be .jsonl, .csv, .tsv or .xlsx with named fields; got {name}; convert it")
-    return RECORDS[name](path, encoding=encoding or UTF8)
+    return RECORDS[name](Source(path, encoding=encoding or UTF8))
 
 
 def verdict(path: Path, line: int, record: Mapping[str, Any], *, default: bool | None = None) -> bool:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from tacit.data.files import read_bytes, text_lines
+from tacit.data.formats import Source
 from tacit.data.label_names import bare_uri, is_uri
 from tacit.data.limits import FileLimits
 from tacit.data.records import RECORDS
@@ -71,7 +72,7 @@ def _field(names: Iterable[str], what: str) -> str | None:
 
 def read_csv(path: Path, language: str, limits: FileLimits) -> Iterator[Concept]:
     """The concepts of a CSV file, whose header names the columns."""
-    rows = RECORDS["csv"](path, limits)
+    rows = RECORDS["csv"](Source(path, limits=limits))
     first = next(rows, None)
     if first is None:
         return iter(())

@@ -14,10 +14,11 @@ from typing import Any
 
 from tacit.data.cells import label_names
 from tacit.data.dataset import Dataset, Table, label_lists, texts_of
+from tacit.data.fields import default_label_fields, default_text_fields, joined_text
 from tacit.data.files import STDIN, Staging, plain_name, sibling, suffix, text_lines
 from tacit.data.formats import Source, Target
 from tacit.data.label_names import bare_uri, text_dataset, write_label_names
-from tacit.data.records import default_label_fields, default_text_fields, joined_text, json_record
+from tacit.data.records import json_record
 from tacit.errors import DataError, FileError
 
 _TEXT, _JSON = ".txt", ".json"
@@ -32,7 +33,11 @@ def read(source: Source) -> Dataset:
         paths.append(path)
         kept.append(record)
         texts.append(_text(source, path, record))
-        rows.append(_labels_beside(path, source) if suffix(path) == _TEXT else _labels_of(source, path, record))
+        if suffix(path) == _TEXT:
+            rows.append(_labels_beside(path, source))
+        else:
+            values = [record.get(name) for name in source.labels or default_label_fields(record)]
+            rows.append([label for value in values for label in label_names(path, None, value)])
     if source.labels_path is None and not any(rows):
         message = "no document has labels: a.txt must have a.key or a.tsv beside it, and a.json a field for them"
         raise FileError(source.path, f"{message}; if this is no folder of documents, name a data file in it")
@@ -102,12 +107,7 @@ def _records(source: Source) -> Iterator[tuple[Path, Mapping[str, Any]]]:
 
 
 def _text(source: Source, path: Path, record: Mapping[str, Any]) -> str:
-    return joined_text(path, None, record, source.text or default_text_fields(path, None, record, source.default_text))
-
-
-def _labels_of(source: Source, path: Path, record: Mapping[str, Any]) -> list[str]:
-    fields = source.labels or default_label_fields(record)
-    return [label for field in fields for label in label_names(path, None, record.get(field))]
+    return joined_text(path, None, record, source.text or default_text_fields(path, None, record))
 
 
 def _labels_beside(path: Path, source: Source) -> list[str]:

@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import IO, Any
 
 from tacit.data.files import STDIN, is_gzip, read_bytes, reading
-from tacit.data.limits import LIMITS, FileLimits
+from tacit.data.formats import Source
+from tacit.data.limits import FileLimits
 from tacit.errors import FileError, MissingExtraError
 
 _ROWS_AT_ONCE = 128
@@ -71,24 +72,20 @@ def plain_value(value: Any) -> Any:
     return None if is_missing else value
 
 
-def parquet_records(
-    path: Path,
-    limits: FileLimits = LIMITS,
-    *,
-    encoding: str | None = None,  # noqa: ARG001 - Parquet's is UTF-8
-) -> Iterator[tuple[int, Mapping[str, Any]]]:
+def parquet_records(source: Source) -> Iterator[tuple[int, Mapping[str, Any]]]:
     """Row numbers (from 1) and records of a file, read in blocks of rows."""
+    path, limits = source.path, source.limits
     _, parquet = _pyarrow()
     packed = io.BytesIO(read_bytes(path, limits)) if path == STDIN or is_gzip(path) else None
     try:
         with reading(path, limits) as opened:
-            source = opened if packed is None else packed
-            n_packed, n_rows, n_bytes = source.seek(0, io.SEEK_END), 0, 0
-            file = parquet.ParquetFile(source)
+            raw = opened if packed is None else packed
+            n_packed, n_rows, n_bytes = raw.seek(0, io.SEEK_END), 0, 0
+            file = parquet.ParquetFile(raw)
             row_bytes = _CELL_BYTES * max(1, file.metadata.num_columns)
-            source.seek(-8, io.SEEK_END)
-            source.seek(-8 - int.from_bytes(source.read(4), "little"), io.SEEK_END)
-            for packed_batch in file.iter_batches(_check_declared(path, source.read(), n_packed, limits)):
+            raw.seek(-8, io.SEEK_END)
+            raw.seek(-8 - int.from_bytes(raw.read(4), "little"), io.SEEK_END)
+            for packed_batch in file.iter_batches(_check_declared(path, raw.read(), n_packed, limits)):
                 batch = _without_dictionaries(path, packed_batch)
                 n_bytes += batch.nbytes + len(batch) * row_bytes
                 limits.check_expansion(path, n_packed, n_bytes, _FREE_BYTES)

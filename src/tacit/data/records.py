@@ -20,7 +20,6 @@ from __future__ import annotations
 
 import contextlib
 import csv
-import io
 import itertools
 import json
 import re
@@ -29,12 +28,20 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from tacit.core.checks import has_half_character
-from tacit.data.cells import cell_of, labels_of_column, separator_of
+from tacit.data.cells import labels_of_column, separator_of
 from tacit.data.columns import notes_on
-from tacit.data.dataset import Dataset, ReadColumns, Table, TableStyle, label_lists, texts_of
-from tacit.data.files import STDIN, UTF8, UTF8_MARK, Staging, first_lines, marked_encoding, text_lines, unpacked
-from tacit.data.formats import Source, Target
+from tacit.data.dataset import Dataset, ReadColumns, Table, TableStyle
+from tacit.data.fields import (
+    LABEL_FIELDS,
+    TEXT_FIELDS,
+    URIS_FIELD,
+    default_label_fields,
+    default_text_fields,
+    joined_text,
+    with_metadata,
+)
+from tacit.data.files import STDIN, UTF8, first_lines, marked_encoding, text_lines, unpacked
+from tacit.data.formats import Source
 from tacit.data.frames import (
     FRAME,
     column_names,
@@ -43,18 +50,13 @@ from tacit.data.frames import (
     is_column,
     is_frame,
     parquet_records,
-    write_parquet,
 )
-from tacit.data.label_names import text_dataset, write_label_names
-from tacit.data.limits import LIMITS, FileLimits
-from tacit.data.sheets import checked_header, sheet_records, write_sheet
+from tacit.data.label_names import text_dataset
+from tacit.data.limits import FileLimits
+from tacit.data.record_writer import write as write
+from tacit.data.sheets import checked_header, sheet_records
 from tacit.errors import FileError, did_you_mean
 
-TEXT_FIELD = "text"
-TEXT_PARTS = ("title", "body", "content", "document")
-TEXT_FIELDS = (TEXT_FIELD, *TEXT_PARTS)
-URIS_FIELD = "subject_uris"
-LABEL_FIELDS = ("labels", "tags", "label", "concepts", "subjects", URIS_FIELD, "subject_labels", "keywords")
 _DELIMITERS = ",;\t|"
 _SEP_LINE = re.compile(r'"?sep=(.)"?\s*', re.IGNORECASE)  # Excel's way to name the delimiter
 _N_COMPARED = 1000  # records whose texts are compared with their labels
@@ -65,7 +67,7 @@ Record = tuple[int, Mapping[str, Any]]
 def read(source: Source, *, syntax: str) -> Dataset:
     """Read records in one of the syntaxes of `RECORDS`."""
     style = table_style(source, syntax) if source.keep else TableStyle()
-    records = RECORDS[syntax](source.path, source.limits, encoding=source.encoding)
+    records = RECORDS[syntax](source)
     return _read(source, records, has_lists=syntax == "jsonl", style=style)
 
 
@@ -138,7 +140,7 @@ def _read(
     rows = [list(itertools.chain(*row)) for row in zip(*parsed, strict=True)] if parsed else [[] for _ in texts]
     dataset = text_dataset(source, lines, texts, rows)
     separator = separators[0] if separators else None
-    notes = notes_on(list(map(_with_metadata, kept[:_N_COMPARED])), text_fields, label_fields, rows)
+    notes = notes_on(list(map(with_metadata, kept[:_N_COMPARED])), text_fields, label_fields, rows)
     dataset.columns = ReadColumns(text_fields, label_fields, separator, notes)
     if source.keep:
         dataset.table = Table(kept, label_fields, rows, dataset.Y, separator, style or TableStyle())
@@ -170,110 +172,9 @@ def _separator(source: Source, field: str, cells: Sequence[Any], has_lists: bool
     return "" if len(source.labels) > 1 else separator_of(cells, are_uris=field == URIS_FIELD)
 
 
-def write(dataset: Dataset, target: Target, staging: Staging, *, syntax: str) -> None:
-    """Write records with the columns that the data set was read with, or else with the fields text and labels."""
-    with_cells = syntax in ("csv", "tsv", "xlsx") or (dataset.table is not None and dataset.table.separator is not None)
-    records = _with_cells(target.path, dataset) if with_cells and syntax != "jsonl" else _with_lists(dataset)
-    with staging.open(target.path) as file:
-        if syntax == "parquet":
-            write_parquet(file, records)
-        elif syntax == "xlsx":
-            write_sheet(target.path, file, _rows(records))
-        else:
-            with io.TextIOWrapper(file, encoding="utf-8", newline="") as lines:
-                if syntax == "jsonl":
-                    lines.writelines(json.dumps(record, ensure_ascii=False, default=str) + "\n" for record in records)
-                else:
-                    style = (dataset.table and dataset.table.style) or TableStyle()
-                    try:
-                        _write_table(lines, records, style if syntax == "csv" else style._replace(delimiter="\t"))
-                    except csv.Error as error:  # Python 3.10 has no way to write NUL
-                        raise FileError(target.path, f"a table cannot hold this ({error}); write .jsonl") from error
-    write_label_names(staging, target, dataset)
-
-
-def _write_table(file: io.TextIOBase, records: Sequence[Mapping[str, Any]], style: TableStyle) -> None:
-    file.write(UTF8_MARK.decode() if style.has_mark else "")
-    table = csv.writer(file, delimiter=style.delimiter, lineterminator="\n", quoting=csv.QUOTE_ALL)
-    table.writerows(_rows(records))
-
-
-def _rows(records: Sequence[Mapping[str, Any]]) -> Iterator[list[str]]:
-    header = list(dict.fromkeys(name for record in records for name in record))
-    yield header
-    yield from ([as_cell(record.get(name)) for name in header] for record in records)
-
-
-def as_cell(value: Any) -> str:
-    """A value as a cell of a table: text as it is, anything else as JSON."""
-    if value is None:
-        return ""
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
-
-
-def _with_lists(dataset: Dataset) -> list[dict[str, Any]]:
-    """Records whose labels are lists; those that have not changed stay as they were."""
-    records, field, cells, labels = _to_write(dataset)
-    is_list = dataset.table is not None and dataset.table.separator is None
-    for record, cell, names in zip(records, cells, labels, strict=True):
-        if cell is None or not is_list:
-            record[field] = names
-    return records
-
-
-def _with_cells(path: Path, dataset: Dataset) -> list[dict[str, Any]]:
-    """Records whose labels are cells, which are read as the same labels; JSON lists if names cannot be separated."""
-    table = dataset.table
-    if table is not None and len(table.label_fields) > 1:
-        return _with_spread_labels(table, dataset)
-    records, field, cells, labels = _to_write(dataset)
-    lines, mark = range(1, len(records) + 1), (table.separator if table is not None else None) or "|"
-    written = [
-        cell if isinstance(cell, str) and table is not None and table.separator is not None else mark.join(names)
-        for cell, names in zip(cells, labels, strict=True)
-    ]
-    try:
-        separator = separator_of(written, are_uris=field == URIS_FIELD)
-        are_clear = labels_of_column(path, lines, written, separator) == labels
-    except FileError:
-        are_clear = False
-    for record, cell, names in zip(records, written, labels, strict=True):
-        record[field] = cell if are_clear else json.dumps(names, ensure_ascii=False)
-    return records
-
-
-def _with_spread_labels(table: Table, dataset: Dataset) -> list[dict[str, Any]]:
-    """Records with a label in each of several fields, of which the last has the rest; unchanged ones stay."""
-    records = [dict(record) for record in table.records]
-    rows = zip(records, label_lists(dataset), table.unchanged(dataset.Y), strict=True)
-    *fields, last = table.label_fields
-    for record, labels, is_same in rows:
-        if not is_same:
-            record |= {name: cell_of(labels[place : place + 1]) for place, name in enumerate(fields)}
-            rest = labels[len(fields) :]
-            record[last] = json.dumps(rest, ensure_ascii=False) if len(rest) > 1 else cell_of(rest)
-    return records
-
-
-def _to_write(dataset: Dataset) -> tuple[list[dict[str, Any]], str, list[Any], list[list[str]]]:
-    """Records without new labels, the field of the labels, their cells (None for those to be written), and labels."""
-    table, labels = dataset.table, label_lists(dataset)
-    if table is None:
-        return [{TEXT_FIELD: text} for text in texts_of(dataset)], LABEL_FIELDS[0], [None] * len(dataset), labels
-    field = next(iter(table.label_fields), LABEL_FIELDS[0])
-    others = table.label_fields[1:]
-    records = [{name: cell for name, cell in record.items() if name not in others} for record in table.records]
-    given: list[Any] = [None] * len(records)
-    for row, is_same in enumerate(table.unchanged(dataset.Y)):
-        if is_same:
-            labels[row] = list(table.label_cells[row])
-            given[row] = None if others else records[row].get(field, None if labels[row] else [])
-    return records, field, given, labels
-
-
 def samples_of_records(source: Source, syntax: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Yield the text of each record, and the record; labels are ignored."""
-    fields, records = source.text, RECORDS[syntax](source.path, source.limits, encoding=source.encoding)
+    fields, records = source.text, RECORDS[syntax](source)
     if syntax != "jsonl":  # where no record need have all fields
         records = _with_named_fields(source, records, is_table=True)
     for line, record in records:
@@ -285,7 +186,7 @@ def _with_named_fields(source: Source, records: Iterator[Record], *, is_table: b
     """The records, of which each must have the text fields that were named if `is_table`, or else one of them."""
     absent = dict.fromkeys(source.text)
     for line, record in records:
-        fields = _with_metadata(record) if absent else {}
+        fields = with_metadata(record) if absent else {}
         absent = {name: None for name in absent if name not in fields}
         if is_table and absent and len(absent) < len(source.text):
             raise _no_field(source.path, next(iter(absent)), fields)
@@ -301,11 +202,10 @@ def _no_field(path: Path, name: str, fields: Mapping[str, Any]) -> FileError:
     )
 
 
-def _json_records(path: Path, limits: FileLimits = LIMITS, *, encoding: str | None = None) -> Iterator[Record]:
-    for number, line in text_lines(path, limits, encoding=encoding):
-        if not line.strip():
-            continue
-        yield number, json_record(path, line, number)
+def _json_records(source: Source) -> Iterator[Record]:
+    for number, line in text_lines(source.path, source.limits, encoding=source.encoding):
+        if line.strip():
+            yield number, json_record(source.path, line, number)
 
 
 def json_record(path: Path, content: str, line: int | None = None) -> Mapping[str, Any]:
@@ -320,11 +220,10 @@ def json_record(path: Path, content: str, line: int | None = None) -> Mapping[st
     return record
 
 
-def _table_records(
-    path: Path, limits: FileLimits = LIMITS, *, delimiter: str | None = None, encoding: str | None = None
-) -> Iterator[Record]:
+def _table_records(source: Source, *, delimiter: str | None = None) -> Iterator[Record]:
+    path, limits = source.path, source.limits
     with _large_cells(limits):
-        lines = (line for _, line in text_lines(path, limits, keep_ends=True, encoding=encoding))
+        lines = (line for _, line in text_lines(path, limits, keep_ends=True, encoding=source.encoding))
         opening, mark, n_before = _opening(lines)
         header: list[str] = []
         start = 1 + n_before
@@ -342,11 +241,10 @@ def _table_records(
                     yield start, dict(zip(header, row, strict=True))
                 start = rows.line_num + n_before + 1
         except csv.Error as error:
-            too_long = "field limit" in str(error)
-            message = f"a cell must have at most {limits.max_line} characters; close its quotes, or raise max_line"
-            raise FileError(
-                path, message if too_long else f"{error}; quote cells as CSV demands", line=start
-            ) from error
+            message = f"{error}; quote cells as CSV demands"
+            if "field limit" in str(error):
+                message = f"a cell must have at most {limits.max_line} characters; close its quotes, or raise max_line"
+            raise FileError(path, message, line=start) from error
 
 
 def _opening(lines: Iterator[str]) -> tuple[str, str, int]:
@@ -369,7 +267,7 @@ def _n_cells(header: str, delimiter: str) -> int:
 
 
 #: For each syntax, a function that yields the line numbers and records of a file.
-RECORDS: Mapping[str, Callable[..., Iterator[Record]]] = {
+RECORDS: Mapping[str, Callable[[Source], Iterator[Record]]] = {
     "jsonl": _json_records,
     "csv": _table_records,
     "tsv": partial(_table_records, delimiter="\t"),
@@ -386,69 +284,3 @@ def _large_cells(limits: FileLimits) -> Iterator[None]:
         yield
     finally:
         csv.field_size_limit(limit)
-
-
-def default_label_fields(record: Mapping[str, Any]) -> tuple[str, ...]:
-    """The field with the labels if nobody names it; none if the record has none."""
-    return _present(LABEL_FIELDS, record)[:1]
-
-
-def default_text_fields(
-    path: Path, line: int | None, record: Mapping[str, Any], preferred: Sequence[str] = ()
-) -> tuple[str, ...]:
-    """The fields with the text if nobody names them: those preferred, if there are any, or else the usual ones."""
-    record = _with_metadata(record)
-    if found := tuple(name for name in preferred if name in record):
-        return found
-    found = _present((TEXT_FIELD,), record) or _present(TEXT_PARTS, record)
-    if not found:
-        known = ", ".join(TEXT_FIELDS)
-        fields = ", ".join(list(record)[:10])
-        raise FileError(path, f"no field for text ({known}) among {fields}; name it with text=", line=line)
-    return found
-
-
-def _present(names: Sequence[str], record: Mapping[str, Any]) -> tuple[str, ...]:
-    """The fields of these names, whatever their case."""
-    by_case = {name.casefold(): name for name in reversed(list(record))}
-    spelled = (name if name in record else by_case.get(name) for name in names)
-    return tuple(name for name in spelled if name is not None)
-
-
-def _with_metadata(record: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The fields of a record and those of its metadata, which do not hide any."""
-    metadata = record.get("metadata")
-    return {**metadata, **record} if isinstance(metadata, dict) else record
-
-
-def joined_text(path: Path, line: int | None, record: Mapping[str, Any], fields: tuple[str, ...]) -> str:
-    """The text of a record: its text fields, joined by line feeds; blank if they have no values."""
-    record = _with_metadata(record)
-    present = [record[name] for name in fields if record.get(name) is not None]
-    if not any(name in record for name in fields):
-        hint = did_you_mean(fields[0], record)
-        raise FileError(path, f"has no field '{fields[0]}' with text{hint}; name the field with text=", line=line)
-    text = "\n".join(_as_text(path, line, item) for value in present for item in _flattened(value))
-    if has_half_character(text):
-        raise FileError(path, "the text has half a character (a lone surrogate); mend its encoding", line=line)
-    return text
-
-
-def _flattened(value: Any) -> Iterator[Any]:
-    """Yield the items of nested lists, without recursion: a file may nest deeper than Python's stack."""
-    stack = [value]
-    while stack:
-        item = stack.pop()
-        if isinstance(item, list):
-            stack.extend(reversed(item))
-        else:
-            yield item
-
-
-def _as_text(path: Path, line: int | None, item: Any) -> str:
-    if isinstance(item, str):
-        return item
-    if isinstance(item, int | float) and not isinstance(item, bool):
-        return str(item)
-    got = type(item).__name__
-    raise FileError(path, f"a text must be a string or a list of strings; got {got}; name another field", line=line)

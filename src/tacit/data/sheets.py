@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import IO, Any
 
 from tacit.data.files import STDIN, is_gzip, unpacked
-from tacit.data.limits import LIMITS, FileLimits
+from tacit.data.formats import Source
+from tacit.data.limits import FileLimits
 from tacit.errors import FileError, MissingExtraError
 
 _COST_OF_XML = 4  # of parsing a byte, as a multiple of what unpacking it costs
@@ -26,16 +27,12 @@ _BROKEN = (zipfile.BadZipFile, zlib.error, SyntaxError, LookupError, ValueError,
            EOFError, NotImplementedError, RuntimeError)  # fmt: skip
 
 
-def sheet_records(
-    path: Path,
-    limits: FileLimits = LIMITS,
-    *,
-    encoding: str | None = None,  # noqa: ARG001 - Excel's is UTF-8
-) -> Iterator[tuple[int, Mapping[str, str]]]:
+def sheet_records(source: Source) -> Iterator[tuple[int, Mapping[str, str]]]:
     """Row numbers (from 1) and records of the first sheet, whose first row that is not blank names the columns."""
+    path = source.path
     header: list[str] = []
     last = n_blank = 0
-    for number, row in _rows(path, limits):
+    for number, row in _rows(path, source.limits):
         if not header:
             header = checked_header(path, row, number)
         else:

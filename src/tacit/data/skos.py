@@ -32,15 +32,15 @@ def read_skos(
     subjects = _chosen(path, graph, include, exclude)
     notations = {subject: graph.texts(subject, "notation", language) for subject in subjects}
     ids = _ids(subjects, notations)
-    n_named = 0
     languages: set[str] = set()
+    is_named = False
     for subject in subjects:
         names = graph.texts(subject, "prefLabel", language)
         translations = graph.translations(subject)
         languages |= translations.keys()
         if not names:
             continue
-        n_named += 1
+        is_named = True
         others = [*names[1:], *(name for kind in _OTHER_NAMES for name in graph.texts(subject, kind, language))]
         notes = (graph.texts(subject, kind, language) for kind in _NOTES)
         yield Concept(
@@ -54,7 +54,7 @@ def read_skos(
             translations,
         )
     yield from _deprecated(graph, ids, language)
-    if not n_named and languages:
+    if languages and not is_named:
         message = f"no concept has a name in '{language}', but there are names in {', '.join(sorted(languages))}"
         raise FileError(path, f"{message}; choose one of these languages")
 

@@ -1,7 +1,8 @@
 from __future__ import annotations
 
-import itertools
 import math
+import sys
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,10 +12,13 @@ from sklearn.model_selection import GridSearchCV
 import tacit
 from planted import planted
 from tacit import tuning
-from tacit.core.parameters import Tune, parameters_of
-from tacit.errors import DataError, ParameterError
+from tacit.core.parameters import Tune, check_space, declared_space, parameters_of
+from tacit.errors import DataError, FileError, MissingExtraError, ParameterError
+from tacit.progress import Stopped
 from tacit.registry import MODELS, find_model
-from tacit.tuning import Trial, declared_space, tune
+from tacit.tuning import Trial, tune
+
+pytest.importorskip("optuna")
 
 
 @pytest.fixture(scope="module")
@@ -60,92 +64,129 @@ def test_every_target_is_a_share(data, target):
 # -- where to look ----------------------------------------------------------------------------------------
 
 
-def test_values_lie_between_the_ends():
-    assert [Tune(1, 100).value(place, whole=True) for place in (0.0, 0.5, 1.0)] == [1, 10, 100]
-    assert [Tune(0, 1, log=False).value(place, whole=False) for place in (0.0, 0.25, 1.0)] == [0, 0.25, 1]
-    assert [Tune(choices=("a", "b")).value(place, whole=False) for place in (0.0, 0.49, 0.5, 1.0)] == list("aabb")
-
-
 @pytest.mark.parametrize("name", list(MODELS))
 def test_declared_spaces_hold_allowed_values_around_the_default(name):
     cls = find_model(name)
-    for parameter, where in declared_space(cls).items():
-        declared = parameters_of(cls)[parameter]
-        assert where.choices or where.low <= declared.default <= where.high
-        for place in (0.0, 0.3, 1.0):
-            declared.check(where.value(place, whole=int in declared.types))
+    space = declared_space(cls)
+    assert not space or check_space(cls, space, {}).keys() == space.keys()
+    for parameter, where in space.items():
+        assert where.choices or where.low <= parameters_of(cls)[parameter].default <= where.high
 
 
-def test_draws_are_distinct_and_begin_with_the_defaults():
-    searched = tuning.check_space(tacit.FastXML, declared_space(tacit.FastXML), {})
-    draws = tuning._draws(searched, 30, seed=0)
-    assert draws[0] == {}
-    assert len(draws) == 30
-    assert all(a != b for a, b in itertools.combinations(draws, 2))
-    assert draws == tuning._draws(searched, 30, seed=0)
-    assert (
-        len(tuning._draws(tuning.check_space(tacit.OneVsAll, {"normalize": Tune(choices=(True, False))}, {}), 9, 0))
-        == 2
-    )
+@pytest.mark.parametrize(("low", "high", "log"), [(2, 1, False), (0, 1, True), (1, 1, True), (1, math.inf, False)])
+def test_a_search_space_goes_upwards(low, high, log):
+    with pytest.raises(ParameterError, match="a search space goes from"):
+        Tune(low, high, log=log)
 
 
 # -- the search -------------------------------------------------------------------------------------------
 
 
-class FakeJudge:
-    """The score is the parameter itself; every trial takes as long as its share of the samples says."""
-
-    def __init__(self, n_samples: int, now: list[float]) -> None:
-        self.n_samples = n_samples
-        self.now = now
-
-    def warm_up(self) -> None:
-        pass
-
-    def try_out(self, parameters, share):
-        self.now[0] += 10 * share
-        return Trial(parameters, share, parameters.get("C", 0.25), 10 * share)
-
-
 @pytest.fixture
 def search(monkeypatch):
-    def run(budget: float, n_samples: int = 500 * 9) -> list[Trial]:
-        now = [0.0]
-        monkeypatch.setattr(tuning.time, "perf_counter", lambda: now[0])
-        searched = tuning.check_space(tacit.OneVsAll, {"C": Tune(0.01, 100)}, {})
-        trials = list(tuning._search(FakeJudge(n_samples, now), searched, budget, 0, lambda steps: None))
-        assert now[0] <= budget + 10
-        return trials
+    """Search C, with itself as the score; a fit takes as many seconds as its share of the samples says."""
+    now, fits = [0.0], []
 
+    def score(self, fold, parameters, share):
+        now[0] += 100 * share
+        fits.append((parameters, share))
+        return parameters.get("C", 0.25)
+
+    def run(n_samples: int = 500 * 9, **options: Any) -> list[Trial]:
+        X, Y = np.ones((n_samples, 1), np.float32), np.ones((n_samples, 1), np.float32)
+        options = {"space": {"C": Tune(0.01, 100)}, "validation": (X[:1], Y[:1])} | options
+        return tune("OneVsAll", X, Y, **options).trials
+
+    monkeypatch.setattr(tuning.time, "perf_counter", lambda: now[0])
+    monkeypatch.setattr(tuning._Search, "score", score)
+    run.now, run.fits = now, fits
     return run
 
 
-def test_the_best_third_goes_on_to_the_next_part(search):
-    trials = search(budget=200)
-    shares = sorted({trial.share for trial in trials})
-    assert shares == pytest.approx([1 / 9, 1 / 3, 1])
-    by_share = [[trial for trial in trials if trial.share == share] for share in shares]
-    for before, after in itertools.pairwise(by_share):
-        assert after[0].parameters == {}
-        assert len(after) <= 1 + math.ceil(len(before) / 3)
-        best = sorted((trial.score for trial in before if trial.parameters), reverse=True)
-        assert [trial.score for trial in after[1:]] == best[: len(after) - 1]
-    found = tuning._best("OneVsAll", "P@1", trials)
-    assert found.share == 1
-    assert found.score == max(trial.score for trial in trials)
+def test_few_trials_go_on_to_larger_subsets(search):
+    trials = search(n_trials=60)
+    assert len(trials) == 60
+    assert trials[0].parameters == {}
+    assert trials[0].share == 1
+    assert len({str(trial.parameters) for trial in trials}) == 60
+    counts = [sum(trial.share >= share for trial in trials) for share in (1 / 9, 1 / 3, 1)]
+    assert counts[0] > 1.5 * counts[1] > 2 * counts[2] > 2
+    on_all = [trial.score for trial in trials if trial.share == 1]
+    assert max(trial.score for trial in trials) == max(on_all)
+    assert np.mean(on_all) > 2 * np.mean([trial.score for trial in trials if trial.share < 1])
 
 
-def test_a_small_budget_is_spent_on_a_fair_choice_among_parts(search):
-    trials = search(budget=9)
+def test_a_small_budget_is_spent_on_a_fair_choice_among_subsets(search):
+    trials = search(budget_seconds=150)
+    assert search.now[0] <= 150 + 12
     assert {round(9 * trial.share) for trial in trials} == {1}
-    assert len(trials) > 5
+    assert len(trials) > 8
 
 
 def test_the_defaults_are_tried_whatever_the_budget(search):
-    assert [trial.parameters for trial in search(budget=0.001)] == [{}]
+    assert [trial.parameters for trial in search(budget_seconds=0.001)] == [{}]
+
+
+def test_a_space_of_few_values_ends_the_search(search):
+    found = [trial.parameters for trial in search(space={"loss": Tune(choices=("logistic", "squared_hinge"))})]
+    assert len(found) == 2
+    assert {} in found
+
+
+def test_the_same_seed_gives_the_same_trials(data):
+    def trials(seed: int, n_jobs: int) -> list[tuple[Any, ...]]:
+        options = {"fixed": {"n_trees": 2}, "folds": 2, "n_trials": 12, "seed": seed, "n_jobs": n_jobs}
+        found = tune("FastXML", data.X, data.Y, **options).trials
+        return [(trial.parameters, trial.share, trial.score) for trial in found]
+
+    assert trials(0, 1) == trials(0, 2) != trials(1, 1)
+
+
+def test_an_interrupted_search_resumes(search, tmp_path, monkeypatch):
+    score = tuning._Search.score
+
+    def stopped(self, fold, parameters, share):
+        if len(search.fits) == 20:
+            raise Stopped
+        return score(self, fold, parameters, share)
+
+    options = {"n_trials": 30, "storage": tmp_path / "trials.log"}
+    monkeypatch.setattr(tuning._Search, "score", stopped)
+    with pytest.raises(Stopped):
+        search(**options)
+    before = [str(parameters) for parameters, _ in search.fits[1:]]
+    monkeypatch.setattr(tuning._Search, "score", score)
+    trials = search(**options)
+    assert len(trials) == 30
+    assert before[0] == "{}"
+    assert set(before[:-2]) <= {str(trial.parameters) for trial in trials}
+    again = [str(parameters) for parameters, _ in search.fits[21:]]
+    assert not set(before[:-3]) & set(again)
+    n_fits = len(search.fits)
+    assert search(**options) == trials
+    assert len(search.fits) == n_fits
+    assert len(search(**options, seed=1)) == 30  # another search, in the same file
+    assert len(search.fits) > n_fits + 30
 
 
 # -- bad input --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("content", ["x", '{"text": "a row"}\n', '{"op_code": 0}\n', '{"op_code": "x"}\n[]\n'])
+def test_a_file_of_something_else_is_no_storage(data, tmp_path, content):
+    path = tmp_path / "train.jsonl"
+    path.write_text(content)
+    with pytest.raises(FileError, match=r"train.jsonl: cannot keep the trials of a search: .* choose another file"):
+        tune("OneVsAll", data.X, data.Y, storage=path)
+    assert path.read_text() == content
+    with pytest.raises(FileError, match="choose another file"):
+        tune("OneVsAll", data.X, data.Y, storage=tmp_path)
+
+
+def test_optuna_is_an_extra(data, monkeypatch):
+    monkeypatch.setitem(sys.modules, "optuna", None)
+    with pytest.raises(MissingExtraError, match=r"tuning needs the extra 'tune'; install it with: pip install"):
+        tune("OneVsAll", data.X, data.Y)
 
 
 @pytest.mark.parametrize(
@@ -156,9 +197,10 @@ def test_the_defaults_are_tried_whatever_the_budget(search):
         ({"target": "P@0"}, "such as P@5; got 'P@0'"),
         ({"fixed": {"c": 1}}, "OneVsAll has no parameter 'c'"),
         ({"fixed": {"C": 0}}, "'C' must be float, > 0; got 0"),
-        ({"space": {"C": Tune(-1, 1, log=False)}}, "'C' must be float, > 0; got -1.0"),
+        ({"space": {"C": Tune(-1, 1, log=False)}}, "'C' must be float, > 0; got -1"),
         ({"space": {}}, "OneVsAll has nothing to tune"),
         ({"space": {"C": Tune(1, 2)}, "fixed": {"C": 1.0}}, "OneVsAll has nothing to tune"),
+        ({"n_trials": 0}, "n_trials must be at least 1; got 0"),
         ({"folds": 1}, "folds must be between 2 and the 299 differing samples; got 1"),
     ],
 )
@@ -187,9 +229,10 @@ def test_the_best_of_several_features_is_found(data):
     noise = sparse.random(*data.X.shape, density=0.05, format="csr", dtype=np.float32, random_state=0)
     options = {"target": "P@1", "space": {"C": Tune(choices=(1.0,))}, "budget_seconds": 30, "folds": 2}
     found = tune("OneVsAll", {"noise": noise, "words": data.X}, data.Y, **options)
-    assert found.parameters == {"features": "words"}
+    assert found.parameters["features"] == "words"
     assert found.score > 0.8 > found.default_score
     same = {"noise": noise, "words": data.X}
-    assert tune("OneVsAll", same, data.Y, validation=(same, data.Y), **options).parameters == {"features": "words"}
+    judged = tune("OneVsAll", same, data.Y, validation=(same, data.Y), **options)
+    assert judged.parameters["features"] == "words"
     with pytest.raises(DataError, match="they must agree"):
         tune("OneVsAll", {"noise": noise[1:], "words": data.X}, data.Y, **options)

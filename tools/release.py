@@ -40,7 +40,7 @@ QUICK = (
     "tests/cli/test_commands.py",
     "tests/text/test_vectorizer.py",
 )
-#: Tests of what extras add: the service, clusters, encoders, Gibbs sampling, approximate search, data frames, plots.
+#: Tests of what extras add: service, clusters, encoders, Gibbs sampling, approximate search, frames, tuning, plots.
 OF_EXTRAS = (
     "tests/server/test_service.py",
     "tests/server/test_annif.py",
@@ -50,6 +50,7 @@ OF_EXTRAS = (
     "tests/latent/test_gibbs.py",
     "tests/embedding/test_search.py",
     "tests/tagger/test_frames.py",
+    "tests/test_tuning.py",
     "tests/test_examples.py",
     "tests/walks",
 )

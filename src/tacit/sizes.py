@@ -28,6 +28,15 @@ def format_size(size: float) -> str:
     return f"{value:.{0 if power == 0 or value >= 10 else 1}f} {('bytes', 'KB', 'MB', 'GB', 'TB')[power]}"
 
 
+def parse_seconds(text: str) -> float:
+    """Seconds of a time such as ``"90s"``, ``"10m"`` or ``"2h"``."""
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([smh]?)\s*", text, re.IGNORECASE)
+    seconds = float(match[1]) * {"": 1, "s": 1, "m": 60, "h": 3600}[match[2].lower()] if match else 0.0
+    if seconds <= 0:
+        raise ParameterError(f"a time is a number with s, m or h, such as 90s, 10m or 2h; got '{text}'")
+    return seconds
+
+
 def format_seconds(seconds: float) -> str:
     """A time for people, such as ``"35 s"`` or ``"2 h 10 min"``."""
     if seconds < 10:

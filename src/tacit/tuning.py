@@ -1,43 +1,38 @@
-"""Hyperparameter search within a time budget.
-
-Successive halving: many random draws of the parameters are tried on a small subset of the data, the best third of them
-on a subset three times as large, and so on. Search spaces are declared with the parameters (`Tune`).
-"""
+"""Hyperparameter search with Optuna: trials train on growing subsets and are pruned where others do better."""
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
-from scipy import sparse
 
 from tacit.core.features import read_features
 from tacit.core.labels import aligned, read_labels
-from tacit.core.parameters import Parameter, Tune, parameters_of, unknown_parameter
+from tacit.core.parameters import Parameter, Tune, check_space, declared_space
 from tacit.data.repeats import groups_of, one_of_each
-from tacit.errors import DataError, ParameterError, TacitError
+from tacit.errors import DataError, FileError, MissingExtraError, ParameterError, TacitError
 from tacit.evaluation.metrics import evaluate, read_metric
 from tacit.evaluation.propensity import propensities
 from tacit.progress import announce, stage
 from tacit.registry import find_model
+from tacit.runtime.checkpoint import fingerprint
 
-_KEPT = 3  # one in this many draws is kept for the next subset, which is this many times as large
-_SMALLEST_PART = 500  # samples
+_FACTOR = 3  # about one trial in so many goes on to the next subset
+_STEPS = (1, 3, 9, 27)  # sizes of the subsets, in those of the smallest
+_SMALLEST_SUBSET = 500  # samples
 _WARM_UP = 200
-_MAX_PARTS = 4
-_MAX_DRAWS = 81
-_LEAST_DRAWS = 6  # minimum number of draws; if the budget is too small for it, the largest subset is dropped
-_CHANGED = 0.5  # probability that a draw changes a parameter; the others stay at their defaults
+_MIN_TRIALS = 6  # the defaults go on to a larger subset if the budget is enough for so many trials on it
+_MAX_REPEATS = 50  # draws in a row that were tried before: there is nothing else to try
 
 
 @dataclass(frozen=True)
 class Trial:
-    """One set of parameters, trained on a share of the samples."""
+    """One set of parameters, the largest share of the samples it was trained on, its score there, and its time."""
 
     parameters: dict[str, Any]
     share: float
@@ -60,7 +55,7 @@ class Tuning:
     share : float
         Share of the training samples on which both were trained.
     trials : list of Trial
-        All trials, in chronological order.
+        All trials in chronological order, the defaults first.
     """
 
     model: str
@@ -72,39 +67,13 @@ class Tuning:
     trials: list[Trial]
 
 
-@dataclass(frozen=True)
-class _Samples:
-    """Features by name, the default first, and labels."""
-
-    X: dict[str, Any]
-    Y: sparse.csr_matrix
-
-
-@dataclass(frozen=True)
-class _Fold:
-    """Rows of training samples, in random order, and of validation samples."""
-
-    samples: _Samples
-    kept: npt.NDArray[np.intp]
-    valid: _Samples
-    held_out: npt.NDArray[np.intp]
-
-
 def tune(
-    model_name: str,
-    X: Any,
-    Y: Any,
-    *,
-    target: str = "P@5",
-    validation: tuple[Any, Any] | None = None,
-    budget_seconds: float = 600.0,
-    fixed: Mapping[str, Any] | None = None,
-    space: Mapping[str, Tune] | None = None,
-    folds: int = 3,
-    seed: int = 0,
+    model_name: str, X: Any, Y: Any, *, target: str = "P@5", validation: tuple[Any, Any] | None = None,
+    budget_seconds: float | None = None, n_trials: int | None = None, storage: str | Path | None = None,
+    fixed: Mapping[str, Any] | None = None, space: Mapping[str, Tune] | None = None, folds: int = 3, seed: int = 0,
     n_jobs: int | None = None,
-) -> Tuning:
-    """Search for the hyperparameters of a model that are best for a metric.
+) -> Tuning:  # fmt: skip
+    """Search for the hyperparameters of a model that are best for a metric; needs the extra `tune`.
 
     Parameters
     ----------
@@ -117,8 +86,12 @@ def tune(
         "P@5", "nDCG@3", "R@5", "PSP@1", "PSnDCG@5" or the like.
     validation : pair of features and labels, optional
         Validation set, with the columns of X and Y. By default, cross-validation is used.
-    budget_seconds : float
-        Time for the search. The defaults are tried at least once, however long that takes.
+    budget_seconds : float, optional
+        Time for the search: by default 600 seconds, or no limit if `n_trials` is given. The defaults are always tried.
+    n_trials : int, optional
+        Number of trials, those in `storage` included. Without `budget_seconds`, the same seed gives the same trials.
+    storage : path, optional
+        File (Optuna's journal) for finished trials. The same search resumes from there.
     fixed : mapping, optional
         Parameters with fixed values, which are not searched.
     space : mapping of str to Tune, optional
@@ -126,188 +99,166 @@ def tune(
     folds : int
         Number of cross-validation folds.
     seed : int
-        Seed of the draws, the folds and the model. Because of the time budget, the number of trials may still vary.
+        Seed of the draws, the folds and the model.
     n_jobs : int, optional
         Number of parallel tasks in each training.
     """
-    started = time.perf_counter()
-    cls = find_model(model_name)
-    common = {**(fixed or {}), "random_state": seed, "n_jobs": n_jobs}
-    searched = check_space(cls, declared_space(cls) if space is None else space, common)
+    optuna, started, cls = import_optuna(), time.perf_counter(), find_model(model_name)
+    own = {**(fixed or {}), "random_state": seed}
+    searched = check_space(cls, declared_space(cls) if space is None else space, own)
     read_metric(target)
-    names = tuple(_by_name(X))
-    if len(names) > 1:
+    if n_trials is not None and n_trials < 1:
+        raise ParameterError(f"n_trials must be at least 1; got {n_trials}")
+    budget = (math.inf if n_trials else 600.0) if budget_seconds is None else budget_seconds
+    parts = _folds(X, Y, validation, folds, seed)
+    if len(names := tuple(parts[0].X)) > 1:
         searched["features"] = Parameter("features", (str,), names[0], None, "", Tune(choices=names))
-    judge = _Judge(cls, common, _folds(X, Y, validation, folds, seed), target)
+    spaces = {name: parameter.tune for name, parameter in searched.items()}
+    study = _study(storage, fingerprint(cls.__name__, own, target, spaces, parts))
+    study.sampler = optuna.samplers.TPESampler(seed=seed + len(study.trials))  # a resumed search draws others
     with stage(f"tuning {cls.__name__}", None) as advance:
-        trials = list(_search(judge, searched, started + budget_seconds, seed, advance))
-    return _best(cls.__name__, target, trials)
+        own["n_jobs"] = n_jobs
+        search = _Search(cls, own, target, searched, parts, started + budget, n_trials or math.inf, advance)
+        if len(_tried(study)) < search.n_trials:
+            search.score(parts[0], {}, 0)  # compiles or loads kernels, so that this time does not count for a trial
+            study.optimize(search, callbacks=[search.stop_if_done])
+    trials = _tried(study)
+    best = max((trial for trial in trials if trial.share == trials[0].share), key=lambda trial: trial.score)
+    return Tuning(cls.__name__, target, best.parameters, best.score, trials[0].score, best.share, trials)
 
 
-# -- what is searched -------------------------------------------------------------------------------------
+def import_optuna() -> Any:
+    """The module; raises if the extra is not installed."""
+    try:
+        import optuna
+    except ImportError:
+        raise MissingExtraError("tuning", "tune") from None
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    return optuna
 
 
-def declared_space(cls: type[Any]) -> dict[str, Tune]:
-    """The search space that a model declares."""
-    return {name: parameter.tune for name, parameter in parameters_of(cls).items() if parameter.tune is not None}
+def _study(storage: str | Path | None, identity: str) -> Any:
+    """An Optuna study with the trials of earlier runs, in a file or in memory."""
+    optuna = import_optuna()
+    pruner, kept = optuna.pruners.SuccessiveHalvingPruner(1, _FACTOR), None
+    try:
+        if storage is not None:
+            with Path(storage).open("a+b") as file:
+                file.seek(0)
+                if file.read(9) not in (b"", b'{"op_code'):
+                    raise ValueError("it holds something else")
+            journal, path = optuna.storages.journal, str(storage)
+            kept = journal.JournalStorage(journal.JournalFileBackend(path, journal.JournalFileOpenLock(path)))
+        return optuna.create_study(
+            storage=kept, study_name=identity, load_if_exists=True, direction="maximize", pruner=pruner
+        )
+    except (OSError, ValueError, LookupError, TypeError, AssertionError) as error:
+        raise FileError(str(storage), f"cannot keep the trials of a search: {error}; choose another file") from error
 
 
-def check_space(cls: type[Any], space: Mapping[str, Tune], fixed: Mapping[str, Any]) -> dict[str, Parameter]:
-    """Check a search space and fixed values; return the parameters to search, each with its `tune`."""
-    known = parameters_of(cls)
-    for name in (*fixed, *space):
-        if name not in known:
-            raise unknown_parameter(cls, name)
-    for name, value in fixed.items():
-        known[name].check(value)
-    found = {name: replace(known[name], tune=where) for name, where in space.items() if name not in fixed}
-    for name, where in space.items():
-        for place in (0.0, 0.5, 1.0):
-            known[name].check(where.value(place, whole=_is_whole(known[name])))
-    if not found:
-        raise ParameterError(f"{cls.__name__} has nothing to tune; give a search space, such as C=0.1:10")
-    return found
-
-
-def _is_whole(parameter: Parameter) -> bool:
-    return int in parameter.types and float not in parameter.types
-
-
-def _draws(searched: Mapping[str, Parameter], count: int, seed: int) -> list[dict[str, Any]]:
-    """The defaults, and up to `count` - 1 distinct random sets of parameters."""
-    rng = np.random.default_rng(seed)
-    draws: list[dict[str, Any]] = [{}]
-    for _ in range(20 * count):
-        if len(draws) == count:
-            break
-        drawn = {
-            name: parameter.tune.value(rng.random(), whole=_is_whole(parameter))
-            for name, parameter in searched.items()
-            if parameter.tune is not None and rng.random() < _CHANGED
-        }
-        changed = {name: value for name, value in drawn.items() if value != searched[name].default}
-        if changed not in draws:
-            draws.append(changed)
-    return draws
-
-
-# -- how a set of parameters is evaluated -----------------------------------------------------------------
-
-
-def _by_name(X: Any) -> dict[str, Any]:
-    return dict(X) if isinstance(X, Mapping) else {"": X}
-
-
-def _samples(X: Any, Y: sparse.csr_matrix) -> _Samples:
-    found = {name: read_features(features) for name, features in _by_name(X).items()}
-    for features in found.values():
-        if features.shape[0] != Y.shape[0]:
-            raise DataError(f"X has {features.shape[0]} samples but Y has {Y.shape[0]}; they must agree")
-    return _Samples(found, Y)
-
-
-def _folds(X: Any, Y: Any, validation: tuple[Any, Any] | None, folds: int, seed: int) -> list[_Fold]:
-    labels = read_labels(Y)
-    samples = _samples(X, labels.matrix)
-    order = np.random.default_rng(seed).permutation(labels.matrix.shape[0])
-    if validation is not None:
-        named = read_labels(validation[1]) if labels.container == "lists" else read_labels(validation[1], labels.names)
-        truth = aligned(named.matrix, named.names, labels.names)
-        return [_Fold(samples, order, _samples(validation[0], truth), np.arange(truth.shape[0]))]
-    groups = groups_of(next(iter(samples.X.values())))
-    differing = one_of_each(order, groups)
-    if not 2 <= folds <= len(differing):
-        raise ParameterError(f"folds must be between 2 and the {len(differing)} differing samples; got {folds}")
-    held_out = np.array_split(differing, folds)
-    kept = [order[~np.isin(groups[order], groups[part])] for part in held_out]
-    return [_Fold(samples, a, samples, b) for a, b in zip(kept, held_out, strict=True)]
+def _tried(study: Any) -> list[Trial]:
+    """The finished trials of a study, without repeated and interrupted ones."""
+    finished = (trial for trial in study.trials if trial.user_attrs and trial.state.name in ("COMPLETE", "PRUNED"))
+    return [Trial(**trial.user_attrs["tried"], seconds=trial.duration.total_seconds()) for trial in finished]
 
 
 @dataclass(frozen=True)
-class _Judge:
-    """Trains a model on a share of every fold and evaluates it on the held-out samples of the fold."""
+class _Fold:
+    """Features by name, labels and rows: for training, in random order, and for validation."""
+
+    X: dict[str, Any]
+    Y: Any
+    rows: Any
+    X_valid: dict[str, Any]
+    Y_valid: Any
+    rows_valid: Any
+
+
+def _folds(X: Any, Y: Any, validation: tuple[Any, Any] | None, n_folds: int, seed: int) -> list[_Fold]:
+    labels = read_labels(Y)
+    features, matrix = _by_name(X, labels.matrix), labels.matrix
+    order = np.random.default_rng(seed).permutation(matrix.shape[0])
+    if validation is not None:
+        named = read_labels(validation[1]) if labels.container == "lists" else read_labels(validation[1], labels.names)
+        truth = aligned(named.matrix, named.names, labels.names)
+        return [_Fold(features, matrix, order, _by_name(validation[0], truth), truth, np.arange(truth.shape[0]))]
+    groups = groups_of(next(iter(features.values())))
+    differing = one_of_each(order, groups)
+    if not 2 <= n_folds <= len(differing):
+        raise ParameterError(f"folds must be between 2 and the {len(differing)} differing samples; got {n_folds}")
+    kept = ((order[~np.isin(groups[order], groups[part])], part) for part in np.array_split(differing, n_folds))
+    return [_Fold(features, matrix, rows, features, matrix, part) for rows, part in kept]
+
+
+def _by_name(X: Any, Y: Any) -> dict[str, Any]:
+    found = {name: read_features(part) for name, part in (X if isinstance(X, Mapping) else {"": X}).items()}
+    for features in found.values():
+        if features.shape[0] != Y.shape[0]:
+            raise DataError(f"X has {features.shape[0]} samples but Y has {Y.shape[0]}; they must agree")
+    return found
+
+
+@dataclass
+class _Search:
+    """Trains on a growing share of the training samples of every fold, and evaluates on its validation samples."""
 
     cls: type[Any]
-    common: dict[str, Any]
-    folds: list[_Fold]
+    fixed: dict[str, Any]
     target: str
+    searched: dict[str, Parameter]
+    folds: list[_Fold]
+    deadline: float
+    n_trials: float
+    advance: Callable[[int], None]
+    pace: float = 0.0  # seconds for the smallest subset, by the last fit
 
-    @property
-    def n_samples(self) -> int:
-        return min(len(fold.kept) for fold in self.folds)
+    def __call__(self, trial: Any) -> float:
+        """Train on subsets of growing size, while the parameters are among the best and time permits."""
+        optuna, tried = import_optuna(), _tried(trial.study)
+        drawn = {name: parameter.suggest(trial) for name, parameter in self.searched.items()} if tried else {}
+        parameters = {name: value for name, value in drawn.items() if value != self.searched[name].default}
+        if parameters in [other.parameters for other in tried]:
+            raise optuna.TrialPruned
+        largest, n_more = (tried[0].share, 1) if tried else (1, _MIN_TRIALS)
+        n_smallest = min(len(fold.rows) for fold in self.folds) / _SMALLEST_SUBSET
+        steps = [step for step in _STEPS if step <= max(n_smallest, 1)]
+        for step in steps:
+            share = step / steps[-1]
+            if share > largest or (step > 1 and not self._affords(n_more * step)):
+                raise optuna.TrialPruned
+            started = time.perf_counter()
+            score = self._try_out(parameters, share)
+            self.pace = (time.perf_counter() - started) / step
+            self.advance(1)
+            trial.report(score, step)
+            trial.set_user_attr("tried", {"parameters": parameters, "share": share, "score": score})
+            if share < 1 and trial.should_prune():
+                raise optuna.TrialPruned
+        return score
 
-    def warm_up(self) -> None:
-        """Compile or load kernels, so that this time does not count for a trial."""
-        self._score(self.folds[0], {}, min(1.0, _WARM_UP / self.n_samples))
+    def stop_if_done(self, study: Any, _trial: Any) -> None:
+        """Stop if there are enough trials, if time is up, or if everything seems to have been tried."""
+        n_tried = len(_tried(study))
+        if n_tried >= self.n_trials or not self._affords(1) or len(study.trials) > n_tried + _MAX_REPEATS:
+            study.stop()
 
-    def try_out(self, parameters: dict[str, Any], share: float) -> Trial:
-        start = time.perf_counter()
+    def _affords(self, step: int) -> bool:
+        return time.perf_counter() + step * self.pace <= self.deadline
+
+    def _try_out(self, parameters: dict[str, Any], share: float) -> float:
         try:
-            scores = [self._score(fold, parameters, share) for fold in self.folds]
+            return float(np.mean([self.score(fold, parameters, share) for fold in self.folds]))
         except TacitError as error:  # parameters that are valid, but not for these data
             announce(f"{parameters}: {error}")
-            scores = [-math.inf]
-        return Trial(parameters, share, float(np.mean(scores)), time.perf_counter() - start)
+            return -math.inf
 
-    def _score(self, fold: _Fold, parameters: dict[str, Any], share: float) -> float:
-        part = fold.kept[: math.ceil(share * len(fold.kept))]
-        own = {**self.common, **parameters}
-        name = own.pop("features", next(iter(fold.samples.X)))
-        model = self.cls(**own).fit(fold.samples.X[name][part], fold.samples.Y[part])
-        truth = fold.valid.Y[fold.held_out]
-        # Propensities of all training samples, so that scores on different subsets are comparable.
-        weights = propensities(fold.samples.Y[fold.kept])
-        weights = np.concatenate([weights, np.full(truth.shape[1] - len(weights), weights.min())])
-        _, k = read_metric(self.target)
-        ranking = model.rank(fold.valid.X[name][fold.held_out], k)
+    def score(self, fold: _Fold, parameters: dict[str, Any], share: float) -> float:
+        part = fold.rows[: max(math.ceil(share * len(fold.rows)), _WARM_UP)]
+        own, truth = {**self.fixed, **parameters}, fold.Y_valid[fold.rows_valid]
+        name = own.pop("features", next(iter(fold.X)))
+        model = self.cls(**own).fit(fold.X[name][part], fold.Y[part])
+        weights = propensities(fold.Y[fold.rows])  # of all training samples: the same for every subset
+        weights = np.pad(weights, (0, truth.shape[1] - len(weights)), constant_values=weights.min())
+        k = read_metric(self.target)[1]
+        ranking = model.rank(fold.X_valid[name][fold.rows_valid], k)
         return evaluate(ranking, truth, propensities=weights, ks=(k,))[self.target]
-
-
-# -- the search -------------------------------------------------------------------------------------------
-
-
-def _shares(n_samples: int) -> list[float]:
-    """Shares of the data, increasing up to all of them."""
-    n_parts = 1 + min(int(math.log(max(n_samples / _SMALLEST_PART, 1), _KEPT)), _MAX_PARTS - 1)
-    return [float(_KEPT) ** -place for place in reversed(range(n_parts))]
-
-
-def _search(
-    judge: _Judge, searched: Mapping[str, Parameter], deadline: float, seed: int, advance: Any
-) -> Iterator[Trial]:
-    """Run trials, subset by subset; the best of each are tried on the next."""
-    shares = _shares(judge.n_samples)
-    judge.warm_up()
-    trials = [judge.try_out({}, shares[0])]
-    each = max(trials[0].seconds, 1e-3)
-    left = deadline - time.perf_counter()
-    while len(shares) > 1 and left < _LEAST_DRAWS * len(shares) * each:
-        shares.pop()  # many trials on a subset are better than very few on all samples
-    draws = _draws(searched, int(np.clip(left / (len(shares) * each), 2, _MAX_DRAWS)), seed)
-    for place, share in enumerate(shares):
-        if place > 0:
-            draws, trials = _going_on(trials, deadline - time.perf_counter()), []
-        for parameters in draws[len(trials) :]:
-            if trials and time.perf_counter() + trials[-1].seconds > deadline:
-                break
-            trials.append(judge.try_out(parameters, share))
-            advance(1)
-        if not trials:
-            return
-        yield from trials
-
-
-def _going_on(trials: Sequence[Trial], seconds: float) -> list[dict[str, Any]]:
-    """The defaults and the best other parameters, as many as time permits; none if only the defaults would fit."""
-    ordered = sorted((trial for trial in trials if trial.parameters), key=lambda trial: -trial.score)
-    best = [trial.parameters for trial in ordered[: math.ceil(len(trials) / _KEPT)]]
-    affordable = int(seconds / (_KEPT * float(np.median([trial.seconds for trial in trials]))))
-    return [{}, *best][:affordable] if affordable > 1 else []
-
-
-def _best(model: str, target: str, trials: Sequence[Trial]) -> Tuning:
-    share = trials[-1].share
-    last = [trial for trial in trials if trial.share == share]
-    best = max(last, key=lambda trial: trial.score)
-    default = next(trial for trial in last if not trial.parameters)
-    return Tuning(model, target, best.parameters, best.score, default.score, share, list(trials))

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import sys
 
 import numpy as np
 import pytest
 from scipy import sparse
 
 import tacit as library
-from tacit import Dataset
+from tacit import Dataset, tuning
 from tacit.cli import train
 
 
@@ -89,6 +90,30 @@ def test_tune_trains_on_texts(tacit, articles, tmp_path, valid):
     assert shown.code == 0, shown.err
     assert "saved to" in shown.out.replace("\n", " ")
     assert library.Tagger.load(tmp_path / "model").suggest(["a plum and a fig"], k=1)[0][0].label == "fruit"
+
+
+def test_tune_resumes_from_its_storage(tacit, numeric, tmp_path, monkeypatch):
+    options = ("--model", "OneVsAll", "--search", "C=0.1:1", "--trials", "3", "--storage", tmp_path / "trials.log")
+    first = tacit("tune", numeric, *options)
+    assert first.code == 0, first.err
+    monkeypatch.setattr(tuning._Search, "score", None)
+    assert tacit("tune", numeric, *options) == first
+    shown = tacit("tune", numeric, *options[:-1], numeric)
+    assert shown.code == 2
+    assert "choose another file" in shown.err
+    monkeypatch.setitem(sys.modules, "optuna", None)
+    shown = tacit("tune", tmp_path / "nothing.csv", "--model", "OneVsAll")
+    assert shown.code == 2
+    assert "tuning needs the extra 'tune'" in shown.err
+
+
+@pytest.mark.parametrize(
+    "options", [("--search", "C=1:0.1"), ("--search", "C=0.1:x"), ("--search", "C=NaN:1"), ("--budget", "10 years")]
+)
+def test_tune_refuses_before_data_are_read(tacit, tmp_path, options):
+    shown = tacit("tune", tmp_path / "nothing.csv", "--model", "OneVsAll", *options)
+    assert shown.code == 2
+    assert options[1] in shown.err
 
 
 def test_tune_tries_features_of_texts(tacit, articles, tmp_path):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+import json
 import shlex
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -27,7 +27,7 @@ from tacit.cli.say import is_quiet, progress_shown, say
 from tacit.cli.source import read_labelled, read_vocabulary, remember_columns
 from tacit.cli.tables import percent, print_metrics, print_table
 from tacit.core.labels import aligned, read_labels
-from tacit.core.parameters import Tune, parameters_of, parse_parameters, unknown_parameter
+from tacit.core.parameters import Tune, check_space, declared_space, parameters_of, parse_parameters, unknown_parameter
 from tacit.data.cooccurrence import load_cooccurrence
 from tacit.data.dataset import Dataset, as_wide_as, features_of, label_lists, samples_of, texts_of
 from tacit.data.repeats import groups_of
@@ -36,7 +36,7 @@ from tacit.evaluation.metrics import KS, METRICS, read_metric
 from tacit.registry import find_model
 from tacit.runtime.checkpoint import Checkpoint, checkpoint
 from tacit.runtime.memory import memory_limit
-from tacit.sizes import format_seconds
+from tacit.sizes import format_seconds, parse_seconds
 from tacit.store import folder
 from tacit.tagger.automatic import CANDIDATES
 from tacit.tagger.dry_run import estimate
@@ -47,8 +47,6 @@ from tacit.tagger.update import needs_training_data
 from tacit.text.encoders import load_encoder
 from tacit.text.vectorizer import FEATURES, TextVectorizer
 from tacit.tuning import Tuning
-
-_UNITS = {"": 1, "s": 1, "m": 60, "h": 3600}  # of time, in seconds
 
 
 def features_option(default: str | None) -> Callable[[Function], Function]:
@@ -206,11 +204,17 @@ def split_off(dataset: Dataset, valid: str | None, seed: int, source: dict[str, 
     return dataset.rows(rest), dataset.rows(held_out_rows)
 
 
+def _seconds(_context: click.Context, _option: click.Parameter, value: str | None) -> float | None:
+    return None if value is None else parse_seconds(value)
+
+
 @click.command()
 @data_argument
 @click.option("--model", "name", required=True, help="Model to tune; see: tacit models")
 @click.option("--target", default="P@5", show_default=True, help=f"Metric: {', '.join(METRICS)}, with a number.")
-@click.option("--budget", default="10m", show_default=True, metavar="TIME", help="Time to search, such as 90s or 2h.")
+@click.option("--budget", metavar="TIME", callback=_seconds, help="Time, such as 90s or 2h.  [default: 10m]")
+@click.option("--trials", metavar="N", type=click.IntRange(min=1), help="Number of trials; no time limit by default.")
+@click.option("--storage", type=PATH, help="File for finished trials: the same command resumes from there.")
 @click.option("--valid", metavar="DATA|SHARE", help="Validation file, or share of DATA.  [default: 3 folds]")
 @click.option("--search", "spaces", metavar="NAME=LOW:HIGH|A,B,…", multiple=True, help="Search space of a parameter.")
 @click.option("--param", "assignments", metavar="NAME=VALUE", multiple=True, help="Fix a parameter.")
@@ -221,9 +225,9 @@ def split_off(dataset: Dataset, valid: str | None, seed: int, source: dict[str, 
 @untagged_option
 @input_options
 def tune(
-    data: Path, name: str, target: str, budget: str, valid: str | None, spaces: tuple[str, ...],
-    assignments: tuple[str, ...], features: str | None, out: Path | None, max_memory: int | None, seed: int, jobs: int,
-    **source: Any,
+    data: Path, name: str, target: str, budget: float | None, trials: int | None, storage: Path | None,
+    valid: str | None, spaces: tuple[str, ...], assignments: tuple[str, ...], features: str | None, out: Path | None,
+    max_memory: int | None, seed: int, jobs: int, **source: Any,
 ) -> None:  # fmt: skip
     """Search for the hyperparameters of a model that are best for a metric on DATA.
 
@@ -232,23 +236,25 @@ def tune(
     \b
     Examples:
       tacit tune train.txt --model OneVsAll --target PSP@1 --budget 10m
-      tacit tune articles.csv --model FastXML --valid 0.2 --out model
+      tacit tune articles.csv --model FastXML --valid 0.2 --trials 50 --storage trials.log --out model
     """
+    tuning.import_optuna()
     cls = find_model(name)
     fixed = parse_parameters(cls, assignments)
-    space = {**tuning.declared_space(cls), **dict(_parse_space(cls, text) for text in spaces)}
-    tuning.check_space(cls, space, fixed)
+    space = {**declared_space(cls), **dict(_parse_space(cls, text) for text in spaces)}
+    check_space(cls, space, fixed)
     read_metric(target)
-    seconds = _parse_duration(budget)
     if out is not None:
         check_out(out)
         folder.refuse_acts(out)
     dataset = read_labelled(data, source)
     X, validation, kept = _to_search(dataset, features, valid, seed, source)
+    if storage is not None:
+        keeps(f"finished trials are kept in {storage}; run the same command to resume")
     with progress_shown():
         found = tuning.tune(
-            cls.__name__, X, kept, target=target, validation=validation, budget_seconds=seconds, fixed=fixed,
-            space=space, seed=seed, n_jobs=jobs,
+            cls.__name__, X, kept, target=target, validation=validation, budget_seconds=budget, n_trials=trials,
+            storage=storage, fixed=fixed, space=space, seed=seed, n_jobs=jobs,
         )  # fmt: skip
     _print(found)
     best = {**fixed, **({} if features is None else {"features": features}), **found.parameters}
@@ -287,15 +293,7 @@ def _vectorised(features: str, texts: list[Sequence[str]]) -> list[Any]:
     return [vectorizer.fit_transform(texts[0]), *map(vectorizer.transform, texts[1:])]
 
 
-def _parse_duration(text: str) -> float:
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)([smh]?)", text.strip().lower())
-    seconds = float(match[1]) * _UNITS[match[2]] if match else 0.0
-    if seconds <= 0:
-        raise click.UsageError(f"--budget must be a time such as 90s, 10m or 2h; got '{text}'")
-    return seconds
-
-
-def _parse_space(cls: Any, text: str) -> tuple[str, Any]:
+def _parse_space(cls: Any, text: str) -> tuple[str, Tune]:
     """``"C=0.1:10"`` or ``"loss=logistic,squared_hinge"`` as a parameter and its search space."""
     name, _, where = text.partition("=")
     known = parameters_of(cls)
@@ -305,12 +303,9 @@ def _parse_space(cls: Any, text: str) -> tuple[str, Any]:
     if not colon:
         return name, Tune(choices=tuple(known[name].parse(choice) for choice in where.split(",")))
     try:
-        ends = float(low), float(high)
-    except ValueError:
-        ends = (1.0, 0.0)
-    if not ends[0] < ends[1]:
-        raise click.UsageError(f"--search must be name=low:high or name=a,b,…; got '{text}'")
-    return name, Tune(*ends, log=ends[0] > 0)
+        return name, Tune(json.loads(low), json.loads(high), log=json.loads(low) > 0)
+    except (ValueError, TypeError):  # a ParameterError is a ValueError
+        raise click.UsageError(f"--search must be name=low:high or name=a,b,…; got '{text}'") from None
 
 
 def _print(found: Tuning) -> None:

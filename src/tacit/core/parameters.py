@@ -12,7 +12,7 @@ import json
 import math
 import types
 from collections.abc import Iterable, Mapping
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, dataclass, fields, replace
 from enum import Enum
 from functools import cache
 from numbers import Integral, Real
@@ -83,13 +83,10 @@ class Tune:
     log: bool = True
     choices: tuple[Any, ...] = ()
 
-    def value(self, place: float, *, whole: bool) -> Any:
-        """The value at a position between 0 and 1 of the range; with `whole`, rounded to an integer."""
-        if self.choices:
-            return self.choices[min(int(place * len(self.choices)), len(self.choices) - 1)]
-        span = (self.high / self.low) ** place if self.log else (self.high - self.low) * place
-        value = self.low * span if self.log else self.low + span
-        return round(value) if whole else float(f"{value:.3g}")
+    def __post_init__(self) -> None:
+        if not self.choices and not (0 if self.log else -math.inf) < self.low < self.high < math.inf:
+            start = "a number above 0, as its scale is logarithmic" if self.log else "a number"
+            raise ParameterError(f"a search space goes from {start}, to a larger one; got {self.low} to {self.high}")
 
 
 class Role(Enum):
@@ -132,6 +129,15 @@ class Parameter:
         if isinstance(value, str) and isinstance(self.constraint, OneOf):
             hint = did_you_mean(value, self.constraint.choices)
         raise ParameterError(f"parameter '{self.name}' must be {self}; got {value!r}{hint}")
+
+    def suggest(self, trial: Any) -> Any:
+        """A value from the search space, for a trial of Optuna; fractions have three digits."""
+        where: Any = self.tune
+        if where.choices:
+            return trial.suggest_categorical(self.name, where.choices)
+        if int in self.types and float not in self.types:
+            return trial.suggest_int(self.name, where.low, where.high, log=where.log)
+        return float(f"{trial.suggest_float(self.name, where.low, where.high, log=where.log):.3g}")
 
     def parse(self, text: str) -> Any:
         """Parse a value from the command line."""
@@ -226,6 +232,24 @@ def check_values(classes: Iterable[Any], values: Mapping[str, Any]) -> None:
         if name not in known:
             raise unknown_parameter(classes[0], name)
         known[name].check(value)
+
+
+def declared_space(cls: type[Any]) -> dict[str, Tune]:
+    """The search space that a model declares."""
+    return {name: parameter.tune for name, parameter in parameters_of(cls).items() if parameter.tune is not None}
+
+
+def check_space(cls: type[Any], space: Mapping[str, Tune], fixed: Mapping[str, Any]) -> dict[str, Parameter]:
+    """Check a search space and fixed values; return the parameters to search, each with its `tune`."""
+    check_values([cls], fixed)
+    for name, where in space.items():
+        for value in where.choices or (where.low, where.high):
+            check_values([cls], {name: value})
+    known = parameters_of(cls)
+    found = {name: replace(known[name], tune=where) for name, where in space.items() if name not in fixed}
+    if not found:
+        raise ParameterError(f"{cls.__name__} has nothing to tune; give a search space, such as C=0.1:10")
+    return found
 
 
 def show_parameters(cls: Any, n_positional: int = 0, others: str | None = None) -> None:

@@ -9,6 +9,7 @@ import json
 import random
 import re
 import shlex
+import sys
 from pathlib import Path
 
 import click
@@ -47,7 +48,7 @@ class Run:
                     code = compile(block.replace(SERVED, address), name, "exec")
                     self._keep(block, exec, code, self.names)
                     continue
-                if kind == "text":
+                if kind in ("text", "toml"):
                     continue
                 if ".ttl" in block and not HAS_RDF:
                     continue
@@ -98,6 +99,16 @@ def test_from_annif(tmp_path, run):
     assert labels_in(run.of("echo"))[0] == "http://example.org/bees"
     assert run.of("from annif_client").split()[:2] == ["http://example.org/bees", "bees"]
     assert (tmp_path / "report.html").exists()
+
+
+def test_own_models(tmp_path, run, monkeypatch):
+    monkeypatch.setenv("PYTHONPATH", ".")
+    monkeypatch.setenv("TACIT_IMPORT", "centroids")
+    monkeypatch.syspath_prepend(tmp_path)
+    run.page("own-models.md", tmp_path)
+    assert "'fruit'" in run.of("import tacit")
+    assert labels_in(run.of("echo"))[0] == "fruit"
+    del sys.modules["centroids"]
 
 
 def test_readme(tmp_path, run):
@@ -152,7 +163,7 @@ def test_blocks_are_of_kinds_that_are_run(page):
     assert (DOCS / page).read_text(encoding="utf-8").count("\n```") == 2 * len(blocks_of(DOCS / page))
 
 
-@pytest.mark.parametrize("page", [*PAGES, "tagger.md", "../README.md"])
+@pytest.mark.parametrize("page", [*PAGES, "own-models.md", "tagger.md", "../README.md"])
 def test_links_lead_somewhere(page):
     assert not broken_links(DOCS / page)
 

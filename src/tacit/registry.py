@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import importlib
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
-from tacit.errors import ModelFileError, ParameterError, did_you_mean
+from tacit.errors import ModelFileError, ParameterError, brief, did_you_mean
 
 if TYPE_CHECKING:
+    from importlib.metadata import EntryPoints
+
     from tacit.core.base import Estimator
     from tacit.store.packing import Stored
     from tacit.tagger.tagger import Tagger
@@ -57,23 +60,85 @@ MODELS = {
 TAGGER = Entry("Tagger", "tacit.tagger.tagger", "texts and tags in, suggestions out")
 
 
-def find_model(name: str) -> type[Any]:
-    """The class of a registered model; the name is not case-sensitive."""
-    by_lower_case = {known.lower(): entry for known, entry in MODELS.items()}
-    entry = by_lower_case.get(str(name).lower())
-    if entry is None:
+GROUP = "tacit.models"  # of entry points, by which packages declare models
+IMPORTED = "TACIT_IMPORT"  # environment variable with modules that define models, separated by blanks
+
+
+def installed() -> EntryPoints:
+    """The models that installed packages declare; none is imported."""
+    from importlib.metadata import entry_points  # takes time, which most need not
+
+    return entry_points(group=GROUP)
+
+
+def find_model(name: str | type[Any]) -> type[Any]:
+    """The class of a model by its name, not case-sensitive, or as ``module:Class``; a class is returned unchanged.
+
+    Names may come from a model folder: no module is imported but those of `MODELS` and of `installed`.
+    """
+    from tacit.core.base import Estimator
+
+    wanted = str(name)
+    entry = {known.lower(): entry for known, entry in MODELS.items()}.get(wanted.lower())
+    found = name if isinstance(name, type) else _of_others(wanted) if entry is None else entry.load()
+    if found is None:
+        known = [*MODELS, *sorted(installed().names)]
         raise ParameterError(
-            f"unknown model '{name}'{did_you_mean(str(name), MODELS)} (there are: {', '.join(MODELS)})"
+            f"unknown model '{brief(wanted)}'{did_you_mean(wanted, known)} (there are: {', '.join(known)}; import a "
+            "module before its model is named module:Class)"
         )
-    return entry.load()
+    if not issubclass(found, Estimator):
+        raise ParameterError(f"a model must be a subclass of tacit.core.base.Estimator; got '{brief(wanted)}'")
+    return found
+
+
+def import_model(name: str) -> type[Any]:
+    """`find_model` for a name that the user gives; the module of ``module:Class`` is imported."""
+    if ":" in name:
+        _import(name.partition(":")[0])
+    return find_model(name)
 
 
 def find_stored(name: str) -> type[Stored]:
     """The class of a model, or of the tagger, by the exact name stored in a model folder."""
+    from tacit.store.packing import Stored
+
     entry = {**MODELS, TAGGER.name: TAGGER}.get(name)
-    if entry is None:
-        raise ModelFileError(f"the model folder names the class '{name}', which is not a registered model")
-    return entry.load()
+    found = entry.load() if entry is not None else _of_others(name) if ":" in name else None
+    if found is not None and issubclass(found, Stored):
+        return found
+    advice = ""
+    if ":" in name:
+        module = brief(name.partition(":")[0])
+        advice = f"; install the package that declares it, or import {module} first (for commands: {IMPORTED}={module})"
+    raise ModelFileError(f"the model folder names the class '{brief(name)}', which is not a registered model{advice}")
+
+
+def _of_others(name: str) -> type[Any] | None:
+    """The class of an entry point, or ``module:Class`` of an entry point or of a module that has been imported."""
+    from tacit.store.packing import imported_class, name_of
+
+    for module in os.environ.get(IMPORTED, "").split():
+        _import(module)
+    if (found := imported_class(name)) is not None:
+        return found
+    for point in installed():
+        if name.lower() == point.name.lower() or name.endswith(f":{point.attr}"):
+            _import(point.module)
+            declared = point.load()
+            if ":" not in name or name_of(declared) == name:
+                return declared  # type: ignore[no-any-return]
+    return None
+
+
+def _import(module: str) -> None:
+    try:
+        importlib.import_module(module)
+    except (ImportError, ValueError) as error:  # ValueError: no name of a module
+        raise ParameterError(
+            f"the module '{brief(module)}' must be importable ({error}); install its package, or add its folder to "
+            "PYTHONPATH"
+        ) from error
 
 
 @overload

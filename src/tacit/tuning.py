@@ -21,6 +21,7 @@ from tacit.evaluation.propensity import propensities
 from tacit.progress import announce, stage
 from tacit.registry import find_model
 from tacit.runtime.checkpoint import fingerprint
+from tacit.store.packing import name_of
 
 _FACTOR = 3  # about one trial in so many goes on to the next subset
 _STEPS = (1, 3, 9, 27)  # sizes of the subsets, in those of the smallest
@@ -78,7 +79,7 @@ def tune(
     Parameters
     ----------
     model_name : str
-        A registered model.
+        A model, or ``module:Class`` of a module that has been imported.
     X, Y
         Training samples, as for `fit`. X may be a mapping from names to features of the same samples: the name is then
         searched as the parameter "features", whose default is the first.
@@ -124,7 +125,7 @@ def tune(
             study.optimize(search, callbacks=[search.stop_if_done])
     trials = _tried(study)
     best = max((trial for trial in trials if trial.share == trials[0].share), key=lambda trial: trial.score)
-    return Tuning(cls.__name__, target, best.parameters, best.score, trials[0].score, best.share, trials)
+    return Tuning(name_of(cls), target, best.parameters, best.score, trials[0].score, best.share, trials)
 
 
 def import_optuna() -> Any:

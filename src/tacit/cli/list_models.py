@@ -6,7 +6,7 @@ import click
 
 from tacit.cli.tables import print_table
 from tacit.core.parameters import in_order
-from tacit.registry import MODELS, find_model
+from tacit.registry import MODELS, import_model, installed
 
 
 @click.command()
@@ -20,8 +20,10 @@ def models(name: str | None) -> None:
       tacit models OneVsAll
     """
     if name is None:
-        print_table(["model", "what it is"], [[entry.name, entry.summary] for entry in MODELS.values()])
+        rows = [[entry.name, entry.summary] for entry in MODELS.values()]
+        rows += [[point.name, f"{point.value}, of an installed package"] for point in installed()]
+        print_table(["model", "what it is"], rows)
         return
-    cls = find_model(name)
+    cls = import_model(name)
     rows = [[p.name, str(p.default), str(p), p.help] for p in in_order(cls).values()]
     print_table(["parameter", "default", "allowed", "what it does"], rows, title=cls.__name__)

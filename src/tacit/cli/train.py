@@ -33,11 +33,12 @@ from tacit.data.dataset import Dataset, as_wide_as, features_of, label_lists, sa
 from tacit.data.repeats import groups_of
 from tacit.data.split import random_split
 from tacit.evaluation.metrics import KS, METRICS, read_metric
-from tacit.registry import find_model
+from tacit.registry import import_model
 from tacit.runtime.checkpoint import Checkpoint, checkpoint
 from tacit.runtime.memory import memory_limit
 from tacit.sizes import format_seconds, parse_seconds
 from tacit.store import folder
+from tacit.store.packing import name_of
 from tacit.tagger.automatic import CANDIDATES
 from tacit.tagger.dry_run import estimate
 from tacit.tagger.naming import are_short, language_of, start_tagger
@@ -57,7 +58,7 @@ def features_option(default: str | None) -> Callable[[Function], Function]:
 
 @click.command()
 @data_argument
-@click.option("--model", "name", default="auto", show_default=True, help="Model to train; see: tacit models")
+@click.option("--model", "name", default="auto", show_default=True, help="Model, or module:Class; see: tacit models")
 @click.option("--out", type=PATH, required=True, help="Folder for the model.")
 @click.option("--param", "assignments", metavar="NAME=VALUE", multiple=True, help="Set a parameter of the model.")
 @click.option("--valid", metavar="DATA|SHARE", help="Calibrate and evaluate on this file, or on a share of DATA.")
@@ -166,8 +167,8 @@ def train_and_save(
 def _tagger(name: str, assignments: tuple[str, ...], **own: Any) -> Tagger:
     """A tagger whose model and parameters have been checked."""
     automatic = name.lower() == "auto"
-    cls = find_model(CANDIDATES[0] if automatic else name)
-    return Tagger(model="auto" if automatic else cls.__name__, **own, **parse_parameters(cls, assignments))
+    cls = import_model(CANDIDATES[0] if automatic else name)
+    return Tagger(model="auto" if automatic else name_of(cls), **own, **parse_parameters(cls, assignments))
 
 
 def _kept(kept: Checkpoint) -> str:
@@ -210,7 +211,7 @@ def _seconds(_context: click.Context, _option: click.Parameter, value: str | Non
 
 @click.command()
 @data_argument
-@click.option("--model", "name", required=True, help="Model to tune; see: tacit models")
+@click.option("--model", "name", required=True, help="Model to tune, or module:Class; see: tacit models")
 @click.option("--target", default="P@5", show_default=True, help=f"Metric: {', '.join(METRICS)}, with a number.")
 @click.option("--budget", metavar="TIME", callback=_seconds, help="Time, such as 90s or 2h.  [default: 10m]")
 @click.option("--trials", metavar="N", type=click.IntRange(min=1), help="Number of trials; no time limit by default.")
@@ -239,7 +240,7 @@ def tune(
       tacit tune articles.csv --model FastXML --valid 0.2 --trials 50 --storage trials.log --out model
     """
     tuning.import_optuna()
-    cls = find_model(name)
+    cls = import_model(name)
     fixed = parse_parameters(cls, assignments)
     space = {**declared_space(cls), **dict(_parse_space(cls, text) for text in spaces)}
     check_space(cls, space, fixed)
@@ -253,7 +254,7 @@ def tune(
         keeps(f"finished trials are kept in {storage}; run the same command to resume")
     with progress_shown():
         found = tuning.tune(
-            cls.__name__, X, kept, target=target, validation=validation, budget_seconds=budget, n_trials=trials,
+            name_of(cls), X, kept, target=target, validation=validation, budget_seconds=budget, n_trials=trials,
             storage=storage, fixed=fixed, space=space, seed=seed, n_jobs=jobs,
         )  # fmt: skip
     _print(found)

@@ -1,11 +1,12 @@
 """Packing of fitted state into a tree of plain values and named arrays, and unpacking.
 
 State consists of numbers, strings, arrays, CSR matrices, lists, mappings and dataclasses of these. A file names no
-classes except models of the registry: the annotations of the fields determine what is built.
+classes except models, of the registry or of others: the annotations of the fields determine what is built.
 """
 
 from __future__ import annotations
 
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, is_dataclass
@@ -17,7 +18,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from tacit.errors import ModelFileError
-from tacit.store.declared import check_csr, check_texts, kind_of, kinds_of
+from tacit.store.declared import check_csr, check_model, check_texts, kind_of, kinds_of
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -50,6 +51,29 @@ class Stored(ABC):
         """Tell the model which folder it was loaded from."""
 
 
+def name_of(cls: type[Any]) -> str:
+    """What a model folder calls the class of a model: a name of the registry, or ``module:Class`` of others."""
+    own = f"{cls.__module__}.".startswith("tacit.")
+    return cls.__name__ if own else f"{cls.__module__}:{cls.__qualname__}"
+
+
+def imported_class(name: str) -> type[Any] | None:
+    """The class ``module:Class`` if its module has been imported; imports nothing."""
+    module, _, attribute = name.partition(":")
+    found = getattr(sys.modules.get(module), "__dict__", {}).get(attribute)
+    return found if isinstance(found, type) else None
+
+
+def _check_loadable(model: Stored, name: str) -> None:
+    """Raise unless a model of others can be found by its name, and all of its fitted attributes are declared."""
+    if name.startswith("__main__:") or imported_class(name) is not type(model):
+        raise ModelFileError(f"{name} could not be loaded again; define the class at the top of an importable module")
+    lost = {item for item in vars(model) if item.endswith("_")} - kinds_of(type(model)).keys() - {"feature_names_in_"}
+    if lost:
+        raise ModelFileError(f"{name}: '{min(lost)}' would not be saved; declare it as a field with init=False")
+    check_model(model)
+
+
 def pack(value: Any, arrays: Arrays, name: str = "state") -> Any:
     """Pack a value into a JSON tree; its arrays are added to `arrays` under dotted names."""
     if value is None or isinstance(value, bool | int | float | str):
@@ -78,9 +102,12 @@ def pack(value: Any, arrays: Arrays, name: str = "state") -> Any:
 
 
 def pack_model(model: Stored, arrays: Arrays, name: str = "state") -> dict[str, Any]:
-    """Pack a model into a JSON tree with its registered name."""
+    """Pack a model into a JSON tree with the name of its class."""
+    class_name = name_of(type(model))
+    if ":" in class_name:
+        _check_loadable(model, class_name)
     return {
-        "model": type(model).__name__,
+        "model": class_name,
         "parameters": pack(model.stored_parameters(), arrays, f"{name}.parameters"),
         "state": pack(model.stored_state(), arrays, name),
     }

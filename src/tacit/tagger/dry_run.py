@@ -19,6 +19,7 @@ from sklearn.base import clone
 from tacit.core.labels import label_counts
 from tacit.data.dataset import Dataset, samples_of
 from tacit.progress import announce
+from tacit.registry import find_model
 from tacit.runtime.memory import forget_peak, peak_bytes, resident_bytes
 from tacit.sizes import format_seconds, format_size
 from tacit.tagger.tagger import Tagger
@@ -63,7 +64,7 @@ def estimate(tagger: Tagger, dataset: Dataset, **options: Any) -> Estimate:
     held = resident_bytes()
     if tagger.model == "auto":  # a choice by the size of all the data
         given = {name: options.get(name) for name in ("label_names", "cooccurrence")}
-        tagger = clone(tagger).set_params(model=type(prepare(tagger, *samples_of(dataset), **given).model).__name__)
+        tagger = clone(tagger).set_params(model=type(prepare(tagger, *samples_of(dataset), **given).model))
     rows = np.random.default_rng(0).permutation(np.flatnonzero(label_counts(dataset.Y.T)))
     larger = min(max(round(_LARGER * len(rows)), _AT_LEAST), _AT_MOST, len(rows))
     smaller = larger if larger == len(rows) else round(_SMALLER / _LARGER * larger)
@@ -73,7 +74,7 @@ def estimate(tagger: Tagger, dataset: Dataset, **options: Any) -> Estimate:
     small, large = (_cost(tagger, subset, options) for subset in subsets)
     whole = extrapolated(small, large, len(dataset))
     whole = Cost(len(dataset), whole.seconds, whole.memory_bytes and held + whole.memory_bytes, whole.model_bytes)
-    return Estimate(tagger.model, (small, large), whole)
+    return Estimate(find_model(tagger.model).__name__, (small, large), whole)
 
 
 def extrapolated(small: Cost, large: Cost, n_samples: int) -> Cost:

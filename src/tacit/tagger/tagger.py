@@ -33,7 +33,7 @@ from tacit.progress import announce
 from tacit.registry import find_model, find_stored
 from tacit.store import folder
 from tacit.store.declared import Array, Csr, Size, Sizes
-from tacit.store.packing import Stored
+from tacit.store.packing import Stored, name_of
 from tacit.tagger import automatic, few_shot, home, suggest, training
 from tacit.tagger import explain as explaining
 from tacit.tagger import update as updating
@@ -69,7 +69,7 @@ class Tagger(Teaching, Called, Stored, BaseEstimator):  # type: ignore[misc]
     'fruit'
     """
 
-    model: Annotated[str, "name of a registered model, or 'auto' to choose by the size of the data"] = "auto"
+    model: Annotated[str | type, "name of a model, its class, or 'auto' to choose by the size of the data"] = "auto"
     random_state: Annotated[int | None, Range(low=0), "seed; the same seed gives the same model"] = 0
     n_jobs: Annotated[
         int | None, Range(other_than=0), "number of parallel tasks (-1: all cores); never changes the model"
@@ -102,7 +102,7 @@ class Tagger(Teaching, Called, Stored, BaseEstimator):  # type: ignore[misc]
     card_: dict[str, Any] = field(init=False)
 
     def __init__(
-        self, model: str = "auto", random_state: int | None = 0, n_jobs: int | None = None, **parameters: Any
+        self, model: str | type = "auto", random_state: int | None = 0, n_jobs: int | None = None, **parameters: Any
     ) -> None:
         own = {item.name: item.default for item in fields(type(self)) if item.init}
         own |= {"model": model, "random_state": random_state, "n_jobs": n_jobs}
@@ -217,7 +217,7 @@ class Tagger(Teaching, Called, Stored, BaseEstimator):  # type: ignore[misc]
         model._check_fitted()
         parameters = model.get_params(deep=False)
         parameters.pop("target", None)  # of a blend: not that of a tagger
-        tagger = Tagger(type(model).__name__, calibrate=False, **parameters)
+        tagger = Tagger(type(model), calibrate=False, **parameters)
         tagger.vectorizer_, tagger.model_ = None, model
         return tagger
 
@@ -456,7 +456,8 @@ class Tagger(Teaching, Called, Stored, BaseEstimator):  # type: ignore[misc]
     def stored_parameters(self) -> dict[str, Any]:
         """Parameters that define the tagger."""
         left_out = ("n_jobs", "vocabulary", "encoder")
-        return {name: value for name, value in self.get_params().items() if name not in left_out}
+        own = {name: value for name, value in self.get_params().items() if name not in left_out}
+        return own | {"model": name_of(self.model) if isinstance(self.model, type) else self.model}
 
 
 show_parameters(Tagger, n_positional=3, others="model_params")

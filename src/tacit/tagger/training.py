@@ -58,7 +58,7 @@ class Prepared:
     vocabulary: Vocabulary | None = None
 
 
-def check_takes_cooccurrence(name: str) -> None:
+def check_takes_cooccurrence(name: str | type[Any]) -> None:
     """Raise unless the model of this name learns from co-occurrence counts that it is given."""
     if name == "auto" or not _takes_cooccurrence(find_model(name)):
         able = [entry.name for entry in MODELS.values() if _takes_cooccurrence(entry.load())]

@@ -25,7 +25,7 @@ from tacit.store.atomic import replacing
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="looks into /proc")
 
-_PROGRESS = ("compiling kernels", "resuming:", "resuming after")
+_PROGRESS = ("compiling kernels", "resuming:")
 _LINE = "tacit: interrupted; "
 _SAVED = ("is saved", "and saved")  # the command is done, and must not be given again
 

@@ -3,16 +3,15 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
 import random
 import subprocess
 import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 import tacit as library
-from tacit.data.vocabulary import load_vocabulary
 from tacit.progress import Stopped
 
 TEXTS = ["a red apple", "a green pear", "the fast car", "a slow car", "apple and pear"] * 4
@@ -33,119 +32,37 @@ def many(tmp_path):
     return path
 
 
-@pytest.fixture
-def stopped(tacit, model, many, monkeypatch):
-    """A run that is stopped after a number of blocks, as Ctrl-C does; gives what it left."""
-
-    def run(*arguments: object, blocks: int = 1) -> Path:
-        written = 0
-
-        def stop() -> None:
-            nonlocal written
-            written += 1
-            if written == blocks:
-                raise Stopped
-
-        with monkeypatch.context() as patch:
-            patch.setattr("tacit.cli.suggest_command.stop_if_asked", stop)
-            outcome = tacit("suggest", *arguments)
-        out = Path(arguments[arguments.index("--out") + 1])
-        assert outcome.code == 130
-        assert outcome.err == (
-            f"tacit: interrupted; {1024 * blocks:,} samples are kept in {out}.partial; run the same command to resume\n"
-        )
-        assert not out.exists()
-        return out.with_name(out.name + ".partial")
-
-    return run
-
-
 @pytest.mark.parametrize("kind", ["jsonl", "csv"])
-def test_an_interrupted_file_is_continued(tacit, stopped, model, many, tmp_path, kind):
-    whole, cut = tmp_path / f"whole.{kind}", tmp_path / f"cut.{kind}"
-    assert tacit("suggest", model, many, "--out", whole).code == 0
-    assert len(whole.read_bytes().splitlines()) == 3000 + (kind == "csv")
-    partial = stopped(model, many, "--out", cut)
-    partial.write_bytes(partial.read_bytes()[:-9])  # and killed while it wrote a row
-    again = tacit("suggest", model, many, "--out", cut)
-    assert (again.code, again.err) == (0, f"resuming after 1,023 samples in {cut}.partial\n")
-    assert cut.read_bytes() == whole.read_bytes()
-    assert not partial.exists()
+def test_a_file_appears_when_it_is_complete(tacit, model, many, tmp_path, monkeypatch, kind):
+    out = tmp_path / "work" / f"out.{kind}"
+    out.parent.mkdir()
+    out.write_text("of an earlier run")
+    seen = []
 
+    def stop() -> None:
+        seen.append(sorted(path.name for path in out.parent.iterdir()))
+        assert out.read_text() == "of an earlier run"
+        if len(seen) == 2:
+            raise Stopped
 
-def test_rows_are_counted_not_lines(tacit, stopped, many, tmp_path):
-    """A name with a line feed makes a row of two lines."""
-    names = tmp_path / "names.json"
-    names.write_text(json.dumps([{"id": "fruit", "name": 'sweet\n"fruit"'}, {"id": "vehicle", "name": "on\nwheels"}]))
-    tagger = library.Tagger(model="OneVsAll", vocabulary=load_vocabulary(names))
-    tagger.fit(TEXTS, TAGS).save(tmp_path / "named")
-    whole, cut = tmp_path / "whole.csv", tmp_path / "cut.csv"
-    assert tacit("suggest", tmp_path / "named", many, "--out", whole).code == 0
-    assert len(whole.read_bytes().splitlines()) > 6000
-    partial = stopped(tmp_path / "named", many, "--out", cut)
-    content = partial.read_bytes()
-    for n_bytes in (len(content), content.rindex(b"\n", 0, -1) + 1, len(content) - 3, content.index(b"\n") + 5, 9):
-        partial.write_bytes(content[:n_bytes])
-        assert tacit("suggest", tmp_path / "named", many, "--out", cut).code == 0
-        assert cut.read_bytes() == whole.read_bytes()
-
-
-@pytest.mark.parametrize(
-    ("change", "what"),
-    [
-        (lambda case: (case / "other", case / "many.jsonl"), "model"),
-        (lambda case: (case / "taught", case / "many.jsonl"), "model"),
-        (lambda case: (case / "mine", case / "fewer.jsonl"), "input"),
-        (lambda case: (case / "mine", case / "many.jsonl", "-k", "1"), "options"),
-        (lambda case: (case / "mine", case / "many.jsonl", "--exclude", "fruit"), "options"),
-    ],
-)
-def test_what_another_run_left_is_refused(tacit, stopped, model, many, tmp_path, change, what):
-    tagger = library.Tagger.load(model)
-    for name in ("mine", "taught"):
-        tagger.save(tmp_path / name)
-    taught = library.Tagger.load(tmp_path / "taught")
-    taught.rename_label("vehicle", "cars")
-    library.Tagger(model="Popularity").fit(TEXTS, TAGS).save(tmp_path / "other")
-    (tmp_path / "fewer.jsonl").write_bytes(b"".join(many.read_bytes().splitlines(keepends=True)[:2000]))
-    partial = stopped(tmp_path / "mine", many, "--out", tmp_path / "out.jsonl")
-    before = partial.read_bytes()
-    refused = tacit("suggest", *change(tmp_path), "--out", tmp_path / "out.jsonl")
-    assert refused.code == 2
-    assert f"{partial}: belongs to an interrupted run that differs in {what}; finish that run, delete" in refused.err
-    assert refused.err.count("\n") == 1
-    assert partial.read_bytes() == before
-    assert not (tmp_path / "out.jsonl").exists()
-
-
-def test_what_anybody_left_is_refused(tacit, model, many, tmp_path):
-    partial = tmp_path / "out.csv.partial"
-    for content in (b"labels,names,scores\nfruit,fruit,1.0\n", b"[1]\n", b"\xff\n", b"{}\n", b'{"tacit suggest": 1}\n'):
-        partial.write_bytes(content)
-        refused = tacit("suggest", model, many, "--out", tmp_path / "out.csv")
-        assert refused.code == 2
-        assert f"{partial}: was not written by tacit suggest" in refused.err
-        assert partial.read_bytes() == content
-    partial.unlink()
-    partial.mkdir()
-    assert "must be a file, for the finished" in tacit("suggest", model, many, "--out", tmp_path / "out.csv").err
-
-
-def test_standard_input_starts_again(tacit, model, many, tmp_path, monkeypatch):
-    """Nobody can tell whether it is the same again."""
-    texts, out = b"a pear\n" * 1500, tmp_path / "out.jsonl"
-
-    def run() -> Any:
-        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(texts)))
-        return tacit("suggest", model, "-", "--out", out)
-
-    with monkeypatch.context() as patch:
-        patch.setattr("tacit.cli.suggest_command.stop_if_asked", lambda: (_ for _ in ()).throw(Stopped))
-        stopped = run()
+    monkeypatch.setattr("tacit.cli.suggest_command.stop_if_asked", stop)
+    stopped = tacit("suggest", model, many, "--out", out)
     assert stopped.code == 130
     assert stopped.err == "tacit: interrupted; nothing was written; run the same command to start again\n"
-    assert run().code == 0
-    assert len(out.read_bytes().splitlines()) == 1500
+    assert seen == [[f".out.{kind}.{os.getpid()}.tmp", f"out.{kind}"]] * 2
+    assert [path.name for path in out.parent.iterdir()] == [f"out.{kind}"]
+    assert out.read_text() == "of an earlier run"
+    monkeypatch.undo()
+    assert tacit("suggest", model, many, "--out", out).code == 0
+    assert len(out.read_bytes().splitlines()) == 3000 + (kind == "csv")
+
+
+def test_a_folder_is_refused_before_anything_is_labelled(tacit, model, many, tmp_path, monkeypatch):
+    monkeypatch.setattr("tacit.cli.suggest_command.stream_unlabelled", None)
+    (tmp_path / "out.csv").mkdir()
+    refused = tacit("suggest", model, many, "--out", tmp_path / "out.csv")
+    assert refused.code == 2
+    assert "out.csv: cannot be written: is a folder" in refused.err
 
 
 @pytest.mark.parametrize("option", ["--include", "--exclude"])
@@ -343,17 +260,6 @@ def test_values_that_are_no_text(tacit, model, tmp_path):
     assert (first["n"], first["more"]) == (7, {"a": [1]})
     assert (second["n"], second["more"]) == (None, None)
     assert '1,7,"{""a"": [1]}",vehicle' in tacit(*arguments, "--to", "csv").out
-
-
-def test_rows_go_on_after_an_interruption(tacit, stopped, model, many, tmp_path):
-    whole, cut = tmp_path / "whole.csv", tmp_path / "cut.csv"
-    assert tacit("suggest", model, many, "--keep", "text", "--out", whole).code == 0
-    stopped(model, many, "--keep", "text", "--out", cut)
-    refused = tacit("suggest", model, many, "--out", cut)
-    assert "belongs to an interrupted run that differs in options" in refused.err
-    assert tacit("suggest", model, many, "--keep", "text", "--out", cut).code == 0
-    assert cut.read_bytes() == whole.read_bytes()
-    assert [row["row"] for row in csv.DictReader(io.StringIO(cut.read_text()))] == [str(n) for n in range(1, 3001)]
 
 
 def test_documents_of_a_folder_have_the_names_of_their_files(tacit, model, tmp_path):

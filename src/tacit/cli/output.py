@@ -1,20 +1,15 @@
-"""Write suggestions to a file or stdout, block by block; an interrupted run can be resumed.
-
-Its file is ``PATH.partial``: a first line that identifies the model, the input and the options, then the finished rows.
-"""
+"""Write suggestions to a file or stdout, block by block."""
 
 from __future__ import annotations
 
 import csv
-import io
 import json
-import shutil
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from tacit.data.cells import cell_of
 from tacit.data.dataset import TableStyle
@@ -27,29 +22,22 @@ from tacit.tagger.suggest import DECIMALS, Suggestion
 Row = list[Suggestion]
 Readable = Callable[[str], str]
 _PLAIN = TableStyle()
-_HEADING = "tacit suggest"
-_LONGEST_HEADING = 1 << 24  # bytes; the file may be anything
 
 
 class Output(ABC):
-    """A destination of suggestions; `n_done` samples are already written. `readable` gives the name of a label.
+    """A destination of suggestions; `n_done` samples are written. `readable` gives the name of a label.
 
     Each sample has its row in the input, counted from 1, and the `columns` of the input that are kept.
     """
 
-    n_heading = 0  # rows before the first sample
     own: tuple[str, ...]  # columns beside those of the input
 
+    n_done = 0
+
     def __init__(
-        self,
-        file: io.TextIOBase,
-        n_rows: int,
-        readable: Readable = str,
-        columns: Sequence[str] = (),
-        style: TableStyle = _PLAIN,
+        self, file: TextIO, readable: Readable = str, columns: Sequence[str] = (), style: TableStyle = _PLAIN
     ) -> None:
         self.file, self.style = file, style
-        self.n_rows, self.n_done = n_rows, max(n_rows - self.n_heading, 0)
         self.readable = readable
         self.columns = columns
 
@@ -95,16 +83,14 @@ class CsvLines(Output):
     Names are left out if each is the label itself: if `readable` is `str`.
     """
 
-    n_heading = 1
     own = ("row", "labels", "names", "scores")
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
         self._table = csv.writer(self.file, delimiter=self.style.delimiter, lineterminator="\n")
         self._own = [name for name in self.own if name != "names" or self.readable is not str]
-        if not self.n_rows:
-            self.file.write(UTF8_MARK.decode() if self.style.has_mark else "")
-            self._table.writerow([self._own[0], *self.columns, *self._own[1:]])
+        self.file.write(UTF8_MARK.decode() if self.style.has_mark else "")
+        self._table.writerow([self._own[0], *self.columns, *self._own[1:]])
 
     def write_row(self, sample: Mapping[str, Any], row: Row) -> None:
         """Write one sample."""
@@ -120,81 +106,26 @@ KINDS: dict[str, type[Output]] = {"jsonl": JsonLines, "csv": CsvLines}
 @contextmanager
 def open_output(
     path: Path | None,
-    run: Mapping[str, Any],
     readable: Readable = str,
     columns: Sequence[str] = (),
     to_format: str | None = None,
     style: TableStyle = _PLAIN,
-    *,
-    goes_on: bool = True,
 ) -> Iterator[Output]:
-    """Open stdout, if there is no path, or a file that gets its final name when it is complete.
-
-    Until then it is called ``PATH.partial``. Rows of an interrupted run are kept, and counted in `n_done`, if that run
-    had the same `run`: the JSON values that identify a run. Unless `goes_on`, the file is started anew.
-    """
-    if path is None:
-        KINDS[to_format or "jsonl"].check(columns)
-        yield KINDS[to_format or "jsonl"](sys.stdout, 0, readable, columns, style)  # type: ignore[arg-type]
-        return
-    kind = KINDS.get(to_format or path.suffix.lower().removeprefix("."))
-    if kind is None:
-        raise FileError(path, f"must end in {' or '.join(f'.{name}' for name in KINDS)}; rename the file, or give --to")
+    """Open stdout, if there is no path, or a file that appears when it is complete."""
+    name = to_format or ("jsonl" if path is None else path.suffix.lower().removeprefix("."))
+    if name not in KINDS:
+        raise FileError(
+            str(path), f"must end in {' or '.join(f'.{end}' for end in KINDS)}; rename the file, or give --to"
+        )
+    kind = KINDS[name]
     kind.check(columns)
-    partial = path.with_name(path.name + ".partial")
-    heading = json.dumps({_HEADING: run}, ensure_ascii=False, sort_keys=True).encode() + b"\n"
-    output = None
+    if path is None:
+        yield kind(sys.stdout, readable, columns, style)
+        return
     try:
-        n_rows = _kept_rows(partial, heading, path, goes_on, is_csv=kind is CsvLines)
-        with partial.open("a", encoding="utf-8", newline="") as file:
-            output = kind(file, n_rows, readable, columns, style)
-            yield output
-        _take_name(partial, len(heading), path)
+        if path.is_dir():
+            raise IsADirectoryError(None, "is a folder")
+        with replacing(path) as draft, draft.open("w", encoding="utf-8", newline="") as file:
+            yield kind(file, readable, columns, style)
     except OSError as error:
         raise FileError(path, f"cannot be written: {error.strerror or error}") from error
-    finally:
-        if output is not None and not (output.n_done and goes_on):
-            partial.unlink(missing_ok=True)
-
-
-def _kept_rows(partial: Path, heading: bytes, path: Path, goes_on: bool, *, is_csv: bool) -> int:
-    """Cut off the incomplete last row of an interrupted run and count the rows before it; create the file if needed."""
-    if partial.exists() and not partial.is_file():
-        raise FileError(partial, f"must be a file, for the finished rows of {path.name}; move what is there")
-    with partial.open("a+b") as file:
-        file.seek(0)
-        found = file.readline(_LONGEST_HEADING)
-        if not heading.startswith(found):  # a run that was stopped within the heading has nothing to resume
-            raise FileError(partial, _difference(found, heading, path))
-        if found != heading or not goes_on:
-            file.truncate(0)
-            file.write(heading)
-            return 0
-        n_rows = n_quotes = 0
-        end = here = len(heading)
-        for line in file:
-            here += len(line)
-            n_quotes += line.count(b'"') if is_csv else 0
-            if line.endswith(b"\n") and n_quotes % 2 == 0:  # a cell may have line feeds, within quotes
-                n_rows, end = n_rows + 1, here
-        file.truncate(end)
-        return n_rows
-
-
-def _difference(found: bytes, heading: bytes, path: Path) -> str:
-    """Why an interrupted run cannot be resumed."""
-    advice = f"finish that run, delete the file to start {path.name} anew, or choose another --out"
-    try:
-        before, now = (json.loads(line)[_HEADING] for line in (found, heading))
-        names = [name for name in sorted(now.keys() | before.keys()) if before.get(name) != now.get(name)]
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        return f"was not written by tacit suggest and cannot be resumed; {advice}"
-    return f"belongs to an interrupted run that differs in {', '.join(names)}; {advice}"
-
-
-def _take_name(partial: Path, n_bytes: int, path: Path) -> None:
-    """Give a complete file its final name, without its heading of `n_bytes`."""
-    with replacing(path) as whole, partial.open("rb") as source, whole.open("wb") as target:
-        source.seek(n_bytes)
-        shutil.copyfileobj(source, target, 1 << 20)
-    partial.unlink()

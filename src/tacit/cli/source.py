@@ -160,10 +160,6 @@ class SampleBlock(NamedTuple):
     samples: Any
     fields: list[Mapping[str, Any]]
 
-    def after(self, n_samples: int) -> SampleBlock:
-        """The block without its first samples."""
-        return SampleBlock(self.samples[n_samples:], self.fields[n_samples:])
-
 
 def stream_unlabelled(
     path: Path, tagger: Tagger, vectors_path: Path | None = None, **options: Any

@@ -11,14 +11,13 @@ from typing import Any
 import click
 import numpy as np
 
-from tacit._version import __version__
 from tacit.cli.interrupt import keeps
 from tacit.cli.options import PATH, cluster_option, data_argument, input_options, model_argument, vector_options
 from tacit.cli.output import KINDS, open_output
 from tacit.cli.say import say
 from tacit.cli.source import SampleBlock, check_columns, columns_of, load_tagger, names_of, stream_unlabelled
 from tacit.cli.startup import quick_start
-from tacit.data.files import STDIN, check_unread, existing_data, existing_file, text_lines
+from tacit.data.files import check_unread, existing_file, text_lines
 from tacit.data.load import output_style
 from tacit.errors import ModelFileError
 from tacit.progress import stop_if_asked
@@ -49,7 +48,7 @@ _SHOWN = 10  # rows that a message names
 @click.option("--language", metavar="TAG", help="Language of the labels' names, if the vocabulary has several.")
 @click.option("--id", "key", metavar="COLUMN", help="Column of DATA that identifies a sample; written after its row.")
 @click.option("--keep", metavar="COLUMN,…", help="Columns of DATA to write beside the suggestions.")
-@click.option("--out", type=PATH, help="Write here, .jsonl or .csv; resumes an interrupted run.  [default: -, stdout]")
+@click.option("--out", type=PATH, help="Write here, .jsonl or .csv.  [default: -, stdout]")
 @click.option("--to", "to_format", type=click.Choice(list(KINDS)), help="Format to write.  [default: by OUT, or jsonl]")
 @vector_options
 @cluster_option
@@ -64,8 +63,8 @@ def suggest(
     Each sample is written with its row in DATA, counted from 1, and the columns named by --id and --keep; documents of
     a folder with the name of their file. A text without a word that the model knows gets no suggestions.
 
-    Samples are read, labelled and written a block at a time, in order: DATA may be larger than memory. With --out, an
-    interrupted run leaves OUT.partial, and the same command resumes from there.
+    Samples are read, labelled and written a block at a time, in order: DATA may be larger than memory. With --out, the
+    file appears when it is complete.
 
     \b
     Examples:
@@ -87,20 +86,14 @@ def suggest(
     if out is not None:
         check_unread(out, data)
     columns = columns_of(data, key, keep)
-    goes_on = data != STDIN  # standard input cannot be checked to be the same again
-    chosen = {"language": language, "id": key, "keep": keep, "to": to_format, "vectors": vectors}
-    run = {} if out is None else _run(model, tagger, data, wish | chosen, source)
     readable = names_of(tagger, language)
     blank: list[int] = []
     unknown: list[int] = []
     style = output_style(data, source["format"], source["encoding"])
-    with open_output(out, run, readable, columns, to_format, style, goes_on=goes_on) as output:
-        n_before = output.n_done
-        if n_before:
-            say(f"resuming after {n_before:,} samples in {out}.partial", err=True)
-        if goes_on or out is None:
-            keeps(lambda: _kept(out, output.n_done))
-        blocks = _skipped(_with_columns(stream_unlabelled(data, tagger, vectors, **source), columns, data), n_before)
+    if out is None:
+        keeps("only the printed output is kept; run the same command to start again")
+    with open_output(out, readable, columns, to_format, style) as output:
+        blocks = _with_columns(stream_unlabelled(data, tagger, vectors, **source), columns, data)
         for block, rows in _suggested(blocks, _Loaded(model, tagger), wish):
             if tagger.takes_texts:
                 without = [place for place, found in enumerate(rows) if not found]
@@ -168,37 +161,10 @@ def _suggest(loaded: _Loaded, samples: Any, wish: dict[str, Any]) -> list[list[S
     return loaded.tagger.suggest(samples, **wish)
 
 
-def _kept(out: Path | None, n_done: int) -> str:
-    if out is None:
-        return "only the printed output is kept; with --out FILE an interrupted run can be resumed"
-    if not n_done:
-        return "nothing was finished; run the same command to start again"
-    return f"{n_done:,} samples are kept in {out}.partial; run the same command to resume"
-
-
-def _run(model: Path, tagger: Tagger, data: Path, wish: dict[str, Any], source: dict[str, Any]) -> dict[str, Any]:
-    """What identifies this run: model, input and options."""
-    found = existing_data(data)
-    return {
-        "tacit": __version__,
-        "model": _identity(model, tagger),
-        "input": "-" if found == STDIN else [str(found.resolve()), found.stat().st_size, found.stat().st_mtime_ns],
-        "options": {name: value if value is None else repr(value) for name, value in (wish | source).items()},
-    }
-
-
 def _identity(model: Path, tagger: Tagger) -> list[str]:
     """Folder, base and acts of a model."""
     acts = "\n".join(act.id for act in tagger.acts_)
     return [str(model.resolve()), base_of(read_manifest(model)), hashlib.sha256(acts.encode()).hexdigest()[:16]]
-
-
-def _skipped(blocks: Iterator[SampleBlock], n_done: int) -> Iterator[SampleBlock]:
-    """Blocks without the first `n_done` samples."""
-    for block in blocks:
-        if n_done < len(block.fields):
-            yield block.after(n_done)
-        n_done = max(0, n_done - len(block.fields))
 
 
 def label_list(text: str | None) -> list[str] | None:

@@ -199,8 +199,8 @@ class _Transcoding(io.RawIOBase):
 
 
 def read_bytes(path: Path, limits: FileLimits = LIMITS) -> bytes:
-    """Read the whole uncompressed content of a file."""
-    with reading(path, limits) as file:
+    """Read the whole uncompressed content of a file, in whatever encoding."""
+    with unpacked(path, limits) as file:
         return b"".join(iter(functools.partial(file.read, BLOCK_BYTES), b"")) if is_gzip(path) else file.read()
 
 

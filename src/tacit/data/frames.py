@@ -13,7 +13,7 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
-from tacit.data.files import STDIN, is_gzip, read_bytes, reading
+from tacit.data.files import STDIN, is_gzip, read_bytes, unpacked
 from tacit.data.formats import Source
 from tacit.data.limits import FileLimits
 from tacit.errors import FileError, MissingExtraError
@@ -78,7 +78,7 @@ def parquet_records(source: Source) -> Iterator[tuple[int, Mapping[str, Any]]]:
     _, parquet = _pyarrow()
     packed = io.BytesIO(read_bytes(path, limits)) if path == STDIN or is_gzip(path) else None
     try:
-        with reading(path, limits) as opened:
+        with unpacked(path, limits) as opened:
             raw = opened if packed is None else packed
             n_packed, n_rows, n_bytes = raw.seek(0, io.SEEK_END), 0, 0
             file = parquet.ParquetFile(raw)

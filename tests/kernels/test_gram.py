@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
+from tacit.kernels.dense import Rows
 from tacit.kernels.gram import gram, products_at, row_products
 
 
@@ -13,7 +14,7 @@ from tacit.kernels.gram import gram, products_at, row_products
 def test_gram_is_the_product_with_the_transpose(n_rows, n_columns, seed):
     Y = (np.random.default_rng(seed).random((n_rows, n_columns)) < 0.4).astype(np.float32)
     rows, columns = sparse.csr_matrix(Y), sparse.csc_matrix(Y)
-    assert np.array_equal(gram(rows.indptr, rows.indices, columns.indptr, columns.indices), Y @ Y.T)
+    assert np.array_equal(gram(Rows.of(rows), Rows.of(columns)), Y @ Y.T)
 
 
 def test_products_at_are_entries_of_the_gram_matrix():

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from reference import knn as reference
+from tacit.kernels.dense import Rows
 from tacit.kernels.knn import nearest_points, nearest_rows, rank_scores, rank_votes
 
 small_numbers = st.integers(-4, 4).map(lambda n: n / 4)  # exact in float32, with many ties
@@ -53,7 +54,7 @@ def test_nearest_rows_whose_products_cancel_on_the_way(data, n_rows, n_columns, 
 
 def check_nearest_rows(matrix, k):
     rows, columns = sparse.csr_matrix(matrix), sparse.csc_matrix(matrix)
-    ids, scores = nearest_rows(rows.indptr, rows.indices, rows.data, columns.indptr, columns.indices, columns.data, k)
+    ids, scores = nearest_rows(Rows.of(rows), Rows.of(columns), k)
     for row, expected in enumerate(reference.nearest_rows(matrix, k)):
         assert [(i, s) for i, s in zip(ids[row], scores[row], strict=True) if i >= 0] == expected
         assert (ids[row, len(expected) :] == -1).all()

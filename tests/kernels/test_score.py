@@ -8,6 +8,7 @@ from hypothesis.extra import numpy as hnp
 from scipy import sparse
 
 from reference import score as reference
+from tacit.kernels.dense import Rows
 from tacit.kernels.score import rank_linear, top_k
 
 # few distinct values, so that ties are common; multiples of 1/8, so that sums are exact in any order
@@ -24,7 +25,7 @@ def masks(n_labels):
 
 
 def csr_arrays(matrix):
-    return matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32), matrix.data.astype(np.float32)
+    return Rows(matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32), matrix.data.astype(np.float32))
 
 
 def check(found, expected):
@@ -51,8 +52,8 @@ def test_rank_linear_agrees_with_a_dense_product(n_samples, n_features, n_labels
     of_words, of_dense = np.split(W, [split])
     if split == n_features:
         dense = of_dense = None
-    samples = (*csr_arrays(sparse.csr_matrix(words)), None if dense is None else np.ascontiguousarray(dense))
-    found = rank_linear(*samples, *csr_arrays(sparse.csr_matrix(of_words)), of_dense, intercepts, allowed, k)
+    samples = (csr_arrays(sparse.csr_matrix(words)), None if dense is None else np.ascontiguousarray(dense))
+    found = rank_linear(*samples, csr_arrays(sparse.csr_matrix(of_words)), of_dense, intercepts, allowed, k)
     with np.errstate(invalid="ignore"):  # BLAS may raise the flag for what it reads beyond a small matrix
         expected = X @ W + intercepts
     check(found, reference.top_k(expected, allowed, k))
@@ -72,7 +73,7 @@ def test_no_place_or_no_sample_gives_empty_arrays(n_samples):
     k = 0 if n_samples else 2
     ranked = (
         top_k(scores, EVERY, k),
-        rank_linear(*arrays, None, *one_feature, None, np.zeros(4, dtype=np.float32), EVERY, k),
+        rank_linear(arrays, None, one_feature, None, np.zeros(4, dtype=np.float32), EVERY, k),
     )
     for labels, values in ranked:
         assert labels.shape == values.shape == (n_samples, k)

@@ -9,14 +9,15 @@ from scipy.optimize import minimize
 
 from reference.tree import logistic_objective, ndcg_sum, printed_leaves, printed_plane, printed_sides
 from tacit.kernels import tree
+from tacit.kernels.dense import Rows
 from tacit.kernels.forest_ranking import quantised
 from tacit.trees.growth import Tree
 
 C, BIAS = 4.0, 0.7
 
 
-def as_rows(matrix: sparse.csr_matrix) -> tree.Rows:
-    return tree.Rows(matrix.indptr.astype(np.uint64), matrix.indices.astype(np.uint32), matrix.data.astype(np.float32))
+def as_rows(matrix: sparse.csr_matrix) -> Rows:
+    return Rows(matrix.indptr.astype(np.uint64), matrix.indices.astype(np.uint32), matrix.data.astype(np.float32))
 
 
 def random_matrix(seed: int, n_rows: int, n_columns: int, density: float = 0.3) -> sparse.csr_matrix:

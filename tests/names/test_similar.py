@@ -8,6 +8,7 @@ from scipy import sparse
 
 from planted import planted
 from tacit import OneVsAll
+from tacit.kernels.dense import Rows
 from tacit.kernels.knn import similar_rows
 from tacit.names import similar
 from tacit.names.boosting import BoostedTrees
@@ -82,8 +83,7 @@ def test_points_that_cannot_be_among_the_best_are_left_out_and_no_others():
     points = unit_rows(sparse.csr_matrix(weights))
     queries, by_feature = points[:200], points.T.tocsr()
     largest = np.asarray(by_feature.max(axis=1).todense()).ravel()
-    parts = (each for matrix in (queries, by_feature) for each in (matrix.indptr, matrix.indices, matrix.data))
-    ids, scores = similar_rows(*parts, largest, 3000, 30)
+    ids, scores = similar_rows(Rows.of(queries), Rows.of(by_feature), largest, 3000, 30)
     cosines = (queries @ points.T).toarray()
     assert scores == pytest.approx(-np.sort(-cosines, axis=1)[:, :30], abs=1e-6)
     assert np.take_along_axis(cosines, ids, axis=1) == pytest.approx(scores, abs=1e-6)

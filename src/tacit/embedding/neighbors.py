@@ -17,6 +17,7 @@ from tacit.arrays import Floats32, Ids, Ints32, Mask
 from tacit.core.features import FeatureMatrix, Features
 from tacit.core.parameters import OneOf
 from tacit.core.ranking import Ranking
+from tacit.kernels.dense import Rows
 from tacit.kernels.knn import nearest_points, nearest_rows, rank_votes
 from tacit.numerics.rows import unit_rows, weighted_sums
 
@@ -123,10 +124,8 @@ def cosine_neighbors(rows: sparse.csr_matrix, k: int) -> Neighbors:
 
 def product_neighbors(rows: sparse.csr_matrix, k: int) -> Neighbors:
     """The `k` other rows of the largest positive inner product with each row of a float32 matrix."""
-    by_column = rows.tocsc()
-    parts = (rows.indptr, rows.indices, rows.data, by_column.indptr, by_column.indices, by_column.data)
-    as_kernel_types = (part if part.dtype == np.float32 else part.astype(np.int32, copy=False) for part in parts)
-    return Neighbors(*nearest_rows(*as_kernel_types, k))
+    both = (Rows(m.indptr.astype(np.int32), m.indices.astype(np.int32), m.data) for m in (rows, rows.tocsc()))
+    return Neighbors(*nearest_rows(*both, k))
 
 
 def embedded_neighbors(queries: Floats32, points: Floats32, k: int) -> Neighbors:

@@ -1,4 +1,4 @@
-"""Dense rows beside sparse ones: the one place that knows how they are stored and multiplied.
+"""Sparse and dense rows: the one place that knows how they are stored and multiplied.
 
 The dense part of samples reaches kernels as a tuple: values (rows × features) as float32, or the bits of float16 as
 uint16, of which the other one is empty; the table of all float16 numbers; and a factor per row. Arrays are read-only,
@@ -8,15 +8,30 @@ with dense rows is then not compiled at all.
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
 from numba import njit
 
-from tacit.arrays import Floats32, Ints64, UInts16
+from tacit.arrays import Floats32, Integers, Ints64, UInts16
 
 DenseRows = tuple[Floats32, UInts16, Floats32, Floats32]
 
 TILE = 32  # rows that are multiplied together
 _COLUMNS = 256  # of a matrix that stay in the cache while rows are multiplied with them
+
+
+class Rows(NamedTuple):
+    """A CSR matrix."""
+
+    starts: Integers
+    ids: Integers
+    values: Floats32
+
+    @staticmethod
+    def of(matrix: Any) -> Rows:
+        """The arrays of a SciPy matrix; its columns, if it is CSC."""
+        return Rows(matrix.indptr, matrix.indices, matrix.data)
 
 
 @njit(nogil=True, cache=True)
@@ -59,3 +74,24 @@ def add_products(left: Floats32, right: Floats32, out: Floats32) -> None:
     for first in range(0, n_columns, _COLUMNS):
         for row in range(len(left)):
             add_row_product(left[row], right, first, min(first + _COLUMNS, n_columns), out[row])
+
+
+@njit(nogil=True, cache=True)
+def dot(a: Floats32, b: Floats32) -> np.float32:
+    """Inner product in eight lanes, written out: as fast as reordered sums, but the same bits on every machine."""
+    zero = np.float32(0)
+    s0, s1, s2, s3, s4, s5, s6, s7 = zero, zero, zero, zero, zero, zero, zero, zero
+    whole = len(a) - len(a) % 8
+    for i in range(0, whole, 8):
+        s0 += a[i] * b[i]
+        s1 += a[i + 1] * b[i + 1]
+        s2 += a[i + 2] * b[i + 2]
+        s3 += a[i + 3] * b[i + 3]
+        s4 += a[i + 4] * b[i + 4]
+        s5 += a[i + 5] * b[i + 5]
+        s6 += a[i + 6] * b[i + 6]
+        s7 += a[i + 7] * b[i + 7]
+    total = ((s0 + s1) + (s2 + s3)) + ((s4 + s5) + (s6 + s7))
+    for i in range(whole, len(a)):
+        total += a[i] * b[i]
+    return total

@@ -25,8 +25,7 @@ from numba import njit
 
 from tacit.arrays import Floats32, Ints8, Ints32, Ints64, UInts32
 from tacit.kernels.aligned import aligned_zeros
-from tacit.kernels.dense import TILE, DenseRows, gather
-from tacit.kernels.dot import dot
+from tacit.kernels.dense import TILE, DenseRows, dot, gather
 from tacit.kernels.splitmix import STEP, mixed
 
 SQUARED_HINGE = 0

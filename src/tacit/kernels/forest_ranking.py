@@ -14,7 +14,7 @@ from numba import njit
 
 from tacit.arrays import AnyArray, Floats32, Floats64, Integers, Ints32, Ints64, Mask, UInts32, UInts64
 from tacit.kernels.best import insert
-from tacit.kernels.tree import Rows
+from tacit.kernels.dense import Rows
 
 _FEW_LABELS = 512  # up to this number, all labels are scanned rather than only those with votes
 _ROOT_SHARE, _LESS_PER_LEVEL = 0.4, 0.05  # minimum share near the root, where following both branches costs most

@@ -6,26 +6,20 @@ import numpy as np
 from numba import njit
 
 from tacit.arrays import Floats32, Ints32
-from tacit.kernels.dense import add_products
-from tacit.kernels.dot import dot
+from tacit.kernels.dense import Rows, add_products, dot
 
 
 @njit(nogil=True, cache=True)
-def gram(
-    indptr: Ints32,
-    indices: Ints32,
-    by_column_indptr: Ints32,
-    by_column_indices: Ints32,
-) -> Floats32:
+def gram(Y: Rows, by_column: Rows) -> Floats32:
     """``Y @ Y.T`` of a sparse 0/1 matrix as a dense array."""
-    n_rows = len(indptr) - 1
+    n_rows = len(Y.starts) - 1
     result = np.zeros((n_rows, n_rows), np.float32)
     for row in range(n_rows):
         products = result[row]
-        for entry in range(indptr[row], indptr[row + 1]):
-            column = indices[entry]
-            for other in range(by_column_indptr[column], by_column_indptr[column + 1]):
-                products[by_column_indices[other]] += 1
+        for entry in range(Y.starts[row], Y.starts[row + 1]):
+            column = Y.ids[entry]
+            for other in range(by_column.starts[column], by_column.starts[column + 1]):
+                products[by_column.ids[other]] += 1
     return result
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from numba import njit
 
 from tacit.arrays import Floats32, Ints32
-from tacit.kernels.dot import dot
+from tacit.kernels.dense import dot
 
 
 @njit(nogil=True, cache=True, inline="always")

@@ -6,6 +6,8 @@ import numpy as np
 from numba import njit
 
 from tacit.arrays import Floats32, Ints32, Ints64, Mask
+from tacit.kernels.best import insert, insert_value
+from tacit.kernels.dense import Rows
 
 _SLACK = 1e-5  # more than the rounding of sums of products of unit vectors
 
@@ -31,104 +33,50 @@ def nearest_points(
     for query in range(n_queries):
         best[:] = -np.inf
         for point in range(n_points):
-            score = rough[query, point]
-            if score > best[k - 1]:
-                place = k - 1
-                while place > 0 and best[place - 1] < score:
-                    best[place] = best[place - 1]
-                    place -= 1
-                best[place] = score
+            insert_value(best, rough[query, point])
         floor = best[k - 1] - slack
         for point in range(n_points):
             if rough[query, point] >= floor:
                 exact = 0.0
                 for axis in range(points.shape[1]):
                     exact += np.float64(queries[query, axis]) * np.float64(points[point, axis])
-                _insert(ids[query], scores[query], point, np.float32(exact))
+                insert(ids[query], scores[query], point, np.float32(exact), 0)
     return ids, scores
 
 
 @njit(nogil=True, cache=True)
-def _insert(ids: Ints32, scores: Floats32, new: int, score: float) -> None:
-    """Put `new` into the falling list `scores`; behind equal scores, dropping the last."""
-    place = len(scores) - 1
-    if not score > scores[place]:
-        return
-    while place > 0 and scores[place - 1] < score:
-        scores[place] = scores[place - 1]
-        ids[place] = ids[place - 1]
-        place -= 1
-    scores[place] = score
-    ids[place] = new
-
-
-@njit(nogil=True, cache=True)
-def nearest_rows(
-    indptr: Ints64,
-    indices: Ints32,
-    data: Floats32,
-    by_column_indptr: Ints64,
-    by_column_indices: Ints32,
-    by_column_data: Floats32,
-    k: int,
-) -> tuple[Ints32, Floats32]:
+def nearest_rows(X: Rows, by_column: Rows, k: int) -> tuple[Ints32, Floats32]:
     """The `k` other rows of a sparse matrix with the largest positive inner product with each row, best first.
 
     Of rows that are equally near, those next after the row itself come first (the last row is followed by the
     first), so that no row is everybody's neighbour by its place alone. Open places hold -1 and -inf.
     """
-    n_rows = len(indptr) - 1
+    n_rows = len(X.starts) - 1
     ids = np.full((n_rows, k), -1, np.int32)
     scores = np.full((n_rows, k), -np.inf, np.float32)
     products = np.zeros(n_rows, np.float32)
     touched, touched_by = np.empty(n_rows, np.int32), np.full(n_rows, -1, np.int32)
     for row in range(n_rows):
         n_touched = 0
-        for entry in range(indptr[row], indptr[row + 1]):
-            column, value = indices[entry], data[entry]
-            for other_entry in range(by_column_indptr[column], by_column_indptr[column + 1]):
-                other = by_column_indices[other_entry]
+        for entry in range(X.starts[row], X.starts[row + 1]):
+            column, value = X.ids[entry], X.values[entry]
+            for other_entry in range(by_column.starts[column], by_column.starts[column + 1]):
+                other = by_column.ids[other_entry]
                 if touched_by[other] != row:  # a product may come back to 0 on the way
                     touched_by[other] = row
                     touched[n_touched] = other
                     n_touched += 1
-                products[other] += value * by_column_data[other_entry]
+                products[other] += value * by_column.values[other_entry]
         for place in range(n_touched):
             other = touched[place]
             if other != row and products[other] > 0:
-                _insert_cyclic(ids[row], scores[row], other, products[other], row, n_rows)
+                insert(ids[row], scores[row], other, products[other], row)
             products[other] = 0
     return ids, scores
 
 
 @njit(nogil=True, cache=True)
-def _insert_cyclic(ids: Ints32, scores: Floats32, new: int, score: float, row: int, n_rows: int) -> None:
-    distance = (new - row) % n_rows
-    place = len(scores) - 1
-    if not (score > scores[place] or (score == scores[place] and distance < (ids[place] - row) % n_rows)):
-        return
-    while place > 0 and (
-        scores[place - 1] < score or (scores[place - 1] == score and distance < (ids[place - 1] - row) % n_rows)
-    ):
-        scores[place] = scores[place - 1]
-        ids[place] = ids[place - 1]
-        place -= 1
-    scores[place] = score
-    ids[place] = new
-
-
-@njit(nogil=True, cache=True)
-def similar_rows(
-    indptr: Ints32,
-    indices: Ints32,
-    data: Floats32,
-    by_column_indptr: Ints32,
-    by_column_indices: Ints32,
-    by_column_data: Floats32,
-    largest: Floats32,
-    n_points: int,
-    k: int,
-) -> tuple[Ints32, Floats32]:
+def similar_rows(X: Rows, by_column: Rows, largest: Floats32, n_points: int, k: int) -> tuple[Ints32, Floats32]:
     """The `k` of `n_points` sparse points, given by column, of the largest positive inner product with each row.
 
     Columns are taken by falling bound: the value of the row times the largest value of a point. As soon as the columns
@@ -137,32 +85,32 @@ def similar_rows(
 
     Best first; of those that are equally near, the one met first. Open places hold -1 and -inf.
     """
-    n_rows = len(indptr) - 1
+    n_rows = len(X.starts) - 1
     ids = np.full((n_rows, k), -1, np.int32)
     scores = np.full((n_rows, k), -np.inf, np.float32)
     products = np.zeros(n_points, np.float32)
     touched = np.empty(n_points, np.int32)
     for row in range(n_rows):
-        columns, values = indices[indptr[row] : indptr[row + 1]], data[indptr[row] : indptr[row + 1]]
+        columns, values = X.ids[X.starts[row] : X.starts[row + 1]], X.values[X.starts[row] : X.starts[row + 1]]
         bounds = values * largest[columns]
         order = np.argsort(-bounds, kind="mergesort")
         rest = bounds.sum()
         n_touched, floor = 0, np.float32(0)
         for place in range(len(order)):
             column, value = columns[order[place]], values[order[place]]
-            start, stop = by_column_indptr[column], by_column_indptr[column + 1]
+            start, stop = by_column.starts[column], by_column.starts[column + 1]
             if n_touched >= k:
                 floor = max(floor, np.partition(products[touched[:n_touched]], n_touched - k)[n_touched - k])
             if rest + _SLACK < floor:  # no point that shares only what is left gets among the best
                 n_touched = _forget_below(products, touched, n_touched, floor - rest - _SLACK)
                 for kept in range(n_touched):
                     point = touched[kept]
-                    at = start + np.searchsorted(by_column_indices[start:stop], point)
-                    if at < stop and by_column_indices[at] == point:
-                        products[point] += max(value * by_column_data[at], np.float32(0))
+                    at = start + np.searchsorted(by_column.ids[start:stop], point)
+                    if at < stop and by_column.ids[at] == point:
+                        products[point] += max(value * by_column.values[at], np.float32(0))
             else:
                 for entry in range(start, stop):
-                    point, product = by_column_indices[entry], value * by_column_data[entry]
+                    point, product = by_column.ids[entry], value * by_column.values[entry]
                     if product > 0:
                         if products[point] == 0:
                             touched[n_touched] = point
@@ -171,7 +119,7 @@ def similar_rows(
             rest -= bounds[order[place]]
         for place in range(n_touched):
             point = touched[place]
-            _insert(ids[row], scores[row], point, products[point])
+            insert(ids[row], scores[row], point, products[point], point + 1)
             products[point] = 0
     return ids, scores
 
@@ -188,20 +136,6 @@ def _forget_below(products: Floats32, touched: Ints32, n: int, floor: float) -> 
         else:
             products[point] = 0
     return n_kept
-
-
-@njit(nogil=True, cache=True)
-def _insert_by_id(ids: Ints32, scores: Floats32, new: int, score: float) -> None:
-    """Put `new` into the falling list `scores`; among equal scores by id, dropping the last."""
-    place = len(scores) - 1
-    if not (score > scores[place] or (score == scores[place] and new < ids[place])):
-        return
-    while place > 0 and (scores[place - 1] < score or (scores[place - 1] == score and new < ids[place - 1])):
-        scores[place] = scores[place - 1]
-        ids[place] = ids[place - 1]
-        place -= 1
-    scores[place] = score
-    ids[place] = new
 
 
 @njit(nogil=True, cache=True)
@@ -237,7 +171,7 @@ def rank_votes(
                         n_touched += 1
                     sums[label] += weight
         for label in touched[:n_touched]:
-            _insert_by_id(labels[row], scores[row], label, np.float32(sums[label] * label_weights[label]))
+            insert(labels[row], scores[row], label, np.float32(sums[label] * label_weights[label]), 0)
             sums[label] = 0
     return labels, scores
 
@@ -254,5 +188,5 @@ def rank_scores(scores: Floats32, allowed: Mask, k: int, above: float = 0.0) -> 
     for row in range(n_rows):
         for column in range(n_columns):
             if allowed[column] and scores[row, column] > above:
-                _insert(ids[row], best[row], column, scores[row, column])
+                insert(ids[row], best[row], column, scores[row, column], 0)
     return ids, best

@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from tacit.arrays import Floats32, Ints32, Ints64, Mask
-from tacit.kernels.dense import TILE, add_products
+from tacit.arrays import Floats32, Ints32, Mask
+from tacit.kernels.dense import TILE, Rows, add_products
 
 _MOST_TILED = 1 << 22  # scores of several rows, which share the reading of dense weights
 _TOP: int = np.int64(0)  # type: ignore[assignment]  # as an argument, a plain 0 would be compiled for separately
@@ -88,38 +88,28 @@ def _select(row_scores: Floats32, allowed: Mask, labels: Ints32, scores: Floats3
 
 @njit(nogil=True, cache=True)
 def rank_linear(
-    x_indptr: Ints64,
-    x_indices: Ints32,
-    x_data: Floats32,
-    x_dense: Floats32 | None,
-    w_indptr: Ints64,
-    w_indices: Ints32,
-    w_data: Floats32,
-    w_dense: Floats32 | None,
-    intercepts: Floats32,
-    allowed: Mask,
-    k: int,
+    X: Rows, x_dense: Floats32 | None, W: Rows, w_dense: Floats32 | None, intercepts: Floats32, allowed: Mask, k: int
 ) -> tuple[Ints32, Floats32]:
     """The best k labels by XW + intercepts; X in CSR, W (features × labels) in CSR: the labels of a feature.
 
     `x_dense` and `w_dense` are further features of X and their weights, or None.
     """
-    n_samples = len(x_indptr) - 1
+    n_samples = len(X.starts) - 1
     labels = np.empty((n_samples, k), dtype=np.int32)
     scores = np.empty((n_samples, k), dtype=np.float32)
     n_tiled = 1 if x_dense is None else max(1, min(TILE, _MOST_TILED // max(1, len(intercepts))))
     tile = np.empty((n_tiled, len(intercepts)), dtype=np.float32)
-    labels_of = w_indices.view(np.uint32)  # unsigned: spares the look for places counted from the end
+    labels_of = W.ids.view(np.uint32)  # unsigned: spares the look for places counted from the end
     for first in range(0, n_samples, n_tiled):
         last = min(first + n_tiled, n_samples)
         for row in range(first, last):
             row_scores = tile[row - first]
             for label in range(len(intercepts)):
                 row_scores[label] = intercepts[label]
-            for entry in range(x_indptr[row], x_indptr[row + 1]):
-                feature, value = x_indices[entry], x_data[entry]
-                for place in range(w_indptr[feature], w_indptr[feature + 1]):
-                    row_scores[labels_of[place]] += value * w_data[place]
+            for entry in range(X.starts[row], X.starts[row + 1]):
+                feature, value = X.ids[entry], X.values[entry]
+                for place in range(W.starts[feature], W.starts[feature + 1]):
+                    row_scores[labels_of[place]] += value * W.values[place]
         if x_dense is not None:
             add_products(x_dense[first:last], w_dense, tile)
         for row in range(first, last):

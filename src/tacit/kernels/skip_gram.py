@@ -9,7 +9,7 @@ import numpy as np
 from numba import njit
 
 from tacit.arrays import Floats32, Floats64, Ints32, Ints64, UInts64
-from tacit.kernels.dot import dot
+from tacit.kernels.dense import dot
 from tacit.kernels.splitmix import STEP, mixed
 
 LARGEST_LOGIT = 30.0  # 1 − σ is smaller than the precision of float32

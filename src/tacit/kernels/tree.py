@@ -15,6 +15,7 @@ import numpy as np
 from numba import njit
 
 from tacit.arrays import Floats32, Floats64, Ints8, Ints16, Ints32, Ints64, UInts32, UInts64
+from tacit.kernels.dense import Rows
 
 Stored = tuple[Ints32, Ints8, float, float]  # features, weights in steps, the size of a step, the bias
 
@@ -51,14 +52,6 @@ class Rules(NamedTuple):
 
 REFINED = Rules(8192, 20, 0.1, mends=True, shrinks=True, steps=5, tolerance=0.01, faint=10)
 PRINTED = Rules(2**31 - 1, 1000, 0.0, mends=False, shrinks=False, steps=100, tolerance=0.01, faint=0)
-
-
-class Rows(NamedTuple):
-    """A CSR matrix."""
-
-    starts: UInts64
-    ids: UInts32
-    values: Floats32
 
 
 class FeatureRows(NamedTuple):

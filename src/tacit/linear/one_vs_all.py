@@ -13,6 +13,7 @@ from tacit.core.base import Estimator, Idf, Link, Normalize
 from tacit.core.features import FeatureMatrix, dense_part, sparse_part
 from tacit.core.parameters import OneOf, Range, Role, Tune, document_parameters
 from tacit.core.ranking import Ranking
+from tacit.kernels.dense import Rows
 from tacit.kernels.score import rank_linear
 from tacit.numerics.classifiers import LOSSES, POSITIVES, ClassifierOptions, train_classifiers
 from tacit.store.declared import Array, Csr, Sizes, Sometimes
@@ -83,5 +84,5 @@ class OneVsAll(Estimator):
         W, words = self.weights_, sparse_part(X)
         mask = _NO_MASK if allowed is None else allowed
         dense = getattr(self, "dense_weights_", None)
-        samples = (words.indptr, words.indices, words.data, dense_part(X))
-        return Ranking(*rank_linear(*samples, W.indptr, W.indices, W.data, dense, self.intercepts_, mask, k))
+        samples = Rows.of(words), dense_part(X)
+        return Ranking(*rank_linear(*samples, Rows.of(W), dense, self.intercepts_, mask, k))

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from tacit.arrays import Floats32
+from tacit.kernels.dense import Rows
 from tacit.kernels.knn import similar_rows
 from tacit.numerics.rows import entry_blocks, largest_entries, stacked, unit_rows
 from tacit.runtime.tasks import row_blocks
@@ -77,11 +78,8 @@ class SampleIndex:
     def votes(self, X: sparse.csr_matrix) -> Votes:
         """The labels of the training samples that are most like each row of X."""
         queries = _largest(X)
-        of_queries = queries.indptr, queries.indices, queries.data
-        of_index = self.by_feature.indptr, self.by_feature.indices, self.by_feature.data
-        similar, similarities = similar_rows(
-            *of_queries, *of_index, self._largest, self.by_feature.shape[1], _N_SIMILAR
-        )
+        index, n_points = Rows.of(self.by_feature), self.by_feature.shape[1]
+        similar, similarities = similar_rows(Rows.of(queries), index, self._largest, n_points, _N_SIMILAR)
         rows, places = np.nonzero(similar >= 0)
         weights = np.where(similar >= 0, similarities, 0) ** _POWER
         shares = weights / np.maximum(weights.sum(axis=1, keepdims=True), np.finfo(np.float32).tiny)

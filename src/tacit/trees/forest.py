@@ -12,6 +12,7 @@ from scipy import sparse
 
 from tacit.arrays import Floats32, Integers, Ints8, Ints16, Ints32, Ints64, Mask, UInts32, UInts64
 from tacit.core.ranking import Ranking
+from tacit.kernels.dense import Rows
 from tacit.kernels.forest_ranking import (
     ForestLeaves,
     ForestNodes,
@@ -21,7 +22,6 @@ from tacit.kernels.forest_ranking import (
     quantised,
     rank_labels_of_leaves,
 )
-from tacit.kernels.tree import Rows
 from tacit.numerics.compact import smallest_ids
 from tacit.store.declared import IDS, Array
 from tacit.trees.growth import Tree

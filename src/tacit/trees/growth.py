@@ -9,7 +9,8 @@ import numpy as np
 from scipy import sparse
 
 from tacit.arrays import Floats32, Floats64, Ids, Ints8, Ints16, Ints32, Ints64, by_value
-from tacit.kernels.tree import N_COINS, PRINTED, REFINED, FeatureRows, Rows, grow_tree, rank_discounts
+from tacit.kernels.dense import Rows
+from tacit.kernels.tree import N_COINS, PRINTED, REFINED, FeatureRows, grow_tree, rank_discounts
 from tacit.numerics.rows import falling_order, row_of_entry
 
 Commonness = tuple[Floats64, Ids]  # values, and the place of each positive's among them

@@ -137,8 +137,8 @@ def test_training_draws_neighbours_together(objective, start):
 def test_training_stops_when_held_out_samples_gain_nothing_and_keeps_the_best_map(monkeypatch):
     looked = []
 
-    def recording(indptr, indices, data, first, second, V, squares, *options):
-        found = joint_pass(indptr, indices, data, first, second, V, squares, *options)
+    def recording(rows, first, second, V, squares, *options):
+        found = joint_pass(rows, first, second, V, squares, *options)
         if options[-1] == 0:
             looked.append((found, V.copy()))
         return found

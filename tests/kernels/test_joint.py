@@ -8,7 +8,8 @@ from scipy import sparse
 
 from reference.joint import block_objective, map_objective
 from reference.sgns import numeric_gradient
-from tacit.kernels.joint import joint_pass, project_rows
+from tacit.kernels.dense import Rows
+from tacit.kernels.joint import BlockLoss, joint_pass, project_rows
 
 LOSSES = [(loss, is_cosine) for loss in ("sgns", "softmax") for is_cosine in (True, False)]
 
@@ -23,15 +24,15 @@ def some_data(seed=0, n_samples=12, n_features=9, dimension=11, n_pairs=5):
 
 def run_pass(X, V, first, second, *, is_cosine, loss, gamma, offset, n_negatives, block=64, rate=0.0, squares=None):
     squares = np.zeros(len(V), np.float32) if squares is None else squares
-    options = (block, is_cosine, loss == "softmax", gamma, offset, n_negatives, rate)
-    return joint_pass(X.indptr, X.indices, X.data, first, second, V, squares, *options)
+    options = BlockLoss(is_cosine, loss == "softmax", gamma, offset, n_negatives)
+    return joint_pass(Rows.of(X), first, second, V, squares, block, options, rate)
 
 
 @given(st.integers(0, 50), st.integers(1, 19))
 def test_projection_is_the_matrix_product(seed, dimension):
     X, V, first, _ = some_data(seed, dimension=dimension, n_features=20)
     images = np.full((len(first), dimension), np.nan, np.float32)
-    project_rows(X.indptr, X.indices, X.data, first, V, images)
+    project_rows(Rows.of(X), first, V, images)
     assert images == pytest.approx(X[first] @ V, abs=1e-5)
 
 

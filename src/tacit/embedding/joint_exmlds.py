@@ -27,7 +27,8 @@ from tacit.core.parameters import OneOf, Range, Tune, document_parameters
 from tacit.embedding.exmlds1 import embed_by_sppmi
 from tacit.embedding.neighbors import Neighbors, cosine_neighbors
 from tacit.embedding.pipeline import FeatureMap, NeighborModel
-from tacit.kernels.joint import joint_pass
+from tacit.kernels.dense import Rows
+from tacit.kernels.joint import BlockLoss, joint_pass
 from tacit.numerics.ridge import conjugate_gradients
 from tacit.progress import announce
 from tacit.runtime.tasks import run_tasks, task_seeds
@@ -190,9 +191,8 @@ class JointModel(NeighborModel):
         self, X: sparse.csr_matrix, pairs: tuple[Ints32, Ints32], V: Floats32, squares: Floats32, rate: float
     ) -> float:
         loss = self._loss()
-        options = (self.block, self.similarity == "cosine", loss.is_softmax, self.gamma, loss.offset)
-        parts = (X.indptr, X.indices, X.data, *pairs, V, squares)
-        return float(joint_pass(*parts, *options, float(loss.n_negatives), rate))
+        options = self.similarity == "cosine", loss.is_softmax, self.gamma, loss.offset, float(loss.n_negatives)
+        return float(joint_pass(Rows.of(X), *pairs, V, squares, self.block, BlockLoss(*options), rate))
 
     @property
     def _link(self) -> Link | None:

@@ -10,7 +10,8 @@ from scipy import sparse
 from tacit.arrays import Floats32, Ids, Ints32
 from tacit.core.features import FeatureMatrix, Features, sparse_part
 from tacit.embedding.neighbors import Neighbors
-from tacit.kernels.graph_partition import partition_pass
+from tacit.kernels.dense import Rows
+from tacit.kernels.graph_partition import FtrlCentres, partition_pass
 from tacit.numerics.rows import unit_rows
 
 _FAINT = np.float32(1e-6)  # similarity of a sample to its cluster where it is similar to none
@@ -151,13 +152,13 @@ def _learned_centers(
     """FTRL-proximal over pairs of neighbours and as many random pairs; the first pass assigns random clusters."""
     n_samples = X.shape[0]
     centers, sums, squares = (np.zeros((X.shape[1], n_clusters), np.float32) for _ in range(3))
-    parts = (X.indptr, X.indices, X.data)
+    state = FtrlCentres(centers, sums, squares, _GRAPH_RATE, _GRAPH_L1)
     for step in range(n_passes):
         order = rng.permutation(n_samples).astype(np.int32)
         chosen = np.full(n_samples, -1) if step else rng.integers(0, n_clusters, n_samples)
         negatives = rng.integers(0, n_samples, n_samples)
         pairs = (near.draw(order, rng), negatives.astype(np.int32))
-        partition_pass(*parts, order, chosen.astype(np.int32), *pairs, centers, sums, squares, _GRAPH_RATE, _GRAPH_L1)
+        partition_pass(Rows.of(X), order, chosen.astype(np.int32), *pairs, state)
     return centers
 
 

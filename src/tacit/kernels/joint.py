@@ -7,31 +7,55 @@ reorder: they are fast and bit-identical on every machine.
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 
 from tacit.arrays import Floats32, Ints32
-from tacit.kernels.dense import dot
+from tacit.kernels.dense import Rows, dot
+
+
+class BlockLoss(NamedTuple):
+    """The objective of a block of pairs."""
+
+    is_cosine: bool
+    is_softmax: bool
+    gamma: float
+    offset: float
+    n_negatives: float
+
+
+class _Grouped(NamedTuple):
+    """Entries of some rows by feature: those of `features[t]` end at `ends[t]`; owners are places among the rows.
+
+    `slots`, by feature, are -1 between blocks.
+    """
+
+    slots: Ints32
+    features: Ints32
+    ends: Ints32
+    owners: Ints32
+    values: Floats32
 
 
 @njit(nogil=True, cache=True, inline="always")
-def project_rows(indptr: Ints32, indices: Ints32, data: Floats32, rows: Ints32, V: Floats32, images: Floats32) -> None:
+def project_rows(X: Rows, rows: Ints32, V: Floats32, images: Floats32) -> None:
     """``images[i] = V.T @ X[rows[i]]`` for a CSR matrix X; four features at a time are added to an image."""
     dimension = V.shape[1]
     for place in range(len(rows)):
         for axis in range(dimension):
             images[place, axis] = 0
-        entry, stop = indptr[rows[place]], indptr[rows[place] + 1]
+        entry, stop = X.starts[rows[place]], X.starts[rows[place] + 1]
         while entry + 4 <= stop:
-            f0, f1, f2, f3 = indices[entry], indices[entry + 1], indices[entry + 2], indices[entry + 3]
-            x0, x1, x2, x3 = data[entry], data[entry + 1], data[entry + 2], data[entry + 3]
+            f0, f1, f2, f3 = X.ids[entry], X.ids[entry + 1], X.ids[entry + 2], X.ids[entry + 3]
+            x0, x1, x2, x3 = X.values[entry], X.values[entry + 1], X.values[entry + 2], X.values[entry + 3]
             for axis in range(dimension):
                 images[place, axis] += (x0 * V[f0, axis] + x1 * V[f1, axis]) + (x2 * V[f2, axis] + x3 * V[f3, axis])
             entry += 4
         while entry < stop:
             for axis in range(dimension):
-                images[place, axis] += data[entry] * V[indices[entry], axis]
+                images[place, axis] += X.values[entry] * V[X.ids[entry], axis]
             entry += 1
 
 
@@ -64,13 +88,14 @@ def _products(images: Floats32, n: int, turned: Floats32, products: Floats32) ->
 
 @njit(nogil=True, cache=True, inline="always")
 def _sgns_slopes(
-    similarity: float, noise: Floats32, n: int, own: int, gamma: float, offset: float, weight: float
+    similarity: float, noise: Floats32, n: int, own: int, loss: BlockLoss, weight: float
 ) -> tuple[float, float]:
     """Objective and slope of a pair; `noise` holds similarities, then slopes, of its negative samples.
 
     log σ(γK + o) + weight Σ log σ(−γK′ − o), with d/dK log σ(γK + o) = γ σ(−γK − o) and
     d/dK′ log σ(−γK′ − o) = −γ σ(γK′ + o); σ and log σ are written with exponentials that cannot overflow.
     """
+    gamma, offset = loss.gamma, loss.offset
     logit = gamma * similarity + offset
     decay = math.exp(-abs(logit))
     objective = min(logit, 0.0) - math.log1p(decay)
@@ -107,15 +132,7 @@ def _softmax_slopes(similarity: float, noise: Floats32, n: int, own: int, gamma:
 
 @njit(nogil=True, cache=True, inline="always")
 def _block_gradients(
-    images: Floats32,
-    n: int,
-    is_softmax: bool,
-    gamma: float,
-    offset: float,
-    n_negatives: float,
-    turned: Floats32,
-    noise: Floats32,
-    gradients: Floats32,
+    images: Floats32, n: int, loss: BlockLoss, turned: Floats32, noise: Floats32, gradients: Floats32
 ) -> float:
     """Objective of the `n` pairs of rows (a, n + a), and its gradient by all 2n rows.
 
@@ -123,7 +140,7 @@ def _block_gradients(
     count as `n_negatives`: they are already projected, and as first rows come in random order they are uniform.
     """
     dimension = images.shape[1]
-    weight = n_negatives / max(n - 1, 1)
+    weight = loss.n_negatives / max(n - 1, 1)
     objective = 0.0
     _products(images, n, turned, noise)
     gradients[: 2 * n] = 0
@@ -131,10 +148,10 @@ def _block_gradients(
         similarity = np.float32(0)
         for axis in range(dimension):
             similarity += images[a, axis] * images[n + a, axis]
-        if is_softmax:
-            gain, slope = _softmax_slopes(similarity, noise[a], n, a, gamma)
+        if loss.is_softmax:
+            gain, slope = _softmax_slopes(similarity, noise[a], n, a, loss.gamma)
         else:
-            gain, slope = _sgns_slopes(similarity, noise[a], n, a, gamma, offset, weight)
+            gain, slope = _sgns_slopes(similarity, noise[a], n, a, loss, weight)
         objective += gain
         pull = np.float32(slope)
         for axis in range(dimension):
@@ -165,29 +182,15 @@ def _through_length(images: Floats32, inverse_lengths: Floats32, n: int, gradien
 
 
 @njit(nogil=True, cache=True, inline="always")
-def _by_feature(
-    indptr: Ints32,
-    indices: Ints32,
-    data: Floats32,
-    rows: Ints32,
-    slots: Ints32,
-    features: Ints32,
-    ends: Ints32,
-    owners: Ints32,
-    values: Floats32,
-) -> int:
-    """Group the entries of some rows by feature, and count the features.
-
-    Entries of `features[t]` end at `ends[t]`, in the order of `rows`; `owners` are places in `rows`. `slots` is
-    -1 everywhere before and after.
-    """
-    n_features = 0
+def _by_feature(X: Rows, rows: Ints32, grouped: _Grouped) -> int:
+    """Group the entries of some rows by feature, in the order of `rows`, and count the features."""
+    slots, ends, n_features = grouped.slots, grouped.ends, 0
     for row in rows:
-        for entry in range(indptr[row], indptr[row + 1]):
-            feature = indices[entry]
+        for entry in range(X.starts[row], X.starts[row + 1]):
+            feature = X.ids[entry]
             if slots[feature] < 0:
                 slots[feature] = n_features
-                features[n_features] = feature
+                grouped.features[n_features] = feature
                 ends[n_features] = 0
                 n_features += 1
             ends[slots[feature]] += 1
@@ -197,34 +200,26 @@ def _by_feature(
         ends[slot] = total
         total += count
     for place in range(len(rows)):
-        for entry in range(indptr[rows[place]], indptr[rows[place] + 1]):
-            slot = slots[indices[entry]]
-            owners[ends[slot]] = place
-            values[ends[slot]] = data[entry]
+        for entry in range(X.starts[rows[place]], X.starts[rows[place] + 1]):
+            slot = slots[X.ids[entry]]
+            grouped.owners[ends[slot]] = place
+            grouped.values[ends[slot]] = X.values[entry]
             ends[slot] += 1
     for slot in range(n_features):
-        slots[features[slot]] = -1
+        slots[grouped.features[slot]] = -1
     return n_features
 
 
 @njit(nogil=True, cache=True, inline="always")
 def _ascend(
-    features: Ints32,
-    ends: Ints32,
-    n_features: int,
-    owners: Ints32,
-    values: Floats32,
-    gradients: Floats32,
-    V: Floats32,
-    squares: Floats32,
-    rate: float,
+    grouped: _Grouped, n_features: int, gradients: Floats32, V: Floats32, squares: Floats32, rate: float
 ) -> None:
     """AdaGrad with one step size per feature: V[f] += rate · g / √(Σ mean g²), g = Σ x_if · gradients[i]."""
-    dimension = V.shape[1]
+    owners, values, dimension = grouped.owners, grouped.values, V.shape[1]
     gradient = np.empty(dimension, np.float32)
     entry = 0
     for slot in range(n_features):
-        feature, stop = features[slot], ends[slot]
+        feature, stop = grouped.features[slot], grouped.ends[slot]
         for axis in range(dimension):
             gradient[axis] = 0
         while entry + 2 <= stop:
@@ -245,36 +240,24 @@ def _ascend(
 
 @njit(nogil=True, cache=True)
 def joint_pass(
-    indptr: Ints32,
-    indices: Ints32,
-    data: Floats32,
-    first: Ints32,
-    second: Ints32,
-    V: Floats32,
-    squares: Floats32,
-    block: int,
-    is_cosine: bool,
-    is_softmax: bool,
-    gamma: float,
-    offset: float,
-    n_negatives: float,
-    rate: float,
+    X: Rows, first: Ints32, second: Ints32, V: Floats32, squares: Floats32, block: int, loss: BlockLoss, rate: float
 ) -> float:
     """One step up the objective for each `block` of pairs; gives the mean objective of a pair before its step.
 
     ExMLDS Eq. 10 with z = Vᵀx, K_ij a cosine (Eq. 11) or an inner product. V, of a row per feature, and the
     `squares` of AdaGrad are changed in place; with a `rate` of 0 they are left alone and nothing is
-    differentiated. Samples are in CSR.
+    differentiated.
     """
     dimension, most = V.shape[1], 0
     for start in range(0, len(first), block):
         size = 0
         for pair in range(start, min(start + block, len(first))):
-            size += indptr[first[pair] + 1] - indptr[first[pair]] + indptr[second[pair] + 1] - indptr[second[pair]]
+            for row in (first[pair], second[pair]):
+                size += X.starts[row + 1] - X.starts[row]
         most = max(most, size)
     slots = np.full(len(V), -1, np.int32)
     features, ends = np.empty(len(V), np.int32), np.empty(len(V), np.int32)
-    owners, values = np.empty(most, np.int32), np.empty(most, np.float32)
+    grouped = _Grouped(slots, features, ends, np.empty(most, np.int32), np.empty(most, np.float32))
     images, gradients = np.empty((2 * block, dimension), np.float32), np.empty((2 * block, dimension), np.float32)
     inverse_lengths = np.ones(2 * block, np.float32)
     turned, noise = np.empty((dimension, block), np.float32), np.empty((block, block), np.float32)
@@ -284,14 +267,13 @@ def joint_pass(
         rows = np.empty(2 * n, first.dtype)
         for pair in range(n):
             rows[pair], rows[n + pair] = first[start + pair], second[start + pair]
-        project_rows(indptr, indices, data, rows, V, images)
-        if is_cosine:
+        project_rows(X, rows, V, images)
+        if loss.is_cosine:
             _to_unit_length(images, 2 * n, inverse_lengths)
-        objective += _block_gradients(images, n, is_softmax, gamma, offset, n_negatives, turned, noise, gradients)
+        objective += _block_gradients(images, n, loss, turned, noise, gradients)
         if rate == 0:
             continue
-        if is_cosine:
+        if loss.is_cosine:
             _through_length(images, inverse_lengths, 2 * n, gradients)
-        n_features = _by_feature(indptr, indices, data, rows, slots, features, ends, owners, values)
-        _ascend(features, ends, n_features, owners, values, gradients, V, squares, rate)
+        _ascend(grouped, _by_feature(X, rows, grouped), gradients, V, squares, rate)
     return objective / max(len(first), 1)

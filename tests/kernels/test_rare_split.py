@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from reference import split as reference
+from tacit.kernels.ragged import Lists
 from tacit.kernels.rare_split import choose_test_rows, cover_labels
 
 
@@ -17,13 +18,7 @@ def label_matrices(draw):
 
 
 def both_ways(matrix):
-    by_label = matrix.tocsc()
-    return (
-        matrix.indptr.astype(np.int64),
-        matrix.indices.astype(np.int32),
-        by_label.indptr.astype(np.int64),
-        by_label.indices.astype(np.int32),
-    )
+    return [Lists(Y.indptr.astype(np.int64), Y.indices.astype(np.int32)) for Y in (matrix, matrix.tocsc())]
 
 
 def rarest_first(matrix, least):

@@ -16,6 +16,7 @@ from scipy import sparse
 from tacit.arrays import Ints64
 from tacit.core.labels import positives, read_labels
 from tacit.errors import DataError, ParameterError
+from tacit.kernels.ragged import Lists
 from tacit.kernels.rare_split import choose_test_rows, cover_labels
 from tacit.numerics.rows import row_of_entry
 
@@ -100,24 +101,18 @@ def train_test_split(Y: Any, test_size: float = 0.25, seed: int = 0) -> SplitRes
 def _choose(relevant: sparse.csr_matrix, n_test: int, n_most: int, rng: np.random.Generator) -> npt.NDArray[np.bool_]:
     """Choose the test rows, as a mask."""
     n_rows, n_labels = relevant.shape
-    by_label = relevant.tocsc()
-    counts = np.diff(by_label.indptr)
+    counts = np.bincount(relevant.indices, minlength=n_labels)
     rarest_first = rng.permutation(n_labels)
     rarest_first = rarest_first[np.argsort(counts[rarest_first], kind="stable")]
     row_order = rng.permutation(n_rows)
-    arrays = (
-        relevant.indptr.astype(np.int64),
-        relevant.indices.astype(np.int32),
-        by_label.indptr.astype(np.int64),
-        by_label.indices.astype(np.int32),
-    )
+    both = [Lists(Y.indptr.astype(np.int64), Y.indices.astype(np.int32)) for Y in (relevant, relevant.tocsc())]
     owed = rarest_first[counts[rarest_first] >= MIN_SAMPLES_FOR_TEST]
     sizes = (n_test, n_most, int(MISSED_TOLERANCE * len(owed)))
-    in_test = choose_test_rows(*arrays, owed, row_order, np.zeros(n_rows, np.bool_), *sizes)
+    in_test = choose_test_rows(*both, owed, row_order, np.zeros(n_rows, np.bool_), *sizes)
     if in_test.sum() < n_test:
         # If rows with many labels went to test, the others may be stuck in train: keep a small cover of labels there.
-        pinned = cover_labels(*arrays, rarest_first[counts[rarest_first] > 0], row_order)
-        other = choose_test_rows(*arrays, owed, row_order, pinned, *sizes)
+        pinned = cover_labels(*both, rarest_first[counts[rarest_first] > 0], row_order)
+        other = choose_test_rows(*both, owed, row_order, pinned, *sizes)
         in_test = max(in_test, other, key=np.sum)
     _check_enough(in_test.sum(), n_test)
     return np.asarray(in_test)

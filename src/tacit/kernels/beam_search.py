@@ -232,13 +232,7 @@ def _fill_margins(
 
 @njit(nogil=True, cache=True, inline="always")
 def _follow(
-    nodes: Ints32,
-    paths: Floats32,
-    margins: Floats32,
-    weights: Weights,
-    scoring: Scoring,
-    found: Ints32,
-    logs: Floats32,
+    nodes: Ints32, paths: Floats32, margins: Floats32, weights: Weights, scoring: Scoring, found: Ints32, logs: Floats32
 ) -> None:
     """Fill the beam of the next level, `found` and `logs`, with the open children that have the best paths."""
     for row in range(len(nodes)):

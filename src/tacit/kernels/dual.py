@@ -108,12 +108,7 @@ def label_signs(
 
 @njit(nogil=True, cache=True)
 def _fill_signs(
-    y_indptr: Ints64,
-    y_indices: Ints32,
-    y_values: Floats32,
-    labels: Ints64,
-    absent: int,
-    signs: Ints8,
+    y_indptr: Ints64, y_indices: Ints32, y_values: Floats32, labels: Ints64, absent: int, signs: Ints8
 ) -> None:
     for column in range(len(labels)):
         start, end = y_indptr[labels[column]], y_indptr[labels[column] + 1]
@@ -158,13 +153,7 @@ def _add_dense_norms(dense: DenseRows, places: Ints64, norms: Floats32) -> None:
 
 @njit(**_VECTOR)
 def _margins(
-    bounds: Ints64,
-    columns: UInts32,
-    data: Floats32,
-    weights: Floats32,
-    bias: np.float32,
-    row: int,
-    out: Floats32,
+    bounds: Ints64, columns: UInts32, data: Floats32, weights: Floats32, bias: np.float32, row: int, out: Floats32
 ) -> None:
     """out[label] = w_label · x_row; four features at a time, so that `out` is read and written less often."""
     for label in range(len(out)):
@@ -477,13 +466,7 @@ def _count_kept(weights: Floats32, smallest: np.float32, indptr: Ints64) -> None
 
 
 @njit(nogil=True, cache=True)
-def _copy_kept(
-    weights: Floats32,
-    smallest: np.float32,
-    indptr: Ints64,
-    indices: Ints32,
-    values: Floats32,
-) -> None:
+def _copy_kept(weights: Floats32, smallest: np.float32, indptr: Ints64, indices: Ints32, values: Floats32) -> None:
     place = 0
     for feature in range(len(indptr) - 1):
         if indptr[feature] == indptr[feature + 1]:

@@ -14,11 +14,7 @@ _SLACK = 1e-5  # more than the rounding of sums of products of unit vectors
 
 @njit(nogil=True, cache=True)
 def nearest_points(
-    rough: Floats32,
-    queries: Floats32,
-    points: Floats32,
-    k: int,
-    slack: float,
+    rough: Floats32, queries: Floats32, points: Floats32, k: int, slack: float
 ) -> tuple[Ints32, Floats32]:
     """The `k` points with the largest inner product with each query, best first; ties go to the smaller id.
 
@@ -140,12 +136,7 @@ def _forget_below(products: Floats32, touched: Ints32, n: int, floor: float) -> 
 
 @njit(nogil=True, cache=True)
 def rank_votes(
-    voters: Ints32,
-    weights: Floats32,
-    indptr: Ints64,
-    indices: Ints32,
-    label_weights: Floats32,
-    k: int,
+    voters: Ints32, weights: Floats32, indptr: Ints64, indices: Ints32, label_weights: Floats32, k: int
 ) -> tuple[Ints32, Floats32]:
     """The `k` allowed labels with the largest sums of the weights of the samples that have them.
 

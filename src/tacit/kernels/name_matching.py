@@ -5,37 +5,29 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from tacit.arrays import Floats32, Ids, Ints32, Ints64
+from tacit.arrays import Floats32, Ids, Ints32
+from tacit.kernels.ragged import Lists, list_at
 
 N_COLUMNS = 7  # of what `match_names` tells of a match: row, name, first, gap, occurrences, containing, is_phrase
 
 
 @njit(nogil=True, cache=True)
-def match_names(
-    tokens: Ints32, text_starts: Ints64, listed_starts: Ints64, listed: Ints32, name_starts: Ints64, name_stems: Ints32
-) -> Ints32:
+def match_names(texts: Lists, listed: Lists, names: Lists) -> Ints32:
     """Matches of names in texts, of shape (n_matches, `N_COLUMNS`).
 
-    A name matches where all its stems are in the text, in any order.
-
-    Parameters
-    ----------
-    tokens, text_starts
-        Stems of all texts, -1 for those in no name, and where each text starts.
-    listed_starts, listed
-        By stem, the names that are looked at where it occurs: those of which it is the rarest.
-    name_starts, name_stems
-        The stems of each name, in order.
+    A name matches where all its stems are in the text, in any order. `texts` are stems, -1 for those in no name.
+    `listed` are, by stem, the names that are looked at where it occurs: those of which it is the rarest. `names` are
+    the stems of each name, in order.
     """
-    n_stems = len(listed_starts) - 1
+    n_stems = len(listed.starts) - 1
     first = np.full(n_stems, -1, np.int32)
     count = np.zeros(n_stems, np.int32)
     longer = np.zeros(n_stems, np.int32)
     last = np.full(n_stems, -1, np.int32)
     room = np.empty((256, N_COLUMNS), np.int32)
     size = 0
-    for text in range(len(text_starts) - 1):
-        words = tokens[text_starts[text] : text_starts[text + 1]]
+    for text in range(len(texts.starts) - 1):
+        words = list_at(texts, text)
         following = np.full(len(words), -1, np.int32)  # the next place of the same stem
         for place in range(len(words)):
             stem = words[place]
@@ -51,9 +43,8 @@ def match_names(
             stem = words[place]
             if stem < 0 or first[stem] != place:
                 continue
-            for at in range(listed_starts[stem], listed_starts[stem + 1]):
-                name = listed[at]
-                stems = name_stems[name_starts[name] : name_starts[name + 1]]
+            for name in list_at(listed, stem):
+                stems = list_at(names, name)
                 low, high, occurrences = 2**30, -1, 2**30
                 for one in stems:
                     if first[one] < 0:
@@ -75,7 +66,7 @@ def match_names(
         for stem in words:
             if stem >= 0:
                 first[stem], last[stem], count[stem] = -1, -1, 0
-        _count_containing(room[begin:size], name_starts, name_stems, longer, last)
+        _count_containing(room[begin:size], names, longer, last)
     return room[:size].copy()
 
 
@@ -93,19 +84,19 @@ def _is_phrase(words: Ints32, stems: Ints32, start: int, following: Ints32) -> b
 
 
 @njit(nogil=True, cache=True)
-def _count_containing(matches: Ints32, name_starts: Ints64, name_stems: Ints32, longer: Ints32, last: Ints32) -> None:
+def _count_containing(matches: Ints32, names: Lists, longer: Ints32, last: Ints32) -> None:
     """Count, for each match of a text, the longer ones that have all its stems.
 
     `longer` is all zero and `last` all -1, before and after.
     """
     n_stems = 0
     for name in matches[:, 1]:
-        n_stems += name_starts[name + 1] - name_starts[name]
+        n_stems += len(list_at(names, name))
     # Matches of two stems or more, in a chain for each of their stems that begins at its `last` link.
     match_of, before = np.empty(n_stems, np.int32), np.empty(n_stems, np.int32)
     n_links = 0
     for i in range(len(matches)):
-        stems = name_stems[name_starts[matches[i, 1]] : name_starts[matches[i, 1] + 1]]
+        stems = list_at(names, matches[i, 1])
         if len(stems) > 1:
             for stem in stems:
                 if last[stem] < 0 or match_of[last[stem]] != i:  # a name may have a stem twice
@@ -114,7 +105,7 @@ def _count_containing(matches: Ints32, name_starts: Ints64, name_stems: Ints32, 
                     last[stem] = n_links
                     n_links += 1
     for i in range(len(matches)):
-        stems = name_stems[name_starts[matches[i, 1]] : name_starts[matches[i, 1] + 1]]
+        stems = list_at(names, matches[i, 1])
         if len(stems) == 1:
             matches[i, 5] = longer[stems[0]]
             continue
@@ -124,12 +115,11 @@ def _count_containing(matches: Ints32, name_starts: Ints64, name_stems: Ints32, 
                 rarest = stem
         link = last[rarest]
         while link >= 0:
-            other = matches[match_of[link], 1]
-            others = name_stems[name_starts[other] : name_starts[other + 1]]
+            others = list_at(names, matches[match_of[link], 1])
             matches[i, 5] += len(others) > len(stems) and _has_all(others, stems)
             link = before[link]
     for name in matches[:, 1]:
-        for stem in name_stems[name_starts[name] : name_starts[name + 1]]:
+        for stem in list_at(names, name):
             longer[stem], last[stem] = 0, -1
 
 
@@ -151,24 +141,16 @@ def _has_all(others: Ints32, stems: Ints32) -> bool:
 def name_cover(
     rows: Ids,
     labels: Ids,
-    text_starts: Ints32,
-    words: Ints32,
+    texts: Lists,
     stem_of_word: Ints32,
     n_forms: int,
-    label_starts: Ints64,
-    names_of_label: Ints32,
-    name_starts: Ints64,
-    name_forms: Ints32,
+    names_of_label: Lists,
+    names: Lists,
     weights: Floats32,
 ) -> Floats32:
     """How well texts cover the names of labels; see `tacit.names.index.NameIndex.cover`.
 
-    Parameters
-    ----------
-    text_starts, words
-        The distinct words of each text: forms below `n_forms`, stems from there on.
-    label_starts, names_of_label
-        The names of each label.
+    `texts` are the distinct words of each text: forms below `n_forms`, stems from there on; `names` are forms.
     """
     found = np.zeros((len(rows), 5), np.float32)
     seen = np.full(len(stem_of_word), -1, np.int64)  # the last text that has a word; stems from `n_forms` on
@@ -176,16 +158,16 @@ def name_cover(
     for pair in range(len(rows)):
         if rows[pair] != row:
             row, total = rows[pair], 0.0
-            for word in words[text_starts[row] : text_starts[row + 1]]:
+            for word in list_at(texts, row):
                 stem = stem_of_word[word]
                 if seen[n_forms + stem] != row:
                     total += weights[stem]
                 seen[word] = seen[n_forms + stem] = row
         label = labels[pair]
-        if label + 1 >= len(label_starts):
+        if label + 1 >= len(names_of_label.starts):
             continue
-        for name in names_of_label[label_starts[label] : label_starts[label + 1]]:
-            forms = name_forms[name_starts[name] : name_starts[name + 1]]
+        for name in list_at(names_of_label, label):
+            forms = list_at(names, name)
             whole, inside, n_exact, low, high = 0.0, 0.0, 0, np.inf, 0.0
             for form in forms:
                 weight = weights[stem_of_word[form]]
@@ -202,30 +184,19 @@ def name_cover(
 
 @njit(nogil=True, cache=True)
 def partly_named(
-    text_starts: Ints32,
-    words: Ints32,
-    stem_of_word: Ints32,
-    listed_starts: Ints64,
-    listed: Ints32,
-    name_starts: Ints64,
-    name_stems: Ints32,
-    weights: Floats32,
-    least_share: float,
-    most: int,
+    texts: Lists, stem_of_word: Ints32, listed: Lists, names: Lists, weights: Floats32, least_share: float, most: int
 ) -> Ints32:
     """Names of which texts have the rarest stem and others, but not all; see `NameIndex.partly_named`.
 
-    Returns
-    -------
-    int32 array of shape (n_found, 4)
-        The text, the name, how many of its words the text has, and how many names have the same rarest stem.
+    A row of the result is the text, the name, how many of its words the text has, and how many names have the same
+    rarest stem.
     """
-    n_texts = len(text_starts) - 1
+    n_texts = len(texts.starts) - 1
     seen, looked_up = np.full(len(weights), -1, np.int64), np.full(len(weights), -1, np.int64)
     room, gains = np.empty((256, 4), np.int32), np.empty(256, np.float32)
     found, size = np.empty((max(n_texts, 1) * most, 4), np.int32), 0
     for text in range(n_texts):
-        own = stem_of_word[words[text_starts[text] : text_starts[text + 1]]]
+        own = stem_of_word[list_at(texts, text)]
         for stem in own:
             seen[stem] = text
         n_here = 0
@@ -233,10 +204,10 @@ def partly_named(
             if looked_up[rarest] == text:  # a text may have several words of a stem
                 continue
             looked_up[rarest] = text
-            first, last = listed_starts[rarest], listed_starts[rarest + 1]
-            for at in range(first, last):
+            same = list_at(listed, rarest)
+            for name in same:
                 whole, inside, n_inside = 0.0, 0.0, 0
-                stems = name_stems[name_starts[listed[at]] : name_starts[listed[at] + 1]]
+                stems = list_at(names, name)
                 for stem in stems:
                     whole += weights[stem]
                     if seen[stem] == text:
@@ -248,8 +219,8 @@ def partly_named(
                     more, more_gains = np.empty((2 * n_here, 4), np.int32), np.empty(2 * n_here, np.float32)
                     more[:n_here], more_gains[:n_here] = room, gains
                     room, gains = more, more_gains
-                room[n_here, 0], room[n_here, 1] = text, listed[at]
-                room[n_here, 2], room[n_here, 3] = n_inside, last - first
+                room[n_here, 0], room[n_here, 1] = text, name
+                room[n_here, 2], room[n_here, 3] = n_inside, len(same)
                 gains[n_here] = inside * inside / whole
                 n_here += 1
         for best in np.argsort(-gains[:n_here], kind="mergesort")[:most]:

@@ -1,26 +1,36 @@
 """Selecting the rows of the test set such that every label keeps a training row.
 
-The label matrix is given twice: by row (`row_starts`, `row_labels`) and by label (`label_starts`,
-`label_rows`). Every kernel visits each stored entry a bounded number of times.
+The label matrix is given twice, by row and by label. Every kernel visits each stored entry a bounded number of times.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 
 from tacit.arrays import Ints32, Ints64, Mask
+from tacit.kernels.ragged import Lists, list_at
 
 NO_ROW = -1
 
 
+class _Parts(NamedTuple):
+    """Training rows of each label, how many labels keep a row from moving, and the rows that have moved."""
+
+    n_train: Ints64
+    blocked: Ints32
+    in_test: Mask
+
+
 @njit(nogil=True, cache=True)
-def _count_wanting(row_starts: Ints64, row_labels: Ints32, wanting: Mask) -> Ints32:
+def _count_wanting(by_row: Lists, wanting: Mask) -> Ints32:
     """For each row, how many of its labels still need a row."""
-    counts = np.zeros(len(row_starts) - 1, np.int32)
+    counts = np.zeros(len(by_row.starts) - 1, np.int32)
     for row in range(len(counts)):
-        for at in range(row_starts[row], row_starts[row + 1]):
-            counts[row] += wanting[row_labels[at]]
+        for label in list_at(by_row, row):
+            counts[row] += wanting[label]
     return counts
 
 
@@ -37,74 +47,54 @@ def _best_row(rows: Ints32, gain: Ints32, blocked: Ints32, priority: Ints64) -> 
 
 
 @njit(nogil=True, cache=True)
-def _satisfy(labels: Ints32, label_starts: Ints64, label_rows: Ints32, wanting: Mask, gain: Ints32) -> int:
+def _satisfy(labels: Ints32, by_label: Lists, wanting: Mask, gain: Ints32) -> int:
     """Mark the labels of a chosen row as covered, which lowers the gain of other rows; return how many."""
     satisfied = 0
     for label in labels:
         if wanting[label]:
             wanting[label] = False
             satisfied += 1
-            for at in range(label_starts[label], label_starts[label + 1]):
-                gain[label_rows[at]] -= 1
+            for row in list_at(by_label, label):
+                gain[row] -= 1
     return satisfied
 
 
 @njit(nogil=True, cache=True)
-def cover_labels(
-    row_starts: Ints64,
-    row_labels: Ints32,
-    label_starts: Ints64,
-    label_rows: Ints32,
-    label_order: Ints64,
-    priority: Ints64,
-) -> Mask:
+def cover_labels(by_row: Lists, by_label: Lists, label_order: Ints64, priority: Ints64) -> Mask:
     """A small set of rows that together hold every label of `label_order` (greedy, in that order)."""
-    wanting = np.zeros(len(label_starts) - 1, np.bool_)
+    wanting = np.zeros(len(by_label.starts) - 1, np.bool_)
     wanting[label_order] = True
-    gain = _count_wanting(row_starts, row_labels, wanting)
+    gain = _count_wanting(by_row, wanting)
     blocked = np.zeros(len(gain), np.int32)
     chosen = np.zeros(len(gain), np.bool_)
     for label in label_order:
         if wanting[label]:
-            row = _best_row(label_rows[label_starts[label] : label_starts[label + 1]], gain, blocked, priority)
+            row = _best_row(list_at(by_label, label), gain, blocked, priority)
             chosen[row] = True
-            labels = row_labels[row_starts[row] : row_starts[row + 1]]
-            _satisfy(labels, label_starts, label_rows, wanting, gain)
+            _satisfy(list_at(by_row, row), by_label, wanting, gain)
     return chosen
 
 
 @njit(nogil=True, cache=True)
-def _move_to_test(
-    row: int,
-    labels: Ints32,
-    label_starts: Ints64,
-    label_rows: Ints32,
-    n_train: Ints64,
-    blocked: Ints32,
-    in_test: Mask,
-) -> None:
+def _move_to_test(row: int, labels: Ints32, by_label: Lists, parts: _Parts) -> None:
     """Move a row; a label left with one training row blocks that row from moving."""
-    in_test[row] = True
+    parts.in_test[row] = True
     for label in labels:
-        n_train[label] -= 1
-        if n_train[label] == 1:
-            for at in range(label_starts[label], label_starts[label + 1]):
-                if not in_test[label_rows[at]]:
-                    blocked[label_rows[at]] += 1
+        parts.n_train[label] -= 1
+        if parts.n_train[label] == 1:
+            for other in list_at(by_label, label):
+                if not parts.in_test[other]:
+                    parts.blocked[other] += 1
                     break
 
 
 @njit(nogil=True, cache=True)
 def _represent_labels(
-    row_starts: Ints64,
-    row_labels: Ints32,
-    label_starts: Ints64,
-    label_rows: Ints32,
+    by_row: Lists,
+    by_label: Lists,
     label_order: Ints64,
     row_order: Ints64,
-    n_train: Ints64,
-    blocked: Ints32,
-    in_test: Mask,
+    parts: _Parts,
     n_test: int,
     n_most: int,
     n_spare: int,
@@ -115,30 +105,27 @@ def _represent_labels(
     """
     priority = np.empty(len(row_order), np.int64)
     priority[row_order] = np.arange(len(row_order))
-    wanting = np.zeros(len(n_train), np.bool_)
+    wanting = np.zeros(len(parts.n_train), np.bool_)
     wanting[label_order] = True
-    gain = _count_wanting(row_starts, row_labels, wanting)
+    gain = _count_wanting(by_row, wanting)
     taken, n_wanting = 0, len(label_order)
     for label in label_order:
         if taken >= (n_most if n_wanting > n_spare else n_test):
             break
         if wanting[label]:
-            rows = label_rows[label_starts[label] : label_starts[label + 1]]
-            row = _best_row(rows, gain, blocked, priority)
+            row = _best_row(list_at(by_label, label), gain, parts.blocked, priority)
             if row != NO_ROW:
-                labels = row_labels[row_starts[row] : row_starts[row + 1]]
-                n_wanting -= _satisfy(labels, label_starts, label_rows, wanting, gain)
-                _move_to_test(row, labels, label_starts, label_rows, n_train, blocked, in_test)
+                labels = list_at(by_row, row)
+                n_wanting -= _satisfy(labels, by_label, wanting, gain)
+                _move_to_test(row, labels, by_label, parts)
                 taken += 1
     return taken
 
 
 @njit(nogil=True, cache=True)
 def choose_test_rows(
-    row_starts: Ints64,
-    row_labels: Ints32,
-    label_starts: Ints64,
-    label_rows: Ints32,
+    by_row: Lists,
+    by_label: Lists,
     label_order: Ints64,
     row_order: Ints64,
     pinned: Mask,
@@ -152,45 +139,30 @@ def choose_test_rows(
     `n_spare` labels have none. Then rows are taken in `row_order` whose labels have on average less than their
     share in the test set; then any row that may move. Pinned rows never move.
     """
-    n_rows = len(row_starts) - 1
-    n_all = label_starts[1:] - label_starts[:-1]
-    n_train = n_all.copy()
-    in_test = np.zeros(n_rows, np.bool_)
-    blocked = pinned.astype(np.int32)
+    n_rows = len(by_row.starts) - 1
+    n_all = by_label.starts[1:] - by_label.starts[:-1]
+    parts = _Parts(n_all.copy(), pinned.astype(np.int32), np.zeros(n_rows, np.bool_))
     for label in range(len(n_all)):
         if n_all[label] == 1:
-            blocked[label_rows[label_starts[label]]] += 1
-    taken = _represent_labels(
-        row_starts,
-        row_labels,
-        label_starts,
-        label_rows,
-        label_order,
-        row_order,
-        n_train,
-        blocked,
-        in_test,
-        n_test,
-        n_most,
-        n_spare,
-    )
+            parts.blocked[by_label.ids[by_label.starts[label]]] += 1
+    taken = _represent_labels(by_row, by_label, label_order, row_order, parts, n_test, n_most, n_spare)
     share = n_test / n_rows
-    bare_short = share * np.sum(row_starts[1:] == row_starts[:-1])  # rows without labels have a share too
+    bare_short = share * np.sum(by_row.starts[1:] == by_row.starts[:-1])  # rows without labels have a share too
     for balanced in (True, False):
         for row in row_order:
             if taken >= n_test:
                 break
-            if in_test[row] or blocked[row] > 0:
+            if parts.in_test[row] or parts.blocked[row] > 0:
                 continue
-            labels = row_labels[row_starts[row] : row_starts[row + 1]]
+            labels = list_at(by_row, row)
             if balanced:
                 shortage = bare_short if len(labels) == 0 else 0.0
                 for label in labels:
-                    shortage += share - (n_all[label] - n_train[label]) / n_all[label]
+                    shortage += share - (n_all[label] - parts.n_train[label]) / n_all[label]
                 if shortage <= 0:
                     continue
-            _move_to_test(row, labels, label_starts, label_rows, n_train, blocked, in_test)
+            _move_to_test(row, labels, by_label, parts)
             taken += 1
             if len(labels) == 0:
                 bare_short -= 1
-    return in_test
+    return parts.in_test

@@ -30,14 +30,7 @@ def draw(cumulative: Floats64, state: UInts64) -> int:
 
 
 @njit(nogil=True, cache=True)
-def ascend(
-    vector: Floats32,
-    context: Floats32,
-    is_pair: bool,
-    offset: float,
-    rate: float,
-    gradient: Floats32,
-) -> None:
+def ascend(vector: Floats32, context: Floats32, is_pair: bool, offset: float, rate: float, gradient: Floats32) -> None:
     """One step up log σ(±(⟨vector, context⟩ + offset)), plus for a pair, minus for a negative sample.
 
     The context is moved at once; the gradient of the vector is added to `gradient`, to be applied after the
@@ -87,12 +80,7 @@ class Noise(NamedTuple):
 
 @njit(nogil=True, cache=True)
 def sgns_pass(
-    vectors: Floats32,
-    contexts: Floats32,
-    pairs: Pairs,
-    noise: Noise,
-    rates: Floats64,
-    state: UInts64,
+    vectors: Floats32, contexts: Floats32, pairs: Pairs, noise: Noise, rates: Floats64, state: UInts64
 ) -> None:
     """One step for each of `rates`: a pair, and its negative samples, drawn at random (ExMLDS Eq. 3, 6, 7 or 8).
 

@@ -427,13 +427,7 @@ def _numbers(n: int) -> Ints32:
 
 @njit(nogil=True, cache=True, inline="always")
 def find_plane(
-    X: FeatureRows,
-    Y: Rows,
-    samples: Ints32,
-    sides: Ints8,
-    rules: Rules,
-    labels: LabelScratch,
-    features: FeatureScratch,
+    X: FeatureRows, Y: Rows, samples: Ints32, sides: Ints8, rules: Rules, labels: LabelScratch, features: FeatureScratch
 ) -> Stored:
     """A hyperplane that splits samples, given their initial sides.
 

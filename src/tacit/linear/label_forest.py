@@ -70,10 +70,7 @@ class LabelForest:
             return "dense_values", f"must be weights of {n_dense} features for {sizes['n_slots']} children; got {found}"
         for tree, starts in enumerate(self.level_starts):
             if len(starts) < 2 or starts[0] != end or starts[-1] > sizes["n_nodes"] or (np.diff(starts) <= 0).any():
-                return (
-                    f"level_starts.{tree}",
-                    f"must rise from {end} to at most {sizes['n_nodes']} nodes",
-                )
+                return (f"level_starts.{tree}", f"must rise from {end} to at most {sizes['n_nodes']} nodes")
             end = int(starts[-1])
             first_slots = self.slot_starts[starts]
             bounds = [*pairwise(starts[1:].tolist()), (0, sizes["n_labels"])]

@@ -144,13 +144,7 @@ class LabelTree(Estimator):
                 propensities_from_counts(self.label_counts_, self.n_samples_, self.A, self.B),
             ),
             options=NodeOptions(
-                self.negatives,
-                self.hard_negatives,
-                self.bias,
-                self.prune,
-                self.tolerance,
-                self.max_passes,
-                self.dtype,
+                self.negatives, self.hard_negatives, self.bias, self.prune, self.tolerance, self.max_passes, self.dtype
             ),
         )
         return [chunk for part in parts for chunk in part]
@@ -289,12 +283,7 @@ def train_nodes(
 
 
 def _train_node(
-    X: FeatureMatrix,
-    Y: sparse.csc_matrix,
-    node: LabelNode,
-    seed: int,
-    objective: LinearObjective,
-    options: NodeOptions,
+    X: FeatureMatrix, Y: sparse.csc_matrix, node: LabelNode, seed: int, objective: LinearObjective, options: NodeOptions
 ) -> Chunk:
     rows, signs = _samples_of(Y, node, options, seed)
     n_children, width = len(node.bounds) - 1, signs.shape[1]

@@ -40,10 +40,7 @@ class OneVsAll(Estimator):
     A: Annotated[float, Range(low=0), "propensity: how fast it rises with a label's count"] = ClassifierOptions.A
     B: Annotated[float, Range(above=0), "propensity: added to a label's count"] = ClassifierOptions.B
     absent: Annotated[
-        str,
-        OneOf(("negative", "missing")),
-        Role.KNOWS_MISSING,
-        "absent entries of Y are negatives, or ignored",
+        str, OneOf(("negative", "missing")), Role.KNOWS_MISSING, "absent entries of Y are negatives, or ignored"
     ] = ClassifierOptions.absent
     bias: Annotated[float, Range(low=0), "value of the constant feature; 0 for no intercept"] = ClassifierOptions.bias
     prune: Annotated[float, Range(low=0), "weights smaller than this are dropped"] = ClassifierOptions.prune

@@ -16,6 +16,7 @@ from scipy import sparse
 from tacit.arrays import Floats32, Ids, Ints32, Ints64
 from tacit.core.parameters import OneOf
 from tacit.kernels.name_matching import N_COLUMNS, match_names, name_cover, partly_named
+from tacit.kernels.ragged import Lists
 from tacit.numerics.rows import row_of_entry, sorted_set
 from tacit.store.declared import Array, Items
 from tacit.text.words import LANGUAGES, roots, stemmed, words_of
@@ -164,11 +165,11 @@ class NameIndex:
         return np.concatenate([self.form_stems, np.arange(len(self.stems), dtype=np.int32)])
 
     @cached_property
-    def _names_of_label(self) -> tuple[Ints64, Ints32]:
-        """Where the names of each label start, and these names, preferred ones first."""
+    def _names_of_label(self) -> Lists:
+        """The names of each label, preferred ones first."""
         order = np.lexsort((~self.is_preferred, self.labels)).astype(np.int32)
         ends = np.arange(int(self.labels.max(initial=-1)) + 2)
-        return np.searchsorted(self.labels[order], ends).astype(np.int64), order
+        return Lists(np.searchsorted(self.labels[order], ends).astype(np.int64), order)
 
     def stems_in(self, name: str) -> str:
         """The stems of a name by which it would be found, as a text."""
@@ -195,7 +196,7 @@ class NameIndex:
         flat = np.fromiter(map(place.__getitem__, chain.from_iterable(words)), np.int32, starts[-1])
         tokens = np.full(len(flat), -1, np.int32)
         tokens[flat >= 0] = self._stem_of_word[flat[flat >= 0]]
-        found = match_names(tokens, starts, self.listed_starts, self.listed, self.name_starts, self.name_stems)
+        found = match_names(Lists(starts, tokens), *self._stems_of_names)
         return self._best(found, n_words, self._words(flat, starts))
 
     def _words(self, flat: Ints32, starts: Ints64) -> sparse.csr_matrix:
@@ -220,11 +221,15 @@ class NameIndex:
         the share of the weight of the text's words that it has, its lowest and its highest weight, and the share of its
         words that are in the text as they are.
         """
-        words = matches.words.indptr, matches.words.indices, self._stem_of_word, len(self.forms)
-        covered: Floats32 = name_cover(
-            rows, labels, *words, *self._names_of_label, self.name_starts, self.name_forms, weights
-        )
+        words = Lists(matches.words.indptr, matches.words.indices), self._stem_of_word, len(self.forms)
+        names = self._names_of_label, Lists(self.name_starts, self.name_forms)
+        covered: Floats32 = name_cover(rows, labels, *words, *names, weights)
         return covered
+
+    @property
+    def _stems_of_names(self) -> tuple[Lists, Lists]:
+        """The names that are looked at where a stem occurs, and the stems of each name."""
+        return Lists(self.listed_starts, self.listed), Lists(self.name_starts, self.name_stems)
 
     def partly_named(self, matches: Matches, weights: Floats32, least_share: float) -> tuple[Ids, Ids, Floats32]:
         """Names of which texts have the rarest word and a share of the weight of its stems, but not all of them.
@@ -232,9 +237,9 @@ class NameIndex:
         Returned are the texts; of the names of each label the one of which a text has the largest share of the words;
         and its words, those of them that are in the text, and how many names have the same rarest word.
         """
-        words = matches.words.indptr, matches.words.indices, self._stem_of_word
-        names = self.listed_starts, self.listed, self.name_starts, self.name_stems
-        row, name, n_inside, n_listed = partly_named(*words, *names, weights, least_share, _MOST_PARTLY_NAMED).T
+        words = Lists(matches.words.indptr, matches.words.indices), self._stem_of_word
+        found = partly_named(*words, *self._stems_of_names, weights, least_share, _MOST_PARTLY_NAMED)
+        row, name, n_inside, n_listed = found.T
         sizes = np.diff(self.name_starts)[name]
         keys = row.astype(np.int64) * (int(self.labels.max(initial=0)) + 1) + self.labels[name]
         order = np.lexsort((-n_inside / sizes, keys))

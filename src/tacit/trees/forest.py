@@ -83,14 +83,7 @@ class Forest:
             leaf_steps=steps.astype(np.float32),
         )
 
-    def rank(
-        self,
-        X: sparse.csr_matrix,
-        k: int,
-        allowed: Mask,
-        min_share: float,
-        nearness: Nearness | None,
-    ) -> Ranking:
+    def rank(self, X: sparse.csr_matrix, k: int, allowed: Mask, min_share: float, nearness: Nearness | None) -> Ranking:
         """The best allowed labels among those in the leaves of each row, re-ranked by `nearness` if given.
 
         A row near a hyperplane follows both branches while its share in each is at least `min_share`.
@@ -117,11 +110,7 @@ class Forest:
 
 
 def _mean_residuals(
-    leaves: Integers,
-    leaf_starts: Ints64,
-    leaf_labels: Ints32,
-    leaf_scores: Floats32,
-    Y: sparse.csr_matrix,
+    leaves: Integers, leaf_starts: Ints64, leaf_labels: Ints32, leaf_scores: Floats32, Y: sparse.csr_matrix
 ) -> Floats32:
     """For each label in each leaf, the mean residual of the forest on the samples of the leaf."""
     contents = Rows(leaf_starts.astype(np.uint64), leaf_labels.astype(np.uint32), leaf_scores)

@@ -166,12 +166,7 @@ def ascend(likelihood_at: Callable[[Floats64], tuple[float, Floats64, float]], c
 
 
 def likelihood(
-    X: sparse.csr_matrix,
-    is_positive: Mask,
-    centre: Floats64,
-    propensity: float,
-    gamma: float,
-    beta: float,
+    X: sparse.csr_matrix, is_positive: Mask, centre: Floats64, propensity: float, gamma: float, beta: float
 ) -> tuple[float, Floats64, float]:
     """Log-likelihood of one label's observed values at a centre, its gradient, and the scale of its curvature."""
     squares = np.asarray(X.multiply(X).sum(axis=1)).ravel()

@@ -6,8 +6,11 @@ import re
 import time
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary
+
+import numpy as np
 
 from tacit.store.acts import Act, in_force
 from tacit.tagger.suggest import DECIMALS
@@ -21,6 +24,7 @@ if TYPE_CHECKING:
 #: The file in a model folder that ``tacit evaluate MODEL DATA --report MODEL/report.html`` writes.
 REPORT = "report.html"
 _TEXTS_TRIED, _BEST_LENGTH, _LONGEST = 100, 300, 1000  # of an example
+_N_NAMES, _WORDS_TRIED, _SHORTEST_WORD = 3, 1000, 4
 
 _WORD = re.compile(r"\w+")
 
@@ -63,9 +67,21 @@ def report_of(served: Served) -> bytes | None:
 
 
 def _example(tagger: Tagger) -> str | None:
-    """A training text of moderate length, if the model keeps them."""
+    """A training text of moderate length, if the model keeps them; otherwise labels or words that it knows."""
     texts = [] if tagger.training_ is None else tagger.training_.texts[:_TEXTS_TRIED]
-    return min(texts, key=lambda text: abs(len(text) - _BEST_LENGTH))[:_LONGEST] if texts else None
+    if texts:
+        return min(texts, key=lambda text: abs(len(text) - _BEST_LENGTH))[:_LONGEST]
+    if tagger.vectorizer_ is None:
+        return None
+    frequent = np.argsort(-tagger.counts_for(len(tagger.classes_)), kind="stable")[:_N_NAMES]
+    names = ", ".join(tagger.readable(tagger.classes_[column]) for column in frequent)
+    if tagger.knows([names])[0]:
+        return names
+    by_frequency = np.argsort(tagger.vectorizer_.idf_, kind="stable")[:_WORDS_TRIED]
+    words = (tagger.vectorizer_.feature_names_[column] for column in by_frequency)
+    return (
+        " ".join(islice((word for word in words if word.isalpha() and len(word) >= _SHORTEST_WORD), _N_NAMES)) or None
+    )
 
 
 # -- labels and acts --------------------------------------------------------------------------------------

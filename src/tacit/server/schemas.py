@@ -267,7 +267,7 @@ class ServedModel(BaseModel):
     calibration_samples: int | None = Field(description="Number of samples that probabilities were measured on.")
     calibration_spread: float | None = Field(description="Standard error of a probability.")
     metrics: dict[str, float] = Field(description="Metrics on held-out samples; empty if none were held out.")
-    example: str | None = Field(description="A training text, if the model keeps them.")
+    example: str | None = Field(description="A training text if they are kept, or words that it knows.")
     report: bool = Field(description="Whether /v1/models/{name}/report has an evaluation report.")
     threshold: float = Field(description="The stored threshold, used for 'auto'.")
     acts: int = Field(description="Number of acts in force.")

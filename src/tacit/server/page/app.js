@@ -7,7 +7,6 @@ import { ask, download, hasToken, useToken } from "./service.js";
 import { showExcluded, suggest, verdicts, work } from "./suggestions.js";
 import { showTaught } from "./taught.js";
 
-const N_NAMES = 3; // labels in an example
 
 // -- models ----------------------------------------------------------------------------------------------
 
@@ -74,15 +73,9 @@ function reportLink(model) {
 // -- an example ------------------------------------------------------------------------------------------
 
 async function tryExample() {
-  const text = work.model.example ?? (await attempt($("empty"), frequentNames));
-  if (!text) return;
-  $("text").value = text;
+  if (!work.model.example) return;
+  $("text").value = work.model.example;
   await suggest({ focus: true, scroll: true });
-}
-
-async function frequentNames() {
-  const { labels } = await ask("/v1/labels", { model: work.model.name, limit: N_NAMES });
-  return labels.map((label) => label.name).join(", ");
 }
 
 // -- event handlers --------------------------------------------------------------------------------------

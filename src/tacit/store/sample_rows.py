@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -15,6 +16,9 @@ from scipy import sparse
 from tacit.errors import ModelFileError
 from tacit.numerics.rows import unit_rows
 from tacit.store.atomic import read_arrays, write_arrays
+from tacit.store.declared import check_csr
+
+_CSR_PARTS = ("data", "indices", "indptr")
 
 
 class Row(NamedTuple):
@@ -32,7 +36,7 @@ class ActSamples:
     """
 
     rows: list[Row]
-    said: list[float] | None = None
+    scores: list[float] | None = None
     after: str = "nothing"
 
 
@@ -53,59 +57,40 @@ def rows_of(X: sparse.csr_matrix) -> list[Row]:
 
 def write_samples(path: Path, base: str, by_act: Mapping[str, ActSamples], n_features: int) -> None:
     """Write the samples of acts, by the ids of the acts, to the cache."""
-    samples = list(by_act.values())
-    rows = [row for each in samples for row in each.rows]
-    said = [value for each in samples for value in each.said or [np.nan] * len(each.rows)]
-    matrix = stacked(rows, n_features)
-    histories = {after: place for place, after in enumerate(dict.fromkeys(each.after for each in samples))}
-    arrays = {
-        "base": _codes([base]),
-        "histories": _codes(list(histories)),
-        "after": np.array([histories[each.after] for each in samples], np.int64),
-        "acts": _codes(list(by_act)),
-        "rows": np.array([len(each.rows) for each in samples], np.int64),
-        "said": np.array(said, np.float32),
-        "lengths": np.diff(matrix.indptr).astype(np.int64),
-        "indices": matrix.indices.astype(np.int32),
-        "values": matrix.data.astype(np.float32),
-    }
-    write_arrays(path, arrays)
+    acts = [[name, each.after, each.scores, len(each.rows)] for name, each in by_act.items()]
+    rows = stacked([row for each in by_act.values() for row in each.rows], n_features)
+    about = json.dumps({"base": base, "acts": acts}).encode()
+    parts = {part: getattr(rows, part) for part in _CSR_PARTS}
+    write_arrays(path, {"about": np.frombuffer(about, np.uint8), **parts})
 
 
 def read_samples(path: Path, base: str, n_features: int) -> dict[str, ActSamples]:
     """Read the cache of this base, by the ids of the acts; empty if it is of another base or damaged."""
     try:
         arrays = read_arrays(path, mapped=False) if path.is_file() else {}
-        if not arrays or _texts(arrays["base"]) != [base]:
+        about = json.loads(bytes(arrays["about"])) if arrays else {}
+        if about.get("base") != base:
             return {}
-        lengths, indices, values = arrays["lengths"], arrays["indices"], arrays["values"]
-        ends = np.concatenate([[0], np.cumsum(lengths)])
-        stops = np.concatenate([[0], np.cumsum(arrays["rows"])])
-        is_right = (
-            (lengths >= 0).all() and (arrays["rows"] >= 0).all()
-            and ends[-1] == len(indices) == len(values) and stops[-1] == len(lengths) == len(arrays["said"])
-            and (not len(indices) or (indices.min() >= 0 and indices.max() < n_features))
-            and indices.dtype == np.int32 and values.dtype == np.float32 and np.isfinite(values).all()
-        )  # fmt: skip
-        names, histories = _texts(arrays["acts"]), _texts(arrays["histories"])
-        after = [histories[place] for place in arrays["after"].tolist()]
-        if not is_right or not len(names) == len(after) == len(stops) - 1:
+        check_csr(arrays, (len(arrays["indptr"]) - 1, n_features), "rows")
+        indices, values = arrays["indices"].astype(np.int32), arrays["data"].astype(np.float32)
+        if not np.isfinite(values).all():
             return {}
-    except (ModelFileError, KeyError, ValueError, TypeError, AttributeError, IndexError):
+        rows = iter([Row(indices[a:b], values[a:b]) for a, b in pairwise(arrays["indptr"].tolist())])
+        found = {}
+        for name, after, scores, n_rows in about["acts"]:
+            if scores is not None and len(scores) != n_rows:
+                return {}
+            known = None if scores is None else list(map(float, scores))
+            found[str(name)] = ActSamples([next(rows) for _ in range(n_rows)], known, str(after))
+        return found if next(rows, None) is None else {}
+    except (
+        ModelFileError,
+        LookupError,
+        ValueError,
+        TypeError,
+        AttributeError,
+        ArithmeticError,
+        RecursionError,
+        StopIteration,
+    ):
         return {}
-    cuts = ends.tolist()
-    rows = [Row(indices[a:b], values[a:b]) for a, b in pairwise(cuts)]
-    said = np.asarray(arrays["said"], np.float64).tolist()
-    found = {}
-    for name, (first, last), history in zip(names, pairwise(stops.tolist()), after, strict=True):
-        heard = said[first:last]
-        found[name] = ActSamples(rows[first:last], None if not heard or heard[0] != heard[0] else heard, history)
-    return found
-
-
-def _codes(texts: Sequence[str]) -> npt.NDArray[np.uint8]:
-    return np.frombuffer("\n".join(texts).encode("utf-8", "surrogatepass"), np.uint8)
-
-
-def _texts(codes: npt.NDArray[np.uint8]) -> list[str]:
-    return codes.tobytes().decode("utf-8", "surrogatepass").split("\n") if len(codes) else []

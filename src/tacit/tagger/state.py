@@ -263,7 +263,7 @@ class State:
             self._retired.add(column)
             self._changed.pop(column, None)
         elif act.kind == "judge" and samples is not None:
-            self._judge(content["judgements"], samples.rows, samples.said or [])
+            self._judge(content["judgements"], samples.rows, samples.scores or [])
 
     def _call(self, column: int, name: str) -> None:
         self._untitle(column)
@@ -356,9 +356,9 @@ class State:
         places: dict[int, list[tuple[ActSamples, int]]] = {}
         texts = {id(samples): act.content["judgements"] for act, samples in judged}
         for act, samples in judged:
-            if samples.said is None or samples.after != self._settled or len(samples.said) != len(samples.rows):
+            if samples.scores is None or samples.after != self._settled or len(samples.scores) != len(samples.rows):
                 columns = [self.known(each["label"]) for each in act.content["judgements"]]
-                samples.said, samples.after = None if None in columns else [0.0] * len(columns), self._settled
+                samples.scores, samples.after = None if None in columns else [0.0] * len(columns), self._settled
                 for place, column in enumerate(columns if None not in columns else ()):
                     places.setdefault(column, []).append((samples, place))  # type: ignore[arg-type]
         if not places:
@@ -371,7 +371,7 @@ class State:
             given = [str(texts[id(samples)][place].get("text") or "") for samples, place in where]
             said = self.log_odds(scores, scores.inputs(X, given, stored=True), [inner[column]])[:, 0]
             for (samples, place), value in zip(where, said, strict=True):
-                samples.said[place] = float(np.float32(value))  # type: ignore[index]
+                samples.scores[place] = float(np.float32(value))  # type: ignore[index]
 
     def _captured(self, column: int) -> Part:
         """The current scoring of a label, for use in another label; later judgements do not affect it."""

@@ -21,12 +21,13 @@ from scipy import sparse
 
 import tacit
 from attack import model_mutator
+from tacit.core.parameters import Kind, kind_of
 from tacit.data.vocabulary import Vocabulary
 from tacit.errors import ModelFileError
 from tacit.linear.label_forest import LabelForest
 from tacit.names.similar import Meaning, SampleIndex
 from tacit.registry import MODELS, TAGGER
-from tacit.store.declared import Array, Csr, Kind, kind_of, kinds_of
+from tacit.store.declared import Array, Csr, kinds_of
 from tacit.tagger.naming import start_tagger
 
 N_SHORT = 200  # cases in every run of the tests

@@ -12,7 +12,7 @@ import json
 import math
 import types
 from collections.abc import Iterable, Mapping
-from dataclasses import MISSING, dataclass, fields, replace
+from dataclasses import MISSING, Field, dataclass, fields, replace
 from enum import Enum
 from functools import cache
 from numbers import Integral, Real
@@ -22,6 +22,7 @@ from tacit.errors import ParameterError, did_you_mean
 
 Model = TypeVar("Model")
 _LARGEST = 1e15  # magnitude of a number, so that its products with features stay within float32
+_UNIONS = (Union, types.UnionType)
 _OF_ALL_MODELS = ("idf", "normalize", "random_state", "n_jobs")
 
 #: What replaces parameters of earlier versions.
@@ -164,27 +165,44 @@ def is_instance(value: Any, kinds: tuple[type, ...]) -> bool:
 def parameters_of(cls: Any) -> dict[str, Parameter]:
     """The declared parameters of an estimator class, sorted by name."""
     hints = get_type_hints(cls, include_extras=True)
-    found = {}
-    for declared in sorted((item for item in fields(cls) if item.init), key=lambda item: item.name):
-        default = None if declared.default is MISSING else declared.default
-        found[declared.name] = Parameter(declared.name, default=default, **_read_annotation(hints[declared.name]))
-    return found
+    declared = sorted((item for item in fields(cls) if item.init), key=lambda item: item.name)
+    return {item.name: _parameter(item, hints[item.name]) for item in declared}
 
 
-def _read_annotation(annotation: Any) -> dict[str, Any]:
-    """The fields of `Parameter` that an annotation declares."""
-    extras: tuple[Any, ...] = ()
+def _parameter(item: Field[Any], annotation: Any) -> Parameter:
+    kind = kind_of(annotation)
+    plain = get_args(annotation)[0] if get_origin(annotation) is Annotated else annotation
+    arms = get_args(plain) if get_origin(plain) in _UNIONS else (plain,)
+    return Parameter(
+        item.name, () if plain is Any else arms, None if item.default is MISSING else item.default,
+        constraint=kind.find(Range, OneOf), help=kind.find(str) or "", tune=kind.find(Tune), role=kind.find(Role),
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A parsed annotation: the plain type, whether None is allowed, and the declarations."""
+
+    type: Any
+    takes_none: bool
+    extras: tuple[Any, ...]
+
+    def find(self, *kinds: Any) -> Any:
+        """The first declaration of one of these kinds, or None."""
+        return next((extra for extra in self.extras if isinstance(extra, kinds)), None)
+
+
+@cache
+def kind_of(annotation: Any) -> Kind:
+    """Parse an annotation."""
     if get_origin(annotation) is Annotated:
-        annotation, *rest = get_args(annotation)
-        extras = tuple(rest)
-    kinds = get_args(annotation) if get_origin(annotation) in (Union, types.UnionType) else (annotation,)
-    return {
-        "types": () if annotation is Any else tuple(kinds),
-        "constraint": next((extra for extra in extras if isinstance(extra, Range | OneOf)), None),
-        "help": next((extra for extra in extras if isinstance(extra, str)), ""),
-        "tune": next((extra for extra in extras if isinstance(extra, Tune)), None),
-        "role": next((extra for extra in extras if isinstance(extra, Role)), None),
-    }
+        inner = kind_of(get_args(annotation)[0])
+        return Kind(inner.type, inner.takes_none, inner.extras + annotation.__metadata__)
+    if get_origin(annotation) in _UNIONS:
+        arms = get_args(annotation)
+        inner = kind_of(next(arm for arm in arms if arm is not type(None)))
+        return Kind(inner.type, type(None) in arms, inner.extras)
+    return Kind(annotation, annotation is type(None), ())
 
 
 @cache

@@ -26,6 +26,9 @@ _DTYPES = {
     "BOOL": "?", "U8": "<u1", "I8": "<i1", "U16": "<u2", "I16": "<i2", "U32": "<u4", "I32": "<i4",
     "U64": "<u8", "I64": "<i8", "F16": "<f2", "F32": "<f4", "F64": "<f8",
 }  # fmt: skip
+#: What may be raised by reading content that is not as it should be.
+MALFORMED = (LookupError, ValueError, TypeError, AttributeError, ArithmeticError, RecursionError)
+
 _CANNOT_SYNC_FOLDERS = (errno.EINVAL, errno.ENOTSUP)  # of a file system, such as some over a network
 _MAX_HEADER = 100_000_000  # bytes; the limit of the safetensors format itself
 _COPIES_KEPT = 2  # of a folder: workers may still open that of the model before
@@ -136,7 +139,7 @@ def read_arrays(path: Path, *, mapped: bool = True) -> dict[str, npt.NDArray[Any
         raise ModelFileError(f"{path}: cannot be read ({error}); copy the model again") from None
     try:
         return _arrays_of(content)
-    except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
+    except MALFORMED as error:
         raise ModelFileError(f"{path}: damaged safetensors file ({error}); copy the model again") from None
 
 
@@ -162,7 +165,7 @@ def _arrays_of(content: mmap.mmap | bytearray) -> dict[str, npt.NDArray[Any]]:
 
 
 def sha256(path: Path) -> str:
-    """Compute the SHA-256 checksum of a file, in hexadecimal digits."""
+    """The SHA-256 checksum of a file, in hexadecimal digits."""
     digest = hashlib.sha256()
     with path.open("rb") as file:
         while block := file.read(1 << 20):

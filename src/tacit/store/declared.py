@@ -8,18 +8,17 @@ new name sets its value, which then holds in that object and in the objects insi
 
 from __future__ import annotations
 
-import types
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from functools import cache
 from itertools import chain
-from typing import Annotated, Any, NoReturn, Union, get_args, get_origin, get_type_hints
+from typing import Any, ClassVar, NoReturn, get_args, get_origin, get_type_hints
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from tacit.core.parameters import OneOf, Range, check_parameters, is_instance
+from tacit.core.parameters import Kind, OneOf, Range, check_parameters, is_instance, kind_of
 from tacit.errors import ModelFileError, ParameterError
 
 Sizes = dict[str, int]
@@ -36,15 +35,33 @@ def _fail(where: str, problem: str) -> NoReturn:
     raise ModelFileError(f"{where} {problem}")
 
 
-# -- the vocabulary of declarations -----------------------------------------------------------------------
+@dataclass(frozen=True)
+class Csr:
+    """A CSR matrix; its indices are checked against its shape when it is rebuilt."""
+
+    dtypes: str  # ``IDS`` is the smallest integer type for numbers below `below`
+    shape: tuple[str, ...]  # the size of each axis; ``""`` allows any
+
+    name: ClassVar = "a sparse matrix"
+
+    def fits(self, value: Any) -> bool:
+        """Whether a value is a matrix."""
+        return bool(sparse.issparse(value))
+
+    def check_shape(self, value: Any, where: str, sizes: Sizes) -> None:
+        """Raise unless type and shape are right; sets the values of new sizes."""
+        if not _is_one_of(value.dtype, self.dtypes):
+            _fail(where, f"must be {self.name} of {' or '.join(self.dtypes.split())}; got {value.dtype}")
+        _check_axes(value.shape, self.shape, where, sizes)
+
+    def check_values(self, value: Any, where: str, sizes: Sizes) -> None:
+        """Raise unless the entries satisfy the declaration."""
 
 
 @dataclass(frozen=True)
-class Array:
+class Array(Csr):
     """An array: the types that it may have, the size of each axis, and what holds for the entries."""
 
-    dtypes: str  # ``IDS`` is the smallest integer type for numbers below `below`
-    shape: tuple[str, ...]  # ``""`` allows any size
     low: str = ""  # entries are at least this (0 if only `below` is given) ...
     below: str = ""  # ... and less than this
     starts: str = ""  # entries are offsets into another array of this size: from 0 to the size, never falling
@@ -57,19 +74,19 @@ class Array:
     up_to: float = np.inf  # largest absolute value; entries must be finite
     if_none: tuple[str, str] | None = None  # two sizes that must be equal if the value is None
 
+    name: ClassVar = "an array"
+
     def fits(self, value: Any) -> bool:
         """Whether a value is an array."""
         return isinstance(value, np.ndarray)
 
-    def check_shape(self, value: npt.NDArray[Any], where: str, sizes: Sizes) -> None:
-        """Raise unless type and shape are right; sets the values of new sizes."""
-        if not _is_one_of(value.dtype, self.dtypes):
-            _fail(where, f"must be an array of {' or '.join(self.dtypes.split())}; got {value.dtype}")
-        _check_axes(value.shape, self.shape, where, sizes)
+    def check_shape(self, value: Any, where: str, sizes: Sizes) -> None:
+        """Raise unless type and shape are right, and there are entries if there must be."""
+        super().check_shape(value, where, sizes)
         if self.is_filled and not value.size:
             _fail(where, "must not be empty")
 
-    def check_values(self, value: npt.NDArray[Any], where: str, sizes: Sizes) -> None:
+    def check_values(self, value: Any, where: str, sizes: Sizes) -> None:
         """Raise unless the entries satisfy the declaration."""
         if self.dtypes == IDS and value.dtype != (np.uint16 if _size(self.below, sizes) <= _SHORT else np.int32):
             _fail(where, f"must have the smallest type for numbers below {_size(self.below, sizes)}; got {value.dtype}")
@@ -96,39 +113,15 @@ class Array:
             sizes[self.widest] = int(np.diff(value).max(initial=0))
 
     def _check_range(self, value: npt.NDArray[Any], where: str, sizes: Sizes) -> None:
-        if not value.size:
-            if self.most:
-                sizes[self.most] = 0
-            return
-        least, most = value.min(), value.max()
-        low = _size(self.low, sizes) if self.low else 0 if self.below else None
-        if low is not None and not least >= low:
-            _fail(where, f"must hold numbers from {low} up; got {least}")
-        if self.below and not most < (below := _size(self.below, sizes)):
-            _fail(where, f"must hold numbers below {below} ({self.below}); got {most}")
         if self.most:
-            sizes[self.most] = int(most)
-
-
-@dataclass(frozen=True)
-class Csr:
-    """A CSR matrix; its indices are checked against its shape when it is rebuilt."""
-
-    dtypes: str
-    shape: tuple[str, str]
-
-    def fits(self, value: Any) -> bool:
-        """Whether a value is a CSR matrix."""
-        return bool(sparse.issparse(value))
-
-    def check_shape(self, value: Any, where: str, sizes: Sizes) -> None:
-        """Raise unless type and shape are right; sets the values of new sizes."""
-        if not _is_one_of(value.dtype, self.dtypes):
-            _fail(where, f"must be a sparse matrix of {' or '.join(self.dtypes.split())}; got {value.dtype}")
-        _check_axes(value.shape, self.shape, where, sizes)
-
-    def check_values(self, value: Any, where: str, sizes: Sizes) -> None:
-        """Do nothing: the entries were checked when the matrix was rebuilt."""
+            sizes[self.most] = int(value.max(initial=0))
+        if not value.size:
+            return
+        low = _size(self.low, sizes) if self.low else 0 if self.below else None
+        if low is not None and not value.min() >= low:
+            _fail(where, f"must hold numbers from {low} up; got {value.min()}")
+        if self.below and not value.max() < (below := _size(self.below, sizes)):
+            _fail(where, f"must hold numbers below {below} ({self.below}); got {value.max()}")
 
 
 @dataclass(frozen=True)
@@ -208,44 +201,12 @@ def _check_axes(shape: tuple[int, ...], declared: tuple[str, ...], where: str, s
             _fail(where, f"must have {expected} ({expression}) entries along axis {axis}; got {found}")
 
 
-# -- annotations ------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Kind:
-    """A parsed annotation: the plain type, whether None is allowed, and the declarations."""
-
-    type: Any
-    takes_none: bool
-    extras: tuple[Any, ...]
-
-    def find(self, *kinds: Any) -> Any:
-        """The first declaration of one of these kinds, or None."""
-        return next((extra for extra in self.extras if isinstance(extra, kinds)), None)
-
-
-@cache
-def kind_of(annotation: Any) -> Kind:
-    """Parse an annotation."""
-    if get_origin(annotation) is Annotated:
-        inner = kind_of(get_args(annotation)[0])
-        return Kind(inner.type, inner.takes_none, inner.extras + annotation.__metadata__)
-    if get_origin(annotation) in (Union, types.UnionType):
-        arms = get_args(annotation)
-        inner = kind_of(next(arm for arm in arms if arm is not type(None)))
-        return Kind(inner.type, type(None) in arms, inner.extras)
-    return Kind(annotation, annotation is type(None), ())
-
-
 @cache
 def kinds_of(cls: Any) -> dict[str, Kind]:
     """The kinds of a dataclass's fields; for a model, of its fitted attributes."""
     hints = get_type_hints(cls, include_extras=True)
     is_model = hasattr(cls, "stored_parameters")
     return {item.name: kind_of(hints[item.name]) for item in fields(cls) if not (is_model and item.init)}
-
-
-# -- checks -----------------------------------------------------------------------------------------------
 
 
 def check_model(model: Any, where: str = "", shared: Mapping[str, int] | None = None) -> Sizes:
@@ -260,31 +221,35 @@ def check_model(model: Any, where: str = "", shared: Mapping[str, int] | None = 
 
 
 def _check_fields(value: Any, where: str, sizes: Sizes) -> None:
-    """Check the fields of an object: first sizes, then inner objects, then the entries of arrays."""
-    found = {}
+    """Check the fields of an object: inner models, then sizes, then inner objects, then the entries of arrays."""
     cls: Any = type(value)
+    found, others, arrays = [], [], []
     for name, kind in kinds_of(cls).items():
-        if hasattr(value, name):
-            found[name] = (getattr(value, name), kind)
-        else:
+        if not hasattr(value, name):
             _check_missing(value, kind, where + name)
-    arrays = []
-    for name, (item, kind) in found.items():
-        if _is_model(kind.type) and item is not None:
-            _check_type(item, kind, where + name)
-            inner = check_model(item, f"{where}{name}.", {size: sizes[size] for size in SHARED if size in sizes})
-            sizes.update({size: inner[size] for size in SHARED if size in inner})
-    for name, (item, kind) in found.items():
-        declared = _check_sizes(item, kind, where + name, sizes)
+        elif (item := getattr(value, name)) is not None and _is_model(kind.type):
+            _check_inner_model(item, kind, where + name, sizes)
+        else:
+            found.append((item, kind, where + name))
+    for item, kind, place in found:
+        declared = _check_sizes(item, kind, place, sizes)
         if declared is not None:
-            arrays.append((declared, item, where + name))
-    for name, (item, kind) in found.items():
-        if kind.find(Array, Csr) is None and not _is_model(kind.type):
-            _check_inside(item, kind, where + name, sizes)
+            arrays.append((declared, item, place))
+        elif kind.find(Csr) is None:
+            others.append((item, kind, place))
+    for item, kind, place in others:
+        _check_inside(item, kind, place, sizes)
     for declared, item, place in arrays:
         declared.check_values(item, place, sizes)
     if hasattr(value, "what_is_wrong") and (problem := value.what_is_wrong(sizes)) is not None:
         _fail(where + problem[0], problem[1])
+
+
+def _check_inner_model(model: Any, kind: Kind, where: str, sizes: Sizes) -> None:
+    """Check a model inside a model; sizes that they share become those of the outer one."""
+    _check_type(model, kind, where)
+    inner = check_model(model, f"{where}.", {size: sizes[size] for size in SHARED if size in sizes})
+    sizes.update({size: inner[size] for size in SHARED if size in inner})
 
 
 def _check_missing(model: Any, kind: Kind, where: str) -> None:
@@ -293,12 +258,12 @@ def _check_missing(model: Any, kind: Kind, where: str) -> None:
         _fail(where, "is missing")
 
 
-def _check_sizes(value: Any, kind: Kind, where: str, sizes: Sizes) -> Array | Csr | None:
+def _check_sizes(value: Any, kind: Kind, where: str, sizes: Sizes) -> Csr | None:
     """Check types, shapes, lengths and sizes; returns the declaration if the value is an array.
 
     Of several declarations, the one that fits the value applies.
     """
-    declared = [extra for extra in kind.extras if isinstance(extra, Array | Csr)]
+    declared = [extra for extra in kind.extras if isinstance(extra, Csr)]
     if declared:
         if value is None and kind.takes_none:
             for array in declared:
@@ -307,8 +272,7 @@ def _check_sizes(value: Any, kind: Kind, where: str, sizes: Sizes) -> Array | Cs
             return None
         fitting = next((each for each in declared if each.fits(value)), None)
         if fitting is None:
-            what = "a sparse matrix" if isinstance(declared[0], Csr) else "an array"
-            _fail(where, f"must be {what}; got {_called(value)}")
+            _fail(where, f"must be {declared[0].name}; got {_called(value)}")
         fitting.check_shape(value, where, sizes)
         return fitting
     if (items := kind.find(Items)) is not None and value is not None:

@@ -22,7 +22,7 @@ from typing import Any, TypeVar
 from tacit._version import __version__
 from tacit.errors import ModelFileError, TacitError
 from tacit.store.acts import Act
-from tacit.store.atomic import read_checked, replacing, sha256, sync, write_arrays
+from tacit.store.atomic import MALFORMED, read_checked, replacing, sha256, sync, write_arrays
 from tacit.store.declared import check_model
 from tacit.store.ledger import START, Contents, Ledger, LedgerError, Mark, Writing
 from tacit.store.packing import Arrays, Stored, Unpacker, pack_model
@@ -315,7 +315,7 @@ def read_base(
         text = " ".join(str(error).split())  # of a parameter that is an array
         is_known = isinstance(error, ModelFileError) and text.startswith(str(folder))
         raise error if is_known else ModelFileError(f"{folder / MANIFEST}: {text}") from None
-    except (KeyError, TypeError, AttributeError, IndexError, ValueError, OverflowError, RecursionError) as error:
+    except MALFORMED as error:
         raise ModelFileError(f"{folder / MANIFEST}: unexpected content ({error!r})") from error
     except OSError as error:
         raise ModelFileError(f"{folder}: cannot be read ({error.strerror or error})") from error

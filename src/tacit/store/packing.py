@@ -17,8 +17,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from tacit.core.parameters import kind_of
 from tacit.errors import ModelFileError
-from tacit.store.declared import check_csr, check_model, check_texts, kind_of, kinds_of
+from tacit.store.declared import check_csr, check_model, check_texts, kinds_of
 
 if TYPE_CHECKING:
     from typing_extensions import Self

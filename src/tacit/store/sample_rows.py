@@ -15,7 +15,7 @@ from scipy import sparse
 
 from tacit.errors import ModelFileError
 from tacit.numerics.rows import unit_rows
-from tacit.store.atomic import read_arrays, write_arrays
+from tacit.store.atomic import MALFORMED, read_arrays, write_arrays
 from tacit.store.declared import check_csr
 
 _CSR_PARTS = ("data", "indices", "indptr")
@@ -83,14 +83,5 @@ def read_samples(path: Path, base: str, n_features: int) -> dict[str, ActSamples
             known = None if scores is None else list(map(float, scores))
             found[str(name)] = ActSamples([next(rows) for _ in range(n_rows)], known, str(after))
         return found if next(rows, None) is None else {}
-    except (
-        ModelFileError,
-        LookupError,
-        ValueError,
-        TypeError,
-        AttributeError,
-        ArithmeticError,
-        RecursionError,
-        StopIteration,
-    ):
+    except (*MALFORMED, ModelFileError, StopIteration):
         return {}

@@ -20,8 +20,9 @@ from tacit.data.fields import default_text_fields, joined_text
 from tacit.data.files import existing_file, text_lines
 from tacit.data.load import load_data
 from tacit.errors import FileError, ParameterError, printable
-from tacit.store import folder
 from tacit.store.acts import in_force, parse_lines
+from tacit.store.atomic import stamp
+from tacit.store.folder import MANIFEST
 from tacit.store.ledger import Contents, Ledger, is_ledger
 from tacit.tagger.acting import learn_once
 from tacit.tagger.home import learn_from
@@ -175,8 +176,8 @@ def update(model: Path, data: Path, jobs: int, **source: Any) -> None:
     """
     tagger = Tagger.load(model)
     tagger.set_params(n_jobs=jobs)
-    before = folder.stamp(model)
-    keeps(lambda: _kept(model, folder.stamp(model) == before))
+    before = stamp(model / MANIFEST)
+    keeps(lambda: _kept(model, stamp(model / MANIFEST) == before))
     dataset, earlier = read_labelled(data, source, tagger), tagger.card_.get("updates", [])
     with progress_shown():
         done = tagger.update(inputs_of(tagger, dataset), dataset.Y, label_names=dataset.label_names)

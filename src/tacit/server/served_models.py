@@ -29,12 +29,13 @@ from tacit.server.monitoring import Metrics
 from tacit.server.problems import Problem
 from tacit.server.request_limits import ACTS_PER_COMMIT, TEXTS_PER_RANKING, Limits
 from tacit.store.acts import Act, in_force
+from tacit.store.atomic import Stamp, stamp
 from tacit.store.folder import ACTS, MANIFEST
 from tacit.tagger import home
 from tacit.tagger.suggest import Suggestion, Wish
 from tacit.tagger.tagger import Tagger
 
-Signature = tuple[tuple[str, int, int], ...]
+Signature = tuple[Stamp, ...]
 Lesson = Callable[[Tagger], Any]  # records an act with a tagger; the result of an undo is what was undone
 Recorded = tuple[str, str]  # the id of an act that is on disk, or of the one undone, and a description
 
@@ -112,7 +113,7 @@ class Served:
 
     def notice_damage(self, signature: Signature) -> None:
         """Log once if somebody changed the data of the model in use in place: it is served from a copy."""
-        if signature[:1] == self.signature[:1] and self._data != (found := _stamp(self._data_file)):
+        if signature[:1] == self.signature[:1] and self._data != (found := stamp(self._data_file)):
             self._data = found
             event("changed in place", logging.WARNING, model=self.name, file=self._data_file.name)
 
@@ -171,8 +172,8 @@ class Served:
         So an act is known to all workers of a service before it is acknowledged. Another thread may put an older tagger
         in use meanwhile: then `_seen` no longer holds, and the next call reads the ledger again.
         """
-        tagger, stamp = self.tagger, self._ledger_stamp()
-        if self._seen != (tagger, stamp):
+        tagger, seen = self.tagger, self._ledger_stamp()
+        if self._seen != (tagger, seen):
             later = copy.copy(tagger)
             try:
                 if home.catch_up(later):
@@ -181,11 +182,11 @@ class Served:
                     tagger = later
             except ModelFileError as error:  # a damaged ledger: suggestions go on without what it says
                 failure("ledger not read", error, model=self.name)
-            self._seen = tagger, stamp
+            self._seen = tagger, seen
         return tagger
 
     def _ledger_stamp(self) -> Any:
-        return _stamp(self._acts or self.folder / ACTS)
+        return stamp(self._acts or self.folder / ACTS)
 
     @property
     def _data_file(self) -> Path:
@@ -225,7 +226,7 @@ class Served:
             raise ParameterError(f"{self.folder}: {made}; serve a model trained with an encoder")
         self._publish(loaded)
         self.signature = signature
-        self._data = _stamp(self._data_file)
+        self._data = stamp(self._data_file)
         self.loaded_at = time.time()
 
     def _note_own(self, tagger: Tagger) -> None:
@@ -287,24 +288,10 @@ def _attempt(function: Callable[[], Any]) -> Any:
         return error
 
 
-def _stamp(file: Path) -> Any:
-    """Changes with a file; None if there is none."""
-    try:
-        found = file.stat()
-    except OSError:
-        return None
-    return found.st_ino, found.st_size, found.st_mtime_ns
-
-
 def _signature(folder: Path, acts: Path | None) -> Signature:
-    """Names, modification times and sizes of the manifest and the ledgers: they change when the model or acts do."""
-    try:
-        stats = [(folder / MANIFEST, (folder / MANIFEST).stat())]
-    except OSError:  # being replaced
-        return ()
-    ledgers = [folder / ACTS] if acts is None else [folder / ACTS, acts]
-    stats += [(file, file.stat()) for file in ledgers if file.exists()]
-    return tuple((file.name, stat.st_mtime_ns, stat.st_size) for file, stat in stats)
+    """Stamps of the manifest and the ledgers: they change when the model or acts do; none while it is replaced."""
+    manifest, *ledgers = (stamp(file) for file in (folder / MANIFEST, folder / ACTS, acts) if file is not None)
+    return () if manifest is None else (manifest, *(found for found in ledgers if found is not None))
 
 
 class Models(dict[str, Served]):

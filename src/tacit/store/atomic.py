@@ -22,6 +22,8 @@ from safetensors.numpy import save_file
 from tacit.errors import ModelFileError
 from tacit.progress import drafts
 
+Stamp = tuple[int, int, int]
+
 _DTYPES = {
     "BOOL": "?", "U8": "<u1", "I8": "<i1", "U16": "<u2", "I16": "<i2", "U32": "<u4", "I32": "<i4",
     "U64": "<u8", "I64": "<i8", "F16": "<f2", "F32": "<f4", "F64": "<f8",
@@ -71,6 +73,15 @@ def sync(path: Path) -> None:
     finally:
         with suppress(OSError):  # all that counts is synced
             os.close(handle)
+
+
+def stamp(file: Path) -> Stamp | None:
+    """Changes whenever a file is replaced or written; None if there is none."""
+    try:
+        found = file.stat()
+    except OSError:
+        return None
+    return found.st_ino, found.st_mtime_ns, found.st_size
 
 
 def write_arrays(path: Path, arrays: Mapping[str, npt.NDArray[Any]]) -> None:

@@ -22,7 +22,7 @@ from typing import Any, TypeVar
 from tacit._version import __version__
 from tacit.errors import ModelFileError, TacitError
 from tacit.store.acts import Act
-from tacit.store.atomic import MALFORMED, read_checked, replacing, sha256, sync, write_arrays
+from tacit.store.atomic import MALFORMED, read_checked, replacing, sha256, stamp, sync, write_arrays
 from tacit.store.declared import check_model
 from tacit.store.ledger import START, Contents, Ledger, LedgerError, Mark, Writing
 from tacit.store.packing import Arrays, Stored, Unpacker, pack_model
@@ -39,7 +39,6 @@ _KEEP_OR_DISCARD = (
 _READS = 20  # of a folder that others write, before giving up
 
 Value = TypeVar("Value")
-Stamp = tuple[int, int]
 
 
 # -- writing ----------------------------------------------------------------------------------------------
@@ -269,25 +268,16 @@ def read(path: str | Path, reader: Callable[[Path, dict[str, Any]], Value]) -> V
     """Call `reader` with a folder and its manifest, and repeat if the model was replaced in the meantime."""
     folder = Path(path)
     for _ in range(_READS):
-        before = stamp(folder)
+        before = stamp(folder / MANIFEST)
         try:
             found = reader(folder, read_manifest(folder))
         except ModelFileError:
-            if stamp(folder) == before:
+            if stamp(folder / MANIFEST) == before:
                 raise
         else:
-            if stamp(folder) == before:
+            if stamp(folder / MANIFEST) == before:
                 return found
     raise ModelFileError(f"{folder}: was replaced during each attempt to read it; try again when nobody writes it")
-
-
-def stamp(folder: Path) -> Stamp:
-    """A value that changes when the manifest is replaced, because the new manifest is another file."""
-    try:
-        found = (folder / MANIFEST).stat()
-    except OSError:
-        return (0, 0)
-    return found.st_ino, found.st_mtime_ns
 
 
 def load(path: str | Path, find_model: Callable[[str], type[Stored]], *, verify: bool = True) -> Stored:

@@ -17,7 +17,8 @@ from tacit.errors import ActError, LabelError, ModelFileError, TacitError, print
 from tacit.progress import announce
 from tacit.store import folder
 from tacit.store.acts import Act
-from tacit.store.folder import ACTS, FolderWriter, Stamp, base_of, origin_of
+from tacit.store.atomic import Stamp, stamp
+from tacit.store.folder import ACTS, MANIFEST, FolderWriter, base_of, origin_of
 from tacit.store.ledger import START, Contents, Ledger, Mark, Writing
 from tacit.store.sample_rows import read_samples, write_samples
 from tacit.tagger.changes import Changes
@@ -47,7 +48,7 @@ class Home:
     ledger: Ledger  # in the folder, or outside it
     changes: Changes
     mark: Mark  # how far the ledger was read
-    stamp: Stamp  # changes when the base is replaced
+    stamp: Stamp | None  # changes when the base is replaced
     fitted: Mapping[str, Any]  # what was loaded, to detect whether the tagger was trained again
     parameters: Mapping[str, Any]
     n_kept: int = 0  # acts whose samples are cached beside the ledger
@@ -117,7 +118,9 @@ def _home(tagger: Tagger, path: Path, manifest: Mapping[str, Any], **known: Any)
     stored: dict[str, Any] = {"fitted": tagger.stored_state(), "parameters": tagger.stored_parameters()}
     where = path.resolve()
     data_file = where / manifest["file"]["name"]
-    return Home(where, base_of(manifest), data_file, origin_of(manifest), stamp=folder.stamp(path), **stored, **known)
+    return Home(
+        where, base_of(manifest), data_file, origin_of(manifest), stamp=stamp(path / MANIFEST), **stored, **known
+    )
 
 
 @contextmanager
@@ -163,7 +166,7 @@ def refresh(tagger: Tagger, ledger: Ledger | None = None) -> None:
     if home is None:
         return
     found = _new_acts(home, ledger or home.ledger)
-    if found is None or folder.stamp(home.folder) != home.stamp:
+    if found is None or stamp(home.folder / MANIFEST) != home.stamp:
         fresh = tagger.load(home.folder, acts=home.ledger.path if home.is_apart else None)
         tagger.__dict__.update(fresh.set_params(n_jobs=tagger.n_jobs, encoder=tagger.encoder).__dict__)
     elif found.acts:
@@ -208,7 +211,7 @@ def _kept(home: Home) -> Home:
 def save(tagger: Tagger, path: Path, acts: Policy) -> None:
     """Save a tagger to a folder: only its new acts, if it was loaded from there and has the same base."""
     home = tagger._home
-    is_home = home is not None and home.folder == path.resolve() and (home.folder / folder.MANIFEST).exists()
+    is_home = home is not None and home.folder == path.resolve() and (home.folder / MANIFEST).exists()
     if is_home and home is not None and acts is None:
         own = tagger._changes.acts[len(home.changes.acts) :]
         if home.has_base_of(tagger):

@@ -10,8 +10,10 @@ from tests.text.test_encoders import save_model2vec
 
 import tacit as library
 from meanings import WordVectors, corpus
+from tacit.cli.source import read_vocabulary
 from tacit.text.encoders import load_encoder
 
+SKOS = "http://www.w3.org/2004/02/skos/core#"
 TRAIN, TEST = corpus(300), corpus(40, seed=1)
 
 
@@ -127,3 +129,15 @@ def test_an_encoder_by_name(tacit, folder, tmp_path):
     found = tacit("suggest", tmp_path / "model", data, "--encoder", f"model2vec:{tmp_path / 'other'}")
     assert found.code == 2
     assert "trained with another encoder" in found.err
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.json", '{"1": "cat"}'),
+        ("a.jsonld", '{"@id": "http://x/1", "@type": "%sConcept", "%sprefLabel": "cat"}' % (SKOS, SKOS)),
+    ],
+)
+def test_vocabularies_in_json_are_no_records(tmp_path, name, content):
+    (tmp_path / name).write_text(content)
+    assert read_vocabulary(tmp_path / name, {}).names == ["cat"]

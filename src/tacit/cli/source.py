@@ -18,9 +18,10 @@ from tacit.cli.say import in_options, is_quiet, say
 from tacit.data.columns import UNTAGGED, label_line, without_untagged
 from tacit.data.dataset import Dataset, inputs_of, texts_of
 from tacit.data.fields import LABEL_FIELDS, TEXT_FIELDS
-from tacit.data.files import UTF8, existing_data, existing_file
+from tacit.data.files import UTF8, existing_data, existing_file, suffix
 from tacit.data.formats import Source
 from tacit.data.load import detect_format, format_of, load_data, stream_samples
+from tacit.data.rdf import SYNTAXES
 from tacit.data.records import RECORDS
 from tacit.data.vocabulary import Vocabulary, load_vocabulary
 from tacit.errors import DataError, FileError, ParameterError, did_you_mean
@@ -69,7 +70,7 @@ def read_vocabulary(path: Path, options: Mapping[str, Any], language: str = "en"
     """A vocabulary, with the limits among the input options; a corpus in its place is refused."""
     limits = {name: value for name, value in options.items() if name.startswith("max_")}
     with suppress(FileError):
-        kind = detect_format(path).name
+        kind = "" if suffix(path) in (".json", *SYNTAXES) else detect_format(path).name
         if kind in _CORPORA or (kind in RECORDS and _has_text_and_labels(path, kind)):
             message = f"must be a vocabulary, which lists labels; these are texts with labels ({kind}), to train on"
             raise click.UsageError(f"{path}: {message}")

@@ -289,17 +289,10 @@ def make_folder(path: Path) -> None:
 
 
 class Staging:
-    """Writes several files atomically: on an error, none of them appears.
-
-    ::
-
-        with Staging() as staging:
-            with staging.open(path) as file:
-                file.write(b"...")
-    """
+    """Writes several files atomically: on an error, none of them appears."""
 
     def __init__(self) -> None:
-        self._waiting: list[tuple[Path, Path]] = []
+        self._drafts: dict[Path, Path] = {}  # temporary files, with their paths
 
     def __enter__(self) -> Staging:
         return self
@@ -309,7 +302,7 @@ class Staging:
         """Open a new file that is renamed to `path` at the end; compressed if `path` ends in ``.gz``."""
         path = check_place(path)
         temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-        self._waiting.append((temporary, path))
+        self._drafts[temporary] = path
         drafts.add(temporary)
         try:
             with temporary.open("wb") as raw:
@@ -324,18 +317,16 @@ class Staging:
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         try:
-            while kind is None and self._waiting:
-                temporary, path = self._waiting[0]
+            for temporary, path in self._drafts.items() if kind is None else ():
                 temporary.replace(path)
-                drafts.discard(self._waiting.pop(0)[0])
         except OSError as error:
             raise FileError(path, f"cannot be written: {error.strerror or error}") from error
         finally:
-            for temporary, _path in self._waiting:
+            for temporary in self._drafts:
                 temporary.unlink(missing_ok=True)
                 drafts.discard(temporary)
 
     @property
     def paths(self) -> list[Path]:
         """The files opened so far, in order."""
-        return [path for _, path in self._waiting]
+        return list(self._drafts.values())

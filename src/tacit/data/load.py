@@ -47,10 +47,7 @@ def load_data(
     encoding: str | None = None,
     default_text: Sequence[str] = (),
     keep_columns: bool = False,
-    max_labels: int | None = None,
-    max_features: int | None = None,
-    max_line: int | None = None,
-    max_expansion: int | None = None,
+    **limits: int | None,
 ) -> Dataset:
     """Read samples and their labels from a file, plain or gzip, a folder of documents, or a DataFrame.
 
@@ -94,13 +91,10 @@ def load_data(
         number of labels (default ten million) and features (a hundred million), the bytes of a line (8 MiB) and the
         unpacked bytes per byte of a compressed file (500).
     """
-    limits = FileLimits.of(
-        max_labels=max_labels, max_features=max_features, max_line=max_line, max_expansion=max_expansion
-    )
     place = FRAME if is_frame(path) else existing_data(path)
     names_path = None if labels_path is None else existing_file(Path(labels_path))
     source = Source(
-        place, names_path, _field_names(text), _field_names(labels), limits, keep_columns,
+        place, names_path, _field_names(text), _field_names(labels), FileLimits.of(**limits), keep_columns,
         _read_separator(label_separator), check_encoding(encoding or UTF8), tuple(default_text),
     )  # fmt: skip
     if is_frame(path):

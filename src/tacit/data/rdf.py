@@ -122,19 +122,16 @@ def _plain_xml(path: Path, content: bytes, limits: FileLimits) -> bytes:
 
 def _declaration_handlers(path: Path) -> tuple[Callable[..., None], Callable[..., None]]:
     """Refuse entities except short texts, such as abbreviated namespaces, and attributes by default."""
-
-    def refuse(what: str) -> None:
-        message = f"must not declare {what}, which can make a small file huge or name other files"
-        raise FileError(path, f"{message}; write out what it stands for, or save the file as Turtle")
+    harm = "which can make a small file huge or name other files; write out what it stands for, or save it as Turtle"
 
     def entity(name: str, is_parameter: bool, value: str | None, *_: Any) -> None:
         is_plain = value is not None and "&" not in value and len(value) <= _LONGEST_ENTITY
         if name not in ("lt", "gt", "amp", "apos", "quot") and (is_parameter or not is_plain):
-            refuse(f"the entity '{name}' other than as a short text")
+            raise FileError(path, f"must not declare the entity '{name}' other than as a short text, {harm}")
 
-    def attribute(element: str, name: str, kind: str, default: str | None, _required: bool) -> None:  # noqa: ARG001
+    def attribute(_element: str, name: str, _kind: str, default: str | None, _required: bool) -> None:
         if default is not None:
-            refuse(f"a default of the attribute '{name}'")
+            raise FileError(path, f"must not declare a default of the attribute '{name}', {harm}")
 
     return entity, attribute
 

@@ -35,9 +35,8 @@ def read(source: Source, *, first_feature: int | None = None, first_label: int |
     features, labels = read_rows(path, layout, limits)
     if features.n_rows == 0:
         raise FileError(path, "the file has no rows; it must hold at least one sample")
-    first_feature = _first_id(features) if first_feature is None else first_feature
-    first_label = _first_id(labels) if first_label is None else first_label
-    n_features, n_labels = _n_columns(features, first_feature), _n_columns(labels, first_label)
+    first_feature, n_features = _columns(features, first_feature)
+    first_label, n_labels = _columns(labels, first_label)
     if n_features == 0:
         raise FileError(path, "no row has a feature; at least one must have, written id:value")
     limits.check_columns(path, n_features, "feature")
@@ -53,12 +52,11 @@ def read(source: Source, *, first_feature: int | None = None, first_label: int |
     return numeric_dataset(path, X, Y, limits, source.labels_path, first_label=first_label)
 
 
-def _first_id(rows: SparseRows) -> int:
-    return 1 if rows.n_entries and int(rows.used_ids.min()) > 0 else 0
-
-
-def _n_columns(rows: SparseRows, first: int) -> int:
-    return int(rows.used_ids.max()) + 1 - first if rows.n_entries else 0
+def _columns(rows: SparseRows, first: int | None) -> tuple[int, int]:
+    """The first id, guessed unless it is given, and the number of columns."""
+    if first is None:
+        first = 1 if rows.n_entries and rows.used_ids.min() > 0 else 0
+    return first, int(rows.used_ids.max()) + 1 - first if rows.n_entries else 0
 
 
 def write(dataset: Dataset, target: Target, staging: Staging, *, first_feature: int = 0, first_label: int = 0) -> None:

@@ -135,7 +135,7 @@ def test_an_encoder_by_name(tacit, folder, tmp_path):
     ("name", "content"),
     [
         ("a.json", '{"1": "cat"}'),
-        ("a.jsonld", '{"@id": "http://x/1", "@type": "%sConcept", "%sprefLabel": "cat"}' % (SKOS, SKOS)),
+        ("a.jsonld", f'{{"@id": "http://x/1", "@type": "{SKOS}Concept", "{SKOS}prefLabel": "cat"}}'),
     ],
 )
 def test_vocabularies_in_json_are_no_records(tmp_path, name, content):

@@ -99,6 +99,11 @@ def test_rows_without_labels(tmp_path):
         load_data(table(tmp_path, [["text", "tags"], ["t", ""]]), names, untagged="skip")
 
 
+def test_blank_texts_are_counted(tmp_path):
+    data = load_data(table(tmp_path, [["text", "tags"], ["t", "x"], ["", "x"], [" - ", "x"]]))
+    assert label_line(data).endswith("; 2 with a blank text")
+
+
 def test_columns_that_are_mixed_up_are_named(tmp_path):
     rng = np.random.default_rng(0)
     rows = [

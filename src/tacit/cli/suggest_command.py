@@ -17,6 +17,7 @@ from tacit.cli.output import KINDS, open_output
 from tacit.cli.say import say
 from tacit.cli.source import SampleBlock, check_columns, columns_of, load_tagger, names_of, stream_unlabelled
 from tacit.cli.startup import quick_start
+from tacit.core.checks import is_blank
 from tacit.data.files import check_unread, existing_file, text_lines
 from tacit.data.load import output_style
 from tacit.errors import ModelFileError
@@ -24,7 +25,7 @@ from tacit.progress import stop_if_asked
 from tacit.runtime.cluster import check_workers
 from tacit.runtime.tasks import stream_tasks
 from tacit.store.folder import base_of, read_manifest
-from tacit.tagger.suggest import Suggestion, is_blank
+from tacit.tagger.suggest import Suggestion
 from tacit.tagger.tagger import Tagger
 from tacit.text.encoders import Encoded
 

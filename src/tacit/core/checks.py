@@ -159,3 +159,8 @@ def as_count(value: Any, name: str) -> int:
     if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
         raise ParameterError(f"{name} must be a whole number of at least 1; got {value!r}")
     return int(value)
+
+
+def is_blank(text: str) -> bool:
+    """Whether a text has no letters and digits: nothing that a suggestion could be based on."""
+    return not any(map(str.isalnum, text))

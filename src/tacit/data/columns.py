@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from tacit.core.checks import is_blank
 from tacit.core.labels import positives
 from tacit.data.cells import BETWEEN_URIS
 from tacit.data.dataset import Dataset
@@ -51,6 +52,8 @@ def label_line(dataset: Dataset, fate: str = "") -> str:
     parts = [f"{where} ({counts})" if where else counts]
     if n_untagged := int((sizes == 0).sum()):
         parts.append(f"{n_untagged:,} rows without labels" + (f", {fate}" if fate else ""))
+    if n_blank := 0 if dataset.texts is None else sum(map(is_blank, dataset.texts)):
+        parts.append(f"{n_blank:,} with a blank text")
     if n_again := n_repeated(groups_of(dataset.X if dataset.texts is None else dataset.texts)):
         parts.append(f"{n_again:,} repeated")
     return f"labels: {'; '.join(parts)}"

@@ -50,12 +50,14 @@ from tacit.data.frames import (
     is_column,
     is_frame,
     parquet_records,
+    plain_value,
 )
 from tacit.data.label_names import text_dataset
 from tacit.data.limits import FileLimits
 from tacit.data.record_writer import write as write
 from tacit.data.sheets import checked_header, sheet_records
 from tacit.errors import FileError, did_you_mean
+from tacit.progress import announce
 
 _DELIMITERS = ",;\t|"
 _SEP_LINE = re.compile(r'"?sep=(.)"?\s*', re.IGNORECASE)  # Excel's way to name the delimiter
@@ -90,17 +92,30 @@ def read_frame(frame: Any, source: Source) -> Dataset:
 
 
 def texts_in(samples: Any) -> Any:
-    """The texts of a DataFrame or of its column as a list; samples of any other kind are returned unchanged."""
+    """The texts of a list, a DataFrame or its column, missing ones blank; samples that are no texts stay unchanged."""
     if is_column(samples):
-        return column_values(samples)
+        return _without_missing(column_values(samples))
     if not is_frame(samples):
-        return samples
+        is_list = isinstance(samples, list | tuple) or getattr(getattr(samples, "dtype", None), "kind", "") == "O"
+        return _without_missing(samples) if is_list else samples
     known = tuple(name for name in column_names(samples) if name.casefold() in TEXT_FIELDS)
     rows = list(frame_records(samples, known or None))
-    if not rows or not any(isinstance(value, str) for value in rows[0][1].values()):  # features
+    kinds = {type(value) for _, record in rows for value in record.values()}
+    if str not in kinds and not (known and kinds == {type(None)}):  # features
         return samples
     fields = default_text_fields(FRAME, 1, rows[0][1]) if known else tuple(rows[0][1])
-    return [joined_text(FRAME, row, record, fields) for row, record in rows]
+    are_missing = [all(record[name] is None for name in fields) for _, record in rows]
+    joined = (joined_text(FRAME, row, record, fields) for row, record in rows)
+    return _without_missing([None if lacks else text for text, lacks in zip(joined, are_missing, strict=True)])
+
+
+def _without_missing(texts: Sequence[Any]) -> Sequence[Any]:
+    """Texts of which those that are None or NaN become blank, and are counted; anything else stays unchanged."""
+    others = [text for text in texts if not isinstance(text, str)]
+    if not others or not all(plain_value(other) is None for other in others):
+        return texts
+    announce(f"{len(others):,} of {len(texts):,} texts are missing (None or NaN); they count as blank")
+    return [text if isinstance(text, str) else "" for text in texts]
 
 
 def tags_in(tags: Any) -> Any:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from tacit.core.checks import as_count
+from tacit.core.checks import as_count, is_blank
 from tacit.core.labels import Names, label_mask
 from tacit.core.ranking import NO_LABEL, NO_SCORE, Ranking
 from tacit.errors import ParameterError
@@ -73,11 +73,6 @@ def rank(
     found = Ranking(labels, values).sorted()
     longest = int(is_kept.sum(axis=1).max(initial=0)) if k is None else k
     return found.top(longest)
-
-
-def is_blank(text: str) -> bool:
-    """Whether a text has no letters and digits: nothing that a suggestion could be based on."""
-    return not any(map(str.isalnum, text))
 
 
 def are_known(samples: Inputs, texts: Any) -> npt.NDArray[np.bool_]:

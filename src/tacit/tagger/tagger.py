@@ -171,7 +171,8 @@ class Tagger(Teaching, Called, Stored, BaseEstimator):  # type: ignore[misc]
         ----------
         texts : sequence of str, DataFrame with texts, or matrix of features
             One entry per sample. Of a DataFrame, the columns that `load_data` takes by default, or else all. Texts
-            with vectors made elsewhere are a `tacit.Encoded`, here and wherever texts are taken.
+            that are None or NaN count as blank. Texts with vectors made elsewhere are a `tacit.Encoded`. Both hold
+            wherever texts are taken.
         tags : list of lists of labels, column of a DataFrame, sparse matrix or array
             The labels of each sample. A column holds lists, or cells as in CSV.
         label_names : sequence, optional

@@ -58,7 +58,7 @@ def test_a_model(monkeypatch, tmp_path):
     monkeypatch.setitem(registry.MODELS, entry.name, entry)  # the line in registry.py
     tagger = tacit.Tagger("alphabetical", calibrate=False).fit(["an apple", "a pear"], [["b"], ["a"]])
     tagger.save(tmp_path / "model")
-    assert [found.label for found in tacit.Tagger.load(tmp_path / "model").suggest(["a plum"])[0]] == ["a", "b"]
+    assert [found.label for found in tacit.Tagger.load(tmp_path / "model").suggest(["an apple"])[0]] == ["a", "b"]
 
 
 def test_a_metric(monkeypatch):

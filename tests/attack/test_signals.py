@@ -232,7 +232,8 @@ def test_a_second_ctrl_c_leaves_no_draft(tmp_path, words):
     """The process ends while it writes a file that has not taken its name yet."""
     out = tmp_path / "out"
     out.mkdir()
-    (tmp_path / "many.jsonl").write_text('{"text": "a pear and a plum", "labels": ["fruit"]}\n' * 50_000)
+    lines = (f'{{"text": "pear number {number}", "labels": ["fruit"]}}\n' for number in range(50_000))
+    (tmp_path / "many.jsonl").write_text("".join(lines))
     process = start(tmp_path, words)
     while process.poll() is None and not any(file.suffix == ".tmp" for file in out.iterdir()):
         time.sleep(0.001)

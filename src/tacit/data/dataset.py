@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
+from tacit.arrays import Integers
 from tacit.errors import DataError
 from tacit.numerics.rows import widened
 from tacit.text.encoders import Encoded
@@ -45,7 +45,7 @@ class Dataset:
     def __len__(self) -> int:
         return int(self.Y.shape[0])
 
-    def rows(self, rows: npt.NDArray[np.integer[Any]]) -> Dataset:
+    def rows(self, rows: Integers) -> Dataset:
         """Select samples; labels and features stay the same."""
         texts = self.texts
         if texts is not None:
@@ -138,7 +138,7 @@ class Table:
     separator: str | None = None  # what separates labels in a cell; None where labels are lists
     style: TableStyle | None = None
 
-    def rows(self, rows: npt.NDArray[np.integer[Any]]) -> Table:
+    def rows(self, rows: Integers) -> Table:
         """Select rows."""
         return replace(
             self,
@@ -152,7 +152,7 @@ class Table:
         return [np.array_equal(_positives(self.Y, row), _positives(Y, row)) for row in range(Y.shape[0])]
 
 
-def _positives(Y: sparse.csr_matrix, row: int) -> npt.NDArray[np.integer[Any]]:
+def _positives(Y: sparse.csr_matrix, row: int) -> Integers:
     part = slice(Y.indptr[row], Y.indptr[row + 1])
-    found: npt.NDArray[np.integer[Any]] = Y.indices[part][Y.data[part] > 0]
+    found: Integers = Y.indices[part][Y.data[part] > 0]
     return found

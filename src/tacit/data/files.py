@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import IO, Any, cast
 
 import numpy as np
-import numpy.typing as npt
 
+from tacit.arrays import Bytes
 from tacit.data.limits import LIMITS, FileLimits
 from tacit.errors import FileError, ParameterError, did_you_mean
 from tacit.progress import drafts
@@ -250,7 +250,7 @@ def text_lines(
             yield number, line if keep_ends else line.removesuffix("\n").removesuffix("\r")
 
 
-def line_blocks(path: Path, limits: FileLimits = LIMITS, *, skip_lines: int = 0) -> Iterator[npt.NDArray[np.uint8]]:
+def line_blocks(path: Path, limits: FileLimits = LIMITS, *, skip_lines: int = 0) -> Iterator[Bytes]:
     """Yield arrays of complete lines, each about a megabyte long and ending with a line feed."""
     with reading(path, limits) as file:
         for _ in range(skip_lines):

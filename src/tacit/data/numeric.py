@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from tacit.arrays import Bytes, Floats32, Ints32
 from tacit.data.files import line_blocks
 from tacit.data.limits import LARGEST_DIMENSION, LIMITS, FileLimits
 from tacit.errors import FileError
@@ -58,7 +59,7 @@ class SparseRows:
         self.rising &= rising
 
     @property
-    def used_ids(self) -> npt.NDArray[np.int32]:
+    def used_ids(self) -> Ints32:
         """The column ids read so far."""
         return self.ids[: self.n_entries]
 
@@ -122,7 +123,7 @@ def label_matrix(rows: SparseRows, n_columns: int, first_id: int = 0) -> sparse.
 
 def _read_block(
     path: Path,
-    block: npt.NDArray[np.uint8],
+    block: Bytes,
     line: int,
     layout: RowLayout,
     features: SparseRows,
@@ -159,9 +160,7 @@ def _drop_blank_rows(path: Path, rows: SparseRows, n_rows: int, skip_lines: int)
     rows.n_rows = n_rows
 
 
-def _row_error(
-    path: Path, block: npt.NDArray[np.uint8], line: int, status: int, offset: int, layout: RowLayout
-) -> FileError:
+def _row_error(path: Path, block: Bytes, line: int, status: int, offset: int, layout: RowLayout) -> FileError:
     """Turn the kernel's status and offset into an error; `line` is the number of the block's first line."""
     line += int(np.count_nonzero(block[:offset] == ord("\n")))
     raw = re.split(rb"[ \t\r\n#]", block[offset:].tobytes(), maxsplit=1)[0]
@@ -215,6 +214,6 @@ def rows_of_text(texts: list[str], indptr: npt.NDArray[np.integer], separator: s
     return (separator.join(texts[start:end]) for start, end in itertools.pairwise(indptr.tolist()))
 
 
-def value_texts(values: npt.NDArray[np.float32]) -> list[str]:
+def value_texts(values: Floats32) -> list[str]:
     """Format numbers with the fewest digits that read back as the same float32; whole numbers have no point."""
     return [text.removesuffix(".0") for text in values.astype(np.str_).tolist()]

@@ -9,10 +9,9 @@ import hashlib
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
-from tacit.arrays import Ids, UInts64
+from tacit.arrays import AnyArray, Ids, UInts64
 from tacit.core.features import Features
 
 _ROWS_AT_ONCE = 1 << 14
@@ -88,7 +87,7 @@ def _of_dense(X: Features, hashes: UInts64) -> UInts64:
     return hashes
 
 
-def _bits(values: npt.NDArray[Any]) -> UInts64:
+def _bits(values: AnyArray) -> UInts64:
     return values.astype(np.float32).view(np.uint32).astype(np.uint64) << np.uint64(32)
 
 

@@ -10,10 +10,9 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
-from tacit.arrays import Ints64
+from tacit.arrays import AnyArray, Floats64, Ints64, Mask
 from tacit.core.labels import positives, read_labels
 from tacit.errors import DataError, ParameterError
 from tacit.kernels.ragged import Lists
@@ -51,7 +50,7 @@ class HeldOutLabels:
 
 
 def random_split(
-    n_rows: int, test_size: float = 0.25, seed: int = 0, *, groups: npt.NDArray[Any] | None = None, Y: Any = None
+    n_rows: int, test_size: float = 0.25, seed: int = 0, *, groups: AnyArray | None = None, Y: Any = None
 ) -> tuple[Ints64, Ints64]:
     """Split rows at random: sorted row numbers of the training part and of the other, which is like new samples.
 
@@ -98,7 +97,7 @@ def train_test_split(Y: Any, test_size: float = 0.25, seed: int = 0) -> SplitRes
     return SplitResult(np.flatnonzero(~in_test), np.flatnonzero(in_test), missed)
 
 
-def _choose(relevant: sparse.csr_matrix, n_test: int, n_most: int, rng: np.random.Generator) -> npt.NDArray[np.bool_]:
+def _choose(relevant: sparse.csr_matrix, n_test: int, n_most: int, rng: np.random.Generator) -> Mask:
     """Choose the test rows, as a mask."""
     n_rows, n_labels = relevant.shape
     counts = np.bincount(relevant.indices, minlength=n_labels)
@@ -170,13 +169,13 @@ def hide_positives(Y: Any, share: float = 0.8, seed: int = 0, propensities: Any 
     return keep_entries(matrix, kept)
 
 
-def keep_entries(matrix: sparse.csr_matrix, kept: npt.NDArray[np.bool_]) -> sparse.csr_matrix:
+def keep_entries(matrix: sparse.csr_matrix, kept: Mask) -> sparse.csr_matrix:
     """Copy a CSR matrix with only the stored entries that the mask `kept` selects."""
     starts = np.concatenate([[0], np.cumsum(kept)])[matrix.indptr]
     return sparse.csr_matrix((matrix.data[kept], matrix.indices[kept], starts), shape=matrix.shape)
 
 
-def _check_propensities(propensities: Any, n_labels: int) -> npt.NDArray[np.float64]:
+def _check_propensities(propensities: Any, n_labels: int) -> Floats64:
     probabilities = np.asarray(propensities, dtype=np.float64)
     if probabilities.shape != (n_labels,):
         raise DataError(f"propensities must have shape ({n_labels},), one per label; got {probabilities.shape}")

@@ -14,10 +14,9 @@ from dataclasses import dataclass, fields
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
-from tacit.arrays import Floats64, Ints64
+from tacit.arrays import AnyArray, Floats64, Ints32, Ints64, Mask
 from tacit.core.parameters import OneOf, Range, check_parameters, document_parameters, unknown_parameter
 from tacit.data.dataset import Dataset
 from tacit.data.files import Staging
@@ -169,7 +168,7 @@ class _World:
         n_test = recipe.n_samples - recipe.n_train
         self.is_unseen = self._choose_unseen(np.argsort(rank), n_test * expected, rng)
 
-    def _draw_label_words(self, rng: np.random.Generator) -> npt.NDArray[np.int32]:
+    def _draw_label_words(self, rng: np.random.Generator) -> Ints32:
         """Draw the words of labels. Half of them are words of the topic, so that unseen labels can be predicted."""
         n_labels, half = self.recipe.n_labels, LABEL_WORDS // 2
         topic = np.arange(n_labels)[:, None] // self.recipe.topic_size
@@ -196,9 +195,7 @@ class _World:
             return np.ones(recipe.n_labels)
         return propensities_from_counts(n_positives, max(recipe.n_train, 1), recipe.A, recipe.B)
 
-    def _choose_unseen(
-        self, by_frequency: Ints64, n_test_positives: Floats64, rng: np.random.Generator
-    ) -> npt.NDArray[np.bool_]:
+    def _choose_unseen(self, by_frequency: Ints64, n_test_positives: Floats64, rng: np.random.Generator) -> Mask:
         """Choose unseen labels among those frequent enough to occur in test, except the most frequent tenth."""
         n_unseen = round(self.recipe.unseen_share * self.recipe.n_labels)
         candidates = by_frequency[len(by_frequency) // 10 :]
@@ -267,7 +264,7 @@ class _World:
         return unit_rows(sparse.csr_matrix((weights, counts.indices, counts.indptr), shape=counts.shape))
 
 
-def _count(rows: Ints64, columns: npt.NDArray[Any], shape: tuple[int, int]) -> sparse.csr_matrix:
+def _count(rows: Ints64, columns: AnyArray, shape: tuple[int, int]) -> sparse.csr_matrix:
     """Count how often each (row, column) occurs."""
     return sparse.csr_matrix((np.ones(len(rows), np.float32), (rows, columns)), shape=shape)
 

@@ -14,9 +14,8 @@ from types import SimpleNamespace
 from typing import Any, Protocol, overload
 
 import numpy as np
-import numpy.typing as npt
 
-from tacit.arrays import Floats32
+from tacit.arrays import Floats32, Integers
 from tacit.core.checks import as_dense
 from tacit.errors import DataError, MissingExtraError, ParameterError, TacitError, did_you_mean
 from tacit.progress import stage
@@ -57,7 +56,7 @@ class Encoded(Sequence[str]):
     def __iter__(self) -> Iterator[str]:
         return iter(self.texts)
 
-    def rows(self, rows: Sequence[int] | npt.NDArray[np.integer[Any]]) -> Encoded:
+    def rows(self, rows: Sequence[int] | Integers) -> Encoded:
         """Some of the texts."""
         return Encoded([self.texts[row] for row in rows], self.vectors[rows])
 

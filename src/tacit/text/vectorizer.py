@@ -13,10 +13,9 @@ from itertools import islice, pairwise
 from typing import Annotated, Any, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
-from tacit.arrays import Ints32
+from tacit.arrays import AnyArray, Floats32, Ints32, Ints64, Mask
 from tacit.core.checks import as_features, check_unicode
 from tacit.core.parameters import OneOf
 from tacit.errors import DataError
@@ -49,10 +48,10 @@ class TextVectorizer:
     `language`, stems are counted instead of words.
     """
 
-    feature_names_: Annotated[npt.NDArray[Any], Array("object", ("n_features",))] = field(
+    feature_names_: Annotated[AnyArray, Array("object", ("n_features",))] = field(
         default_factory=lambda: np.empty(0, dtype=object)
     )
-    idf_: Annotated[npt.NDArray[np.float32], Array("float32", ("n_features",))] = field(
+    idf_: Annotated[Floats32, Array("float32", ("n_features",))] = field(
         default_factory=lambda: np.empty(0, dtype=np.float32)
     )
     features: TextFeatures = "words"
@@ -112,7 +111,7 @@ class TextVectorizer:
             parts = _renamed(parts, known, len(position) - self._n_words)
         return self._weighted(blocks, places, parts, n_jobs)
 
-    def restricted_to(self, X: sparse.csr_matrix, is_known: npt.NDArray[np.bool_]) -> sparse.csr_matrix:
+    def restricted_to(self, X: sparse.csr_matrix, is_known: Mask) -> sparse.csr_matrix:
         """Features of texts as they would be if the vocabulary had only the features that `is_known` marks."""
         positions = self.positions()
         entries = is_known[X.indices]
@@ -242,7 +241,7 @@ def _stems(words: list[str], language: str) -> list[str]:
     return [_PAIR.join(islice(stems, word.count(_PAIR) + 1)) for word in words]
 
 
-def _texts_with(blocks: Iterable[sparse.csr_matrix], n_columns: int) -> npt.NDArray[np.int64]:
+def _texts_with(blocks: Iterable[sparse.csr_matrix], n_columns: int) -> Ints64:
     """In how many texts each word or part occurs."""
     n_with = np.zeros(n_columns, np.int64)
     for counts in blocks:
@@ -250,7 +249,7 @@ def _texts_with(blocks: Iterable[sparse.csr_matrix], n_columns: int) -> npt.NDAr
     return n_with
 
 
-def _vocabulary(names: list[str], n_with: npt.NDArray[np.int64], min_texts: int) -> tuple[list[str], Ints32]:
+def _vocabulary(names: list[str], n_with: Ints64, min_texts: int) -> tuple[list[str], Ints32]:
     """The names that occur in enough texts, sorted, and their columns."""
     chosen = sorted(np.flatnonzero(n_with >= min_texts).tolist(), key=names.__getitem__)
     return [names[column] for column in chosen], np.array(chosen, np.int32)
@@ -261,7 +260,7 @@ def _features(
     places: Ints32,
     parts: sparse.csr_matrix | None,
     share: float,
-    idf: npt.NDArray[np.float32],
+    idf: Floats32,
 ) -> sparse.csr_matrix:
     """Counts as tf-idf rows of unit length; `share` is that of the parts of words."""
     if parts is None:
@@ -281,7 +280,7 @@ def _joined(words: sparse.csr_matrix, others: sparse.csr_matrix, share: float) -
     return unit_rows(sparse.hstack(parts, format="csr"))
 
 
-def _tf_idf(counts: sparse.csr_matrix, idf: npt.NDArray[np.float32]) -> sparse.csr_matrix:
+def _tf_idf(counts: sparse.csr_matrix, idf: Floats32) -> sparse.csr_matrix:
     values = (1 + np.log(counts.data)).astype(np.float32) * idf[counts.indices]
     return unit_rows(sparse.csr_matrix((values, counts.indices, counts.indptr), shape=counts.shape))
 

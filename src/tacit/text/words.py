@@ -15,6 +15,7 @@ import numpy.typing as npt
 import Stemmer
 from scipy import sparse
 
+from tacit.arrays import Ints32, Ints64
 from tacit.errors import ParameterError, did_you_mean
 from tacit.kernels.word_counts import SEPARATOR, count_in_texts, number_words
 
@@ -51,8 +52,8 @@ def words_of(text: str) -> list[str]:
 class Words:
     """Distinct words, as `tacit.kernels.word_counts` stores them; only few of them become strings."""
 
-    chunks: npt.NDArray[np.int64]
-    starts: npt.NDArray[np.int64]
+    chunks: Ints64
+    starts: Ints64
 
     def __len__(self) -> int:
         return len(self.starts) - 1
@@ -72,7 +73,7 @@ class Lexicon:
     def __len__(self) -> int:
         return self._n_words
 
-    def number(self, words: Words) -> npt.NDArray[np.int32]:
+    def number(self, words: Words) -> Ints32:
         """The number of each word of a block."""
         self._chunks = _with_capacity(self._chunks, self._starts[len(self)] + len(words.chunks))
         self._starts = _with_capacity(self._starts, len(self) + len(words.starts))
@@ -86,7 +87,7 @@ class Lexicon:
         return Words(self._chunks[: self._starts[len(self)]], self._starts[: len(self) + 1]).names()
 
 
-def _with_capacity(array: npt.NDArray[np.int64], size: int) -> npt.NDArray[np.int64]:
+def _with_capacity(array: Ints64, size: int) -> Ints64:
     """An array of at least that size, with the same beginning; twice as large if it has to grow."""
     if len(array) >= size:
         return array

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from collections import defaultdict
@@ -16,17 +17,11 @@ from tacit.registry import MODELS
 
 ROOT = Path(tacit.__file__).parent
 
-#: A module may import from its own layer and the ones below it; `FAMILIES` import none of each other.
+PAGE = Path(__file__).parents[1] / "docs" / "architecture.md"
+#: Rows of the page's table: imports stay in a row or go down; `FAMILIES` import none of each other.
 LAYERS = [
-    {"cli", "server", "report", "__main__"},
-    {"tagger", "tuning"},
-    {"blend"},
-    {"registry"},
-    {"linear", "trees", "embedding", "latent", "names"},
-    {"core", "data", "evaluation", "losses", "numerics", "runtime", "store", "text"},
-    {"kernels"},
-    {"arrays", "progress", "errors", "_version", "sizes"},
-]  # fmt: skip
+    set(re.findall(r"`(\w+)/?`", row)) for row in re.findall(r"^\| (`.*?) \|", PAGE.read_text("utf-8"), re.MULTILINE)
+]
 FAMILIES = {"linear", "trees", "embedding", "latent"}
 LEVELS = {name: level for level, names in enumerate(LAYERS) for name in names}
 
@@ -53,6 +48,13 @@ def wrong_imports(path: Path) -> Iterator[str]:
             yield f"{where}, which is a layer above '{room}'"
         if {room, imported} <= FAMILIES and room != imported:
             yield f"{where}, another family: what both need belongs to numerics/"
+
+
+def test_the_page_names_what_there_is():
+    rooms = {path.stem for path in ROOT.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()}
+    assert sorted(name for layer in LAYERS for name in layer) == sorted(rooms - {"__init__"})
+    modules = set(re.findall(r"`(\w+/\w+)`", PAGE.read_text("utf-8")))
+    assert all((ROOT / f"{module}.py").exists() for module in modules), modules
 
 
 def test_imports_point_one_way():

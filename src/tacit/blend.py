@@ -72,13 +72,11 @@ class Blend(Estimator):
         members = self._trained(X[learned], Y[learned])
         rankings = self._rankings(members, X[held_out], min(self.depth, Y.shape[1]), None)
         self._learn_weights(rankings, positives(Y[held_out]), target)
-        is_partly_trained = len(learned) < X.shape[0]
-        self.members_ = self._trained(X, Y) if self.refit and is_partly_trained else members
+        self.members_ = self._trained(X, Y) if self.refit and len(learned) < X.shape[0] else members
 
     def _untrained(self) -> list[Estimator]:
-        chosen = [(item, {}) if isinstance(item, str) else item for item in _as_list(self.models)]
         members = []
-        for name, parameters in chosen:
+        for name, parameters in _pairs(self.models):
             cls = find_model(name)
             for parameter in parameters:
                 if parameter not in parameters_of(cls):
@@ -103,31 +101,34 @@ class Blend(Estimator):
 
     @staticmethod
     def _rankings(members: Sequence[Estimator], X: FeatureMatrix, depth: int, include: Any) -> list[Ranking]:
-        return [_scored(member, member.rank(X, depth, include=include)) for member in members]
-
-    # -- weights --------------------------------------------------------------------------------------------
+        """The labels that each member has a score for."""
+        rankings = []
+        for member in members:
+            found = member.rank(X, depth, include=include)
+            is_scored = found.scores > member.unranked_score
+            rankings.append(
+                Ranking(np.where(is_scored, found.labels, NO_LABEL), np.where(is_scored, found.scores, NO_SCORE))
+            )
+        return rankings
 
     def _learn_weights(self, rankings: Sequence[Ranking], Y: sparse.csr_matrix, target: Mapping[str, float]) -> None:
         scores = [ranking.scores[ranking.labels != NO_LABEL] for ranking in rankings]
         self.takes_log_ = np.array([len(known) > 0 and bool((known >= 0).all()) for known in scores])
         self.scales_ = np.ones(len(rankings))
-        evidence = self._evidence(rankings)
-        self.scales_ = np.array([_spread(part[np.isfinite(part)]) for part in evidence])
-        candidates = self._candidates(rankings)
-        propensities = self._propensities()
+        deviations = [part[np.isfinite(part)] for part in self._evidence(rankings)]
+        spreads = [float(part.std(dtype=np.float64)) if part.size else 0.0 for part in deviations]
+        self.scales_ = np.array([spread if spread > 0 else 1.0 for spread in spreads])
+        candidates, propensities = self._candidates(rankings), self._propensities()
         ks = sorted({read_metric(metric)[1] for metric in target})
 
         def value(weights: Floats64) -> float:
-            ranking = candidates.ranked(weights, max(ks))
-            found = evaluate(ranking, Y, propensities, ks)
+            found = evaluate(candidates.ranked(weights, max(ks)), Y, propensities, ks)
             return sum(share * found[metric] for metric, share in target.items())
 
         self.weights_ = best_weights(value, len(rankings))
 
     def _propensities(self) -> Floats64:
         return propensities_from_counts(self.label_counts_, self.n_samples_, self.A, self.B)
-
-    # -- fusion ---------------------------------------------------------------------------------------------
 
     def _evidence(self, rankings: Sequence[Ranking]) -> list[Floats32]:
         """The evidence of each member for the labels it ranks, on comparable scales; -inf for padding."""
@@ -138,28 +139,28 @@ class Blend(Estimator):
         return found
 
     def _candidates(self, rankings: Sequence[Ranking]) -> _Pool:
-        return _Pool.of(
-            [ranking.labels for ranking in rankings], self._evidence(rankings), -np.log(self._propensities())
-        )
+        labels = [ranking.labels for ranking in rankings]
+        return _Pool.of(labels, self._evidence(rankings), -np.log(self._propensities()))
 
     def _rank(self, X: FeatureMatrix, k: int, allowed: Mask | None) -> Ranking:
-        n_labels = len(self.classes_) if allowed is None else int(allowed.sum())
         include = None if allowed is None else np.flatnonzero(allowed)
-        depth = min(max(self.depth, k), n_labels)
-        rankings = self._rankings(self.members_, X, depth, include)
-        return self._candidates(rankings).ranked(self.weights_, k)
+        depth = min(max(self.depth, k), len(self.classes_) if include is None else len(include))
+        return self._candidates(self._rankings(self.members_, X, depth, include)).ranked(self.weights_, k)
 
 
-def _as_list(models: Any) -> list[Any]:
+def _pairs(models: Any) -> list[tuple[str, Mapping[str, Any]]]:
+    """Names and parameters of the members, checked."""
     if isinstance(models, str) or not isinstance(models, Sequence) or not models:
         raise ParameterError(
             f"parameter 'models' must be a list of model names or pairs (name, parameters); got {models!r}"
         )
+    pairs = []
     for item in models:
         is_pair = isinstance(item, list | tuple) and len(item) == 2 and isinstance(item[1], Mapping)
         if not (isinstance(item, str) or is_pair):
             raise ParameterError(f"a model of 'models' must be a name or a pair (name, parameters); got {item!r}")
-    return list(models)
+        pairs.append((item, {}) if isinstance(item, str) else tuple(item))
+    return pairs
 
 
 def read_target(target: str | Mapping[str, float]) -> dict[str, float]:
@@ -172,17 +173,6 @@ def read_target(target: str | Mapping[str, float]) -> dict[str, float]:
     if not any(weights.values()):
         raise ParameterError("parameter 'target' must give at least one metric a weight above 0")
     return weights
-
-
-def _scored(member: Estimator, ranking: Ranking) -> Ranking:
-    """The ranking without labels that the member has no score for."""
-    is_scored = ranking.scores > member.unranked_score
-    return Ranking(np.where(is_scored, ranking.labels, NO_LABEL), np.where(is_scored, ranking.scores, NO_SCORE))
-
-
-def _spread(values: npt.NDArray[np.floating]) -> float:
-    spread = float(values.std(dtype=np.float64)) if values.size else 0.0
-    return spread if spread > 0 else 1.0
 
 
 def best_weights(value: Callable[[Floats64], float], n_members: int) -> Floats64:
@@ -244,10 +234,7 @@ class _Pool:
         for part, weight in zip(self.evidence, weights, strict=True):
             total += np.float32(weight) * part
         total[self.labels == NO_LABEL] = NO_SCORE
-        k_found = min(k, total.shape[1])
-        order = np.argsort(-total, axis=1, kind="stable")[:, :k_found]  # labels rise: equal scores, smaller first
-        labels = np.full((len(total), k), NO_LABEL, dtype=np.int32)
-        scores = np.full((len(total), k), NO_SCORE, dtype=np.float32)
-        labels[:, :k_found] = np.take_along_axis(self.labels, order, axis=1)
-        scores[:, :k_found] = np.take_along_axis(total, order, axis=1)
-        return Ranking(labels, scores)
+        order = np.argsort(-total, axis=1, kind="stable")[:, :k]  # labels rise: equal scores, smaller first
+        return Ranking(
+            np.take_along_axis(self.labels, order, axis=1), np.take_along_axis(total, order, axis=1)
+        ).resized(k)

@@ -45,7 +45,7 @@ def test_sorting_keeps_the_order_of_equal_scores():
 
 
 def test_padding_adds_places_without_labels():
-    found = Ranking(np.array([[4, 7]]), np.array([[0.9, 0.5]])).padded(4)
+    found = Ranking(np.array([[4, 7]]), np.array([[0.9, 0.5]])).resized(4)
     assert found.labels.tolist() == [[4, 7, -1, -1]]
     assert found.scores[0, 2:].tolist() == [-np.inf, -np.inf]
 

@@ -135,7 +135,7 @@ class Estimator(Stored, BaseEstimator):  # type: ignore[misc]
     # -- fit ----------------------------------------------------------------------------------------------
 
     def fit(self, X: Any, Y: Any, *, label_names: Sequence[Any] | None = None) -> Self:
-        """Learn from samples and their labels.
+        """Learn from samples and their labels; returns the model itself.
 
         Parameters
         ----------
@@ -146,10 +146,6 @@ class Estimator(Stored, BaseEstimator):  # type: ignore[misc]
             entry unknown; a dense array has NaN for unknown.
         label_names : sequence of str or int, optional
             Names in column order; they become `classes_`.
-
-        Returns
-        -------
-        self
         """
         return self._fit_checked(X, Y, label_names)
 
@@ -193,11 +189,8 @@ class Estimator(Stored, BaseEstimator):  # type: ignore[misc]
             except ValueError as error:
                 raise DataError(str(error)) from error
         if is_fit:
-            is_dense = isinstance(features, Features) and features.dense.shape[1] > 0
-            self._keep_if(
-                n_dense_in_=features.dense.shape[1] if is_dense else None,
-                dense_weight_=features.weight if is_dense else None,
-            )
+            dense, weight = (features.dense.shape[1], features.weight) if isinstance(features, Features) else (0, 0.0)
+            self._keep_if(n_dense_in_=dense or None, dense_weight_=weight if dense else None)
         if self.takes_dense or not isinstance(features, Features):
             return features
         return (features.balanced() if self._normalizes() else features).tocsr()
@@ -225,8 +218,8 @@ class Estimator(Stored, BaseEstimator):  # type: ignore[misc]
         for name, value in values.items():
             if value is not None:
                 setattr(self, name, value)
-            elif hasattr(self, name):
-                delattr(self, name)
+            else:
+                self.__dict__.pop(name, None)
 
     def _scaled(self, X: FeatureMatrix, *, is_fit: bool = False) -> FeatureMatrix:
         if is_fit:
@@ -234,10 +227,10 @@ class Estimator(Stored, BaseEstimator):  # type: ignore[misc]
         words = sparse_part(X)
         if self.idf_ is not None:
             words = weighted_columns(words, self.idf_)
-        if self._normalizes():
-            return replace(X, sparse=words).balanced() if isinstance(X, Features) else unit_rows(words)
-        words = words.astype(np.float32, copy=False)
-        return replace(X, sparse=words) if isinstance(X, Features) else words
+        if not isinstance(X, Features):
+            return unit_rows(words) if self._normalizes() else words.astype(np.float32, copy=False)
+        weighted = replace(X, sparse=words)
+        return weighted.balanced() if self._normalizes() else weighted
 
     def _values(self, role: Role) -> list[Any]:
         return [getattr(self, name) for name in with_role(type(self), role)]
@@ -271,24 +264,16 @@ class Estimator(Stored, BaseEstimator):  # type: ignore[misc]
     # -- predictions --------------------------------------------------------------------------------------
 
     def rank(self, X: Any, k: int = 5, include: Any = None, exclude: Any = None) -> Ranking:
-        """The `k` best labels of each sample.
+        """The `k` best labels of each sample; places beyond the labels available hold -1 and -inf.
 
-        Parameters
-        ----------
-        X : CSR, CSC or dense matrix of shape (n_samples, n_features), or `tacit.Features`
-            Features.
-        k : int
-            Labels per sample; places beyond the labels available hold -1 and -inf.
-        include, exclude : sequences of label names or column numbers, optional
-            Rank only these labels; rank none of these.
+        `include` and `exclude` are label names or column numbers: rank only these labels, rank none of these.
         """
         self._check_fitted()
         k = as_count(k, "k")
         features = self._features(X)
         allowed = label_mask(self.classes_, include, exclude)
         available = len(self.classes_) if allowed is None else int(allowed.sum())
-        ranking = self._ranked(features, min(k, available), allowed)
-        return ranking if ranking.k == k else ranking.padded(k)
+        return self._ranked(features, min(k, available), allowed).resized(k)
 
     def _ranked(self, X: FeatureMatrix, k: int, allowed: Mask | None, *, is_near: bool = False) -> Ranking:
         """Rank in tasks; `is_near`: so few rows that they are not worth sending the model to a cluster."""
@@ -314,20 +299,11 @@ class Estimator(Stored, BaseEstimator):  # type: ignore[misc]
         return np.argsort(-self.label_counts_, kind="stable").astype(np.int32)
 
     def decision_function(self, X: Any) -> npt.NDArray[np.float32]:
-        """Dense scores of all labels, for tools that need them; `rank` takes far less memory.
+        """Dense float32 scores of all labels, for tools that need them; `rank` takes far less memory.
 
-        Sorting a row, ties by column, gives the order of ``rank(X, k=n_labels)``. To preserve that order, labels that
-        the model does not rank have distinct scores below all others, the same for all samples.
-
-        Parameters
-        ----------
-        X : CSR, CSC or dense matrix of shape (n_samples, n_features), or `tacit.Features`
-            Features.
-
-        Returns
-        -------
-        float32 array of shape (n_samples, n_labels)
-            Finite scores, columns in the order of `classes_`. More than 1 GiB is an error.
+        Columns are in the order of `classes_`; more than 1 GiB is an error. Sorting a row, ties by column, gives the
+        order of ``rank(X, k=n_labels)``. To preserve that order, labels that the model does not rank have distinct
+        scores below all others, the same for all samples.
         """
         self._check_fitted()
         features = self._features(X)
@@ -362,23 +338,12 @@ class Estimator(Stored, BaseEstimator):  # type: ignore[misc]
 
     @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any, k: int | None = None) -> sparse.csr_matrix:
-        """Probabilities of the `k` most probable labels of each sample.
+        """Probabilities of the `k` most probable labels of each sample; by default of all, if they fit into 1 GiB.
 
         Labels are not exclusive: the probabilities of a sample do not sum to 1. Only models whose scores are
-        probabilities or log-odds have this method; docs/metrics.md lists them and the parameters they need.
-
-        Parameters
-        ----------
-        X : CSR, CSC or dense matrix of shape (n_samples, n_features), or `tacit.Features`
-            Features.
-        k : int, optional
-            Labels per sample; by default all, as long as their scores would fit into 1 GiB.
-
-        Returns
-        -------
-        csr_matrix of float32, shape (n_samples, n_labels)
-            Columns in the order of `classes_`. The labels of ``rank(X, k)`` are stored, even if their probability is
-            0; all other labels are at most as probable.
+        probabilities or log-odds have this method; docs/metrics.md lists them and the parameters they need. Returns a
+        CSR matrix with columns in the order of `classes_`: the labels of ``rank(X, k)`` are stored, even if their
+        probability is 0; all other labels are at most as probable.
         """
         self._check_fitted()
         n_labels = len(self.classes_)
@@ -393,20 +358,9 @@ class Estimator(Stored, BaseEstimator):  # type: ignore[misc]
     def score(self, X: Any, Y: Any) -> float:
         """nDCG@5 of the ranking of some samples, which scikit-learn's searches maximise unless given `scoring`.
 
-        For other metrics pass a function to `scoring` that calls `tacit.evaluate`.
-
-        Parameters
-        ----------
-        X : CSR, CSC or dense matrix of shape (n_samples, n_features), or `tacit.Features`
-            Features.
-        Y : list of lists of labels, sparse matrix or array of shape (n_samples, n_labels)
-            Their labels. Lists and data frames are matched with `classes_` by name, other matrices by column. A name
-            in a list that the model does not know counts as a label not found.
-
-        Returns
-        -------
-        float
-            In [0, 1], larger is better. Samples without labels count as 0.
+        It lies in [0, 1]; samples without labels count as 0. For other metrics pass a function to `scoring` that calls
+        `tacit.evaluate`. If Y is made of lists or is a data frame, it is matched with `classes_` by name, otherwise by
+        column. A name in a list that the model does not know counts as a label not found.
         """
         self._check_fitted()
         features = self._features(X)

@@ -18,12 +18,8 @@ NO_SCORE = -np.inf
 class Ranking:
     """The best labels of each sample, best first.
 
-    Attributes
-    ----------
-    labels : int32 array of shape (n_samples, k)
-        Column numbers of labels; -1 where a sample has fewer than k.
-    scores : float32 array of shape (n_samples, k)
-        Their scores, non-increasing along a row; -inf where there is no label.
+    `labels` holds their column numbers, int32 of shape (n_samples, k), and `scores` their scores, float32,
+    non-increasing along a row; -1 and -inf where a sample has fewer than k.
     """
 
     labels: npt.NDArray[np.int32]
@@ -58,16 +54,13 @@ class Ranking:
         """The ranking of some of the samples."""
         return Ranking(self.labels[rows], self.scores[rows])
 
-    def padded(self, k: int) -> Ranking:
-        """Padded to length `k`."""
-        more = ((0, 0), (0, k - self.k))
-        return Ranking(
-            np.pad(self.labels, more, constant_values=NO_LABEL), np.pad(self.scores, more, constant_values=NO_SCORE)
-        )
-
-    def padded_or_cut(self, k: int) -> Ranking:
-        """With exactly `k` places."""
-        return self.top(k) if self.k >= k else self.padded(k)
+    def resized(self, k: int) -> Ranking:
+        """With exactly `k` places, padded or cut."""
+        if k == self.k:
+            return self
+        more = ((0, 0), (0, max(k - self.k, 0)))
+        labels, scores = self.labels[:, :k], self.scores[:, :k]
+        return Ranking(np.pad(labels, more, constant_values=NO_LABEL), np.pad(scores, more, constant_values=NO_SCORE))
 
     def sorted(self) -> Ranking:
         """Best first; labels with equal scores keep their order."""
@@ -100,7 +93,7 @@ class Ranking:
     def concatenate(parts: list[Ranking]) -> Ranking:
         """Rankings of consecutive blocks of samples as one, padded to the longest."""
         k = max(part.k for part in parts)
-        parts = [part if part.k == k else part.padded(k) for part in parts]
+        parts = [part.resized(k) for part in parts]
         return Ranking(np.concatenate([part.labels for part in parts]), np.concatenate([part.scores for part in parts]))
 
 

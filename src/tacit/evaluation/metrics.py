@@ -210,40 +210,19 @@ class RankingMetric:
 METRICS = {
     metric.name: metric
     for metric in (
-        RankingMetric(
-            "P",
-            "of the first k suggestions, the share that is right",
-            lambda first: Ratio(first.hits / first.k, first.each),
-            is_compared=True,
-            is_banded=True,
-        ),
-        RankingMetric(
-            "nDCG",
-            "the same, early places counting more; 100 if all true labels come first",
-            lambda first: Ratio(first.discounted(first.judged.hits), first.each),
-            is_compared=True,
-        ),
-        RankingMetric(
-            "R",
-            "of a sample's true labels, the share among the first k",
-            lambda first: Ratio(_divide(first.hits, first.n_relevant), first.each),
-        ),
-        RankingMetric(
-            "PSP",
-            "precision that credits rare labels more, by their propensity",
-            lambda first: first.of_gains(first.mean),
-            needs_propensities=True,
-            is_compared=True,
-            is_banded=True,
-        ),
-        RankingMetric(
-            "PSnDCG",
-            "nDCG in the same way",
-            lambda first: first.of_gains(first.discounted),
-            needs_propensities=True,
-        ),
+        RankingMetric("P", "of the first k suggestions, the share that is right",
+                      lambda first: Ratio(first.hits / first.k, first.each), is_compared=True, is_banded=True),
+        RankingMetric("nDCG", "the same, early places counting more; 100 if all true labels come first",
+                      lambda first: Ratio(first.discounted(first.judged.hits), first.each), is_compared=True),
+        RankingMetric("R", "of a sample's true labels, the share among the first k",
+                      lambda first: Ratio(_divide(first.hits, first.n_relevant), first.each)),
+        RankingMetric("PSP", "precision that credits rare labels more, by their propensity",
+                      lambda first: first.of_gains(first.mean),
+                      needs_propensities=True, is_compared=True, is_banded=True),
+        RankingMetric("PSnDCG", "nDCG in the same way",
+                      lambda first: first.of_gains(first.discounted), needs_propensities=True),
     )
-}
+}  # fmt: skip
 #: Coverage is not a sum over samples; it has no interval and is not split by band.
 COVERAGE, COVERAGE_MEANING = "C", "of all labels in these data, the share found for at least one sample"
 

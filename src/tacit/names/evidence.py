@@ -186,7 +186,7 @@ class NameEvidence:
         ranking = found.only(is_asked).ranked(log_odds[is_asked])
         if _is_short(ranking, k):
             ranking = _with_further(ranking, model, X, k, include, _BEHIND * expit(lowest[:, None]))
-        ranking = ranking.padded_or_cut(k)
+        ranking = ranking.resized(k)
         if _is_short(ranking, k):  # labels that neither says anything of
             order = np.argsort(-self.counts.samples, kind="stable").astype(np.int32)
             others = order if include is None else order[np.isin(order, include)]

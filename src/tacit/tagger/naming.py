@@ -198,7 +198,7 @@ def weigh(
         trees = learn_evidence(naming.index, counts, *of_rest, truth[rest], seed, _of_rows(near, rest))
         of_own = ranking.rows(own), naming.matches.rows(own), votes.of_rows(own)
         found = candidates(naming.index, counts, *of_own, LEAST_SHARE, _of_rows(near, own))
-        parts.append(found.ranked(trees.log_odds(found.evidence)).padded_or_cut(n_places))
+        parts.append(found.ranked(trees.log_odds(found.evidence)).resized(n_places))
         order.append(own)
     fused = Ranking.concatenate(parts).rows(np.argsort(np.concatenate(order), kind="stable"))
     with_names, without = (evaluate(each, truth, ks=(5,))[SCORE_METRIC] for each in (fused, ranking))

@@ -477,7 +477,7 @@ class State:
             blocks = row_blocks(samples.shape[0], size) or [(0, 0)]
             parts = [self._rank_block(scores, samples[slice(*block)], may, learned) for block in blocks]
             ranking = Ranking.concatenate(parts)
-        return ranking if k is None else ranking.padded_or_cut(k)
+        return ranking if k is None else ranking.resized(k)
 
     def _rank_block(self, scores: Scores, samples: Inputs, may: Mask, learned: Callable[..., Ranking]) -> Ranking:
         changed, plan = self._plan

@@ -111,7 +111,7 @@ def test_help_is_readable(name):
 
 def test_a_signature_has_types_and_defaults():
     assert "(*, n_trees: int = 1, arity: int = 64" in str(inspect.signature(tacit.LabelTree))
-    assert str(inspect.signature(tacit.Tagger)).startswith("(model: str = 'auto', random_state: int | None = 0, ")
+    assert str(inspect.signature(tacit.Tagger)).startswith("(model: str | type = 'auto', random_state: int | None")
 
 
 @pytest.mark.parametrize("name", MODELS)

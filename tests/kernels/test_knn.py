@@ -7,7 +7,7 @@ from scipy import sparse
 
 from reference import knn as reference
 from tacit.kernels.dense import Rows
-from tacit.kernels.knn import nearest_points, nearest_rows, rank_scores, rank_votes
+from tacit.kernels.knn import nearest_points, nearest_rows, rank_votes
 
 small_numbers = st.integers(-4, 4).map(lambda n: n / 4)  # exact in float32, with many ties
 
@@ -71,15 +71,3 @@ def test_votes_match_dense_sums(data, n_rows, n_training, n_labels, k):
     labels, scores = rank_votes(voters, weights, csr.indptr, csr.indices, label_weights, k)
     for row, expected in enumerate(reference.rank_votes(voters, weights, Y, label_weights, k)):
         assert [(i, s) for i, s in zip(labels[row], scores[row], strict=True) if i >= 0] == expected
-
-
-@given(st.data(), st.integers(1, 8), st.integers(1, 8))
-def test_scores_are_ranked(data, n_columns, k):
-    scores = dense(data.draw, 1, n_columns)
-    allowed = np.array(data.draw(st.lists(st.booleans(), min_size=n_columns, max_size=n_columns)))
-    ids, best = rank_scores(scores, allowed, k)
-    found = [(i, s) for i, s in zip(ids[0], best[0], strict=True) if i >= 0]
-    assert found == reference.rank_scores(scores[0], allowed, k)
-    ids, best = rank_scores(scores, allowed, k, -np.inf)  # negative scores too
-    found = [(i, s) for i, s in zip(ids[0], best[0], strict=True) if i >= 0]
-    assert found == reference.rank_scores(scores[0], allowed, k, -np.inf)

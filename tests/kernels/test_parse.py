@@ -20,9 +20,8 @@ def run_rows(text: str | bytes, *, n_features: int = 1000, n_labels: int = 1000,
     lines, colons, commas = parse.count_marks(block)
     ids, values = np.empty(colons, np.int32), np.empty(colons, np.float32)
     ends, tags = np.zeros((2, lines), np.int64), np.empty(commas + lines, np.int32)
-    status, offset, n_rows, _, _, *rising = parse.parse_rows(
-        block, True, loose, 0, n_features, 0, n_labels, ids, values, ends[0], tags, ends[1]
-    )
+    form, found = parse.RowFormat(0, n_features, 0, n_labels, True, loose), (ids, values, ends[0], tags, ends[1])
+    status, offset, n_rows, _, _, *rising = parse.parse_rows(block, form, parse.RowArrays(*found))
     rows, feature, label = [], 0, 0
     for row in range(n_rows):
         pairs = list(zip(ids[feature : ends[0, row]].tolist(), values[feature : ends[0, row]], strict=True))
@@ -178,5 +177,6 @@ def test_arrays_that_are_too_short_are_never_overrun():
     for n_ids, n_rows, n_tags in ((1, 9, 9), (9, 1, 9), (9, 9, 1)):
         ids, values = np.empty(n_ids, np.int32), np.empty(n_ids, np.float32)
         ends, tags = np.empty((2, n_rows), np.int64), np.empty(n_tags, np.int32)
-        status, *_ = parse.parse_rows(block, True, False, 0, 100, 0, 100, ids, values, ends[0], tags, ends[1])
+        form, found = parse.RowFormat(0, 100, 0, 100, True, False), (ids, values, ends[0], tags, ends[1])
+        status, *_ = parse.parse_rows(block, form, parse.RowArrays(*found))
         assert status == parse.NO_ROOM

@@ -37,7 +37,7 @@ from tacit.core.ranking import NO_LABEL, NO_SCORE, Ranking
 from tacit.errors import DataError, ParameterError, TacitError
 from tacit.evaluation.metrics import SCORE_METRIC, evaluate
 from tacit.evaluation.propensity import propensities_from_counts
-from tacit.kernels.fill import fill_open_places
+from tacit.kernels.score import fill_open_places
 from tacit.numerics.idf import holds_counts, inverse_document_frequencies, samples_with, weighted_columns
 from tacit.numerics.rows import unit_rows
 from tacit.runtime.tasks import fitting, row_blocks, run_tasks

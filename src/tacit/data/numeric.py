@@ -130,20 +130,16 @@ def _read_block(
     labels: SparseRows,
 ) -> None:
     """Parse one block and append its rows."""
-    status, offset, rows, n_features, n_labels, features_rise, labels_rise = parse.parse_rows(
-        block,
-        layout.with_labels,
-        layout.loose,
-        layout.first_feature,
-        layout.n_features,
-        layout.first_label,
-        layout.n_labels,
+    ids = layout.first_feature, layout.n_features, layout.first_label, layout.n_labels
+    form = parse.RowFormat(*ids, layout.with_labels, layout.loose)
+    found = parse.RowArrays(
         features.ids[features.n_entries :],
         features.values[features.n_entries :],
         features.ends[features.n_rows + 1 :],
         labels.ids[labels.n_entries :],
         labels.ends[labels.n_rows + 1 :],
     )
+    status, offset, rows, n_features, n_labels, features_rise, labels_rise = parse.parse_rows(block, form, found)
     if status != parse.OK:
         raise _row_error(path, block, line, status, offset, layout)
     features.advance(rows, n_features, rising=features_rise)

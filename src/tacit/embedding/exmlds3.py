@@ -18,8 +18,8 @@ from tacit.embedding.neighbors import cosine_neighbors, distinct_label_sets, uni
 from tacit.embedding.pipeline import PRINTED, Embedded, EmbeddingModel
 from tacit.embedding.sgns import NegativesPer, Term, even_term, train_sgns
 from tacit.embedding.sppmi import DENSE_SHARE, Eigenvalues, Matrix, Shift, factorise, sample_counts, sppmi
-from tacit.kernels.gram import row_products
-from tacit.kernels.knn import rank_scores
+from tacit.kernels.dense import row_products
+from tacit.kernels.score import top_k
 from tacit.runtime.tasks import row_blocks
 from tacit.store.declared import Csr, Sizes
 
@@ -197,7 +197,9 @@ class ExMLDS3(EmbeddingModel):
         scores = unit_vectors(votes.toarray())
         if self.label_share > 0:
             scores += np.float32(self.label_share) * self._label_scores(X)
-        return Ranking(*rank_scores(scores, allowed, k, 0.0 if self.label_scores == "positive" else -np.inf))
+        labels, best = top_k(scores, allowed, k)
+        is_open = best <= (0 if self.label_scores == "positive" else -np.inf)
+        return Ranking(np.where(is_open, np.int32(-1), labels), np.where(is_open, np.float32(-np.inf), best))
 
     def _label_scores(self, X: FeatureMatrix) -> Floats32:
         """s₂ = Z₂Vx over its norm (ExMLDS Algorithm 4, steps 3 and 4), averaged over learners."""

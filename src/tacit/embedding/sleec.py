@@ -15,7 +15,7 @@ from tacit.core.parameters import OneOf, Range, Tune, document_parameters
 from tacit.embedding.neighbors import ContextSpace, Neighbors, Nodes, label_nodes, product_neighbors
 from tacit.embedding.pipeline import PRINTED, Embedded, EmbeddingModel
 from tacit.embedding.spectrum import leading_eigenpairs
-from tacit.kernels.gram import products_at
+from tacit.kernels.dense import products_at
 from tacit.numerics.rows import unit_rows
 
 _SMALLEST_STEP = 1e-3

@@ -33,8 +33,7 @@ def sample_counts(sets: sparse.csr_matrix) -> Matrix:
     """M_ij = ⟨y_i, y_j⟩ (ExMLDS, above Eq. 4), dense where most entries are filled."""
     per_label = np.bincount(sets.indices, minlength=sets.shape[1]).astype(np.float64)
     if (per_label**2).sum() > DENSE_SHARE * sets.shape[0] ** 2:
-        from tacit.kernels.dense import Rows
-        from tacit.kernels.gram import gram
+        from tacit.kernels.dense import Rows, gram
 
         return np.asarray(gram(Rows.of(sets), Rows.of(sets.tocsc())))
     product = sparse.csr_matrix(sets @ sets.T, dtype=np.float32)

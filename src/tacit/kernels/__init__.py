@@ -1,7 +1,9 @@
 """Compiled inner loops: module-level Numba functions that take and return only arrays and scalars.
 
-Kernels that call each other share a file (Numba's cache does not notice a change in another file). Arrays are made in
-Python, around them, where it can be: that takes long to compile.
+Numba's cache of a kernel notices changes in its own file only. Kernels that call each other therefore share a file, but
+for small helpers that many need: whoever changes `best`, `dense`, `ragged` or `splitmix` also touches the files that
+import it. Arrays that belong together travel in one NamedTuple. Scratch is made in Python, around the kernel, where it
+can be: that takes long to compile.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from tacit.arrays import Floats32, Ints32, Ints64, Mask
+from tacit.arrays import Floats32, Ints32, Ints64
 from tacit.kernels.best import insert, insert_value
 from tacit.kernels.dense import Rows
 
@@ -165,19 +165,3 @@ def rank_votes(
             insert(labels[row], scores[row], label, np.float32(sums[label] * label_weights[label]), 0)
             sums[label] = 0
     return labels, scores
-
-
-@njit(nogil=True, cache=True)
-def rank_scores(scores: Floats32, allowed: Mask, k: int, above: float = 0.0) -> tuple[Ints32, Floats32]:
-    """The `k` allowed columns with the largest scores above `above` in each row; ties go to the smaller column.
-
-    Columns that do not score above it leave places open (-1, -inf).
-    """
-    n_rows, n_columns = scores.shape
-    ids = np.full((n_rows, k), -1, np.int32)
-    best = np.full((n_rows, k), -np.inf, np.float32)
-    for row in range(n_rows):
-        for column in range(n_columns):
-            if allowed[column] and scores[row, column] > above:
-                insert(ids[row], best[row], column, scores[row, column], 0)
-    return ids, best

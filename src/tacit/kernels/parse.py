@@ -9,6 +9,8 @@ a float32 is read back exactly.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import njit
 
@@ -35,6 +37,30 @@ _ALL_DIGITS_KEPT_BELOW = 10**17
 _LARGEST_EXACT = 2**53
 _TOO_LARGE = 2.0**128 - 2.0**103  # halfway between the largest float32 and what would follow
 _ID_LIMIT = 2**31
+
+
+class RowFormat(NamedTuple):
+    """Ids run from `first_…` up to, not including, `n_…`.
+
+    `loose` rows may end in ``# comments``, and empty lines are no rows; otherwise each line is one row.
+    """
+
+    first_feature: int
+    n_features: int
+    first_label: int
+    n_labels: int
+    with_labels: bool
+    loose: bool
+
+
+class RowArrays(NamedTuple):
+    """What rows are parsed into."""
+
+    feature_ids: Ints32
+    values: Floats32
+    feature_ends: Ints64
+    label_ids: Ints32
+    label_ends: Ints64
 
 
 @njit(nogil=True, cache=True)
@@ -153,9 +179,7 @@ def _read_number(block: Bytes, at: int) -> tuple[np.float32, int, int]:
 
 
 @njit(nogil=True, cache=True)
-def _read_labels(
-    block: Bytes, at: int, first_label: int, n_labels: int, label_ids: Ints32, used: int
-) -> tuple[int, int, int, bool]:
+def _read_labels(block: Bytes, at: int, form: RowFormat, found: RowArrays, used: int) -> tuple[int, int, int, bool]:
     """The labels that open a row: status, place (of the error, or behind), label ids used, order kept."""
     start, first, previous, ordered = at, used, -1, True
     while True:
@@ -165,11 +189,11 @@ def _read_labels(
         last = _is_blank(_byte(block, behind)) or _line_end(block, behind) > 0
         if label < 0 or not (last or _byte(block, behind) == _COMMA):
             return BAD_LABEL, at, used, ordered
-        if not first_label <= label < n_labels:
+        if not form.first_label <= label < form.n_labels:
             return LABEL_RANGE, at, used, ordered
-        if used >= len(label_ids):
+        if used >= len(found.label_ids):
             return NO_ROOM, at, used, ordered
-        label_ids[used] = label
+        found.label_ids[used] = label
         used += 1
         ordered &= label > previous
         previous = label
@@ -179,38 +203,29 @@ def _read_labels(
 
 
 @njit(nogil=True, cache=True)
-def _read_features(
-    block: Bytes,
-    at: int,
-    comments: bool,
-    first_feature: int,
-    n_features: int,
-    feature_ids: Ints32,
-    values: Floats32,
-    used: int,
-) -> tuple[int, int, int, bool]:
+def _read_features(block: Bytes, at: int, form: RowFormat, found: RowArrays, used: int) -> tuple[int, int, int, bool]:
     """Features up to the end of the line: status, place, features used, order kept."""
     previous, ordered = -1, True
     while True:
         at = _skip_blanks(block, at)
         ending = _line_end(block, at)
-        if ending or (comments and _byte(block, at) == _HASH):
+        if ending or (form.loose and _byte(block, at) == _HASH):
             return OK, at + ending if ending else _skip_line(block, at), used, ordered
         feature, behind = _read_id(block, at)
         if feature < 0 or _byte(block, behind) != _COLON:
             return BAD_FEATURE, at, used, ordered
-        if not first_feature <= feature < n_features:
+        if not form.first_feature <= feature < form.n_features:
             return FEATURE_RANGE, at, used, ordered
         value, end, outcome = _read_number(block, behind + 1)
-        closed = _is_blank(_byte(block, end)) or _line_end(block, end) or (comments and _byte(block, end) == _HASH)
+        closed = _is_blank(_byte(block, end)) or _line_end(block, end) or (form.loose and _byte(block, end) == _HASH)
         if outcome == _NO_NUMBER or not closed:
             return BAD_VALUE, at, used, ordered
         if outcome == _INFINITE:
             return INFINITE_VALUE, at, used, ordered
-        if used >= len(values):
+        if used >= len(found.values):
             return NO_ROOM, at, used, ordered
-        feature_ids[used] = feature
-        values[used] = value
+        found.feature_ids[used] = feature
+        found.values[used] = value
         used += 1
         ordered &= feature > previous
         previous = feature
@@ -218,24 +233,8 @@ def _read_features(
 
 
 @njit(nogil=True, cache=True)
-def parse_rows(
-    block: Bytes,
-    with_labels: bool,
-    loose: bool,
-    first_feature: int,
-    n_features: int,
-    first_label: int,
-    n_labels: int,
-    feature_ids: Ints32,
-    values: Floats32,
-    feature_ends: Ints64,
-    label_ids: Ints32,
-    label_ends: Ints64,
-) -> tuple[int, int, int, int, int, bool, bool]:
+def parse_rows(block: Bytes, form: RowFormat, found: RowArrays) -> tuple[int, int, int, int, int, bool, bool]:
     """Rows ``l,l f:v f:v`` (or ``f:v f:v`` without labels) into the arrays given, which are long enough.
-
-    Ids run from `first_…` up to, not including, `n_…`. `loose` rows may end in ``# comments``, and empty lines
-    are no rows; otherwise each line is one row.
 
     Returns status, offset of the error, rows, features, labels, and whether the ids of features and of labels rise
     within every row.
@@ -243,24 +242,22 @@ def parse_rows(
     at, rows, n_used, n_tagged = 0, 0, 0, 0
     status, features_rise, labels_rise = OK, True, True
     while at < len(block):
-        if loose and (_line_end(block, at) or _byte(block, at) == _HASH):
+        if form.loose and (_line_end(block, at) or _byte(block, at) == _HASH):
             at = _skip_line(block, at)
             continue
-        if rows >= len(feature_ends):
+        if rows >= len(found.feature_ends):
             status = NO_ROOM
             break
-        if with_labels and not (_is_blank(_byte(block, at)) or _line_end(block, at)):
-            status, at, n_tagged, ordered = _read_labels(block, at, first_label, n_labels, label_ids, n_tagged)
+        if form.with_labels and not (_is_blank(_byte(block, at)) or _line_end(block, at)):
+            status, at, n_tagged, ordered = _read_labels(block, at, form, found, n_tagged)
             if status != OK:
                 break
             labels_rise &= ordered
-        status, at, n_used, ordered = _read_features(
-            block, at, loose, first_feature, n_features, feature_ids, values, n_used
-        )
+        status, at, n_used, ordered = _read_features(block, at, form, found, n_used)
         if status != OK:
             break
         features_rise &= ordered
-        feature_ends[rows] = n_used
-        label_ends[rows] = n_tagged
+        found.feature_ends[rows] = n_used
+        found.label_ends[rows] = n_tagged
         rows += 1
     return status, at, rows, n_used, n_tagged, features_rise, labels_rise

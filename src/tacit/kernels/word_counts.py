@@ -171,26 +171,12 @@ def count_in_texts(
 ) -> tuple[int, int]:
     """Count the distinct words of each text: runs of two or more letters, digits and underscores, in lower case.
 
-    All outputs are long enough.
+    Texts are UTF-8 with a `SEPARATOR` behind each, whose places are `text_ends`. `lower` has for each character the
+    UTF-8 of its lower case as a number, 0 for those in no word. The `multiplier` of the hash function is odd, and best
+    unknown to those who write texts. `folded` is scratch for the lower case of a text, and 8 bytes.
 
-    Parameters
-    ----------
-    text, text_ends
-        Texts in UTF-8, each with a `SEPARATOR` behind it, and the places of these.
-    lower
-        For each character the UTF-8 of its lower case as a number, 0 for those in no word.
-    multiplier
-        Of the hash function; odd, and best unknown to those who write texts.
-    folded
-        Room for the lower case of a text, and 8 bytes.
-    chunks, starts
-        Output: the distinct words in the order of their first occurrence, and where each starts.
-    ids, counts, row_starts
-        Output: the number of a word and its count, for each distinct word of a text; where those of a text start.
-
-    Returns
-    -------
-    The number of distinct words, the number of counts.
+    Filled, and long enough, are `chunks` and `starts` with the distinct words in the order of their first occurrence,
+    and `ids`, `counts` and `row_starts` with the counts of each text. Returned are the numbers of words and of counts.
     """
     # An entry of the hash table is the place of the latest count of a word, and its number.
     slots, shift = _enlarged(np.zeros(0, np.int64), _LEAST_SLOTS, chunks, starts, multiplier)
@@ -242,22 +228,9 @@ def number_words(
 ) -> tuple[Ints64, int]:
     """Number words, which are distinct, by those that are known; the others are added to these.
 
-    Parameters
-    ----------
-    new_chunks, new_starts
-        The words.
-    multiplier
-        Of the hash function.
-    slots
-        The hash table of known words, empty if there are none; its entries are their numbers.
-    chunks, starts, n_words
-        The known words, with room for the new ones.
-    ids
-        Output: the number of each word.
-
-    Returns
-    -------
-    The hash table with all words, and the number of known words.
+    `slots` is the hash table of known words, empty if there are none; its entries are their numbers. `chunks` and
+    `starts` have room for the new words; `ids` are filled. Returned are the hash table with all words, and how many
+    these are.
     """
     n_slots = max(len(slots) // 2, _LEAST_SLOTS)
     while n_slots < 2 * (n_words + len(ids)):

@@ -24,7 +24,7 @@ from tacit.core.parameters import Range
 from tacit.core.ranking import Ranking
 from tacit.data.repeats import groups_of, one_of_each, unlike
 from tacit.errors import DataError
-from tacit.kernels.gram import row_products
+from tacit.kernels.dense import row_products
 from tacit.kernels.score import top_k
 from tacit.latent.counts import Cooccurrence, read_cooccurrence
 from tacit.latent.label_vectors import LabelVectors

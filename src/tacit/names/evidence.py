@@ -21,7 +21,7 @@ from tacit.arrays import Floats32
 from tacit.core.base import Estimator
 from tacit.core.parameters import Range
 from tacit.core.ranking import NO_LABEL, NO_SCORE, Ranking
-from tacit.kernels.fill import fill_open_places
+from tacit.kernels.score import fill_open_places
 from tacit.names.boosting import BoostedTrees
 from tacit.names.index import Matches, Name, NameIndex, extended
 from tacit.names.similar import Meaning, Nearest, SampleIndex, Votes

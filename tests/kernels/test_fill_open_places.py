@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.kernels.fill import fill_open_places
+from tacit.kernels.score import fill_open_places
 
 
 def filled_slowly(row: list[int], order: list[int]) -> list[int]:

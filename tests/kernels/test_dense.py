@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from tacit.kernels.dense import Rows
-from tacit.kernels.gram import gram, products_at, row_products
+from tacit.kernels.dense import Rows, gram, products_at, row_products
 
 
 @given(st.integers(1, 9), st.integers(1, 6), st.integers(0, 1000))

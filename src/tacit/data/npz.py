@@ -10,11 +10,12 @@ import io
 import warnings
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
+from tacit.arrays import AnyArray
 from tacit.core.checks import check_indices
 from tacit.data.dataset import Dataset, features_of
 from tacit.data.files import Staging, is_gzip, read_bytes
@@ -61,9 +62,7 @@ def _read_labels(path: Path, limits: FileLimits) -> sparse.csr_matrix:
     return Y
 
 
-def _read_matrix(
-    path: Path, column: str, limits: FileLimits
-) -> sparse.csr_matrix | sparse.csc_matrix | npt.NDArray[np.generic]:
+def _read_matrix(path: Path, column: str, limits: FileLimits) -> Any:
     """Read and check the matrix in a file; nothing in it is unpickled."""
     parts = _read_parts(path, limits)
     size, unpacked = path.stat().st_size, sum(part.nbytes for part in parts.values())
@@ -85,7 +84,7 @@ def _read_matrix(
     return matrix
 
 
-def _read_parts(path: Path, limits: FileLimits) -> dict[str, npt.NDArray[np.generic]]:
+def _read_parts(path: Path, limits: FileLimits) -> dict[str, AnyArray]:
     content = read_bytes(path, limits)
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as packed:
@@ -106,7 +105,7 @@ def _read_parts(path: Path, limits: FileLimits) -> dict[str, npt.NDArray[np.gene
     return parts
 
 
-def _sparse_matrix(path: Path, parts: dict[str, npt.NDArray[np.generic]]) -> sparse.csr_matrix | sparse.csc_matrix:
+def _sparse_matrix(path: Path, parts: dict[str, AnyArray]) -> sparse.csr_matrix | sparse.csc_matrix:
     layout, shape = parts["format"].item() if parts["format"].size == 1 else None, parts["shape"]
     layout = layout.decode("ascii", "replace") if isinstance(layout, bytes) else layout
     if layout not in ("csr", "csc"):
@@ -125,9 +124,7 @@ def _sparse_matrix(path: Path, parts: dict[str, npt.NDArray[np.generic]]) -> spa
     return matrix
 
 
-def _to_csr(
-    path: Path, matrix: sparse.csr_matrix | sparse.csc_matrix | npt.NDArray[np.generic], columns: str
-) -> sparse.csr_matrix:
+def _to_csr(path: Path, matrix: Any, columns: str) -> sparse.csr_matrix:
     if min(matrix.shape) == 0:
         what = "samples" if matrix.shape[0] == 0 else columns
         raise FileError(path, f"must have at least one row and one column; it has no {what}")

@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import IO
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
-from tacit.arrays import Bytes, Floats32, Ints32
+from tacit.arrays import Bytes, Floats32, Integers, Ints32
 from tacit.data.files import line_blocks
 from tacit.data.limits import LARGEST_DIMENSION, LIMITS, FileLimits
 from tacit.errors import FileError
@@ -205,7 +204,7 @@ def write_rows(
         file.writelines(f"{row}\n".encode() for row in rows)
 
 
-def rows_of_text(texts: list[str], indptr: npt.NDArray[np.integer], separator: str) -> Iterator[str]:
+def rows_of_text(texts: list[str], indptr: Integers, separator: str) -> Iterator[str]:
     """Texts of entries joined row by row."""
     return (separator.join(texts[start:end]) for start, end in itertools.pairwise(indptr.tolist()))
 

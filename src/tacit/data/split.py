@@ -6,7 +6,6 @@ In every function only a stored 1 counts as a positive; the caller's matrix is n
 from __future__ import annotations
 
 from dataclasses import dataclass
-from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from scipy import sparse
 
 from tacit.arrays import AnyArray, Floats64, Ints64, Mask
 from tacit.core.labels import positives, read_labels
+from tacit.core.parameters import is_instance
 from tacit.errors import DataError, ParameterError
 from tacit.kernels.ragged import Lists
 from tacit.kernels.rare_split import choose_test_rows, cover_labels
@@ -191,11 +191,11 @@ def _row_counts(test_size: Any, n_rows: int) -> tuple[int, int]:
     """The number of test rows, and its maximum; both parts keep at least one row."""
     if n_rows < 2:
         raise DataError(f"a split needs at least two rows; got {n_rows}")
-    if _is_whole(test_size):
+    if is_instance(test_size, (int,)):
         if not 1 <= test_size < n_rows:
             raise ParameterError(f"test_size as a number of rows must lie between 1 and {n_rows - 1}; got {test_size}")
         return int(test_size), int(test_size)
-    if not _is_number(test_size) or not 0 < test_size < 1:
+    if not is_instance(test_size, (float,)) or not 0 < test_size < 1:
         raise ParameterError(f"test_size must be a share above 0 and below 1, or a count; got {test_size!r}")
     asked = float(test_size) * n_rows
     n_test = min(max(round(asked), 1), n_rows - 1)
@@ -203,19 +203,11 @@ def _row_counts(test_size: Any, n_rows: int) -> tuple[int, int]:
 
 
 def _generator(seed: Any) -> np.random.Generator:
-    if not _is_whole(seed) or seed < 0:
+    if not is_instance(seed, (int,)) or seed < 0:
         raise ParameterError(f"seed must be a whole number of at least 0; got {seed!r}")
     return np.random.default_rng(int(seed))
 
 
 def _check_share(share: Any) -> None:
-    if not _is_number(share) or not 0 <= share <= 1:
+    if not is_instance(share, (float,)) or not 0 <= share <= 1:
         raise ParameterError(f"share must lie between 0 and 1; got {share!r}")
-
-
-def _is_whole(value: Any) -> bool:
-    return not isinstance(value, bool) and isinstance(value, Integral)
-
-
-def _is_number(value: Any) -> bool:
-    return not isinstance(value, bool) and isinstance(value, Real)

@@ -11,11 +11,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-import numpy.typing as npt
 import Stemmer
 from scipy import sparse
 
-from tacit.arrays import Ints32, Ints64
+from tacit.arrays import Ints32, Ints64, UInts32
 from tacit.errors import ParameterError, did_you_mean
 from tacit.kernels.word_counts import SEPARATOR, count_in_texts, number_words
 
@@ -89,11 +88,8 @@ class Lexicon:
 
 def _with_capacity(array: Ints64, size: int) -> Ints64:
     """An array of at least that size, with the same beginning; twice as large if it has to grow."""
-    if len(array) >= size:
-        return array
-    larger = np.empty(max(size, 2 * len(array)), np.int64)
-    larger[: len(array)] = array
-    return larger
+    missing = size - len(array)
+    return array if missing <= 0 else np.append(array, np.empty(max(missing, len(array)), np.int64))
 
 
 def count_words(texts: Sequence[str]) -> tuple[sparse.csr_matrix, Words]:
@@ -107,9 +103,8 @@ def count_words(texts: Sequence[str]) -> tuple[sparse.csr_matrix, Words]:
     ids, counts, row_starts = np.empty(most, np.int32), np.empty(most, np.float32), np.empty(len(texts) + 1, np.int64)
     lower = _lower_case(0x10000 if joined.max(initial=0) < 0xF0 else 0x110000)
     ends = np.cumsum(sizes, dtype=np.int64) - 1
-    n_words, n_counts = count_in_texts(
-        joined, ends, lower, _MULTIPLIER, folded, chunks, starts, ids, counts, row_starts
-    )
+    arrays = folded, chunks, starts, ids, counts, row_starts
+    n_words, n_counts = count_in_texts(joined, ends, lower, _MULTIPLIER, *arrays)
     words = Words(chunks[: starts[n_words]].copy(), starts[: n_words + 1].copy())
     entries = counts[:n_counts].copy(), ids[:n_counts].copy(), row_starts
     return sparse.csr_matrix(entries, shape=(len(texts), n_words)), words
@@ -121,7 +116,7 @@ def _alone(text: str) -> str:
 
 
 @lru_cache(maxsize=2)
-def _lower_case(n_characters: int) -> npt.NDArray[np.uint32]:
+def _lower_case(n_characters: int) -> UInts32:
     """The UTF-8 of the lower case of each character as a number, 0 for those in no word."""
     table = np.zeros(n_characters, np.uint32)
     characters = np.arange(n_characters, dtype="<u4").tobytes().decode("utf-32-le", "surrogatepass")

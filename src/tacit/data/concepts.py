@@ -175,7 +175,7 @@ def read_json(path: Path, limits: FileLimits) -> Iterable[Concept]:
         content = [{"id": key, **_member(path, key, value)} for key, value in content.items()]
     if not isinstance(content, list):
         raise FileError(path, f"must be an object of concepts by id, or a list of them; got {type(content).__name__}")
-    return [_json_concept(path, place, entry) for place, entry in enumerate(content)]
+    return [_json_concept(path, position, entry) for position, entry in enumerate(content)]
 
 
 def _member(path: Path, key: str, value: Any) -> dict[str, Any]:
@@ -186,13 +186,13 @@ def _member(path: Path, key: str, value: Any) -> dict[str, Any]:
     return {name: item for name, item in value.items() if name != "id"}
 
 
-def _json_concept(path: Path, place: int, entry: Any) -> Concept:
+def _json_concept(path: Path, position: int, entry: Any) -> Concept:
     if not isinstance(entry, dict):
-        raise FileError(path, f"concept {place} must be an object with id and name; got {type(entry).__name__}")
+        raise FileError(path, f"concept {position} must be an object with id and name; got {type(entry).__name__}")
     values = {what: entry.get(_field(entry, what)) for what in _FIELDS}
     if values["name"] is None:
-        raise FileError(path, f"concept {place} ({values['id']}) has no name; its fields are {', '.join(entry)}")
-    texts = {what: _texts(path, place, value) for what, value in values.items()}
+        raise FileError(path, f"concept {position} ({values['id']}) has no name; its fields are {', '.join(entry)}")
+    texts = {what: _texts(path, position, value) for what, value in values.items()}
     name = " ".join(texts["name"])
     return Concept(
         bare_uri(" ".join(texts["id"])) or name,
@@ -205,9 +205,9 @@ def _json_concept(path: Path, place: int, entry: Any) -> Concept:
     )
 
 
-def _texts(path: Path, place: int, value: Any) -> list[str]:
+def _texts(path: Path, position: int, value: Any) -> list[str]:
     items = [] if value is None else value if isinstance(value, list) else [value]
     for item in items:
         if not isinstance(item, str | int) or isinstance(item, bool):
-            raise FileError(path, f"concept {place}: names, parents and descriptions are text; got {item!r}")
+            raise FileError(path, f"concept {position}: names, parents and descriptions are text; got {item!r}")
     return [str(item) for item in items]

@@ -101,9 +101,9 @@ def label_lists(dataset: Dataset) -> list[list[str]]:
 def with_labels(dataset: Dataset, pairs: Sequence[tuple[int, str]]) -> Dataset:
     """Add labels to samples: pairs of a row and a label name. Names that the data set lacks become new columns."""
     names = list(dict.fromkeys([*dataset.label_names, *(label for _, label in pairs)]))
-    column = {name: place for place, name in enumerate(names)}
+    column_of = {name: column for column, name in enumerate(names)}
     known = dataset.Y.tocoo()
-    added = np.array([(row, column[label]) for row, label in pairs], dtype=np.int64).reshape(-1, 2)
+    added = np.array([(row, column_of[label]) for row, label in pairs], dtype=np.int64).reshape(-1, 2)
     rows, columns = np.concatenate([known.row, added[:, 0]]), np.concatenate([known.col, added[:, 1]])
     values = np.concatenate([known.data, np.ones(len(added), np.float32)])
     Y = sparse.csr_matrix((values, (rows, columns)), shape=(len(dataset), len(names)), dtype=np.float32)

@@ -91,20 +91,20 @@ def load_data(
         number of labels (default ten million) and features (a hundred million), the bytes of a line (8 MiB) and the
         unpacked bytes per byte of a compressed file (500).
     """
-    place = FRAME if is_frame(path) else existing_data(path)
+    file = FRAME if is_frame(path) else existing_data(path)
     names_path = None if labels_path is None else existing_file(Path(labels_path))
     source = Source(
-        place, names_path, _field_names(text), _field_names(labels), FileLimits.of(**limits), keep_columns,
+        file, names_path, _field_names(text), _field_names(labels), FileLimits.of(**limits), keep_columns,
         _read_separator(label_separator), check_encoding(encoding or UTF8), tuple(default_text),
     )  # fmt: skip
     if is_frame(path):
         dataset = read_frame(path, source)
     else:
-        with holding_stdin(place):
-            chosen = format_of(place, format)
+        with holding_stdin(file):
+            chosen = format_of(file, format)
             if not chosen.is_text and (text is not None or labels is not None):
                 raise ParameterError(
-                    f"text= and labels= name fields of text files; {place.name} is read as {chosen.name}"
+                    f"text= and labels= name fields of text files; {file.name} is read as {chosen.name}"
                 )
             dataset = chosen.read(source)
     for note in () if dataset.columns is None else dataset.columns.notes:

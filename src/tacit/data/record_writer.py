@@ -99,7 +99,7 @@ def _with_spread_labels(table: Table, dataset: Dataset) -> list[dict[str, Any]]:
     *fields, last = table.label_fields
     for record, labels, is_same in rows:
         if not is_same:
-            record |= {name: cell_of(labels[place : place + 1]) for place, name in enumerate(fields)}
+            record |= {name: cell_of(labels[position : position + 1]) for position, name in enumerate(fields)}
             rest = labels[len(fields) :]
             record[last] = json.dumps(rest, ensure_ascii=False) if len(rest) > 1 else cell_of(rest)
     return records

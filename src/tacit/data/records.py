@@ -147,7 +147,7 @@ def _read(
         if source.keep or len(kept) < _N_COMPARED:
             kept.append(record)
     _check_label_fields(source, kept, cells)
-    columns = [[row[place] if row else None for row in cells] for place in range(len(label_fields))]
+    columns = [[row[position] if row else None for row in cells] for position in range(len(label_fields))]
     separators = [
         _separator(source, name, column, has_lists) for name, column in zip(label_fields, columns, strict=True)
     ]
@@ -166,7 +166,7 @@ def _check_label_fields(source: Source, records: Sequence[Mapping[str, Any]], ce
     """Raise if no record has labels, or none has one of the fields that are named."""
     if not cells or (source.labels_path is not None and not source.labels):
         return
-    absent = [name for place, name in enumerate(source.labels) if all(row[place] is None for row in cells)]
+    absent = [name for position, name in enumerate(source.labels) if all(row[position] is None for row in cells)]
     if len(absent) < len(source.labels):
         absent = [name for name in absent if not any(name in record for record in records)]
     if absent or all(cell is None for row in cells for cell in row):

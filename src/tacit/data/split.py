@@ -62,17 +62,17 @@ def random_split(
     """
     n_test, _ = _row_counts(test_size, n_rows)
     groups = np.arange(n_rows) if groups is None else groups
-    place = np.argsort(_generator(seed).permutation(n_rows))[groups]
+    rank = np.argsort(_generator(seed).permutation(n_rows))[groups]
     stays = np.bincount(groups)[groups] > n_test
     if Y is not None:
         relevant = positives(read_labels(Y).matrix)
         last = np.full(relevant.shape[1], -1)
-        np.maximum.at(last, relevant.indices, place[row_of_entry(relevant)])
-        stays |= np.isin(place, last)
+        np.maximum.at(last, relevant.indices, rank[row_of_entry(relevant)])
+        stays |= np.isin(rank, last)
     free = np.flatnonzero(~stays)
     _check_enough(len(free), n_test)
-    free = free[np.argsort(place[free], kind="stable")]
-    n_taken = len(free) if len(free) <= n_test else int(np.searchsorted(place[free], place[free[n_test]]))
+    free = free[np.argsort(rank[free], kind="stable")]
+    n_taken = len(free) if len(free) <= n_test else int(np.searchsorted(rank[free], rank[free[n_test]]))
     return np.setdiff1d(np.arange(n_rows), free[:n_taken]), np.sort(free[:n_taken])
 
 

@@ -54,33 +54,33 @@ class Vocabulary:
 
         Those of a deprecated concept lead to the one that replaced it.
         """
-        place = self._places.get(label.casefold())
-        if place is None:
+        position = self._positions.get(label.casefold())
+        if position is None:
             hint = did_you_mean(label, itertools.islice(self._spellings(), _MOST_SPELLINGS))
             raise ParameterError(f"the vocabulary has no '{label}'{hint}; give the id, the name or another name of it")
-        return place
+        return position
 
     def __contains__(self, label: object) -> bool:
-        return isinstance(label, str) and label.casefold() in self._places
+        return isinstance(label, str) and label.casefold() in self._positions
 
     def name_of(self, label: str, language: str | None = None) -> str:
         """The preferred name of a concept, in another language if it has one there."""
-        place = self.find(label)
-        there = "" if language is None else self.translated(language)[place]
-        return there or self.names[place]
+        position = self.find(label)
+        there = "" if language is None else self.translated(language)[position]
+        return there or self.names[position]
 
     def names_of(self, label: str) -> list[str]:
         """The id, the preferred name, the alternative names and, if it has one, the notation of a concept."""
-        place = self.find(label)
-        notation = [self.notations[place]] if self.notations[place] else []
-        return list(dict.fromkeys([self.ids[place], self.names[place], *self.alternatives[place], *notation]))
+        position = self.find(label)
+        notation = [self.notations[position]] if self.notations[position] else []
+        return list(dict.fromkeys([self.ids[position], self.names[position], *self.alternatives[position], *notation]))
 
     def names_in_texts(self, label: str) -> list[str]:
         """The names that texts may have for a label, the preferred one last: those of its concept, or its own."""
-        place = self._places.get(label.casefold())
-        if place is None or label not in (self.ids[place], self.names[place]):
+        position = self._positions.get(label.casefold())
+        if position is None or label not in (self.ids[position], self.names[position]):
             return [label]
-        return [*self.alternatives[place], self.names[place]]
+        return [*self.alternatives[position], self.names[position]]
 
     def names_in(self, language: str) -> list[str]:
         """Preferred names in another language; for concepts without one, those of `names`."""
@@ -100,7 +100,7 @@ class Vocabulary:
 
     def children_of(self, label: str) -> list[str]:
         """Ids of the direct children."""
-        return [self.ids[place] for place in self._children.get(self.ids[self.find(label)], ())]
+        return [self.ids[position] for position in self._children.get(self.ids[self.find(label)], ())]
 
     def related_of(self, label: str) -> list[str]:
         """Ids of the related concepts."""
@@ -108,16 +108,16 @@ class Vocabulary:
 
     def text_of(self, label: str) -> str:
         """Names and description of a concept as a training text, without URIs."""
-        place = self.find(label)
-        names = [self.names[place], *self.alternatives[place]]
-        return "\n".join(part for part in [*names, self.descriptions[place]] if part and "://" not in part)
+        position = self.find(label)
+        names = [self.names[position], *self.alternatives[position]]
+        return "\n".join(part for part in [*names, self.descriptions[position]] if part and "://" not in part)
 
     def extended_by(self, newer: Vocabulary) -> Vocabulary:
         """The vocabulary with the concepts of a newer version that it lacks."""
-        new = [place for place, key in enumerate(newer.ids) if key not in self.own_ids]
+        new = [position for position, key in enumerate(newer.ids) if key not in self.own_ids]
 
         def joined(here: list[Any], there: list[Any]) -> list[Any]:
-            return [*here, *(there[place] for place in new)]
+            return [*here, *(there[position] for position in new)]
 
         languages = self.translations.keys() | newer.translations.keys()
         named = {
@@ -145,22 +145,22 @@ class Vocabulary:
         return frozenset(self.ids)
 
     @cached_property
-    def _places(self) -> dict[str, int]:
+    def _positions(self) -> dict[str, int]:
         """Positions by case-folded id, name, notation and alternative name; on conflicts they win in this order."""
-        place_of = {key: place for place, key in enumerate(self.ids)}
-        found = {name.casefold(): place_of[key] for name, key in self.deprecated.items() if key in place_of}
-        found.update({name.casefold(): place for place, names in enumerate(self.alternatives) for name in names})
-        found.update({code.casefold(): place for place, code in enumerate(self.notations) if code})
-        found.update({name.casefold(): place for place, name in reversed(list(enumerate(self.names)))})
-        found.update({key.casefold(): place for place, key in enumerate(self.ids)})
+        position_of = {key: position for position, key in enumerate(self.ids)}
+        found = {name.casefold(): position_of[key] for name, key in self.deprecated.items() if key in position_of}
+        found.update({name.casefold(): position for position, names in enumerate(self.alternatives) for name in names})
+        found.update({code.casefold(): position for position, code in enumerate(self.notations) if code})
+        found.update({name.casefold(): position for position, name in reversed(list(enumerate(self.names)))})
+        found.update({key.casefold(): position for position, key in enumerate(self.ids)})
         return found
 
     @cached_property
     def _children(self) -> dict[str, list[int]]:
         found: dict[str, list[int]] = {}
-        for place, above in enumerate(self.parents):
+        for position, above in enumerate(self.parents):
             for parent in above:
-                found.setdefault(parent, []).append(place)
+                found.setdefault(parent, []).append(position)
         return found
 
     def _spellings(self) -> Iterable[str]:

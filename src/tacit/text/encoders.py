@@ -47,11 +47,11 @@ class Encoded(Sequence[str]):
         return len(self.texts)
 
     @overload
-    def __getitem__(self, place: int) -> str: ...
+    def __getitem__(self, key: int) -> str: ...
     @overload
-    def __getitem__(self, place: slice) -> Encoded: ...
-    def __getitem__(self, place: int | slice) -> str | Encoded:
-        return Encoded(self.texts[place], self.vectors[place]) if isinstance(place, slice) else self.texts[place]
+    def __getitem__(self, key: slice) -> Encoded: ...
+    def __getitem__(self, key: int | slice) -> str | Encoded:
+        return Encoded(self.texts[key], self.vectors[key]) if isinstance(key, slice) else self.texts[key]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.texts)

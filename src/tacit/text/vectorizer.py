@@ -78,8 +78,8 @@ class TextVectorizer:
         min_texts = 2 if are_many else 1
         names, chosen = _vocabulary(words, n_with, min_texts)
         frequencies = n_with[chosen]
-        places = np.full(len(words), -1, np.int32)
-        places[chosen] = np.arange(len(chosen))
+        column_of = np.full(len(words), -1, np.int32)
+        column_of[chosen] = np.arange(len(chosen))
         parts = None
         if self.features != "words":
             parts, part_names = _decompose(words, self.features)
@@ -92,7 +92,7 @@ class TextVectorizer:
         self.feature_names_ = np.array(names, dtype=object)
         vars(self).pop("_position", None)  # of an earlier vocabulary
         self.idf_ = inverse_document_frequencies(frequencies, len(texts))
-        return self._weighted(blocks, places, parts, n_jobs)
+        return self._weighted(blocks, column_of, parts, n_jobs)
 
     def fit(self, texts: Sequence[str], n_jobs: int | None = None) -> TextVectorizer:
         """Learn the vocabulary of `texts`."""
@@ -103,13 +103,13 @@ class TextVectorizer:
         """Features of `texts`; words outside the vocabulary are ignored, except for their parts."""
         position = self.positions()
         blocks, words = self._counted(texts, n_jobs)
-        places = np.array([position.get(word, -1) for word in words], np.int32)
+        column_of = np.array([position.get(word, -1) for word in words], np.int32)
         parts = None
         if self.features != "words":
             parts, names = _decompose(words, self.features)
             known = np.array([position.get(name, -1) - self._n_words for name in names], np.int32)
             parts = _renamed(parts, known, len(position) - self._n_words)
-        return self._weighted(blocks, places, parts, n_jobs)
+        return self._weighted(blocks, column_of, parts, n_jobs)
 
     def restricted_to(self, X: sparse.csr_matrix, is_known: Mask) -> sparse.csr_matrix:
         """Features of texts as they would be if the vocabulary had only the features that `is_known` marks."""
@@ -138,10 +138,10 @@ class TextVectorizer:
             number.default_factory = number.__len__
             ids = np.fromiter(map(number.__getitem__, _stems(names, self.language)), np.int32, len(names))
             names = list(number)
-            for place, counts in enumerate(blocks):
+            for block, counts in enumerate(blocks):
                 stems = _with_ids(counts, ids, len(names))
                 stems.sum_duplicates()
-                blocks[place] = moved_to_disk(stems)
+                blocks[block] = moved_to_disk(stems)
         return [widened(counts, len(names)) for counts in blocks], names
 
     def positions(self) -> dict[str, int]:
@@ -149,13 +149,13 @@ class TextVectorizer:
         if not hasattr(self, "_position"):
             self._n_words = sum(not name.startswith(_PART) for name in self.feature_names_)
             # Last, as other threads take it for a sign that all are there.
-            self._position = {name: place for place, name in enumerate(self.feature_names_)}
+            self._position = {name: column for column, name in enumerate(self.feature_names_)}
         return self._position
 
     def _weighted(
         self,
         blocks: list[sparse.csr_matrix],
-        places: Ints32,
+        column_of: Ints32,
         parts: sparse.csr_matrix | None,
         n_jobs: int | None,
     ) -> sparse.csr_matrix:
@@ -165,7 +165,7 @@ class TextVectorizer:
         """
         blocks.reverse()
         n_tasks, tasks = len(blocks), ({"counts": blocks.pop()} for _ in range(len(blocks)))
-        shared = {"places": places, "parts": parts, "share": FEATURES[self.features], "idf": self.idf_}
+        shared = {"column_of": column_of, "parts": parts, "share": FEATURES[self.features], "idf": self.idf_}
         return stacked(_run(_features, tasks, n_tasks, n_jobs, "blocks of features", **shared))
 
 
@@ -175,12 +175,12 @@ def are_texts(samples: Any) -> bool:
         raise DataError("texts must be a list of texts; got a single one: wrap it in a list")
     if sparse.issparse(samples) or getattr(samples, "ndim", 1) == 2:
         return False
-    for place, text in enumerate(samples):
+    for row, text in enumerate(samples):
         if not isinstance(text, str):
             if isinstance(text, list | tuple | np.ndarray):  # rows of features
                 return False
-            raise DataError(f"texts must be str; entry {place} is a {type(text).__name__}")
-        check_unicode(text, place, "texts")
+            raise DataError(f"texts must be str; entry {row} is a {type(text).__name__}")
+        check_unicode(text, row, "texts")
     return True
 
 
@@ -257,18 +257,18 @@ def _vocabulary(names: list[str], n_with: Ints64, min_texts: int) -> tuple[list[
 
 def _features(
     counts: sparse.csr_matrix,
-    places: Ints32,
+    column_of: Ints32,
     parts: sparse.csr_matrix | None,
     share: float,
     idf: Floats32,
 ) -> sparse.csr_matrix:
     """Counts as tf-idf rows of unit length; `share` is that of the parts of words."""
     if parts is None:
-        return _tf_idf(_renamed(counts, places, len(idf)), idf)
+        return _tf_idf(_renamed(counts, column_of, len(idf)), idf)
     n_words = len(idf) - parts.shape[1]
     of_parts = sparse.csr_matrix(counts @ parts)
     of_parts.sort_indices()
-    words = _renamed(counts, places, n_words)
+    words = _renamed(counts, column_of, n_words)
     return _joined(_tf_idf(words, idf[:n_words]), _tf_idf(of_parts, idf[n_words:]), share)
 
 
@@ -306,9 +306,9 @@ def _decompose(words: list[str], features: str) -> tuple[sparse.csr_matrix, list
     return parts, list(number)
 
 
-def _renamed(counts: sparse.csr_matrix, places: Ints32, n_columns: int) -> sparse.csr_matrix:
-    """Counts with each column moved to its place in the vocabulary; those with a place below zero are left out."""
-    columns = places[counts.indices]
+def _renamed(counts: sparse.csr_matrix, column_of: Ints32, n_columns: int) -> sparse.csr_matrix:
+    """Counts with each column moved to its column in the vocabulary; those with a column below zero are left out."""
+    columns = column_of[counts.indices]
     kept = columns >= 0
     starts = np.concatenate([[0], np.cumsum(kept)])[counts.indptr]
     moved = sparse.csr_matrix((counts.data[kept], columns[kept], starts), shape=(counts.shape[0], n_columns))

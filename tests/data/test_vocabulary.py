@@ -286,7 +286,7 @@ def test_a_stored_vocabulary_keeps_what_it_knows(thesaurus):
 
 def test_stored_translations_must_be_of_the_concepts():
     wrong = Vocabulary(["1", "2"], ["a", "b"], translations={"fi": ["x"]})
-    assert wrong.what_is_wrong({"n_concepts": 2}) == ("translations", "must have 2 names in 'fi'; got 1")
+    assert wrong.problem({"n_concepts": 2}) == ("translations", "must have 2 names in 'fi'; got 1")
 
 
 def test_without_its_extra_one_line_says_so(tmp_path, monkeypatch):

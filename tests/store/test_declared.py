@@ -77,7 +77,7 @@ ENTRIES = np.array([2, 0, 1, 2], np.int32)
         ("matrix", None, "matrix must be a sparse matrix; got nothing"),
     ],
 )
-def test_what_is_wrong_is_named(name, value, match):
+def test_a_problem_is_named(name, value, match):
     with pytest.raises(ModelFileError, match=match):
         check_model(Whole(**{name: value}))
 

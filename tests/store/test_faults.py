@@ -136,7 +136,7 @@ def ways(calls: list[str]) -> Iterator[Faults]:
 @pytest.fixture
 def no_sync(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "fsync", lambda _: None)  # takes milliseconds, and shows nothing here
-    monkeypatch.setattr("tacit.store.ledger._PATIENCE", 0.2)
+    monkeypatch.setattr("tacit.store.ledger._LOCK_TIMEOUT", 0.2)
     monkeypatch.setattr("tacit.tagger.home._MIN_NEW", 1)  # samples of acts are cached at once
 
 

@@ -74,11 +74,10 @@ def test_what_is_new_is_read_without_the_rest(ledger):
     news = ledger.read(first.mark)
     assert (labels_in(news), news.is_whole) == (["c"], False)
     with ledger.writing() as writing:
-        writing.rewrite([retired("z")], "another base")
+        writing.hold([retired("z")], "another base")
     anew = ledger.read(news.mark)  # another file under the same name
     assert (labels_in(anew), anew.is_whole, anew.origin) == (["z"], True, "another base")
-    with ledger.writing() as writing:
-        writing.clear()
+    ledger.path.unlink()
     assert ledger.read(anew.mark).acts == ()
 
 
@@ -272,7 +271,7 @@ def test_what_is_refused_is_not_recorded_or_is_said_to_be(ledger, monkeypatch, i
         assert "may have been recorded" in error
         recorded.append("b")
     assert labels_in(ledger.read()) == recorded
-    monkeypatch.setattr(module, "_PATIENCE", 1)
+    monkeypatch.setattr(module, "_LOCK_TIMEOUT", 1)
     assert labels_in(add(ledger, "c")) == [*recorded, "c"]
 
 
@@ -292,7 +291,7 @@ def test_writers_take_turns(ledger):
 
 
 def test_a_writer_does_not_wait_for_ever(ledger, monkeypatch):
-    monkeypatch.setattr(module, "_PATIENCE", 0.05)
+    monkeypatch.setattr(module, "_LOCK_TIMEOUT", 0.05)
     with ledger.writing(), pytest.raises(LedgerError, match="another process has been writing"):
         add(ledger, "x")
 

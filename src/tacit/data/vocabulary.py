@@ -132,7 +132,7 @@ class Vocabulary:
             deprecated=self.deprecated | deprecated,
         )
 
-    def what_is_wrong(self, sizes: Mapping[str, int]) -> tuple[str, str] | None:
+    def problem(self, sizes: Mapping[str, int]) -> tuple[str, str] | None:
         """What a stored vocabulary must satisfy beyond its declarations; see `tacit.store.declared`."""
         for language, names in self.translations.items():
             if len(names) != sizes["n_concepts"]:

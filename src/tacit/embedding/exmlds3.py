@@ -128,7 +128,7 @@ class ExMLDS3(EmbeddingModel):
 
     given_label_: Annotated[sparse.csr_matrix, Csr("float32", ("n_labels", "n_labels"))] = field(init=False)
 
-    def what_is_wrong(self, sizes: Sizes) -> tuple[str, str] | None:  # noqa: ARG002
+    def problem(self, sizes: Sizes) -> tuple[str, str] | None:  # noqa: ARG002
         """Cells without embedded labels, in a model that scores labels by their embedding."""
         has_labels = all(cell.label_points is not None for learner in self.learners_ for cell in learner.cells)
         return None if has_labels or self.label_share == 0 else ("learners_", "must have embedded labels in every cell")

@@ -45,7 +45,7 @@ class Samples:
             object.__setattr__(self, "dense", self.X.rows32())
             object.__setattr__(self, "X", widened(self.X.sparse, self.X.shape[1]))
 
-    def what_is_wrong(self, sizes: Sizes) -> tuple[str, str] | None:
+    def problem(self, sizes: Sizes) -> tuple[str, str] | None:
         """Whether other features are dense than those of the model."""
         n_dense, n_found = sizes.get("n_dense", 0), sizes.get("n_kept_dense", 0)
         if n_found == n_dense and self.X.indices.max(initial=-1) < sizes["n_features"] - n_dense:

@@ -61,7 +61,7 @@ class LabelForest:
         npt.NDArray[Any] | None, Array("float16 float32", ("n_dense_values",))
     ] = None
 
-    def what_is_wrong(self, sizes: Sizes) -> tuple[str, str] | None:
+    def problem(self, sizes: Sizes) -> tuple[str, str] | None:
         """Check that levels are consecutive, and that children are in the next level or, in the last one, labels."""
         end, n_dense = 0, sizes.get("n_dense", 0)
         dense = self.entry_values[:0] if self.dense_values is None else self.dense_values

@@ -94,7 +94,7 @@ class LabelTree(Estimator):
 
     forest_: LabelForest = field(init=False)
 
-    def what_is_wrong(self, _: Sizes) -> tuple[str, str] | None:
+    def problem(self, _: Sizes) -> tuple[str, str] | None:
         """Whether the beams of a row would need too much memory: room for the widest node at each of their nodes."""
         forest = self.forest_
         if len(forest.level_starts) * min(self.beam, forest.n_leaves) * forest.width <= MOST_LOGS:

@@ -59,7 +59,7 @@ class OneVsAll(Estimator):
         Floats32, Array("float32", ("n_dense", "n_labels")), Sometimes()
     ] = field(init=False)
 
-    def what_is_wrong(self, sizes: Sizes) -> tuple[str, str] | None:
+    def problem(self, sizes: Sizes) -> tuple[str, str] | None:
         """Whether dense features have no weights."""
         if hasattr(self, "dense_weights_") == hasattr(self, "n_dense_in_"):
             return None

@@ -148,7 +148,7 @@ class NameEvidence:
     least_share: Annotated[float, Range(low=0, high=1)] = _WHOLE  # of a name that a text has in part
     meaning: Meaning | None = None  # of an encoder
 
-    def what_is_wrong(self, _: Sizes) -> tuple[str, str] | None:
+    def problem(self, _: Sizes) -> tuple[str, str] | None:
         """Each stem is counted, and the trees ask for evidence that there is."""
         n_counted, n_stems = len(self.counts.texts), len(self.index.stems)
         if n_counted != n_stems:

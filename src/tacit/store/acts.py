@@ -155,9 +155,6 @@ def parse_lines(lines: Iterable[tuple[int, str]], fail: Callable[[int, str], Exc
     return acts
 
 
-# -- what acts must say -----------------------------------------------------------------------------------
-
-
 def _is_name(value: Any) -> bool:
     return isinstance(value, str) and bool(value.strip())
 
@@ -215,9 +212,6 @@ _FIELDS: dict[str, dict[str, tuple[Callable[[Any], bool], str]]] = {
     "judge": {"judgements": (_are_judgements, "a list of objects with 'text', 'label' and 'accepted'")},
     "undo": {"of": _NAME},
 }
-
-
-# -- acts in words ----------------------------------------------------------------------------------------
 
 
 def _counted(n: int, what: str) -> str:

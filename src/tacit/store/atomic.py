@@ -71,7 +71,7 @@ def sync(path: Path) -> None:
         if not is_folder or error.errno not in _CANNOT_SYNC_FOLDERS:
             raise
     finally:
-        with suppress(OSError):  # all that counts is synced
+        with suppress(OSError):  # the content is synced
             os.close(handle)
 
 

@@ -241,7 +241,7 @@ def _check_fields(value: Any, where: str, sizes: Sizes) -> None:
         _check_inside(item, kind, place, sizes)
     for declared, item, place in arrays:
         declared.check_values(item, place, sizes)
-    if hasattr(value, "what_is_wrong") and (problem := value.what_is_wrong(sizes)) is not None:
+    if hasattr(value, "problem") and (problem := value.problem(sizes)) is not None:
         _fail(where + problem[0], problem[1])
 
 

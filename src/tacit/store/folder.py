@@ -41,9 +41,6 @@ _READS = 20  # of a folder that others write, before giving up
 Value = TypeVar("Value")
 
 
-# -- writing ----------------------------------------------------------------------------------------------
-
-
 @dataclass(eq=False)
 class FolderWriter:
     """A model folder, with the ledger in it, locked for writing by this process."""
@@ -85,7 +82,7 @@ class FolderWriter:
             with replacing(self.folder / MANIFEST) as temporary:
                 temporary.write_text(json.dumps(manifest, indent=1, ensure_ascii=False), encoding="utf-8")
             if acts is not None and origin is None:
-                self.ledger.clear()
+                self.ledger.path.unlink(missing_ok=True)
                 mark = self.ledger.append(acts, base_of(manifest), START) if acts else START
         self.manifest = manifest
         return manifest, mark
@@ -130,16 +127,15 @@ class FolderWriter:
 @contextmanager
 def _restoring(*paths: Path) -> Iterator[None]:
     """Put files back as they were if the block fails, in this order; their copies are on disk before it begins."""
-    copies = {path: path.with_name(f".{path.name}.{os.getpid()}.former.tmp") for path in paths}
-    existing = [path for path in paths if path.exists()]
+    copies = {path: path.with_name(f".{path.name}.{os.getpid()}.former.tmp") for path in paths if path.exists()}
     try:
-        for path in existing:
-            shutil.copy(path, copies[path])
-            sync(copies[path])
+        for path, copied in copies.items():
+            shutil.copy(path, copied)
+            sync(copied)
         try:
             yield
         except BaseException as error:
-            _put_back({path: copies[path] if path in existing else None for path in paths}, error)
+            _put_back({path: copies.get(path) for path in paths}, error)
             raise
     finally:
         for copied in copies.values():
@@ -218,9 +214,6 @@ def refuse_acts(folder: Path, advice: str = _KEEP_OR_DISCARD) -> None:
         FolderWriter(folder, Writing(folder / ACTS)).refuse_acts(advice)
 
 
-# -- reading ----------------------------------------------------------------------------------------------
-
-
 def _checksum(manifest: dict[str, Any]) -> str:
     content = {key: value for key, value in manifest.items() if key != "sha256"}
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
@@ -285,7 +278,7 @@ def load(path: str | Path, find_model: Callable[[str], type[Stored]], *, verify:
 
     def reader(folder: Path, manifest: dict[str, Any]) -> Stored:
         model = read_base(folder, manifest, find_model, verify=verify)
-        model.take_home(folder, manifest)
+        model.attach_to(folder, manifest)
         return model
 
     return read(path, reader)

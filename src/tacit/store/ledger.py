@@ -32,7 +32,7 @@ FORMAT = 1
 _START, _MIDDLE, _END = b'{"sum":"', b'","record":', b"}\n"
 _SUM_BYTES = 8
 _BEFORE = len(_START) + 2 * _SUM_BYTES + len(_MIDDLE)  # bytes of a line before its record
-_PATIENCE = 60.0  # seconds to wait for another writer
+_LOCK_TIMEOUT = 60.0  # seconds
 _POLL = 0.005
 _TAIL = 64  # bytes by which a place is recognised; no line is shorter
 _decode = json.JSONDecoder().decode
@@ -89,10 +89,10 @@ class Ledger:
     def writing(self) -> Iterator[Writing]:
         """Lock the ledger, and everything else that its lock protects, for writing."""
         try:
-            lock = FileLock(f"{self.path}.lock", timeout=_PATIENCE, poll_interval=_POLL)
+            lock = FileLock(f"{self.path}.lock", timeout=_LOCK_TIMEOUT, poll_interval=_POLL)
             lock.acquire()
         except Timeout:
-            detail = f"another process has been writing for {_PATIENCE:.0f} s; try again"
+            detail = f"another process has been writing for {_LOCK_TIMEOUT:.0f} s; try again"
             raise LedgerError(f"{self.path}: {detail}") from None
         except OSError as error:
             raise LedgerError(f"{self.path}: cannot be written ({error.strerror or error})") from error
@@ -106,9 +106,11 @@ class Ledger:
         header = _record(first)
         if header is None:
             if first[: len(_START)] != _START[: len(first)] or first.endswith(b"\n"):  # else it was never finished
-                raise self._damaged(1, "its checksum does not match")
+                raise self._damaged(1)
             return Contents()
-        origin, name = self._origin(header), str(header.get("id"))
+        if header.get("format") != FORMAT:
+            raise ModelFileError(f"{self.path}: a ledger of another format ({header.get('format')}); upgrade tacit")
+        origin, name = str(header.get("origin", "")), str(header.get("id"))
         end, last = len(first), first
         is_whole = after.file != name
         if not is_whole:  # unless an older copy was put in its place
@@ -122,10 +124,10 @@ class Ledger:
             record = _record(line)
             number = len(acts) + len(refused) + 2
             if record is None:
-                torn = line + file.read()
-                is_followed = any(_record(later) is not None for later in torn.splitlines(keepends=True)[1:])
-                if is_followed or torn.count(_START) > 1:  # what was never finished is the start of one line
-                    raise self._damaged(number, "its checksum does not match")
+                rest = line + file.read()
+                is_followed = any(_record(later) is not None for later in rest.splitlines(keepends=True)[1:])
+                if is_followed or rest.count(_START) > 1:  # what was never finished is the start of one line
+                    raise self._damaged(number)
                 break
             try:
                 acts.append(Act.from_json(record))
@@ -134,13 +136,9 @@ class Ledger:
             end, last = end + len(line), line
         return Contents(acts, origin, Mark(name, end, last[-_TAIL:]), is_whole, refused)
 
-    def _origin(self, header: Mapping[str, Any]) -> str:
-        if header.get("format") != FORMAT:
-            raise ModelFileError(f"{self.path}: a ledger of another format ({header.get('format')}); upgrade tacit")
-        return str(header.get("origin", ""))
-
-    def _damaged(self, line: int, why: str) -> ModelFileError:
-        return ModelFileError(f"{self.path}:{line}: damaged ({why}); copy the model again, or move this file away")
+    def _damaged(self, line: int) -> ModelFileError:
+        why = "damaged (its checksum does not match); copy the model again, or move this file away"
+        return ModelFileError(f"{self.path}:{line}: {why}")
 
 
 class Writing(Ledger):
@@ -162,10 +160,10 @@ class Writing(Ledger):
             try:
                 if file.tell() < at.end:
                     raise LedgerError(f"{path}: was replaced by a shorter file; load the model again")
-                file.truncate(at.end)  # a torn line was promised to nobody
+                file.truncate(at.end)  # an incomplete line was never acknowledged
                 self._write(file, content, at.end, is_new=is_new)
             finally:
-                with suppress(OSError):  # all that counts is synced
+                with suppress(OSError):  # the content is synced
                     file.close()
         except OSError as error:
             raise LedgerError(f"{path}: cannot be written ({error.strerror or error})") from error
@@ -192,20 +190,13 @@ class Writing(Ledger):
                 os.fsync(file.fileno())
             raise
 
-    def rewrite(self, acts: Sequence[Act], origin: str) -> Mark:
-        """Replace all acts of the ledger."""
-        with replacing(self.path) as draft:
-            return Writing(draft).append(acts, origin, START)
-
     def hold(self, acts: Sequence[Act], origin: str) -> Mark:
         """Replace all acts of the ledger, unless it has them already."""
         found = self.read()
-        is_same = found.origin == origin and [act.id for act in found.acts] == [act.id for act in acts]
-        return found.mark if is_same else self.rewrite(acts, origin)
-
-    def clear(self) -> None:
-        """Remove all acts."""
-        self.path.unlink(missing_ok=True)
+        if found.origin == origin and [act.id for act in found.acts] == [act.id for act in acts]:
+            return found.mark
+        with replacing(self.path) as draft:
+            return Writing(draft).append(acts, origin, START)
 
 
 def _release(lock: BaseFileLock) -> None:
@@ -225,11 +216,8 @@ def is_ledger(path: Path) -> bool:
         return False
 
 
-# -- lines ------------------------------------------------------------------------------------------------
-
-
 def _record(line: bytes) -> dict[str, Any] | None:
-    """The record in a line, or None if the line is torn or damaged."""
+    """The record in a line, or None if the line is incomplete or damaged."""
     record = line[_BEFORE : -len(_END)]
     if line[:_BEFORE] != _START + _checksum(record) + _MIDDLE or not line.endswith(_END):
         return None

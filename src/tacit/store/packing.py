@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 Arrays = dict[str, npt.NDArray[Any]]
 
-_MOST = 1 << 63
+_INT64_END = 1 << 63
 
 
 class Stored(ABC):
@@ -48,8 +48,8 @@ class Stored(ABC):
             setattr(model, name, value)
         return model
 
-    def take_home(self, folder: Path, manifest: Mapping[str, Any]) -> None:  # noqa: B027 - most have nothing to do
-        """Tell the model which folder it was loaded from."""
+    def attach_to(self, folder: Path, manifest: Mapping[str, Any]) -> None:  # noqa: B027 - most models do nothing
+        """Attach a model to the folder that it was loaded from."""
 
 
 def name_of(cls: type[Any]) -> str:
@@ -136,7 +136,7 @@ class Unpacker:
         """A value packed by `pack`, of the declared type `kind`."""
         kind = kind_of(kind).type
         if not isinstance(tree, dict):
-            if isinstance(tree, int) and not -_MOST <= tree < _MOST:
+            if isinstance(tree, int) and not -_INT64_END <= tree < _INT64_END:
                 raise ModelFileError(f"numbers must fit into 64 bits; got one of {tree.bit_length()}")
             return tree
         if "array" in tree:

@@ -116,7 +116,7 @@ class Tagger(Teaching, Called, Stored, BaseEstimator):  # type: ignore[misc]
         self.card_ = {}
         self._check_parameters()
 
-    def what_is_wrong(self, sizes: Sizes) -> tuple[str, str] | None:
+    def problem(self, sizes: Sizes) -> tuple[str, str] | None:
         """Names and calibration are for as many labels as there are."""
         n_labels = sizes.get("n_labels", 0)
         if self.names_ is not None and self.names_.n_labels != n_labels + len(self.names_.others):
@@ -450,7 +450,7 @@ class Tagger(Teaching, Called, Stored, BaseEstimator):  # type: ignore[misc]
 
         return folder.read(path, reader)
 
-    def take_home(self, folder: Path, manifest: Mapping[str, Any]) -> None:
+    def attach_to(self, folder: Path, manifest: Mapping[str, Any]) -> None:
         """Remember the folder that the tagger was loaded from, and apply the acts there."""
         home.move_in(self, folder, manifest)
 

@@ -207,7 +207,7 @@ class Training:
     cooccurrence: Annotated[sparse.csr_matrix | None, Csr("float32", ("n_labels", "n_labels"))] = None
     vectors: Annotated[npt.NDArray[np.float32] | None, Array("float32", ("n_kept", ""), up_to=1e30)] = None
 
-    def what_is_wrong(self, sizes: Sizes) -> tuple[str, str] | None:
+    def problem(self, sizes: Sizes) -> tuple[str, str] | None:
         """There are as many texts as samples, or none."""
         is_right = len(self.texts) in (0, sizes["n_kept"])
         return None if is_right else ("texts", f"must hold {sizes['n_kept']} texts, or none; got {len(self.texts)}")

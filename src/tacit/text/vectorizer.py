@@ -57,7 +57,7 @@ class TextVectorizer:
     features: TextFeatures = "words"
     language: Annotated[str | None, OneOf(tuple(LANGUAGES))] = None
 
-    def what_is_wrong(self, sizes: Sizes) -> tuple[str, str] | None:
+    def problem(self, sizes: Sizes) -> tuple[str, str] | None:
         """No two features have the same name, and words come first."""
         if len(self.positions()) != sizes["n_features"]:
             return "feature_names_", "must differ from each other"

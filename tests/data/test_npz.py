@@ -92,8 +92,8 @@ BAD = {
     "shape of three": (parts(shape=np.array([2, 3, 4])), "have wrong types"),
     "coordinates": (parts(format=np.array(b"coo")), "must be a CSR or CSC matrix; got 'coo'"),
     "no indices": (parts(indices=None), "lacks indices"),
-    "nan": (parts(data=np.array([np.nan, 1])), "features must be finite .*; sample 0 has one that is not"),
-    "too large": (parts(data=np.array([1, 1e300])), "features must be finite .*; sample 1"),
+    "nan": (parts(data=np.array([np.nan, 1])), "X must be finite; .* at row 0"),
+    "too large": (parts(data=np.array([1, 1e300])), "X must be finite; .* at row 1"),
     "words": ({"a": np.array([["a", "b"]])}, "must hold a matrix of numbers; got <U1"),
     "a vector": ({"a": np.arange(3)}, r"must hold a matrix of numbers; got int64 of shape \(3,\)"),
     "no columns": ({"a": np.empty((2, 0))}, "it has no features"),
@@ -112,7 +112,7 @@ def test_bad_features(tmp_path, name):
 
 
 def test_labels_must_be_0_or_1(tmp_path):
-    with pytest.raises(FileError, match=r"Y\.trn\.npz: labels must be 0 or 1; sample 1 has 2"):
+    with pytest.raises(FileError, match=r"Y\.trn\.npz: Y must hold only 0 and 1 .*; row 1, column \d holds 2"):
         load_data(write_pair(tmp_path, X, Y * 2 - np.array([[1, 0], [0, 0]])))
 
 

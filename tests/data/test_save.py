@@ -34,13 +34,13 @@ def test_messy_matrices_are_mended_on_a_copy(tmp_path):
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 def test_features_must_be_finite(tmp_path, value):
-    with pytest.raises(DataError, match="X must be finite; it has NaN or infinity"):
+    with pytest.raises(DataError, match="X must be finite; Input X contains"):
         save_data(Dataset(csr([[value]]), csr([[1]]), ["0"]), tmp_path / "a.txt")
     assert list(tmp_path.iterdir()) == []
 
 
 def test_labels_must_be_0_or_1(tmp_path):
-    with pytest.raises(DataError, match="Y must hold 0 and 1 only"):
+    with pytest.raises(DataError, match="Y must hold only 0 and 1"):
         save_data(Dataset(csr([[1]]), csr([[2]]), ["0"]), tmp_path / "a.txt")
 
 

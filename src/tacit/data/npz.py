@@ -9,6 +9,8 @@ from __future__ import annotations
 import io
 import warnings
 import zipfile
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,14 +18,14 @@ import numpy as np
 from scipy import sparse
 
 from tacit.arrays import AnyArray
-from tacit.core.checks import check_indices
+from tacit.core.checks import as_features, check_indices
+from tacit.core.labels import read_labels
 from tacit.data.dataset import Dataset, features_of
 from tacit.data.files import Staging, is_gzip, read_bytes
 from tacit.data.formats import Source, Target
 from tacit.data.label_names import find_pair, numeric_dataset, other_half, write_companions
 from tacit.data.limits import FileLimits
 from tacit.errors import DataError, FileError, ParameterError
-from tacit.numerics.rows import first_entry
 
 _PACKINGS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # what NumPy writes; other methods unpack without bound
 _FREE_BYTES = 1 << 26  # up to this size, a matrix may have any ratio to its file
@@ -35,52 +37,39 @@ def read(source: Source) -> Dataset:
     """Read a pair of NPZ files, given either of them."""
     has_both = source.labels_path is not None and ".npz" in source.labels_path.name
     X_path, Y_path, names_path = find_pair(source, ("X", "Y"), _WORD, has_both=has_both)
-    X, Y = _read_features(X_path, source.limits), _read_labels(Y_path, source.limits)
+    features, labels = _read_matrix(X_path, "feature", source.limits), _read_matrix(Y_path, "label", source.limits)
+    has_unknown = isinstance(labels, np.ndarray) and bool(np.isnan(labels).any())
+    X = _converted(X_path, as_features, features)
+    Y = _converted(Y_path, partial(read_labels, known_negatives=has_unknown), labels).matrix
     return numeric_dataset(X_path, X, Y, source.limits, names_path, Y_path=Y_path)
 
 
-def _read_features(path: Path, limits: FileLimits) -> sparse.csr_matrix:
-    X = _to_csr(path, _read_matrix(path, "feature", limits), "features")
-    X.sum_duplicates()
-    if not np.isfinite(X.data).all():
-        row, _, _ = first_entry(X, ~np.isfinite(X.data))
-        raise FileError(path, f"features must be finite in 32-bit floating point; sample {row} has one that is not")
-    return X
-
-
-def _read_labels(path: Path, limits: FileLimits) -> sparse.csr_matrix:
-    matrix = _read_matrix(path, "label", limits)
-    if isinstance(matrix, np.ndarray) and np.isnan(matrix).any():
-        rows, columns = np.nonzero(~np.isnan(matrix))
-        matrix = sparse.coo_matrix((matrix[rows, columns], (rows, columns)), shape=matrix.shape).tocsr()
-    Y = _to_csr(path, matrix, "labels")
-    if (wrong := ~np.isin(Y.data, (0.0, 1.0))).any():
-        row, _, value = first_entry(Y, wrong)
-        raise FileError(path, f"labels must be 0 or 1; sample {row} has {value:g}")
-    Y.sum_duplicates()
-    np.minimum(Y.data, 1.0, out=Y.data)
-    return Y
+def _converted(path: Path, convert: Callable[[Any], Any], matrix: Any) -> Any:
+    try:
+        return convert(matrix)
+    except DataError as error:
+        raise FileError(path, str(error)) from error
 
 
 def _read_matrix(path: Path, column: str, limits: FileLimits) -> Any:
     """Read and check the matrix in a file; nothing in it is unpickled."""
     parts = _read_parts(path, limits)
-    size, unpacked = path.stat().st_size, sum(part.nbytes for part in parts.values())
+    unpacked = sum(part.nbytes for part in parts.values())
     if len(parts) == 1:
-        (dense,) = parts.values()
-        if dense.ndim != 2 or dense.dtype.kind not in "fiub":
-            raise FileError(path, f"must hold a matrix of numbers; got {dense.dtype} of shape {dense.shape}")
-        limits.check_columns(path, dense.shape[1], column)
-        entries = int(np.count_nonzero(dense))
-        limits.check_expansion(path, size, unpacked + 2 * _ENTRY_BYTES * entries, _FREE_BYTES)
-        return dense
-    missing = {"data", "indices", "indptr", "shape", "format"} - parts.keys()
-    if missing:
+        (matrix,) = parts.values()
+        if matrix.ndim != 2 or matrix.dtype.kind not in "fiub":
+            raise FileError(path, f"must hold a matrix of numbers; got {matrix.dtype} of shape {matrix.shape}")
+        n_entries = 2 * int(np.count_nonzero(matrix))
+    elif missing := {"data", "indices", "indptr", "shape", "format"} - parts.keys():
         raise FileError(path, f"must hold one matrix, dense or as scipy saves it; lacks {', '.join(sorted(missing))}")
-    matrix = _sparse_matrix(path, parts)
+    else:
+        matrix = _sparse_matrix(path, parts)
+        n_entries = matrix.nnz + matrix.shape[0]  # of a CSC matrix, rows cost nothing yet
     limits.check_columns(path, matrix.shape[1], column)
-    entries = matrix.nnz + matrix.shape[0]  # of a CSC matrix, rows cost nothing yet
-    limits.check_expansion(path, size, unpacked + _ENTRY_BYTES * entries, _FREE_BYTES)
+    if min(matrix.shape) == 0:
+        what = "samples" if matrix.shape[0] == 0 else f"{column}s"
+        raise FileError(path, f"must have at least one row and one column; it has no {what}")
+    limits.check_expansion(path, path.stat().st_size, unpacked + _ENTRY_BYTES * n_entries, _FREE_BYTES)
     return matrix
 
 
@@ -122,14 +111,6 @@ def _sparse_matrix(path: Path, parts: dict[str, AnyArray]) -> sparse.csr_matrix 
         message = f"the parts of its sparse matrix do not fit together ({error})"
         raise FileError(path, f"{message}; save it again with scipy") from error
     return matrix
-
-
-def _to_csr(path: Path, matrix: Any, columns: str) -> sparse.csr_matrix:
-    if min(matrix.shape) == 0:
-        what = "samples" if matrix.shape[0] == 0 else columns
-        raise FileError(path, f"must have at least one row and one column; it has no {what}")
-    with np.errstate(over="ignore", under="ignore"):
-        return sparse.csr_matrix(matrix, dtype=np.float32)
 
 
 def write(dataset: Dataset, target: Target, staging: Staging) -> None:

@@ -8,9 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from scipy import sparse
-
+from tacit.core.checks import as_features
+from tacit.core.labels import read_labels
 from tacit.data.dataset import Dataset, texts_of
 from tacit.data.files import Staging, suffix
 from tacit.data.formats import FORMATS, NAMES, Format, Target, named_format
@@ -88,21 +87,9 @@ def format_to_write(path: Path) -> Format:
 
 def _checked(dataset: Dataset) -> Dataset:
     """Check a data set and return it as readers do: CSR, float32, sorted. The caller's matrices are not changed."""
-    X = None if dataset.X is None else _canonical(dataset.X, "X")
-    Y = _canonical(dataset.Y, "Y")
-    if not np.isin(Y.data, (0.0, 1.0)).all():
-        raise DataError("Y must hold 0 and 1 only; correct it before saving")
+    X = None if dataset.X is None else as_features(dataset.X)
+    Y = read_labels(dataset.Y).matrix
     sizes = {"samples": Y.shape[0], "labels": Y.shape[1], "features": 1 if X is None else X.shape[1]}
     if empty := [what for what, size in sizes.items() if not size]:
         raise DataError(f"a data set without {empty[0]} cannot be saved; it must have at least one")
     return replace(dataset, X=X, Y=Y)
-
-
-def _canonical(matrix: sparse.csr_matrix, name: str) -> sparse.csr_matrix:
-    matrix = sparse.csr_matrix(matrix, dtype=np.float32)
-    if not matrix.has_canonical_format:
-        matrix = matrix.copy()
-        matrix.sum_duplicates()
-    if not np.isfinite(matrix.data).all():
-        raise DataError(f"{name} must be finite; it has NaN or infinity: correct it before saving")
-    return matrix

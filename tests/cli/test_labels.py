@@ -452,7 +452,7 @@ BAD_CALLS = {
     "textless.jsonl:1: must identify its sample by a field 'text'": ("learn", "MODEL", "textless.jsonl"),
     "feedback.txt:1: the first line fits no known format": ("learn", "MODEL", "feedback.txt"),
     "--cooccurs must be LABEL=COUNT; got 'music'": ("add-label", "MODEL", "x", "--cooccurs", "music"),
-    "'xyzzy' cannot be scored": ("add-label", "MODEL", "xyzzy"),
+    "'2026' cannot be scored": ("add-label", "MODEL", "2026"),
     "no such file": ("add-label", "MODEL", "x", "--examples", "absent.txt"),
     "keep_texts=True (--keep-texts)": ("update", "MODEL", "new.jsonl"),
     "no such model folder": ("update", "absent", "new.jsonl"),

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import copy
+
 import numpy as np
 import pytest
 
 from tacit import Tagger
 from tacit.errors import ActError
+from tagger.articles import articles
 from tagger.named import corpus, thesaurus
 
 
@@ -113,3 +116,33 @@ def test_an_added_label_gets_samples():
     tagger.update(["stripes of a zebra fish"] * 5, [["zebra fish"]] * 5)
     assert "zebra fish" in tagger.model_.classes_
     assert set(labels_of(tagger, "a zebra fish at the wharf", 2)) == {"zebra fish", "wharf"}
+
+
+@pytest.fixture(scope="module", params=[{"names": False}, {"calibrate": False}], ids=["no names", "uncalibrated"])
+def nameless(request):
+    found = Tagger("OneVsAll", **request.param).fit(*articles(200))
+    assert found.names_ is None
+    return found
+
+
+@pytest.mark.parametrize("name", ["gearbox", "road brake"], ids=["unknown word", "known words"])
+@pytest.mark.parametrize("parent", [None, "cars"])
+def test_a_label_added_to_a_model_without_names_is_found_by_its_name(nameless, name, parent, tmp_path):
+    tagger = copy.copy(nameless)
+    before = tagger.suggest(["chord song song tune"])
+    tagger.add_label(name, parent=parent)
+    for text in (f"chord song song tune {name}", f"the {name}"):
+        found = tagger.suggest([text], k=3)[0]
+        assert name in [each.label for each in found], text
+        assert tagger.explain(text, name).names == [name]
+        assert tagger.suggest([text], include=[name])[0][0].score == pytest.approx(score_of(tagger, text, name))
+    assert score_of(tagger, f"chord {name}", name) > score_of(tagger, "chord", name)
+    assert tagger.suggest(["chord song song tune"], exclude=[name]) == before
+    tagger.rename_label(name, "thing")
+    assert "thing" in labels_of(tagger, f"the {name}", 2)
+    tagger.learn([(f"the {name}", "thing", False)] * 3)
+    tagger.save(tmp_path / "model")
+    assert Tagger.load(tmp_path / "model").suggest([f"a {name}"]) == tagger.suggest([f"a {name}"])
+    for _ in range(3):
+        tagger.undo()
+    assert tagger.suggest(["chord song song tune"]) == before

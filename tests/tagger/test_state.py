@@ -188,7 +188,7 @@ BAD_LABELS = {
 @pytest.mark.parametrize("message", BAD_LABELS)
 def test_bad_evidence_changes_nothing(tagger, message):
     with pytest.raises(ParameterError, match=message):
-        tagger.add_label("xyzzy", **BAD_LABELS[message])
+        tagger.add_label("2026", **BAD_LABELS[message])
     assert tagger.acts_ == []
 
 

@@ -148,6 +148,19 @@ class NameEvidence:
     least_share: Annotated[float, Range(low=0, high=1)] = _WHOLE  # of a name that a text has in part
     meaning: Meaning | None = None  # of an encoder
 
+    @staticmethod
+    def by_name_alone(index: NameIndex, n_labels: int) -> NameEvidence:
+        """Evidence for labels without samples: their names are all that is known of them."""
+        return NameEvidence(n_labels, index, NameCounts.none(index, n_labels), BY_NAME_ALONE, [])
+
+    def log_odds_by_name(self, labels: npt.NDArray[np.intp], matches: Matches) -> Floats32:
+        """Log-odds of sorted labels by their names alone, of shape (n_samples, n_labels); -inf without the name."""
+        found = candidates(self.index, self.counts, Ranking.empty(len(matches), 0), matches, None, _WHOLE)
+        found = found.only(np.isin(found.labels, labels))
+        dense = np.full((len(matches), len(labels)), NO_SCORE, np.float32)
+        dense[found.rows, np.searchsorted(labels, found.labels)] = self.trees.log_odds(found.evidence)
+        return dense
+
     def problem(self, _: Sizes) -> tuple[str, str] | None:
         """Each stem is counted, and the trees ask for evidence that there is."""
         n_counted, n_stems = len(self.counts.texts), len(self.index.stems)

@@ -120,7 +120,8 @@ def explain(tagger: Tagger, text: Any, label: str, n: int = 10) -> Explanation:
 
 def _names(tagger: Tagger, matches: Matches | None, column: int) -> tuple[list[str], list[str]]:
     """The names of a label that are in a text as a whole, and those that are in part."""
-    vocabulary, state, evidence = tagger.vocabulary_, tagger._state, tagger._changes.scores.names
+    vocabulary, state, scores = tagger.vocabulary_, tagger._state, tagger._changes.scores
+    evidence = scores.names or scores.later
     if evidence is None or matches is None:
         return [], []
     members = state.members(column)
@@ -144,7 +145,7 @@ def _like(sample: Inputs, rows: sparse.csr_matrix) -> Inputs:
 def _finely(changes: Changes, rows: Inputs, column: int) -> Floats32:
     """Scores that tell samples apart which are equally probable: those of the model, or log-odds of a changed label."""
     part = changes.state.part(column)
-    if isinstance(part, Learned):
+    if isinstance(part, Learned) and column < changes.scores.n_labels:
         return np.asarray(changes.scores.uncalibrated(rows, 1, [column]).scores[:, 0])
     return np.asarray(changes.state.log_odds(changes.scores, rows, [part])[:, 0], dtype=np.float32)
 

@@ -18,7 +18,6 @@ from tacit.data.vocabulary import Vocabulary
 from tacit.evaluation.metrics import SCORE_METRIC, evaluate
 from tacit.linear.popularity import Popularity
 from tacit.names.evidence import (
-    BY_NAME_ALONE,
     LEAST_SHARE,
     N_RANKED,
     NameCounts,
@@ -276,7 +275,7 @@ def start_tagger(vocabulary: Vocabulary, language: str | None = DETECT) -> Tagge
     tagger.vectorizer_, tagger.model_, tagger.vocabulary_ = vectorizer, model, vocabulary
     # By stems: without samples nothing tells words of one root apart, such as art and artist.
     index = NameIndex.of(names, language, by_root=False)
-    tagger.names_ = NameEvidence(n_concepts, index, NameCounts.none(index, n_concepts), BY_NAME_ALONE, [])
+    tagger.names_ = NameEvidence.by_name_alone(index, n_concepts)
     tagger.calibration_ = uncalibrated(n_concepts)
     tagger.card_ = {"model": "Popularity", "reason": "a vocabulary without samples", "labels": n_concepts, "samples": 0}
     return tagger

@@ -43,6 +43,7 @@ class Scores:
     names: NameEvidence | None = None
     encoding: Encoding | None = None  # of the encoder that the model was trained with ...
     encoder: Any = None  # ... and the one to use; by default that of its name
+    later: NameEvidence | None = None  # of labels that were added to a model without names
 
     @property
     def n_labels(self) -> int:
@@ -57,7 +58,8 @@ class Scores:
     def with_names(self, names: Sequence[Name], n_labels: int) -> Scores:
         """The same for `n_labels` labels, of which the last are new, and with further names of any of them."""
         if self.names is None:
-            return self
+            names = [name for name in names if name.label >= self.n_labels]
+            return replace(self, later=self.later and with_later_names(self.later, names, n_labels))
         evidence, calibration = with_later_names(self.names, names, n_labels), self.calibration
         if evidence.meaning is not None:
             texts = names_by_label(names)
@@ -75,7 +77,8 @@ class Scores:
         Texts that are `stored` in acts or with the model may have no vectors where these were made elsewhere.
         """
         texts, given = split_texts(texts)
-        matches = None if self.names is None else self.names.index.matches(texts)
+        index = None if (evidence := self.names or self.later) is None else evidence.index
+        matches = None if index is None or not len(index.labels) else index.matches(texts)
         return Inputs(X, matches, self.vectors(texts, given, stored=stored))
 
     def vectors(
@@ -150,6 +153,13 @@ class Scores:
     def log_odds(self, samples: Inputs, columns: npt.NDArray[np.intp]) -> Floats64:
         """Log-odds of some labels (sorted columns) for all samples; without calibration, distances to the threshold."""
         dense = np.full((samples.shape[0], len(columns)), -MAX_LOG_ODDS)
+        n_ranked = int(np.searchsorted(columns, self.n_labels))
+        if self.later is not None and samples.matches is not None:
+            by_name = self.later.log_odds_by_name(columns[n_ranked:], samples.matches)
+            if self.calibration is None:  # odds are no distances: a name in the text reaches the threshold
+                by_name = np.where(np.isfinite(by_name), np.maximum(by_name, 0), by_name)
+            dense[:, n_ranked:] = np.maximum(by_name, -MAX_LOG_ODDS)
+        columns = columns[:n_ranked]
         if not len(columns):
             return dense
         ranking = self.rank(samples, len(columns), columns)

@@ -47,7 +47,8 @@ class Ground:
     few_shot: FewShot
     vocabulary: Vocabulary | None = None
     n_trained: int | None = None  # labels that have samples; the others are known by their names
-    named: NameIndex | None = None  # if labels' names are looked for in texts
+    named: NameIndex | None = None  # if names of labels, or of added ones, are looked for in texts
+    weighs_names: bool = True  # whether the scores of the training rank labels by their names, added ones included
 
     @cached_property
     def index(self) -> dict[str, int]:
@@ -307,6 +308,8 @@ class State:
         if part is not None:
             is_found = is_known or any(map(self.ground.finds, names))  # its names are evidence, too
             self._changed[column] = AnyOf((Learned(column), part), np.ones(2)) if is_found else part
+        elif not self.ground.weighs_names:
+            self._changed[column] = Learned(column)
 
     def _names_in_texts(self, name: str) -> list[str]:
         return [name] if self.ground.vocabulary is None else self.ground.vocabulary.names_in_texts(name)
@@ -394,7 +397,7 @@ class State:
         examples, about = (tuple(row for row in part if len(row.indices)) for part in parts)
         near = []
         is_found = any(map(self.ground.finds, self._names_in_texts(content["name"])))
-        if is_found and not content.get("description"):
+        if is_found and self.ground.weighs_names and not content.get("description"):
             about = ()  # of the name alone, which is looked for in texts
         if n_examples and not examples:
             raise ActError(
@@ -430,7 +433,7 @@ class State:
 
     def fused(self, scores: Scores) -> Scores:
         """Scores of the training that also look for the names that labels got later."""
-        if scores.names is None or not self._later:
+        if not self._later:
             return scores
         if self._fused is None or self._fused[0] is not scores:
             last = {name.label: place for place, name in enumerate(self._later)}

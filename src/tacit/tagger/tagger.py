@@ -29,6 +29,7 @@ from tacit.data.vocabulary import Vocabulary, load_vocabulary
 from tacit.errors import ParameterError
 from tacit.evaluation.metrics import SCORE_METRIC, evaluate
 from tacit.names.evidence import NameEvidence
+from tacit.names.index import NameIndex
 from tacit.progress import announce
 from tacit.registry import find_model, find_stored
 from tacit.store import folder
@@ -384,9 +385,14 @@ class Tagger(Teaching, Called, Stored, BaseEstimator):  # type: ignore[misc]
         if self.names_ is not None:
             classes = np.concatenate([classes.astype(object), np.array(self.names_.others, dtype=object)])
             counts = np.pad(counts, (0, len(self.names_.others)))
-        named = None if self.names_ is None else self.names_.index
-        ground = Ground(classes, counts, self._few_shot, self.vocabulary_, len(model.classes_), named)
-        scores = Scores(model, self.calibration_, self.target, self.names_, self.encoding_, self.encoder)
+        later = None
+        if self.names_ is None and vectorizer is not None:
+            later = NameEvidence.by_name_alone(NameIndex.of([], vectorizer.language, by_root=False), len(classes))
+        evidence = self.names_ or later
+        named = None if evidence is None else evidence.index
+        weighs = self.names_ is not None
+        ground = Ground(classes, counts, self._few_shot, self.vocabulary_, len(model.classes_), named, weighs)
+        scores = Scores(model, self.calibration_, self.target, self.names_, self.encoding_, self.encoder, later)
         features = partial(sample_features, vectorizer=vectorizer, n_features=self._few_shot.n_features)
         return Changes.none(ground, scores, features)
 

@@ -114,8 +114,6 @@ class Estimator(Stored, BaseEstimator):  # type: ignore[misc]
             raise ParameterError(f"{cls.__name__} has no settings of a paper; use {cls.__name__}(...)")
         return cls(**{**cls.PAPER, **overrides})
 
-    # -- what a model implements ------------------------------------------------------------------------
-
     @abstractmethod
     def _fit(self, X: FeatureMatrix, Y: sparse.csr_matrix) -> None:
         """Set the model's own fitted attributes from checked features and labels."""
@@ -131,8 +129,6 @@ class Estimator(Stored, BaseEstimator):  # type: ignore[misc]
     def _link(self) -> Link | None:
         """The map from scores to probabilities: identity, the logistic function, or None if there is none."""
         return None
-
-    # -- fit ----------------------------------------------------------------------------------------------
 
     def fit(self, X: Any, Y: Any, *, label_names: Sequence[Any] | None = None) -> Self:
         """Learn from samples and their labels; returns the model itself.
@@ -260,8 +256,6 @@ class Estimator(Stored, BaseEstimator):  # type: ignore[misc]
         n_labels = min(int(per_row.sum()), len(ordered) - 1)
         between = ordered[[max(n_labels - 1, 0), n_labels]].mean(dtype=np.float64)
         return float(np.float32(between))
-
-    # -- predictions --------------------------------------------------------------------------------------
 
     def rank(self, X: Any, k: int = 5, include: Any = None, exclude: Any = None) -> Ranking:
         """The `k` best labels of each sample; places beyond the labels available hold -1 and -inf.
@@ -396,8 +390,6 @@ class Estimator(Stored, BaseEstimator):  # type: ignore[misc]
             check_is_fitted(self)
         except SklearnNotFittedError:
             raise NotFittedError(f"this {type(self).__name__} is not fitted; call fit or load a model") from None
-
-    # -- saving -------------------------------------------------------------------------------------------
 
     def save(self, path: str | Path) -> None:
         """Write the model to the folder `path`; read it back with `tacit.load_model`."""

@@ -26,16 +26,10 @@ _AT_A_TIME = 1 << 20  # dense values that are converted together
 class Features:
     """A sparse and a dense matrix with the same rows: the columns are those of `sparse`, then those of `dense`.
 
-    Parameters
-    ----------
-    sparse : CSR or CSC matrix of shape (n_samples, n_sparse), or None
-        Words, for instance.
-    dense : array of shape (n_samples, n_dense)
-        Vectors. float32 and float16 are used as they are, from a memory-mapped file as well; other types become
-        float32. The array must not change while the object is in use.
-    weight : float
-        Length of the dense part of a row relative to its sparse part. Models that normalise rows scale each part to
-        unit length and multiply the dense one by `weight`; models that do not only multiply.
+    `sparse`, a CSR or CSC matrix, may be None. A `dense` array of float32 or float16 is used as it is, from a
+    memory-mapped file as well; other types become float32. It must not change while the object is in use. `weight` is
+    the length of the dense part of a row relative to its sparse part: models that normalise rows scale each part to
+    unit length and multiply the dense one by it; others only multiply.
     """
 
     sparse: csr_matrix
@@ -65,8 +59,6 @@ class Features:
         if not issparse(self.sparse):
             raise DataError(f"the sparse part of X must be a sparse matrix; got {type(self.sparse).__name__}")
         return as_features(self.sparse, "the sparse part of X")
-
-    # -- rows -----------------------------------------------------------------------------------------------
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -129,13 +121,11 @@ class Features:
         words = self.sparse
         data = (words.data * np.repeat(by_words, np.diff(words.indptr))).astype(np.float32)
         scaled = csr_matrix((data, words.indices, words.indptr), shape=words.shape, copy=False)
-        dense, is_faint = self.dense, scales > _LARGEST_SCALE
-        if is_faint.any():  # rows near the smallest float32
-            dense = np.where(is_faint[:, None], dense * np.float32(_LARGEST_SCALE), dense)
-            scales = np.where(is_faint, scales / _LARGEST_SCALE, scales)
+        dense, is_tiny = self.dense, scales > _LARGEST_SCALE
+        if is_tiny.any():  # rows near the smallest float32
+            dense = np.where(is_tiny[:, None], dense * np.float32(_LARGEST_SCALE), dense)
+            scales = np.where(is_tiny, scales / _LARGEST_SCALE, scales)
         return replace(self, sparse=scaled, dense=dense, scales=scales.astype(np.float32))
-
-    # -- products -------------------------------------------------------------------------------------------
 
     def __matmul__(self, right: npt.NDArray[Any]) -> Floats32:
         """The product with a dense matrix; a row has the same bits alone and among others."""
@@ -161,14 +151,12 @@ class Features:
         return replace(self, sparse=words, dense=sums, scales=np.ones(len(sums), np.float32))
 
     @property
-    def T(self) -> _Turned:  # noqa: N802 - as arrays have it
+    def T(self) -> _Transpose:  # noqa: N802 - as arrays have it
         """The transpose, for products with dense matrices."""
-        return _Turned(self)
+        return _Transpose(self)
 
     def __rmul__(self, factor: np.float32) -> Features:
         return replace(self, sparse=self.sparse * factor, scales=self.scales * factor)
-
-    # -- other forms ----------------------------------------------------------------------------------------
 
     def with_constant(self) -> Features:
         """The features and one that is always 1, in a new dense part."""
@@ -188,7 +176,7 @@ class Features:
 
 
 @dataclass(frozen=True, eq=False)
-class _Turned:
+class _Transpose:
     """The transpose of features."""
 
     of: Features
@@ -214,7 +202,7 @@ def dense_part(X: FeatureMatrix) -> Floats32 | None:
 
 
 def dense_rows(X: FeatureMatrix) -> DenseRows | None:
-    """The same without a copy, as kernels of training take it."""
+    """What of X is dense, without a copy, as kernels of training take it."""
     if not isinstance(X, Features):
         return None
     dense, is_half = X.dense, X.dense.dtype == np.float16
@@ -243,7 +231,7 @@ def compacted(X: FeatureMatrix) -> tuple[npt.NDArray[np.intp], FeatureMatrix]:
     return columns, replace(X, sparse=words) if isinstance(X, Features) else words
 
 
-def turned(X: FeatureMatrix) -> Any:
+def transposed(X: FeatureMatrix) -> Any:
     """The transpose of X, for products with dense matrices."""
     return X.T if isinstance(X, Features) else X.T.tocsr()
 

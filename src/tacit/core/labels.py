@@ -33,19 +33,11 @@ class Labels:
 def read_labels(
     Y: Any, names: Sequence[Any] | Names | None = None, *, known_negatives: bool = False, what: str = "Y"
 ) -> Labels:
-    """Read labels from lists of names, a sparse matrix or a dense array.
+    """Read labels from lists of names, a sparse matrix or a dense array; `what` is the name of Y in errors.
 
-    Parameters
-    ----------
-    Y : list of lists, sparse matrix or array
-        Lists hold, for each sample, its labels as str or int. Matrices hold 0 or 1; NaN in a dense array
-        means unknown.
-    names : sequence, optional
-        Label names in column order. Default: sorted names for lists, column numbers for matrices.
-    known_negatives : bool
-        Store the zeros of a dense array, which are known negatives.
-    what : str
-        Name of Y in error messages.
+    Lists hold, for each sample, its labels as str or int. Matrices hold 0 or 1; NaN in a dense array means unknown, and
+    its zeros are stored only if they are `known_negatives`. Without `names` in column order, those of lists are sorted,
+    and those of matrices are the columns of a data frame or numbers.
     """
     if sparse.issparse(Y):
         matrix, container = _from_sparse(Y, what), "sparse"
@@ -242,10 +234,9 @@ def label_mask(
     if include is None and exclude is None:
         return None
     mask = np.full(len(names), include is None)
-    if include is not None:
-        mask[_columns(names, include, "include", find)] = True
-    if exclude is not None:
-        mask[_columns(names, exclude, "exclude", find)] = False
+    for what, chosen, is_allowed in (("include", include, True), ("exclude", exclude, False)):
+        if chosen is not None:
+            mask[_columns(names, chosen, what, find)] = is_allowed
     return mask
 
 
@@ -264,10 +255,10 @@ def _columns(names: Names, chosen: Any, what: str, find: Callable[[str, str], in
         return array.astype(np.intp)
     if array.dtype.kind not in "UO":
         raise ParameterError(f"{what} must hold column numbers or label names; got values of type {array.dtype}")
-    if find is not None:
-        return np.array([find(str(name), what) for name in array], dtype=np.intp)
-    position = {str(name): column for column, name in enumerate(names)}
-    for name in array:
-        if str(name) not in position:
-            raise UnknownLabelError(str(name), position, what)
-    return np.array([position[str(name)] for name in array], dtype=np.intp)
+    if find is None:
+        columns = {str(name): column for column, name in enumerate(names)}
+        for name in map(str, array):
+            if name not in columns:
+                raise UnknownLabelError(name, columns, what)
+        return np.array([columns[str(name)] for name in array], dtype=np.intp)
+    return np.array([find(str(name), what) for name in array], dtype=np.intp)

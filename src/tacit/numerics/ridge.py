@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import linalg
 
-from tacit.core.features import FeatureMatrix, compacted, gram_matrix, row_gram, turned
+from tacit.core.features import FeatureMatrix, compacted, gram_matrix, row_gram, transposed
 
 Floats = npt.NDArray[np.floating[Any]]
 Solve = Callable[[Floats], Floats]
@@ -70,7 +70,7 @@ def improving_solver(X: FeatureMatrix, ridge: float, n_steps: int) -> Callable[[
     if min(X.shape) <= MAX_FACTOR:
         solve = ridge_solver(X, ridge)
         return lambda Z, _: solve(Z).astype(np.float32)
-    by_feature = turned(X)
+    by_feature = transposed(X)
 
     def improve(Z: Floats, V: Floats) -> Floats:
         residual = by_feature @ (Z - X @ V) - np.float32(ridge) * V
@@ -81,7 +81,7 @@ def improving_solver(X: FeatureMatrix, ridge: float, n_steps: int) -> Callable[[
 
 def conjugate_gradients(X: FeatureMatrix, Z: Floats, ridge: float, max_steps: int = _CG_STEPS) -> Floats:
     """Solve ``(XᵀX + ridge I) V = XᵀZ``, all columns at once, each with its own step sizes."""
-    by_feature = turned(X)
+    by_feature = transposed(X)
     residual = np.asarray(by_feature @ Z.astype(np.float32))
     goal = _CG_TOLERANCE**2 * np.einsum("ij,ij->j", residual, residual).max(initial=0.0)
     return _descend(X, by_feature, ridge, np.zeros_like(residual), residual, goal, max_steps)

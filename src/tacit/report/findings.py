@@ -324,8 +324,8 @@ def examples(evaluation: Evaluation, n_random: int = 6, n_each: int = 4) -> dict
 def _ranked(evaluation: Evaluation, rows: Ids, places: Ids, keys: npt.NDArray[np.generic]) -> list[tuple[int, int]]:
     """Samples and the labels at places of their rankings, in the order of `keys`."""
     order = np.argsort(keys, kind="stable")
-    rows, places = rows[order], places[order]
-    return list(zip(rows.tolist(), evaluation.ranking.labels[rows, places].tolist(), strict=True))
+    labels = evaluation.ranking.labels[rows, places]
+    return list(zip(rows[order].tolist(), labels[order].tolist(), strict=True))
 
 
 def _example(evaluation: Evaluation, row: int) -> Example:

@@ -35,7 +35,6 @@ from tacit.errors import ParameterError, printable
 Sample = str | dict[str, float]  # a text, or values by feature
 
 _ABOUT = frozenset(("id", "time", "who", "kind"))
-_VERDICTS = (True, False)
 _LARGEST = 1e30  # of a number; features are stored with single precision
 _SHOWN = 3  # labels or judgements that an act names in words
 _SHOWN_OF_TEXT = 40  # characters
@@ -159,21 +158,23 @@ def _is_name(value: Any) -> bool:
     return isinstance(value, str) and bool(value.strip())
 
 
-def _is_sample(value: Any) -> bool:
-    if isinstance(value, str):
-        return True
-    return isinstance(value, Mapping) and all(isinstance(key, str) and _is_number(value[key]) for key in value)
-
-
 def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= _LARGEST
 
 
-def _are_examples(value: Any) -> bool:
-    def is_one(each: Any) -> bool:
-        return isinstance(each, str) or (isinstance(each, Mapping) and _is_sample(each.get("features")))
+def _are_values(value: Any) -> bool:  # by feature
+    return isinstance(value, Mapping) and all(isinstance(key, str) and _is_number(value[key]) for key in value)
 
-    return value is None or (isinstance(value, list | tuple) and len(value) > 0 and all(map(is_one, value)))
+
+def _is_example(value: Any) -> bool:
+    features = value.get("features") if isinstance(value, Mapping) else value
+    return isinstance(features, str) or _are_values(features)
+
+
+def _is_judgement(value: Any) -> bool:
+    if not isinstance(value, Mapping) or not _is_name(value.get("label")) or value.get("accepted") not in (True, False):
+        return False
+    return isinstance(value.get("text"), str) or _is_example(value)
 
 
 def _are_counts(value: Any) -> bool:
@@ -182,15 +183,8 @@ def _are_counts(value: Any) -> bool:
     return all(_is_name(label) and _is_number(count) and count >= 0 for label, count in value.items())
 
 
-def _are_judgements(value: Any) -> bool:
-    if not isinstance(value, list | tuple) or not value:
-        return False
-    for each in value:
-        if not isinstance(each, Mapping) or not _is_name(each.get("label")) or each.get("accepted") not in _VERDICTS:
-            return False
-        if not isinstance(each.get("text"), str) and not _is_sample(each.get("features")):
-            return False
-    return True
+def _list_of(check: Callable[[Any], bool], *, is_filled: bool = True) -> Callable[[Any], bool]:
+    return lambda value: isinstance(value, list | tuple) and len(value) >= is_filled and all(map(check, value))
 
 
 _NAME = (_is_name, "a text that is not blank")
@@ -198,18 +192,18 @@ _OPTIONAL = (lambda value: value is None or isinstance(value, str), "a text")
 _FIELDS: dict[str, dict[str, tuple[Callable[[Any], bool], str]]] = {
     "add": {
         "name": _NAME,
-        "examples": (_are_examples, "a list of samples: texts, or objects of values by feature"),
+        "examples": (
+            lambda value: value is None or _list_of(_is_example)(value),
+            "a list of samples: texts, or objects of values by feature",
+        ),
         "cooccurs": (_are_counts, "an object of counts by label"),
         "description": _OPTIONAL,
         "parent": _OPTIONAL,
     },
     "rename": {"label": _NAME, "name": _NAME},
-    "merge": {
-        "labels": (lambda value: isinstance(value, list | tuple) and all(map(_is_name, value)), "a list of labels"),
-        "into": _NAME,
-    },
+    "merge": {"labels": (_list_of(_is_name, is_filled=False), "a list of labels"), "into": _NAME},
     "retire": {"label": _NAME},
-    "judge": {"judgements": (_are_judgements, "a list of objects with 'text', 'label' and 'accepted'")},
+    "judge": {"judgements": (_list_of(_is_judgement), "a list of objects with 'text', 'label' and 'accepted'")},
     "undo": {"of": _NAME},
 }
 

@@ -23,7 +23,9 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 DISTRIBUTION = "tacit-labels"  # what pip installs; `tacit` on PyPI is a project of others
 _MOST_COMPARED = 3000  # names; each takes microseconds, and clients of a service can send any number of requests
@@ -107,6 +109,14 @@ class MissingExtraError(TacitError, ImportError):
 
     def __init__(self, what: str, extra: str) -> None:
         super().__init__(f"{what} needs the extra '{extra}'; install it with: {how_to_install(extra)}")
+
+
+def import_extra(module: str, what: str, extra: str) -> Any:
+    """Import a module of an extra."""
+    try:
+        return import_module(module)
+    except ImportError as error:
+        raise MissingExtraError(what, extra) from error
 
 
 def how_to_install(extra: str) -> str:

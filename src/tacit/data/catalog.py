@@ -16,7 +16,7 @@ from typing import Any
 
 from tacit.data.files import Staging
 from tacit.data.formats import FORMATS
-from tacit.errors import DownloadError, MissingExtraError, ParameterError, did_you_mean
+from tacit.errors import DownloadError, ParameterError, did_you_mean, import_extra
 
 DATA_VARIABLE = "TACIT_DATA"
 PARTS = ("train", "dev", "test")
@@ -119,10 +119,7 @@ def fetch(name: str, root: str | os.PathLike[str] | None = None, *, progress: An
     wanted, base = entry(name), data_folder(root)
     if found := find(wanted.name, base):
         return found
-    try:
-        import pooch
-    except ImportError:
-        raise MissingExtraError("downloading", "data") from None
+    pooch = import_extra("pooch", "downloading", "data")
     pooch.get_logger().setLevel("ERROR")
     loader, folder = pooch.HTTPDownloader(progressbar=progress or False), base / wanted.name
     unpacked, name = folder / ".unpacked", ""

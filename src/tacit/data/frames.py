@@ -16,7 +16,7 @@ from typing import IO, Any
 from tacit.data.files import STDIN, is_gzip, read_bytes, unpacked
 from tacit.data.formats import Source
 from tacit.data.limits import FileLimits
-from tacit.errors import FileError, MissingExtraError
+from tacit.errors import FileError, import_extra
 
 _ROWS_AT_ONCE = 128
 _CELL_BYTES = 256  # that a value costs as an object, at most
@@ -182,9 +182,4 @@ def write_parquet(file: IO[bytes], records: Sequence[Mapping[str, Any]]) -> None
 
 
 def _pyarrow() -> tuple[Any, Any]:
-    try:
-        import pyarrow as pa
-        from pyarrow import parquet
-    except ImportError as error:
-        raise MissingExtraError("a Parquet file", "parquet") from error
-    return pa, parquet
+    return tuple(import_extra(name, "a Parquet file", "parquet") for name in ("pyarrow", "pyarrow.parquet"))

@@ -9,14 +9,13 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from types import ModuleType
 from typing import Any, NamedTuple
 from xml.parsers import expat
 from xml.sax.saxutils import escape, quoteattr
 
 from tacit.data.files import UTF8_MARK, read_bytes, suffix
 from tacit.data.limits import FileLimits
-from tacit.errors import FileError, MissingExtraError
+from tacit.errors import FileError, import_extra
 
 #: pyoxigraph's name of the syntax of a file, by the end of its name.
 SYNTAXES = {
@@ -50,7 +49,7 @@ class Statement(NamedTuple):
 
 def statements(path: Path, limits: FileLimits) -> Iterator[Statement]:
     """Yield the statements of a file; named graphs are merged."""
-    oxigraph = _oxigraph()
+    oxigraph = import_extra("pyoxigraph", "reading SKOS", "skos")
     syntax = getattr(oxigraph.RdfFormat, SYNTAXES[suffix(path)])
     content = read_bytes(path, limits)
     size, grown = len(content), 0
@@ -168,11 +167,3 @@ def _check_context(path: Path, item: Mapping[str, Any]) -> None:
             if isinstance(context, dict) and len(context) > _MOST_TERMS:
                 message = f"has a context of {len(context)} terms, but {_MOST_TERMS} are the most"
                 raise FileError(path, f"{message}; leave out those without use, or save the file as Turtle")
-
-
-def _oxigraph() -> ModuleType:
-    try:
-        import pyoxigraph
-    except ImportError:
-        raise MissingExtraError("reading SKOS", "skos") from None
-    return pyoxigraph

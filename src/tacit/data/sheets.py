@@ -17,7 +17,7 @@ from typing import IO, Any
 from tacit.data.files import STDIN, is_gzip, unpacked
 from tacit.data.formats import Source
 from tacit.data.limits import FileLimits
-from tacit.errors import FileError, MissingExtraError
+from tacit.errors import FileError, import_extra
 
 _COST_OF_XML = 4  # of parsing a byte, as a multiple of what unpacking it costs
 _FREE_BYTES = 1 << 20  # a file may unpack to so much whatever its own size
@@ -48,7 +48,7 @@ def sheet_records(source: Source) -> Iterator[tuple[int, Mapping[str, str]]]:
 
 def _rows(path: Path, limits: FileLimits) -> list[tuple[int, list[str]]]:
     """Numbers and cells of the rows that are not blank."""
-    excel = _openpyxl()
+    excel = import_extra("openpyxl", "an Excel file", "excel")
     rows: list[tuple[int, list[str]]] = []
     limits = replace(limits, max_expansion=max(limits.max_expansion // _COST_OF_XML, 1))
     n_read = 0
@@ -92,7 +92,7 @@ def _as_text(value: Any) -> str:
 
 def write_sheet(path: Path, file: IO[bytes], rows: Iterable[Sequence[str]]) -> None:
     """Write rows of text as the only sheet of a file."""
-    excel = _openpyxl()
+    excel = import_extra("openpyxl", "an Excel file", "excel")
     rows, content = list(rows), io.BytesIO()
     for cell in itertools.chain(*rows):
         if len(cell) > _LONGEST_CELL or excel.cell.cell.ILLEGAL_CHARACTERS_RE.search(cell):
@@ -107,14 +107,6 @@ def write_sheet(path: Path, file: IO[bytes], rows: Iterable[Sequence[str]]) -> N
         sheet.append(cells)
     book.save(content)
     file.write(content.getvalue())
-
-
-def _openpyxl() -> Any:
-    try:
-        import openpyxl
-    except ImportError as error:
-        raise MissingExtraError("an Excel file", "excel") from error
-    return openpyxl
 
 
 def checked_header(path: Path, row: list[str], line: int) -> list[str]:

@@ -20,7 +20,7 @@ def test_a_dry_run_says_what_training_would_take_and_writes_nothing(tacit, artic
     fields = ("--text", "title,body", "--labels", "tags")
     shown = tacit("train", articles, *fields, "--out", tmp_path / "model", "--dry-run", "--valid", "0.2")
     assert shown.code == 0
-    assert re.search(r"(?m)^OneVsAll takes roughly .* s, .* MB of memory, a model of .* KB \(.*\)$", shown.out)
+    assert re.search(r"(?m)^OneVsAll takes roughly .* s, .* [MG]B of memory, a model of .* KB \(.*\)$", shown.out)
     assert not list(tmp_path.glob("model*"))
 
 

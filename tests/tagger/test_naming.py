@@ -295,4 +295,5 @@ def test_names_alone_on_real_titles(real_data):
         lines = file.readlines()
     records = [json.loads(lines[row]) for row in rows]
     found = tagger.suggest([record["text"] for record in records], k=1)
-    assert np.mean([best.label in record["labels"] for (best,), record in zip(found, records, strict=True)]) > 0.17
+    pairs = zip(found, records, strict=True)  # texts without a known word have no suggestion
+    assert np.mean([any(best.label in record["labels"] for best in row) for row, record in pairs]) > 0.17

@@ -14,7 +14,7 @@ from tacit.arrays import Floats32, Floats64, Ids, Mask
 from tacit.core.base import Estimator
 from tacit.core.features import FeatureMatrix
 from tacit.core.labels import positives
-from tacit.core.parameters import Range, document_parameters, parameters_of, unknown_parameter
+from tacit.core.parameters import Range, check_values, document_parameters
 from tacit.core.ranking import NO_LABEL, NO_SCORE, Ranking
 from tacit.data.repeats import groups_of, one_of_each, unlike
 from tacit.errors import ParameterError
@@ -78,9 +78,7 @@ class Blend(Estimator):
         members = []
         for name, parameters in _pairs(self.models):
             cls = find_model(name)
-            for parameter in parameters:
-                if parameter not in parameters_of(cls):
-                    raise unknown_parameter(cls, parameter)
+            check_values([cls], parameters)
             members.append(cls(**{"random_state": self.random_state, "n_jobs": self.n_jobs, **parameters}))
         return members
 

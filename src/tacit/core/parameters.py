@@ -219,16 +219,13 @@ def check_parameters(estimator: Any) -> None:
 
 def parse_parameters(cls: type, assignments: Iterable[str]) -> dict[str, Any]:
     """``["C=2", "loss=logistic"]`` as a checked mapping of parameters of `cls`."""
-    known = parameters_of(cls)
-    values = {}
+    known, values = parameters_of(cls), {}
     for assignment in assignments:
         name, equals, text = assignment.partition("=")
         if not equals:
             raise ParameterError(f"a parameter must be given as name=value; got '{assignment}'")
-        if name not in known:
-            raise unknown_parameter(cls, name)
-        values[name] = known[name].parse(text)
-        known[name].check(values[name])
+        values[name] = known[name].parse(text) if name in known else None
+        check_values([cls], {name: values[name]})
     return values
 
 

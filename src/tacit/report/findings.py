@@ -8,10 +8,9 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse, stats
 
-from tacit.arrays import Floats64, Ids, Ints64, Mask
+from tacit.arrays import Floats64, Ints64, Mask
 from tacit.core.labels import positives
 from tacit.core.ranking import NO_LABEL, Ranking
 from tacit.data.dataset import Dataset, features_of, inputs_of
@@ -119,13 +118,11 @@ class Evaluation:
     def metrics(self) -> list[Pair]:
         """Metrics with 95 % intervals; nDCG@1 is P@1 and left out."""
         weights = self.model.propensities_for(self.truth.shape[1])
-        values, baselines = (evaluate(ranking, self.truth, weights) for ranking in (self.ranking, self.baseline))
-        intervals, baseline_intervals = (
-            bootstrap_intervals(ranking, self.truth, weights, seed=self.seed)
-            for ranking in (self.ranking, self.baseline)
-        )
+        rankings = (self.ranking, self.baseline)
+        values, others = (evaluate(ranking, self.truth, weights) for ranking in rankings)
+        ends, other_ends = (bootstrap_intervals(ranking, self.truth, weights, seed=self.seed) for ranking in rankings)
         return [
-            Pair(name, (value, baselines[name]), (intervals.get(name), baseline_intervals.get(name)))
+            Pair(name, (value, others[name]), (ends.get(name), other_ends.get(name)))
             for name, value in values.items()
             if name not in {"nDCG@1", "PSnDCG@1"}
         ]
@@ -134,20 +131,13 @@ class Evaluation:
     def bands(self) -> list[tuple[BandResult, Pair | None]]:
         """The bands of label frequency that have a label, and their recall, if one of these is true somewhere."""
         metric = f"R@{SHOWN}"
-        results = [
-            evaluate_by_band(ranking, self.truth, self.counts, seed=self.seed)
-            for ranking in (self.ranking, self.baseline)
-        ]
-        return [
-            (
-                a,
-                Pair(a.name, (a.values[metric], b.values[metric]), (a.intervals[metric], b.intervals[metric]))
-                if a.n_positives
-                else None,
-            )
-            for a, b in zip(*results, strict=True)
-            if a.n_labels
-        ]
+        both = (self.ranking, self.baseline)
+        found = (evaluate_by_band(ranking, self.truth, self.counts, seed=self.seed) for ranking in both)
+
+        def recall(a: BandResult, b: BandResult) -> Pair:
+            return Pair(a.name, (a.values[metric], b.values[metric]), (a.intervals[metric], b.intervals[metric]))
+
+        return [(a, recall(a, b) if a.n_positives else None) for a, b in zip(*found, strict=True) if a.n_labels]
 
 
 def evaluate_model(model: Any, dataset: Dataset, ranking: Ranking | None = None, seed: int = 0) -> Evaluation:
@@ -302,30 +292,24 @@ class Example(NamedTuple):
 
 def examples(evaluation: Evaluation, n_random: int = 6, n_each: int = 4) -> dict[str, list[Example]]:
     """Choose samples that show what the model does well and badly, by what they show; none of them twice."""
-    ranking, hits = evaluation.ranking, evaluation.hits
+    labels, scores, hits = evaluation.ranking.labels, evaluation.ranking.scores, evaluation.hits
     is_labelled = np.diff(evaluation.truth.indptr) > 0
     order = np.random.default_rng(evaluation.seed).permutation(np.flatnonzero(is_labelled))
     chosen = {"At random": order[:n_random].tolist()}
-    rows, places = np.nonzero(hits[:, :SHOWN])
-    rare = _ranked(evaluation, rows, places, evaluation.counts[ranking.labels[rows, places]])
-    rows = np.flatnonzero(evaluation.is_label[:, 0] & ~hits[:, 0])
-    mistaken = _ranked(evaluation, rows, np.zeros_like(rows), -ranking.scores[rows, 0])
+    right, places = np.nonzero(hits[:, :SHOWN])
+    wrong = np.flatnonzero(evaluation.is_label[:, 0] & ~hits[:, 0])
+    rare = right, labels[right, places], evaluation.counts[labels[right, places]]
+    mistaken = wrong, labels[wrong, 0], -scores[wrong, 0]
     used = set(chosen["At random"])
-    for title, ranked in (("Rare labels that were found", rare), ("Confident mistakes", mistaken)):
+    for title, (rows, what, keys) in (("Rare labels that were found", rare), ("Confident mistakes", mistaken)):
         by_label: dict[int, int] = {}
-        for row, label in ranked:
+        ranked = np.argsort(keys, kind="stable")
+        for row, label in zip(rows[ranked].tolist(), what[ranked].tolist(), strict=True):
             if len(by_label) < n_each and row not in used and label not in by_label:
                 by_label[label] = row
                 used.add(row)
         chosen[title] = list(by_label.values())
     return {title: [_example(evaluation, row) for row in rows] for title, rows in chosen.items()}
-
-
-def _ranked(evaluation: Evaluation, rows: Ids, places: Ids, keys: npt.NDArray[np.generic]) -> list[tuple[int, int]]:
-    """Samples and the labels at places of their rankings, in the order of `keys`."""
-    order = np.argsort(keys, kind="stable")
-    labels = evaluation.ranking.labels[rows, places]
-    return list(zip(rows[order].tolist(), labels[order].tolist(), strict=True))
 
 
 def _example(evaluation: Evaluation, row: int) -> Example:

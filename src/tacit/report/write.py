@@ -270,7 +270,7 @@ def labels_section(evaluation: Evaluation) -> Section:
         "in these data; below each, its samples in training and here. Labels never suggested have no precision."
     )
     tables = [_scores(evaluation, caption, scores) for caption, scores in captions if scores]
-    return Section("labels", "Best and worst labels", [tag("p", intro), side_by_side(*tables)])
+    return Section("labels", "Labels", [tag("p", intro), side_by_side(*tables)])
 
 
 def _scores(evaluation: Evaluation, caption: str, scores: Iterable[findings.LabelScore]) -> Markup:

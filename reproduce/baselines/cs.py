@@ -19,7 +19,7 @@ from tacit.core.base import Estimator, Normalize
 from tacit.core.labels import positives
 from tacit.core.parameters import Range, document_parameters
 from tacit.core.ranking import Ranking
-from tacit.kernels.gram import row_products
+from tacit.kernels.dense import row_products
 from tacit.kernels.score import top_k
 from tacit.numerics.ridge import fit_regressor
 from tacit.runtime.tasks import run_tasks

@@ -22,7 +22,7 @@ from tacit.core.ranking import Ranking
 from tacit.embedding.neighbors import Neighbors, Panel, embedded_neighbors, unit_vectors, vote
 from tacit.embedding.partition import bounded_clusters
 from tacit.embedding.sppmi import Shift, factorise, sppmi
-from tacit.kernels.gram import row_products
+from tacit.kernels.dense import row_products
 from tacit.runtime.tasks import run_tasks, task_seeds
 from tacit.store.declared import Array, Csr
 

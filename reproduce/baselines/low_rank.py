@@ -14,7 +14,7 @@ from tacit.arrays import Floats, Floats32, Mask
 from tacit.core.base import Estimator, Normalize
 from tacit.core.labels import positives
 from tacit.core.ranking import Ranking
-from tacit.kernels.gram import row_products
+from tacit.kernels.dense import row_products
 from tacit.kernels.score import top_k
 from tacit.latent.label_vectors import LabelVectors
 from tacit.runtime.tasks import run_tasks

@@ -46,10 +46,10 @@ def test_json_lines_on_stdout_and_verdicts(tacit, folder, tmp_path):
     found = tacit("find-missing", folder / "model", folder / "train.jsonl", "-n", 3)
     pairs = [json.loads(line) for line in found.out.splitlines()]
     assert len(pairs) == 3
-    assert "every sample has a label" in found.err
+    assert "nothing bounds the share" in found.err
     assert found.err.endswith("3 pairs; about 3 of them should be right, perhaps far fewer\n")
     known = tacit("find-missing", folder / "model", folder / "train.jsonl", "-n", 3, "--missing", 0.1)
-    assert "every sample has a label" not in known.err
+    assert "nothing bounds the share" not in known.err
     assert known.err.endswith("of them should be right\n")
     for pair, accepted in zip(pairs, (True, False, True), strict=True):
         pair["accepted"] = accepted
@@ -67,12 +67,15 @@ def test_a_new_label_may_be_accepted(tacit, folder, tmp_path):
 
 
 def test_accepted_labels_are_added_to_the_file_as_it_is(tacit, folder, tmp_path):
-    content = "nr;title;topics;date\n1;a red apple;fruit,red;2024\n2;the car;;2025\n"
+    content = "nr;heading;topics;date\n1;a red apple;fruit,red;2024\n2;the car;;2025\n"
     (tmp_path / "a.csv").write_text(content)
     (tmp_path / "judged.csv").write_text("row,label\n2,cars\n2,red\n")
-    fields = ("--text", "title", "--labels", "topics")
-    accept = ("find-missing", folder / "model", tmp_path / "a.csv", *fields, "--accept", tmp_path / "judged.csv")
-    done = tacit(*accept, "--out", tmp_path / "b.csv")
+    fields = ("--text", "heading", "--labels", "topics")
+    tagger = library.Tagger.load(folder / "model")
+    tagger.card_["text_columns"] = ["heading"]
+    tagger.save(tmp_path / "model")
+    accept = ("find-missing", tmp_path / "model", tmp_path / "a.csv", "--accept", tmp_path / "judged.csv")
+    done = tacit(*accept, "--labels", "topics", "--out", tmp_path / "b.csv")
     assert done.code == 0, done.err
     plain = (tmp_path / "b.csv").read_text().replace('"', "")
     assert plain == content.replace("2;the car;;2025", "2;the car;red,cars;2025")

@@ -116,7 +116,7 @@ def test_judgements_of_labels_that_are_gone_are_skipped_and_said(tacit, folder, 
     feedback.write_text("".join(json.dumps(each) + "\n" for each in judged))
     learned = tacit("learn", model, feedback)
     assert learned.code == 0, learned.err
-    assert f"skipped 2 of labels that the model does not suggest ({feedback}:2: " in learned.out
+    assert f"skipped judgements of labels that the model does not suggest: 2 ({feedback}:2: " in learned.out
     assert [each["label"] for each in library.Tagger.load(model).acts_[-1].content["judgements"]] == ["cars", "music"]
     (tmp_path / "acts.jsonl").write_text(
         json.dumps({"id": "a" * 32, "kind": "judge", "judgements": judged}) + "\n"
@@ -534,3 +534,10 @@ def test_a_new_label_is_found_by_its_name(tacit, tmp_path):
     assert {"zebra fish", "1"} == set(labels_of(model, "zebra fishes in streams")[:2])
     assert labels_of(model, "two rivers")[0] == "1"
     assert library.Tagger.load(model).readable("1") == "stream"
+
+
+def test_feedback_without_verdicts_is_told_from_wrong_verdicts(tacit, model, tmp_path):
+    (tmp_path / "a.csv").write_text("text,label\na song,music\n")
+    learned = tacit("learn", model, tmp_path / "a.csv")
+    assert learned.code == 2
+    assert "must have a field 'accepted'" in learned.err

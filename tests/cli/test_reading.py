@@ -80,7 +80,7 @@ def test_files_of_excel_go_through_the_commands(tacit, tmp_path, kind):
     missing = tmp_path / "missing.csv"
     listed = tacit("find-missing", model, data, "--labels", "Topics", *options, "-n", 20, "--out", missing)
     assert listed.code == 0, listed.err
-    assert "16 rows without labels, ranked, too" in listed.out
+    assert "16 rows without labels, also ranked" in listed.out
     pairs = list(csv.DictReader(missing.read_text("utf-8-sig").splitlines(), delimiter=delimiter))
     untagged = [pair for pair in pairs if not rows[int(pair["row"]) - 1][3]]
     assert len(untagged) >= 10

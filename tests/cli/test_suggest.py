@@ -270,15 +270,15 @@ def test_documents_of_a_folder_have_the_names_of_their_files(tacit, model, tmp_p
     shown = tacit("suggest", model, documents, "-k", 1)
     found = [json.loads(line) for line in shown.out.splitlines()]
     assert [(each["row"], each["file"]) for each in found] == [(1, "a.txt"), (2, "b.txt"), (3, "c.txt")]
-    assert shown.err == "blank texts get no suggestions; their rows: 3\n"
+    assert shown.err == "no suggestions for blank texts: row 3\n"
 
 
 def test_texts_of_unknown_words_are_said(tacit, model, tmp_path):
     (tmp_path / "new.txt").write_text("apple\nqwertz uiop\n \napple zzzz\n")
     shown = tacit("suggest", model, tmp_path / "new.txt")
     assert [bool(json.loads(line)["suggestions"]) for line in shown.out.splitlines()] == [True, False, False, True]
-    assert "word that the model knows get no suggestions; their rows: 2\n" in shown.err
-    assert "blank texts get no suggestions; their rows: 3\n" in shown.err
+    assert "word that the model knows: row 2\n" in shown.err
+    assert "no suggestions for blank texts: row 3\n" in shown.err
 
 
 def test_blank_texts(tacit, model, tmp_path):
@@ -288,7 +288,7 @@ def test_blank_texts(tacit, model, tmp_path):
     shown = tacit("suggest", model, new)
     found = [json.loads(line)["suggestions"] for line in shown.out.splitlines()]
     assert [bool(each) for each in found] == [True] + [False] * 23
-    assert shown.err == ("blank texts get no suggestions; their rows: 2, 3, 4, 5, 6, 7, 8, 9, 10, 11 and 13 more\n")
+    assert shown.err == ("no suggestions for blank texts: rows 2, 3, 4, 5, 6, 7, 8, 9, 10, 11 and 13 more\n")
 
 
 @pytest.mark.parametrize(

@@ -134,7 +134,7 @@ def test_a_vocabulary_that_has_none_of_the_labels_is_noticed(tacit, articles, tm
     fields = ("--text", "title,body", "--labels", "tags", "--out", tmp_path / "model")
     shown = tacit("train", articles, *fields, "--vocabulary", tmp_path / "other.tsv")
     assert shown.code == 0
-    assert "none of the labels is in the vocabulary, by id or by name; the first is 'cars'" in shown.err + shown.out
+    assert "none of the labels, such as 'cars', is in the vocabulary, by id or by name" in shown.err + shown.out
     (tmp_path / "own.tsv").write_text("<http://v/1>\tcars\n<http://v/2>\tfruit\n<http://v/3>\tboats\n")
     shown = tacit("train", articles, *fields, "--vocabulary", tmp_path / "own.tsv")
     assert "none of the labels" not in shown.err + shown.out

@@ -388,5 +388,5 @@ def test_suggest_keeps_columns_on_a_cluster(workers, tmp_path, suffix):
         assert (sum(sent) > sum(map(len, texts))) == bool(where)  # the texts went to the workers
         found[bool(where)] = out.read_bytes(), result.stderr
     assert found[True] == found[False]
-    assert f"their rows: {len(texts) - 1}, {len(texts)}" in found[True][1]
+    assert f"rows {len(texts) - 1}, {len(texts)}" in found[True][1]
     assert f"k{len(texts) - 1}".encode() in found[True][0].splitlines()[-1]

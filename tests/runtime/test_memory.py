@@ -69,7 +69,7 @@ def test_an_error_that_got_lost_is_repeated():
 
 @only_linux
 def test_a_limit_below_what_is_held_already_is_refused():
-    message = "1.0 MB of memory are too few: this process holds .* allow at least"
+    message = "1.0 MB of memory is too little: this process holds .* allow at least"
     with pytest.raises(TacitError, match=message), memory_limit(1 << 20):
         pytest.fail("the block must not run")
 

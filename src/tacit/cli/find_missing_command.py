@@ -83,7 +83,9 @@ def find_missing(
         check_place(out)
         check_unread(out, data, *([] if accept is None else [accept]))
     if accept is not None:
-        _accept(load_data(data, keep_columns=True, **split_options(data, source)[0]), accept, out, source["encoding"])
+        known: dict[str, Any] = {"default_text": text_columns(load_tagger(model, encoder)), "keep_columns": True}
+        dataset = load_data(data, **split_options(data, source)[0], **known)
+        _accept(dataset, accept, out, source["encoding"])
         return
     tagger = load_tagger(model, encoder)
     tagger.set_params(n_jobs=jobs)
@@ -94,7 +96,7 @@ def find_missing(
     source, untagged = split_options(data, source)
     dataset = load_data(data, keep_columns=bool(columns), **source, default_text=text_columns(tagger))
     check_columns(data, columns, () if dataset.table is None else dataset.table.records)
-    say_labels(dataset, "ranked, too" if untagged == "skip" else UNTAGGED["negative"], err=out is None)
+    say_labels(dataset, "also ranked" if untagged == "skip" else UNTAGGED["negative"], err=out is None)
     dataset = with_vectors(dataset, vectors)
     options = {"folds": folds, "missing": missing, "label_names": dataset.label_names, "seed": seed}
     options["untagged"] = untagged

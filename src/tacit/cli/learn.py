@@ -77,7 +77,8 @@ def _learned(tagger: Tagger, feedback: Path, data: Path | None, source: dict[str
         judged, skipped = _judgements(tagger, feedback, data, source)
         n_new = learn_once(tagger, judged)
         known = f"{len(judged) - n_new:,} of {len(judged):,} judgements were learned before"
-        also = f"; skipped {len(skipped):,} of labels that the model does not suggest ({skipped[0]})" if skipped else ""
+        reason = "judgements of labels that the model does not suggest"
+        also = f"; skipped {reason}: {len(skipped):,} ({skipped[0]})" if skipped else ""
         if not n_new:
             return f"nothing new in {feedback}: {known}{also}"
         return tagger.history()[-1] + (f"; {known}" if n_new < len(judged) else "") + also

@@ -214,6 +214,8 @@ def verdict(path: Path, line: int, record: Mapping[str, Any], *, default: bool |
     if value is None and default is not None:
         return default
     found = _VERDICTS.get(str(value).strip().lower())
+    if value is None:
+        raise FileError(path, "must have a field 'accepted' with true or false; add it", line=line)
     if found is None:
         raise FileError(path, f"the field 'accepted' must be true or false; got '{value}'", line=line)
     return found

@@ -108,7 +108,8 @@ def suggest(
     for what, places in (("blank texts", blank), ("texts without a word that the model knows", unknown)):
         if places:
             more = f" and {len(places) - _SHOWN:,} more" if len(places) > _SHOWN else ""
-            say(f"{what} get no suggestions; their rows: {', '.join(map(str, places[:_SHOWN]))}{more}", err=True)
+            where = "row" if len(places) == 1 else "rows"
+            say(f"no suggestions for {what}: {where} {', '.join(map(str, places[:_SHOWN]))}{more}", err=True)
 
 
 def _rows(texts: Sequence[str], rows: Sequence[int]) -> Sequence[str]:

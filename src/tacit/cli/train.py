@@ -359,4 +359,5 @@ def start(vocabulary: Path, out: Path, language: str) -> None:
     names = read_vocabulary(vocabulary, {}, "en" if language in ("auto", "none") else language)
     tagger = start_tagger(names, None if language == "none" else language)
     tagger.save(out)
-    say(f"{len(tagger.classes_):,} concepts, known by their names; saved to {out}")
+    also = " (deprecated ones are left out)" if names.deprecated else ""
+    say(f"{len(tagger.classes_):,} concepts, known by their names{also}; saved to {out}")

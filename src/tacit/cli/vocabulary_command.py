@@ -24,7 +24,8 @@ def vocabulary(model: Path, newer: Path, vocabulary_language: str, is_applied: b
     """Show what a newer version of its VOCABULARY changes in MODEL: concepts that were added, renamed or deprecated.
 
     With --apply each of these is done as an act, which `tacit labels MODEL undo` takes back. Nothing is trained, and
-    all other acts stay in force. Deprecated concepts are merged into their successors, or retired if they have none.
+    all other acts stay in force, but labels that were renamed get the names that they have in VOCABULARY. Deprecated
+    concepts are merged into their successors, or retired if they have none.
 
     \b
     Examples:

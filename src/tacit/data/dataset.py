@@ -45,6 +45,12 @@ class Dataset:
     def __len__(self) -> int:
         return int(self.Y.shape[0])
 
+    def __repr__(self) -> str:
+        features = None if self.X is None else f"{self.X.shape[1]:,} features"
+        texts = None if self.texts is None else "texts"
+        parts = f"{len(self):,} samples", f"{len(self.label_names):,} labels", features, texts
+        return f"Dataset({', '.join(filter(None, parts))})"
+
     def rows(self, rows: Integers) -> Dataset:
         """Select samples; labels and features stay the same."""
         texts = self.texts

@@ -233,7 +233,7 @@ def read_metric(text: str) -> tuple[RankingMetric, int]:
     if name not in METRICS or not re.fullmatch(r"[1-9]\d*", k):
         raise ParameterError(
             f"target must be one of {', '.join(METRICS)} with a number of places, such as P@5; got '{text}'"
-            f"{did_you_mean(name, METRICS)}"
+            f"{did_you_mean(name, METRICS) if name not in METRICS else ''}"
         )
     return METRICS[name], int(k)
 

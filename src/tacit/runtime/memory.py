@@ -81,7 +81,7 @@ def memory_limit(limit: int | None, folder: Path | None = None) -> Iterator[None
     held = data_bytes()
     if held + 2 * _RESERVE > limit:
         raise TacitError(
-            f"{format_size(limit)} of memory are too few: this process holds {format_size(held)} before it begins; "
+            f"{format_size(limit)} of memory is too little: this process holds {format_size(held)} before it begins; "
             f"allow at least {format_size(held + 4 * _RESERVE)}"
         )
     before = resource.getrlimit(resource.RLIMIT_DATA)

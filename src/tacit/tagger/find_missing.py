@@ -205,7 +205,11 @@ def _omission(found: RankedPairs, certainty: Floats64, Y: sparse.csr_matrix, mis
     sizes = np.diff(Y.indptr)
     omission = omission.at_most(most_missing(sizes), counts)
     # Only samples without labels tell missing labels from doubtful ones.
-    doubt = ", perhaps far fewer: every sample has a label, so nothing bounds the share" if are_dropped(sizes) else ""
+    doubt = (
+        ", perhaps far fewer: no sample is known to have no labels, so nothing bounds the share"
+        if are_dropped(sizes)
+        else ""
+    )
     announce(f"about {omission.share(counts):.0%} of the true labels seem to be missing{doubt}")
     return omission
 

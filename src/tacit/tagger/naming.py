@@ -203,7 +203,7 @@ def weigh(
     with_names, without = (evaluate(each, truth, ks=(5,))[SCORE_METRIC] for each in (fused, ranking))
     # Labels without samples are known by their names alone: worth a loss that is no more than chance.
     if with_names <= without - (_LOSS_FOR_OTHERS if naming.others else 0):
-        announce("the labels' names say nothing that the model does not know; they are not used")
+        announce("the labels' names add nothing to what the model has learned; they are not used")
         return None, ranking.top(n_places)
     announce(f"labels' names are used: {SCORE_METRIC} {100 * with_names:.1f} instead of {100 * without:.1f} held out")
     trees = learn_evidence(naming.index, counts, ranking, naming.matches, votes, truth, seed, near)

@@ -29,24 +29,25 @@ def revise(tagger: Tagger, newer: Vocabulary) -> list[Change]:
     known = tagger.vocabulary_.own_ids
     if known.isdisjoint(newer.ids):
         raise ParameterError(f"no concept of the model's vocabulary is in the new one, such as '{min(known)}'")
-    tagger.vocabulary_ = tagger.vocabulary_.extended_by(newer)
+    older, tagger.vocabulary_ = tagger.vocabulary_, tagger.vocabulary_.extended_by(newer)
     added = {key: acting.add(tagger, key) for key in newer.ids if key not in known and tagger.known(key) is None}
     changes = [(act, f"add '{newer.name_of(key)}'") for key, act in added.items()]
-    changes += _renamed(tagger, newer, known)
+    changes += _renamed(tagger, newer, older)
     changes += _deprecated(tagger, newer, {key: act.content["name"] for key, act in added.items()})
     later, refused = tagger._changes.tried([act for act, _ in changes])
     tagger._become(later)
     return [Change(act, words, refused.get(act.id)) for act, words in changes]
 
 
-def _renamed(tagger: Tagger, newer: Vocabulary, known: frozenset[str]) -> Iterator[tuple[Act, str]]:
+def _renamed(tagger: Tagger, newer: Vocabulary, older: Vocabulary) -> Iterator[tuple[Act, str]]:
     state = tagger._state
     for key, name in zip(newer.ids, newer.names, strict=True):
-        column = state.known(key) if key in known else None
+        column = state.known(key) if key in older.own_ids else None
         if column is not None and state.is_suggested[column]:
             label = state.name(column)
             if (before := tagger.readable(label)) != name:
-                yield Act("rename", {"label": label, "name": name}), f"rename '{before}' to '{name}'"
+                back = "back " if older.name_of(key) == name else ""
+                yield Act("rename", {"label": label, "name": name}), f"rename '{before}' {back}to '{name}'"
 
 
 def _deprecated(tagger: Tagger, newer: Vocabulary, added: Mapping[str, str]) -> Iterator[tuple[Act, str]]:

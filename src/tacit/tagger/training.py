@@ -103,7 +103,7 @@ def prepare(
         labels = without_deprecated(labels, vocabulary)
     names = [str(name) for name in labels.names]
     if vocabulary is not None and names and not any(name in vocabulary for name in names):
-        announce(f"none of the labels is in the vocabulary, by id or by name; the first is '{names[0]}'")
+        announce(f"none of the labels, such as '{names[0]}', is in the vocabulary, by id or by name")
     vectorizer = language = vectors = None
     texts, given = split_texts(texts)
     if are_texts(texts):
@@ -172,7 +172,7 @@ def trained(
     X, labels, vectorizer = prepared.X, prepared.labels, prepared.vectorizer
     seed, groups = tagger.random_state or 0, groups_of(X)
     if n_like_others := n_repeated(groups):
-        announce(f"{n_like_others:,} of {X.shape[0]:,} samples repeat others; what is held out has no like in training")
+        announce(f"{n_like_others:,} of {X.shape[0]:,} samples repeat others; repeats are held out together")
     learned = learn(
         prepared.model, X, labels, held_out, groups, seed=seed, hold_out=tagger.calibrate, again=again,
         naming=prepared.naming, cooccurrence=prepared.cooccurrence, vectors=prepared.vectors, vectorizer=vectorizer,

@@ -105,7 +105,7 @@ class Act:
         return [label for label in dict.fromkeys(found) if label]
 
 
-def taken_back(acts: Sequence[Act]) -> set[str]:
+def _undone(acts: Sequence[Act]) -> set[str]:
     """The ids of acts that were undone; an undo can itself be undone."""
     undone: set[str] = set()
     for act in reversed(acts):
@@ -116,7 +116,7 @@ def taken_back(acts: Sequence[Act]) -> set[str]:
 
 def in_force(acts: Sequence[Act]) -> list[Act]:
     """The acts that are in effect: neither undone nor undos themselves."""
-    undone = taken_back(acts)
+    undone = _undone(acts)
     return [act for act in acts if act.kind != "undo" and act.id not in undone]
 
 

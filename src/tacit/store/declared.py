@@ -106,9 +106,9 @@ class Array(Csr):
         if not len(value) or value[0] != 0 or value[-1] != end:
             ends = f"{value[0]} and {value[-1]}" if len(value) else "nothing"
             _fail(where, f"must begin at 0 and end at {end}; got {ends}")
-        is_wrong = value[1:] <= value[:-1] if self.rises else value[1:] < value[:-1]
-        if is_wrong.any():
-            _fail(where, f"must {'rise' if self.rises else 'never fall'}; got a fall at entry {is_wrong.argmax() + 1}")
+        is_fall = value[1:] <= value[:-1] if self.rises else value[1:] < value[:-1]
+        if is_fall.any():
+            _fail(where, f"must {'rise' if self.rises else 'never fall'}; got a fall at entry {is_fall.argmax() + 1}")
         if self.widest:
             sizes[self.widest] = int(np.diff(value).max(initial=0))
 

@@ -11,7 +11,6 @@ from reference.tree import logistic_objective, ndcg_sum, printed_leaves, printed
 from tacit.kernels import tree
 from tacit.kernels.dense import Rows
 from tacit.kernels.forest_ranking import quantised
-from tacit.trees.growth import Tree
 
 C, BIAS = 4.0, 0.7
 
@@ -35,10 +34,10 @@ def columns_of(
     return columns
 
 
-def grown_from(X: sparse.csr_matrix, Y: sparse.csr_matrix, coins: np.ndarray, rules: tree.Rules) -> Tree:
+def grown_from(X: sparse.csr_matrix, Y: sparse.csr_matrix, coins: np.ndarray, rules: tree.Rules) -> tree.Tree:
     rows, y = as_rows(X), as_rows(Y)
     x = tree.FeatureRows(*rows, *quantised(rows.values, rows.starts, np.int16))
-    return Tree(*tree.grow_tree(x, X.shape[1], y, y.values, Y.shape[1], coins, rules._replace(bias=BIAS)))
+    return tree.grow_tree(x, X.shape[1], y, y.values, Y.shape[1], coins, rules._replace(bias=BIAS))
 
 
 sizes = st.integers(2, 40)
@@ -179,7 +178,7 @@ def test_a_move_minimises_its_own_quadratic(slope, curvature, weight):
 # -- trees ------------------------------------------------------------------------------------------------
 
 
-def grow(X: sparse.csr_matrix, Y: sparse.csr_matrix, max_leaf: int = 2, labels_per_leaf: int = 100) -> Tree:
+def grow(X: sparse.csr_matrix, Y: sparse.csr_matrix, max_leaf: int = 2, labels_per_leaf: int = 100) -> tree.Tree:
     coins = np.random.default_rng(0).integers(2**tree.N_COINS, size=X.shape[0])
     options = {"C": C, "max_leaf": max_leaf, "labels_per_leaf": labels_per_leaf, "starts_by_features": True}
     return grown_from(X, Y, coins, tree.REFINED._replace(**options))

@@ -81,9 +81,7 @@ class LabelScratch(NamedTuple):
 
     gains: Floats64  # (2, n_labels), by side; zero between nodes
     advantage: Floats64  # discount on side 1 less discount on side 0
-    ranked: (
-        Ints32  # (2, n_labels + 1): the labels of the node, best first on each side; a candidate's place behind them
-    )
+    ranked: Ints32  # (2, n_labels + 1): the node's labels, best first on each side; behind them a candidate's place
     discounts: Floats64  # by rank
 
 
@@ -97,16 +95,18 @@ class FeatureScratch(NamedTuple):
     values: Floats32
 
 
-class TreeRoom(NamedTuple):
-    """Room for a tree, but for its weights, of which it is not known how many there are."""
+class Tree(NamedTuple):
+    """A tree. Inner nodes and leaves are numbered in the order they are made; without inner nodes it is one leaf."""
 
-    children: Ints32
-    terms: Floats32
+    children: Ints32  # of inner nodes; a leaf ``l`` as ``-1 - l``
+    terms: Floats32  # step and bias
     weight_starts: Ints64
+    weight_features: Ints32
+    weight_levels: Ints8
     leaf_starts: Ints64
     leaf_labels: Ints32
-    scores: Floats32
-    leaf_of: Ints32
+    leaf_scores: Floats32
+    leaf_of: Ints32  # of each sample
 
 
 class Plane(NamedTuple):
@@ -564,18 +564,15 @@ def _appended(array, n_used, more):  # type: ignore[no-untyped-def]
 
 def grow_tree(
     X: FeatureRows, n_features: int, Y: Rows, worth: Floats32, n_labels: int, coins: Ints64, rules: Rules
-) -> tuple[Ints32, Floats32, Ints64, Ints32, Ints8, Ints64, Ints32, Floats32, Ints32]:
-    """Grow a tree over all samples, depth first.
-
-    Inner nodes and leaves are numbered in the order they are made. Returned are, for inner nodes, their two
-    children (a leaf ``l`` as ``-1 - l``), their (step, bias), and their weights as starts, features and levels;
-    for leaves their starts, labels and scores; and the leaf of each sample. A tree without inner nodes is one leaf.
-    """
+) -> Tree:
+    """Grow a tree over all samples, depth first."""
     n_samples, n_positives = len(coins), len(Y.ids)
-    tree = TreeRoom(
+    room = Tree(
         np.empty((n_samples, 2), np.int32),
         np.empty((n_samples, 2), np.float32),
         np.zeros(n_samples + 1, np.int64),
+        np.empty(n_samples, np.int32),
+        np.empty(n_samples, np.int8),
         np.zeros(n_samples + 1, np.int64),
         np.empty(n_positives, np.int32),
         np.empty(n_positives, np.float32),
@@ -584,19 +581,19 @@ def grow_tree(
     order, sides = np.arange(n_samples, dtype=np.int32), np.zeros(n_samples, np.int8)
     stack = np.empty((n_samples + 1, 4), np.int64)
     n_inner, n_leaves, features, levels = _grow(
-        X, n_features, Y, worth, coins, rules, label_scratch(n_labels), order, sides, stack, tree
+        X, n_features, Y, worth, coins, rules, label_scratch(n_labels), order, sides, stack, room
     )
-    n_weights, n_scores = tree.weight_starts[n_inner], tree.leaf_starts[n_leaves]
-    return (
-        tree.children[:n_inner],
-        tree.terms[:n_inner],
-        tree.weight_starts[: n_inner + 1],
+    n_weights, n_scores = room.weight_starts[n_inner], room.leaf_starts[n_leaves]
+    return Tree(
+        room.children[:n_inner],
+        room.terms[:n_inner],
+        room.weight_starts[: n_inner + 1],
         features[:n_weights],
         levels[:n_weights],
-        tree.leaf_starts[: n_leaves + 1],
-        tree.leaf_labels[:n_scores],
-        tree.scores[:n_scores],
-        tree.leaf_of,
+        room.leaf_starts[: n_leaves + 1],
+        room.leaf_labels[:n_scores],
+        room.leaf_scores[:n_scores],
+        room.leaf_of,
     )
 
 
@@ -612,16 +609,15 @@ def _grow(
     order: Ints32,
     all_sides: Ints8,
     stack: Ints64,
-    tree: TreeRoom,
+    tree: Tree,
 ) -> tuple[int, int, Ints32, Ints8]:
     """Grow a tree in the room that is given; return how many inner nodes and leaves it has, and its weights.
 
     `order` are the numbers of the samples, `stack` has for each open node its start and stop in `order`, its depth, and
     its place among the children.
     """
-    children, terms, weight_starts, leaf_starts, leaf_labels, scores, leaf_of = tree
+    children, terms, weight_starts, weight_features, weight_levels, leaf_starts, leaf_labels, scores, leaf_of = tree
     n_samples, features = len(coins), _feature_scratch(X, n_features, rules.jury)
-    weight_features, weight_levels = np.empty(n_samples, np.int32), np.empty(n_samples, np.int8)
     stack[0, 0], stack[0, 1], stack[0, 2], stack[0, 3] = 0, n_samples, 0, -1
     n_inner, n_leaves, n_open = 0, 0, 1
     while n_open > 0:

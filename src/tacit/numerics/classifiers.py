@@ -45,18 +45,9 @@ class LinearObjective:
 def objective_of(loss: str, positives: str, C: float, propensities: Floats64) -> LinearObjective:
     """The objective for labels of given propensities.
 
-    Parameters
-    ----------
-    loss : str
-        A key of `LOSSES`.
-    positives : str
-        ``"propensity"``: the losses of positives are divided by propensities (PfastreXML Theorem 4.1).
-        ``"unbiased"``: the objective is, in expectation over missing labels, that of the complete labels.
-        ``"equal"``: all positives have the same cost.
-    C : float
-        Cost of a negative.
-    propensities : float64 array
-        Propensity of each label.
+    With `positives` "propensity", the losses of positives are divided by propensities (PfastreXML Theorem 4.1); with
+    "unbiased", the objective is, in expectation over missing labels, that of the complete labels; with "equal", all
+    positives have the same cost. C is the cost of a negative.
     """
     costs, targets = np.ones(len(propensities)), np.ones(len(propensities))
     if positives == "propensity":

@@ -22,9 +22,9 @@ from tacit.kernels.forest_ranking import (
     quantised,
     rank_labels_of_leaves,
 )
+from tacit.kernels.tree import Tree
 from tacit.numerics.compact import smallest_ids
 from tacit.store.declared import IDS, Array
-from tacit.trees.growth import Tree
 from tacit.trees.tail import Nearness
 
 _LARGE = 64  # weights of a node above which they are kept by feature

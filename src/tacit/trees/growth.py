@@ -8,27 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from tacit.arrays import Floats32, Floats64, Ids, Ints8, Ints16, Ints32, Ints64, by_value
+from tacit.arrays import Floats64, Ids, Ints16, by_value
 from tacit.kernels.dense import Rows
-from tacit.kernels.tree import N_COINS, PRINTED, REFINED, FeatureRows, grow_tree, rank_discounts
+from tacit.kernels.tree import N_COINS, PRINTED, REFINED, FeatureRows, Tree, grow_tree, rank_discounts
 from tacit.numerics.rows import falling_order, row_of_entry
 
 Commonness = tuple[Floats64, Ids]  # values, and the place of each positive's among them
-
-
-@dataclass(frozen=True, eq=False)
-class Tree:
-    """One tree, as `tacit.kernels.tree.grow_tree` returns it."""
-
-    children: Ints32
-    terms: Floats32
-    weight_starts: Ints64
-    weight_features: Ints32
-    weight_levels: Ints8
-    leaf_starts: Ints64
-    leaf_labels: Ints32
-    leaf_scores: Floats32
-    leaf_of: Ints32
 
 
 @dataclass(frozen=True)
@@ -81,22 +66,9 @@ def grow(
 ) -> Tree:
     """Grow one tree.
 
-    Parameters
-    ----------
-    seed : int
-        Random seed of the tree.
-    X : csr_matrix of float32
-        Features.
-    x_levels, x_steps : arrays
-        The same as they are ranked; see `tacit.kernels.forest_ranking.quantised`.
-    gains : csr_matrix of float32
-        Gain of each positive in the nDCG of a node, before balancing.
-    commonness : (float array, int array)
-        How common labels are, on any scale, and where each positive finds its label's.
-    worth : csr_matrix of float32
-        Weight of each positive in leaves.
-    growth : Growth
-        Parameters.
+    `x_levels` and `x_steps` are the features quantised. `gains`, in the nDCG of nodes, are those before balancing;
+    `commonness` is how common labels are, on any scale, and where each positive finds its label's; `worth` weighs
+    positives in leaves.
     """
     rng = np.random.default_rng(seed)
     coins = rng.integers(2**N_COINS, size=X.shape[0])
@@ -115,4 +87,4 @@ def grow(
         labels_per_leaf=int(growth.labels_per_leaf),
         starts_by_features=bool(starts_by_features),
     )
-    return Tree(*grow_tree(features, X.shape[1], labels, worth.data, gains.shape[1], coins, rules))
+    return grow_tree(features, X.shape[1], labels, worth.data, gains.shape[1], coins, rules)

@@ -99,6 +99,7 @@ def rank_linear(
     scores = np.empty((n_samples, k), dtype=np.float32)
     n_tiled = 1 if x_dense is None else max(1, min(TILE, _MOST_TILED // max(1, len(intercepts))))
     tile = np.empty((n_tiled, len(intercepts)), dtype=np.float32)
+    starts, weights = W.starts, W.values
     labels_of = W.ids.view(np.uint32)  # unsigned: spares the look for places counted from the end
     for first in range(0, n_samples, n_tiled):
         last = min(first + n_tiled, n_samples)
@@ -108,8 +109,8 @@ def rank_linear(
                 row_scores[label] = intercepts[label]
             for entry in range(X.starts[row], X.starts[row + 1]):
                 feature, value = X.ids[entry], X.values[entry]
-                for place in range(W.starts[feature], W.starts[feature + 1]):
-                    row_scores[labels_of[place]] += value * W.values[place]
+                for place in range(starts[feature], starts[feature + 1]):
+                    row_scores[labels_of[place]] += value * weights[place]
         if x_dense is not None:
             add_products(x_dense[first:last], w_dense, tile)
         for row in range(first, last):

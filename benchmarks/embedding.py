@@ -200,7 +200,7 @@ def search() -> None:
     """Where the exact search among points like those of EURLEX57K stops being the faster one."""
     from sklearn.utils.extmath import randomized_svd
 
-    from tacit.embedding.search import approximate_neighbors, build_index, open_index, recall
+    from tacit.embedding.search import approximate_neighbors, build_index, recall
 
     left, values, _ = randomized_svd(load("eurlex57k")[0].astype(np.float32), 150, n_iter=2, random_state=0)
     points = unit_vectors((left * values).astype(np.float32))
@@ -211,7 +211,7 @@ def search() -> None:
             some = np.ascontiguousarray(points[:n])
             exact = _seconds(lambda some=some: embedded_neighbors(queries, some, 30))
             build = _seconds(lambda some=some: build_index(some))
-            index = open_index(build_index(some))
+            index = build_index(some)
             near = _seconds(lambda index=index: approximate_neighbors(index, queries, 30))
             print(
                 f"  {n:6d} points, 1000 queries: exact {exact:.2f} s; index built in {build:.2f} s, searched in "

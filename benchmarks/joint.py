@@ -28,7 +28,7 @@ from benchmarks.embedding import SEEDS, Data, load
 from benchmarks.trees import cpu
 from tacit.data.split import train_test_split
 from tacit.embedding.neighbors import embedded_neighbors
-from tacit.embedding.search import approximate_neighbors, build_index, open_index
+from tacit.embedding.search import approximate_neighbors, build_index
 from tacit.numerics.rows import unit_rows
 from tacit.runtime.tasks import row_blocks
 
@@ -132,8 +132,7 @@ def search() -> None:
     queries = points[np.random.default_rng(0).choice(len(points), 300, replace=False)]
     embedded_neighbors(queries[:2], points[:100], 10)
     with threadpool_limits(1):
-        build, stored = cpu(lambda: build_index(points))
-        index = open_index(stored)
+        build, index = cpu(lambda: build_index(points))
         exact, right = cpu(lambda: embedded_neighbors(queries, points, 10))
         near, found = cpu(lambda: approximate_neighbors(index, queries, 10))
     recall = (found.similarities >= right.similarities[:, -1:] - 1e-5).mean()

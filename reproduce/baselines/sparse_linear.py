@@ -12,6 +12,7 @@ from reproduce.baselines.low_rank import NO_MASK
 from tacit.arrays import Floats32, Mask
 from tacit.core.base import Estimator, Normalize
 from tacit.core.ranking import Ranking
+from tacit.kernels.dense import Rows
 from tacit.kernels.score import rank_linear
 from tacit.store.declared import Array, Csr
 
@@ -31,9 +32,5 @@ class SparseLinear(Estimator):
         self.intercepts_ = np.where(self.label_counts_ > 0, intercepts, np.float32(self.unranked_score))
 
     def _rank(self, X: sparse.csr_matrix, k: int, allowed: Mask | None) -> Ranking:
-        W, mask = self.weights_, NO_MASK if allowed is None else allowed
-        return Ranking(
-            *rank_linear(
-                X.indptr, X.indices, X.data, None, W.indptr, W.indices, W.data, None, self.intercepts_, mask, k
-            )
-        )
+        mask = NO_MASK if allowed is None else allowed
+        return Ranking(*rank_linear(Rows.of(X), None, Rows.of(self.weights_), None, self.intercepts_, mask, k))

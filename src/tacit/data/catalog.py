@@ -99,7 +99,7 @@ def find(name: str, root: str | os.PathLike[str] | None = None) -> dict[str, Pat
     """
     folder = data_folder(root) / name
     if not folder.is_dir():
-        folder = folder.with_name(name.lower())
+        folder = data_folder(root) / name.lower()
     present = sorted(path for path in folder.iterdir() if path.is_file()) if folder.is_dir() else []
     found = {}
     for part in PARTS:

@@ -33,7 +33,7 @@ test-fast: $(READY)  ## Run the tests that take no time
 
 attack: $(READY)  ## Run the long attacks: damaged models and files, signals at random moments, several writers
 	TACIT_ATTACK=10000 TACIT_ATTACK_ROUNDS=100 $(BIN)/python -m pytest \
-		tests/attack tests/server/test_load.py tests/store/test_folder.py tests/store/test_faults.py tests/tagger/test_writers.py $(ARGS)
+		tests/attack tests/server/test_load.py tests/server/test_workers.py tests/store/test_folder.py tests/store/test_faults.py tests/tagger/test_writers.py $(ARGS)
 
 check: $(READY)  ## Lint, formatting and types
 	$(BIN)/ruff check .

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ast
+import io
 import re
 import subprocess
 import sys
+import tokenize
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,6 +25,7 @@ LAYERS = [
     set(re.findall(r"`(\w+)/?`", row)) for row in re.findall(r"^\| (`.*?) \|", PAGE.read_text("utf-8"), re.MULTILINE)
 ]
 FAMILIES = {"linear", "trees", "embedding", "latent"}
+MOST_LINES, MOST_CODE_LINES = 35_100, 24_700
 LEVELS = {name: level for level, names in enumerate(LAYERS) for name in names}
 
 
@@ -78,6 +81,25 @@ def test_files_are_short():
     sizes = {path.relative_to(ROOT): len(path.read_text(encoding="utf-8").splitlines()) for path in ROOT.rglob("*.py")}
     long = [f"{path}: {size} lines" for path, size in sizes.items() if size > 500 and path.parts[0] != "kernels"]
     assert not long, "\n".join(long)
+
+
+def test_the_package_grows_no_larger():
+    """These bounds only go down."""
+    sources = [path.read_text(encoding="utf-8") for path in ROOT.rglob("*.py")]
+    assert sum(source.count("\n") for source in sources) <= MOST_LINES
+    assert sum(map(n_code_lines, sources)) <= MOST_CODE_LINES
+
+
+def n_code_lines(source: str) -> int:
+    """Lines with a token that is neither comment nor docstring."""
+    blank = (tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER)
+    tokens = (token for token in tokenize.generate_tokens(io.StringIO(source).readline) if token.type not in blank)
+    lines = {line for token in tokens for line in range(token.start[0], token.end[0] + 1)}
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            first = node.body[0] if ast.get_docstring(node, clean=False) is not None else None
+            lines -= set(range(first.lineno, (first.end_lineno or 0) + 1)) if first is not None else set()
+    return len(lines)
 
 
 def test_few_modules_are_outside_of_rooms():

@@ -135,6 +135,8 @@ def test_a_better_model_is_told_from_a_worse_one(tacit, two_models, numeric):
     assert shown.code == 0, shown.err
     assert "240 samples" in shown.out
     assert "B is better in every metric." in shown.out
+    for name in two_models:
+        assert f"100% of the samples of {numeric} were in the training data of {name}:" in shown.err
     found = json.loads(tacit("compare", *two_models, numeric, "--json").out)
     assert [one["metric"] for one in found[:3]] == ["P@1", "P@3", "P@5"]
     assert found[0]["interval"][0] > 0.3

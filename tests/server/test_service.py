@@ -90,8 +90,10 @@ def test_labels_are_found_by_all_their_names(start, saved, tmp_path):
     assert ("pomelo", "pomelo") in found("pome")  # what is known of names follows the acts
     judge(live, "apple", "pomelo", True)
     assert ("pomelo", "pomelo") in found("pome")
+    before = live.get("/v1/models").json()["models"][0]["labels"]
     live.first.tagger.retire_label("pomelo")
     assert found("pomelo") == []
+    assert live.get("/v1/models").json()["models"][0]["labels"] == before - 1
 
 
 def test_reasons_name_the_words_of_the_text_and_the_labels_of_similar_ones(start, tmp_path):

@@ -147,6 +147,9 @@ def compare(a: Path, b: Path, data: Path, resamples: int, as_json: bool, seed: i
         click.echo(json.dumps([asdict(difference) for difference in differences], indent=1))
     else:
         _print(differences, len(dataset))
+    for path, model, samples in zip((a, b), models, inputs, strict=True):
+        if note := note_on_overlap(share_in_training(model, samples), str(data), str(path)):
+            click.echo(note, err=True)
 
 
 def _print(differences: list[Difference], n_samples: int) -> None:

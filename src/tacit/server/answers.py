@@ -40,7 +40,7 @@ def card_of(served: Served) -> dict[str, Any]:
     return {
         "name": served.name,
         "kind": type(tagger.model_).__name__,
-        "labels": len(tagger.classes_),
+        "labels": tagger.n_suggested_,
         "samples": tagger.card_.get("samples"),
         "calibrated": tagger.calibration_ is not None and tagger.calibration_.is_measured,
         "calibration_error": None if error is None else round(error, DECIMALS),

@@ -119,7 +119,7 @@ def _app(plan: ServicePlan, ready: Callable[[Counts], None]) -> ASGIApp:
     write_logs()
     for name, served in models.items():
         event("loaded", model=name, acts=served.n_acts, left_out=served.left_out)
-    ready({name: len(served.tagger.classes_) for name, served in models.items()})
+    ready({name: served.tagger.n_suggested_ for name, served in models.items()})
     return app
 
 

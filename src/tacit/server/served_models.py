@@ -134,7 +134,7 @@ class Served:
     def set_gauges(self) -> None:
         """Set the metrics that are not counted."""
         self._metrics.waiting.labels(self.name).set(self._suggesting.n_waiting)
-        self._metrics.labels.labels(self.name).set(len(self.tagger.classes_))
+        self._metrics.labels.labels(self.name).set(self.tagger.n_suggested_)
         self._metrics.acts.labels(self.name).set(self.n_acts)
         self._metrics.loaded.labels(self.name).set(self.loaded_at)
 

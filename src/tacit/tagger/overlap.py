@@ -41,11 +41,11 @@ def share_in_training(tagger: Tagger, samples: Any) -> float:
     return float(are_known(tagger, hashes[:, None]).mean()) if len(hashes) else 0.0
 
 
-def note_on_overlap(share: float, data: str) -> str | None:
+def note_on_overlap(share: float, data: str, model: str = "the model") -> str | None:
     """What a reader of metrics must know if many samples of `data` were in the training data."""
     if share < NOTABLE:
         return None
     return (
-        f"{share:.0%} of the samples of {data} were in the training data of the model: its metrics on new samples "
+        f"{share:.0%} of the samples of {data} were in the training data of {model}: its metrics on new samples "
         "will be worse than these; evaluate on others (tacit split holds some out)"
     )

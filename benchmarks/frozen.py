@@ -1,8 +1,8 @@
 """Digests of rankings that a change of the code must not move, unless it says so.
 
-Trains every registered model on public and generated data, dense and sparse, and writes a digest of each ranking. Models
-with matrix products round by the processor and the number of BLAS threads: write the digests of the code before a change
-with OMP_NUM_THREADS=1 on the same machine, and compare with these.
+Trains every registered model on public and generated data, dense and sparse, and writes a digest of each ranking.
+Models with matrix products round by the processor and the number of BLAS threads: write the digests of the code
+before a change with OMP_NUM_THREADS=1 on the same machine, and compare with these.
 
     python -m benchmarks.frozen --write tests/frozen/rankings.json
     python -m benchmarks.frozen --check tests/frozen/rankings.json

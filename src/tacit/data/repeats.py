@@ -14,7 +14,7 @@ from scipy import sparse
 from tacit.arrays import AnyArray, Ids, UInts64
 from tacit.core.features import Features
 
-_ROWS_AT_ONCE = 1 << 14
+_ENTRIES_AT_ONCE = 1 << 19  # features may be larger than memory
 _LARGE = 0.1  # fraction of the rows: a training set without so many is no longer like the whole
 _SEED = 0x7AC17  # unlike those of users, or the members of groups would come first in their orders
 
@@ -56,7 +56,8 @@ def row_hashes(samples: Any) -> UInts64:
     if isinstance(samples, Features):
         return _of_dense(samples, row_hashes(samples.sparse))
     if sparse.issparse(samples):
-        blocks = (samples[at : at + _ROWS_AT_ONCE] for at in range(0, samples.shape[0], _ROWS_AT_ONCE))
+        n_rows = max(_ENTRIES_AT_ONCE * samples.shape[0] // max(samples.nnz, 1), 1)
+        blocks = (samples[at : at + n_rows] for at in range(0, samples.shape[0], n_rows))
         return np.concatenate([np.empty(0, np.uint64), *map(_of_sparse, blocks)])
     return text_hashes(" ".join(text.casefold().split()) for text in samples)
 

@@ -101,15 +101,17 @@ class Teaching:
         self._do(acting.judge(self._tagger, judgements))
 
     def undo(self, act: str | None = None) -> str:
-        """Undo an act, by its id, or the last one; returns in words what was taken back or reinstated."""
-        current = in_force(self.acts_)
+        """Undo an act, by its id, or the last one; returns in words what was done, and which acts no longer apply."""
+        before = self.left_out_
         if act is None:
+            current = [done for done in in_force(self.acts_) if done.id not in before]
             if not current:
                 raise ParameterError("there is nothing to undo; nothing was changed since the training")
             act = current[-1].id
         undo = Act("undo", {"of": act})
         self._do(undo)
-        return in_words([undo], self.acts_)[0]
+        misfits = [done for done in in_force(self.acts_) if done.id in self.left_out_.keys() - before.keys()]
+        return "; no longer applies: ".join([in_words([undo], self.acts_)[0], *(done.described() for done in misfits)])
 
     @property
     def acts_(self) -> list[Act]:

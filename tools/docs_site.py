@@ -41,7 +41,7 @@ _FORMULA = re.compile(
     re.MULTILINE | re.DOTALL,
 )
 _FENCE = re.compile(r"^\s*```")
-_NOT_SHOWN = re.compile(r"_|set_\w+_request$|what_is_wrong$")  # what scikit-learn and model folders call
+_NOT_SHOWN = re.compile(r"_|set_\w+_request$|problem$")  # what scikit-learn and model folders call
 _ITEM = re.compile(r"^([-*]|\d+\.) ")
 
 

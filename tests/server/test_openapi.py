@@ -16,7 +16,7 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from server.live import serving
-from tacit.server.request_limits import Settings
+from tacit.server.request_limits import MAX_ITEMS, Limits, Settings
 
 ADDRESSES = [
     ("POST", "/v1/suggest"),
@@ -46,7 +46,8 @@ CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance,
 @pytest.fixture(scope="module")
 def live(saved, tmp_path_factory):
     acts = tmp_path_factory.mktemp("acts") / "acts.jsonl"
-    with serving({"articles": saved}, acts, Settings(annif_learn=True)) as client:
+    limits = Limits(max_batch=MAX_ITEMS)  # otherwise a setting, which the description cannot know
+    with serving({"articles": saved}, acts, Settings(annif_learn=True), limits) as client:
         yield client
 
 

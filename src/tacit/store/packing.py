@@ -151,6 +151,8 @@ class Unpacker:
         if "list" in tree:
             inner = (get_args(kind) or (Any,))[0]
             items = [self.value(item, inner) if isinstance(item, dict) else item for item in tree["list"]]
+            if hasattr(kind, "_fields"):  # a NamedTuple
+                return kind(*items)
             return tuple(items) if (get_origin(kind) or kind) is tuple else items
         return self._mapping(tree["map"], kind)
 

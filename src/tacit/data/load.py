@@ -86,10 +86,10 @@ def load_data(
         If `text` names no fields: those with the text, where the file has them, before the usual ones.
     keep_columns : bool
         Keep all fields of these files in `table`, so that `save_data` writes them.
-    max_labels, max_features, max_line, max_expansion : int, optional
-        Limits that protect against damaged and hostile files; real data sets stay far below them. They bound the
-        number of labels (default ten million) and features (a hundred million), the bytes of a line (8 MiB) and the
-        unpacked bytes per byte of a compressed file (500).
+    **limits : int, optional
+        They protect against damaged and hostile files; real data sets stay far below them. ``max_labels`` (default ten
+        million), ``max_features`` (a hundred million), ``max_line`` (8 MiB) and ``max_expansion``, the unpacked bytes
+        per byte of a compressed file (500).
     """
     file = FRAME if is_frame(path) else existing_data(path)
     names_path = None if labels_path is None else existing_file(Path(labels_path))

@@ -263,3 +263,16 @@ def test_a_process_in_the_background_is_not_interrupted(tmp_path, state):
         f"main(); assert signal.getsignal(signal.SIGINT) is signal.{state.name}"
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60, capture_output=True)
+
+
+def test_the_process_ends_even_if_it_cannot_tell_what_is_kept():
+    code = (
+        "import os, signal, time\nfrom tacit.cli.interrupt import interruptible, keeps\n"
+        "def fails(): raise OSError('gone')\n"
+        "with interruptible():\n    keeps(fails)\n    os.kill(os.getpid(), signal.SIGINT)\n    time.sleep(30)"
+    )
+    start = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+    ended = subprocess.run(
+        [sys.executable, "-c", start + code], capture_output=True, text=True, timeout=20, check=False
+    )
+    assert (ended.returncode, ended.stderr) == (130, f"{_LINE}run the same command to resume or restart\n")

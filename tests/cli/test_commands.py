@@ -462,6 +462,7 @@ def test_likely_mistakes_with_arguments_are_named(tacit, articles, tmp_path):
         "a.jsonl": '{"text": "a", "labels": ["x"]}\n',
         "a.txt": "__label__x a b\n",
         "a.tsv": "a b\t<http://x/1>\n",
+        "packages.csv": "id,name,description,tags\n1,libx,a library for x,net\n",
     }
     for name, content in corpora.items():
         (tmp_path / name).write_text(content)

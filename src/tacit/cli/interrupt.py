@@ -12,7 +12,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 
@@ -71,12 +71,21 @@ def end() -> None:
     was_asked = progress.asked_to_stop.is_set()
     if was_asked:
         _ending.acquire()  # never released: a second caller waits until the process ends
-    erase = "\r\x1b[2K\x1b[?25h" if os.isatty(2) else ""  # a progress bar, which hides the cursor
-    print(f"{erase}tacit: interrupted; {_kept[0]()}", file=sys.stderr, flush=True)
-    if not was_asked:
-        sys.exit(EXIT_CODE)
-    for draft in list(progress.drafts):
-        draft.unlink(missing_ok=True)
-    with suppress(OSError, ValueError):
+    try:
+        erase = "\r\x1b[2K\x1b[?25h" if os.isatty(2) else ""  # a progress bar, which hides the cursor
+        print(f"{erase}tacit: interrupted; {_message()}", file=sys.stderr, flush=True)
+        if not was_asked:
+            sys.exit(EXIT_CODE)
+        for draft in list(progress.drafts):
+            draft.unlink(missing_ok=True)
         sys.stdout.flush()
-    os._exit(EXIT_CODE)
+    finally:
+        if was_asked:
+            os._exit(EXIT_CODE)  # whatever the clean-up ran into
+
+
+def _message() -> str:
+    try:
+        return _kept[0]()
+    except Exception:  # noqa: BLE001 - whatever it is, the process must end
+        return "run the same command to resume or restart"

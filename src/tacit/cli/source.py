@@ -29,6 +29,7 @@ from tacit.tagger.tagger import Tagger
 from tacit.text.encoders import Encoded
 
 SAMPLES_PER_BLOCK = 1024
+_TAGS = {"labels", "tags", "subjects", "subject_uris", "subject_labels"}  # columns that no table of concepts has
 _CORPORA = ("annif", "fasttext", "jsonl")  # formats that no vocabulary has
 
 
@@ -102,6 +103,8 @@ def check_columns(data: Path, columns: Sequence[str], samples: Iterable[Mapping[
 def _has_text_and_labels(path: Path, kind: str) -> bool:
     """Whether a table has the columns of tagged texts, and none for names of labels."""
     names = {name.lower() for name in next(iter(RECORDS[kind](Source(path))), (0, {}))[1]}
+    if names & {*TEXT_FIELDS, "description"} and names & _TAGS:
+        return True  # packages have names, too
     return not names.isdisjoint(TEXT_FIELDS) and not names.isdisjoint(LABEL_FIELDS) and "name" not in names
 
 

@@ -255,7 +255,7 @@ def _talking(client: Any) -> Iterator[None]:
     try:
         yield
     except (CancelledError, OSError, TimeoutError) as error:
-        is_there = client.status == "running" and isinstance(error, CancelledError)
+        is_there = client.status == "running" and isinstance(error, CancelledError | TimeoutError)
         what = "keeps losing its workers; start others" if is_there else "has stopped; start it again"
         raise ClusterError(
             f"the Dask scheduler {client.scheduler.address} {what} and repeat the command, which resumes from its "

@@ -51,7 +51,7 @@ reproduce: $(READY)  ## List the papers' tables and figures, or run one: ARGS="e
 	$(BIN)/python -m reproduce $(ARGS)
 
 pictures: $(READY)  ## Make the pictures of the page and the report in a browser (needs TACIT_DATA and Chromium)
-	PYTHONPATH=tests $(BIN)/python -m pictures
+	PYTHONPATH=tests $(BIN)/python -m tools.pictures
 
 docs: $(READY)  ## Build the site of the documentation: build/site/index.html
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'

@@ -15,7 +15,7 @@ from pathlib import Path
 import click
 import pytest
 
-from pages import DOCS, blocks_of, broken_links, commands_of, run_command
+from pages import DOCS, blocks_of, commands_of, run_command
 from server.live import started
 from tacit.cli.commands import cli
 from tacit.data.save import save_data
@@ -155,17 +155,6 @@ def test_cluster(tmp_path, run):
     found = [labels_in(line) for line in (tmp_path / "suggestions.jsonl").read_text().splitlines()]
     assert sum(set(one) == set(other) for one, other in zip(labels, found, strict=True)) > 0.9 * len(labels)
     assert "Suggestion(label=" in run.of("import tacit")
-
-
-@pytest.mark.parametrize("page", PAGES)
-def test_blocks_are_of_kinds_that_are_run(page):
-    assert {kind for kind, _ in blocks_of(DOCS / page)} == {"python", "sh"}
-    assert (DOCS / page).read_text(encoding="utf-8").count("\n```") == 2 * len(blocks_of(DOCS / page))
-
-
-@pytest.mark.parametrize("page", [*PAGES, "own-models.md", "tagger.md", "../README.md"])
-def test_links_lead_somewhere(page):
-    assert not broken_links(DOCS / page)
 
 
 @pytest.mark.parametrize("page", PAGES)

@@ -14,7 +14,7 @@ import pytest
 import tacit
 from pages import DOCS, broken_links
 from tools import docs_site
-from tools.docs_site import NEIGHBOURS, REFERENCES, ROOT, made_pages, relinked, spaced
+from tools.docs_site import NEIGHBOURS, REFERENCES, ROOT, made_pages, relinked
 
 PAGES = sorted(
     path.relative_to(ROOT).as_posix() for path in (*DOCS.rglob("*.md"), *(ROOT / name for name in NEIGHBOURS))
@@ -40,33 +40,6 @@ def test_links_of_the_site_lead_somewhere(page):
     text = relinked((ROOT / page).read_text(encoding="utf-8"), page, place)
     targets = {docs_site._target(place, match[2]) for match in docs_site.LINK.finditer(text)}
     assert targets <= known
-
-
-@pytest.mark.parametrize("page", PAGES)
-def test_no_block_needs_a_script_to_be_shown(page):
-    assert "```mermaid" not in (ROOT / page).read_text(encoding="utf-8")
-
-
-def test_links_of_a_page_that_moves():
-    text = "[a](docs/tutorial.md#b) ![c](docs/pictures/why.png) [d](CHANGELOG.md) [e](https://e.org) [f](#g)"
-    moved = "[a](tutorial.md#b) ![c](pictures/why.png) [d](changelog.md) [e](https://e.org) [f](#g)"
-    assert relinked(text, "README.md", "index.md") == moved
-    assert relinked("[a](../glossary.md)", "docs/decisions/acts.md", "decisions/acts.md") == "[a](../glossary.md)"
-    assert relinked("[a](../deploy/b)", "docs/c.md", "c.md") == "[a](deploy/b)"
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("a\n- b\n  c\n- d\ne", "a\n\n- b\n  c\n- d\ne"),
-        ("a\n|b|\n|-|\nc", "a\n\n|b|\n|-|\n\nc"),
-        ("a\n1. b\n2. c", "a\n\n1. b\n2. c"),
-        ("```\na\n- b\n|c|\n```", "```\na\n- b\n|c|\n```"),
-        ("# a\n\n- b\n\n- c", "# a\n\n- b\n\n- c"),
-    ],
-)
-def test_lists_and_tables_stand_apart(text, expected):
-    assert spaced(text) == expected
 
 
 def test_formulas_become_mathml():
@@ -106,13 +79,6 @@ def test_the_reference_of_commands_is_their_help():
     text = made_pages()["commands.md"]
     assert "Usage: tacit find-missing [OPTIONS]" in text
     assert text.count("\n## ") == len(docs_site.COMMANDS)
-
-
-def test_a_model_shows_what_not_all_models_have():
-    models = made_pages()["python/models.md"]
-    assert "::: tacit.MomentMatching\n    options:\n      members: ['add_labels', 'remove_labels']" in models
-    assert "::: tacit.LabelTree\n    options:\n      members: []" in models
-    assert "'predict_proba'" in models.partition("tacit.Popularity")[0]
 
 
 @pytest.mark.slow

@@ -61,13 +61,6 @@ def saved_and_forgotten(module, path):
     return path
 
 
-def test_a_class_that_was_imported_is_loaded(tmp_path):
-    X, Y = planted()
-    Own().fit(X, Y).save(tmp_path / "model")
-    assert type(tacit.load_model(tmp_path / "model")) is Own
-    assert isinstance(tacit.Tagger.load(tmp_path / "model").model_, Own)
-
-
 @pytest.mark.parametrize("model", [Own, f"{Own.__module__}:Own"])
 def test_a_tagger_takes_a_class_or_its_name(tmp_path, model):
     tagger = tacit.Tagger(model).fit(["red apple", "green pear", "fast car"] * 9, [["fruit"], ["fruit"], ["car"]] * 9)

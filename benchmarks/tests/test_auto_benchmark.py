@@ -2,21 +2,12 @@
 
 from __future__ import annotations
 
-import importlib
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 from scipy import sparse
 
+from benchmarks import auto
 from tacit.tagger.automatic import DataSize
-
-ROOT = Path(__file__).parents[1]
-if not (ROOT / "benchmarks").exists():
-    pytest.skip("benchmarks are not part of the source distribution", allow_module_level=True)
-sys.path.append(str(ROOT))
-auto = importlib.import_module("benchmarks.auto")
 
 SMALL = DataSize(1_000, 100, 10_000, 3_000)
 

@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-import dataclasses
 import gzip
-import importlib
 import json
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-ROOT = Path(__file__).parents[1]
-if not (ROOT / "benchmarks").exists():
-    pytest.skip("benchmarks are not part of the source distribution", allow_module_level=True)
-sys.path.append(str(ROOT))
-annif = importlib.import_module("benchmarks.annif")
-PeerError = importlib.import_module("benchmarks.peers").PeerError
+from benchmarks import annif
+from benchmarks.peers import PeerError
 
 TOPICS = {"a": "bees", "b": "bread", "c": "rivers", "d": "unseen things"}
 MEASURED = {"versions": {"annif": "1"}, "sentences": "a regular expression", "request_ms": 9.0, "request_cpu_ms": 8.0,
@@ -82,14 +75,6 @@ def test_a_development_part_is_not_trained_on(small):
     np.testing.assert_array_equal(annif.train_rows(10, is_dev=True), annif.train_rows(10, is_dev=False))
 
 
-def test_files_are_those_of_annif(bench):
-    row = annif.train_rows(1, is_dev=False)[0]
-    labels = f"<{uri('a')}> <{uri('b')}>" if row % 2 else f"<{uri('a')}>"
-    assert bench.trained_on(1).path.read_text() == f"text {row} of it\t{labels}\n"
-    assert bench.vocabulary().read_text().splitlines()[3] == f"<{uri('d')}>\tunseen things"
-    assert bench.tested_on().labels == [[uri("a"), uri("d")]] * 4
-
-
 def corpus(path: Path, *rows: str) -> annif.Corpus:
     path.write_text("".join(f"text\t{' '.join(f'<{uri(label)}>' for label in row)}\n" for row in rows))
     return annif.Corpus(path)
@@ -111,11 +96,6 @@ def test_scores(tmp_path):
     assert found == pytest.approx({name: 100 * value for name, value in expected.items()})
 
 
-def test_only_the_first_five_count(tmp_path):
-    trained, tested = corpus(tmp_path / "train.tsv", "a"), corpus(tmp_path / "test.tsv", "a")
-    assert annif.score([[*map(uri, "bcdef"), uri("a")]], tested, trained)["R@5"] == 0
-
-
 def test_what_is_measured_is_kept(bench, runner):
     first = bench.measure("ensemble", 5)
     assert runner.steps == [("annif", "train", "mllm"), ("annif", "train", "omikuji"), ("annif", "suggest", "ensemble")]
@@ -124,36 +104,6 @@ def test_what_is_measured_is_kept(bench, runner):
     assert bench.measure("ensemble", 5) == first
     bench.measure("mllm", 5)
     assert runner.steps[3:] == [("annif", "suggest", "mllm")]
-
-
-def test_other_settings_are_measured_anew(bench, runner):
-    bench.measure("tacit", 5)
-    dataclasses.replace(bench, jobs=2).measure("tacit", 5)
-    assert [step for _, step, _ in runner.steps[2:]] == ["train", "suggest"]
-
-
-@pytest.mark.parametrize(("n", "steps"), [(5, ["suggest"]), (16, ["train", "suggest"])])
-def test_a_model_serves_test_and_development_if_its_rows_are_the_same(bench, runner, n, steps):
-    bench.measure("tacit", n)
-    dataclasses.replace(bench, is_dev=True).measure("tacit", n)
-    assert [step for _, step, _ in runner.steps[2:]] == steps
-
-
-def test_other_source_is_measured_anew(tmp_path, monkeypatch):
-    (tmp_path / "module.py").write_text("one = 1\n")
-    monkeypatch.setattr(annif, "SOURCES", tmp_path)
-    ours, theirs = annif.fingerprint("tagger", 1), annif.fingerprint("annif", 1)
-    (tmp_path / "module.py").write_text("one = 2\n")
-    assert annif.fingerprint("tagger", 1) != ours
-    assert annif.fingerprint("annif", 1) == theirs
-
-
-def test_a_step_that_failed_runs_again(bench, runner):
-    runner.is_broken = True
-    with pytest.raises(PeerError, match="broken"):
-        bench.measure("tacit", 5)
-    runner.is_broken = False
-    assert bench.measure("tacit", 5)["suggested"] == [[uri("a"), uri("b")]] * 4
 
 
 def test_table(small, tmp_path, runner, monkeypatch, capsys):
@@ -170,12 +120,6 @@ def test_table(small, tmp_path, runner, monkeypatch, capsys):
     ]  # fmt: skip
     assert rows[2][2:4] == [rows[0][2], "100.0"]
     assert rows[2][-4:] == ["12 s", "7 MB", "9.0 ms", "8.0 ms"]
-
-
-def test_without_data_it_says_so(monkeypatch, capsys):
-    monkeypatch.delenv("TACIT_DATA", raising=False)
-    annif.main()
-    assert "set TACIT_DATA" in capsys.readouterr().out
 
 
 @pytest.mark.slow

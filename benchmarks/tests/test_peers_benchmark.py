@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-import importlib
 import json
-import os
-import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -16,19 +12,10 @@ import pytest
 from scipy import sparse
 
 import tacit
-
-ROOT = Path(__file__).parents[1]
-if not (ROOT / "benchmarks").exists():
-    pytest.skip("benchmarks are not part of the source distribution", allow_module_level=True)
-sys.path.append(str(ROOT))
-command, environments, growth, load, pages, runs_module, sets, systems, tables = (
-    importlib.import_module(f"benchmarks.{name}")
-    for name in (
-        "peers.__main__", "peers.environments", "growth", "peers.load", "peers.pages", "peers.runs", "peers.sets",
-        "peers.systems", "peers.tables",
-    )
-)  # fmt: skip
-all_benchmarks = importlib.import_module("benchmarks.__main__")
+from benchmarks import growth
+from benchmarks.peers import __main__ as command
+from benchmarks.peers import environments, load, pages, sets, systems, tables
+from benchmarks.peers import runs as runs_module
 
 #: Ranks labels by how often they occur; tells in a log what it was asked to do, and by which process.
 FAKE = """
@@ -152,12 +139,6 @@ def test_a_model_is_ranked_with_by_processes_that_did_not_train_it(fake, form):
     assert len(found["loads"]) == 3
 
 
-def test_one_thread_ranks_once(fake):
-    found, asked = fake("blocks")
-    assert [step for _, step, *_ in asked] == ["train", "rank"]
-    assert found["rows_per_second"] == found["rows_per_second_threads"]
-
-
 @pytest.mark.parametrize(
     ("code", "error", "message"),
     [
@@ -209,17 +190,6 @@ def test_systems_take_turns_and_what_is_measured_is_kept(measure, bench):
     assert measure.asked[4:] == ["other"]
 
 
-def test_labels_that_train_does_not_have(measure, bench):
-    """Test rows have an eighth label, which nobody can find."""
-    X, Y, X_test, Y_test = toy_matrices()
-    more = sparse.hstack([Y_test, np.ones((20, 1))], format="csr")
-    ((found,),) = (
-        run.values() for run in dataclasses.replace(bench, load=lambda: (X, Y, X_test, more)).runs(["other"], 1)
-    )
-    assert found["P@1"] == pytest.approx(100 * 8 / 20)
-    assert 0 < found["PSP@5"] < 100
-
-
 def test_other_settings_and_other_sources_are_measured_anew(bench, monkeypatch, tmp_path):
     threads = dataclasses.replace(bench, conditions=runs_module.Conditions(n_threads=1, is_busy=True))
     idle = dataclasses.replace(bench, conditions=runs_module.Conditions(is_busy=False))
@@ -231,14 +201,6 @@ def test_other_settings_and_other_sources_are_measured_anew(bench, monkeypatch, 
     assert dataclasses.replace(bench).home != bench.home
 
 
-def test_a_system_that_fails_is_left_out_and_tried_again(measure, bench, capsys):
-    measure.errors["other"] = environments.PeerError("it broke")
-    assert [list(run) for run in bench.runs(["other", "pecos"], 1)] == [["pecos"]]
-    assert "it broke" in capsys.readouterr().err
-    measure.errors.clear()
-    assert [list(run) for run in bench.runs(["other", "pecos"], 1)] == [["other", "pecos"]]
-
-
 def test_a_system_that_is_too_slow_is_tried_once(measure, bench, capsys):
     measure.errors["other"] = environments.PeerTimeoutError("it was ended")
     assert [list(run) for run in bench.runs(["other", "pecos"], 2)] == [["pecos"]] * 2
@@ -247,60 +209,6 @@ def test_a_system_that_is_too_slow_is_tried_once(measure, bench, capsys):
 
 
 # -- load -------------------------------------------------------------------------------------------------
-
-
-def test_load_is_that_of_other_processes():
-    """A process whose end nobody has waited for is not yet counted as ours."""
-    spin = subprocess.Popen([sys.executable, "-c", "while True: pass"])
-    try:
-        before, start, others = _processor_seconds(spin.pid), time.perf_counter(), load.OtherWork()
-        time.sleep(1.0)
-        spent = _processor_seconds(spin.pid) - before
-        assert spent > 0
-        assert others.load() * (time.perf_counter() - start) > 0.8 * spent
-    finally:
-        spin.kill()
-        spin.wait()
-
-
-def _processor_seconds(process: int) -> float:
-    user, system = Path(f"/proc/{process}/stat").read_text().split()[13:15]
-    return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
-
-
-def test_our_own_work_is_no_load(monkeypatch):
-    """Ten seconds in which all processes took eight and ours five: three in ten."""
-    machine, ours, walls = iter([100.0, 108.0]), iter([20.0, 25.0]), iter([0.0, 10.0])
-    monkeypatch.setattr(load, "_machine_seconds", lambda: next(machine))
-    monkeypatch.setattr(load, "_our_seconds", lambda: next(ours))
-    monkeypatch.setattr(load.time, "perf_counter", lambda: next(walls))
-    assert load.OtherWork().load() == pytest.approx(0.3)
-
-
-def loads(monkeypatch, *values):
-    """What other processes do in one window after the other."""
-    found = iter(values)
-    monkeypatch.setattr(load.OtherWork, "load", lambda self: next(found))
-
-
-def test_an_idle_machine_is_waited_for(monkeypatch, capsys):
-    loads(monkeypatch, 1.5, 0.7, 0.2)
-    assert load.wait_until_idle(1, window=0) == 0.2
-    assert "others keep 1.5 cores busy" in capsys.readouterr().err
-
-
-def test_a_busy_machine_is_refused(monkeypatch):
-    loads(monkeypatch, 0.7, 0.7)
-    with pytest.raises(load.MachineBusyError, match=r"0\.7 cores busy.*--busy"):
-        load.wait_until_idle(-1, window=0)
-
-
-def test_a_busy_machine_is_accepted_if_asked_for(monkeypatch):
-    monkeypatch.setattr(load, "WINDOW", 0.0)
-    loads(monkeypatch, 7.0)
-    busy = runs_module.Conditions(is_busy=True)
-    assert busy.before() == 7.0
-    assert (busy.clock, runs_module.Conditions().clock) == ("CPU", "wall")
 
 
 # -- tables -----------------------------------------------------------------------------------------------
@@ -323,12 +231,6 @@ def test_a_run_without_the_anchor_has_no_ratio(two):
     assert tables.ratios_table(runs[:1]) == [("", *tables.RATIOS)]
 
 
-def test_markdown():
-    table = [("", "rows"), ("one", "1"), ("other", "20")]
-    assert tables.as_markdown(table) == "| | rows |\n| --- | --- |\n| one | 1 |\n| other | 20 |"
-    assert tables.as_text(table) == "       rows\none       1\nother    20"
-
-
 # -- the command ------------------------------------------------------------------------------------------
 
 
@@ -346,17 +248,6 @@ def toy(measure, tmp_path, monkeypatch):
     return lambda *options: command.main("--sets", "eurlex57k", "--folder", str(tmp_path / "kept"), *options)
 
 
-def test_command(toy, capsys):
-    toy("--busy", "--runs", "1", "--markdown")
-    machine, notes, figures, ratios = capsys.readouterr().out.strip().split("\n\n")
-    assert "load average at the start" in machine
-    assert "Toy: 40 × 9, 7 labels, 20 test rows" in notes
-    assert "numpy (of the other)" in notes
-    assert "The machine was busy" in notes
-    assert [line.split("|")[1].strip() for line in figures.splitlines()[2:]] == ["the anchor", "the other"]
-    assert [line.split("|")[1].strip() for line in ratios.splitlines()[2:]] == ["the other"]
-
-
 def test_command_writes_pages(toy, tmp_path):
     pytest.importorskip("matplotlib")
     toy("--busy", "--runs", "1", "--write")
@@ -370,21 +261,10 @@ def test_command_writes_pages(toy, tmp_path):
     assert "<svg" in (tmp_path / "label-tree-time.svg").read_text()
 
 
-def test_some_rows(toy, capsys):
-    toy("--busy", "--runs", "1", "--rows", "15")
-    assert "15 × 9, 7 labels, 15 test rows" in capsys.readouterr().out
-
-
 def test_command_refuses_a_busy_machine(toy, monkeypatch):
     monkeypatch.setattr(load.OtherWork, "load", lambda self: 3.0)
     with pytest.raises(SystemExit, match="3.0 cores busy"):
         toy("--wait", "0")
-
-
-def test_command_without_data(monkeypatch, capsys):
-    monkeypatch.delenv("TACIT_DATA", raising=False)
-    command.main()
-    assert "set TACIT_DATA" in capsys.readouterr().out
 
 
 def test_pages_have_the_blocks_that_are_written():
@@ -394,40 +274,7 @@ def test_pages_have_the_blocks_that_are_written():
     assert "<!-- growth -->" in pages.PAGE.read_text(encoding="utf-8")
 
 
-def test_a_page_without_the_block_is_refused(tmp_path):
-    (tmp_path / "page.md").write_text("<!-- growth -->\n")
-    with pytest.raises(ValueError, match="has no block <!-- growth -->"):
-        pages.write_block(tmp_path / "page.md", "growth", "text")
-
-
-def test_options_go_to_the_named_benchmark(monkeypatch, capsys):
-    given = []
-    monkeypatch.setattr(importlib.import_module("benchmarks.peers"), "main", lambda *options: given.append(options))
-    monkeypatch.setattr(sys, "argv", ["benchmarks", "peers", "--runs", "1"])
-    all_benchmarks.main()
-    assert given == [("--runs", "1")]
-
-
 # -- environments -----------------------------------------------------------------------------------------
-
-
-def test_an_environment_is_made_once(tmp_path, monkeypatch):
-    called, finished = [], []
-    monkeypatch.setattr(
-        environments.subprocess, "run", lambda arguments, check: called.append(list(map(str, arguments)))
-    )
-    (tmp_path / "home").mkdir()
-    for _ in range(2):
-        python = environments.interpreter(tmp_path / "home", (("one", "two"), ("--no-deps", "three")), finished.append)
-    assert python == tmp_path / "home" / "bin" / "python"
-    assert [arguments[-2:] for arguments in called[1:]] == [["one", "two"], ["--no-deps", "three"]]
-    assert finished == [python]
-
-
-def test_other_versions_have_another_environment(monkeypatch):
-    monkeypatch.setattr(systems, "interpreter", lambda home, installs: home)
-    of = [systems.System("", Path(), "peer", ((f"peer=={version}",),)).python() for version in (1, 2, 2)]
-    assert of[0] != of[1] == of[2]
 
 
 # -- growth -----------------------------------------------------------------------------------------------

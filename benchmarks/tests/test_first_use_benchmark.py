@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-import importlib
-import sys
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[1]
-if not (ROOT / "benchmarks").exists():
-    pytest.skip("benchmarks are not part of the source distribution", allow_module_level=True)
-sys.path.append(str(ROOT))
-benchmark = importlib.import_module("benchmarks.first_use")
+from benchmarks import first_use as benchmark
 
 
 @pytest.mark.slow
 def test_kernels_are_compiled_once(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(ROOT)
+    monkeypatch.chdir(Path(__file__).parents[2])
     first, second = (benchmark.in_new_process("OneVsAll", str(tmp_path)) for _ in range(2))
     assert 0 < sum(seconds for seconds, _ in first.kernels.values()) <= first.seconds
     assert all(n_signatures == 1 for kernel, (_, n_signatures) in first.kernels.items() if kernel.startswith("score."))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from tacit.evaluation.metrics import Interval
 
@@ -59,30 +59,21 @@ def shorten(text: str, length: int) -> str:
     return (cut[:space] if space > length // 2 else cut).rstrip() + "…"
 
 
-def user_text(text: str, length: int = 80, *, element: str = "bdi", **attributes: str | None) -> Markup:
+def user_text(text: str, length: int = 80) -> Markup:
     """Show user text, shortened and in its own writing direction; hovering shows more of it."""
     shown = shorten(text, length)
-    whole = None if shown == text else shorten(text, 10 * length)
-    direction = None if element == "bdi" else "auto"
-    return tag(element, shown, title=whole, dir=direction, **attributes)
+    return tag("bdi", shown, title=None if shown == text else shorten(text, 10 * length))
 
 
-class Section(NamedTuple):
-    """A section of the page."""
-
-    anchor: str
-    title: str
-    content: Content
-
-    def markup(self) -> Markup:
-        """The section as an element."""
-        heading = tag("h2", self.title, id=f"{self.anchor}-title")
-        return tag("section", heading, self.content, id=self.anchor, aria_labelledby=f"{self.anchor}-title")
+def section(anchor: str, title: str, *content: Content) -> Markup:
+    """A section of the page with its heading."""
+    heading = tag("h2", title, id=f"{anchor}-title")
+    return tag("section", heading, content, id=anchor, aria_labelledby=f"{anchor}-title")
 
 
-def percent(rate: float) -> str:
-    """Format a rate in percent with one decimal."""
-    return f"{100 * rate:.1f}"
+def percent(rate: float | None) -> str:
+    """Format a rate in percent with one decimal; None is undefined."""
+    return "–" if rate is None else f"{100 * rate:.1f}"
 
 
 def counted(number: int, noun: str) -> str:
@@ -95,43 +86,20 @@ def with_remark(content: Content, remark: str) -> Content:
     return content, tag("small", remark)
 
 
-def with_interval(value: float, interval: Interval | None) -> Content:
+def with_interval(value: float, interval: Interval) -> Content:
     """Format a rate in percent, with its interval below it."""
-    if interval is None:
-        return percent(value)
     return with_remark(percent(value), f"{percent(interval[0])}–{percent(interval[1])}")
 
 
-def table(
-    caption: str,
-    header: Sequence[str],
-    rows: Iterable[Sequence[Content]],
-    n_names: int = 1,
-    chosen: int | None = None,
-    *,
-    folds: bool = False,
-) -> Markup:
-    """Build a table that scrolls within the page on narrow screens; the first cell of a row is its heading.
-
-    The first `n_names` columns hold text instead of numbers, and the row `chosen` is highlighted. A table that `folds`
-    shows, on narrow screens, the cells of a row below its first one, each with the name of its column.
-    """
-    kinds = ["name" if column < n_names else None for column in range(len(header))]
-    head = tag("tr", [tag("th", name, scope="col", class_=kind) for name, kind in zip(header, kinds, strict=True)])
+def table(caption: str, header: Sequence[str], rows: Iterable[Sequence[Content]], chosen: int | None = None) -> Markup:
+    """Build a table that scrolls on narrow screens; the first cell of a row is its heading, `chosen` is highlighted."""
+    head = tag("tr", [tag("th", name, scope="col") for name in header])
     body = [
-        tag(
-            "tr",
-            tag("th", row[0], scope="row", class_=kinds[0]),
-            [
-                tag("td", cell, class_=kind, data_column=name if folds else None)
-                for cell, kind, name in zip(row[1:], kinds[1:], header[1:], strict=True)
-            ],
-            class_="chosen" if number == chosen else None,
-        )
+        tag("tr", tag("th", row[0], scope="row"), [tag("td", cell) for cell in row[1:]],
+            class_="chosen" if number == chosen else None)
         for number, row in enumerate(rows)
-    ]
-    parts = tag("caption", caption), tag("thead", head), tag("tbody", body)
-    content = tag("table", parts, class_="folds" if folds else None)
+    ]  # fmt: skip
+    content = tag("table", tag("caption", caption), tag("thead", head), tag("tbody", body))
     return tag("div", content, class_="scroll", tabindex=0, role="region", aria_label=caption)
 
 
@@ -140,15 +108,9 @@ def side_by_side(*blocks: Content) -> Markup:
     return tag("div", [tag("div", block) for block in blocks], class_="side")
 
 
-def facts(pairs: Iterable[tuple[str, Content]]) -> Markup:
+def definitions(pairs: Iterable[tuple[str, Content]], class_: str = "facts") -> Markup:
     """Build a list of terms and their meanings."""
-    return tag("dl", [(tag("dt", term), tag("dd", meaning)) for term, meaning in pairs], class_="facts")
-
-
-def tiles(numbers: Iterable[tuple[str, str, str]]) -> Markup:
-    """Build tiles of a name, a value and a remark each."""
-    items = [tag("div", tag("dt", name), tag("dd", with_remark(value, remark))) for name, value, remark in numbers]
-    return tag("dl", items, class_="tiles")
+    return tag("dl", [tag("div", tag("dt", term), tag("dd", meaning)) for term, meaning in pairs], class_=class_)
 
 
 def figure(drawing: Markup, *caption: Content) -> Markup:

@@ -9,6 +9,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from tacit._version import __version__
 from tacit.core.ranking import Ranking
 from tacit.data.dataset import Dataset
@@ -17,28 +19,30 @@ from tacit.errors import FileError
 from tacit.evaluation.bands import BANDS, BandResult
 from tacit.evaluation.metrics import COVERAGE, COVERAGE_MEANING, METRICS
 from tacit.report import figures, findings
-from tacit.report.findings import SHOWN, Evaluation, evaluate_model
+from tacit.report.findings import SHOWN, Evaluation, Pair, evaluate_model
 from tacit.report.markup import (
     Content,
     Markup,
-    Section,
     counted,
-    facts,
+    definitions,
     figure,
     key,
     percent,
+    section,
     shorten,
     side_by_side,
     table,
     tag,
-    tiles,
     user_text,
     with_interval,
     with_remark,
 )
-from tacit.tagger.overlap import note_on_overlap
+from tacit.tagger.overlap import note_on_overlap, share_in_training
 
 _SUFFIXES = (".html", ".htm")
+_MEANINGS = {f"{metric.name}@k": metric.meaning for metric in METRICS.values()} | {f"{COVERAGE}@k": COVERAGE_MEANING}
+_THRESHOLDS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
+_NAME_LENGTH, _TEXT_LENGTH = 90, 280
 
 
 def write_report(
@@ -90,117 +94,98 @@ def check_report_path(path: str | os.PathLike[str]) -> Path:
 
 def page(evaluation: Evaluation, model: str | None = None, data: str | None = None, date: dt.date | None = None) -> str:
     """The whole report as HTML; `model` and `data` are names for the two, such as their paths."""
-    date = date or dt.datetime.now(dt.timezone.utc).date()
-    parts = [what_section(evaluation, model, data, date), *(section(evaluation) for section in SECTIONS)]
-    links = [tag("li", tag("a", part.title, href=f"#{part.anchor}")) for part in parts]
-    body = tag(
-        "body",
-        tag("header", tag("h1", f"How good is {evaluation.model_name}?"), summary(evaluation, data)),
-        tag("nav", tag("ul", links), aria_label="Sections"),
-        tag("main", [part.markup() for part in parts]),
-        tag("footer", tag("p", f"Made by tacit {__version__}. Intervals are 95 % bootstrap intervals over samples.")),
-    )
-    title = f"{evaluation.model_name} on {data or 'data'}: evaluation by tacit"
-    return "<!DOCTYPE html>\n" + tag("html", _head(title), body, lang="en") + "\n"
-
-
-def _head(title: str) -> Markup:
-    style = files("tacit.report").joinpath("style.css").read_text(encoding="utf-8")
-    return tag(
+    name, date = evaluation.model.model_name_, date or dt.datetime.now(dt.timezone.utc).date()
+    sections = what_section(evaluation, model, data, date), *(build(evaluation) for build in SECTIONS)
+    title = f"{name} on {data or 'data'}: evaluation by tacit"
+    head = tag(
         "head",
         tag("meta", charset="utf-8"),
         tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
         tag("meta", name="color-scheme", content="light dark"),
         tag("title", shorten(title, 200)),
-        tag("style", Markup(style)),
+        tag("style", Markup(files("tacit.report").joinpath("style.css").read_text(encoding="utf-8"))),
     )
-
-
-_MEANINGS = {f"{metric.name}@k": metric.meaning for metric in METRICS.values()} | {f"{COVERAGE}@k": COVERAGE_MEANING}
-_IN_FIGURE = ("P@1", "P@3", "P@5", "nDCG@5", "R@5", "PSP@5")
-_THRESHOLDS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
-_KEYS = (key("model", "this model"), " ", key("baseline", "always the most frequent labels"))
-_NAME_LENGTH = 90
-_TEXT_LENGTH = 280
+    body = tag(
+        "body",
+        tag("header", tag("h1", f"How good is {name}?"), summary(evaluation, data)),
+        tag("main", sections),
+        tag("footer", tag("p", f"Made by tacit {__version__}. Intervals are 95 % bootstrap intervals over samples.")),
+    )
+    return "<!DOCTYPE html>\n" + tag("html", head, body, lang="en") + "\n"
 
 
 def summary(evaluation: Evaluation, data: str | None = None) -> Content:
     """The most important numbers, for the top of the page, after a warning if the model was trained on the samples."""
     values = {pair.name: pair.values for pair in evaluation.metrics}
     (first, guess), (found, guess_found), (covered, _) = (values[name] for name in ("P@1", f"R@{SHOWN}", f"C@{SHOWN}"))
-    shown = [
+    tiles = [
         ("first suggestion right", first, f"most frequent label: {percent(guess)} %"),
         (f"true labels in the first {SHOWN}", found, f"most frequent: {percent(guess_found)} %"),
         (f"labels ever found in the first {SHOWN}", covered, "of those in these data"),
     ]
     if evaluation.is_calibrated:
-        shown.append(("probabilities are off by", findings.reliability(evaluation).error, "expected calibration error"))
-    note = note_on_overlap(evaluation.share_in_training, data or "the data")
+        tiles.append(("probabilities are off by", findings.reliability(evaluation).error, "expected calibration error"))
+    samples = evaluation.dataset.texts if evaluation.model.takes_texts else evaluation.dataset.X
+    share = 0.0 if samples is None else share_in_training(evaluation.model, samples)
+    note = note_on_overlap(share, data or "the data")
     warning = tag("p", tag("strong", note), ".", class_="warning") if note else None
-    return warning, tiles((name, f"{percent(share)} %", remark) for name, share, remark in shown)
+    shown = ((name, with_remark(f"{percent(value)} %", remark)) for name, value, remark in tiles)
+    return warning, definitions(shown, "tiles")
 
 
-def what_section(evaluation: Evaluation, model: str | None, data: str | None, date: dt.date) -> Section:
+def what_section(evaluation: Evaluation, model: str | None, data: str | None, date: dt.date) -> Markup:
     """The model, its training, the data and the date."""
-    is_tested = evaluation.is_tested
+    is_tested = np.bincount(evaluation.truth.indices, minlength=evaluation.truth.shape[1]) > 0
     n_unseen = int((is_tested & (evaluation.counts == 0)).sum())
     each = evaluation.truth.nnz / len(evaluation)
     pairs: list[tuple[str, Content]] = [
-        ("model", [evaluation.model_name, (" in ", user_text(model)) if model else None]),
+        ("model", [evaluation.model.model_name_, (" in ", user_text(model)) if model else None]),
         ("evaluated on", [user_text(data) if data else "data", ": ", counted(len(evaluation), "sample")]),
         ("date", date.isoformat()),
         ("their labels", f"{is_tested.sum():,} different, {each:.2f} per sample; {n_unseen:,} unseen in training"),
-        *_training_facts(evaluation),
     ]
-    n_acts = len(evaluation.model.history())
-    if n_acts:
-        pairs.append(("since training", f"{counted(n_acts, 'change')}: labels amended, or feedback learned from"))
-    return Section("what", "What was evaluated", facts(pairs))
-
-
-def _training_facts(evaluation: Evaluation) -> list[tuple[str, Content]]:
-    card = evaluation.model.card_
-    if not card:
-        return []
-    sizes = ", ".join(counted(card[f"{noun}s"], noun) for noun in ("sample", "feature", "label"))
-    fingerprint = str(card["fingerprint"])
-    return [
-        ("trained on", f"{sizes}, {card['positives'] / max(card['samples'], 1):.2f} labels per sample"),
-        ("model chosen", str(card["reason"])),
-        ("fingerprint", [tag("code", fingerprint[:16], title=fingerprint), f", seed {card['seed']}"]),
-        ("versions", ", ".join(f"{name} {version}" for name, version in card["versions"].items())),
-    ]
-
-
-def metrics_section(evaluation: Evaluation) -> Section:
-    """Metrics with intervals, compared with the most frequent labels as a baseline."""
-    rows = [[pair.name, *map(with_interval, pair.values, pair.intervals)] for pair in evaluation.metrics]
-    pairs = [pair for pair in evaluation.metrics if pair.name in _IN_FIGURE]
-    drawing = figures.paired_bars("Metrics of the model beside the most frequent labels", pairs, "metric", "percent")
-    numbers = table("In percent, with 95 % intervals", ["metric", "this model", "most frequent"], rows)
-    left = figure(drawing, _KEYS), facts(_MEANINGS.items())
-    return Section("metrics", "Metrics", side_by_side(left, numbers))
-
-
-def bands_section(evaluation: Evaluation) -> Section:
-    """Recall by label frequency."""
-    pairs = [pair for _, pair in evaluation.bands if pair is not None]
-    rows = [
-        [
-            with_remark(band.name, _band_size(evaluation, band)),
-            *(["–", "–"] if pair is None else map(with_interval, pair.values, pair.intervals)),
+    if card := evaluation.model.card_:
+        sizes = ", ".join(counted(card[f"{noun}s"], noun) for noun in ("sample", "feature", "label"))
+        fingerprint = str(card["fingerprint"])
+        pairs += [
+            ("trained on", f"{sizes}, {card['positives'] / max(card['samples'], 1):.2f} labels per sample"),
+            ("model chosen", str(card["reason"])),
+            ("fingerprint", [tag("code", fingerprint[:16], title=fingerprint), f", seed {card['seed']}"]),
+            ("versions", ", ".join(f"{name} {version}" for name, version in card["versions"].items())),
         ]
+    if n_acts := len(evaluation.model.history()):
+        pairs.append(("since training", f"{counted(n_acts, 'change')}: labels amended, or feedback learned from"))
+    return section("what", "What was evaluated", definitions(pairs))
+
+
+def metrics_section(evaluation: Evaluation) -> Markup:
+    """Metrics with intervals, compared with the most frequent labels as a baseline."""
+    rows = [[pair.name, *_cells(pair)] for pair in evaluation.metrics]
+    numbers = table("In percent, with 95 % intervals", ["metric", "this model", "most frequent"], rows)
+    return section("metrics", "Metrics", side_by_side(numbers, definitions(_MEANINGS.items())))
+
+
+def _cells(pair: Pair) -> Iterable[Content]:
+    return map(with_interval, pair.values, pair.intervals) if pair.intervals else map(percent, pair.values)
+
+
+def bands_section(evaluation: Evaluation) -> Markup:
+    """Recall by label frequency."""
+    rows = [
+        [with_remark(band.name, _band_size(evaluation, band)), *(["–", "–"] if pair is None else _cells(pair))]
         for band, pair in evaluation.bands
     ]
     title = f"Recall at {SHOWN} by the number of training samples of a label"
+    pairs = [pair for _, pair in evaluation.bands if pair is not None]
     drawing = figures.paired_bars(title, pairs, "training samples of the label", f"found in the first {SHOWN} (%)")
+    keys = key("model", "this model"), " ", key("baseline", "always the most frequent labels")
     intro = (
         f"Of the times that a label is true, how often is it among the first {SHOWN} suggestions? Labels are grouped "
         "by how many training samples they had, so that frequent labels do not hide rare ones."
     )
     header = ["training samples of the label", "this model", "most frequent"]
     numbers = table(f"R@{SHOWN} in percent, with 95 % intervals", header, rows)
-    return Section("bands", "By label frequency", [tag("p", intro), side_by_side(figure(drawing, _KEYS), numbers)])
+    return section("bands", "By label frequency", tag("p", intro), side_by_side(figure(drawing, keys), numbers))
 
 
 def _band_size(evaluation: Evaluation, band: BandResult) -> str:
@@ -209,138 +194,114 @@ def _band_size(evaluation: Evaluation, band: BandResult) -> str:
     return f"{counted(band.n_labels, 'label')}, {band.n_positives:,} × true{unknown}"
 
 
-def thresholds_section(evaluation: Evaluation) -> Section:
+def thresholds_section(evaluation: Evaluation) -> Markup:
     """Precision and recall by threshold; only at the stored threshold if scores are not probabilities."""
-    (stored,) = findings.operating_points(evaluation.curve, [evaluation.threshold])
-    steps = findings.operating_points(evaluation.curve, _THRESHOLDS) if evaluation.is_calibrated else []
-    points = sorted([*steps, stored])
-    rows = [[f"{point.threshold:.3g}", *_shares(point), f"{point.labels:.2f}"] for point in points]
+    stored = evaluation.threshold
+    thresholds = sorted({stored, *(_THRESHOLDS if evaluation.is_calibrated else ())})
+    rows = [_at_threshold(evaluation, threshold) for threshold in thresholds]
     header = ["threshold", "precision", "recall", "F1", "labels"]
     caption = "What a threshold gives, in percent; labels per sample"
-    numbers = table(caption, header, rows, n_names=0, chosen=points.index(stored))
-    keys = [key("wrong", "the stored threshold"), " ", key("step", "those of the table") if steps else None]
-    drawing = figures.precision_recall(evaluation.curve, stored, steps)
+    numbers = table(caption, header, rows, chosen=thresholds.index(stored))
+    drawing = figures.precision_recall(evaluation.curve, stored)
     intro: list[Content] = ["Every suggestion that reaches the threshold counts. A lower threshold raises recall."]
-    if steps:
+    if evaluation.is_calibrated:
         intro += [" To have one chosen: ", tag("code", "--threshold precision=0.8"), "."]
-    content = tag("p", intro), side_by_side(figure(drawing, keys), numbers)
-    return Section("thresholds", "Precision and recall", content)
+    content = side_by_side(figure(drawing, key("wrong", "the stored threshold")), numbers)
+    return section("thresholds", "Precision and recall", tag("p", intro), content)
 
 
-def _shares(point: findings.Operating) -> tuple[str, str, str]:
-    """Format precision, recall and F1; without any suggestion, precision and F1 are undefined."""
-    if not point.labels:
-        return "–", percent(0), "–"
-    return percent(point.precision), percent(point.recall), percent(point.f1)
+def _at_threshold(evaluation: Evaluation, threshold: float) -> list[Content]:
+    """Without any suggestion, precision and F1 are undefined."""
+    precision, recall, n_labels = map(float, evaluation.curve.at(threshold))
+    f1 = 2 * precision * recall / (precision + recall) if precision + recall else 0.0
+    values = (precision, recall, f1) if n_labels else (None, recall, None)
+    return [f"{threshold:.3g}", *map(percent, values), f"{n_labels:.2f}"]
 
 
-def probabilities_section(evaluation: Evaluation) -> Section:
+def probabilities_section(evaluation: Evaluation) -> Markup:
     """The reliability diagram, for a model whose scores are probabilities."""
-    title = "Are the probabilities true?"
-    if not evaluation.is_calibrated:
+    title, calibration = "Are the probabilities true?", evaluation.model.calibration_
+    if calibration is None:
         reason = "The scores of this model are not probabilities: it was trained without calibration."
-        return Section("probabilities", title, tag("p", reason))
+        return section("probabilities", title, tag("p", reason))
     found = findings.reliability(evaluation)
     intro = (
         f"The first {SHOWN} suggestions of all samples, in {len(found.bins)} bins of equal size by probability. "
         "On the dashed line, suggestions given 70 % are right 70 times of 100. "
     )
-    calibration = evaluation.model.calibration_
-    learned = "" if calibration is None else f" In training: {calibration.summary}."
-    error = (
-        tag("strong", f"Expected calibration error: {found.error:.3f}"),
-        f" (the mean distance from the line).{learned}",
-    )
+    error = tag("strong", f"Expected calibration error: {found.error:.3f}")
+    learned = f" (the mean distance from the line). In training: {calibration.summary}."
     rows = [[percent(part.probability), percent(part.rate), f"{part.size:,}"] for part, _ in found.bins]
-    numbers = table("The bins, in percent", ["probability given", "were right", "suggestions"], rows, n_names=0)
+    numbers = table("The bins, in percent", ["probability given", "were right", "suggestions"], rows)
     caption = (
         "Below the line the model is overconfident, above it underconfident. The latter is normal where these data "
         "record more of the true labels than the training data did. Vertical lines are 95 % intervals."
     )
     drawing = figure(figures.reliability_diagram(found), caption)
-    return Section("probabilities", title, [tag("p", intro, error), side_by_side(drawing, numbers)])
+    return section("probabilities", title, tag("p", intro, error, learned), side_by_side(drawing, numbers))
 
 
-def labels_section(evaluation: Evaluation) -> Section:
+def labels_section(evaluation: Evaluation) -> Markup:
     """The labels with the best and worst F1."""
-    ends = findings.extremes(evaluation)
-    captions = (("Best labels, in percent", ends.best), ("Worst labels, in percent", ends.worst))
+    best, worst, enough = findings.extremes(evaluation)
     intro = (
-        f"By F1 at the stored threshold, of {counted(ends.n_labels, 'label')} that occur at least {ends.n_positives} × "
-        "in these data; below each, its samples in training and here. Labels never suggested have no precision."
+        f"By F1 at the stored threshold, of labels that occur at least {enough} × in these data; below each, its "
+        "samples in training and here. Labels never suggested have no precision."
     )
-    tables = [_scores(evaluation, caption, scores) for caption, scores in captions if scores]
-    return Section("labels", "Labels", [tag("p", intro), side_by_side(*tables)])
+    parts = (("Best labels, in percent", best), ("Worst labels, in percent", worst))
+    tables = [
+        table(caption, ["label", "precision", "recall", "F1"], [_score_cells(evaluation, score) for score in scores])
+        for caption, scores in parts
+        if scores
+    ]
+    return section("labels", "Labels", tag("p", intro), side_by_side(*tables))
 
 
-def _scores(evaluation: Evaluation, caption: str, scores: Iterable[findings.LabelScore]) -> Markup:
-    def row(score: findings.LabelScore) -> list[Content]:
-        remark = f"{evaluation.counts[score.label]:,} trained, {score.n_positives:,} here"
-        precision = "–" if score.precision is None else percent(score.precision)
-        name = with_remark(_label(evaluation, score.label), remark)
-        return [name, precision, percent(score.recall), percent(score.f1)]
-
-    return table(caption, ["label", "precision", "recall", "F1"], map(row, scores), folds=True)
+def _score_cells(evaluation: Evaluation, score: findings.LabelScore) -> list[Content]:
+    remark = f"{evaluation.counts[score.label]:,} trained, {score.n_positives:,} here"
+    return [with_remark(_label(evaluation, score.label), remark), *map(percent, score[2:])]
 
 
 def _label(evaluation: Evaluation, label: int) -> Markup:
     return user_text(evaluation.names[label], _NAME_LENGTH)
 
 
-def confusions_section(evaluation: Evaluation) -> Section:
-    """Pairs of a label suggested wrongly and a label missed in the same samples."""
-    pairs = findings.confusions(evaluation)
-    title = "Confused labels"
-    if not pairs:
-        return Section("confusions", title, tag("p", "No label was suggested wrongly where another was missed."))
-    rows: list[list[Content]] = [
-        [
-            *(_label(evaluation, label) for label in pair[:2]),
-            with_remark(pair.n_samples, f"of {pair.n_missed:,} missed"),
-        ]
-        for pair in pairs
-    ]
-    intro = (
-        "Suggested at the stored threshold though not recorded, in samples where the other label was recorded but not "
-        "suggested. Where labels are recorded incompletely, some of these suggestions are right: "
-    )
-    hint = tag("code", "tacit find-missing"), " lists them."
-    header = ["suggested wrongly", "missed", "samples"]
-    pairs_table = table("Most frequent pairs", header, rows, n_names=2, folds=True)
-    return Section("confusions", title, [tag("p", intro, hint), pairs_table])
-
-
-def samples_section(evaluation: Evaluation) -> Section:
+def samples_section(evaluation: Evaluation) -> Markup:
     """Example samples with right and wrong suggestions."""
     content = [
-        (tag("h3", title), tag("ul", [_sample(evaluation, sample) for sample in samples], class_="samples"))
-        for title, samples in findings.examples(evaluation).items()
-        if samples
+        (tag("h3", title), tag("ul", [_sample(evaluation, row) for row in rows], class_="samples"))
+        for title, rows in findings.examples(evaluation).items()
+        if rows
     ]
     numbers = "probabilities" if evaluation.is_calibrated else "scores"
     intro = (
         f"✓: right; ✗: not recorded; dashed: recorded but not among the first {SHOWN}; pale: below the stored "
         f"threshold of {evaluation.threshold:.3g}. Numbers are {numbers}."
     )
-    return Section("samples", "Samples", [tag("p", intro), content])
+    return section("samples", "Samples", tag("p", intro), content)
 
 
-def _sample(evaluation: Evaluation, sample: findings.Example) -> Markup:
-    suggested = [_suggestion(evaluation, suggestion) for suggestion in sample.suggested]
-    missed = [tag("li", _label(evaluation, label), tag("small", " missed"), class_="absent") for label in sample.missed]
-    text = user_text(sample.text, _TEXT_LENGTH, element="p") if sample.text else None
-    number = tag("span", f"sample {sample.row:,}", class_="muted")
-    return tag("li", number, text, tag("ul", suggested, missed, class_="labels"))
-
-
-def _suggestion(evaluation: Evaluation, suggestion: findings.Suggested) -> Markup:
-    mark, class_ = ("✓", "right") if suggestion.is_right else ("✗", "wrong")
-    name, score = _label(evaluation, suggestion.label), f" {suggestion.score:.2f}"
-    return tag("li", f"{mark} ", name, score, class_=class_ if suggestion.is_chosen else f"{class_} pale")
+def _sample(evaluation: Evaluation, row: int) -> Markup:
+    ranking, truth = evaluation.ranking, evaluation.truth
+    shown = np.flatnonzero(evaluation.is_label[row, :SHOWN])
+    labels = ranking.labels[row, shown].tolist()
+    items = []
+    for label, score, is_right in zip(labels, ranking.scores[row, shown], evaluation.hits[row, shown], strict=True):
+        mark, class_ = ("✓", "right") if is_right else ("✗", "wrong")
+        pale = "" if score >= evaluation.threshold else " pale"
+        items.append(tag("li", f"{mark} ", _label(evaluation, label), f" {score:.2f}", class_=class_ + pale))
+    missed = [
+        label for label in truth.indices[truth.indptr[row] : truth.indptr[row + 1]].tolist() if label not in labels
+    ]
+    items += [tag("li", _label(evaluation, label), tag("small", " missed"), class_="absent") for label in missed]
+    text = findings.text_of_sample(evaluation.dataset, row)
+    whole = shorten(text, 10 * _TEXT_LENGTH)
+    shortened = tag("p", shorten(text, _TEXT_LENGTH), title=whole, dir="auto") if text else None
+    number = tag("span", f"sample {row:,}", class_="muted")
+    return tag("li", number, shortened, tag("ul", items, class_="labels"))
 
 
 #: The sections after the first, in the order of the page.
 SECTIONS = (
-    metrics_section, bands_section, thresholds_section, probabilities_section, labels_section, confusions_section,
-    samples_section,
+    metrics_section, bands_section, thresholds_section, probabilities_section, labels_section, samples_section,
 )  # fmt: skip

@@ -77,7 +77,6 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in ("OneVsAll", "LabelTree", "MLLCS", "MomentMatching"):
         usual = FACTORS if name == "MLLCS" else PARAMETERS.get(name, {})
         MODELS[name].load()(**usual).fit(mixed, Y).save(folder / f"{name}Mixed")
-    tacit.PfastreXML(n_trees=2, tail="exact").fit(X, Y).save(folder / "PfastreXMLExact")
     tacit.MLLCS(**FACTORS).partial_fit(X, Y).save(folder / "MLLCSOnline")
     tacit.SLEEC(**CELLS, search="approximate").fit(X, Y).save(folder / "SLEECApproximate")
     vocabulary = Vocabulary(["1", "2"], ["fruit", "car"], [["food"], []], [[], ["1"]])

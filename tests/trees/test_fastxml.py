@@ -7,13 +7,11 @@ from scipy import sparse
 import tacit
 from planted import N_LABELS, planted
 from reference.tree import forest_scores, node_weights, refitted
-from tacit.errors import DataError, ParameterError
 from tacit.kernels.forest_ranking import find_leaves, quantised
-from tacit.kernels.tree import PRINTED, grow_tree
+from tacit.kernels.tree import PRINTED, REFINED, grow_tree
 from tacit.runtime.tasks import task_seeds
-from tacit.trees.fastxml import FEW
+from tacit.trees.fastxml import FEW, balanced_gains, grow, normalised_gains
 from tacit.trees.forest import Forest
-from tacit.trees.growth import Growth, balanced_gains, grow, normalised_gains
 
 
 @pytest.fixture(scope="module")
@@ -22,9 +20,8 @@ def data():
 
 
 def grown(data, seed, max_leaf):
-    growth = Growth(C=4, bias=1, max_leaf=max_leaf, labels_per_leaf=100, balance=None, rescaled=True, splits="refined")
-    rows = quantised(data.X.data, data.X.indptr, np.int16)
-    return grow(seed, data.X, *rows, normalised_gains(data.Y), ONES, data.Y, growth)
+    rules, levels = REFINED._replace(C=4.0, max_leaf=max_leaf), quantised(data.X.data, data.X.indptr, np.int16)
+    return grow(seed, data.X, levels, normalised_gains(data.Y), ONES, data.Y, rules, None, True)
 
 
 ONES = (np.ones(1), np.zeros(0, np.intp))  # of commonness, which is not read without balance
@@ -44,26 +41,11 @@ def test_more_trees_begin_with_the_same_trees(data):
     assert np.array_equal(many.leaf_levels[: len(few.leaf_levels)], few.leaf_levels)
 
 
-def test_another_seed_gives_another_forest(data):
-    one, two = (tacit.FastXML(n_trees=2, random_state=seed).fit(data.X, data.Y).forest_ for seed in (0, 1))
-    assert not np.array_equal(one.weight_levels, two.weight_levels)
-
-
 def test_a_forest_of_bare_leaves_ranks_by_frequency(data):
     ranking = tacit.FastXML(n_trees=2, max_leaf=1000).fit(data.X, data.Y).rank(data.X[:5], k=N_LABELS)
     counts = np.asarray(data.Y.sum(axis=0)).ravel()
     assert (np.diff(counts[ranking.labels], axis=1) <= 0).all()
     assert ranking.scores == pytest.approx(counts[ranking.labels] / data.Y.shape[0], abs=1e-4)
-
-
-def test_rare_labels_are_worth_more_with_propensities(data):
-    Y = data.Y.tolil()
-    Y[10:, 0] = 0
-    Y = Y.tocsr()
-    plain = tacit.FastXML(n_trees=2, max_leaf=1000).fit(data.X, Y).rank(data.X[:1], k=N_LABELS)
-    scored = tacit.PfastXML(n_trees=2, max_leaf=1000).fit(data.X, Y).rank(data.X[:1], k=N_LABELS)
-    share = [float(r.scores[0, r.labels[0] == 0][0] / r.scores[0].sum()) for r in (plain, scored)]
-    assert share[1] > share[0]
 
 
 def test_given_propensities_replace_the_model(data):
@@ -103,7 +85,7 @@ def test_positives_gain_by_the_count_that_their_propensity_stands_for(data, monk
     C = (np.log(n_samples) - 1) * (B + 1) ** A
     n = np.clip((C * p / (1 - p)) ** (1 / A) - B, 0, n_samples)
     assert n.min() == 0 < np.median(n) < n.max() == n_samples
-    monkeypatch.setattr("tacit.trees.growth.balanced_gains", spy)
+    monkeypatch.setattr("tacit.trees.fastxml.balanced_gains", spy)
     model = tacit.PfastXML(n_trees=5, propensities=p, A=A, B=B)
     trees = arguments_of_trees(monkeypatch, model, data)
     for tree, power in zip(trees, powers, strict=True):
@@ -120,30 +102,6 @@ def test_the_propensity_model_stands_for_the_counts_themselves(data, parameters)
         assert len(set(found)) == 1
     else:
         assert np.array_equal(found, model.label_counts_[data.Y.indices] + FEW)
-
-
-@pytest.mark.parametrize("value", [1.0, 1e-20])
-def test_propensities_at_the_ends_leave_trees_that_rank(data, value):
-    model = tacit.PfastXML(n_trees=5, propensities=np.full(N_LABELS, value)).fit(data.X, data.Y)
-    assert tacit.evaluate(model.rank(data.X, k=1), data.Y, ks=(1,))["P@1"] > 0.9
-
-
-@pytest.mark.parametrize("propensities", [np.full(N_LABELS, 2.0), np.ones(3)])
-def test_propensities_are_checked(data, propensities):
-    with pytest.raises(DataError, match="propensities must"):
-        tacit.PfastXML(n_trees=1, propensities=propensities).fit(data.X, data.Y)
-
-
-def test_exact_centres_need_propensities_by_label(data):
-    model = tacit.PfastreXML(n_trees=1, tail="exact", propensities=data.Y * 0.5)
-    with pytest.raises(ParameterError, match="tail='exact' needs one propensity per label"):
-        model.fit(data.X, data.Y)
-
-
-def test_exact_centres_rank_as_well_as_means(data):
-    test = planted(seed=1)
-    model = tacit.PfastreXML(n_trees=5, tail="exact").fit(data.X, data.Y)
-    assert tacit.evaluate(model.rank(test.X, k=1), test.Y, ks=(1,))["P@1"] > 0.95
 
 
 def test_alpha_one_keeps_the_order_of_the_trees(data):
@@ -199,20 +157,6 @@ def test_rare_labels_gain_more():
     assert rescaled[0] @ (1 / np.log2([2, 3, 4])) == pytest.approx(1)
 
 
-def test_trees_differ_in_how_much_rare_labels_gain(data, monkeypatch):
-    powers = []
-
-    def spy(gains, commonness, power, rescaled):
-        powers.append(power)
-        return balanced_gains(gains, commonness, power, rescaled)
-
-    monkeypatch.setattr("tacit.trees.growth.balanced_gains", spy)
-    tacit.FastXML(n_trees=40, max_leaf=300, balance=0.5).fit(data.X, data.Y)
-    assert 0 <= min(powers) < 0.2
-    assert 0.8 < max(powers) <= 1
-    assert np.mean(powers) == pytest.approx(0.5, abs=0.15)
-
-
 @pytest.mark.parametrize("cls", [tacit.FastXML, tacit.PfastXML])
 def test_balanced_nodes_part_by_rare_labels(cls):
     """Of two independent ways to part samples, that of forty rare labels rather than that of two frequent ones."""
@@ -239,7 +183,7 @@ def arguments_of_trees(monkeypatch, model, data):
         got.append(arguments)
         return grow_tree(*arguments)
 
-    monkeypatch.setattr("tacit.trees.growth.grow_tree", spy)
+    monkeypatch.setattr("tacit.trees.fastxml.grow_tree", spy)
     model.fit(data.X, data.Y)
     return got
 
@@ -320,19 +264,6 @@ def test_training_rows_are_ranked_from_the_leaves_that_counted_them(cls, monkeyp
     first = np.cumsum([0] + [len(tree.leaf_starts) - 1 for tree in grown])
     counted = np.stack([tree.leaf_of + start for tree, start in zip(grown, first, strict=False)], axis=1)
     assert np.array_equal(np.sort(np.concatenate([reached.leaves for reached in found])[:, :10], axis=1), counted)
-
-
-def test_the_length_of_a_pruned_centre_is_that_of_what_is_kept(data):
-    model = tacit.PfastreXML(n_trees=1, centre_features=2, correct_lengths=False, beta=1.0).fit(data.X, data.Y)
-    centres = model.centres_
-    kept = np.bincount(centres.labels, np.square(centres.levels * centres.steps[centres.labels].astype(float)))
-    assert centres.offsets == pytest.approx(1 + kept, abs=0.01)
-
-
-@pytest.mark.parametrize("balance", [-0.1, 2.1, "much"])
-def test_a_balance_out_of_range_is_refused(data, balance):
-    with pytest.raises(ParameterError, match="balance"):
-        tacit.FastXML(n_trees=1, balance=balance).fit(data.X, data.Y)
 
 
 def test_a_refitted_forest_fits_better(data):

@@ -36,9 +36,9 @@ class ForestNodes(NamedTuple):
     roots: Ints32
     children: Ints32
     terms: Floats32
-    starts: UInts64
-    features: Integers
-    levels: Integers
+    weight_starts: UInts64
+    weight_features: Integers
+    weight_levels: Integers
     large: UInts32
     large_starts: UInts64
     large_nodes: Integers
@@ -63,7 +63,7 @@ class Reached(NamedTuple):
 
 
 class CentreLevels(NamedTuple):
-    """Centres of labels by feature, as `tacit.trees.tail.Centres` stores them, and what they are worth."""
+    """Centres of labels by feature, as `tacit.trees.pfastrexml.Centres` stores them, and what they are worth."""
 
     starts: UInts64
     labels: Integers
@@ -134,8 +134,8 @@ def _find_margins(nodes: ForestNodes, some: Ints32, x_step: float, scratch: _Des
     for i in range(len(some)):
         node = np.uint32(some[i])
         total = scratch.totals[nodes.large[node]]
-        for at in range(nodes.starts[node], nodes.starts[node + 1]):
-            total += np.int64(nodes.levels[at]) * scratch.x[nodes.features[at]]
+        for at in range(nodes.weight_starts[node], nodes.weight_starts[node + 1]):
+            total += np.int64(nodes.weight_levels[at]) * scratch.x[nodes.weight_features[at]]
         scratch.margins[i] = np.float64(total) * x_step * nodes.terms[node, 0] + nodes.terms[node, 1]
 
 

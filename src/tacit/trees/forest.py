@@ -14,6 +14,7 @@ from tacit.arrays import Floats32, Integers, Ints8, Ints16, Ints32, Ints64, Mask
 from tacit.core.ranking import Ranking
 from tacit.kernels.dense import Rows
 from tacit.kernels.forest_ranking import (
+    CentreLevels,
     ForestLeaves,
     ForestNodes,
     LevelRows,
@@ -25,7 +26,6 @@ from tacit.kernels.forest_ranking import (
 from tacit.kernels.tree import Tree
 from tacit.numerics.compact import smallest_ids
 from tacit.store.declared import IDS, Array
-from tacit.trees.tail import Nearness
 
 _LARGE = 64  # weights of a node above which they are kept by feature
 
@@ -83,27 +83,14 @@ class Forest:
             leaf_steps=steps.astype(np.float32),
         )
 
-    def rank(self, X: sparse.csr_matrix, k: int, allowed: Mask, min_share: float, nearness: Nearness | None) -> Ranking:
-        """The best allowed labels among those in the leaves of each row, re-ranked by `nearness` if given.
-
-        A row near a hyperplane follows both branches while its share in each is at least `min_share`.
-        """
+    def rank(
+        self, X: sparse.csr_matrix, k: int, allowed: Mask, min_share: float, centres: CentreLevels | None
+    ) -> Ranking:
+        """The best allowed labels among those in the leaves of each row, re-ranked by `centres` if given."""
         starts = X.indptr.astype(np.uint64)
         rows = LevelRows(starts, X.indices.astype(np.uint32), *quantised(X.data, starts, np.int16))
-        nodes = ForestNodes(
-            self.roots,
-            self.children,
-            self.terms,
-            self.weight_starts,
-            self.weight_features,
-            self.weight_levels,
-            self.large,
-            self.large_starts,
-            self.large_nodes,
-            self.large_levels,
-        )
+        nodes = ForestNodes(*(getattr(self, name) for name in ForestNodes._fields))
         leaves = ForestLeaves(self.leaf_starts, self.leaf_labels, self.leaf_levels, self.leaf_steps)
-        centres = None if nearness is None else nearness.as_levels()
         reached, ranking = find_leaves(rows, nodes, min_share), Ranking.empty(X.shape[0], k)
         rank_labels_of_leaves(rows, reached, leaves, len(self.roots), allowed, centres, ranking.labels, ranking.scores)
         return ranking

@@ -18,8 +18,7 @@ from tacit.evaluation.propensity import (
     propensities_from_counts,
     values_at,
 )
-from tacit.trees.fastxml import FEW, FastXML, Refit
-from tacit.trees.growth import normalised_gains
+from tacit.trees.fastxml import FEW, FastXML, Refit, normalised_gains
 
 
 @document_parameters

@@ -18,7 +18,7 @@ from tacit.core.ranking import Ranking
 from tacit.data import formats
 from tacit.data.dataset import label_lists
 from tacit.data.label_names import text_dataset
-from tacit.evaluation.metrics import METRICS, FirstPlaces, RankingMetric, Ratio, evaluate, read_metric
+from tacit.evaluation.metrics import METRICS, JudgedRanking, RankingMetric, Ratio, evaluate, read_metric
 from tacit.tagger.comparison import compare
 
 ROOT = Path(__file__).parents[1]
@@ -62,8 +62,8 @@ def test_a_model(monkeypatch, tmp_path):
 
 
 def test_a_metric(monkeypatch):
-    def first_hit(first: FirstPlaces) -> Ratio:
-        return Ratio((first.hits > 0).astype(np.float64), first.each)
+    def first_hit(first: JudgedRanking, k: int) -> Ratio:
+        return Ratio(first.hits[:, :k].any(axis=1).astype(np.float64))
 
     metric = RankingMetric("Hit", "samples with a right label among the first k", first_hit, is_compared=True)
     monkeypatch.setitem(METRICS, metric.name, metric)  # the entry in metrics.py

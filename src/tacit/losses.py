@@ -1,13 +1,10 @@
 """Unbiased estimates of losses on the *complete* labels, from the *observed* labels.
 
-Labels are missing at random with known propensities: a relevant label l of sample i is observed with probability
-``p_il``, an irrelevant one never. Dividing the observed losses by ``p_il`` then gives, in expectation, the loss on
-the complete labels. Theorems and equations are those of the supplementary material of the
-PfastreXML paper (Jain, Prabhu and Varma, 2016).
+A relevant label l of sample i is observed with the known propensity ``p_il``, an irrelevant one never. Theorems and
+equations are those of the supplementary material of the PfastreXML paper (Jain, Prabhu and Varma, 2016).
 
-Every estimator returns one loss per sample; take the mean for the loss of a data set. Observed labels are a
-sparse or dense 0/1 matrix; propensities are given per label (1-D) or per sample and label (sparse or dense, where
-absent entries of a sparse matrix are 0).
+Every estimator returns one loss per sample. Observed labels are a sparse or dense 0/1 matrix; propensities are given
+per label (1-D) or per sample and label (sparse or dense, where absent entries of a sparse matrix are 0).
 """
 
 from __future__ import annotations
@@ -21,13 +18,7 @@ from scipy import sparse
 from tacit.arrays import Floats64
 from tacit.core.labels import Matrix, relevant_labels
 from tacit.errors import DataError, ParameterError
-from tacit.evaluation.propensity import (
-    as_values,
-    check_propensities,
-    entries,
-    inverse_propensities,
-    values_at,
-)
+from tacit.evaluation.propensity import as_values, check_propensities, entries, inverse_propensities, values_at
 
 
 def unbiased_loss(
@@ -88,18 +79,12 @@ def concentration_bound(rho: float, max_relevant: npt.ArrayLike, n_samples: int,
     ``L*_i``, the largest number of labels that can be relevant to a sample: one number or one per sample. The bound
     holds with probability at least ``1 − delta``.
     """
-    if n_samples < 1:
-        raise ParameterError(f"n_samples must be at least 1; got {n_samples}")
-    if not 0 < delta < 1:
-        raise ParameterError(f"delta must lie between 0 and 1; got {delta}")
-    if not (np.isfinite(rho) and rho >= 0):
-        raise ParameterError(f"rho must be a number of at least 0; got {rho}")
+    if n_samples < 1 or not 0 < delta < 1 or not (np.isfinite(rho) and rho >= 0):
+        message = "n_samples must be at least 1, delta between 0 and 1, and rho a number of at least 0"
+        raise ParameterError(f"{message}; got {n_samples}, {delta} and {rho}")
     relevant = np.asarray(max_relevant, dtype=np.float64)
     if relevant.shape not in {(), (n_samples,)} or not (relevant >= 0).all():
-        raise DataError(
-            f"max_relevant must be one number, or one for each of {n_samples} samples, all at least 0; "
-            f"got shape {relevant.shape}"
-        )
+        raise DataError(f"max_relevant must be one number or one for each of {n_samples} samples, all at least 0")
     root_mean_square = np.sqrt(np.mean(relevant**2))
     # PfastreXML Theorem 4.3: ρ L̄ √(log(2/δ) / 2N)
     return float(rho * root_mean_square * np.sqrt(np.log(2 / delta) / (2 * n_samples)))
@@ -122,23 +107,22 @@ def hamming_rho(scores: Matrix, propensities: Any) -> float:
     """
     # Differs from the paper: its ρ = max 1/p leaves out |1 − 2ŷ|, which exceeds 1 for scores outside [0, 1].
     shares = _check_scores(scores, np.shape(scores))
-    probabilities = check_propensities(propensities, shares.shape)
-    no_normalizer = np.ones(shares.shape[0])
+    probabilities, ones = check_propensities(propensities, shares.shape), np.ones(shares.shape[0])
     if not sparse.issparse(shares):
-        return _largest_part(1 - 2 * shares, probabilities, no_normalizer)
+        return _largest_part(1 - 2 * shares, probabilities, ones)
     shares.data = 1 - 2 * shares.data
-    stored = probabilities.data if sparse.issparse(probabilities) else probabilities
-    return max(_largest_part(shares, probabilities, no_normalizer), float((1 / stored).max(initial=0.0)))
+    return max(_largest_part(shares, probabilities, ones), _largest_part(np.ones(shares.shape[1]), probabilities, ones))
 
 
 def _largest_part(values: Any, probabilities: Any, normalizer: Floats64) -> float:
     """Largest ``|value / (p g)|``; absent entries of sparse values or propensities have no part."""
-    if sparse.issparse(probabilities) or sparse.issparse(values):
-        rows, columns = entries(probabilities if sparse.issparse(probabilities) else values)
-        shares = values_at(values, rows, columns) / values_at(probabilities, rows, columns)
-        return float(np.abs(shares / normalizer[rows]).max(initial=0.0))
-    worst_of_rows = np.abs(values / probabilities).max(axis=-1, initial=0.0)
-    return float((worst_of_rows / np.abs(normalizer)).max(initial=0.0))
+    stored = next((each for each in (probabilities, values) if sparse.issparse(each)), None)
+    if stored is None:
+        parts = np.abs(values / probabilities).max(axis=-1, initial=0.0) / np.abs(normalizer)
+    else:
+        rows, columns = entries(stored)
+        parts = np.abs(values_at(values, rows, columns) / values_at(probabilities, rows, columns) / normalizer[rows])
+    return float(parts.max(initial=0.0))
 
 
 def _losses_at(observed: sparse.csr_matrix, label_losses: Any) -> Floats64:
@@ -151,12 +135,8 @@ def _row_sums(matrix: Any) -> Floats64:
 
 def _check_normalizer(normalizer: npt.ArrayLike, n_samples: int) -> Floats64:
     values = np.asarray(normalizer, dtype=np.float64)
-    if values.shape not in {(), (n_samples,)}:
-        raise DataError(
-            f"normalizer must be one number or one per sample, shape ({n_samples},); got shape {values.shape}"
-        )
-    if not (np.isfinite(values) & (values != 0)).all():
-        raise DataError("normalizer must be finite and different from 0 for every sample")
+    if values.shape not in {(), (n_samples,)} or not (np.isfinite(values) & (values != 0)).all():
+        raise DataError(f"normalizer must be one number or one for each of {n_samples} samples, all but 0 and finite")
     return np.broadcast_to(values, (n_samples,))
 
 

@@ -44,30 +44,26 @@ def evaluate_by_band(
 ) -> list[BandResult]:
     """Metrics of a ranking for each band of label frequency, rarest first.
 
-    Parameters are as for `tacit.evaluate`; `train_counts` holds the training samples of each label, as
-    `tacit.core.labels.label_counts` of the training labels counts them. `n_bootstrap` and `seed` are those of the
-    resampling of test samples for the intervals; 0 resamples for no intervals.
+    Parameters are as for `tacit.evaluate`; `train_counts` holds the training samples of each label. `n_bootstrap` and
+    `seed` are those of the resampling of test samples for the intervals; 0 resamples for no intervals.
     """
     judged = judge(ranking, Y_test, propensities, ks)
     bands = band_of_labels(train_counts, judged.relevant.shape[1])
-    masks = [bands == number for number in range(len(BANDS))]
+    n_labels, n_positives = (
+        np.bincount(each, minlength=len(BANDS)).tolist() for each in (bands, bands[judged.relevant.indices])
+    )
     ratios = {
-        (number, metric): ratio
-        for number, mask in enumerate(masks)
-        for metric, ratio in _band_contributions(judged, mask, ks).items()
+        (band, metric): ratio
+        for band in range(len(BANDS))
+        for metric, ratio in _band_contributions(judged, bands == band, ks).items()
     }
     intervals = resample(ratios, n_bootstrap, seed) if n_bootstrap else {}
-    n_positives = np.bincount(bands[judged.relevant.indices], minlength=len(BANDS))
-    return [
-        BandResult(
-            name=name,
-            n_labels=int(masks[number].sum()),
-            n_positives=int(n_positives[number]),
-            values={metric: ratio.value() for (band, metric), ratio in ratios.items() if band == number},
-            intervals={metric: ends for (band, metric), ends in intervals.items() if band == number},
-        )
-        for number, (name, _) in enumerate(BANDS)
-    ]
+    results = [BandResult(name, n_labels[band], n_positives[band], {}) for band, (name, _) in enumerate(BANDS)]
+    for (band, metric), ratio in ratios.items():
+        results[band].values[metric] = ratio.value()
+    for (band, metric), interval in intervals.items():
+        results[band].intervals[metric] = interval
+    return results
 
 
 def _band_contributions(judged: JudgedRanking, in_band: npt.NDArray[np.bool_], ks: Sequence[int]) -> dict[str, Ratio]:

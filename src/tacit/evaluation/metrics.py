@@ -1,7 +1,6 @@
-"""Metrics of rankings and of predicted label sets.
+"""Metrics of rankings and of predicted label sets; docs/metrics.md defines them.
 
-Every metric of a ranking is a ratio of two sums over samples: `contributions` gives the summands, and
-`evaluate`, `bootstrap_intervals` and `tacit.evaluation.bands` only add them up. Definitions: docs/metrics.md.
+A metric of a ranking is a ratio of two sums over samples: `contributions` gives the summands of all.
 """
 
 from __future__ import annotations
@@ -28,9 +27,8 @@ SCORE_METRIC = "nDCG@5"  # the metric of `score`; with five labels in all, P@5 w
 Interval: TypeAlias = tuple[float, float]
 Key = TypeVar("Key")
 
-_COVERED = 0.95  # of the bootstrap distribution
-_BLOCK_BYTES = 1 << 26  # of resampling weights held at once
-_BLOCK_ROWS = 1 << 14  # of contributions held side by side
+_MOST = 1.0  # by rounding errors, gains summed in another order may exceed the best ones
+_TAILS = (2.5, 97.5)  # percentiles of the bootstrap distribution, which an interval lies between
 
 
 def evaluate(ranking: Ranking, Y_test: Matrix, propensities: Any = None, ks: Sequence[int] = KS) -> dict[str, float]:
@@ -88,42 +86,33 @@ def label_set_scores(Y_true: Matrix, Y_pred: Matrix, average: str = "micro") -> 
     neither relevant nor predicted anywhere counts as 0, as in scikit-learn with ``zero_division=0``.
     """
     if average not in {"micro", "macro"}:
-        hint = did_you_mean(str(average), ("micro", "macro"))
-        raise ParameterError(f"average must be 'micro' or 'macro'; got {average!r}{hint}")
+        raise ParameterError(f"average must be 'micro' or 'macro'; got {average!r}")
     relevant, predicted = relevant_labels(Y_true, "Y_true"), relevant_labels(Y_pred, "Y_pred")
     if relevant.shape != predicted.shape:
         raise DataError(f"Y_true has shape {relevant.shape} but Y_pred {predicted.shape}; they must agree")
-    n_labels = relevant.shape[1]
-    both, true, found = (
-        np.bincount(matrix.indices, minlength=n_labels)
-        for matrix in (relevant.multiply(predicted).tocsr(), relevant, predicted)
-    )
-    if average == "micro":
-        both, true, found = both.sum(keepdims=True), true.sum(keepdims=True), found.sum(keepdims=True)
+    matrices = relevant.multiply(predicted).tocsr(), relevant, predicted
+    counts = [np.bincount(matrix.indices, minlength=relevant.shape[1]) for matrix in matrices]
+    both, true, found = (each.sum(keepdims=True) if average == "micro" else each for each in counts)
     scores = [_divide(both, found), _divide(both, true), _divide(2 * both, true + found)]
     return LabelSetScores(*(float(score.mean()) if score.size else 0.0 for score in scores))
 
 
-def f1(Y_true: Matrix, Y_pred: Matrix, average: str = "micro") -> float:
-    """F1 of predicted label sets; see `label_set_scores`."""
-    return label_set_scores(Y_true, Y_pred, average).f1
-
-
 @dataclass(frozen=True)
 class Ratio:
-    """A metric as a ratio of sums over samples; each array has one entry per sample."""
+    """A metric as a ratio of sums over samples; without a denominator it is a mean."""
 
     numerator: Floats64
-    denominator: Floats64
+    denominator: Floats64 | None = None
 
     def value(self) -> float:
         """The metric; 0 if the denominator is 0."""
-        return float(_in_unit_interval(_divide(self.numerator.sum(), self.denominator.sum())))
+        total = len(self.numerator) if self.denominator is None else self.denominator.sum()
+        return min(float(_divide(self.numerator.sum(), total)), _MOST)
 
 
 @dataclass(frozen=True)
 class JudgedRanking:
-    """The first k places of a ranking, compared with the relevant labels; arrays have shape (n_samples, k)."""
+    """The first places of a ranking, compared with the relevant labels; arrays have a row per sample."""
 
     relevant: sparse.csr_matrix
     labels: npt.NDArray[np.int32]
@@ -136,10 +125,25 @@ class JudgedRanking:
         hits = self.hits & wanted[self.labels]  # pads pick the last label, but are no hits
         return replace(self, hits=hits, gains=None if self.gains is None else np.where(hits, self.gains, 0.0))
 
+    def recall(self, k: int) -> Floats64:
+        """The fraction of the relevant labels of each sample that is in the first k places."""
+        return _divide(self.hits[:, :k].sum(axis=1), np.diff(self.relevant.indptr))
+
     def coverage(self, k: int) -> float:
-        """Share of the labels relevant to some sample that are found for at least one."""
+        """The fraction of the labels relevant to some sample that are found for at least one."""
         found = np.unique(self.labels[:, :k][self.hits[:, :k]])
         return float(_divide(found.size, np.unique(self.relevant.indices).size))
+
+    def mean(self, gains: npt.NDArray[Any] | None, k: int) -> Floats64:
+        """Mean gain of the first k places."""
+        return _divide(np.asarray(gains, np.float64)[:, :k].sum(axis=1), k)
+
+    def discounted(self, gains: npt.NDArray[Any] | None, k: int) -> Floats64:
+        """DCG of the gains, divided by the ideal DCG for the number of relevant labels."""
+        discounts = 1 / np.log2(2 + np.arange(k))
+        ideal = np.concatenate([[0.0], np.cumsum(discounts)])
+        n_counted = np.minimum(k, np.diff(self.relevant.indptr))
+        return _divide((np.asarray(gains, np.float64)[:, :k] * discounts).sum(axis=1), ideal[n_counted])
 
 
 def judge(ranking: Ranking, Y_test: Any, propensities: Any, ks: Sequence[int]) -> JudgedRanking:
@@ -157,70 +161,33 @@ def judge(ranking: Ranking, Y_test: Any, propensities: Any, ks: Sequence[int]) -
 
 
 @dataclass(frozen=True)
-class FirstPlaces:
-    """The first k places of a ranking, summed for each sample."""
-
-    judged: JudgedRanking
-    k: int
-    each: Floats64  # 1 for every sample
-
-    @property
-    def hits(self) -> Floats64:
-        """Number of relevant labels found."""
-        return self._sum(self.judged.hits.astype(np.float64))
-
-    @property
-    def n_relevant(self) -> npt.NDArray[np.integer]:
-        """Number of relevant labels."""
-        return np.asarray(np.diff(self.judged.relevant.indptr))
-
-    def discounted(self, gains: npt.NDArray[Any]) -> Floats64:
-        """DCG of the gains, divided by the ideal DCG for the number of relevant labels."""
-        discounts = 1 / np.log2(2 + np.arange(gains.shape[1]))
-        best = np.concatenate([[0.0], np.cumsum(discounts)])
-        return _divide(self._sum(gains * discounts), best[np.minimum(self.k, self.n_relevant)])
-
-    def mean(self, gains: npt.NDArray[Any]) -> Floats64:
-        """Mean gain of the first k places."""
-        return self._sum(gains) / self.k
-
-    def of_gains(self, measure: Callable[[Floats64], Floats64]) -> Ratio:
-        """A measure of the propensity-scored gains, divided by that of the best possible ranking."""
-        gains, best = self.judged.gains, self.judged.best_gains
-        assert gains is not None and best is not None  # noqa: S101, PT018 - metrics that need propensities have them
-        return Ratio(measure(gains), measure(best))
-
-    def _sum(self, values: Floats64) -> Floats64:
-        return np.asarray(values[:, : self.k].sum(axis=1))
-
-
-@dataclass(frozen=True)
 class RankingMetric:
     """A metric of the first k places; tables and reports show its name and meaning."""
 
     name: str
     meaning: str
-    ratio: Callable[[FirstPlaces], Ratio]  # the contribution of each sample to numerator and denominator
+    ratio: Callable[[JudgedRanking, int], Ratio]  # the contribution of each sample to numerator and denominator
     needs_propensities: bool = False
     is_compared: bool = False  # whether `tacit.compare` includes it
     is_banded: bool = False  # whether `tacit.evaluation.bands` splits it by band
 
 
-#: All metrics that are sums over samples, by name; docs/metrics.md defines them.
+#: All metrics that are sums over samples, by name.
 METRICS = {
     metric.name: metric
     for metric in (
         RankingMetric("P", "of the first k suggestions, the share that is right",
-                      lambda first: Ratio(first.hits / first.k, first.each), is_compared=True, is_banded=True),
+                      lambda first, k: Ratio(first.mean(first.hits, k)), is_compared=True, is_banded=True),
         RankingMetric("nDCG", "the same, early places counting more; 100 if all true labels come first",
-                      lambda first: Ratio(first.discounted(first.judged.hits), first.each), is_compared=True),
+                      lambda first, k: Ratio(first.discounted(first.hits, k)), is_compared=True),
         RankingMetric("R", "of a sample's true labels, the share among the first k",
-                      lambda first: Ratio(_divide(first.hits, first.n_relevant), first.each)),
+                      lambda first, k: Ratio(first.recall(k))),
         RankingMetric("PSP", "precision that credits rare labels more, by their propensity",
-                      lambda first: first.of_gains(first.mean),
+                      lambda first, k: Ratio(first.mean(first.gains, k), first.mean(first.best_gains, k)),
                       needs_propensities=True, is_compared=True, is_banded=True),
         RankingMetric("PSnDCG", "nDCG in the same way",
-                      lambda first: first.of_gains(first.discounted), needs_propensities=True),
+                      lambda first, k: Ratio(first.discounted(first.gains, k), first.discounted(first.best_gains, k)),
+                      needs_propensities=True),
     )
 }  # fmt: skip
 #: Coverage is not a sum over samples; it has no interval and is not split by band.
@@ -240,9 +207,8 @@ def read_metric(text: str) -> tuple[RankingMetric, int]:
 
 def contributions(judged: JudgedRanking, ks: Sequence[int]) -> dict[str, Ratio]:
     """The contribution of each sample to each metric that is a sum over samples."""
-    each = np.ones(len(judged.hits))
     return {
-        f"{metric.name}@{k}": metric.ratio(FirstPlaces(judged, k, each))
+        f"{metric.name}@{k}": metric.ratio(judged, k)
         for metric in METRICS.values()
         if judged.gains is not None or not metric.needs_propensities
         for k in ks
@@ -253,34 +219,23 @@ def resample(ratios: Mapping[Key, Ratio], n_bootstrap: int, seed: int) -> dict[K
     """Percentile bootstrap interval of each ratio, all from the same resamples of the samples."""
     if n_bootstrap < 1:
         raise ParameterError(f"n_bootstrap must be at least 1; got {n_bootstrap}")
-    columns = {id(array): array for ratio in ratios.values() for array in (ratio.numerator, ratio.denominator)}
-    sums = _resampled_sums(list(columns.values()), n_bootstrap, np.random.default_rng(seed))
-    sum_of = dict(zip(columns, sums.T, strict=True))
-    tails = 100 * np.array([(1 - _COVERED) / 2, (1 + _COVERED) / 2])
-    intervals = {}
-    for key, ratio in ratios.items():
-        top, bottom = sum_of[id(ratio.numerator)], sum_of[id(ratio.denominator)]
-        defined = bottom > 0  # recall is undefined for a resample without positives
-        values = _in_unit_interval(top[defined] / bottom[defined]) if defined.any() else np.zeros(1)
-        low, high = np.percentile(values, tails)
-        intervals[key] = (float(low), float(high))
-    return intervals
+    generator = np.random.default_rng(seed)
+    sums = {key: np.empty((n_bootstrap, 2)) for key in ratios}
+    n_samples = len(next(iter(ratios.values())).numerator)
+    for draw in range(n_bootstrap):
+        drawn = generator.integers(n_samples, size=n_samples)
+        weights = np.bincount(drawn, minlength=n_samples).astype(np.float64)
+        for key, ratio in ratios.items():
+            total = n_samples if ratio.denominator is None else weights @ ratio.denominator
+            sums[key][draw] = weights @ ratio.numerator, total
+    return {key: _interval(*pairs[pairs[:, 1] > 0].T) for key, pairs in sums.items()}
 
 
-def _resampled_sums(columns: list[Floats64], n_bootstrap: int, generator: np.random.Generator) -> Floats64:
-    """Sum of each column over each resample, shape (n_bootstrap, n_columns), in bounded memory."""
-    n_samples = len(columns[0])
-    sums = np.zeros((n_bootstrap, len(columns)))
-    block = max(1, _BLOCK_BYTES // (8 * n_samples))
-    for first in range(0, n_bootstrap, block):
-        weights = np.empty((min(block, n_bootstrap - first), n_samples))
-        for weight in weights:  # counts of n draws with replacement: a multinomial sample
-            weight[:] = np.bincount(generator.integers(n_samples, size=n_samples), minlength=n_samples)
-        for start in range(0, n_samples, _BLOCK_ROWS):
-            rows = slice(start, start + _BLOCK_ROWS)
-            side_by_side = np.stack([column[rows] for column in columns], axis=1)
-            sums[first : first + block] += weights[:, rows] @ side_by_side
-    return sums
+def _interval(numerators: Floats64, denominators: Floats64) -> Interval:
+    """The interval of resampled ratios; recall is undefined for a resample without positives, which is left out."""
+    values = np.minimum(numerators / denominators, _MOST) if len(numerators) else np.zeros(1)
+    low, high = np.percentile(values, _TAILS)
+    return float(low), float(high)
 
 
 def _check_ks(ks: Sequence[int]) -> list[int]:
@@ -324,11 +279,6 @@ def _largest_of_rows(matrix: sparse.csr_matrix, count: int) -> Floats64:
     largest = np.zeros((matrix.shape[0], count))
     largest[row_of_entry(matrix)[kept], places[kept]] = matrix.data[order][kept]
     return largest
-
-
-def _in_unit_interval(values: Floats64) -> Floats64:
-    """At most 1: by rounding errors, gains summed in another order may exceed the best ones."""
-    return np.minimum(values, 1.0)
 
 
 def _divide(numerator: Any, denominator: Any) -> Floats64:

@@ -1,8 +1,4 @@
-"""Propensities of labels, and matrix helpers based on them.
-
-The propensity ``p_l`` of a label is the probability that it is observed where it is relevant. Rare labels are
-missing more often than frequent ones, so a label's propensity is modelled from its number of training positives.
-"""
+"""Propensities of labels: the probability that a label is observed where it is relevant, from its frequency."""
 
 from __future__ import annotations
 
@@ -49,10 +45,8 @@ def propensities_from_counts(
     counts: npt.ArrayLike, n_samples: int, A: float = PRESETS["default"][0], B: float = PRESETS["default"][1]
 ) -> Floats64:
     """Propensity of each label, from its number of positives among `n_samples` training samples."""
-    if not (np.isfinite(A) and A >= 0):
-        raise ParameterError(f"A must be a number of at least 0; got {A}")
-    if not (np.isfinite(B) and B > 0):
-        raise ParameterError(f"B must be a number above 0; got {B}")
+    if not (np.isfinite(A) and A >= 0 and np.isfinite(B) and B > 0):
+        raise ParameterError(f"A must be a number of at least 0 and B a number above 0; got A = {A} and B = {B}")
     if A * max(math.log1p(B), -math.log(B)) > _MOST_LOG:
         raise ParameterError(f"(B + 1) ** A and B ** -A must be finite float64 numbers; got A = {A} and B = {B}")
     if n_samples < 1:
@@ -86,15 +80,11 @@ def check_propensities(propensities: Any, shape: tuple[int, int]) -> Any:
 
 def as_values(values: Any, shape: tuple[int, int], what: str) -> Any:
     """Numbers per label (1-D) or per (sample, label) (dense or CSR) as float64, checked against `shape`."""
-    if sparse.issparse(values):
-        checked: Any = sparse.csr_matrix(values).astype(np.float64)
-    else:
-        checked = np.asarray(values, dtype=np.float64)
+    is_sparse = sparse.issparse(values)
+    checked = sparse.csr_matrix(values, dtype=np.float64) if is_sparse else np.asarray(values, dtype=np.float64)
     if checked.shape not in {(shape[1],), tuple(shape)}:
-        raise DataError(
-            f"{what} must have one value per label, shape ({shape[1]},), or one per sample and label, "
-            f"shape {tuple(shape)}; got shape {checked.shape}"
-        )
+        expected = f"one value per label, shape ({shape[1]},), or one per sample and label, shape {tuple(shape)}"
+        raise DataError(f"{what} must have {expected}; got shape {checked.shape}")
     return checked
 
 

@@ -274,23 +274,16 @@ def test_an_interrupted_training_says_what_is_kept_and_resumes(tacit, numeric, t
 
 
 def test_a_folder_of_somebody_else_is_not_removed(tacit, numeric, tmp_path):
-    partial = tmp_path / "model.partial"
-    train = ("train", numeric, "--model", "Popularity", "--out", tmp_path / "model")
-    for name in ("thesis.txt", "0123456789abcdef0123456789abcdef/thesis.txt", "drafts/x.safetensors"):
-        thesis = partial / name
-        thesis.parent.mkdir(parents=True)
-        thesis.write_text("years of work")
-        refused = tacit(*train)
-        assert refused.code == 2
-        assert (
-            f"{partial}: is needed for the checkpoint of this training run, but contains something else" in refused.err
-        )
-        assert refused.err.count("\n") == 1
-        assert thesis.read_text() == "years of work"
-        assert not (tmp_path / "model").exists()
-        shutil.rmtree(partial)
-    partial.write_text("a file")
-    assert "contains something else (a file)" in tacit(*train).err
+    thesis = tmp_path / "model.partial" / "thesis.txt"
+    thesis.parent.mkdir()
+    thesis.write_text("years of work")
+    train = ("train", numeric, "--model", "Popularity", "--out")
+    assert tacit(*train, tmp_path / "model").code == 0
+    assert thesis.read_text() == "years of work"
+    (tmp_path / "other.partial").write_text("a file")
+    refused = tacit(*train, tmp_path / "other")
+    assert refused.code == 2
+    assert "the checkpoint cannot be written" in refused.err
 
 
 def test_parts_of_another_training_are_left(tacit, numeric, tmp_path, stop_after):

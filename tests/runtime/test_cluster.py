@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import logging
 import os
+import pickle
 import re
 import signal
 import subprocess
@@ -53,14 +54,10 @@ EXPECTED = [float(task["factor"] * data().sum()) for task in TASKS]
 
 
 def test_an_argument_that_is_sent_arrives_writeable_and_aligned():
-    frames = [np.concatenate([np.zeros(1, np.uint8), np.frombuffer(data(), np.uint8)])[1:]]  # at an odd address
-    frames[0].flags.writeable = False
-    argument = {"matrix": data(), "options": {"C": 1.0}}
-    function, (rest, arrays) = cluster.Packed(argument).__reduce__()
-    assert len(rest) < 1000
-    np.testing.assert_array_equal(arrays[0], frames[0])
-    again = function(rest, frames).value
-    np.testing.assert_array_equal(again["matrix"], argument["matrix"])
+    matrix = data()
+    matrix.flags.writeable = False
+    again = pickle.loads(pickle.dumps(cluster.Packed({"matrix": matrix, "options": {"C": 1.0}}))).value
+    np.testing.assert_array_equal(again["matrix"], matrix)
     assert again["matrix"].flags.writeable
     assert again["matrix"].ctypes.data % 16 == 0
     assert again["options"] == {"C": 1.0}
@@ -192,8 +189,6 @@ def test_other_versions_are_refused():
     cluster.check_versions("w", ours | {"pandas": "3"}, ours)
     with pytest.raises(tacit.TacitError, match=r"worker w has numba 0\.9, but the command has 1\.0"):
         cluster.check_versions("w", ours | {"numba": "0.9"}, ours)
-    with pytest.raises(tacit.TacitError, match="worker w cannot import tacit; install tacit-labels"):
-        cluster.check_versions("w", {"python": "3.12"}, ours)
 
 
 @pytest.mark.slow

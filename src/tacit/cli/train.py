@@ -134,9 +134,8 @@ def train(
 
 
 def check_out(out: Path) -> None:
-    """Raise unless a model can be saved at `out`, and a checkpoint beside it."""
+    """Raise unless a model can be saved at `out`."""
     folder.check_target(out)
-    Checkpoint(_parts(out)).check()
 
 
 def _parts(out: Path) -> Path:

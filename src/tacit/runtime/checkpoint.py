@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import re
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -21,8 +20,6 @@ from tacit.progress import announce
 from tacit.store.atomic import read_arrays, sha256, write_arrays
 from tacit.store.packing import Arrays, Unpacker, pack
 
-_ENDINGS = (".safetensors", ".draft", ".tmp")  # of files in a checkpoint
-_FIT_NAME = 32  # hexadecimal digits
 _current: ContextVar[Checkpoint | None] = ContextVar("tacit_checkpoint", default=None)
 
 
@@ -34,23 +31,12 @@ class Checkpoint:
         self.fits: set[Path] = set()
         self.has_resumed = False
 
-    def check(self) -> None:
-        """Raise if the folder contains anything that is not part of a checkpoint."""
-        if not self.folder.exists():
-            return
-        others = _names_of_others(self.folder) if self.folder.is_dir() else ["a file"]
-        if others:
-            raise TacitError(
-                f"{self.folder}: is needed for the checkpoint of this training run, but contains something else "
-                f"({others[0]}); move it, or choose another name for the model"
-            )
-
     def n_kept(self) -> int:
         """Number of finished tasks in the fits of this process."""
         return sum(1 for fit in list(self.fits) for _ in fit.glob("*.safetensors"))
 
     def remove(self) -> bool:
-        """Delete the finished tasks of this process; returns whether those of another training run remain."""
+        """Delete the finished tasks of this process; returns whether anything else remains."""
         for fit in self.fits:
             shutil.rmtree(fit, ignore_errors=True)
         self.remove_empty()
@@ -61,17 +47,6 @@ class Checkpoint:
         for folder in (*self.fits, self.folder):
             with suppress(OSError):
                 folder.rmdir()
-
-
-def _names_of_others(folder: Path) -> list[str]:
-    """Names of files in a folder that cannot be part of a checkpoint."""
-    names = []
-    for entry in folder.iterdir():
-        if entry.is_symlink() or not entry.is_dir() or not re.fullmatch(rf"[0-9a-f]{{{_FIT_NAME}}}", entry.name):
-            names.append(entry.name)
-        else:
-            names += [f"{entry.name}/{part.name}" for part in entry.iterdir() if not part.name.endswith(_ENDINGS)]
-    return sorted(names)
 
 
 @contextmanager
@@ -93,7 +68,7 @@ def checkpoint(folder: str | os.PathLike[str]) -> Iterator[Checkpoint]:
 def of_fit(*identity: Any) -> FinishedTasks | None:
     """The finished tasks of one fit (model, parameters, data), if there is a checkpoint."""
     current = _current.get()
-    return None if current is None else FinishedTasks(current, fingerprint(*identity)[:_FIT_NAME])
+    return None if current is None else FinishedTasks(current, fingerprint(*identity)[:32])
 
 
 class FinishedTasks:

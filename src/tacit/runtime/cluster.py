@@ -12,30 +12,24 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import CancelledError
 from contextlib import ExitStack, contextmanager
-from functools import cached_property
 from itertools import islice
 from multiprocessing import resource_tracker
 from pathlib import Path
 from typing import Any
 
 import joblib
-import numpy as np
-import numpy.typing as npt
 from joblib.parallel import get_active_backend
 
-from tacit._version import __version__
 from tacit.errors import DISTRIBUTION, ClusterError, MissingExtraError, ParameterError
 
 Task = Mapping[str, Any]
-Futures = dict[str, Any]  # what workers hold, by fingerprint
+Futures = dict[str, Any]  # what workers hold, by the digest of its content
 
-_LOUD = ("asyncio", "distributed", "tornado")  # loggers
+_LOGGERS = ("asyncio", "distributed", "distributed.client", "distributed.gc", "tornado", "tornado.application")
 _PACKAGES = (DISTRIBUTION, "python", "numpy", "scipy", "scikit-learn", "numba")  # whose versions can change a model
 _WAIT = 30  # seconds for a scheduler to answer and for a first worker to join
-_SMALL = 1 << 16  # bytes; smaller arguments travel with each task
 _AHEAD = 4  # tasks per thread of a worker, so that none is idle while an earlier task takes longer
-_LOSSES = 100  # results that may be lost with their workers
-_ALIGNMENT = 16  # bytes, as NumPy has it
+_LOSSES = 100  # of results with their workers, one after the other
 _KEPT = {"distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": 1 << 26}  # else every array is of new pages
 
 
@@ -74,7 +68,9 @@ def _connected(address: str, stack: ExitStack) -> Any:
         from distributed import Client, LocalCluster
     except ImportError:
         raise MissingExtraError("a cluster", "dask") from None
-    stack.enter_context(_silent())
+    for logger in map(logging.getLogger, _LOGGERS):  # what goes wrong is raised here, in one line
+        stack.callback(logger.setLevel, logger.level)
+        logger.setLevel(logging.CRITICAL)
     where: Any = address
     if local is not None:
         options = {"n_workers": int(local[1]), "threads_per_worker": 1, "memory_limit": 0, "dashboard_address": None}
@@ -88,21 +84,6 @@ def _connected(address: str, stack: ExitStack) -> Any:
         missing = "has no workers; start some" if isinstance(error, TimeoutError) else "does not answer; start it"
         raise ClusterError(f"the Dask scheduler {address} {missing}, or name another one") from error
     return client
-
-
-@contextmanager
-def _silent() -> Iterator[None]:
-    """Silence Dask's loggers inside the block: what goes wrong is raised here, in one line."""
-    names = {*_LOUD, *logging.root.manager.loggerDict}
-    loggers = [logging.getLogger(name) for name in names if name.partition(".")[0] in _LOUD]
-    before = {logger: logger.level for logger in loggers}
-    for logger in loggers:
-        logger.setLevel(logging.CRITICAL)
-    try:
-        yield
-    finally:
-        for logger, level in before.items():
-            logger.setLevel(level)
 
 
 @contextmanager
@@ -139,54 +120,34 @@ def check_workers(path: Path | None = None) -> None:
 
 
 def check_versions(worker: str, found: Mapping[str, str | None], expected: Mapping[str, str | None]) -> None:
-    """Raise unless a worker has the expected versions."""
-    if found.get(DISTRIBUTION) is None:
-        raise ClusterError(f"worker {worker} cannot import tacit; install {DISTRIBUTION} {__version__} there")
+    """Raise unless a worker has the expected versions; others could give another model."""
     for name in _PACKAGES:
         if found.get(name) != expected.get(name):
             raise ClusterError(
-                f"worker {worker} has {name} {found.get(name)}, but the command has {expected.get(name)}; other "
-                "versions could give another model: install the same ones everywhere"
+                f"worker {worker} has {name} {found.get(name)}, but the command has {expected.get(name)}; install the "
+                "same versions everywhere"
             )
 
 
 class Packed:
-    """An argument as it is sent: its arrays apart, so that a worker has them writeable and aligned, as kernels need."""
+    """An argument as it is sent: in one piece, so that arrays are writeable and aligned on workers, as kernels need."""
 
     def __init__(self, value: Any) -> None:
-        import cloudpickle  # not needed without a cluster
-
         self.value = value
-        buffers: list[pickle.PickleBuffer] = []
-        self._rest = cloudpickle.dumps(value, protocol=5, buffer_callback=buffers.append)
-        self._arrays = [np.frombuffer(buffer.raw(), np.uint8) for buffer in buffers]
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _unpacked, (self._rest, self._arrays)
-
-    @property
-    def n_bytes(self) -> int:
-        """Bytes to send."""
-        return len(self._rest) + sum(array.nbytes for array in self._arrays)
-
-    @cached_property
-    def fingerprint(self) -> str:
-        """Digest of the content."""
-        digest = hashlib.sha256(self._rest)
-        for array in self._arrays:
-            digest.update(array.data)
-        return digest.hexdigest()
+        return _unpacked, (_pickled(self.value),)
 
 
-def _unpacked(rest: bytes, arrays: list[npt.NDArray[np.uint8]]) -> Packed:
-    packed = Packed.__new__(Packed)
-    packed._rest, packed._arrays = rest, [_aligned(array) for array in arrays]
-    packed.value = pickle.loads(rest, buffers=packed._arrays)  # noqa: S301 - what our own process has pickled
-    return packed
+def _pickled(value: Any) -> bytes:
+    import cloudpickle  # not needed without a cluster
+
+    raw: bytes = cloudpickle.dumps(value, protocol=4)  # arrays of later protocols may be read-only
+    return raw
 
 
-def _aligned(array: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
-    return array if array.flags.writeable and array.ctypes.data % _ALIGNMENT == 0 else array.copy()
+def _unpacked(raw: bytes) -> Packed:
+    return Packed(pickle.loads(raw))  # noqa: S301 - what our own process has pickled
 
 
 def computed(
@@ -194,73 +155,63 @@ def computed(
 ) -> Iterator[Any]:
     """What `run` returns for each task and the shared arguments, in order; few tasks are taken ahead.
 
-    `sent` is what workers hold of the fit so far; large arguments are added to it.
+    `sent` is what workers hold of the fit so far; what they lack of the shared arguments is added to it. A result that
+    is lost with its worker is computed again.
     """
-    packed = {name: Packed(value) for name, value in shared.items()}
+    from distributed import KilledWorker
+
+    digests = {name: hashlib.sha256(_pickled(value)).hexdigest() for name, value in shared.items()}
     running: deque[tuple[Task, Any]] = deque()
+    n_lost = 0
 
     def submitted(task: Task) -> tuple[Task, Any]:
-        arguments = {name: _sent(client, value, sent) for name, value in packed.items()}
+        arguments = _sent(client, shared, digests, sent)
         return task, client.submit(_run_on_worker, run, task, arguments, pure=False)
 
     try:
         while True:
-            with _talking(client):
+            try:
+                if n_lost:
+                    running[0] = submitted(running[0][0])
                 n_ahead = max(_AHEAD * sum(client.nthreads().values()), 1)
                 running.extend(map(submitted, islice(tasks, max(n_ahead - len(running), 0))))
                 if not running:
                     return
-                result = _result(client, *running.popleft(), submitted)
-            if isinstance(result, BaseException):
-                raise result
+                error = running[0][1].exception()
+                result = running[0][1].result() if error is None else None
+            except (CancelledError, OSError, TimeoutError) as reason:
+                is_there = client.status == "running" and isinstance(reason, CancelledError | TimeoutError)
+                n_lost += 1
+                if is_there and running and n_lost < _LOSSES and isinstance(reason, CancelledError):
+                    continue
+                raise _no_answer(client, is_there) from reason
+            running.popleft()
+            n_lost = 0
+            if isinstance(error, KilledWorker):
+                raise ClusterError("all workers died that ran the same task; do they have enough memory for it?")
+            if error is not None:
+                raise error
             yield result
     finally:
         if client.status == "running":
             client.cancel([future for _, future in running])
 
 
-def _result(client: Any, task: Task, future: Any, submitted: Callable[[Task], tuple[Task, Any]]) -> Any:
-    """The result of a task, or its error; a result that is lost with its worker is computed again."""
-    from distributed import KilledWorker
-
-    for _ in range(_LOSSES):
-        try:
-            error = future.exception()
-            if error is None:
-                return future.result()
-        except CancelledError:
-            if client.status != "running":
-                raise
-            _, future = submitted(task)
-            continue
-        if isinstance(error, KilledWorker):
-            return ClusterError("all workers died that ran the same task; do they have enough memory for it?")
-        return error
-    raise CancelledError
+def _sent(client: Any, shared: Mapping[str, Any], digests: Mapping[str, str], sent: Futures) -> dict[str, Any]:
+    """The shared arguments as futures, which workers pass to one another; those lost with workers are sent again."""
+    missing = [
+        name for name, digest in digests.items() if digest not in sent or sent[digest].status in ("cancelled", "lost")
+    ]
+    if missing:
+        futures = client.scatter([Packed(shared[name]) for name in missing], hash=False, timeout=_WAIT)
+        sent.update(zip((digests[name] for name in missing), futures, strict=True))
+    return {name: sent[digest] for name, digest in digests.items()}
 
 
-def _sent(client: Any, value: Packed, sent: Futures) -> Any:
-    """What tasks carry of an argument: itself if it is small, or else a future, which workers pass to one another."""
-    if value.n_bytes < _SMALL:
-        return value
-    name = value.fingerprint
-    if name not in sent or sent[name].status in ("cancelled", "lost"):  # with the workers that had it
-        sent[name] = client.scatter(value, hash=False, timeout=_WAIT)
-    return sent[name]
-
-
-@contextmanager
-def _talking(client: Any) -> Iterator[None]:
-    """Say in one line what to do if the cluster does not answer or keeps losing its workers."""
-    try:
-        yield
-    except (CancelledError, OSError, TimeoutError) as error:
-        is_there = client.status == "running" and isinstance(error, CancelledError | TimeoutError)
-        what = "keeps losing its workers; start others" if is_there else "has stopped; start it again"
-        raise ClusterError(
-            f"the Dask scheduler {client.scheduler.address} {what} and repeat the command, which resumes from its "
-            "checkpoint"
-        ) from error
+def _no_answer(client: Any, is_there: bool) -> ClusterError:
+    what = "keeps losing its workers; start others" if is_there else "has stopped; start it again"
+    what += " and repeat the command, which resumes from its checkpoint"
+    return ClusterError(f"the Dask scheduler {client.scheduler.address} {what}")
 
 
 def _run_on_worker(run: Callable[..., Any], task: Task, shared: Mapping[str, Packed]) -> Any:

@@ -10,7 +10,6 @@ paper       each model as its paper prints it beside its defaults, on Bibtex
 printed     ExMLDS1.paper() with values that the paper does not print, on a fifth of Bibtex's training set
 curve       the same as hidden on Bibtex for 20 to 80 % hidden
 eurlex      EURLEX57K: accuracy, time and memory
-search      exact against approximate nearest neighbours
 """
 
 from __future__ import annotations
@@ -28,7 +27,6 @@ from threadpoolctl import threadpool_limits
 
 import tacit
 from tacit.data.split import hide_positives, train_test_split
-from tacit.embedding.neighbors import embedded_neighbors, unit_vectors
 from tacit.embedding.partition import bounded_clusters
 
 SEEDS = (0, 1, 2)
@@ -50,9 +48,6 @@ ABLATION: dict[str, tuple[type[Any], bool, dict[str, Any]]] = {
     "  without label scores": (tacit.ExMLDS3, True, {"label_share": 0.0}),
     "  without unlabelled samples": (tacit.ExMLDS3, True, {"unlabelled_share": 0.0}),
     "ExMLDS3.paper()": (tacit.ExMLDS3, True, dict(tacit.ExMLDS3.PAPER)),
-    "ExMLDS3, solver sgns": (tacit.ExMLDS3, True, {"solver": "sgns"}),
-    "  negatives per pair": (tacit.ExMLDS3, True, {"solver": "sgns", "negatives_per": "pair"}),
-    "  sample_weight 5": (tacit.ExMLDS3, True, {"solver": "sgns", "sample_weight": 5.0}),
 }
 
 Data = tuple[sparse.csr_matrix, sparse.csr_matrix, sparse.csr_matrix, sparse.csr_matrix]
@@ -153,26 +148,22 @@ def ablation() -> None:
 
 
 def paper() -> None:
-    """All labels; beside ExMLDS1 its other objective, whose shift was chosen on a fifth of the training set."""
+    """All labels."""
     data = load("bibtex")
     for cls in FAMILY:
         for what, parameters in ((".paper()", cls.PAPER), ("", {})):
             runs = [measure(cls, data, **{**parameters, "random_state": seed}) for seed in SEEDS]
             show(f"{cls.__name__}{what}", runs)
-    nce = {"objective": "nce", "shift": 0.001}
-    show("ExMLDS1, NCE", [measure(tacit.ExMLDS1, data, **nce, random_state=seed) for seed in SEEDS])
 
 
 def printed() -> None:
-    """The k of Eq. 4, the ℓ1 penalty of the regressor and the shift of NCE; never on test data."""
+    """The k of Eq. 4 and the ℓ1 penalty of the regressor; never on test data."""
     X, Y, *_ = load("bibtex")
     split = train_test_split(Y, 0.2, seed=100)
     data = (X[split.train], Y[split.train], X[split.test], Y[split.test])
     tried = [{"shift": float(k)} for k in (1, 2, 5, 15)] + [{"l1": value} for value in (0.0, 0.01, 0.1, 1.0)]
-    tried += [{"objective": "nce", "shift": value} for value in (1e-1, 1e-2, 1e-3, 1e-4)]
     for parameters in tried:
-        settings = {} if "objective" in parameters else tacit.ExMLDS1.PAPER
-        show(f"ExMLDS1 {parameters}", [measure(tacit.ExMLDS1, data, **{**settings, **parameters})])
+        show(f"ExMLDS1 {parameters}", [measure(tacit.ExMLDS1, data, **{**tacit.ExMLDS1.PAPER, **parameters})])
 
 
 def curve() -> None:
@@ -196,31 +187,7 @@ def _peak_megabytes() -> float:
     return next(int(line.split()[1]) / 1024 for line in status.splitlines() if line.startswith("VmHWM"))
 
 
-def search() -> None:
-    """Where the exact search among points like those of EURLEX57K stops being the faster one."""
-    from sklearn.utils.extmath import randomized_svd
-
-    from tacit.embedding.search import approximate_neighbors, build_index, recall
-
-    left, values, _ = randomized_svd(load("eurlex57k")[0].astype(np.float32), 150, n_iter=2, random_state=0)
-    points = unit_vectors((left * values).astype(np.float32))
-    queries, points = points[:1000], points[1000:]
-    embedded_neighbors(queries[:5], points[:100], 30)
-    with threadpool_limits(1):
-        for n in (3000, 6000, 12000, 24000, 44000):
-            some = np.ascontiguousarray(points[:n])
-            exact = _seconds(lambda some=some: embedded_neighbors(queries, some, 30))
-            build = _seconds(lambda some=some: build_index(some))
-            index = build_index(some)
-            near = _seconds(lambda index=index: approximate_neighbors(index, queries, 30))
-            print(
-                f"  {n:6d} points, 1000 queries: exact {exact:.2f} s; index built in {build:.2f} s, searched in "
-                f"{near:.2f} s, recall@30 {recall(index, some, 30):.3f}",
-                flush=True,
-            )
-
-
-PARTS = {part.__name__: part for part in (accuracy, speed, hidden, ablation, paper, printed, curve, eurlex, search)}
+PARTS = {part.__name__: part for part in (accuracy, speed, hidden, ablation, paper, printed, curve, eurlex)}
 
 
 def main() -> None:

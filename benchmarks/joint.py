@@ -1,4 +1,4 @@
-"""Joint training: accuracy and speed against one-vs-rest and PECOS, choices, and search in a large index.
+"""Joint training: accuracy and speed against one-vs-rest and PECOS, and choices.
 
 Usage: ``TACIT_DATA=… python -m benchmarks.joint [PART…]``, where PART is one of
 
@@ -6,14 +6,11 @@ accuracy    P@1/3/5 on Bibtex and Delicious, mean of three seeds, CPU time again
 paper       Bibtex: the models as their papers print them, one seed (minutes: 15 learners of 100 passes)
 eurlex      EURLEX57K: accuracy of joint and two-step training, CPU time against PECOS XR-Linear, memory
 choices     what each choice is worth, on fifths of the training sets of Bibtex and (the main ones) Delicious
-search      exact against approximate search among 590,669 embedded titles (yso-finna-en)
 figure      draws docs/figures/joint.svg: accuracy over the passes of training
 """
 
 from __future__ import annotations
 
-import gzip
-import json
 import os
 import resource
 import sys
@@ -27,10 +24,7 @@ import tacit
 from benchmarks.embedding import SEEDS, Data, load
 from benchmarks.trees import cpu
 from tacit.data.split import train_test_split
-from tacit.embedding.neighbors import embedded_neighbors
-from tacit.embedding.search import approximate_neighbors, build_index
 from tacit.numerics.rows import unit_rows
-from tacit.runtime.tasks import row_blocks
 
 FIGURES = Path(__file__).parents[1] / "docs" / "figures"
 METRICS = ("P@1", "P@3", "P@5", "PSP@1", "PSP@3", "PSP@5")
@@ -41,14 +35,12 @@ CHOICES: dict[str, dict[str, Any]] = {
     "random start": {"start": "random", "rate": 0.1},
     "no offset (as in the paper)": {"offset": 0.0},
     "plain votes": {"tail_power": 0.0},
-    "k-means partition": {"partition": "features"},
-    "softmax loss": {"loss": "softmax"},
     "inner product": {"similarity": "dot"},
     "no held-out slice": {"held_out": 0.0},
     "dimension 50": {"dimension": 50},
     "1 learner": {"n_learners": 1},
 }
-N_MAIN = 5  # of these, tried on Delicious too
+N_MAIN = 4  # of these, tried on Delicious too
 
 
 def measure(cls: type[Any], data: Data, **parameters: Any) -> tuple[Any, np.ndarray[Any, Any], float]:
@@ -126,38 +118,6 @@ def choices() -> None:
             print(f"  {name} {what:28s} {line(accuracy)}, fit {spent:.1f} s", flush=True)
 
 
-def search() -> None:
-    """Points as a joint map of some titles puts all; a neighbour counts as found where one as near is."""
-    points = titles()
-    queries = points[np.random.default_rng(0).choice(len(points), 300, replace=False)]
-    embedded_neighbors(queries[:2], points[:100], 10)
-    with threadpool_limits(1):
-        build, index = cpu(lambda: build_index(points))
-        exact, right = cpu(lambda: embedded_neighbors(queries, points, 10))
-        near, found = cpu(lambda: approximate_neighbors(index, queries, 10))
-    recall = (found.similarities >= right.similarities[:, -1:] - 1e-5).mean()
-    print(f"  {points.shape} points, index built in {build:.0f} s, peak {peak_megabytes():.0f} MB")
-    print(f"  {len(queries)} queries: exact {exact:.2f} s, approximate {near:.3f} s", end="")
-    print(f" = {exact / near:.0f} x as fast, recall@10 {recall:.3f}", flush=True)
-
-
-def titles(n_training: int = 20_000) -> np.ndarray[Any, Any]:
-    """The titles of yso-finna-en, embedded by a map that is trained on some of them."""
-    from sklearn.feature_extraction.text import TfidfVectorizer
-    from sklearn.preprocessing import MultiLabelBinarizer
-
-    path = Path(os.environ["TACIT_DATA"]) / "yso-finna-en" / "train.jsonl.gz"
-    with gzip.open(path, "rt", encoding="utf-8") as file:
-        records = [json.loads(row) for row in file]
-    vectorizer = TfidfVectorizer(max_features=30_000, sublinear_tf=True, dtype=np.float32)
-    X = vectorizer.fit_transform(record["text"] for record in records)
-    some = np.sort(np.random.default_rng(0).choice(len(records), n_training, replace=False))
-    Y = MultiLabelBinarizer(sparse_output=True).fit_transform(records[row]["labels"] for row in some)
-    model = tacit.JointExMLDS(n_learners=1, max_cluster=n_training, search="exact").fit(X[some], Y)
-    (cell,) = model.learners_[0].cells
-    return np.vstack([cell.embed(X[start:stop]) for start, stop in row_blocks(len(records), 50_000)])
-
-
 def figure() -> None:
     """P@3 on a fifth of the training set over the passes, from both starts, without early stopping."""
     import matplotlib as mpl
@@ -192,7 +152,7 @@ def peak_megabytes() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
-PARTS = {part.__name__: part for part in (accuracy, paper, eurlex, choices, search, figure)}
+PARTS = {part.__name__: part for part in (accuracy, paper, eurlex, choices, figure)}
 
 
 def main() -> None:

@@ -40,7 +40,7 @@ QUICK = (
     "tests/cli/test_commands.py",
     "tests/text/test_vectorizer.py",
 )
-#: Tests of what extras add: service, clusters, encoders, Gibbs sampling, approximate search, frames, tuning, plots.
+#: Tests of what extras add: service, clusters, encoders, Gibbs sampling, frames, tuning, plots.
 OF_EXTRAS = (
     "tests/server/test_service.py",
     "tests/server/test_annif.py",
@@ -48,7 +48,6 @@ OF_EXTRAS = (
     "tests/runtime/test_cluster.py",
     "tests/text/test_encoders.py",
     "tests/latent/test_gibbs.py",
-    "tests/embedding/test_search.py",
     "tests/tagger/test_frames.py",
     "tests/test_tuning.py",
     "tests/test_examples.py",

@@ -129,7 +129,7 @@ class LPSR(SparseLinear):
         self.assigned_ = np.stack(run_tasks(assigned_labels, tasks, n_jobs=self.n_jobs, what="parts", **shared))
 
     def _rank(self, X: sparse.csr_matrix, k: int, allowed: Mask | None) -> Ranking:
-        part = nearest_clusters(X, self.centers_, 1).clusters[:, 0]
+        part = nearest_clusters(X, self.centers_, 1)[0][:, 0]
         labels, scores = np.full((X.shape[0], k), -1, np.int32), np.full((X.shape[0], k), -np.inf, np.float32)
         for each in np.unique(part):
             rows = np.flatnonzero(part == each)

@@ -36,6 +36,6 @@ EXMLDS3: Mapping[str, Any] = {**_SLEEC, "label_weight": 2.0}
 #: neighbor as 10, number of embedding and partitioning iteration both 100, gamma as 1", negatives 20:1.
 JOINT: Mapping[str, Any] = {
     "dimension": 50, "n_learners": 15, "n_context": 10, "n_neighbors": 10, "n_passes": 100, "gamma": 1.0,
-    "n_negatives": 20.0, "similarity": "cosine", "partition": "graph",
+    "n_negatives": 20.0, "similarity": "cosine",
 }  # fmt: skip
 JOINT_BY_SET = _FEW_LEARNERS

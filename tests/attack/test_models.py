@@ -78,7 +78,6 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
         usual = FACTORS if name == "MLLCS" else PARAMETERS.get(name, {})
         MODELS[name].load()(**usual).fit(mixed, Y).save(folder / f"{name}Mixed")
     tacit.MLLCS(**FACTORS).partial_fit(X, Y).save(folder / "MLLCSOnline")
-    tacit.SLEEC(**CELLS, search="approximate").fit(X, Y).save(folder / "SLEECApproximate")
     vocabulary = Vocabulary(["1", "2"], ["fruit", "car"], [["food"], []], [[], ["1"]])
     said, tags = texts()
     options: dict[str, Any] = {"keep_texts": True, "features": "words+characters", "vocabulary": vocabulary}

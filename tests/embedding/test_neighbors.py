@@ -64,11 +64,6 @@ def test_equal_rows_share_a_set():
     assert (sets.matrix[sets.of_sample] != LABELS).nnz == 0
 
 
-def test_means_of_features_by_set():
-    X = sparse.csr_matrix(np.arange(10, dtype=np.float32).reshape(5, 2))
-    assert distinct_label_sets(LABELS).means(X).toarray() == pytest.approx(np.array([[2, 3], [5, 6], [6, 7]]))
-
-
 def test_weights_sum_to_one_and_leave_out_what_is_not_similar():
     similarities = np.array([[0.8, 0.4, -0.1, -np.inf], [0, 0, 0, 0]], np.float32)
     assert vote_weights(similarities, 1.0) == pytest.approx(np.array([[2 / 3, 1 / 3, 0, 0], [0, 0, 0, 0]]))

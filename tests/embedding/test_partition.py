@@ -41,20 +41,13 @@ def test_samples_that_features_cannot_tell_apart_are_cut_too():
     assert sorted(np.concatenate(clusters)) == list(range(10))
 
 
-def test_seeds_give_different_clusters_and_the_same_seed_the_same():
-    X = sparse.csr_matrix(np.random.default_rng(0).random((300, 5)).astype(np.float32))
-    first, again, other = (bounded_clusters(X, 80, seed) for seed in (1, 1, 2))
-    assert np.array_equal(first.centers, again.centers)
-    assert not np.array_equal(first.centers[0], other.centers[0])
-
-
 def test_samples_go_to_the_cluster_they_come_from():
     X = blobs()
     partition = bounded_clusters(X, 60, seed=0)
-    route = nearest_clusters(X, partition.centers, 2)
+    nearest, similarities = nearest_clusters(X, partition.centers, 2)
     for cluster, rows in enumerate(partition.clusters):
-        assert (route.clusters[rows, 0] == cluster).mean() > 0.95
-    assert (route.similarities[:, 0] >= route.similarities[:, 1]).all()
+        assert (nearest[rows, 0] == cluster).mean() > 0.95
+    assert (similarities[:, 0] >= similarities[:, 1]).all()
 
 
 # -- by label-space neighbours ----------------------------------------------------------------------------
@@ -86,14 +79,17 @@ def test_label_space_neighbours_are_kept_together_whatever_else_features_say():
 
 def test_most_samples_are_sent_to_the_cluster_they_are_in():
     partition = graph_clusters(X, NEAR, 250, seed=0)
-    sent = nearest_clusters(X, partition.centers, 1).clusters[:, 0]
+    sent = nearest_clusters(X, partition.centers, 1)[0][:, 0]
     assert np.mean([(sent[rows] == cluster).mean() for cluster, rows in enumerate(partition.clusters)]) > 0.8
 
 
-def test_seeds_give_different_graph_partitions_and_the_same_seed_the_same():
-    first, again, other = (graph_clusters(X, NEAR, 250, seed) for seed in (0, 0, 1))
+@pytest.mark.parametrize(
+    "cut", [lambda seed: bounded_clusters(X, 250, seed), lambda seed: graph_clusters(X, NEAR, 250, seed)]
+)
+def test_seeds_give_different_partitions_and_the_same_seed_the_same(cut):
+    first, again, other = (cut(seed) for seed in (0, 0, 1))
     assert np.array_equal(first.centers, again.centers)
-    assert first.centers.shape != other.centers.shape or not np.array_equal(first.centers, other.centers)
+    assert not np.array_equal(first.centers, other.centers)
 
 
 def test_few_samples_are_one_cluster():
@@ -114,11 +110,6 @@ def test_assignment_is_bounded_and_stable(seed, n_clusters, max_size):
             assert (scores[assigned == better, better] >= scores[row, better]).all()
 
 
-def test_too_little_room_is_an_error():
-    with pytest.raises(ValueError, match="2 clusters of 3 have no room for 7 rows"):
-        bounded_assignment(np.zeros((7, 2), np.float32), 3)
-
-
 @pytest.mark.parametrize("near", [None, cosine_neighbors(Y[:500], 10)], ids=["features", "graph"])
 def test_samples_without_labels_go_to_the_nearest_centre(near):
     labelled, others = np.split(np.arange(600, dtype=np.int32), [500])
@@ -126,4 +117,4 @@ def test_samples_without_labels_go_to_the_nearest_centre(near):
     assert sorted(np.concatenate(partition.clusters)) == labelled.tolist()
     assert sorted(np.concatenate(partition.others)) == others.tolist()
     for cluster, rows in enumerate(partition.others):
-        assert (nearest_clusters(X[rows], partition.centers, 1).clusters == cluster).all()
+        assert (nearest_clusters(X[rows], partition.centers, 1)[0] == cluster).all()

@@ -28,7 +28,7 @@ def log_sigma(x):
 
 
 def even_sum(vectors, contexts, near, n_negatives):
-    """Σ_i (Σ_{j ∈ N(i)} log σ(⟨z_i, c_j⟩) + n₋/n Σ_j′ log σ(−⟨z_i, c_j′⟩)): Eq. 3, 6, 7 and 8.
+    """Σ_i (Σ_{j ∈ N(i)} log σ(⟨z_i, c_j⟩) + n₋/n Σ_j′ log σ(−⟨z_i, c_j′⟩)): Eq. 3.
 
     An i without any j takes no part.
     """
@@ -39,24 +39,6 @@ def even_sum(vectors, contexts, near, n_negatives):
             negatives = sum(log_sigma(-vectors[i] @ context) for context in contexts)
             total += n_negatives / len(contexts) * negatives
     return total
-
-
-def joint_objective(Z, labels, Y, C, weights, n_negatives, k):
-    """Eq. 5 to 8 for vectors Z of samples and of labels."""
-    members = [list(np.flatnonzero(row)) for row in Y]
-    return (
-        weights[0] * even_sum(labels, labels, nearest(C, k), n_negatives[0])
-        + weights[1] * even_sum(Z, Z, nearest(Y, k), n_negatives[1])
-        + weights[2] * even_sum(Z, labels, members, n_negatives[2])
-    )
-
-
-def log_conditional(M, mu):
-    """max(log(#(i, j)/#(j)) − log μ, 0), the end of appendix A2; 0 where the pair never occurs."""
-    result = np.zeros(M.shape)
-    for i, j in zip(*np.nonzero(M), strict=True):
-        result[i, j] = max(math.log(M[i, j] / M[:, j].sum()) - math.log(mu), 0)
-    return result
 
 
 def factors(matrix, dimension):

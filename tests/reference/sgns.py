@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 
-def pair_objective(vector, context, negatives, offset=0.0):
-    """log σ(⟨z, c⟩ + offset) + Σ log σ(−⟨z, c′⟩ − offset)."""
-    terms = -np.log1p(np.exp(-(vector @ context + offset)))
-    return terms - sum(np.log1p(np.exp(vector @ negative + offset)) for negative in negatives)
+def pair_objective(vector, context, negatives):
+    """log σ(⟨z, c⟩) + Σ log σ(−⟨z, c′⟩)."""
+    terms = -np.log1p(np.exp(-(vector @ context)))
+    return terms - sum(np.log1p(np.exp(vector @ negative)) for negative in negatives)
 
 
 def numeric_gradient(function, at, step=1e-5):

@@ -28,9 +28,6 @@ _OF_ALL_MODELS = ("idf", "normalize", "random_state", "n_jobs")
 #: What replaces parameters of earlier versions.
 REMOVED: Mapping[str, str] = {
     "fusion": "the scores of the members are always combined",
-    **dict.fromkeys(
-        ("label_negatives", "sample_negatives", "membership_negatives"), "n_negatives is for pairs of every kind"
-    ),
     "mapping_in_model": "Ψ is learned after the factors; choose it by mapping='linear' or 'moments'",
 }
 

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from scipy import sparse
 
+from tacit.arrays import Floats32, Floats64
 from tacit.core.features import FeatureMatrix
 from tacit.core.parameters import OneOf, Range, Tune, document_parameters
-from tacit.embedding.neighbors import ContextSpace, LabelSets, Neighbors, Nodes, cosine_neighbors, label_nodes
+from tacit.embedding.neighbors import LabelSets, Nodes, cosine_neighbors, label_nodes
 from tacit.embedding.pipeline import PRINTED, Embedded, EmbeddingModel
-from tacit.embedding.sgns import NegativesPer, Term, nce_offsets, negatives_of_pairs, train_sgns
+from tacit.kernels.skip_gram import Pairs, sgns_pass
 
 
 @document_parameters
@@ -29,11 +31,11 @@ class ExMLDS2(EmbeddingModel):
     n_neighbors: Annotated[int, Range(low=1), Tune(5, 100), "near samples that vote in each cluster"] = 20
     nodes: Nodes = "sets"
     n_context: Annotated[int, Range(low=1), Tune(20, 200), "nearest label sets that a sample is drawn to"] = 100
-    context_space: ContextSpace = "labels"
     n_negatives: Annotated[int, Range(low=1), Tune(2, 20), "negative samples for each near one"] = 5
-    negatives_per: NegativesPer = "pair"
+    negatives_per: Annotated[
+        str, OneOf(("pair", "sample")), "what negative samples are counted for: a pair, or a sample as in Eq. 3"
+    ] = "pair"
     noise_power: Annotated[float, Range(low=0), "negatives are drawn by frequency to this power (0: uniform)"] = 1.0
-    objective: Annotated[str, OneOf(("sgns", "nce")), "negative sampling or noise-contrastive estimation"] = "sgns"
     n_passes: Annotated[int, Range(low=1), "passes over all pairs"] = 30
     rate: Annotated[float, Range(above=0), Tune(0.03, 0.3), "initial learning rate"] = 0.1
 
@@ -47,26 +49,35 @@ class ExMLDS2(EmbeddingModel):
     }
 
     def _embed(self, X: FeatureMatrix, Y: sparse.csr_matrix, seed: int, **data: Any) -> Embedded:  # noqa: ARG002
-        """SGNS, or NCE, over pairs of a label set and its nearest label sets."""
         sets = label_nodes(Y, self.nodes)
-        rows = sets.matrix if self.context_space == "labels" else sets.means(X)
-        terms = [self._term(sets, cosine_neighbors(rows, self.n_context))]
         size = (len(sets.counts), self.dimension)
-        vectors, _ = train_sgns(*size, terms, n_passes=self.n_passes, rate=self.rate, seed=seed)
-        return vectors[sets.of_sample], None
+        return train_sgns(*size, *self._pairs(sets), self.n_passes, self.rate, seed)[sets.of_sample], None
 
-    def _term(self, sets: LabelSets, near: Neighbors) -> Term:
-        """All pairs of samples that are neighbours: alike (ExMLDS Eq. 3), or between label sets, by similarity."""
-        first, second, similarities = near.pairs()
+    def _pairs(self, sets: LabelSets) -> tuple[Pairs, Floats64]:
+        """Pairs of neighbours, all alike (ExMLDS Eq. 3) or by similarity, and the weights of negative samples."""
+        first, second, similarities = cosine_neighbors(sets.matrix, self.n_context).pairs()
         counts = sets.counts.astype(np.float64)
         weights = counts[first] * counts[second]
         if self.nodes == "sets":
             weights = weights * similarities
-        n_sets = len(sets.counts)
         # Uniform over samples (ExMLDS Eq. 3): a set by how many samples have it. Otherwise #(j) to a power.
-        by_pairs = np.bincount(second, weights, minlength=n_sets) ** self.noise_power
+        by_pairs = np.bincount(second, weights, minlength=len(counts)) ** self.noise_power
         noise = counts if self.noise_power == 0 else by_pairs.astype(np.float64)
-        negatives = negatives_of_pairs(first, weights, self.n_negatives, self.negatives_per, counts[first])
-        offsets = nce_offsets(first, weights) if self.objective == "nce" else 0.0
-        nodes = np.arange(n_sets, dtype=np.int32)
-        return Term(first, second, weights, nodes, noise, negatives, offsets)
+        negatives = np.full(len(first), float(self.n_negatives))
+        if self.negatives_per == "sample":  # the printed factor n₋/n: however many pairs a sample has
+            negatives = self.n_negatives * counts[first] / np.bincount(first, weights)[first]
+        return Pairs(first, second, np.cumsum(weights), negatives), noise
+
+
+def train_sgns(
+    n_nodes: int, dimension: int, pairs: Pairs, noise: Floats64, n_passes: int, rate: float, seed: int
+) -> Floats32:
+    """Vectors of all nodes; a pass has as many steps as there are pairs, and the rate falls to 0 linearly."""
+    scale = np.float32(0.3 / np.sqrt(dimension))
+    vectors = scale * np.random.default_rng(seed).standard_normal((n_nodes, dimension), dtype=np.float32)
+    n_pairs = len(pairs.first)
+    state = np.array([seed], np.uint64)
+    for start, stop in pairwise(np.linspace(1, 0, n_passes + 1)) if n_pairs else ():
+        rates = rate * np.linspace(start, stop, n_pairs, endpoint=False)
+        sgns_pass(vectors, vectors, pairs, np.cumsum(noise), rates, state)
+    return vectors

@@ -14,9 +14,8 @@ from tacit.core.checks import as_counts
 from tacit.core.features import FeatureMatrix
 from tacit.core.parameters import OneOf, Range, Tune, document_parameters
 from tacit.core.ranking import Ranking
-from tacit.embedding.neighbors import cosine_neighbors, distinct_label_sets, unit_vectors, vote_matrix
+from tacit.embedding.neighbors import distinct_label_sets, unit_vectors, vote_matrix
 from tacit.embedding.pipeline import PRINTED, Embedded, EmbeddingModel
-from tacit.embedding.sgns import NegativesPer, Term, even_term, train_sgns
 from tacit.embedding.sppmi import DENSE_SHARE, Eigenvalues, Matrix, Shift, factorise, sample_counts, sppmi
 from tacit.kernels.dense import row_products
 from tacit.kernels.score import top_k
@@ -52,33 +51,6 @@ def joint_counts(sets: sparse.csr_matrix, cooccurrence: sparse.csr_matrix, weigh
     return joint
 
 
-def joint_terms(
-    Y: sparse.csr_matrix,
-    cooccurrence: sparse.csr_matrix,
-    weights: TermWeights,
-    n_negatives: int,
-    n_context: int,
-    per: str,
-) -> list[Term]:
-    """The objective of ExMLDS Eq. 5 to 8, which the factorisation of `joint_counts` stands for.
-
-    Its terms are labels with near labels, samples with near samples, and samples with their labels. Nodes are the
-    samples, then the labels.
-    """
-    n_samples, n_labels = Y.shape
-    samples = np.arange(n_samples, dtype=np.int32)
-    labels = np.arange(n_samples, n_samples + n_labels, dtype=np.int32)
-    first, second, _ = cosine_neighbors(cooccurrence, n_context).pairs()
-    near_samples = cosine_neighbors(Y, n_context).pairs()[:2]
-    members = Y.tocoo()
-    pairs = ((labels[first], labels[second]), near_samples, (members.row.astype(np.int32), labels[members.col]))
-    noise = (labels, samples, labels)
-    return [
-        even_term(near, nodes, n_negatives, per, weight)
-        for near, nodes, weight in zip(pairs, noise, weights, strict=True)
-    ]
-
-
 @document_parameters
 @dataclass(kw_only=True, eq=False, repr=False)
 class ExMLDS3(EmbeddingModel):
@@ -86,7 +58,7 @@ class ExMLDS3(EmbeddingModel):
 
     Differs from the paper as ExMLDS1 does, and in that labels that co-occur with a neighbour's get votes, samples
     without labels help to learn the map, and the label-embedding score has a weight and is never negative.
-    `ExMLDS3.paper()` is Algorithms 3 and 4; with ``solver="sgns"`` it climbs Eq. 5 to 8 by gradient steps.
+    `ExMLDS3.paper()` is Algorithms 3 and 4.
     """
 
     ridge: Annotated[float, Range(above=0), Tune(0.1, 20), "penalty on the squared size of the regressor"] = 2.0
@@ -96,17 +68,11 @@ class ExMLDS3(EmbeddingModel):
     label_weight: Annotated[float, Range(low=0), "weight μ₁ of the co-occurrence of labels"] = 1.0
     sample_weight: Annotated[float, Range(low=0), "weight μ₂ of the labels that samples share"] = 1.0
     membership_weight: Annotated[float, Range(low=0), "weight μ₃ of the labels of a sample"] = 1.0
-    solver: Annotated[str, OneOf(("sppmi", "sgns")), "factorise SPPMI, or take gradient steps (Eq. 5)"] = "sppmi"
-    n_negatives: Annotated[int, Range(low=1), "negative samples for each pair of nodes, n₋¹ = n₋² = n₋³ (sgns)"] = 5
-    negatives_per: NegativesPer = "sample"
-    n_context: Annotated[int, Range(low=1), "near samples, and near labels, that are drawn together (sgns)"] = 100
-    n_passes: Annotated[int, Range(low=1), "passes over all pairs (sgns)"] = 30
-    rate: Annotated[float, Range(above=0), "initial learning rate (sgns)"] = 0.1
     unlabelled_share: Annotated[
         float, Range(low=0, high=1), "weight of the map that samples without labels help to learn"
     ] = 0.5
     completion: Annotated[
-        float, Range(low=0, high=1), Tune(0, 1, log=False), "share of votes for labels that co-occur with those seen"
+        float, Range(low=0, high=1), Tune(0, 1, log=False), "fraction of votes for labels that co-occur with those seen"
     ] = 0.8
     label_share: Annotated[
         float, Range(low=0), Tune(0, 2, log=False), "weight of the label-embedding score beside the votes"
@@ -118,8 +84,6 @@ class ExMLDS3(EmbeddingModel):
     PAPER: ClassVar[Mapping[str, Any]] = {
         **PRINTED,
         "eigenvalues": "all",
-        "n_negatives": 15,
-        "n_passes": 35,
         "unlabelled_share": 0.0,
         "completion": 0.0,
         "label_share": 1.0,
@@ -134,22 +98,10 @@ class ExMLDS3(EmbeddingModel):
         return None if has_labels or self.label_share == 0 else ("learners_", "must have embedded labels in every cell")
 
     def fit(self, X: Any, Y: Any, *, label_names: Sequence[Any] | None = None, cooccurrence: Any = None) -> Self:
-        """Learn from samples, their labels and the co-occurrence of labels.
+        """Learn from samples and their labels, as every model does, and from co-occurrence.
 
-        Parameters
-        ----------
-        X : CSR, CSC or dense matrix of shape (n_samples, n_features), or `tacit.Features`
-            Features.
-        Y : list of lists of labels, sparse matrix or array of shape (n_samples, n_labels)
-            Labels.
-        label_names : sequence of str or int, optional
-            Names in column order; they become `classes_`.
-        cooccurrence : dense or sparse matrix of shape (n_labels, n_labels), optional
-            How often labels occur together, from any source; by default counted in Y.
-
-        Returns
-        -------
-        self
+        `cooccurrence`, a dense or sparse (n_labels, n_labels) matrix, says how often labels occur together, from any
+        source; by default it is counted in Y.
         """
         return self._fit_checked(X, Y, label_names, cooccurrence=cooccurrence)
 
@@ -163,17 +115,11 @@ class ExMLDS3(EmbeddingModel):
 
     def _embed(self, X: FeatureMatrix, Y: sparse.csr_matrix, seed: int, **data: Any) -> Embedded:  # noqa: ARG002
         """Embed the samples of a cluster together with all labels."""
-        cooccurrence, n_samples = data["cooccurrence"], Y.shape[0]
-        weights = (self.label_weight, self.sample_weight, self.membership_weight)
-        if self.solver == "sgns":
-            terms = joint_terms(Y, cooccurrence, weights, self.n_negatives, self.n_context, self.negatives_per)
-            size = (sum(Y.shape), self.dimension)
-            Z, _ = train_sgns(*size, terms, n_passes=self.n_passes, rate=self.rate, seed=seed)
-            return Z[:n_samples], Z[n_samples:]
         sets = distinct_label_sets(Y)  # ExMLDS Algorithm 3
         n_sets, n_labels = sets.matrix.shape
         n_equal = np.concatenate([sets.counts, np.ones(n_labels)]).astype(np.float64)
-        similarities = sppmi(joint_counts(sets.matrix, cooccurrence, weights), n_equal, self.shift)
+        weights = (self.label_weight, self.sample_weight, self.membership_weight)
+        similarities = sppmi(joint_counts(sets.matrix, data["cooccurrence"], weights), n_equal, self.shift)
         is_positive = self.eigenvalues == "positive"
         Z = factorise(similarities, n_equal, self.dimension, seed=seed, positive=is_positive)
         return Z[:n_sets][sets.of_sample], Z[n_sets:]
@@ -204,15 +150,14 @@ class ExMLDS3(EmbeddingModel):
     def _label_scores(self, X: FeatureMatrix) -> Floats32:
         """s₂ = Z₂Vx over its norm (ExMLDS Algorithm 4, steps 3 and 4), averaged over learners."""
         scores = np.zeros((X.shape[0], self.training_labels_.shape[1]), np.float32)
-        for learner in self.learners_:
-            for probe in self._probes(learner, X):
-                for cell, rows in probe.cells:
-                    assert cell.label_points is not None  # noqa: S101
-                    products = row_products(cell.embed(X[rows]), cell.label_points)
-                    if self.label_scores == "positive":
-                        # Differs from the paper: a negative score counts as 0, the score of an unrelated label.
-                        products = np.maximum(products, 0)
-                    scores[rows] += probe.share[rows, None] * unit_vectors(products)
+        for cells, weight in self._probes(X):
+            for cell, rows in cells:
+                assert cell.label_points is not None  # noqa: S101
+                products = row_products(cell.embed(X[rows]), cell.label_points)
+                if self.label_scores == "positive":
+                    # Differs from the paper: a negative score counts as 0, the score of an unrelated label.
+                    products = np.maximum(products, 0)
+                scores[rows] += weight[rows, None] * unit_vectors(products)
         return scores
 
 

@@ -11,10 +11,9 @@ product of z_i = Vᵀx_i and z_j:
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, NamedTuple
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -30,57 +29,12 @@ from tacit.embedding.pipeline import FeatureMap, NeighborModel
 from tacit.kernels.dense import Rows
 from tacit.kernels.joint import BlockLoss, joint_pass
 from tacit.numerics.ridge import conjugate_gradients
-from tacit.progress import announce
 from tacit.runtime.tasks import run_tasks, task_seeds
 
 _PATIENCE = 2  # passes without a better held-out objective before training stops
 _MIN_HELD_OUT = 20  # samples; the objective of fewer is too noisy
 _START_STEPS = 10  # of conjugate gradients; training continues from there
-_SPARE_AXIS = 0.01  # size of random values on axes that the start leaves empty; zeros would never move
-
-
-# -- the start --------------------------------------------------------------------------------------------
-
-
-def random_start(n_features: int, dimension: int, seed: int) -> Floats32:
-    """A map of random directions, which roughly preserves the cosines of features."""
-    values = np.random.default_rng(seed).standard_normal((n_features, dimension), dtype=np.float32)
-    return values * np.float32(1 / np.sqrt(dimension))
-
-
-def exmlds1_start(X: FeatureMatrix, Y: sparse.csr_matrix, dimension: int, ridge: float, seed: int) -> Floats32:
-    """The map of ExMLDS1 by a rough regression, scaled so that the images of samples have a length of about 1."""
-    Z = embed_by_sppmi(Y, dimension, 1.0, "positive", seed)
-    V = conjugate_gradients(X, Z, ridge, _START_STEPS)
-    squares = np.einsum("ij,ij->i", images := X @ V, images, dtype=np.float64)
-    start = _SPARE_AXIS * random_start(X.shape[1], dimension, seed)
-    if squares.any():
-        start[:, : V.shape[1]] = V / np.sqrt(squares.mean())
-    return start
-
-
-# -- training ---------------------------------------------------------------------------------------------
-
-
-class PairLoss(NamedTuple):
-    """The loss of a pair: SGNS with a number of negative samples and an offset, or the softmax, which has neither."""
-
-    is_softmax: bool
-    n_negatives: float = 1.0
-    offset: float = 0.0
-
-
-def _pairs(near: Neighbors, rows: Ints32, rng: np.random.Generator, without: Ints32) -> tuple[Ints32, Ints32]:
-    """Each row with a random neighbour; pairs whose neighbour is in `without` are left out."""
-    others = near.draw(rows, rng)
-    kept = (others >= 0) & ~np.isin(others, without)
-    return rows[kept], others[kept]
-
-
-def label_graph(Y: sparse.csr_matrix, labelled: Ints32, n_context: int) -> Neighbors:
-    """A task: the nearest samples of each labelled sample in label space, numbered among the labelled samples."""
-    return cosine_neighbors(Y[labelled], n_context)
-
+_EMPTY_AXIS = 0.01  # size of random values on axes that the start leaves empty; zeros would never move
 
 #: What JointExMLDS takes from AnnexML, as the ExMLDS paper prints it; it prints no learning rate.
 PRINTED: Mapping[str, Any] = {
@@ -95,23 +49,49 @@ PRINTED: Mapping[str, Any] = {
 }
 
 
+def random_start(n_features: int, dimension: int, seed: int) -> Floats32:
+    """A map of random directions, which roughly preserves the cosines of features."""
+    values = np.random.default_rng(seed).standard_normal((n_features, dimension), dtype=np.float32)
+    return values * np.float32(1 / np.sqrt(dimension))
+
+
+def exmlds1_start(X: FeatureMatrix, Y: sparse.csr_matrix, dimension: int, ridge: float, seed: int) -> Floats32:
+    """The map of ExMLDS1 by a rough regression, scaled so that the images of samples have a length of about 1."""
+    Z = embed_by_sppmi(Y, dimension, 1.0, "positive", seed)
+    V = conjugate_gradients(X, Z, ridge, _START_STEPS)
+    squares = np.einsum("ij,ij->i", images := X @ V, images, dtype=np.float64)
+    start = _EMPTY_AXIS * random_start(X.shape[1], dimension, seed)
+    if squares.any():
+        start[:, : V.shape[1]] = V / np.sqrt(squares.mean())
+    return start
+
+
+def label_graph(Y: sparse.csr_matrix, labelled: Ints32, n_context: int) -> Neighbors:
+    """A task: the nearest samples of each labelled sample in label space, numbered among the labelled samples."""
+    return cosine_neighbors(Y[labelled], n_context)
+
+
+def _pairs(near: Neighbors, rows: Ints32, rng: np.random.Generator, without: Ints32) -> tuple[Ints32, Ints32]:
+    """Each row with a random neighbour; pairs whose neighbour is in `without` are left out."""
+    others = near.draw(rows, rng)
+    kept = (others >= 0) & ~np.isin(others, without)
+    return rows[kept], others[kept]
+
+
 @dataclass(kw_only=True, eq=False, repr=False)
 class JointModel(NeighborModel):
-    """Base of the models whose map is trained directly; each adds its loss and start."""
+    """Base of the models whose map is trained directly: by the softmax loss, from a random start."""
 
     n_learners: Annotated[int, Range(low=1), "partitions that vote, or seeds where a cluster holds all"] = 3
     dimension: Annotated[int, Range(low=1), Tune(50, 300), "length of the embedded vectors"] = 150
-    partition: Annotated[
-        str, OneOf(("graph", "features")), "clusters of label-space neighbours, or k-means of features"
-    ] = "graph"
-    partition_passes: Annotated[int, Range(low=1), "passes over the samples that learn a partition by graph"] = 10
+    partition_passes: Annotated[int, Range(low=1), "passes over the samples that learn a partition"] = 10
     similarity: Annotated[str, OneOf(("cosine", "dot")), "similarity of samples in training"] = "cosine"
     gamma: Annotated[float, Range(above=0), Tune(3, 30), "factor of similarities in the loss"] = 10.0
     n_context: Annotated[int, Range(low=1), Tune(5, 50), "label-space neighbours that a sample is drawn to"] = 10
     block: Annotated[int, Range(low=2, high=1000), "pairs of a step, which serve each other as negative samples"] = 64
     n_passes: Annotated[int, Range(low=1), "largest number of passes over the samples"] = 10
     rate: Annotated[float, Range(above=0), Tune(0.002, 0.1), "initial learning rate"] = 0.01
-    held_out: Annotated[float, Range(low=0, below=1), "share of a cluster held out for early stopping"] = 0.05
+    held_out: Annotated[float, Range(low=0, below=1), "fraction of a cluster held out for early stopping"] = 0.05
     tail_power: Annotated[
         float,
         Range(low=0, high=10),
@@ -121,28 +101,24 @@ class JointModel(NeighborModel):
 
     takes_dense: ClassVar[bool] = False  # training is by rows of few features
 
-    @abstractmethod
-    def _loss(self) -> PairLoss:
-        """The loss that training minimises."""
+    def _loss(self) -> BlockLoss:
+        """The loss of a block of pairs."""
+        return BlockLoss(self.similarity == "cosine", True, self.gamma, 0.0, 1.0)
 
-    @abstractmethod
-    def _start(self, X: FeatureMatrix, Y: sparse.csr_matrix, seed: int) -> Floats32:
+    def _start(self, X: FeatureMatrix, Y: sparse.csr_matrix, seed: int) -> Floats32:  # noqa: ARG002
         """The map of shape (n_features, dimension) that training starts from."""
+        return random_start(X.shape[1], self.dimension, seed)
 
     def _fit(self, X: FeatureMatrix, Y: sparse.csr_matrix) -> None:
         Y = positives(Y)
         labelled = np.flatnonzero(np.diff(Y.indptr)).astype(np.int32)
         seeds = task_seeds(self.random_state, 2 * self.n_learners)
         near = None
-        if self.partition == "graph" and len(labelled) > self.max_cluster:
+        if len(labelled) > self.max_cluster:
             graph = {"Y": Y, "labelled": labelled, "n_context": self.n_context}
             (near,) = run_tasks(label_graph, [{}], n_jobs=self.n_jobs, what="label-space neighbours", **graph)
         data = {"X": X, "labelled": labelled, "others": labelled[:0], "near": near, "n_passes": self.partition_passes}
-        partitions = self._cut(seeds[: self.n_learners], **data)
-        sizes = [len(samples) for cut in partitions for samples in cut.clusters]
-        cells, training = (f"{n_bytes / 1e6:,.0f} MB" for n_bytes in memory_needed(sizes, X.shape[1], self.dimension))
-        announce(f"the clusters take {cells}, training up to {training} for each task")
-        self._fit_cells(X, Y, partitions, seeds[self.n_learners :])
+        self._fit_cells(X, Y, self._cut(seeds[: self.n_learners], **data), seeds[self.n_learners :])
 
     def _learn_map(
         self,
@@ -153,17 +129,13 @@ class JointModel(NeighborModel):
         **data: Any,  # noqa: ARG002
     ) -> FeatureMap:
         present, compact = compacted(X)
-        trained, _ = self._train(compact, Y, seed)
+        trained = self._train(compact, Y, seed)
         weights = np.zeros((X.shape[1], trained.shape[1]), np.float32)
         weights[present] = trained
         return weights, None
 
-    def _train(self, X: sparse.csr_matrix, Y: sparse.csr_matrix, seed: int) -> tuple[Floats32, list[float]]:
-        """AdaGrad over random pairs of neighbours, until the objective of held-out samples stops rising.
-
-        Returns the map, and the mean objective of the held-out pairs at the start and after each pass. Without held-out
-        samples it is that of the training pairs of each pass.
-        """
+    def _train(self, X: sparse.csr_matrix, Y: sparse.csr_matrix, seed: int) -> Floats32:
+        """The map: AdaGrad over random pairs of neighbours, until the objective of held-out samples stops rising."""
         rng = np.random.default_rng(seed)
         near = cosine_neighbors(Y, self.n_context)
         order = rng.permutation(X.shape[0]).astype(np.int32)
@@ -171,28 +143,20 @@ class JointModel(NeighborModel):
         held_out, trained = np.split(order, [n_held_out if n_held_out >= _MIN_HELD_OUT else 0])
         trained = np.sort(trained)
         V = self._start(X[trained], Y[trained], seed)
-        squares = np.zeros(len(V), np.float32)
-        checks = _pairs(near, held_out, rng, without=held_out)
-        history = [self._run(X, checks, V, squares, 0.0)] if len(held_out) else []
-        best, best_V = 0, V.copy() if len(held_out) else V
+        state = (V, np.zeros(len(V), np.float32), self.block, self._loss())
+        checked = (Rows.of(X), *_pairs(near, held_out, rng, held_out), *state, 0.0)  # a rate of 0 changes nothing
+        best, best_V, n_worse = joint_pass(*checked) if len(held_out) else -np.inf, V.copy(), 0
         for step in range(self.n_passes):
-            pairs = _pairs(near, rng.permutation(trained), rng, without=held_out)
-            seen = self._run(X, pairs, V, squares, self.rate * (1 - step / self.n_passes))
-            history.append(self._run(X, checks, V, squares, 0.0) if len(held_out) else seen)
+            pairs = _pairs(near, rng.permutation(trained), rng, held_out)
+            joint_pass(Rows.of(X), *pairs, *state, self.rate * (1 - step / self.n_passes))
             if not len(held_out):
                 continue
-            if history[-1] > history[best]:
-                best, best_V = len(history) - 1, V.copy()
-            elif len(history) - 1 - best >= _PATIENCE:
+            objective = joint_pass(*checked)
+            if objective > best:
+                best, best_V, n_worse = objective, V.copy(), 0
+            elif (n_worse := n_worse + 1) >= _PATIENCE:
                 break
-        return best_V, history
-
-    def _run(
-        self, X: sparse.csr_matrix, pairs: tuple[Ints32, Ints32], V: Floats32, squares: Floats32, rate: float
-    ) -> float:
-        loss = self._loss()
-        options = self.similarity == "cosine", loss.is_softmax, self.gamma, loss.offset, float(loss.n_negatives)
-        return float(joint_pass(Rows.of(X), *pairs, V, squares, self.block, BlockLoss(*options), rate))
+        return best_V if len(held_out) else V
 
     @property
     def _link(self) -> Link | None:
@@ -204,17 +168,6 @@ class JointModel(NeighborModel):
         return np.asarray(by_value(lambda p: math.pow(p, -self.tail_power), propensities), dtype=np.float32)
 
 
-def memory_needed(sizes: list[int], n_features: int, dimension: int) -> tuple[int, int]:
-    """Bytes of clusters of these sizes, searched exactly, and a bound on those of training one beside its data."""
-    per_cluster = (2 * dimension + 4) * n_features  # weights at half precision, and a centre
-    per_sample = 4 * dimension + 4  # a point, and its number
-    most = max(sizes)
-    # The start holds 4 maps at a time (conjugate gradients), a co-occurrence matrix, and twice a basis of up to
-    # 4 directions for each axis; training holds 2 maps.
-    training = 16 * dimension * n_features + 4 * most**2 + 8 * (4 * dimension + 100) * most
-    return len(sizes) * per_cluster + sum(sizes) * per_sample, training
-
-
 @document_parameters
 @dataclass(kw_only=True, eq=False, repr=False)
 class JointExMLDS(JointModel):
@@ -223,9 +176,8 @@ class JointExMLDS(JointModel):
     `JointExMLDS.paper()` has the settings of the ExMLDS paper, section "Joint Embedding and Regression".
     """
 
-    loss: Annotated[str, OneOf(("sgns", "softmax")), "negative sampling, or the softmax of AnnexML"] = "sgns"
-    n_negatives: Annotated[float, Range(above=0), Tune(5, 50), "negative samples for each near one (SGNS)"] = 20.0
-    offset: Annotated[float, "added to scaled similarities (SGNS); 0 as in the paper"] = -5.0
+    n_negatives: Annotated[float, Range(above=0), Tune(5, 50), "negative samples for each near one"] = 20.0
+    offset: Annotated[float, "added to scaled similarities; 0 as in the paper"] = -5.0
     start: Annotated[str, OneOf(("exmlds1", "random")), "start of training ('random': take a rate of 0.1)"] = "exmlds1"
     ridge: Annotated[float, Range(above=0), "penalty on the squared size of the map that training starts from"] = 1.0
 
@@ -239,10 +191,10 @@ class JointExMLDS(JointModel):
         "rate": 0.1,
     }
 
-    def _loss(self) -> PairLoss:
-        return PairLoss(self.loss == "softmax", self.n_negatives, self.offset)
+    def _loss(self) -> BlockLoss:
+        return super()._loss()._replace(is_softmax=False, offset=self.offset, n_negatives=float(self.n_negatives))
 
     def _start(self, X: FeatureMatrix, Y: sparse.csr_matrix, seed: int) -> Floats32:
         if self.start == "random":
-            return random_start(X.shape[1], self.dimension, seed)
+            return super()._start(X, Y, seed)
         return exmlds1_start(X, Y, self.dimension, self.ridge, seed)

@@ -1,65 +1,42 @@
 """Nearest samples, and the votes of their labels.
 
-While training, samples are compared by their labels or features; when ranking, by their embeddings.
+While training, samples are compared by their labels; when ranking, by their embeddings.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from tacit.arrays import Floats32, Ids, Ints32, Mask
-from tacit.core.features import FeatureMatrix, Features
+from tacit.arrays import Floats, Floats32, Ids, Ints32, Mask
 from tacit.core.parameters import OneOf
 from tacit.core.ranking import Ranking
 from tacit.kernels.dense import Rows
 from tacit.kernels.knn import nearest_points, nearest_rows, rank_votes
-from tacit.numerics.rows import unit_rows, weighted_sums
+from tacit.numerics.rows import unit_rows
 
-ContextSpace = Annotated[str, OneOf(("labels", "features")), "where the nearest label sets are sought"]
 Nodes = Annotated[
     str, OneOf(("sets", "samples")), "embed each distinct label set once, or each sample by itself as in the paper"
 ]
 
-#: Bound on the rounding error of a float32 matrix product of unit vectors, with room to spare.
+#: Bound on the rounding error of a float32 matrix product of unit vectors, with a margin.
 _ROUNDING = 1e-5
 
 
 # -- label sets -------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
-class LabelSets:
-    """The distinct label sets of some samples.
+class LabelSets(NamedTuple):
+    """The distinct label sets of some samples: one row of a co-occurrence matrix stands for all equal ones."""
 
-    Samples with the same label set have equal rows in any co-occurrence matrix, so one row stands for all of them.
-
-    Attributes
-    ----------
-    matrix : csr_matrix, shape (n_sets, n_labels)
-        Each set once, in order of first appearance.
-    of_sample : array of shape (n_samples,)
-        The set of each sample.
-    counts : array of shape (n_sets,)
-        How many samples have each set.
-    """
-
-    matrix: sparse.csr_matrix
-    of_sample: Ids
-    counts: npt.NDArray[np.int64]
-
-    def means(self, X: FeatureMatrix) -> sparse.csr_matrix:
-        """The mean feature vector of the samples of each set."""
-        n_sets, n_samples = len(self.counts), len(self.of_sample)
-        shares = 1 / self.counts[self.of_sample].astype(np.float32)
-        average = sparse.csr_matrix((shares, (self.of_sample, np.arange(n_samples))), shape=(n_sets, n_samples))
-        means = weighted_sums(average, X)
-        return means.tocsr() if isinstance(means, Features) else means
+    matrix: sparse.csr_matrix  # each set once, in order of first appearance
+    of_sample: Ids  # the set of each sample
+    counts: npt.NDArray[np.int64]  # how many samples have each set
 
 
 def distinct_label_sets(Y: sparse.csr_matrix) -> LabelSets:
@@ -69,10 +46,9 @@ def distinct_label_sets(Y: sparse.csr_matrix) -> LabelSets:
     of_sample = np.empty(Y.shape[0], np.intp)
     for row in range(Y.shape[0]):
         content = Y.indices[Y.indptr[row] : Y.indptr[row + 1]].tobytes()
-        known = ids.setdefault(content, len(first))
-        if known == len(first):
+        of_sample[row] = ids.setdefault(content, len(first))
+        if of_sample[row] == len(first):
             first.append(row)
-        of_sample[row] = known
     return LabelSets(Y[first], of_sample, np.bincount(of_sample, minlength=len(first)))
 
 
@@ -88,24 +64,16 @@ def label_nodes(Y: sparse.csr_matrix, nodes: str) -> LabelSets:
 
 @dataclass(frozen=True, eq=False)
 class Neighbors:
-    """Training samples near each sample, nearest first.
-
-    Attributes
-    ----------
-    samples : int32 array of shape (n_samples, k)
-        Rows of the training data; -1 where there are fewer than k.
-    similarities : float32 array of shape (n_samples, k)
-        Cosines of their embeddings; -inf where there is no sample.
-    """
+    """Training samples near each sample, nearest first: two (n_samples, k) arrays, padded with -1 and -inf."""
 
     samples: Ints32
     similarities: Floats32
 
     def pairs(self) -> tuple[Ints32, Ints32, Floats32]:
         """All (row, neighbour, similarity)."""
-        found = self.samples >= 0
-        rows = np.repeat(np.arange(len(found), dtype=np.int32), found.sum(axis=1))
-        return rows, self.samples[found], self.similarities[found]
+        is_found = self.samples >= 0
+        rows = np.repeat(np.arange(len(is_found), dtype=np.int32), is_found.sum(axis=1))
+        return rows, self.samples[is_found], self.similarities[is_found]
 
     def draw(self, rows: Ints32, rng: np.random.Generator) -> Ints32:
         """One random neighbour of each of these rows; -1 for a row without neighbours."""
@@ -115,15 +83,12 @@ class Neighbors:
 
 
 def cosine_neighbors(rows: sparse.csr_matrix, k: int) -> Neighbors:
-    """The `k` other rows of the largest positive cosine with each row of a sparse matrix.
-
-    Each row is compared only with the rows that share a column with it, so no (n, n) matrix is built.
-    """
+    """The `k` other rows of the largest positive cosine with each row of a sparse matrix."""
     return product_neighbors(unit_rows(sparse.csr_matrix(rows, dtype=np.float32)), k)
 
 
 def product_neighbors(rows: sparse.csr_matrix, k: int) -> Neighbors:
-    """The `k` other rows of the largest positive inner product with each row of a float32 matrix."""
+    """The `k` other rows of the largest positive inner product with each row; no (n, n) matrix is built."""
     both = (Rows(m.indptr.astype(np.int32), m.indices.astype(np.int32), m.data) for m in (rows, rows.tocsc()))
     return Neighbors(*nearest_rows(*both, k))
 
@@ -137,20 +102,21 @@ def embedded_neighbors(queries: Floats32, points: Floats32, k: int) -> Neighbors
 def unit_vectors(rows: Floats32) -> Floats32:
     """Rows divided by their length; zero rows stay zero."""
     lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows, dtype=np.float64))[:, None]
-    unit = np.zeros(rows.shape, np.float32)
-    np.divide(rows, lengths, out=unit, where=lengths > 0, casting="unsafe")
-    return unit
+    return _divided(rows, lengths)
+
+
+def _divided(rows: Floats, by: Floats) -> Floats32:
+    return np.divide(rows, by, out=np.zeros(rows.shape, np.float32), where=by > 0, casting="unsafe")
 
 
 # -- votes ------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
-class Panel:
+class Panel(NamedTuple):
     """The neighbours found in one cell, and the weight of the cell for each row; weights sum to 1 over panels."""
 
     near: Neighbors
-    share: Floats32
+    weight: Floats32
 
 
 def vote_weights(similarities: Floats32, power: float) -> Floats32:
@@ -158,12 +124,8 @@ def vote_weights(similarities: Floats32, power: float) -> Floats32:
 
     With `power` 0 all weights are equal, which gives the mean label vector of ExMLDS Eq. 1.
     """
-    is_similar = similarities > 0
-    weights = np.power(similarities, power, out=np.zeros(similarities.shape), where=is_similar)
-    total = weights.sum(axis=1, keepdims=True)
-    shares = np.zeros(weights.shape, np.float32)
-    np.divide(weights, total, out=shares, where=total > 0, casting="unsafe")
-    return shares
+    weights = np.power(similarities, power, out=np.zeros(similarities.shape), where=similarities > 0)
+    return _divided(weights, weights.sum(axis=1, keepdims=True))
 
 
 def vote(
@@ -174,34 +136,28 @@ def vote(
     allowed: Mask | None,
     label_weights: Floats32 | None = None,
 ) -> Ranking:
-    """Rank labels by the weighted mean label vector of the neighbours (ExMLDS Algorithm 1).
-
-    The mean is averaged over panels and multiplied by the label weights.
-    """
-    voters, weights = _voters(panels, power)
-    each = np.ones(Y.shape[1], np.float32) if label_weights is None else label_weights
-    each = each if allowed is None else np.where(allowed, each, np.float32(0))
-    return Ranking(*rank_votes(voters, weights, Y.indptr, Y.indices, each, k))
+    """Rank labels by their weight times the mean label vector of the neighbours (ExMLDS Algorithm 1)."""
+    weights = np.ones(Y.shape[1], np.float32) if label_weights is None else label_weights
+    weights = weights if allowed is None else np.where(allowed, weights, np.float32(0))
+    return Ranking(*rank_votes(*_voters(panels, power), Y.indptr, Y.indices, weights, k))
 
 
 def vote_matrix(panels: Sequence[Panel], power: float, Y: sparse.csr_matrix) -> sparse.csr_matrix:
     """The same mean label vectors as a sparse (n_rows, n_labels) matrix."""
     voters, weights = _voters(panels, power)
-    found = voters >= 0  # how many places are padding depends on the other rows, and with them the order of additions
+    found = voters >= 0  # the number of -1 depends on the other rows, and with it the order of additions
     parts = (weights[found], voters[found], np.concatenate([[0], np.cumsum(found.sum(axis=1))]))
     return sparse.csr_matrix(sparse.csr_matrix(parts, shape=(len(voters), Y.shape[0])) @ Y)
 
 
 def _voters(panels: Sequence[Panel], power: float) -> tuple[Ints32, Floats32]:
-    voters = np.hstack([panel.near.samples for panel in panels])
-    weights = [vote_weights(panel.near.similarities, power) * panel.share[:, None] for panel in panels]
-    return voters, np.hstack(weights)
+    weights = [vote_weights(near.similarities, power) * weight[:, None] for near, weight in panels]
+    return np.hstack([near.samples for near, _ in panels]), np.hstack(weights)
 
 
 def merged_neighbors(panels: Sequence[Panel], n_training: int, k: int) -> Neighbors:
     """The neighbours of all panels by their mean similarity."""
-    voters = np.hstack([panel.near.samples for panel in panels])
-    weights = np.hstack([np.maximum(panel.near.similarities, 0) * panel.share[:, None] for panel in panels])
-    each_alone = np.arange(n_training + 1, dtype=np.int32)
-    everyone = np.ones(n_training, np.float32)
-    return Neighbors(*rank_votes(voters, weights, each_alone, each_alone[:-1], everyone, k))
+    similarities = np.hstack([np.maximum(near.similarities, 0) * weight[:, None] for near, weight in panels])
+    voters = np.hstack([near.samples for near, _ in panels])
+    own = np.arange(n_training + 1, dtype=np.int32)  # each sample votes for itself
+    return Neighbors(*rank_votes(voters, similarities, own, own[:-1], np.ones(n_training, np.float32), k))

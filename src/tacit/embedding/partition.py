@@ -14,30 +14,20 @@ from tacit.kernels.dense import Rows
 from tacit.kernels.graph_partition import FtrlCentres, partition_pass
 from tacit.numerics.rows import unit_rows
 
-_FAINT = np.float32(1e-6)  # similarity of a sample to its cluster where it is similar to none
+_LEAST_SIMILARITY = np.float32(1e-6)  # of a sample to its cluster where it is similar to none
 _PASSES = 10  # of k-means, which need not converge: the learners are meant to differ
 _GRAPH_RATE = 0.1
 _GRAPH_L1 = 0.1
-_FILL = 0.75  # of the capacity of clusters of equal size; the rest leaves room for unequal ones
+_FILL = 0.75  # of the capacity of clusters of equal size; the rest allows for unequal ones
 
 
 @dataclass(frozen=True, eq=False)
 class Partition:
-    """Clusters of samples.
+    """Clusters of samples; a new sample belongs to the one whose centre has the largest inner product with it."""
 
-    Attributes
-    ----------
-    centers : float32 array of shape (n_clusters, n_features)
-        A new sample belongs to the cluster with the largest inner product.
-    clusters : list of int32 arrays
-        The samples of each cluster in rising order; each sample is in exactly one.
-    others : list of int32 arrays
-        Samples without labels of which each cluster is the nearest; empty where they are not used.
-    """
-
-    centers: Floats32
-    clusters: list[Ints32]
-    others: list[Ints32] = field(default_factory=list)
+    centers: Floats32  # of shape (n_clusters, n_features)
+    clusters: list[Ints32]  # the samples of each in rising order; each sample is in exactly one
+    others: list[Ints32] = field(default_factory=list)  # for each, the samples without labels nearest to it
 
 
 def fit_partition(
@@ -57,26 +47,18 @@ def fit_partition(
         cut = bounded_clusters(X[labelled], max_cluster, seed)
     else:
         cut = graph_clusters(X[labelled], near, max_cluster, seed, n_passes)
-    nearest = nearest_clusters(X[others], cut.centers, 1).clusters[:, 0]
+    nearest = nearest_clusters(X[others], cut.centers, 1)[0][:, 0]
     assigned = [others[nearest == cluster] for cluster in range(len(cut.clusters))]
     return Partition(cut.centers, [labelled[rows] for rows in cut.clusters], assigned)
 
 
-@dataclass(frozen=True, eq=False)
-class Route:
-    """The clusters that each sample is sent to, nearest first, with their cosines (at least 0)."""
-
-    clusters: Ids
-    similarities: Floats32
-
-
-def nearest_clusters(X: FeatureMatrix, centers: Floats32, n_clusters: int) -> Route:
-    """The nearest clusters of each row (ExMLDS Algorithm 1, step 1)."""
+def nearest_clusters(X: FeatureMatrix, centers: Floats32, n_clusters: int) -> tuple[Ids, Floats32]:
+    """The nearest clusters of each row (ExMLDS Algorithm 1, step 1), and their cosines, at least 0."""
     similarities: Floats32 = unit_rows(X) @ np.ascontiguousarray(centers.T)
     order = np.argsort(-similarities, axis=1, kind="stable")[:, :n_clusters]
     nearest = np.maximum(np.take_along_axis(similarities, order, axis=1), 0)
-    nearest[:, 0] = np.maximum(nearest[:, 0], _FAINT)
-    return Route(order, nearest)
+    nearest[:, 0] = np.maximum(nearest[:, 0], _LEAST_SIMILARITY)
+    return order, nearest
 
 
 # -- by features: spherical k-means -----------------------------------------------------------------------
@@ -165,21 +147,19 @@ def _learned_centers(
 def bounded_assignment(scores: Floats32, max_size: int) -> Ids:
     """The best cluster of each row, under a bound on the size of clusters.
 
-    A full cluster keeps its highest-scoring rows. A row that is turned away tries its next best cluster, which may
-    turn away another. The result is a stable matching: no row and cluster would both gain by changing.
+    A full cluster keeps its highest-scoring rows; the others try their next best one. The result is a stable matching:
+    no row and cluster would both gain by changing.
     """
     n_rows, n_clusters = scores.shape
-    if n_rows > n_clusters * max_size:
-        raise ValueError(f"{n_clusters} clusters of {max_size} have no room for {n_rows} rows")
     order = np.argsort(-scores, axis=1, kind="stable")
-    turn = np.zeros(n_rows, np.intp)
+    choice = np.zeros(n_rows, np.intp)
     rows = np.arange(n_rows)
     while True:
-        assigned = order[rows, turn]
+        assigned = order[rows, choice]
         sizes = np.bincount(assigned, minlength=n_clusters)
         if sizes.max(initial=0) <= max_size:
             return assigned
         for cluster in np.flatnonzero(sizes > max_size):
             members = np.flatnonzero(assigned == cluster)
             best_first = members[np.argsort(-scores[members, cluster], kind="stable")]
-            turn[best_first[max_size:]] += 1
+            choice[best_first[max_size:]] += 1

@@ -7,9 +7,8 @@ differ in how a cell learns its map from features to the embedding.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
@@ -34,7 +33,6 @@ from tacit.embedding.neighbors import (
     vote_weights,
 )
 from tacit.embedding.partition import Partition, fit_partition, nearest_clusters
-from tacit.embedding.search import Search, approximate_neighbors, build_index, recall, wants_index
 from tacit.numerics.compact import as_halves
 from tacit.numerics.ridge import fit_regressor
 from tacit.runtime.tasks import run_tasks, task_seeds
@@ -42,6 +40,7 @@ from tacit.store.declared import Array, Csr, Items
 
 Embedded = tuple[Floats, Floats | None]  # vectors of samples and, in some models, of labels
 FeatureMap = tuple[Floats32, Floats | None]  # weights (n_features, dimension) and, in some models, vectors of labels
+Probe = tuple[list[tuple["Cell", Ids]], Floats32]  # cells with the rows sent to them, and a weight for each row
 
 #: What the models of the ExMLDS paper share: they take dimension, partitions and regressor from SLEEC, whose settings
 #: for small data sets these are. The penalties of the regressor and the number of neighbours are not printed.
@@ -60,42 +59,21 @@ _GUESS_POWER = 6.0
 
 @dataclass(frozen=True, eq=False)
 class Cell:
-    """A trained cluster.
+    """A trained cluster: its samples, the map from features to the embedding, and the images of the samples.
 
-    Attributes
-    ----------
-    samples : int32 array of shape (n,)
-        Its training samples.
-    weights : float16 or float32 array of shape (n_features, dimension)
-        The map from features to the embedding. It is by far the largest part of a model, so it is kept at half
-        precision where the values allow it.
-    points : float32 array of shape (n, dimension)
-        The images of the samples under that map, as unit vectors.
-    label_points : float32 array of shape (dimension, n_labels) or None
-        Embedded labels, as columns.
-    is_indexed : bool
-        Whether its points are so many that an index searches them; it is built when it is first used.
+    The map is by far the largest part of a model, so it is kept at half precision where the values allow it. Images are
+    unit vectors; embedded labels are columns.
     """
 
     samples: Annotated[Ints32, Array("int32", ("n_points",), below="n_samples", is_filled=True)]
     weights: Annotated[npt.NDArray[np.floating[Any]], Array("float16 float32", ("n_features", "dimension"))]
     points: Annotated[Floats32, Array("float32", ("n_points", "dimension"))]
     label_points: Annotated[Floats32 | None, Array("float32", ("dimension", "n_labels"))]
-    is_indexed: bool = False
 
     def neighbors(self, X: FeatureMatrix, k: int) -> Neighbors:
         """The nearest of its training samples (ExMLDS Algorithm 1, step 3)."""
-        queries = self.embed(X)
-        if self.is_indexed:
-            near = approximate_neighbors(self.index, queries, k)
-        else:
-            near = embedded_neighbors(queries, self.points, k)
-        return Neighbors(np.where(near.samples < 0, -1, self.samples[near.samples]), near.similarities)
-
-    @cached_property
-    def index(self) -> Any:
-        """The search index of the points."""
-        return build_index(self.points)
+        near = embedded_neighbors(self.embed(X), self.points, k)
+        return Neighbors(self.samples[near.samples], near.similarities)
 
     def embed(self, X: FeatureMatrix) -> Floats32:
         """The images of samples under the map (ExMLDS Algorithm 1, step 2), as unit vectors."""
@@ -122,7 +100,6 @@ def fit_cell(
     Y: sparse.csr_matrix,
     samples: Ints32,
     others: Ints32,
-    is_indexed: bool,
     seed: int,
     **data: Any,
 ) -> Cell:
@@ -130,31 +107,11 @@ def fit_cell(
     features = X[samples]
     learned, embedded_labels = model._learn_map(features, Y[samples], X[others], seed, **data)
     weights = as_halves(learned)
-    # Neighbours are sought among the regressed samples, z_i = g(x_i) (ExMLDS Eq. 1), not among their embeddings: a
+    # Neighbours are searched among the regressed samples, z_i = g(x_i) (ExMLDS Eq. 1), not among their embeddings: a
     # new sample is regressed too, so both sides carry the same error.
     points = unit_vectors(_mapped(features, weights))
     labels = None if embedded_labels is None else np.ascontiguousarray(embedded_labels.T, np.float32)
-    return Cell(samples, weights, points, labels, is_indexed)
-
-
-@dataclass(frozen=True, eq=False)
-class Probe:
-    """The cell that each row is sent to, as pairs of a cell and its rows, and the weight of that cell for each row."""
-
-    cells: list[tuple[Cell, Ids]]
-    share: Floats32
-
-    def neighbors(self, X: FeatureMatrix, k: int) -> Neighbors:
-        """The nearest training samples in the cell of each row (ExMLDS Algorithm 1, step 3)."""
-        width = min(k, max((len(cell.samples) for cell, _ in self.cells), default=0))
-        samples = np.full((X.shape[0], width), -1, np.int32)
-        similarities = np.full((X.shape[0], width), -np.inf, np.float32)
-        for cell, rows in self.cells:
-            near = cell.neighbors(X[rows], k)
-            n_found = near.samples.shape[1]
-            samples[rows, :n_found] = near.samples
-            similarities[rows, :n_found] = near.similarities
-        return Neighbors(samples, similarities)
+    return Cell(samples, weights, points, labels)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -171,7 +128,6 @@ class NeighborModel(Estimator):
     vote_power: Annotated[
         float, Range(low=0, high=1000), Tune(1, 20), "power of similarity in vote weights (0: equal)"
     ] = 6.0
-    search: Search = "auto"
 
     takes_dense: ClassVar[bool] = True
 
@@ -197,7 +153,7 @@ class NeighborModel(Estimator):
     ) -> None:
         """Train all cells of all learners."""
         tasks = [
-            {"samples": samples, "others": others, "seed": seed, "is_indexed": wants_index(self.search, len(samples))}
+            {"samples": samples, "others": others, "seed": seed}
             for cut, cut_seed in zip(partitions, seeds, strict=True)
             for samples, others, seed in zip(
                 cut.clusters, cut.others, task_seeds(cut_seed, len(cut.clusters)), strict=True
@@ -210,7 +166,7 @@ class NeighborModel(Estimator):
 
     @property
     def _link(self) -> Link | None:
-        return "identity"  # the share of the near samples that have a label
+        return "identity"  # the fraction of the near samples that have a label
 
     def _rank(self, X: FeatureMatrix, k: int, allowed: Mask | None) -> Ranking:
         return vote(self._panels(X), self.vote_power, self.training_labels_, k, allowed, self._label_weights())
@@ -222,44 +178,36 @@ class NeighborModel(Estimator):
     def neighbors(self, X: Any, k: int = 5) -> Neighbors:
         """The `k` training samples that count most in the ranking of each sample.
 
-        Similarities are cosines in the embedded space, averaged over the learners. A learner that does not find a
-        sample among the nearest contributes 0.
-
-        Parameters
-        ----------
-        X : CSR, CSC or dense matrix of shape (n_samples, n_features), or `tacit.Features`
-            Features.
-        k : int
-            Neighbours per sample; places beyond the number of voters hold -1 and -inf.
+        Similarities are cosines in the embedded space, averaged over the learners; a learner that does not find a
+        sample among the nearest contributes 0. Where fewer than `k` samples vote, the rest is -1 and -inf.
         """
         self._check_fitted()
         k = as_count(k, "k")
         return merged_neighbors(self._panels(self._features(X)), self.n_samples_, k)
 
-    @property
-    def search_recall_(self) -> float:
-        """Share of the nearest training samples that searches find, averaged over all clusters; 1 if exact."""
-        self._check_fitted()
-        k = self.n_neighbors
-        cells = [cell for learner in self.learners_ for cell in learner.cells]
-        return float(np.mean([recall(cell.index, cell.points, k) if cell.is_indexed else 1.0 for cell in cells]))
-
     def _panels(self, X: FeatureMatrix) -> list[Panel]:
-        return [
-            Panel(probe.neighbors(X, self.n_neighbors), probe.share)
-            for learner in self.learners_
-            for probe in self._probes(learner, X)
-        ]
+        """The nearest training samples in the cells of each row (ExMLDS Algorithm 1, step 3)."""
+        panels = []
+        for cells, weight in self._probes(X):
+            width = min(self.n_neighbors, max((len(cell.samples) for cell, _ in cells), default=0))
+            samples = np.full((X.shape[0], width), -1, np.int32)
+            similarities = np.full((X.shape[0], width), -np.inf, np.float32)
+            for cell, rows in cells:
+                near = cell.neighbors(X[rows], width)
+                n_found = near.samples.shape[1]
+                samples[rows, :n_found], similarities[rows, :n_found] = near.samples, near.similarities
+            panels.append(Panel(Neighbors(samples, similarities), weight))
+        return panels
 
-    def _probes(self, learner: Learner, X: FeatureMatrix) -> list[Probe]:
+    def _probes(self, X: FeatureMatrix) -> Iterator[Probe]:
+        """For each learner, the nearest cell of every row, then the second nearest, ..., with weights that sum to 1."""
         # Differs from the paper, which has one cluster: a sample near the border of two is sent to both. It costs no
         # training and gains as much as two more learners on Delicious.
-        route = nearest_clusters(X, learner.centers, self.n_probes)
-        shares = vote_weights(route.similarities, self.vote_power) / np.float32(len(self.learners_))
-        return [
-            Probe([(learner.cells[cell], np.flatnonzero(column == cell)) for cell in np.unique(column)], share)
-            for column, share in zip(route.clusters.T, shares.T, strict=True)
-        ]
+        for learner in self.learners_:
+            nearest, similarities = nearest_clusters(X, learner.centers, self.n_probes)
+            weights = vote_weights(similarities, self.vote_power) / np.float32(len(self.learners_))
+            for column, weight in zip(nearest.T, weights.T, strict=True):
+                yield [(learner.cells[cell], np.flatnonzero(column == cell)) for cell in np.unique(column)], weight
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -313,8 +261,8 @@ def regress(
     first = fit_regressor(X, Z, ridge, l1)
     if unlabelled_share == 0 or others.shape[0] == 0:
         return first
-    everyone = stack_rows([X, others])
-    second = fit_regressor(everyone, np.vstack([Z, guessed_embedding(first, X, Z, others)]), ridge, l1)
+    placed = np.vstack([Z, guessed_embedding(first, X, Z, others)])
+    second = fit_regressor(stack_rows([X, others]), placed, ridge, l1)
     return np.float32(1 - unlabelled_share) * first + np.float32(unlabelled_share) * second
 
 

@@ -12,9 +12,9 @@ from scipy import sparse
 from tacit.arrays import Floats, Floats32
 from tacit.core.features import FeatureMatrix
 from tacit.core.parameters import OneOf, Range, Tune, document_parameters
-from tacit.embedding.neighbors import ContextSpace, Neighbors, Nodes, label_nodes, product_neighbors
+from tacit.embedding.neighbors import Neighbors, Nodes, label_nodes, product_neighbors
 from tacit.embedding.pipeline import PRINTED, Embedded, EmbeddingModel
-from tacit.embedding.spectrum import leading_eigenpairs
+from tacit.embedding.spectrum import leading_factor
 from tacit.kernels.dense import products_at
 from tacit.numerics.rows import unit_rows
 
@@ -34,12 +34,9 @@ class SLEEC(EmbeddingModel):
 
     n_neighbors: Annotated[int, Range(low=1), Tune(5, 100), "near samples that vote in each cluster"] = 20
     n_context: Annotated[int, Range(low=1), Tune(20, 200), "nearest label sets whose inner products are kept"] = 100
-    context_space: ContextSpace = "labels"
     nodes: Nodes = "sets"
-    similarity: Annotated[str, OneOf(("cosine", "dot")), "cosines or inner products of label vectors are kept"] = (
-        "cosine"
-    )
-    tolerance: Annotated[float, Range(above=0), "stop when a step lowers the error by less than this share"] = 0.001
+    similarity: Annotated[str, OneOf(("cosine", "dot")), "inner products of unit or raw label vectors"] = "cosine"
+    tolerance: Annotated[float, Range(above=0), "stop when a step lowers the error by less than this fraction"] = 0.001
     max_steps: Annotated[int, Range(low=1), "largest number of steps of singular value projection"] = 200
 
     PAPER: ClassVar[Mapping[str, Any]] = {**PRINTED, "nodes": "samples", "similarity": "dot"}
@@ -48,11 +45,8 @@ class SLEEC(EmbeddingModel):
         """Singular value projection on the entries of YYᵀ at nearest neighbours."""
         sets = label_nodes(Y, self.nodes)
         vectors = unit_rows(sets.matrix) if self.similarity == "cosine" else sets.matrix
-        rows = vectors if self.context_space == "labels" else unit_rows(sets.means(X))
-        entries = label_products(vectors, product_neighbors(rows, self.n_context))
-        Z, _ = singular_value_projection(
-            entries, self.dimension, seed=seed, tolerance=self.tolerance, max_steps=self.max_steps
-        )
+        entries = label_products(vectors, product_neighbors(vectors, self.n_context))
+        Z = singular_value_projection(entries, self.dimension, seed, self.tolerance, self.max_steps)
         return Z[sets.of_sample], None
 
 
@@ -68,64 +62,41 @@ def label_products(vectors: sparse.csr_matrix, near: Neighbors) -> sparse.csr_ma
     return sparse.csr_matrix((products, columns.astype(np.int32), indptr), shape=(n_sets, n_sets))
 
 
-# -- singular value projection: a low-rank matrix that agrees with a few given entries --------------------
-
-
 def singular_value_projection(
-    entries: sparse.csr_matrix, dimension: int, *, seed: int, tolerance: float = 0.01, max_steps: int = 200
-) -> tuple[Floats, list[float]]:
-    """Minimise ``‖P_Ω(G − ZZᵀ)‖`` over Z by projected gradient steps.
+    entries: sparse.csr_matrix, dimension: int, seed: int, tolerance: float, max_steps: int
+) -> Floats:
+    """Minimise ``‖P_Ω(G − ZZᵀ)‖`` over Z of some columns by projected gradient steps, none of which raises it.
 
-    Returns Z and, after each step, ‖P_Ω(G − ZZᵀ)‖ / ‖P_Ω(G)‖, which never rises.
-
-    Parameters
-    ----------
-    entries : csr_matrix of shape (n, n)
-        G at the places Ω, which are symmetric.
-    dimension : int
-        Columns of Z.
-    seed : int
-        Seed of the eigensolver.
-    tolerance : float
-        Stop when a step lowers the error by less than this share of it.
-    max_steps : int
-        Largest number of steps.
+    `entries` is G at the symmetric places Ω. Stops when a step lowers the error by less than a fraction `tolerance`.
     """
     norm = float(np.linalg.norm(entries.data))
     # The first step from Z = 0 projects P_Ω(G) itself; longer steps are tried as long as they help.
-    step = 1.0
-    rows = np.zeros((entries.shape[0], 1), np.float32)
+    step, n_steps = 1.0, 0
+    Z = np.zeros((entries.shape[0], 1), np.float32)
     gap, error = entries, 1.0
-    errors: list[float] = []
-    while len(errors) < max_steps:
-        candidate = _projected(rows, gap, step, dimension, seed)
-        candidate_gap = _gap(entries, candidate)
+    while n_steps < max_steps and step >= _SMALLEST_STEP:
+        candidate = _projected(Z, gap, step, dimension, seed)
+        products = products_at(entries.indptr, entries.indices, candidate)
+        candidate_gap = sparse.csr_matrix((entries.data - products, entries.indices, entries.indptr), entries.shape)
         candidate_error = float(np.linalg.norm(candidate_gap.data)) / norm
         if candidate_error > error:
             step /= 2
-            if step < _SMALLEST_STEP:
-                break
             continue
         gain = 1 - candidate_error / error
-        rows, gap, error = candidate, candidate_gap, candidate_error
-        errors.append(error)
+        Z, gap, error = candidate, candidate_gap, candidate_error
+        n_steps += 1
         if gain < tolerance or error <= _EXACT:
             break
         step *= 1.5
-    return rows, errors
+    return Z
 
 
-def _projected(rows: Floats, gap: sparse.csr_matrix, step: float, dimension: int, seed: int) -> Floats32:
+def _projected(Z: Floats, gap: sparse.csr_matrix, step: float, dimension: int, seed: int) -> Floats32:
     """The nearest positive semidefinite matrix of low rank to ZZᵀ + step · P_Ω(G − ZZᵀ), as its factor."""
 
     def apply(block: Floats) -> Floats:
-        return np.asarray(rows @ (rows.T @ block) + np.float32(step) * (gap @ block))
+        return np.asarray(Z @ (Z.T @ block) + np.float32(step) * (gap @ block))
 
-    start = rows if rows.shape[1] == dimension else None
-    pairs = leading_eigenpairs(apply, gap.shape[0], dimension, seed=seed, tolerance=_EIGEN_TOLERANCE, start=start)
-    return np.ascontiguousarray(pairs.factor(), np.float32)
-
-
-def _gap(entries: sparse.csr_matrix, rows: Floats32) -> sparse.csr_matrix:
-    products = products_at(entries.indptr, entries.indices, rows)
-    return sparse.csr_matrix((entries.data - products, entries.indices, entries.indptr), shape=entries.shape)
+    start = Z if Z.shape[1] == dimension else None
+    factor = leading_factor(apply, gap.shape[0], dimension, seed=seed, tolerance=_EIGEN_TOLERANCE, start=start)
+    return np.ascontiguousarray(factor, np.float32)

@@ -13,7 +13,7 @@ from scipy import sparse
 
 from tacit.arrays import Floats, Floats32, Floats64
 from tacit.core.parameters import OneOf, Range, Tune
-from tacit.embedding.spectrum import leading_eigenpairs
+from tacit.embedding.spectrum import leading_factor
 from tacit.numerics.rows import row_of_entry
 from tacit.runtime.tasks import row_blocks
 
@@ -25,7 +25,7 @@ Eigenvalues = Annotated[
 
 _ROWS_AT_A_TIME = 64  # of a dense matrix, to stay within the processor's cache
 
-#: A matrix with a larger share of entries than this is multiplied faster as a dense block (measured).
+#: A matrix with a larger fraction of entries than this is multiplied faster as a dense block (measured).
 DENSE_SHARE = 0.05
 
 
@@ -41,19 +41,10 @@ def sample_counts(sets: sparse.csr_matrix) -> Matrix:
     return product
 
 
-def sppmi(matrix: Matrix, weights: Floats64, shift: float = 1.0, objective: str = "sgns") -> Matrix:
-    """max(PMI − log shift, 0) of all counts; a dense matrix is overwritten.
+def sppmi(matrix: Matrix, weights: Floats64, shift: float = 1.0) -> Matrix:
+    """max(PMI − log shift, 0) of symmetric float32 counts, which are overwritten if dense.
 
-    With `objective` "nce", max(log(#(i, j)/#(j)) − log shift, 0) (ExMLDS, end of appendix A2), which is not symmetric.
-
-    Parameters
-    ----------
-    matrix : CSR matrix or dense array of float32, shape (n_nodes, n_nodes)
-        Symmetric co-occurrence counts.
-    weights : float array of shape (n_nodes,)
-        The number of equal nodes that each node represents.
-    shift : float
-        The number of negative samples in the corresponding SGNS objective; 1 means no shift.
+    Each node stands for `weights` equal ones. A `shift` of 1 is none.
     """
     degrees = np.asarray(matrix @ weights.astype(np.float32), np.float64)
     total = float(degrees @ weights)
@@ -61,16 +52,14 @@ def sppmi(matrix: Matrix, weights: Floats64, shift: float = 1.0, objective: str 
         return matrix
     # A node without counts has degree 0; the logarithm of its degree is never used with a positive count.
     log_degrees = np.log(degrees, out=np.zeros_like(degrees), where=degrees > 0).astype(np.float32)
-    is_nce = objective == "nce"
-    constant = np.float32((0 if is_nce else np.log(total)) - np.log(shift))
-    of_first = np.zeros_like(log_degrees) if is_nce else log_degrees
+    constant = np.float32(np.log(total) - np.log(shift))
     if isinstance(matrix, np.ndarray):
         for start, stop in row_blocks(len(matrix), _ROWS_AT_A_TIME):
-            offsets = constant - of_first[start:stop, None] - log_degrees
+            offsets = constant - log_degrees[start:stop, None] - log_degrees
             matrix[start:stop] = _shifted_positive(matrix[start:stop], offsets)
         return matrix
-    rows = row_of_entry(matrix)
-    values = _shifted_positive(matrix.data, constant - of_first[rows] - log_degrees[matrix.indices])
+    offsets = constant - log_degrees[row_of_entry(matrix)] - log_degrees[matrix.indices]
+    values = _shifted_positive(matrix.data, offsets)
     result = sparse.csr_matrix((values, matrix.indices, matrix.indptr), shape=matrix.shape)
     result.eliminate_zeros()
     return result
@@ -83,7 +72,7 @@ def _shifted_positive(counts: Floats32, offsets: Floats32) -> Floats32:
 
 
 def factorise(similarities: Matrix, weights: Floats64, dimension: int, **options: Any) -> Floats:
-    """Rows Z with ZZᵀ ≈ `similarities`, one for each distinct node.
+    """Rows Z with ZZᵀ ≈ `similarities`, one for each distinct node; `options` are those of `leading_factor`.
 
     Repeating the rows of Z by their weights gives the factor of the matrix with all nodes: with P the matrix
     that repeats them and W = PᵀP the weights, P S Pᵀ has the eigenvectors P W^−½ Q of W^½ S W^½ = Q Λ Qᵀ.
@@ -93,21 +82,5 @@ def factorise(similarities: Matrix, weights: Floats64, dimension: int, **options
     def apply(block: Floats) -> Floats:
         return np.asarray(roots * (similarities @ (roots * block)))
 
-    rows: Floats = leading_eigenpairs(apply, len(weights), dimension, **options).factor() / roots
-    return rows
-
-
-def factorise_unsymmetric(similarities: Matrix, weights: Floats64, dimension: int, **options: Any) -> Floats:
-    """Rows US^½ of the singular value decomposition of any square matrix, one for each distinct node.
-
-    The left singular vectors of B = W^½ S W^½ (see `factorise`) are the eigenvectors of BBᵀ, to the squared values.
-    """
-    roots = np.sqrt(weights).astype(np.float32)[:, None]
-    transposed = similarities.T if isinstance(similarities, np.ndarray) else similarities.T.tocsr()
-
-    def apply(block: Floats) -> Floats:
-        return np.asarray(roots * (similarities @ (roots**2 * (transposed @ (roots * block)))))
-
-    pairs = leading_eigenpairs(apply, len(weights), dimension, **options)
-    rows: Floats = pairs.vectors * pairs.values**0.25 / roots
+    rows: Floats = leading_factor(apply, len(weights), dimension, **options) / roots
     return rows

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from tacit.arrays import Floats32, Floats64, Ints32, Ints64, UInts64
+from tacit.arrays import Floats32, Floats64, Ints32, UInts64
 from tacit.kernels.dense import dot
 from tacit.kernels.splitmix import STEP, mixed
 
@@ -30,13 +30,13 @@ def draw(cumulative: Floats64, state: UInts64) -> int:
 
 
 @njit(nogil=True, cache=True)
-def ascend(vector: Floats32, context: Floats32, is_pair: bool, offset: float, rate: float, gradient: Floats32) -> None:
-    """One step up log σ(±(⟨vector, context⟩ + offset)), plus for a pair, minus for a negative sample.
+def ascend(vector: Floats32, context: Floats32, is_pair: bool, rate: float, gradient: Floats32) -> None:
+    """One step up log σ(±⟨vector, context⟩), plus for a pair, minus for a negative sample.
 
     The context is moved at once; the gradient of the vector is added to `gradient`, to be applied after the
     negative samples of its pair.
     """
-    logit = float(dot(vector, context)) + offset
+    logit = float(dot(vector, context))
     # d/dx log σ(x) = σ(−x), d/dx log σ(−x) = −σ(x)
     slope = (1.0 if is_pair else 0.0) - 1.0 / (1.0 + math.exp(-min(max(logit, -LARGEST_LOGIT), LARGEST_LOGIT)))
     size = np.float32(rate * slope)
@@ -54,52 +54,34 @@ def shorten(vector: Floats32) -> None:
 
 
 class Pairs(NamedTuple):
-    """Pairs of nodes that should be near: the steps of `sums` are their weights.
-
-    Each has an offset of its inner product, the expected number of its negative samples, and a source of them.
-    """
+    """Pairs of nodes that should be near, each with the expected number of its negative samples."""
 
     first: Ints32
     second: Ints32
-    sums: Floats64
-    offsets: Floats64
+    sums: Floats64  # its steps are the weights of the pairs
     negatives: Floats64
-    sources: Ints32
-
-
-class Noise(NamedTuple):
-    """The sources of negative samples: source s has the nodes from ``starts[s]`` to ``starts[s + 1]``.
-
-    Nodes are drawn by the steps of `sums`, which begin again for every source.
-    """
-
-    nodes: Ints32
-    sums: Floats64
-    starts: Ints64
 
 
 @njit(nogil=True, cache=True)
 def sgns_pass(
-    vectors: Floats32, contexts: Floats32, pairs: Pairs, noise: Noise, rates: Floats64, state: UInts64
+    vectors: Floats32, contexts: Floats32, pairs: Pairs, noise: Floats64, rates: Floats64, state: UInts64
 ) -> None:
-    """One step for each of `rates`: a pair, and its negative samples, drawn at random (ExMLDS Eq. 3, 6, 7 or 8).
+    """One step for each of `rates`: a pair, and its negative samples, drawn at random (ExMLDS Eq. 3).
 
-    `vectors` and `contexts` may be the same array, and are changed in place. The expected step is the gradient of
-    Σ w (log σ(x + o) + m E log σ(−x′ − o)) over the total weight, with w, o and m the weight, offset and expected
-    number of negative samples of a pair.
+    `vectors` and `contexts` may be the same array, and are changed in place. Negative samples are drawn by the steps
+    of `noise`. The expected step is the gradient of Σ w (log σ(x) + m E log σ(−x′)) over the total weight, with w and m
+    the weight and expected number of negative samples of a pair.
     """
     gradient = np.zeros(vectors.shape[1], np.float32)
     for rate in rates:
         pair = draw(pairs.sums, state)
-        node, offset, expected = pairs.first[pair], pairs.offsets[pair], pairs.negatives[pair]
-        start, stop = noise.starts[pairs.sources[pair]], noise.starts[pairs.sources[pair] + 1]
+        node, expected = pairs.first[pair], pairs.negatives[pair]
         gradient[:] = 0
         shorten(vectors[node])  # it may have moved as a context
-        ascend(vectors[node], contexts[pairs.second[pair]], True, offset, rate, gradient)
+        ascend(vectors[node], contexts[pairs.second[pair]], True, rate, gradient)
         n_drawn = math.ceil(expected)
         for _ in range(n_drawn):
-            drawn = noise.nodes[start + draw(noise.sums[start:stop], state)]
-            ascend(vectors[node], contexts[drawn], False, offset, rate * (expected / n_drawn), gradient)
+            ascend(vectors[node], contexts[draw(noise, state)], False, rate * (expected / n_drawn), gradient)
         for axis in range(vectors.shape[1]):
             vectors[node, axis] += gradient[axis]
         shorten(vectors[node])

@@ -11,34 +11,14 @@ from tacit.errors import ParameterError
 # -- targets and weights ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("target", "expected"),
-    [
-        ("P@1", {"P@1": 1.0}),
-        ("P@1 + PSP@3", {"P@1": 1.0, "PSP@3": 1.0}),
-        ({"nDCG@5": 0.25, "PSnDCG@10": 2}, {"nDCG@5": 0.25, "PSnDCG@10": 2}),
-    ],
-)
-def test_targets_are_metrics_sums_or_weights(target, expected):
-    assert read_target(target) == expected
+def test_targets_are_metrics_or_sums():
+    assert read_target("P@1 + PSP@3+P@1") == {"P@1": 2, "PSP@3": 1}
 
 
-@pytest.mark.parametrize(
-    ("target", "message"),
-    [
-        ("precision", "must be one of P, nDCG"),
-        ("P@0", "got 'P@0'"),
-        ("C@1", "got 'C@1'"),
-        ("P@1+", "got ''"),
-        ({"P@1": -1}, "must give P@1 a weight of at least 0; got -1"),
-        ({"P@1": float("nan")}, "must give P@1 a weight of at least 0; got nan"),
-        ({"P@1": 0}, "at least one metric a weight above 0"),
-        ({}, "at least one metric a weight above 0"),
-    ],
-)
-def test_a_target_that_is_none_is_refused(target, message):
-    with pytest.raises(ParameterError, match=message):
-        read_target(target)
+@pytest.mark.parametrize("target", ["precision", "P@0", "C@1", "P@1+"])
+def test_a_target_that_is_none_is_refused(target):
+    with pytest.raises(ParameterError, match="must be one of"):
+        tacit.Blend(target=target).fit(*planted())
 
 
 @pytest.mark.parametrize("tail", [-0.2, 0.0, 0.5])
@@ -59,20 +39,11 @@ def test_the_search_drops_members_that_do_not_help(only):
 
 
 @pytest.mark.parametrize(
-    ("models", "message"),
-    [
-        ("OneVsAll", "must be a list of model names"),
-        ([], "must be a list of model names"),
-        ([3], "must be a name or a pair"),
-        (["OneVsAll", ("LabelTree",)], "must be a name or a pair"),
-        (["OneVsAl"], "unknown model 'OneVsAl' .did you mean 'OneVsAll'"),
-        ([("OneVsAll", {"c": 1})], "OneVsAll has no parameter 'c'"),
-    ],
+    "models", ["OneVsAll", [], [3], ["OneVsAll", ("LabelTree",)], ["OneVsAl"], [("OneVsAll", {"c": 1})]], ids=str
 )
-def test_members_must_be_registered_models(models, message):
-    X, Y = planted()
-    with pytest.raises(ParameterError, match=message):
-        tacit.Blend(models=models).fit(X, Y)
+def test_members_must_be_registered_models(models):
+    with pytest.raises(ParameterError, match="model|parameter"):
+        tacit.Blend(models=models).fit(*planted())
 
 
 def test_members_take_their_own_parameters_and_the_blend_s_seed(tmp_path):
@@ -88,12 +59,8 @@ def test_members_take_their_own_parameters_and_the_blend_s_seed(tmp_path):
 
 
 def test_members_are_trained_on_all_samples_in_the_end():
-    X, Y = planted()
-    n_samples = {
-        refit: {member.n_samples_ for member in tacit.Blend(refit=refit, validation=0.25).fit(X, Y).members_}
-        for refit in (True, False)
-    }
-    assert n_samples == {True: {240}, False: {240 - 59}}  # a quarter of the 236 different rows is held out
+    members = tacit.Blend(models=["OneVsAll", "Popularity"], validation=0.25).fit(*planted()).members_
+    assert {member.n_samples_ for member in members} == {240}
 
 
 def test_a_member_with_all_the_weight_ranks_as_it_does_alone():

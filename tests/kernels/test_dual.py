@@ -86,10 +86,8 @@ def costs_of(signs, positive_cost, negative_cost):
 def test_signs_tell_the_three_states(n_samples, n_labels, absent, data):
     states = data.draw(hnp.arrays(np.float32, (n_samples, n_labels), elements=st.sampled_from([0, 1, np.nan])))
     labels = np.array(data.draw(st.lists(st.integers(0, n_labels - 1), max_size=8)), dtype=np.int64)
-    stored = [np.flatnonzero(~np.isnan(column)) for column in states.T]
-    indptr = np.cumsum([0] + [len(rows) for rows in stored]).astype(np.int64)
-    values = np.concatenate([column[rows] for column, rows in zip(states.T, stored, strict=True)])
-    found = label_signs(indptr, np.concatenate(stored).astype(np.int32), values, labels, n_samples, absent)
+    rows, columns = np.nonzero(~np.isnan(states))
+    found = label_signs(sparse.csc_matrix((states[rows, columns], (rows, columns)), states.shape), labels, absent)
     np.testing.assert_array_equal(found, reference.label_signs(states, labels, absent), strict=True)
 
 

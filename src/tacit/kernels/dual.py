@@ -22,6 +22,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import njit
+from scipy import sparse
 
 from tacit.arrays import Floats32, Ints8, Ints32, Ints64, UInts32
 from tacit.kernels.aligned import aligned_zeros
@@ -93,34 +94,19 @@ class _Block(NamedTuple):
     gains: Floats32  # of the last step on each sample
 
 
-def label_signs(
-    y_indptr: Ints64, y_indices: Ints32, y_values: Floats32, labels: Ints64, n_samples: int, absent: int
-) -> Ints8:
+def label_signs(Y: sparse.csc_matrix, labels: Ints64, absent: int) -> Ints8:
     """State of each (sample, label of the block): 1 positive, -1 negative, 0 ignored.
 
-    Y is in CSC format; a stored 0 is a known negative; `absent` (-1 or 0) is the state of entries that are
-    not stored. A label without a positive gets zeros: there is nothing to learn.
+    A stored 0 is a known negative; `absent` (-1 or 0) is the state of entries that are not stored. A label without a
+    positive gets zeros: there is nothing to learn.
     """
-    signs = aligned_zeros((n_samples, len(labels)), np.int8)
-    _fill_signs(y_indptr, y_indices, y_values, labels, absent, signs)
+    chosen = Y[:, labels]
+    columns = np.repeat(np.arange(len(labels)), np.diff(chosen.indptr))
+    has_positive = np.bincount(columns, chosen.data > 0, len(labels)) > 0
+    signs = aligned_zeros(chosen.shape, np.int8)
+    signs[:] = np.where(has_positive, absent, 0)
+    signs[chosen.indices, columns] = np.where(chosen.data > 0, 1, -has_positive[columns].astype(np.int8))
     return signs
-
-
-@njit(nogil=True, cache=True)
-def _fill_signs(
-    y_indptr: Ints64, y_indices: Ints32, y_values: Floats32, labels: Ints64, absent: int, signs: Ints8
-) -> None:
-    for column in range(len(labels)):
-        start, end = y_indptr[labels[column]], y_indptr[labels[column] + 1]
-        has_positive = False
-        for entry in range(start, end):
-            has_positive |= y_values[entry] > _ZERO
-        if not has_positive:
-            continue
-        for row in range(len(signs)):
-            signs[row, column] = absent
-        for entry in range(start, end):
-            signs[y_indices[entry], column] = 1 if y_values[entry] > _ZERO else -1
 
 
 @njit(nogil=True, cache=True)
@@ -350,21 +336,8 @@ def _add_ahead(ahead: Floats32, products: Floats32, steps: Floats32, at: int) ->
 
 
 @njit(nogil=True, cache=True, inline="always")
-def _known_rows(signs: Ints8, rows: Ints64) -> Ints64:
-    """Rows with a known state for at least one label of the block, in the room `rows`."""
-    count = 0
-    for row in range(len(signs)):
-        is_known = False
-        for label in range(signs.shape[1]):
-            is_known |= signs[row, label] != 0
-        rows[count] = row
-        count += is_known
-    return rows[:count]
-
-
-@njit(nogil=True, cache=True, inline="always")
 def _hard_rows(rows: Ints64, gains: Floats32, hard: Ints64) -> Ints64:
-    """Rows whose last step gained at least a certain share of the largest gain, in the room `hard`."""
+    """Rows whose last step gained at least a certain share of the largest gain, in the array `hard`."""
     largest, count = _ZERO, 0
     for row in rows:
         largest = max(largest, gains[row])
@@ -396,17 +369,17 @@ def train_block(
     duals[:] = _ZERO
     columns = samples.indices.view(f"u{samples.indices.itemsize}")  # which Numba need not check for numbers below 0
     weights = aligned_zeros((samples.n_features + n_dense + 1, width), np.float32)
-    by_row = np.zeros((2, n_samples), dtype=np.float32)
+    norms, gains = np.zeros((2, n_samples), np.float32)
     entries = samples.bounds, columns, samples.data, samples.places
-    block = _Block(*entries, np.float32(objective.bias), signs, weights, duals, by_row[0], by_row[1])
+    block = _Block(*entries, np.float32(objective.bias), signs, weights, duals, norms, gains)
     loss, *squared, negative_cost, _ = objective
     logistic = objective.positive_cost if loss == LOGISTIC else None  # the steps of only one loss are compiled
     others = None if loss == LOGISTIC else (*squared, loss == SQUARED_HINGE)
-    rows = np.empty((2, n_samples), dtype=np.int64)
+    known = np.flatnonzero(signs.any(axis=1))
     steps = aligned_zeros((1 if dense is None else TILE, width), np.float32)
     moves = aligned_zeros((2, width), np.float32)
     stops = tolerance, max_passes, np.uint64(seed)
-    passes = _train(block, dense, logistic, others, np.float32(negative_cost), *stops, rows, steps, moves)
+    passes = _train(block, dense, logistic, others, np.float32(negative_cost), *stops, known, steps, moves)
     return weights, passes, moves[0]
 
 
@@ -420,7 +393,7 @@ def _train(
     tolerance: float,
     max_passes: int,
     state: np.uint64,
-    room: Ints64,
+    rows: Ints64,
     steps: Floats32,
     moves: Floats32,
 ) -> int:
@@ -428,7 +401,7 @@ def _train(
     _fill_norms(block.bounds, block.data, block.bias, block.norms)
     if dense is not None:
         _add_dense_norms(dense, block.places, block.norms)
-    rows, passes, negligible = _known_rows(block.signs, room[0]), 0, np.float32(_NEGLIGIBLE * tolerance)
+    passes, negligible, hard = 0, np.float32(_NEGLIGIBLE * tolerance), np.empty_like(rows)
     while passes < max_passes:
         state = _shuffle(rows, state)
         _visit(block, dense, logistic, squared, negative_cost, negligible, rows, steps, moves[0])
@@ -438,40 +411,16 @@ def _train(
             is_settled &= move <= tolerance
         if is_settled:
             break
-        hard = _hard_rows(rows, block.gains, room[1])
-        for _ in range(min(_HARD_VISITS, len(rows) // (2 * max(len(hard), 1)))):
-            state = _shuffle(hard, state)
-            _visit(block, dense, logistic, squared, negative_cost, negligible, hard, steps, moves[1])
+        again = _hard_rows(rows, block.gains, hard)
+        for _ in range(min(_HARD_VISITS, len(rows) // (2 * max(len(again), 1)))):
+            state = _shuffle(again, state)
+            _visit(block, dense, logistic, squared, negative_cost, negligible, again, steps, moves[1])
     return passes
 
 
 def prune(weights: Floats32, threshold: float) -> tuple[Ints64, Ints32, Floats32]:
     """CSR (features × labels) of the weights that are not 0 and at least `threshold` in size, without intercepts."""
-    indptr = np.zeros(len(weights), dtype=np.int64)
-    _count_kept(weights, np.float32(threshold), indptr)
-    indices = np.empty(indptr[-1] + 1, dtype=np.int32)  # one more, as the place after the last is written, too
-    values = np.empty(indptr[-1] + 1, dtype=np.float32)
-    _copy_kept(weights, np.float32(threshold), indptr, indices, values)
-    return indptr, indices[:-1], values[:-1]
-
-
-@njit(nogil=True, cache=True)
-def _count_kept(weights: Floats32, smallest: np.float32, indptr: Ints64) -> None:
-    for feature in range(len(indptr) - 1):
-        kept = 0
-        for label in range(weights.shape[1]):
-            size = abs(weights[feature, label])
-            kept += (size >= smallest) & (size > _ZERO)
-        indptr[feature + 1] = indptr[feature] + kept
-
-
-@njit(nogil=True, cache=True)
-def _copy_kept(weights: Floats32, smallest: np.float32, indptr: Ints64, indices: Ints32, values: Floats32) -> None:
-    place = 0
-    for feature in range(len(indptr) - 1):
-        if indptr[feature] == indptr[feature + 1]:
-            continue
-        for label in range(weights.shape[1]):  # without a branch, which would be mispredicted too often
-            size = abs(weights[feature, label])
-            indices[place], values[place] = label, weights[feature, label]
-            place += (size >= smallest) & (size > _ZERO)
+    kept, width = weights[:-1], weights.shape[1]
+    least = max(np.float32(threshold), np.finfo(np.float32).smallest_subnormal)
+    at = np.flatnonzero((kept >= least) | (kept <= -least))
+    return np.searchsorted(at, np.arange(len(weights)) * width), (at % width).astype(np.int32), kept.ravel()[at]

@@ -134,7 +134,7 @@ def _train_block(
     seed: int,
 ) -> Classifiers:
     absent = 0 if options.absent == "missing" else -1
-    signs = label_signs(Y.indptr, Y.indices, Y.data, labels, X.shape[0], absent)
+    signs = label_signs(Y, labels, absent)
     words = sparse_part(X)
     n_words = words.shape[1]
     features = row_bounds(words), words.indices, words.data, n_words, dense_rows(X), np.arange(X.shape[0])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -15,24 +14,24 @@ from tacit.kernels import parse
 
 
 def run_rows(text: str | bytes, *, n_features: int = 1000, n_labels: int = 1000, loose: bool = False):
-    """Status, offset, rows as the reference gives them, and the two order flags."""
+    """Outcome, offset, and rows as the reference gives them."""
     block = np.frombuffer(text.encode() if isinstance(text, str) else text, dtype=np.uint8)
     lines, colons, commas = parse.count_marks(block)
     ids, values = np.empty(colons, np.int32), np.empty(colons, np.float32)
     ends, tags = np.zeros((2, lines), np.int64), np.empty(commas + lines, np.int32)
     form, found = parse.RowFormat(0, n_features, 0, n_labels, True, loose), (ids, values, ends[0], tags, ends[1])
-    status, offset, n_rows, _, _, *rising = parse.parse_rows(block, form, parse.RowArrays(*found))
+    outcome, offset, n_rows, _, _ = parse.parse_rows(block, form, parse.RowArrays(*found))
     rows, feature, label = [], 0, 0
     for row in range(n_rows):
         pairs = list(zip(ids[feature : ends[0, row]].tolist(), values[feature : ends[0, row]], strict=True))
         rows.append((tags[label : ends[1, row]].tolist(), pairs))
         feature, label = ends[0, row], ends[1, row]
-    return status, offset, rows, rising
+    return outcome, offset, rows
 
 
 def parsed_value(text: str) -> np.float32:
-    status, _, rows, _ = run_rows(f"0 0:{text}\n")
-    assert status == parse.OK
+    outcome, _, rows = run_rows(f"0 0:{text}\n")
+    assert outcome == parse.OK
     return rows[0][1][0][1]
 
 
@@ -110,15 +109,13 @@ rows_of_text = st.lists(
 
 @given(rows_of_text)
 def test_rows_equal_the_reference(text):
-    status, _, rows, (features_rise, labels_rise) = run_rows(text)
+    outcome, _, rows = run_rows(text)
     expected = reference.parse_rows(text)
-    assert status == parse.OK
+    assert outcome == parse.OK
     assert [tags for tags, _ in rows] == [tags for tags, _ in expected]
     for (_, found), (_, right) in zip(rows, expected, strict=True):
         assert [column for column, _ in found] == [column for column, _ in right]
         assert all(is_next_to(a, b) for (_, a), (_, b) in zip(found, right, strict=True))
-    assert features_rise == all(all(a < b for (a, _), (b, _) in pairwise(f)) for _, f in expected)
-    assert labels_rise == all(all(a < b for a, b in pairwise(tags)) for tags, _ in expected)
 
 
 @given(rows_of_text)
@@ -144,15 +141,15 @@ def test_loose_rows_skip_blank_lines_and_comments():
         ("1 -2:3\n", parse.BAD_FEATURE, 2),
         ("1 2 :3\n", parse.BAD_FEATURE, 2),
         ("1 2:3\r4:5\n", parse.BAD_VALUE, 2),
-        ("1 1000:3\n", parse.FEATURE_RANGE, 2),
-        ("1 99999999999999999999999:3\n", parse.FEATURE_RANGE, 2),
+        ("1 1000:3\n", parse.BAD_FEATURE, 2),
+        ("1 99999999999999999999999:3\n", parse.BAD_FEATURE, 2),
         ("1,x 2:3\n", parse.BAD_LABEL, 2),
         ("1,,2 2:3\n", parse.BAD_LABEL, 2),
         ("1, 2:3\n", parse.BAD_LABEL, 2),
         ("1,2:3\n", parse.BAD_LABEL, 2),
         ("-1 2:3\n", parse.BAD_LABEL, 0),
         ("1.5 2:3\n", parse.BAD_LABEL, 0),
-        ("1000 2:3\n", parse.LABEL_RANGE, 0),
+        ("1000 2:3\n", parse.BAD_LABEL, 0),
         ("1 2:\n", parse.BAD_VALUE, 2),
         ("1 2:x\n", parse.BAD_VALUE, 2),
         ("1 2:nan\n", parse.BAD_VALUE, 2),
@@ -163,8 +160,8 @@ def test_loose_rows_skip_blank_lines_and_comments():
         ("1 2:1e+\n", parse.BAD_VALUE, 2),
         ("1 2:3:4\n", parse.BAD_VALUE, 2),
         ("1 2:3 # no comments here\n", parse.BAD_FEATURE, 6),
-        ("1 2:1e39\n", parse.INFINITE_VALUE, 2),
-        ("1 2:-3.5e38\n", parse.INFINITE_VALUE, 2),
+        ("1 2:1e39\n", parse.BAD_VALUE, 2),
+        ("1 2:-3.5e38\n", parse.BAD_VALUE, 2),
         ("0 1:1\n0 2:x\n", parse.BAD_VALUE, 8),
     ],
 )

@@ -20,9 +20,8 @@ from tacit.kernels import parse
 from tacit.numerics.rows import first_entry
 
 _LONGEST_TOKEN = 40
-_NEGATIVE = " ids must not be negative"
 _ROWS_AT_ONCE = 4096
-_NOT_FINITE = re.compile(rb"[+-]?(nan|inf|infinity)", re.IGNORECASE)
+_NOT_FINITE = re.compile(rb"[+-]?(nan|inf|infinity|\d+\.?\d*(e[+-]?\d+)?)", re.IGNORECASE)  # digits: too large
 
 
 @dataclass(frozen=True)
@@ -48,14 +47,12 @@ class SparseRows:
         self.with_values = with_values
         self.n_rows = 0
         self.n_entries = 0
-        self.rising = True
 
-    def advance(self, n_rows: int, n_entries: int, *, rising: bool) -> None:
+    def advance(self, n_rows: int, n_entries: int) -> None:
         """Account for the rows of a block; the kernel counted their ends from the start of the block."""
         self.ends[self.n_rows + 1 : self.n_rows + n_rows + 1] += self.n_entries
         self.n_rows += n_rows
         self.n_entries += n_entries
-        self.rising &= rising
 
     @property
     def used_ids(self) -> Ints32:
@@ -72,10 +69,7 @@ class SparseRows:
             ids -= np.int32(first_id)
         values = self.values[: self.n_entries] if self.with_values else np.ones(len(ids), dtype=np.float32)
         matrix = sparse.csr_matrix((values, ids, indptr), shape=(self.n_rows, n_columns))
-        if self.rising:
-            matrix.has_canonical_format = True
-        else:
-            matrix.sum_duplicates()
+        matrix.sum_duplicates()
         return matrix
 
 
@@ -107,7 +101,7 @@ def read_rows(
 def feature_matrix(path: Path, rows: SparseRows, n_columns: int, first_id: int = 0) -> sparse.csr_matrix:
     """Build X; sums of duplicate features may overflow although each value is finite, which is an error."""
     X = rows.to_csr(n_columns, first_id)
-    if not rows.rising and not np.isfinite(X.data).all():
+    if X.nnz < rows.n_entries and not np.isfinite(X.data).all():
         row, _, _ = first_entry(X, ~np.isfinite(X.data))
         raise FileError(path, f"the values of one feature sum to infinity in sample {row}; correct the row")
     return X
@@ -138,11 +132,11 @@ def _read_block(
         labels.ids[labels.n_entries :],
         labels.ends[labels.n_rows + 1 :],
     )
-    status, offset, rows, n_features, n_labels, features_rise, labels_rise = parse.parse_rows(block, form, found)
-    if status != parse.OK:
-        raise _row_error(path, block, line, status, offset, layout)
-    features.advance(rows, n_features, rising=features_rise)
-    labels.advance(rows, n_labels, rising=labels_rise)
+    outcome, offset, rows, n_features, n_labels = parse.parse_rows(block, form, found)
+    if outcome != parse.OK:
+        raise _row_error(path, block, line, outcome, offset, layout)
+    features.advance(rows, n_features)
+    labels.advance(rows, n_labels)
 
 
 def _drop_blank_rows(path: Path, rows: SparseRows, n_rows: int, skip_lines: int) -> None:
@@ -155,29 +149,31 @@ def _drop_blank_rows(path: Path, rows: SparseRows, n_rows: int, skip_lines: int)
     rows.n_rows = n_rows
 
 
-def _row_error(path: Path, block: Bytes, line: int, status: int, offset: int, layout: RowLayout) -> FileError:
-    """Turn the kernel's status and offset into an error; `line` is the number of the block's first line."""
+def _row_error(path: Path, block: Bytes, line: int, outcome: int, offset: int, layout: RowLayout) -> FileError:
+    """Turn the kernel's outcome and offset into an error; `line` is the number of the block's first line."""
     line += int(np.count_nonzero(block[:offset] == ord("\n")))
-    raw = re.split(rb"[ \t\r\n#]", block[offset:].tobytes(), maxsplit=1)[0]
-    text = raw.partition(b":")[2]
-    what = layout.column
-    if status == parse.NO_ROOM:
+    if outcome == parse.NO_ROOM:
         return FileError(path, "the file changed while it was read; read it again", line=line)
-    if status == parse.BAD_VALUE and _NOT_FINITE.fullmatch(text):
-        status = parse.INFINITE_VALUE
-    is_negative = raw.startswith(b"-")
-    messages = {
-        parse.BAD_FEATURE: f"{what}{_NEGATIVE}" if is_negative else f"must be {what}:value, as in 3:0.5",
-        parse.FEATURE_RANGE: f"{what} ids must be in {layout.first_feature} … {layout.n_features - 1}",
-        parse.BAD_LABEL: f"label{_NEGATIVE}" if is_negative else "labels must be whole numbers separated by commas",
-        parse.LABEL_RANGE: f"label ids must be in {layout.first_label} … {layout.n_labels - 1}",
-        parse.BAD_VALUE: "values must be numbers" if text else "a value must follow the colon (is the file cut off?)",
-        parse.INFINITE_VALUE: "values must be finite in 32-bit floating point",
-    }
-    remedy = "correct the row"
-    if layout.loose and status in (parse.FEATURE_RANGE, parse.LABEL_RANGE):
-        remedy = f"correct the row, or raise max_{'feature' if status == parse.FEATURE_RANGE else 'label'}s"
-    return FileError(path, f"{messages[status]}; got '{shown(raw)}'; {remedy}", line=line)
+    raw = re.split(rb"\r?\n|[ \t]", block[offset:].tobytes(), maxsplit=1)[0]
+    number, separator, value = raw.partition(b"," if outcome == parse.BAD_LABEL else b":")
+    what, is_negative, remedy = layout.column, raw.startswith(b"-"), "correct the row"
+    first, last = layout.first_feature, layout.n_features - 1
+    if outcome == parse.BAD_LABEL:
+        what, first, last = "label", layout.first_label, layout.n_labels - 1
+        message = "labels must be whole numbers separated by commas"
+    elif outcome == parse.BAD_FEATURE:
+        message = f"must be {what}:value, as in 3:0.5"
+    elif _NOT_FINITE.fullmatch(value):
+        message = "values must be finite in 32-bit floating point"
+    else:
+        message = "values must be numbers" if value else "a value must follow the colon (is the file cut off?)"
+    if outcome != parse.BAD_VALUE and is_negative:
+        message = f"{what} ids must not be negative"
+    elif outcome != parse.BAD_VALUE and number.isdigit() and (separator or what == "label"):
+        message = f"{what} ids must be in {first} … {last}"
+        if layout.loose:
+            remedy = f"correct the row, or raise max_{'labels' if what == 'label' else 'features'}"
+    return FileError(path, f"{message}; got '{shown(raw)}'; {remedy}", line=line)
 
 
 def shown(raw: bytes) -> str:

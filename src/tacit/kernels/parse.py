@@ -1,10 +1,7 @@
 """Parsing numbers and sparse rows from bytes.
 
-All scanners assume that a block of bytes ends with a line feed. Every loop stops at an unexpected byte, so
-none needs to check for the end of the block.
-
-A number is parsed to a float32 that is at most one unit in the last place from the nearest one. What NumPy writes for
-a float32 is read back exactly.
+All scanners assume that a block of bytes ends with a line feed. Every loop stops at an unexpected byte, so none needs
+to check for the end of the block. A value is at most one unit in the last place from the nearest float32.
 """
 
 from __future__ import annotations
@@ -16,26 +13,14 @@ from numba import njit
 
 from tacit.arrays import Bytes, Floats32, Ints32, Ints64
 
-# What became of a block. The offset that comes with an error points at the token at fault.
-OK = 0
-BAD_FEATURE = 1
-FEATURE_RANGE = 2
-BAD_LABEL = 3
-LABEL_RANGE = 4
-BAD_VALUE = 5
-INFINITE_VALUE = 6
-NO_ROOM = 7
+OK, BAD_LABEL, BAD_FEATURE, BAD_VALUE, NO_ROOM = range(5)  # outcomes of a block; an id out of range is a bad one
 
-_FINITE, _INFINITE, _NO_NUMBER = 0, 1, 2
 _TAB, _LINE_FEED, _RETURN, _SPACE, _HASH = 9, 10, 13, 32, 35
 _PLUS, _COMMA, _MINUS, _DOT, _ZERO, _NINE, _COLON = 43, 44, 45, 46, 48, 57, 58
 _UPPER_E, _LOWER_E = 69, 101
-
-_LAST_POWER = 290
+_LAST_POWER = 64  # beyond it, numbers of up to 18 digits are 0 or infinite as float32
 _POWERS_OF_TEN = np.array([float(f"1e{power}") for power in range(-_LAST_POWER, _LAST_POWER + 1)])
 _ALL_DIGITS_KEPT_BELOW = 10**17
-_LARGEST_EXACT = 2**53
-_TOO_LARGE = 2.0**128 - 2.0**103  # halfway between the largest float32 and what would follow
 _ID_LIMIT = 2**31
 
 
@@ -100,13 +85,6 @@ def _line_end(block: Bytes, at: int) -> int:
 
 
 @njit(nogil=True, cache=True)
-def _skip_blanks(block: Bytes, at: int) -> int:
-    while _is_blank(_byte(block, at)):
-        at += 1
-    return at
-
-
-@njit(nogil=True, cache=True)
 def _skip_line(block: Bytes, at: int) -> int:
     while _byte(block, at) != _LINE_FEED:
         at += 1
@@ -127,137 +105,98 @@ def _read_id(block: Bytes, at: int) -> tuple[int, int]:
 
 
 @njit(nogil=True, cache=True)
-def _round_decimal(mantissa: int, exponent: int) -> tuple[np.float32, int]:
-    """``mantissa · 10^exponent`` as float32; the digits beyond the 18th may be cut off."""
-    if mantissa == 0 or exponent < -_LAST_POWER:
-        return np.float32(0.0), _FINITE
-    if exponent > _LAST_POWER:
-        return np.float32(0.0), _INFINITE
-    # Clinger's fast path: both operands are exact in double precision, so one rounding is the right one.
-    if mantissa <= _LARGEST_EXACT and -22 <= exponent < 0:
-        value = mantissa / _POWERS_OF_TEN[_LAST_POWER - exponent]
-    else:
-        value = mantissa * _POWERS_OF_TEN[_LAST_POWER + exponent]
-    return np.float32(value), _FINITE if value < _TOO_LARGE else _INFINITE
-
-
-@njit(nogil=True, cache=True)
-def _read_number(block: Bytes, at: int) -> tuple[np.float32, int, int]:
-    """Value, place behind it and outcome of ``[+-]digits[.digits][e[+-]digits]``."""
+def _read_number(block: Bytes, at: int) -> tuple[np.float32, int]:
+    """Value of ``[+-]digits[.digits][e[+-]digits]`` and the place behind it; NaN for anything else."""
     negative = _byte(block, at) == _MINUS
     if negative or _byte(block, at) == _PLUS:
         at += 1
-    mantissa, exponent, digits = 0, 0, 0
-    while _is_digit(_byte(block, at)):
-        if mantissa < _ALL_DIGITS_KEPT_BELOW:
-            mantissa = mantissa * 10 + (_byte(block, at) - _ZERO)
-        else:
-            exponent += 1
-        digits += 1
-        at += 1
-    if _byte(block, at) == _DOT:
-        at += 1
-        while _is_digit(_byte(block, at)):
+    mantissa, exponent, n_digits, n_dots = 0, 0, 0, 0
+    while True:
+        byte = _byte(block, at)
+        if _is_digit(byte):
+            n_digits += 1
             if mantissa < _ALL_DIGITS_KEPT_BELOW:
-                mantissa = mantissa * 10 + (_byte(block, at) - _ZERO)
-                exponent -= 1
-            digits += 1
-            at += 1
-    if digits == 0:
-        return np.float32(0.0), at, _NO_NUMBER
-    if _byte(block, at) == _LOWER_E or _byte(block, at) == _UPPER_E:
+                mantissa = mantissa * 10 + (byte - _ZERO)
+                exponent -= n_dots
+            else:
+                exponent += 1 - n_dots
+        elif byte == _DOT and n_dots == 0:
+            n_dots = 1
+        else:
+            break
         at += 1
-        minus = _byte(block, at) == _MINUS
-        if minus or _byte(block, at) == _PLUS:
-            at += 1
-        power, at = _read_id(block, at)
-        if power < 0:
-            return np.float32(0.0), at, _NO_NUMBER
+    if byte == _LOWER_E or byte == _UPPER_E:
+        minus = _byte(block, at + 1) == _MINUS
+        power, at = _read_id(block, at + (2 if minus or _byte(block, at + 1) == _PLUS else 1))
         exponent += -power if minus else power
-    value, outcome = _round_decimal(mantissa, exponent)
-    return (-value if negative else value), at, outcome
+        n_digits = n_digits if power >= 0 else 0
+    if n_digits == 0:
+        return np.float32(np.nan), at
+    value = np.float32(mantissa * _POWERS_OF_TEN[_LAST_POWER + min(max(exponent, -_LAST_POWER), _LAST_POWER)])
+    return (-value if negative else value), at
 
 
 @njit(nogil=True, cache=True)
-def _read_labels(block: Bytes, at: int, form: RowFormat, found: RowArrays, used: int) -> tuple[int, int, int, bool]:
-    """The labels that open a row: status, place (of the error, or behind), label ids used, order kept."""
-    start, first, previous, ordered = at, used, -1, True
+def _read_labels(block: Bytes, at: int, form: RowFormat, found: RowArrays, used: int) -> tuple[int, int, int]:
+    """The labels that open a row: outcome, place (of the error, or behind), label ids used."""
+    start, first = at, used
     while True:
         label, behind = _read_id(block, at)
         if _byte(block, behind) == _COLON and used == first:
-            return OK, start, first, True  # the row opens with a feature: it has no labels
+            return OK, start, first  # the row opens with a feature: it has no labels
         last = _is_blank(_byte(block, behind)) or _line_end(block, behind) > 0
-        if label < 0 or not (last or _byte(block, behind) == _COMMA):
-            return BAD_LABEL, at, used, ordered
-        if not form.first_label <= label < form.n_labels:
-            return LABEL_RANGE, at, used, ordered
+        if not (form.first_label <= label < form.n_labels and (last or _byte(block, behind) == _COMMA)):
+            return BAD_LABEL, at, used
         if used >= len(found.label_ids):
-            return NO_ROOM, at, used, ordered
+            return NO_ROOM, at, used
         found.label_ids[used] = label
         used += 1
-        ordered &= label > previous
-        previous = label
         if last:
-            return OK, behind, used, ordered
+            return OK, behind, used
         at = behind + 1
 
 
 @njit(nogil=True, cache=True)
-def _read_features(block: Bytes, at: int, form: RowFormat, found: RowArrays, used: int) -> tuple[int, int, int, bool]:
-    """Features up to the end of the line: status, place, features used, order kept."""
-    previous, ordered = -1, True
+def _read_features(block: Bytes, at: int, form: RowFormat, found: RowArrays, used: int) -> tuple[int, int, int]:
+    """Features up to the end of the line: outcome, place, features used."""
     while True:
-        at = _skip_blanks(block, at)
+        while _is_blank(_byte(block, at)):
+            at += 1
         ending = _line_end(block, at)
         if ending or (form.loose and _byte(block, at) == _HASH):
-            return OK, at + ending if ending else _skip_line(block, at), used, ordered
+            return OK, at + ending if ending else _skip_line(block, at), used
         feature, behind = _read_id(block, at)
-        if feature < 0 or _byte(block, behind) != _COLON:
-            return BAD_FEATURE, at, used, ordered
-        if not form.first_feature <= feature < form.n_features:
-            return FEATURE_RANGE, at, used, ordered
-        value, end, outcome = _read_number(block, behind + 1)
+        if not (form.first_feature <= feature < form.n_features and _byte(block, behind) == _COLON):
+            return BAD_FEATURE, at, used
+        value, end = _read_number(block, behind + 1)
         closed = _is_blank(_byte(block, end)) or _line_end(block, end) or (form.loose and _byte(block, end) == _HASH)
-        if outcome == _NO_NUMBER or not closed:
-            return BAD_VALUE, at, used, ordered
-        if outcome == _INFINITE:
-            return INFINITE_VALUE, at, used, ordered
+        if not (closed and np.isfinite(value)):
+            return BAD_VALUE, at, used
         if used >= len(found.values):
-            return NO_ROOM, at, used, ordered
-        found.feature_ids[used] = feature
-        found.values[used] = value
+            return NO_ROOM, at, used
+        found.feature_ids[used], found.values[used] = feature, value
         used += 1
-        ordered &= feature > previous
-        previous = feature
         at = end
 
 
 @njit(nogil=True, cache=True)
-def parse_rows(block: Bytes, form: RowFormat, found: RowArrays) -> tuple[int, int, int, int, int, bool, bool]:
+def parse_rows(block: Bytes, form: RowFormat, found: RowArrays) -> tuple[int, int, int, int, int]:
     """Rows ``l,l f:v f:v`` (or ``f:v f:v`` without labels) into the arrays given, which are long enough.
 
-    Returns status, offset of the error, rows, features, labels, and whether the ids of features and of labels rise
-    within every row.
+    Returns the outcome, the place of the token at fault, and how many rows, features and labels there are.
     """
-    at, rows, n_used, n_tagged = 0, 0, 0, 0
-    status, features_rise, labels_rise = OK, True, True
-    while at < len(block):
+    outcome, at, rows, n_used, n_tagged = OK, 0, 0, 0, 0
+    while outcome == OK and at < len(block):
         if form.loose and (_line_end(block, at) or _byte(block, at) == _HASH):
             at = _skip_line(block, at)
             continue
         if rows >= len(found.feature_ends):
-            status = NO_ROOM
-            break
+            return NO_ROOM, at, rows, n_used, n_tagged
         if form.with_labels and not (_is_blank(_byte(block, at)) or _line_end(block, at)):
-            status, at, n_tagged, ordered = _read_labels(block, at, form, found, n_tagged)
-            if status != OK:
-                break
-            labels_rise &= ordered
-        status, at, n_used, ordered = _read_features(block, at, form, found, n_used)
-        if status != OK:
-            break
-        features_rise &= ordered
-        found.feature_ends[rows] = n_used
-        found.label_ends[rows] = n_tagged
-        rows += 1
-    return status, at, rows, n_used, n_tagged, features_rise, labels_rise
+            outcome, at, n_tagged = _read_labels(block, at, form, found, n_tagged)
+        if outcome == OK:
+            outcome, at, n_used = _read_features(block, at, form, found, n_used)
+        if outcome == OK:
+            found.feature_ends[rows], found.label_ends[rows] = n_used, n_tagged
+            rows += 1
+    return outcome, at, rows, n_used, n_tagged

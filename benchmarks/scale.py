@@ -23,15 +23,14 @@ import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
-
 import tacit
 from tacit.core.labels import label_counts
-from tacit.data.synthetic import feature_names, stream_dataset, write_synthetic
+from tacit.data.files import Staging
+from tacit.data.numeric import write_rows
+from tacit.data.synthetic import feature_names, stream_dataset, texts_of_counts
 from tacit.sizes import format_size, parse_size
 from tacit.tagger.dry_run import Cost, extrapolated
 
@@ -40,7 +39,7 @@ SAMPLES_PER_LABEL = 2
 N_FEATURES = 100_000
 OPTIONS: dict[str, Any] = {"exponent": 0.6, "hide": False, "unseen_share": 0.0, "test_share": 0.0}
 TRAIN = ("--model", "LabelTree", "--param", "n_trees=1", "--no-calibrate")
-TEXTS: dict[str, Any] = {"n_features": 20_000, "n_labels": 500, "noise_words": 90, "values": "counts", **OPTIONS}
+TEXTS: dict[str, Any] = {"n_features": 20_000, "n_labels": 500, "noise_words": 90, **OPTIONS}
 TRAIN_TEXTS = ("--features", "words+characters", "--no-names", *TRAIN[:4], "--param", "max_passes=1")
 #: Samples, and labels and features per sample, of data that are larger than what is run here.
 BEYOND = {"Amazon-3M": (1_717_899, 36.0, 50.0), "10^8 pages, 10^7 labels": (100_000_000, 5.0, 200.0)}
@@ -133,6 +132,14 @@ def grow(labels: Sequence[int], folder: Path, max_memory: str | None) -> None:
     plan(known, n_workers=16)
 
 
+def write_synthetic(path: Path, n_samples: int, n_features: int, n_labels: int, **options: Any) -> None:
+    """Write the features and observed labels of `stream_dataset` as an XMC file, block by block."""
+    with Staging() as staging, staging.open(path) as file:
+        file.write(f"{n_samples} {n_features} {n_labels}\n".encode())
+        for block in stream_dataset(n_samples, n_features, n_labels, **options):
+            write_rows(file, block.X, block.Y)
+
+
 def measured(n_labels: int, folder: Path, known: Sequence[Size], *arguments: str) -> Size:
     """Predict a size, run it, and print both."""
     data = folder / f"scale-{n_labels}.txt"
@@ -183,13 +190,11 @@ def _line(size: Size, before: tuple[float, float, float] | None) -> str:
 
 def write_texts(path: Path, n_texts: int) -> None:
     """Synthetic texts with labels, as JSONL."""
-    words = np.array(feature_names(range(TEXTS["n_features"])), dtype=object)
+    words = feature_names(range(TEXTS["n_features"]))
     draft = path.with_name(f".{path.name}")  # what is not whole is not taken for the data later
     with gzip.open(draft, "wt", encoding="utf-8", compresslevel=1) as file:
         for block in stream_dataset(n_texts, **TEXTS):
-            for row, (first, last) in enumerate(pairwise(block.X.indptr)):
-                counts = block.X.data[first:last].astype(int)
-                text = " ".join(np.repeat(words[block.X.indices[first:last]], counts))
+            for row, text in enumerate(texts_of_counts(block.counts, words)):
                 tags = [f"label {tag}" for tag in block.Y.indices[slice(*block.Y.indptr[row : row + 2])]]
                 file.write(json.dumps({"text": text, "labels": tags}) + "\n")
     draft.rename(path)

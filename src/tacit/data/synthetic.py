@@ -1,33 +1,32 @@
 """Synthetic data with known truth: complete labels, observed labels and the probability of observation.
 
 Labels belong to topics and have power-law frequencies. A sample draws a first label, takes most further ones
-from the same topic, and emits words of its labels, of its topic, and noise. The parameters are the fields of
-`Recipe`. Rows are made in chunks of a fixed size with a seed each.
+from the same topic, and emits words of its labels, of its topic, and noise. Rows are made in chunks of a fixed size
+with a seed each.
 """
 
 from __future__ import annotations
 
 import itertools
-import os
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
-from tacit.arrays import AnyArray, Floats64, Ints32, Ints64, Mask
-from tacit.core.parameters import OneOf, Range, check_parameters, document_parameters, unknown_parameter
+from tacit.arrays import AnyArray, Floats64, Ints64, Mask
+from tacit.core.parameters import Range, check_parameters, document_parameters, parameters_of, unknown_parameter
 from tacit.data.dataset import Dataset
-from tacit.data.files import Staging
-from tacit.data.numeric import write_rows
 from tacit.data.split import keep_entries
 from tacit.evaluation.propensity import propensities_from_counts
 from tacit.numerics.rows import unit_rows
 
 CHUNK_ROWS = 4096
 HEAD_OFFSET = 2  # flattens the most frequent ranks, as real label frequencies do
+COHERENCE = 0.8  # share of further labels taken from the topic of the first
 LABEL_WORDS = 6  # words that a label can emit, half of them words of its topic
+LABEL_EMISSIONS = 2  # words that each label of a sample adds
 TOPIC_WORDS = 20  # words that a topic can emit
 TOPIC_EMISSIONS = 4  # words of the topic in each sample
 
@@ -37,19 +36,14 @@ TOPIC_EMISSIONS = 4  # words of the topic in each sample
 class Recipe:
     """The parameters of a synthetic data set."""
 
-    n_samples: Annotated[int, Range(low=2), "rows, the test rows included"] = 5_000
-    n_features: Annotated[int, Range(low=1), "words"] = 3_000
-    n_labels: Annotated[int, Range(low=1), "labels"] = 500
+    n_samples: Annotated[int, Range(low=2), "rows, the test rows included"]
+    n_features: Annotated[int, Range(low=1), "words"]
+    n_labels: Annotated[int, Range(low=1), "labels"]
     labels_per_sample: Annotated[float, Range(low=1), "labels drawn for a sample, on average"] = 4.0
     exponent: Annotated[float, Range(low=0), "of the power law of label frequency over rank"] = 1.0
     topic_size: Annotated[int, Range(low=1), "labels in a topic"] = 20
-    coherence: Annotated[float, Range(low=0, high=1), "share of further labels taken from the topic"] = 0.8
-    words_per_label: Annotated[int, Range(low=0), "words that each label of a sample adds"] = 2
     noise_words: Annotated[int, Range(low=0), "words without meaning in each sample"] = 15
-    values: Annotated[str, OneOf(("tfidf", "counts")), "unit tf-idf rows, or counts of words"] = "tfidf"
     hide: Annotated[bool, "hide positives by the propensities"] = True
-    A: Annotated[float, Range(low=0), "how fast propensity grows with frequency"] = 0.55
-    B: Annotated[float, Range(above=0), "shift of that growth"] = 1.5
     unseen_share: Annotated[float, Range(low=0, high=1), "share of labels never observed in train"] = 0.04
     test_share: Annotated[float, Range(low=0, below=1), "share of rows, the last ones, for test"] = 0.2
     seed: Annotated[int, Range(low=0), "the same seed gives the same data"] = 0
@@ -68,11 +62,12 @@ class Recipe:
 
 
 class Block(NamedTuple):
-    """Consecutive rows: features, observed labels and complete labels."""
+    """Consecutive rows."""
 
-    X: sparse.csr_matrix
-    Y: sparse.csr_matrix
+    X: sparse.csr_matrix  # unit rows of tf-idf
+    Y: sparse.csr_matrix  # observed labels
     Y_complete: sparse.csr_matrix
+    counts: sparse.csr_matrix  # of words
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,56 +88,38 @@ class SyntheticData:
     def dataset(self, rows: Ints64, *, complete: bool = False) -> Dataset:
         """Some rows with their observed or complete labels, such as ``data.dataset(data.train)``."""
         labels = self.Y_complete if complete else self.Y
-        texts = None if self.texts is None else [self.texts[row] for row in rows]
-        return Dataset(self.X[rows], labels[rows], self.label_names, texts, self.feature_names)
+        return Dataset(self.X, labels, self.label_names, self.texts, self.feature_names).rows(rows)
 
 
 def make_dataset(
     n_samples: int = 5_000, n_features: int = 3_000, n_labels: int = 500, *, as_text: bool = False, **options: Any
 ) -> SyntheticData:
     """A synthetic data set in memory; `options` are the other fields of `Recipe`, such as ``seed=1``."""
-    recipe = _recipe(n_samples=n_samples, n_features=n_features, n_labels=n_labels, **options)
-    world = _World(recipe)
-    counts, observed, complete = (sparse.vstack(parts, format="csr") for parts in zip(*world.chunks(), strict=True))
-    words = feature_names(range(recipe.n_features))
+    world = _World(_recipe(n_samples=n_samples, n_features=n_features, n_labels=n_labels, **options))
+    recipe, words = world.recipe, feature_names(range(n_features))
+    X, Y, Y_complete, counts = (sparse.vstack(parts, format="csr") for parts in zip(*world.blocks(), strict=True))
     return SyntheticData(
-        X=world.weigh(counts),
-        Y=observed,
-        Y_complete=complete,
+        X=X,
+        Y=Y,
+        Y_complete=Y_complete,
         propensities=world.propensities,
         unseen=np.flatnonzero(world.is_unseen),
         train=np.arange(recipe.n_train),
-        test=np.arange(recipe.n_train, recipe.n_samples),
+        test=np.arange(recipe.n_train, n_samples),
         label_names=[label_name(*divmod(label, recipe.topic_size), recipe.topic_size) for label in range(n_labels)],
         feature_names=words,
-        texts=_as_texts(counts, words) if as_text else None,
+        texts=texts_of_counts(counts, words) if as_text else None,
     )
 
 
-def stream_dataset(
-    n_samples: int = 1_000_000, n_features: int = 100_000, n_labels: int = 1_000_000, **options: Any
-) -> Iterator[Block]:
+def stream_dataset(n_samples: int, n_features: int, n_labels: int, **options: Any) -> Iterator[Block]:
     """Yield the rows of `make_dataset` in blocks of `CHUNK_ROWS`, one in memory at a time."""
-    world = _World(_recipe(n_samples=n_samples, n_features=n_features, n_labels=n_labels, **options))
-    return (Block(world.weigh(counts), observed, complete) for counts, observed, complete in world.chunks())
-
-
-def write_synthetic(
-    path: str | os.PathLike[str], n_samples: int, n_features: int, n_labels: int, **options: Any
-) -> None:
-    """Write the features and observed labels of `stream_dataset` as an XMC file, block by block."""
-    blocks = stream_dataset(n_samples, n_features, n_labels, **options)
-    with Staging() as staging, staging.open(path) as file:
-        file.write(f"{n_samples} {n_features} {n_labels}\n".encode())
-        for block in blocks:
-            write_rows(file, block.X, block.Y)
+    return _World(_recipe(n_samples=n_samples, n_features=n_features, n_labels=n_labels, **options)).blocks()
 
 
 def _recipe(**options: Any) -> Recipe:
-    known = {field.name for field in fields(Recipe)}
-    for name in options:
-        if name not in known:
-            raise unknown_parameter(Recipe, name)
+    if unknown := options.keys() - parameters_of(Recipe).keys():
+        raise unknown_parameter(Recipe, min(unknown))
     return Recipe(**options)
 
 
@@ -160,27 +137,24 @@ class _World:
         self.topic_floor = np.concatenate([[0.0], self.edges])[starts]
         self.topic_mass = np.add.reduceat(mass, starts)
         self.topic_words = rng.integers(recipe.n_features, size=(len(starts), TOPIC_WORDS), dtype=np.int32)
-        self.label_words = self._draw_label_words(rng)
+        # Half of the words of a label are words of its topic, so that unseen labels can be predicted.
+        topics, half = np.arange(recipe.n_labels)[:, None] // recipe.topic_size, LABEL_WORDS // 2
+        shared = self.topic_words[topics, rng.integers(TOPIC_WORDS, size=(recipe.n_labels, half))]
+        own = rng.integers(recipe.n_features, size=(recipe.n_labels, LABEL_WORDS - half), dtype=np.int32)
+        self.label_words = np.hstack([own, shared])
         self.noise_word = rng.permutation(recipe.n_features).astype(np.int32)
         self.inverse_frequency = self._inverse_frequency(mass)
         expected = recipe.labels_per_sample * mass
-        self.propensities = self._propensities(recipe.n_train * expected)
+        hidden = propensities_from_counts(recipe.n_train * expected, max(recipe.n_train, 1))
+        self.propensities = hidden if recipe.hide else np.ones(recipe.n_labels)
         n_test = recipe.n_samples - recipe.n_train
         self.is_unseen = self._choose_unseen(np.argsort(rank), n_test * expected, rng)
-
-    def _draw_label_words(self, rng: np.random.Generator) -> Ints32:
-        """Draw the words of labels. Half of them are words of the topic, so that unseen labels can be predicted."""
-        n_labels, half = self.recipe.n_labels, LABEL_WORDS // 2
-        topic = np.arange(n_labels)[:, None] // self.recipe.topic_size
-        shared = self.topic_words[topic, rng.integers(TOPIC_WORDS, size=(n_labels, half))]
-        own = rng.integers(self.recipe.n_features, size=(n_labels, LABEL_WORDS - half), dtype=np.int32)
-        return np.hstack([own, shared])
 
     def _inverse_frequency(self, mass: Floats64) -> Floats64:
         """Inverse document frequencies, expected instead of counted, so that they are known before the first row."""
         recipe, n_words = self.recipe, self.recipe.n_features
         picks = np.diff(np.sqrt(np.linspace(0, 1, LABEL_WORDS + 1)))  # _pick_words prefers the first ones
-        emitted = recipe.labels_per_sample * recipe.words_per_label * mass[:, None] * picks
+        emitted = recipe.labels_per_sample * LABEL_EMISSIONS * mass[:, None] * picks
         per_sample = np.bincount(self.label_words.ravel(), emitted.ravel(), minlength=n_words)
         by_topic = np.repeat(self.topic_mass * TOPIC_EMISSIONS / TOPIC_WORDS, TOPIC_WORDS)
         per_sample += np.bincount(self.topic_words.ravel(), by_topic, minlength=n_words)
@@ -188,12 +162,6 @@ class _World:
         per_sample[self.noise_word] += recipe.noise_words * steps
         samples_with = recipe.n_samples * -np.expm1(-per_sample)
         return np.asarray(1 + np.log((1 + recipe.n_samples) / (1 + samples_with)))
-
-    def _propensities(self, n_positives: Floats64) -> Floats64:
-        recipe = self.recipe
-        if not recipe.hide:
-            return np.ones(recipe.n_labels)
-        return propensities_from_counts(n_positives, max(recipe.n_train, 1), recipe.A, recipe.B)
 
     def _choose_unseen(self, by_frequency: Ints64, n_test_positives: Floats64, rng: np.random.Generator) -> Mask:
         """Choose unseen labels among those frequent enough to occur in test, except the most frequent tenth."""
@@ -204,11 +172,11 @@ class _World:
         is_unseen[rng.permutation(candidates[:enough])[:n_unseen]] = True
         return is_unseen
 
-    def chunks(self) -> Iterator[tuple[sparse.csr_matrix, sparse.csr_matrix, sparse.csr_matrix]]:
-        """Word counts, observed and complete labels of the rows, `CHUNK_ROWS` at a time."""
-        return map(self._chunk, range(-(-self.recipe.n_samples // CHUNK_ROWS)))
+    def blocks(self) -> Iterator[Block]:
+        """The rows, `CHUNK_ROWS` at a time."""
+        return map(self._block, range(-(-self.recipe.n_samples // CHUNK_ROWS)))
 
-    def _chunk(self, index: int) -> tuple[sparse.csr_matrix, sparse.csr_matrix, sparse.csr_matrix]:
+    def _block(self, index: int) -> Block:
         first_row = index * CHUNK_ROWS
         n_rows = min(CHUNK_ROWS, self.recipe.n_samples - first_row)
         rng = self.recipe.generator(1, index)
@@ -218,7 +186,9 @@ class _World:
         n_train_rows = min(max(self.recipe.n_train - first_row, 0), n_rows)
         trained = slice(0, complete.indptr[n_train_rows])
         observed[trained] &= ~self.is_unseen[complete.indices[trained]]
-        return counts, keep_entries(complete, observed), complete
+        weights = (1 + np.log(counts.data)) * self.inverse_frequency[counts.indices]
+        X = unit_rows(sparse.csr_matrix((weights, counts.indices, counts.indptr), shape=counts.shape))
+        return Block(X, keep_entries(complete, observed), complete, counts)
 
     def _draw_labels(self, n_rows: int, rng: np.random.Generator) -> tuple[sparse.csr_matrix, Ints64]:
         recipe = self.recipe
@@ -226,7 +196,7 @@ class _World:
         topics = first // recipe.topic_size
         further = np.repeat(np.arange(n_rows), rng.poisson(recipe.labels_per_sample - 1, n_rows))
         at = rng.random(len(further))
-        stays = rng.random(len(further)) < recipe.coherence
+        stays = rng.random(len(further)) < COHERENCE
         topic = topics[further[stays]]
         at[stays] = self.topic_floor[topic] + at[stays] * self.topic_mass[topic]
         rows = np.concatenate([np.arange(n_rows), further])
@@ -242,26 +212,17 @@ class _World:
     def _draw_words(self, complete: sparse.csr_matrix, topics: Ints64, rng: np.random.Generator) -> sparse.csr_matrix:
         recipe, n_rows = self.recipe, len(topics)
         rows = np.arange(n_rows)
-        picks = (rng.random((complete.nnz, recipe.words_per_label)) ** 2 * LABEL_WORDS).astype(np.int64)
+        label_rows = np.repeat(rows, np.diff(complete.indptr))
+        picks = (rng.random((complete.nnz, LABEL_EMISSIONS)) ** 2 * LABEL_WORDS).astype(np.int64)
         of_labels = self.label_words[complete.indices[:, None], picks]
         picks = rng.integers(TOPIC_WORDS, size=(n_rows, TOPIC_EMISSIONS))
         of_topic = self.topic_words[topics[:, None], picks]
         ranks = (recipe.n_features + 1) ** rng.random((n_rows, recipe.noise_words)) - 1  # Zipf's law
         noise = self.noise_word[np.minimum(ranks.astype(np.int64), recipe.n_features - 1)]
-        label_rows = np.repeat(rows, np.diff(complete.indptr))
-        all_rows = [
-            np.repeat(owners, words.shape[1])
-            for owners, words in ((label_rows, of_labels), (rows, of_topic), (rows, noise))
-        ]
-        words = np.concatenate([of_labels.ravel(), of_topic.ravel(), noise.ravel()])
-        return _count(np.concatenate(all_rows), words, (n_rows, recipe.n_features))
-
-    def weigh(self, counts: sparse.csr_matrix) -> sparse.csr_matrix:
-        """Turn word counts into the values that the recipe asks for."""
-        if self.recipe.values == "counts":
-            return counts
-        weights = (1 + np.log(counts.data)) * self.inverse_frequency[counts.indices]
-        return unit_rows(sparse.csr_matrix((weights, counts.indices, counts.indptr), shape=counts.shape))
+        parts = ((label_rows, of_labels), (rows, of_topic), (rows, noise))
+        word_rows = np.concatenate([np.repeat(owners, words.shape[1]) for owners, words in parts])
+        words = np.concatenate([words.ravel() for _, words in parts])
+        return _count(word_rows, words, (n_rows, recipe.n_features))
 
 
 def _count(rows: Ints64, columns: AnyArray, shape: tuple[int, int]) -> sparse.csr_matrix:
@@ -269,7 +230,8 @@ def _count(rows: Ints64, columns: AnyArray, shape: tuple[int, int]) -> sparse.cs
     return sparse.csr_matrix((np.ones(len(rows), np.float32), (rows, columns)), shape=shape)
 
 
-def _as_texts(counts: sparse.csr_matrix, words: list[str]) -> list[str]:
+def texts_of_counts(counts: sparse.csr_matrix, words: list[str]) -> list[str]:
+    """Texts with these counts of words."""
     tokens = [words[column] for column in np.repeat(counts.indices, counts.data.astype(np.int64))]
     ends = np.concatenate([[0], np.cumsum(counts.data, dtype=np.int64)])[counts.indptr].tolist()
     return [" ".join(tokens[start:end]) for start, end in itertools.pairwise(ends)]
@@ -279,20 +241,11 @@ def _as_texts(counts: sparse.csr_matrix, words: list[str]) -> list[str]:
 
 FIELDS = (  # noqa: SIM905 - a list literal takes a line per word
     "archaeology astronomy ballet beekeeping botany canals ceramics chess climatology coins composting costume "
-    "cycling dairying dialects earthquakes embroidery falconry ferries fisheries folklore forestry fossils "
-    "gardens geology glaciers glassmaking harbours heraldry horses insects irrigation kites lighthouses "
-    "lichens linguistics locks maps masonry meteorology mills mosaics navigation opera orchards ornithology "
-    "painting papermaking pilgrimage poetry pottery printing railways rivers sailing sculpture shipbuilding "
-    "tapestry theatre tides typography viticulture volcanoes weaving whales"
+    "cycling dialects falconry ferries fisheries folklore forestry fossils gardens geology glaciers harbours maps"
 ).split()
 QUALITIES = (  # noqa: SIM905
     "abandoned alpine amateur ancient applied arctic autumn baltic baroque celtic civic coastal colonial "
-    "communal comparative contemporary courtly domestic eastern endangered everyday experimental extinct "
-    "festive forgotten gothic hidden illustrated imperial indoor industrial inland island itinerant "
-    "maritime medieval miniature modern monastic montane municipal mythical nocturnal nomadic nordic ornamental "
-    "pastoral portable prehistoric provincial public rare regional religious renaissance restored royal rural "
-    "sacred seasonal secular small southern subterranean sustainable symbolic theoretical traditional tropical "
-    "underwater unfinished urban vernacular victorian vintage western wild winter wooden young"
+    "communal comparative contemporary courtly domestic eastern endangered everyday experimental extinct"
 ).split()
 SYLLABLES = [consonant + vowel for consonant in "bdfghjklmnprstvz" for vowel in "aeiou"]
 

@@ -15,7 +15,6 @@ import sys
 import threading
 import zipfile
 from collections.abc import Callable, Iterator
-from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -70,17 +69,6 @@ def diluted(n_megabytes: int) -> bytes:
         for row in noise:
             file.write(row.tobytes() + b"0" * ((1 << 20) - 4096))
     return packed.getvalue()
-
-
-@cache
-def packed_blank_lines() -> bytes:
-    """A megabyte that expands less than 500 times, to lines with nothing in them."""
-    noise = np.random.default_rng(0).integers(97, 123, size=(300, 3072), dtype=np.uint8)
-    return b"".join(gzip.compress(b"\n" * (1 << 20) + row.tobytes(), mtime=0) for row in noise)
-
-
-def blank_lines(opening: bytes) -> bytes:
-    return gzip.compress(opening, mtime=0) + packed_blank_lines()
 
 
 def npz(**parts: object) -> bytes:
@@ -165,17 +153,6 @@ COSTLY: dict[str, tuple[str, Files]] = {
     "long line, plain": ("raise max_line", lambda: {"a.svm": b"0" * (40 << 20)}),
     "long line, text": ("raise max_line", lambda: {"a.jsonl": b"0" * (40 << 20)}),
     "long cell": ("raise max_line", lambda: {"a.csv": b'text,labels\n"' + (b"a" * 99 + b"\n") * (400 << 10)}),
-    **{
-        f"blank lines, {end}": ("lines are blank", lambda end=end, head=head: {f"a.{end}.gz": blank_lines(head)})
-        for end, head in (
-            ("jsonl", b'{"text": "a", "labels": "b"}'),
-            ("csv", b"text,labels\na,b"),
-            ("tsv", b"text\tlabels\na\tb"),
-            ("ft", b"__label__a b"),
-            ("annif", b"a\t<b>"),
-            ("arff", b"@relation a"),
-        )
-    },
     "label names in gzip": (
         "raise max_expansion",
         lambda: {"a.txt": b"1 1 1\n0 0:1\n", "labels.txt.gz": zeros(500)},
@@ -324,7 +301,6 @@ WHOLE_COMMANDS: dict[str, tuple[str, str, Callable[[], bytes]]] = {
     "xmc labels": ("raise --max-labels", "a.txt", lambda: b"1 1 100000000\n0 0:1\n"),
     "xmc features": ("raise --max-features", "a.txt", lambda: b"1 2147483647 10\n0 0:1\n"),
     "3 MB without a line feed": ("raise --max-expansion", "a.jsonl.gz", lambda: zeros(3000)),
-    "1 MB of blank lines": ("lines are blank", "a.jsonl.gz", lambda: blank_lines(b"")),
 }
 
 

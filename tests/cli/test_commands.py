@@ -195,39 +195,6 @@ def test_bad_calls_are_one_line_and_change_nothing(tacit, numeric, tmp_path, mon
     assert list(work.iterdir()) == []
 
 
-def at_stdin(monkeypatch: pytest.MonkeyPatch, content: bytes) -> None:
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
-
-
-@pytest.mark.parametrize("name", ["jsonl", "csv", "fasttext", "xmc", "svmlight0"])
-def test_no_record_of_standard_input_is_lost(tacit, articles, numeric, tmp_path, monkeypatch, name):
-    """What shows the format is the first record, and must be read again with the others."""
-    is_text = name in ("jsonl", "csv", "fasttext")
-    options = ("--text", "title,body") if is_text else ()
-    file, back, again = tmp_path / "file", tmp_path / f"back.{name}", tmp_path / f"again.{name}"
-    assert tacit("convert", articles if is_text else numeric, file, "--to", name, *options).code == 0
-    is_detected = name not in ("csv", "svmlight0")
-    for given in [("--format", name)] + [()] * is_detected:
-        at_stdin(monkeypatch, file.read_bytes())
-        done = tacit("convert", "-", back, "--to", name, *given)
-        assert done.code == 0, done.err
-        assert tacit("convert", file, again, "--to", name, "--format", name).code == 0
-        assert back.read_bytes() == again.read_bytes()
-    at_stdin(monkeypatch, file.read_bytes())
-    trained = tacit("train", "-", "--format", name, "--model", "Popularity", "--out", tmp_path / "model")
-    assert f"trained on {90 if is_text else 240} samples" in trained.out, trained.err
-
-
-def test_standard_input_is_read_once(tacit, articles, tmp_path, monkeypatch):
-    train = ("train", "-", "--format", "csv", "--model", "Popularity", "--out", tmp_path / "model")
-    at_stdin(monkeypatch, articles.read_bytes())
-    refused = tacit(*train, "--valid", "-")
-    assert refused.code == 2
-    assert refused.err == "tacit: error: -: standard input can be read once; give a file for the other data\n"
-    at_stdin(monkeypatch, b"")
-    assert "standard input is empty; it must hold at least one sample" in tacit(*train).err
-
-
 # -- interruptions ----------------------------------------------------------------------------------------
 
 

@@ -88,7 +88,7 @@ def test_lines_of_standard_input_have_limits(tacit, model, monkeypatch):
     assert (long.code, long.err.count("\n")) == (2, 1)
     assert "-:2: a line must have at most 1024 bytes" in long.err
     assert run(b"a pear\r\n" + b"a" * 2000).out.count("\n") == 2
-    assert "-:1: must be UTF-8 text, but has the byte 0xff" in run(b"a\xff\n").err
+    assert "-:1: must be text in utf-8, but has the byte 0xff" in run(b"a\xff\n").err
 
 
 def test_csv_reads_back_as_labels(tacit, model, many, tmp_path):

@@ -192,7 +192,7 @@ BAD = {
     "latin": (
         "a.jsonl",
         b'{"text": "a"}\n{"text": "\xe4"}\n',
-        r":2: must be UTF-8 text, but has the byte 0xe4 at column 11",
+        r":2: must be text in utf-8, but has the byte 0xe4",
     ),
     "ragged": ("a.csv", "text,labels\na,b\na,b,c\n", r":3: must have 2 cells, as the header; got 3"),
     "open quote": ("a.csv", 'text,labels\nx,y\n"a,b\nmore\n', r":3: unexpected end of data; quote cells"),

@@ -18,7 +18,7 @@ import numpy as np
 from scipy import sparse
 
 from tacit.data.dataset import Dataset, features_of
-from tacit.data.files import UTF8_MARK, Staging, decode, plain_name, read_bytes, sibling, text_lines
+from tacit.data.files import Staging, plain_name, sibling, text_lines
 from tacit.data.formats import Source, Target
 from tacit.data.label_names import read_names
 from tacit.data.limits import FileLimits
@@ -132,7 +132,7 @@ def _find_xml(path: Path) -> Path:
 
 
 def _read_xml(path: Path, limits: FileLimits) -> list[str]:
-    text = decode(path, read_bytes(path, limits).removeprefix(UTF8_MARK), 1)
+    text = "".join(line for _, line in text_lines(path, limits, keep_ends=True))
     if "<!DOCTYPE" in text or "<!ENTITY" in text:  # entities are the danger of foreign XML
         raise FileError(path, "must not declare a document type; remove the <! … > part")
     try:

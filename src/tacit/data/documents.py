@@ -15,7 +15,7 @@ from typing import Any
 from tacit.data.cells import label_names
 from tacit.data.dataset import Dataset, Table, label_lists, texts_of
 from tacit.data.fields import default_label_fields, default_text_fields, joined_text
-from tacit.data.files import STDIN, Staging, plain_name, sibling, suffix, text_lines
+from tacit.data.files import Staging, plain_name, sibling, suffix, text_lines
 from tacit.data.formats import Source, Target
 from tacit.data.label_names import bare_uri, text_dataset, write_label_names
 from tacit.data.records import json_record
@@ -93,8 +93,6 @@ def _documents(folder: Path) -> list[Path]:
 
 
 def _records(source: Source) -> Iterator[tuple[Path, Mapping[str, Any]]]:
-    if source.path == STDIN:
-        raise FileError(source.path, "a folder cannot be read from standard input; name the folder")
     folder = source.path if source.path.is_dir() else source.path.parent
     documents = _documents(folder)
     if not documents:

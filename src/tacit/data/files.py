@@ -25,17 +25,15 @@ from tacit.data.limits import LIMITS, FileLimits
 from tacit.errors import FileError, ParameterError, did_you_mean
 from tacit.progress import drafts
 
-#: The path that stands for standard input; outside `holding_stdin` it can be read only once.
+#: The path that stands for standard input, which can be read only once.
 STDIN = Path("-")
 BLOCK_BYTES = 1 << 20
 UTF8_MARK = codecs.BOM_UTF8
 UTF8 = "utf-8"
-_ENCODINGS = {codecs.BOM_UTF8: UTF8, codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}  # by their marks
+_ENCODINGS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 _LONGEST_SNIFF = 1 << 16
-_MOST_SNIFFED = 1 << 20
 _UNPACKED_AT_ONCE = 1 << 17
 _FREE_BYTES = 1 << 22  # a packed file may become so large whatever its own size
-_held: list[tuple[IO[bytes], bytes]] = []  # standard input that was read to its end, and what is held of it
 
 
 def is_gzip(path: Path) -> bool:
@@ -67,55 +65,17 @@ def existing_data(path: str | os.PathLike[str]) -> Path:
 def existing_file(path: str | os.PathLike[str]) -> Path:
     """Check that a file can be read; the error for a missing file suggests the most similar name in its folder."""
     path = Path(path)
-    if path == STDIN:
-        return path
     if path.is_dir():
         raise FileError(path, "must be a data file, but is a folder; name a file in it")
     if not path.exists():
         names = (entry.name for entry in path.parent.iterdir()) if path.parent.is_dir() else ()
         raise FileError(path, f"no such file{did_you_mean(path.name, names)}")
-    mode = path.stat().st_mode
-    if not stat.S_ISREG(mode):  # not opened: that may wait forever
-        kind = "a pipe" if stat.S_ISFIFO(mode) else "a device or socket"
-        message = f"must be a file that can be read more than once, but is {kind}"
+    if not stat.S_ISREG(path.stat().st_mode):  # not opened: that may wait forever
+        message = "must be a file that can be read more than once, but is a pipe, device or socket"
         raise FileError(path, f"{message}; save what it gives to a file (suggest takes '-' for standard input)")
-    if path.stat().st_size == 0 and next(first_lines(path), None) is None:  # those of /proc have content but no size
+    if path.stat().st_size == 0:
         raise FileError(path, "the file is empty; it must hold at least one sample")
     return path
-
-
-@contextlib.contextmanager
-def holding_stdin(path: Path) -> Iterator[None]:
-    """Inside the block, standard input can be read repeatedly like a file, if `path` stands for it.
-
-    The first line is read once to detect the format, and some readers read the samples twice.
-    """
-    if path != STDIN:
-        yield
-        return
-    source = sys.stdin.buffer
-    if _held and _held[-1][0] is source:
-        raise FileError(path, "standard input can be read once; give a file for the other data")
-    content = source.read()
-    if not content:
-        raise FileError(path, "standard input is empty; it must hold at least one sample")
-    _held[:] = [(source, content)]
-    try:
-        yield
-    finally:
-        _held[:] = [(source, b"")]
-
-
-@contextlib.contextmanager
-def reading(path: Path, limits: FileLimits = LIMITS, encoding: str | None = None) -> Iterator[IO[bytes]]:
-    """Open a file for reading its uncompressed bytes, those of a text in another encoding as UTF-8.
-
-    A byte order mark of UTF-8 or UTF-16 tells more of the encoding than the caller.
-    """
-    with unpacked(path, limits) as file:
-        named = marked_encoding(file) or encoding or UTF8
-        is_other = codecs.lookup(named) != codecs.lookup(UTF8)
-        yield io.BufferedReader(_Transcoding(path, file, named), _UNPACKED_AT_ONCE) if is_other else file
 
 
 def marked_encoding(file: IO[bytes]) -> str | None:
@@ -128,8 +88,7 @@ def check_encoding(name: str) -> str:
     """The name of an encoding of texts, if it is one."""
     try:
         "".encode(name)
-        codecs.getincrementaldecoder(name)()
-    except (LookupError, UnicodeError, ValueError):
+    except (LookupError, ValueError):
         raise ParameterError(
             f"encoding must be the name of an encoding, such as utf-8, cp1252 or latin-1; got {name!r}"
         ) from None
@@ -138,10 +97,9 @@ def check_encoding(name: str) -> str:
 
 @contextlib.contextmanager
 def unpacked(path: Path, limits: FileLimits = LIMITS) -> Iterator[IO[bytes]]:
-    """Open a file for reading its uncompressed bytes as they are."""
+    """Open a file for reading its uncompressed bytes."""
     if path == STDIN:
-        held = [content for source, content in _held if source is sys.stdin.buffer]
-        yield io.BufferedReader(io.BytesIO(held[0])) if held else sys.stdin.buffer
+        yield sys.stdin.buffer
         return
     try:
         with path.open("rb") as file:
@@ -158,44 +116,14 @@ class _Unpacking(io.RawIOBase):
     def __init__(self, path: Path, packed: IO[bytes], limits: FileLimits) -> None:
         self._path, self._packed, self._limits = path, packed, limits
         self._content = gzip.GzipFile(fileobj=packed)
-        self._n_bytes = 0
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any) -> int:
         n_read = self._content.readinto(buffer)
-        self._n_bytes += n_read
-        self._limits.check_expansion(self._path, self._packed.tell(), self._n_bytes, _FREE_BYTES)
+        self._limits.check_expansion(self._path, self._packed.tell(), self._content.tell(), _FREE_BYTES)
         return n_read
-
-
-class _Transcoding(io.RawIOBase):
-    """The text of a file in any encoding, as UTF-8."""
-
-    def __init__(self, path: Path, file: IO[bytes], encoding: str) -> None:
-        self._path, self._file, self._encoding = path, file, encoding
-        self._decoder = codecs.getincrementaldecoder(encoding)()
-        self._line, self._rest = 1, b""
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        while not self._rest:
-            raw = self._file.read(_UNPACKED_AT_ONCE)
-            try:
-                self._rest = self._decoder.decode(raw, not raw).encode()
-            except UnicodeError as error:
-                message = f"is not a text in {self._encoding} ({error}); name its encoding with encoding="
-                where = raw[: getattr(error, "start", 0)].count(b"\n")
-                raise FileError(self._path, message, line=self._line + where) from error
-            self._line += self._rest.count(b"\n")
-            if not raw:
-                break
-        n_bytes = min(len(buffer), len(self._rest))
-        buffer[:n_bytes], self._rest = self._rest[:n_bytes], self._rest[n_bytes:]
-        return n_bytes
 
 
 def read_bytes(path: Path, limits: FileLimits = LIMITS) -> bytes:
@@ -204,55 +132,45 @@ def read_bytes(path: Path, limits: FileLimits = LIMITS) -> bytes:
         return b"".join(iter(functools.partial(file.read, BLOCK_BYTES), b"")) if is_gzip(path) else file.read()
 
 
-def first_line(path: Path) -> bytes:
-    """The first line, at most 64 KiB of it, without line end and byte order mark."""
-    return next(first_lines(path), b"")
+@contextlib.contextmanager
+def _reading_text(path: Path, limits: FileLimits, encoding: str, errors: str = "strict") -> Iterator[io.TextIOWrapper]:
+    """Open a file for reading text; a byte order mark tells more of the encoding than the caller."""
+    with unpacked(path, limits) as file:
+        text = io.TextIOWrapper(cast("Any", file), marked_encoding(file) or encoding, errors, newline="\n")
+        try:
+            yield text
+        finally:
+            text.detach()  # or it would close standard input
 
 
-def first_lines(path: Path, encoding: str | None = None) -> Iterator[bytes]:
-    """The lines of the first MiB, at most 64 KiB of each, without line ends and byte order mark."""
-    with reading(path, encoding=encoding) as file:
-        n_read = 0
-        while n_read < _MOST_SNIFFED and (line := file.readline(_LONGEST_SNIFF)):
-            yield (line if n_read else line.removeprefix(UTF8_MARK)).rstrip(b"\r\n")
-            n_read += len(line)
-
-
-def decode(path: Path, raw: bytes, line: int, hint: str = "") -> str:
-    """Decode a line of UTF-8; the error names the first invalid byte."""
-    try:
-        return raw.decode("utf-8")
-    except UnicodeDecodeError as error:
-        message = f"must be UTF-8 text, but has the byte 0x{raw[error.start]:02x} at column {error.start + 1}"
-        raise FileError(path, f"{message}; save the file as UTF-8{hint}", line=line) from error
+def first_lines(path: Path, encoding: str = UTF8) -> Iterator[str]:
+    """The first lines, at most 64 KiB of each, without their ends; what is not text is replaced."""
+    with _reading_text(path, LIMITS, encoding, "replace") as text:
+        while line := text.readline(_LONGEST_SNIFF):
+            yield line.rstrip("\r\n")
 
 
 def text_lines(
-    path: Path, limits: FileLimits = LIMITS, *, keep_ends: bool = False, encoding: str | None = None
+    path: Path, limits: FileLimits = LIMITS, *, keep_ends: bool = False, encoding: str = UTF8
 ) -> Iterator[tuple[int, str]]:
-    """Line numbers (from 1) and lines of a file, without their ends unless `keep_ends` is set.
-
-    It is in UTF-8 unless it has a mark of UTF-16, or the user may name its encoding.
-    """
-    is_packed, n_blank = is_gzip(path), 0
-    hint = "" if encoding is None else ", or name its encoding with encoding= (for most files of Excel it is cp1252)"
-    with reading(path, limits, encoding) as file:
-        most = limits.max_line + 1
-        for number, raw in enumerate(iter(functools.partial(file.readline, most), b""), 1):
-            if len(raw) == most:
-                limits.check_line(path, most, number)
-            if number == 1:
-                raw = raw.removeprefix(UTF8_MARK)
-            line = decode(path, raw, number, hint)
-            if is_packed and line.isspace():
-                n_blank += 1
-                limits.check_blank(path, n_blank, number)
-            yield number, line if keep_ends else line.removesuffix("\n").removesuffix("\r")
+    """Line numbers (from 1) and lines of a file, without their ends unless `keep_ends` is set."""
+    number = 1
+    with _reading_text(path, limits, encoding) as text:
+        try:
+            while line := text.readline(limits.max_line + 1):
+                limits.check_line(path, len(line), number)
+                yield number, line if keep_ends else line.removesuffix("\n").removesuffix("\r")
+                number += 1
+        except UnicodeDecodeError as error:
+            message = f"must be text in {text.encoding}, but has the byte 0x{error.object[error.start]:02x}"
+            remedy = "save it as UTF-8, or name its encoding with encoding= (for most files of Excel it is cp1252)"
+            line_number = number + error.object[: error.start].count(b"\n")
+            raise FileError(path, f"{message} ({error.reason}); {remedy}", line=line_number) from error
 
 
 def line_blocks(path: Path, limits: FileLimits = LIMITS, *, skip_lines: int = 0) -> Iterator[Bytes]:
     """Yield arrays of complete lines, each about a megabyte long and ending with a line feed."""
-    with reading(path, limits) as file:
+    with unpacked(path, limits) as file:
         for _ in range(skip_lines):
             limits.check_line(path, len(file.readline(limits.max_line + 1)), None)
         mark = UTF8_MARK if skip_lines == 0 else b""

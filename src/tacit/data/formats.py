@@ -56,7 +56,7 @@ class Format:
     module: str  # of `tacit.data`, which reads and writes the format
     layout: str  # what the files look like, for the docs
     suffixes: tuple[str, ...] = ()
-    opening: str | None = None  # what the first line that has labels matches (a regular expression)
+    opening: str | None = None  # what the first line matches (a regular expression)
     options: Mapping[str, Any] = field(default_factory=dict)  # keyword arguments of the module's `read` and `write`
 
     def read(self, source: Source) -> Dataset:
@@ -86,7 +86,7 @@ FORMATS = {
         Format("csv", True, "records", "a header line; cells separated by commas, semicolons, tabs or bars",
                (".csv",), None, {"syntax": "csv"}),
         Format("annif", True, "annif", "`text<TAB><uri> <uri>`",
-               (".annif", ".tsv"), r".*\t\s*<[^>\s]+>"),
+               (".annif", ".tsv"), r".*\t\s*(<[^>\s]+>|$)"),
         Format("tsv", True, "records", "tab-separated, with a header line",
                (".tsv",), None, {"syntax": "tsv"}),
         Format("xlsx", True, "records", f"the first sheet of an Excel file; needs `{how_to_install('excel')}`",

@@ -17,7 +17,6 @@ LARGEST_DIMENSION = 2**31 - 1
 _FREE_GROWTH = 1 << 25  # what a file stands for may have so many bytes whatever its own size
 _MOST_GROWTH = 50
 _MOST_LANGUAGES = 500
-_MOST_BLANK = 1_000_000  # lines of a packed file, beyond as many as there are others
 
 
 @dataclass(frozen=True)
@@ -54,12 +53,6 @@ class FileLimits:
         if n_bytes > self.max_line:
             message = f"a line must have at most {self.max_line} bytes, but here is a longer one"
             raise FileError(path, f"{message}; end lines with line feeds, or raise max_line", line=line)
-
-    def check_blank(self, path: Path, n_blank: int, n_lines: int) -> None:
-        """Refuse a packed file of almost nothing but blank lines, which cost next to no bytes in it."""
-        if 2 * n_blank - n_lines > _MOST_BLANK:
-            message = f"{n_blank} of the first {n_lines} lines are blank; remove blank lines, or unpack the file"
-            raise FileError(path, f"{message} if it is to be so", line=n_lines)
 
     def check_expansion(self, path: Path, packed: int, unpacked: int, free: int) -> None:
         """Refuse a file that expands too much when unpacked; up to `free` bytes are always allowed."""

@@ -18,7 +18,6 @@ from tacit.data.files import (
     existing_data,
     existing_file,
     first_lines,
-    holding_stdin,
     suffix,
     text_lines,
 )
@@ -31,8 +30,6 @@ from tacit.progress import announce
 
 if TYPE_CHECKING:
     from tacit.data.dataset import Dataset
-
-_WITHOUT_SUBJECTS = re.compile(r".*\t\s*")  # a line of Annif's corpora
 
 
 def load_data(
@@ -100,13 +97,10 @@ def load_data(
     if is_frame(path):
         dataset = read_frame(path, source)
     else:
-        with holding_stdin(file):
-            chosen = format_of(file, format)
-            if not chosen.is_text and (text is not None or labels is not None):
-                raise ParameterError(
-                    f"text= and labels= name fields of text files; {file.name} is read as {chosen.name}"
-                )
-            dataset = chosen.read(source)
+        chosen = format_of(file, format)
+        if not chosen.is_text and (text is not None or labels is not None):
+            raise ParameterError(f"text= and labels= name fields of text files; {file.name} is read as {chosen.name}")
+        dataset = chosen.read(source)
     for note in () if dataset.columns is None else dataset.columns.notes:
         announce(note)
     return without_untagged(dataset, untagged)
@@ -126,7 +120,8 @@ def stream_samples(
     ignored. Formats without named fields have none; documents of a folder have the field ``file``. Parameters are as
     for `load_data`; stdin holds plain lines unless `format` says otherwise.
     """
-    path, encoding = existing_data(path), check_encoding(encoding or UTF8)
+    encoding = check_encoding(encoding or UTF8)
+    path = STDIN if Path(path) == STDIN else existing_data(path)
     source = Source(
         path, text=_field_names(text), limits=FileLimits.of(**limits), encoding=encoding,
         default_text=tuple(default_text),
@@ -181,22 +176,13 @@ def detect_format(path: Path) -> Format:
     candidates = [entry for entry in FORMATS.values() if suffix(path) in entry.suffixes]
     if len(candidates) == 1:
         return candidates[0]
-    line = _telling_line(path)
+    line = next(first_lines(path), "")
     for entry in candidates or FORMATS.values():
         if entry.opening is not None and re.match(entry.opening, line):
             return entry
     if candidates:
         return candidates[-1]
     raise FileError(path, f"the first line fits no known format; name the format, one of {NAMES}", line=1)
-
-
-def _telling_line(path: Path) -> str:
-    """The first line, or the first that has subjects, where those before end with a tab: texts without subjects."""
-    lines = (line.decode("utf-8", errors="replace") for line in first_lines(path))
-    first = next(lines, "")
-    if not _WITHOUT_SUBJECTS.fullmatch(first):
-        return first
-    return next((line for line in lines if line and not _WITHOUT_SUBJECTS.fullmatch(line)), first)
 
 
 def _field_names(fields: str | Sequence[str] | None) -> tuple[str, ...]:

@@ -79,8 +79,8 @@ def table_style(source: Source, syntax: str) -> TableStyle:
         return TableStyle(has_mark=syntax == "xlsx")
     with unpacked(source.path) as file:
         has_mark = marked_encoding(file) is not None or source.encoding != UTF8
-    lines = (line.decode(errors="replace") for line in first_lines(source.path, source.encoding))
-    return TableStyle("\t" if syntax == "tsv" else _opening(lines)[1], has_mark)
+    delimiter = "\t" if syntax == "tsv" else _opening(first_lines(source.path, source.encoding))[1]
+    return TableStyle(delimiter, has_mark)
 
 
 def read_frame(frame: Any, source: Source) -> Dataset:

@@ -17,7 +17,7 @@ import numpy as np
 from scipy import sparse
 
 from tacit.data.dataset import Dataset, features_of
-from tacit.data.files import Staging, first_line
+from tacit.data.files import Staging, first_lines
 from tacit.data.formats import Source, Target
 from tacit.data.label_names import find_pair, numeric_dataset, write_companions
 from tacit.data.limits import LARGEST_DIMENSION, FileLimits
@@ -32,7 +32,7 @@ def read(source: Source, *, pair: bool = False) -> Dataset:
     path, limits = source.path, source.limits
     if pair:
         other = source.labels_path
-        has_both = other is not None and re.fullmatch(rb"\s*\d+\s+\d+\s*", first_line(other)) is not None
+        has_both = other is not None and re.fullmatch(r"\s*\d+\s+\d+\s*", next(first_lines(other), "")) is not None
         X_path, Y_path, names_path = find_pair(source, (_FEATURES, _LABELS), has_both=has_both)
         X, Y = _read_matrix(X_path, "feature", limits), _read_matrix(Y_path, "label", limits)
         return numeric_dataset(X_path, X, Y, limits, names_path, Y_path=Y_path, Y_line=1)
@@ -67,15 +67,14 @@ def write(dataset: Dataset, target: Target, staging: Staging, *, pair: bool = Fa
 
 def _read_header(path: Path, counts: tuple[str, ...], limits: FileLimits) -> list[int]:
     """Read the positive whole numbers of the first line."""
-    fields = first_line(path).split()
+    fields = next(first_lines(path), "").split()
     expected = f"the first line must be the numbers of {', '.join(counts[:-1])} and {counts[-1]}"
-    if len(fields) != len(counts) or not all(text.isdigit() for text in fields):
-        got = b" ".join(fields)[:40].decode("utf-8", errors="backslashreplace")
-        raise FileError(path, f"{expected}; got {got!r}; add the header or name the format", line=1)
+    if len(fields) != len(counts) or not all(text.isascii() and text.isdecimal() for text in fields):
+        raise FileError(path, f"{expected}; got {' '.join(fields)[:40]!r}; add the header or name the format", line=1)
     for text, what in zip(fields, counts, strict=True):
         if len(text) > 10 or not 0 < int(text) <= LARGEST_DIMENSION:
-            got = text[:20].decode()
-            raise FileError(path, f"the number of {what} must be in 1 … {LARGEST_DIMENSION}; got {got}", line=1)
+            message = f"the number of {what} must be in 1 … {LARGEST_DIMENSION}; got {text[:20]}"
+            raise FileError(path, message, line=1)
         if what != "samples":
             limits.check_columns(path, int(text), what.removesuffix("s"), line=1)
     return [int(text) for text in fields]

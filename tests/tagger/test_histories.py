@@ -12,7 +12,6 @@ import tacit
 from tacit.store.acts import Act
 from tacit.store.ledger import Contents
 from tacit.tagger import home
-from tacit.tagger.state import State
 from tagger.articles import articles
 
 TEXTS, TAGS = articles()
@@ -125,21 +124,6 @@ def test_what_no_longer_applies_is_said(tmp_path):
     other = tacit.Tagger(model="OneVsAll").fit(["a wheel", "a plum"] * 5, [["cars"], ["fruit"]] * 5)
     other.save(tmp_path / "model", acts="keep")
     assert [str(act) for act in other.acts_ if act.id in other.left_out_] == ["renamed 'music' to 'sounds'"]
-
-
-def test_undoing_a_recent_act_replays_few(monkeypatch):
-    tagger = tacit.Tagger(model="Popularity", calibrate=False).fit(TEXTS, TAGS)
-    home.learn_from(tagger, Contents([Act("rename", {"label": "cars", "name": f"cars {n}"}) for n in range(500)]))
-    applied: list[Act] = []
-    apply = State._apply
-    monkeypatch.setattr(State, "_apply", lambda state, act, samples: (applied.append(act), apply(state, act, samples)))
-    for back in (3, 10, 40):
-        applied.clear()
-        tagger.undo(tagger.acts_[500 - back].id)
-        assert len(applied) <= 3 * back
-        afresh = tagger._without_acts().plus(tagger.acts_)
-        assert afresh.state.names.tolist() == tagger.classes_.tolist()
-        assert afresh.left_out.keys() == tagger.left_out_.keys()
 
 
 def test_a_long_chain_of_undos_takes_linear_time():

@@ -14,14 +14,12 @@ from tacit.tagger.inputs import Inputs
 from tacit.tagger.parts import (
     _PRIOR_VARIANCE,
     AnyOf,
-    Combined,
     Corrected,
     Judged,
     Learned,
     Near,
     Part,
     Plan,
-    children,
 )
 from tacit.tagger.scores import MAX_LOG_ODDS, logit, sigmoid
 
@@ -46,10 +44,10 @@ def probability(part: Part, *learned: float) -> float:
     return float(sigmoid(Plan([part], FEW_SHOT).log_odds(Given(*learned), Inputs(X)))[0, 0])
 
 
-def judged(X: sparse.csr_matrix, accepted, said) -> list[Judged]:
-    return [
-        Judged(row, bool(yes), float(log_odds)) for row, yes, log_odds in zip(rows_of(X), accepted, said, strict=True)
-    ]
+def judged(X: sparse.csr_matrix, accepted, log_odds) -> tuple[Judged, ...]:
+    return tuple(
+        Judged(row, bool(yes), float(odds)) for row, yes, odds in zip(rows_of(X), accepted, log_odds, strict=True)
+    )
 
 
 @given(st.integers(1, 12), st.integers(0, 1000))
@@ -59,7 +57,7 @@ def test_a_correction_is_where_prior_and_judgements_balance(n, seed):
     accepted, said = rng.random(n) < 0.5, rng.normal(0, 2, n)
     part = Corrected(Learned(0), judged(X, accepted, said))
     Plan([part, Corrected(Learned(1), judged(X[:1], [True], [0.0]))], FEW_SHOT)  # computed together with another one
-    weights = stacked([part._weights[n]], N_FEATURES).toarray().ravel()
+    weights = stacked([part.weights], N_FEATURES).toarray().ravel()
     gradient = X.T @ (accepted - sigmoid(said + X @ weights)) - weights / _PRIOR_VARIANCE
     assert np.abs(gradient).max() < 0.02
 
@@ -83,9 +81,9 @@ def test_evidence_counts_from_the_rate_of_any_label():
     few_shot = FewShot(np.zeros(4, np.float32), np.ones(4, np.float32))
     example = sparse.csr_matrix(np.eye(4, dtype=np.float32)[:1])
     curve = Curve(2.0, float(logit(np.array(0.1))), 0.1)
-    near = Near(tuple(rows_of(example)), direction(few_shot, example), curve, same=-MAX_LOG_ODDS)
+    near = Near(Learned(0), tuple(rows_of(example)), direction(few_shot, example), curve, same=-MAX_LOG_ODDS)
     X = sparse.csr_matrix(np.eye(4, dtype=np.float32)[:2])
-    both = sigmoid(Plan([Combined(Learned(0), (near,))], few_shot).log_odds(Given(0.3), Inputs(X)))[:, 0]
+    both = sigmoid(Plan([near], few_shot).log_odds(Given(0.3), Inputs(X)))[:, 0]
     assert both[0] > 0.3  # as the example
     assert both[1] == pytest.approx(0.3)  # unlike it: no more and no less than any sample
 
@@ -94,9 +92,9 @@ def test_a_sample_that_is_an_example_has_the_label():
     X = unit_rows(
         sparse.csr_matrix(np.array([[1, 2, 0, 0, 0, 0], [0, 0, 1, 0, 0, 0], [0, 0, 0, 0, 1, 1.0]], np.float32))
     )
-    near = Near.examples_of(FEW_SHOT, tuple(rows_of(X[:2])))
     rarely = AnyOf((Learned(0),), np.array([0.01]))
-    alone, together = Plan([near, Combined(rarely, (near,))], FEW_SHOT).log_odds(Given(0.01), Inputs(X)).T
+    parts = [Near.of(first, FEW_SHOT, tuple(rows_of(X[:2])), are_examples=True) for first in (None, rarely)]
+    alone, together = Plan(parts, FEW_SHOT).log_odds(Given(0.01), Inputs(X)).T
     assert (sigmoid(alone[:2]) > 0.99).all()
     assert (sigmoid(together[:2]) > 0.99).all()
     assert sigmoid(alone[2]) < 0.5
@@ -113,17 +111,17 @@ def slowly(part: Part, learned: np.ndarray, x: np.ndarray) -> float:
         towards = part.direction.towards.toarray().ravel() - FEW_SHOT.away
         z = (x @ towards - part.direction.start) / part.direction.spread
         by_direction = part.curve.slope * np.sign(z) * np.log1p(abs(z)) + part.curve.intercept
-        return max(by_direction, alike(part, x))
+        value = max(by_direction, alike(part, x))
+        if part.first is not None:
+            usual = np.log(part.curve.rate / (1 - part.curve.rate))
+            value = slowly(part.first, learned, x) + 0.5 * (value - usual)
+        return float(max(np.clip(value, -MAX_LOG_ODDS, MAX_LOG_ODDS), alike(part, x)))
     if isinstance(part, AnyOf):
         neither = 1.0
-        for share, child in zip(part.shares, part.parts, strict=True):
+        for share, child in zip(part.shares, part.children, strict=True):
             neither *= (1 - min(share / (1 + np.exp(-slowly(child, learned, x))), 1 - 1e-6)) ** part.power
         return float(np.clip(np.log(1 - neither) - np.log(neither), -MAX_LOG_ODDS, MAX_LOG_ODDS))
-    if isinstance(part, Combined):
-        more = sum(slowly(near, learned, x) - np.log(near.curve.rate / (1 - near.curve.rate)) for near in part.others)
-        together = np.clip(slowly(part.first, learned, x) + 0.5 * more, -MAX_LOG_ODDS, MAX_LOG_ODDS)
-        return float(max(together, *(alike(near, x) for near in part.others)))
-    weights = stacked([part._weights[len(part.judged)]], N_FEATURES).toarray().ravel()
+    weights = stacked([part.weights], N_FEATURES).toarray().ravel()
     return float(np.clip(slowly(part.inner, learned, x) + x @ weights, -MAX_LOG_ODDS, MAX_LOG_ODDS))
 
 
@@ -134,7 +132,7 @@ def alike(near: Near, x: np.ndarray) -> float:
 
 
 def random_part(rng: np.random.Generator, depth: int) -> Part:
-    kind = rng.choice(["learned", "near", "any", "combined", "corrected"]) if depth else rng.choice(["learned", "near"])
+    kind = rng.choice(["learned", "near", "any", "corrected"]) if depth else rng.choice(["learned", "near"])
     samples = unit_rows(sparse.csr_matrix((rng.random((int(rng.integers(1, 4)), N_FEATURES)) > 0.5).astype(np.float32)))
     rows = tuple(row for row in rows_of(samples) if len(row.indices)) or (
         Row(np.zeros(1, np.int32), np.ones(1, np.float32)),
@@ -142,13 +140,13 @@ def random_part(rng: np.random.Generator, depth: int) -> Part:
     if kind == "learned":
         return Learned(int(rng.integers(3)))
     if kind == "near":
-        return Near.examples_of(FEW_SHOT, rows)
+        first = random_part(rng, depth - 1) if depth and rng.random() < 0.5 else None
+        return Near.of(first, FEW_SHOT, rows, are_examples=bool(rng.random() < 0.5))
     if kind == "any":
         parts = tuple(random_part(rng, depth - 1) for _ in range(rng.integers(1, 4)))
         return AnyOf(parts, rng.random(len(parts)), float(rng.uniform(0.5, 1)))
-    if kind == "combined":
-        return Combined(random_part(rng, depth - 1), (Near.texts_about(FEW_SHOT, rows),) * int(rng.integers(1, 3)))
-    return Corrected(random_part(rng, depth - 1), [Judged(row, bool(rng.random() < 0.5), rng.normal()) for row in rows])
+    judgements = tuple(Judged(row, bool(rng.random() < 0.5), rng.normal()) for row in rows)
+    return Corrected(random_part(rng, depth - 1), judgements)
 
 
 @given(st.integers(0, 10_000))
@@ -164,12 +162,6 @@ def test_a_plan_computes_what_its_parts_say(seed):
     dense = X.toarray().astype(np.float64)
     expected = [[slowly(part, logit(learned), x) for part in parts] for x in dense]
     np.testing.assert_allclose(found, expected, atol=1e-4)
-
-
-def test_children_are_what_a_part_looks_at():
-    near = Near.examples_of(FEW_SHOT, rows_of(sparse.csr_matrix(np.eye(N_FEATURES, dtype=np.float32)[:1])))
-    assert children(Learned(0)) == children(near) == ()
-    assert children(Combined(Learned(0), (near,)))[1] is near
 
 
 def test_a_curve_is_a_logistic_regression():

@@ -163,7 +163,7 @@ def _match(wanted: str, spellings: list[str]) -> tuple[int, int] | None:
 def _entries_of(tagger: Tagger) -> list[_Entry]:
     state = tagger._state
     settled, entries = _entries.get(state.ground, (None, []))
-    if settled != state._settled:
+    if settled != state.settled:
         counts = tagger.counts_for(len(state)).tolist()
         entries = [
             _Entry(column, label, counts[column], spellings, [spelling.casefold() for spelling in spellings])
@@ -171,7 +171,7 @@ def _entries_of(tagger: Tagger) -> list[_Entry]:
             if state.is_suggested[column]
             for spellings in [_spellings(tagger.vocabulary_, label, tagger.readable(label))]
         ]
-        _entries[state.ground] = state._settled, entries
+        _entries[state.ground] = state.settled, entries
     return entries
 
 

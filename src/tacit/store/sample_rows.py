@@ -36,8 +36,8 @@ class ActSamples:
     """
 
     rows: list[Row]
-    scores: list[float] | None = None
-    after: str = "nothing"
+    scores: list[float]
+    after: str = ""
 
 
 def stacked(rows: Sequence[Row], n_features: int) -> sparse.csr_matrix:
@@ -78,10 +78,9 @@ def read_samples(path: Path, base: str, n_features: int) -> dict[str, ActSamples
         rows = iter([Row(indices[a:b], values[a:b]) for a, b in pairwise(arrays["indptr"].tolist())])
         found = {}
         for name, after, scores, n_rows in about["acts"]:
-            if scores is not None and len(scores) != n_rows:
+            if len(scores) != n_rows:
                 return {}
-            known = None if scores is None else list(map(float, scores))
-            found[str(name)] = ActSamples([next(rows) for _ in range(n_rows)], known, str(after))
+            found[str(name)] = ActSamples([next(rows) for _ in range(n_rows)], [*map(float, scores)], str(after))
         return found if next(rows, None) is None else {}
     except (*MALFORMED, ModelFileError, StopIteration):
         return {}

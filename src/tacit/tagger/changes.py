@@ -1,14 +1,9 @@
-"""The acts on a tagger, replayed on the trained model.
-
-`Changes` holds the acts, the features of their samples, and the resulting state. It is immutable: `plus` returns a new
-one. The features of samples can be cached in a file, so that they need not be computed at every start.
-"""
+"""The acts on a tagger, replayed on the trained model."""
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from scipy import sparse
@@ -17,44 +12,25 @@ from tacit.errors import ActError, TacitError
 from tacit.store.acts import Act, Sample, in_force
 from tacit.store.sample_rows import ActSamples, rows_of
 from tacit.tagger.scores import Scores
-from tacit.tagger.state import Ground, State
-
-Kept = tuple[tuple[str, ...], State, Mapping[str, TacitError]]  # ids of acts, and where they lead
+from tacit.tagger.state import State
 
 
 @dataclass(frozen=True, eq=False)
 class Changes:
-    """Acts in chronological order, and the resulting state.
-
-    `features` turns a list of samples into a feature matrix. Earlier states are kept for undo, ever fewer of them the
-    further back they are: undoing one of the last n acts replays at most about 2n.
-    """
+    """Acts in chronological order, and the labels to which they lead; `features` turns samples into a matrix."""
 
     base: Scores
     features: Callable[[Sequence[Sample]], sparse.csr_matrix]
-    states: tuple[Kept, ...]
+    state: State
     acts: Sequence[Act] = ()
-    samples: dict[str, ActSamples] = field(default_factory=dict)
-
-    @staticmethod
-    def none(ground: Ground, scores: Scores, features: Callable[..., sparse.csr_matrix]) -> Changes:
-        """No acts yet."""
-        return Changes(scores, features, (((), State(ground), {}),))
-
-    @property
-    def state(self) -> State:
-        """The labels as they are now."""
-        return self.states[-1][1]
+    samples: Mapping[str, ActSamples] = field(default_factory=dict)  # by act
+    left_out: Mapping[str, TacitError] = field(default_factory=dict)  # why acts in force do not apply, by id
+    applied: Sequence[str] = field(default_factory=list)  # ids of the acts in force
 
     @property
     def scores(self) -> Scores:
         """The scores of the trained model, and of names that labels got later."""
         return self.state.fused(self.base)
-
-    @property
-    def left_out(self) -> Mapping[str, TacitError]:
-        """Acts in force that do not apply: the reasons, by id."""
-        return self.states[-1][2]
 
     def are_of(
         self, model: Any, calibration: Any, target: str, few_shot: Any, vocabulary: Any, encoder: Any = None
@@ -67,17 +43,16 @@ class Changes:
     def plus(self, acts: Sequence[Act], samples: Mapping[str, ActSamples] | None = None) -> Changes:
         """With further acts; those that do not apply are skipped."""
         known = {**self.samples, **(samples or {})}
-        wanted = [act for act in acts if act.kind in ("add", "judge") and act.id not in known]
-        known.update(self._samples_of(wanted))
+        known.update(self._samples_of([act for act in acts if act.kind in ("add", "judge") and act.id not in known]))
         everything = [*self.acts, *acts]
         current = in_force(everything)
-        ids = tuple(act.id for act in current)
-        states = [kept for kept in self.states if ids[: len(kept[0])] == kept[0]]
-        for end in _stops(len(states[-1][0]), len(ids)):
-            before, state, left_out = states[-1]
-            later, refused = state.after(current[len(before) : end], known, self.base)
-            states.append((ids[:end], later, {**left_out, **refused}))
-        return Changes(self.base, self.features, _thinned(states), everything, known)
+        applied = [act.id for act in current]
+        if applied[: len(self.applied)] == self.applied:
+            state, refused = self.state.after(current[len(self.applied) :], known, self.base)
+            refused = {**self.left_out, **refused}
+        else:
+            state, refused = State(self.state.ground).after(current, known, self.base)
+        return replace(self, state=state, acts=everything, samples=known, left_out=refused, applied=applied)
 
     def tried(self, acts: Sequence[Act]) -> tuple[Changes, dict[str, TacitError]]:
         """With those new acts that apply, in order; and for the others, by id, the reason why not."""
@@ -102,35 +77,15 @@ class Changes:
             later = self.plus([act for act in wanted if act.id not in misfits])
         return later, refused | misfits
 
-    # -- samples ------------------------------------------------------------------------------------------
-
     def _samples_of(self, acts: Sequence[Act]) -> dict[str, ActSamples]:
         """The features of the samples of acts, computed together."""
         given = [samples_in(act) for act in acts]
         flat = [sample for each in given for sample in each]
         rows = iter(rows_of(self.features(flat))) if flat else iter(())
-        return {act.id: ActSamples([next(rows) for _ in each]) for act, each in zip(acts, given, strict=True)}
-
-
-def _stops(start: int, end: int) -> Iterator[int]:
-    """Where to keep states on the way: after half of the acts, half of the rest, and so on."""
-    while end - start > 1:
-        start += (end - start) // 2
-        yield start
-    if end > start:
-        yield end
-
-
-def _thinned(states: Sequence[Kept]) -> tuple[Kept, ...]:
-    """The first state, the last two, and between them some whose distances from the last one about double."""
-    *earlier, last = states
-    kept = [last]
-    for place in range(len(earlier) - 1, -1, -1):
-        distance = len(last[0]) - len(kept[-1][0])
-        if place == 0 or len(last[0]) - len(earlier[place - 1][0]) > 2 * distance:
-            ids, state, left_out = earlier[place]
-            kept.append((ids, state if len(kept) == 1 else copy.copy(state), left_out))  # without what it caches
-    return tuple(reversed(kept))
+        return {
+            act.id: ActSamples([next(rows) for _ in each], [0.0] * len(each))
+            for act, each in zip(acts, given, strict=True)
+        }
 
 
 def _not_to_undo(of: str, acts: Mapping[str, Act], undos: Mapping[str, str]) -> ActError | None:

@@ -5,15 +5,15 @@ Every part computes log-odds. A `Plan` evaluates many labels together, kind by k
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
-from tacit.arrays import Floats64
+from tacit.arrays import Floats64, Ids
 from tacit.kernels.correction import correction_forces
 from tacit.numerics.logistic import sigmoid
 from tacit.numerics.rows import unit_rows
@@ -36,7 +36,7 @@ class Judged(NamedTuple):
 
     row: Row
     accepted: bool
-    said: float
+    log_odds: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,28 +44,33 @@ class Learned:
     """A label that the model learned in training."""
 
     column: int
+    children: ClassVar[tuple[Part, ...]] = ()
 
 
 @dataclass(frozen=True, eq=False)
 class Near:
-    """A label defined by a few examples, or by texts that describe it."""
+    """A label defined by a few examples, or by texts that describe it; as further evidence, beside another part.
 
+    Further evidence counts half, as it is not independent of the first.
+    """
+
+    first: Part | None
     examples: tuple[Row, ...]
     direction: Direction
     curve: Curve
     same: float
 
     @staticmethod
-    def examples_of(few_shot: FewShot, rows: tuple[Row, ...]) -> Near:
-        """Defined by samples that have it."""
+    def of(first: Part | None, few_shot: FewShot, rows: tuple[Row, ...], *, are_examples: bool) -> Near:
+        """Defined by samples that have the label, or else by its name or a description."""
+        curve = few_shot.curve(len(rows) if are_examples else 0)
         towards = direction(few_shot, stacked(rows, few_shot.n_features))
-        return Near(rows, towards, few_shot.curve(len(rows)), _SAME_EXAMPLE)
+        return Near(first, rows, towards, curve, _SAME_EXAMPLE if are_examples else _SAME_NAME)
 
-    @staticmethod
-    def texts_about(few_shot: FewShot, rows: tuple[Row, ...]) -> Near:
-        """Defined by its name, or by a description."""
-        towards = direction(few_shot, stacked(rows, few_shot.n_features))
-        return Near(rows, towards, few_shot.curve(0), _SAME_NAME)
+    @property
+    def children(self) -> tuple[Part, ...]:
+        """The part on which it depends, if there is one."""
+        return () if self.first is None else (self.first,)
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,97 +81,55 @@ class AnyOf:
     as samples often have several of them at once.
     """
 
-    parts: tuple[Part, ...]
+    children: tuple[Part, ...]
     shares: Floats64
     power: float = 1.0
 
 
-@dataclass(frozen=True, eq=False)
-class Combined:
-    """A label with several kinds of evidence: the first gives its log-odds, the others raise or lower them.
-
-    The changes count half, as the kinds of evidence are not independent.
-    """
-
-    first: Part
-    others: tuple[Near, ...]
-
-
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Corrected:
     """A label with judged suggestions: its log-odds plus a correction learned from the judgements."""
 
     inner: Part
-    judged: list[Judged]
-    _weights: dict[int, Row] = field(default_factory=dict, repr=False)  # by number of judgements
+    judged: tuple[Judged, ...]
+    weights: Row | None = None  # of the correction, fitted for the first plan
+
+    @property
+    def children(self) -> tuple[Part, ...]:
+        """The part on which it depends."""
+        return (self.inner,)
 
 
-Part = Learned | Near | AnyOf | Combined | Corrected
-
-
-def children(part: Part) -> tuple[Part, ...]:
-    """The parts that a part depends on."""
-    if isinstance(part, AnyOf):
-        return part.parts
-    if isinstance(part, Combined):
-        return (part.first, *part.others)
-    return (part.inner,) if isinstance(part, Corrected) else ()
+Part = Learned | Near | AnyOf | Corrected
+Step = Callable[[Floats64, Floats64, Floats64], None]
 
 
 class Plan:
-    """Evaluates the log-odds of some labels: their parts by kind, dependencies first.
-
-    There is a root for each label.
-    """
+    """Evaluates the log-odds of some labels, the roots: their parts by level and kind, dependencies first."""
 
     def __init__(self, roots: Sequence[Part], few_shot: FewShot) -> None:
+        levels = _levels(roots)
+        parts = [part for level in levels for part in level]
         self._few_shot = few_shot
-        self._slots: dict[int, int] = {}
-        levels: list[dict[type, list[Part]]] = []
-        depth: dict[int, int] = {}
-        parts: list[Part] = []
-
-        waiting = list(reversed(roots))
-        while waiting:  # no recursion: labels may depend on each other thousands of levels deep
-            part = waiting[-1]
-            below = [child for child in children(part) if id(child) not in depth]
-            if below:
-                waiting.extend(below)
-                continue
-            waiting.pop()
-            if id(part) in depth:
-                continue
-            level = depth[id(part)] = 1 + max((depth[id(child)] for child in children(part)), default=-1)
-            self._slots[id(part)] = len(parts)
-            parts.append(part)
-            if isinstance(part, Near):  # one more slot, for the log-odds by similarity to a single example
-                parts.append(part)
-            while len(levels) <= level:
-                levels.append({})
-            levels[level].setdefault(type(part), []).append(part)
-        self._n_slots = len(parts)
+        self._slots = {id(part): slot for slot, part in enumerate(parts)}
         self._roots = self._slots_of(roots)
         learned = [part for part in parts if isinstance(part, Learned)]
-        columns = np.array([part.column for part in learned], dtype=np.intp)
-        self._columns, where = np.unique(columns, return_inverse=True)
-        self._learned = self._slots_of(learned), where
-        _correct([part for part in parts if isinstance(part, Corrected)], few_shot.n_features)
+        self._columns, place = np.unique(np.array([part.column for part in learned], np.intp), return_inverse=True)
+        self._learned = self._slots_of(learned), place
+        _fit([part for part in parts if isinstance(part, Corrected)], few_shot.n_features)
         rows: list[Row] = []
-        makers: dict[type, Callable[[Any, list[Row]], Step]] = {
-            Near: self._near,
-            AnyOf: self._any_of,
-            Combined: self._combined,
-            Corrected: self._corrected,
-        }
-        kinds = (item for level in levels for item in level.items())
-        self._steps = [makers[kind](group, rows) for kind, group in kinds if kind in makers]
+        kinds: tuple[tuple[type, Callable[[Any, list[Row]], Step]], ...] = (
+            (Near, self._near), (AnyOf, self._any_of), (Corrected, self._corrected),
+        )  # fmt: skip
+        groups = ((make, [part for part in each if isinstance(part, kind)]) for each in levels for kind, make in kinds)
+        self._steps = [make(group, rows) for make, group in groups if group]
         self._linear = stacked(rows, few_shot.n_features).T.tocsr()
 
     def log_odds(self, scores: Scores, samples: Inputs) -> Floats64:
         """Log-odds of the labels for all samples, of shape (n_samples, n_labels)."""
-        values = np.empty((samples.shape[0], self._n_slots))
-        slots, where = self._learned
-        values[:, slots] = scores.log_odds(samples, self._columns)[:, where]
+        values = np.zeros((samples.shape[0], len(self._slots)))
+        slots, place = self._learned
+        values[:, slots] = scores.log_odds(samples, self._columns)[:, place]
         if self._steps:
             unit = unit_rows(samples.X)
             products = (unit @ self._linear).toarray().astype(np.float64)
@@ -175,83 +138,93 @@ class Plan:
                 step(values, products, away)
         return values[:, self._roots]
 
-    def _slots_of(self, parts: Sequence[Part]) -> npt.NDArray[np.intp]:
+    def _slots_of(self, parts: Sequence[Part]) -> Ids:
         return np.array([self._slots[id(part)] for part in parts], dtype=np.intp)
-
-    def _alike(self, parts: Sequence[Near]) -> npt.NDArray[np.intp]:
-        return self._slots_of(parts) + 1
 
     # -- a step for all parts of one kind: reads the values of their dependencies, writes their own ------------
 
     def _near(self, parts: Sequence[Near], rows: list[Row]) -> Step:
-        slots, alike_slots, first = self._slots_of(parts), self._alike(parts), len(rows)
+        slots, first = self._slots_of(parts), self._slots_of([part.first or part for part in parts])
+        towards = slice(len(rows), len(rows) + len(parts))
         rows.extend(Row(part.direction.towards.indices, part.direction.towards.data) for part in parts)
-        towards = slice(first, len(rows))
-        starts = np.cumsum([0, *(len(part.examples) for part in parts)])[:-1]
         rows.extend(row for part in parts for row in part.examples)
-        examples = slice(towards.stop, len(rows))
-        start, spread = (np.array([getattr(part.direction, name) for part in parts]) for name in ("start", "spread"))
-        slope, base = (np.array([getattr(part.curve, name) for part in parts]) for name in ("slope", "intercept"))
-        same = np.array([part.same for part in parts])
+        examples, starts = slice(towards.stop, len(rows)), _starts(part.examples for part in parts)
+        start, spread, slope, intercept, usual, same, weight = np.array(
+            [(each.direction.start, each.direction.spread, each.curve.slope, each.curve.intercept,
+              each.curve.usual if each.first else 0, each.same, _MORE if each.first else 1) for each in parts]
+        ).T  # fmt: skip
 
         def step(values: Floats64, products: Floats64, away: Floats64) -> None:
-            by_direction = slope * compressed((products[:, towards] - away - start) / spread) + base
+            by_direction = slope * compressed((products[:, towards] - away - start) / spread) + intercept
             nearest = np.maximum.reduceat(products[:, examples], starts, axis=1)
             alike = np.clip((nearest - _ALIKE) / (1 - _ALIKE), 0, 1)
-            values[:, alike_slots] = by_likeness = -MAX_LOG_ODDS + alike * (same + MAX_LOG_ODDS)
-            values[:, slots] = np.maximum(by_direction, by_likeness)
+            by_likeness = -MAX_LOG_ODDS + alike * (same + MAX_LOG_ODDS)
+            more = weight * (np.maximum(by_direction, by_likeness) - usual)
+            values[:, slots] = np.maximum(_bounded(values[:, first] + more), by_likeness)
 
         return step
 
     def _any_of(self, parts: Sequence[AnyOf], _: list[Row]) -> Step:
-        slots, below = self._slots_of(parts), self._slots_of([child for part in parts for child in part.parts])
-        starts = np.cumsum([0, *(len(part.parts) for part in parts)])[:-1]
+        slots, children = self._slots_of(parts), self._slots_of([child for part in parts for child in part.children])
+        starts = _starts(part.children for part in parts)
         shares, power = np.concatenate([part.shares for part in parts]), np.array([part.power for part in parts])
 
         def step(values: Floats64, _: Floats64, __: Floats64) -> None:
-            brought = np.log1p(-np.minimum(shares * sigmoid(values[:, below]), 1 - 1e-6))
+            brought = np.log1p(-np.minimum(shares * sigmoid(values[:, children]), 1 - 1e-6))
             values[:, slots] = logit(-np.expm1(power * np.add.reduceat(brought, starts, axis=1)))
-
-        return step
-
-    def _combined(self, parts: Sequence[Combined], _: list[Row]) -> Step:
-        slots, first = self._slots_of(parts), self._slots_of([part.first for part in parts])
-        near = [other for part in parts for other in part.others]
-        others, alike = self._slots_of(near), self._alike(near)
-        starts = np.cumsum([0, *(len(part.others) for part in parts)])[:-1]
-        usual = np.array([other.curve.usual for other in near])
-
-        def step(values: Floats64, _: Floats64, __: Floats64) -> None:
-            added = np.add.reduceat(values[:, others] - usual, starts, axis=1)
-            by_likeness = np.maximum.reduceat(values[:, alike], starts, axis=1)
-            together = np.clip(values[:, first] + _MORE * added, -MAX_LOG_ODDS, MAX_LOG_ODDS)
-            values[:, slots] = np.maximum(together, by_likeness)
 
         return step
 
     def _corrected(self, parts: Sequence[Corrected], rows: list[Row]) -> Step:
         slots, inner = self._slots_of(parts), self._slots_of([part.inner for part in parts])
         weights = slice(len(rows), len(rows) + len(parts))
-        rows.extend(part._weights[len(part.judged)] for part in parts)
+        rows.extend(part.weights for part in parts if part.weights is not None)
 
         def step(values: Floats64, products: Floats64, _: Floats64) -> None:
-            values[:, slots] = np.clip(values[:, inner] + products[:, weights], -MAX_LOG_ODDS, MAX_LOG_ODDS)
+            values[:, slots] = _bounded(values[:, inner] + products[:, weights])
 
         return step
 
 
-Step = Callable[[Floats64, Floats64, Floats64], None]
+def _levels(roots: Sequence[Part]) -> list[list[Part]]:
+    """All parts by level, each above those on which it depends."""
+    level_of: dict[int, int] = {}
+    levels: list[list[Part]] = []
+    waiting = list(reversed(roots))
+    while waiting:  # no recursion: labels may depend on each other thousands of levels deep
+        part = waiting[-1]
+        below = [child for child in part.children if id(child) not in level_of]
+        if below:
+            waiting.extend(below)
+            continue
+        waiting.pop()
+        if id(part) in level_of:
+            continue
+        level = level_of[id(part)] = 1 + max((level_of[id(child)] for child in part.children), default=-1)
+        if level == len(levels):
+            levels.append([])
+        levels[level].append(part)
+    return levels
 
 
-def _correct(parts: Sequence[Corrected], n_features: int) -> None:
+def _starts(lists: Iterable[Sequence[Any]]) -> Ids:
+    """Where each of some lists starts when they are joined."""
+    return np.cumsum([0, *map(len, lists)])[:-1]
+
+
+def _bounded(log_odds: Floats64) -> Floats64:
+    return np.clip(log_odds, -MAX_LOG_ODDS, MAX_LOG_ODDS)
+
+
+def _fit(parts: Sequence[Corrected], n_features: int) -> None:
     """Fit the missing weights of corrections: logistic regressions with the previous log-odds as offset."""
-    new = [part for part in parts if len(part.judged) not in part._weights]
-    if not new:
-        return
+    new = [part for part in parts if part.weights is None]
     judged = [each for part in new for each in part.judged]
+    if not judged:
+        return
     X = stacked([each.row for each in judged], n_features)
     signs = np.array([1.0 if each.accepted else -1.0 for each in judged])
-    offsets = np.array([each.said for each in judged], dtype=np.float64)
+    offsets = np.array([each.log_odds for each in judged], dtype=np.float64)
     groups = np.cumsum([0, *(len(part.judged) for part in new)])
     forces = correction_forces(
         groups, X.indptr.astype(np.int64), X.indices.astype(np.int32), X.data.astype(np.float32), signs, offsets,
@@ -259,6 +232,5 @@ def _correct(parts: Sequence[Corrected], n_features: int) -> None:
     )  # fmt: skip
     pulls = sparse.csr_matrix((_PRIOR_VARIANCE * signs * forces, np.arange(len(judged)), groups))
     weights = sparse.csr_matrix(pulls @ X.astype(np.float64))
-    for place, part in enumerate(new):
-        row = slice(weights.indptr[place], weights.indptr[place + 1])
-        part._weights[len(part.judged)] = Row(weights.indices[row], weights.data[row])
+    for part, (first, last) in zip(new, pairwise(weights.indptr.tolist()), strict=True):
+        part.weights = Row(weights.indices[first:last], weights.data[first:last])

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import copy
 import hashlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import groupby
 from typing import Any
@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tacit.arrays import Floats64, Mask
+from tacit.arrays import Floats64, Ids, Mask
 from tacit.core.checks import has_half_character
 from tacit.core.labels import Names
 from tacit.core.ranking import NO_SCORE, Ranking
@@ -30,7 +30,7 @@ from tacit.store.sample_rows import ActSamples, Row, stacked
 from tacit.tagger.few_shot import FewShot
 from tacit.tagger.inputs import Inputs
 from tacit.tagger.naming import is_readable
-from tacit.tagger.parts import AnyOf, Combined, Corrected, Judged, Learned, Near, Part, Plan
+from tacit.tagger.parts import AnyOf, Corrected, Judged, Learned, Near, Part, Plan
 from tacit.tagger.scores import Scores
 
 _VALUES_PER_BLOCK = 4_000_000  # log-odds in memory at a time
@@ -60,30 +60,23 @@ class Ground:
         return self.named is not None and is_readable(name) and bool(self.named.stems_in(name))
 
 
+@dataclass(eq=False)
 class State:
     """The labels after some acts. Columns are never removed; added labels have columns at the end."""
 
-    def __init__(self, ground: Ground) -> None:
-        self.ground = ground
-        self._added: list[str] = []
-        self._given: dict[str, int] = {}  # names that labels got later, and their columns
-        self._renamed: dict[int, str] = {}
-        self._titles: dict[str, str] = {}  # later names of concepts, by the ids that these keep
-        self._former: dict[str, int] = {}
-        self._later: list[Name] = []  # all names that labels got later, in order; former ones stay
-        self._fused: tuple[Scores, Scores] | None = None  # scores of the training, and those that know later names
-        self._merged: dict[int, int] = {}  # columns that went into others
-        self._retired: set[int] = set()
-        self._counts: dict[int, float] = {}
-        self._changed: dict[int, Part] = {}
-        self._own: set[int] = set()  # columns whose list of judgements is not shared with another state
-        self._history = "trained"  # digest of all acts so far
-        self._settled = "trained"  # ... and of those up to the last one that is not a judgement
-
-    def __getstate__(self) -> dict[str, Any]:
-        """The attributes to copy, without cached properties."""
-        derived = ("names", "is_suggested", "_plan")
-        return {name: value for name, value in self.__dict__.items() if name not in derived}
+    ground: Ground
+    settled: str = "trained"  # digest of the acts up to the last one that is not a judgement
+    _history: str = "trained"  # ... and of all acts
+    _added: list[str] = field(default_factory=list)
+    _renamed: dict[int, str] = field(default_factory=dict)
+    _titles: dict[str, str] = field(default_factory=dict)  # later names of concepts, by the ids that these keep
+    _columns: dict[str, int] = field(default_factory=dict)  # by the names that labels got later, former ones too
+    _later: list[Name] = field(default_factory=list)  # the same names, in order
+    _merged: dict[int, int] = field(default_factory=dict)  # columns that went into others
+    _retired: set[int] = field(default_factory=set)
+    _counts: dict[int, float] = field(default_factory=dict)
+    _changed: dict[int, Part] = field(default_factory=dict)
+    _fused: tuple[Scores, Scores] | None = None  # scores of the training, and those that know later names
 
     # -- names --------------------------------------------------------------------------------------------
 
@@ -95,11 +88,8 @@ class State:
         """Names in column order."""
         if not self._added and not self._renamed:
             return self.ground.classes
-        names = np.empty(len(self), dtype=object)
-        names[: len(self.ground.classes)] = [str(name) for name in self.ground.classes.tolist()]
-        names[len(self.ground.classes) :] = self._added
-        for column, name in self._renamed.items():
-            names[column] = name
+        names = np.array([*map(str, self.ground.classes.tolist()), *self._added], dtype=object)
+        names[[*self._renamed]] = [*self._renamed.values()]
         return names
 
     @cached_property
@@ -137,24 +127,41 @@ class State:
         if column is None:
             is_concept = vocabulary is not None and str(label) in vocabulary
             reason = "it is in the vocabulary, but no label of the model" if is_concept else ""
-            raise UnknownLabelError(str(label), self._all_names() if hint else (), field, reason)
+            known = [*map(str, self.names.tolist()), *(vocabulary.names if vocabulary else ())] if hint else ()
+            raise UnknownLabelError(str(label), known, field, reason)
         if column in self._retired:
             raise RetiredLabelError(str(label), field)
         return column
 
     def known(self, label: Any) -> int | None:
         """The column of a label, given any of its names, retired or not; None if it is unknown."""
-        name, vocabulary = str(label), self.ground.vocabulary
-        column = self.leads_to(name)
-        if column is None and vocabulary is not None and name in vocabulary:
-            found = map(self.leads_to, vocabulary.names_of(name))
-            column = next((each for each in found if each is not None), None)
+        return self._first_of(str(label), self.leads_to)
+
+    def _first_of(self, name: str, find: Callable[[str], int | None]) -> int | None:
+        """What is found by a name or else by the names of that concept in the vocabulary."""
+        if (found := find(name)) is not None or self.ground.vocabulary is None or name not in self.ground.vocabulary:
+            return found
+        return next((each for each in map(find, self.ground.vocabulary.names_of(name)) if each is not None), None)
+
+    def leads_to(self, name: str) -> int | None:
+        """The column of a current or former name; of a merged label, that of the result."""
+        column = self._named(name)
+        return None if column is None else self._end(column)
+
+    def _named(self, name: str) -> int | None:
+        return self._columns.get(name, self.ground.index.get(name))
+
+    def _end(self, column: int) -> int:
+        while column in self._merged:
+            column = self._merged[column]
         return column
 
-    def _all_names(self) -> Iterable[str]:
-        """All current names of labels, and all names in the vocabulary."""
-        yield from map(str, self.names.tolist())
-        yield from () if self.ground.vocabulary is None else self.ground.vocabulary.names
+    def _current(self, name: str) -> int | None:
+        """The column of a current name, with which no other label may be called."""
+        column = self._named(name)
+        if column is None or column in self._merged:
+            return None
+        return column if name in (own := self.name(column), self._titles.get(own)) else None
 
     def check_name(self, name: str, *, is_added: bool = False) -> None:
         """Raise unless `name` is a valid and unused name for a label; one that is added may be known by its name."""
@@ -162,8 +169,8 @@ class State:
             raise ActError("a label needs a name; got a blank one", "name")
         if has_half_character(name):
             raise ActError(f"the name of a label must be valid Unicode; {name!a} has half a character", "name")
-        if self._current(name) is not None and not (is_added and self.is_known_by_name(name)):
-            retired = " (it was retired)" if self._current(name) in self._retired else ""
+        if (column := self._current(name)) is not None and not (is_added and self.is_known_by_name(name)):
+            retired = " (it was retired)" if column in self._retired else ""
             raise ActError(
                 f"there is a label '{brief(name)}' already{retired}; choose another name, or merge the two", "name"
             )
@@ -180,45 +187,22 @@ class State:
 
         For an added label, this is the name under which it was added.
         """
-        vocabulary = self.ground.vocabulary
-        names = [label, *(vocabulary.names_of(label) if vocabulary is not None and label in vocabulary else ())]
-        for name in names:
-            column = self._current(name)
-            column = self._former.get(name) if column is None else column
-            if column is not None:
-                first = self._first_name(column)
-                if column >= len(self.ground.classes) and first in self.ground.index:
-                    other = self.name(self.ground.index[first])
-                    raise ActError(
-                        f"the label '{name}' was added under a name that '{other}' has in the training data, and "
-                        "cannot be learned from samples; add it under another name",
-                        "name",
-                    )
-                return first
-        return None
+        column = self._first_of(label, self._named)
+        if column is None:
+            return None
+        name = self._first_name(column)
+        if column >= len(self.ground.classes) and name in self.ground.index:
+            other = self.name(self.ground.index[name])
+            raise ActError(
+                f"the label '{label}' was added under a name that '{other}' has in the training data, and cannot be "
+                "learned from samples; add it under another name",
+                "name",
+            )
+        return name
 
     def _first_name(self, column: int) -> str:
         n_learned = len(self.ground.classes)
         return str(self.ground.classes[column]) if column < n_learned else self._added[column - n_learned]
-
-    def _current(self, name: str) -> int | None:
-        column = self._given.get(name)
-        if column is not None:
-            return column
-        column = self.ground.index.get(name)
-        return None if column is None or column in self._renamed or column in self._merged else column
-
-    def leads_to(self, name: str) -> int | None:
-        """The column of a current or former name; of a merged label, that of the result."""
-        column = self._current(name)
-        if column is None:
-            column = self._former.get(name)
-        return None if column is None else self._end(column)
-
-    def _end(self, column: int) -> int:
-        while column in self._merged:
-            column = self._merged[column]
-        return column
 
     # -- acts ---------------------------------------------------------------------------------------------
 
@@ -226,16 +210,14 @@ class State:
         self, acts: Sequence[Act], samples: Mapping[str, ActSamples], scores: Scores
     ) -> tuple[State, dict[str, TacitError]]:
         """The state after further acts, and for acts that do not apply, the reasons by id."""
-        later = copy.copy(self)
+        later, refused = replace(self), dict[str, TacitError]()
         for name, value in vars(self).items():
             if isinstance(value, dict | list | set):
                 setattr(later, name, copy.copy(value))
-        later._own = set()
-        refused: dict[str, TacitError] = {}
         for kind, run in groupby(acts, key=lambda act: act.kind):
             group = list(run)
             if kind == "judge":
-                later._hear([(act, samples[act.id]) for act in group], scores)
+                later._judge(group, samples, scores)
             for act in group:
                 try:
                     later._apply(act, samples.get(act.id))
@@ -244,8 +226,8 @@ class State:
                     continue
                 later._history = hashlib.blake2b(f"{later._history}{act.id}".encode(), digest_size=8).hexdigest()
                 if kind != "judge":
-                    later._settled = later._history
-        return copy.copy(later), refused  # without properties cached on the way
+                    later.settled = later._history
+        return later, refused
 
     def _apply(self, act: Act, samples: ActSamples | None) -> None:
         content = act.content
@@ -255,64 +237,98 @@ class State:
             column = self.find(content["label"], "label", hint=False)
             self.check_name(content["name"])
             ids: frozenset[str] = frozenset() if self.ground.vocabulary is None else self.ground.vocabulary.own_ids
-            keeps_id = self.name(column) in ids and content["name"] not in ids
-            (self._entitle if keeps_id else self._call)(column, content["name"])
+            self._rename(column, content["name"], keeps_id=self.name(column) in ids and content["name"] not in ids)
         elif act.kind == "merge":
             self._merge(content["labels"], content["into"])
         elif act.kind == "retire":
             column = self.find(content["label"], "label", hint=False)
             self._retired.add(column)
             self._changed.pop(column, None)
-        elif act.kind == "judge" and samples is not None:
-            self._judge(content["judgements"], samples.rows, samples.scores or [])
+        elif act.kind == "judge" and not any(
+            self._judgeable(each["label"]) is not None for each in content["judgements"]
+        ):
+            self.find(content["judgements"][0]["label"], "judgements[0].label", hint=False)
 
-    def _call(self, column: int, name: str) -> None:
-        self._untitle(column)
-        before = self.name(column)
-        self._given.pop(before, None)
-        self._former[before] = column
-        self._former.pop(name, None)
-        self._renamed[column] = name
-        self._give(column, name)
+    def _rename(self, column: int, name: str, *, keeps_id: bool) -> None:
+        """Rename a label; a concept may keep its id, by which others know it."""
+        if keeps_id:
+            self._titles[self.name(column)] = name
+        else:
+            self._titles.pop(self.name(column), None)
+            self._renamed[column] = name
+        self._give(column, name, [name])
 
-    def _entitle(self, column: int, name: str) -> None:
-        """Rename a concept: its id, by which others know it, stays."""
-        self._untitle(column)
-        self._former.pop(name, None)
-        self._titles[self.name(column)] = name
-        self._give(column, name)
-
-    def _untitle(self, column: int) -> None:
-        before = self._titles.pop(self.name(column), None)
-        if before is not None:
-            self._given.pop(before, None)
-            self._former[before] = column
-
-    def _give(self, column: int, name: str, names: Sequence[str] = ()) -> None:
-        self._given[name] = column
-        self._later += [Name(column, each) for each in names or [name]]
+    def _give(self, column: int, name: str, names: Sequence[str]) -> None:
+        self._columns[name] = column
+        self._later += [Name(column, each) for each in names]
         self._fused = None
 
     def _add(self, content: Mapping[str, Any], rows: list[Row]) -> None:
         name = content["name"]
         self.check_name(name, is_added=True)
         part, count = self._known_by(content, rows)
-        is_known = self.is_known_by_name(name)
-        column = (self._current(name) or 0) if is_known else len(self)
-        names = self._names_in_texts(name)
-        if not is_known:
+        known, names = self._current(name), self._names_in_texts(name)
+        column = len(self) if known is None else known
+        if known is None:
             self._added.append(name)
             self._give(column, name, names)
-            self._former.pop(name, None)
         self._counts[column] = count
         if part is not None:
-            is_found = is_known or any(map(self.ground.finds, names))  # its names are evidence, too
+            is_found = known is not None or any(map(self.ground.finds, names))  # its names are evidence, too
             self._changed[column] = AnyOf((Learned(column), part), np.ones(2)) if is_found else part
         elif not self.ground.weighs_names:
             self._changed[column] = Learned(column)
 
     def _names_in_texts(self, name: str) -> list[str]:
         return [name] if self.ground.vocabulary is None else self.ground.vocabulary.names_in_texts(name)
+
+    def _known_by(self, content: Mapping[str, Any], rows: list[Row]) -> tuple[Part | None, float]:
+        """How a new label is scored, if not by its name alone, and its expected number of training samples."""
+        name, few_shot, counts = content["name"], self.ground.few_shot, self._cooccurring(content)
+        n_examples = len(content.get("examples") or ())
+        parts = (rows[:n_examples], rows[n_examples:])
+        examples, about = (tuple(row for row in part if len(row.indices)) for part in parts)
+        is_found = any(map(self.ground.finds, self._names_in_texts(name)))
+        if is_found and self.ground.weighs_names and not content.get("description"):
+            about = ()  # of the name alone, which is looked for in texts
+        if n_examples and not examples:
+            raise ActError(
+                "the examples have no word or feature in common with the training data; give other examples", "examples"
+            )
+        part: Part | None = self._brought(counts) if counts else None
+        if examples:
+            part = Near.of(part, few_shot, examples, are_examples=True)
+        if about:
+            part = Near.of(part, few_shot, about, are_examples=False)
+        if part is None and not is_found and not self.is_known_by_name(name):
+            vocabulary = self.ground.vocabulary
+            shown = vocabulary.name_of(name) if vocabulary is not None and name in vocabulary else name
+            raise ActError(
+                f"'{brief(shown)}' cannot be scored: no word of its name or description occurs in the training texts; "
+                "give examples, co-occurring labels, or its parent",
+                "name",
+            )
+        return part, max([*counts.values(), float(len(examples)), 1.0])
+
+    def _cooccurring(self, content: Mapping[str, Any]) -> dict[int, float]:
+        """With how many samples of other labels a new one co-occurs, by column."""
+        given = content.get("cooccurs") or {}
+        counts = {self.find(label, f"cooccurs.{label}", hint=False): float(n) for label, n in given.items() if n > 0}
+        if content.get("parent"):
+            parent = self.find(content["parent"], "parent", hint=False)
+            counts.setdefault(parent, max(SHARE_OF_PARENT * self._count(parent), 1.0))
+        return counts
+
+    def _brought(self, counts: Mapping[int, float]) -> Part:
+        """The scoring of a label by those with which it co-occurs."""
+        together = np.array([*counts.values()])
+        shares = np.minimum(together / (np.array([*map(self._count, counts)]) + _SAMPLES_UNSEEN), 1.0)
+        # Samples have several of the labels at once, so that a plain noisy-or would overcount.
+        power = float(np.sqrt(together.max() / together.sum()))
+        return AnyOf(tuple(map(self.part, counts)), shares, power)
+
+    def _count(self, column: int) -> float:
+        return self._counts[column] if column in self._counts else float(self.ground.counts[column])
 
     def _merge(self, labels: Sequence[str], into: str) -> None:
         columns = list(dict.fromkeys(self.find(label, "labels", hint=False) for label in labels))
@@ -324,110 +340,41 @@ class State:
         if target is None or target not in columns:
             self.check_name(into)
             target = columns[0]
-        parts = [part for column in columns for part in _members(self._captured(column))]
+        parts = [part for column in columns for part in _members(self.part(column))]
         self._changed[target] = AnyOf(tuple(parts), np.ones(len(parts)))
-        self._counts[target] = sum(self._count(column) for column in columns)
+        self._counts[target] = sum(map(self._count, columns))
         for column in columns:
             if column != target:
-                name = self.name(column)
-                self._untitle(column)
+                self._titles.pop(self.name(column), None)
                 self._changed.pop(column, None)
-                self._given.pop(name, None)
-                self._former[name] = column
                 self._merged[column] = target
         if into not in (self.name(target), self.title(self.name(target))):
-            self._call(target, into)
+            self._rename(target, into, keeps_id=False)
 
-    def _judge(self, judgements: Sequence[Mapping[str, Any]], rows: Sequence[Row], said: Sequence[float]) -> None:
-        columns: list[int] = []
-        for each in judgements:
-            column = self.leads_to(each["label"])
-            if column is None or column in self._retired:  # a name in the vocabulary, or an error that names the field
-                column = self.find(each["label"], f"judgements[{len(columns)}].label", hint=False)
-            columns.append(column)
-        for column, each, row, heard in zip(columns, judgements, rows, said, strict=True):
-            part = self.part(column)
-            if not isinstance(part, Corrected):
-                part = self._changed[column] = Corrected(part, [])
-            elif column not in self._own:
-                part = self._changed[column] = Corrected(part.inner, [*part.judged])
-            self._own.add(column)
-            part.judged.append(Judged(row, each["accepted"], heard))
-
-    def _hear(self, judged: Sequence[tuple[Act, ActSamples]], scores: Scores) -> None:
-        """Compute the log-odds of judged samples before any judgement, unless they are known."""
-        places: dict[int, list[tuple[ActSamples, int]]] = {}
-        texts = {id(samples): act.content["judgements"] for act, samples in judged}
-        for act, samples in judged:
-            if samples.scores is None or samples.after != self._settled or len(samples.scores) != len(samples.rows):
-                columns = [self.known(each["label"]) for each in act.content["judgements"]]
-                samples.scores, samples.after = None if None in columns else [0.0] * len(columns), self._settled
-                for place, column in enumerate(columns if None not in columns else ()):
-                    places.setdefault(column, []).append((samples, place))  # type: ignore[arg-type]
-        if not places:
-            return
+    def _judge(self, acts: Sequence[Act], samples: Mapping[str, ActSamples], scores: Scores) -> None:
+        """Learn from judgements, those of unknown labels aside; the samples get their log-odds before any judgement."""
+        judged: dict[int, list[tuple[ActSamples, int, Mapping[str, Any]]]] = {}
+        for act in acts:
+            for place, each in enumerate(act.content["judgements"]):
+                if (column := self._judgeable(each["label"])) is not None:
+                    judged.setdefault(column, []).append((samples[act.id], place, each))
         scores = self.fused(scores)
-        parts = {column: self.part(column) for column in places}
-        inner = {column: part.inner if isinstance(part, Corrected) else part for column, part in parts.items()}
-        for column, where in places.items():
-            X = stacked([samples.rows[place] for samples, place in where], self.ground.few_shot.n_features)
-            given = [str(texts[id(samples)][place].get("text") or "") for samples, place in where]
-            said = self.log_odds(scores, scores.inputs(X, given, stored=True), [inner[column]])[:, 0]
-            for (samples, place), value in zip(where, said, strict=True):
-                samples.scores[place] = float(np.float32(value))  # type: ignore[index]
+        for column, found in judged.items():
+            part = self.part(column)
+            inner, earlier = (part.inner, part.judged) if isinstance(part, Corrected) else (part, ())
+            if new := [(each, place, given) for each, place, given in found if each.after != self.settled]:
+                X = stacked([each.rows[place] for each, place, _ in new], self.ground.few_shot.n_features)
+                inputs = scores.inputs(X, [str(given.get("text") or "") for _, _, given in new], stored=True)
+                for (each, place, _), value in zip(new, self.log_odds(scores, inputs, [inner])[:, 0], strict=True):
+                    each.scores[place] = float(np.float32(value))
+            later = (Judged(each.rows[place], given["accepted"], each.scores[place]) for each, place, given in found)
+            self._changed[column] = Corrected(inner, (*earlier, *later))
+        for act in acts:
+            samples[act.id].after = self.settled
 
-    def _captured(self, column: int) -> Part:
-        """The current scoring of a label, for use in another label; later judgements do not affect it."""
-        self._own.discard(column)
-        return self.part(column)
-
-    def _count(self, column: int) -> float:
-        return self._counts[column] if column in self._counts else float(self.ground.counts[column])
-
-    def _known_by(self, content: Mapping[str, Any], rows: list[Row]) -> tuple[Part | None, float]:
-        """How a new label is scored, if not by its name alone, and its expected number of training samples."""
-        given = content.get("cooccurs") or {}
-        counts = {self.find(label, f"cooccurs.{label}", hint=False): float(n) for label, n in given.items() if n > 0}
-        if content.get("parent"):
-            parent = self.find(content["parent"], "parent", hint=False)
-            counts.setdefault(parent, max(SHARE_OF_PARENT * self._count(parent), 1.0))
-        few_shot = self.ground.few_shot
-        n_examples = len(content.get("examples") or ())
-        parts = (rows[:n_examples], rows[n_examples:])
-        examples, about = (tuple(row for row in part if len(row.indices)) for part in parts)
-        near = []
-        is_found = any(map(self.ground.finds, self._names_in_texts(content["name"])))
-        if is_found and self.ground.weighs_names and not content.get("description"):
-            about = ()  # of the name alone, which is looked for in texts
-        if n_examples and not examples:
-            raise ActError(
-                "the examples have no word or feature in common with the training data; give other examples", "examples"
-            )
-        if examples:
-            near.append(Near.examples_of(few_shot, examples))
-        if about:
-            near.append(Near.texts_about(few_shot, about))
-        count = max([*counts.values(), float(len(examples)), 1.0])
-        if not counts:
-            if not near and (is_found or self.is_known_by_name(content["name"])):
-                return None, count
-            if not near:
-                name, vocabulary = content["name"], self.ground.vocabulary
-                shown = vocabulary.name_of(name) if vocabulary is not None and name in vocabulary else name
-                raise ActError(
-                    f"'{brief(shown)}' cannot be scored: no word of its name or description occurs in the "
-                    "training texts; give examples, co-occurring labels, or its parent",
-                    "name",
-                )
-            return (near[0] if len(near) == 1 else Combined(near[0], tuple(near[1:]))), count
-        columns = list(counts)
-        together = np.array([counts[column] for column in columns])
-        alone = np.array([self._count(column) for column in columns])
-        shares = np.minimum(together / (alone + _SAMPLES_UNSEEN), 1.0)
-        # Samples have several of the labels at once, so that a plain noisy-or would overcount.
-        power = float(np.sqrt(together.max() / together.sum()))
-        brought = AnyOf(tuple(map(self._captured, columns)), shares, power)
-        return (Combined(brought, tuple(near)) if near else brought), count
+    def _judgeable(self, label: str) -> int | None:
+        column = self.known(label)
+        return None if column in self._retired else column
 
     # -- scores -------------------------------------------------------------------------------------------
 
@@ -447,7 +394,7 @@ class State:
         return self._changed.get(column) or Learned(column)
 
     @cached_property
-    def _plan(self) -> tuple[npt.NDArray[np.intp], Plan]:
+    def _plan(self) -> tuple[Ids, Plan]:
         """The columns that changed, and how they are scored."""
         columns = sorted(self._changed)
         plan = Plan([self._changed[column] for column in columns], self.ground.few_shot)
@@ -466,7 +413,7 @@ class State:
     ) -> Ranking:
         """The `k` best allowed labels of each sample (`allowed`: mask over columns); all above `least` without `k`."""
 
-        def learned(rows: Inputs, include: npt.NDArray[np.intp] | None) -> Ranking:
+        def learned(rows: Inputs, include: Ids | None) -> Ranking:
             n_labels = scores.n_labels if include is None else len(include)
             if k is None:
                 return scores.rank_above(rows, least, include)
@@ -497,4 +444,4 @@ class State:
 
 def _members(part: Part) -> tuple[Part, ...]:
     """The labels that a label was merged from, or itself."""
-    return part.parts if isinstance(part, AnyOf) and part.power == 1 and (part.shares == 1).all() else (part,)
+    return part.children if isinstance(part, AnyOf) and part.power == 1 and (part.shares == 1).all() else (part,)

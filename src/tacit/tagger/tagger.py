@@ -394,7 +394,7 @@ class Tagger(Teaching, Called, Stored, BaseEstimator):  # type: ignore[misc]
         ground = Ground(classes, counts, self._few_shot, self.vocabulary_, len(model.classes_), named, weighs)
         scores = Scores(model, self.calibration_, self.target, self.names_, self.encoding_, self.encoder, later)
         features = partial(sample_features, vectorizer=vectorizer, n_features=self._few_shot.n_features)
-        return Changes.none(ground, scores, features)
+        return Changes(scores, features, State(ground))
 
     def _become(self, changes: Changes) -> None:
         self._known = changes

@@ -175,7 +175,6 @@ def test_a_full_disk_leaves_the_old_model(saved, monkeypatch, fails_on):
     assert {file.name: file.read_bytes() for file in saved.iterdir()} == before
     with pytest.raises(ModelFileError, match="could not be saved"):
         tacit.Popularity().fit(X, Y).save(saved.with_name("new"))
-    assert not saved.with_name("new").exists()
 
 
 @pytest.mark.skipif(os.name == "nt", reason="folders are not synced there")

@@ -10,7 +10,6 @@ import pytest
 
 import tacit
 from tacit.store.acts import Act
-from tacit.store.ledger import Contents
 from tacit.tagger import home
 from tagger.articles import articles
 
@@ -89,7 +88,7 @@ def test_two_updates_and_a_reload_lead_to_where_all_the_data_lead(trained, tmp_p
         updated.update(texts, tags)
         updated.save(tmp_path / "model")
     loaded = tacit.Tagger.load(tmp_path / "model")
-    home.learn_from(at_once, Contents(tagger.acts_))
+    home.learn_from(at_once, tagger.acts_)
     for text, found, expected in zip(PROBE, loaded.suggest(PROBE, k=20), at_once.suggest(PROBE, k=20), strict=True):
         assert dict(found) == pytest.approx(dict(expected), abs=1e-6), text
     for label in ("cars", "weather", "fruit", "music"):
@@ -132,6 +131,6 @@ def test_a_long_chain_of_undos_takes_linear_time():
     for _ in range(20_000):
         chain.append(Act("undo", {"of": chain[-1].id}))
     began = time.process_time()
-    assert home.learn_from(tagger, Contents(chain)) == (chain, {}, {})
+    assert home.learn_from(tagger, chain) == (chain, {})
     assert time.process_time() - began < 5
     assert len(tagger.history()) == 1

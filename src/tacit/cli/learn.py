@@ -20,10 +20,10 @@ from tacit.data.fields import default_text_fields, joined_text
 from tacit.data.files import existing_file, text_lines
 from tacit.data.load import load_data
 from tacit.errors import FileError, ParameterError, printable
-from tacit.store.acts import in_force, parse_lines
+from tacit.store.acts import Act, in_force, parse_lines
 from tacit.store.atomic import stamp
 from tacit.store.folder import MANIFEST
-from tacit.store.ledger import Contents, Ledger, is_ledger
+from tacit.store.ledger import Ledger, is_ledger
 from tacit.tagger.acting import learn_once
 from tacit.tagger.home import learn_from
 from tacit.tagger.tagger import Tagger
@@ -72,8 +72,8 @@ def _taken_back(tagger: Tagger, model: Path) -> str:
 
 def _learned(tagger: Tagger, feedback: Path, data: Path | None, source: dict[str, Any]) -> str:
     """Let the tagger learn from a file; return a summary."""
-    contents = _acts(existing_file(feedback))
-    if contents is None:
+    acts = _acts(existing_file(feedback))
+    if acts is None:
         judged, skipped = _judgements(tagger, feedback, data, source)
         n_new = learn_once(tagger, judged)
         known = f"{len(judged) - n_new:,} of {len(judged):,} judgements were learned before"
@@ -82,24 +82,21 @@ def _learned(tagger: Tagger, feedback: Path, data: Path | None, source: dict[str
         if not n_new:
             return f"nothing new in {feedback}: {known}{also}"
         return tagger.history()[-1] + (f"; {known}" if n_new < len(judged) else "") + also
-    acts, refused, partly = learn_from(tagger, contents)
-    done = f"learned {len(acts) - len(refused):,} new acts from {feedback}"
-    if contents.refused:
-        done += f"; {len(contents.refused):,} lines are no acts ({contents.refused[0]})"
-    for what, errors in (("", refused), ("some judgements of ", partly)):
-        if errors:
-            first = next(act for act in acts if act.id in errors)
-            done += f"; skipped {what}{len(errors):,} that do not apply to the model ({first}: {errors[first.id]})"
+    new, refused = learn_from(tagger, acts)
+    done = f"learned {len(new) - len(refused):,} new acts from {feedback}"
+    if refused:
+        first = next(act for act in new if act.id in refused)
+        done += f"; skipped {len(refused):,} that do not apply to the model ({first}: {refused[first.id]})"
     return done
 
 
-def _acts(path: Path) -> Contents | None:
+def _acts(path: Path) -> Sequence[Act] | None:
     """The acts in a ledger or an export of one; None if the file holds judgements."""
     if is_ledger(path):
-        return Ledger(path).read()
+        return Ledger(path).read().acts
     if path.suffix.lower() in (".csv", ".tsv", ".xlsx") or not _is_export(path):
         return None
-    return Contents(parse_lines(text_lines(path), lambda line, why: FileError(path, why, line=line)))
+    return parse_lines(text_lines(path), lambda line, why: FileError(path, why, line=line))
 
 
 def _is_export(path: Path) -> bool:

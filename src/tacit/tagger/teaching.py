@@ -1,4 +1,4 @@
-"""The methods of a tagger by which people change its labels and judge its suggestions, and take that back."""
+"""The labels of a tagger by any of their names, and the methods by which people change and judge them."""
 
 from __future__ import annotations
 
@@ -6,6 +6,10 @@ from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from scipy import sparse
+
+from tacit.core.labels import Names, aligned
+from tacit.data.vocabulary import Vocabulary
 from tacit.errors import ParameterError, TacitError
 from tacit.store.acts import Act, in_force, in_words
 from tacit.tagger import acting
@@ -18,25 +22,79 @@ if TYPE_CHECKING:
 
 
 class Teaching:
-    """What a tagger is taught after its training: each method is an act, recorded and undone like any other."""
+    """Labels by any of their names, and what a tagger is taught after its training.
+
+    Each method of teaching is an act, recorded and undone like any other.
+    """
+
+    vocabulary_: Vocabulary | None
 
     @property
     @abstractmethod
     def _changes(self) -> Changes:
         """The acts, applied to the trained tagger."""
 
-    @property
-    @abstractmethod
-    def _state(self) -> State:
-        """The labels as they are now."""
-
     @abstractmethod
     def _become(self, changes: Changes) -> None:
         """Adopt other acts."""
 
     @property
+    def _state(self) -> State:
+        """The labels as they are now."""
+        return self._changes.state
+
+    @property
     def _tagger(self) -> Tagger:
         return self  # type: ignore[return-value]
+
+    # -- names --------------------------------------------------------------------------------------------
+
+    @property
+    def classes_(self) -> Names:
+        """Label names in column order: those of the training data, then those added later."""
+        return self._state.names
+
+    @property
+    def n_suggested_(self) -> int:
+        """Number of labels that may be suggested: those of `classes_` that were neither retired nor merged."""
+        return int(self._state.is_suggested.sum())
+
+    def column(self, label: str) -> int:
+        """The column of a label, given any of its names: current, former, or alternative in the vocabulary."""
+        return self._state.find(label)
+
+    def known(self, label: str) -> int | None:
+        """The column of a label, given any of its names, retired or not; None if it is unknown."""
+        return self._state.known(label)
+
+    def current_name(self, label: str) -> str:
+        """What a label is called in `classes_`, given any of its names; what is unknown keeps its name."""
+        column = self.known(label)
+        return label if column is None else str(self.classes_[column])
+
+    def truth(self, Y: sparse.csr_matrix, names: Sequence[Any]) -> sparse.csr_matrix:
+        """Labels of samples, whose columns have these names, as columns of `classes_`; unknown ones follow."""
+        return aligned(Y, [self.current_name(str(name)) for name in names], self.classes_)
+
+    def readable(self, label: str, language: str | None = None) -> str:
+        """The preferred name of a label in the vocabulary, in a language if it has one there, or the label itself.
+
+        A concept that was renamed has its new name, except in other languages.
+        """
+        vocabulary = self.vocabulary_
+        if vocabulary is None or label not in vocabulary:
+            return label
+        name, title = vocabulary.name_of(label, language), self._state.title(label)
+        return name if title is None or name != vocabulary.name_of(label) else title
+
+    def check_language(self, language: str | None) -> None:
+        """Raise unless the vocabulary has names in this language; None stands for its usual one."""
+        if language is not None:
+            if self.vocabulary_ is None:
+                raise ParameterError(f"language '{language}': the model has no vocabulary with names of its labels")
+            self.vocabulary_.translated(language)
+
+    # -- acts ---------------------------------------------------------------------------------------------
 
     def add_label(
         self,
@@ -66,15 +124,10 @@ class Teaching:
         self._do(act)
         return str(act.content["name"])
 
-    def preview_label(self, name: str, *, texts: Any = None, n: int = 10, **known_by: Any) -> list[Preview]:
-        """The `n` samples with the highest score of a label, if it were added; nothing is changed.
+    def preview_label(self, name: str, *, texts: Any, n: int = 10, **known_by: Any) -> list[Preview]:
+        """Those of `texts` (or rows of features) with the highest score of a label, if it were added.
 
-        Parameters
-        ----------
-        name, **known_by
-            As for `add_label`.
-        texts : list of texts or matrix of features, optional
-            Samples to score; by default the training samples, if the tagger keeps them.
+        The label is described as for `add_label`; nothing is changed.
         """
         return acting.preview(self._tagger, name, texts, n, known_by)
 

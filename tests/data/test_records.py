@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from data.samples import assert_same, assert_sound, csr, text_dataset, write_files
+from data.samples import assert_same, assert_sound, csr, write_files
 from tacit.data.dataset import Dataset, label_lists
 from tacit.data.load import load_data, stream_samples
 from tacit.data.save import save_data
@@ -24,36 +24,30 @@ def jsonl(*records):
     return "".join(json.dumps(record) + "\n" for record in records)
 
 
-def test_jsonl(tmp_path):
-    data = load(tmp_path, jsonl({"text": "Hä", "labels": ["b", "a", "b"]}, {"text": "", "labels": []}, {"text": "x"}))
-    assert_sound(data)
-    assert data.X is None
-    assert data.texts == ["Hä", "", "x"]
-    assert data.label_names == ["a", "b"]
-    assert label_lists(data) == [["a", "b"], [], []]
-
-
-def test_several_text_fields_are_joined_and_lists_flattened(tmp_path):
-    record = {"title": "T", "body": ["one", ["two", 3]], "more": None, "tags": [7, "x"]}
-    data = load(tmp_path, jsonl(record), text="title, body,more", labels="tags")
-    assert data.texts == ["T\none\ntwo\n3"]
-    assert data.label_names == ["7", "x"]
-    assert load(tmp_path, jsonl(record), text=["body", "title"]).texts == ["one\ntwo\n3\nT"]
-
-
 @pytest.mark.parametrize(
-    ("record", "text", "labels"),
+    ("records", "options", "texts", "labels"),
     [
-        ({"title": "no", "text": "yes", "tags": ["t"]}, "yes", ["t"]),
-        ({"document": "d", "title": "t", "keywords": ["k"], "subjects": ["s"]}, "t\nd", ["s"]),
-        ({"content": "c", "label": "one, only"}, "c", ["one, only"]),
-        ({"body": "b", "concepts": 12}, "b", ["12"]),
+        ([{"text": "Hä", "labels": ["b", "a", "b"]}, {"text": "", "labels": []}, {"text": "x"}], {},
+         ["Hä", "", "x"], [["a", "b"], [], []]),
+        ([{"title": "no", "text": "yes", "tags": ["t"]}], {}, ["yes"], [["t"]]),
+        ([{"document": "d", "title": "t", "keywords": ["k"], "subjects": ["s"]}], {}, ["t\nd"], [["s"]]),
+        ([{"content": "c", "label": "one, only"}], {}, ["c"], [["one, only"]]),
+        ([{"body": "b", "concepts": 12}], {}, ["b"], [["12"]]),
+        ([{"title": "T", "body": ["one", ["two", 3]], "more": None, "tags": [7, "x"]}],
+         {"text": "title, body,more", "labels": "tags"}, ["T\none\ntwo\n3"], [["7", "x"]]),
+        ([{"title": "T", "body": "b", "tags": "x"}], {"text": ["body", "title"]}, ["b\nT"], [["x"]]),
+        ([{"text": "b", "subjects": [{"uri": "http://x/a", "label": "a"}, {"label": "wine"}],
+           "metadata": {"title": "T", "keywords": "no"}}, {"metadata": {"title": "U"}}],
+         {"text": "title,text"}, ["T\nb", "U"], [["http://x/a", "wine"], []]),
+        ([{"title": "x", "tags": ["a"]}, {"title": "x", "body": "y", "tags": ["a"]}],
+         {"text": "title,body"}, ["x", "x\ny"], [["a"], ["a"]]),  # a record may lack a field
     ],
-)
-def test_fields_found_by_their_names(tmp_path, record, text, labels):
-    data = load(tmp_path, jsonl(record))
-    assert data.texts == [text]
-    assert data.label_names == labels
+)  # fmt: skip
+def test_fields_of_json(tmp_path, records, options, texts, labels):
+    data = load(tmp_path, jsonl(*records), **options)
+    assert_sound(data)
+    assert data.texts == texts
+    assert label_lists(data) == labels
 
 
 @pytest.mark.parametrize(
@@ -95,28 +89,6 @@ def test_uris_in_cells_of_tables(tmp_path, field, cells, expected):
     assert data.texts == ["t0", "t1"]
 
 
-def test_uris_go_out_as_they_came(tmp_path):
-    data = load(tmp_path, f"text,subject_uris\nt,<{A}> http://x/b\n", "a.csv")
-    save_data(data, tmp_path / "b.csv")
-    assert (tmp_path / "b.csv").read_text() == f'"text","labels"\n"t","{A}|http://x/b"\n'
-    assert_same(load_data(tmp_path / "b.csv"), data)
-    odd = Dataset(None, csr([[1, 1]]), ["<b>", "see a://b c://d"], texts=["t"])
-    save_data(odd, tmp_path / "c.csv")
-    assert_same(load_data(tmp_path / "c.csv"), odd)
-
-
-def test_subjects_and_metadata_of_annif(tmp_path):
-    records = [
-        {"document_id": "1", "text": "body", "subjects": [{"uri": A, "label": "a"}, {"label": "wine"}],
-         "metadata": {"title": "T", "keywords": "no"}},
-        {"metadata": {"title": "U"}},
-    ]  # fmt: skip
-    data = load(tmp_path, jsonl(*records), text="title,text")
-    assert data.texts == ["T\nbody", "U"]
-    assert label_lists(data) == [[A, "wine"], []]
-    assert load(tmp_path, jsonl(records[0])).texts == ["body"]
-
-
 def test_cells_may_hold_line_ends_and_be_long(tmp_path):
     long = "word " * 60_000
     before = csv.field_size_limit()
@@ -125,20 +97,23 @@ def test_cells_may_hold_line_ends_and_be_long(tmp_path):
     assert csv.field_size_limit() == before
 
 
+def test_uris_go_out_as_they_came(tmp_path):
+    data = load(tmp_path, f"text,subject_uris\nt,<{A}> http://x/b\n", "a.csv")
+    save_data(data, tmp_path / "b.csv")
+    assert (tmp_path / "b.csv").read_text() == f'"text","labels"\n"t","{A}|http://x/b"\n'
+    odd = Dataset(None, csr([[1, 1]]), ["<b>", "see a://b c://d"], texts=["t"])
+    save_data(odd, tmp_path / "c.csv")
+    assert_same(load_data(tmp_path / "c.csv"), odd)
+
+
 def test_label_names_of_the_training_file_fix_the_columns(tmp_path):
     names = write_files(tmp_path, {"labels.txt": "zebra\napple\nmango\n"})
     data = load(tmp_path, jsonl({"text": "t", "labels": ["apple"]}), labels_path=names)
     assert data.label_names == ["zebra", "apple", "mango"]
     assert data.Y.indices.tolist() == [1]
+    assert load(tmp_path, jsonl({"text": "t"}), labels_path=names).Y.shape == (1, 3)
     with pytest.raises(FileError, match=r"a\.jsonl:2: label 'appel' is not in labels\.txt .did you mean 'apple'"):
         load(tmp_path, jsonl({"text": "t"}, {"text": "t", "labels": ["appel"]}), labels_path=names)
-
-
-def test_a_file_without_labels_needs_only_their_names(tmp_path):
-    names = write_files(tmp_path, {"labels.txt": "a\nb\n"})
-    data = load(tmp_path, jsonl({"text": "t"}), labels_path=names)
-    assert data.Y.shape == (1, 2)
-    assert data.Y.nnz == 0
 
 
 printable = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
@@ -160,14 +135,6 @@ def test_round_trip(tmp_path_factory, name, samples):
     back = load_data(path)
     assert back.texts == data.texts
     assert [set(row) for row in label_lists(back)] == [set(row) for row in label_lists(data)]
-
-
-def test_round_trip_with_all_label_names(tmp_path):
-    data = text_dataset()
-    for name in ("a.jsonl", "a.csv", "a.tsv", "a.ft", "a.annif"):
-        labels_path = tmp_path / f"{name}.labels.txt"
-        save_data(data, tmp_path / name, labels_path)
-        assert_same(load_data(tmp_path / name, labels_path), data)
 
 
 BAD = {
@@ -210,30 +177,29 @@ def test_bad_files(tmp_path, name):
         load(tmp_path, content, file_name)
 
 
-def test_fields_that_are_not_there(tmp_path):
-    content = jsonl({"headline": "a", "topics": ["x"]})
-    with pytest.raises(FileError, match=r":1: has no field 'headlines' with text .did you mean 'headline'"):
-        load(tmp_path, content, text="headlines")
-    with pytest.raises(FileError, match=r"no record has a field 'topic' .did you mean 'topics'"):
-        load(tmp_path, content, text="headline", labels="topic")
+@pytest.mark.parametrize(
+    ("name", "content", "options", "message"),
+    [
+        ("a.jsonl", '{"headline": "a", "topics": ["x"]}', {"text": "headlines"}, ":1: has no field 'headlines' .did"),
+        ("a.jsonl", '{"headline": "a", "topics": ["x"]}', {"text": "headline", "labels": "topic"}, "no field 'topic'"),
+        ("a.jsonl", '{"title": "a", "tags": ["x"]}', {"text": "title,boddy"}, "has no field 'boddy'"),
+        (
+            "a.csv",
+            "title,body,tags\nx,y,a\n",
+            {"text": "titel,body"},
+            "no field .titel.*; the fields are title, body",
+        ),
+        ("a.csv", "text,tag1\nx,y\n", {"labels": "tag1,tag4"}, "no field 'tag4'"),
+    ],
+)
+def test_each_field_that_is_named_must_exist(tmp_path, name, content, options, message):
+    with pytest.raises(FileError, match=message):
+        load(tmp_path, content, name, **options)
+    if name == "a.csv" and "text" in options:
+        with pytest.raises(FileError, match=message):
+            list(stream_samples(tmp_path / name, text=options["text"]))
 
 
 def test_fields_are_for_text_files(tmp_path):
     with pytest.raises(ParameterError, match=r"text= and labels= name fields of text files; a\.txt is read as xmc"):
         load(tmp_path, "1 1 1\n0 0:1\n", "a.txt", text="title")
-
-
-def test_each_field_that_is_named_must_exist(tmp_path):
-    table = tmp_path / "a.csv"
-    table.write_text("title,body,tags\nx,y,a\n")
-    with pytest.raises(
-        FileError, match=r"has no field 'titel' \(did you mean 'title'\?\); the fields are title, body, tags"
-    ):
-        load_data(table, text="titel,body")
-    with pytest.raises(FileError, match="has no field 'boddy'"):
-        list(stream_samples(table, text="title,boddy"))
-    lines = tmp_path / "a.jsonl"
-    lines.write_text('{"title": "x", "tags": ["a"]}\n{"title": "x", "body": "y", "tags": ["a"]}\n')
-    assert load_data(lines, text="title,body").texts == ["x", "x\ny"]  # a record may lack a field
-    with pytest.raises(FileError, match="has no field 'boddy'"):
-        load_data(lines, text="title,boddy")

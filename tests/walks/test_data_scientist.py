@@ -36,7 +36,7 @@ def read(frame):
     """Wrong turns name the argument to give."""
     with pytest.raises(library.TacitError, match="DataFrame:1: no field for text .* among nr, subject.*with text="):
         library.load_data(frame)
-    with pytest.raises(library.TacitError, match=r"no record has a field 'topic' .did you mean 'topics'"):
+    with pytest.raises(library.TacitError, match=r"has no field 'topic' .did you mean 'topics'"):
         library.load_data(frame, text=["subject", "message"], labels="topic")
     data = library.load_data(frame, text=["subject", "message"], labels="topics")
     assert data.label_names == sorted(TOPICS)

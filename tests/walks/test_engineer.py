@@ -46,7 +46,7 @@ def find_the_fields(tacit) -> tuple[str, ...]:
         "the fields are ticket, subject, message, topics, opened: name that of the labels with --labels" in refused.err
     )
     refused = tacit("train", "tickets.csv", "--text", "subject,message", "--labels", "topic", "--out", "model")
-    assert "no record has a field 'topic' (did you mean 'topics'?)" in refused.err
+    assert "has no field 'topic' (did you mean 'topics'?)" in refused.err
     assert not Path("model").exists()
     return FIELDS
 

@@ -15,30 +15,26 @@ from tacit.errors import FileError
 BETWEEN_URIS = " "
 _SEPARATORS = "\n|;,"
 _LEAST_SHARE = 0.1  # of the cells with the commonest mark: a mark that is in fewer belongs to names
-_AMBIGUOUS = re.compile(r"^\[|[|;,\r\n]|://.*\s|^<")
+_AMBIGUOUS = re.compile(r"^\[|[|;,\r\n]|://.*\s|^<|^\s|\s$")
 _BEFORE_URI = re.compile(r"[;,](?=<|[a-z][a-z0-9+.-]{0,30}://)", re.IGNORECASE)  # a URI may have such marks inside
 
 
 def label_names(path: Path, line: int | None, value: Any) -> list[str]:
     """Parse labels given as a JSON value: a list, a single label, or null."""
-    listed = value if isinstance(value, list) else [] if value is None else [value]
-    items = [_uri_or_name(item) for item in listed]
-    for item in items:
-        if not isinstance(item, str | int) or isinstance(item, bool):
-            got = type(item).__name__
-            message = f"a label must be a string or whole number, or an object with uri or label; got {got}"
+    names = []
+    for item in value if isinstance(value, list) else [] if value is None else [value]:
+        uri = item.get("uri") if isinstance(item, dict) else None  # a subject like Annif's
+        name = bare_uri(uri.strip()) if isinstance(uri, str) and uri.strip() else item
+        name = name.get("label") if isinstance(name, dict) else name
+        if not isinstance(name, str | int) or isinstance(name, bool):
+            message = (
+                f"a label must be a string or whole number, or an object with uri or label; got {type(item).__name__}"
+            )
             raise FileError(path, message, line=line)
-        if item == "" or has_half_character(str(item)):
+        if name == "" or has_half_character(str(name)):
             raise FileError(path, "a label must not be empty or have half a character; correct it", line=line)
-    return [str(item) for item in items]
-
-
-def _uri_or_name(item: Any) -> Any:
-    """The URI of a subject like Annif's, or else its name; anything else is returned unchanged."""
-    if not isinstance(item, dict):
-        return item
-    uri, name = item.get("uri"), item.get("label")
-    return bare_uri(uri.strip()) if isinstance(uri, str) and uri.strip() else name if name is not None else item
+        names.append(str(name))
+    return names
 
 
 def separator_of(cells: Sequence[Any], *, are_uris: bool = False) -> str:
@@ -72,12 +68,6 @@ def _parts(cell: str, separator: str) -> list[str]:
     return cell.split(separator) if separator else [cell]
 
 
-def cell_of(labels: Sequence[str]) -> str:
-    """Labels as a cell that is read as the same labels, whatever the other cells of its column are."""
-    is_plain = all(label == label.strip() and not _AMBIGUOUS.search(label) for label in labels)
-    return "|".join(labels) if is_plain else json.dumps(labels, ensure_ascii=False)
-
-
 def _parts_between_uris(cell: str) -> list[str]:
     """The parts of a cell that are URIs if the cell has nothing else."""
     tokens = cell.replace("|", " ").split()
@@ -91,3 +81,9 @@ def _labels_of_list(path: Path, line: int, cell: str) -> list[str]:
     except (ValueError, RecursionError) as error:  # a number may have more digits than Python reads
         raise FileError(path, f"labels that open with [ must be a JSON list ({error})", line=line) from error
     return label_names(path, line, labels)
+
+
+def cell_of(labels: Sequence[str]) -> str:
+    """Labels as a cell that is read as the same labels, whatever the other cells of its column are."""
+    is_plain = not any(map(_AMBIGUOUS.search, labels))
+    return "|".join(labels) if is_plain else json.dumps(labels, ensure_ascii=False)

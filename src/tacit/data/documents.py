@@ -69,9 +69,9 @@ def write(dataset: Dataset, target: Target, staging: Staging) -> None:
 
 def _stems(dataset: Dataset) -> list[str]:
     """Names of documents without their endings: those they were read with, or else numbers."""
-    named = [] if dataset.table is None else [str(record.get(_FILE, "")) for record in dataset.table.records]
-    stems = [Path(plain_name(Path(name))).stem for name in named]
-    if stems and all(stems) and len(set(stems)) == len(stems):
+    named = [] if dataset.table is None else [Path(str(record.get(_FILE, ""))) for record in dataset.table.records]
+    stems = [Path(plain_name(name)).stem for name in named]
+    if all(stems) and len(set(stems)) == len(dataset):
         return stems
     width = len(str(len(dataset)))
     return [f"{number:0{width}d}" for number in range(1, len(dataset) + 1)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,12 +26,10 @@ def default_text_fields(
 ) -> tuple[str, ...]:
     """The fields with the text if nobody names them: those preferred, if there are any, or else the usual ones."""
     record = with_metadata(record)
-    if found := tuple(name for name in preferred if name in record):
-        return found
-    found = _present((TEXT_FIELD,), record) or _present(TEXT_PARTS, record)
+    found = tuple(name for name in preferred if name in record)
+    found = found or _present((TEXT_FIELD,), record) or _present(TEXT_PARTS, record)
     if not found:
-        known = ", ".join(TEXT_FIELDS)
-        fields = ", ".join(list(record)[:10])
+        known, fields = ", ".join(TEXT_FIELDS), ", ".join(list(record)[:10])
         raise FileError(path, f"no field for text ({known}) among {fields}; name it with text=", line=line)
     return found
 
@@ -39,8 +37,7 @@ def default_text_fields(
 def _present(names: Sequence[str], record: Mapping[str, Any]) -> tuple[str, ...]:
     """The fields of these names, whatever their case."""
     by_case = {name.casefold(): name for name in reversed(list(record))}
-    spelled = (name if name in record else by_case.get(name) for name in names)
-    return tuple(name for name in spelled if name is not None)
+    return tuple(name if name in record else by_case[name] for name in names if name in by_case)
 
 
 def with_metadata(record: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -49,14 +46,22 @@ def with_metadata(record: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**metadata, **record} if isinstance(metadata, dict) else record
 
 
+def check_fields(path: Path, names: Iterable[str], record: Mapping[str, Any], line: int | None = None) -> None:
+    """Raise if a record lacks one of the fields that are named."""
+    for name in names:
+        if name not in record:
+            others = f"the fields are {', '.join(list(record)[:10])}"
+            hint = f"has no field '{name}'{did_you_mean(name, record)}; {others}"
+            raise FileError(path, f"{hint}: name those with text by text=, those with labels by labels=", line=line)
+
+
 def joined_text(path: Path, line: int | None, record: Mapping[str, Any], fields: tuple[str, ...]) -> str:
     """The text of a record: its text fields, joined by line feeds; blank if they have no values."""
     record = with_metadata(record)
-    present = [record[name] for name in fields if record.get(name) is not None]
     if not any(name in record for name in fields):
-        hint = did_you_mean(fields[0], record)
-        raise FileError(path, f"has no field '{fields[0]}' with text{hint}; name the field with text=", line=line)
-    text = "\n".join(_as_text(path, line, item) for value in present for item in _flattened(value))
+        check_fields(path, fields, record, line)
+    values = [record[name] for name in fields if record.get(name) is not None]
+    text = "\n".join(_as_text(path, line, item) for item in _flattened(values))
     if has_half_character(text):
         raise FileError(path, "the text has half a character (a lone surrogate); mend its encoding", line=line)
     return text
@@ -74,9 +79,7 @@ def _flattened(value: Any) -> Iterator[Any]:
 
 
 def _as_text(path: Path, line: int | None, item: Any) -> str:
-    if isinstance(item, str):
-        return item
-    if isinstance(item, int | float) and not isinstance(item, bool):
+    if isinstance(item, str | int | float) and not isinstance(item, bool):
         return str(item)
     got = type(item).__name__
     raise FileError(path, f"a text must be a string or a list of strings; got {got}; name another field", line=line)

@@ -1,7 +1,4 @@
-"""DataFrames and Parquet files as records.
-
-DataFrames are those of pandas, polars and pyarrow, none of which is needed. Parquet needs the extra ``parquet``.
-"""
+"""DataFrames of pandas, polars and pyarrow, none of which is needed, and Parquet files (extra ``parquet``)."""
 
 from __future__ import annotations
 
@@ -13,18 +10,18 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
-from tacit.data.files import STDIN, is_gzip, read_bytes, unpacked
+from tacit.data.files import STDIN, is_gzip, unpacked
 from tacit.data.formats import Source
-from tacit.data.limits import FileLimits
 from tacit.errors import FileError, import_extra
+
+FRAME = Path("DataFrame")  # in the place of a file in messages
+_PROTOCOLS = ("__dataframe__", "__arrow_c_stream__")
+_NO_VALUE = ("NAType", "NaTType")  # of pandas
 
 _ROWS_AT_ONCE = 128
 _CELL_BYTES = 256  # that a value costs as an object, at most
 _SMALL, _BATCH_BYTES = 1 << 22, 1 << 24  # of files below the one, the rows of a batch take at most the other
 _FREE_BYTES = 1 << 25  # a file may become so large whatever its own size
-FRAME = Path("DataFrame")  # in the place of a file in messages
-_PROTOCOLS = ("__dataframe__", "__arrow_c_stream__")
-_NO_VALUE = ("NAType", "NaTType")  # of pandas
 
 
 def is_frame(value: Any) -> bool:
@@ -45,9 +42,9 @@ def column_names(frame: Any) -> list[str]:
 def frame_records(frame: Any, wanted: Container[str] | None = None) -> Iterator[tuple[int, Mapping[str, Any]]]:
     """Row numbers (from 1) and records of a DataFrame; if columns are `wanted`, the others are None."""
     names = column_names(frame)
-    twice = next((name for name, uses in Counter(names).items() if uses > 1), None)
-    if twice is not None:
-        raise FileError(FRAME, f"has the column {twice!r} twice; name each column once")
+    name, uses = Counter(names).most_common(1)[0] if names else ("", 1)
+    if uses > 1:
+        raise FileError(FRAME, f"has the column {name!r} twice; name each column once")
     columns = [
         column_values(frame[name]) if wanted is None or str(name) in wanted else itertools.repeat(None, len(frame))
         for name in getattr(frame, "column_names", frame.columns)
@@ -76,18 +73,19 @@ def parquet_records(source: Source) -> Iterator[tuple[int, Mapping[str, Any]]]:
     """Row numbers (from 1) and records of a file, read in blocks of rows."""
     path, limits = source.path, source.limits
     _, parquet = _pyarrow()
-    packed = io.BytesIO(read_bytes(path, limits)) if path == STDIN or is_gzip(path) else None
     try:
         with unpacked(path, limits) as opened:
-            raw = opened if packed is None else packed
-            n_packed, n_rows, n_bytes = raw.seek(0, io.SEEK_END), 0, 0
-            file = parquet.ParquetFile(raw)
-            row_bytes = _CELL_BYTES * max(1, file.metadata.num_columns)
-            raw.seek(-8, io.SEEK_END)
-            raw.seek(-8 - int.from_bytes(raw.read(4), "little"), io.SEEK_END)
-            for packed_batch in file.iter_batches(_check_declared(path, raw.read(), n_packed, limits)):
+            raw = io.BytesIO(opened.read()) if path == STDIN or is_gzip(path) else opened
+            file, n_packed, n_rows = parquet.ParquetFile(raw), raw.seek(0, io.SEEK_END), 0
+            groups = [file.metadata.row_group(number) for number in range(file.num_row_groups)]
+            sizes = [abs(group.total_byte_size) for group in groups]
+            n_cells = file.metadata.num_rows * max(1, file.metadata.num_columns)
+            limits.check_expansion(path, n_packed, sum(sizes) + n_cells * _CELL_BYTES, _FREE_BYTES)
+            at_once = _ROWS_AT_ONCE if n_packed > _SMALL else _BATCH_BYTES // max([1, *sizes])
+            n_bytes = 0
+            for packed_batch in file.iter_batches(min(max(at_once, 1), _ROWS_AT_ONCE)):
                 batch = _without_dictionaries(path, packed_batch)
-                n_bytes += batch.nbytes + len(batch) * row_bytes
+                n_bytes += batch.nbytes + _CELL_BYTES * _n_values(batch.columns)
                 limits.check_expansion(path, n_packed, n_bytes, _FREE_BYTES)
                 yield from enumerate(batch.to_pylist(), n_rows + 1)
                 n_rows += len(batch)
@@ -97,80 +95,21 @@ def parquet_records(source: Source) -> Iterator[tuple[int, Mapping[str, Any]]]:
         raise FileError(path, f"is not a whole Parquet file ({error}); write it again") from error
 
 
-def _check_declared(path: Path, footer: bytes, n_packed: int, limits: FileLimits) -> int:
-    """Refuse rows that are going to take too much by the file's own account; how many rows to read at once."""
-    file, _ = _thrift_struct(footer, 0)  # pyarrow's own metadata of columns end the process if they are damaged
-    chunks = [chunk[3] for group in file.get(4, []) for chunk in group[1]]
-    n_values = max(file[3], sum(abs(chunk[5]) for chunk in chunks))
-    sizes = [abs(chunk[6]) for chunk in chunks]
-    limits.check_expansion(path, n_packed, n_values * _CELL_BYTES + sum(sizes), _FREE_BYTES)
-    if n_packed > _SMALL:
-        return _ROWS_AT_ONCE
-    return int(max(1, min(_ROWS_AT_ONCE, _BATCH_BYTES // max([1, *sizes]))))  # a value may be as large as its chunk
-
-
-def _thrift_struct(data: bytes, at: int) -> tuple[dict[int, Any], int]:
-    """The fields of a struct in Thrift's compact protocol by their numbers, and where it ends."""
-    fields: dict[int, Any] = {}
-    number = 0
-    while head := data[at]:
-        at += 1
-        if head >> 4:
-            number += head >> 4
-        else:
-            number, at = _thrift_value(data, at, 4)
-        fields[number], at = _thrift_value(data, at, head & 15)
-    return fields, at + 1
-
-
-def _thrift_value(data: bytes, at: int, kind: int) -> tuple[Any, int]:
-    if kind in (1, 2):  # true and false, which are all in their heads
-        return kind == 1, at
-    if kind == 3:
-        return data[at], at + 1
-    if kind == 7:
-        return None, at + 8
-    if kind == 12:
-        return _thrift_struct(data, at)
-    if kind in (9, 10):
-        size, inner, at = data[at] >> 4, data[at] & 15, at + 1
-        if size == 15:
-            size, at = _thrift_size(data, at)
-        items = []
-        for _ in range(size):
-            item, at = (None, at + 1) if inner in (1, 2) else _thrift_value(data, at, inner)
-            items.append(item)
-        return items, at
-    size, at = _thrift_size(data, at)
-    if kind == 8:
-        return None, at + size
-    if kind in (4, 5, 6):
-        return (size >> 1) ^ -(size & 1), at
-    raise ValueError(f"a value of the kind {kind} in its footer")
-
-
-def _thrift_size(data: bytes, at: int) -> tuple[int, int]:
-    size = shift = 0
-    while True:
-        size |= (data[at] & 127) << shift
-        at, shift = at + 1, shift + 7
-        if data[at - 1] < 128:
-            return size, at
-
-
 def _without_dictionaries(path: Path, batch: Any) -> Any:
     """A batch whose repeated values are written out, which their size is then that of."""
     arrow, _ = _pyarrow()
-    columns = [
-        column.dictionary_decode() if arrow.types.is_dictionary(column.type) else column for column in batch.columns
-    ]
-    types = zip(batch.schema.names, columns, strict=True)
-    nested = next((name for name, column in types if "dictionary<" in str(column.type)), None)
-    if nested is not None:
-        raise FileError(
-            path, f"the column '{nested}' has dictionaries inside other values; write them as plain strings"
-        )
+    packed = arrow.types.is_dictionary
+    columns = [column.dictionary_decode() if packed(column.type) else column for column in batch.columns]
+    if any("dictionary<" in str(column.type) for column in columns):
+        raise FileError(path, "has dictionaries inside other values; write them as plain strings")
     return arrow.RecordBatch.from_arrays(columns, names=batch.schema.names)
+
+
+def _n_values(columns: Sequence[Any]) -> int:
+    """The number of values, those inside of lists and structures included."""
+    inner = [column.flatten() for column in columns if hasattr(column, "flatten")]
+    columns_inside = [part for parts in inner for part in (parts if isinstance(parts, list) else [parts])]
+    return sum(map(len, columns)) + (_n_values(columns_inside) if columns_inside else 0)
 
 
 def write_parquet(file: IO[bytes], records: Sequence[Mapping[str, Any]]) -> None:

@@ -6,11 +6,12 @@ import csv
 import io
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
 
-from tacit.data.cells import cell_of, labels_of_column, separator_of
-from tacit.data.dataset import Dataset, Table, TableStyle, label_lists, texts_of
+from tacit.data.cells import labels_of_column, separator_of
+from tacit.data.dataset import Dataset, TableStyle, label_lists, texts_of
 from tacit.data.fields import LABEL_FIELDS, TEXT_FIELD, URIS_FIELD
 from tacit.data.files import Staging
 from tacit.data.formats import Target
@@ -24,7 +25,7 @@ def write(dataset: Dataset, target: Target, staging: Staging, *, syntax: str) ->
     """Write records with the columns that the data set was read with, or else with the fields text and labels."""
     has_cells = dataset.table is not None and dataset.table.separator is not None
     with_cells = syntax in ("csv", "tsv", "xlsx") or (syntax == "parquet" and has_cells)
-    records = _with_cells(target.path, dataset) if with_cells else _with_lists(dataset)
+    records = _records(target.path, dataset, with_cells=with_cells)
     with staging.open(target.path) as file:
         if syntax == "parquet":
             write_parquet(file, records)
@@ -61,61 +62,39 @@ def as_cell(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
 
 
-def _with_lists(dataset: Dataset) -> list[dict[str, Any]]:
-    """Records whose labels are lists; those that have not changed stay as they were."""
-    records, field, cells, labels = _to_write(dataset)
-    is_list = dataset.table is not None and dataset.table.separator is None
-    for record, cell, names in zip(records, cells, labels, strict=True):
-        if cell is None or not is_list:
-            record[field] = names
-    return records
-
-
-def _with_cells(path: Path, dataset: Dataset) -> list[dict[str, Any]]:
-    """Records whose labels are cells, which are read as the same labels; JSON lists if names cannot be separated."""
-    table = dataset.table
-    if table is not None and len(table.label_fields) > 1:
-        return _with_spread_labels(table, dataset)
-    records, field, cells, labels = _to_write(dataset)
-    lines, mark = range(1, len(records) + 1), (table.separator if table is not None else None) or "|"
-    written = [
-        cell if isinstance(cell, str) and table is not None and table.separator is not None else mark.join(names)
-        for cell, names in zip(cells, labels, strict=True)
-    ]
-    try:
-        separator = separator_of(written, are_uris=field == URIS_FIELD)
-        are_clear = labels_of_column(path, lines, written, separator) == labels
-    except FileError:
-        are_clear = False
-    for record, cell, names in zip(records, written, labels, strict=True):
-        record[field] = cell if are_clear else json.dumps(names, ensure_ascii=False)
-    return records
-
-
-def _with_spread_labels(table: Table, dataset: Dataset) -> list[dict[str, Any]]:
-    """Records with a label in each of several fields, of which the last has the rest; unchanged ones stay."""
-    records = [dict(record) for record in table.records]
-    rows = zip(records, label_lists(dataset), table.unchanged(dataset.Y), strict=True)
-    *fields, last = table.label_fields
-    for record, labels, is_same in rows:
-        if not is_same:
-            record |= {name: cell_of(labels[position : position + 1]) for position, name in enumerate(fields)}
-            rest = labels[len(fields) :]
-            record[last] = json.dumps(rest, ensure_ascii=False) if len(rest) > 1 else cell_of(rest)
-    return records
-
-
-def _to_write(dataset: Dataset) -> tuple[list[dict[str, Any]], str, list[Any], list[list[str]]]:
-    """Records without new labels, the field of the labels, their cells (None for those to be written), and labels."""
+def _records(path: Path, dataset: Dataset, *, with_cells: bool) -> list[dict[str, Any]]:
+    """The records of the samples; labels that have changed or take another form are in the first of their fields."""
     table, labels = dataset.table, label_lists(dataset)
+    fields = (table.label_fields if table is not None else ()) or LABEL_FIELDS[:1]
+    is_same, mark = [False] * len(labels), "|"
     if table is None:
-        return [{TEXT_FIELD: text} for text in texts_of(dataset)], LABEL_FIELDS[0], [None] * len(dataset), labels
-    field = next(iter(table.label_fields), LABEL_FIELDS[0])
-    others = table.label_fields[1:]
-    records = [{name: cell for name, cell in record.items() if name not in others} for record in table.records]
-    given: list[Any] = [None] * len(records)
-    for row, is_same in enumerate(table.unchanged(dataset.Y)):
-        if is_same:
-            labels[row] = list(table.label_cells[row])
-            given[row] = None if others else records[row].get(field, None if labels[row] else [])
-    return records, field, given, labels
+        records: list[dict[str, Any]] = [{TEXT_FIELD: text} for text in texts_of(dataset)]
+    else:
+        records = [dict(record) for record in table.records]
+        mark, keeps_form = table.separator or "|", with_cells == (table.separator is not None)
+        for row, same in enumerate(table.unchanged(dataset.Y)):
+            labels[row] = list(table.label_cells[row]) if same else labels[row]
+            has_field = any(name in records[row] for name in fields)
+            is_same[row] = same and keeps_form and (has_field or not labels[row])
+    for record, names, same in zip(records, labels, is_same, strict=True):
+        if not same:
+            record |= {fields[0]: names, **dict.fromkeys(fields[1:])}
+    if with_cells:
+        _join_labels(path, records, labels, fields, mark)
+    return records
+
+
+def _join_labels(
+    path: Path, records: list[dict[str, Any]], labels: list[list[str]], fields: Sequence[str], mark: str
+) -> None:
+    """Turn lists of labels into cells, which are JSON lists if a reader would separate the names differently."""
+    field, is_clear = fields[0], False
+    values = [record.get(field) for record in records]
+    if len(fields) == 1:
+        cells = [mark.join(value) if isinstance(value, list) else value for value in values]
+        separator = separator_of(cells, are_uris=field == URIS_FIELD)
+        with suppress(FileError):
+            is_clear = labels_of_column(path, range(1, len(cells) + 1), cells, separator) == labels
+        values = cells if is_clear else list[Any](labels)
+    for record, value in zip(records, values, strict=True):
+        record[field] = json.dumps(value, ensure_ascii=False) if isinstance(value, list) else value

@@ -1,20 +1,4 @@
-"""Texts with labels in named fields: JSONL, CSV, TSV, Excel, Parquet and DataFrames.
-
-The caller names the fields that hold the text and the labels; otherwise they are found in the first record that has
-them. A text field may hold a list, whose items are joined by line feeds. Labels are written
-
-- in JSONL as a list of strings or whole numbers, or of objects like Annif's, ``{"uri": …, "label": …}``, whose URI
-  counts if there is one; a single string or number is one label, ``null`` means no label;
-- in tables, and in Parquet and DataFrames unless they hold lists, as a JSON list, or as names separated by the first of
-  line ends, ``|``, ``;`` and ``,`` that many cells have: a mark that is in less than a tenth of the cells of another
-  belongs to names. Blanks around names are removed. URIs are separated by blanks, or by one of the marks before the
-  next URI; this holds for the field ``subject_uris``, and for any field that has nothing but URIs;
-- in several fields, such as ``tag1``, ``tag2`` and ``tag3``, with one label in each, unless a separator is named.
-
-Fields inside the object ``metadata`` of a JSON record can be named like other text fields. The cells of a CSV file are
-separated by the mark that a line such as ``sep=;`` before its header names, or else by the first of ``,``, ``;``, tab
-and ``|`` that separates most cells of its header.
-"""
+"""Texts with labels in named fields: JSONL, CSV, TSV, Excel, Parquet and DataFrames; see docs/data-formats.md."""
 
 from __future__ import annotations
 
@@ -35,6 +19,7 @@ from tacit.data.fields import (
     LABEL_FIELDS,
     TEXT_FIELDS,
     URIS_FIELD,
+    check_fields,
     default_label_fields,
     default_text_fields,
     joined_text,
@@ -56,7 +41,7 @@ from tacit.data.label_names import text_dataset
 from tacit.data.limits import FileLimits
 from tacit.data.record_writer import write as write
 from tacit.data.sheets import checked_header, sheet_records
-from tacit.errors import FileError, did_you_mean
+from tacit.errors import FileError
 from tacit.progress import announce
 
 _DELIMITERS = ",;\t|"
@@ -69,8 +54,7 @@ Record = tuple[int, Mapping[str, Any]]
 def read(source: Source, *, syntax: str) -> Dataset:
     """Read records in one of the syntaxes of `RECORDS`."""
     style = table_style(source, syntax) if source.keep else TableStyle()
-    records = RECORDS[syntax](source)
-    return _read(source, records, has_lists=syntax == "jsonl", style=style)
+    return _read(source, RECORDS[syntax](source), has_lists=syntax == "jsonl", style=style)
 
 
 def table_style(source: Source, syntax: str) -> TableStyle:
@@ -85,9 +69,8 @@ def table_style(source: Source, syntax: str) -> TableStyle:
 
 def read_frame(frame: Any, source: Source) -> Dataset:
     """Read the rows of a DataFrame."""
-    named = {*source.text, *source.labels, *source.default_text}
-    defaults = {*(() if source.text else TEXT_FIELDS), *(() if source.labels else LABEL_FIELDS)}
-    wanted = {name for name in column_names(frame) if name in named or name.casefold() in defaults}
+    usual = {*source.text, *source.labels, *source.default_text, *TEXT_FIELDS, *LABEL_FIELDS}
+    wanted = {name for name in column_names(frame) if name in usual or name.casefold() in usual}
     return _read(source, frame_records(frame, None if source.keep else wanted))
 
 
@@ -100,13 +83,10 @@ def texts_in(samples: Any) -> Any:
         return _without_missing(samples) if is_list else samples
     known = tuple(name for name in column_names(samples) if name.casefold() in TEXT_FIELDS)
     rows = list(frame_records(samples, known or None))
-    kinds = {type(value) for _, record in rows for value in record.values()}
-    if str not in kinds and not (known and kinds == {type(None)}):  # features
+    if not known and not any(isinstance(value, str) for _, record in rows for value in record.values()):  # features
         return samples
-    fields = default_text_fields(FRAME, 1, rows[0][1]) if known else tuple(rows[0][1])
-    are_missing = [all(record[name] is None for name in fields) for _, record in rows]
-    joined = (joined_text(FRAME, row, record, fields) for row, record in rows)
-    return _without_missing([None if lacks else text for text, lacks in zip(joined, are_missing, strict=True)])
+    fields = default_text_fields(FRAME, 1, rows[0][1]) if known and rows else tuple(column_names(samples))
+    return [joined_text(FRAME, row, record, fields) for row, record in rows]
 
 
 def _without_missing(texts: Sequence[Any]) -> Sequence[Any]:
@@ -137,16 +117,22 @@ def _read(
     cells: list[list[Any]] = []
     lines: list[int] = []
     kept: list[Mapping[str, Any]] = []
-    for line, record in _with_named_fields(source, records, is_table=not has_lists):
-        if not texts:
-            text_fields = text_fields or default_text_fields(path, line, record, source.default_text)
+    absent = {*text_fields, *label_fields}
+    for line, record in records:
+        text_fields = text_fields or default_text_fields(path, line, record, source.default_text)
         label_fields = label_fields or default_label_fields(record)  # the first records may have no labels
         texts.append(joined_text(path, line, record, text_fields))
         cells.append([record.get(name) for name in label_fields])
         lines.append(line)
+        absent -= with_metadata(record).keys() if absent else set()
         if source.keep or len(kept) < _N_COMPARED:
             kept.append(record)
-    _check_label_fields(source, kept, cells)
+    if kept:
+        check_fields(path, (name for name in (*text_fields, *label_fields) if name in absent), with_metadata(kept[0]))
+        if not label_fields and source.labels_path is None:
+            others = f"the fields are {', '.join(list(kept[0])[:10])}"
+            message = f"no record has a field for labels ({', '.join(LABEL_FIELDS)}); {others}"
+            raise FileError(path, f"{message}: name that of the labels with labels=")
     columns = [[row[position] if row else None for row in cells] for position in range(len(label_fields))]
     separators = [
         _separator(source, name, column, has_lists) for name, column in zip(label_fields, columns, strict=True)
@@ -162,22 +148,6 @@ def _read(
     return dataset
 
 
-def _check_label_fields(source: Source, records: Sequence[Mapping[str, Any]], cells: Sequence[Sequence[Any]]) -> None:
-    """Raise if no record has labels, or none has one of the fields that are named."""
-    if not cells or (source.labels_path is not None and not source.labels):
-        return
-    absent = [name for position, name in enumerate(source.labels) if all(row[position] is None for row in cells)]
-    if len(absent) < len(source.labels):
-        absent = [name for name in absent if not any(name in record for record in records)]
-    if absent or all(cell is None for row in cells for cell in row):
-        wanted = f"'{absent[0]}'" if absent else f"for labels ({', '.join(LABEL_FIELDS)})"
-        hint = did_you_mean(absent[0] if absent else "", records[0])
-        others = f"the fields are {', '.join(list(records[0])[:10])}"
-        raise FileError(
-            source.path, f"no record has a field {wanted}{hint}; {others}: name that of the labels with labels="
-        )
-
-
 def _separator(source: Source, field: str, cells: Sequence[Any], has_lists: bool) -> str | None:
     """What separates labels in a column; None where it holds lists."""
     if source.separator is not None:
@@ -189,32 +159,13 @@ def _separator(source: Source, field: str, cells: Sequence[Any], has_lists: bool
 
 def samples_of_records(source: Source, syntax: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Yield the text of each record, and the record; labels are ignored."""
-    fields, records = source.text, RECORDS[syntax](source)
-    if syntax != "jsonl":  # where no record need have all fields
-        records = _with_named_fields(source, records, is_table=True)
-    for line, record in records:
+    fields, unchecked = source.text, () if syntax == "jsonl" else source.text  # a record of JSON may lack fields
+    for line, record in RECORDS[syntax](source):
         fields = fields or default_text_fields(source.path, line, record, source.default_text)
-        yield joined_text(source.path, line, record, fields), record
-
-
-def _with_named_fields(source: Source, records: Iterator[Record], *, is_table: bool) -> Iterator[Record]:
-    """The records, of which each must have the text fields that were named if `is_table`, or else one of them."""
-    absent = dict.fromkeys(source.text)
-    for line, record in records:
-        fields = with_metadata(record) if absent else {}
-        absent = {name: None for name in absent if name not in fields}
-        if is_table and absent and len(absent) < len(source.text):
-            raise _no_field(source.path, next(iter(absent)), fields)
-        yield line, record
-    if absent and len(absent) < len(source.text):
-        raise _no_field(source.path, next(iter(absent)), fields)
-
-
-def _no_field(path: Path, name: str, fields: Mapping[str, Any]) -> FileError:
-    others = f"the fields are {', '.join(list(fields)[:10])}"
-    return FileError(
-        path, f"has no field '{name}'{did_you_mean(name, fields)}; {others}: name those with text by text="
-    )
+        text = joined_text(source.path, line, record, fields)
+        check_fields(source.path, unchecked, with_metadata(record))
+        unchecked = ()
+        yield text, record
 
 
 def _json_records(source: Source) -> Iterator[Record]:

@@ -7,7 +7,6 @@ import io
 import itertools
 import warnings
 import zipfile
-import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -22,28 +21,18 @@ from tacit.errors import FileError, import_extra
 _COST_OF_XML = 4  # of parsing a byte, as a multiple of what unpacking it costs
 _FREE_BYTES = 1 << 20  # a file may unpack to so much whatever its own size
 _MOST_ROWS, _LONGEST_CELL = 1 << 20, 32_767  # Excel has no more
-_MOST_BLANK = 100_000  # rows between others
-_BROKEN = (zipfile.BadZipFile, zlib.error, SyntaxError, LookupError, ValueError, TypeError, AttributeError,
-           EOFError, NotImplementedError, RuntimeError)  # fmt: skip
 
 
 def sheet_records(source: Source) -> Iterator[tuple[int, Mapping[str, str]]]:
-    """Row numbers (from 1) and records of the first sheet, whose first row that is not blank names the columns."""
-    path = source.path
-    header: list[str] = []
-    last = n_blank = 0
+    """Row numbers (from 1) and records of the first sheet; its first row names the columns, blank rows do not count."""
+    path, header = source.path, list[str]()
     for number, row in _rows(path, source.limits):
         if not header:
             header = checked_header(path, row, number)
+        elif any(row[len(header) :]):
+            raise FileError(path, f"has a cell in column {len(header) + 1}, which has no name", line=number)
         else:
-            n_blank += number - last - 1
-            if n_blank > _MOST_BLANK:
-                raise FileError(path, f"has more than {_MOST_BLANK:,} blank rows; remove them", line=number)
-            if any(row[len(header) :]):
-                raise FileError(path, f"has a cell in column {len(header) + 1}, which has no name", line=number)
-            yield from ((line, dict.fromkeys(header, "")) for line in range(last + 1, number))
             yield number, dict(zip(header, row + [""] * len(header), strict=False))
-        last = number
 
 
 def _rows(path: Path, limits: FileLimits) -> list[tuple[int, list[str]]]:
@@ -51,33 +40,30 @@ def _rows(path: Path, limits: FileLimits) -> list[tuple[int, list[str]]]:
     excel = import_extra("openpyxl", "an Excel file", "excel")
     rows: list[tuple[int, list[str]]] = []
     limits = replace(limits, max_expansion=max(limits.max_expansion // _COST_OF_XML, 1))
-    n_read = 0
     try:
         with unpacked(path, limits) as raw, warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of openpyxl, about what it leaves out
             file = io.BytesIO(raw.read()) if path == STDIN or is_gzip(path) else raw
-            n_packed = file.seek(0, io.SEEK_END)
+            n_packed, n_read = file.seek(0, io.SEEK_END), 0
             n_unpacked = sum(member.file_size for member in zipfile.ZipFile(file).infolist())
             limits.check_expansion(path, n_packed, n_unpacked, _FREE_BYTES)
             book = excel.load_workbook(file, read_only=True, data_only=True, keep_links=False)
             sheet = book.worksheets[0]
             sheet.reset_dimensions()  # which may be wrong
             for number, values in enumerate(sheet.iter_rows(values_only=True), 1):
+                row = list(map(_as_text, values))
+                n_read += len(row) + sum(map(len, row))
+                limits.check_expansion(path, n_packed, n_read, _FREE_BYTES)
                 if number > _MOST_ROWS:
                     raise FileError(path, f"has more than the {_MOST_ROWS:,} rows of an Excel sheet; correct it")
-                n_read += len(values)
-                limits.check_expansion(path, n_packed, n_read, _FREE_BYTES)
-                row = [_as_text(value) for value in values]
                 if any(row):
-                    n_read += sum(map(len, row))
                     limits.check_line(path, max(map(len, row)), number)
                     rows.append((number, row))
     except FileError:
         raise
-    except _BROKEN as error:
-        raise FileError(
-            path, f"is not a whole Excel file ({error}); save it again as .xlsx, without a password"
-        ) from error
+    except Exception as error:  # openpyxl lets through whatever a broken part raises
+        message = f"is not a whole Excel file ({error}); save it again as .xlsx, without a password"
+        raise FileError(path, message) from error
     return rows
 
 

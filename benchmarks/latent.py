@@ -48,7 +48,6 @@ FAMILY: tuple[tuple[str, Any, dict[str, Any]], ...] = (
     ("COSTA, classifiers", tacit.COSTA, {"base": "classifiers"}),
     ("MLLCS, linear Ψ", tacit.MLLCS, LINEAR),
     ("MLLCS", tacit.MLLCS, {}),
-    ("MomentMatching, linear", tacit.MomentMatching, {"link": "linear"}),
     ("MomentMatching", tacit.MomentMatching, {}),
 )
 

@@ -9,6 +9,8 @@ from scipy.special import logit
 
 import tacit
 from tacit.errors import ParameterError
+from tacit.latent import gibbs
+from tacit.latent.em import ridge_map
 from tacit.latent.gibbs import _draw_rows
 from tacit.latent.model import with_constant
 from topics import HELD, N_SEEN, fitted, unseen_precision
@@ -27,22 +29,21 @@ def blurred(n_samples: int, seed: int) -> tuple[sparse.csr_matrix, sparse.csr_ma
 
 
 def test_gibbs_sampling_agrees_with_em():
-    options = {"n_factors": 12, "mapping": "linear", "calibration_folds": 0}
+    options = {"n_factors": 12, "calibration_folds": 0}
     X, Y = blurred(300, 0)
     X_test, Y_test = blurred(3000, 1)  # a point of P@1 is well beyond chance
-    em = tacit.MLLCS(**options).fit(X, Y)
-    gibbs = tacit.MLLCS(inference="gibbs", n_draws=40, n_burn_in=60, thin=2, **options).fit(X, Y)
-    first, second = (1 / (1 + np.exp(-model._scores(model._features(X_test)))) for model in (em, gibbs))
+    em = tacit.MLLCS(mapping="linear", **options).fit(X, Y)
+    sampled = tacit.MLLCS(inference="gibbs", n_draws=40, n_burn_in=60, thin=2, **options).fit(X, Y)
+    first, second = (1 / (1 + np.exp(-model._scores(model._features(X_test)))) for model in (em, sampled))
     assert np.corrcoef(first.ravel(), second.ravel())[0, 1] > 0.95
-    precisions = [tacit.evaluate(model.rank(X_test, k=1), Y_test, ks=(1,))["P@1"] for model in (em, gibbs)]
+    precisions = [tacit.evaluate(model.rank(X_test, k=1), Y_test, ks=(1,))["P@1"] for model in (em, sampled)]
     assert precisions[0] == pytest.approx(precisions[1], abs=0.01)
     assert 0.8 < precisions[0] < 0.99  # neither trivial nor lost
-    low, high = gibbs.intervals(X, 0.9)
+    low, high = sampled.intervals(X, 0.9)
     assert ((low >= 0) & (low <= high) & (high <= 1)).all()
-    with pytest.raises(ParameterError, match="train with inference='gibbs'"):
-        em.intervals(X)
-    with pytest.raises(ParameterError, match="uncertain needs variances .* Gibbs sampling; use intervals"):
-        gibbs.uncertain(X)
+    for wrong in (lambda: em.intervals(X), lambda: sampled.uncertain(X), lambda: sampled.add_labels(np.ones(12))):
+        with pytest.raises(ParameterError):
+            wrong()
 
 
 # -- unseen labels --------------------------------------------------------------------------------------------
@@ -50,76 +51,41 @@ def test_gibbs_sampling_agrees_with_em():
 FEW = {"inference": "gibbs", "n_factors": 6, "n_draws": 8, "n_burn_in": 20, "thin": 1, "calibration_folds": 0}
 
 
-@pytest.mark.parametrize(
-    "parameters",
-    [{"mapping": kind} for kind in ("linear", "moments")],
-    ids=str,
-)
-def test_unseen_labels_are_found_by_their_topic(parameters):
-    assert unseen_precision(fitted(tacit.MLLCS, **FEW, **parameters)) > 0.4  # a third of that by chance
+def test_unseen_labels_are_found_by_their_topic():
+    assert unseen_precision(fitted(tacit.MLLCS, **FEW)) > 0.4  # a third of that by chance
 
 
-@pytest.mark.parametrize(
-    "parameters",
-    [{"mapping": "moments"}, {"count_positives": 0.0}],
-    ids=str,
-)
-def test_no_option_is_ignored(parameters):
-    plain = {"mapping": "moments" if "count_positives" in parameters else "linear"}
-    one, other = (fitted(tacit.MLLCS, **FEW, **{**plain, **more}) for more in ({}, parameters))
-    assert not np.allclose(one.vectors_.columns, other.vectors_.columns, rtol=1e-3)
-
-
-def test_the_draws_of_unseen_labels_are_used():
-    """Ψ of each draw is applied to the type-2 factors drawn with it, and the mean score ranks."""
-    model = fitted(tacit.MLLCS, **FEW, mapping="linear")
-    scores = 0
-    features = with_constant(model._features(TOPIC_X)).toarray()
-    for W, V, B in zip(model.draws_.W, model.draws_.V, model.draws_.B, strict=True):
-        seen = B[: len(V)].astype(np.float64)
-        Psi = np.linalg.solve(seen.T @ seen + model.lambda_psi * np.eye(6), seen.T @ V)
-        scores = scores + features @ W @ np.vstack([V, B[len(V) :] @ Psi]).T / FEW["n_draws"]
-    assert model._scores(model._features(TOPIC_X)) == pytest.approx(scores, abs=1e-3)
-
-
-def test_counts_of_seen_labels_weigh_as_without_draws():
-    own, mixed, counts = (
-        fitted(tacit.MLLCS, **FEW, count_positives=n).vectors_.columns[:, :N_SEEN] for n in (0.0, 10.0, 1e9)
-    )
-    shares = 10 / (10 + np.asarray(HELD.Y_seen.sum(axis=0)).ravel())
-    assert mixed == pytest.approx((1 - shares) * own + shares * counts, abs=1e-3)
-
-
-@pytest.mark.parametrize("mapping", ["linear", "moments"])
-def test_intervals_cover_all_labels_and_are_wider_for_unseen_ones(mapping):
-    model = fitted(tacit.MLLCS, **{**FEW, "calibration_folds": 1, "n_draws": 20}, mapping=mapping)
+def test_intervals_cover_all_labels_and_are_wider_for_unseen_ones(tmp_path):
+    model = tacit.MLLCS(**{**FEW, "calibration_folds": 1, "n_draws": 20})
+    model.fit(TOPIC_X, HELD.Y_seen, cooccurrence=HELD.cooccurrence)
     low, high = model.intervals(TOPIC_X, 0.9)
     assert low.shape == (TOPIC_X.shape[0], 24)
     log_odds = model._scores(model._features(TOPIC_X))  # means of the log-odds whose quantiles the bounds are
     assert (((log_odds >= logit(low)) & (log_odds <= logit(high))).mean(axis=0) > 0.95).all()
-    if mapping == "linear":  # matched moments have no uncertainty of their own
-        width = (logit(high) - logit(low)).mean(axis=0) / np.where(model.label_counts_ > 0, *slopes_of(model))
-        assert width[N_SEEN:].mean() > width[:N_SEEN].mean()
-
-
-def slopes_of(model):
-    return model.seen_curve_.slope, model.unseen_curve_.slope
-
-
-def test_labels_that_come_and_go_keep_their_intervals(tmp_path):
-    options = {**FEW, "mapping": "linear", "n_draws": 30}
-    whole = fitted(tacit.MLLCS, **options)
-    model = tacit.MLLCS(**options).fit(TOPIC_X, HELD.Y_seen, cooccurrence=HELD.cooccurrence[:, :-1])
-    model.add_labels(HELD.cooccurrence[:, [-1]])
-    expected, found = (logit(np.mean(each.intervals(TOPIC_X), axis=0))[:, -1] for each in (whole, model))
-    assert np.corrcoef(expected, found)[0, 1] > 0.9
-    before = model.intervals(TOPIC_X)
+    slopes = model.seen_curve_.slope, model.unseen_curve_.slope
+    width = (logit(high) - logit(low)).mean(axis=0) / np.where(model.label_counts_ > 0, *slopes)
+    assert width[N_SEEN:].mean() > width[:N_SEEN].mean()
     model.remove_labels([0, 3])
     kept = np.delete(np.arange(24), [0, 3])
-    for bound, after in zip(before, model.intervals(TOPIC_X), strict=True):
+    for bound, after in zip((low, high), model.intervals(TOPIC_X), strict=True):
         assert np.array_equal(after, bound[:, kept])
     model.save(tmp_path / "model")
     assert np.array_equal(tacit.load_model(tmp_path / "model").intervals(TOPIC_X), model.intervals(TOPIC_X))
+
+
+def test_psi_of_each_draw_is_applied_to_the_types_drawn_with_it(monkeypatch):
+    """The vectors of unseen labels are those of the type-2 factors of the same draw, and the mean score ranks."""
+    maps = []
+    monkeypatch.setattr(gibbs, "ridge_map", lambda *args: maps.append((args, ridge_map(*args))) or maps[-1][1])
+    model = tacit.MLLCS(**FEW).fit(TOPIC_X, HELD.Y_seen, cooccurrence=HELD.cooccurrence)
+    scores = 0
+    features = with_constant(model._features(TOPIC_X)).toarray()
+    for W, V, ((own, seen, ridge), Psi) in zip(model.draws_.W, model.draws_.V, maps[-8:], strict=True):
+        expected = np.linalg.solve(own.T @ own + ridge * np.eye(6), own.T @ seen)
+        assert pytest.approx(expected, abs=1e-4) == Psi
+        assert V[:N_SEEN] == pytest.approx(seen, abs=1e-4)
+        scores = scores + features @ W @ V.T / FEW["n_draws"]
+    assert model._scores(model._features(TOPIC_X)) == pytest.approx(scores, abs=1e-3)
 
 
 def test_rows_are_drawn_from_their_gaussian():

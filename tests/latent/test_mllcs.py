@@ -22,12 +22,6 @@ def test_unseen_labels_are_found_by_their_topic(parameters):
     assert unseen_precision(fitted(tacit.MLLCS, **parameters)) > 0.4  # a third of that by chance
 
 
-@pytest.mark.parametrize("mapping", ["kernel", "neural"])
-def test_maps_of_earlier_versions_name_those_that_are_left(mapping):
-    with pytest.raises(ParameterError, match="'linear', 'moments'"):
-        tacit.MLLCS(mapping=mapping).fit(X, HELD.Y_seen)
-
-
 def test_seen_labels_lean_on_their_counts_the_rarer_they_are():
     matrix = HELD.cooccurrence.toarray().astype(float)
     matrix[:, 0] = np.nan  # nothing is known of the first label but its samples
@@ -40,23 +34,6 @@ def test_seen_labels_lean_on_their_counts_the_rarer_they_are():
     expected = (1 - shares) * own[:, :N_SEEN] + shares * counts[:, :N_SEEN]
     assert mixed[:, :N_SEEN] == pytest.approx(expected, abs=1e-4)
     assert np.array_equal(mixed[:, 0], own[:, 0])
-
-
-@pytest.mark.parametrize("learn", ["fit", "partial_fit"])
-@pytest.mark.parametrize(
-    ("parameters", "needed"),
-    [
-        ({"mapping": "linear", "count_positives": 5.0}, "count_positives=5.0 acts only with mapping='moments'"),
-        ({"mapping": "linear", "count_positives": 0.0}, "count_positives=0.0 acts only with mapping='moments'"),
-        ({"n_draws": 7}, "n_draws=7 acts only with inference='gibbs'"),
-        ({"inference": "variational", "n_burn_in": 7}, "n_burn_in=7 acts only with inference='gibbs'"),
-        ({"thin": 7}, "thin=7 acts only with inference='gibbs'"),
-    ],
-    ids=str,
-)
-def test_an_option_that_cannot_act_is_an_error(learn, parameters, needed):
-    with pytest.raises(ParameterError, match=needed):
-        getattr(tacit.MLLCS(**parameters), learn)(X, HELD.Y_seen)
 
 
 def test_batches_learn_what_all_samples_teach():

@@ -15,8 +15,6 @@ from tacit.latent.counts import read_cooccurrence
 from tacit.latent.moment_matching import (
     Moments,
     Samples,
-    chosen_rows,
-    match_linear,
     match_logistic,
     moments_of,
     sample_scales,
@@ -31,25 +29,6 @@ M = (Y.T @ Y).toarray()[:10]
 def moments(matrix=M):
     counts = read_cooccurrence(matrix, 10)
     return moments_of(SEEN, sample_scales(SEEN, counts), counts.columns(slice(10, None)))
-
-
-def test_linear_matching_is_the_ridge_solution():
-    found = match_linear(SEEN, moments(), 0.7)
-    G = (SEEN.Y.T @ X).toarray()
-    D = np.diag(1 / SEEN.label_counts())
-    expected = np.linalg.solve(G.T @ D @ G + 0.7 * np.eye(X.shape[1]), G.T @ D @ M[:, 10:])
-    assert found == pytest.approx(expected, abs=1e-4)
-
-
-def test_linear_matching_leaves_unobserved_counts_out():
-    partly = M.astype(float)
-    partly[3, 11] = np.nan
-    found = match_linear(SEEN, moments(partly), 0.7)
-    assert found[:, 0] == pytest.approx(match_linear(SEEN, moments(), 0.7)[:, 0], abs=1e-6)
-    others = np.delete(np.arange(10), 3)
-    without = Samples(X, SEEN.Y[:, others].tocsr())
-    alone = moments_of(without, np.ones(9), read_cooccurrence(M[others][:, 11:12], 9))
-    assert found[:, 1] == pytest.approx(match_linear(without, alone, 0.7)[:, 0], abs=1e-5)
 
 
 def test_logistic_matching_finds_the_minimum():
@@ -77,22 +56,13 @@ def test_counts_from_a_larger_source_are_brought_to_scale():
     assert moments(7 * M).targets == pytest.approx(moments().targets, rel=1e-6)
 
 
-def test_rows_are_chosen_only_where_there_are_too_many():
-    assert chosen_rows(5, 5, 0) == slice(None)
-    few = chosen_rows(100, 10, 0)
-    assert len(few) == 10
-    assert (np.diff(few) > 0).all()
-
-
 def test_dense_features_match_as_sparse_ones_do():
     dense = match_logistic(Samples(X.toarray(), SEEN.Y), moments(), 0.05, 60)
     assert dense == pytest.approx(match_logistic(SEEN, moments(), 0.05, 60), abs=5e-2)
     assert sparse.issparse(X)
 
 
-@pytest.mark.parametrize(
-    "parameters", [{}, {"link": "linear"}, {"max_samples": 100, "classifier": "one_vs_all"}], ids=str
-)
+@pytest.mark.parametrize("parameters", [{}, {"max_samples": 100, "classifier": "one_vs_all"}], ids=str)
 def test_unseen_labels_are_found_by_their_topic(parameters):
     assert unseen_precision(fitted(tacit.MomentMatching, **parameters)) > 0.4  # a third of that by chance
 

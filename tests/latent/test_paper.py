@@ -60,15 +60,3 @@ def test_a_number_of_factors_is_limited_and_a_share_is_not(n_factors, expected):
     fitted = tacit.MLLCS(**options).fit(X, HELD.Y_seen, cooccurrence=HELD.cooccurrence)
     batch = tacit.MLLCS(**options).partial_fit(X, HELD.Y_seen, cooccurrence=HELD.cooccurrence)
     assert fitted.label_factors_.shape[1] == batch.label_factors_.shape[1] == expected
-
-
-def test_more_factors_than_labels_are_learned_in_the_span_of_the_labels(monkeypatch):
-    model = tacit.LFM.paper(n_sweeps=20)
-    turned = model.fit(X, HELD.Y_seen, cooccurrence=HELD.cooccurrence)
-    assert turned.projection_.shape[1] == N_SEEN < 19
-    scores, gains = turned.decision_function(X), np.diff(turned.trace_)
-    monkeypatch.setattr("tacit.latent.em._in_span", lambda start: start)
-    whole = model.fit(X, HELD.Y_seen, cooccurrence=HELD.cooccurrence)
-    assert whole.projection_.shape[1] == 19
-    assert whole.decision_function(X) == pytest.approx(scores, abs=1e-3)
-    assert np.diff(whole.trace_) == pytest.approx(gains, rel=1e-3, abs=1e-2)

@@ -42,7 +42,7 @@ class COSTA(FactorModel):
         counts = label_counts(Y).astype(np.float64)
         self.scales_ = row_scales(cooccurrence, counts) * (counts > 0)
         if self.base == "latent":
-            factors = self._train(X, Y, None, cooccurrence.n_labels).factors
+            factors = self._train(self._problem(X, Y, None), cooccurrence.n_labels).factors
             self.seen_vectors_ = LabelVectors.of_factors(factors.W, factors.V)
         else:
             self.projection_, self.trace_ = None, np.empty(0)

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import numpy as np
 from scipy import sparse
 
-from tacit.arrays import Floats32, Floats64
+from tacit.arrays import Floats32, Floats64, Mask
 from tacit.core.checks import as_counts, check_indices
 from tacit.errors import DataError
 from tacit.store.declared import Csr
@@ -16,18 +16,10 @@ from tacit.store.declared import Csr
 
 @dataclass(frozen=True, eq=False)
 class Cooccurrence:
-    """How often seen labels (rows) occur with all labels (columns).
-
-    Attributes
-    ----------
-    counts : csr_matrix of float32, shape (n_seen, n_labels)
-        Counts; an absent entry is 0.
-    unobserved : csr_matrix of float32, of that shape
-        1 where the count is unknown.
-    """
+    """How often seen labels (rows) occur with all labels (columns)."""
 
     counts: Annotated[sparse.csr_matrix, Csr("float32", ("n_seen", "n_counted"))]
-    unobserved: Annotated[sparse.csr_matrix, Csr("float32", ("n_seen", "n_counted"))]
+    unobserved: Annotated[sparse.csr_matrix, Csr("float32", ("n_seen", "n_counted"))]  # 1 where a count is unknown
 
     @property
     def n_labels(self) -> int:
@@ -50,6 +42,10 @@ class Cooccurrence:
         """Counts, and a mask of those observed (1 or 0), as arrays."""
         return self.counts.toarray(), 1 - self.unobserved.toarray()
 
+    def is_counted(self) -> Mask:
+        """Whether each label occurs with a seen one."""
+        return np.asarray(self.counts.sum(axis=0)).ravel() > 0
+
 
 def _csr(matrix: Any) -> sparse.csr_matrix:
     result = sparse.csr_matrix(matrix, dtype=np.float32)
@@ -65,8 +61,7 @@ def read_cooccurrence(matrix: Any, n_seen: int, what: str = "cooccurrence") -> C
             f"{what} must have a row for each of the {n_seen} labels of Y (seen labels by all labels); "
             f"got shape {known.shape}"
         )
-    counts = as_counts(known, what, known.shape)
-    return Cooccurrence(_csr(counts), _csr(unknown))
+    return Cooccurrence(_csr(as_counts(known, what, known.shape)), _csr(unknown))
 
 
 def _split_unknown(matrix: Any, what: str) -> tuple[Any, Any]:
@@ -74,7 +69,7 @@ def _split_unknown(matrix: Any, what: str) -> tuple[Any, Any]:
     if sparse.issparse(matrix):
         check_indices(matrix, what)
         known = matrix.tocoo(copy=True)
-        is_unknown = np.isnan(known.data) if known.dtype.kind == "f" else np.zeros(len(known.data), bool)
+        is_unknown = np.isnan(known.data)
         known.data[is_unknown] = 0
         places = (known.row[is_unknown], known.col[is_unknown])
         return sparse.csr_matrix((np.ones(is_unknown.sum(), np.float32), places), shape=known.shape), known.tocsr()

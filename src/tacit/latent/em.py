@@ -7,9 +7,9 @@ Samples are processed in blocks, so that N × L is never held whole.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -77,26 +77,9 @@ def climb_rows(
 ) -> tuple[Floats, Floats]:
     """Steps towards the minimum of ½ Σ_j w_ij (d_i·f_j)² + ½ Σ_k ridge_ik d_ik² − residual_i·d_i for every row i.
 
-    Every step lowers it, so a few are enough for an EM sweep.
-
-    Parameters
-    ----------
-    residual : array of shape (n, K)
-        Right-hand sides; overwritten.
-    precondition : callable
-        An approximate inverse.
-    factors : array of shape (m, K)
-        The rows f_j.
-    weights : array of shape (n, m)
-        The weights w_ij.
-    ridge : float or array of shape (n, K)
-        Penalty on squared coordinates.
-    n_steps : int
-        Number of steps.
-
-    Returns
-    -------
-    The changes d, and d·f of every row with every factor.
+    Every step lowers it, so a few are enough for an EM sweep. `residual` (n, K) is overwritten, `precondition` is an
+    approximate inverse, `factors` (m, K) are the rows f_j, `weights` (n, m) the w_ij, and `ridge` may be (n, K).
+    Returns the changes d, and d·f of every row with every factor.
     """
     penalty = np.asarray(ridge, np.float32)
     direction = precondition(residual)
@@ -119,7 +102,7 @@ def climb_rows(
     return total, total_image
 
 
-# -- the data and a whole training ------------------------------------------------------------------------
+# -- the data and a whole training run --------------------------------------------------------------------
 
 
 def _same_weights(_: Floats, W: Floats) -> Floats:
@@ -128,7 +111,7 @@ def _same_weights(_: Floats, W: Floats) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class EMProblem:
-    """The data of one training, its priors and the options of the solver."""
+    """The data of a training run, its priors and the options of the solver."""
 
     X: sparse.csr_matrix
     Y: sparse.csr_matrix
@@ -167,10 +150,7 @@ def train(problem: EMProblem, n_factors: int, n_sweeps: int, seed: int | None, v
     n_labels = n_seen if problem.counts is None else problem.counts.values.shape[1]
     n_samples, n_features = problem.X.shape
     factors = initial_factors(n_samples, n_features, n_seen, n_labels, n_factors, seed)
-    if problem.counts is None and n_factors > n_seen:
-        factors = _in_span(factors)
-    spread = None
-    traces = []
+    spread, traces = None, []
     rounds = row_blocks(n_sweeps, _SWEEPS_PER_TASK)
     if variational:
         rounds.append((n_sweeps, n_sweeps + _VARIATIONAL_SWEEPS))
@@ -182,13 +162,6 @@ def train(problem: EMProblem, n_factors: int, n_sweeps: int, seed: int | None, v
         factors, spread = done.factors, done.spread
         traces.append(done.trace)
     return Trained(factors, spread, np.concatenate(traces))
-
-
-def _in_span(start: Factors) -> Factors:
-    """The same start with a factor for each label: without counts, no sweep leaves the span of the label factors."""
-    n_seen = len(start.V)
-    V = np.linalg.qr(start.V.T)[1].T
-    return Factors(start.U[:, :n_seen], V, np.zeros_like(V), start.W[:, :n_seen])
 
 
 def _sweeps(problem: EMProblem, start: Factors, spread: Spread | None, n_sweeps: int) -> Trained:
@@ -215,42 +188,41 @@ def sweep(problem: EMProblem, factors: Factors, spread: Spread | None = None) ->
     Also returns the penalised log-likelihood before the label factors move. With variances (variational Bayes) it is
     the lower bound on the evidence, up to a constant.
     """
-    priors = problem.priors
-    gram = eigen(factors.V.T @ factors.V)
-    shared = {"V": factors.V, "W": factors.W, "gram": gram, "ridge": priors.u, "n_steps": problem.n_steps}
+    priors, V = problem.priors, factors.V
+    shared = {"V": V, "W": factors.W, "gram": eigen(V.T @ V), "ridge": priors.u, "n_steps": problem.n_steps}
     rows = {"X": problem.X, "U": factors.U, "own": spread and spread.U}
     parts = problem.over_rows(climb_samples, rows, spread=spread and spread.V, **shared)
     U = np.concatenate([part.U for part in parts])
     factors = replace(factors, U=U, W=problem.regress(U, factors.W))
+    slope, sample_gram, weights, *variances = _totals([part.sums for part in parts])
     objective = sum(part.likelihood for part in parts) + log_prior(factors, problem.X, priors)
     if spread is not None:
         spread = replace(spread, U=np.concatenate([part.spread for part in parts]))
         objective -= divergence(spread, priors)
-    slope = np.sum([part.slope for part in parts], axis=0)
-    slope -= np.float32(priors.v) * factors.V
-    sample_gram = np.sum([part.gram for part in parts], axis=0)
-    weights = np.sum([part.weights for part in parts], axis=0) / len(U)
+    slope -= np.float32(priors.v) * V
+    weights = weights / len(U)
     tau: Floats | None = None
     if problem.counts is not None:
-        count_slope, tau, likelihood = count_terms(factors.V, factors.B, problem.counts, spread)
+        count_slope, tau, likelihood = count_terms(V, factors.B, problem.counts, spread)
         objective += likelihood
         slope += count_slope @ factors.B
         type_weights = tau.mean(axis=1, dtype=np.float64)
         sample_gram, weights = _joined_grams(sample_gram, weights, factors.B.T @ factors.B, type_weights)
     precondition = preconditioner(eigen(sample_gram), weights, priors.v)
-    factors, spread = _move_labels(problem, factors, spread, slope, precondition, tau)
+    factors, spread = _move_labels(problem, factors, spread, slope, precondition, tau, variances)
     return *climb_types(problem, factors, spread), objective
 
 
-@dataclass(frozen=True, eq=False)
-class RowsResult:
+def _totals(parts: Sequence[Sequence[Floats]]) -> list[Floats]:
+    return [np.sum(arrays, axis=0) for arrays in zip(*parts, strict=True)]
+
+
+class RowsResult(NamedTuple):
     """The new factors of a block of samples, their variances, and its contribution to the sums over samples."""
 
     U: Floats32
     spread: Floats32 | None
-    slope: Floats32
-    gram: Floats32
-    weights: Floats64
+    sums: tuple[Floats, ...]  # slopes of labels, UᵀU, weights of labels; with variances, these and squares, weighted
     likelihood: float
 
 
@@ -286,9 +258,10 @@ def climb_samples(
     variance = product_variance(U, own, V, spread)
     xi += image
     omega = label_weights(xi, Y, absent, variance)
-    slope = label_slopes(xi, Y, absent, omega).T @ U
-    likelihood = label_likelihood(xi, Y, absent, variance)
-    return RowsResult(U, own, slope, U.T @ U, omega.sum(axis=0, dtype=np.float64), likelihood)
+    sums: tuple[Floats, ...] = label_slopes(xi, Y, absent, omega).T @ U, U.T @ U, omega.sum(axis=0, dtype=np.float64)
+    if own is not None:
+        sums += (omega.T @ own, omega.T @ (U * U + own))
+    return RowsResult(U, own, sums, label_likelihood(xi, Y, absent, variance))
 
 
 def _joined_grams(
@@ -309,27 +282,26 @@ def _move_labels(
     slope: Floats,
     precondition: Precondition,
     tau: Floats | None,
+    variances: Sequence[Floats],
 ) -> tuple[Factors, Spread | None]:
-    """One step of the factors of seen labels, of the best length (ML-LCS Eq. 17)."""
-    V, priors = factors.V, problem.priors
+    """One step of the factors of seen labels, of the best length (ML-LCS Eq. 17).
+
+    `variances` are the weighted sums of variances and of expected squares of sample factors, if there are any.
+    """
+    V, B, priors = factors.V, factors.B, problem.priors
     diagonal = np.full_like(V, priors.v)
-    rows = {"U": factors.U, "own": spread and spread.U}
     old = spread and spread.V  # the weights of the bound are those at the old variances
-    if spread is not None:  # the variances of samples and types add to the weighted squares
-        sums = problem.over_rows(label_spreads, rows, V=V, spread=old)
-        own, precision = (np.sum(parts, axis=0) for parts in zip(*sums, strict=True))
-        precision = precision + np.float32(priors.v)
-        if tau is not None:
-            own += tau @ spread.B
-            precision += tau @ (factors.B**2 + spread.B)
+    if spread is not None and tau is not None:  # the variances of samples and types add to the weighted squares
+        own = variances[0] + tau @ spread.B
         slope = slope - own * V
         diagonal += own
-        spread = replace(spread, V=1 / precision)
+        spread = replace(spread, V=1 / (variances[1] + np.float32(priors.v) + tau @ (B**2 + spread.B)))
     direction = precondition(slope)
+    rows = {"U": factors.U, "own": spread and spread.U}
     curvature = np.sum(problem.over_rows(label_curvatures, rows, V=V, direction=direction, spread=old), axis=0)
     curvature += row_dots(diagonal * direction, direction)
     if tau is not None:
-        curvature += row_dots(tau, (direction @ factors.B.T) ** 2)
+        curvature += row_dots(tau, (direction @ B.T) ** 2)
     size = step_sizes(row_dots(slope, direction).astype(np.float64), curvature)[:, None]
     return replace(factors, V=V + size.astype(np.float32) * direction), spread
 
@@ -350,19 +322,15 @@ def label_curvatures(
     return np.asarray(np.einsum("ij,ij->j", omega, change), dtype=np.float64)
 
 
-def label_spreads(
-    Y: sparse.csr_matrix, U: Floats, own: Floats, V: Floats, absent: str, spread: Floats
-) -> tuple[Floats32, Floats32]:
-    """Sums over some samples for every label: of their weighted variances, and of their weighted expected squares."""
-    omega = label_weights(U @ V.T, Y, absent, product_variance(U, own, V, spread))
-    return omega.T @ own, omega.T @ (U * U + own)
+def label_squares(Y: sparse.csr_matrix, U: Floats, V: Floats, absent: str) -> Floats32:
+    """Weighted sums over some samples of the squared factors, for every label."""
+    return np.asarray(label_weights(U @ V.T, Y, absent).T @ (U * U))
 
 
 def label_precisions(problem: EMProblem, factors: Factors) -> Floats32:
     """Diagonals of the precision of seen label factors, given all other factors."""
-    rows = {"U": factors.U, "own": np.zeros_like(factors.U)}
-    parts = problem.over_rows(label_spreads, rows, V=factors.V, spread=np.zeros_like(factors.V))
-    precisions = np.sum([precision for _, precision in parts], axis=0) + np.float32(problem.priors.v)
+    parts = problem.over_rows(label_squares, {"U": factors.U}, V=factors.V)
+    precisions = np.sum(parts, axis=0) + np.float32(problem.priors.v)
     if problem.counts is not None:
         precisions += count_terms(factors.V, factors.B, problem.counts)[1] @ factors.B**2
     return np.asarray(precisions, dtype=np.float32)

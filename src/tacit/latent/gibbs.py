@@ -12,72 +12,73 @@ from typing import Annotated, Any
 import numpy as np
 from scipy import linalg
 
-from tacit.arrays import Floats, Floats32
-from tacit.core.features import gram_matrix
-from tacit.errors import MissingExtraError, ParameterError
-from tacit.latent.em import EMProblem, types_of
-from tacit.latent.model import Counts, Factors
-from tacit.numerics.rows import row_of_entry
+from tacit.arrays import Floats, Floats32, Mask
+from tacit.core.features import FeatureMatrix, gram_matrix
+from tacit.errors import MissingExtraError
+from tacit.latent.em import EMProblem, ridge_map
+from tacit.latent.label_vectors import LabelVectors
+from tacit.latent.model import Counts, Factors, stored_places
 from tacit.store.declared import Array
 
 _SAMPLES_AT_A_TIME = 512
-_TYPE_SWEEPS = 10  # from the most probable type-2 factors to draws
 
 
 @dataclass(frozen=True, eq=False)
 class Draws:
-    """Draws from the posterior: the regression weights and the label factors of both types."""
+    """Draws from the posterior: the regression weights, and the vectors of all labels."""
 
     W: Annotated[Floats32, Array("float32", ("n_draws", "n_features+1", "n_factors"))]
-    V: Annotated[Floats32, Array("float32", ("n_draws", "n_seen", "n_factors"))]
-    B: Annotated[Floats32, Array("float32", ("n_draws", "n_counted", "n_factors"))]
+    V: Annotated[Floats32, Array("float32", ("n_draws", "n_labels", "n_factors"))]
+
+    def mean_scores(self) -> LabelVectors:
+        """The mean over draws of the scores of labels, which are linear in x."""
+        scores = np.stack([W @ V.T for W, V in zip(self.W, self.V, strict=True)])
+        means = scores.mean(axis=0, dtype=np.float64).astype(np.float32)
+        return LabelVectors(means[:-1].copy(), means[-1].copy())
+
+    def log_odds(self, X: FeatureMatrix) -> Floats32:
+        """Scores of all labels by each draw."""
+        return np.stack([(X @ W) @ V.T for W, V in zip(self.W, self.V, strict=True)])
 
 
 def sample_posterior(
-    problem: EMProblem, start: Factors, n_draws: int, n_burn_in: int, thin: int, seed: int | None
+    problem: EMProblem,
+    counts: Counts,
+    start: Factors,
+    is_seen: Mask,
+    lambda_psi: float,
+    n_draws: int,
+    n_burn_in: int,
+    thin: int,
+    seed: int | None,
 ) -> Draws:
-    """Draw from the posterior, starting at probable factors."""
-    random_polyagamma = _sampler()
-    if problem.counts is None:
-        raise ParameterError("Gibbs sampling needs co-occurrence counts")
-    rng = np.random.default_rng(seed)
-    X, priors, counts = problem.X, problem.priors, problem.counts
+    """Draw from the posterior, starting at probable factors; a linear Ψ of each draw gives vectors of unseen labels."""
+    sampler, rng = _sampler(), np.random.default_rng(seed)
+    X, priors = problem.X, problem.priors
     labels = problem.Y.toarray()
     known = np.ones_like(labels)
     if problem.absent == "missing":
         known[:] = 0
-        known[row_of_entry(problem.Y), problem.Y.indices] = 1
+        known[stored_places(problem.Y)] = 1
     kappa_y = (labels - 0.5) * known
     kappa_m = counts.values - counts.totals / 2
     U, V, B, W = (values.astype(np.float64) for values in (start.U, start.V, start.B, start.W))
     unit = np.eye(V.shape[1])
     kept = []
     for step in range(n_burn_in + n_draws * thin):
-        omega = known * random_polyagamma(1.0, U @ V.T, random_state=rng)
+        omega = known * sampler(1.0, U @ V.T, random_state=rng)
         U = _draw_rows(V, omega, kappa_y @ V + priors.u * (X @ W), priors.u * unit, rng)
         W = _draw_regression(X, U, priors.u, priors.w, rng)
-        tau = _draw_counts(random_polyagamma, counts, V @ B.T, rng)
+        tau = _draw_counts(sampler, counts, V @ B.T, rng)
         factors, weights = np.vstack([U, B]), np.hstack([omega.T, tau])
         V = _draw_rows(factors, weights, kappa_y.T @ U + kappa_m @ B, priors.v * unit, rng)
-        tau = _draw_counts(random_polyagamma, counts, V @ B.T, rng)
+        tau = _draw_counts(sampler, counts, V @ B.T, rng)
         B = _draw_rows(V, tau.T, kappa_m.T @ V, priors.beta * unit, rng)
         if step >= n_burn_in and (step - n_burn_in) % thin == 0:
-            kept.append((W, V, B))
+            mapped = B @ ridge_map(B[: len(V)], V, lambda_psi)
+            mapped[: len(V)][is_seen] = V[is_seen]
+            kept.append((W, mapped))
     return Draws(*(np.stack(values).astype(np.float32) for values in zip(*kept, strict=True)))
-
-
-def draw_types(V: Floats32, counts: Counts, ridge: float, seed: int | None) -> Floats32:
-    """For each draw of V, type-2 factors of labels that were not part of the model, given their counts."""
-    sampler, rng = _sampler(), np.random.default_rng(seed)
-    kappa, prior = counts.values - counts.totals / 2, ridge * np.eye(V.shape[2])
-    drawn = []
-    for factors in V:
-        B = types_of(factors, counts, ridge).astype(np.float64)
-        for _ in range(_TYPE_SWEEPS):
-            tau = _draw_counts(sampler, counts, factors @ B.T, rng)
-            B = _draw_rows(factors, tau.T, kappa.T @ factors, prior, rng)
-        drawn.append(B)
-    return np.stack(drawn).astype(np.float32)
 
 
 def _sampler() -> Any:
@@ -112,8 +113,7 @@ def _draw_rows(factors: Floats, weights: Floats, right: Floats, prior: Floats, r
 
 
 def _draw_regression(X: Any, U: Floats, lambda_u: float, lambda_w: float, rng: np.random.Generator) -> Floats:
-    gram = X.T @ X if isinstance(X, np.ndarray) else gram_matrix(X)
-    precision = lambda_u * gram.astype(np.float64)
+    precision = lambda_u * gram_matrix(X).astype(np.float64)
     precision.flat[:: len(precision) + 1] += lambda_w
     root = linalg.cholesky(precision, lower=True)
     mean = linalg.cho_solve((root, True), lambda_u * (X.T @ U))

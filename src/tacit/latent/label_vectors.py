@@ -24,17 +24,7 @@ Classifier = Annotated[
 
 @dataclass(frozen=True, eq=False)
 class LabelVectors:
-    """Linear scores of labels.
-
-    Attributes
-    ----------
-    columns : float32 array of shape (dimension, n_labels)
-        The vector of each label.
-    intercepts : float32 array of shape (n_labels,)
-        Added to the scores.
-    variances : float32 array of shape (dimension, n_labels), optional
-        Posterior variances of the vectors.
-    """
+    """Linear scores of labels: a vector and an intercept for each, and in some models posterior variances."""
 
     columns: Annotated[Floats32, Array("float32", ("dimension", "n_labels"))]
     intercepts: Annotated[Floats32, Array("float32", ("n_labels",))]

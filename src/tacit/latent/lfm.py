@@ -43,10 +43,9 @@ class FactorModel(ZeroShot):
         Range(above=0),
         Tune(30, 300),
         "length K of the latent vectors, at most the number of seen labels, beyond which factors are not identifiable; "
-        "below 1: that share of all labels, without this limit, as in the paper",
+        "below 1: that fraction of all labels, without this limit, as in the paper",
     ] = 100
     n_sweeps: Annotated[int, Range(low=1), "sweeps of EM"] = 40
-    n_steps: Annotated[int, Range(low=1), "conjugate-gradient steps within a sweep"] = 2
     lambda_u: Annotated[float, Range(above=0), Tune(0.1, 10), "precision of sample factors around Wᵀx"] = 1.0
     lambda_v: Annotated[float, Range(above=0), Tune(0.1, 10), "precision of the factors of seen labels"] = 1.0
     lambda_w: Annotated[float, Range(above=0), Tune(0.1, 10), "precision of the regression weights"] = 1.0
@@ -66,7 +65,7 @@ class FactorModel(ZeroShot):
         priors = self._priors()
         # Differs from the paper: Eq. 19 minimises Eq. 15 only for λ_u = 1.
         regress = improving_solver(X, priors.w / priors.u, _REGRESSION_STEPS)
-        return EMProblem(X, Y, counts, priors, regress, self.absent, self.n_steps, self.n_jobs)
+        return EMProblem(X, Y, counts, priors, regress, self.absent, n_jobs=self.n_jobs)
 
     def _length(self, n_seen: int, n_labels: int) -> int:
         """K for these numbers of labels."""
@@ -74,17 +73,9 @@ class FactorModel(ZeroShot):
             return max(1, round(self.n_factors * n_labels))
         return min(round(self.n_factors), max(2, n_seen))
 
-    def _train(
-        self,
-        X: sparse.csr_matrix,
-        Y: sparse.csr_matrix,
-        counts: Counts | None,
-        n_labels: int,
-        variational: bool = False,
-    ) -> Trained:
+    def _train(self, problem: EMProblem, n_labels: int, variational: bool = False) -> Trained:
         """Run EM, and set `projection_` and `trace_`; `n_labels` are seen or not."""
-        problem = self._problem(X, Y, counts)
-        K = self._length(Y.shape[1], n_labels)
+        K = self._length(problem.Y.shape[1], n_labels)
         trained = train(problem, K, self.n_sweeps, self.random_state, variational)
         self.projection_ = trained.factors.W[:-1].copy()
         self.trace_ = trained.trace
@@ -108,7 +99,7 @@ class LFM(FactorModel):
         return "logistic"
 
     def _learn(self, X: sparse.csr_matrix, Y: sparse.csr_matrix, cooccurrence: Cooccurrence) -> LabelVectors:
-        factors = self._train(X, Y, None, cooccurrence.n_labels).factors
+        factors = self._train(self._problem(X, Y, None), cooccurrence.n_labels).factors
         return LabelVectors.of_factors(factors.W, factors.V)
 
     def _unseen_vectors(self, cooccurrence: Cooccurrence) -> LabelVectors:

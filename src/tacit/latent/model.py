@@ -24,18 +24,10 @@ _SMALL = np.float32(2e-3)  # below it, ω equals its limit in float32
 
 @dataclass(frozen=True, eq=False)
 class Counts:
-    """Co-occurrence counts of seen labels (rows) with labels (columns), weighted against the labels of samples.
-
-    Attributes
-    ----------
-    values : float32 array of shape (n_seen, n_labels)
-        Counts times their weight; 0 where unobserved.
-    totals : float32 array of that shape
-        Counts plus dispersion, m + r, times their weight; 0 where unobserved.
-    """
+    """Co-occurrence counts of seen labels (rows) with labels (columns), times their weight; 0 where unobserved."""
 
     values: Annotated[Floats32, Array("float32", ("n_seen", "n_counted"))]
-    totals: Annotated[Floats32, Array("float32", ("n_seen", "n_counted"))]
+    totals: Annotated[Floats32, Array("float32", ("n_seen", "n_counted"))]  # counts plus dispersion, m + r
 
 
 def weighted_counts(cooccurrence: Cooccurrence, dispersion: float, weight: float, own: bool = False) -> Counts:
@@ -108,7 +100,7 @@ def label_weights(xi: Floats, Y: sparse.csr_matrix, absent: str, variance: Float
     if absent == "negative":
         return omega
     weights = np.zeros_like(omega)
-    stored = _stored(Y)
+    stored = stored_places(Y)
     weights[stored] = omega[stored]
     return weights
 
@@ -117,7 +109,7 @@ def label_slopes(xi: Floats, Y: sparse.csr_matrix, absent: str, omega: Floats) -
     """Slopes κ − ωξ with κ = y − ½ of a block of labels; equal to y − σ(ξ) where ω is evaluated at ξ itself."""
     slope = omega * xi
     np.negative(slope, out=slope)
-    stored = _stored(Y)
+    stored = stored_places(Y)
     if absent == "negative":
         slope -= np.float32(0.5)
         slope[stored] += Y.data
@@ -128,7 +120,7 @@ def label_slopes(xi: Floats, Y: sparse.csr_matrix, absent: str, omega: Floats) -
 
 def label_likelihood(xi: Floats, Y: sparse.csr_matrix, absent: str, variance: Floats | None = None) -> float:
     """Log-likelihood of the known labels of a block; with a variance of ξ, the bound on its mean."""
-    stored = _stored(Y)
+    stored = stored_places(Y)
     root = xi if variance is None else np.sqrt(xi * xi + variance)
     known = xi[stored]
     if absent == "missing":
@@ -137,7 +129,8 @@ def label_likelihood(xi: Floats, Y: sparse.csr_matrix, absent: str, variance: Fl
     return float((Y.data * known).sum(dtype=np.float64) - total)
 
 
-def _stored(Y: sparse.csr_matrix) -> tuple[Ids, Ints32]:
+def stored_places(Y: sparse.csr_matrix) -> tuple[Ids, Ints32]:
+    """Rows and columns of the stored entries."""
     return row_of_entry(Y), Y.indices
 
 

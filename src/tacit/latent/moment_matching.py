@@ -7,22 +7,22 @@ number of times both labels occur together.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
-from scipy import linalg, sparse
+from scipy import sparse
 
 from tacit.arrays import Floats, Floats32, Floats64, Ids
 from tacit.core.base import Idf, Normalize
 from tacit.core.features import Features, stack_rows
 from tacit.core.labels import label_counts, positives
-from tacit.core.parameters import OneOf, Range, Tune, document_parameters
+from tacit.core.parameters import Range, Tune, document_parameters
 from tacit.latent.counts import Cooccurrence, row_scales
 from tacit.latent.label_vectors import Classifier, LabelVectors, fit_classifiers
 from tacit.latent.zero_shot import ZeroShot
 from tacit.numerics.lbfgs import minimize_columns
 from tacit.numerics.logistic import sigmoid
-from tacit.numerics.rows import weighted_sums, widened
+from tacit.numerics.rows import widened
 from tacit.runtime.tasks import row_blocks, run_tasks
 from tacit.store.declared import Array, Csr, Sizes
 
@@ -60,13 +60,8 @@ class Samples:
         words = sparse.csr_matrix(self.X[:, : self.X.shape[1] - self.dense.shape[1]])
         return Features(words, self.dense, 1.0, np.ones(len(self.dense), np.float32))
 
-    def label_counts(self) -> Floats64:
-        """Positives of each seen label."""
-        return label_counts(self.Y).astype(np.float64)
 
-
-@dataclass(frozen=True, eq=False)
-class Moments:
+class Moments(NamedTuple):
     """Target counts on the scale of the samples, and the weight of each squared difference."""
 
     targets: Floats32
@@ -75,33 +70,14 @@ class Moments:
 
 def moments_of(samples: Samples, scales: Floats64, cooccurrence: Cooccurrence) -> Moments:
     """Targets from counts, each weighted by the inverse number of positives of its seen label."""
-    counts = samples.label_counts()
+    counts = label_counts(samples.Y).astype(np.float64)
     targets, observed = cooccurrence.scaled(scales).dense()
     inverse = np.divide(1, counts, out=np.zeros_like(counts), where=counts > 0).astype(np.float32)
     return Moments(targets, inverse[:, None] * observed)
 
 
-def match_linear(samples: Samples, moments: Moments, ridge: float) -> Floats32:
-    """Min ‖diag(1/√N_s)(Y_sᵀXw − m)‖² + ridge ‖w‖² in closed form, a column of w for each label."""
-    G = weighted_sums(samples.Y.T, samples.features).toarray().astype(np.float64)
-    complete = (moments.weights > 0).all(axis=1) | ~(moments.weights > 0).any(axis=1)
-    weights = moments.weights.max(axis=1, initial=0.0)
-    if complete.all():
-        return _solve_linear(G, np.sqrt(weights), moments.targets, ridge)
-    columns = zip(moments.weights.T, moments.targets.T, strict=True)  # other unobserved counts for each label
-    return np.hstack([_solve_linear(G, np.sqrt(w), m[:, None], ridge) for w, m in columns])
-
-
-def _solve_linear(G: Floats, roots: Floats, targets: Floats, ridge: float) -> Floats32:
-    scaled = G * roots[:, None]
-    gram = scaled @ scaled.T
-    gram.flat[:: len(gram) + 1] += ridge
-    dual = linalg.cho_solve(linalg.cho_factor(gram, check_finite=False), targets * roots[:, None], check_finite=False)
-    return np.asarray(scaled.T @ dual, dtype=np.float32)
-
-
 def match_logistic(samples: Samples, moments: Moments, ridge: float, n_steps: int) -> Floats32:
-    """The same with predictions σ(Xw + b) by L-BFGS; the last row of the result holds the intercepts."""
+    """Min ½ Σ weight (Y_sᵀσ(Xw + b) − m)² + ½ ridge ‖w‖² by L-BFGS; the last row of the result is b."""
     X, Y = samples.features, samples.Y
     X_by_feature = X.T.tocsr() if sparse.issparse(X) else X.T
     Y_by_label = Y.T.tocsr()
@@ -118,48 +94,43 @@ def match_logistic(samples: Samples, moments: Moments, ridge: float, n_steps: in
         return value.astype(np.float64), gradient + penalty * point
 
     start = np.zeros((X.shape[1] + 1, targets.shape[1]), np.float32)
-    share = np.maximum(targets.sum(axis=0), 0.5) / (samples.label_counts().sum() + 1)
-    start[-1] = np.log(share) / constant
+    rates = np.maximum(targets.sum(axis=0), 0.5) / (label_counts(samples.Y).sum() + 1)
+    start[-1] = np.log(rates) / constant
     point = minimize_columns(objective, start, n_steps).astype(np.float32)
     point[-1] *= constant
     return point
 
 
 def matched_vectors(
-    samples: Samples,
-    scales: Floats64,
-    cooccurrence: Cooccurrence,
-    link: str,
-    ridge: float,
-    n_steps: int,
-    n_jobs: int | None,
+    samples: Samples, scales: Floats64, cooccurrence: Cooccurrence, ridge: float, n_steps: int, n_jobs: int | None
 ) -> LabelVectors:
     """Vectors of labels from their counts, in blocks of labels."""
     blocks = [
         {"moments": moments_of(samples, scales, cooccurrence.columns(slice(*block)))}
         for block in row_blocks(cooccurrence.n_labels, _LABELS_PER_TASK)
     ]
-    options: dict[str, Any] = {"link": link, "n_steps": n_steps, "samples": samples, "ridge": ridge}
-    parts = run_tasks(_match_labels, blocks, n_jobs=n_jobs, what="blocks of labels", **options)
+    options: dict[str, Any] = {"n_steps": n_steps, "samples": samples, "ridge": ridge}
+    parts = run_tasks(match_labels, blocks, n_jobs=n_jobs, what="blocks of labels", **options)
     return LabelVectors(
         np.hstack([part.columns for part in parts]), np.concatenate([part.intercepts for part in parts])
     )
 
 
-def _match_labels(samples: Samples, moments: Moments, link: str, ridge: float, n_steps: int) -> LabelVectors:
-    if link == "linear":
-        return LabelVectors(match_linear(samples, moments, ridge), np.zeros(moments.targets.shape[1], np.float32))
+def match_labels(samples: Samples, moments: Moments, ridge: float, n_steps: int) -> LabelVectors:
+    """A task: vectors of some labels."""
     point = match_logistic(samples, moments, ridge, n_steps)
     return LabelVectors(np.ascontiguousarray(point[:-1]), point[-1].copy())  # as a checkpoint returns them
 
 
 def sample_scales(samples: Samples, cooccurrence: Cooccurrence) -> Floats64:
     """Factors that bring the rows of the counts to the scale of the samples."""
-    return row_scales(cooccurrence, samples.label_counts())
+    return row_scales(cooccurrence, label_counts(samples.Y).astype(np.float64))
 
 
-def joined_samples(kept: Samples, new: Samples, n_before: int, at_most: int, seed: int | None) -> Samples:
+def joined_samples(kept: Samples | None, new: Samples, n_before: int, at_most: int, seed: int | None) -> Samples:
     """A uniform random sample of all samples so far: `new` ones and `n_before` earlier ones, which `kept` samples."""
+    if kept is None:
+        return _drawn(new, at_most, np.random.default_rng(seed))
     if kept.X.shape[0] + new.X.shape[0] > at_most:
         rng = np.random.default_rng(None if seed is None else [seed, n_before])
         n_new = int(rng.hypergeometric(new.X.shape[0], n_before, min(at_most, n_before + new.X.shape[0])))
@@ -168,15 +139,10 @@ def joined_samples(kept: Samples, new: Samples, n_before: int, at_most: int, see
 
 
 def _drawn(samples: Samples, at_most: int, rng: np.random.Generator) -> Samples:
+    if samples.X.shape[0] <= at_most:
+        return samples
     rows = np.sort(rng.permutation(samples.X.shape[0])[:at_most])
     return Samples(samples.features[rows], samples.Y[rows])
-
-
-def chosen_rows(n_rows: int, at_most: int, seed: int | None) -> Any:
-    """All rows, or a random sample of `at_most` where there are more."""
-    if n_rows <= at_most:
-        return slice(None)
-    return np.sort(np.random.default_rng(seed).permutation(n_rows)[:at_most])
 
 
 @document_parameters
@@ -184,12 +150,10 @@ def chosen_rows(n_rows: int, at_most: int, seed: int | None) -> Any:
 class MomentMatching(ZeroShot):
     """Seen labels by their own classifiers, unseen ones by matching their co-occurrence with the seen ones."""
 
-    link: Annotated[str, OneOf(("logistic", "linear")), "σ(Xw + b), or Xw in closed form"] = "logistic"
-    matching_ridge: Annotated[
-        float, Range(above=0), Tune(0.0003, 0.03), "penalty on the weights of unseen labels (logistic)"
-    ] = 0.003
-    linear_ridge: Annotated[float, Range(above=0), "penalty on the weights of unseen labels (linear)"] = 1.0
-    n_steps: Annotated[int, Range(low=1), "steps of the solver (logistic); stopping early regularises"] = 40
+    matching_ridge: Annotated[float, Range(above=0), Tune(0.0003, 0.03), "penalty on the weights of unseen labels"] = (
+        0.003
+    )
+    n_steps: Annotated[int, Range(low=1), "steps of the solver; stopping early regularises"] = 40
     max_samples: Annotated[int, Range(low=1), "largest number of samples for matching, which are kept"] = 20000
     classifier: Classifier = "ridge"
     ridge: Annotated[float, Range(above=0), Tune(0.05, 20), "penalty on the weights of seen labels"] = 1.0
@@ -201,11 +165,10 @@ class MomentMatching(ZeroShot):
 
     def _learn(self, X: sparse.csr_matrix, Y: sparse.csr_matrix, cooccurrence: Cooccurrence) -> LabelVectors:
         self.projection_ = None
-        rows = chosen_rows(X.shape[0], self.max_samples, self.random_state)
-        self.samples_ = Samples(X[rows], positives(Y[rows]))
+        self.samples_ = joined_samples(None, Samples(X, positives(Y)), 0, self.max_samples, self.random_state)
         self.scales_ = sample_scales(self.samples_, cooccurrence)
         return fit_classifiers(X, Y, self.classifier, self.ridge, self.random_state, self.n_jobs)
 
     def _unseen_vectors(self, cooccurrence: Cooccurrence) -> LabelVectors:
-        ridge = self.matching_ridge if self.link == "logistic" else self.linear_ridge
-        return matched_vectors(self.samples_, self.scales_, cooccurrence, self.link, ridge, self.n_steps, self.n_jobs)
+        options = (self.matching_ridge, self.n_steps, self.n_jobs)
+        return matched_vectors(self.samples_, self.scales_, cooccurrence, *options)

@@ -1,9 +1,9 @@
 """Online EM for ML-LCS: mini-batches of samples, and statistics that forget (Cappé and Moulines, 2009).
 
-For each seen label the sufficient statistics over samples are a K × K matrix and a vector. A batch replaces a share of
-them: that of its samples among all so far after a fit, whose factors have converged, and a larger one from the start,
-because the first factors are poor. The regression of sample factors on features continues by least squares on kept
-samples, so that no matrix of features by features is ever stored.
+For each seen label the sufficient statistics over samples are a K × K matrix and a vector. A batch replaces a fraction
+of them: that of its samples among all so far after a fit, whose factors have converged, and a larger one from the
+start, because the first factors are poor. The regression of sample factors on features continues by least squares on
+kept samples, so that no matrix of features by features is ever stored.
 """
 
 from __future__ import annotations
@@ -17,44 +17,28 @@ import numpy as np
 from tacit.arrays import Floats, Floats32
 from tacit.core.features import stack_rows
 from tacit.core.parameters import Range
-from tacit.errors import ParameterError
 from tacit.latent.em import Eigen, EMProblem, climb_samples, climb_types, eigen, types_of
 from tacit.latent.model import Counts, Factors, Priors, count_terms, initial_factors, label_slopes, label_weights
 from tacit.numerics.ridge import ridge_solver
 from tacit.runtime.tasks import row_blocks
 from tacit.store.declared import Array
 
-_FORGETTING = 0.6  # power of the share of a batch among all samples, from the start; 1 after a fit
+_FORGETTING = 0.6  # power of the fraction of a batch among all samples, from the start; 1 after a fit
 _CLIMBS = 5  # updates of the sample factors of a batch
 _ROUNDS = 3  # of EM on a batch, which may be larger than all data before it
 _ENTRIES_AT_A_TIME = 2**22  # of samples by K², or by labels
-_MOST_STATISTICS = 1 << 32  # bytes
 
 
 @dataclass(frozen=True, eq=False)
 class OnlineState:
-    """All that is kept between two batches; statistics are means over samples.
-
-    Attributes
-    ----------
-    factors : Factors
-        Factors of labels and the regression; U is empty.
-    squares, products : arrays of shape (n_seen, K, K) and (n_seen, K)
-        Means of ωuuᵀ and κu for every seen label.
-    counts : Counts
-        Co-occurrence counts, given with the first batch or the fit.
-    n_samples : int
-        Samples so far.
-    forgetting : float
-        Power of the share of a batch.
-    """
+    """All that is kept between two batches: factors without U, and for every seen label the means of ωuuᵀ and κu."""
 
     factors: Factors
     squares: Annotated[Floats32, Array("float32", ("n_seen", "n_factors", "n_factors"))]
     products: Annotated[Floats32, Array("float32", ("n_seen", "n_factors"))]
     counts: Counts
-    n_samples: int
-    forgetting: Annotated[float, Range(above=0, high=1)]
+    n_samples: int  # so far
+    forgetting: Annotated[float, Range(above=0, high=1)]  # power of the fraction of a batch
 
     def label_precisions(self, priors: Priors, n_total: int | None) -> Floats32:
         """Diagonals of the precision of seen label factors, given all other factors."""
@@ -65,7 +49,6 @@ class OnlineState:
 def online_start(n_features: int, counts: Counts, n_factors: int, seed: int | None) -> OnlineState:
     """The state before the first batch."""
     n_seen, n_labels = counts.values.shape
-    _check_size(n_labels, n_factors)
     factors = initial_factors(0, n_features, n_seen, n_labels, n_factors, seed)
     squares = np.zeros((n_seen, n_factors, n_factors), np.float32)
     return OnlineState(factors, squares, squares[:, 0].copy(), counts, 0, _FORGETTING)
@@ -79,7 +62,6 @@ def online_resume(
     `kept` are samples of the fit: all of its `n_samples`, or some that represent all.
     """
     K = V.shape[1]
-    _check_size(counts.values.shape[1], K)
     priors = kept.priors
     factors = Factors(np.empty((0, K), np.float32), V, types_of(V, counts, priors.beta), W)
     _, squares, _ = _batch_statistics(kept, factors)
@@ -93,45 +75,23 @@ def online_resume(
     return replace(state, products=products.astype(np.float32))
 
 
-def _check_size(n_labels: int, K: int) -> None:
-    n_bytes = 4 * n_labels * K * K
-    if n_bytes > _MOST_STATISTICS:
-        raise ParameterError(
-            f"partial_fit needs n_labels · K² numbers, which must fit into {_MOST_STATISTICS >> 30} GiB; {n_labels} "
-            f"labels with K = {K} take {n_bytes / 2**30:.1f} GiB; lower n_factors, or fit on all samples at once"
-        )
-
-
 def online_step(state: OnlineState, batch: EMProblem, n_total: int | None, past: Any) -> OnlineState:
-    """Learn from one batch.
-
-    `n_total` is the number of samples that the batches come from, by default as many as were seen so far; `past` are
-    the features of samples before this batch, or None.
-    """
+    """Learn from one batch of `n_total` samples (default: as many as so far); `past` are features of earlier ones."""
     n_new = batch.X.shape[0]
     n_counted = n_total or state.n_samples + n_new
     share = np.float32((n_new / (state.n_samples + n_new)) ** state.forgetting)
     regress = _regression_on(past, batch, state.factors.W, share, n_counted)
     after = replace(state, n_samples=state.n_samples + n_new)
     for _ in range(_ROUNDS):
-        U, squares, products = _batch_statistics(batch, after.factors)
-        size = np.float32(1 / n_new)
-        after = replace(
-            after,
-            squares=_mixed(state.squares, size * squares, share),
-            products=_mixed(state.products, size * products, share),
-        )
-        after = _maximised(after, regress(U), batch, n_counted)
+        U, *sums = _batch_statistics(batch, after.factors)
+        squares, products = (np.float32(1 / n_new) * each for each in sums)
+        mixed = (_mixed(state.squares, squares, share), _mixed(state.products, products, share))
+        after = replace(after, squares=mixed[0], products=mixed[1])
+        factors = replace(after.factors, V=label_factors(after, batch.priors, n_counted), W=regress(U))
+        for _ in range(2):
+            factors, _ = climb_types(replace(batch, counts=state.counts), factors, None)
+        after = replace(after, factors=factors)
     return after
-
-
-def _maximised(state: OnlineState, W: Floats32, batch: EMProblem, n_counted: int) -> OnlineState:
-    """M step: factors of labels from the statistics and the counts."""
-    factors = replace(state.factors, V=_label_factors(state, batch.priors, n_counted), W=W)
-    problem = replace(batch, counts=state.counts)
-    for _ in range(2):
-        factors, _ = climb_types(problem, factors, None)
-    return replace(state, factors=factors)
 
 
 def _mixed(old: Floats32, new: Floats32, share: np.float32) -> Floats32:
@@ -185,7 +145,7 @@ def _regression_on(
     return regress
 
 
-def _label_factors(state: OnlineState, priors: Priors, n_samples: int) -> Floats32:
+def label_factors(state: OnlineState, priors: Priors, n_samples: int) -> Floats32:
     """ML-LCS Eq. 17 from the statistics, exactly."""
     squares, right = _label_system(state, priors, n_samples)
     return np.asarray(np.linalg.solve(squares, right[:, :, None])[:, :, 0], dtype=np.float32)

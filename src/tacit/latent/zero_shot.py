@@ -119,20 +119,14 @@ class ZeroShot(Estimator):
         label_names : sequence of str or int, optional
             Names of all labels, seen ones first in column order; they become `classes_`.
         cooccurrence : dense or sparse matrix of shape (n_seen, n_labels), optional
-            How often each seen label occurs with every label, from any source; the first `n_seen` columns are the
-            seen labels themselves. NaN is unobserved. By default the counts in Y, and all labels are seen.
-
-        Returns
-        -------
-        self
+            How often each seen label occurs with every label, from any source, seen labels first. NaN is unobserved.
+            By default the counts in Y, and all labels are seen.
         """
-        n_seen = None if cooccurrence is None else n_rows(cooccurrence)
-        seen_names = None if label_names is None else list(label_names)[:n_seen]
-        rest = None if label_names is None else np.array(list(label_names)[len(seen_names or ()) :], dtype=object)
-        return self._fit_checked(X, Y, seen_names, cooccurrence=cooccurrence, unseen_names=rest)
+        seen, unseen = split_names(label_names, cooccurrence)
+        return self._fit_checked(X, Y, seen, cooccurrence=cooccurrence, unseen_names=unseen)
 
     def _fit(
-        self, X: sparse.csr_matrix, Y: sparse.csr_matrix, cooccurrence: Any = None, unseen_names: Names | None = None
+        self, X: sparse.csr_matrix, Y: sparse.csr_matrix, cooccurrence: Any = None, unseen_names: Any = None
     ) -> None:
         ones = positives(Y)
         counts = read_cooccurrence(ones.T @ ones if cooccurrence is None else cooccurrence, Y.shape[1])
@@ -225,10 +219,10 @@ class ZeroShot(Estimator):
             columns = columns[:, None] if columns.ndim == 1 else columns
         counts = read_cooccurrence(columns, len(self.seen_names_), "columns")
         n_labels = len(self.classes_) + counts.n_labels
-        called = all_names(self.classes_, None if names is None else np.array(list(names), object), n_labels)
+        classes = all_names(self.classes_, names, n_labels)
         with one_blas_thread():
             self.vectors_ = self.vectors_.joined(self._scored(counts))
-        self.classes_ = called
+        self.classes_ = classes
         self.label_counts_ = self.counts_for(n_labels)
         return self
 
@@ -251,34 +245,32 @@ class ZeroShot(Estimator):
         if counts.n_labels == 0:
             nothing = np.empty((self._dimension(), 0), np.float32)
             return LabelVectors(nothing, np.empty(0, np.float32), nothing)
-        unknown = np.asarray(counts.counts.sum(axis=0)).ravel() == 0
-        return self.unseen_curve_.applied(self._unseen_vectors(counts)).silenced(unknown)
+        return self.unseen_curve_.applied(self._unseen_vectors(counts)).silenced(~counts.is_counted())
 
     def _dimension(self) -> int:
         return self.n_features_in_ if self.projection_ is None else int(self.projection_.shape[1])
 
 
-def n_rows(matrix: Any) -> int:
-    """Rows of a matrix in any form; 0 for something else, which a later check refuses."""
-    shape = np.shape(matrix)
-    return int(shape[0]) if shape else 0
+def split_names(names: Sequence[Any] | None, cooccurrence: Any) -> tuple[list[Any] | None, list[Any] | None]:
+    """The names of labels that have a row of counts, which may be in any form, and those of the others."""
+    if names is None:
+        return None, None
+    names = list(names)
+    n_seen = len(names) if cooccurrence is None else (*np.shape(cooccurrence), 0)[0]
+    return names[:n_seen], names[n_seen:]
 
 
-def all_names(names: Names, more: Names | None, n_labels: int) -> Names:
+def all_names(names: Names, more: Sequence[Any] | None, n_labels: int) -> Names:
     """Names of all labels, from the names of the first ones and, where given, those of the rest."""
     n_new = n_labels - len(names)
     if n_new < 0:
         raise DataError(f"cooccurrence must have a column for each of the {len(names)} labels of Y; got {n_labels}")
-    if n_new == 0 and more is None:
-        return names
     if more is None:
-        if names.dtype.kind not in "iu":
+        if n_new and names.dtype.kind not in "iu":
             raise DataError(f"{n_new} labels without a name: give names for all {n_labels} labels")
-        first = int(names.max(initial=-1)) + 1
-        more = np.arange(first, first + n_new)
+        more = range(int(names.max(initial=-1)) + 1, int(names.max(initial=-1)) + 1 + n_new) if n_new else ()
     if len(more) != n_new:
         raise DataError(f"names must be given for all labels: {n_new} labels are new, {len(more)} names came")
-    for name in more.tolist():
-        if not str(name).strip():
-            raise DataError(f"a label needs a name; got a blank one, {name!r}")
-    return as_names([*names.tolist(), *more.tolist()])
+    if any(not str(name).strip() for name in more):
+        raise DataError(f"a label needs a name; got a blank one among {list(more)!r}")
+    return as_names([*names.tolist(), *more])

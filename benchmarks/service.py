@@ -11,7 +11,6 @@ import argparse
 import asyncio
 import gzip
 import json
-import multiprocessing
 import os
 import re
 import resource
@@ -21,7 +20,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Coroutine, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -36,8 +35,6 @@ N_TEXTS = 500
 N_CLIENTS = 50
 N_SINGLE = 400
 K = 5
-N_IDLE, N_SLOW = 2000, 500  # callers of a flood
-SECONDS_AWAY = 2.0  # until one of them comes back
 
 
 @dataclass
@@ -152,53 +149,6 @@ class Load:
         return tally
 
 
-async def hold(port: int, sent: bytes) -> None:
-    """Connect, send the beginning of a request or nothing, then a byte a second; come back when hung up on."""
-    while True:
-        with suppress(OSError):
-            reader, writer = await asyncio.open_connection("127.0.0.1", port)
-            writer.write(sent)
-            reading = asyncio.create_task(reader.read())
-            while sent and not reading.done():
-                writer.write(b" ")
-                await asyncio.wait([reading], timeout=1.0)
-            await reading
-        await asyncio.sleep(SECONDS_AWAY)
-
-
-def flood(port: int) -> None:
-    """Callers who hold connections, in a process of their own."""
-    _allow_many_files()
-    head = b"POST /v1/suggest HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
-    sent = [b""] * N_IDLE + [head + b"Content-Length: 1000\r\n\r\n"] * N_SLOW
-
-    async def all_of_them() -> None:
-        await asyncio.gather(*(hold(port, each) for each in sent))
-
-    asyncio.run(all_of_them())
-
-
-async def beside_a_flood(load: Load, n_clients: int, seconds: float) -> Tally:
-    """Honest clients, and the sign of life, beside a flood."""
-    attack = multiprocessing.get_context("spawn").Process(target=flood, args=(load.port,), daemon=True)
-    attack.start()
-    await asyncio.sleep(5.0)
-    asking = asyncio.create_task(load.steady(n_clients, seconds))
-    health = Client(load.port)
-    request = f"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1:{load.port}\r\n\r\n".encode()
-    slowest = 0.0
-    while not asking.done():
-        start = time.perf_counter()
-        status, _ = await health.ask(request)
-        assert status == 200
-        slowest = max(slowest, time.perf_counter() - start)
-        await asyncio.sleep(0.1)
-    health.close()
-    attack.kill()
-    print(f"/healthz was answered throughout, after {1000 * slowest:.0f} ms at the most", flush=True)
-    return await asking
-
-
 def request_for(text: str, port: int) -> bytes:
     """The bytes of a request."""
     body = json.dumps({"text": text, "k": K}).encode()
@@ -291,11 +241,6 @@ def measure(model: Path, data: Path, seconds: float) -> None:
             tally = _run(process, f"{times} times that rate", load.at_rate(times * capacity, seconds / 3))
             print(f"  {len(tally.latencies) / tally.seconds / capacity:.0%} of the answers per second", flush=True)
         _run(process, "half of it, right after", load.at_rate(capacity / 2, seconds / 3))
-        _run(
-            process,
-            f"beside {N_IDLE:,} idle connections and {N_SLOW} slow bodies",
-            beside_a_flood(load, N_CLIENTS, seconds / 3),
-        )
 
 
 def _run(process: psutil.Process, what: str, requests: Coroutine[Any, Any, Tally]) -> Tally:

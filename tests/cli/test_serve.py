@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import tacit as library
-from tacit.server.request_limits import LOCAL_HOSTS, Limits, ServicePlan, Settings
+from tacit.server.request_limits import LOCAL_HOSTS, Settings
 from tagger.articles import articles
 
 
@@ -23,39 +23,31 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def run(monkeypatch):
     """What would be served, instead of serving it."""
     calls = []
-
-    def note(plan: ServicePlan, **options: object) -> None:
-        calls.append((dict(plan.folders), dict(plan.limits), plan.settings, {**options, "acts": plan.acts}))
-
-    monkeypatch.setattr("tacit.server.run.serve", note)
+    monkeypatch.setattr("tacit.server.run.serve", lambda settings, **options: calls.append((settings, options)))
     return calls
 
 
 def test_one_model_on_this_machine_alone(tacit, run, folder):
     assert tacit("serve", folder / "model").code == 0
-    ((folders, limits, settings, options),) = run
-    assert folders == {"model": folder / "model"}
-    assert limits == {"model": Limits()}
-    assert settings == Settings(token=None, hosts=LOCAL_HOSTS, annif_learn=False)
-    assert (options["host"], options["port"], options["acts"]) == ("127.0.0.1", 8000, {})
+    ((settings, options),) = run
+    assert settings == Settings({"model": folder / "model"}, token=None, hosts=LOCAL_HOSTS)
+    assert (options["host"], options["port"], options["n_workers"]) == ("127.0.0.1", 8000, 1)
 
 
 def test_several_models_with_names_limits_and_a_token(tacit, run, folder, tmp_path, monkeypatch):
     (tmp_path / "token").write_text("correct-horse\n")
+    model = folder / "model"
     outcome = tacit(
-        "serve", folder / "model", "--name", f"other={folder / 'model'}", "--limit", "other.max_waiting=7",
-        "--timeout", "3", "--host", "0.0.0.0", "--token-file", tmp_path / "token",
+        "serve", model, "--name", f"other={model}", "--max-batch", "7", "--timeout", "3", "--host", "0.0.0.0",
+        "--token-file", tmp_path / "token",
     )  # fmt: skip
     assert outcome.code == 0, outcome.err
-    ((folders, limits, settings, _),) = run
-    assert list(folders) == ["model", "other"]
-    assert limits == {"model": Limits(timeout=3), "other": Limits(timeout=3, max_waiting=7)}
-    assert settings.token == "correct-horse"
-    assert settings.hosts is None
+    folders = {"model": model, "other": model}
+    assert run[0][0] == Settings(folders, token="correct-horse", hosts=None, max_batch=7, timeout=3)
     monkeypatch.setenv("TACIT_TOKEN", "from-the-environment")
-    tacit("serve", folder / "model", "--allow-host", "Tags.Example")
-    assert run[1][2].token == "from-the-environment"
-    assert run[1][2].hosts == LOCAL_HOSTS | {"tags.example"}
+    tacit("serve", model, "--allow-host", "Tags.Example")
+    assert run[1][0].token == "from-the-environment"
+    assert run[1][0].hosts == LOCAL_HOSTS | {"tags.example"}
 
 
 BAD_CALLS = {
@@ -66,25 +58,10 @@ BAD_CALLS = {
     "two models are called 'model'": ("MODEL", "MODEL"),
     "--name must be NAME=MODEL; got 'x'": ("--name", "x"),
     "letters, digits, '.', '_' and '-'; got 'a b'": ("--name", "a b=MODEL"),
-    "--limit must be NAME.LIMIT=N; got 'timeout=3'": ("MODEL", "--limit", "timeout=3"),
-    "unknown model 'modle' (did you mean 'model'?)": ("MODEL", "--limit", "modle.timeout=3"),
-    "there is no limit 'time'": ("MODEL", "--limit", "model.time=3"),
-    "--acts must be NAME=FILE if there are several models; got 'a'": (
-        "MODEL",
-        "--name",
-        "b=MODEL",
-        "--acts",
-        "a",
-    ),
-    "--acts must be NAME=FILE if there are several models; got 'c=a'": (
-        "MODEL",
-        "--name",
-        "b=MODEL",
-        "--acts",
-        "c=a",
-    ),
+    "--acts must be NAME=FILE; got 'a'": ("MODEL", "--name", "b=MODEL", "--acts", "a"),
+    "--acts: unknown model 'c'": ("MODEL", "--name", "b=MODEL", "--acts", "c=a"),
     "No such option '--feedback'": ("MODEL", "--feedback", "logs"),
-    "the limit timeout must be above 0; got -1.0": ("MODEL", "--timeout", "-1"),
+    "Invalid value for '--timeout'": ("MODEL", "--timeout", "-1"),
 }
 
 
@@ -109,7 +86,7 @@ def test_acts_may_be_recorded_elsewhere(tacit, run, folder):
     ]:
         outcome = tacit("serve", model, *given)
         assert outcome.code == 0, outcome.err
-        assert run.pop()[3]["acts"] == expected
+        assert run.pop()[0].acts == expected
 
 
 def test_a_model_that_cannot_be_taught_is_told_with_what_to_do(tacit, folder, monkeypatch):
@@ -125,12 +102,7 @@ def test_a_model_that_cannot_be_taught_is_told_with_what_to_do(tacit, folder, mo
 
 def test_everyone_is_let_in_if_that_is_said(tacit, run, folder):
     assert tacit("serve", folder / "model", "--host", "0.0.0.0", "--insecure").code == 0
-    assert run[0][2] == Settings(token=None, hosts=None)
-
-
-def test_clients_of_annif_may_teach_if_that_is_said(tacit, run, folder):
-    assert tacit("serve", folder / "model", "--annif-learn").code == 0
-    assert run[0][2] == Settings(annif_learn=True)
+    assert run[0][0].token is run[0][0].hosts is None
 
 
 def test_models_that_are_not_there_and_addresses_that_are_taken(tacit, folder, tmp_path):

@@ -18,8 +18,7 @@ import uvicorn
 
 from tacit import Tagger
 from tacit.server.app import build_app
-from tacit.server.monitoring import Metrics
-from tacit.server.request_limits import Limits, Settings
+from tacit.server.request_limits import Settings
 from tacit.server.run import configured
 from tacit.server.served_models import Models, Served
 
@@ -57,25 +56,14 @@ def hold_up(patch: pytest.MonkeyPatch) -> tuple[threading.Event, threading.Event
 
 
 @contextlib.contextmanager
-def serving(
-    folders: dict[str, Path],
-    acts: Path | None = None,
-    settings: Settings | None = None,
-    limits: Limits | None = None,
-    **options: Any,
-) -> Iterator[Live]:
+def serving(folders: dict[str, Path], acts: Path | None = None, **settings: Any) -> Iterator[Live]:
     """Serve models until the block ends; then what waits is finished.
 
     What they are taught is recorded in their folders, or in the file `acts` if there is but one.
     """
-    assert acts is None or len(folders) == 1
-    metrics = Metrics()
-    models = Models()
-    for name, folder in folders.items():
-        models[name] = Served(name, folder, acts, limits or Limits(), metrics)
-    settings = settings or Settings()
-    app = build_app(models, settings, metrics, **{"watch": False, **options})
-    running = uvicorn.Server(configured(lambda: app, PATIENCE))
+    chosen = Settings(folders, {} if acts is None else dict.fromkeys(folders, acts), **settings)
+    app = build_app(chosen)
+    running = uvicorn.Server(configured(chosen, app))
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         thread = threading.Thread(target=running.run, args=([taken],))
@@ -83,7 +71,7 @@ def serving(
         address = f"http://127.0.0.1:{taken.getsockname()[1]}"
         try:
             with Live(base_url=address, timeout=PATIENCE, transport=httpx.HTTPTransport(retries=20)) as client:
-                client.models, client.server = models, running
+                client.models, client.server = app.app.state.models, running
                 yield client
         finally:
             running.should_exit = True

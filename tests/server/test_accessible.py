@@ -12,7 +12,6 @@ from report.samples import new_dataset, trained_tagger
 from server.browser import Page
 from server.using import READY, load_file, opened, press_button, suggest
 from tacit.report.write import write_report
-from tacit.server.request_limits import Settings
 
 FOLDERS = [
     Path(sys.prefix) / "node_modules",
@@ -63,7 +62,7 @@ def test_suggestions_with_reasons_verdicts_and_an_open_list(new_tab, live):
 
 def test_errors_options_and_the_form_of_a_new_label(new_tab, start):
     page = new_tab()
-    live = start(settings=Settings(token="correct-horse"))
+    live = start(token="correct-horse")
     page.open(str(live.base_url))
     page.wait_until("document.activeElement?.id === 'token' && document.querySelector('[role=alert]')")
     page.evaluate("for (const each of document.querySelectorAll('details')) each.open = true")

@@ -15,7 +15,6 @@ import pytest
 
 from server.live import hold_up, started
 from tacit import Tagger
-from tacit.server.request_limits import Limits
 from tacit.store.ledger import Ledger
 from tagger.articles import articles
 
@@ -46,7 +45,7 @@ def test_answers_are_right_whoever_asks_at_the_same_time(live, saved):
 
 
 def test_a_full_service_turns_away_and_recovers(start, monkeypatch):
-    live = start(limits=Limits(max_waiting=2))
+    live = start(max_waiting=2)
 
     def ask(text):
         return live.post("/v1/suggest", json={"text": text})
@@ -163,7 +162,7 @@ def acknowledged_until_killed(address: str, process: subprocess.Popen, enough: i
 
 
 def kill_and_check(model, times):
-    command, path = ("serve", model, "--no-watch"), model / "acts.jsonl"
+    command, path = ("serve", model), model / "acts.jsonl"
     ids: list[str] = []
     for round_number in range(times):
         with started(*command) as (process, address):

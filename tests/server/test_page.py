@@ -7,7 +7,6 @@ import pytest
 from server.using import READY, check_nothing_odd, focus, labels, opened, press_button, suggest, text_of, wait_for_acts
 from tacit import Tagger
 from tacit.data.vocabulary import Vocabulary
-from tacit.server.request_limits import Settings
 from tacit.store.acts import in_force
 from tacit.store.ledger import Ledger
 from tagger.articles import articles
@@ -215,7 +214,7 @@ def test_any_number_of_labels_may_be_asked_for(new_tab, live):
 
 
 def test_a_token_is_asked_for_and_errors_are_shown_where_they_arise(new_tab, start):
-    live = start(settings=Settings(token="correct-horse"))
+    live = start(token="correct-horse")
     page = new_tab()
     page.open(str(live.base_url))
     page.wait_until("document.getElementById('token-form')?.hidden === false")

@@ -15,15 +15,19 @@ from tacit.cli.interrupt import hand_over, keeps
 from tacit.cli.options import PATH, Function
 from tacit.cli.say import say
 from tacit.data.files import existing_file
-from tacit.errors import MissingExtraError, did_you_mean
-from tacit.server.request_limits import LOCAL_HOSTS, Limits, ServicePlan, Settings, is_local
+from tacit.errors import MissingExtraError
+from tacit.server.request_limits import LOCAL_HOSTS, MAX_ITEMS, Settings, is_local
 
-_NEEDED = ("fastapi", "httptools", "prometheus_client", "uvicorn")  # of the extra `serve`
+_NEEDED = ("fastapi", "prometheus_client", "uvicorn")  # of the extra `serve`
 
 
-def _limit(owner: type[Any], name: str, text: str) -> Callable[[Function], Function]:
+def _limit(name: str, kind: click.ParamType[Any], text: str) -> Callable[[Function], Function]:
     """The option for a limit, with its default."""
-    return click.option(f"--{name.replace('_', '-')}", default=getattr(owner, name), show_default=True, help=text)
+    flag, default = f"--{name.replace('_', '-')}", getattr(Settings, name)
+    return click.option(flag, type=kind, default=default, show_default=True, help=text)
+
+
+_COUNT, _SECONDS = click.IntRange(1), click.FloatRange(0, min_open=True)
 
 
 @click.command()
@@ -38,22 +42,16 @@ def _limit(owner: type[Any], name: str, text: str) -> Callable[[Function], Funct
 @click.option(
     "--acts", metavar="[NAME=]FILE", multiple=True, help="Ledger of changes and feedback.  [default: in MODEL]"
 )
-@_limit(Settings, "max_body", "Maximum bytes of a request body.")
-@_limit(Settings, "max_connections", "Maximum number of open connections.")
-@_limit(Settings, "request_timeout", "Seconds to receive a complete request.")
-@_limit(Limits, "max_batch", "Maximum texts or judgements in a request.")
-@_limit(Limits, "max_waiting", "Maximum texts queued for a model.")
-@_limit(Limits, "timeout", "Seconds that a request may be queued.")
-@click.option(
-    "--limit", metavar="NAME.LIMIT=N", multiple=True, help="A limit of one model: max_batch, max_waiting, timeout."
-)
-@click.option("--annif-learn", is_flag=True, help="Let clients of Annif's interface teach the models.")
-@click.option("--watch/--no-watch", default=True, help="Reload a model when its folder changes.  [default: watch]")
-@click.option("--workers", type=click.IntRange(1), default=1, show_default=True, help="Processes that serve.")
+@_limit("max_body", _COUNT, "Maximum bytes of a request body.")
+@_limit("max_connections", _COUNT, "Maximum number of open connections.")
+@_limit("request_timeout", _SECONDS, "Seconds to receive a request body.")
+@_limit("max_batch", click.IntRange(1, MAX_ITEMS), "Maximum texts or judgements in a request.")
+@_limit("max_waiting", _COUNT, "Maximum texts queued for a model.")
+@_limit("timeout", _SECONDS, "Seconds that a request may be queued.")
+@click.option("--workers", type=_COUNT, default=1, show_default=True, help="Processes that serve.")
 def serve(
     folders: tuple[Path, ...], named: tuple[str, ...], host: str, port: int, token: str | None, token_file: Path | None,
-    insecure: bool, allow_host: tuple[str, ...], acts: tuple[str, ...], max_body: int, max_connections: int,
-    request_timeout: float, limit: tuple[str, ...], annif_learn: bool, watch: bool, workers: int, **common: Any,
+    insecure: bool, allow_host: tuple[str, ...], acts: tuple[str, ...], workers: int, **limits: Any,
 ) -> None:  # fmt: skip
     """Serve one or several models over HTTP: suggestions, explanations, feedback, and a web page.
 
@@ -63,36 +61,27 @@ def serve(
     \b
     Examples:
       tacit serve model
-      tacit serve --name news=models/news law --limit law.max_waiting=64
+      tacit serve --name news=models/news law
       tacit serve model --workers 4
       TACIT_TOKEN=$(cat token) tacit serve model --host 0.0.0.0
     """
     models = _by_name(folders, named)
-    limits = _limits(models, Limits(**common), limit)
     secret = _token(token, token_file)
     if secret is None and not is_local(host) and not insecure:
         raise click.UsageError(
             f"{host} is reachable by others: set a token (TACIT_TOKEN or --token-file), or give --insecure for no token"
         )
     hosts = LOCAL_HOSTS | {name.lower() for name in allow_host} if is_local(host) or allow_host else None
-    settings = Settings(secret, max_body, max_connections, request_timeout, hosts, annif_learn)
+    settings = Settings(models, _ledgers(models, acts), secret, hosts, **limits)
     if not all(map(find_spec, _NEEDED)):
         raise MissingExtraError("tacit serve", "serve")
-    if workers > 1:
-        _check_several(watch)
+    if workers > 1 and os.name == "nt":
+        raise click.UsageError("--workers above 1 needs Linux or macOS")
     from tacit.server import run
 
     keeps("all acknowledged changes are kept; run the same command to serve again")
     hand_over()  # requests in progress are finished first
-    plan = ServicePlan(models, limits, settings, _acts(models, acts), watch)
-    run.serve(plan, host=host, port=port, n_workers=workers, ready=_announce)
-
-
-def _check_several(watch: bool) -> None:
-    if not watch:
-        raise click.UsageError("several workers learn of a new model by watching its folder: omit --no-watch")
-    if os.name == "nt":
-        raise click.UsageError("--workers above 1 needs Linux or macOS")
+    run.serve(settings, host=host, port=port, n_workers=workers, ready=_announce)
 
 
 def _announce(address: str, n_labels: Mapping[str, int]) -> None:
@@ -103,12 +92,8 @@ def _announce(address: str, n_labels: Mapping[str, int]) -> None:
 
 def _by_name(folders: tuple[Path, ...], named: tuple[str, ...]) -> dict[str, Path]:
     """Model folders by the name that clients use: the given name, or that of the folder."""
-    pairs = [(folder.resolve().name, folder) for folder in folders]
-    for assignment in named:
-        name, equals, path = assignment.partition("=")
-        if not equals or not path:
-            raise click.UsageError(f"--name must be NAME=MODEL; got '{assignment}'")
-        pairs.append((name, Path(path)))
+    pairs = [(folder.resolve().name, str(folder)) for folder in folders]
+    pairs += [_pair("--name NAME=MODEL", assignment) for assignment in named]
     if not pairs:
         raise click.UsageError("give at least one model folder to serve")
     found: dict[str, Path] = {}
@@ -119,34 +104,26 @@ def _by_name(folders: tuple[Path, ...], named: tuple[str, ...]) -> dict[str, Pat
             )
         if name in found:
             raise click.UsageError(f"two models are called '{name}'; rename one with --name NAME=MODEL")
-        found[name] = folder
+        found[name] = Path(folder)
     return found
 
 
-def _acts(models: Mapping[str, Path], given: tuple[str, ...]) -> dict[str, Path]:
+def _ledgers(models: Mapping[str, Path], given: tuple[str, ...]) -> dict[str, Path]:
     """Ledger files by model; with a single model its name may be omitted."""
-    found = {}
-    for text in given:
-        name, equals, path = text.partition("=")
-        if not equals or name not in models:
-            name, path = next(iter(models)), text
-            if len(models) > 1:
-                raise click.UsageError(f"--acts must be NAME=FILE if there are several models; got '{text}'")
-        found[name] = Path(path)
+    if len(models) == 1:
+        name = next(iter(models))
+        return dict.fromkeys(models, Path(given[-1].removeprefix(f"{name}="))) if given else {}
+    found = {name: Path(path) for name, path in (_pair("--acts NAME=FILE", text) for text in given)}
+    for name in found.keys() - models.keys():
+        raise click.UsageError(f"--acts: unknown model '{name}'; there are: {', '.join(models)}")
     return found
 
 
-def _limits(models: Mapping[str, Path], common: Limits, given: tuple[str, ...]) -> dict[str, Limits]:
-    limits = dict.fromkeys(models, common)
-    for assignment in given:
-        place, equals, value = assignment.partition("=")
-        name, dot, which = place.rpartition(".")
-        if not equals or not dot:
-            raise click.UsageError(f"--limit must be NAME.LIMIT=N; got '{assignment}'")
-        if name not in limits:
-            raise click.UsageError(f"--limit: unknown model '{name}'{did_you_mean(name, limits)}")
-        limits[name] = limits[name].changed(which, value)
-    return limits
+def _pair(form: str, assignment: str) -> tuple[str, str]:
+    name, _, path = assignment.partition("=")
+    if not path:
+        raise click.UsageError(f"{form.replace(' ', ' must be ')}; got '{assignment}'")
+    return name, path
 
 
 def _token(token: str | None, file: Path | None) -> str | None:

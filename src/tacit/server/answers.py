@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary
@@ -16,7 +15,6 @@ from tacit.store.acts import Act, in_force
 from tacit.tagger.suggest import DECIMALS
 
 if TYPE_CHECKING:
-    from tacit.data.vocabulary import Vocabulary
     from tacit.server.served_models import Served
     from tacit.tagger.state import Ground
     from tacit.tagger.tagger import Tagger
@@ -24,8 +22,7 @@ if TYPE_CHECKING:
 #: The file in a model folder that ``tacit evaluate MODEL DATA --report MODEL/report.html`` writes.
 REPORT = "report.html"
 _TEXTS_TRIED, _BEST_LENGTH, _LONGEST = 100, 300, 1000  # of an example
-_N_NAMES, _WORDS_TRIED, _SHORTEST_WORD = 3, 1000, 4
-
+_N_WORDS, _WORDS_TRIED, _SHORTEST_WORD = 3, 1000, 4
 _WORD = re.compile(r"\w+")
 
 
@@ -51,8 +48,8 @@ def card_of(served: Served) -> dict[str, Any]:
         "example": _example(tagger),
         "report": report_of(served) is not None,
         "acts": served.n_acts,
-        "max_batch": served.limits.max_batch,
-        "loaded": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(served.loaded_at)),
+        "max_batch": served.max_batch,
+        "loaded": served.loaded_at,
     }
 
 
@@ -67,21 +64,16 @@ def report_of(served: Served) -> bytes | None:
 
 
 def _example(tagger: Tagger) -> str | None:
-    """A training text of moderate length, if the model keeps them; otherwise labels or words that it knows."""
+    """A training text of moderate length, if the model keeps them; otherwise frequent words."""
     texts = [] if tagger.training_ is None else tagger.training_.texts[:_TEXTS_TRIED]
     if texts:
         return min(texts, key=lambda text: abs(len(text) - _BEST_LENGTH))[:_LONGEST]
     if tagger.vectorizer_ is None:
         return None
-    frequent = np.argsort(-tagger.counts_for(len(tagger.classes_)), kind="stable")[:_N_NAMES]
-    names = ", ".join(tagger.readable(tagger.classes_[column]) for column in frequent)
-    if tagger.knows([names])[0]:
-        return names
     by_frequency = np.argsort(tagger.vectorizer_.idf_, kind="stable")[:_WORDS_TRIED]
     words = (tagger.vectorizer_.feature_names_[column] for column in by_frequency)
-    return (
-        " ".join(islice((word for word in words if word.isalpha() and len(word) >= _SHORTEST_WORD), _N_NAMES)) or None
-    )
+    long = (word for word in words if word.isalpha() and len(word) >= _SHORTEST_WORD)
+    return " ".join(islice(long, _N_WORDS)) or None
 
 
 # -- labels and acts --------------------------------------------------------------------------------------
@@ -107,11 +99,8 @@ def find_labels(tagger: Tagger, search: str, offset: int, limit: int) -> tuple[i
     Labels whose name starts with it come first, then those of which another name does; each by frequency.
     """
     wanted = search.casefold().strip()
-    found = []
-    for entry in _entries_of(tagger):
-        match = _match(wanted, entry.folded)
-        if match is not None:
-            found.append((match, entry))
+    matches = ((_match(wanted, entry.folded), entry) for entry in _entries_of(tagger))
+    found = [(match, entry) for match, entry in matches if match is not None]
     found.sort(key=lambda pair: (pair[0][0], -pair[1].n_samples, pair[1].column))
     n_learned = len(tagger._state.ground.classes)
     page = [
@@ -125,6 +114,34 @@ def find_labels(tagger: Tagger, search: str, offset: int, limit: int) -> tuple[i
         for (_, place), entry in found[offset : offset + limit]
     ]
     return len(found), page
+
+
+def _match(wanted: str, spellings: list[str]) -> tuple[int, int] | None:
+    """How well a label matches, 0 best, and by which of its spellings; a URI must be typed from its beginning."""
+    starts = (place for place, spelling in enumerate(spellings) if spelling.startswith(wanted))
+    inside = (place for place, spelling in enumerate(spellings) if wanted in spelling and "://" not in spelling)
+    first = next(starts, None)
+    if first is not None:
+        return min(first, 1), first
+    first = next(inside, None)
+    return None if first is None else (2, first)
+
+
+def _entries_of(tagger: Tagger) -> list[_Entry]:
+    state, vocabulary = tagger._state, tagger.vocabulary_
+    settled, entries = _entries.get(state.ground, (None, []))
+    if settled == state.settled:
+        return entries
+    counts = tagger.counts_for(len(state)).tolist()
+    entries = []
+    for column, label in enumerate(map(str, state.names.tolist())):
+        if state.is_suggested[column]:
+            others = vocabulary.names_of(label) if vocabulary is not None and label in vocabulary else []
+            spellings = list(dict.fromkeys([tagger.readable(label), label, *others]))
+            folded = [spelling.casefold() for spelling in spellings]
+            entries.append(_Entry(column, label, counts[column], spellings, folded))
+    _entries[state.ground] = state.settled, entries
+    return entries
 
 
 def find_acts(tagger: Tagger, offset: int, limit: int) -> tuple[int, list[dict[str, Any]]]:
@@ -149,37 +166,6 @@ def _in_words(tagger: Tagger, act: Act) -> str:
     return replace(act, content=named).described()
 
 
-def _match(wanted: str, spellings: list[str]) -> tuple[int, int] | None:
-    """How well a label matches, 0 best, and by which of its spellings; a URI must be typed from its beginning."""
-    inside = None
-    for place, spelling in enumerate(spellings):
-        if spelling.startswith(wanted):
-            return min(place, 1), place
-        if inside is None and wanted in spelling and "://" not in spelling:
-            inside = 2, place
-    return inside
-
-
-def _entries_of(tagger: Tagger) -> list[_Entry]:
-    state = tagger._state
-    settled, entries = _entries.get(state.ground, (None, []))
-    if settled != state.settled:
-        counts = tagger.counts_for(len(state)).tolist()
-        entries = [
-            _Entry(column, label, counts[column], spellings, [spelling.casefold() for spelling in spellings])
-            for column, label in enumerate(map(str, state.names.tolist()))
-            if state.is_suggested[column]
-            for spellings in [_spellings(tagger.vocabulary_, label, tagger.readable(label))]
-        ]
-        _entries[state.ground] = state.settled, entries
-    return entries
-
-
-def _spellings(vocabulary: Vocabulary | None, label: str, name: str) -> list[str]:
-    others = vocabulary.names_of(label) if vocabulary is not None and label in vocabulary else []
-    return list(dict.fromkeys([name, label, *others]))
-
-
 # -- the evidence for a label -----------------------------------------------------------------------------
 
 
@@ -188,7 +174,7 @@ def reasons(tagger: Tagger, text: str, label: str, n: int) -> dict[str, Any]:
     found = tagger.explain(text, label, n)
     words = _words(tagger, text, [feature for feature, _ in found.features])
     return {
-        "label": found.label,
+        **asdict(found),
         "name": tagger.readable(found.label),
         "score": round(found.score, DECIMALS),
         "features": [
@@ -202,9 +188,6 @@ def reasons(tagger: Tagger, text: str, label: str, n: int) -> dict[str, Any]:
         "samples": [
             {"text": sample, "similarity": near, "labels": _labels(tagger, row)} for row, sample, near in found.samples
         ],
-        "acts": found.acts,
-        "names": found.names,
-        "names_in_part": found.names_in_part,
     }
 
 

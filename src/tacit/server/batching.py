@@ -11,22 +11,20 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Any
 
-from tacit.server.problems import Problem, busy
-
-Job = TypeVar("Job")
-Result = TypeVar("Result")
+from tacit.server.problems import Problem
 
 
 @dataclass(frozen=True, eq=False)
-class _Waiting(Generic[Job, Result]):
-    job: Job
+class _Waiting:
+    job: Any
     size: int
-    done: asyncio.Future[Result]
+    deadline: float
+    done: asyncio.Future[Any]
 
 
-class Lane(Generic[Job, Result]):
+class Lane:
     """A queue with a limit, and the thread that serves it.
 
     Parameters
@@ -38,45 +36,33 @@ class Lane(Generic[Job, Result]):
     max_waiting : int
         Maximum sum of the sizes of queued jobs; a further job raises a `Problem` with status 429.
     timeout : float
-        Seconds that a job may be queued before it starts; after that it raises a `Problem` with status 503.
+        Seconds that a job may be queued; if its turn comes later, it raises a `Problem` with status 503.
     """
 
     def __init__(
-        self,
-        do: Callable[[Sequence[Job]], Sequence[Result | Exception]],
-        max_together: int,
-        max_waiting: int,
-        timeout: float,
+        self, do: Callable[[Sequence[Any]], Sequence[Any]], max_together: int, max_waiting: int, timeout: float
     ) -> None:
         self._do = do
         self._max_together = max_together
         self._max_waiting = max_waiting
         self._timeout = timeout
-        self._waiting: deque[_Waiting[Job, Result]] = deque()
+        self._waiting: deque[_Waiting] = deque()
         self._runner: asyncio.Task[None] | None = None
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="tacit-lane")
         self.n_waiting = 0
 
-    @property
-    def is_full(self) -> bool:
-        """Whether a further job of any size would be rejected."""
-        return self.n_waiting >= self._max_waiting
-
-    async def submit(self, job: Job, size: int = 1) -> Result:
+    async def submit(self, job: Any, size: int = 1) -> Any:
         """Queue a job and wait for its result."""
         if self._waiting and self.n_waiting + size > self._max_waiting:
-            raise busy("too many requests are queued for this model; try again in a moment")
+            detail = "too many requests are queued for this model; try again in a moment"
+            raise Problem(429, detail, headers={"Retry-After": "1"})
         loop = asyncio.get_running_loop()
-        entry: _Waiting[Job, Result] = _Waiting(job, size, loop.create_future())
+        entry = _Waiting(job, size, loop.time() + self._timeout, loop.create_future())
         self._waiting.append(entry)
         self.n_waiting += size
         if self._runner is None:
             self._runner = loop.create_task(self._run())
-        deadline = loop.call_later(self._timeout, self._give_up, entry)
-        try:
-            return await entry.done
-        finally:
-            deadline.cancel()
+        return await entry.done
 
     async def close(self) -> None:
         """Finish the queued jobs, then stop the thread."""
@@ -84,33 +70,28 @@ class Lane(Generic[Job, Result]):
             await self._runner
         self._thread.shutdown()
 
-    def _give_up(self, entry: _Waiting[Job, Result]) -> None:
-        """Fail a job that was queued for too long; a job that has started is allowed to finish."""
-        if entry in self._waiting:
-            self._waiting.remove(entry)
-            self.n_waiting -= entry.size
-            if not entry.done.done():
-                detail = f"the request was queued for {self._timeout:g} s and not started; try again later"
-                entry.done.set_exception(Problem(503, detail, retry_after=max(1, round(self._timeout))))
-
-    def _take(self) -> list[_Waiting[Job, Result]]:
+    def _take(self, now: float) -> list[_Waiting]:
         """The next batch."""
-        batch: list[_Waiting[Job, Result]] = []
+        batch: list[_Waiting] = []
         size = 0
         while self._waiting and (not batch or size + self._waiting[0].size <= self._max_together):
             entry = self._waiting.popleft()
             self.n_waiting -= entry.size
-            if not entry.done.done():  # otherwise its client is gone
-                batch.append(entry)
-                size += entry.size
+            if entry.done.done():  # its client is gone
+                continue
+            if entry.deadline < now:
+                detail = f"the request was queued for {self._timeout:g} s and not started; try again later"
+                entry.done.set_exception(Problem(503, detail, headers={"Retry-After": "10"}))
+                continue
+            batch.append(entry)
+            size += entry.size
         return batch
 
     async def _run(self) -> None:
         loop = asyncio.get_running_loop()
-        while batch := self._take():
-            jobs = [entry.job for entry in batch]
+        while batch := self._take(loop.time()):
             try:
-                results = await loop.run_in_executor(self._thread, self._do, jobs)
+                results = await loop.run_in_executor(self._thread, self._do, [entry.job for entry in batch])
             except Exception as error:  # noqa: BLE001 - goes to everyone in the batch
                 results = [error] * len(batch)
             for entry, result in zip(batch, results, strict=True):

@@ -18,13 +18,12 @@ class JsonFormatter(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         """One line."""
-        milliseconds = int(record.created * 1000) % 1000
-        content: dict[str, Any] = {
-            "time": time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created)) + f".{milliseconds:03d}Z",
+        content = {
+            "time": f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(record.created))}.{int(record.msecs):03d}Z",
             "level": record.levelname.lower(),
             "event": record.getMessage(),
+            **getattr(record, "about", {}),
         }
-        content.update(getattr(record, "about", {}))
         return json.dumps(content, ensure_ascii=False, separators=(",", ":"), default=str)
 
 
@@ -42,8 +41,7 @@ def write_logs() -> None:
 
 def event(name: str, level: int = logging.INFO, **about: Any) -> None:
     """Log one event."""
-    if logger.isEnabledFor(level):
-        logger.log(level, name, extra={"about": about})
+    logger.log(level, name, extra={"about": about})
 
 
 def failure(name: str, error: BaseException, **about: Any) -> None:

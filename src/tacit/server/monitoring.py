@@ -18,10 +18,7 @@ disable_created_metrics()  # type: ignore[no-untyped-call]
 
 
 class Metrics:
-    """All metrics; gauges are set when the metrics are requested, and whenever the model folders are checked.
-
-    The workers of a service write theirs to a shared folder, and each of them reports the sums.
-    """
+    """All metrics. The workers of a service write theirs to a shared folder, and each of them reports the sums."""
 
     def __init__(self) -> None:
         own = self._registry = CollectorRegistry()
@@ -36,23 +33,15 @@ class Metrics:
         self.seconds = Histogram("tacit_request_seconds", what, ["route"], buckets=_SECONDS, registry=own)
         self.texts = Counter("tacit_texts", "Texts that suggestions were made for.", ["model"], registry=own)
         self.ranked = Histogram("tacit_ranked_texts", "Texts ranked together.", ["model"], buckets=_TEXTS, registry=own)
-        what = "Suggestions accepted or rejected."
-        self.judged = Counter("tacit_judgements", what, ["model", "accepted"], registry=own)
-        what = "Connections closed without a response, by reason."
-        self.closed = Counter("tacit_closed_connections", what, ["reason"], registry=own)
-        what = "Reloads of a model, by outcome."
-        self.reloads = Counter("tacit_reloads", what, ["model", "outcome"], registry=own)
-        what = "Texts queued for suggestions."
-        self.waiting = Gauge("tacit_waiting_texts", what, ["model"], registry=own, multiprocess_mode="livesum")
-        self.labels = Gauge(
-            "tacit_labels", "Labels of a model.", ["model"], registry=own, multiprocess_mode="livemostrecent"
-        )
-        self.acts = Gauge("tacit_acts", "Acts in force.", ["model"], registry=own, multiprocess_mode="livemostrecent")
-        what = "When a model was loaded."
-        self.loaded = Gauge(
-            "tacit_loaded_timestamp_seconds", what, ["model"], registry=own, multiprocess_mode="livemin"
-        )
+        self.reloads = Counter("tacit_reloads", "Reloads by outcome.", ["model", "outcome"], registry=own)
+        self.waiting = _gauge("tacit_waiting_texts", "Texts queued for suggestions.", "livesum", own)
+        self.labels = _gauge("tacit_labels", "Labels of a model.", "livemostrecent", own)
+        self.acts = _gauge("tacit_acts", "Acts in force.", "livemostrecent", own)
 
     def text(self) -> bytes:
         """All metrics in the text format of Prometheus."""
         return generate_latest(self._registry)
+
+
+def _gauge(name: str, what: str, mode: str, registry: CollectorRegistry) -> Gauge:
+    return Gauge(name, what, ["model"], registry=registry, multiprocess_mode=mode)  # type: ignore[arg-type]

@@ -4,28 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated, Any, TypeVar
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
-from tacit.server.problems import MAX_ERRORS
 from tacit.server.request_limits import MAX_ITEMS, MAX_K
 
 _TARGET = r"^(auto|f1|(precision|recall)=(0\.[0-9]{0,9}[1-9]|1)|labels=[1-9][0-9]{0,9})$"
-
-
-def _whole(text: str) -> str:
-    """`text`; raise if it has an unpaired surrogate, which JSON can express and UTF-8 cannot."""
-    try:
-        text.encode()
-    except UnicodeEncodeError as error:
-        raise ValueError(f"must be valid Unicode; character {error.start} is half of a surrogate pair") from None
-    return text
-
-
-def _not_huge(content: Any) -> Any:
-    """`content`; raise for too many entries, before pydantic looks at each."""
-    if isinstance(content, list | dict) and len(content) > MAX_ITEMS:
-        raise ValueError(f"must have at most {MAX_ITEMS:,} entries; got {len(content):,}")
-    return content
+_LONGEST = 1_000_000_000  # characters of a text; with a limit, pydantic refuses halves of surrogate pairs
 
 
 def _without_fraction(number: Any) -> Any:
@@ -35,14 +19,11 @@ def _without_fraction(number: Any) -> Any:
 
 Item = TypeVar("Item")
 INTEGRAL = BeforeValidator(_without_fraction)
-Items = Annotated[list[Item], Field(fail_fast=True), BeforeValidator(_not_huge)]  # of megabytes, one error is enough
-Text = Annotated[str, AfterValidator(_whole)]
+Items = Annotated[list[Item], Field(max_length=MAX_ITEMS, fail_fast=True)]  # of megabytes, one error is enough
+Text = Annotated[str, Field(max_length=_LONGEST)]
 LabelName = Annotated[str, Field(min_length=1, max_length=500)]
 ModelName = Annotated[str | None, Field(None, description="Name of the model; by default the first one.")]
-Names = Annotated[list[LabelName], Field(fail_fast=True)]
-Counts = Annotated[dict[LabelName, Annotated[float, Field(ge=0)]], BeforeValidator(_not_huge)]
 Target = Annotated[str, Field(max_length=100, json_schema_extra={"pattern": _TARGET})]
-ActId = Annotated[str, Field(min_length=1, max_length=100)]
 
 
 class _Request(BaseModel):
@@ -50,11 +31,16 @@ class _Request(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _not_many_unknown(cls, content: Any) -> Any:
-        """Raise for many unknown fields together: otherwise each is an error of its own."""
-        if isinstance(content, dict) and len(content) >= len(cls.model_fields) + MAX_ERRORS:
-            raise ValueError(f"must have at most {len(cls.model_fields)} fields; got {len(content):,}")
+    def _check_sizes(cls, content: Any) -> Any:
+        """Raise for objects with very many fields: otherwise each may be an error of its own."""
+        objects = [content, *content.values()] if isinstance(content, dict) else []
+        if any(isinstance(each, dict) and len(each) > MAX_ITEMS for each in objects):
+            raise ValueError(f"an object may have at most {MAX_ITEMS:,} fields")
         return content
+
+
+class NoContent(_Request):
+    """An empty object."""
 
 
 class SuggestRequest(_Request):
@@ -78,13 +64,11 @@ class SuggestRequest(_Request):
         description="Lowest score to suggest: a number, 'auto' (the stored threshold), or a target such as 'f1', "
         "'precision=0.8', 'recall=0.5' or 'labels=3'.",
     )
-    include: Names | None = Field(None, description="Suggest only these labels.")
-    exclude: Names | None = Field(None, description="Suggest none of these labels.")
+    include: Items[LabelName] | None = Field(None, description="Suggest only these labels.")
+    exclude: Items[LabelName] | None = Field(None, description="Suggest none of these labels.")
     damp_head: float = Field(0.0, ge=0, le=1, description="Rank frequent labels lower: 0 not at all, 1 most.")
     language: str | None = Field(
-        None,
-        max_length=40,
-        description="Language of the labels' names, such as 'fi', if the vocabulary has it.",
+        None, max_length=40, description="Language of the labels' names, such as 'fi', if the vocabulary has it."
     )
 
     @model_validator(mode="after")
@@ -93,9 +77,52 @@ class SuggestRequest(_Request):
             raise ValueError("give either 'text' or 'texts'")
         return self
 
-    def all_texts(self) -> list[str]:
-        """The texts, however they were given."""
-        return self.texts or [self.text]
+
+class ExplainRequest(_Request):
+    """A text and the label to explain."""
+
+    text: Text
+    label: LabelName
+    model: ModelName
+    n: Annotated[int, Field(ge=1, le=50), INTEGRAL] = Field(8, description="Maximum number of items of each kind.")
+
+
+class NewLabel(_Request):
+    """A label to add, and the evidence for it; a name alone is enough if its words are informative."""
+
+    name: Annotated[str, Field(min_length=1, max_length=500, pattern=r"\S")]
+    model: ModelName
+    examples: Items[Text] | None = Field(None, min_length=1, description="Texts that have the label.")
+    cooccurs: dict[LabelName, Annotated[float, Field(gt=0)]] | None = Field(
+        None, description="Labels that it co-occurs with, each with the number of samples that have both."
+    )
+    description: Text | None = Field(None, description="A text that describes it.")
+    parent: LabelName | None = Field(None, description="A broader label.")
+
+
+class Judgement(_Request):
+    """Whether a label is right for a text."""
+
+    text: Text
+    label: LabelName
+    accepted: bool
+
+
+class FeedbackRequest(_Request):
+    """Suggestions that were judged."""
+
+    judgements: Items[Judgement] = Field(min_length=1)
+    model: ModelName
+
+
+class UndoRequest(_Request):
+    """The act to undo; by default the last one."""
+
+    id: Annotated[str, Field(min_length=1, max_length=100)] | None = None
+    model: ModelName
+
+
+# -- responses --------------------------------------------------------------------------------------------
 
 
 class SuggestedLabel(BaseModel):
@@ -103,9 +130,7 @@ class SuggestedLabel(BaseModel):
 
     label: str
     name: str = Field(description="Its name in the vocabulary, or else the label itself.")
-    score: float = Field(
-        description="The probability that it is right, where the model is calibrated; with damp_head a weighted one."
-    )
+    score: float = Field(description="The probability that it is right, where the model is calibrated.")
 
 
 class Result(BaseModel):
@@ -121,17 +146,6 @@ class SuggestAnswer(BaseModel):
     results: list[Result]
 
 
-class ExplainRequest(_Request):
-    """A text and the label to explain."""
-
-    text: Text
-    label: LabelName
-    model: ModelName
-    n: Annotated[int, Field(ge=1, le=50), INTEGRAL] = Field(
-        8, description="Maximum number of words, of labels and of samples."
-    )
-
-
 class WordReason(BaseModel):
     """A word, and by how much the score falls without it."""
 
@@ -141,7 +155,7 @@ class WordReason(BaseModel):
 
 
 class LabelReason(BaseModel):
-    """Another label suggested for the text, and the share of its training samples that have the explained label too."""
+    """Another label suggested for the text, and the fraction of its training samples with the explained label."""
 
     label: str
     name: str
@@ -150,17 +164,16 @@ class LabelReason(BaseModel):
 
 
 class SampleReason(BaseModel):
-    """A training sample with the label."""
+    """A training sample with the label, and the names of all its labels."""
 
     text: str
     similarity: float
-    labels: list[str] = Field(description="Names of all labels that it has.")
+    labels: list[str]
 
 
 class ExplainAnswer(BaseModel):
     """The evidence for a label, strongest first."""
 
-    model: str
     label: str
     name: str
     score: float
@@ -190,59 +203,18 @@ class LabelsAnswer(BaseModel):
     labels: list[Label]
 
 
-class NewLabel(_Request):
-    """A label to add, and the evidence for it; a name alone is enough if its words are informative."""
-
-    name: Annotated[str, Field(min_length=1, max_length=500, pattern=r"\S")]
-    model: ModelName
-    examples: Items[Text] | None = Field(
-        None, min_length=1, description="Texts that have the label; three are much better than one."
-    )
-    cooccurs: Counts | None = Field(
-        None, description="Labels that it co-occurs with, each with the number of samples that have both."
-    )
-    description: Text | None = Field(None, description="A text that describes it.")
-    parent: LabelName | None = Field(None, description="A broader label.")
-
-
-class Judgement(_Request):
-    """Whether a label is right for a text."""
-
-    text: Text
-    label: LabelName
-    accepted: bool
-
-
-class FeedbackRequest(_Request):
-    """Suggestions that were judged."""
-
-    judgements: Items[Judgement] = Field(min_length=1)
-    model: ModelName
-
-
-class UndoRequest(_Request):
-    """The act to undo; by default the last one."""
-
-    id: ActId | None = None
-    model: ModelName
-
-
-class ReloadRequest(_Request):
-    """Nothing: an empty object."""
-
-
 class RecordedAct(BaseModel):
-    """An act that has been saved, or undone."""
+    """An act that has been saved, or undone; its id is for /v1/undo."""
 
     model: str
-    id: str = Field(description="Id of the act, for /v1/undo.")
+    id: str
     act: str
 
 
 class ActInForce(BaseModel):
-    """A change since training."""
+    """A change since training; its id is for /v1/undo."""
 
-    id: str = Field(description="For /v1/undo.")
+    id: str
     time: str
     act: str
 
@@ -256,15 +228,15 @@ class ActsAnswer(BaseModel):
 
 
 class ServedModel(BaseModel):
-    """A model that is served."""
+    """A model that is served; what is not known of it is null."""
 
     name: str
     kind: str
     labels: int
-    samples: int | None = Field(description="Number of training samples, if known.")
+    samples: int | None
     calibrated: bool
-    calibration_error: float | None = Field(description="Expected calibration error on held-out samples.")
-    calibration_samples: int | None = Field(description="Number of samples that probabilities were measured on.")
+    calibration_error: float | None
+    calibration_samples: int | None
     calibration_spread: float | None = Field(description="Standard error of a probability.")
     metrics: dict[str, float] = Field(description="Metrics on held-out samples; empty if none were held out.")
     example: str | None = Field(description="A training text if they are kept, or words that it knows.")

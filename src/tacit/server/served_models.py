@@ -4,30 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import copy
-import logging
 import time
 from collections.abc import Callable, Sequence
-from functools import partial
-from itertools import groupby
-from pathlib import Path
 from typing import Any
 
-from tacit.errors import (
-    ActError,
-    FileError,
-    LabelError,
-    ModelFileError,
-    ParameterError,
-    TacitError,
-    UnknownLabelError,
-    did_you_mean,
-    spelt_alike,
-)
+from tacit.errors import FileError, ModelFileError, ParameterError, did_you_mean, spelt_alike
 from tacit.server.batching import Lane
 from tacit.server.logs import event, failure
 from tacit.server.monitoring import Metrics
 from tacit.server.problems import Problem
-from tacit.server.request_limits import ACTS_PER_COMMIT, TEXTS_PER_RANKING, Limits
+from tacit.server.request_limits import Settings
 from tacit.store.acts import Act, in_force
 from tacit.store.atomic import Stamp, stamp
 from tacit.store.folder import ACTS, MANIFEST
@@ -35,12 +21,13 @@ from tacit.tagger import home
 from tacit.tagger.suggest import Suggestion, Wish
 from tacit.tagger.tagger import Tagger
 
-Signature = tuple[Stamp, ...]
 Lesson = Callable[[Tagger], Any]  # records an act with a tagger; the result of an undo is what was undone
 Recorded = tuple[str, str]  # the id of an act that is on disk, or of the one undone, and a description
 
 _WARM_UP = "a text that makes the kernels load"
 _QUESTIONS_WAITING = 32
+_TEXTS_PER_RANKING = 32  # larger batches gain little and make the next request wait longer
+_ACTS_PER_COMMIT = 256
 
 
 class Served:
@@ -48,78 +35,70 @@ class Served:
 
     `tagger` is replaced, never modified: a request that started with one finishes with it. Suggestions, other queries
     and changes have a thread each, so that none of them waits for the others.
-
-    Parameters
-    ----------
-    name : str
-        The name that clients use.
-    folder : Path
-        The model folder.
-    acts : Path, optional
-        The ledger, if it is not the one in the folder.
     """
 
     tagger: Tagger
-    signature: Signature
-    loaded_at: float
-    _data: Any  # the stamp of its data file when the model was loaded
-    _seen: tuple[Tagger, Any] | None = None  # a tagger, and the stamp of the ledger whose acts it has
+    loaded_at: str
+    _seen: tuple[Tagger, Stamp | None] | None = None  # a tagger, and the stamp of the ledger whose acts it has
+    _failed: Stamp | None = None  # the stamp of a manifest that could not be loaded
 
-    def __init__(self, name: str, folder: Path, acts: Path | None, limits: Limits, metrics: Metrics) -> None:
+    def __init__(self, name: str, settings: Settings, metrics: Metrics) -> None:
         self.name = name
-        self.limits = limits
-        self.folder = folder
-        self._acts = acts
+        self.max_batch = settings.max_batch
+        self.folder = settings.folders[name]
+        self._acts = settings.acts.get(name)
+        self._ledger = self._acts or self.folder / ACTS
         self._metrics = metrics
+        self._loading = asyncio.Lock()
         self._load()
         self._check_writable()
-        self._suggesting: Lane[tuple[Wish, Sequence[str]], list[list[Suggestion]]] = Lane(
-            self._suggest_together, TEXTS_PER_RANKING, limits.max_waiting, limits.timeout
-        )
-        self._teaching: Lane[Lesson | None, Any] = Lane(
-            self._teach_together, ACTS_PER_COMMIT, limits.max_waiting, limits.timeout
-        )
-        self._asking: Lane[Callable[[], Any], Any] = Lane(_call_each, 1, _QUESTIONS_WAITING, limits.timeout)
+        limits = settings.max_waiting, settings.timeout
+        self._suggesting = Lane(self._suggest_together, _TEXTS_PER_RANKING, *limits)
+        self._teaching = Lane(self._teach_together, _ACTS_PER_COMMIT, *limits)
+        self._asking = Lane(self._answer_each, 1, _QUESTIONS_WAITING, settings.timeout)
 
     # -- requests -----------------------------------------------------------------------------------------
 
     async def suggest(self, texts: Sequence[str], wish: Wish) -> list[list[Suggestion]]:
         """The result of `Tagger.suggest`."""
-        return await self._suggesting.submit((wish, texts), len(texts))
+        found: list[list[Suggestion]] = await self._suggesting.submit((wish, texts), len(texts))
+        self._metrics.texts.labels(self.name).inc(len(texts))
+        return found
 
     async def ask(self, question: Callable[[Tagger], Any]) -> Any:
         """The result of a function of the tagger, run in the thread for queries."""
-        return await self._asking.submit(self._told(question))
+        return await self._asking.submit(question)
 
     async def teach(self, lesson: Lesson) -> Recorded:
         """Record and apply an act; on return it is on disk, and the next suggestion takes it into account."""
-        recorded: Recorded = await self._teaching.submit(lesson)
+        try:
+            recorded: Recorded = await self._teaching.submit(lesson)
+        except ModelFileError as error:
+            failure("act not written", error)
+            raise Problem(507, "the act could not be written to disk and is not recorded; see the log") from None
         return recorded
 
     async def reload(self) -> None:
         """Reload the model from its folder; requests in progress are not disturbed."""
-        try:
-            await self._teaching.submit(None)
-        except TacitError as error:
-            self._metrics.reloads.labels(self.name, "failed").inc()
-            failure("reload failed", error, model=self.name)
-            raise
+        async with self._loading:
+            before = stamp(self.folder / MANIFEST)
+            try:
+                await asyncio.to_thread(self._load)
+            except Exception as error:  # noqa: BLE001 - the old model stays in use
+                self._failed = before
+                self._metrics.reloads.labels(self.name, "failed").inc()
+                failure("reload failed", error, model=self.name)
+                detail = "the folder does not hold a valid model; the old one stays in use, see the log"
+                raise Problem(409, detail) from None
         self._metrics.reloads.labels(self.name, "done").inc()
+        event("reloaded", model=self.name, acts=self.n_acts, left_out=self.left_out)
 
-    async def catch_up(self) -> None:
-        """Apply acts that other processes have recorded, if there are any."""
-        if self._seen != (self.tagger, self._ledger_stamp()):
-            await asyncio.to_thread(self._current)
-
-    def notice_damage(self, signature: Signature) -> None:
-        """Log once if somebody changed the data of the model in use in place: it is served from a copy."""
-        if signature[:1] == self.signature[:1] and self._data != (found := stamp(self._data_file)):
-            self._data = found
-            event("changed in place", logging.WARNING, model=self.name, file=self._data_file.name)
-
-    def folder_signature(self) -> Signature:
-        """Identifies the current content of the folder and the ledger; `signature` is that of the model in use."""
-        return _signature(self.folder, self._acts)
+    @property
+    def is_replaced(self) -> bool:
+        """Whether the folder has another model, which could not be loaded before."""
+        where = self.tagger._home
+        known = None if where is None else where.stamp
+        return stamp(self.folder / MANIFEST) not in (None, known, self._failed)
 
     @property
     def n_acts(self) -> int:
@@ -131,40 +110,37 @@ class Served:
         """Acts that do not apply to the model."""
         return len(self.tagger.left_out_)
 
-    def set_gauges(self) -> None:
-        """Set the metrics that are not counted."""
+    async def catch_up(self) -> None:
+        """Apply acts that other processes have recorded, and set the gauges."""
+        await asyncio.to_thread(self._current)
         self._metrics.waiting.labels(self.name).set(self._suggesting.n_waiting)
         self._metrics.labels.labels(self.name).set(self.tagger.n_suggested_)
         self._metrics.acts.labels(self.name).set(self.n_acts)
-        self._metrics.loaded.labels(self.name).set(self.loaded_at)
-
-    @property
-    def is_full(self) -> bool:
-        """Whether a further text would be rejected."""
-        return self._suggesting.is_full
 
     async def close(self) -> None:
         """Finish the queued requests."""
         for lane in (self._suggesting, self._teaching, self._asking):
             await lane.close()
 
-    # -- in the thread for suggestions --------------------------------------------------------------------
+    # -- in the threads for suggestions and other queries -------------------------------------------------
 
-    def _suggest_together(self, jobs: Sequence[tuple[Wish, Sequence[str]]]) -> list[list[list[Suggestion]] | Exception]:
-        results: dict[int, list[list[Suggestion]] | Exception] = {}
-        places: dict[Wish, list[int]] = {}
-        for place, (wish, _) in enumerate(jobs):
-            places.setdefault(wish, []).append(place)
-        for wish, together in places.items():
+    def _suggest_together(self, jobs: Sequence[tuple[Wish, Sequence[str]]]) -> list[Any]:
+        """Suggestions for the texts of each job; jobs with the same wish are ranked together."""
+        results: list[Any] = [None] * len(jobs)
+        for wish in dict.fromkeys(wish for wish, _ in jobs):
+            together = [place for place, job in enumerate(jobs) if job[0] == wish]
             texts = [text for place in together for text in jobs[place][1]]
             self._metrics.ranked.labels(self.name).observe(len(texts))
-            found = _attempt(self._told(partial(Tagger.suggest, texts=texts, **vars(wish))))
-            rows = None if isinstance(found, Exception) else iter(found)
-            for place in together:
-                results[place] = found if rows is None else [next(rows) for _ in jobs[place][1]]
-        return [results[place] for place in range(len(jobs))]
+            try:
+                rows = iter(self._current().suggest(texts, **vars(wish)))
+                for place in together:
+                    results[place] = [next(rows) for _ in jobs[place][1]]
+            except Exception as error:  # noqa: BLE001 - of these jobs alone
+                results = [error if place in together else result for place, result in enumerate(results)]
+        return results
 
-    # -- in the threads for suggestions and other queries -------------------------------------------------
+    def _answer_each(self, questions: Sequence[Callable[[Tagger], Any]]) -> list[Any]:
+        return [question(self._current()) for question in questions]
 
     def _current(self) -> Tagger:
         """The tagger with all acts that any process has recorded until now; a new base is left to `reload`.
@@ -172,52 +148,32 @@ class Served:
         So an act is known to all workers of a service before it is acknowledged. Another thread may put an older tagger
         in use meanwhile: then `_seen` no longer holds, and the next call reads the ledger again.
         """
-        tagger, seen = self.tagger, self._ledger_stamp()
+        tagger, seen = self.tagger, stamp(self._ledger)
         if self._seen != (tagger, seen):
             later = copy.copy(tagger)
             try:
                 if home.refresh(later, reload=False):
                     self._publish(later)
-                    self._note_own(later)
                     tagger = later
             except ModelFileError as error:  # a damaged ledger: suggestions go on without what it says
                 failure("ledger not read", error, model=self.name)
             self._seen = tagger, seen
         return tagger
 
-    def _ledger_stamp(self) -> Any:
-        return stamp(self._acts or self.folder / ACTS)
-
-    @property
-    def _data_file(self) -> Path:
-        where = self.tagger._home
-        return self.folder if where is None else where.data_file
-
     # -- in the thread for changes ------------------------------------------------------------------------
 
-    def _teach_together(self, lessons: Sequence[Lesson | None]) -> list[Any]:
-        """Run lessons, and reloads, which are None, in order."""
-        results: list[Any] = []
-        for is_lesson, group in groupby(lessons, key=callable):
-            together: list[Any] = list(group)
-            results += self._teach(together) if is_lesson else [_attempt(self._load)] * len(together)
-        return results
-
-    def _teach(self, lessons: Sequence[Lesson]) -> list[Recorded | Exception]:
+    def _teach_together(self, lessons: Sequence[Lesson]) -> list[Any]:
         """Record a batch of acts with one sync; each is recorded, or rejected with a reason."""
         later = copy.copy(self.tagger)
         home.refresh(later)
-        results: list[Any] = [_attempt(partial(_act, later, lesson)) for lesson in lessons]
+        results = [_tried(later, lesson) for lesson in lessons]
         acts = [result[0] for result in results if isinstance(result, tuple)]
-        refused: dict[str, Any] = home.commit(later, acts) if acts else {}
+        refused = home.commit(later, acts) if acts else {}
         self._publish(later)
-        self._note_own(later)
-        results = [refused.get(result[0].id, result) if isinstance(result, tuple) else result for result in results]
-        return [result[1] if isinstance(result, tuple) else self._named(result) for result in results]
+        return [refused.get(result[0].id, result[1]) if isinstance(result, tuple) else result for result in results]
 
     def _load(self) -> None:
         """Load the model with its acts, and put it in use."""
-        signature = self.folder_signature()
         loaded = Tagger.load(self.folder, acts=self._acts)
         if not loaded.takes_texts:
             raise ParameterError(f"{self.folder}: the model was trained on features; serve a model trained on texts")
@@ -225,73 +181,30 @@ class Served:
             made = "the model was trained with vectors made elsewhere, which requests do not have"
             raise ParameterError(f"{self.folder}: {made}; serve a model trained with an encoder")
         self._publish(loaded)
-        self.signature = signature
-        self._data = stamp(self._data_file)
-        self.loaded_at = time.time()
-
-    def _note_own(self, tagger: Tagger) -> None:
-        """Update the signature after recording acts, unless another process has changed something not yet loaded."""
-        now, where = self.folder_signature(), tagger._home
-        others = now[:-1]  # the last entry is the ledger in which acts are recorded
-        if now and where is not None and now[-1][-1] == where.mark.end and others == self.signature[: len(others)]:
-            self.signature = now
+        self.loaded_at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
 
     def _check_writable(self) -> None:
         """Raise at the start, rather than at the first change, if acts cannot be recorded."""
         try:
             home.commit(copy.copy(self.tagger), [])
         except ModelFileError as error:
-            place = self._acts or self.folder
-            raise FileError(place, f"cannot be written; record acts elsewhere with --acts FILE ({error})") from error
+            message = f"cannot be written; record acts elsewhere with --acts FILE ({error})"
+            raise FileError(self._ledger.parent, message) from error
 
     def _publish(self, tagger: Tagger) -> None:
         """Put a tagger in use, after a first suggestion has computed everything that is computed lazily."""
         tagger.suggest([_WARM_UP], k=1)
         self.tagger = tagger
 
-    # -- errors -------------------------------------------------------------------------------------------
 
-    def _told(self, question: Callable[[Tagger], Any]) -> Callable[[], Any]:
-        """A query to the current tagger, with errors turned into problems that name the field."""
-
-        def call() -> Any:
-            try:
-                return question(self._current())
-            except (LabelError, ActError) as error:
-                raise self._named(error) from None
-
-        return call
-
-    def _named(self, error: Exception) -> Exception:
-        if isinstance(error, UnknownLabelError):
-            return Problem(404, error.reason, field=error.field or "label", nearest=error.nearest)
-        if isinstance(error, LabelError | ActError):
-            return Problem(409, error.reason, field=error.field or "label")
-        return Problem(422, str(error)) if isinstance(error, ParameterError) else error
-
-
-def _act(tagger: Tagger, lesson: Lesson) -> tuple[Act, Recorded]:
-    """Apply a lesson to a tagger; return the act, and what the response says of it."""
-    found = lesson(tagger)
-    act = tagger._changes.acts[-1]
-    return act, ((act.content["of"], found) if act.kind == "undo" else (act.id, str(act)))
-
-
-def _call_each(questions: Sequence[Callable[[], Any]]) -> list[Any]:
-    return [_attempt(question) for question in questions]
-
-
-def _attempt(function: Callable[[], Any]) -> Any:
+def _tried(tagger: Tagger, lesson: Lesson) -> tuple[Act, Recorded] | Exception:
+    """Apply a lesson to a tagger: the act and what the response says of it, or why it does not apply."""
     try:
-        return function()
+        found = lesson(tagger)
     except Exception as error:  # noqa: BLE001 - returned to the client
         return error
-
-
-def _signature(folder: Path, acts: Path | None) -> Signature:
-    """Stamps of the manifest and the ledgers: they change when the model or acts do; none while it is replaced."""
-    manifest, *ledgers = (stamp(file) for file in (folder / MANIFEST, folder / ACTS, acts) if file is not None)
-    return () if manifest is None else (manifest, *(found for found in ledgers if found is not None))
+    act = tagger._changes.acts[-1]
+    return act, ((act.content["of"], found) if act.kind == "undo" else (act.id, str(act)))
 
 
 class Models(dict[str, Served]):
@@ -301,13 +214,7 @@ class Models(dict[str, Served]):
         """The model of that name."""
         if name is None:
             return next(iter(self.values()))
-        served = self.get(name)
-        if served is None:
+        if name not in self:
             detail = f"unknown model '{name[:200]}'{did_you_mean(name, self)}"
             raise Problem(404, detail, field="model", nearest=spelt_alike(name, self))
-        return served
-
-    def are_full(self, n_requests: int) -> bool:
-        """Whether a request for suggestions would be rejected, whichever model it names."""
-        n_most = sum(served.limits.max_waiting + TEXTS_PER_RANKING for served in self.values())
-        return n_requests >= n_most or all(served.is_full for served in self.values())
+        return self[name]

@@ -7,8 +7,6 @@ import hashlib
 import json
 import mmap
 import os
-import shutil
-import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -33,12 +31,6 @@ MALFORMED = (LookupError, ValueError, TypeError, AttributeError, ArithmeticError
 
 _CANNOT_SYNC_FOLDERS = (errno.EINVAL, errno.ENOTSUP)  # of a file system, such as some over a network
 _MAX_HEADER = 100_000_000  # bytes; the limit of the safetensors format itself
-_COPIES_KEPT = 2  # of a folder: workers may still open that of the model before
-
-#: Whether to map private copies of files, as a service does: a process that reads a mapped file which somebody has
-#: truncated in place is killed by the system (SIGBUS). Workers of a service share the copies in a folder.
-maps_copies = False
-shared_copies: Path | None = None
 
 
 @contextmanager
@@ -97,44 +89,12 @@ def write_arrays(path: Path, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
 
 
 def read_checked(file: Path, size: int, digest: str, *, verify: bool) -> dict[str, npt.NDArray[Any]]:
-    """Check a file of arrays and map it, or a copy of it; `verify` checks the checksum, too."""
+    """Check a file of arrays and map it; `verify` checks the checksum, too."""
     if not file.is_file() or file.stat().st_size != size:
         raise ModelFileError(f"{file}: missing or truncated; copy the model again")
-    if not maps_copies:
-        if verify:
-            _verify(file, file, digest)
-        return read_arrays(file)
-    if shared_copies is not None:
-        return read_arrays(_shared_copy(file, digest, shared_copies))
-    with tempfile.NamedTemporaryFile(prefix="tacit-serve-") as private:  # gone at once, but for the map
-        _copy(file, Path(private.name), digest)
-        return read_arrays(Path(private.name))
-
-
-def _shared_copy(file: Path, digest: str, folder: Path) -> Path:
-    names = [hashlib.sha256(part.encode()).hexdigest()[:16] for part in (str(file.parent.resolve()), digest)]
-    copied = folder / f"{'-'.join(names)}.safetensors"
-    if not copied.exists():
-        draft = copied.with_suffix(f".{os.getpid()}.tmp")
-        _copy(file, draft, digest)
-        draft.replace(copied)
-        for old in sorted(folder.glob(f"{names[0]}-*.safetensors"), key=os.path.getmtime)[:-_COPIES_KEPT]:
-            old.unlink(missing_ok=True)
-    return copied
-
-
-def _copy(file: Path, copied: Path, digest: str) -> None:
-    try:
-        shutil.copyfile(file, copied)
-    except OSError as error:
-        reason = error.strerror or error
-        raise ModelFileError(f"{file}: no copy in {copied.parent} ({reason}); TMPDIR must have room for it") from error
-    _verify(copied, file, digest)
-
-
-def _verify(file: Path, shown: Path, digest: str) -> None:
-    if sha256(file) != digest:
-        raise ModelFileError(f"{shown}: damaged (its checksum does not match); copy the model again")
+    if verify and sha256(file) != digest:
+        raise ModelFileError(f"{file}: damaged (its checksum does not match); copy the model again")
+    return read_arrays(file)
 
 
 def read_arrays(path: Path, *, mapped: bool = True) -> dict[str, npt.NDArray[Any]]:

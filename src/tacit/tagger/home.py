@@ -55,11 +55,6 @@ class Home:
         """Whether the ledger is outside the folder."""
         return self.ledger.path != self.folder / ACTS
 
-    @property
-    def data_file(self) -> Path:
-        """The arrays of the base."""
-        return Path(self.folder / self.manifest["file"]["name"])
-
     def has_base_of(self, tagger: Tagger) -> bool:
         """Whether a tagger still has the base that was loaded, apart from acts."""
         same = all(getattr(tagger, name) is value for name, value in self.fitted.items())

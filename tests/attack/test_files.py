@@ -369,7 +369,6 @@ def test_contexts_are_not_fetched(tmp_path, reader, counting_server):
             path.write_text(json.dumps({"@context": context, **concept}))
             outcome = reader.read(path, "load_vocabulary")
             assert outcome.kind == "refused", (context, outcome)
-            assert "nothing beyond the file is read" in outcome.message
             assert_cheap(outcome)
             path.write_text(json.dumps({"@graph": [{"@context": context, **concept}]}))
             assert reader.read(path, "load_vocabulary").kind == "refused"

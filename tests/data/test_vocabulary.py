@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from tacit.cli.act_commands import add_label
 from tacit.cli.train import train
 from tacit.data.rdf import SYNTAXES
 from tacit.data.vocabulary import Vocabulary, load_vocabulary
@@ -53,7 +52,6 @@ def test_looking_up(vocabulary):
     assert vocabulary.name_of("beast") == "animal"
     assert vocabulary.names_of("cat") == ["2", "cat", "kitty", "feline"]
     assert vocabulary.parents_of("kitty") == ["1"]
-    assert vocabulary.children_of("animal") == ["2"]
     assert vocabulary.text_of("2") == "cat\nkitty\nfeline\nA small one."
     with pytest.raises(ParameterError, match="the vocabulary has no 'kity' .did you mean 'kitty'"):
         vocabulary.find("kity")
@@ -63,12 +61,6 @@ def test_a_name_in_use_wins_over_another_name():
     vocabulary = Vocabulary(["a", "b"], ["bank", "shore"], [["shore"], ["bank"]])
     assert vocabulary.find("bank") == 0
     assert vocabulary.find("shore") == 1
-
-
-def test_a_vocabulary_can_be_stored(vocabulary):
-    again = Unpacker({}, None).value(pack(vocabulary, {}), Vocabulary)
-    assert again.find("kitty") == 1
-    assert again.parents == vocabulary.parents
 
 
 def test_json_as_a_list_and_plain_names(tmp_path):
@@ -125,12 +117,10 @@ def test_skos(tmp_path):
 THESAURUS = """
 @prefix skos: <http://www.w3.org/2004/02/skos/core#> .
 @prefix : <http://x/> .
-:1 a skos:Concept, :Thing ; skos:prefLabel "colour"@en-GB, "color"@en, "väri"@fi, "kulay"@fil ; skos:notation "C1" ;
-    skos:hiddenLabel "culur"@en, "vari"@fi ; skos:related :2 ; skos:inScheme :main .
-:2 a skos:Concept, :Thing ; skos:prefLabel "paint"@en ; skos:altLabel "varnish" ; skos:broader :1 ;
-    skos:topConceptOf :main .
-:3 a skos:Concept, :Place ; skos:prefLabel "Paris"@en, "Pariisi"@fi ; skos:notation "P3", "P3b" .
-:warm a skos:Collection ; skos:member :red . :red a skos:Collection ; skos:member :1, :warm .
+:1 a skos:Concept ; skos:prefLabel "colour"@en-GB, "color"@en, "väri"@fi, "kulay"@fil ; skos:notation "C1" ;
+    skos:hiddenLabel "culur"@en, "vari"@fi .
+:2 a skos:Concept ; skos:prefLabel "paint"@en ; skos:altLabel "varnish" ; skos:broader :1 .
+:3 a skos:Concept ; skos:prefLabel "Paris"@en, "Pariisi"@fi ; skos:notation "P3", "P3b" .
 """
 
 
@@ -146,14 +136,14 @@ def test_skos_in_a_language_keeps_names_of_all(thesaurus):
     english = load_vocabulary(thesaurus)
     assert english.names == ["color", "paint", "Paris"]  # the language itself goes before its varieties
     assert english.alternatives[0] == ["colour", "culur"]  # hidden names, too, but only those of the language
-    assert english.names_in("fi") == ["väri", "paint", "Pariisi"]
-    assert english.names_in("en-GB")[0] == "colour"
+    assert [english.name_of(key, "fi") for key in english.ids] == ["väri", "paint", "Pariisi"]
+    assert english.name_of("color", "en-GB") == "colour"
     finnish = load_vocabulary(thesaurus, language="fi")
     assert finnish.names == ["väri", "Pariisi"]  # fil is another language
     assert finnish.alternatives[0] == ["vari"]
-    assert finnish.names_in("en") == ["color", "Paris"]
+    assert finnish.translated("en") == ["color", "Paris"]
     with pytest.raises(ParameterError, match="has no names in 'sv'; it has names in en, en-gb, fi, fil"):
-        finnish.names_in("sv")
+        finnish.name_of("vari", "sv")
 
 
 def test_skos_keeps_notations_and_relations(thesaurus):
@@ -163,33 +153,6 @@ def test_skos_keeps_notations_and_relations(thesaurus):
     assert found.names_of("C1") == ["http://x/1", "color", "colour", "culur", "C1"]
     assert found.text_of("C1") == "color\ncolour\nculur"
     assert found.parents_of("paint") == ["http://x/1"]
-    assert found.related_of("paint") == ["http://x/1"]
-    assert found.related_of("color") == ["http://x/2"]
-
-
-@pytest.mark.parametrize(
-    ("include", "exclude", "names"),
-    [
-        (["http://x/Thing"], None, ["color", "paint"]),
-        (["http://x/main"], None, ["color", "paint"]),
-        (["<http://x/warm>"], None, ["color"]),
-        (None, ["http://x/Thing"], ["Paris"]),
-        (["http://x/Thing"], ["http://x/2"], ["color"]),
-    ],
-)
-def test_skos_by_type_scheme_or_collection(thesaurus, include, exclude, names):
-    assert load_vocabulary(thesaurus, include=include, exclude=exclude).names == names
-
-
-def test_skos_has_what_is_included(thesaurus, tmp_path):
-    with pytest.raises(
-        ParameterError, match=r"include must name .* of thesaurus.ttl; got 'http://x/Thin' .did you mean"
-    ):
-        load_vocabulary(thesaurus, include=["http://x/Thin"])
-    path = tmp_path / "v.tsv"
-    path.write_text("1\tone\n")
-    with pytest.raises(ParameterError, match=r"include and exclude are for SKOS.*; got v\.tsv"):
-        load_vocabulary(path, exclude=["1"])
 
 
 ANNIF_TSV = "<http://x/0>\n<http://x/1>\tanimal\tA1\n<http://x/2>\tcat\n<http://x/3>\n<http://x/4>\tdog\tA2\n"
@@ -218,7 +181,7 @@ def test_the_csv_of_annif(tmp_path):
     assert english.ids == ["http://x/1", "http://x/2"]
     assert english.names == ["animal, living", "cat"]
     assert english.notations == ["A1", ""]
-    assert english.names_in("fi") == ["eläin", "cat"]
+    assert english.translated("fi") == ["eläin", ""]
     assert load_vocabulary(path, language="fi").names == ["eläin", "koira"]
     with pytest.raises(FileError, match=r"v.csv:1: has no column for names in 'sv', but in en, fi; choose one"):
         load_vocabulary(path, language="sv")
@@ -258,12 +221,6 @@ def test_deprecated_concepts_lead_to_their_successors(tmp_path):
     assert again.deprecated == found.deprecated
 
 
-@pytest.mark.parametrize("command", [train, add_label])
-def test_the_command_line_takes_the_language(command):
-    shown = CliRunner().invoke(command, ["--help"]).output
-    assert "--vocabulary-language" in shown
-
-
 def test_the_command_line_reads_names_of_the_language(tmp_path):
     path = tmp_path / "v.csv"
     path.write_text(ANNIF_CSV, encoding="utf-8")
@@ -276,17 +233,10 @@ def test_a_stored_vocabulary_keeps_what_it_knows(thesaurus):
     found = load_vocabulary(thesaurus)
     tree = pack(found, {})
     again = Unpacker({}, None).value(tree, Vocabulary)
-    assert (again.notations, again.related, again.translations) == (found.notations, found.related, found.translations)
-    for name in ("notations", "related", "translations"):  # as a model of an earlier version has it
-        del tree["map"][name]
-    old = Unpacker({}, None).value(tree, Vocabulary)
-    assert old.notations == ["", "", ""]
-    assert old.name_of("http://x/1") == "color"
-
-
-def test_stored_translations_must_be_of_the_concepts():
-    wrong = Vocabulary(["1", "2"], ["a", "b"], translations={"fi": ["x"]})
-    assert wrong.problem({"n_concepts": 2}) == ("translations", "must have 2 names in 'fi'; got 1")
+    assert (again.notations, again.parents, again.translations) == (found.notations, found.parents, found.translations)
+    assert again.find("culur") == 0
+    found.translations["fi"].pop()
+    assert found.problem({"n_concepts": 3}) == ("translations", "must have 3 names in 'fi'; got 2")
 
 
 def test_without_its_extra_one_line_says_so(tmp_path, monkeypatch):
@@ -308,7 +258,7 @@ BAD = {
     "must be JSON": ("v.json", "{"),
     "must be an object of concepts by id": ("v.json", "3"),
     "concept 0 must be an object": ("v.json", "[3]"),
-    "concept '1' must be an object or a name": ("v.json", '{"1": 2}'),
+    "concept '1' must be an object with id and name": ("v.json", '{"1": 2}'),
     "has no name": ("v.json", '[{"id": "1"}]'),
     "are text; got 1.5": ("v.json", '[{"id": "1", "name": 1.5}]'),
     "v.csv:1: the header must name columns such as uri and label_en": ("v.csv", "http://x,cat\nhttp://y,dog\n"),
@@ -322,16 +272,3 @@ def test_bad_files(tmp_path, message):
         (tmp_path / name).write_text(content)
     with pytest.raises(FileError, match=message.replace("[", r"\[")):
         load_vocabulary(tmp_path / name)
-
-
-@pytest.mark.real_data
-def test_real_vocabularies(real_data):
-    assert load_vocabulary(real_data / "eurlex57k" / "eurovoc_en.json").parents_of("blue cheese") == ["1102"]
-    assert load_vocabulary(real_data / "yso-finna-en" / "labels.tsv").name_of("p10") == "environmental awareness"
-
-
-def test_names_by_language():
-    vocabulary = Vocabulary(["1", "2"], ["cat", "dog"], translations={"en": ["cat", "dog"], "fi": ["kissa", ""]})
-    assert [vocabulary.name_of(label, "fi") for label in vocabulary.ids] == ["kissa", "dog"]
-    with pytest.raises(ParameterError, match="no names in 'sv'; it has names in en, fi"):
-        vocabulary.name_of("cat", "sv")

@@ -1,8 +1,4 @@
-"""Concepts of vocabularies as tables (TSV, CSV) and JSON files write them; for SKOS see `tacit.data.skos`.
-
-Annif's vocabularies are among these tables: TSV with lines ``<uri><TAB>name<TAB>notation``, and CSV with the columns
-``uri``, ``label_en``, ``label_fi``, … and ``notation``.
-"""
+"""Concepts of vocabularies as tables (TSV, CSV) and JSON files write them; for SKOS see `tacit.data.skos`."""
 
 from __future__ import annotations
 
@@ -32,7 +28,6 @@ _FIELDS: Mapping[str, tuple[str, ...]] = {
     "parents": ("parents", "broader", "parent"),
     "description": ("description", "definition", "scope_note", "scopenote", "note"),
     "notation": ("notation",),
-    "related": ("related",),
 }
 
 
@@ -49,7 +44,6 @@ class Concept:
     parents: Sequence[str] = ()
     description: str = ""
     notation: str = ""
-    related: Sequence[str] = ()
     translations: Mapping[str, str] = field(default_factory=dict)
     line: int | None = None
     successor: str | None = None
@@ -67,9 +61,6 @@ def _field(names: Iterable[str], what: str) -> str | None:
     return next((spelled[name] for name in _FIELDS[what] if name in spelled), None)
 
 
-# -- tables -----------------------------------------------------------------------------------------------
-
-
 def read_csv(path: Path, language: str, limits: FileLimits) -> Iterator[Concept]:
     """The concepts of a CSV file, whose header names the columns."""
     rows = RECORDS["csv"](Source(path, limits=limits))
@@ -77,7 +68,7 @@ def read_csv(path: Path, language: str, limits: FileLimits) -> Iterator[Concept]
     if first is None:
         return iter(())
     header = list(first[1])
-    if not is_header(header):
+    if not _is_header(header):
         message = "the header must name columns such as uri and label_en, or id and name"
         raise FileError(path, f"{message}; got {', '.join(header[:10])}", line=1)
     return _of_table(path, header, itertools.chain([first], rows), language)
@@ -86,23 +77,18 @@ def read_csv(path: Path, language: str, limits: FileLimits) -> Iterator[Concept]
 def read_tsv(path: Path, language: str, limits: FileLimits) -> Iterator[Concept]:
     """The concepts of a table with tabs, with or without a header."""
     lines = [(number, line.split("\t")) for number, line in text_lines(path, limits) if line.strip()]
-    first = lines[0][1] if lines else []
-    if is_header(first):
-        return _of_table(path, first, _by_column(path, first, lines[1:]), language)
-    is_annif = bool(first) and is_uri(first[0].strip()) and any(len(cells) > 1 for _, cells in lines)
-    return (_of_annif(*line) if is_annif else _of_cells(path, len(first), *line) for line in lines)
-
-
-def _by_column(
-    path: Path, header: Sequence[str], lines: Iterable[tuple[int, list[str]]]
-) -> Iterator[tuple[int, Mapping[str, str]]]:
+    header = lines[0][1] if lines else []
+    if not _is_header(header):
+        is_annif = bool(header) and is_uri(header[0].strip()) and any(len(cells) > 1 for _, cells in lines)
+        return (_of_annif(*line) if is_annif else _of_cells(path, len(header), *line) for line in lines)
     for number, cells in lines:
         if len(cells) > len(header):
             raise FileError(path, f"must have {len(header)} cells, as the header; got {len(cells)}", line=number)
-        yield number, dict(itertools.zip_longest(header, cells, fillvalue=""))
+    rows = ((number, dict(itertools.zip_longest(header, cells, fillvalue=""))) for number, cells in lines[1:])
+    return _of_table(path, header, rows, language)
 
 
-def is_header(cells: Sequence[str]) -> bool:
+def _is_header(cells: Sequence[str]) -> bool:
     """Whether cells name the columns of a table of concepts."""
     return _field(cells, "id") is not None and (_field(cells, "name") is not None or bool(_language_columns(cells)))
 
@@ -115,9 +101,8 @@ def _language_columns(header: Iterable[str]) -> dict[str, str]:
 
 def _of_annif(line: int, cells: list[str]) -> Concept:
     """Annif's columns: URI, name and, in some lines, notation; a URI without a name is a deprecated concept."""
-    uri, name, *others = [cell.strip() for cell in (*cells, "")][: max(2, len(cells))]
-    notation = " ".join(others).strip()
-    return Concept(bare_uri(uri), name, notation=notation, line=line, successor=None if name else "")
+    uri, name, *others = map(str.strip, (*cells, ""))
+    return Concept(bare_uri(uri), name, notation=" ".join(others).strip(), line=line, successor=None if name else "")
 
 
 def _of_cells(path: Path, n_cells: int, line: int, cells: list[str]) -> Concept:
@@ -125,8 +110,8 @@ def _of_cells(path: Path, n_cells: int, line: int, cells: list[str]) -> Concept:
     if len(cells) < n_cells:
         message = f"must have {n_cells} fields separated by tabs, as line 1; got {len(cells)}"
         raise FileError(path, f"{message}; correct the line", line=line)
-    *others, name = [*cells[: n_cells - 1], " ".join(cells[n_cells - 1 :])]  # further tabs are blanks in the name
-    plain = [bare_uri(cell.strip()) for cell in (*others, name)]
+    parts = *cells[: n_cells - 1], " ".join(cells[n_cells - 1 :])  # further tabs are blanks in the name
+    plain = [bare_uri(part.strip()) for part in parts]
     return Concept(plain[0], plain[-1], plain[1:-1], line=line)
 
 
@@ -149,20 +134,12 @@ def _of_table(
                 bare_uri(values["id"]),
                 name,
                 [name.strip() for name in values["alternatives"].split(_SEPARATOR)],
-                _uris_of_cell(values["parents"]),
+                [bare_uri(parent.strip()) for parent in values["parents"].split(_SEPARATOR)],
                 values["description"],
                 values["notation"],
-                _uris_of_cell(values["related"]),
                 translations,
                 line,
             )
-
-
-def _uris_of_cell(cell: str) -> list[str]:
-    return [bare_uri(part.strip()) for part in cell.split(_SEPARATOR) if part.strip()]
-
-
-# -- JSON -------------------------------------------------------------------------------------------------
 
 
 def read_json(path: Path, limits: FileLimits) -> Iterable[Concept]:
@@ -172,42 +149,29 @@ def read_json(path: Path, limits: FileLimits) -> Iterable[Concept]:
     except (ValueError, RecursionError) as error:
         raise FileError(path, f"must be JSON ({error}); correct it") from error
     if isinstance(content, dict):
-        content = [{"id": key, **_member(path, key, value)} for key, value in content.items()]
+        members = [(key, {"name": value} if isinstance(value, str) else value) for key, value in content.items()]
+        return [_json_concept(path, f"'{key}'", value, key) for key, value in members]
     if not isinstance(content, list):
         raise FileError(path, f"must be an object of concepts by id, or a list of them; got {type(content).__name__}")
-    return [_json_concept(path, position, entry) for position, entry in enumerate(content)]
+    return [_json_concept(path, str(position), entry) for position, entry in enumerate(content)]
 
 
-def _member(path: Path, key: str, value: Any) -> dict[str, Any]:
-    if isinstance(value, str):
-        return {"name": value}
-    if not isinstance(value, dict):
-        raise FileError(path, f"concept '{key}' must be an object or a name; got {type(value).__name__}")
-    return {name: item for name, item in value.items() if name != "id"}
-
-
-def _json_concept(path: Path, position: int, entry: Any) -> Concept:
+def _json_concept(path: Path, which: str, entry: Any, key: str = "") -> Concept:
     if not isinstance(entry, dict):
-        raise FileError(path, f"concept {position} must be an object with id and name; got {type(entry).__name__}")
+        raise FileError(path, f"concept {which} must be an object with id and name; got {type(entry).__name__}")
     values = {what: entry.get(_field(entry, what)) for what in _FIELDS}
     if values["name"] is None:
-        raise FileError(path, f"concept {position} ({values['id']}) has no name; its fields are {', '.join(entry)}")
-    texts = {what: _texts(path, position, value) for what, value in values.items()}
-    name = " ".join(texts["name"])
-    return Concept(
-        bare_uri(" ".join(texts["id"])) or name,
-        name,
-        texts["alternatives"],
-        [bare_uri(parent) for parent in texts["parents"]],
-        " ".join(texts["description"]),
-        " ".join(texts["notation"][:1]),
-        [bare_uri(other) for other in texts["related"]],
-    )
-
-
-def _texts(path: Path, position: int, value: Any) -> list[str]:
-    items = [] if value is None else value if isinstance(value, list) else [value]
-    for item in items:
+        raise FileError(path, f"concept {which} has no name; its fields are {', '.join(entry)}")
+    texts = {what: value if isinstance(value, list) else [value] for what, value in values.items() if value is not None}
+    for item in itertools.chain(*texts.values()):
         if not isinstance(item, str | int) or isinstance(item, bool):
-            raise FileError(path, f"concept {position}: names, parents and descriptions are text; got {item!r}")
-    return [str(item) for item in items]
+            raise FileError(path, f"concept {which}: names, parents and descriptions are text; got {item!r}")
+    joined = {what: " ".join(map(str, items)) for what, items in texts.items()}
+    return Concept(
+        bare_uri(key or joined.get("id", "")) or joined["name"],
+        joined["name"],
+        list(map(str, texts.get("alternatives", ()))),
+        [bare_uri(str(parent)) for parent in texts.get("parents", ())],
+        joined.get("description", ""),
+        str(next(iter(texts.get("notation", ())), "")),
+    )

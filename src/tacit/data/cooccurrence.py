@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import csv
+import itertools
 import math
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -29,21 +30,26 @@ def cooccurrence(texts: Iterable[str], label_names: Sequence[str]) -> sparse.csr
         raise DataError("texts and label_names must be lists of str; got a single str")
     names: dict[tuple[str, ...], list[int]] = {}
     for label, name in enumerate(label_names):
-        words = tuple(_words(str(name)))
+        words = _words(str(name))
         if not words:
             raise DataError(f"label {label} has the name {name!r}, in which there is no word")
         names.setdefault(words, []).append(label)
-    lengths = sorted({len(words) for words in names})
-    indices: list[int] = []
-    indptr = [0]
+    lengths = {len(words) for words in names}
+    rows: list[list[int]] = []
     for text in texts:
-        indices.extend(sorted(_named(list(_words(text)), names, lengths)))
-        indptr.append(len(indices))
-    shape = (len(indptr) - 1, len(label_names))
-    occurs = sparse.csr_matrix((np.ones(len(indices), np.int64), indices, indptr), shape=shape)
+        words = _words(text)
+        spans = (words[start : start + length] for length in lengths for start in range(len(words) - length + 1))
+        rows.append(sorted({label for span in spans for label in names.get(span, ())}))
+    indptr = np.cumsum([0, *map(len, rows)])
+    indices = np.fromiter(itertools.chain(*rows), np.int64, indptr[-1])
+    occurs = sparse.csr_matrix((np.ones(len(indices), np.int64), indices, indptr), shape=(len(rows), len(label_names)))
     counts = sparse.csr_matrix(occurs.T @ occurs)
     counts.sort_indices()
     return counts
+
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(word.casefold() for word in _WORD.findall(text))
 
 
 def load_cooccurrence(path: str | os.PathLike[str], label_names: Sequence[str]) -> tuple[sparse.csr_matrix, list[str]]:
@@ -58,50 +64,33 @@ def load_cooccurrence(path: str | os.PathLike[str], label_names: Sequence[str]) 
     path = existing_file(path)
     columns = {str(name): column for column, name in enumerate(label_names)}
     counts: dict[tuple[int, int], float] = {}
-    for line, cells in _rows(path):
-        if len(cells) != 3 or not all(cells):
-            raise FileError(path, f"a line must have two labels and a count; got {len(cells)} fields", line=line)
-        first, second = sorted(columns.setdefault(name, len(columns)) for name in cells[:2])
-        count = _count(path, line, cells[2])
-        if counts.setdefault((first, second), count) != count:
-            raise FileError(path, f"{cells[0]!r} and {cells[1]!r} have another count above; give it once", line=line)
+    rows = csv.reader((line for _, line in text_lines(path, keep_ends=True)),
+                      csv.excel if suffix(path) == ".csv" else csv.excel_tab, strict=True)  # fmt: skip
+    try:
+        for cells in rows:
+            if cells:
+                pair, count = _pair(path, rows.line_num, [cell.strip() for cell in cells], columns)
+                if counts.setdefault(pair, count) != count:
+                    message = f"{cells[0]!r} and {cells[1]!r} have another count above; give it once"
+                    raise FileError(path, message, line=rows.line_num)
+    except csv.Error as error:
+        raise FileError(path, f"{error}; quote cells as CSV demands", line=rows.line_num) from error
     pairs = np.array(list(counts), dtype=np.int64).reshape(-1, 2)
     values, off = np.array(list(counts.values()), dtype=np.float64), pairs[:, 0] != pairs[:, 1]
-    rows, cols = np.concatenate([pairs, pairs[off, ::-1]]).T
-    matrix = sparse.csr_matrix((np.concatenate([values, values[off]]), (rows, cols)), shape=(len(columns),) * 2)
+    first, second = np.concatenate([pairs, pairs[off, ::-1]]).T
+    matrix = sparse.csr_matrix((np.concatenate([values, values[off]]), (first, second)), shape=(len(columns),) * 2)
     return matrix, list(columns)
 
 
-def _rows(path: Path) -> Iterator[tuple[int, list[str]]]:
-    """The lines of a table that are not blank, by number."""
-    lines = (line for _, line in text_lines(path, keep_ends=True))
-    rows = csv.reader(lines, csv.excel if suffix(path) == ".csv" else csv.excel_tab, strict=True)
+def _pair(path: Path, line: int, cells: Sequence[str], columns: dict[str, int]) -> tuple[tuple[int, int], float]:
+    """The columns of two labels, in order, and their count."""
+    if len(cells) != 3 or not all(cells):
+        raise FileError(path, f"a line must have two labels and a count; got {len(cells)} fields", line=line)
     try:
-        for row in rows:
-            if cells := [cell.strip() for cell in row]:
-                yield rows.line_num, cells
-    except csv.Error as error:
-        raise FileError(path, f"{error}; quote cells as CSV demands", line=rows.line_num) from error
-
-
-def _count(path: Path, line: int, text: str) -> float:
-    try:
-        count = float(text)
+        count = float(cells[2])
     except ValueError:
         count = math.nan
     if not (math.isfinite(count) and count >= 0):
-        raise FileError(path, f"a count must be a number of at least 0; got {text!r}", line=line)
-    return count
-
-
-def _words(text: str) -> Iterator[str]:
-    return (match.group().casefold() for match in _WORD.finditer(text))
-
-
-def _named(words: list[str], names: dict[tuple[str, ...], list[int]], lengths: list[int]) -> set[int]:
-    """Find the labels whose names occur in a text."""
-    found: set[int] = set()
-    for length in lengths:
-        for start in range(len(words) - length + 1):
-            found.update(names.get(tuple(words[start : start + length]), ()))
-    return found
+        raise FileError(path, f"a count must be a number of at least 0; got {cells[2]!r}", line=line)
+    first, second = sorted(columns.setdefault(name, len(columns)) for name in cells[:2])
+    return (first, second), count

@@ -1,17 +1,18 @@
-"""Statements of RDF files, read through pyoxigraph (the extra ``skos``) within limits that hostile files meet.
+"""Statements of RDF files, read through pyoxigraph (the extra ``skos``).
 
 pyoxigraph opens nothing but the file, and its time and memory grow with the file, but for what is refused here: it
-recurses into nested values, and compares all names that are declared around an element of XML.
+expands entities, recurses into nested values, and compares all names that are declared around an element of XML.
 """
 
 from __future__ import annotations
 
+import io
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 from xml.parsers import expat
-from xml.sax.saxutils import escape, quoteattr
+from xml.sax.saxutils import XMLGenerator
 
 from tacit.data.files import UTF8_MARK, read_bytes, suffix
 from tacit.data.limits import FileLimits
@@ -32,23 +33,18 @@ SYNTAXES = {
 _LONGEST_ENTITY = 256  # characters; namespaces, which entities abbreviate, are shorter
 _DEEPEST_XML = 1000  # open elements and their attributes
 _DEEPEST_JSON = 64
-_MOST_TERMS = 1000  # of a JSON-LD context
-_FREE_VALUES, _BYTES_PER_VALUE = 250_000, 8  # of JSON-LD
+_MOST_TERMS = 1000  # of a JSON-LD context, each of which may be defined by the next
 _MOST_TRIPLE_TERMS = 500
 _STATEMENT_BYTES = 64  # that a statement costs beyond its terms
 
-
-class Statement(NamedTuple):
-    """A statement; `language` is None if the object is a resource, and empty if it is a text without language."""
-
-    subject: str
-    predicate: str
-    object: str
-    language: str | None
+Statement = tuple[str, str, str, str | None]
 
 
 def statements(path: Path, limits: FileLimits) -> Iterator[Statement]:
-    """Yield the statements of a file; named graphs are merged."""
+    """Subject, predicate, object and language of each statement; named graphs are merged.
+
+    The language is None if the object is a resource, and empty if it is a text without language.
+    """
     oxigraph = import_extra("pyoxigraph", "reading SKOS", "skos")
     syntax = getattr(oxigraph.RdfFormat, SYNTAXES[suffix(path)])
     content = read_bytes(path, limits)
@@ -61,14 +57,14 @@ def statements(path: Path, limits: FileLimits) -> Iterator[Statement]:
         raise FileError(path, f"has more than {_MOST_TRIPLE_TERMS} triple terms, <<( … )>>; leave them out")
     try:
         for quad in oxigraph.parse(content, syntax, lenient=True):
-            if isinstance(quad.object, oxigraph.Literal):
-                text, language = quad.object.value, quad.object.language or ""
+            subject, predicate, text, language = _resource(quad.subject), quad.predicate.value, quad.object, None
+            if isinstance(text, oxigraph.Literal):
+                text, language = text.value, text.language or ""
             else:
-                text, language = _resource(quad.object), None
-            statement = Statement(_resource(quad.subject), quad.predicate.value, text, language)
-            grown += _STATEMENT_BYTES + len(statement.subject) + len(statement.predicate) + len(text)
+                text = _resource(text)
+            grown += _STATEMENT_BYTES + len(subject) + len(predicate) + len(text)
             limits.check_growth(path, size, grown)
-            yield statement
+            yield subject, predicate, text, language
     except SyntaxError as error:
         reason = " ".join(str(error.msg).split())[:200]
         raise FileError(path, f"is not valid {syntax.name} ({reason}); correct it", line=error.lineno) from error
@@ -80,33 +76,41 @@ def _resource(term: Any) -> str:
 
 
 def _plain_xml(path: Path, content: bytes, limits: FileLimits) -> bytes:
-    """XML as UTF-8 without document type; nested entities, which could grow without bound, are refused."""
-    written: list[str] = []
-    n_open: list[int] = []
-    size = 0
+    """XML as UTF-8 without document type; of entities, short texts such as abbreviated namespaces are expanded."""
+    out, n_open = io.StringIO(), [0]
+    writer, parser = XMLGenerator(out), expat.ParserCreate()
 
-    def write(text: str) -> None:
-        nonlocal size
-        size += len(text)
-        limits.check_growth(path, len(content), size)
-        written.append(text)
+    def refuse(what: str) -> None:
+        harm = "which can make a small file huge or name other files"
+        raise FileError(path, f"must not declare {what}, {harm}; write out what it stands for, or save it as Turtle")
+
+    def entity(name: str, is_parameter: bool, value: str | None, *_: Any) -> None:
+        is_plain = value is not None and "&" not in value and len(value) <= _LONGEST_ENTITY
+        if name not in ("lt", "gt", "amp", "apos", "quot") and (is_parameter or not is_plain):
+            refuse(f"the entity '{name}' other than as a short text")
+
+    def attribute(_element: str, name: str, _kind: str, default: str | None, _required: bool) -> None:
+        if default is not None:
+            refuse(f"a default of the attribute '{name}'")
 
     def start(name: str, attributes: Mapping[str, str]) -> None:
-        n_open.append((n_open[-1] if n_open else 0) + 1 + len(attributes))
+        n_open.append(n_open[-1] + 1 + len(attributes))
         if n_open[-1] > _DEEPEST_XML:
             message = f"has more than {_DEEPEST_XML} elements and attributes inside each other"
             raise FileError(path, f"{message}; write them one after the other", line=parser.CurrentLineNumber)
-        write(f"<{name}{''.join(f' {key}={quoteattr(value)}' for key, value in attributes.items())}>")
+        writer.startElement(name, attributes)  # type: ignore[arg-type]
+        limits.check_growth(path, len(content), out.tell())
 
     def end(name: str) -> None:
         n_open.pop()
-        write(f"</{name}>")
+        writer.endElement(name)
 
-    parser = expat.ParserCreate()
-    parser.buffer_text = True
-    parser.StartElementHandler, parser.EndElementHandler = start, end
-    parser.CharacterDataHandler = lambda text: write(escape(text, {"\r": "&#13;"}))
-    parser.EntityDeclHandler, parser.AttlistDeclHandler = _declaration_handlers(path)
+    def characters(text: str) -> None:
+        writer.characters(text)
+        limits.check_growth(path, len(content), out.tell())
+
+    parser.StartElementHandler, parser.EndElementHandler, parser.CharacterDataHandler = start, end, characters
+    parser.EntityDeclHandler, parser.AttlistDeclHandler = entity, attribute
     try:
         parser.Parse(content, True)
     except expat.ExpatError as error:
@@ -116,23 +120,7 @@ def _plain_xml(path: Path, content: bytes, limits: FileLimits) -> bytes:
         raise
     except (ValueError, LookupError) as error:
         raise FileError(path, f"is in an encoding that XML parsers do not know ({error}); save it as UTF-8") from error
-    return "".join(written).encode()
-
-
-def _declaration_handlers(path: Path) -> tuple[Callable[..., None], Callable[..., None]]:
-    """Refuse entities except short texts, such as abbreviated namespaces, and attributes by default."""
-    harm = "which can make a small file huge or name other files; write out what it stands for, or save it as Turtle"
-
-    def entity(name: str, is_parameter: bool, value: str | None, *_: Any) -> None:
-        is_plain = value is not None and "&" not in value and len(value) <= _LONGEST_ENTITY
-        if name not in ("lt", "gt", "amp", "apos", "quot") and (is_parameter or not is_plain):
-            raise FileError(path, f"must not declare the entity '{name}' other than as a short text, {harm}")
-
-    def attribute(_element: str, name: str, _kind: str, default: str | None, _required: bool) -> None:
-        if default is not None:
-            raise FileError(path, f"must not declare a default of the attribute '{name}', {harm}")
-
-    return entity, attribute
+    return out.getvalue().encode()
 
 
 def _plain_json(path: Path, content: bytes) -> bytes:
@@ -142,28 +130,16 @@ def _plain_json(path: Path, content: bytes) -> bytes:
     except (ValueError, RecursionError) as error:
         raise FileError(path, f"must be JSON ({error}); correct it") from error
     stack = [(document, 1)]
-    n_values, most = 0, _FREE_VALUES + len(content) // _BYTES_PER_VALUE
     while stack:
         item, depth = stack.pop()
-        inner = list(item.values()) if isinstance(item, dict) else item if isinstance(item, list) else ()
-        n_values += len(inner)
-        if depth > _DEEPEST_JSON or n_values > most:
-            what = f"is nested more than {_DEEPEST_JSON} levels deep" if n_values <= most else f"has {n_values} values"
-            raise FileError(path, f"{what}, more than JSON-LD of its size needs; save it as Turtle")
-        if isinstance(item, dict):
-            _check_context(path, item)
+        context = item.get("@context") if isinstance(item, dict) else None
+        for each in context if isinstance(context, list) else [context]:
+            if isinstance(each, str):
+                message = f"refers to the context '{each}', but nothing beyond the file is read"
+                raise FileError(path, f"{message}; write the context itself, or save the file as Turtle")
+            if depth > _DEEPEST_JSON or (isinstance(each, dict) and len(each) > _MOST_TERMS):
+                message = f"is more than {_DEEPEST_JSON} levels deep or has a context of more than {_MOST_TERMS} terms"
+                raise FileError(path, f"{message}; save it as Turtle")
+        inner = item.values() if isinstance(item, dict) else item if isinstance(item, list) else ()
         stack.extend((value, depth + 1) for value in inner)
     return json.dumps(document).encode()
-
-
-def _check_context(path: Path, item: Mapping[str, Any]) -> None:
-    """Refuse contexts outside the file, and those in which terms could be defined through long chains of others."""
-    for key in ("@context", "@import"):
-        named = item.get(key)
-        for context in named if isinstance(named, list) else [named]:
-            if isinstance(context, str):
-                message = f"refers to the context '{context}', but nothing beyond the file is read"
-                raise FileError(path, f"{message}; write the context itself, or save the file as Turtle")
-            if isinstance(context, dict) and len(context) > _MOST_TERMS:
-                message = f"has a context of {len(context)} terms, but {_MOST_TERMS} are the most"
-                raise FileError(path, f"{message}; leave out those without use, or save the file as Turtle")

@@ -1,14 +1,13 @@
 """Vocabularies: ids, names, alternative names, broader concepts and descriptions of labels.
 
-They are read from SKOS in any serialisation of RDF, from a table (TSV, CSV) or from JSON. Data files may refer to
-labels by id, notation or name; a vocabulary knows them all.
+Data files may refer to labels by id, notation or name; a vocabulary knows them all.
 """
 
 from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -36,15 +35,15 @@ class Vocabulary:
     parents: Annotated[list[list[str]], Items("n_concepts")] = field(default_factory=list)  # ids of broader concepts
     descriptions: Annotated[list[str], Items("n_concepts")] = field(default_factory=list)
     notations: Annotated[list[str], Items("n_concepts")] = field(default_factory=list)  # of several the first
-    related: Annotated[list[list[str]], Items("n_concepts")] = field(default_factory=list)  # ids
     translations: dict[str, list[str]] = field(default_factory=dict)  # preferred names by language; empty if missing
     deprecated: dict[str, str] = field(default_factory=dict)  # ids of successors by former ids and names; may be empty
 
     def __post_init__(self) -> None:
-        for name in ("alternatives", "parents", "related"):
-            setattr(self, name, getattr(self, name) or [[] for _ in self.ids])
-        for name in ("descriptions", "notations"):
-            setattr(self, name, getattr(self, name) or [""] * len(self.ids))
+        n_concepts = len(self.ids)
+        self.alternatives = self.alternatives or [[] for _ in self.ids]
+        self.parents = self.parents or [[] for _ in self.ids]
+        self.descriptions = self.descriptions or [""] * n_concepts
+        self.notations = self.notations or [""] * n_concepts
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -56,7 +55,8 @@ class Vocabulary:
         """
         position = self._positions.get(label.casefold())
         if position is None:
-            hint = did_you_mean(label, itertools.islice(self._spellings(), _MOST_SPELLINGS))
+            spellings = filter(None, itertools.chain(self.names, *self.alternatives, self.ids, self.notations))
+            hint = did_you_mean(label, itertools.islice(spellings, _MOST_SPELLINGS))
             raise ParameterError(f"the vocabulary has no '{label}'{hint}; give the id, the name or another name of it")
         return position
 
@@ -72,8 +72,8 @@ class Vocabulary:
     def names_of(self, label: str) -> list[str]:
         """The id, the preferred name, the alternative names and, if it has one, the notation of a concept."""
         position = self.find(label)
-        notation = [self.notations[position]] if self.notations[position] else []
-        return list(dict.fromkeys([self.ids[position], self.names[position], *self.alternatives[position], *notation]))
+        names = [self.ids[position], self.names[position], *self.alternatives[position], self.notations[position]]
+        return list(dict.fromkeys(filter(None, names)))
 
     def names_in_texts(self, label: str) -> list[str]:
         """The names that texts may have for a label, the preferred one last: those of its concept, or its own."""
@@ -81,10 +81,6 @@ class Vocabulary:
         if position is None or label not in (self.ids[position], self.names[position]):
             return [label]
         return [*self.alternatives[position], self.names[position]]
-
-    def names_in(self, language: str) -> list[str]:
-        """Preferred names in another language; for concepts without one, those of `names`."""
-        return [there or here for there, here in zip(self.translated(language), self.names, strict=True)]
 
     def translated(self, language: str) -> list[str]:
         """Preferred names in a language, empty where there are none."""
@@ -98,19 +94,11 @@ class Vocabulary:
         """Ids of the direct parents."""
         return list(self.parents[self.find(label)])
 
-    def children_of(self, label: str) -> list[str]:
-        """Ids of the direct children."""
-        return [self.ids[position] for position in self._children.get(self.ids[self.find(label)], ())]
-
-    def related_of(self, label: str) -> list[str]:
-        """Ids of the related concepts."""
-        return list(self.related[self.find(label)])
-
     def text_of(self, label: str) -> str:
         """Names and description of a concept as a training text, without URIs."""
         position = self.find(label)
-        names = [self.names[position], *self.alternatives[position]]
-        return "\n".join(part for part in [*names, self.descriptions[position]] if part and "://" not in part)
+        parts = [self.names[position], *self.alternatives[position], self.descriptions[position]]
+        return "\n".join(part for part in parts if part and "://" not in part)
 
     def extended_by(self, newer: Vocabulary) -> Vocabulary:
         """The vocabulary with the concepts of a newer version that it lacks."""
@@ -119,16 +107,15 @@ class Vocabulary:
         def joined(here: list[Any], there: list[Any]) -> list[Any]:
             return [*here, *(there[position] for position in new)]
 
-        languages = self.translations.keys() | newer.translations.keys()
-        named = {
-            tag: joined(*(each.translations.get(tag, [""] * len(each)) for each in (self, newer)))
-            for tag in sorted(languages)
-        }
+        languages = sorted(self.translations.keys() | newer.translations.keys())
         deprecated = {name: key for name, key in newer.deprecated.items() if name not in self}
-        lists = ("ids", "names", "alternatives", "parents", "descriptions", "notations", "related")
+        lists = ("ids", "names", "alternatives", "parents", "descriptions", "notations")
         return Vocabulary(
             **{name: joined(getattr(self, name), getattr(newer, name)) for name in lists},
-            translations=named,
+            translations={
+                tag: joined(*(each.translations.get(tag, [""] * len(each)) for each in (self, newer)))
+                for tag in languages
+            },
             deprecated=self.deprecated | deprecated,
         )
 
@@ -152,19 +139,8 @@ class Vocabulary:
         found.update({name.casefold(): position for position, names in enumerate(self.alternatives) for name in names})
         found.update({code.casefold(): position for position, code in enumerate(self.notations) if code})
         found.update({name.casefold(): position for position, name in reversed(list(enumerate(self.names)))})
-        found.update({key.casefold(): position for position, key in enumerate(self.ids)})
+        found.update({key.casefold(): position for key, position in position_of.items()})
         return found
-
-    @cached_property
-    def _children(self) -> dict[str, list[int]]:
-        found: dict[str, list[int]] = {}
-        for position, above in enumerate(self.parents):
-            for parent in above:
-                found.setdefault(parent, []).append(position)
-        return found
-
-    def _spellings(self) -> Iterable[str]:
-        return filter(None, itertools.chain(self.names, *self.alternatives, self.ids, self.notations))
 
 
 def read_table(path: Path, limits: FileLimits) -> Vocabulary:
@@ -172,20 +148,14 @@ def read_table(path: Path, limits: FileLimits) -> Vocabulary:
     return _checked(path, read_tsv(path, "en", limits), limits)
 
 
-def load_vocabulary(
-    path: str | os.PathLike[str],
-    language: str = "en",
-    include: Sequence[str] | None = None,
-    exclude: Sequence[str] | None = None,
-    **limits: int | None,
-) -> Vocabulary:
+def load_vocabulary(path: str | os.PathLike[str], language: str = "en", **limits: int | None) -> Vocabulary:
     """Read a vocabulary from a file, plain or gzip.
 
     SKOS (``.ttl``, ``.rdf``, ``.xml``, ``.owl``, ``.nt``, ``.n3``, ``.jsonld``, ``.trig``) needs pyoxigraph. A table
     (``.csv``, ``.tsv``, ``.txt``) starts with a header that names its columns: ``id`` or ``uri``, ``name`` or
-    ``label_en``, ``label_fi``, …, ``notation``, ``alternatives``, ``parents``, ``related``, ``description``; several
-    values in a cell are separated by ``|``. A TSV without a header has a URI, the name and perhaps the notation, like
-    Annif's, or some other id first and the name last. JSON is an object of concepts by id, or a list of them.
+    ``label_en``, ``label_fi``, …, ``notation``, ``alternatives``, ``parents``, ``description``; several values in a
+    cell are separated by ``|``. A TSV without a header has a URI, the name and perhaps the notation, like Annif's, or
+    some other id first and the name last. JSON is an object of concepts by id, or a list of them.
 
     Parameters
     ----------
@@ -194,32 +164,21 @@ def load_vocabulary(
     language : str
         Which names to take from SKOS, or from a table with a column for each language. Concepts without a name in it
         are left out, except that names without a language are taken too.
-    include, exclude : sequence of str, optional
-        For SKOS: keep only concepts, or leave out concepts, that are one of these URIs, or of which one of them is a
-        type, a scheme or a collection. `exclude` wins.
     """
-    allowed = FileLimits.of(**limits)
-    path = existing_file(path)
-    concepts = _concepts(path, language, allowed, tuple(include or ()), tuple(exclude or ()))
-    return _checked(path, concepts, allowed)
-
-
-def _concepts(
-    path: Path, language: str, limits: FileLimits, include: tuple[str, ...], exclude: tuple[str, ...]
-) -> Iterable[Concept]:
+    path, allowed = existing_file(path), FileLimits.of(**limits)
     kind = suffix(path)
     if kind in SYNTAXES:
-        return read_skos(path, language, limits, include, exclude)
-    if include or exclude:
-        raise ParameterError(f"include and exclude are for SKOS, which has types and collections; got {path.name}")
-    if kind == ".json":
-        return read_json(path, limits)
-    if kind == ".csv":
-        return read_csv(path, language, limits)
-    if kind in (".tsv", ".txt"):
-        return read_tsv(path, language, limits)
-    known = ", ".join([".tsv", ".txt", ".csv", ".json", *SYNTAXES])
-    raise FileError(path, f"the name of a vocabulary must end with one of {known}; rename or convert the file")
+        concepts: Iterable[Concept] = read_skos(path, language, allowed)
+    elif kind == ".json":
+        concepts = read_json(path, allowed)
+    elif kind == ".csv":
+        concepts = read_csv(path, language, allowed)
+    elif kind in (".tsv", ".txt"):
+        concepts = read_tsv(path, language, allowed)
+    else:
+        known = ", ".join([".tsv", ".txt", ".csv", ".json", *SYNTAXES])
+        raise FileError(path, f"the name of a vocabulary must end with one of {known}; rename or convert the file")
+    return _checked(path, concepts, allowed)
 
 
 def _checked(path: Path, concepts: Iterable[Concept], limits: FileLimits) -> Vocabulary:
@@ -235,7 +194,8 @@ def _checked(path: Path, concepts: Iterable[Concept], limits: FileLimits) -> Voc
             raise FileError(path, message, line=concept.line)
         if concept.id in found:
             raise FileError(path, f"the concept '{concept.id}' stands there twice; keep one", line=concept.line)
-        if any(map(has_half_character, _words(concept))):
+        words = (concept.description, *concept.parents, *concept.translations.values())
+        if any(map(has_half_character, (*_names(concept), *words))):
             message = f"the concept '{concept.id}' has half a character (a lone surrogate)"
             raise FileError(path, f"{message}; mend its encoding", line=concept.line)
         found[concept.id] = concept
@@ -245,6 +205,7 @@ def _checked(path: Path, concepts: Iterable[Concept], limits: FileLimits) -> Voc
     kept = list(found.values())
     languages = sorted({tag for concept in kept for tag in concept.translations})
     limits.check_languages(path, len(languages))
+    in_use = {name.casefold() for concept in kept for name in _names(concept)}
     return Vocabulary(
         ids=list(found),
         names=[concept.name for concept in kept],
@@ -252,19 +213,12 @@ def _checked(path: Path, concepts: Iterable[Concept], limits: FileLimits) -> Voc
         parents=[[key for key in dict.fromkeys(concept.parents) if key in found] for concept in kept],
         descriptions=[concept.description for concept in kept],
         notations=[concept.notation for concept in kept],
-        related=[[key for key in dict.fromkeys(concept.related) if key in found] for concept in kept],
         translations={tag: [concept.translations.get(tag, "") for concept in kept] for tag in languages},
-        deprecated=_without_names_in_use(deprecated, kept),
+        deprecated={
+            name: key if key in found else "" for name, key in deprecated.items() if name.casefold() not in in_use
+        },
     )
 
 
-def _without_names_in_use(deprecated: dict[str, str], kept: Sequence[Concept]) -> dict[str, str]:
-    """Names of deprecated concepts that no other concept has, with successors that have a name in the language."""
-    names = {name.casefold() for each in kept for name in (each.id, each.name, each.notation, *each.alternatives)}
-    ids = {each.id for each in kept}
-    return {name: key if key in ids else "" for name, key in deprecated.items() if name.casefold() not in names}
-
-
-def _words(concept: Concept) -> Iterable[str]:
-    yield from (concept.id, concept.name, concept.description, concept.notation)
-    yield from (*concept.alternatives, *concept.parents, *concept.related, *concept.translations.values())
+def _names(concept: Concept) -> tuple[str, ...]:
+    return (concept.id, concept.name, concept.notation, *concept.alternatives)

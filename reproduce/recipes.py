@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from reproduce.sets import SETS, Source
-from tacit.registry import find_model
+from tacit.registry import find_model, import_model
 
 #: Share of the positives hidden, where a case does not say otherwise. ExMLDS, "Coping with missing labels": "we hide
 #: 80% non-zero entries of the training label matrix".
@@ -74,7 +74,7 @@ class Recipe:
     Attributes
     ----------
     model : str
-        A name of tacit's registry, or ``baseline:NAME``, a name in `reproduce.baselines.settings`.
+        A name of tacit's registry, ``module:Class``, or ``baseline:NAME``, a name in `reproduce.baselines.settings`.
     parameters : mapping
         Settings that differ from the defaults, or from the model's own `paper()`.
     by_set : mapping
@@ -105,10 +105,10 @@ class Recipe:
 
 
 def model_class(name: str) -> type[Any]:
-    """A model of tacit, or a baseline, which may not be there."""
+    """A model of tacit, a class of a module, or a baseline, which may not be there."""
     baseline = name.removeprefix(BASELINE)
     if baseline == name:
-        return find_model(name)
+        return import_model(name) if ":" in name else find_model(name)
     entry = _baselines("BASELINES").get(baseline)
     if entry is None:
         raise NotBuiltError(f"{baseline} is not built")

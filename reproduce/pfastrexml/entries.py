@@ -18,6 +18,7 @@ _METHODS = (
     Method("PfastXML", Recipe("PfastXML", settings.PFASTXML, settings.BY_SET, True), Recipe("PfastXML")),
     Method("PfastreXML", Recipe("PfastreXML", settings.PFASTREXML, settings.BY_SET, True), Recipe("PfastreXML")),
 )
+_EXACT = "reproduce.pfastrexml.exact_centres:ExactPfastreXML"
 _CLAIMS = (Order("PfastreXML", "FastXML"), Order("PfastreXML", "FastXML", "P@5"))
 
 table1 = Table(
@@ -41,4 +42,19 @@ small = Table(
     orders=_CLAIMS,
 )
 
-ENTRIES = (table1, small, theorem41, theorem42, theorem43, theorem44)
+centres = Table(
+    PAPER,
+    "centres",
+    "tail classifiers with exact centres",
+    (Case("bibtex"),),
+    (
+        Method("PfastreXML", Recipe("PfastreXML", settings.PFASTREXML, settings.BY_SET, True), Recipe("PfastreXML")),
+        Method(
+            "with exact centres (Eq. 43)",
+            Recipe(_EXACT, settings.PFASTREXML, settings.BY_SET, True),
+            Recipe(_EXACT, {"centre_features": 2**31 - 1}),
+        ),
+    ),
+)
+
+ENTRIES = (table1, small, centres, theorem41, theorem42, theorem43, theorem44)

@@ -27,12 +27,8 @@ def test_counts_are_whole_numbers(values, expected):
 
 
 def test_columns_are_weighted_in_a_new_matrix():
-    X = sparse.csr_matrix(np.array([[1, 2, 0], [0, 0, 3]], dtype=np.float32))
+    X = sparse.csr_matrix(np.array([[1, 2, 0], [0, 0, 3], [3e38, 0, 0]], dtype=np.float32))
     weighted = weighted_columns(X, np.array([1, 2, 3], dtype=np.float32))
-    assert weighted.toarray().tolist() == [[1, 4, 0], [0, 0, 9]]
-    assert X.data.tolist() == [1, 2, 3]
-
-
-def test_large_values_stay_finite():
-    X = sparse.csr_matrix(np.array([[3e38, 1]], dtype=np.float32))
-    assert np.isfinite(weighted_columns(X, np.array([9, 9], dtype=np.float32)).data).all()
+    assert weighted.toarray()[:2].tolist() == [[1, 4, 0], [0, 0, 9]]
+    assert X.data[:3].tolist() == [1, 2, 3]
+    assert np.isfinite(weighted_columns(X, np.full(3, 9, np.float32)).data).all()

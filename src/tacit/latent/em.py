@@ -7,7 +7,7 @@ Samples are processed in blocks, so that N × L is never held whole.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -27,7 +27,7 @@ from tacit.latent.model import (
     label_slopes,
     label_weights,
     log_prior,
-    product_variance,
+    score_variance,
 )
 from tacit.runtime.tasks import row_blocks, run_tasks
 
@@ -122,17 +122,22 @@ class EMProblem:
     n_steps: int = 2
     n_jobs: int | None = None
 
-    def over_rows(self, function: Callable[..., Any], rows: Mapping[str, Any], **shared: Any) -> list[Any]:
-        """Results of a function for blocks of samples: of Y, and of further arrays that have a row for each sample."""
-        size = max(1, _ENTRIES_PER_TASK // max(1, self.Y.shape[1]))
-        shared["absent"] = self.absent
-        blocks = [
-            {name: None if values is None else values[start:stop] for name, values in {"Y": self.Y, **rows}.items()}
-            for start, stop in row_blocks(self.Y.shape[0], size)
-        ]
+    def over_rows(
+        self, function: Callable[..., Any], factors: Factors, spread: Spread | None, **shared: Any
+    ) -> list[Any]:
+        """Results of a function of problem, factors and variances for blocks of samples."""
+        blocks = row_blocks(self.Y.shape[0], max(1, _ENTRIES_PER_TASK // max(1, self.Y.shape[1])))
         if len(blocks) == 1:  # without the overhead of a task: small data have many sweeps
-            return [function(**blocks[0], **shared)]
-        return run_tasks(function, blocks, n_jobs=self.n_jobs, what="blocks of samples", keep=False, **shared)
+            return [function(self, factors, spread, **shared)]
+        tasks = [
+            {
+                "problem": replace(self, X=self.X[start:stop], Y=self.Y[start:stop]),
+                "factors": replace(factors, U=factors.U[start:stop]),
+                "spread": spread and replace(spread, U=spread.U[start:stop]),
+            }
+            for start, stop in blocks
+        ]
+        return run_tasks(function, tasks, n_jobs=self.n_jobs, what="blocks of samples", keep=False, **shared)
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,9 +194,7 @@ def sweep(problem: EMProblem, factors: Factors, spread: Spread | None = None) ->
     the lower bound on the evidence, up to a constant.
     """
     priors, V = problem.priors, factors.V
-    shared = {"V": V, "W": factors.W, "gram": eigen(V.T @ V), "ridge": priors.u, "n_steps": problem.n_steps}
-    rows = {"X": problem.X, "U": factors.U, "own": spread and spread.U}
-    parts = problem.over_rows(climb_samples, rows, spread=spread and spread.V, **shared)
+    parts = problem.over_rows(climb_samples, factors, spread, gram=eigen(V.T @ V))
     U = np.concatenate([part.U for part in parts])
     factors = replace(factors, U=U, W=problem.regress(U, factors.W))
     slope, sample_gram, weights, *variances = _totals([part.sums for part in parts])
@@ -226,41 +229,28 @@ class RowsResult(NamedTuple):
     likelihood: float
 
 
-def climb_samples(
-    X: sparse.csr_matrix,
-    Y: sparse.csr_matrix,
-    U: Floats,
-    V: Floats,
-    W: Floats,
-    gram: Eigen,
-    ridge: float,
-    n_steps: int,
-    absent: str,
-    own: Floats | None = None,
-    spread: Floats | None = None,
-) -> RowsResult:
-    """Improve the factors of some samples (ML-LCS Eq. 16), then compute the sums that the labels need.
-
-    `own` and `spread` are variances of U and V.
-    """
+def climb_samples(problem: EMProblem, factors: Factors, spread: Spread | None, gram: Eigen) -> RowsResult:
+    """Improve the factors of some samples (ML-LCS Eq. 16), then compute the sums that the labels need."""
+    Y, absent, ridge, U, V = problem.Y, problem.absent, problem.priors.u, factors.U, factors.V
     xi = U @ V.T
-    omega = label_weights(xi, Y, absent, product_variance(U, own, V, spread))
+    omega = label_weights(xi, Y, absent, score_variance(factors, spread))
     diagonal: Floats | float = ridge
-    residual = label_slopes(xi, Y, absent, omega) @ V + np.float32(ridge) * (X @ W - U)
+    residual = label_slopes(xi, Y, absent, omega) @ V + np.float32(ridge) * (problem.X @ factors.W - U)
     if spread is not None:
-        from_labels = omega @ spread
+        from_labels = omega @ spread.V
         diagonal = np.float32(ridge) + from_labels
         residual -= from_labels * U
-        own = 1 / (np.float32(ridge) + omega @ (V * V + spread))
+        spread = replace(spread, U=1 / (np.float32(ridge) + omega @ (V * V + spread.V)))
     precondition = preconditioner(gram, omega.mean(axis=1, dtype=np.float64), ridge)
-    change, image = climb_rows(residual, precondition, V, omega, diagonal, n_steps)
+    change, image = climb_rows(residual, precondition, V, omega, diagonal, problem.n_steps)
     U = U + change
-    variance = product_variance(U, own, V, spread)
+    variance = score_variance(replace(factors, U=U), spread)
     xi += image
     omega = label_weights(xi, Y, absent, variance)
     sums: tuple[Floats, ...] = label_slopes(xi, Y, absent, omega).T @ U, U.T @ U, omega.sum(axis=0, dtype=np.float64)
-    if own is not None:
-        sums += (omega.T @ own, omega.T @ (U * U + own))
+    if spread is not None:
+        sums += (omega.T @ spread.U, omega.T @ (U * U + spread.U))
+    own = None if spread is None else spread.U
     return RowsResult(U, own, sums, label_likelihood(xi, Y, absent, variance))
 
 
@@ -289,47 +279,41 @@ def _move_labels(
     `variances` are the weighted sums of variances and of expected squares of sample factors, if there are any.
     """
     V, B, priors = factors.V, factors.B, problem.priors
-    diagonal = np.full_like(V, priors.v)
-    old = spread and spread.V  # the weights of the bound are those at the old variances
+    diagonal, moved = np.full_like(V, priors.v), spread
     if spread is not None and tau is not None:  # the variances of samples and types add to the weighted squares
         own = variances[0] + tau @ spread.B
         slope = slope - own * V
         diagonal += own
-        spread = replace(spread, V=1 / (variances[1] + np.float32(priors.v) + tau @ (B**2 + spread.B)))
+        moved = replace(spread, V=1 / (variances[1] + np.float32(priors.v) + tau @ (B**2 + spread.B)))
     direction = precondition(slope)
-    rows = {"U": factors.U, "own": spread and spread.U}
-    curvature = np.sum(problem.over_rows(label_curvatures, rows, V=V, direction=direction, spread=old), axis=0)
+    # The weights of the bound are those at the old variances.
+    curvature = np.sum(problem.over_rows(label_curvatures, factors, spread, direction=direction), axis=0)
     curvature += row_dots(diagonal * direction, direction)
     if tau is not None:
         curvature += row_dots(tau, (direction @ B.T) ** 2)
     size = step_sizes(row_dots(slope, direction).astype(np.float64), curvature)[:, None]
-    return replace(factors, V=V + size.astype(np.float32) * direction), spread
+    return replace(factors, V=V + size.astype(np.float32) * direction), moved
 
 
-def label_curvatures(
-    Y: sparse.csr_matrix,
-    U: Floats,
-    own: Floats | None,
-    V: Floats,
-    direction: Floats,
-    absent: str,
-    spread: Floats | None,
-) -> Floats64:
+def _weights(problem: EMProblem, factors: Factors, spread: Spread | None) -> Floats:
+    return label_weights(factors.U @ factors.V.T, problem.Y, problem.absent, score_variance(factors, spread))
+
+
+def label_curvatures(problem: EMProblem, factors: Factors, spread: Spread | None, direction: Floats) -> Floats64:
     """The second derivative of the bound along a direction of every label, from some samples."""
-    omega = label_weights(U @ V.T, Y, absent, product_variance(U, own, V, spread))
-    change = U @ direction.T
+    change = factors.U @ direction.T
     change *= change
-    return np.asarray(np.einsum("ij,ij->j", omega, change), dtype=np.float64)
+    return np.asarray(np.einsum("ij,ij->j", _weights(problem, factors, spread), change), dtype=np.float64)
 
 
-def label_squares(Y: sparse.csr_matrix, U: Floats, V: Floats, absent: str) -> Floats32:
+def label_squares(problem: EMProblem, factors: Factors, spread: Spread | None) -> Floats32:
     """Weighted sums over some samples of the squared factors, for every label."""
-    return np.asarray(label_weights(U @ V.T, Y, absent).T @ (U * U))
+    return np.asarray(_weights(problem, factors, spread).T @ (factors.U * factors.U))
 
 
 def label_precisions(problem: EMProblem, factors: Factors) -> Floats32:
     """Diagonals of the precision of seen label factors, given all other factors."""
-    parts = problem.over_rows(label_squares, {"U": factors.U}, V=factors.V)
+    parts = problem.over_rows(label_squares, factors, None)
     precisions = np.sum(parts, axis=0) + np.float32(problem.priors.v)
     if problem.counts is not None:
         precisions += count_terms(factors.V, factors.B, problem.counts)[1] @ factors.B**2

@@ -146,11 +146,14 @@ def count_terms(V: Floats, B: Floats, counts: Counts, spread: Spread | None = No
     return kappa - tau * gamma, tau, float(likelihood)
 
 
-def product_variance(a: Floats, a_variance: Floats | None, b: Floats, b_variance: Floats | None) -> Floats | None:
-    """Variances of all inner products of rows of two matrices with independent coordinates; None without variances."""
-    if a_variance is None or b_variance is None:
-        return None
+def product_variance(a: Floats, a_variance: Floats, b: Floats, b_variance: Floats) -> Floats:
+    """Variances of all inner products of rows of two matrices with independent coordinates."""
     return np.asarray((a * a) @ b_variance.T + a_variance @ (b * b + b_variance).T)
+
+
+def score_variance(factors: Factors, spread: Spread | None) -> Floats | None:
+    """Variances of ξ, the scores of labels; None without variances of the factors."""
+    return None if spread is None else product_variance(factors.U, spread.U, factors.V, spread.V)
 
 
 def log_prior(factors: Factors, X: sparse.csr_matrix, priors: Priors) -> float:

@@ -114,13 +114,12 @@ def _batch_statistics(batch: EMProblem, factors: Factors) -> tuple[Floats32, Flo
 
 def _climbed(batch: EMProblem, factors: Factors, gram: Eigen) -> tuple[Floats32, Floats, Floats]:
     """Factors of samples, and ω and κ of their labels."""
-    X, Y, V, W, absent = batch.X, batch.Y, factors.V, factors.W, batch.absent
-    U = np.asarray(X @ W)
+    U = np.asarray(batch.X @ factors.W)
     for _ in range(_CLIMBS):
-        U = climb_samples(X, Y, U, V, W, gram, batch.priors.u, 2, absent).U
-    xi = U @ V.T
-    omega = label_weights(xi, Y, absent)
-    return U, omega, label_slopes(xi, Y, absent, omega) + omega * xi  # κ = slope + ωξ
+        U = climb_samples(batch, replace(factors, U=U), None, gram).U
+    xi = U @ factors.V.T
+    omega = label_weights(xi, batch.Y, batch.absent)
+    return U, omega, label_slopes(xi, batch.Y, batch.absent, omega) + omega * xi  # κ = slope + ωξ
 
 
 def _regression_on(

@@ -23,18 +23,10 @@ _LEAST_GAIN = 1e-3  # relative gain in similarity to the cluster centres for ano
 
 @dataclass(frozen=True, eq=False)
 class LabelClusters:
-    """Nested clusters of labels.
+    """Nested clusters of labels."""
 
-    Attributes
-    ----------
-    labels : int32 array
-        The labels, sorted so that every cluster is contiguous.
-    levels : list of int64 arrays
-        For each level, from the root down to the leaves, where its clusters start, followed by the number of labels.
-    """
-
-    labels: npt.NDArray[np.int32]
-    levels: list[npt.NDArray[np.int64]]
+    labels: npt.NDArray[np.int32]  # sorted so that every cluster is contiguous
+    levels: list[npt.NDArray[np.int64]]  # from the root to the leaves: where clusters start, then the number of labels
 
 
 def label_centres(X: FeatureMatrix, Y: sparse.csr_matrix, n_jobs: int | None) -> FeatureMatrix:

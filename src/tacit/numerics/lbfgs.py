@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[Any]
-Columns = npt.NDArray[np.intp]
-Objective = Callable[[Floats, Columns], tuple[Floats, Floats]]
+from tacit.arrays import Floats, Ids, Mask
+
+Objective = Callable[[Floats, Ids], tuple[Floats, Floats]]
 
 _MEMORY = 8
 _SUFFICIENT = 1e-4  # Armijo's condition
@@ -19,18 +17,10 @@ _TRIALS = 12
 
 
 def minimize_columns(objective: Objective, start: Floats, n_steps: int, tolerance: float = 1e-4) -> Floats:
-    """Minimise an objective that is a sum over the columns of its argument.
+    """Minimise a sum over the columns of an (n, m) array in at most `n_steps` steps from `start`.
 
-    Parameters
-    ----------
-    objective : callable
-        Maps an (n, m) array and its column numbers to the m values and the (n, m) gradient.
-    start : array of shape (n, m)
-        Starting point.
-    n_steps : int
-        Maximum number of steps.
-    tolerance : float
-        A column has converged when its gradient norm is at most this share of the initial one, or no step lowers it.
+    `objective` maps an array and its column numbers to the values and the gradient of the columns. A column has
+    converged when its gradient norm is at most `tolerance` times the initial one, or no step lowers it.
     """
     point = start
     value, gradient = objective(point, np.arange(start.shape[1]))
@@ -43,9 +33,9 @@ def minimize_columns(objective: Objective, start: Floats, n_steps: int, toleranc
             break
         direction = -_inverse_product(gradient, history, first)
         slope = _dots(gradient, direction)
-        uphill = slope >= 0
-        direction[:, uphill] = -gradient[:, uphill]
-        slope[uphill] = -_dots(gradient, gradient)[uphill]
+        is_uphill = slope >= 0
+        direction[:, is_uphill] = -gradient[:, is_uphill]
+        slope[is_uphill] = -_dots(gradient, gradient)[is_uphill]
         moved, is_stuck = _backtrack(objective, point, direction, value, slope, gradient, np.flatnonzero(~is_done))
         is_done |= is_stuck
         change, turn = moved[0] - point, moved[2] - gradient
@@ -69,9 +59,7 @@ def _inverse_product(gradient: Floats, history: list[tuple[Floats, Floats, Float
         shares.append(share)
     if history:
         _, turn, curvature = history[-1]
-        scale = np.where(np.isfinite(curvature), curvature, 1) / np.maximum(
-            _dots(turn, turn), np.finfo(turn.dtype).tiny
-        )
+        scale = curvature / np.maximum(_dots(turn, turn), np.finfo(turn.dtype).tiny)
         product *= np.where(np.isfinite(curvature), scale, 1).astype(product.dtype)
     else:
         product /= np.where(first > 0, first, 1)
@@ -87,8 +75,8 @@ def _backtrack(
     value: Floats,
     slope: Floats,
     gradient: Floats,
-    left: Columns,
-) -> tuple[tuple[Floats, Floats, Floats], npt.NDArray[np.bool_]]:
+    left: Ids,
+) -> tuple[tuple[Floats, Floats, Floats], Mask]:
     """Backtracking line search in the columns `left`; returns the new point and a mask of columns without a valid step.
 
     Those, and all other columns, stay where they are. The objective is evaluated for unfinished columns only.
@@ -100,11 +88,8 @@ def _backtrack(
         values, gradients = objective(trial, left)
         enough = values <= value[left] + _SUFFICIENT * step * slope[left]
         lowered, left = left[enough], left[~enough]
-        moved[0][:, lowered], moved[1][lowered], moved[2][:, lowered] = (
-            trial[:, enough],
-            values[enough],
-            gradients[:, enough],
-        )
+        moved[0][:, lowered], moved[1][lowered] = trial[:, enough], values[enough]
+        moved[2][:, lowered] = gradients[:, enough]
         if not len(left):
             break
         step *= _SHRINK

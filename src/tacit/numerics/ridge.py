@@ -28,19 +28,7 @@ _ADMM_TOLERANCE = 1e-3
 
 
 def fit_regressor(X: FeatureMatrix, Z: Floats, ridge: float, l1: float = 0.0) -> npt.NDArray[np.float32]:
-    """Coefficients V of shape (n_features, n_targets); rows of features that do not occur are zero.
-
-    Parameters
-    ----------
-    X : csr_matrix or Features of shape (n_samples, n_features)
-        Features.
-    Z : array of shape (n_samples, n_targets)
-        Targets.
-    ridge : float
-        Squared ℓ2 penalty on V; above 0.
-    l1 : float
-        ℓ1 penalty on the predictions XV, which makes them sparse.
-    """
+    """Coefficients V of shape (n_features, n_targets); rows of features that do not occur are zero."""
     V = np.zeros((X.shape[1], Z.shape[1]), np.float32)
     present, X = compacted(X)
     V[present] = _admm(X, Z, ridge, l1) if l1 > 0 else ridge_solver(X, ridge)(Z)

@@ -153,14 +153,9 @@ def largest_entries(matrix: sparse.csr_matrix, n_largest: int) -> sparse.csr_mat
     return sparse.csr_matrix((matrix.data[is_kept], matrix.indices[is_kept], starts), shape=matrix.shape)
 
 
-def weighted_sums(weights: sparse.csr_matrix, X: Any) -> Any:
-    """``weights @ X``: weighted sums of rows."""
-    return sparse.csr_matrix(weights @ X) if sparse.issparse(X) else X.sums(weights)
-
-
 def label_means(X: Any, Y: sparse.csr_matrix) -> Any:
     """The mean of each label's samples; all stored values of Y are 1."""
-    counts = np.bincount(Y.indices, minlength=Y.shape[1])
+    averages = sparse.diags(1 / np.maximum(np.bincount(Y.indices, minlength=Y.shape[1]), 1))
     if not sparse.issparse(X):
-        return X.sums(sparse.csr_matrix(sparse.diags(1 / np.maximum(counts, 1)) @ Y.T.tocsr()))
-    return sparse.csr_matrix(sparse.diags(1 / np.maximum(counts, 1)) @ (Y.T.tocsr() @ X))
+        return X.sums(sparse.csr_matrix(averages @ Y.T.tocsr()))
+    return sparse.csr_matrix(averages @ (Y.T.tocsr() @ X))

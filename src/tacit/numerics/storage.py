@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import os
 import tempfile
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,35 +17,22 @@ from tacit.errors import TacitError
 from tacit.kernels.aligned import ALIGNMENT, aligned
 from tacit.sizes import format_size
 
-_PART = 64 << 20  # bytes of a file with many small arrays
-
 
 @dataclass
 class _Disk:
-    """Files for large arrays. They have no name: the system deletes each with the last array in it."""
+    """Files for large arrays. They have no name: the system deletes each with its array."""
 
     folder: Path | None = None  # None: arrays are in memory
     least_bytes: int = 0
     entries: int = 1 << 20
-    part: memoryview = field(
-        default_factory=lambda: memoryview(b"")
-    )  # that the next arrays are taken from; SciPy copies parts of arrays
-    lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def take(self, size: int, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
+    def new(self, size: int, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
         n_bytes = size * np.dtype(dtype).itemsize
-        with self.lock:
-            if n_bytes > len(self.part):
-                self.part = self._mapped(max(n_bytes, _PART))
-            taken, self.part = self.part[:n_bytes], self.part[-(-n_bytes // ALIGNMENT) * ALIGNMENT :]
-        return np.frombuffer(taken, dtype)
-
-    def _mapped(self, n_bytes: int) -> memoryview:
         try:
             with tempfile.TemporaryFile(dir=self.folder) as file:
                 if hasattr(os, "posix_fallocate"):
                     os.posix_fallocate(file.fileno(), 0, n_bytes)  # a full disk is an error here, not a signal later
-                return np.memmap(file, np.uint8, "w+", shape=n_bytes).data
+                return np.asarray(np.memmap(file, dtype, "w+", shape=size))
         except OSError as error:
             reason = f"{format_size(n_bytes)} for features cannot be written ({error.strerror or error})"
             raise TacitError(f"{self.folder}: {reason}; free some space, or allow more memory") from error
@@ -67,7 +53,6 @@ def large_on_disk(folder: Path, least_bytes: int, entries: int | None = None) ->
         yield
     finally:
         _disk.folder, _disk.least_bytes, _disk.entries = before
-        _disk.part = memoryview(b"")
 
 
 def entries_at_once() -> int:
@@ -84,7 +69,7 @@ def new_array(size: int, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
     """A new array of one dimension whose values are not set, aligned as those of `aligned_zeros`."""
     n_bytes = size * np.dtype(dtype).itemsize
     if _disk.folder is not None and n_bytes >= max(_disk.least_bytes, 1):
-        return _disk.take(size, dtype)
+        return _disk.new(size, dtype)
     return aligned(np.empty(n_bytes + ALIGNMENT, np.uint8), n_bytes).view(dtype)
 
 
@@ -92,6 +77,6 @@ def to_disk(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """A copy of an array on disk, if large arrays go there; otherwise the array itself."""
     if _disk.folder is None or not array.nbytes:
         return array
-    moved = _disk.take(array.size, array.dtype)
+    moved = _disk.new(array.size, array.dtype)
     moved[:] = array
     return moved

@@ -1,4 +1,4 @@
-"""Models of other packages: found by entry point or import, saved if they can be loaded, never imported for a file."""
+"""Models of other packages: found by import, saved if they can be loaded, never imported for a file."""
 
 from __future__ import annotations
 
@@ -11,10 +11,9 @@ import pytest
 
 import tacit
 from planted import planted
-from tacit.cli.commands import cli
 from tacit.errors import ModelFileError, ParameterError
 from tacit.linear.popularity import Popularity
-from tacit.registry import find_model, import_model
+from tacit.registry import import_model
 from tacit.store import folder
 
 MODULE = """
@@ -42,16 +41,6 @@ def module(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
     yield "models_of_others"
     sys.modules.pop("models_of_others", None)
-
-
-@pytest.fixture
-def installed(module, tmp_path):
-    """The same module, of an installed package."""
-    found = tmp_path / "others-1.0.dist-info"
-    found.mkdir()
-    (found / "METADATA").write_text("Metadata-Version: 2.1\nName: others\nVersion: 1.0\n")
-    (found / "entry_points.txt").write_text(f"[tacit.models]\nTheirs = {module}:Mine\n")
-    return module
 
 
 def saved_and_forgotten(module, path):
@@ -90,26 +79,6 @@ def test_modules_named_by_the_environment_are_imported(module, tmp_path, monkeyp
     path = saved_and_forgotten(module, tmp_path / "model")
     monkeypatch.setenv("TACIT_IMPORT", module)
     assert type(tacit.load_model(path)).__name__ == "Mine"
-
-
-def test_a_model_of_an_installed_package(installed, tmp_path):
-    path = saved_and_forgotten(installed, tmp_path / "model")
-    assert type(tacit.load_model(path)).__name__ == "Mine"
-    del sys.modules[installed]
-    assert find_model("theirs").__name__ == "Mine"
-    with pytest.raises(ParameterError, match="did you mean 'Theirs'"):
-        find_model("Their")
-
-
-def test_commands_know_models_of_others(installed, tmp_path, capsys):
-    cli(["models"], standalone_mode=False)
-    assert "Theirs" in capsys.readouterr().out
-    numeric = tmp_path / "train.txt"
-    tacit.save_data(tacit.Dataset(*planted(), [f"name {label}" for label in range(12)]), numeric)
-    cli(["train", str(numeric), "--model", f"{installed}:Mine", "--out", str(tmp_path / "a")], standalone_mode=False)
-    assert (
-        json.loads((tmp_path / "a" / "manifest.json").read_text())["parameters"]["map"]["model"] == f"{installed}:Mine"
-    )
 
 
 @pytest.mark.parametrize(

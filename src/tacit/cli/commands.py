@@ -5,20 +5,17 @@ from __future__ import annotations
 import importlib
 import os
 import sys
-import time
 
 import click
 from click.shell_completion import CompletionItem
 
 from tacit._version import __version__
 from tacit.cli import interrupt
-from tacit.cli.say import in_options, quiet_option
+from tacit.cli.say import quiet_option
 from tacit.cli.startup import quick_start
-from tacit.errors import FileError, ModelFileError, TacitError, did_you_mean, printable
+from tacit.errors import TacitError, did_you_mean, printable
 from tacit.progress import Stopped
 
-LEAST_ADDRESS_SPACE = 512 << 20  # bytes; compiled libraries map as much, whatever they use of it
-BEGAN = "tacit.began"  # where a context keeps when a command began, its imports included
 #: Name, module and help of each command, in the order in which they are used. A command is a function of its name in
 #: the module, which is imported when the command is called: ``tacit --help`` starts at once.
 COMMANDS = {
@@ -45,20 +42,6 @@ COMMANDS = {
 }
 
 
-def _check_address_space() -> None:
-    """Raise if libraries could not be loaded: with too little address space some hang instead of failing."""
-    if sys.platform == "win32":
-        return
-    import resource
-
-    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
-    if limit != resource.RLIM_INFINITY and limit < LEAST_ADDRESS_SPACE:
-        least = LEAST_ADDRESS_SPACE >> 20
-        raise click.ClickException(
-            f"the limit of address space (ulimit -v) must be at least {least} MB; got {limit >> 20} MB"
-        )
-
-
 class LazyGroup(click.Group):
     """The commands of `COMMANDS`, with the nearest spelling for unknown ones."""
 
@@ -70,8 +53,6 @@ class LazyGroup(click.Group):
         """Import a command."""
         if cmd_name not in COMMANDS:
             raise click.UsageError(f"unknown command '{cmd_name}'{did_you_mean(cmd_name, COMMANDS)}", ctx)
-        _check_address_space()
-        ctx.meta.setdefault(BEGAN, time.perf_counter())
         module, command_help = COMMANDS[cmd_name]
         with quick_start():
             found = importlib.import_module(f"tacit.cli.{module}")
@@ -80,18 +61,6 @@ class LazyGroup(click.Group):
         if quiet_option not in command.params and command.add_help_option:
             command.params.append(quiet_option)
         return command
-
-    def invoke(self, ctx: click.Context) -> object:
-        """Run a command; an error of the library names its options."""
-        try:
-            return super().invoke(ctx)
-        except click.UsageError as error:
-            raise _with_usage(error) from None
-        except TacitError as error:
-            command = self.get_command(ctx, ctx.invoked_subcommand or "")
-            of_file = isinstance(error, FileError | ModelFileError)
-            error.args = (in_options(str(error), command or self, starts_with_path=of_file),)
-            raise
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """Complete the name of a command without importing any."""
@@ -102,26 +71,6 @@ class LazyGroup(click.Group):
         """List the commands without importing any."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
-
-
-def _with_usage(error: click.UsageError) -> click.UsageError:
-    """The error; one about arguments says how to write them, as they may be swapped, or be named like options."""
-    context, message = error.ctx, error.format_message()
-    about_arguments = type(error) in (click.UsageError, click.MissingParameter, click.NoSuchOption)
-    if context is None or isinstance(context.command, click.Group) or not about_arguments:
-        return error
-    words, named = ["tacit" + context.command_path.removeprefix(context.find_root().command_path)], list[str]()
-    for parameter in context.command.params:
-        if isinstance(parameter, click.Argument):
-            words.append(parameter.make_metavar(context))
-            named.append(f"--{parameter.name}")
-        elif parameter.required:
-            words.append(f"{max(parameter.opts, key=len)} {parameter.make_metavar(context)}")
-    if isinstance(error, click.NoSuchOption):
-        if error.option_name not in named:
-            return error
-        message = f"{error.option_name[2:].upper()} is given by its place, not as an option"
-    return click.UsageError(f"{message.rstrip('.')}; write: {' '.join(words)}", context)
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -153,15 +102,10 @@ def run() -> None:
         click.echo(bare.ctx.get_help() if bare.ctx is not None else "")
     except (Stopped, KeyboardInterrupt, click.Abort):
         interrupt.end()
-    except click.ClickException as error:
-        _fail(error.format_message())
-    except TacitError as error:
-        _fail(str(error))
+    except (click.ClickException, TacitError) as error:
+        message = error.format_message() if isinstance(error, click.ClickException) else str(error)
+        click.echo(f"tacit: error: {printable(' '.join(message.split()))}", err=True)
+        sys.exit(2)
     except BrokenPipeError:  # the reader of our output, such as `head`, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
-
-
-def _fail(message: str) -> None:
-    click.echo(f"tacit: error: {printable(' '.join(message.split()))}", err=True)
-    sys.exit(2)

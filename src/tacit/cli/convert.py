@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from tacit.cli.options import PATH, data_argument, input_options, seed_option
+from tacit.cli.options import PATH, data_argument, input_options, parsed, seed_option
 from tacit.cli.say import say
 from tacit.cli.source import read_labelled, say_labels
 from tacit.data.dataset import samples_of
@@ -18,31 +18,17 @@ from tacit.data.repeats import groups_of, n_repeated
 from tacit.data.save import convert as convert_file
 from tacit.data.save import save_data
 from tacit.data.split import hide_positives, random_split
-from tacit.errors import ParameterError
 
-
-def _known_format(_context: click.Context, _option: click.Parameter, name: str | None) -> str | None:
-    try:
-        return None if name is None else named_format(name).name
-    except ParameterError as error:
-        raise click.BadParameter(str(error).removeprefix("format ")) from None
-
-
-def _share_or_number(_context: click.Context, _option: click.Parameter, size: float) -> float | int:
-    if size.is_integer():
-        return int(size)
-    if not 0 < size < 1:
-        raise click.BadParameter(f"must be a share above 0 and below 1, or a whole number of samples; got {size}")
-    return size
+_format_option = click.option(
+    "--to", "to_format", metavar="NAME", callback=parsed(lambda name: named_format(name).name),
+    help="Format to write.  [default: by the name of the file]",
+)  # fmt: skip
 
 
 @click.command()
 @click.argument("source", type=PATH)
 @click.argument("target", type=PATH)
-@click.option(
-    "--to", "to_format", metavar="NAME", callback=_known_format,
-    help="Format to write.  [default: by the name of TARGET]",
-)  # fmt: skip
+@_format_option
 @input_options
 def convert(source: Path, target: Path, to_format: str | None, **options: Any) -> None:
     """Convert the data file SOURCE to TARGET; both may end in .gz.
@@ -64,23 +50,13 @@ def convert(source: Path, target: Path, to_format: str | None, **options: Any) -
 @click.command()
 @data_argument
 @click.option("--out", type=PATH, required=True, help="Folder for the files.")
-@click.option(
-    "--test-size", metavar="SIZE", type=float, default=0.2, show_default=True, callback=_share_or_number,
-    help="Share of the samples, or their number, for test.",
-)  # fmt: skip
-@click.option(
-    "--hide",
-    metavar="SHARE",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
-    help="Hide this share of the training positives at random.",
-)
-@click.option(
-    "--to", "to_format", metavar="NAME", callback=_known_format, help="Format to write.  [default: that of DATA's name]"
-)  # fmt: skip
+@click.option("--test-size", type=float, default=0.2, show_default=True, help="Share or number of test samples.")
+@click.option("--hide", metavar="SHARE", type=float, help="Hide this share of the training positives at random.")
+@_format_option
 @seed_option
 @input_options
 def split(
-    data: Path, out: Path, test_size: float | int, hide: float | None, to_format: str | None, seed: int, **source: Any
+    data: Path, out: Path, test_size: float, hide: float | None, to_format: str | None, seed: int, **source: Any
 ) -> None:
     """Split DATA at random into a training and a test file.
 
@@ -94,8 +70,9 @@ def split(
     for file in files.values():
         check_unread(file, data)
     dataset = read_labelled(data, source, keep_columns=True)
+    size = int(test_size) if test_size.is_integer() else test_size
     groups = groups_of(samples_of(dataset)[0])
-    train, test = map(dataset.rows, random_split(len(dataset), test_size, seed, groups=groups, Y=dataset.Y))
+    train, test = map(dataset.rows, random_split(len(dataset), size, seed, groups=groups, Y=dataset.Y))
     if hide is not None:
         train = replace(train, Y=hide_positives(train.Y, hide, seed))
     to_format = "folder" if data.is_dir() and to_format is None else to_format

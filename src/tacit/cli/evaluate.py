@@ -11,9 +11,11 @@ import click
 import numpy as np
 
 from tacit.cli.options import (
+    COUNT,
     PATH,
     data_argument,
     input_options,
+    json_option,
     model_argument,
     seed_option,
     untagged_option,
@@ -38,19 +40,14 @@ from tacit.tagger.tagger import Tagger
 @model_argument
 @data_argument
 @click.option("--report", type=PATH, help="Write an HTML report to this file.")
-@click.option("--json", "as_json", is_flag=True, help="Print the metrics as JSON.")
+@json_option
 @vector_options
 @untagged_option
 @input_options
 def evaluate(
-    model: Path,
-    data: Path,
-    report: Path | None,
-    as_json: bool,
-    encoder: str | None,
-    vectors: Path | None,
+    model: Path, data: Path, report: Path | None, as_json: bool, encoder: str | None, vectors: Path | None,
     **source: Any,
-) -> None:
+) -> None:  # fmt: skip
     """Evaluate MODEL on DATA: precision, nDCG and their propensity-scored forms, overall and by label frequency.
 
     The report adds confidence intervals, curves, the best and worst labels, and examples. JSON has the metrics, their
@@ -83,14 +80,13 @@ def evaluate(
 
 def _note_on_unknown(tagger: Tagger, dataset: Dataset) -> str:
     """What of the data the model cannot find, because it has no such labels."""
-    unknown = [column for column, name in enumerate(dataset.label_names) if tagger.known(str(name)) is None]
-    counts = label_counts(dataset.Y)
-    if not counts[unknown].any():
+    is_unknown = np.array([tagger.known(str(name)) is None for name in dataset.label_names])
+    counts = label_counts(dataset.Y) * is_unknown
+    if not counts.any():
         return ""
-    share = counts[unknown].sum() / counts.sum()
-    example = dataset.label_names[unknown[int(np.argmax(counts[unknown]))]]
-    which = f"the label '{example}' is" if len(unknown) == 1 else f"{len(unknown):,} labels, such as '{example}', are"
-    return f"note: {which} unknown to the model; {share:.1%} of what is to be found"
+    share = counts.sum() / max(dataset.Y.sum(), 1)
+    example = dataset.label_names[int(np.argmax(counts))]
+    return f"note: {share:.1%} of what is to be found are labels unknown to the model, such as '{example}'"
 
 
 def _as_json(tagger: Tagger, dataset: Dataset, ranking: Ranking) -> dict[str, Any]:
@@ -108,15 +104,14 @@ def ranking_of(tagger: Tagger, dataset: Dataset) -> Ranking:
 def metrics_of(tagger: Tagger, dataset: Dataset, ranking: Ranking) -> tuple[dict[str, float], list[BandResult]]:
     """Metrics of a ranking by a tagger, overall and by band."""
     truth = tagger.truth(dataset.Y, dataset.label_names)
-    weights = tagger.propensities_for(truth.shape[1])
-    overall = metrics_at(ranking, truth, propensities=weights)
+    overall = metrics_at(ranking, truth, propensities=tagger.propensities_for(truth.shape[1]))
     return overall, evaluate_by_band(ranking, truth, tagger.counts_for(truth.shape[1]))
 
 
-def print_evaluation(tagger: Tagger, dataset: Dataset, ranking: Ranking | None = None) -> None:
+def print_evaluation(tagger: Tagger, dataset: Dataset, ranking: Ranking) -> None:
     """Print the metrics of one tagger."""
     name = tagger.model_name_
-    overall, bands = metrics_of(tagger, dataset, ranking_of(tagger, dataset) if ranking is None else ranking)
+    overall, bands = metrics_of(tagger, dataset, ranking)
     print_metrics({name: overall}, KS)
     click.echo()
     print_bands({name: bands}, max(KS))
@@ -126,8 +121,8 @@ def print_evaluation(tagger: Tagger, dataset: Dataset, ranking: Ranking | None =
 @click.argument("a", type=PATH)
 @click.argument("b", type=PATH)
 @data_argument
-@click.option("--resamples", type=click.IntRange(min=1), default=1000, show_default=True, help="Bootstrap resamples.")
-@click.option("--json", "as_json", is_flag=True, help="Print the differences as JSON.")
+@click.option("--resamples", type=COUNT, default=1000, show_default=True, help="Bootstrap resamples.")
+@json_option
 @seed_option
 @untagged_option
 @input_options
@@ -166,16 +161,3 @@ def _print(differences: list[Difference], n_samples: int) -> None:
     title = f"{n_samples:,} samples, percent; in brackets the 95 % confidence interval of the difference"
     print_table(["metric", "A", "B", "B - A", "verdict"], rows, title=title)
     say(LEGEND)
-    click.echo(f"\n{_verdict(differences)}")
-
-
-def _verdict(differences: list[Difference]) -> str:
-    better = {name: [one.metric for one in differences if one.winner == name] for name in "AB"}
-    if not better["A"] and not better["B"]:
-        return "No clear difference between the two models; more samples might show one."
-    parts = [f"{name} is better in {', '.join(metrics)}" for name, metrics in better.items() if metrics]
-    if len(parts) == 2:
-        return f"{parts[0]}; {parts[1]}. Choose by the metric that matters to you."
-    name = "A" if better["A"] else "B"
-    every = len(better[name]) == len(differences)
-    return f"{name} is better in every metric." if every else f"{parts[0]}; in none is it clearly worse."

@@ -9,7 +9,7 @@ from typing import Any
 import click
 import numpy as np
 
-from tacit.cli.options import model_argument
+from tacit.cli.options import json_option, model_argument
 from tacit.cli.tables import print_metrics, print_table
 from tacit.evaluation.bands import BANDS, band_of_labels
 from tacit.evaluation.metrics import KS
@@ -17,37 +17,34 @@ from tacit.sizes import format_size
 from tacit.store.folder import MANIFEST, read_manifest
 from tacit.tagger.tagger import Tagger
 
-_SAMPLES = ("examples", "judgements")  # fields of acts, which hold texts as users gave them
-
 
 @click.command()
 @model_argument
-@click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
+@json_option
 def inspect(model: Path, as_json: bool) -> None:
     """Show the training data, version, parameters and held-out metrics of MODEL.
 
     \b
     Example: tacit inspect model
     """
-    found = facts_of(model)
+    found = _facts_of(model)
     if as_json:
         click.echo(json.dumps(found, indent=1, ensure_ascii=False))
         return
-    simple = {name: value for name, value in found.items() if not isinstance(value, dict | list)}
-    print_table(["", str(model)], [[name, _shown(name, value)] for name, value in simple.items()])
-    for title in ("parameters", "versions"):
-        _print_mapping(title, {name: str(value) for name, value in found[title].items()})
+    simple = {name: _shown(value) for name, value in found.items() if not isinstance(value, dict | list)}
+    simple["size in bytes"] += f" ({format_size(found['size in bytes'])})"
+    _print_mapping(str(model), simple)
+    for title in ("parameters", "versions", "labels_by_band"):
+        click.echo()
+        _print_mapping(title.replace("_", " "), found[title])
     if found["held_out_metrics"]:
         click.echo()
         print_metrics({"held out": found["held_out_metrics"]}, KS)
-    _print_mapping("labels by training samples", {name: f"{n:,}" for name, n in found["labels_by_band"].items()})
-    if found["changes"]:
-        click.echo("\nchanges since training")
     for place, act in enumerate(found["changes"], 1):
         click.echo(f"{place}. {act}")
 
 
-def facts_of(path: Path) -> dict[str, Any]:
+def _facts_of(path: Path) -> dict[str, Any]:
     """All facts about a model folder, as plain values; arrays are memory-mapped, not read."""
     manifest = read_manifest(path)
     tagger = Tagger.load(path, verify=False)
@@ -70,11 +67,16 @@ def facts_of(path: Path) -> dict[str, Any]:
         "standard error of a probability": card.get("calibration_spread"),
         "threshold": float(tagger.threshold_),
         "training data kept": f"{kept.labels.shape[0]:,} {'texts' if kept.texts else 'rows'}" if kept else "none",
-        "samples in acts": sum(len(act.content.get(key) or ()) for act in tagger.acts_ for key in _SAMPLES),
+        "samples in acts": sum(
+            len(act.content.get(key) or ()) for act in tagger.acts_ for key in ("examples", "judgements")
+        ),
         "size in bytes": manifest["file"]["size"] + (path / MANIFEST).stat().st_size,
         "checksum": manifest["sha256"],
         "format": manifest["format_version"],
-        "parameters": _plain(model.stored_parameters()),
+        "parameters": {
+            name: f"array of shape {value.shape}" if hasattr(value, "shape") else value
+            for name, value in model.stored_parameters().items()
+        },
         "versions": card.get("versions") or {"tacit": manifest["tacit_version"]},
         "held_out_metrics": card.get("held_out_metrics") or {},
         "labels_by_band": {name: int(n) for (name, _), n in zip(BANDS, by_band, strict=True)},
@@ -86,25 +88,13 @@ def facts_of(path: Path) -> dict[str, Any]:
     return facts
 
 
-def _plain(parameters: dict[str, Any]) -> dict[str, Any]:
-    """Parameters as JSON values; arrays are described by their shape."""
-    return {
-        name: f"array of shape {value.shape}" if hasattr(value, "shape") else value
-        for name, value in parameters.items()
-    }
-
-
-def _shown(name: str, value: Any) -> str:
+def _shown(value: Any) -> str:
     if value is None:
         return "not known"
-    if name == "size in bytes":
-        return f"{value:,} ({format_size(value)})"
     if isinstance(value, float):
         return f"{value:.4g}"
-    return f"{value:,}" if isinstance(value, int) and name != "seed" else str(value)
+    return f"{value:,}" if isinstance(value, int) else str(value)
 
 
-def _print_mapping(title: str, values: dict[str, str]) -> None:
-    if values:
-        click.echo()
-        print_table([title, ""], [[name, value] for name, value in values.items()])
+def _print_mapping(title: str, values: dict[str, Any]) -> None:
+    print_table([title, ""], [[name, str(value)] for name, value in values.items()])

@@ -1,7 +1,6 @@
-"""Ctrl-C: one line that says what is kept and how to resume, and exit code 130.
+"""Ctrl-C sets a flag, at which long work looks between two steps; then one line says what is kept, with exit code 130.
 
-Ctrl-C sets a flag, at which long work looks between two steps (see `tacit.progress`). If no step ends within
-`PATIENCE`, or at a second Ctrl-C, the process ends at once. That is safe: only complete files get their final names.
+If no step ends within `PATIENCE`, or at a second Ctrl-C, the process ends at once: only complete files get their names.
 """
 
 from __future__ import annotations
@@ -14,7 +13,6 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from types import FrameType
 
 from tacit import progress
 
@@ -40,15 +38,13 @@ def interruptible() -> Iterator[None]:
     """Handle Ctrl-C around a command in the main thread; does nothing if the process ignores Ctrl-C."""
     keeps()
     is_main = threading.current_thread() is threading.main_thread()
-    if not is_main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
-        yield
-        return
-    signal.signal(signal.SIGINT, _ask_to_stop)
+    if is_main and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, _ask_to_stop)
+        atexit.register(signal.signal, signal.SIGINT, signal.SIG_IGN)
     try:
         yield
     finally:
         hand_over()
-        atexit.register(signal.signal, signal.SIGINT, signal.SIG_IGN)  # registered last, so run first
 
 
 def hand_over() -> None:
@@ -57,7 +53,7 @@ def hand_over() -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def _ask_to_stop(_signal: int, _frame: FrameType | None) -> None:
+def _ask_to_stop(*_: object) -> None:
     if progress.asked_to_stop.is_set():
         end()
     progress.asked_to_stop.set()
@@ -71,21 +67,13 @@ def end() -> None:
     was_asked = progress.asked_to_stop.is_set()
     if was_asked:
         _ending.acquire()  # never released: a second caller waits until the process ends
+    erase = "\r\x1b[2K\x1b[?25h" if os.isatty(2) else ""  # a progress bar, which hides the cursor
     try:
-        erase = "\r\x1b[2K\x1b[?25h" if os.isatty(2) else ""  # a progress bar, which hides the cursor
-        print(f"{erase}tacit: interrupted; {_message()}", file=sys.stderr, flush=True)
-        if not was_asked:
-            sys.exit(EXIT_CODE)
+        print(f"{erase}tacit: interrupted; {_kept[0]()}", file=sys.stderr, flush=True)
         for draft in list(progress.drafts):
             draft.unlink(missing_ok=True)
         sys.stdout.flush()
     finally:
         if was_asked:
-            os._exit(EXIT_CODE)  # whatever the clean-up ran into
-
-
-def _message() -> str:
-    try:
-        return _kept[0]()
-    except Exception:  # noqa: BLE001 - whatever it is, the process must end
-        return "run the same command to resume or restart"
+            os._exit(EXIT_CODE)
+        sys.exit(EXIT_CODE)

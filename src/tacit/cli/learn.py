@@ -18,9 +18,8 @@ from tacit.data.cells import labels_of_column
 from tacit.data.dataset import inputs_of
 from tacit.data.fields import default_text_fields, joined_text
 from tacit.data.files import existing_file, text_lines
-from tacit.data.load import load_data
 from tacit.errors import FileError, ParameterError, printable
-from tacit.store.acts import Act, in_force, parse_lines
+from tacit.store.acts import Act, parse_lines
 from tacit.store.atomic import stamp
 from tacit.store.folder import MANIFEST
 from tacit.store.ledger import Ledger, is_ledger
@@ -33,55 +32,44 @@ _OF_PAGE = re.compile("accepted(_here)*,rejected(_here)*")  # the last columns o
 
 @click.command()
 @model_argument
-@click.argument("feedback", type=PATH, required=False)
-@click.option("--undo", is_flag=True, help="Undo the last feedback.")
-@click.option("--data", type=PATH, help="Samples to which the field 'row' refers, counted from 1.")
-@input_options
-def learn(model: Path, feedback: Path | None, undo: bool, data: Path | None, **source: Any) -> None:
+@click.argument("feedback", type=PATH)
+@click.option("--text", metavar="FIELD,…", help="Fields with the text in an export of the page.")
+@click.option("--encoding", metavar="NAME", help="Encoding of FEEDBACK, such as cp1252.  [default: utf-8]")
+def learn(model: Path, feedback: Path, text: str | None, encoding: str | None) -> None:
     """Let MODEL learn from FEEDBACK: JSON lines or CSV with the fields text, label and accepted.
 
     FEEDBACK may also be an export of the page of `tacit serve` (--text names the columns of its text), or a file of
     acts: that of `tacit serve --acts`, or the output of `tacit labels MODEL history --json`. Each judgement and each
-    act is learned once, however often a file is given.
+    act is learned once, however often a file is given; `tacit labels MODEL undo` takes it back.
 
     \b
     Examples:
       echo '{"text": "a pear", "label": "cars", "accepted": false}' > feedback.jsonl
       tacit learn model feedback.jsonl
       tacit learn model acts.jsonl
-      tacit learn model --undo
     """
-    if (feedback is None) != undo:
-        raise click.UsageError("give either a feedback file or --undo")
     tagger = Tagger.load(model)
     keeps_model(model)
     n_before = len(tagger.acts_)
-    done = _taken_back(tagger, model) if feedback is None else _learned(tagger, feedback, data, source)
+    acts = _acts(existing_file(feedback))
+    done = _learn_judgements(tagger, feedback, text, encoding) if acts is None else _learn_acts(tagger, feedback, acts)
     tagger.save(model)
     end = f"saved to {model}" if len(tagger.acts_) > n_before else f"{model} is unchanged"
     say(f"{printable(done)}; {end}")
 
 
-def _taken_back(tagger: Tagger, model: Path) -> str:
-    last = next(reversed(in_force(tagger.acts_)), None)
-    if last is None or last.kind != "judge":
-        also = f"the last act is: {last}; take it back with: tacit labels {model} undo" if last else "no acts"
-        raise click.UsageError(f"there is no feedback to undo ({also})")
-    return tagger.undo()
+def _learn_judgements(tagger: Tagger, feedback: Path, text: str | None, encoding: str | None) -> str:
+    judged, skipped = _judgements(tagger, feedback, text, encoding)
+    n_new = learn_once(tagger, judged)
+    parts = [tagger.history()[-1] if n_new else f"nothing new in {feedback}"]
+    if n_new < len(judged):
+        parts.append(f"{len(judged) - n_new:,} of {len(judged):,} judgements were learned before")
+    if skipped:
+        parts.append(f"skipped judgements of labels that the model does not suggest: {len(skipped):,} ({skipped[0]})")
+    return "; ".join(parts)
 
 
-def _learned(tagger: Tagger, feedback: Path, data: Path | None, source: dict[str, Any]) -> str:
-    """Let the tagger learn from a file; return a summary."""
-    acts = _acts(existing_file(feedback))
-    if acts is None:
-        judged, skipped = _judgements(tagger, feedback, data, source)
-        n_new = learn_once(tagger, judged)
-        known = f"{len(judged) - n_new:,} of {len(judged):,} judgements were learned before"
-        reason = "judgements of labels that the model does not suggest"
-        also = f"; skipped {reason}: {len(skipped):,} ({skipped[0]})" if skipped else ""
-        if not n_new:
-            return f"nothing new in {feedback}: {known}{also}"
-        return tagger.history()[-1] + (f"; {known}" if n_new < len(judged) else "") + also
+def _learn_acts(tagger: Tagger, feedback: Path, acts: Sequence[Act]) -> str:
     new, refused = learn_from(tagger, acts)
     done = f"learned {len(new) - len(refused):,} new acts from {feedback}"
     if refused:
@@ -110,40 +98,32 @@ def _is_export(path: Path) -> bool:
 
 
 def _judgements(
-    tagger: Tagger, feedback: Path, data: Path | None, source: dict[str, Any]
+    tagger: Tagger, feedback: Path, text: str | None, encoding: str | None
 ) -> tuple[list[tuple[Any, str, bool]], list[FileError]]:
-    """Samples, labels and verdicts of a file; and what is wrong with those whose label is unknown or retired."""
-    samples = None if data is None else inputs_of(tagger, load_data(data, **source, default_text=text_columns(tagger)))
-    n_samples = 0 if samples is None else samples.shape[0] if hasattr(samples, "shape") else len(samples)
-    found, skipped = [], []
-    for line, record, label, is_accepted in _verdicts(feedback, source, text_columns(tagger)):
-        text, row = record.get("text"), str(record.get("row", ""))
-        if not label:
-            raise FileError(feedback, "must have a field 'label' with the label that was judged; add it", line=line)
+    """Texts, labels and verdicts of a file; and what is wrong with those whose label is unknown or retired."""
+    found: list[tuple[Any, str, bool]] = []
+    skipped = []
+    for line, record, label, is_accepted in _verdicts(feedback, text, encoding, text_columns(tagger)):
+        sample = record.get("text")
+        if not label or not isinstance(sample, str):
+            raise FileError(feedback, "must have the fields 'text' and 'label'; add them", line=line)
         try:
             tagger.column(label)
         except ParameterError as error:
             skipped.append(FileError(feedback, str(error), line=line))
-            continue
-        if isinstance(text, str) and tagger.takes_texts:
-            sample: Any = text
-        elif row.isdecimal() and 1 <= int(row) <= n_samples and samples is not None:
-            sample = samples[int(row) - 1]
         else:
-            wanted = "'text', or 'row' with --data" if tagger.takes_texts else "'row', with --data"
-            raise FileError(feedback, f"must identify its sample by a field {wanted}; add it", line=line)
-        found.append((sample, label, is_accepted))
+            found.append((sample, label, is_accepted))
     if skipped and not found:
         raise skipped[0]
     return found, skipped
 
 
 def _verdicts(
-    feedback: Path, source: dict[str, Any], preferred: Sequence[str]
+    feedback: Path, text: str | None, encoding: str | None, preferred: Sequence[str]
 ) -> Iterator[tuple[int, Mapping[str, Any], str, bool]]:
     """The line, record, label and verdict of each judgement: one of each record, or those of an export of the page."""
-    text_fields = tuple(name.strip() for name in source["text"].split(",")) if source["text"] else ()
-    for line, record in read_records(feedback, source["encoding"]):
+    text_fields = tuple(name.strip() for name in text.split(",")) if text else ()
+    for line, record in read_records(feedback, encoding):
         if not _OF_PAGE.fullmatch(",".join(list(record)[-2:])):
             yield line, record, str(record.get("label", "")), verdict(feedback, line, record)
             continue

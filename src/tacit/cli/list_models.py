@@ -6,7 +6,7 @@ import click
 
 from tacit.cli.tables import print_table
 from tacit.core.parameters import in_order
-from tacit.registry import MODELS, import_model, installed
+from tacit.registry import MODELS, import_model
 
 
 @click.command()
@@ -20,9 +20,7 @@ def models(name: str | None) -> None:
       tacit models OneVsAll
     """
     if name is None:
-        rows = [[entry.name, entry.summary] for entry in MODELS.values()]
-        rows += [[point.name, f"{point.value}, of an installed package"] for point in installed()]
-        print_table(["model", "what it is"], rows)
+        print_table(["model", "what it is"], [[entry.name, entry.summary] for entry in MODELS.values()])
         return
     cls = import_model(name)
     rows = [[p.name, str(p.default), str(p), p.help] for p in in_order(cls).values()]

@@ -1,8 +1,7 @@
-"""What a command says beside its results: information that --quiet leaves out, and errors in terms of options."""
+"""What a command says beside its results, unless --quiet is given."""
 
 from __future__ import annotations
 
-import re
 from contextlib import AbstractContextManager, nullcontext
 
 import click
@@ -36,13 +35,3 @@ def say(message: str = "", *, err: bool = False) -> None:
 def progress_shown() -> AbstractContextManager[None]:
     """Show progress and announcements, unless the command is to be quiet."""
     return nullcontext() if is_quiet() else show_progress()
-
-
-def in_options(message: str, command: click.Command, *, starts_with_path: bool = False) -> str:
-    """A message of the library in the words of a command: its parameters, such as ``text=``, as options."""
-    for flag in (max(option.opts, key=len) for option in command.params if isinstance(option, click.Option)):
-        name = flag.lstrip("-").replace("-", "_")
-        alone = rf"(?<![\w/\\.-]){name}(?![\w/\\-]|\.\w)=?" if "_" in name else rf"(?<![\w/\\.-]){name}=(?![\w'\"-])"
-        first = "" if starts_with_path else rf"^{name}(?=: | must )|"
-        message = re.sub(first + alone, flag, message)
-    return message

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -14,14 +13,12 @@ import click
 import numpy as np
 import numpy.typing as npt
 
-from tacit.cli.say import in_options, is_quiet, say
+from tacit.cli.say import is_quiet, say
 from tacit.data.columns import UNTAGGED, label_line, without_untagged
 from tacit.data.dataset import Dataset, inputs_of, texts_of
-from tacit.data.fields import LABEL_FIELDS, TEXT_FIELDS
-from tacit.data.files import UTF8, existing_data, existing_file, suffix
+from tacit.data.files import UTF8, existing_data, existing_file
 from tacit.data.formats import Source
 from tacit.data.load import detect_format, format_of, load_data, stream_samples
-from tacit.data.rdf import SYNTAXES
 from tacit.data.records import RECORDS
 from tacit.data.vocabulary import Vocabulary, load_vocabulary
 from tacit.errors import DataError, FileError, ParameterError, did_you_mean
@@ -29,8 +26,7 @@ from tacit.tagger.tagger import Tagger
 from tacit.text.encoders import Encoded
 
 SAMPLES_PER_BLOCK = 1024
-_TAGS = {"labels", "tags", "subjects", "subject_uris", "subject_labels"}  # columns that no table of concepts has
-_CORPORA = ("annif", "fasttext", "jsonl")  # formats that no vocabulary has
+_VERDICTS = {"true": True, "yes": True, "y": True, "1": True, "false": False, "no": False, "n": False, "0": False}
 
 
 def load_tagger(model: Path, encoder: str | None) -> Tagger:
@@ -47,12 +43,11 @@ def read_vectors(path: Path) -> npt.NDArray[Any]:
     """The matrix in a .npy file, memory-mapped."""
     try:
         vectors = np.load(existing_file(path), mmap_mode="r", allow_pickle=False)
-    except (ValueError, OSError, EOFError) as error:
+        if vectors.ndim != 2 or vectors.dtype.kind not in "fiu":
+            raise ValueError(f"got {vectors.dtype} of shape {vectors.shape}")
+    except (ValueError, OSError, EOFError, AttributeError) as error:
         raise FileError(path, f"must be a matrix of numbers as numpy.save writes it ({error})") from None
-    if not isinstance(vectors, np.ndarray) or vectors.ndim != 2 or vectors.dtype.kind not in "fiu":
-        got = f"{vectors.dtype} of shape {vectors.shape}" if isinstance(vectors, np.ndarray) else "several arrays"
-        raise FileError(path, f"must be a matrix of numbers as numpy.save writes it; got {got}")
-    return vectors
+    return vectors  # type: ignore[no-any-return]
 
 
 def with_vectors(dataset: Dataset, path: Path | None) -> Dataset:
@@ -61,21 +56,15 @@ def with_vectors(dataset: Dataset, path: Path | None) -> Dataset:
         return dataset
     try:
         return replace(dataset, texts=Encoded(texts_of(dataset), read_vectors(path)))
-    except FileError:
-        raise
     except DataError as error:
-        raise FileError(path, str(error)) from None
+        raise error if isinstance(error, FileError) else FileError(path, str(error)) from None
 
 
 def read_vocabulary(path: Path, options: Mapping[str, Any], language: str = "en") -> Vocabulary:
-    """A vocabulary, with the limits among the input options; a corpus in its place is refused."""
-    limits = {name: value for name, value in options.items() if name.startswith("max_")}
-    with suppress(FileError):
-        kind = "" if suffix(path) in (".json", *SYNTAXES) else detect_format(path).name
-        if kind in _CORPORA or (kind in RECORDS and _has_text_and_labels(path, kind)):
-            message = f"must be a vocabulary, which lists labels; these are texts with labels ({kind}), to train on"
-            raise click.UsageError(f"{path}: {message}")
-    return load_vocabulary(path, language, **limits)
+    """A vocabulary, with the limits among the input options."""
+    return load_vocabulary(
+        path, language, **{name: value for name, value in options.items() if name.startswith("max_")}
+    )
 
 
 def names_of(tagger: Tagger, language: str | None = None) -> Callable[[str], str]:
@@ -98,14 +87,6 @@ def check_columns(data: Path, columns: Sequence[str], samples: Iterable[Mapping[
         if name not in known:
             others = f"it has {', '.join(list(known)[:10])}" if known else "it has no named columns"
             raise click.UsageError(f"{data}: no column '{name}'{did_you_mean(name, known)}; {others}")
-
-
-def _has_text_and_labels(path: Path, kind: str) -> bool:
-    """Whether a table has the columns of tagged texts, and none for names of labels."""
-    names = {name.lower() for name in next(iter(RECORDS[kind](Source(path))), (0, {}))[1]}
-    if names & {*TEXT_FIELDS, "description"} and names & _TAGS:
-        return True  # packages have names, too
-    return not names.isdisjoint(TEXT_FIELDS) and not names.isdisjoint(LABEL_FIELDS) and "name" not in names
 
 
 def read_labelled(
@@ -132,9 +113,8 @@ def say_labels(dataset: Dataset, fate: str = "", *, err: bool = False) -> None:
     if is_quiet():
         return
     say(label_line(dataset, fate), err=err)
-    command = click.get_current_context().command
     for note in () if dataset.columns is None else dataset.columns.notes:
-        say(f"note: {in_options(note, command)}", err=True)
+        say(f"note: {note}", err=True)
 
 
 def split_options(path: Path, options: Mapping[str, Any]) -> tuple[dict[str, Any], str | None]:
@@ -197,9 +177,6 @@ def _with_vectors(blocks: Iterator[SampleBlock], path: Path, data: Path) -> Iter
         first = last
     if first != len(vectors):
         raise FileError(path, f"must have a row for each of the {first:,} samples of {data}; got {len(vectors):,}")
-
-
-_VERDICTS = {"true": True, "yes": True, "y": True, "1": True, "false": False, "no": False, "n": False, "0": False}
 
 
 def read_records(path: Path, encoding: str | None = None) -> Iterator[tuple[int, Mapping[str, Any]]]:

@@ -2,32 +2,32 @@
 
 from __future__ import annotations
 
-import json
 import shlex
-from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
 from tacit import tuning
-from tacit.cli.evaluate import print_evaluation
+from tacit.cli.evaluate import print_evaluation, ranking_of
 from tacit.cli.interrupt import keeps
 from tacit.cli.options import (
+    COUNT,
     PATH,
-    Function,
+    all_of,
     computing_options,
     data_argument,
     input_options,
     max_memory_option,
+    parsed,
     untagged_option,
     vector_options,
+    vocabulary_language_option,
 )
 from tacit.cli.say import is_quiet, progress_shown, say
 from tacit.cli.source import read_labelled, read_vocabulary, remember_columns
 from tacit.cli.tables import percent, print_metrics, print_table
-from tacit.core.labels import aligned, read_labels
-from tacit.core.parameters import Tune, check_space, declared_space, parameters_of, parse_parameters, unknown_parameter
+from tacit.core.parameters import check_space, declared_space, parse_parameters
 from tacit.data.cooccurrence import load_cooccurrence
 from tacit.data.dataset import Dataset, as_wide_as, features_of, label_lists, samples_of, texts_of
 from tacit.data.repeats import groups_of
@@ -47,28 +47,27 @@ from tacit.tagger.training import check_takes_cooccurrence
 from tacit.tagger.update import needs_training_data
 from tacit.text.encoders import load_encoder
 from tacit.text.vectorizer import FEATURES, TextVectorizer
-from tacit.tuning import Tuning
 
-
-def features_option(default: str | None) -> Callable[[Function], Function]:
-    """An option for what texts are known by; without a default, all are tried."""
-    told = f"What texts are known by.  [default: {default or 'the best'}]"
-    return click.option("--features", type=click.Choice(list(FEATURES)), default=default, help=told)
+_model_options = all_of(
+    click.option("--param", "assignments", metavar="NAME=VALUE", multiple=True, help="Set a parameter of the model."),
+    click.option(
+        "--features", type=click.Choice(list(FEATURES)), default="words", show_default=True, help="Features of texts."
+    ),
+    click.option("--valid", metavar="DATA|SHARE", help="Validate on this file, or on a share of DATA."),
+)
 
 
 @click.command()
 @data_argument
 @click.option("--model", "name", default="auto", show_default=True, help="Model, or module:Class; see: tacit models")
 @click.option("--out", type=PATH, required=True, help="Folder for the model.")
-@click.option("--param", "assignments", metavar="NAME=VALUE", multiple=True, help="Set a parameter of the model.")
-@click.option("--valid", metavar="DATA|SHARE", help="Calibrate and evaluate on this file, or on a share of DATA.")
+@_model_options
 @click.option("--target", default="f1", show_default=True, help="Goal of the stored threshold: f1, precision=0.8, …")
 @click.option("--no-calibrate", is_flag=True, help="Leave scores uncalibrated; trains once, not twice.")
 @click.option("--keep-texts", is_flag=True, help="Keep the training data in the model, for examples and updates.")
-@features_option("words")
 @click.option("--cooccurrence", type=PATH, help="How often labels occur together: lines label<TAB>label<TAB>count.")
 @click.option("--vocabulary", type=PATH, help="Names of labels: SKOS, CSV, TSV or JSON.")
-@click.option("--vocabulary-language", metavar="TAG", default="en", show_default=True, help="Language of its names.")
+@vocabulary_language_option
 @click.option("--language", default="auto", show_default=True, help="Language of the texts, such as en, or none.")
 @click.option("--no-names", is_flag=True, help="Do not look for labels' names in texts.")
 @vector_options
@@ -115,7 +114,9 @@ def train(
     if vocabulary is not None:
         tagger.vocabulary = read_vocabulary(vocabulary, options, vocabulary_language)
     with memory_limit(max_memory, next(filter(Path.exists, out.absolute().parents))):
-        dataset, held_out = split_off(read_labelled(data, options, vectors=vectors), valid, seed, options)
+        dataset, held_out = read_labelled(data, options, vectors=vectors), None
+        if valid is not None:
+            dataset, held_out = split_off(dataset, valid, seed, options)
         learned_from: dict[str, Any] = {
             "label_names": dataset.label_names,
             "validation": None if held_out is None else (samples_of(held_out)[0], label_lists(held_out)),
@@ -179,7 +180,7 @@ def _kept(kept: Checkpoint) -> str:
 def _print_results(tagger: Tagger, held_out: Dataset | None) -> None:
     """Print metrics on the validation samples, or else those measured during calibration."""
     if held_out is not None:
-        print_evaluation(tagger, held_out)
+        print_evaluation(tagger, held_out, ranking_of(tagger, held_out))
     elif tagger.card_["held_out_metrics"]:
         print_metrics({f"{tagger.card_['model']}, held out": tagger.card_["held_out_metrics"]}, KS)
     if tagger.calibration_ is not None:
@@ -187,10 +188,8 @@ def _print_results(tagger: Tagger, held_out: Dataset | None) -> None:
         click.echo(f"threshold for {tagger.target}: {tagger.threshold_:.3f}")
 
 
-def split_off(dataset: Dataset, valid: str | None, seed: int, source: dict[str, Any]) -> tuple[Dataset, Dataset | None]:
-    """The training set, and the validation set if there is one: a file, or a share of the data."""
-    if valid is None:
-        return dataset, None
+def split_off(dataset: Dataset, valid: str, seed: int, source: dict[str, Any]) -> tuple[Dataset, Dataset]:
+    """The training set and the validation set: a file, or a share of the data."""
     try:
         share = float(valid)
     except ValueError:
@@ -198,27 +197,18 @@ def split_off(dataset: Dataset, valid: str | None, seed: int, source: dict[str, 
         if dataset.X is not None and dataset.texts is None:
             held_out.X = as_wide_as(dataset.X.shape[1], features_of(held_out))
         return dataset, held_out
-    if not 0 < share < 1:
-        raise click.BadParameter(f"must be a file, or a share above 0 and below 1; got {valid}", param_hint="--valid")
     rest, held_out_rows = random_split(len(dataset), share, seed, groups=groups_of(samples_of(dataset)[0]))
     return dataset.rows(rest), dataset.rows(held_out_rows)
-
-
-def _seconds(_context: click.Context, _option: click.Parameter, value: str | None) -> float | None:
-    return None if value is None else parse_seconds(value)
 
 
 @click.command()
 @data_argument
 @click.option("--model", "name", required=True, help="Model to tune, or module:Class; see: tacit models")
 @click.option("--target", default="P@5", show_default=True, help=f"Metric: {', '.join(METRICS)}, with a number.")
-@click.option("--budget", metavar="TIME", callback=_seconds, help="Time, such as 90s or 2h.  [default: 10m]")
-@click.option("--trials", metavar="N", type=click.IntRange(min=1), help="Number of trials; no time limit by default.")
+@click.option("--budget", metavar="TIME", callback=parsed(parse_seconds), help="Time, such as 2h.  [default: 10m]")
+@click.option("--trials", metavar="N", type=COUNT, help="Number of trials; no time limit by default.")
 @click.option("--storage", type=PATH, help="File for finished trials: the same command resumes from there.")
-@click.option("--valid", metavar="DATA|SHARE", help="Validation file, or share of DATA.  [default: 3 folds]")
-@click.option("--search", "spaces", metavar="NAME=LOW:HIGH|A,B,…", multiple=True, help="Search space of a parameter.")
-@click.option("--param", "assignments", metavar="NAME=VALUE", multiple=True, help="Fix a parameter.")
-@features_option(None)
+@_model_options
 @click.option("--out", type=PATH, help="Train with the best parameters and save here.")
 @max_memory_option
 @computing_options
@@ -226,113 +216,79 @@ def _seconds(_context: click.Context, _option: click.Parameter, value: str | Non
 @input_options
 def tune(
     data: Path, name: str, target: str, budget: float | None, trials: int | None, storage: Path | None,
-    valid: str | None, spaces: tuple[str, ...], assignments: tuple[str, ...], features: str | None, out: Path | None,
-    max_memory: int | None, seed: int, jobs: int, **source: Any,
+    valid: str | None, assignments: tuple[str, ...], features: str, out: Path | None, max_memory: int | None,
+    seed: int, jobs: int, **source: Any,
 ) -> None:  # fmt: skip
     """Search for the hyperparameters of a model that are best for a metric on DATA.
 
-    Prints all trials and the command that trains with the best parameters.
+    Trials are judged on --valid, by default a quarter of DATA. Parameters given by --param are not searched. Prints all
+    trials and the command that trains with the best parameters.
 
     \b
     Examples:
       tacit tune train.txt --model OneVsAll --target PSP@1 --budget 10m
-      tacit tune articles.csv --model FastXML --valid 0.2 --trials 50 --storage trials.log --out model
+      tacit tune articles.csv --model FastXML --valid 0.2 --trials 50 --storage trials.db --out model
     """
     tuning.import_optuna()
     cls = import_model(name)
     fixed = parse_parameters(cls, assignments)
-    space = {**declared_space(cls), **dict(_parse_space(cls, text) for text in spaces)}
-    check_space(cls, space, fixed)
+    check_space(cls, declared_space(cls), fixed)
     read_metric(target)
     if out is not None:
         check_out(out)
         folder.refuse_acts(out)
     dataset = read_labelled(data, source)
-    X, validation, kept = _to_search(dataset, features, valid, seed, source)
+    kept, held_out = split_off(dataset, valid or "0.25", seed, source)
+    X, X_valid = _inputs(features, kept, held_out)
     if storage is not None:
         keeps(f"finished trials are kept in {storage}; run the same command to resume")
     with progress_shown():
         found = tuning.tune(
-            name_of(cls), X, kept, target=target, validation=validation, budget_seconds=budget, n_trials=trials,
-            storage=storage, fixed=fixed, space=space, seed=seed, n_jobs=jobs,
+            name_of(cls), X, label_lists(kept), target=target, validation=(X_valid, label_lists(held_out)),
+            budget_seconds=budget, n_trials=trials, storage=storage, fixed=fixed, seed=seed, n_jobs=jobs,
         )  # fmt: skip
-    _print(found)
-    best = {**fixed, **({} if features is None else {"features": features}), **found.parameters}
-    command = _command(data, found.model, best, source)
+    _print_trials(found)
+    best = {**fixed, **found.parameters}
     if out is None:
-        click.echo(f"\ntrain with: {command}")
+        click.echo(f"\ntrain with: {_command(data, found.model, best, {'features': features, **source})}")
         return
     click.echo()
     with memory_limit(max_memory):
-        tagger = Tagger(found.model, random_state=seed, n_jobs=jobs, **best)
+        tagger = Tagger(found.model, random_state=seed, n_jobs=jobs, features=features, **best)
         train_and_save(tagger, dataset, out, label_names=dataset.label_names)
 
 
-def _to_search(
-    dataset: Dataset, features: str | None, valid: str | None, seed: int, source: dict[str, Any]
-) -> tuple[Any, tuple[Any, Any] | None, Any]:
-    """Training features, the validation set (or None), and training labels; of texts, several features by name."""
-    kept, held_out = split_off(dataset, valid, seed, source)
-    parts = [kept] if held_out is None else [kept, held_out]
-    if dataset.texts is None:
-        found: list[Any] = [features_of(part) for part in parts]
-    else:
-        names, texts = FEATURES if features is None else (features,), [texts_of(part) for part in parts]
-        by_name = {name: _vectorised(name, texts) for name in names}
-        found = [{name: each[place] for name, each in by_name.items()} for place in range(len(parts))]
-    if held_out is None:
-        return found[0], None, kept.Y
-    labels = read_labels(dataset.Y, dataset.label_names).names
-    return found[0], (found[1], aligned(held_out.Y, held_out.label_names, labels)), kept.Y
-
-
-def _vectorised(features: str, texts: list[Sequence[str]]) -> list[Any]:
-    """Features of training texts, as a tagger makes them, and of further texts."""
-    language = language_of(texts[0], "auto") if are_short(texts[0]) else None
+def _inputs(features: str, *parts: Dataset) -> list[Any]:
+    """Features of the parts of a data set; of texts, as a tagger learns them from the first part."""
+    if parts[0].texts is None:
+        return [features_of(part) for part in parts]
+    first, *others = map(texts_of, parts)
+    language = language_of(first, "auto") if are_short(first) else None
     vectorizer = TextVectorizer(features=features, language=language)
-    return [vectorizer.fit_transform(texts[0]), *map(vectorizer.transform, texts[1:])]
+    return [vectorizer.fit_transform(first), *map(vectorizer.transform, others)]
 
 
-def _parse_space(cls: Any, text: str) -> tuple[str, Tune]:
-    """``"C=0.1:10"`` or ``"loss=logistic,squared_hinge"`` as a parameter and its search space."""
-    name, _, where = text.partition("=")
-    known = parameters_of(cls)
-    if name not in known:
-        raise unknown_parameter(cls, name)
-    low, colon, high = where.partition(":")
-    if not colon:
-        return name, Tune(choices=tuple(known[name].parse(choice) for choice in where.split(",")))
-    try:
-        return name, Tune(json.loads(low), json.loads(high), log=json.loads(low) > 0)
-    except (ValueError, TypeError):  # a ParameterError is a ValueError
-        raise click.UsageError(f"--search must be name=low:high or name=a,b,…; got '{text}'") from None
-
-
-def _print(found: Tuning) -> None:
+def _print_trials(found: tuning.Tuning) -> None:
     rows = [
         [
             " ".join(f"{name}={value}" for name, value in trial.parameters.items()) or "defaults",
-            f"{100 * trial.share:.0f} %",
+            f"{trial.share:.0%}",
             percent(trial.score),
             format_seconds(trial.seconds),
         ]
         for trial in found.trials
     ]
-    print_table(
-        ["parameters", "samples", found.target, "time"], rows, title=f"{found.model}, {found.target} in percent"
-    )
-    share = "" if found.share == 1 else f" (on {100 * found.share:.0f} % of the samples; a larger budget uses more)"
-    if found.parameters:
-        click.echo(f"\n{percent(found.score)}, compared with {percent(found.default_score)} for the defaults{share}")
-    else:
-        click.echo(f"\nnothing was better than the defaults, {percent(found.default_score)}{share}")
+    title = f"{found.model}, {found.target} in percent"
+    print_table(["parameters", "samples", found.target, "time"], rows, title=title)
+    on_subset = "" if found.share == 1 else f" (on {found.share:.0%} of the samples; a larger budget uses more)"
+    best = f"\n{percent(found.score)}, compared with {percent(found.default_score)} for the defaults"
+    click.echo((best if found.parameters else "\nnothing was better than the defaults") + on_subset)
 
 
-def _command(data: Path, name: str, parameters: dict[str, Any], source: dict[str, Any]) -> str:
+def _command(data: Path, name: str, parameters: dict[str, Any], options: dict[str, Any]) -> str:
     words = ["tacit", "train", str(data), "--model", name, "--out", "model"]
-    own = {"features": parameters["features"]} if "features" in parameters else {}
-    words += [word for name, value in parameters.items() if name not in own for word in ("--param", f"{name}={value}")]
-    for option, value in (own | source).items():
+    words += [word for name, value in parameters.items() for word in ("--param", f"{name}={value}")]
+    for option, value in options.items():
         words += [f"--{option.replace('_', '-')}", str(value)] if value else []
     return shlex.join(words)
 

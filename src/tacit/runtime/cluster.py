@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import logging
-import os
 import pickle
 import re
 import signal
@@ -14,7 +13,6 @@ from concurrent.futures import CancelledError
 from contextlib import ExitStack, contextmanager
 from itertools import islice
 from multiprocessing import resource_tracker
-from pathlib import Path
 from typing import Any
 
 import joblib
@@ -106,17 +104,14 @@ def active_client() -> Any:
     return backend.client if type(backend).__name__ == "DaskDistributedBackend" else None
 
 
-def check_workers(path: Path | None = None) -> None:
-    """Raise unless every worker of the cluster, if there is one, has our versions and can read `path`."""
+def check_workers() -> None:
+    """Raise unless every worker of the cluster, if there is one, has our versions."""
     client = active_client()
     if client is None:
         return
     found = client.get_versions(packages=list(_PACKAGES))
     for worker, theirs in found["workers"].items():
         check_versions(worker, theirs["packages"], found["client"]["packages"])
-    for worker, can_read in {} if path is None else client.run(os.path.exists, str(path)).items():
-        if not can_read:
-            raise ClusterError(f"worker {worker} cannot read {path}; put it on a disk that all workers see")
 
 
 def check_versions(worker: str, found: Mapping[str, str | None], expected: Mapping[str, str | None]) -> None:

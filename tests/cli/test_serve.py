@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import socket
-import subprocess
 import sys
 from pathlib import Path
 
@@ -125,18 +124,3 @@ def test_a_missing_extra_is_named(tacit, folder, monkeypatch):
     outcome = tacit("serve", folder / "model")
     assert outcome.code == 2
     assert "pip install 'tacit-labels[serve]'" in outcome.err
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere address space is not limited")
-@pytest.mark.parametrize("megabytes", [200, 300, 500])
-def test_too_little_address_space_is_one_line(folder, megabytes):
-    import resource
-
-    def limit() -> None:
-        resource.setrlimit(resource.RLIMIT_AS, (megabytes << 20, megabytes << 20))
-
-    command = [sys.executable, "-m", "tacit", "serve", folder / "model", "--port", "0"]
-    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=30, preexec_fn=limit)
-    assert done.returncode == 2, done.stderr
-    assert done.stderr.count("\n") == 1
-    assert f"{megabytes} MB" in done.stderr

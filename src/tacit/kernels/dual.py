@@ -29,9 +29,7 @@ from tacit.kernels.aligned import aligned_zeros
 from tacit.kernels.dense import TILE, DenseRows, dot, gather
 from tacit.kernels.splitmix import STEP, mixed
 
-SQUARED_HINGE = 0
-LOGISTIC = 1
-SQUARED = 2
+SQUARED_HINGE, LOGISTIC, SQUARED = range(3)
 
 # Samples whose step gained at least this share of the largest gain are visited again, this often, before the
 # next pass over all of them: a rare label's few positives need many more steps than the other samples. The
@@ -68,8 +66,7 @@ class BlockRows(NamedTuple):
 class BlockObjective(NamedTuple):
     """The loss, SQUARED_HINGE, LOGISTIC or SQUARED, and c_i of the positives of each label and of all negatives.
 
-    `positive_target` is what w·x should be for the positives of each label; -1 for negatives. LOGISTIC does not look at
-    it.
+    `positive_target` is what w·x should be for the positives of each label; LOGISTIC does not look at it.
     """
 
     loss: int
@@ -79,19 +76,32 @@ class BlockObjective(NamedTuple):
     bias: float  # value of the constant feature; 0 for no intercept
 
 
-class _Block(NamedTuple):
-    """What steps read and change."""
+class _Entries(NamedTuple):
+    """Sparse entries of samples, and the value of the constant feature."""
 
     bounds: Ints64
     columns: UInts32
     data: Floats32
-    places: Ints64
     bias: np.float32
+
+
+class _Block(NamedTuple):
+    """What steps read and change."""
+
+    entries: _Entries
+    places: Ints64
+    negative_cost: np.float32
+    negligible: np.float32  # changes of a margin
     signs: Ints8
     weights: Floats32
     duals: Floats32
     norms: Floats32  # squared lengths of samples
     gains: Floats32  # of the last step on each sample
+
+
+# Costs of positives, and for squared losses their targets and whether it is the hinge. One of the two is None, so that
+# only the steps of the other one are compiled.
+_Squared = tuple[Floats32, Floats32, bool]
 
 
 def label_signs(Y: sparse.csc_matrix, labels: Ints64, absent: int) -> Ints8:
@@ -138,10 +148,9 @@ def _add_dense_norms(dense: DenseRows, places: Ints64, norms: Floats32) -> None:
 
 
 @njit(**_VECTOR)
-def _margins(
-    bounds: Ints64, columns: UInts32, data: Floats32, weights: Floats32, bias: np.float32, row: int, out: Floats32
-) -> None:
+def _margins(entries: _Entries, weights: Floats32, row: int, out: Floats32) -> None:
     """out[label] = w_label · x_row; four features at a time, so that `out` is read and written less often."""
+    bounds, columns, data, bias = entries
     for label in range(len(out)):
         out[label] = bias * weights[-1, label]
     entry, end = bounds[row]
@@ -161,17 +170,9 @@ def _margins(
 
 
 @njit(**_VECTOR)
-def _add_row(
-    bounds: Ints64,
-    columns: UInts32,
-    data: Floats32,
-    weights: Floats32,
-    bias: np.float32,
-    duals: Floats32,
-    row: int,
-    steps: Floats32,
-) -> None:
+def _add_row(entries: _Entries, weights: Floats32, duals: Floats32, row: int, steps: Floats32) -> None:
     """w_label += steps[label] · x_row, and the same for the duals of the row."""
+    bounds, columns, data, bias = entries
     for label in range(len(steps)):
         duals[row, label] += steps[label]
     for entry in range(bounds[row, 0], bounds[row, 1]):
@@ -184,15 +185,14 @@ def _add_row(
 
 @njit(**_VECTOR)
 def _squared_steps(
-    margins: Floats32,
     signs: Ints8,
     duals: Floats32,
-    row: int,
     norm: np.float32,
+    negative_cost: np.float32,
     positive_cost: Floats32,
     positive_target: Floats32,
     is_hinge: bool,
-    negative_cost: np.float32,
+    margins: Floats32,
     moves: Floats32,
 ) -> None:
     """Minimise over the row's duals β = yα, exactly.
@@ -200,10 +200,10 @@ def _squared_steps(
     `margins` become the steps of β; `moves` keeps by how much a step has moved a sample's own margin at most.
     """
     for label in range(len(margins)):
-        y = np.float32(signs[row, label])
+        y = np.float32(signs[label])
         target = positive_target[label] if y > _ZERO else y
         ridge = _HALF / (positive_cost[label] if y > _ZERO else negative_cost)
-        old = duals[row, label]
+        old = duals[label]
         # Hsieh et al. 2008, Algorithm 1 with U = ∞, D_ii = 1/(2c)
         new = old - (margins[label] - target + ridge * old) / (norm + ridge)
         # The hinge wants α ≥ 0, that is yβ ≥ 0; both want β = 0 where y = 0.
@@ -226,16 +226,7 @@ def _falling_sigmoid(x: np.float32) -> np.float32:
 
 
 @njit(**_VECTOR)
-def _logistic_steps(
-    margins: Floats32,
-    signs: Ints8,
-    duals: Floats32,
-    row: int,
-    norm: np.float32,
-    positive_cost: Floats32,
-    negative_cost: np.float32,
-    moves: Floats32,
-) -> None:
+def _logistic_steps(block: _Block, row: int, positive_cost: Floats32, margins: Floats32, moves: Floats32) -> None:
     """Minimise over the row's duals β = yα, 0 < α < c, by Newton's method; otherwise as for the squared losses.
 
     Yu, Huang & Lin 2011 solve log(α / (c − α)) + Q(α − α_old) + m_old = 0 for α. With α = c·σ(−m) the same
@@ -243,6 +234,7 @@ def _logistic_steps(
     convex below m = 0 and concave above, so Newton's steps converge from 0 without ever passing the root,
     and a point on the wrong side of 0 is replaced by 0.
     """
+    signs, duals, norm, negative_cost = block.signs, block.duals, block.norms[row], block.negative_cost
     for label in range(len(margins)):
         y = np.float32(signs[row, label])
         cost = positive_cost[label] if y > _ZERO else negative_cost
@@ -276,16 +268,17 @@ def _largest_size(steps: Floats32) -> np.float32:
 def _visit(
     block: _Block,
     dense: DenseRows | None,
+    squared: _Squared | None,
     logistic: Floats32 | None,
-    squared: tuple[Floats32, Floats32, bool] | None,
-    negative_cost: np.float32,
-    negligible: np.float32,
     rows: Ints64,
-    tile_steps: Floats32,
+    steps: Floats32,
     moves: Floats32,
 ) -> None:
-    """One step on each of `rows` in turn; fills their gains, and `moves`: the largest change of a margin per label."""
-    bounds, columns, data, places, bias, signs, weights, duals, norms, gains = block
+    """One step on each of `rows` in turn; fills their gains, and `moves`: the largest change of a margin per label.
+
+    `steps` are those of a tile of rows.
+    """
+    entries, places, _, negligible, _, weights, duals, norms, gains = block
     width, at = weights.shape[1], 0
     for label in range(width):
         moves[label] = _ZERO
@@ -302,25 +295,25 @@ def _visit(
                 gather(dense, places[rows[place : place + TILE]], tile)
                 np.dot(tile, dense_weights, ahead)
                 np.dot(tile, tile.T, products)
-        norm, steps = norms[row], tile_steps[at]
-        _margins(bounds, columns, data, weights, bias, row, steps)
+        norm, own = norms[row], steps[at]
+        _margins(entries, weights, row, own)
         if dense is not None:
-            _add_ahead(ahead, products, tile_steps, at)
-        if logistic is not None:
-            _logistic_steps(steps, signs, duals, row, norm, logistic, negative_cost, moves)
+            _add_ahead(ahead, products, steps, at)
         if squared is not None:
-            _squared_steps(steps, signs, duals, row, norm, *squared, negative_cost, moves)
-        largest = _largest_size(steps)
+            _squared_steps(block.signs[row], duals[row], norm, block.negative_cost, *squared, own, moves)
+        if logistic is not None:
+            _logistic_steps(block, row, logistic, own, moves)
+        largest = _largest_size(own)
         if norm * largest > negligible:
-            _add_row(bounds, columns, data, weights, bias, duals, row, steps)
+            _add_row(entries, weights, duals, row, own)
         else:
             for label in range(width):
-                steps[label] = _ZERO
+                own[label] = _ZERO
         gains[row] = norm * largest * largest
         if dense is not None:
             if at == TILE - 1 or place == len(rows) - 1:
-                tile_steps[at + 1 :] = 0
-                np.dot(tile.T, tile_steps, total)
+                steps[at + 1 :] = 0
+                np.dot(tile.T, steps, total)
                 dense_weights += total
 
 
@@ -368,18 +361,16 @@ def train_block(
     n_dense = 0 if dense is None else dense[0].shape[1]
     duals[:] = _ZERO
     columns = samples.indices.view(f"u{samples.indices.itemsize}")  # which Numba need not check for numbers below 0
+    entries = _Entries(samples.bounds, columns, samples.data, np.float32(objective.bias))
     weights = aligned_zeros((samples.n_features + n_dense + 1, width), np.float32)
-    norms, gains = np.zeros((2, n_samples), np.float32)
-    entries = samples.bounds, columns, samples.data, samples.places
-    block = _Block(*entries, np.float32(objective.bias), signs, weights, duals, norms, gains)
-    loss, *squared, negative_cost, _ = objective
-    logistic = objective.positive_cost if loss == LOGISTIC else None  # the steps of only one loss are compiled
-    others = None if loss == LOGISTIC else (*squared, loss == SQUARED_HINGE)
+    loss, *costs, negative_cost, _ = objective
+    limits = np.float32(negative_cost), np.float32(_NEGLIGIBLE * tolerance)
+    block = _Block(entries, samples.places, *limits, signs, weights, duals, *np.zeros((2, n_samples), np.float32))
+    of_loss = (None, costs[0]) if loss == LOGISTIC else ((*costs, loss == SQUARED_HINGE), None)
     known = np.flatnonzero(signs.any(axis=1))
     steps = aligned_zeros((1 if dense is None else TILE, width), np.float32)
     moves = aligned_zeros((2, width), np.float32)
-    stops = tolerance, max_passes, np.uint64(seed)
-    passes = _train(block, dense, logistic, others, np.float32(negative_cost), *stops, known, steps, moves)
+    passes = _train(block, dense, *of_loss, (tolerance, max_passes, np.uint64(seed)), known, steps, moves)
     return weights, passes, moves[0]
 
 
@@ -387,24 +378,22 @@ def train_block(
 def _train(
     block: _Block,
     dense: DenseRows | None,
+    squared: _Squared | None,
     logistic: Floats32 | None,
-    squared: tuple[Floats32, Floats32, bool] | None,
-    negative_cost: np.float32,
-    tolerance: float,
-    max_passes: int,
-    state: np.uint64,
+    stops: tuple[float, int, np.uint64],
     rows: Ints64,
     steps: Floats32,
     moves: Floats32,
 ) -> int:
     """Train; return the number of passes. Arrays that it needs are given: it would take longer to compile otherwise."""
-    _fill_norms(block.bounds, block.data, block.bias, block.norms)
+    tolerance, max_passes, state = stops
+    _fill_norms(block.entries.bounds, block.entries.data, block.entries.bias, block.norms)
     if dense is not None:
         _add_dense_norms(dense, block.places, block.norms)
-    passes, negligible, hard = 0, np.float32(_NEGLIGIBLE * tolerance), np.empty_like(rows)
+    passes, hard = 0, np.empty_like(rows)
     while passes < max_passes:
         state = _shuffle(rows, state)
-        _visit(block, dense, logistic, squared, negative_cost, negligible, rows, steps, moves[0])
+        _visit(block, dense, squared, logistic, rows, steps, moves[0])
         passes += 1
         is_settled = True
         for move in moves[0]:
@@ -414,7 +403,7 @@ def _train(
         again = _hard_rows(rows, block.gains, hard)
         for _ in range(min(_HARD_VISITS, len(rows) // (2 * max(len(again), 1)))):
             state = _shuffle(again, state)
-            _visit(block, dense, logistic, squared, negative_cost, negligible, again, steps, moves[1])
+            _visit(block, dense, squared, logistic, again, steps, moves[1])
     return passes
 
 

@@ -128,7 +128,7 @@ def results(chosen: argparse.Namespace) -> Iterator[tuple[str, str, dict[str, An
         data = None if is_done else SETS[name]()
         if data is not None:
             few = Part(data.texts[:500], data.Y[:500], data.valid[:5], data.Y_valid[:5])
-            measure("words+bigrams", chosen.model, few)  # loads kernels
+            measure("words+prefixes", chosen.model, few)  # loads kernels
         elif not is_done:
             print(f"{name}: left out, as apt knows no packages with tags here; run apt-get update", file=sys.stderr)
         for kind, path in paths.items():

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, Protocol, overload
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -46,11 +46,7 @@ class Encoded(Sequence[str]):
     def __len__(self) -> int:
         return len(self.texts)
 
-    @overload
-    def __getitem__(self, key: int) -> str: ...
-    @overload
-    def __getitem__(self, key: slice) -> Encoded: ...
-    def __getitem__(self, key: int | slice) -> str | Encoded:
+    def __getitem__(self, key: Any) -> Any:
         return Encoded(self.texts[key], self.vectors[key]) if isinstance(key, slice) else self.texts[key]
 
     def __iter__(self) -> Iterator[str]:
@@ -103,16 +99,11 @@ class TextEncoder:
     def encode(self, texts: Sequence[str]) -> Floats32:
         """The vectors of texts, in batches; zero for those without letters and digits."""
         vectors = np.zeros((len(texts), self.fingerprint.shape[1]), np.float32)
-        rows: dict[str, list[int]] = {}  # a text that recurs is encoded once
-        for row, text in enumerate(texts):
-            if any(map(str.isalnum, text)):
-                rows.setdefault(text, []).append(row)
-        distinct = list(rows)
-        with stage("texts to encode", len(distinct)) as advance:
-            for start in range(0, len(distinct), _TEXTS_PER_BATCH):
-                batch = distinct[start : start + _TEXTS_PER_BATCH]
-                for text, vector in zip(batch, self._encode(batch), strict=True):
-                    vectors[rows[text]] = vector
+        rows = [row for row, text in enumerate(texts) if any(map(str.isalnum, text))]
+        with stage("texts to encode", len(rows)) as advance:
+            for start in range(0, len(rows), _TEXTS_PER_BATCH):
+                batch = rows[start : start + _TEXTS_PER_BATCH]
+                vectors[batch] = self._encode([texts[row] for row in batch])
                 advance(len(batch))
         return vectors
 

@@ -1,7 +1,6 @@
-"""Texts to features: tf-idf of words and optionally of their prefixes, their character n-grams, or pairs of words.
+"""Texts to features: tf-idf of words and optionally of their prefixes or character n-grams.
 
-The fitted state is plain arrays and strings. Parts of words are computed once per distinct word, not once per
-occurrence.
+Parts of words are computed once per distinct word, not once per occurrence.
 """
 
 from __future__ import annotations
@@ -9,7 +8,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import islice, pairwise
+from itertools import pairwise
 from typing import Annotated, Any, TypeVar
 
 import numpy as np
@@ -24,18 +23,17 @@ from tacit.numerics.rows import moved_to_disk, stacked, unit_rows, widened
 from tacit.progress import stage
 from tacit.runtime.tasks import stream_tasks
 from tacit.store.declared import Array, Sizes
-from tacit.text.words import LANGUAGES, Lexicon, Words, count_words, stemmed, words_of
+from tacit.text.words import LANGUAGES, Lexicon, count_words, stemmed
 
 _MIN_TEXTS_TO_DROP_HAPAXES = 1000  # with fewer texts, words that occur in a single text are kept
 _MIN_WORDS_TO_DROP_HAPAXES = 50  # distinct words per text; in shorter texts every word counts
 _PART = "~"  # before the name of a feature that is not a word
 _LETTERS = 4  # of prefixes and n-grams
-_PAIR = "\ua7f7"  # between two words: a letter of Roman inscriptions, which makes one word of them
 _CHARACTERS_PER_BLOCK = 8_000_000  # of texts that are a task
 _FEATURES_OF_PARTS = 10  # times as many features as of words alone, at most
 #: What texts are known by, and the share of the squared length of a row that other features than words have.
-FEATURES = {"words": 0.0, "words+prefixes": 0.25, "words+characters": 0.5, "words+bigrams": 0.25}
-TextFeatures = Annotated[str, OneOf(tuple(FEATURES)), "of texts: words, or also parts of words, or pairs of words"]
+FEATURES = {"words": 0.0, "words+prefixes": 0.25, "words+characters": 0.5}
+TextFeatures = Annotated[str, OneOf(tuple(FEATURES)), "of texts: words, or also parts of words"]
 
 Result = TypeVar("Result")
 
@@ -72,8 +70,6 @@ class TextVectorizer:
         """Learn the vocabulary of `texts` and return their features."""
         blocks, words = self._counted(texts, n_jobs)
         n_with = _texts_with(blocks, len(words))
-        if self.features == "words+bigrams":
-            n_with[[_PAIR in word for word in words]] = 0
         are_many = len(texts) >= _MIN_TEXTS_TO_DROP_HAPAXES and n_with.sum() >= _MIN_WORDS_TO_DROP_HAPAXES * len(texts)
         min_texts = 2 if are_many else 1
         names, chosen = _vocabulary(words, n_with, min_texts)
@@ -84,7 +80,7 @@ class TextVectorizer:
         if self.features != "words":
             parts, part_names = _decompose(words, self.features)
             n_with = _texts_with((counts @ parts for counts in blocks), len(part_names))
-            found, chosen = _vocabulary(part_names, n_with, 2 if self.features == "words+bigrams" else min_texts)
+            found, chosen = _vocabulary(part_names, n_with, min_texts)
             parts = parts[:, chosen]
             names, frequencies = names + found, np.append(frequencies, n_with[chosen])
         if not names:
@@ -93,11 +89,6 @@ class TextVectorizer:
         vars(self).pop("_position", None)  # of an earlier vocabulary
         self.idf_ = inverse_document_frequencies(frequencies, len(texts))
         return self._weighted(blocks, column_of, parts, n_jobs)
-
-    def fit(self, texts: Sequence[str], n_jobs: int | None = None) -> TextVectorizer:
-        """Learn the vocabulary of `texts`."""
-        self.fit_transform(texts, n_jobs)
-        return self
 
     def transform(self, texts: Sequence[str], n_jobs: int | None = None) -> sparse.csr_matrix:
         """Features of `texts`; words outside the vocabulary are ignored, except for their parts."""
@@ -114,9 +105,7 @@ class TextVectorizer:
     def restricted_to(self, X: sparse.csr_matrix, is_known: Mask) -> sparse.csr_matrix:
         """Features of texts as they would be if the vocabulary had only the features that `is_known` marks."""
         positions = self.positions()
-        entries = is_known[X.indices]
-        starts = np.concatenate([[0], np.cumsum(entries)])[X.indptr]
-        kept = sparse.csr_matrix((X.data[entries], X.indices[entries], starts), shape=X.shape)
+        kept = _renamed(X, np.where(is_known, np.arange(len(positions)), -1), len(positions))
         if self._n_words == len(positions):
             return unit_rows(kept)
         return _joined(kept[:, : self._n_words], kept[:, self._n_words :], FEATURES[self.features])
@@ -124,8 +113,7 @@ class TextVectorizer:
     def _counted(self, texts: Sequence[str], n_jobs: int | None) -> tuple[list[sparse.csr_matrix], list[str]]:
         """Counts of each distinct word, or stem, in each text, by blocks of texts; words by their first occurrence."""
         tasks = [{"texts": texts[first:last]} for first, last in _blocks(texts, self.features != "words")]
-        count = _count_with_pairs if self.features == "words+bigrams" else count_words
-        found = _run(count, iter(tasks), len(tasks), n_jobs, "blocks of words")
+        found = _run(count_words, iter(tasks), len(tasks), n_jobs, "blocks of words")
         if len(tasks) == 1 and self.language is None:
             counts, words = next(found)
             return [counts], words.names()
@@ -136,7 +124,7 @@ class TextVectorizer:
         if self.language is not None:
             number: defaultdict[str, int] = defaultdict()
             number.default_factory = number.__len__
-            ids = np.fromiter(map(number.__getitem__, _stems(names, self.language)), np.int32, len(names))
+            ids = np.fromiter(map(number.__getitem__, stemmed(names, self.language)), np.int32, len(names))
             names = list(number)
             for block, counts in enumerate(blocks):
                 stems = _with_ids(counts, ids, len(names))
@@ -153,16 +141,9 @@ class TextVectorizer:
         return self._position
 
     def _weighted(
-        self,
-        blocks: list[sparse.csr_matrix],
-        column_of: Ints32,
-        parts: sparse.csr_matrix | None,
-        n_jobs: int | None,
+        self, blocks: list[sparse.csr_matrix], column_of: Ints32, parts: sparse.csr_matrix | None, n_jobs: int | None
     ) -> sparse.csr_matrix:
-        """Features from counts, given the column of each word and the parts of each word by column.
-
-        The counts are taken out of `blocks`, so that their memory is free for features.
-        """
+        """Features from the counts in `blocks`, which are taken out so that their memory is free for features."""
         blocks.reverse()
         n_tasks, tasks = len(blocks), ({"counts": blocks.pop()} for _ in range(len(blocks)))
         shared = {"column_of": column_of, "parts": parts, "share": FEATURES[self.features], "idf": self.idf_}
@@ -204,12 +185,7 @@ def _blocks(texts: Sequence[str], with_parts: bool) -> list[tuple[int, int]]:
 
 
 def _run(
-    function: Callable[..., Result],
-    tasks: Iterator[dict[str, Any]],
-    n_tasks: int,
-    n_jobs: int | None,
-    what: str,
-    **shared: Any,
+    function: Callable[..., Result], tasks: Iterator[Any], n_tasks: int, n_jobs: int | None, what: str, **shared: Any
 ) -> Iterator[Result]:
     """Results of tasks in order, one at a time; a single one, as of a request, needs no workers."""
     if n_tasks == 1:
@@ -224,21 +200,6 @@ def _run(
 def _with_ids(counts: sparse.csr_matrix, ids: Ints32, n_columns: int) -> sparse.csr_matrix:
     shape = counts.shape[0], n_columns
     return sparse.csr_matrix((counts.data, ids[counts.indices], counts.indptr), shape=shape)
-
-
-def _count_with_pairs(texts: Sequence[str]) -> tuple[sparse.csr_matrix, Words]:
-    """Counts of words and of pairs of neighbouring words."""
-    found = ([word for word in words_of(text) if len(word) > 1] for text in texts)
-    return count_words([" ".join([*words, *map(_PAIR.join, pairwise(words))]) for words in found])
-
-
-def _stems(words: list[str], language: str) -> list[str]:
-    """The stem of each word; of a pair, the stems of both words."""
-    halves = [half for word in words for half in word.split(_PAIR)]
-    if len(halves) == len(words):
-        return stemmed(words, language)
-    stems = iter(stemmed(halves, language))
-    return [_PAIR.join(islice(stems, word.count(_PAIR) + 1)) for word in words]
 
 
 def _texts_with(blocks: Iterable[sparse.csr_matrix], n_columns: int) -> Ints64:
@@ -256,11 +217,7 @@ def _vocabulary(names: list[str], n_with: Ints64, min_texts: int) -> tuple[list[
 
 
 def _features(
-    counts: sparse.csr_matrix,
-    column_of: Ints32,
-    parts: sparse.csr_matrix | None,
-    share: float,
-    idf: Floats32,
+    counts: sparse.csr_matrix, column_of: Ints32, parts: sparse.csr_matrix | None, share: float, idf: Floats32
 ) -> sparse.csr_matrix:
     """Counts as tf-idf rows of unit length; `share` is that of the parts of words."""
     if parts is None:
@@ -295,10 +252,8 @@ def _decompose(words: list[str], features: str) -> tuple[sparse.csr_matrix, list
         if features == "words+characters":
             padded = f" {word} "
             found = [padded[start : start + _LETTERS] for start in range(len(padded) - _LETTERS + 1)]
-        elif features == "words+prefixes":
-            found = [word[:_LETTERS]] if len(word) > _LETTERS else []
         else:
-            found = [word.replace(_PAIR, " ")] if _PAIR in word else []
+            found = [word[:_LETTERS]] if len(word) > _LETTERS else []
         ids.extend(number[_PART + part] for part in found)
         starts.append(len(ids))
     parts = sparse.csr_matrix((np.ones(len(ids), np.float32), ids, starts), shape=(len(words), len(number)))

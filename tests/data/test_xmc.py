@@ -186,11 +186,6 @@ def test_any_names_if_both_are_given(tmp_path):
     assert load_data(tmp_path / "a.txt", tmp_path / "b.txt").Y.nnz == 3
 
 
-def test_labels_path_may_also_name_the_labels(tmp_path):
-    names = write_files(tmp_path, {"names.txt": "a\nb\nc\nd\n"})
-    assert load_data(pair(tmp_path), names).label_names == list("abcd")
-
-
 def test_round_trip_keeps_known_negatives(tmp_path):
     data = numeric_dataset()
     data.Y.data[0] = 0
@@ -207,7 +202,7 @@ def test_a_label_named_twice_counts_once(tmp_path):
 @pytest.mark.parametrize(
     ("features", "labels", "message"),
     [
-        (FEATURES, "3 4\n\n\n\n", r"trn_X_Y\.txt:1: has 3 samples, but trn_X_Xf\.txt has 2; they must agree"),
+        (FEATURES, "3 4\n\n\n\n", r"trn_X_Y\.txt: has 3 samples, but trn_X_Xf\.txt has 2; they must agree"),
         (FEATURES, "2 4\n1:1 4:1\n\n", r"trn_X_Y\.txt:2: label ids must be in 0 … 3; got '4:1'"),
         (FEATURES, "2 4\n\n1:0.5\n", r"trn_X_Y\.txt:3: a label must have the value 1 .* got 0\.5"),
         (FEATURES, "2 4\n1:1\n", r"trn_X_Y\.txt:2: the header announces 2 rows, but the file ends after 1"),

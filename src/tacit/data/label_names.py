@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -23,75 +23,66 @@ from tacit.errors import DataError, FileError, did_you_mean
 LABELS_FILE = "labels.txt"
 FEATURES_FILE = "features.txt"
 _URI = re.compile(r"<[^<>\s]+>|[a-z][a-z0-9+.-]*://[^<>\s]+", re.IGNORECASE)
-_MOST_SPELT_OUT = 1_000_000  # with more columns, numbers become names on access
 _MOST_SPELLINGS = 50_000  # the search for the nearest spelling takes too long among more
 
 
-@dataclass(frozen=True)
-class NamesFile:
-    """A file of column names, and the ids by which data files may refer to them, such as URIs, or else the names."""
+class NamesFile(NamedTuple):
+    """What a file says of the names of columns."""
 
-    path: Path
     names: list[str]  # one per column, no two alike
-    ids: list[str]
-    others: dict[str, int] = field(default_factory=dict)  # columns by alternative name and notation
-
-    def columns(self) -> dict[str, int]:
-        """Map ids and names to columns; where an id of one column is a name of another, the id wins."""
-        by_name = {name: column for column, name in enumerate(self.names)}
-        return self.others | by_name | {key: column for column, key in enumerate(self.ids)}
+    columns: dict[str, int]  # by id, such as a URI, by name, alternative name and notation
 
 
 def read_names(path: Path, limits: FileLimits = LIMITS) -> NamesFile:
     """Read a list of one name per line, or a vocabulary, such as ``id<TAB>name``."""
     from tacit.data.vocabulary import load_vocabulary, read_table
 
-    if suffix(path) not in (".csv", ".json", *SYNTAXES):
-        lines = list(text_lines(path, limits))
-        if not any("\t" in line for _, line in lines):
-            names = _listed(path, lines)
-            return NamesFile(path, names, names)
+    if suffix(path) in (".csv", ".json", *SYNTAXES):
+        found = load_vocabulary(path, **asdict(limits))
+    elif any("\t" in line for _, line in text_lines(path, limits)):
         found = read_table(path, limits)
     else:
-        found = load_vocabulary(path, **asdict(limits))
-    others = {name: column for column, several in enumerate(found.alternatives) for name in several}
-    others |= {code: column for column, code in enumerate(found.notations) if code}
-    return NamesFile(path, _unambiguous(found.names, found.ids), found.ids, others)
+        listed = _listed(path, limits)
+        return NamesFile(list(listed), listed)
+    uses = Counter(found.names)
+    names = [f"{name} ({key})" if uses[name] > 1 else name for name, key in zip(found.names, found.ids, strict=True)]
+    columns = {name: column for column, several in enumerate(found.alternatives) for name in several}
+    for keys in (found.notations, names, found.ids):  # an id goes before a name that is spelled like it
+        columns |= {key: column for column, key in enumerate(keys) if key}
+    return NamesFile(names, columns)
 
 
-def _listed(path: Path, lines: list[tuple[int, str]]) -> list[str]:
-    """The names of a list, a line for each."""
-    while lines and not lines[-1][1]:
-        lines.pop()
-    if not lines:
-        raise FileError(path, "the file is empty; it must name at least one column")
-    seen: dict[str, int] = {}
-    for number, line in lines:
+def _listed(path: Path, limits: FileLimits) -> dict[str, int]:
+    """The columns by the names of a list, a line for each."""
+    found: dict[str, int] = {}
+    blank = None
+    for number, line in text_lines(path, limits):
         name = bare_uri(line)
         if not name:
-            raise FileError(path, "a name must not be empty; name the column or remove the line", line=number)
-        if name in seen:
-            raise FileError(path, f"{name!r} stands in line {seen[name]} already; name each once", line=number)
-        seen[name] = number
-    return list(seen)
+            blank = blank or number
+        elif blank is not None:
+            raise FileError(path, "a name must not be empty; name the column or remove the line", line=blank)
+        elif name in found:
+            raise FileError(path, f"{name!r} stands in line {found[name] + 1} already; name each once", line=number)
+        else:
+            found[name] = len(found)
+    if not found:
+        raise FileError(path, "the file is empty; it must name at least one column")
+    return found
 
 
-def find_pair(
-    source: Source, halves: tuple[str, str], word: str = "{}", *, has_both: bool
-) -> tuple[Path, Path, Path | None]:
-    """The files of the features, of the labels and (if given) of the label names, where samples are in a pair of files.
+def find_pair(source: Source, halves: tuple[str, str], word: str = "{}") -> tuple[Path, Path]:
+    """The files of the features and of the labels, where samples are in a pair of files, given either or both.
 
-    `halves` are the words that tell the names of the two files apart; `word` is a pattern for where they stand. The
-    caller says whether the source `has_both` files: otherwise its second is one of label names.
+    `halves` are the words that tell the names of the two files apart; `word` is a pattern for where they stand.
     """
-    path, other = source.path, source.labels_path
-    if has_both and other is not None:
-        return path, other, None
+    path = source.path
+    if source.labels_path is not None:
+        return path, source.labels_path
     for here, there in (halves, halves[::-1]):
         name = other_half(path, here, there, word)
-        found = None if name is None else sibling(path, name)
-        if found is not None:
-            return (path, found, other) if here == halves[0] else (found, path, other)
+        if name is not None and (found := sibling(path, name)) is not None:
+            return (path, found) if here == halves[0] else (found, path)
     message = f"is half of a pair; the other half, with {halves[1]} for {halves[0]} or the reverse, is not beside it"
     raise FileError(path, f"{message}; give both: the features as path, the labels as labels_path")
 
@@ -112,31 +103,6 @@ def bare_uri(text: str) -> str:
     return text[1:-1].strip() if text.startswith("<") and text.endswith(">") else text
 
 
-def _unambiguous(names: list[str], ids: list[str]) -> list[str]:
-    """Append the id to names that occur more than once."""
-    uses = Counter(names)
-    return [f"{name} ({key})" if uses[name] > 1 else name for name, key in zip(names, ids, strict=True)]
-
-
-class _Numbers(Sequence[str]):
-    """Column numbers as names, created on access, because a header of 13 bytes may announce millions of columns."""
-
-    def __init__(self, numbers: range) -> None:
-        self._numbers = numbers
-
-    def __len__(self) -> int:
-        return len(self._numbers)
-
-    def __getitem__(self, column: Any) -> Any:
-        return list(map(str, self._numbers[column])) if isinstance(column, slice) else str(self._numbers[column])
-
-
-def _numbered(n_columns: int, first: int) -> Sequence[str]:
-    """The names of columns that a file does not name."""
-    names = _Numbers(range(first, first + n_columns))
-    return names[:] if n_columns <= _MOST_SPELT_OUT else names
-
-
 def numeric_dataset(
     X_path: Path,
     X: sparse.csr_matrix,
@@ -145,21 +111,20 @@ def numeric_dataset(
     names_path: Path | None = None,
     *,
     Y_path: Path | None = None,
-    Y_line: int | None = None,
     first_label: int = 0,
 ) -> Dataset:
     """Build the data set of a numeric file, or of a pair of files, with the names of its columns.
 
     Label names are read from `names_path`, which must fit, or from ``labels.txt`` beside the file if that fits;
-    otherwise labels are numbered from `first_label`. `Y_line` is the line of `Y_path` that has the number of samples.
+    otherwise labels are numbered from `first_label`.
     """
-    if Y_path is not None and X.shape[0] != Y.shape[0]:
-        message = f"has {Y.shape[0]} samples, but {X_path.name} has {X.shape[0]}; they must agree"
-        raise FileError(Y_path, message, line=Y_line)
     path, n_labels = Y_path or X_path, Y.shape[1]
+    if X.shape[0] != Y.shape[0]:
+        raise FileError(path, f"has {Y.shape[0]} samples, but {X_path.name} has {X.shape[0]}; they must agree")
     limits.check_columns(path, n_labels, "label")
     if names_path is None:
-        names = _names_beside(path, LABELS_FILE, n_labels, limits) or _numbered(n_labels, first_label)
+        names = _names_beside(path, LABELS_FILE, n_labels, limits)
+        names = names or list(map(str, range(first_label, first_label + n_labels)))
     elif len(names := read_names(names_path, limits).names) != n_labels:
         raise FileError(names_path, f"names {len(names)} columns, but {path.name} has {n_labels}; they must agree")
     return Dataset(X, Y, names, feature_names=_names_beside(X_path, FEATURES_FILE, X.shape[1], limits))
@@ -184,27 +149,30 @@ def text_dataset(
     The columns of Y are those of the file of label names, if there is one, or else all names that occur, sorted.
     `paths` are the files of the samples, for messages, if each has its own.
     """
-    path = source.path
+    path, names_path, limits = source.path, source.labels_path, source.limits
     if not texts:
         raise FileError(path, "the file has no rows; it must hold at least one sample")
-    known = None if source.labels_path is None else read_names(source.labels_path, source.limits)
-    names = known.names if known is not None else sorted({label for row in labels for label in row})
-    source.limits.check_columns(path, len(names), "label")
+    if names_path is not None:
+        names, columns = read_names(names_path, limits)
+    else:
+        names = sorted({label for row in labels for label in row})
+        columns = {name: column for column, name in enumerate(names)}
+    limits.check_columns(path, len(names), "label")
     if not names:
         raise FileError(path, "no sample has a label; at least one must have, or name a file of labels")
-    columns = known.columns() if known is not None else {name: column for column, name in enumerate(names)}
-    indptr, indices = np.zeros(len(texts) + 1, dtype=np.int32), []
+    rows, ids = [], []
     for row, (row_labels, line) in enumerate(zip(labels, lines, strict=True)):
-        try:
-            indices.extend(sorted({columns[label] for label in row_labels}))
-        except KeyError as error:
-            unknown, file = error.args[0], known.path.name if known is not None else ""
-            hint = did_you_mean(unknown, islice(columns, _MOST_SPELLINGS))
-            message = f"label {unknown!r} is not in {file}{hint}; correct it or add it there"
-            raise FileError(paths[row] if paths else path, message, line=line) from None
-        indptr[row + 1] = len(indices)
-    ids = np.array(indices, dtype=np.int32)
-    Y = sparse.csr_matrix((np.ones(len(ids), dtype=np.float32), ids, indptr), shape=(len(texts), len(names)))
+        for label in row_labels:
+            if label not in columns:
+                hint = did_you_mean(label, islice(columns, _MOST_SPELLINGS))
+                message = f"label {label!r} is not in {names_path and names_path.name}{hint}"
+                place = paths[row] if paths else path
+                raise FileError(place, f"{message}; correct it or add it there", line=line)
+            rows.append(row)
+            ids.append(columns[label])
+    entries = np.ones(len(ids), np.float32), (np.array(rows, np.int32), np.array(ids, np.int32))
+    Y = sparse.csr_matrix(entries, shape=(len(texts), len(names)))
+    Y.data[:] = 1  # a label that a row repeats counts once
     return Dataset(None, Y, names, texts=texts)
 
 

@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from tacit.arrays import AnyArray
 from tacit.core.checks import as_features, check_indices
 from tacit.core.labels import read_labels
 from tacit.data.dataset import Dataset, features_of
@@ -35,13 +34,12 @@ _WORD = r"(?<![A-Za-z0-9]){}(?![A-Za-z0-9])"
 
 def read(source: Source) -> Dataset:
     """Read a pair of NPZ files, given either of them."""
-    has_both = source.labels_path is not None and ".npz" in source.labels_path.name
-    X_path, Y_path, names_path = find_pair(source, ("X", "Y"), _WORD, has_both=has_both)
+    X_path, Y_path = find_pair(source, ("X", "Y"), _WORD)
     features, labels = _read_matrix(X_path, "feature", source.limits), _read_matrix(Y_path, "label", source.limits)
     has_unknown = isinstance(labels, np.ndarray) and bool(np.isnan(labels).any())
     X = _converted(X_path, as_features, features)
     Y = _converted(Y_path, partial(read_labels, known_negatives=has_unknown), labels).matrix
-    return numeric_dataset(X_path, X, Y, source.limits, names_path, Y_path=Y_path)
+    return numeric_dataset(X_path, X, Y, source.limits, Y_path=Y_path)
 
 
 def _converted(path: Path, convert: Callable[[Any], Any], matrix: Any) -> Any:
@@ -53,63 +51,43 @@ def _converted(path: Path, convert: Callable[[Any], Any], matrix: Any) -> Any:
 
 def _read_matrix(path: Path, column: str, limits: FileLimits) -> Any:
     """Read and check the matrix in a file; nothing in it is unpickled."""
-    parts = _read_parts(path, limits)
-    unpacked = sum(part.nbytes for part in parts.values())
-    if len(parts) == 1:
-        (matrix,) = parts.values()
-        if matrix.ndim != 2 or matrix.dtype.kind not in "fiub":
-            raise FileError(path, f"must hold a matrix of numbers; got {matrix.dtype} of shape {matrix.shape}")
-        n_entries = 2 * int(np.count_nonzero(matrix))
-    elif missing := {"data", "indices", "indptr", "shape", "format"} - parts.keys():
-        raise FileError(path, f"must hold one matrix, dense or as scipy saves it; lacks {', '.join(sorted(missing))}")
-    else:
-        matrix = _sparse_matrix(path, parts)
-        n_entries = matrix.nnz + matrix.shape[0]  # of a CSC matrix, rows cost nothing yet
-    limits.check_columns(path, matrix.shape[1], column)
-    if min(matrix.shape) == 0:
-        what = "samples" if matrix.shape[0] == 0 else f"{column}s"
-        raise FileError(path, f"must have at least one row and one column; it has no {what}")
-    limits.check_expansion(path, path.stat().st_size, unpacked + _ENTRY_BYTES * n_entries, _FREE_BYTES)
-    return matrix
-
-
-def _read_parts(path: Path, limits: FileLimits) -> dict[str, AnyArray]:
     content = read_bytes(path, limits)
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as packed:
             members = packed.infolist()
         if any(member.compress_type not in _PACKINGS for member in members):
             raise ValueError("it is packed in another way than NumPy does")
-        limits.check_expansion(path, path.stat().st_size, sum(member.file_size for member in members), _FREE_BYTES)
-        with warnings.catch_warnings(), np.load(io.BytesIO(content), allow_pickle=False) as archive:
-            warnings.simplefilter("ignore")
-            parts = {name: archive[name] for name in archive.files}
-        if other := next((name for name, part in parts.items() if not isinstance(part, np.ndarray)), None):
-            raise ValueError(f"'{other}' in it is no array")
+        unpacked = sum(member.file_size for member in members)
+        limits.check_expansion(path, path.stat().st_size, unpacked, _FREE_BYTES)
+        matrix = _matrix(content)
+        n_rows, n_columns = matrix.shape
+        if matrix.dtype.kind not in "fiub" or not n_rows * n_columns:
+            raise ValueError(f"it has {matrix.dtype} in the shape {matrix.shape}")
     except FileError:
         raise
-    except Exception as error:  # zipfile and NumPy let through whatever parsers and codecs raise
+    except Exception as error:  # zipfile, NumPy and SciPy let through whatever parsers and codecs raise
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise FileError(path, f"is not a whole NPZ file of numbers ({reason}); save it again") from error
-    return parts
+        message = "must hold one matrix of numbers, dense or CSR or CSC as scipy saves it"
+        raise FileError(path, f"{message} ({reason}); save it again") from error
+    limits.check_columns(path, n_columns, column)
+    # Of a CSC matrix, rows cost nothing yet; an entry of a CSR matrix takes as much as those of its arrays.
+    n_entries = matrix.nnz + n_rows if sparse.issparse(matrix) else 2 * int(np.count_nonzero(matrix))
+    limits.check_expansion(path, path.stat().st_size, unpacked + _ENTRY_BYTES * n_entries, _FREE_BYTES)
+    return matrix
 
 
-def _sparse_matrix(path: Path, parts: dict[str, AnyArray]) -> sparse.csr_matrix | sparse.csc_matrix:
-    layout, shape = parts["format"].item() if parts["format"].size == 1 else None, parts["shape"]
-    layout = layout.decode("ascii", "replace") if isinstance(layout, bytes) else layout
-    if layout not in ("csr", "csc"):
-        raise FileError(path, f"must be a CSR or CSC matrix; got {layout!r}; save it as CSR")
-    arrays = parts["data"], parts["indices"], parts["indptr"]
-    whole = all(part.dtype.kind in "iu" for part in (*arrays[1:], shape))
-    if not whole or arrays[0].dtype.kind not in "fiub" or shape.shape != (2,) or shape.astype(np.int64).min() < 0:
-        raise FileError(path, "the parts of its sparse matrix have wrong types; save it again with scipy")
-    try:
-        kind = sparse.csr_matrix if layout == "csr" else sparse.csc_matrix
-        matrix = kind(arrays, shape=tuple(shape.tolist()))
-        check_indices(matrix, "it")
-    except (ValueError, DataError) as error:
-        message = f"the parts of its sparse matrix do not fit together ({error})"
-        raise FileError(path, f"{message}; save it again with scipy") from error
+def _matrix(content: bytes) -> Any:
+    with warnings.catch_warnings(), np.load(io.BytesIO(content), allow_pickle=False) as archive:
+        warnings.simplefilter("ignore")
+        if len(archive.files) == 1:
+            (matrix,) = archive.values()
+            if getattr(matrix, "ndim", 0) != 2:
+                raise ValueError("it is no matrix")
+            return matrix
+        matrix = sparse.load_npz(io.BytesIO(content))
+    if matrix.format not in ("csr", "csc"):
+        raise ValueError(f"it is {matrix.format}")
+    check_indices(matrix, "it")
     return matrix
 
 

@@ -3,10 +3,8 @@
 Empty lines and comment lines are skipped. A row that starts with a blank, or with a feature, has no labels.
 
 Ids count from 0 or from 1, and the file does not say which. In the format ``svmlight`` this is guessed separately for
-features and for labels: ids count from 0 if the id 0 occurs, else from 1. A small file may happen to lack the id 0
-although the larger file it belongs to has it, so name the counting where it matters: ``svmlight0`` (all from 0),
-``svmlight1`` (all from 1) or ``libsvm`` (features from 1, labels from 0, as in the files of the LIBSVM site). Labels
-without names are named by their ids in the file, which makes a wrong guess visible.
+features and for labels: from 0 if the id 0 occurs, else from 1. ``svmlight0``, ``svmlight1`` and ``libsvm`` (features
+from 1, labels from 0, as in the files of the LIBSVM site) do not guess. Labels without names are named by their ids.
 """
 
 from __future__ import annotations
@@ -23,11 +21,9 @@ from tacit.errors import FileError
 def read(source: Source, *, first_feature: int | None = None, first_label: int | None = None) -> Dataset:
     """Read an svmlight file whose ids count from the numbers given, or from 0 or 1 as guessed."""
     path, limits = source.path, source.limits
-    names = None if source.labels_path is None else read_names(source.labels_path, limits)
-    most = limits.max_labels if names is None else len(names.names)
     layout = RowLayout(
         n_features=min(limits.max_features + (1 if first_feature is None else first_feature), LARGEST_DIMENSION),
-        n_labels=min(most + (1 if first_label is None else first_label), LARGEST_DIMENSION),
+        n_labels=min(limits.max_labels + (1 if first_label is None else first_label), LARGEST_DIMENSION),
         first_feature=first_feature or 0,
         first_label=first_label or 0,
         loose=True,
@@ -37,16 +33,12 @@ def read(source: Source, *, first_feature: int | None = None, first_label: int |
         raise FileError(path, "the file has no rows; it must hold at least one sample")
     first_feature, n_features = _columns(features, first_feature)
     first_label, n_labels = _columns(labels, first_label)
-    if n_features == 0:
-        raise FileError(path, "no row has a feature; at least one must have, written id:value")
+    if source.labels_path is not None:  # the last labels may have no samples
+        n_labels = max(n_labels, len(read_names(source.labels_path, limits).names))
+    for what, size in (("feature", n_features), ("label", n_labels)):
+        if size == 0:
+            raise FileError(path, f"no row has a {what}; at least one must have, or name a file of labels")
     limits.check_columns(path, n_features, "feature")
-    if names is not None:
-        if n_labels > len(names.names):
-            message = f"has labels from 0 to {n_labels - 1}, but {names.path.name} names {len(names.names)}"
-            raise FileError(path, f"{message}; name them all")
-        n_labels = len(names.names)
-    if n_labels == 0:
-        raise FileError(path, "no row has a label; at least one must have, or name a file of labels")
     X = feature_matrix(path, features, n_features, first_feature)
     Y = label_matrix(labels, n_labels, first_label)
     return numeric_dataset(path, X, Y, limits, source.labels_path, first_label=first_label)

@@ -10,7 +10,6 @@ As a pair: ``*_X_Xf.txt`` has a header ``N D`` and rows ``f:v f:v …``; ``*_X_Y
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import numpy as np
@@ -31,11 +30,9 @@ def read(source: Source, *, pair: bool = False) -> Dataset:
     """Read an XMC file, or a pair of files given by either of them."""
     path, limits = source.path, source.limits
     if pair:
-        other = source.labels_path
-        has_both = other is not None and re.fullmatch(r"\s*\d+\s+\d+\s*", next(first_lines(other), "")) is not None
-        X_path, Y_path, names_path = find_pair(source, (_FEATURES, _LABELS), has_both=has_both)
+        X_path, Y_path = find_pair(source, (_FEATURES, _LABELS))
         X, Y = _read_matrix(X_path, "feature", limits), _read_matrix(Y_path, "label", limits)
-        return numeric_dataset(X_path, X, Y, limits, names_path, Y_path=Y_path, Y_line=1)
+        return numeric_dataset(X_path, X, Y, limits, Y_path=Y_path)
     n_rows, n_features, n_labels = _read_header(path, ("samples", "features", "labels"), limits)
     features, labels = read_rows(path, RowLayout(n_features, n_labels), limits, skip_lines=1, n_rows=n_rows)
     X, Y = feature_matrix(path, features, n_features), label_matrix(labels, n_labels)
@@ -48,21 +45,18 @@ def write(dataset: Dataset, target: Target, staging: Staging, *, pair: bool = Fa
     A single file leaves out known negatives (stored zeros of Y).
     """
     path, X, Y = target.path, features_of(dataset), dataset.Y
-    if not pair:
-        with staging.open(path) as file:
-            file.write(f"{X.shape[0]} {X.shape[1]} {Y.shape[1]}\n".encode())
-            write_rows(file, X, Y)
-        write_companions(staging, target, dataset)
-        return
-    if target.labels_path is None and _FEATURES not in path.name:
+    labels_path = target.labels_path or path.with_name(path.name.replace(_FEATURES, _LABELS))
+    if pair and labels_path == path:
         message = f"must contain '{_FEATURES}', as in trn_X_Xf.txt, or labels_path must be given"
         raise ParameterError(f"the name of the features of an XMC pair {message}; got '{path.name}'")
-    labels_path = target.labels_path or path.with_name(path.name.replace(_FEATURES, _LABELS))
-    for file_path, matrix in ((path, X), (labels_path, Y)):
-        with staging.open(file_path) as file:
-            file.write(f"{matrix.shape[0]} {matrix.shape[1]}\n".encode())
-            write_rows(file, matrix, None)
-    write_companions(staging, Target(path), dataset)
+    with staging.open(path) as file:
+        file.write(f"{X.shape[0]} {X.shape[1]}{'' if pair else f' {Y.shape[1]}'}\n".encode())
+        write_rows(file, X, None if pair else Y)
+    if pair:
+        with staging.open(labels_path) as file:
+            file.write(f"{Y.shape[0]} {Y.shape[1]}\n".encode())
+            write_rows(file, Y, None)
+    write_companions(staging, Target(path) if pair else target, dataset)
 
 
 def _read_header(path: Path, counts: tuple[str, ...], limits: FileLimits) -> list[int]:

@@ -6,7 +6,6 @@ import csv
 import io
 import zipfile
 
-import numpy as np
 import pytest
 
 from data.samples import needs_openpyxl, write_files
@@ -100,19 +99,6 @@ def test_rows_without_labels(tmp_path):
 def test_blank_texts_are_counted(tmp_path):
     data = load_data(table(tmp_path, [["text", "tags"], ["t", "x"], ["", "x"], [" - ", "x"]]))
     assert label_line(data).endswith("; 2 with a blank text")
-
-
-def test_columns_that_are_mixed_up_are_named(tmp_path):
-    rng = np.random.default_rng(0)
-    rows = [
-        [f"words number {row}", f"a{rng.integers(9)},b{rng.integers(9)}", f"a long text {row}"] for row in range(40)
-    ]
-    path = table(tmp_path, [["title", "tags", "about"], *rows])
-    assert load_data(path).columns.notes == ()
-    (leak,) = load_data(path, text="title,tags").columns.notes
-    assert "the text column 'tags' has the labels in 100% of the rows" in leak
-    (own,) = load_data(path, labels="about").columns.notes
-    assert "the label column 'about' gives 100% of the rows a label that no other row has" in own
 
 
 CP1252 = "text,tags\nGrüße – „Straße“,Öl\n"

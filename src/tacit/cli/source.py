@@ -109,12 +109,9 @@ def read_labelled(
 
 
 def say_labels(dataset: Dataset, fate: str = "", *, err: bool = False) -> None:
-    """Say which labels were read, what becomes of rows without any, and what looks wrong."""
-    if is_quiet():
-        return
-    say(label_line(dataset, fate), err=err)
-    for note in () if dataset.columns is None else dataset.columns.notes:
-        say(f"note: {note}", err=True)
+    """Say which labels were read, and what becomes of rows without any."""
+    if not is_quiet():
+        say(label_line(dataset, fate), err=err)
 
 
 def split_options(path: Path, options: Mapping[str, Any]) -> tuple[dict[str, Any], str | None]:

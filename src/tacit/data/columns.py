@@ -1,10 +1,7 @@
-"""What is said of the columns of labelled data: where the labels are, how many, and what looks wrong."""
+"""What is said of the columns of labelled data: where the labels are, and how many."""
 
 from __future__ import annotations
 
-import re
-from collections import Counter
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,8 +14,6 @@ from tacit.data.repeats import groups_of, n_repeated
 from tacit.errors import DataError, ParameterError
 
 UNTAGGED = {"skip": "left out", "negative": "counted as having none"}  # what becomes of rows without labels
-_LEAST_ROWS = 20  # to say that something looks wrong
-_MOST_ROWS = 0.9  # share of the rows that may look so
 _SPELLED = {"\n": "by line ends", BETWEEN_URIS: "as URIs are"}
 
 
@@ -57,36 +52,3 @@ def label_line(dataset: Dataset, fate: str = "") -> str:
     if n_again := n_repeated(groups_of(dataset.X if dataset.texts is None else dataset.texts)):
         parts.append(f"{n_again:,} repeated")
     return f"labels: {'; '.join(parts)}"
-
-
-def notes_on(
-    records: Sequence[Mapping[str, Any]], text: Sequence[str], labels: Sequence[str], rows: Sequence[Sequence[str]]
-) -> tuple[str, ...]:
-    """What looks wrong: a text column that holds the labels, or a label column that holds texts."""
-    tagged = [(record, row) for record, row in zip(records, rows, strict=False) if row]
-    notes = []
-    for name in text:
-        n_rows = sum(_has_all(record.get(name), row) for record, row in tagged)
-        if len(tagged) >= _LEAST_ROWS and n_rows > _MOST_ROWS * len(tagged):
-            notes.append(
-                f"the text column '{name}' has the labels in {n_rows / len(tagged):.0%} of the rows: unless new texts "
-                "have them, too, what is measured here will not hold; name other columns with text="
-            )
-    uses = Counter(label for row in rows for label in set(row))
-    n_tagged, n_own = sum(map(bool, rows)), sum(any(uses[label] == 1 for label in row) for row in rows)
-    if labels and n_tagged >= _LEAST_ROWS and n_own > _MOST_ROWS * n_tagged:
-        which = f"the label column{'s' if len(labels) > 1 else ''} {', '.join(map(repr, labels))}"
-        notes.append(
-            f"{which} gives {n_own / n_tagged:.0%} of the rows a label that no other row has; name the column of the "
-            "labels with labels=, or what separates them with label_separator="
-        )
-    return tuple(notes)
-
-
-def _has_all(value: Any, labels: Sequence[str]) -> bool:
-    text = f" {_words(str(value or ''))} "
-    return all(f" {_words(label)} " in text for label in labels)
-
-
-def _words(text: str) -> str:
-    return " ".join(re.findall(r"\w+", text.casefold()))

@@ -118,12 +118,11 @@ def with_labels(dataset: Dataset, pairs: Sequence[tuple[int, str]]) -> Dataset:
 
 
 class ReadColumns(NamedTuple):
-    """Where the texts and the labels of a file are, and what looks wrong about that."""
+    """Where the texts and the labels of a file are."""
 
     text: tuple[str, ...]
     labels: tuple[str, ...]
     separator: str | None = None  # of labels in a cell
-    notes: tuple[str, ...] = ()
 
 
 class TableStyle(NamedTuple):

@@ -1,8 +1,4 @@
-"""Limits on data files, so that a small hostile or damaged file cannot cost hours or gigabytes.
-
-The cost of reading is otherwise bounded by the size of the file. The limits apply where a few bytes can demand much
-more; real data sets stay far below them.
-"""
+"""Limits on data files, so that a small hostile or damaged file cannot cost hours or gigabytes."""
 
 from __future__ import annotations
 
@@ -10,6 +6,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from tacit.core.parameters import is_instance
 from tacit.errors import FileError, ParameterError
 
 #: Ids are 32-bit numbers.
@@ -31,15 +28,14 @@ class FileLimits:
     @classmethod
     def of(cls, **given: Any) -> FileLimits:
         """The default limits, replaced by those given; None keeps a default."""
+        given = {name: value for name, value in given.items() if value is not None}
         names = [field.name for field in fields(cls)]
         for name, value in given.items():
             if name not in names:
                 raise ParameterError(f"there is no limit '{name}'; there are {', '.join(names)}")
-            if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < 1):
-                raise ParameterError(f"{name} must be a whole number of at least 1; got {value!r}")
-            if value is not None and value > LARGEST_DIMENSION and name in ("max_labels", "max_features"):
-                raise ParameterError(f"{name} must be at most {LARGEST_DIMENSION}; got {value}")
-        return cls(**{name: value for name, value in given.items() if value is not None})
+            if not is_instance(value, (int,)) or not 1 <= value <= LARGEST_DIMENSION:
+                raise ParameterError(f"{name} must be a whole number in 1 … {LARGEST_DIMENSION}; got {value!r}")
+        return cls(**given)
 
     def check_columns(self, path: Path, n_columns: int, column: str, *, line: int | None = None) -> None:
         """Refuse more columns than the limit; `column` is ``label`` or ``feature``."""

@@ -26,7 +26,6 @@ from tacit.data.frames import FRAME, is_frame
 from tacit.data.limits import FileLimits
 from tacit.data.records import RECORDS, read_frame, samples_of_records, table_style
 from tacit.errors import FileError, ParameterError
-from tacit.progress import announce
 
 if TYPE_CHECKING:
     from tacit.data.dataset import Dataset
@@ -55,28 +54,23 @@ def load_data(
         a DataFrame of pandas, polars or pyarrow, whose labels are lists, or cells as in CSV.
     labels_path : path, optional
         For formats with two files, the other file (Mulan XML, ``Y`` of a pair), if its name does not follow
-        from `path`. For all other formats, a file of label names, one per line or ``id<TAB>name``, or a
-        vocabulary that `load_vocabulary` reads. It fixes the names and the order of the columns, so that a test file
-        gets the columns of its training file; unknown labels are an error. Without it, the columns of a text file are
-        the sorted label names; for XMC and NPZ, ``labels.txt`` and ``features.txt`` beside the file are used if they
-        have as many lines as there are columns.
+        from `path`. For all other formats, a list of label names, one per line, or a vocabulary that `load_vocabulary`
+        reads: it fixes the names and the order of the columns. Without it, these are the sorted names that occur; for
+        XMC and NPZ, the lines of ``labels.txt`` beside the file.
     format : str, optional
-        A name from `tacit.data.formats.FORMATS`, such as ``xmc``, ``svmlight``, ``arff``, ``npz``, ``jsonl`` or
-        ``csv``. Detected from the file's name and first line if not given.
+        One of `tacit.data.formats.FORMATS`. Detected from the file's name and first line if not given.
     text : str or sequence of str, optional
-        For files with named fields, folders and DataFrames: the field(s) with the text, such as ``"title,body"``;
-        several are joined by line feeds. The default is ``text``, or else all of ``title``,
-        ``body``, ``content`` and ``document`` that occur, in upper or lower case. Fields of the object ``metadata``
-        of a JSON record can be named, too.
+        For files with named fields, folders and DataFrames: the field(s) with the text, such as ``"title,body"``, by
+        default ``text``, or else all of ``title``, ``body``, ``content`` and ``document`` that occur. Fields of the
+        object ``metadata`` of a JSON record can be named, too.
     labels : str or sequence of str, optional
-        For the same files: the field with the labels, or several with one label each, such as ``"tag1,tag2"``. The
-        default is the first of ``labels``, ``tags``, ``label``, ``concepts``, ``subjects``, ``subject_uris``,
-        ``subject_labels`` and ``keywords`` that occurs, in upper or lower case.
+        For the same files: the field with the labels, or several with one label each, such as ``"tag1,tag2"``; by
+        default the first of ``labels``, ``tags``, ``label``, ``concepts``, ``subjects``, ``subject_uris``,
+        ``subject_labels`` and ``keywords`` that occurs.
     label_separator : str, optional
-        What separates labels in a cell. By default the first of line ends, ``|``, ``;`` and ``,`` that many cells
-        have; `Dataset.columns` says which.
+        What separates labels in a cell, by default the first of line ends, ``|``, ``;`` and ``,`` that many cells have.
     untagged : "skip" or "negative", optional
-        Leave out rows without labels, or keep them as examples of none. By default they are kept.
+        Leave out rows without labels, or keep them as examples of none, as by default.
     encoding : str, optional
         The encoding of a text file without a byte order mark, such as ``cp1252``; by default UTF-8.
     default_text : sequence of str
@@ -84,9 +78,8 @@ def load_data(
     keep_columns : bool
         Keep all fields of these files in `table`, so that `save_data` writes them.
     **limits : int, optional
-        They protect against damaged and hostile files; real data sets stay far below them. ``max_labels`` (default ten
-        million), ``max_features`` (a hundred million), ``max_line`` (8 MiB) and ``max_expansion``, the unpacked bytes
-        per byte of a compressed file (500).
+        Protection against hostile files: ``max_labels`` (default ten million), ``max_features`` (a hundred million),
+        ``max_line`` (8 MiB) and ``max_expansion``, the unpacked bytes per byte of a compressed file (500).
     """
     file = FRAME if is_frame(path) else existing_data(path)
     names_path = None if labels_path is None else existing_file(Path(labels_path))
@@ -101,8 +94,6 @@ def load_data(
         if not chosen.is_text and (text is not None or labels is not None):
             raise ParameterError(f"text= and labels= name fields of text files; {file.name} is read as {chosen.name}")
         dataset = chosen.read(source)
-    for note in () if dataset.columns is None else dataset.columns.notes:
-        announce(note)
     return without_untagged(dataset, untagged)
 
 
@@ -126,7 +117,7 @@ def stream_samples(
         path, text=_field_names(text), limits=FileLimits.of(**limits), encoding=encoding,
         default_text=tuple(default_text),
     )  # fmt: skip
-    if _is_lines(path, format):
+    if format is None and _is_lines(path, format):
         yield from ((line, {}) for _, line in text_lines(path, source.limits, encoding=encoding))
         return
     chosen = format_of(path, format)
@@ -138,20 +129,16 @@ def stream_samples(
         yield from ((sample, {}) for sample in texts_of(chosen.read(source)))
 
 
-def _is_lines(path: Path, name: str | None) -> bool:
-    """Whether a file is read as a text per line."""
-    return name is None and (path == STDIN or (suffix(path) == ".txt" and not path.is_dir()))
-
-
-def output_style(
-    path: Path,
-    format: str | None = None,  # noqa: A002
-    encoding: str | None = None,
-) -> TableStyle:
+def output_style(path: Path, format: str | None = None, encoding: str | None = None) -> TableStyle:  # noqa: A002
     """How to write a table that belongs to a data file, so that the same programs open both."""
-    if path == STDIN or existing_data(path).is_dir() or _is_lines(path, format):
+    if _is_lines(path, format) or existing_data(path).is_dir():
         return TableStyle()
     return table_style(Source(path, encoding=check_encoding(encoding or UTF8)), format_of(path, format).name)
+
+
+def _is_lines(path: Path, name: str | None) -> bool:
+    """Whether a file is read as a text per line."""
+    return path == STDIN or (name is None and suffix(path) == ".txt" and not path.is_dir())
 
 
 def _read_separator(mark: str | None) -> str | None:

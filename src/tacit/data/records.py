@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 from tacit.data.cells import labels_of_column, separator_of
-from tacit.data.columns import notes_on
 from tacit.data.dataset import Dataset, ReadColumns, Table, TableStyle
 from tacit.data.fields import (
     LABEL_FIELDS,
@@ -46,7 +45,6 @@ from tacit.progress import announce
 
 _DELIMITERS = ",;\t|"
 _SEP_LINE = re.compile(r'"?sep=(.)"?\s*', re.IGNORECASE)  # Excel's way to name the delimiter
-_N_COMPARED = 1000  # records whose texts are compared with their labels
 
 Record = tuple[int, Mapping[str, Any]]
 
@@ -125,7 +123,7 @@ def _read(
         cells.append([record.get(name) for name in label_fields])
         lines.append(line)
         absent -= with_metadata(record).keys() if absent else set()
-        if source.keep or len(kept) < _N_COMPARED:
+        if source.keep or not kept:
             kept.append(record)
     if kept:
         check_fields(path, (name for name in (*text_fields, *label_fields) if name in absent), with_metadata(kept[0]))
@@ -141,8 +139,7 @@ def _read(
     rows = [list(itertools.chain(*row)) for row in zip(*parsed, strict=True)] if parsed else [[] for _ in texts]
     dataset = text_dataset(source, lines, texts, rows)
     separator = separators[0] if separators else None
-    notes = notes_on(list(map(with_metadata, kept[:_N_COMPARED])), text_fields, label_fields, rows)
-    dataset.columns = ReadColumns(text_fields, label_fields, separator, notes)
+    dataset.columns = ReadColumns(text_fields, label_fields, separator)
     if source.keep:
         dataset.table = Table(kept, label_fields, rows, dataset.Y, separator, style or TableStyle())
     return dataset

@@ -34,9 +34,12 @@ class Dataset:
     def __post_init__(self) -> None:
         if self.X is None and self.texts is None:
             raise DataError("a data set needs features (X) or texts; got neither")
-        parts: dict[str, Any] = {"X": self.X, "texts": self.texts, "table": self.table and self.table.records}
-        for what, part in parts.items():
-            n_rows = len(self) if part is None else part.shape[0] if what == "X" else len(part)
+        sizes = {
+            "X": len(self) if self.X is None else self.X.shape[0],
+            "texts": len(self) if self.texts is None else len(self.texts),
+            "table": len(self) if self.table is None else len(self.table.records),
+        }
+        for what, n_rows in sizes.items():
             if n_rows != len(self):
                 raise DataError(f"{what} has {n_rows} samples but Y has {len(self)}; they must agree")
         if len(self.label_names) != self.Y.shape[1]:
@@ -109,10 +112,10 @@ def with_labels(dataset: Dataset, pairs: Sequence[tuple[int, str]]) -> Dataset:
     names = list(dict.fromkeys([*dataset.label_names, *(label for _, label in pairs)]))
     column_of = {name: column for column, name in enumerate(names)}
     known = dataset.Y.tocoo()
-    added = np.array([(row, column_of[label]) for row, label in pairs], dtype=np.int64).reshape(-1, 2)
-    rows, columns = np.concatenate([known.row, added[:, 0]]), np.concatenate([known.col, added[:, 1]])
-    values = np.concatenate([known.data, np.ones(len(added), np.float32)])
-    Y = sparse.csr_matrix((values, (rows, columns)), shape=(len(dataset), len(names)), dtype=np.float32)
+    added = np.array([(row, column_of[label]) for row, label in pairs], dtype=np.int64).reshape(-1, 2).T
+    places = np.hstack([(known.row, known.col), added])
+    values = np.append(known.data, np.ones(len(pairs), np.float32))
+    Y = sparse.csr_matrix((values, places), shape=(len(dataset), len(names)), dtype=np.float32)
     np.minimum(Y.data, 1, out=Y.data)  # the sample may have had the label already
     return replace(dataset, Y=Y, label_names=names)
 

@@ -12,7 +12,7 @@ from typing import IO
 import numpy as np
 from scipy import sparse
 
-from tacit.arrays import Bytes, Floats32, Integers, Ints32
+from tacit.arrays import Bytes, Floats32, Integers
 from tacit.data.files import line_blocks
 from tacit.data.limits import LARGEST_DIMENSION, LIMITS, FileLimits
 from tacit.errors import FileError
@@ -44,7 +44,6 @@ class SparseRows:
         self.ends = np.zeros(max_rows + 1, dtype=np.int64)
         self.ids = np.empty(max_entries, dtype=np.int32)
         self.values = np.empty(max_entries if with_values else 0, dtype=np.float32)
-        self.with_values = with_values
         self.n_rows = 0
         self.n_entries = 0
 
@@ -54,20 +53,21 @@ class SparseRows:
         self.n_rows += n_rows
         self.n_entries += n_entries
 
-    @property
-    def used_ids(self) -> Ints32:
-        """The column ids read so far."""
-        return self.ids[: self.n_entries]
+    def cut_to(self, path: Path, n_rows: int, line: int) -> None:
+        """Leave out blank rows after the last that the header announces, which is in the line before `line`."""
+        filled = np.flatnonzero(np.diff(self.ends[n_rows : self.n_rows + 1]))
+        if len(filled):
+            message = f"the header announces {n_rows} rows, but here is another one; correct the header or the rows"
+            raise FileError(path, message, line=line + int(filled[0]))
+        self.n_rows = min(n_rows, self.n_rows)
 
     def to_csr(self, n_columns: int, first_id: int = 0) -> sparse.csr_matrix:
         """Build the matrix: ids sorted, duplicates summed, all 1 if rows have no values."""
-        indptr = self.ends[: self.n_rows + 1]
+        ids, indptr = self.ids[: self.n_entries], self.ends[: self.n_rows + 1]
         if self.n_entries <= LARGEST_DIMENSION:
             indptr = indptr.astype(np.int32)
-        ids = self.used_ids
-        if first_id:
-            ids -= np.int32(first_id)
-        values = self.values[: self.n_entries] if self.with_values else np.ones(len(ids), dtype=np.float32)
+        ids -= np.int32(first_id)
+        values = self.values[: self.n_entries] if len(self.values) else np.ones(len(ids), dtype=np.float32)
         matrix = sparse.csr_matrix((values, ids, indptr), shape=(self.n_rows, n_columns))
         matrix.sum_duplicates()
         return matrix
@@ -88,13 +88,13 @@ def read_rows(
     line = 1 + skip_lines
     for block, (lines_here, _, _) in zip(line_blocks(path, limits, skip_lines=skip_lines), marks, strict=False):
         _read_block(path, block, line, layout, features, labels)
-        if n_rows is not None and features.n_rows > n_rows:
-            for part in (features, labels):
-                _drop_blank_rows(path, part, n_rows, skip_lines)
         line += lines_here
     if n_rows is not None and features.n_rows < n_rows:
         message = f"the header announces {n_rows} rows, but the file ends after {features.n_rows}"
         raise FileError(path, f"{message}; it may be cut off: copy or download it again", line=max(line - 1, 1))
+    if n_rows is not None:
+        for part in (features, labels):
+            part.cut_to(path, n_rows, skip_lines + n_rows + 1)
     return features, labels
 
 
@@ -110,17 +110,12 @@ def feature_matrix(path: Path, rows: SparseRows, n_columns: int, first_id: int =
 def label_matrix(rows: SparseRows, n_columns: int, first_id: int = 0) -> sparse.csr_matrix:
     """Build Y; labels that a row repeats count once."""
     Y = rows.to_csr(n_columns, first_id)
-    Y.data[:] = 1.0
+    np.minimum(Y.data, 1, out=Y.data)
     return Y
 
 
 def _read_block(
-    path: Path,
-    block: Bytes,
-    line: int,
-    layout: RowLayout,
-    features: SparseRows,
-    labels: SparseRows,
+    path: Path, block: Bytes, line: int, layout: RowLayout, features: SparseRows, labels: SparseRows
 ) -> None:
     """Parse one block and append its rows."""
     ids = layout.first_feature, layout.n_features, layout.first_label, layout.n_labels
@@ -137,16 +132,6 @@ def _read_block(
         raise _row_error(path, block, line, outcome, offset, layout)
     features.advance(rows, n_features)
     labels.advance(rows, n_labels)
-
-
-def _drop_blank_rows(path: Path, rows: SparseRows, n_rows: int, skip_lines: int) -> None:
-    """Only blank lines may follow the last row."""
-    filled = np.flatnonzero(np.diff(rows.ends[n_rows : rows.n_rows + 1]))
-    if len(filled):
-        message = f"the header announces {n_rows} rows, but here is another one"
-        line = skip_lines + n_rows + int(filled[0]) + 1
-        raise FileError(path, f"{message}; correct the header or the rows", line=line)
-    rows.n_rows = n_rows
 
 
 def _row_error(path: Path, block: Bytes, line: int, outcome: int, offset: int, layout: RowLayout) -> FileError:

@@ -1,20 +1,17 @@
-"""Splits at random or with respect for rare labels, and experiments with held-out labels and hidden positives.
-
-In every function only a stored 1 counts as a positive; the caller's matrix is never changed.
-"""
+"""Splits at random or with respect for rare labels, and experiments with held-out labels and hidden positives."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
-from tacit.arrays import AnyArray, Floats64, Ints64, Mask
+from tacit.arrays import AnyArray, Ints64, Mask
 from tacit.core.labels import positives, read_labels
 from tacit.core.parameters import is_instance
 from tacit.errors import DataError, ParameterError
+from tacit.evaluation.propensity import check_propensities, entries, values_at
 from tacit.kernels.ragged import Lists
 from tacit.kernels.rare_split import choose_test_rows, cover_labels
 from tacit.numerics.rows import row_of_entry
@@ -25,17 +22,14 @@ MISSED_TOLERANCE = 0.05
 SIZE_TOLERANCE = 0.1
 
 
-@dataclass(frozen=True, eq=False)
-class SplitResult:
+class SplitResult(NamedTuple):
     """Rows of a train/test split: sorted row numbers, each in one of the two parts."""
 
     train: Ints64
     test: Ints64
-    missed: Ints64  # labels with at least three samples, none of them in test
 
 
-@dataclass(frozen=True, eq=False)
-class HeldOutLabels:
+class HeldOutLabels(NamedTuple):
     """Labels split into seen and unseen: sorted columns of Y, each in one of the two."""
 
     Y_seen: sparse.csr_matrix  # the columns of the seen labels, stored zeros kept
@@ -90,15 +84,7 @@ def train_test_split(Y: Any, test_size: float = 0.25, seed: int = 0) -> SplitRes
     """
     relevant = positives(read_labels(Y).matrix)
     n_test, n_most = _row_counts(test_size, relevant.shape[0])
-    in_test = _choose(relevant, n_test, n_most, _generator(seed))
-    counts = np.bincount(relevant.indices, minlength=relevant.shape[1])
-    in_test_counts = np.bincount(relevant[in_test].indices, minlength=relevant.shape[1])
-    missed = np.flatnonzero((counts >= MIN_SAMPLES_FOR_TEST) & (in_test_counts == 0))
-    return SplitResult(np.flatnonzero(~in_test), np.flatnonzero(in_test), missed)
-
-
-def _choose(relevant: sparse.csr_matrix, n_test: int, n_most: int, rng: np.random.Generator) -> Mask:
-    """Choose the test rows, as a mask."""
+    rng = _generator(seed)
     n_rows, n_labels = relevant.shape
     counts = np.bincount(relevant.indices, minlength=n_labels)
     rarest_first = rng.permutation(n_labels)
@@ -114,7 +100,7 @@ def _choose(relevant: sparse.csr_matrix, n_test: int, n_most: int, rng: np.rando
         other = choose_test_rows(*both, owed, row_order, pinned, *sizes)
         in_test = max(in_test, other, key=np.sum)
     _check_enough(in_test.sum(), n_test)
-    return np.asarray(in_test)
+    return SplitResult(np.flatnonzero(~in_test), np.flatnonzero(in_test))
 
 
 def _check_enough(n_free: int, n_test: int) -> None:
@@ -158,14 +144,13 @@ def hide_positives(Y: Any, share: float = 0.8, seed: int = 0, propensities: Any 
     matrix = read_labels(Y).matrix
     is_positive = matrix.data != 0
     rng = _generator(seed)
-    if propensities is None:
-        _check_share(share)
-        entries = np.flatnonzero(is_positive)
-        kept = np.ones(matrix.nnz, np.bool_)
-        kept[rng.choice(entries, round(share * len(entries)), replace=False)] = False
-    else:
-        probabilities = _check_propensities(propensities, matrix.shape[1])
-        kept = ~is_positive | (rng.random(matrix.nnz) < probabilities[matrix.indices])
+    if propensities is not None:
+        probabilities = values_at(check_propensities(propensities, matrix.shape), *entries(matrix))
+        return keep_entries(matrix, ~is_positive | (rng.random(matrix.nnz) < probabilities))
+    _check_share(share)
+    positive = np.flatnonzero(is_positive)
+    kept = np.ones(matrix.nnz, np.bool_)
+    kept[rng.choice(positive, round(share * len(positive)), replace=False)] = False
     return keep_entries(matrix, kept)
 
 
@@ -173,18 +158,6 @@ def keep_entries(matrix: sparse.csr_matrix, kept: Mask) -> sparse.csr_matrix:
     """Copy a CSR matrix with only the stored entries that the mask `kept` selects."""
     starts = np.concatenate([[0], np.cumsum(kept)])[matrix.indptr]
     return sparse.csr_matrix((matrix.data[kept], matrix.indices[kept], starts), shape=matrix.shape)
-
-
-def _check_propensities(propensities: Any, n_labels: int) -> Floats64:
-    probabilities = np.asarray(propensities, dtype=np.float64)
-    if probabilities.shape != (n_labels,):
-        raise DataError(f"propensities must have shape ({n_labels},), one per label; got {probabilities.shape}")
-    wrong = np.flatnonzero(~((probabilities >= 0) & (probabilities <= 1)))
-    if len(wrong):
-        raise DataError(
-            f"propensities are probabilities between 0 and 1; label {wrong[0]} has {probabilities[wrong[0]]}"
-        )
-    return probabilities
 
 
 def _row_counts(test_size: Any, n_rows: int) -> tuple[int, int]:

@@ -46,9 +46,10 @@ def read(source: Source, *, first_feature: int | None = None, first_label: int |
 
 def _columns(rows: SparseRows, first: int | None) -> tuple[int, int]:
     """The first id, guessed unless it is given, and the number of columns."""
+    used = rows.ids[: rows.n_entries]
     if first is None:
-        first = 1 if rows.n_entries and rows.used_ids.min() > 0 else 0
-    return first, int(rows.used_ids.max()) + 1 - first if rows.n_entries else 0
+        first = int(len(used) > 0 and used.min() > 0)
+    return first, int(used.max(initial=first - 1)) + 1 - first
 
 
 def write(dataset: Dataset, target: Target, staging: Staging, *, first_feature: int = 0, first_label: int = 0) -> None:

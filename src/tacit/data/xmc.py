@@ -85,6 +85,4 @@ def _read_matrix(path: Path, column: str, limits: FileLimits) -> sparse.csr_matr
         line = int(np.searchsorted(rows.ends, wrong[0], side="right")) + 1
         message = f"a label must have the value 1 (or 0: known not to apply); got {rows.values[wrong[0]]:g}"
         raise FileError(path, f"{message}; correct the row", line=line)
-    matrix = rows.to_csr(n_columns)
-    np.minimum(matrix.data, 1.0, out=matrix.data)
-    return matrix
+    return label_matrix(rows, n_columns)

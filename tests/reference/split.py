@@ -10,19 +10,7 @@ def row_sets(matrix):
     return [set(matrix.indices[a:b].tolist()) for a, b in zip(matrix.indptr, matrix.indptr[1:], strict=False)]
 
 
-def cover_labels(matrix, label_order, priority):
-    rows = row_sets(matrix)
-    wanting, chosen = set(label_order.tolist()), set()
-    for label in label_order:
-        if label in wanting:
-            holders = [row for row in range(len(rows)) if label in rows[row]]
-            row = max(holders, key=lambda row: (len(rows[row] & wanting), -priority[row]))
-            chosen.add(row)
-            wanting -= rows[row]
-    return np.isin(np.arange(len(rows)), list(chosen))
-
-
-def choose_test_rows(matrix, label_order, row_order, pinned, n_test, n_most, n_spare):
+def choose_test_rows(matrix, label_order, row_order, n_test):
     rows = row_sets(matrix)
     n_rows, n_labels = matrix.shape
     priority = np.argsort(row_order)
@@ -33,13 +21,12 @@ def choose_test_rows(matrix, label_order, row_order, pinned, n_test, n_most, n_s
 
     def may_move(row):
         others = [labels for other, labels in enumerate(rows) if other != row and other not in test]
-        return not pinned[row] and row not in test and rows[row] <= set().union(*others)
+        return row not in test and rows[row] <= set().union(*others)
 
     wanting = set(label_order.tolist())
     for label in label_order:
         candidates = [row for row in holders(label) if may_move(row)]
-        limit = n_most if len(wanting) > n_spare else n_test
-        if label in wanting and candidates and len(test) < limit:
+        if label in wanting and candidates and len(test) < n_test:
             row = max(candidates, key=lambda row: (len(rows[row] & wanting), -priority[row]))
             test.add(row)
             wanting -= rows[row]

@@ -13,12 +13,11 @@ from tacit.core.parameters import is_instance
 from tacit.errors import DataError, ParameterError
 from tacit.evaluation.propensity import check_propensities, entries, values_at
 from tacit.kernels.ragged import Lists
-from tacit.kernels.rare_split import choose_test_rows, cover_labels
+from tacit.kernels.rare_split import choose_test_rows
 from tacit.numerics.rows import row_of_entry
 
 #: Labels with fewer samples are not guaranteed a test sample: they are needed for training.
 MIN_SAMPLES_FOR_TEST = 3
-MISSED_TOLERANCE = 0.05
 SIZE_TOLERANCE = 0.1
 
 
@@ -54,7 +53,7 @@ def random_split(
     Rows with the same number in `groups` (`tacit.data.repeats.groups_of`) stay together, in training if they are more
     than the test part may hold. Each label of `Y` keeps a training row: the one that would be the last to leave.
     """
-    n_test, _ = _row_counts(test_size, n_rows)
+    n_test = _test_rows(test_size, n_rows)
     groups = np.arange(n_rows) if groups is None else groups
     rank = np.argsort(_generator(seed).permutation(n_rows))[groups]
     stays = np.bincount(groups)[groups] > n_test
@@ -74,16 +73,15 @@ def train_test_split(Y: Any, test_size: float = 0.25, seed: int = 0) -> SplitRes
     """Split rows so that rare labels are in train and, where possible, in test.
 
     Every label keeps a training sample. Labels with at least three samples get a test sample, rarest first,
-    as far as `test_size` allows; the other test rows are drawn so that labels keep their frequencies. Where
-    more than 5 % of those labels would be missed, the test part grows by up to a tenth.
+    as far as `test_size` allows; the other test rows are drawn so that labels keep their frequencies.
 
     This is for benchmarks: validate and calibrate on a `random_split`.
 
-    `test_size` is a fraction of the rows, or a number of rows that is never exceeded; it is an error if fewer than
+    `test_size` is a fraction of the rows, or a number of rows; it is an error if fewer than
     90 % of the rows asked for can leave the training part. `Y` is a sparse matrix, an array or a list of lists.
     """
     relevant = positives(read_labels(Y).matrix)
-    n_test, n_most = _row_counts(test_size, relevant.shape[0])
+    n_test = _test_rows(test_size, relevant.shape[0])
     rng = _generator(seed)
     n_rows, n_labels = relevant.shape
     counts = np.bincount(relevant.indices, minlength=n_labels)
@@ -92,13 +90,7 @@ def train_test_split(Y: Any, test_size: float = 0.25, seed: int = 0) -> SplitRes
     row_order = rng.permutation(n_rows)
     both = [Lists(Y.indptr.astype(np.int64), Y.indices.astype(np.int32)) for Y in (relevant, relevant.tocsc())]
     owed = rarest_first[counts[rarest_first] >= MIN_SAMPLES_FOR_TEST]
-    sizes = (n_test, n_most, int(MISSED_TOLERANCE * len(owed)))
-    in_test = choose_test_rows(*both, owed, row_order, np.zeros(n_rows, np.bool_), *sizes)
-    if in_test.sum() < n_test:
-        # If rows with many labels went to test, the others may be stuck in train: keep a small cover of labels there.
-        pinned = cover_labels(*both, rarest_first[counts[rarest_first] > 0], row_order)
-        other = choose_test_rows(*both, owed, row_order, pinned, *sizes)
-        in_test = max(in_test, other, key=np.sum)
+    in_test = choose_test_rows(*both, owed, row_order, n_test)
     _check_enough(in_test.sum(), n_test)
     return SplitResult(np.flatnonzero(~in_test), np.flatnonzero(in_test))
 
@@ -160,19 +152,17 @@ def keep_entries(matrix: sparse.csr_matrix, kept: Mask) -> sparse.csr_matrix:
     return sparse.csr_matrix((matrix.data[kept], matrix.indices[kept], starts), shape=matrix.shape)
 
 
-def _row_counts(test_size: Any, n_rows: int) -> tuple[int, int]:
-    """The number of test rows, and its maximum; both parts keep at least one row."""
+def _test_rows(test_size: Any, n_rows: int) -> int:
+    """The number of test rows; both parts keep at least one row."""
     if n_rows < 2:
         raise DataError(f"a split needs at least two rows; got {n_rows}")
     if is_instance(test_size, (int,)):
         if not 1 <= test_size < n_rows:
             raise ParameterError(f"test_size as a number of rows must lie between 1 and {n_rows - 1}; got {test_size}")
-        return int(test_size), int(test_size)
+        return int(test_size)
     if not is_instance(test_size, (float,)) or not 0 < test_size < 1:
         raise ParameterError(f"test_size must be a share above 0 and below 1, or a count; got {test_size!r}")
-    asked = float(test_size) * n_rows
-    n_test = min(max(round(asked), 1), n_rows - 1)
-    return n_test, max(n_test, min(int((1 + SIZE_TOLERANCE) * asked), n_rows - 1))
+    return min(max(round(float(test_size) * n_rows), 1), n_rows - 1)
 
 
 def _generator(seed: Any) -> np.random.Generator:

@@ -113,7 +113,7 @@ def test_assignment_is_bounded_and_stable(seed, n_clusters, max_size):
 @pytest.mark.parametrize("near", [None, cosine_neighbors(Y[:500], 10)], ids=["features", "graph"])
 def test_samples_without_labels_go_to_the_nearest_centre(near):
     labelled, others = np.split(np.arange(600, dtype=np.int32), [500])
-    partition = fit_partition(X, labelled, others, near, max_cluster=200, seed=0)
+    partition = fit_partition(X, labelled, others, 200, 0, near)
     assert sorted(np.concatenate(partition.clusters)) == labelled.tolist()
     assert sorted(np.concatenate(partition.others)) == others.tolist()
     for cluster, rows in enumerate(partition.others):

@@ -21,7 +21,6 @@ from scipy import sparse
 from tacit.arrays import Floats32, Ints32, by_value
 from tacit.core.base import Link
 from tacit.core.features import FeatureMatrix, compacted
-from tacit.core.labels import positives
 from tacit.core.parameters import OneOf, Range, Tune, document_parameters
 from tacit.embedding.exmlds1 import embed_by_sppmi
 from tacit.embedding.neighbors import Neighbors, cosine_neighbors
@@ -29,7 +28,7 @@ from tacit.embedding.pipeline import FeatureMap, NeighborModel
 from tacit.kernels.dense import Rows
 from tacit.kernels.joint import BlockLoss, joint_pass
 from tacit.numerics.ridge import conjugate_gradients
-from tacit.runtime.tasks import run_tasks, task_seeds
+from tacit.runtime.tasks import run_tasks
 
 _PATIENCE = 2  # passes without a better held-out objective before training stops
 _MIN_HELD_OUT = 20  # samples; the objective of fewer is too noisy
@@ -66,11 +65,6 @@ def exmlds1_start(X: FeatureMatrix, Y: sparse.csr_matrix, dimension: int, ridge:
     return start
 
 
-def label_graph(Y: sparse.csr_matrix, labelled: Ints32, n_context: int) -> Neighbors:
-    """A task: the nearest samples of each labelled sample in label space, numbered among the labelled samples."""
-    return cosine_neighbors(Y[labelled], n_context)
-
-
 def _pairs(near: Neighbors, rows: Ints32, rng: np.random.Generator, without: Ints32) -> tuple[Ints32, Ints32]:
     """Each row with a random neighbour; pairs whose neighbour is in `without` are left out."""
     others = near.draw(rows, rng)
@@ -100,6 +94,7 @@ class JointModel(NeighborModel):
     ] = 0.1
 
     takes_dense: ClassVar[bool] = False  # training is by rows of few features
+    _differs_by_seed: ClassVar[bool] = True
 
     def _loss(self) -> BlockLoss:
         """The loss of a block of pairs."""
@@ -109,16 +104,10 @@ class JointModel(NeighborModel):
         """The map of shape (n_features, dimension) that training starts from."""
         return random_start(X.shape[1], self.dimension, seed)
 
-    def _fit(self, X: FeatureMatrix, Y: sparse.csr_matrix) -> None:
-        Y = positives(Y)
-        labelled = np.flatnonzero(np.diff(Y.indptr)).astype(np.int32)
-        seeds = task_seeds(self.random_state, 2 * self.n_learners)
-        near = None
-        if len(labelled) > self.max_cluster:
-            graph = {"Y": Y, "labelled": labelled, "n_context": self.n_context}
-            (near,) = run_tasks(label_graph, [{}], n_jobs=self.n_jobs, what="label-space neighbours", **graph)
-        data = {"X": X, "labelled": labelled, "others": labelled[:0], "near": near, "n_passes": self.partition_passes}
-        self._fit_cells(X, Y, self._cut(seeds[: self.n_learners], **data), seeds[self.n_learners :])
+    def _cut_options(self, Y: sparse.csr_matrix) -> dict[str, Any]:
+        shared = {"rows": Y, "k": self.n_context}
+        (near,) = run_tasks(cosine_neighbors, [{}], n_jobs=self.n_jobs, what="label-space neighbours", **shared)
+        return {"near": near, "n_passes": self.partition_passes}
 
     def _learn_map(
         self,

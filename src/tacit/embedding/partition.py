@@ -34,9 +34,9 @@ def fit_partition(
     X: FeatureMatrix,
     labelled: Ints32,
     others: Ints32,
-    near: Neighbors | None,
     max_cluster: int,
     seed: int,
+    near: Neighbors | None = None,
     n_passes: int = 10,
 ) -> Partition:
     """A task: cut the labelled samples into clusters, then assign the others to the nearest centres.

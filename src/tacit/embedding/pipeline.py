@@ -32,7 +32,7 @@ from tacit.embedding.neighbors import (
     vote,
     vote_weights,
 )
-from tacit.embedding.partition import Partition, fit_partition, nearest_clusters
+from tacit.embedding.partition import fit_partition, nearest_clusters
 from tacit.numerics.compact import as_halves
 from tacit.numerics.ridge import fit_regressor
 from tacit.runtime.tasks import run_tasks, task_seeds
@@ -130,6 +130,7 @@ class NeighborModel(Estimator):
     ] = 6.0
 
     takes_dense: ClassVar[bool] = True
+    _differs_by_seed: ClassVar[bool] = False  # whether learners differ where one cluster holds all samples
 
     learners_: Annotated[list[Learner], Items("n_cast", is_filled=True)] = field(init=False)
     training_labels_: Annotated[sparse.csr_matrix, Csr("float32", ("n_samples", "n_labels"))] = field(init=False)
@@ -140,29 +141,39 @@ class NeighborModel(Estimator):
     ) -> FeatureMap:
         """Stages 2 to 4 for one cluster: the map from features to the embedding, and in some models embedded labels.
 
-        Every sample of X has a label; `others` are features of samples without labels; `data` is what `_fit_cells` got.
+        Every sample of X has a label; `others` are features of samples without labels; `data` is what `_fit` got.
         """
 
-    def _cut(self, seeds: list[int], **data: Any) -> list[Partition]:
-        """Stage 1: a partition for each seed; `data` are the other arguments of `fit_partition`."""
-        tasks, shared = [{"seed": seed} for seed in seeds], {**data, "max_cluster": self.max_cluster}
-        return run_tasks(fit_partition, tasks, n_jobs=self.n_jobs, what="partitions", **shared)
-
-    def _fit_cells(
-        self, X: FeatureMatrix, Y: sparse.csr_matrix, partitions: list[Partition], seeds: list[int], **data: Any
-    ) -> None:
-        """Train all cells of all learners."""
+    def _fit(self, X: FeatureMatrix, Y: sparse.csr_matrix, **data: Any) -> None:
+        """Stage 1, the partitions, and then a task for each of their clusters."""
+        Y = positives(Y)
+        is_labelled = np.diff(Y.indptr) > 0
+        labelled, others = (np.flatnonzero(rows).astype(np.int32) for rows in (is_labelled, ~is_labelled))
+        is_cut = len(labelled) > self.max_cluster
+        n_learners = self.n_learners if is_cut or self._differs_by_seed else 1
+        seeds = task_seeds(self.random_state, 2 * n_learners)
+        shared: dict[str, Any] = {"X": X, "labelled": labelled}
+        shared["others"] = others if self._unlabelled_share() > 0 else others[:0]
+        shared |= {"max_cluster": self.max_cluster, **(self._cut_options(Y[labelled]) if is_cut else {})}
+        cut_tasks = [{"seed": seed} for seed in seeds[:n_learners]]
+        partitions = run_tasks(fit_partition, cut_tasks, n_jobs=self.n_jobs, what="partitions", **shared)
         tasks = [
-            {"samples": samples, "others": others, "seed": seed}
-            for cut, cut_seed in zip(partitions, seeds, strict=True)
-            for samples, others, seed in zip(
-                cut.clusters, cut.others, task_seeds(cut_seed, len(cut.clusters)), strict=True
-            )
+            {"samples": samples, "others": rest, "seed": seed}
+            for cut, of_cut in zip(partitions, seeds[n_learners:], strict=True)
+            for samples, rest, seed in zip(cut.clusters, cut.others, task_seeds(of_cut, len(cut.clusters)), strict=True)
         ]
         shared = {"model": clone(self), "X": X, "Y": Y, **data}
         cells = iter(run_tasks(fit_cell, tasks, n_jobs=self.n_jobs, what="clusters", **shared))
         self.learners_ = [Learner(cut.centers, [next(cells) for _ in cut.clusters]) for cut in partitions]
         self.training_labels_ = Y
+
+    def _cut_options(self, Y: sparse.csr_matrix) -> dict[str, Any]:  # noqa: ARG002
+        """Arguments of `fit_partition` by which labelled samples with labels Y are not cut by their features."""
+        return {}
+
+    def _unlabelled_share(self) -> float:
+        """The weight of the map that samples without labels help to learn."""
+        return 0.0
 
     @property
     def _link(self) -> Link | None:
@@ -226,21 +237,6 @@ class EmbeddingModel(NeighborModel):
     @abstractmethod
     def _embed(self, X: FeatureMatrix, Y: sparse.csr_matrix, seed: int, **data: Any) -> Embedded:
         """Stages 2 and 3: vectors of the samples of a cluster, all with a label, and in some models of the labels."""
-
-    def _unlabelled_share(self) -> float:
-        """The weight of the map that samples without labels help to learn."""
-        return 0.0
-
-    def _fit(self, X: FeatureMatrix, Y: sparse.csr_matrix, **data: Any) -> None:
-        Y = positives(Y)
-        is_labelled = np.diff(Y.indptr) > 0
-        labelled, others = (np.flatnonzero(rows).astype(np.int32) for rows in (is_labelled, ~is_labelled))
-        # Where one cluster holds all samples, the learners would be copies or nearly so.
-        n_learners = self.n_learners if len(labelled) > self.max_cluster else 1
-        seeds = task_seeds(self.random_state, 2 * n_learners)
-        others = others if self._unlabelled_share() > 0 else others[:0]
-        partitions = self._cut(seeds[:n_learners], X=X, labelled=labelled, others=others, near=None)
-        self._fit_cells(X, Y, partitions, seeds[n_learners:], **data)
 
     def _learn_map(
         self, X: FeatureMatrix, Y: sparse.csr_matrix, others: FeatureMatrix, seed: int, **data: Any

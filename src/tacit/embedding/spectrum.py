@@ -26,26 +26,11 @@ def leading_factor(
 ) -> Floats:
     """Z = U S^½ of the leading eigenpairs of a symmetric matrix, in falling order (ExMLDS Algorithm 2, step 3).
 
-    The space grows block by block, by applying the matrix to the last block, until the residuals of the pairs are at
-    most `tolerance` times the largest eigenvalue. Starting with half as many random directions as pairs needs fewer
-    products than the wider block of subspace iteration.
-
-    Parameters
-    ----------
-    apply : callable
-        The product of the matrix with a (size, m) block.
-    size : int
-        Rows of the matrix.
-    n_pairs : int
-        Number of pairs; fewer are returned where the matrix has fewer.
-    seed : int
-        Seed of the random first block.
-    positive : bool
-        Only pairs with a positive eigenvalue, otherwise the largest in absolute value (the singular pairs).
-    tolerance : float
-        Largest residual.
-    start : array of shape (size, m), optional
-        A first block that is close to the solution.
+    `apply` is the product of the matrix with a (size, m) block. Fewer pairs are returned where the matrix has fewer;
+    without `positive` they are the largest in absolute value (the singular pairs). The space grows block by block, by
+    applying the matrix to the last block, until residuals are at most `tolerance` times the largest eigenvalue.
+    Starting with half as many random directions as pairs needs fewer products than the wider block of subspace
+    iteration; `start` is a first block that is close to the solution.
     """
     if start is None:
         width = min(size, n_pairs // 2 + 10)

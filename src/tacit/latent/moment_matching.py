@@ -24,7 +24,7 @@ from tacit.numerics.lbfgs import minimize_columns
 from tacit.numerics.logistic import sigmoid
 from tacit.numerics.rows import widened
 from tacit.runtime.tasks import row_blocks, run_tasks
-from tacit.store.declared import Array, Csr, Sizes
+from tacit.store.declared import Array, Csr
 
 _LABELS_PER_TASK = 64
 _INTERCEPT = 3.0  # value of the constant feature: the penalty on an intercept is 1/9 of that on a weight
@@ -44,13 +44,6 @@ class Samples:
         if isinstance(self.X, Features):
             object.__setattr__(self, "dense", self.X.rows32())
             object.__setattr__(self, "X", widened(self.X.sparse, self.X.shape[1]))
-
-    def problem(self, sizes: Sizes) -> tuple[str, str] | None:
-        """Whether other features are dense than those of the model."""
-        n_dense, n_found = sizes.get("n_dense", 0), sizes.get("n_kept_dense", 0)
-        if n_found == n_dense and self.X.indices.max(initial=-1) < sizes["n_features"] - n_dense:
-            return None
-        return "dense", f"must hold the {n_dense} dense features, which X has not; got {n_found}"
 
     @property
     def features(self) -> Any:

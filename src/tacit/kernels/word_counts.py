@@ -213,39 +213,3 @@ def count_in_texts(
                 slots, shift = _enlarged(slots, len(slots), chunks, starts, multiplier)
         row_starts[row + 1] = n_counts
     return n_words, n_counts
-
-
-@njit(nogil=True, cache=True)
-def number_words(
-    new_chunks: Ints64,
-    new_starts: Ints64,
-    multiplier: int,
-    slots: Ints64,
-    chunks: Ints64,
-    starts: Ints64,
-    n_words: int,
-    ids: Ints32,
-) -> tuple[Ints64, int]:
-    """Number words, which are distinct, by those that are known; the others are added to these.
-
-    `slots` is the hash table of known words, empty if there are none; its entries are their numbers. `chunks` and
-    `starts` have room for the new words; `ids` are filled. Returned are the hash table with all words, and how many
-    these are.
-    """
-    n_slots = max(len(slots) // 2, _LEAST_SLOTS)
-    while n_slots < 2 * (n_words + len(ids)):
-        n_slots *= 2
-    slots, shift = _enlarged(slots, n_slots, chunks, starts, multiplier)
-    for word in range(len(ids)):
-        free, used, hashed = starts[n_words], starts[n_words], _ZERO
-        for place in range(new_starts[word], new_starts[word + 1]):
-            chunks[used] = new_chunks[place]
-            hashed = _mixed(hashed, new_chunks[place], multiplier)
-            used += 1
-        slot = _slot_of(slots, shift, chunks, starts, free, used, hashed)
-        if slots[slot] == 0:
-            slots[slot], slots[slot + 1] = chunks[free], n_words
-            n_words += 1
-            starts[n_words] = used
-        ids[word] = slots[slot + 1]
-    return slots, n_words

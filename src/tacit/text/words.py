@@ -16,7 +16,7 @@ from scipy import sparse
 
 from tacit.arrays import Ints32, Ints64, UInts32
 from tacit.errors import ParameterError, did_you_mean
-from tacit.kernels.word_counts import SEPARATOR, count_in_texts, number_words
+from tacit.kernels.word_counts import SEPARATOR, count_in_texts
 
 #: Snowball's stemmers by language code.
 LANGUAGES = {
@@ -66,30 +66,18 @@ class Lexicon:
     """The distinct words of several blocks of texts, numbered by their first occurrence."""
 
     def __init__(self) -> None:
-        self._chunks, self._starts, self._slots = (np.zeros(size, np.int64) for size in (0, 1, 0))
-        self._n_words = 0
+        self._numbers: dict[str, int] = {}
 
     def __len__(self) -> int:
-        return self._n_words
+        return len(self._numbers)
 
     def number(self, words: Words) -> Ints32:
         """The number of each word of a block."""
-        self._chunks = _with_capacity(self._chunks, self._starts[len(self)] + len(words.chunks))
-        self._starts = _with_capacity(self._starts, len(self) + len(words.starts))
-        ids = np.empty(len(words), np.int32)
-        known = self._slots, self._chunks, self._starts, self._n_words
-        self._slots, self._n_words = number_words(words.chunks, words.starts, _MULTIPLIER, *known, ids)
-        return ids
+        return np.array([self._numbers.setdefault(word, len(self._numbers)) for word in words.names()], np.int32)
 
     def names(self) -> list[str]:
-        """The words as strings, by their numbers."""
-        return Words(self._chunks[: self._starts[len(self)]], self._starts[: len(self) + 1]).names()
-
-
-def _with_capacity(array: Ints64, size: int) -> Ints64:
-    """An array of at least that size, with the same beginning; twice as large if it has to grow."""
-    missing = size - len(array)
-    return array if missing <= 0 else np.append(array, np.empty(max(missing, len(array)), np.int64))
+        """The words, by their numbers."""
+        return list(self._numbers)
 
 
 def count_words(texts: Sequence[str]) -> tuple[sparse.csr_matrix, Words]:

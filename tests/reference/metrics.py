@@ -39,24 +39,6 @@ def _propensity_scored(ranked, relevant, propensities, k):
     return {f"PSP@{k}": got / best if best else 0.0, f"PSnDCG@{k}": got_dcg / best_dcg if best_dcg else 0.0}
 
 
-def evaluate_band(ranked, truth, propensities, ks, members):
-    """Values of the labels in `members`: shares of P@k and PSP@k, and recall of the band's positives."""
-    values = {}
-    for k in ks:
-        hits = positives = got = best = 0.0
-        for row, (labels, wanted) in enumerate(zip(ranked, truth, strict=True)):
-            found = [label for label in labels[:k] if label >= 0 and wanted[label] == 1 and label in members]
-            hits += len(found)
-            positives += sum(wanted[label] == 1 for label in members)
-            got += sum(1 / propensities[row][label] for label in found)
-            ideal = (1 / propensities[row][label] for label, value in enumerate(wanted) if value == 1)
-            best += sum(sorted(ideal, reverse=True)[:k])
-        values[f"P@{k}"] = hits / (k * len(ranked))
-        values[f"R@{k}"] = hits / positives if positives else 0.0
-        values[f"PSP@{k}"] = got / best if best else 0.0
-    return values
-
-
 def _dcg(gains):
     return sum(gain / math.log2(1 + place) for place, gain in enumerate(gains, start=1))
 

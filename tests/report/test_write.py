@@ -42,7 +42,7 @@ def test_a_calibrated_tagger_has_everything():
     found = report(trained_tagger(), new_dataset(), model="my model", data="new.csv")
     text = found.text()
     assert text.count("How good is OneVsAll?") == 1
-    assert found.count("svg") == 3
+    assert found.count("svg") == 2
     assert found.count("h1") == 1
     for words in (
         "my model",
@@ -93,7 +93,7 @@ def test_scores_without_calibration_are_not_called_probabilities():
     found = report(trained_tagger(calibrate=False), new_dataset())
     assert "not probabilities" in found.text()
     assert "Expected calibration error" not in found.text()
-    assert found.count("svg") == 2
+    assert found.count("svg") == 1
 
 
 def test_features_instead_of_texts():

@@ -1,10 +1,9 @@
-"""Metrics of a ranking by label frequency in training, so that frequent labels do not hide rare ones."""
+"""Recall by label frequency in training, so that frequent labels do not hide rare ones."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +11,7 @@ import numpy.typing as npt
 from tacit.core.labels import Matrix
 from tacit.core.ranking import Ranking
 from tacit.errors import DataError
-from tacit.evaluation.metrics import KS, METRICS, Interval, JudgedRanking, Ratio, contributions, judge, resample
+from tacit.evaluation.metrics import KS, Interval, Ratio, judge, resample
 
 #: Name and smallest number of training samples of each band.
 BANDS = (("unseen", 0), ("1-5", 1), ("6-20", 6), ("21-100", 21), (">100", 101))
@@ -20,17 +19,13 @@ BANDS = (("unseen", 0), ("1-5", 1), ("6-20", 6), ("21-100", 21), (">100", 101))
 
 @dataclass(frozen=True)
 class BandResult:
-    """Metrics of the labels of one band.
-
-    ``"P@k"`` and ``"PSP@k"`` are the band's share of the overall metric, so that bands add up to it. ``"R@k"`` is the
-    share of the band's positives found in the top k; 0 for a band without positives.
-    """
+    """Recall of the labels of one band: ``"R@k"`` is the fraction of the band's positives found in the top k."""
 
     name: str  # one of the names in `BANDS`
     n_labels: int
     n_positives: int  # how often they are relevant in the test labels
-    values: dict[str, float]
-    intervals: dict[str, Interval] = field(default_factory=dict)  # 95 % bootstrap interval (low, high) of each value
+    values: dict[str, float]  # 0 for a band without positives
+    intervals: dict[str, Interval]  # 95 % bootstrap interval (low, high) of each value
 
 
 def evaluate_by_band(
@@ -40,37 +35,29 @@ def evaluate_by_band(
     ks: Sequence[int] = KS,
     n_bootstrap: int = 200,
     seed: int = 0,
-    propensities: Any = None,
 ) -> list[BandResult]:
-    """Metrics of a ranking for each band of label frequency, rarest first.
+    """Recall of a ranking for each band of label frequency, rarest first.
 
     Parameters are as for `tacit.evaluate`; `train_counts` holds the training samples of each label. `n_bootstrap` and
-    `seed` are those of the resampling of test samples for the intervals; 0 resamples for no intervals.
+    `seed` are those of the resampling of test samples for the intervals.
     """
-    judged = judge(ranking, Y_test, propensities, ks)
+    judged = judge(ranking, Y_test, None, ks)
     bands = band_of_labels(train_counts, judged.relevant.shape[1])
     n_labels, n_positives = (
         np.bincount(each, minlength=len(BANDS)).tolist() for each in (bands, bands[judged.relevant.indices])
     )
-    ratios = {
-        (band, metric): ratio
-        for band in range(len(BANDS))
-        for metric, ratio in _band_contributions(judged, bands == band, ks).items()
-    }
-    intervals = resample(ratios, n_bootstrap, seed) if n_bootstrap else {}
-    results = [BandResult(name, n_labels[band], n_positives[band], {}) for band, (name, _) in enumerate(BANDS)]
+    ratios: dict[tuple[int, str], Ratio] = {}
+    for band in range(len(BANDS)):
+        in_band = bands == band
+        positives = np.asarray(judged.relevant @ in_band.astype(np.float64))
+        hits = judged.hits & in_band[judged.labels]  # padding picks the last label, but is no hit
+        ratios |= {(band, f"R@{k}"): Ratio(hits[:, :k].sum(axis=1, dtype=np.float64), positives) for k in ks}
+    intervals = resample(ratios, n_bootstrap, seed)
+    results = [BandResult(name, n_labels[band], n_positives[band], {}, {}) for band, (name, _) in enumerate(BANDS)]
     for (band, metric), ratio in ratios.items():
         results[band].values[metric] = ratio.value()
-    for (band, metric), interval in intervals.items():
-        results[band].intervals[metric] = interval
+        results[band].intervals[metric] = intervals[band, metric]
     return results
-
-
-def _band_contributions(judged: JudgedRanking, in_band: npt.NDArray[np.bool_], ks: Sequence[int]) -> dict[str, Ratio]:
-    shares = contributions(judged.only(in_band), ks)
-    positives = np.asarray(judged.relevant @ in_band.astype(np.float64))
-    ratios = {name: ratio for name, ratio in shares.items() if METRICS[name.partition("@")[0]].is_banded}
-    return ratios | {f"R@{k}": Ratio(k * shares[f"P@{k}"].numerator, positives) for k in ks}
 
 
 def band_of_labels(train_counts: npt.ArrayLike, n_labels: int) -> npt.NDArray[np.intp]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
@@ -120,11 +120,6 @@ class JudgedRanking:
     gains: Floats64 | None = None  # 1/p of each hit; None without propensities
     best_gains: Floats64 | None = None  # ... and of the places of the best possible ranking
 
-    def only(self, wanted: npt.NDArray[np.bool_]) -> JudgedRanking:
-        """The same with hits of `wanted` labels (a mask over labels) only, against an unchanged truth."""
-        hits = self.hits & wanted[self.labels]  # pads pick the last label, but are no hits
-        return replace(self, hits=hits, gains=None if self.gains is None else np.where(hits, self.gains, 0.0))
-
     def recall(self, k: int) -> Floats64:
         """The fraction of the relevant labels of each sample that is in the first k places."""
         return _divide(self.hits[:, :k].sum(axis=1), np.diff(self.relevant.indptr))
@@ -169,7 +164,6 @@ class RankingMetric:
     ratio: Callable[[JudgedRanking, int], Ratio]  # the contribution of each sample to numerator and denominator
     needs_propensities: bool = False
     is_compared: bool = False  # whether `tacit.compare` includes it
-    is_banded: bool = False  # whether `tacit.evaluation.bands` splits it by band
 
 
 #: All metrics that are sums over samples, by name.
@@ -177,20 +171,20 @@ METRICS = {
     metric.name: metric
     for metric in (
         RankingMetric("P", "of the first k suggestions, the share that is right",
-                      lambda first, k: Ratio(first.mean(first.hits, k)), is_compared=True, is_banded=True),
+                      lambda first, k: Ratio(first.mean(first.hits, k)), is_compared=True),
         RankingMetric("nDCG", "the same, early places counting more; 100 if all true labels come first",
                       lambda first, k: Ratio(first.discounted(first.hits, k)), is_compared=True),
         RankingMetric("R", "of a sample's true labels, the share among the first k",
                       lambda first, k: Ratio(first.recall(k))),
         RankingMetric("PSP", "precision that credits rare labels more, by their propensity",
                       lambda first, k: Ratio(first.mean(first.gains, k), first.mean(first.best_gains, k)),
-                      needs_propensities=True, is_compared=True, is_banded=True),
+                      needs_propensities=True, is_compared=True),
         RankingMetric("PSnDCG", "nDCG in the same way",
                       lambda first, k: Ratio(first.discounted(first.gains, k), first.discounted(first.best_gains, k)),
                       needs_propensities=True),
     )
 }  # fmt: skip
-#: Coverage is not a sum over samples; it has no interval and is not split by band.
+#: Coverage is not a sum over samples; it has no interval.
 COVERAGE, COVERAGE_MEANING = "C", "of all labels in these data, the share found for at least one sample"
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 import numpy as np
 
 from tacit.evaluation.curves import ThresholdCurve
-from tacit.report.findings import Pair, Reliability
+from tacit.report.findings import Reliability
 from tacit.report.markup import Markup, tag
 
 WIDTH, _HEIGHT = 340, 240
@@ -17,35 +16,20 @@ _DOT, _STORED = 3.2, 4.8  # radii
 _MAX_POINTS = 200  # of a curve
 
 Point = tuple[float, float]
-Ticks = Sequence[tuple[float, str]]
-PERCENT: Ticks = [(step / 5, f"{20 * step}") for step in range(6)]
 
 
 class Plot:
-    """A plot under construction; the last tick ends the y axis, which begins at 0."""
+    """A plot under construction, of rates over rates."""
 
-    def __init__(
-        self, x_label: str, y_label: str, x_ticks: Ticks = PERCENT, y_ticks: Ticks = PERCENT, x_range: Point = (0, 1)
-    ) -> None:
+    def __init__(self, x_label: str, y_label: str) -> None:
         self.parts: list[Markup] = []
-        self.x_range, self.y_range = x_range, (0, y_ticks[-1][0])
-        for value, text in y_ticks:
-            self.line([(x_range[0], value), (x_range[1], value)], "grid")
-            self.text(text, _LEFT - 6, self.y(value) + 4, "end")
-        for value, text in x_ticks:
-            self.text(text, self.x(value), _BOTTOM + 15, "middle")
-        self.line([(x_range[0], 0), (x_range[1], 0)], "axis")
-        self.text(x_label, (_LEFT + _RIGHT) / 2, _BOTTOM + 32, "middle", "label")
-        middle = (_BOTTOM + _TOP) / 2
-        self.parts.append(tag("text", y_label, x=11, y=middle, class_="label", transform=f"rotate(-90 11 {middle})"))
-
-    def x(self, value: float) -> float:
-        """The horizontal coordinate of a number; numbers beyond an end are moved there."""
-        return float(np.interp(value, self.x_range, (_LEFT, _RIGHT)))
-
-    def y(self, value: float) -> float:
-        """The vertical coordinate of a number."""
-        return float(np.interp(value, self.y_range, (_BOTTOM, _TOP)))
+        for step in range(6):
+            self.line([(0, step / 5), (1, step / 5)], "grid" if step else "axis")
+            self.text(f"{20 * step}", _LEFT - 6, _y(step / 5) + 4, "end")
+            self.text(f"{20 * step}", _x(step / 5), _BOTTOM + 15, "middle")
+        self.text(x_label, _x(0.5), _BOTTOM + 32, "middle", "label")
+        turn = f"rotate(-90 11 {_y(0.5)})"
+        self.parts.append(tag("text", y_label, x=11, y=_y(0.5), class_="label", transform=turn))
 
     def text(self, text: str, x: float, y: float, anchor: str, class_: str = "tick") -> None:
         """Write at a point of the page."""
@@ -53,18 +37,12 @@ class Plot:
 
     def line(self, points: Iterable[Point], class_: str) -> None:
         """Draw a line through points."""
-        places = " ".join(f"{self.x(x):.1f},{self.y(y):.1f}" for x, y in points)
+        places = " ".join(f"{_x(x):.1f},{_y(y):.1f}" for x, y in points)
         self.parts.append(tag("polyline", points=places, class_=class_))
-
-    def bar(self, left: float, right: float, high: float, class_: str, title: str) -> None:
-        """Draw a rectangle on the axis; `title` is shown on hovering."""
-        x, y = round(self.x(left), 1), round(self.y(high), 1)
-        size = {"width": round(self.x(right) - x, 1), "height": round(_BOTTOM - y, 1)}
-        self.parts.append(tag("rect", tag("title", title), x=x, y=y, **size, class_=class_))
 
     def dot(self, x: float, y: float, class_: str, title: str, radius: float = _DOT) -> None:
         """Draw a dot; `title` is shown on hovering."""
-        centre = {"cx": round(self.x(x), 1), "cy": round(self.y(y), 1)}
+        centre = {"cx": round(_x(x), 1), "cy": round(_y(y), 1)}
         self.parts.append(tag("circle", tag("title", title), **centre, r=radius, class_=class_))
 
     def markup(self, title: str) -> Markup:
@@ -73,25 +51,12 @@ class Plot:
         return tag("svg", tag("title", title), self.parts, **about)
 
 
-def _ticks_above(highest: float) -> Ticks:
-    """Ticks in percent from 0, about five, of which the last is above `highest` or 100."""
-    percent = min(max(100 * highest, 1.0), 100.0)
-    step = next(step for step in (1, 2, 5, 10, 20) if percent / step < 5 or step == 20)
-    n_steps = min(math.floor(percent / step + 1e-9) + 1, math.ceil(100 / step))
-    return [(number * step / 100, f"{number * step}") for number in range(n_steps + 1)]
+def _x(rate: float) -> float:
+    return _LEFT + (_RIGHT - _LEFT) * rate
 
 
-def paired_bars(title: str, pairs: Sequence[Pair], x_label: str, y_label: str) -> Markup:
-    """Draw bars of the model and the baseline side by side, with their intervals."""
-    highest = max((end for pair in pairs for _, end in pair.intervals), default=0.0)
-    names = [(place, pair.name) for place, pair in enumerate(pairs)]
-    plot = Plot(x_label, y_label, names, _ticks_above(highest), (-0.5, max(len(pairs), 1) - 0.5))
-    for place, pair in enumerate(pairs):
-        sides = ((place - 0.36, "model"), (place + 0.02, "baseline"))
-        for (left, class_), value, interval in zip(sides, pair.values, pair.intervals, strict=True):
-            plot.bar(left, left + 0.34, value, class_, f"{pair.name}, {class_}: {100 * value:.1f} %")
-            plot.line([(left + 0.17, end) for end in interval], "whisker")
-    return plot.markup(title)
+def _y(rate: float) -> float:
+    return _BOTTOM - (_BOTTOM - _TOP) * rate
 
 
 def precision_recall(curve: ThresholdCurve, threshold: float) -> Markup:
@@ -106,7 +71,7 @@ def precision_recall(curve: ThresholdCurve, threshold: float) -> Markup:
     plot.dot(x, y, "stored", about, _STORED)
     is_left = x < 0.6  # the curve falls: there is room above it on the left and below it on the right
     side = "start" if is_left else "end"
-    plot.text(f"threshold {threshold:.3g}", plot.x(x), plot.y(y) + (-7 if is_left else 16), side, "note")
+    plot.text(f"threshold {threshold:.3g}", _x(x), _y(y) + (-7 if is_left else 16), side, "note")
     return plot.markup(f"Precision over recall as the threshold falls. {about}")
 
 

@@ -94,15 +94,11 @@ class Evaluation:
         ]
 
     @cached_property
-    def bands(self) -> list[tuple[BandResult, Pair | None]]:
-        """The bands of label frequency that have a label, and their recall, if one of these is true somewhere."""
-        metric, both = f"R@{SHOWN}", (self.ranking, self.baseline)
-        found = (evaluate_by_band(ranking, self.truth, self.counts, seed=self.seed) for ranking in both)
-
-        def recall(a: BandResult, b: BandResult) -> Pair:
-            return Pair(a.name, (a.values[metric], b.values[metric]), (a.intervals[metric], b.intervals[metric]))
-
-        return [(a, recall(a, b) if a.n_positives else None) for a, b in zip(*found, strict=True) if a.n_labels]
+    def bands(self) -> list[tuple[BandResult, BandResult]]:
+        """The bands of label frequency that have a label: recall of the model, and of the baseline."""
+        rankings = (self.ranking, self.baseline)
+        found = (evaluate_by_band(ranking, self.truth, self.counts, seed=self.seed) for ranking in rankings)
+        return [both for both in zip(*found, strict=True) if both[0].n_labels]
 
 
 def evaluate_model(model: Any, dataset: Dataset, ranking: Ranking | None = None, seed: int = 0) -> Evaluation:

@@ -116,8 +116,3 @@ def definitions(pairs: Iterable[tuple[str, Content]], class_: str = "facts") -> 
 def figure(drawing: Markup, *caption: Content) -> Markup:
     """Put a caption below a drawing."""
     return tag("figure", drawing, tag("figcaption", caption))
-
-
-def key(kind: str, meaning: str) -> Markup:
-    """Build an entry of a figure's legend."""
-    return tag("span", tag("span", class_=f"patch {kind}", aria_hidden="true"), meaning, class_="key")

@@ -26,7 +26,6 @@ from tacit.report.markup import (
     counted,
     definitions,
     figure,
-    key,
     percent,
     section,
     shorten,
@@ -171,27 +170,23 @@ def _cells(pair: Pair) -> Iterable[Content]:
 
 def bands_section(evaluation: Evaluation) -> Markup:
     """Recall by label frequency."""
-    rows = [
-        [with_remark(band.name, _band_size(evaluation, band)), *(["–", "–"] if pair is None else _cells(pair))]
-        for band, pair in evaluation.bands
-    ]
-    title = f"Recall at {SHOWN} by the number of training samples of a label"
-    pairs = [pair for _, pair in evaluation.bands if pair is not None]
-    drawing = figures.paired_bars(title, pairs, "training samples of the label", f"found in the first {SHOWN} (%)")
-    keys = key("model", "this model"), " ", key("baseline", "always the most frequent labels")
     intro = (
         f"Of the times that a label is true, how often is it among the first {SHOWN} suggestions? Labels are grouped "
         "by how many training samples they had, so that frequent labels do not hide rare ones."
     )
     header = ["training samples of the label", "this model", "most frequent"]
+    rows = [_band_cells(evaluation, both) for both in evaluation.bands]
     numbers = table(f"R@{SHOWN} in percent, with 95 % intervals", header, rows)
-    return section("bands", "By label frequency", tag("p", intro), side_by_side(figure(drawing, keys), numbers))
+    return section("bands", "By label frequency", tag("p", intro), numbers)
 
 
-def _band_size(evaluation: Evaluation, band: BandResult) -> str:
+def _band_cells(evaluation: Evaluation, both: tuple[BandResult, BandResult]) -> list[Content]:
+    band, metric = both[0], f"R@{SHOWN}"
     n_unknown = evaluation.truth.shape[1] - len(evaluation.model.classes_)
     unknown = f"; {n_unknown:,} of them unknown to the model" if n_unknown and band.name == BANDS[0][0] else ""
-    return f"{counted(band.n_labels, 'label')}, {band.n_positives:,} × true{unknown}"
+    remark = f"{counted(band.n_labels, 'label')}, {band.n_positives:,} × true{unknown}"
+    cells = [with_interval(each.values[metric], each.intervals[metric]) for each in both]
+    return [with_remark(band.name, remark), *(cells if band.n_positives else ["–", "–"])]
 
 
 def thresholds_section(evaluation: Evaluation) -> Markup:
@@ -206,7 +201,7 @@ def thresholds_section(evaluation: Evaluation) -> Markup:
     intro: list[Content] = ["Every suggestion that reaches the threshold counts. A lower threshold raises recall."]
     if evaluation.is_calibrated:
         intro += [" To have one chosen: ", tag("code", "--threshold precision=0.8"), "."]
-    content = side_by_side(figure(drawing, key("wrong", "the stored threshold")), numbers)
+    content = side_by_side(figure(drawing, "The dot is the stored threshold."), numbers)
     return section("thresholds", "Precision and recall", tag("p", intro), content)
 
 

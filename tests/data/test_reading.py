@@ -9,9 +9,9 @@ import zipfile
 import pytest
 
 from data.samples import needs_openpyxl, write_files
-from tacit.data.cells import cell_of
 from tacit.data.columns import label_line
 from tacit.data.dataset import label_lists, with_labels
+from tacit.data.fields import cell_of
 from tacit.data.load import load_data, stream_samples
 from tacit.data.save import save_data
 from tacit.errors import DataError, FileError, ParameterError

@@ -14,9 +14,8 @@ from tacit.cli.interrupt import keeps, keeps_model
 from tacit.cli.options import PATH, data_argument, input_options, jobs_option, model_argument, untagged_option
 from tacit.cli.say import progress_shown, say
 from tacit.cli.source import read_labelled, read_records, remember_columns, text_columns, verdict
-from tacit.data.cells import labels_of_column
 from tacit.data.dataset import inputs_of
-from tacit.data.fields import default_text_fields, joined_text
+from tacit.data.fields import default_text_fields, joined_text, labels_of_column
 from tacit.data.files import existing_file, text_lines
 from tacit.errors import FileError, ParameterError, printable
 from tacit.store.acts import Act, parse_lines

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO
 
-from tacit.data.cells import cell_of
 from tacit.data.dataset import TableStyle
+from tacit.data.fields import cell_of
 from tacit.data.files import UTF8_MARK
 from tacit.data.record_writer import as_cell
 from tacit.errors import FileError, ParameterError

@@ -8,8 +8,8 @@ import numpy as np
 
 from tacit.core.checks import is_blank
 from tacit.core.labels import positives
-from tacit.data.cells import BETWEEN_URIS
 from tacit.data.dataset import Dataset
+from tacit.data.fields import BETWEEN_URIS
 from tacit.data.repeats import groups_of, n_repeated
 from tacit.errors import DataError, ParameterError
 

@@ -12,9 +12,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from tacit.data.cells import label_names
 from tacit.data.dataset import Dataset, Table, label_lists, texts_of
-from tacit.data.fields import default_label_fields, default_text_fields, joined_text
+from tacit.data.fields import default_label_fields, default_text_fields, joined_text, label_names
 from tacit.data.files import Staging, plain_name, sibling, suffix, text_lines
 from tacit.data.formats import Source, Target
 from tacit.data.label_names import bare_uri, text_dataset, write_label_names

@@ -10,9 +10,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
 
-from tacit.data.cells import labels_of_column, separator_of
 from tacit.data.dataset import Dataset, TableStyle, label_lists, texts_of
-from tacit.data.fields import LABEL_FIELDS, TEXT_FIELD, URIS_FIELD
+from tacit.data.fields import LABEL_FIELDS, TEXT_FIELD, URIS_FIELD, labels_of_column, separator_of
 from tacit.data.files import Staging
 from tacit.data.formats import Target
 from tacit.data.frames import write_parquet

@@ -12,7 +12,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from tacit.data.cells import labels_of_column, separator_of
 from tacit.data.dataset import Dataset, ReadColumns, Table, TableStyle
 from tacit.data.fields import (
     LABEL_FIELDS,
@@ -22,6 +21,8 @@ from tacit.data.fields import (
     default_label_fields,
     default_text_fields,
     joined_text,
+    labels_of_column,
+    separator_of,
     with_metadata,
 )
 from tacit.data.files import STDIN, UTF8, first_lines, marked_encoding, text_lines, unpacked

@@ -14,11 +14,10 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from tacit.core.checks import has_half_character
-from tacit.data.concepts import Concept, languages_like, read_csv, read_json, read_tsv
+from tacit.data.concepts import Concept, languages_like, read_csv, read_json, read_skos, read_tsv
 from tacit.data.files import existing_file, suffix
 from tacit.data.limits import FileLimits
 from tacit.data.rdf import SYNTAXES
-from tacit.data.skos import read_skos
 from tacit.errors import FileError, ParameterError, did_you_mean
 from tacit.store.declared import Items
 

@@ -171,25 +171,24 @@ def extremes(evaluation: Evaluation, count: int = 10) -> tuple[list[LabelScore],
     return scores[:n_best], worst, enough
 
 
-def examples(evaluation: Evaluation, n_random: int = 6, n_each: int = 4) -> dict[str, list[int]]:
-    """Rows of samples that show what the model does well and badly, by what they show; none of them twice."""
-    labels, scores, hits = evaluation.ranking.labels, evaluation.ranking.scores, evaluation.hits
-    is_labelled = np.diff(evaluation.truth.indptr) > 0
-    order = np.random.default_rng(evaluation.seed).permutation(np.flatnonzero(is_labelled))
-    chosen = {"At random": order[:n_random].tolist()}
-    right, places = np.nonzero(hits[:, :SHOWN])
+def examples(evaluation: Evaluation) -> dict[str, list[int]]:
+    """Rows of samples that show what the model does well and badly, none of them twice."""
+    labels, hits = evaluation.ranking.labels[:, :SHOWN], evaluation.hits[:, :SHOWN]
+    labelled = np.flatnonzero(np.diff(evaluation.truth.indptr))
+    right, places = np.nonzero(hits)
     wrong = np.flatnonzero(evaluation.is_label[:, 0] & ~hits[:, 0])
-    rare = right, labels[right, places], evaluation.counts[labels[right, places]]
-    mistaken = wrong, labels[wrong, 0], -scores[wrong, 0]
-    used = set(chosen["At random"])
-    for title, (rows, what, keys) in (("Rare labels that were found", rare), ("Confident mistakes", mistaken)):
-        by_label: dict[int, int] = {}
-        ranked = np.argsort(keys, kind="stable")
-        for row, label in zip(rows[ranked].tolist(), what[ranked].tolist(), strict=True):
-            if len(by_label) < n_each and row not in used and label not in by_label:
-                by_label[label] = row
-                used.add(row)
-        chosen[title] = list(by_label.values())
+    rarest = np.argsort(evaluation.counts[labels[right, places]], kind="stable")
+    surest = np.argsort(-evaluation.ranking.scores[wrong, 0], kind="stable")
+    orders = {
+        "At random": (np.random.default_rng(evaluation.seed).permutation(labelled), 6),
+        "Rare labels that were found": (right[rarest], 4),
+        "Confident mistakes": (wrong[surest], 4),
+    }
+    used: set[int] = set()
+    chosen = {}
+    for title, (rows, count) in orders.items():
+        chosen[title] = [row for row in dict.fromkeys(rows.tolist()) if row not in used][:count]
+        used.update(chosen[title])
     return chosen
 
 

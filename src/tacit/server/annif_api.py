@@ -17,15 +17,7 @@ from tacit._version import __version__
 from tacit.data.vocabulary import Vocabulary
 from tacit.server.problems import Problem
 from tacit.server.request_limits import MAX_K
-from tacit.server.routes import (
-    JSON_ONLY,
-    PROBLEMS,
-    ModelPath,
-    check_language,
-    check_media_type,
-    check_size,
-    served_model,
-)
+from tacit.server.routes import PROBLEMS, ModelPath, check_language, check_size, served_model
 from tacit.server.schemas import Items, LabelName, Text
 from tacit.server.served_models import Served
 from tacit.tagger.suggest import DECIMALS, Wish
@@ -89,7 +81,6 @@ annif = APIRouter(prefix="/v1", tags=["annif"], responses=PROBLEMS)
 
 async def _form(request: Request) -> SuggestForm:
     """The body of a request as a form."""
-    check_media_type(request, FORM)
     try:
         body = (await request.body()).decode()
         fields = dict(parse_qsl(body, keep_blank_values=True, errors="strict", max_num_fields=_MAX_FIELDS))
@@ -132,7 +123,7 @@ async def suggest(
     return {"results": subjects}
 
 
-@annif.post("/projects/{project_id}/suggest-batch", dependencies=[JSON_ONLY])
+@annif.post("/projects/{project_id}/suggest-batch")
 async def suggest_batch(
     request: Request,
     project_id: ModelPath,
@@ -151,7 +142,7 @@ async def suggest_batch(
     ]
 
 
-@annif.post("/projects/{project_id}/learn", status_code=204, response_class=Response, dependencies=[JSON_ONLY])
+@annif.post("/projects/{project_id}/learn", status_code=204, response_class=Response)
 async def learn(request: Request, project_id: ModelPath, documents: Annotated[Items[IndexedDocument], Body()]) -> None:
     """Learn from texts with known labels, as from accepted suggestions."""
     served = served_model(request, project_id)

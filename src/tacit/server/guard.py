@@ -18,6 +18,7 @@ from tacit.server.request_limits import Settings
 
 _METHODS = ("GET", "POST", "HEAD", "OPTIONS", "PUT", "PATCH", "DELETE")  # clients could otherwise make up counters
 _HOST = re.compile(r"(?:\[([0-9a-f:.]+)\]|([^\[\]:]*))(?::[0-9]*)?")  # RFC 3986, 3.2.2
+_TAKE_FORMS = re.compile(r"/v1/projects/[^/]+/suggest")
 _OPEN = ("/", "/healthz", "/openapi.json")  # need no token, as the files of the page: they contain no data
 
 
@@ -49,8 +50,10 @@ class Guard:
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
-            self._admit(scope["path"], dict(scope["headers"]))
+            headers = dict(scope["headers"])
+            self._admit(scope["path"], headers)
             if scope["method"] == "POST":
+                _check_type(scope["path"], headers.get(b"content-type", b"").decode("latin-1"))
                 receive = await self._with_body(receive)
             await self.app(scope, receive, send)
         except Problem as problem:
@@ -102,6 +105,13 @@ class Guard:
         self.metrics.seconds.labels(route).observe(seconds)
         about = scope.get("tacit.about", {})
         event("request", method=method, route=route, status=status, seconds=round(seconds, 6), **about)
+
+
+def _check_type(path: str, given: str) -> None:
+    """Raise unless a body is what its endpoint takes: forms, which pages of other sites can send, change nothing."""
+    wanted = "application/x-www-form-urlencoded" if _TAKE_FORMS.fullmatch(path) else "application/json"
+    if given.partition(";")[0].strip().lower() != wanted:
+        raise Problem(415, f"the Content-Type of the request body must be {wanted}; got '{given[:200]}'")
 
 
 def _route(scope: Scope) -> str:

@@ -7,7 +7,7 @@ import json
 from collections.abc import Sequence
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Path, Query, Request, Response
+from fastapi import APIRouter, Path, Query, Request, Response
 
 from tacit._version import __version__
 from tacit.errors import ParameterError
@@ -32,21 +32,7 @@ PROBLEMS: dict[int | str, dict[str, Any]] = {
     }
 }
 
-
-async def _check_json(request: Request) -> None:
-    check_media_type(request, "application/json")
-
-
-def check_media_type(request: Request, wanted: str) -> None:
-    """Raise unless a body is what its endpoint takes: forms, which pages of other sites can send, change nothing."""
-    given = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if request.method == "POST" and given != wanted:
-        raise Problem(415, f"the Content-Type of the request body must be {wanted}; got '{given[:200]}'")
-
-
-JSON_ONLY = Depends(_check_json)
-
-api = APIRouter(default_response_class=Response, dependencies=[JSON_ONLY], responses=PROBLEMS)
+api = APIRouter(default_response_class=Response, responses=PROBLEMS)
 ModelQuery = Annotated[str | None, Query(description="Name of the model; by default the first one.")]
 ModelPath = Annotated[str, Path(max_length=200)]
 Offset = Annotated[int, Query(ge=0, le=2**31)]

@@ -7,11 +7,9 @@ from typing import Any
 
 import pytest
 
-from planted import planted
 from server.live import Live, serving
 from tacit import Tagger, load_data
 from tacit.data.vocabulary import Vocabulary
-from tacit.errors import ParameterError
 from tacit.report.write import write_report
 from tacit.server.logs import JsonFormatter
 from tacit.store.ledger import Ledger
@@ -21,19 +19,13 @@ from tagger.articles import articles
 TEXTS = ["apple pear wheel", "song choir", "rain in the road", "filler1"]
 
 
+def card(live: Live) -> dict[str, Any]:
+    return live.get("/v1/models").json()["models"][0]
+
+
 def test_suggestions_are_those_of_the_tagger(live, saved):
     tagger = Tagger.load(saved)
-    wishes = [
-        {},
-        {"k": 2},
-        {"k": 9, "threshold": "auto"},
-        {"threshold": 0.3},
-        {"threshold": "0.3"},
-        {"threshold": "precision=0.8"},
-        {"include": ["music", "cars"]},
-        {"exclude": ["fruit"], "damp_head": 0.7},
-    ]
-    for wish in wishes:
+    for wish in ({}, {"k": 2}, {"k": 9, "threshold": "auto"}, {"threshold": "0.3"}, {"exclude": ["fruit"]}):
         expected = [
             [{"label": label, "name": label, "score": round(score, 6)} for label, score in row]
             for row in tagger.suggest(TEXTS, **wish)
@@ -43,18 +35,6 @@ def test_suggestions_are_those_of_the_tagger(live, saved):
         assert [result["suggestions"] for result in several["results"]] == expected
         one = live.post("/v1/suggest", json={"text": TEXTS[0], **wish}).json()
         assert one["results"] == several["results"][:1]
-
-
-def test_models_labels_and_reasons(live):
-    (card,) = live.get("/v1/models").json()["models"]
-    assert (card["name"], card["kind"], card["labels"], card["acts"]) == ("articles", "OneVsAll", 4, 0)
-    found = live.get("/v1/labels", params={"search": "R", "limit": 2}).json()
-    assert found["total"] == 3  # cars, fruit, weather; no name starts with it, so the most frequent come first
-    assert len(found["labels"]) == 2
-    assert found["labels"][0]["count"] >= found["labels"][1]["count"]
-    why = live.post("/v1/explain", json={"text": "a pear and a storm", "label": "fruit"}).json()
-    assert why["features"][0]["feature"] == "pear"
-    assert 0 < why["score"] <= 1
 
 
 def test_labels_are_found_by_all_their_names(start, saved, tmp_path):
@@ -79,17 +59,17 @@ def test_labels_are_found_by_all_their_names(start, saved, tmp_path):
     assert ("pomelo", "pomelo") in found("pome")  # what is known of names follows the acts
     judge(live, "apple", "pomelo", True)
     assert ("pomelo", "pomelo") in found("pome")
-    before = live.get("/v1/models").json()["models"][0]["labels"]
+    before = card(live)["labels"]
     live.first.tagger.retire_label("pomelo")
     assert found("pomelo") == []
-    assert live.get("/v1/models").json()["models"][0]["labels"] == before - 1
+    assert card(live)["labels"] == before - 1
 
 
 def test_reasons_name_the_words_of_the_text_and_the_labels_of_similar_ones(start, tmp_path):
     texts, tags = articles()
     Tagger(model="OneVsAll", keep_texts=True, language="en").fit(texts, tags).save(tmp_path / "kept")
     live = start(folders={"kept": tmp_path / "kept"})
-    assert live.get("/v1/models").json()["models"][0]["example"] in texts
+    assert card(live)["example"] in texts
     why = live.post("/v1/explain", json={"text": "Two apples, an Apple and a song", "label": "fruit"}).json()
     words = {each["feature"]: each["words"] for each in why["features"]}
     assert words["appl"] == ["apples", "Apple"]
@@ -100,20 +80,20 @@ def test_reasons_name_the_words_of_the_text_and_the_labels_of_similar_ones(start
 
 def test_models_say_how_good_they_are_and_have_a_report(live, model, saved, tmp_path):
     tagger = Tagger.load(saved)
-    (card,) = live.get("/v1/models").json()["models"]
-    assert card["samples"] == 160
-    assert card["metrics"]["P@1"] == pytest.approx(tagger.card_["held_out_metrics"]["P@1"], abs=1e-6)
-    assert card["calibration_error"] == pytest.approx(tagger.calibration_.error, abs=1e-6)
-    assert card["calibration_samples"] == tagger.calibration_.trade.n_samples > 100
-    assert card["calibration_spread"] == pytest.approx(tagger.calibration_.spread, abs=1e-6)
-    assert not card["report"]
-    assert tagger.knows([card["example"]]).all()
+    told = card(live)
+    assert (told["samples"], told["calibration_samples"]) == (160, tagger.calibration_.trade.n_samples)
+    assert told["metrics"]["P@1"] == pytest.approx(tagger.card_["held_out_metrics"]["P@1"], abs=1e-6)
+    assert told["calibration_error"] == pytest.approx(tagger.calibration_.error, abs=1e-6)
+    assert told["calibration_spread"] == pytest.approx(tagger.calibration_.spread, abs=1e-6)
+    assert not told["report"]
+    assert tagger.knows([told["example"]]).all()
     assert live.get("/v1/models/articles/report").status_code == 404
-    texts, tags = articles(40, seed=2)
-    test = load_data(write_jsonl(tmp_path / "test.jsonl", texts, tags))
+    rows = [{"text": text, "labels": each} for text, each in zip(*articles(40, seed=2), strict=True)]
+    (tmp_path / "test.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    test = load_data(tmp_path / "test.jsonl")
     write_report(model / "report.html", tagger, test)
     answer = live.get("/v1/models/articles/report")
-    assert live.get("/v1/models").json()["models"][0]["report"]
+    assert card(live)["report"]
     assert answer.headers["content-type"] == "text/html; charset=utf-8"
     assert "How good is OneVsAll?" in answer.text
     assert "script-src" not in answer.headers["content-security-policy"]
@@ -121,12 +101,6 @@ def test_models_say_how_good_they_are_and_have_a_report(live, model, saved, tmp_
     other = Tagger(model="OneVsAll").fit(*articles(seed=9))
     write_report(model / "report.html", other, test)  # on a model that is not the one served
     assert live.get("/v1/models/articles/report").status_code == 404
-
-
-def write_jsonl(path, texts, tags):
-    rows = [{"text": text, "labels": each} for text, each in zip(texts, tags, strict=True)]
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return path
 
 
 def test_several_models_each_with_its_own(start, saved, model, tmp_path):
@@ -143,7 +117,7 @@ def test_several_models_each_with_its_own(start, saved, model, tmp_path):
 def test_without_a_number_five_come_and_with_a_threshold_all_that_reach_it(live, model):
     for name in ("pome", "drums", "lorry"):
         assert live.post("/v1/labels", json={"name": name, "examples": ["apple drum engine"]}).status_code == 201
-    n_labels = live.get("/v1/models").json()["models"][0]["labels"]
+    n_labels = card(live)["labels"]
     assert n_labels == 7
     assert len(live.suggest("apple")) == len(live.suggest("apple", k=None)) == 5
     assert len(live.suggest("apple", threshold=0)) == n_labels
@@ -160,6 +134,13 @@ def test_without_a_number_five_come_and_with_a_threshold_all_that_reach_it(live,
 def judge(live, text, label, accepted, times=1):
     judgement = {"text": text, "label": label, "accepted": accepted}
     return live.post("/v1/feedback", json={"judgements": [judgement] * times})
+
+
+def teach(live):
+    live.post("/v1/labels", json={"name": "pome", "examples": ["apple pear"]})
+    judge(live, "filler1", "music", True, times=5)
+    judge(live, "filler1", "cars", True, times=5)
+    live.post("/v1/undo", json={})
 
 
 def labels_of(model: Path, text: str) -> list[str]:
@@ -205,7 +186,7 @@ def test_acts_in_force_are_listed(live, model):
         "rejected 'cars' for 'filler2'",
         "accepted 'music' for 'filler1'",
     ]
-    assert found["total"] == live.get("/v1/models").json()["models"][0]["acts"] == 2
+    assert found["total"] == card(live)["acts"] == 2
     assert live.get("/v1/acts", params={"offset": 1, "limit": 1}).json()["acts"] == found["acts"][1:]
     acts = Ledger(model / "acts.jsonl").read().acts
     assert {each["id"]: each["time"] for each in found["acts"]}.items() <= {act.id: act.time for act in acts}.items()
@@ -226,14 +207,11 @@ def test_acts_are_told_with_the_names_of_the_vocabulary(start, saved, tmp_path):
 
 def test_nothing_is_lost_over_a_restart(model):
     with serving({"articles": model}) as live:
-        live.post("/v1/labels", json={"name": "pome", "examples": ["apple pear"]})
-        judge(live, "filler1", "music", True, times=5)
-        judge(live, "filler1", "cars", True, times=5)
-        live.post("/v1/undo", json={})
+        teach(live)
         taught = live.suggest("filler1"), live.suggest("apple", k=9)
     with serving({"articles": model}) as live:
         assert (live.suggest("filler1"), live.suggest("apple", k=9)) == taught
-        assert live.get("/v1/models").json()["models"][0]["acts"] == 2
+        assert card(live)["acts"] == 2
         assert live.post("/v1/undo", json={}).json()["act"].startswith("took back: judged 5 suggestions")
     assert Tagger.load(model).history() == ["added 'pome' from 1 example"]
     assert "pome" in labels_of(model, "apple")
@@ -285,6 +263,10 @@ def test_acts_that_cannot_be_written_are_refused(start, model, tmp_path, monkeyp
 # -- acts of others ---------------------------------------------------------------------------------------
 
 
+def suggestions(live: Live) -> Any:
+    return live.post("/v1/suggest", json={"texts": [*TEXTS, "apple"], "k": 9}).json()
+
+
 def contents_of(folder: Path) -> dict[str, tuple[bytes, int]]:
     return {file.name: (file.read_bytes(), file.stat().st_mtime_ns) for file in folder.iterdir()}
 
@@ -304,58 +286,33 @@ def test_what_others_record_is_known_at_once_and_after_a_reload(live, model, tac
     assert {"vehicles", "pome"} <= set(live.suggest("wheel", k=9))
     assert reloaded(live)["acts"] == 3
     assert live.suggest("wheel")[0] == "vehicles"
-    assert "pome" in live.suggest("apple", k=9)
     assert live.suggest("filler1")[0] == "music"
     undone = live.post("/v1/undo", json={}).json()
     assert undone["act"] == "took back: added 'pome' from 1 example"  # whoever did it
     assert undone["id"] == tagger.acts_[-1].id
     assert "pome" not in live.suggest("apple", k=9)
-    reloaded(live)
-    assert "pome" not in live.suggest("apple", k=9)
-    assert Tagger.load(model).history() == [
-        "judged 5 suggestions, 5 accepted, of 'music' for 'filler1'",
-        "renamed 'cars' to 'vehicles'",
-    ]
     assert "'vehicles'" in tacit_command("labels", model, "undo")
-    reloaded(live)
     assert live.suggest("wheel")[0] == "cars"
-
-
-def test_whoever_teaches_knows_what_others_did(live, model, tacit_command):
-    tacit_command("labels", model, "retire", "music")
-    refused = judge(live, "a song", "music", True)
-    assert refused.status_code == 409
-    assert refused.json()["detail"] == "the label 'music' was retired; undo that first, or name another label"
-    assert "music" not in live.suggest("song", k=9)
-    tacit_command("labels", model, "rename", "cars", "vehicles")
-    assert judge(live, "a wheel", "cars", True).json()["act"] == "accepted 'vehicles'"
-    assert [act.kind for act in Ledger(model / "acts.jsonl").read().acts] == ["retire", "rename", "judge"]
+    ledger = model / "acts.jsonl"
+    ledger.write_bytes(ledger.read_bytes() + b'{"sum":"0"}\nx\n')  # damaged: what is known stays
+    assert live.suggest("wheel")[0] == "cars"
 
 
 def test_former_names_are_understood_and_retired_ones_told(live, model, tacit_command):
     tacit_command("labels", model, "rename", "cars", "vehicles")
     tacit_command("labels", model, "merge", "fruit", "weather", "--into", "nature")
     tacit_command("labels", model, "retire", "music")
-    reloaded(live)
     assert live.suggest("wheel", include=["cars", "fruit"], k=9) == ["vehicles", "nature"]
     assert live.suggest("wheel", exclude=["cars"], k=9) == ["nature"]
     assert live.post("/v1/explain", json={"text": "a wheel", "label": "cars"}).json()["label"] == "vehicles"
     added = live.post("/v1/labels", json={"name": "pome", "cooccurs": {"weather": 9}, "parent": "cars"})
     assert added.json()["act"] == "added 'pome' from 1 co-occurring label, its parent 'vehicles'"
-    judgement = {"text": "song", "label": "music", "accepted": True}
-    requests = {
-        "include": ("/v1/suggest", {"text": "song", "include": ["music"]}),
-        "exclude": ("/v1/suggest", {"text": "song", "exclude": ["cars", "music"]}),
-        "label": ("/v1/explain", {"text": "song", "label": "music"}),
-        "judgements[1].label": ("/v1/feedback", {"judgements": [judgement | {"label": "cars"}, judgement]}),
-        "cooccurs.music": ("/v1/labels", {"name": "x", "cooccurs": {"music": 9}}),
-        "parent": ("/v1/labels", {"name": "x", "examples": ["song"], "parent": "music"}),
-    }
-    for field, (address, content) in requests.items():
-        refused = live.post(address, json=content)
-        assert refused.status_code == 409
-        reason = "the label 'music' was retired; undo that first, or name another label"
-        assert refused.json()["errors"] == [{"field": field, "message": reason}]
+    judgements = [{"text": "song", "label": label, "accepted": True} for label in ("cars", "music")]
+    refused = live.post("/v1/feedback", json={"judgements": judgements})
+    assert refused.status_code == 409
+    assert refused.json()["errors"][0]["field"] == "judgements[1].label"
+    refused = live.post("/v1/labels", json={"name": "x", "cooccurs": {"music": 9}})
+    assert refused.json()["errors"][0]["field"] == "cooccurs.music"
 
 
 def test_two_services_may_teach_one_model(live, model):
@@ -375,50 +332,23 @@ def test_two_services_may_teach_one_model(live, model):
 def test_acts_elsewhere_leave_the_model_alone_and_come_home_once(start, model, tmp_path, tacit_command):
     before, path = contents_of(model), tmp_path / "acts.jsonl"
     live = start(acts=path)
-    live.post("/v1/labels", json={"name": "pome", "examples": ["apple pear"]})
-    judge(live, "filler1", "music", True, times=5)
-    judge(live, "filler1", "cars", True, times=5)
-    live.post("/v1/undo", json={})
+    teach(live)
     assert reloaded(live)["acts"] == 2
-    taught = live.post("/v1/suggest", json={"texts": [*TEXTS, "apple"], "k": 9}).json()
-    assert contents_of(model) == before
-
+    taught = suggestions(live)
     with serving({"articles": model}, path) as again:
-        assert again.post("/v1/suggest", json={"texts": [*TEXTS, "apple"], "k": 9}).json() == taught
+        assert suggestions(again) == taught
     assert contents_of(model) == before
-
-    done = tacit_command("learn", model, path)
-    assert done.startswith(f"learned 4 new acts from {path}; saved to {model}"), done
-    at_home = contents_of(model)
-    assert at_home["manifest.json"] == before["manifest.json"]
+    assert tacit_command("learn", model, path).startswith(f"learned 4 new acts from {path}; saved to {model}")
     assert tacit_command("learn", model, path).startswith("learned 0 new acts")
-    assert contents_of(model)["acts.jsonl"][0] == at_home["acts.jsonl"][0]
+    assert contents_of(model)["manifest.json"] == before["manifest.json"]
     assert reloaded(live)["acts"] == 2  # not twice
-    assert live.post("/v1/suggest", json={"texts": [*TEXTS, "apple"], "k": 9}).json() == taught
+    assert suggestions(live) == taught
     with serving({"articles": model}) as home:
-        assert home.post("/v1/suggest", json={"texts": [*TEXTS, "apple"], "k": 9}).json() == taught
-        assert home.get("/v1/models").json()["models"][0]["acts"] == 2
+        assert suggestions(home) == taught
     live.post("/v1/undo", json={})
     judge(live, "filler2", "fruit", True)
     assert tacit_command("learn", model, path).startswith("learned 2 new acts")
     assert Tagger.load(model).history() == ["added 'pome' from 1 example", "accepted 'fruit' for 'filler2'"]
-
-
-def test_what_came_home_can_be_taken_back_before_a_reload(start, model, tmp_path, tacit_command):
-    path = tmp_path / "acts.jsonl"
-    live = start(acts=path)
-    added = live.post("/v1/labels", json={"name": "pome", "examples": ["apple pear"]}).json()
-    tacit_command("learn", model, path)
-    assert live.post("/v1/undo", json={"id": added["id"]}).status_code == 200
-    assert "pome" not in live.suggest("apple", k=9)
-    reloaded(live)
-    assert "pome" not in live.suggest("apple", k=9)
-    assert live.post("/v1/undo", json={"id": added["id"]}).status_code == 409
-    with serving({"articles": model}, path) as again:
-        assert "pome" not in again.suggest("apple", k=9)
-    assert "pome" in labels_of(model, "apple")  # it was not told yet
-    assert tacit_command("learn", model, path).startswith("learned 1 new act")
-    assert "pome" not in labels_of(model, "apple")
 
 
 # -- models that change -----------------------------------------------------------------------------------
@@ -439,18 +369,6 @@ def test_a_model_is_loaded_anew_when_its_folder_changes(start, model, monkeypatc
     refused = live.post("/v1/models/articles/reload", json={})
     assert refused.status_code == 409
     assert str(model) not in refused.text
-
-
-# -- what cannot be served --------------------------------------------------------------------------------
-
-
-def test_models_of_features_are_refused(tmp_path):
-    Tagger(model="OneVsAll").fit(*planted()).save(tmp_path / "numbers")
-    with (
-        pytest.raises(ParameterError, match="serve a model trained on texts"),
-        serving({"numbers": tmp_path / "numbers"}),
-    ):
-        pass
 
 
 # -- what is written down ---------------------------------------------------------------------------------
@@ -491,16 +409,6 @@ def test_a_mistake_is_told_without_its_trace(live, monkeypatch, caplog):
     (record,) = [record for record in caplog.records if record.getMessage() == "error"]
     assert record.about["error"] == "RuntimeError"
     assert "zebra" not in str(record.about)
-
-
-def test_a_new_label_is_found_by_its_name(start, tmp_path):
-    start_tagger(Vocabulary(["1", "2"], ["river", "choir"]), "en").save(tmp_path / "named")
-    live = start(folders={"named": tmp_path / "named"})
-    assert live.post("/v1/labels", json={"name": "zebra fish"}).status_code == 201
-    found = live.post("/v1/suggest", json={"text": "zebra fishes", "k": 1}).json()["results"][0]["suggestions"]
-    assert [each["label"] for each in found] == ["zebra fish"]
-    explained = live.post("/v1/explain", json={"text": "zebra fishes", "label": "zebra fish"}).json()
-    assert explained["names"] == ["zebra fish"]
 
 
 def test_names_in_the_language_asked_for(start, tmp_path):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from meanings import WordVectors, corpus
+from planted import planted
 from tacit import Encoded, Tagger
 from tacit.errors import ParameterError
 from tacit.text import encoders
@@ -39,8 +40,10 @@ def test_requests_are_encoded(start, encoder, tmp_path):
     assert {each["label"]: each["score"] for each in again}[label] < expected[0][0].score
 
 
-def test_a_model_that_cannot_be_served(start, encoder, tmp_path):
+def test_models_that_cannot_be_served(start, encoder, tmp_path):
     given = Encoded(TEXTS, WordVectors().encode(TEXTS))
-    Tagger("OneVsAll", vector_weight=1.0, language=None).fit(given, TAGS).save(tmp_path / "model")
-    with pytest.raises(ParameterError, match="vectors made elsewhere, which requests do not have"):
-        start(folders={"model": tmp_path / "model"})
+    Tagger("OneVsAll", vector_weight=1.0, language=None).fit(given, TAGS).save(tmp_path / "vectors")
+    Tagger("OneVsAll").fit(*planted()).save(tmp_path / "numbers")
+    for name, reason in (("vectors", "vectors made elsewhere"), ("numbers", "trained on features")):
+        with pytest.raises(ParameterError, match=reason):
+            start(folders={name: tmp_path / name})

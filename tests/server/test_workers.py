@@ -134,16 +134,3 @@ def test_what_keeps_workers_from_serving_is_one_line(tacit, model, tmp_path):
     assert outcome.code == 2
     assert "no such model folder" in outcome.err
     assert outcome.err.strip().count("\n") == 0
-
-
-def test_acts_of_the_command_line_are_known_at_once(live, model):
-    """A single process, without --watch, knows them too."""
-    assert live.suggest("apple", k=1) == ["fruit"]
-    other = Tagger.load(model)
-    other.rename_label("fruit", "produce")
-    other.save(model)
-    assert live.suggest("apple", k=1) == ["produce"]
-    assert live.get("/v1/models").json()["models"][0]["acts"] == 1
-    ledger = model / "acts.jsonl"
-    ledger.write_bytes(ledger.read_bytes() + b'{"sum":"0"}\nx\n')  # damaged: what is known stays
-    assert live.suggest("apple", k=1) == ["produce"]

@@ -42,6 +42,18 @@ class Live(httpx.Client):
         return [found["label"] for found in answer.json()["results"][0]["suggestions"]]
 
 
+def check(answer: httpx.Response, status: int, detail: str, field: str | None = None) -> dict[str, Any]:
+    """The problem document that a request was answered with; it has a status, and names a field if one is wrong."""
+    assert answer.status_code == status, answer.text
+    assert answer.headers["content-type"] == "application/problem+json"
+    problem = answer.json()
+    assert problem["status"] == status
+    assert problem["title"]
+    assert detail in problem["detail"]
+    assert (problem["errors"][0]["field"] if field else problem.get("errors")) == field
+    return problem
+
+
 def hold_up(patch: pytest.MonkeyPatch) -> tuple[threading.Event, threading.Event]:
     """Let suggestions wait until the first event is set; the second is set when one of them has begun."""
     may_go, is_busy, suggest = threading.Event(), threading.Event(), Tagger.suggest

@@ -11,6 +11,7 @@ import pytest
 from annif_client import AnnifClient
 
 import tacit
+from server.live import check
 from tacit import Tagger
 from tacit.data.vocabulary import Vocabulary
 from tacit.store.ledger import Ledger
@@ -27,7 +28,7 @@ def _direct(monkeypatch):
     monkeypatch.setenv("no_proxy", "127.0.0.1")
 
 
-def client_of(live):
+def annif(live):
     return AnnifClient(f"{live.base_url}/v1/")
 
 
@@ -45,16 +46,7 @@ def tagger(saved):
 
 @pytest.fixture
 def client(live):
-    return client_of(live)
-
-
-def check(answer, status, detail, field=None):
-    assert answer.status_code == status, answer.text
-    assert answer.headers["content-type"] == "application/problem+json"
-    problem = answer.json()
-    assert detail in problem["detail"]
-    assert (problem["errors"][0]["field"] if field else problem.get("errors")) == field
-    return problem
+    return annif(live)
 
 
 def test_information_on_service_projects_and_vocabularies(client, live):
@@ -78,31 +70,21 @@ def test_information_on_service_projects_and_vocabularies(client, live):
 
 
 def test_suggestions_are_those_of_the_tagger(client, live, tagger):
-    for text in TEXTS:
+    for text in (*TEXTS, "apple & pear = plum + 100 % «fig»;\nsong 🎵"):
         assert client.suggest("articles", text) == expected(tagger, text, k=10)
-        assert client.analyze("articles", io.StringIO(text), limit=2) == expected(tagger, text, k=2)
-        assert client.suggest("articles", text, threshold=0.3) == expected(tagger, text, k=10, threshold=0.3)
-        own = live.post("/v1/suggest", json={"text": text, "k": 3}).json()["results"][0]["suggestions"]
-        assert [(each["label"], each["score"]) for each in own] == [
-            (each["uri"], each["score"]) for each in client.suggest("articles", text, limit=3)
-        ]
+    assert client.analyze("articles", io.StringIO(TEXTS[0]), limit=2) == expected(tagger, TEXTS[0], k=2)
+    assert client.suggest("articles", TEXTS[0], threshold=0.3) == expected(tagger, TEXTS[0], k=10, threshold=0.3)
     assert client.suggest("articles", TEXTS[0], limit=0) == []
     assert client.suggest("articles", TEXTS[0], limit=2**31 - 1) == expected(tagger, TEXTS[0], k=10)
+    assert f'tacit_texts_total{{model="articles"}} {len(TEXTS) + 4}.0' in live.get("/metrics").text
 
 
 def test_without_a_threshold_scores_below_zero_are_kept(start, tmp_path):
     plain = Tagger(model="OneVsAll", calibrate=False).fit(*articles())
     plain.save(tmp_path / "plain")
-    found = client_of(start(folders={"plain": tmp_path / "plain"})).suggest("plain", "apple", threshold=0)
+    found = annif(start(folders={"plain": tmp_path / "plain"})).suggest("plain", "apple", threshold=0)
     assert found == expected(plain, "apple", k=10)
     assert min(each["score"] for each in found) < 0
-
-
-def test_suggestions_are_counted_with_all_others(client, live):
-    live.suggest(TEXTS[0])
-    client.suggest("articles", TEXTS[0])
-    client.suggest_batch("articles", [{"text": text} for text in TEXTS])
-    assert 'tacit_texts_total{model="articles"} 6.0' in live.get("/metrics").text
 
 
 def test_the_example_of_the_docs_runs(start, model):
@@ -118,8 +100,6 @@ def test_batches_are_in_order_and_keep_their_identifiers(client, tagger):
     found = client.suggest_batch("articles", documents, limit=3, threshold=0.01)
     assert [each["document_id"] for each in found] == ["doc-0", "doc-1", None, "doc-3"]
     assert [each["results"] for each in found] == [expected(tagger, text, k=3, threshold=0.01) for text in TEXTS]
-    most = client.suggest_batch("articles", [{"text": TEXTS[0]}] * 32)
-    assert [each["results"] for each in most] == [expected(tagger, TEXTS[0], k=10)] * 32
     assert client.suggest_batch("articles", []) == []
 
 
@@ -133,7 +113,7 @@ def test_a_language_and_unknown_fields_change_nothing(live, tagger):
 
 
 def test_learned_subjects_are_accepted_judgements(live, model):
-    client = client_of(live)
+    client = annif(live)
     before = {each["uri"]: each["score"] for each in client.suggest("articles", "road")}
     documents = [
         {"text": "road", "subjects": [{"uri": "fruit", "label": "Fruit"}, {"uri": "weather"}]},
@@ -145,16 +125,8 @@ def test_learned_subjects_are_accepted_judgements(live, model):
     assert after["fruit"] > before["fruit"]
     (act,) = Ledger(model / "acts.jsonl").read().acts
     assert act.kind == "judge"
-    learned = Tagger.load(model)
-    other = Tagger.load(model)
-    other.undo()
-    other.learn([("road", "fruit", True), ("road", "weather", True), ("road tyre", "fruit", True)])
-    assert learned.suggest(["road"]) == other.suggest(["road"])
-
-
-def test_learning_nothing_records_nothing(live, model):
-    assert client_of(live).learn("articles", []).status_code == 204
-    assert live.first.n_acts == 0
+    judged = [(each["text"], each["label"], each["accepted"]) for each in act.content["judgements"]]
+    assert judged == [("road", "fruit", True), ("road", "weather", True), ("road tyre", "fruit", True)]
 
 
 def test_an_unknown_subject_is_named_and_nothing_is_learned(live):
@@ -178,7 +150,7 @@ def test_subjects_have_the_uris_names_and_notations_of_the_vocabulary(start, tag
     tagger.language = "de"
     tagger.save(tmp_path / "named")
     live = start(folders={"named": tmp_path / "named"})
-    client = client_of(live)
+    client = annif(live)
     found = {each["label"]: (each["uri"], each["notation"]) for each in client.suggest("named", "pear")}
     assert found == {
         "Obst": ("urn:example:fruit", "634"),
@@ -194,16 +166,14 @@ def test_subjects_have_the_uris_names_and_notations_of_the_vocabulary(start, tag
     assert project["vocab"] == {"vocab_id": "named", "languages": ["de"], "size": 3, "loaded": True}
 
 
-def test_unknown_projects(client, live):
+def test_unknown_projects(client):
     for ask in (
         lambda: client.get_project("article"),
         lambda: client.suggest("article", "a"),
-        lambda: client.suggest_batch("article", [{"text": "a"}]),
         lambda: client.learn("article", [{"text": "a", "subjects": []}]),
     ):
         with pytest.raises(ValueError, match="unknown model 'article' .did you mean 'articles'"):
             ask()
-    check(live.get("/v1/projects/article"), 404, "unknown model 'article'", "model")
 
 
 @pytest.mark.parametrize(
@@ -211,13 +181,11 @@ def test_unknown_projects(client, live):
     [
         ({}, "required", "text"),
         ({"text": "a", "limit": "-1"}, "greater than or equal to 0", "limit"),
-        ({"text": "a", "limit": "many"}, "valid integer", "limit"),
-        ({"text": "a", "limit": str(10**10)}, "less than or equal", "limit"),
         ({"text": "a", "threshold": "1.5"}, "less than or equal to 1", "threshold"),
         ({"text": "a", "threshold": "nan"}, "finite number", "threshold"),
     ],
 )
-def test_wrong_fields_are_named(live, form, detail, field):
+def test_wrong_fields_of_forms_and_queries_are_named(live, form, detail, field):
     check(live.post("/v1/projects/articles/suggest", data=form, headers=FORM), 422, detail, field)
     if "text" in form:
         query = {name: value for name, value in form.items() if name != "text"}
@@ -225,18 +193,12 @@ def test_wrong_fields_are_named(live, form, detail, field):
         check(answer, 422, detail, field)
 
 
-def test_wrong_documents_are_named(live, start, saved):
-    def answer(live, *documents):
-        return live.post("/v1/projects/articles/suggest-batch", json={"documents": documents})
-
-    check(answer(live, *[{"text": "a"}] * 33), 422, "at most 32", "documents")
-    check(answer(live, {"text": "a"}, {}), 422, "required", "documents[1].text")
-    check(answer(live, {"text": "a", "document_id": 5}), 422, "valid string", "documents[0].document_id")
-    check(live.post("/v1/projects/articles/suggest-batch", json={}), 422, "required", "documents")
-    narrow = start(max_batch=2)
-    check(answer(narrow, *[{"text": "a"}] * 3), 422, "at most 2 in a request", "documents")
-
-
-@pytest.mark.parametrize("body", [b"text=\xff", b"text=%FF", b"&".join([b"a=b"] * 101), b"text=%ED%A0%80"])
-def test_bodies_that_are_no_form(live, body):
-    check(live.post("/v1/projects/articles/suggest", content=body, headers=FORM), 400, "not a form")
+def test_wrong_bodies_are_named(live):
+    address = "/v1/projects/articles/suggest"
+    for body in (b"text=\xff", b"&".join([b"a=b"] * 101), b"text=%ED%A0%80"):
+        check(live.post(address, content=body, headers=FORM), 400, "not a form")
+    for documents, detail, field in (
+        ([{"text": "a"}] * 33, "at most 32", "documents"),
+        ([{"text": "a"}, {}], "required", "documents[1].text"),
+    ):
+        check(live.post(f"{address}-batch", json={"documents": documents}), 422, detail, field)

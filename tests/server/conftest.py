@@ -12,6 +12,7 @@ import pytest
 
 from server.browser import CHROMIUM, Page, chromium
 from server.live import Live, serving
+from server.using import opened
 from tacit import Tagger
 from tagger.articles import articles
 
@@ -55,3 +56,9 @@ def new_tab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[], P
 def live(start: Callable[..., Live]) -> Live:
     """A running service."""
     return start()
+
+
+@pytest.fixture
+def page(new_tab: Callable[[], Page], live: Live) -> Page:
+    """The page of a running service."""
+    return opened(new_tab(), live)

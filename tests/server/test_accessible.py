@@ -35,8 +35,7 @@ def check(page: Page) -> None:
     assert not any(found.values()), found
 
 
-def test_the_check_finds_what_is_wrong(new_tab, live):
-    page = opened(new_tab(), live)
+def test_the_check_finds_what_is_wrong(page):
     page.evaluate("document.documentElement.removeAttribute('lang')")
     with pytest.raises(AssertionError, match="html-has-lang"):
         check(page)
@@ -46,8 +45,7 @@ def test_the_empty_page(new_tab, live):
     check(opened(new_tab(), live))
 
 
-def test_suggestions_with_reasons_verdicts_and_an_open_list(new_tab, live):
-    page = opened(new_tab(), live)
+def test_suggestions_with_reasons_verdicts_and_an_open_list(page):
     suggest(page, "apple pear song chord tune")
     page.press("Enter")
     page.press("ArrowDown")

@@ -16,28 +16,11 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from server.live import serving
+from tacit.server.annif_api import annif
 from tacit.server.request_limits import MAX_ITEMS
+from tacit.server.routes import api
 
-ADDRESSES = [
-    ("POST", "/v1/suggest"),
-    ("POST", "/v1/explain"),
-    ("GET", "/v1/labels"),
-    ("POST", "/v1/labels"),
-    ("POST", "/v1/feedback"),
-    ("POST", "/v1/undo"),
-    ("GET", "/v1/acts"),
-    ("GET", "/v1/models"),
-    ("GET", "/v1/models/{name}/report"),
-    ("POST", "/v1/models/{name}/reload"),
-    ("GET", "/healthz"),
-    ("GET", "/metrics"),
-    ("GET", "/v1/"),
-    ("GET", "/v1/projects"),
-    ("GET", "/v1/projects/{project_id}"),
-    ("POST", "/v1/projects/{project_id}/suggest"),
-    ("POST", "/v1/projects/{project_id}/suggest-batch"),
-    ("POST", "/v1/projects/{project_id}/learn"),
-]
+ADDRESSES = sorted((method, route.path) for route in (*api.routes, *annif.routes) for method in route.methods)
 CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
 
 
@@ -52,10 +35,6 @@ def live(saved, tmp_path_factory):
 @pytest.fixture(scope="module")
 def described(live):
     return schemathesis.openapi.from_url(f"{live.base_url}/openapi.json")
-
-
-def test_all_addresses_are_described(described):
-    assert {(each.ok().method.upper(), each.ok().path) for each in described.get_all_operations()} == set(ADDRESSES)
 
 
 @pytest.mark.parametrize("mode", list(GenerationMode), ids=lambda mode: mode.value)

@@ -4,7 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-from server.using import READY, check_nothing_odd, focus, labels, opened, press_button, suggest, text_of, wait_for_acts
+from server.using import (
+    READY,
+    check_nothing_odd,
+    focus,
+    labels,
+    opened,
+    press_button,
+    suggest,
+    text_of,
+    wait_for_acts,
+    wait_for_label,
+)
 from tacit import Tagger
 from tacit.data.vocabulary import Vocabulary
 from tacit.store.acts import in_force
@@ -16,8 +27,7 @@ SCORE = "document.querySelector('[data-label=\"{}\"] .score').textContent"
 SHOWN_ACTIONS = "[...document.querySelectorAll('.actions')].filter(it => getComputedStyle(it).opacity === '1').length"
 
 
-def test_the_whole_way_by_keyboard(new_tab, live, model):
-    page = opened(new_tab(), live)
+def test_the_whole_way_by_keyboard(page, live, model):
     suggest(page, "apple pear song chord tune")
     assert set(labels(page)[:2]) == {"fruit", "music"}
     assert page.evaluate("document.activeElement.closest('.suggestion').dataset.label") == labels(page)[0]
@@ -37,7 +47,7 @@ def test_the_whole_way_by_keyboard(new_tab, live, model):
 
     focus(page, "music")
     page.press("l")
-    page.wait_until("![...document.querySelectorAll('.suggestion')].some(it => it.dataset.label === 'music')")
+    wait_for_label(page, "music", is_gone=True)
     page.wait_until("document.activeElement.className === 'accept'")
     assert "Nothing was learned" in text_of(page, "#status")
 
@@ -46,22 +56,21 @@ def test_the_whole_way_by_keyboard(new_tab, live, model):
     page.tab_to("it.id === 'new-name'")
     page.type("pome")
     page.press("Enter")
-    page.wait_until("[...document.querySelectorAll('.suggestion')].some(it => it.dataset.label === 'pome')")
+    wait_for_label(page, "pome")
     assert "pome" in live.suggest("apple pear song", k=5)
 
     press_button(page, "Allow music again")
-    page.wait_until("[...document.querySelectorAll('.suggestion')].some(it => it.dataset.label === 'music')")
+    wait_for_label(page, "music")
 
     press_button(page, "Take back: added 'pome' from 1 example")
-    page.wait_until("![...document.querySelectorAll('.suggestion')].some(it => it.dataset.label === 'pome')")
+    wait_for_label(page, "pome", is_gone=True)
     acts = in_force(Ledger(model / "acts.jsonl").read().acts)
     judged = [each for act in acts for each in act.content["judgements"]]
     assert [(each["label"], each["accepted"]) for each in judged] == [("fruit", True), ("cars", False)]
     check_nothing_odd(page, live)
 
 
-def test_the_other_actions_appear_where_the_keyboard_is(new_tab, live):
-    page = opened(new_tab(), live)
+def test_the_other_actions_appear_where_the_keyboard_is(page):
     suggest(page, "apple song")
     assert page.evaluate(SHOWN_ACTIONS) == 1
     for name in ("Reject", "Why?", "Leave out"):
@@ -71,8 +80,7 @@ def test_the_other_actions_appear_where_the_keyboard_is(new_tab, live):
     assert page.evaluate(SHOWN_ACTIONS) == 0
 
 
-def test_a_swipe_shows_the_other_actions(new_tab, live):
-    page = opened(new_tab(), live)
+def test_a_swipe_shows_the_other_actions(page):
     page.look(width=390, height=844)
     suggest(page, "apple song")
     page.evaluate("document.activeElement.blur()")
@@ -89,8 +97,7 @@ def test_a_swipe_shows_the_other_actions(new_tab, live):
     assert page.evaluate("document.querySelector('.accept').ariaPressed") == "false"
 
 
-def test_a_verdict_moves_the_bar_and_a_second_press_takes_it_back(new_tab, live):
-    page = opened(new_tab(), live)
+def test_a_verdict_moves_the_bar_and_a_second_press_takes_it_back(page, live):
     suggest(page, "filler1 filler2")
     label = labels(page)[0]
     before = page.evaluate(SCORE.format(label))
@@ -154,8 +161,7 @@ def test_reasons_are_sorted_and_similar_texts_have_their_labels(new_tab, start, 
     assert all("fruit" in each for each in chips)
 
 
-def test_damped_labels_keep_their_probabilities(new_tab, live):
-    page = opened(new_tab(), live)
+def test_damped_labels_keep_their_probabilities(page, live):
     suggest(page, "apple song")
     before = {label: page.evaluate(SCORE.format(label)) for label in labels(page)}
     page.tab_to("it.tagName === 'SUMMARY' && it.textContent === 'Options'")
@@ -198,8 +204,7 @@ def test_before_a_text_the_page_says_what_the_model_is(new_tab, start, model, sa
     page.wait_until("document.title === 'the report'")
 
 
-def test_any_number_of_labels_may_be_asked_for(new_tab, live):
-    page = opened(new_tab(), live)
+def test_any_number_of_labels_may_be_asked_for(page, live):
     suggest(page, "apple song")
     for k, threshold, n_shown in (("2", "", 2), ("", "", 4), ("", "auto", None), ("3", "auto", None)):
         page.evaluate(f"document.getElementById('threshold').value = {threshold!r}")
@@ -235,8 +240,7 @@ def test_a_token_is_asked_for_and_errors_are_shown_where_they_arise(new_tab, sta
     assert page.evaluate("sessionStorage.length") == 1
 
 
-def test_an_error_of_a_verdict_is_at_its_label(new_tab, live):
-    page = opened(new_tab(), live)
+def test_an_error_of_a_verdict_is_at_its_label(page):
     suggest(page, "apple song")
     page.call("Network.emulateNetworkConditions", offline=True, latency=0, downloadThroughput=0, uploadThroughput=0)
     page.press("Enter")
@@ -245,21 +249,8 @@ def test_an_error_of_a_verdict_is_at_its_label(new_tab, live):
     assert page.evaluate("document.activeElement.ariaPressed") == "false"
 
 
-def test_on_a_phone_the_results_are_in_view_after_the_button(new_tab, live):
-    page = opened(new_tab(), live)
-    page.look(width=390, height=844)
-    page.tab_to("it.id === 'text'")
-    page.type("apple song " * 200)
-    page.tab_to("it.id === 'suggest'")
-    page.press("Enter")
-    page.wait_until(READY)
-    first = "document.querySelector('.suggestion').getBoundingClientRect()"
-    page.wait_until(f"{first}.top >= 0 && {first}.bottom <= innerHeight")
-
-
 @pytest.mark.parametrize("width", [320, 390, 1280])
-def test_nothing_sticks_out(new_tab, live, width):
-    page = opened(new_tab(), live)
+def test_nothing_sticks_out(page, live, width):
     suggest(page, "apple song " + "w" * 300)
     focus(page, "fruit")
     page.press("w")

@@ -55,8 +55,7 @@ def table(tmp_path: Path) -> Path:
     return path
 
 
-def test_from_a_file_to_an_export_by_keyboard(new_tab, live, table, tmp_path):
-    page = opened(new_tab(), live)
+def test_from_a_file_to_an_export_by_keyboard(page, live, table, tmp_path):
     page.download_to(tmp_path)
     load_file(page, table)
     at(page, 1, 0)
@@ -164,8 +163,7 @@ def test_on_a_phone_text_and_suggestions_are_in_view_together(new_tab, live, tmp
         page.wait_until(f"{box.format('.suggestion')}.bottom < {box.format('#steps')}.top")
 
 
-def test_a_verdict_taken_back_leaves_the_export(new_tab, live, table, tmp_path):
-    page = opened(new_tab(), live)
+def test_a_verdict_taken_back_leaves_the_export(page, table, tmp_path):
     page.download_to(tmp_path)
     load_file(page, table)
     at(page, 1, 0)
@@ -188,9 +186,8 @@ def of_records(page: Page, expression: str, name: str, content: bytes) -> Any:
     return page.evaluate(script)
 
 
-def test_records_are_read_and_written_as_they_are(new_tab, live):
+def test_records_are_read_and_written_as_they_are(page):
     """Against Python's reader and writer of CSV."""
-    page = opened(new_tab(), live)
     rows = [["id", "text, all of it"], ["1", 'he said "a; b"'], ["", "two\nlines"], ["3", ""], ["4", "tab\there"]]
     write = "writeRecords(found, found.rows.map((_, row) => [row, { accepted: ['x', 'y'], rejected: ['a|b'] }]))"
     for delimiter in ",;\t|":
@@ -211,8 +208,7 @@ def test_records_are_read_and_written_as_they_are(new_tab, live):
 @pytest.mark.parametrize(
     ("encoding", "first"), [("utf-8", ""), ("utf-8-sig", ""), ("utf-16", ""), ("utf-8-sig", "sep=;\r\n")]
 )
-def test_files_of_excel_are_read_and_exported_for_it(new_tab, live, encoding, first):
-    page = opened(new_tab(), live)
+def test_files_of_excel_are_read_and_exported_for_it(page, encoding, first):
     content = f"{first}id;text\r\n1;Äpfel, süß\r\n".encode(encoding)
     write = "writeRecords(found, [[0, { accepted: ['Obst'], rejected: [] }]])"
     columns, written = of_records(page, f"[found.columns, {write}]", "a.csv", content)
@@ -260,8 +256,7 @@ def test_what_cannot_be_read_or_would_be_mangled_is_refused(new_tab, live, tmp_p
         ("a.csv", "text,topic\na,x\n", [[]]),
     ],
 )
-def test_tags_of_a_file_are_read(new_tab, live, name, content, expected):
-    page = opened(new_tab(), live)
+def test_tags_of_a_file_are_read(page, name, content, expected):
     assert of_records(page, "found.rows.map((row) => tagsOf(row, found))", name, content.encode()) == expected
 
 
@@ -288,20 +283,12 @@ def test_tags_of_a_file_are_shown_as_assigned(new_tab, live, tmp_path):
     check_nothing_odd(page, live)
 
 
-@pytest.mark.parametrize("kind", ["csv", "jsonl"])
-def test_an_export_can_be_learned_from(new_tab, live, tacit, saved, tmp_path, kind):
+def test_an_export_can_be_learned_from(page, tacit, saved, tmp_path):
     """By another model; its own knows the judgements already."""
     rows = [{"title": text, "accepted": "before", "label": "fruit"} for text in TEXTS]
-    if kind == "csv":
-        with (tmp_path / "new.csv").open("w", newline="", encoding="utf-8-sig") as file:
-            table = csv.DictWriter(file, list(rows[0]), delimiter=";")
-            table.writeheader()
-            table.writerows(rows)
-    else:
-        (tmp_path / "new.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    page = opened(new_tab(), live)
+    (tmp_path / "new.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     page.download_to(tmp_path)
-    load_file(page, tmp_path / f"new.{kind}")
+    load_file(page, tmp_path / "new.jsonl")
     at(page, 1, 0)
     focus(page, "music")
     page.press("Enter")
@@ -310,10 +297,10 @@ def test_an_export_can_be_learned_from(new_tab, live, tacit, saved, tmp_path, ki
     page.press("x")
     wait_for_acts(page, 2)
     press_button(page, "Export")
-    downloaded(tmp_path, f"new-decided.{kind}")
-    assert f"tacit learn MODEL new-decided.{kind} --text title" in text_of(page, "#status")
+    downloaded(tmp_path, "new-decided.jsonl")
+    assert "tacit learn MODEL new-decided.jsonl --text title" in text_of(page, "#status")
     other = shutil.copytree(saved, tmp_path / "other")
-    learned = tacit("learn", other, tmp_path / f"new-decided.{kind}", "--text", "title")
+    learned = tacit("learn", other, tmp_path / "new-decided.jsonl", "--text", "title")
     assert learned.code == 0, learned.err
     judged = [each for act in Tagger.load(other).acts_ for each in act.content["judgements"]]
     assert judged == [

@@ -114,20 +114,6 @@ def test_several_models_each_with_its_own(start, saved, model, tmp_path):
     assert "pome" not in live.suggest("apple", k=9)
 
 
-def test_without_a_number_five_come_and_with_a_threshold_all_that_reach_it(live, model):
-    for name in ("pome", "drums", "lorry"):
-        assert live.post("/v1/labels", json={"name": name, "examples": ["apple drum engine"]}).status_code == 201
-    n_labels = card(live)["labels"]
-    assert n_labels == 7
-    assert len(live.suggest("apple")) == len(live.suggest("apple", k=None)) == 5
-    assert len(live.suggest("apple", threshold=0)) == n_labels
-    assert len(live.suggest("apple", threshold=0, k=6)) == 6
-    tagger = Tagger.load(model)
-    for threshold in (0.01, "auto", "recall=0.9", "labels=3"):
-        expected = [found.label for found in tagger.suggest(["apple"], threshold=threshold)[0]]
-        assert live.suggest("apple", threshold=threshold) == expected
-
-
 # -- teaching ---------------------------------------------------------------------------------------------
 
 
@@ -313,20 +299,6 @@ def test_former_names_are_understood_and_retired_ones_told(live, model, tacit_co
     assert refused.json()["errors"][0]["field"] == "judgements[1].label"
     refused = live.post("/v1/labels", json={"name": "x", "cooccurs": {"music": 9}})
     assert refused.json()["errors"][0]["field"] == "cooccurs.music"
-
-
-def test_two_services_may_teach_one_model(live, model):
-    with serving({"articles": model}) as second:
-        added = live.post("/v1/labels", json={"name": "pome", "examples": ["apple pear"]}).json()
-        judged = judge(second, "apple", "pome", True).json()  # which the first one added
-        assert "pome" in second.suggest("apple", k=9)
-        assert [act.id for act in Ledger(model / "acts.jsonl").read().acts] == [added["id"], judged["id"]]
-        assert reloaded(live) | {"loaded": ""} == reloaded(second) | {"loaded": ""}
-        assert live.suggest("apple", k=9) == second.suggest("apple", k=9)
-        assert second.post("/v1/undo", json={"id": added["id"]}).status_code == 200
-        late = live.post("/v1/undo", json={"id": added["id"]})  # the other one was first
-        assert late.status_code == 409
-    assert "pome" not in labels_of(model, "apple")
 
 
 def test_acts_elsewhere_leave_the_model_alone_and_come_home_once(start, model, tmp_path, tacit_command):

@@ -48,6 +48,11 @@ def press_button(page: Page, name: str) -> None:
     page.press("Enter")
 
 
+def wait_for_label(page: Page, label: str, *, is_gone: bool = False) -> None:
+    """Wait until a label is in the list, or no longer there."""
+    page.wait_until(f"{'!' * is_gone}document.querySelector('.suggestion[data-label={label}]')")
+
+
 def wait_for_acts(page: Page, number: int) -> None:
     page.wait_until(f"document.querySelectorAll('#acts li').length === {number}")
 

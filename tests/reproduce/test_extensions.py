@@ -7,7 +7,6 @@ import pytest
 from scipy import sparse
 
 import tacit
-from reproduce.mllcs import extensions
 from reproduce.mllcs.extensions import Variant, exposure_weights, fit, label_log_likelihoods
 
 BASE = Variant(n_factors=6, n_sweeps=25)
@@ -87,16 +86,3 @@ def test_components_find_the_groups(planted):
     assert max(np.mean(best == group), np.mean(best != group)) > 0.9
     probabilities = fitted.probabilities(X)
     assert ((probabilities >= 0) & (probabilities <= 1)).all()
-
-
-def test_the_table_has_a_row_for_each_model_and_ranking(planted, monkeypatch):
-    X, Y, _ = planted
-    monkeypatch.setattr(extensions, "VARIANTS", {"base": BASE, "exposure": EXPOSURE, "mixture": MIXTURE})
-    rows = extensions.compare(X, Y, seeds=(0,))
-    of_one_case = [("base", "p"), ("exposure", "p"), ("exposure", "μp"), ("mixture", "p")]
-    assert [(row[0], row[1], row[2]) for row in rows] == [
-        (case, *cells) for case in ("complete", "50% hidden") for cells in of_one_case
-    ]
-    complete = {row[1]: float(row[3].split("/")[0]) for row in rows[:4]}
-    assert complete["mixture"] > 80
-    assert all(float(row[-1]) >= 0 for row in rows)

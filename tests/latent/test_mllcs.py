@@ -67,22 +67,6 @@ def test_what_is_not_known_is_asked(inference):
 
 @pytest.mark.real_data
 @pytest.mark.slow
-def test_online_em_is_half_a_point_from_batch_em_on_bibtex(real_data):
-    train, test = (tacit.load_data(real_data / "bibtex" / f"{part}.txt") for part in ("train", "test"))
-    counts = train.Y.T @ train.Y
-    batch = tacit.MLLCS(mapping="linear", calibration_folds=0).fit(train.X, train.Y)
-    online = tacit.MLLCS(online_samples=train.X.shape[0])
-    rng = np.random.default_rng(0)
-    for _ in range(5):
-        for rows in np.array_split(rng.permutation(train.X.shape[0]), 9):
-            online.partial_fit(train.X[rows], train.Y[rows], cooccurrence=counts)
-    with_all, with_batches = (tacit.evaluate(model.rank(test.X), test.Y) for model in (batch, online))
-    for k in (1, 3, 5):
-        assert with_batches[f"P@{k}"] >= with_all[f"P@{k}"] - 0.005
-
-
-@pytest.mark.real_data
-@pytest.mark.slow
 def test_unseen_labels_of_bibtex(real_data):
     train, test = (tacit.load_data(real_data / "bibtex" / f"{part}.txt") for part in ("train", "test"))
     found = []

@@ -13,7 +13,6 @@ from reference import latent as reference
 from tacit.data.split import hold_out_labels
 from tacit.latent.counts import read_cooccurrence
 from tacit.latent.moment_matching import (
-    Moments,
     Samples,
     match_logistic,
     moments_of,
@@ -42,14 +41,6 @@ def test_logistic_matching_finds_the_minimum():
 
         best = minimize(objective, np.zeros(X.shape[1] + 1), options={"maxiter": 500}).fun
         assert objective(found[:, label]) <= best * 1.01 + 1e-4
-
-
-def test_a_label_matched_alone_is_the_same():
-    of = moments()
-    together = match_logistic(SEEN, of, 0.01, 40)
-    alone = match_logistic(SEEN, Moments(of.targets[:, 1:], of.weights[:, 1:]), 0.01, 40)
-    first, second = (X @ point[:-1] + point[-1] for point in (alone[:, 0], together[:, 1]))
-    assert np.corrcoef(first, second)[0, 1] > 0.999
 
 
 def test_counts_from_a_larger_source_are_brought_to_scale():

@@ -73,13 +73,6 @@ def test_a_fit_and_batches_teach_what_a_fit_on_all_teaches(whole, size):
     assert np.array_equal(model.label_counts_, whole.label_counts_)
 
 
-def test_a_few_samples_change_little(whole):
-    model = copy.copy(whole).partial_fit(X[:5], Y[:5])
-    assert correlation(scores(model), scores(whole)) > 0.999
-    assert precision(model) > precision(whole) - 0.002
-    assert model.threshold_ == pytest.approx(whole.threshold_, abs=0.1)
-
-
 def test_many_small_batches_do_not_drift():
     whole = tacit.MLLCS(count_positives=0.0, **PLAIN).fit(X, Y)  # counts would hold the scores of seen labels
     model = copy.copy(whole)
@@ -87,30 +80,6 @@ def test_many_small_batches_do_not_drift():
         model.partial_fit(X[rows], Y[rows])
     assert correlation(scores(model), scores(whole)) > 0.995
     assert precision(model) > precision(whole) - 0.005
-
-
-def test_a_copy_learns_on_alone(whole):
-    before = scores(whole)
-    copy.copy(whole).partial_fit(X[:50], Y[:50])
-    assert np.array_equal(scores(whole), before)
-    assert not hasattr(whole, "online_")
-
-
-def test_the_statistics_of_a_fit_lead_to_its_factors(whole):
-    model = copy.copy(whole)
-    model._resume_online()
-    again = online.label_factors(model.online_, model._priors(), model.n_samples_)
-    assert again == pytest.approx(whole.label_factors_, abs=2e-3)
-
-
-def test_batches_alone_know_how_uncertain_they_are():
-    model = tacit.MLLCS(n_factors=8)
-    for start in range(0, 400, 100):
-        model.partial_fit(X[start : start + 100], HELD.Y_seen[start : start + 100], cooccurrence=COUNTS)
-    asked = model.uncertain(X_TEST[:50], k=3)
-    assert ((asked.scores > 0) & (asked.scores <= 1)).all()
-    seen, unseen = model.vectors_.variances[:, :N_SEEN], model.vectors_.variances[:, N_SEEN:]
-    assert seen.max() < unseen.min() == pytest.approx(1 / model.lambda_v)
 
 
 @pytest.mark.parametrize("mapping", ["moments", "linear"])
@@ -122,13 +91,6 @@ def test_a_label_added_after_batches_is_the_one_a_fit_on_all_gives(mapping):
     all_at_once = tacit.MLLCS(**options).fit(X, HELD.Y_seen, cooccurrence=COUNTS[:, known]).add_labels(COUNTS[:, new])
     assert correlation(scores(model, new), scores(all_at_once, new)) > 0.95
     assert correlation(scores(model), scores(all_at_once)) > 0.95
-
-
-def test_the_same_counts_give_the_same_label_after_batches():
-    model = tacit.MLLCS(**PLAIN).fit(X, HELD.Y_seen, cooccurrence=COUNTS)
-    model.partial_fit(X[:20], HELD.Y_seen[:20]).add_labels(COUNTS[:, N_SEEN:])
-    given, added = scores(model, slice(N_SEEN, N_LABELS)), scores(model, slice(N_LABELS, None))
-    assert added == pytest.approx(given, abs=1e-3)
 
 
 @pytest.mark.parametrize("options", [{"absent": "missing"}, {"inference": "variational"}])
@@ -144,18 +106,6 @@ def test_every_kind_of_fit_goes_on(options):
         model.partial_fit(data.X[start : start + 10], labels[start : start + 10])
     assert tacit.evaluate(model.rank(test.X, k=1), test.Y, ks=(1,))["P@1"] > before - 0.02
     assert np.isfinite(model.uncertain(test.X, k=3).scores).all()
-
-
-def test_a_label_first_seen_in_a_batch_is_learned():
-    data, test = planted(), planted(seed=1)
-    without = data.Y.toarray()
-    without[:, 3] = 0
-    model = tacit.MLLCS(**PLAIN).fit(data.X[:120], without[:120])
-    assert (model.rank(test.X, k=12).labels[:, -1] == 3).all()
-    for start in range(120, 240, 40):
-        model.partial_fit(data.X[start : start + 40], data.Y[start : start + 40])
-    found, has_it = model.decision_function(test.X)[:, 3], test.Y.toarray()[:, 3] > 0
-    assert found[has_it].mean() > found[~has_it].mean() + 1
 
 
 def test_online_steps_on_all_samples_end_where_em_ends(monkeypatch):
@@ -184,14 +134,6 @@ def test_a_loaded_model_goes_on_as_the_one_that_was_saved(tmp_path):
     model.save(tmp_path / "learned on")
     loaded = tacit.load_model(tmp_path / "learned on").partial_fit(X[350:400], Y[350:400])
     assert np.array_equal(scores(loaded), scores(model.partial_fit(X[350:400], Y[350:400])))
-
-
-def test_no_more_samples_are_kept_than_wanted():
-    model = tacit.MLLCS(max_samples=200, **PLAIN).fit(X[:300], Y[:300])
-    for start in range(300, 600, 50):
-        model.partial_fit(X[start : start + 50], Y[start : start + 50])
-    assert model.samples_.X.shape[0] == model.samples_.Y.shape[0] == 200
-    assert precision(model) > precision(tacit.MLLCS(**PLAIN).fit(X[:300], Y[:300]))
 
 
 def test_samples_kept_are_a_random_choice_of_all():
@@ -240,41 +182,4 @@ def test_many_features_need_no_matrix_of_features_by_features(is_fitted):
     assert tacit.evaluate(model.rank(X, k=1), Y, ks=(1,))["P@1"] > 0.9
 
 
-def test_conjugate_gradients_find_the_regression_that_a_factor_gives(whole, monkeypatch):
-    expected = copy.copy(whole).partial_fit(X[:50], Y[:50])
-    monkeypatch.setattr("tacit.numerics.ridge.MAX_FACTOR", 3)
-    found = copy.copy(whole).partial_fit(X[:50], Y[:50])
-    assert correlation(scores(found), scores(expected)) > 0.9999
-
-
 # -- texts and public data ------------------------------------------------------------------------------------
-
-
-def test_a_tagger_updated_with_its_own_texts_keeps_its_precision():
-    rng = np.random.default_rng(0)
-    tags = [[f"tag{t}" for t in rng.choice(40, rng.integers(1, 4), replace=False)] for _ in range(300)]
-    texts = [" ".join([*(f"{tag}{rng.integers(3)}" for tag in row), *(f"w{rng.integers(50)}" for _ in range(4))])
-             for row in tags]  # fmt: skip
-    tagger = tacit.Tagger("MLLCS").fit(texts, tags)
-    before = tagger.evaluate(texts, tags)["P@1"]
-    tagger.update(texts[:20], tags[:20])
-    assert before > 0.97
-    assert tagger.evaluate(texts, tags)["P@1"] > before - 0.01
-
-
-@pytest.mark.real_data
-@pytest.mark.slow
-def test_fifty_rows_after_a_fit_on_bibtex(real_data):
-    train, test = (tacit.load_data(real_data / "bibtex" / f"{part}.txt") for part in ("train", "test"))
-    held = hold_out_labels(train.Y, 0.5, seed=0)
-    seen = np.arange(len(held.seen))
-    truth = test.Y[:, held.order]
-
-    def precisions(model):
-        wanted = (None, seen, np.arange(len(seen), truth.shape[1]))
-        return np.array([tacit.evaluate(model.rank(test.X, include=labels), truth)["P@1"] for labels in wanted])
-
-    model = tacit.MLLCS().fit(train.X, held.Y_seen, cooccurrence=held.cooccurrence)
-    before = precisions(model)
-    model.partial_fit(train.X[:50], held.Y_seen[:50])
-    assert (precisions(model) > before - 0.01).all()

@@ -75,21 +75,18 @@ def test_a_label_without_counts_ranks_last(cls):
 
 def test_wrong_labels_are_refused():
     model = copy.copy(fitted(tacit.COSTA))
-    with pytest.raises(DataError, match="columns must have a row for each of the 12 labels of Y"):
-        model.add_labels(np.ones((3, 1)))
-    with pytest.raises(DataError, match="finite counts of at least 0"):
-        model.add_labels(-np.ones((N_SEEN, 1)))
-    with pytest.raises(ParameterError, match="names column 99, but there are 24 labels"):
-        model.remove_labels([99])
-    with pytest.raises(DataError, match="must keep at least one label"):
-        model.remove_labels(np.arange(24))
+    for columns in (np.ones((3, 1)), -np.ones((N_SEEN, 1))):
+        with pytest.raises(DataError):
+            model.add_labels(columns)
+    for ids in ([99], np.arange(24)):
+        with pytest.raises((ParameterError, DataError)):
+            model.remove_labels(ids)
     named = tacit.COSTA().fit(
         X, HELD.Y_seen, label_names=[f"l{i}" for i in range(12)], cooccurrence=HELD.cooccurrence[:, :12]
     )
-    with pytest.raises(DataError, match="1 labels without a name: give names for all 13 labels"):
-        named.add_labels(HELD.cooccurrence[:, 12])
-    with pytest.raises(DataError, match="label names must differ"):
-        named.add_labels(HELD.cooccurrence[:, 12], ["l3"])
+    for names in (None, ["l3"], [" "]):
+        with pytest.raises(DataError, match="name"):
+            named.add_labels(HELD.cooccurrence[:, 12], names)
 
 
 # -- counts ---------------------------------------------------------------------------------------------------
@@ -117,17 +114,9 @@ def test_unobserved_counts_are_left_out(cls):
     assert unseen_precision(cls().fit(X, HELD.Y_seen, cooccurrence=partly)) > 0.4
 
 
-@pytest.mark.parametrize(
-    ("matrix", "message"),
-    [
-        (np.ones((3, 24)), "a row for each of the 12 labels of Y .* got shape .3, 24."),
-        (np.ones((12, 5)), "a column for each of the 12 labels of Y; got 5"),
-        (-np.ones((12, 24)), "finite counts of at least 0; row 0, column 0 holds -1"),
-        ([["many"] * 24] * 12, "cooccurrence must be a matrix of counts"),
-    ],
-)
-def test_wrong_cooccurrence_is_refused(matrix, message):
-    with pytest.raises(DataError, match=message):
+@pytest.mark.parametrize("matrix", [np.ones((3, 24)), np.ones((12, 5)), -np.ones((12, 24)), [["many"] * 24] * 12])
+def test_wrong_cooccurrence_is_refused(matrix):
+    with pytest.raises(DataError, match="cooccurrence must"):
         tacit.MomentMatching().fit(X, HELD.Y_seen, cooccurrence=matrix)
 
 

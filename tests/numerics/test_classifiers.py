@@ -8,9 +8,7 @@ from scipy import sparse
 
 import tacit
 from planted import planted
-from tacit.data.synthetic import make_dataset
 from tacit.kernels.dual import SQUARED, SQUARED_HINGE
-from tacit.losses import unbiased_hamming
 from tacit.numerics.classifiers import (
     CLUSTERED_FROM,
     LOSSES,
@@ -61,19 +59,6 @@ def test_the_unbiased_squared_loss_is_that_of_complete_labels_in_expectation(dra
     np.testing.assert_allclose(expected, slope(plain, complete), rtol=1e-4, atol=1e-3)
 
 
-@given(labels_and_scores())
-def test_the_unbiased_squared_loss_is_that_of_theorem_4_4(drawn):
-    """With ŷ = (1 + score) / 2 it is four times the theorem's estimate, but for what scores do not change."""
-    p, observed, scores = drawn
-    objective = objective_of("squared", "unbiased", 1.0, p)
-
-    def theorem(values):
-        return unbiased_hamming(observed[None].astype(float), (1 + values[None]) / 2, p)[0]
-
-    ours = risk(objective, observed, scores).sum() - risk(objective, observed, 0 * scores).sum()
-    assert ours == pytest.approx(4 * (theorem(scores) - theorem(0 * scores)), rel=1e-4, abs=1e-3)
-
-
 @pytest.mark.parametrize("loss", LOSSES)
 def test_the_losses_of_positives_are_divided_by_propensities(loss):
     p = np.array([0.1, 0.5, 1.0])
@@ -94,17 +79,6 @@ def test_models_learn_with_every_objective(model, loss, positives):
         options["max_leaf"] = 4
     ranking = MODELS[model](**options).fit(X, Y).rank(test.X)
     assert tacit.evaluate(ranking, test.Y)["P@1"] > 0.95
-
-
-@pytest.mark.parametrize("model", MODELS)
-def test_the_unbiased_squared_loss_lifts_rare_labels(model):
-    made = make_dataset(n_samples=1_500, n_features=800, n_labels=80)
-    train = made.dataset(made.train)
-    counts = {}
-    for positives in ("equal", "unbiased"):
-        fitted = MODELS[model](loss="squared", positives=positives).fit(train.X, train.Y)
-        counts[positives] = fitted.label_counts_[fitted.rank(train.X, k=3).labels].mean()
-    assert counts["unbiased"] < counts["equal"]
 
 
 def test_each_label_gets_its_own_classifier_wherever_it_is_trained():

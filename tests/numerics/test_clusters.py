@@ -7,12 +7,11 @@ import itertools
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from hypothesis.extra import numpy as arrays
 from scipy import sparse
 
 from planted import planted
 from reference import label_tree as reference
-from tacit.numerics.clusters import _falling_places, _filled_clusters, cluster_labels, label_centres
+from tacit.numerics.clusters import _filled_clusters, cluster_labels, label_centres
 
 
 @settings(max_examples=30)
@@ -44,16 +43,6 @@ def test_centres_are_the_directions_of_means():
     means = (Y.T @ unit).toarray()
     expected = means / np.linalg.norm(means, axis=1, keepdims=True)
     np.testing.assert_allclose(label_centres(unit, Y, None).toarray(), expected, atol=1e-5)
-
-
-@given(
-    arrays.arrays(np.float32, st.integers(0, 40), elements=st.sampled_from([0.0, -0.0, 1e-30, -1e-30, 0.5, -0.5, 2.0])),
-    st.integers(0, 9),
-)
-def test_places_by_falling_values_are_those_of_a_stable_sort(values, seed):
-    where = np.random.default_rng(seed).random(len(values)) < 0.7
-    expected = [place for place in np.argsort(-values, kind="stable").tolist() if where[place]]
-    assert _falling_places(values, where).tolist() == expected
 
 
 @settings(max_examples=50)

@@ -6,21 +6,6 @@ import pytest
 from tacit.numerics.lbfgs import minimize_columns
 
 
-def test_a_column_without_a_step_that_helps_is_tried_once():
-    n_calls = 0
-
-    def objective(point, columns):
-        nonlocal n_calls
-        n_calls += 1
-        rises = columns == 0  # the first only ever rises
-        return np.where(rises, n_calls, (point**2).sum(axis=0)), np.where(rises, np.ones_like(point), 2 * point)
-
-    found = minimize_columns(objective, np.ones((3, 2)), 30)
-    assert (found[:, 0] == 1).all()
-    assert np.abs(found[:, 1]).max() < 0.01
-    assert n_calls < 30
-
-
 def test_every_column_is_minimised_on_its_own():
     rng = np.random.default_rng(0)
     centers, scales = rng.normal(size=(6, 4)), np.array([0.01, 1.0, 5.0, 300.0])

@@ -16,11 +16,6 @@ def planted(n, slope, intercept):
     return scores, rng.random(n) < 1 / (1 + np.exp(-(slope * scores + intercept)))
 
 
-def test_a_planted_curve_is_found():
-    found = fit_logistic(*planted(200_000, 0.7, -2.0))
-    assert found == pytest.approx((0.7, -2.0), abs=0.05)
-
-
 @pytest.mark.parametrize("is_weighted", [False, True])
 def test_the_curve_of_scikit_learn(is_weighted):
     scores, truth = planted(500, 1.5, -4.0)
@@ -30,15 +25,11 @@ def test_the_curve_of_scikit_learn(is_weighted):
     assert fit_logistic(scores, truth, weights) == pytest.approx(expected, rel=2e-3)
 
 
-def test_a_curve_of_scores_that_hardly_differ_stays_finite():
-    found = fit_logistic(np.linspace(0, 1e-40, 20), np.arange(20) > 9)
-    assert np.isfinite(np.array(found, np.float32)).all()
-
-
 def test_a_curve_never_falls_and_stays_finite():
     scores = np.arange(10.0)
     assert fit_logistic(scores, scores < 5)[0] == 0.0
     slope, intercept = fit_logistic(scores, scores >= 5)
     assert slope > 1
     assert np.isfinite(intercept)
+    assert np.isfinite(np.array(fit_logistic(np.linspace(0, 1e-40, 20), np.arange(20) > 9), np.float32)).all()
     assert fit_logistic(np.ones(4), np.array([1.0, 0, 0, 0])) == pytest.approx((0.0, np.log(1 / 3)), abs=0.01)

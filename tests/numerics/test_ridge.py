@@ -51,8 +51,3 @@ def test_admm_finds_a_minimum_of_the_penalised_objective(monkeypatch):
     assert least < objective(X, Z, fit_regressor(X, Z, 0.5), 0.5, 0.8)
     for _ in range(50):
         assert objective(X, Z, V + 1e-2 * rng.standard_normal(V.shape), 0.5, 0.8) > least
-
-
-def test_a_large_l1_term_leaves_nothing():
-    X, Z = problem(30, 6)
-    assert np.abs(X @ fit_regressor(X, Z, 0.5, l1=100.0)).max() < 0.05 * np.abs(X @ fit_regressor(X, Z, 0.5)).max()

@@ -12,17 +12,13 @@ from scipy import sparse
 from tacit.numerics.rows import (
     entry_blocks,
     falling_order,
-    first_entry,
     label_means,
     largest_entries,
     occurring,
-    row_bounds,
     row_of_entry,
     selected,
-    sorted_set,
     stacked,
     unit_rows,
-    widened,
 )
 from tacit.numerics.storage import large_on_disk
 
@@ -43,14 +39,6 @@ def test_rows_and_order_of_entries(matrix):
     assert list(zip(order, places, strict=True)) == slow
 
 
-@given(matrices)
-def test_the_first_entry(matrix):
-    dense = matrix.toarray()
-    negatives = [(row, column) for row, column in zip(*dense.nonzero(), strict=True) if dense[row, column] < 0]
-    if negatives:
-        assert first_entry(matrix, matrix.data < 0) == (*negatives[0], -2)
-
-
 @given(matrices, st.integers(1, 4))
 def test_the_largest_entries_of_rows(matrix, n):
     kept = largest_entries(matrix, n)
@@ -60,11 +48,6 @@ def test_the_largest_entries_of_rows(matrix, n):
         expected = np.zeros_like(values)
         expected[best] = values[best]
         assert kept[row].toarray().ravel().tolist() == expected.tolist()
-
-
-@given(arrays.arrays(np.int32, st.integers(0, 30), elements=st.integers(0, 12)))
-def test_a_sorted_set(numbers):
-    assert sorted_set(numbers).tolist() == sorted(set(numbers.tolist()))
 
 
 def test_means_of_labels():
@@ -97,20 +80,6 @@ def test_rows_of_unit_length_are_not_copied():
     assert unit_rows(X.astype(np.float64)).dtype == np.float32
     X.data[-1] = -1.001
     assert unit_rows(X).data.tolist() == [*X.data[:2], -1]  # rows do not depend on one another
-
-
-@given(matrices, st.data())
-def test_bounds_of_rows(matrix, data):
-    rows = np.array(data.draw(st.lists(st.integers(0, matrix.shape[0] - 1))), dtype=np.int64)
-    for bounds, chosen in ((row_bounds(matrix, rows), rows), (row_bounds(matrix), range(matrix.shape[0]))):
-        assert [matrix.data[first:last].tolist() for first, last in bounds] == [matrix[r].data.tolist() for r in chosen]
-
-
-@given(matrices, st.integers(0, 3), st.integers(0, 3))
-def test_a_wider_matrix(matrix, n_rows, n_columns):
-    wider = widened(matrix, matrix.shape[1] + n_columns, matrix.shape[0] + n_rows)
-    assert (wider.toarray() == np.pad(matrix.toarray(), ((0, n_rows), (0, n_columns)))).all()
-    assert widened(matrix, matrix.shape[1] + n_columns).shape == (matrix.shape[0], matrix.shape[1] + n_columns)
 
 
 def test_rows_on_disk_are_those_in_memory(tmp_path):

@@ -93,36 +93,30 @@ def concentration_bound(rho: float, max_relevant: npt.ArrayLike, n_samples: int,
 def loss_rho(label_losses: Any, propensities: Any, shape: tuple[int, int], normalizer: npt.ArrayLike = 1.0) -> float:
     """``ρ = max |L*_l / (p_il g*_i)|`` of `unbiased_loss`, for `concentration_bound`.
 
-    The maximum is over all of `shape` = (n_samples, n_labels); for sparse propensities over the entries they
-    store, which then have to include every label that can be relevant.
+    The maximum is over all of `shape` = (n_samples, n_labels), as a dense matrix; for sparse propensities over the
+    entries they store, which then have to include every label that can be relevant.
     """
     losses = as_values(label_losses, shape, "label_losses")
     return _largest_part(losses, check_propensities(propensities, shape), _check_normalizer(normalizer, shape[0]))
 
 
 def hamming_rho(scores: Matrix, propensities: Any) -> float:
-    """``ρ = max |1 − 2ŷ_il| / p_il`` of `unbiased_hamming`, for `concentration_bound`.
-
-    Where scores are sparse, every label counts as absent (``ŷ = 0``) from some sample: an upper bound.
-    """
+    """``ρ = max |1 − 2ŷ_il| / p_il`` of `unbiased_hamming`, for `concentration_bound`."""
     # Differs from the paper: its ρ = max 1/p leaves out |1 − 2ŷ|, which exceeds 1 for scores outside [0, 1].
-    shares = _check_scores(scores, np.shape(scores))
-    probabilities, ones = check_propensities(propensities, shares.shape), np.ones(shares.shape[0])
-    if not sparse.issparse(shares):
-        return _largest_part(1 - 2 * shares, probabilities, ones)
-    shares.data = 1 - 2 * shares.data
-    return max(_largest_part(shares, probabilities, ones), _largest_part(np.ones(shares.shape[1]), probabilities, ones))
+    predicted = _dense(_check_scores(scores, np.shape(scores)))
+    return _largest_part(1 - 2 * predicted, check_propensities(propensities, predicted.shape), np.ones(len(predicted)))
 
 
 def _largest_part(values: Any, probabilities: Any, normalizer: Floats64) -> float:
-    """Largest ``|value / (p g)|``; absent entries of sparse values or propensities have no part."""
-    stored = next((each for each in (probabilities, values) if sparse.issparse(each)), None)
-    if stored is None:
-        parts = np.abs(values / probabilities).max(axis=-1, initial=0.0) / np.abs(normalizer)
-    else:
-        rows, columns = entries(stored)
-        parts = np.abs(values_at(values, rows, columns) / values_at(probabilities, rows, columns) / normalizer[rows])
-    return float(parts.max(initial=0.0))
+    """Largest ``|value / (p g)|``; absent propensities have no part."""
+    values, probabilities = _dense(values), _dense(probabilities)
+    parts = np.divide(values, probabilities, out=np.zeros(np.broadcast(values, probabilities).shape),
+                      where=probabilities > 0)  # fmt: skip
+    return float((np.abs(parts).max(axis=-1, initial=0.0) / np.abs(normalizer)).max(initial=0.0))
+
+
+def _dense(values: Any) -> Floats64:
+    return values.toarray() if sparse.issparse(values) else np.asarray(values)
 
 
 def _losses_at(observed: sparse.csr_matrix, label_losses: Any) -> Floats64:

@@ -101,18 +101,16 @@ def test_parts_of_a_file_with_repeats_share_no_text_and_are_like_the_file(tacit,
     assert tacit("evaluate", tmp_path / "model", tmp_path / "parts" / "test.jsonl").err == ""
 
 
-def test_parts_of_a_folder_are_folders(tacit, tmp_path):
+def test_parts_of_a_folder_name_its_files(tacit, tmp_path):
     documents = tmp_path / "documents"
     documents.mkdir()
     for number in range(10):
         (documents / f"d{number}.txt").write_text(f"text {number}")
         (documents / f"d{number}.key").write_text("even\n" if number % 2 == 0 else "odd\n")
-    done = tacit("split", documents, "--test-size", 3, "--out", tmp_path / "parts")
-    assert done.code == 0, done.err
-    names = [{path.stem for path in (tmp_path / "parts" / part).iterdir()} for part in ("train", "test")]
-    assert sorted(names[0] | names[1]) == [f"d{number}" for number in range(10)]
-    assert len(names[1]) == 3
-    assert len(library.load_data(tmp_path / "parts" / "train")) == 7
+    assert tacit("split", documents, "--test-size", 3, "--out", tmp_path / "parts").code == 0
+    parts = [(tmp_path / "parts" / f"{part}.jsonl").read_text().splitlines() for part in ("train", "test")]
+    assert list(map(len, parts)) == [7, 3]
+    assert {json.loads(line)["file"] for line in parts[0] + parts[1]} == {f"d{number}.txt" for number in range(10)}
 
 
 def test_lists_of_models_and_data(tacit):

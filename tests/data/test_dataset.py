@@ -104,17 +104,6 @@ def test_ids_of_a_vocabulary_stay_ids(tmp_path):
     assert '"http://x/1 http://x/2"' in (tmp_path / "b.csv").read_text()
 
 
-def test_documents_keep_their_names(tmp_path):
-    files = {"in/b.txt": "one", "in/b.key": "x\n", "in/a.txt": "two", "in/a.key": "y\nz\n"}
-    (tmp_path / "in").mkdir()
-    write_files(tmp_path, files)
-    data = load_data(tmp_path / "in", keep_columns=True)
-    save_data(data.rows(np.array([1])), tmp_path / "out", format="folder")
-    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["b.key", "b.txt"]
-    save_data(data, tmp_path / "all.csv")
-    assert (tmp_path / "all.csv").read_text() == '"text","file","labels"\n"two","a.txt","y|z"\n"one","b.txt","x"\n'
-
-
 @needs_pyarrow
 def test_parquet_keeps_types_and_cells(tmp_path):
     import pyarrow as pa

@@ -7,11 +7,11 @@ import os
 
 import pytest
 
-from data.samples import assert_same, assert_sound, csr, text_dataset, write_files
-from tacit.data.dataset import Dataset, label_lists
+from data.samples import assert_sound, write_files
+from tacit.data.dataset import label_lists
 from tacit.data.load import load_data, stream_samples
-from tacit.data.save import convert, save_data
-from tacit.errors import DataError, FileError
+from tacit.data.save import convert
+from tacit.errors import FileError
 
 A, B = "http://x/a", "http://x/b"
 RECORD = {"text": "third", "metadata": {"title": "T"}, "subjects": [{"uri": A, "label": "apple"}, {"label": "beer"}]}
@@ -49,29 +49,6 @@ def test_a_vocabulary_joins_names_and_uris(tmp_path):
         load_data(folder, vocabulary)
 
 
-def test_round_trip(tmp_path):
-    data = text_dataset()
-    written = save_data(data, tmp_path / "documents", format="folder")
-    assert [path.name for path in written[:4]] == ["1.txt", "1.key", "2.txt", "2.key"]
-    assert_same(load_data(tmp_path / "documents"), data)
-    convert(tmp_path / "documents", tmp_path / "a.jsonl")
-    assert_same(load_data(tmp_path / "a.jsonl"), data)
-
-
-def test_documents_are_not_mixed_with_others(tmp_path):
-    save_data(text_dataset(), tmp_path / "documents", format="folder")
-    with pytest.raises(FileError, match="documents: holds documents already; write to another folder"):
-        save_data(text_dataset(), tmp_path / "documents", format="folder")
-
-
-@pytest.mark.parametrize("name", ["<b>", "a\tb", "a\nb", " a"])
-def test_names_that_a_key_file_cannot_hold(tmp_path, name):
-    data = Dataset(None, csr([[1]]), [name], texts=["t"])
-    with pytest.raises(DataError, match=r"a \.key file cannot hold the name"):
-        save_data(data, tmp_path / "documents", format="folder")
-    assert not (tmp_path / "documents").exists()
-
-
 BAD: dict[str, tuple[dict[str, str | bytes], str]] = {
     "no documents": ({"a.md": "x"}, "holds no documents"),
     "no labels": (
@@ -100,3 +77,12 @@ def test_pipes_are_no_documents(tmp_path):
     write_files(tmp_path, {"1.txt": "t", "1.key": "a"})
     os.mkfifo(tmp_path / "2.txt")
     assert len(load_data(tmp_path)) == 1
+
+
+def test_documents_become_records_of_one_file(tmp_path):
+    (tmp_path / "in").mkdir()
+    write_files(tmp_path, {"in/b.txt": "one", "in/b.key": "x\n", "in/a.txt": "two", "in/a.key": "y\nz\n"})
+    convert(tmp_path / "in", tmp_path / "all.csv")
+    assert (tmp_path / "all.csv").read_text() == '"text","file","labels"\n"two","a.txt","y|z"\n"one","b.txt","x"\n'
+    with pytest.raises(FileError, match=r"can be read, not written; write \.jsonl"):
+        convert(tmp_path / "all.csv", tmp_path / "out", to_format="folder")

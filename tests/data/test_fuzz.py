@@ -98,7 +98,7 @@ def test_detection_of_mutated_files(tmp_path):
     rng = np.random.default_rng(0)
     contents = []
     for name, entry in FORMATS.items():
-        if name == "parquet":  # is not told by its first line where there is no pyarrow
+        if name in ("folder", "parquet"):  # not written, or not told by its first line where there is no pyarrow
             continue
         folder = tmp_path / name
         folder.mkdir()

@@ -61,11 +61,12 @@ def split(
     """Split DATA at random into a training and a test file.
 
     Samples that are alike stay together, and every label keeps at least one training sample. Both files have all
-    columns of DATA. The parts of a folder of documents are folders.
+    columns of DATA. The parts of a folder of documents are JSONL.
 
     \b
     Example: tacit split articles.csv --test-size 0.1 --out parts
     """
+    to_format = "jsonl" if data.is_dir() and to_format is None else to_format
     files = {name: out / f"{name}{_ending(data, to_format)}" for name in ("train", "test")}
     for file in files.values():
         check_unread(file, data)
@@ -75,7 +76,6 @@ def split(
     train, test = map(dataset.rows, random_split(len(dataset), size, seed, groups=groups, Y=dataset.Y))
     if hide is not None:
         train = replace(train, Y=hide_positives(train.Y, hide, seed))
-    to_format = "folder" if data.is_dir() and to_format is None else to_format
     make_folder(out)
     for name, part in (("train", train), ("test", test)):
         written = save_data(part, files[name], format=to_format)

@@ -12,13 +12,13 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from tacit.data.dataset import Dataset, Table, label_lists, texts_of
+from tacit.data.dataset import Dataset, Table
 from tacit.data.fields import default_label_fields, default_text_fields, joined_text, label_names
 from tacit.data.files import Staging, plain_name, sibling, suffix, text_lines
 from tacit.data.formats import Source, Target
-from tacit.data.label_names import bare_uri, text_dataset, write_label_names
+from tacit.data.label_names import bare_uri, text_dataset
 from tacit.data.records import json_record
-from tacit.errors import DataError, FileError
+from tacit.errors import FileError
 
 _TEXT, _JSON = ".txt", ".json"
 _FILE = "file"  # the field with the name of a document
@@ -47,33 +47,9 @@ def read(source: Source) -> Dataset:
     return dataset
 
 
-def write(dataset: Dataset, target: Target, staging: Staging) -> None:
-    """Write a new folder with a ``.txt`` and a ``.key`` file for each sample."""
-    for name in dataset.label_names:
-        if not name or _label_of_line(name) != name or any(char in name for char in "\r\n"):
-            message = f"a .key file cannot hold the name {name!r}: it is empty, or has a tab, a line end,"
-            raise DataError(f"{message} blanks around it or angle brackets; rename the label")
-    if target.path.is_dir() and any(_documents(target.path)):
-        raise FileError(target.path, "holds documents already; write to another folder")
-    try:
-        target.path.mkdir(exist_ok=True)
-    except OSError as error:
-        raise FileError(target.path, f"cannot be written: {error.strerror or error}") from error
-    for stem, text, labels in zip(_stems(dataset), texts_of(dataset), label_lists(dataset), strict=True):
-        for ending, content in ((_TEXT, text), (_LABELS[-1], "".join(f"{label}\n" for label in labels))):
-            with staging.open(target.path / f"{stem}{ending}") as file:
-                file.write(content.encode())
-    write_label_names(staging, target, dataset)
-
-
-def _stems(dataset: Dataset) -> list[str]:
-    """Names of documents without their endings: those they were read with, or else numbers."""
-    named = [] if dataset.table is None else [Path(str(record.get(_FILE, ""))) for record in dataset.table.records]
-    stems = [Path(plain_name(name)).stem for name in named]
-    if all(stems) and len(set(stems)) == len(dataset):
-        return stems
-    width = len(str(len(dataset)))
-    return [f"{number:0{width}d}" for number in range(1, len(dataset) + 1)]
+def write(_dataset: Dataset, target: Target, _staging: Staging) -> None:
+    """Raise: parts of a folder are written in one file."""
+    raise FileError(target.path, "a folder of documents can be read, not written; write .jsonl")
 
 
 def samples_of_folder(source: Source) -> Iterator[tuple[str, Mapping[str, Any]]]:

@@ -9,17 +9,15 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
-from sklearn.decomposition import TruncatedSVD
 from sklearn.metrics import roc_auc_score
-from sklearn.model_selection import GridSearchCV, cross_val_score, learning_curve
+from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler
 
 import tacit
-from planted import N_FEATURES, N_LABELS, planted
+from planted import N_LABELS, planted
 from tacit.core.parameters import check_parameters
 from tacit.errors import DataError, ModelFileError, ParameterError
-from tacit.latent.zero_shot import _MIN_ROWS
 from tacit.registry import MODELS, find_model
 
 
@@ -49,12 +47,6 @@ def test_a_grid_search_needs_no_scoring(data, form):
     assert search.score(data.X, form(data.Y)) == pytest.approx(search.best_score_)
 
 
-def test_a_learning_curve_needs_no_scoring(data):
-    sizes, _, scores = learning_curve(tacit.OneVsAll(), data.X, as_tags(data.Y), cv=3, train_sizes=[2, 160])
-    assert list(sizes) == [2, 160]
-    assert scores[0].mean() < scores[1].mean() - 0.05
-
-
 def test_a_pipeline_passes_everything_on(data):
     pipeline = make_pipeline(MaxAbsScaler(), tacit.LFM())
     assert cross_val_score(pipeline, data.X, as_tags(data.Y), cv=3).min() > 0.35
@@ -65,20 +57,7 @@ def test_a_pipeline_passes_everything_on(data):
     assert not hasattr(make_pipeline(MaxAbsScaler(), tacit.LabelTree()), "predict_proba")
 
 
-def test_dense_features_with_negative_values_go_through_a_pipeline(data):
-    pipeline = make_pipeline(TruncatedSVD(N_FEATURES - 1, random_state=0), tacit.OneVsAll())
-    assert cross_val_score(pipeline, data.X, data.Y.toarray(), cv=3).min() > 0.35
-
-
 # -- score ------------------------------------------------------------------------------------------------
-
-
-def test_samples_without_labels_score_nothing(fitted, data):
-    first = data.Y[:100]
-    half = sparse.vstack([first, sparse.csr_matrix(first.shape)])
-    X = sparse.vstack([data.X[:100], data.X[:100]])
-    assert fitted.score(X, half) == pytest.approx(fitted.score(data.X[:100], first) / 2)
-    assert fitted.score(X, [[]] * 200) == 0.0
 
 
 def test_known_negatives_and_unknown_labels_are_not_relevant(fitted, data):
@@ -131,20 +110,6 @@ def test_score_refuses(fitted, data):
 
 
 # -- dense scores -----------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("cls", [tacit.FastXML, tacit.PfastreXML])
-def test_equal_scores_keep_the_order_of_the_ranking(cls):
-    """Where labels are many, trees list them as leaves do: labels of equal scores are not in the order of columns."""
-    rng = np.random.default_rng(0)
-    X = sparse.random(60, 30, density=0.3, format="csr", dtype=np.float32, random_state=0)
-    Y = sparse.csr_matrix((np.ones(240), rng.permutation(600)[:240], np.arange(0, 241, 4)), shape=(60, 600))
-    model = cls(n_trees=2).fit(X, Y)
-    ranking, scores = model.rank(X, k=600), model.decision_function(X)
-    ties = (np.diff(ranking.scores, axis=1) == 0) & (ranking.scores[:, 1:] > model.unranked_score)
-    assert (ties & (np.diff(ranking.labels, axis=1) < 0)).any()
-    assert np.array_equal(np.argsort(-scores, axis=1, kind="stable"), ranking.labels)
-    assert np.allclose(np.take_along_axis(scores, ranking.labels, axis=1), ranking.scores, rtol=1e-4)
 
 
 def test_labels_that_are_not_ranked_score_alike_for_all_samples(data):
@@ -202,12 +167,6 @@ def test_scores_of_another_kind_are_no_probabilities(model):
     assert f"the scores of {type(model).__name__} with these parameters" in str(raised.value.__cause__)
 
 
-def test_too_few_samples_for_a_curve_give_no_probabilities(data):
-    few, enough = slice(_MIN_ROWS - 1), slice(_MIN_ROWS)
-    assert not hasattr(tacit.MomentMatching().fit(data.X[few], data.Y[few]), "predict_proba")
-    assert hasattr(tacit.MomentMatching().fit(data.X[enough], data.Y[enough]), "predict_proba")
-
-
 def test_labels_that_cannot_be_scored_have_probability_zero(data):
     Y = data.Y.toarray()
     Y[:, 4] = 0
@@ -235,23 +194,9 @@ def test_paper_makes_the_model_as_printed_and_takes_overrides():
     assert Printed.paper(random_state=3, n_jobs=2).get_params() == {"n_jobs": 2, "random_state": 3}
 
 
-def test_a_model_without_a_paper_says_so():
-    with pytest.raises(ParameterError, match="Popularity has no settings of a paper"):
-        tacit.Popularity.paper()
-
-
 @pytest.mark.parametrize("cls", [cls for cls in map(find_model, MODELS) if cls.PAPER])
 def test_the_settings_of_papers_are_parameters_that_the_model_allows(cls):
     check_parameters(cls.paper())
-
-
-@pytest.mark.parametrize("model", [tacit.OneVsAll, tacit.LFM])
-def test_a_model_that_only_ranks_is_the_same_without_a_threshold(data, model):
-    X, Y = data.X, data.Y
-    fitted, only_ranks = model().fit(X, Y), model()._fit_to_rank(X, Y)
-    np.testing.assert_array_equal(only_ranks.rank(X, 3).scores, fitted.rank(X, 3).scores)
-    assert np.isnan(only_ranks.threshold_)
-    assert only_ranks.fit(X, Y).threshold_ == fitted.threshold_
 
 
 def test_a_loaded_model_is_of_the_class_that_is_expected(tmp_path):

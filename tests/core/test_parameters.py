@@ -62,11 +62,6 @@ def test_numbers_beyond_float32_are_refused(name, parameter, value):
         check_parameters(find_model(name)(**{parameter: value}))
 
 
-def test_a_removed_parameter_names_what_replaces_it():
-    with pytest.raises(ParameterError, match="'fusion' any more: the scores of the members are always combined"):
-        parse_parameters(find_model("Blend"), ["fusion=rank"])
-
-
 def test_values_from_the_command_line():
     texts = ["C=0.5", "trees=7", "loss=logistic", "seed=none", "flag=false"]
     expected = {"C": 0.5, "trees": 7, "loss": "logistic", "seed": None, "flag": False}

@@ -2,8 +2,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from tacit import Ranking
 from tacit.errors import DataError
@@ -23,6 +21,7 @@ def test_as_a_sparse_matrix():
     assert matrix.shape == (2, 4)
     assert matrix.indices.tolist() == [0, 2, 1, 2, 3]
     assert matrix.data.tolist() == [0.0, 0.5, 3.0, 1.0, 2.0]  # the score 0 is stored, the pad is not
+    assert Ranking(np.array([[2, 0, 1]]), np.array([[3, 2, 1]])).to_dense().tolist() == [[2, 1, 3]]
 
 
 def test_parts_and_their_concatenation():
@@ -48,23 +47,3 @@ def test_padding_adds_places_without_labels():
     found = Ranking(np.array([[4, 7]]), np.array([[0.9, 0.5]])).resized(4)
     assert found.labels.tolist() == [[4, 7, -1, -1]]
     assert found.scores[0, 2:].tolist() == [-np.inf, -np.inf]
-
-
-SCORES = (0.0, -0.0, 1e-45, 0.5, np.nextafter(np.float32(0.5), np.float32(1)), 1.0, -1.0, np.finfo(np.float32).min)
-
-
-@given(st.permutations(range(8)), st.lists(st.sampled_from(SCORES), min_size=8, max_size=8))
-def test_dense_scores_sort_into_the_ranking(labels, scores):
-    falling = np.array([sorted(scores, reverse=True)], np.float32)
-    dense = Ranking(np.array([labels]), falling).to_dense()
-    assert np.argsort(-dense[0], kind="stable").tolist() == labels
-    assert np.allclose(dense[0, labels], falling[0])
-
-
-def test_dense_scores_are_raised_only_where_columns_are_not_in_order():
-    scores = np.array([[0.9, 0.5, 0.5, 0.5, -2.0]], np.float32)
-    in_order = Ranking(np.array([[4, 0, 1, 3, 2]]), scores).to_dense()
-    assert np.array_equal(in_order, np.array([[0.5, 0.5, -2.0, 0.5, 0.9]], np.float32))
-    raised = Ranking(np.array([[4, 1, 0, 3, 2]]), scores).to_dense()
-    above = np.nextafter(np.float32(0.5), np.float32(1))
-    assert np.array_equal(raised, np.array([[0.5, above, -2.0, 0.5, 0.9]], np.float32))

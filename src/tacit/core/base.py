@@ -105,7 +105,6 @@ class Estimator(Stored, BaseEstimator):  # type: ignore[misc]
     takes_dense: ClassVar[bool] = False  # whether `_fit` and `_rank` take `Features`; otherwise they get a CSR matrix
     unranked_score: ClassVar[float] = float(np.finfo(np.float32).min)
     PAPER: ClassVar[Mapping[str, Any]] = {}  # parameters of the method as its paper prints it
-    _only_ranks = False  # whether no threshold is needed
 
     @classmethod
     def paper(cls, **overrides: Any) -> Self:
@@ -145,20 +144,15 @@ class Estimator(Stored, BaseEstimator):  # type: ignore[misc]
         """
         return self._fit_checked(X, Y, label_names)
 
-    def _fit_to_rank(self, X: Any, Y: Any) -> Self:
-        """`fit` for a model that only ranks, as in cross-validation: without a threshold, which takes time to find."""
-        self._only_ranks = True
-        try:
-            return self.fit(X, Y)
-        finally:
-            del self._only_ranks
-
     def _fit_checked(self, X: Any, Y: Any, label_names: Sequence[Any] | None, **data: Any) -> Self:
         """Check everything, then `_fit` with the `data` that some models take in addition to X and Y."""
         check_parameters(self)
         labels = read_labels(Y, label_names, known_negatives="missing" in self._values(Role.KNOWS_MISSING))
         checked = self._checked(X, is_fit=True)
-        counts = _check_training_data(checked, labels.matrix)
+        check_samples(checked, labels.matrix)
+        counts = label_counts(labels.matrix)
+        if not counts.any():
+            raise DataError("Y has no positive label anywhere; there is nothing to learn")
         features = self._scaled(checked, is_fit=True)
         self.classes_ = labels.names
         self.container_ = labels.container
@@ -166,7 +160,7 @@ class Estimator(Stored, BaseEstimator):  # type: ignore[misc]
         self.n_samples_ = int(features.shape[0])
         with within_range(), fitting(type(self).__name__, self.stored_parameters(), features, labels.matrix, data):
             self._fit(features, labels.matrix, **data)
-        self.threshold_ = np.nan if self._only_ranks else self._matching_threshold(features, positives(labels.matrix))
+        self.threshold_ = self._matching_threshold(features, positives(labels.matrix))
         return self
 
     def _features(self, X: Any) -> FeatureMatrix:
@@ -178,12 +172,10 @@ class Estimator(Stored, BaseEstimator):  # type: ignore[misc]
         features = read_features(X, None if is_fit else 0 < n_dense == self.n_features_in_)
         if not is_fit and (isinstance(X, Features) or 0 < n_dense < self.n_features_in_):
             self._check_parts(features)
-        nameless = isinstance(X, Features | sparse.csr_matrix) and not hasattr(self, "feature_names_in_")
-        if is_fit or not nameless or features.shape[1] != self.n_features_in_:  # otherwise there is nothing to check
-            try:
-                validate_data(self, X, reset=is_fit, skip_check_array=True)
-            except ValueError as error:
-                raise DataError(str(error)) from error
+        try:
+            validate_data(self, X, reset=is_fit, skip_check_array=True)
+        except ValueError as error:
+            raise DataError(str(error)) from error
         if is_fit:
             dense, weight = (features.dense.shape[1], features.weight) if isinstance(features, Features) else (0, 0.0)
             self._keep_if(n_dense_in_=dense or None, dense_weight_=weight if dense else None)
@@ -196,17 +188,12 @@ class Estimator(Stored, BaseEstimator):  # type: ignore[misc]
 
     def _check_parts(self, X: FeatureMatrix) -> None:
         """Raise unless X has the parts that the model was trained on."""
-        n_dense = getattr(self, "n_dense_in_", 0)
-        n_given = X.dense.shape[1] if isinstance(X, Features) else 0
-        expected, given = ((n - part, part) for n, part in ((self.n_features_in_, n_dense), (X.shape[1], n_given)))
-        if given != expected:
+        trained = (self.n_features_in_, getattr(self, "n_dense_in_", 0), getattr(self, "dense_weight_", 0.0))
+        given = (X.shape[1], X.dense.shape[1], X.weight) if isinstance(X, Features) else (X.shape[1], 0, 0.0)
+        if given != trained:
             raise DataError(
-                f"X must have {expected[0]} sparse and {expected[1]} dense features, as in training; got "
-                f"{given[0]} and {given[1]}; pass tacit.Features(sparse, dense) with the same parts"
-            )
-        if isinstance(X, Features) and X.weight != self.dense_weight_:
-            raise DataError(
-                f"the dense part of X must have the weight {self.dense_weight_:g}, as in training; got {X.weight:g}"
+                "X must have {} features, {} of them dense with the weight {:g}, as in training; got {}, {} and {:g}; "
+                "pass tacit.Features(sparse, dense, weight) with the same parts".format(*trained, *given)
             )
 
     def _keep_if(self, **values: Any) -> None:
@@ -293,25 +280,13 @@ class Estimator(Stored, BaseEstimator):  # type: ignore[misc]
         return np.argsort(-self.label_counts_, kind="stable").astype(np.int32)
 
     def decision_function(self, X: Any) -> npt.NDArray[np.float32]:
-        """Dense float32 scores of all labels, for tools that need them; `rank` takes far less memory.
-
-        Columns are in the order of `classes_`; more than 1 GiB is an error. Sorting a row, ties by column, gives the
-        order of ``rank(X, k=n_labels)``. To preserve that order, labels that the model does not rank have distinct
-        scores below all others, the same for all samples.
-        """
+        """Dense float32 scores of all labels, in the order of `classes_`, for tools that need them; at most 1 GiB."""
         self._check_fitted()
-        features = self._features(X)
-        n_samples, n_labels = features.shape[0], len(self.classes_)
-        self._check_dense(n_samples, "use rank(X, k)")
-        unranked = np.float32(self.unranked_score)
-        step = np.nextafter(unranked, np.float32(np.inf)) - unranked
-        bottom = np.empty(n_labels, np.float32)
-        bottom[self._by_frequency()] = unranked + step * np.arange(n_labels, dtype=np.float64)[::-1]
-        scores = np.empty((n_samples, n_labels), np.float32)
-        for start, stop in row_blocks(n_samples, max(1, _DENSE_AT_A_TIME // n_labels)):
-            found = self._ranked(features[start:stop], n_labels, None)
-            filled = np.where(found.scores == unranked, bottom[found.labels], found.scores)
-            scores[start:stop] = Ranking(found.labels, filled).to_dense()
+        features, n_labels = self._features(X), len(self.classes_)
+        self._check_dense(features.shape[0], "use rank(X, k)")
+        scores = np.empty((features.shape[0], n_labels), np.float32)
+        for start, stop in row_blocks(len(scores), max(1, _DENSE_AT_A_TIME // n_labels)):
+            scores[start:stop] = self._ranked(features[start:stop], n_labels, None).to_dense()
         return scores
 
     def _check_dense(self, n_samples: int, instead: str) -> None:
@@ -334,17 +309,14 @@ class Estimator(Stored, BaseEstimator):  # type: ignore[misc]
     def predict_proba(self, X: Any, k: int | None = None) -> sparse.csr_matrix:
         """Probabilities of the `k` most probable labels of each sample; by default of all, if they fit into 1 GiB.
 
-        Labels are not exclusive: the probabilities of a sample do not sum to 1. Only models whose scores are
-        probabilities or log-odds have this method; docs/metrics.md lists them and the parameters they need. Returns a
-        CSR matrix with columns in the order of `classes_`: the labels of ``rank(X, k)`` are stored, even if their
-        probability is 0; all other labels are at most as probable.
+        Only models whose scores are probabilities or log-odds have this method; docs/metrics.md lists them. Returns a
+        CSR matrix with columns in the order of `classes_`, which stores the labels of ``rank(X, k)``.
         """
         self._check_fitted()
-        n_labels = len(self.classes_)
-        n_places = n_labels if k is None else min(as_count(k, "k"), n_labels)
-        features = self._features(X)
+        features, n_labels = self._features(X), len(self.classes_)
         if k is None:
             self._check_dense(features.shape[0], "use predict_proba(X, k)")
+        n_places = n_labels if k is None else min(as_count(k, "k"), n_labels)
         ranking = self._ranked(features, n_places, None)
         probable = expit(ranking.scores) if self._link == "logistic" else np.clip(ranking.scores, 0, 1)
         return Ranking(ranking.labels, probable).to_csr(n_labels)
@@ -352,9 +324,8 @@ class Estimator(Stored, BaseEstimator):  # type: ignore[misc]
     def score(self, X: Any, Y: Any) -> float:
         """nDCG@5 of the ranking of some samples, which scikit-learn's searches maximise unless given `scoring`.
 
-        It lies in [0, 1]; samples without labels count as 0. For other metrics pass a function to `scoring` that calls
-        `tacit.evaluate`. If Y is made of lists or is a data frame, it is matched with `classes_` by name, otherwise by
-        column. A name in a list that the model does not know counts as a label not found.
+        Lists and data frames are matched with `classes_` by name, other Y by column. A name in a list that the model
+        does not know counts as a label not found.
         """
         self._check_fitted()
         features = self._features(X)
@@ -419,19 +390,8 @@ def _rank_rows(model: Estimator, X: FeatureMatrix, rows: slice, k: int, allowed:
 def check_samples(X: FeatureMatrix, Y: sparse.csr_matrix) -> None:
     """Raise unless X and Y have the same number of samples, and at least one, and X a feature."""
     if X.shape[0] != Y.shape[0]:
-        raise DataError(
-            f"X and Y must have one row per sample: inconsistent numbers of samples, {X.shape[0]} in X and "
-            f"{Y.shape[0]} in Y"
-        )
-    if X.shape[0] == 0 or X.shape[1] == 0:
-        what = "sample(s)" if X.shape[0] == 0 else "feature(s)"
+        numbers = f"{X.shape[0]} in X and {Y.shape[0]} in Y"
+        raise DataError(f"X and Y must have one row per sample: inconsistent numbers of samples, {numbers}")
+    if 0 in X.shape:
+        what = "feature(s)" if X.shape[0] else "sample(s)"
         raise DataError(f"Found array with 0 {what} (shape={X.shape}) while a minimum of 1 is required.")
-
-
-def _check_training_data(X: FeatureMatrix, Y: sparse.csr_matrix) -> npt.NDArray[np.int64]:
-    """The number of positives of each label, after checking that there is something to learn."""
-    check_samples(X, Y)
-    counts = label_counts(Y)
-    if not counts.any():
-        raise DataError("Y has no positive label anywhere; there is nothing to learn")
-    return counts

@@ -18,7 +18,6 @@ from tacit.numerics.compact import all_halves
 from tacit.numerics.rows import occurring, row_squares
 
 _NO_SCALES: Any = None
-_LARGEST_SCALE = 2.0**64
 _AT_A_TIME = 1 << 20  # dense values that are converted together
 
 
@@ -64,12 +63,6 @@ class Features:
     def shape(self) -> tuple[int, int]:
         """Samples, and features of both parts."""
         return len(self), self.sparse.shape[1] + self.dense.shape[1]
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of both parts."""
-        words = self.sparse
-        return int(words.data.nbytes + words.indices.nbytes + words.indptr.nbytes + self.dense.nbytes)
 
     @property
     def nnz(self) -> int:
@@ -121,11 +114,7 @@ class Features:
         words = self.sparse
         data = (words.data * np.repeat(by_words, np.diff(words.indptr))).astype(np.float32)
         scaled = csr_matrix((data, words.indices, words.indptr), shape=words.shape, copy=False)
-        dense, is_tiny = self.dense, scales > _LARGEST_SCALE
-        if is_tiny.any():  # rows near the smallest float32
-            dense = np.where(is_tiny[:, None], dense * np.float32(_LARGEST_SCALE), dense)
-            scales = np.where(is_tiny, scales / _LARGEST_SCALE, scales)
-        return replace(self, sparse=scaled, dense=dense, scales=scales.astype(np.float32))
+        return replace(self, sparse=scaled, scales=np.minimum(scales, np.finfo(np.float32).max).astype(np.float32))
 
     def __matmul__(self, right: npt.NDArray[Any]) -> Floats32:
         """The product with a dense matrix; a row has the same bits alone and among others."""

@@ -25,12 +25,6 @@ _LARGEST = 1e15  # magnitude of a number, so that its products with features sta
 _UNIONS = (Union, types.UnionType)
 _OF_ALL_MODELS = ("idf", "normalize", "random_state", "n_jobs")
 
-#: What replaces parameters of earlier versions.
-REMOVED: Mapping[str, str] = {
-    "fusion": "the scores of the members are always combined",
-    "mapping_in_model": "Ψ is learned after the factors; choose it by mapping='linear' or 'moments'",
-}
-
 
 @dataclass(frozen=True)
 class Range:
@@ -44,14 +38,9 @@ class Range:
 
     def holds(self, value: Any) -> bool:
         """Whether `value` lies in the range (NaN never does)."""
-        return (
-            not math.isnan(value)
-            and (self.low is None or value >= self.low)
-            and (self.high is None or value <= self.high)
-            and (self.above is None or value > self.above)
-            and (self.below is None or value < self.below)
-            and value != self.other_than
-        )
+        is_above = (self.low is None or value >= self.low) and (self.above is None or value > self.above)
+        is_below = (self.high is None or value <= self.high) and (self.below is None or value < self.below)
+        return is_above and is_below and value != self.other_than and not math.isnan(value)
 
     def __str__(self) -> str:
         ends = ((">=", self.low), (">", self.above), ("<=", self.high), ("<", self.below), ("not", self.other_than))
@@ -113,20 +102,15 @@ class Parameter:
 
     def check(self, value: Any) -> None:
         """Raise unless `value` has an allowed type and meets the constraint."""
-        if value is None and type(None) in self.types:
+        if not self.types or (value is None and type(None) in self.types):
             return
-        if not self.types:
-            return
-        if is_instance(value, self.types) and (self.constraint is None or self.constraint.holds(value)):
-            if float not in self.types or value == 0 or 1 / _LARGEST <= abs(value) <= _LARGEST:
-                return
-            raise ParameterError(
-                f"parameter '{self.name}' must be 0 or from {1 / _LARGEST:g} to {_LARGEST:g}; got {value!r}"
-            )
-        hint = ""
-        if isinstance(value, str) and isinstance(self.constraint, OneOf):
-            hint = did_you_mean(value, self.constraint.choices)
-        raise ParameterError(f"parameter '{self.name}' must be {self}; got {value!r}{hint}")
+        if not is_instance(value, self.types) or (self.constraint is not None and not self.constraint.holds(value)):
+            choices = self.constraint.choices if isinstance(self.constraint, OneOf) else ()
+            hint = did_you_mean(value, choices) if isinstance(value, str) else ""
+            raise ParameterError(f"parameter '{self.name}' must be {self}; got {value!r}{hint}")
+        if float in self.types and value != 0 and not 1 / _LARGEST <= abs(value) <= _LARGEST:
+            limits = f"0 or from {1 / _LARGEST:g} to {_LARGEST:g}"
+            raise ParameterError(f"parameter '{self.name}' must be {limits}; got {value!r}")
 
     def suggest(self, trial: Any) -> Any:
         """A value from the search space, for a trial of Optuna; fractions have three digits."""
@@ -216,24 +200,14 @@ def check_parameters(estimator: Any) -> None:
 
 def parse_parameters(cls: type, assignments: Iterable[str]) -> dict[str, Any]:
     """``["C=2", "loss=logistic"]`` as a checked mapping of parameters of `cls`."""
-    known, values = parameters_of(cls), {}
+    known, values = parameters_of(cls), dict[str, Any]()
     for assignment in assignments:
         name, equals, text = assignment.partition("=")
         if not equals:
             raise ParameterError(f"a parameter must be given as name=value; got '{assignment}'")
         values[name] = known[name].parse(text) if name in known else None
-        check_values([cls], {name: values[name]})
+    check_values([cls], values)
     return values
-
-
-def unknown_parameter(cls: type, name: str) -> ParameterError:
-    """The error for a parameter that `cls` does not have."""
-    known = parameters_of(cls)
-    if name in REMOVED:
-        return ParameterError(f"{cls.__name__} has no parameter '{name}' any more: {REMOVED[name]}")
-    return ParameterError(
-        f"{cls.__name__} has no parameter '{name}'{did_you_mean(name, known)} (it has: {', '.join(known)})"
-    )
 
 
 def check_values(classes: Iterable[Any], values: Mapping[str, Any]) -> None:
@@ -242,7 +216,9 @@ def check_values(classes: Iterable[Any], values: Mapping[str, Any]) -> None:
     known = {name: parameter for cls in classes for name, parameter in parameters_of(cls).items()}
     for name, value in values.items():
         if name not in known:
-            raise unknown_parameter(classes[0], name)
+            first, others = classes[0], ", ".join(parameters_of(classes[0]))
+            hint = did_you_mean(name, known)
+            raise ParameterError(f"{first.__name__} has no parameter '{name}'{hint} (it has: {others})")
         known[name].check(value)
 
 

@@ -76,17 +76,9 @@ class Ranking:
         return matrix
 
     def to_dense(self) -> npt.NDArray[np.float32]:
-        """Scores by column, for a ranking of all labels: sorting a row, ties by column, gives the ranking.
-
-        Where tied labels are not ranked in column order, the scores of the better ones are raised by the smallest
-        possible float32 step.
-        """
-        steps = np.zeros(self.labels.shape, np.int64)
-        np.cumsum(self.labels[:, 1:] < self.labels[:, :-1], axis=1, out=steps[:, 1:])
-        least = _mirrored(self.scores.view(np.int32).astype(np.int64)) + steps
-        raised = np.maximum.accumulate(least[:, ::-1], axis=1)[:, ::-1] - steps
-        dense = np.empty(self.scores.shape, np.float32)
-        np.put_along_axis(dense, self.labels, _mirrored(raised).astype(np.int32).view(np.float32), axis=1)
+        """Scores by column, for a ranking of all labels."""
+        dense = np.empty_like(self.scores)
+        np.put_along_axis(dense, self.labels, self.scores, axis=1)
         return dense
 
     @staticmethod
@@ -95,8 +87,3 @@ class Ranking:
         k = max(part.k for part in parts)
         parts = [part.resized(k) for part in parts]
         return Ranking(np.concatenate([part.labels for part in parts]), np.concatenate([part.scores for part in parts]))
-
-
-def _mirrored(bits: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Map the bits of float32 to consecutive integers in the order of the floats; its own inverse."""
-    return np.where(bits < 0, -(2**31) - bits, bits)

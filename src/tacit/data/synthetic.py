@@ -16,7 +16,7 @@ import numpy as np
 from scipy import sparse
 
 from tacit.arrays import AnyArray, Floats64, Ints64, Mask
-from tacit.core.parameters import Range, check_parameters, document_parameters, parameters_of, unknown_parameter
+from tacit.core.parameters import Range, check_parameters, check_values, document_parameters
 from tacit.data.dataset import Dataset
 from tacit.data.split import keep_entries
 from tacit.evaluation.propensity import propensities_from_counts
@@ -118,8 +118,7 @@ def stream_dataset(n_samples: int, n_features: int, n_labels: int, **options: An
 
 
 def _recipe(**options: Any) -> Recipe:
-    if unknown := options.keys() - parameters_of(Recipe).keys():
-        raise unknown_parameter(Recipe, min(unknown))
+    check_values([Recipe], options)
     return Recipe(**options)
 
 

@@ -172,7 +172,7 @@ def _out_of_fold(
     for fold in range(folds):
         announce(f"fold {fold + 1} of {folds}: training on the others")
         train, rest = np.flatnonzero(fold_of != fold), np.flatnonzero(fold_of == fold)
-        fresh = clone(model)._fit_to_rank(X[train], Y[train])
+        fresh = clone(model).fit(X[train], Y[train])
         parts.append(pairs_of(fresh.rank(X[rest], k), fresh.unranked_score, rest, fold, Y[rest], Y[train]))
         models.append(fresh)
     return models, RankedPairs.concatenate(parts)

@@ -6,7 +6,6 @@ unseen      half of the labels unseen at random, mean of seeds 0–4: all, seen,
 seen        all labels seen: MLLCS beside LFM; 80 % of the entries of Y unobserved; a tenth of the samples
 ablation    the paper's Table 4: LFM, counts in the model, moment matching alone and blended in, on Bibtex
 curve       P@1 and P@3 for 20 to 80 % of the labels seen (docs/figures/unseen-curve.svg)
-trace       P@1 and objective during EM (docs/figures/unseen-trace.svg)
 mappings    every Ψ of MLLCS, on validation splits cut from train
 speed       one sweep on Delicious against its matrix products; K = 0.8 L with memory
 online      online EM beside batch EM on Bibtex
@@ -198,29 +197,6 @@ def _save(figure: Any, name: str) -> None:
     FIGURES.mkdir(parents=True, exist_ok=True)
     figure.savefig(FIGURES / f"{name}.svg", bbox_inches="tight", metadata={"Date": None})
     print(f"  docs/figures/{name}.svg")
-
-
-def trace() -> None:
-    """The paper's Figure 3: P@1 during EM, and the objective that EM climbs."""
-    from matplotlib import pyplot as plt
-
-    data = load("bibtex")
-    sweeps = (1, 2, 5, 10, 20, 40)
-    figure, axes = plt.subplots(1, 2, figsize=(8, 3))
-    for what, cls, parameters in (("MLLCS, linear Ψ", tacit.MLLCS, LINEAR), ("COSTA", tacit.COSTA, {})):
-        points = [measure(cls, data, 0, n_sweeps=n, **parameters)[0, 0] for n in sweeps]
-        print(f"  {what}: P@1 after {sweeps} sweeps: {text(np.array(points))}", flush=True)
-        axes[0].plot(sweeps, points, marker="o", label=what)
-    axes[0].set(xlabel="sweeps", ylabel="P@1, percent", xscale="log")
-    axes[0].legend(frameon=False)
-    X, Y, *_ = data
-    model = tacit.MLLCS(n_sweeps=100, calibration_folds=0).fit(X, Y)
-    falls = np.diff(model.trace_) / np.abs(model.trace_[1:])
-    print(f"  largest relative fall of the penalised log-likelihood in 100 sweeps: {max(0, -falls.min()):.1e}")
-    axes[1].plot(np.arange(2, 101), model.trace_[1:])
-    axes[1].set(xlabel="sweeps", ylabel="penalised log-likelihood", xscale="log")
-    figure.tight_layout()
-    _save(figure, "unseen-trace")
 
 
 def speed() -> None:
@@ -427,7 +403,7 @@ def model() -> None:
 
 PARTS = {
     part.__name__: part
-    for part in (unseen, seen, ablation, mappings, curve, trace, speed, online, variational, add, active, model)
+    for part in (unseen, seen, ablation, mappings, curve, speed, online, variational, add, active, model)
 }
 
 

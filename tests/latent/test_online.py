@@ -12,6 +12,7 @@ from scipy import sparse
 
 import tacit
 from planted import planted
+from reference import latent as reference
 from tacit.data.split import hold_out_labels
 from tacit.errors import DataError, ParameterError
 from tacit.latent import online
@@ -111,15 +112,21 @@ def test_every_kind_of_fit_goes_on(options):
 def test_online_steps_on_all_samples_end_where_em_ends(monkeypatch):
     X, Y = planted(60)
     X, seen = with_constant(X), Y[:, :8].tocsr()
-    counts = weighted_counts(read_cooccurrence((Y.T @ Y).toarray()[:8], 8), 5.0, 0.5, own=True)
+    M = (Y.T @ Y).toarray()[:8]
+    counts = weighted_counts(read_cooccurrence(M, 8), 5.0, 0.5, own=True)
     priors = Priors(0.7, 1.3, 0.9, 0.6)
     problem = EMProblem(X, seen, counts, priors, improving_solver(X, priors.w / priors.u, 5))
     monkeypatch.setattr(online, "_FORGETTING", 0.0)
     state = online.online_start(X.shape[1], counts, 5, 0)
     for _ in range(140):
         state = online.online_step(state, problem, X.shape[0], None)
-    reached = sweep(replace(problem, n_steps=30), replace(state.factors, U=X @ state.factors.W))[2]
-    assert reached == pytest.approx(train(problem, 5, 300, seed=0).trace[-1], rel=5e-3)
+    reached, _ = sweep(replace(problem, n_steps=30), replace(state.factors, U=X @ state.factors.W))
+    data = (X.toarray(), seen.toarray(), M.astype(float), 5.0)
+    ends = [
+        reference.penalised_log_likelihood(*data, each.U, each.V, each.B, each.W, (0.7, 1.3, 0.9, 0.6), weight=0.5)
+        for each in (reached, train(problem, 5, 300, seed=0).factors)
+    ]
+    assert ends[0] == pytest.approx(ends[1], rel=5e-3)
 
 
 # -- what is kept ---------------------------------------------------------------------------------------------

@@ -45,7 +45,7 @@ class COSTA(FactorModel):
             factors = self._train(self._problem(X, Y, None), cooccurrence.n_labels).factors
             self.seen_vectors_ = LabelVectors.of_factors(factors.W, factors.V)
         else:
-            self.projection_, self.trace_ = None, np.empty(0)
+            self.projection_ = None
             options = (self.classifier, self.ridge, self.random_state, self.n_jobs)
             self.seen_vectors_ = fit_classifiers(X, Y, *options)
         return self.seen_vectors_

@@ -21,12 +21,9 @@ from tacit.latent.model import (
     Priors,
     Spread,
     count_terms,
-    divergence,
     initial_factors,
-    label_likelihood,
     label_slopes,
     label_weights,
-    log_prior,
     score_variance,
 )
 from tacit.runtime.tasks import row_blocks, run_tasks
@@ -142,11 +139,10 @@ class EMProblem:
 
 @dataclass(frozen=True, eq=False)
 class Trained:
-    """Factors after some sweeps, and the penalised log-likelihood during each."""
+    """Factors after some sweeps, and their variances."""
 
     factors: Factors
     spread: Spread | None
-    trace: Floats64
 
 
 def train(problem: EMProblem, n_factors: int, n_sweeps: int, seed: int | None, variational: bool = False) -> Trained:
@@ -155,7 +151,7 @@ def train(problem: EMProblem, n_factors: int, n_sweeps: int, seed: int | None, v
     n_labels = n_seen if problem.counts is None else problem.counts.values.shape[1]
     n_samples, n_features = problem.X.shape
     factors = initial_factors(n_samples, n_features, n_seen, n_labels, n_factors, seed)
-    spread, traces = None, []
+    spread = None
     rounds = row_blocks(n_sweeps, _SWEEPS_PER_TASK)
     if variational:
         rounds.append((n_sweeps, n_sweeps + _VARIATIONAL_SWEEPS))
@@ -165,18 +161,16 @@ def train(problem: EMProblem, n_factors: int, n_sweeps: int, seed: int | None, v
         task = {"problem": problem, "start": factors, "spread": spread, "n_sweeps": stop - start}
         done = run_tasks(_sweeps, [task], n_jobs=1, what="sweeps")[0]
         factors, spread = done.factors, done.spread
-        traces.append(done.trace)
-    return Trained(factors, spread, np.concatenate(traces))
+    return Trained(factors, spread)
 
 
 def _sweeps(problem: EMProblem, start: Factors, spread: Spread | None, n_sweeps: int) -> Trained:
-    trace = np.empty(n_sweeps)
     factors = start
-    for i in range(n_sweeps):
-        factors, spread, trace[i] = sweep(problem, factors, spread)
+    for _ in range(n_sweeps):
+        factors, spread = sweep(problem, factors, spread)
     arrays = (factors.U, factors.V, factors.B, factors.W)
     in_order = Factors(*map(np.ascontiguousarray, arrays))  # as a checkpoint returns them, for the same rounding
-    return Trained(in_order, spread, trace)
+    return Trained(in_order, spread)
 
 
 def initial_spread(factors: Factors) -> Spread:
@@ -187,33 +181,29 @@ def initial_spread(factors: Factors) -> Spread:
 # -- one sweep --------------------------------------------------------------------------------------------
 
 
-def sweep(problem: EMProblem, factors: Factors, spread: Spread | None = None) -> tuple[Factors, Spread | None, float]:
-    """One sweep over all factors.
+def sweep(problem: EMProblem, factors: Factors, spread: Spread | None = None) -> tuple[Factors, Spread | None]:
+    """One sweep over all factors, which never lowers the penalised log-likelihood.
 
-    Also returns the penalised log-likelihood before the label factors move. With variances (variational Bayes) it is
-    the lower bound on the evidence, up to a constant.
+    With variances (variational Bayes) it never lowers the bound on the evidence.
     """
     priors, V = problem.priors, factors.V
     parts = problem.over_rows(climb_samples, factors, spread, gram=eigen(V.T @ V))
     U = np.concatenate([part.U for part in parts])
     factors = replace(factors, U=U, W=problem.regress(U, factors.W))
     slope, sample_gram, weights, *variances = _totals([part.sums for part in parts])
-    objective = sum(part.likelihood for part in parts) + log_prior(factors, problem.X, priors)
     if spread is not None:
         spread = replace(spread, U=np.concatenate([part.spread for part in parts]))
-        objective -= divergence(spread, priors)
     slope -= np.float32(priors.v) * V
     weights = weights / len(U)
     tau: Floats | None = None
     if problem.counts is not None:
-        count_slope, tau, likelihood = count_terms(V, factors.B, problem.counts, spread)
-        objective += likelihood
+        count_slope, tau = count_terms(V, factors.B, problem.counts, spread)
         slope += count_slope @ factors.B
         type_weights = tau.mean(axis=1, dtype=np.float64)
         sample_gram, weights = _joined_grams(sample_gram, weights, factors.B.T @ factors.B, type_weights)
     precondition = preconditioner(eigen(sample_gram), weights, priors.v)
     factors, spread = _move_labels(problem, factors, spread, slope, precondition, tau, variances)
-    return *climb_types(problem, factors, spread), objective
+    return climb_types(problem, factors, spread)
 
 
 def _totals(parts: Sequence[Sequence[Floats]]) -> list[Floats]:
@@ -226,7 +216,6 @@ class RowsResult(NamedTuple):
     U: Floats32
     spread: Floats32 | None
     sums: tuple[Floats, ...]  # slopes of labels, UᵀU, weights of labels; with variances, these and squares, weighted
-    likelihood: float
 
 
 def climb_samples(problem: EMProblem, factors: Factors, spread: Spread | None, gram: Eigen) -> RowsResult:
@@ -244,14 +233,13 @@ def climb_samples(problem: EMProblem, factors: Factors, spread: Spread | None, g
     precondition = preconditioner(gram, omega.mean(axis=1, dtype=np.float64), ridge)
     change, image = climb_rows(residual, precondition, V, omega, diagonal, problem.n_steps)
     U = U + change
-    variance = score_variance(replace(factors, U=U), spread)
     xi += image
-    omega = label_weights(xi, Y, absent, variance)
+    omega = label_weights(xi, Y, absent, score_variance(replace(factors, U=U), spread))
     sums: tuple[Floats, ...] = label_slopes(xi, Y, absent, omega).T @ U, U.T @ U, omega.sum(axis=0, dtype=np.float64)
     if spread is not None:
         sums += (omega.T @ spread.U, omega.T @ (U * U + spread.U))
     own = None if spread is None else spread.U
-    return RowsResult(U, own, sums, label_likelihood(xi, Y, absent, variance))
+    return RowsResult(U, own, sums)
 
 
 def _joined_grams(
@@ -325,7 +313,7 @@ def climb_types(problem: EMProblem, factors: Factors, spread: Spread | None) -> 
     counts, priors, V = problem.counts, problem.priors, factors.V
     if counts is None:
         return factors, spread
-    slope, tau, _ = count_terms(V, factors.B, counts, spread)
+    slope, tau = count_terms(V, factors.B, counts, spread)
     residual = slope.T @ V - np.float32(priors.beta) * factors.B
     diagonal = np.full_like(factors.B, priors.beta)
     if spread is not None:
@@ -353,7 +341,7 @@ def types_of(V: Floats, counts: Counts, ridge: float) -> Floats32:
     B = np.zeros((counts.values.shape[1], V.shape[1]), np.float32)
     gram = eigen(V.T @ V)
     for _ in range(_TYPE_SWEEPS):
-        slope, tau, _ = count_terms(V, B, counts)
+        slope, tau = count_terms(V, B, counts)
         precondition = preconditioner(gram, tau.mean(axis=0, dtype=np.float64), ridge)
         B = B + climb_rows(slope.T @ V - np.float32(ridge) * B, precondition, V, tau.T, ridge, 2)[0]
     return B.astype(np.float32)

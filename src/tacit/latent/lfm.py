@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from scipy import sparse
 
-from tacit.arrays import Floats64
 from tacit.core.base import Idf, Link, Normalize
 from tacit.core.parameters import OneOf, Range, Role, Tune, document_parameters
 from tacit.latent.counts import Cooccurrence
@@ -18,7 +17,6 @@ from tacit.latent.label_vectors import LabelVectors
 from tacit.latent.model import Counts, Priors, with_constant
 from tacit.latent.zero_shot import ZeroShot
 from tacit.numerics.ridge import improving_solver
-from tacit.store.declared import Array
 
 _REGRESSION_STEPS = 5  # of conjugate gradients from the last weights, where an exact solution is too costly
 
@@ -55,8 +53,6 @@ class FactorModel(ZeroShot):
     idf: Idf = None
     normalize: Normalize = True
 
-    trace_: Annotated[Floats64, Array("float64", ("",))] = field(init=False)
-
     def _priors(self) -> Priors:
         return Priors(self.lambda_u, self.lambda_v, 1.0, self.lambda_w)
 
@@ -74,11 +70,10 @@ class FactorModel(ZeroShot):
         return min(round(self.n_factors), max(2, n_seen))
 
     def _train(self, problem: EMProblem, n_labels: int, variational: bool = False) -> Trained:
-        """Run EM, and set `projection_` and `trace_`; `n_labels` are seen or not."""
+        """Run EM, and set `projection_`; `n_labels` are seen or not."""
         K = self._length(problem.Y.shape[1], n_labels)
         trained = train(problem, K, self.n_sweeps, self.random_state, variational)
         self.projection_ = trained.factors.W[:-1].copy()
-        self.trace_ = trained.trace
         return trained
 
 

@@ -271,7 +271,6 @@ class MLLCS(FactorModel):
         self.classes_ = all_names(labels.names, unseen_names, counts.n_labels)
         self.label_counts_ = np.zeros(counts.n_labels, np.int64)
         self.n_samples_ = 0
-        self.trace_ = np.empty(0)
         self.seen_curve_ = self.unseen_curve_ = ScoreScale()
         self.cooccurrence_ = counts
         K = self._length(n_seen, counts.n_labels)

@@ -85,12 +85,6 @@ def polya_gamma_mean(psi: Floats) -> Floats:
     return mean
 
 
-def log_two_cosh(psi: Floats) -> Floats:
-    """log(2 cosh(ψ/2)) without overflow."""
-    size = np.abs(psi)
-    return np.asarray(size / 2 + np.log(1 + np.exp(-size)))
-
-
 def label_weights(xi: Floats, Y: sparse.csr_matrix, absent: str, variance: Floats | None = None) -> Floats:
     """Weights ω of a block of labels (ML-LCS Eq. 13), 0 for unknown ones.
 
@@ -118,32 +112,20 @@ def label_slopes(xi: Floats, Y: sparse.csr_matrix, absent: str, omega: Floats) -
     return slope
 
 
-def label_likelihood(xi: Floats, Y: sparse.csr_matrix, absent: str, variance: Floats | None = None) -> float:
-    """Log-likelihood of the known labels of a block; with a variance of ξ, the bound on its mean."""
-    stored = stored_places(Y)
-    root = xi if variance is None else np.sqrt(xi * xi + variance)
-    known = xi[stored]
-    if absent == "missing":
-        return float(((Y.data - np.float32(0.5)) * known - log_two_cosh(root[stored])).sum(dtype=np.float64))
-    total = log_two_cosh(root).sum(dtype=np.float64) + xi.sum(dtype=np.float64) / 2
-    return float((Y.data * known).sum(dtype=np.float64) - total)
-
-
 def stored_places(Y: sparse.csr_matrix) -> tuple[Ids, Ints32]:
     """Rows and columns of the stored entries."""
     return row_of_entry(Y), Y.indices
 
 
-def count_terms(V: Floats, B: Floats, counts: Counts, spread: Spread | None = None) -> tuple[Floats, Floats, float]:
-    """Slope κ − τγ, weight τ (ML-LCS Eq. 14) and log-likelihood of the counts; with variances of V and B, its bound."""
+def count_terms(V: Floats, B: Floats, counts: Counts, spread: Spread | None = None) -> tuple[Floats, Floats]:
+    """Slope κ − τγ and weight τ (ML-LCS Eq. 14) of the counts, given variances of V and B or none."""
     variance = None if spread is None else product_variance(V, spread.V, B, spread.B)
     gamma = V @ B.T
     root = gamma if variance is None else np.sqrt(gamma * gamma + variance)
     # Differs from the paper: κ = m − b/2 = (m − r)/2 for b = m + r.
     kappa = counts.values - counts.totals / 2
     tau = counts.totals * polya_gamma_mean(root)
-    likelihood = np.sum(kappa * gamma - counts.totals * log_two_cosh(root), dtype=np.float64)
-    return kappa - tau * gamma, tau, float(likelihood)
+    return kappa - tau * gamma, tau
 
 
 def product_variance(a: Floats, a_variance: Floats, b: Floats, b_variance: Floats) -> Floats:
@@ -154,27 +136,6 @@ def product_variance(a: Floats, a_variance: Floats, b: Floats, b_variance: Float
 def score_variance(factors: Factors, spread: Spread | None) -> Floats | None:
     """Variances of ξ, the scores of labels; None without variances of the factors."""
     return None if spread is None else product_variance(factors.U, spread.U, factors.V, spread.V)
-
-
-def log_prior(factors: Factors, X: sparse.csr_matrix, priors: Priors) -> float:
-    """Logarithm of the priors of all factors, up to a constant."""
-
-    def half_square(values: Floats) -> float:
-        return float(np.sum(values.astype(np.float64) ** 2)) / 2
-
-    return -(
-        priors.u * half_square(factors.U - X @ factors.W)
-        + priors.v * half_square(factors.V)
-        + priors.beta * half_square(factors.B)
-        + priors.w * half_square(factors.W)
-    )
-
-
-def divergence(spread: Spread, priors: Priors) -> float:
-    """The part of the Kullback-Leibler divergence from the priors that depends on the variances."""
-    pairs = ((spread.U, priors.u), (spread.V, priors.v), (spread.B, priors.beta))
-    cost = sum(float(np.sum(prior * own - 1 - np.log(prior * own), dtype=np.float64)) for own, prior in pairs)
-    return cost / 2
 
 
 def initial_factors(n_samples: int, n_features: int, n_seen: int, n_labels: int, K: int, seed: int | None) -> Factors:

@@ -153,7 +153,7 @@ def label_factors(state: OnlineState, priors: Priors, n_samples: int) -> Floats3
 def _label_system(state: OnlineState, priors: Priors, n_samples: int) -> tuple[Floats32, Floats32]:
     """Left and right sides of ML-LCS Eq. 17 for every seen label."""
     B = state.factors.B
-    slope, tau, _ = count_terms(state.factors.V, B, state.counts)
+    slope, tau = count_terms(state.factors.V, B, state.counts)
     kappa = slope + tau * (state.factors.V @ B.T)
     K = B.shape[1]
     squares = n_samples * state.squares + (tau @ np.einsum("ni,nj->nij", B, B).reshape(len(B), K * K)).reshape(-1, K, K)

@@ -29,6 +29,10 @@ SHARED = ("n_features", "n_labels")  # sizes that a model inside a model has in 
 
 _KINDS = {"integer": "iu", "number": "iufb"}  # NumPy's kinds by our names for them
 _SHORT = 1 << 16  # ids below this have 16 bits
+_WORDS = {
+    float: "a number", int: "a whole number", str: "a text", bool: "true or false", list: "a list",
+    type(None): "nothing",
+}  # fmt: skip
 
 
 def _fail(where: str, problem: str) -> NoReturn:
@@ -50,8 +54,10 @@ class Csr:
 
     def check_shape(self, value: Any, where: str, sizes: Sizes) -> None:
         """Raise unless type and shape are right; sets the values of new sizes."""
-        if not _is_one_of(value.dtype, self.dtypes):
-            _fail(where, f"must be {self.name} of {' or '.join(self.dtypes.split())}; got {value.dtype}")
+        names = ("uint16 int32" if self.dtypes == IDS else self.dtypes).split()
+        dtype = value.dtype
+        if not any(dtype.kind in _KINDS.get(name, "") or (dtype.name == name and dtype.isnative) for name in names):
+            _fail(where, f"must be {self.name} of {' or '.join(self.dtypes.split())}; got {dtype}")
         _check_axes(value.shape, self.shape, where, sizes)
 
     def check_values(self, value: Any, where: str, sizes: Sizes) -> None:
@@ -117,8 +123,8 @@ class Array(Csr):
             sizes[self.most] = int(value.max(initial=0))
         if not value.size:
             return
-        low = _size(self.low, sizes) if self.low else 0 if self.below else None
-        if low is not None and not value.min() >= low:
+        low = _size(self.low or "0", sizes)
+        if (self.low or self.below) and not value.min() >= low:
             _fail(where, f"must hold numbers from {low} up; got {value.min()}")
         if self.below and not value.max() < (below := _size(self.below, sizes)):
             _fail(where, f"must hold numbers below {below} ({self.below}); got {value.max()}")
@@ -140,14 +146,11 @@ class Size:
     if_none: str = ""
 
 
-@dataclass(frozen=True)
 class Inside:
     """Sizes of an inner object and the sizes they equal in this one: ``Inside(("n_labels", "n_seen"))``."""
 
-    pairs: tuple[tuple[str, str], ...]
-
     def __init__(self, *pairs: tuple[str, str]) -> None:
-        object.__setattr__(self, "pairs", pairs)
+        self.pairs = pairs
 
 
 @dataclass(frozen=True)
@@ -173,11 +176,6 @@ def check_csr(parts: Mapping[str, npt.NDArray[Any]], shape: tuple[Any, ...], whe
         array.check_values(parts[name], f"{where}.{name}", sizes)
 
 
-def _is_one_of(dtype: np.dtype[Any], names: str) -> bool:
-    listed = ("uint16 int32" if names == IDS else names).split()
-    return any(dtype.kind in _KINDS.get(name, "") or (dtype.name == name and dtype.isnative) for name in listed)
-
-
 def _size(expression: str, sizes: Sizes) -> int:
     name = expression.lstrip("-").removesuffix("+1")
     value = int(name) if name.isdigit() else sizes[name]
@@ -189,15 +187,10 @@ def _check_axes(shape: tuple[int, ...], declared: tuple[str, ...], where: str, s
     if len(shape) != len(declared):
         _fail(where, f"must have {len(declared)} axes; got {len(shape)}")
     for axis, (found, expression) in enumerate(zip(shape, declared, strict=True)):
-        if not expression:
-            continue
         name = expression.removesuffix("+1")
-        if not name.isdigit() and name not in sizes:
-            sizes[name] = found - expression.endswith("+1")
-            if sizes[name] < 0:
-                _fail(where, "must not be empty")
-        expected = _size(expression, sizes)
-        if found != expected:
+        if name and not name.isdigit() and sizes.setdefault(name, found - expression.endswith("+1")) < 0:
+            _fail(where, "must not be empty")
+        if name and found != (expected := _size(expression, sizes)):
             _fail(where, f"must have {expected} ({expression}) entries along axis {axis}; got {found}")
 
 
@@ -205,8 +198,7 @@ def _check_axes(shape: tuple[int, ...], declared: tuple[str, ...], where: str, s
 def kinds_of(cls: Any) -> dict[str, Kind]:
     """The kinds of a dataclass's fields; for a model, of its fitted attributes."""
     hints = get_type_hints(cls, include_extras=True)
-    is_model = hasattr(cls, "stored_parameters")
-    return {item.name: kind_of(hints[item.name]) for item in fields(cls) if not (is_model and item.init)}
+    return {item.name: kind_of(hints[item.name]) for item in fields(cls) if not (_is_model(cls) and item.init)}
 
 
 def check_model(model: Any, where: str = "", shared: Mapping[str, int] | None = None) -> Sizes:
@@ -221,113 +213,89 @@ def check_model(model: Any, where: str = "", shared: Mapping[str, int] | None = 
 
 
 def _check_fields(value: Any, where: str, sizes: Sizes) -> None:
-    """Check the fields of an object: inner models, then sizes, then inner objects, then the entries of arrays."""
     cls: Any = type(value)
-    found, others, arrays = [], [], []
+    found = []
     for name, kind in kinds_of(cls).items():
-        if not hasattr(value, name):
-            _check_missing(value, kind, where + name)
-        elif (item := getattr(value, name)) is not None and _is_model(kind.type):
-            _check_inner_model(item, kind, where + name, sizes)
-        else:
-            found.append((item, kind, where + name))
-    for item, kind, place in found:
-        declared = _check_sizes(item, kind, place, sizes)
-        if declared is not None:
-            arrays.append((declared, item, place))
-        elif kind.find(Csr) is None:
-            others.append((item, kind, place))
-    for item, kind, place in others:
-        _check_inside(item, kind, place, sizes)
-    for declared, item, place in arrays:
-        declared.check_values(item, place, sizes)
+        sometimes = kind.find(Sometimes)
+        if hasattr(value, name):
+            found.append((getattr(value, name), kind, where + name))
+        elif not sometimes or (sometimes.unless and getattr(value, sometimes.unless[0]) == sometimes.unless[1]):
+            _fail(where + name, "is missing")
+    _check_all(sorted(found, key=lambda field: not _is_model(field[1].type)), sizes)
     if hasattr(value, "problem") and (problem := value.problem(sizes)) is not None:
         _fail(where + problem[0], problem[1])
 
 
-def _check_inner_model(model: Any, kind: Kind, where: str, sizes: Sizes) -> None:
-    """Check a model inside a model; sizes that they share become those of the outer one."""
-    _check_type(model, kind, where)
-    inner = check_model(model, f"{where}.", {size: sizes[size] for size in SHARED if size in sizes})
-    sizes.update({size: inner[size] for size in SHARED if size in inner})
-
-
-def _check_missing(model: Any, kind: Kind, where: str) -> None:
-    sometimes = kind.find(Sometimes)
-    if sometimes is None or (sometimes.unless and getattr(model, sometimes.unless[0]) == sometimes.unless[1]):
-        _fail(where, "is missing")
+def _check_all(values: Iterable[tuple[Any, Kind, str]], sizes: Sizes) -> None:
+    """Check values, each with its kind and place: models and sizes, then inner objects, then entries of arrays."""
+    listed = list(values)
+    arrays = [_check_sizes(*each, sizes) for each in listed]
+    for (value, kind, where), array in zip(listed, arrays, strict=True):
+        if array is None and not (value is None and kind.takes_none):
+            _check_inside(value, kind, where, sizes)
+    for (value, _, where), array in zip(listed, arrays, strict=True):
+        if array is not None:
+            array.check_values(value, where, sizes)
 
 
 def _check_sizes(value: Any, kind: Kind, where: str, sizes: Sizes) -> Csr | None:
     """Check types, shapes, lengths and sizes; returns the declaration if the value is an array.
 
-    Of several declarations, the one that fits the value applies.
+    Of several declarations of arrays, the one that fits the value applies.
     """
-    declared = [extra for extra in kind.extras if isinstance(extra, Csr)]
+    declared, size = [extra for extra in kind.extras if isinstance(extra, Csr)], kind.find(Size)
+    if value is None and kind.takes_none:
+        if size is not None:
+            sizes[size.name] = sizes.get(size.if_none, 0)
+        equal = [array.if_none for array in declared if isinstance(array, Array) and array.if_none]
+        sizes.update({name: sizes[other] for name, other in equal})
+        return None
     if declared:
-        if value is None and kind.takes_none:
-            for array in declared:
-                if isinstance(array, Array) and array.if_none is not None:
-                    sizes[array.if_none[0]] = sizes[array.if_none[1]]
-            return None
         fitting = next((each for each in declared if each.fits(value)), None)
         if fitting is None:
             _fail(where, f"must be {declared[0].name}; got {_called(value)}")
         fitting.check_shape(value, where, sizes)
         return fitting
-    if (items := kind.find(Items)) is not None and value is not None:
-        _check_type(value, kind, where)
+    _check_type(value, kind, where)
+    if (items := kind.find(Items)) is not None:
         _check_axes((len(value),), (items.size,), where, sizes)
         if items.is_filled and not value:
             _fail(where, "must not be empty")
-    if (size := kind.find(Size)) is not None:
-        _check_type(value, kind, where)
-        if value is None:
-            sizes[size.name] = sizes.get(size.if_none, 0)
-        elif sizes.setdefault(size.name, value) != value:
-            _fail(where, f"must be {sizes[size.name]}; got {value}")
+    if size is not None and sizes.setdefault(size.name, value) != value:
+        _fail(where, f"must be {sizes[size.name]}; got {value}")
+    if _is_model(kind.type):  # sizes that they share become those of the outer one
+        inner = check_model(value, f"{where}.", {name: sizes[name] for name in SHARED if name in sizes})
+        sizes.update({name: inner[name] for name in SHARED if name in inner})
     return None
 
 
 def _check_inside(value: Any, kind: Kind, where: str, sizes: Sizes) -> None:
-    """Check a value that is neither an array nor a model."""
-    _check_type(value, kind, where)
-    if value is None or kind.type is Any:
-        return
+    """Check a value of the right type that is no array."""
     if (limit := kind.find(Range, OneOf)) is not None and not limit.holds(value):
         _fail(where, f"must be {limit}; got {value!r}")
-    origin, arguments = get_origin(kind.type), get_args(kind.type)
+    origin, arguments, inside = get_origin(kind.type), get_args(kind.type), kind.find(Inside)
     if origin is list:
-        inner = kind_of(arguments[0])
-        renamed = tuple(each for each in kind.extras if isinstance(each, Inside))
-        _check_items(value, Kind(inner.type, inner.takes_none, inner.extras + renamed), where, sizes)
+        _check_items(value, kind_of(arguments[0]), inside, where, sizes)
     elif origin is dict:
-        for key, item in value.items():
-            _check_inside(item, kind_of(arguments[1]), f"{where}.{key}", sizes)
-    elif is_dataclass(kind.type):
-        inside = kind.find(Inside)
-        own = {} if inside is None else {inner: sizes[outer] for inner, outer in inside.pairs if outer in sizes}
-        _check_fields(value, f"{where}.", {**sizes, **own})
+        _check_all(((item, kind_of(arguments[1]), f"{where}.{key}") for key, item in value.items()), sizes)
+    elif is_dataclass(kind.type) and not _is_model(kind.type):
+        pairs = () if inside is None else inside.pairs
+        _check_fields(
+            value, f"{where}.", {**sizes, **{inner: sizes[outer] for inner, outer in pairs if outer in sizes}}
+        )
 
 
-def _check_items(items: list[Any], inner: Kind, where: str, sizes: Sizes) -> None:
+def _check_items(items: list[Any], inner: Kind, inside: Inside | None, where: str, sizes: Sizes) -> None:
     if inner.type is str:
         check_texts(items, where)
-    elif get_origin(inner.type) is list and get_args(inner.type)[0] is str:  # all at once: vocabularies are long
+    elif inner.type == list[str]:  # all at once: vocabularies are long
         for item in items:
             _check_type(item, inner, where)
         check_texts(list(chain.from_iterable(items)), where)
-    elif _is_model(inner.type):
-        for i, item in enumerate(items):
-            _check_type(item, inner, f"{where}.{i}")
-            check_model(item, f"{where}.{i}.", {size: sizes[size] for size in SHARED if size in sizes})
     else:
+        kind = Kind(inner.type, inner.takes_none, (*inner.extras, *([inside] if inside else [])))
         for i, item in enumerate(items):
-            declared = _check_sizes(item, inner, f"{where}.{i}", sizes)
-            if declared is None:
-                _check_inside(item, inner, f"{where}.{i}", sizes)
-            else:
-                declared.check_values(item, f"{where}.{i}", sizes)
+            _check_all([(item, kind, f"{where}.{i}")], sizes)
 
 
 def check_texts(items: Iterable[Any], where: str) -> None:
@@ -347,15 +315,10 @@ def _is_model(kind: Any) -> bool:
 
 def _check_type(value: Any, kind: Kind, where: str) -> None:
     """Raise unless a value has the type of its annotation."""
-    if kind.type is Any or (value is None and kind.takes_none):
-        return
     wanted = get_origin(kind.type) or kind.type
-    if not is_instance(value, (wanted,)):
+    if wanted is not Any and not is_instance(value, (wanted,)):
         _fail(where, f"must be {_WORDS.get(wanted, wanted.__name__)}; got {_called(value)}")
 
 
-_WORDS = {float: "a number", int: "a whole number", str: "a text", bool: "true or false", list: "a list"}
-
-
 def _called(value: Any) -> str:
-    return "nothing" if value is None else _WORDS.get(type(value), type(value).__name__)
+    return _WORDS.get(type(value), type(value).__name__)

@@ -1,8 +1,7 @@
 """The ledger of a model: all acts since training, one per line, in a file beside the base.
 
 Lines are only appended. Each has the checksum of its record, and is on disk before the act is acknowledged. An
-incomplete last line, left by a crash during a write, was never acknowledged: readers ignore it, and the next writer
-truncates it. A copy made during a write is therefore a valid ledger as well.
+incomplete last line, left by a crash, was never acknowledged: readers ignore it, and the next writer truncates it.
 
 ::
 
@@ -22,7 +21,7 @@ from io import FileIO
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
-from filelock import BaseFileLock, FileLock, Timeout
+from filelock import FileLock, Timeout
 
 from tacit.errors import ModelFileError, ParameterError
 from tacit.store.acts import Act, new_id
@@ -34,16 +33,14 @@ _SUM_BYTES = 8
 _BEFORE = len(_START) + 2 * _SUM_BYTES + len(_MIDDLE)  # bytes of a line before its record
 _LOCK_TIMEOUT = 60.0  # seconds
 _POLL = 0.005
-_TAIL = 64  # bytes by which a place is recognised; no line is shorter
 _decode = json.JSONDecoder().decode
 
 
 class Mark(NamedTuple):
-    """A position in a ledger: the file, the offset of the end of a line, and the last bytes before it."""
+    """A position in a ledger: the id of the file, and the offset of the end of a line."""
 
     file: str = ""
     end: int = 0
-    tail: bytes = b""
 
 
 START = Mark()
@@ -70,13 +67,13 @@ class Ledger:
         self.path = path
         self.samples = path.with_name(f"{path.name}.samples")  # what the base makes of the acts' samples: a cache
 
-    def read(self, after: Mark | None = None) -> Contents:
-        """Read the acts after a mark, or all acts if there is no mark or the file was replaced."""
+    def read(self, after: Mark = START) -> Contents:
+        """Read the acts after a mark, or all acts if the file was replaced."""
         try:
             with self.path.open("rb") as file:
-                return self._read(file, after or START)
+                return self._read(file, after)
         except ModelFileError:
-            if after is None:
+            if after == START:
                 raise
             return self.read()  # whose error counts the lines from the first
         except FileNotFoundError:
@@ -98,7 +95,8 @@ class Ledger:
         try:
             yield Writing(self.path)
         finally:
-            _release(lock)
+            with suppress(OSError):  # what was done is done; the end of the process releases the lock, too
+                lock.release()
 
     def _read(self, file: BinaryIO, after: Mark) -> Contents:
         first = file.readline()
@@ -110,29 +108,25 @@ class Ledger:
         if header.get("format") != FORMAT:
             raise ModelFileError(f"{self.path}: a ledger of another format ({header.get('format')}); upgrade tacit")
         origin, name = str(header.get("origin", "")), str(header.get("id"))
-        end, last = len(first), first
-        is_whole = after.file != name
-        if not is_whole:  # unless an older copy was put in its place
-            file.seek(max(after.end - _TAIL, 0))
-            is_whole = file.read(min(after.end, _TAIL)) != after.tail
-            end, last = (len(first), first) if is_whole else (after.end, after.tail)
+        file.seek(max(after.end - 1, 0))
+        is_whole = after.file != name or file.read(1) != b"\n"  # another file, or an older copy
+        end = len(first) if is_whole else after.end
         file.seek(end)
         acts: list[Act] = []
         for line in file:
             record = _record(line)
-            number = len(acts) + 2
             if record is None:
                 rest = line + file.read()
                 is_followed = any(_record(later) is not None for later in rest.splitlines(keepends=True)[1:])
                 if is_followed or rest.count(_START) > 1:  # what was never finished is the start of one line
-                    raise self._damaged(number)
+                    raise self._damaged(len(acts) + 2)
                 break
             try:
                 acts.append(Act.from_json(record))
             except ParameterError as error:
-                raise ModelFileError(f"{self.path}:{number}: {error}") from None
-            end, last = end + len(line), line
-        return Contents(acts, origin, Mark(name, end, last[-_TAIL:]), is_whole)
+                raise ModelFileError(f"{self.path}:{len(acts) + 2}: {error}") from None
+            end += len(line)
+        return Contents(acts, origin, Mark(name, end), is_whole)
 
     def _damaged(self, line: int) -> ModelFileError:
         why = "damaged (its checksum does not match); copy the model again, or move this file away"
@@ -143,12 +137,11 @@ class Writing(Ledger):
     """A ledger locked for writing by this process until `Ledger.writing` ends."""
 
     def append(self, acts: Sequence[Act], origin: str, at: Mark) -> Mark:
-        """Append acts after `mark`, the end of what was read. On return all of them are on disk; on an error none is.
+        """Append acts after the end of what was read; a new ledger gets this origin.
 
-        A new ledger gets this origin.
+        On return all of them are on disk; on an error none is, or the error says that they may be.
         """
-        path = self.path
-        name, is_new = at.file or new_id(), not at.end
+        path, name, is_new = self.path, at.file or new_id(), not at.end
         header = [_line({"format": FORMAT, "id": name, "origin": origin})] if is_new else []
         content = b"".join([*header, *(_line(act.to_json()) for act in acts)])
         try:
@@ -159,22 +152,22 @@ class Writing(Ledger):
                 if file.tell() < at.end:
                     raise LedgerError(f"{path}: was replaced by a shorter file; load the model again")
                 file.truncate(at.end)  # an incomplete line was never acknowledged
-                self._write(file, content, at.end, is_new=is_new)
+                self._write(file, content, at.end)
             finally:
                 with suppress(OSError):  # the content is synced
                     file.close()
         except OSError as error:
             raise LedgerError(f"{path}: cannot be written ({error.strerror or error})") from error
-        return Mark(name, at.end + len(content), (at.tail + content)[-_TAIL:])
+        return Mark(name, at.end + len(content))
 
-    def _write(self, file: FileIO, content: bytes, end: int, *, is_new: bool) -> None:
+    def _write(self, file: FileIO, content: bytes, end: int) -> None:
         """Write lines at the end, and sync them; if that fails, cut them off again."""
         try:
             written = 0
             while written < len(content):
                 written += file.write(content[written:])
             os.fsync(file.fileno())
-            if is_new:
+            if not end:
                 sync(self.path.parent)
         except OSError as error:
             try:
@@ -187,14 +180,6 @@ class Writing(Ledger):
             with suppress(OSError):
                 os.fsync(file.fileno())
             raise
-
-
-def _release(lock: BaseFileLock) -> None:
-    """Release a lock. What was done under it is done, so that a failure is no error: the process's end releases it."""
-    for _ in range(2):
-        with suppress(OSError):
-            lock.release()
-            return
 
 
 def is_ledger(path: Path) -> bool:

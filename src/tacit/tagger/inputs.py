@@ -50,36 +50,16 @@ def as_samples(given: Any, vectorizer: TextVectorizer | None) -> list[Sample]:
 
 
 def sample_features(samples: Sequence[Sample], vectorizer: TextVectorizer | None, n_features: int) -> sparse.csr_matrix:
-    """Features of samples stored in acts; features unknown to the model are ignored."""
-    texts = [sample for sample in samples if isinstance(sample, str)]
-    if vectorizer is not None and len(texts) == len(samples):
-        return vectorizer.transform(texts)
-    of_texts = None if vectorizer is None or not texts else vectorizer.transform(texts)
-    columns: list[int] = []
-    values: list[float] = []
-    indptr, row = [0], 0
-    for sample in samples:
-        if not isinstance(sample, str):
-            known = _values_by_column(sample, vectorizer, n_features)
-            columns.extend(known)
-            values.extend(known.values())
-        elif of_texts is not None:  # without a vectoriser a text has no features
-            part = of_texts[row]
-            columns.extend(part.indices.tolist())
-            values.extend(part.data.tolist())
-            row += 1
-        indptr.append(len(columns))
-    found = sparse.csr_matrix(
-        (np.array(values, np.float32), np.array(columns, np.int32), indptr), shape=(len(samples), n_features)
-    )
-    found.sort_indices()
-    return found
-
-
-def _values_by_column(sample: dict[str, float], vectorizer: TextVectorizer | None, n_features: int) -> dict[int, float]:
-    """Values by column; those of words are weighted by the idf of the vectoriser."""
-    if vectorizer is None:
-        numbers = {name: int(name) for name in sample if name.isascii() and name.isdigit() and len(name) < 12}
-        return {number: sample[name] for name, number in numbers.items() if number < n_features}
-    place, idf = vectorizer.positions(), vectorizer.idf_
-    return {place[name]: value * float(idf[place[name]]) for name, value in sample.items() if name in place}
+    """Features of samples stored in acts; what is unknown to the model, or of the other kind, is ignored."""
+    if vectorizer is not None:
+        return vectorizer.transform([sample if isinstance(sample, str) else "" for sample in samples])
+    entries = [
+        (row, int(name), value)
+        for row, sample in enumerate(samples)
+        if not isinstance(sample, str)
+        for name, value in sample.items()
+        if name.isascii() and name.isdigit() and len(name) < 12 and int(name) < n_features
+    ]
+    rows, columns, values = zip(*entries, strict=True) if entries else ((), (), ())
+    shape = len(samples), n_features
+    return sparse.csr_matrix((np.array(values, np.float32), (np.array(rows, int), np.array(columns, int))), shape=shape)

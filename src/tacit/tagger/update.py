@@ -1,7 +1,6 @@
 """Updating a tagger with new samples: incrementally if the model supports it, otherwise by training again.
 
-Training data keep the label names of the training. The acts are then replayed on the new base, so that labels stay
-renamed, merged, retired or judged after the update.
+Training data keep the label names of the training; the acts are replayed on the new base.
 """
 
 from __future__ import annotations
@@ -20,7 +19,6 @@ from tacit.core.labels import Names, label_counts, positives, read_labels
 from tacit.errors import DataError, ParameterError
 from tacit.linear.popularity import Popularity
 from tacit.numerics.rows import row_of_entry, widened
-from tacit.store.acts import in_force
 from tacit.tagger.naming import counted_on, moved, without_deprecated
 from tacit.tagger.overlap import are_known, hashes_of
 from tacit.tagger.training import Training, relations
@@ -66,22 +64,19 @@ def update(tagger: Tagger, samples: Any, tags: Any, label_names: Sequence[str] |
     before = changes.state.ground.classes
     new = _new_samples(tagger, samples, tags, label_names)
     is_known, is_left_out = are_known(tagger, new.hashes).T
+    n_left_out, n_relabelled = int(is_left_out.sum()), int((is_known & ~is_left_out).sum())
     if is_left_out.all():
-        return f"the model has all {len(is_left_out):,} samples with the same labels; nothing is new"
-    n_relabelled = int((is_known & ~is_left_out).sum())
-    if is_left_out.any():
-        new = new.rows(np.flatnonzero(~is_left_out))
+        return f"the model has all {n_left_out:,} samples with the same labels; nothing is new"
+    new = new.rows(np.flatnonzero(~is_left_out)) if n_left_out else new
     earlier = tagger.card_.get("updates", [])
     n_known = len(model.classes_)
     n_seen = len(getattr(model, "seen_names_", model.classes_))  # the others are known by their counts
     if isinstance(model, Popularity) and tagger.training_ is None:
-        done = _counted_on(tagger, model, new)
-        _rescored(tagger, before, new)
+        done = _counted_on(tagger, model, before, new)
     elif hasattr(model, "partial_fit") and len(new.names) == n_known and not new.Y[:, n_seen:].nnz:
         tagger.model_ = copy.copy(model)
         tagger.model_.partial_fit(changes.scores.features(changes.scores.inputs(new.X, new.inputs)), new.Y[:, :n_seen])
-        _keep(tagger, new)
-        _rescored(tagger, before, new)
+        _keep(tagger, before, new)
         done = f"trained {type(model).__name__} on {new.X.shape[0]:,} new samples; its calibration is unchanged"
     elif tagger.training_ is not None:
         done = _trained_again(tagger, tagger.training_, new)
@@ -91,10 +86,16 @@ def update(tagger: Tagger, samples: Any, tags: Any, label_names: Sequence[str] |
             f"{type(model).__name__} cannot learn {what} without the training data, which this tagger did not keep; "
             "train it again on all samples, with keep_texts=True (--keep-texts) to update it later"
         )
-    done += _new_labels(len(new.names) - n_known) + _not_new(int(is_left_out.sum()), n_relabelled)
+    n_new = len(new.names) - n_known
+    done += f"; {n_new:,} {'label is' if n_new == 1 else 'labels are'} new" if n_new else ""
+    done += f"; left out {n_left_out:,} that the model has with the same labels" if n_left_out else ""
+    done += f"; {n_relabelled:,} that it has with other labels count besides" if n_relabelled else ""
     tagger.card_ = {**tagger.card_, "updates": [*earlier, done]}
     tagger._become(tagger._without_acts().plus(changes.acts))
-    return done + _no_longer(tagger, set(new.names[n_known:]), set(changes.left_out))
+    lost = tagger.left_out_.keys() - changes.left_out.keys()
+    learned = set(new.names[n_known:])  # added labels that have samples now
+    acts = [str(act) for act in tagger.acts_ if act.id in lost and act.content.get("name") not in learned]
+    return done + (f"; no longer applies: {'; '.join(acts)}" if acts else "")
 
 
 def needs_training_data(tagger: Tagger) -> str:
@@ -126,44 +127,18 @@ def _new_samples(tagger: Tagger, samples: Any, tags: Any, label_names: Sequence[
     more = sorted(set(called.values()) - set(known))
     names = [*known, *more]
     place = {name: column for column, name in enumerate(names)}
-    moved = np.zeros(len(labels.names), dtype=np.int64)
-    moved[used] = [place[called[column]] for column in used.tolist()]
-    Y = _ones(row_of_entry(matrix), moved[matrix.indices], (matrix.shape[0], len(names)))
+    columns = np.array([place[called[column]] for column in matrix.indices.tolist()], np.int64)
+    entries = np.ones(matrix.nnz, np.float32), (row_of_entry(matrix), columns)
+    Y = sparse.csr_matrix(entries, shape=(matrix.shape[0], len(names)))
+    Y.data[:] = 1  # labels that are the same by now count once
     samples = texts if tagger.takes_texts else X
     return _NewSamples(samples, X, Y, names, hashes_of(samples, Y, names), given)
-
-
-def _ones(rows: npt.NDArray[Any], columns: npt.NDArray[Any], shape: tuple[int, int]) -> sparse.csr_matrix:
-    """A matrix with a 1 at each of these positions; duplicates count once."""
-    matrix = sparse.csr_matrix((np.ones(len(rows), np.float32), (rows, columns)), shape=shape)
-    matrix.data[:] = 1
-    return matrix
-
-
-def _new_labels(n: int) -> str:
-    return "" if n == 0 else "; 1 label is new" if n == 1 else f"; {n:,} labels are new"
-
-
-def _not_new(n_left_out: int, n_relabelled: int) -> str:
-    left_out = f"; left out {n_left_out:,} that the model has with the same labels" if n_left_out else ""
-    return left_out + (f"; {n_relabelled:,} that it has with other labels count besides" if n_relabelled else "")
-
-
-def _no_longer(tagger: Tagger, learned: set[str], before: set[str]) -> str:
-    """A note on acts that no longer apply; added labels that were now learned from samples are not mentioned."""
-    lost = [
-        str(act)
-        for act in in_force(tagger.acts_)
-        if act.id in tagger._changes.left_out and act.id not in before
-        and not (act.kind == "add" and act.content["name"] in learned)
-    ]  # fmt: skip
-    return "" if not lost else f"; no longer applies: {'; '.join(lost)}"
 
 
 # -- incremental training ---------------------------------------------------------------------------------
 
 
-def _counted_on(tagger: Tagger, model: Popularity, new: _NewSamples) -> str:
+def _counted_on(tagger: Tagger, model: Popularity, before: Names, new: _NewSamples) -> str:
     """Add the new samples to the counts; labels without a column get one."""
     n_more = len(new.names) - len(model.classes_)
     counts = np.pad(model.label_counts_, (0, n_more)) + label_counts(new.Y)
@@ -172,38 +147,30 @@ def _counted_on(tagger: Tagger, model: Popularity, new: _NewSamples) -> str:
     shares = (counts / n_samples).astype(np.float32)
     counted = {"label_counts_": counts, "n_samples_": n_samples, "classes_": names, "shares_": shares}
     tagger.model_ = Popularity.restored(model.get_params(), model.stored_state() | counted)
-    _keep(tagger, new)
+    _keep(tagger, before, new)
     return f"counted {new.X.shape[0]:,} new samples, exactly"
 
 
-def _rescored(tagger: Tagger, before: Names, new: _NewSamples) -> None:
-    """Let calibration and names follow the labels, which had the names `before` until now."""
-    labels = tagger._fitted_model().classes_
-    if tagger.names_ is not None:
-        tagger.names_ = counted_on(tagger.names_, before, labels, tagger.vocabulary_, new.samples, new.X, new.Y)
-        labels = np.concatenate([labels.astype(object), np.array(tagger.names_.others, dtype=object)])
-    if tagger.calibration_ is not None:
-        curves = moved(tagger.calibration_.curve_of_label, before, labels)  # new labels use the curve of rare labels
-        tagger.calibration_ = replace(tagger.calibration_, curve_of_label=curves)
-
-
-def _keep(tagger: Tagger, new: _NewSamples) -> None:
-    """Add new samples to the training data and co-occurrence counts that the tagger keeps."""
-    n_labels = len(new.names)
+def _keep(tagger: Tagger, before: Names, new: _NewSamples) -> None:
+    """Add new samples to all that a tagger keeps beside its model; its labels had the names `before` until now."""
+    n_labels, labels = len(new.names), tagger._fitted_model().classes_
     if tagger.relations_ is not None:
         tagger.relations_ = widened(tagger.relations_, n_labels, n_labels) + relations(new.Y)
     n_samples = tagger.card_.get("samples", 0) + new.X.shape[0]
     tagger.card_ = {**tagger.card_, "samples": n_samples, "labels": n_labels}
     if tagger.known_samples_ is not None:
         tagger.known_samples_ = np.concatenate([tagger.known_samples_, new.hashes])
-    kept = tagger.training_
-    if kept is not None:
-        labels = widened(kept.labels, n_labels)
-        texts = kept.texts + list(new.samples) if kept.texts else []
-        tagger.training_ = Training(
-            sparse.vstack([kept.features, new.X], format="csr"), sparse.vstack([labels, new.Y], format="csr"), texts,
-            kept.cooccurrence, _joined(kept.vectors, new.vectors),
-        )  # fmt: skip
+    if (kept := tagger.training_) is not None:
+        Y = sparse.vstack([widened(kept.labels, n_labels), new.Y], format="csr")
+        texts = [*kept.texts, *new.samples] if kept.texts else []
+        X = sparse.vstack([kept.features, new.X], format="csr")
+        tagger.training_ = Training(X, Y, texts, kept.cooccurrence, _joined(kept.vectors, new.vectors))
+    if tagger.names_ is not None:
+        tagger.names_ = counted_on(tagger.names_, before, labels, tagger.vocabulary_, new.samples, new.X, new.Y)
+        labels = np.concatenate([labels.astype(object), np.array(tagger.names_.others, dtype=object)])
+    if tagger.calibration_ is not None:
+        curves = moved(tagger.calibration_.curve_of_label, before, labels)  # new labels use the curve of rare labels
+        tagger.calibration_ = replace(tagger.calibration_, curve_of_label=curves)
 
 
 def _joined(*vectors: npt.NDArray[np.float32] | None) -> Any:

@@ -169,10 +169,10 @@ def test_a_curve_is_a_logistic_regression():
     z = np.concatenate([rng.normal(3, 2, 50), rng.normal(0, 1, 500)])
     y = np.repeat([1.0, 0.0], [50, 500])
     weight = np.where(y > 0, 1.0, 4.0)
-    curve = _fitted((z, y, weight))
+    curve = _fitted(z, y, weight)
     x = (np.sign(z) * np.log1p(np.abs(z)))[:, None]
     other = LogisticRegression(C=1e6).fit(x, y, sample_weight=weight)
     assert curve.slope == pytest.approx(other.coef_[0, 0], rel=1e-2)
     assert curve.intercept == pytest.approx(other.intercept_[0], rel=1e-2)
     assert curve.rate == pytest.approx(50 / 2050, abs=1e-5)
-    assert _fitted((z, np.zeros_like(y), weight)) is None
+    assert _fitted(z, np.zeros_like(y), weight) is None

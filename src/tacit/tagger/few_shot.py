@@ -7,16 +7,15 @@ a few of their samples as examples.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Annotated
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
-from tacit.arrays import Floats64
+from tacit.arrays import Floats32, Floats64, Ids
 from tacit.core.labels import Labels, positives
 from tacit.core.parameters import Range
 from tacit.data.repeats import groups_of
@@ -59,8 +58,8 @@ class FewShot:
     the name of a label as its only example.
     """
 
-    mean: Annotated[npt.NDArray[np.float32], Array("float32", ("n_features",))]
-    variance: Annotated[npt.NDArray[np.float32], Array("float32", ("n_features",))]
+    mean: Annotated[Floats32, Array("float32", ("n_features",))]
+    variance: Annotated[Floats32, Array("float32", ("n_features",))]
     curves: dict[str, Curve] = field(default_factory=dict)
 
     @property
@@ -91,7 +90,7 @@ class FewShot:
 
 
 def without_background(n_features: int) -> FewShot:
-    """For a tagger saved without these statistics: mean zero and the same variance for all features."""
+    """For a tagger around a model: mean zero and the same variance for all features."""
     return FewShot(np.zeros(n_features, np.float32), np.full(n_features, 1 / n_features, np.float32))
 
 
@@ -102,21 +101,20 @@ def measure(X: sparse.csr_matrix, labels: Labels, vectorizer: TextVectorizer | N
     """
     differing, Y = np.unique(groups_of(X)), positives(labels.matrix)
     X = unit_rows(X)
-    mean, variance = _moments(X)
-    plain = FewShot(mean, variance)
+    plain = FewShot(*_moments(X))
     if len(differing) < X.shape[0]:
         X, Y = selected(X, differing), Y[differing]
     trial = _Trial(X, Y.tocsc(), plain, np.random.default_rng(seed))
-    curves = {str(n): trial.curve(n) for n in EXAMPLES}
+    curves = {str(n): trial.curve(trial.with_examples(n)) for n in EXAMPLES}
     if vectorizer is not None:
         chosen = trial.labels_with(1)
         rows = unit_rows(vectorizer.transform([str(labels.names[label]) for label in chosen]))
         if rows.nnz:
-            curves[NAME] = trial.curve_of_names(chosen, rows)
-    return FewShot(mean, variance, {name: curve for name, curve in curves.items() if curve is not None})
+            curves[NAME] = trial.curve((label, chosen[:0], rows[place]) for place, label in enumerate(chosen))
+    return replace(plain, curves={name: curve for name, curve in curves.items() if curve is not None})
 
 
-def _moments(X: sparse.csr_matrix) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
+def _moments(X: sparse.csr_matrix) -> tuple[Floats32, Floats32]:
     sums, squares = np.zeros(X.shape[1]), np.zeros(X.shape[1])
     for chunk in entry_chunks(X):
         values = X.data[chunk].astype(np.float64)
@@ -156,56 +154,40 @@ class _Trial:
     few_shot: FewShot
     rng: np.random.Generator
 
-    def labels_with(self, n_samples: int) -> npt.NDArray[np.intp]:
+    def labels_with(self, n_samples: int) -> Ids:
         """A random selection of labels with more than `n_samples` samples."""
         enough = np.flatnonzero(np.diff(self.Y.indptr) > n_samples)
         return np.sort(self.rng.permutation(enough)[:_MAX_LABELS])
 
-    def curve(self, n_examples: int) -> Curve | None:
-        return _fitted(self._judged(self._with_examples(n_examples)))
-
-    def curve_of_names(self, labels: npt.NDArray[np.intp], names: sparse.csr_matrix) -> Curve | None:
-        nothing = np.empty(0, np.intp)
-        return _fitted(self._judged((label, nothing, names[place]) for place, label in enumerate(labels)))
-
-    def _with_examples(self, n: int) -> Iterator[tuple[int, npt.NDArray[np.intp], sparse.csr_matrix]]:
+    def with_examples(self, n: int) -> Iterator[tuple[int, Ids, sparse.csr_matrix]]:
+        """Labels, each with `n` of its samples as examples."""
         for label in self.labels_with(n):
             samples = self.Y.indices[self.Y.indptr[label] : self.Y.indptr[label + 1]]
             chosen = self.rng.choice(samples, n, replace=False)
             yield label, chosen, self.X[chosen]
 
-    def _judged(
-        self, labels: Iterator[tuple[int, npt.NDArray[np.intp], sparse.csr_matrix]]
-    ) -> tuple[Floats64, Floats64, Floats64]:
-        """Projections of samples, whether they have the label, and their weights."""
+    def curve(self, labels: Iterable[tuple[int, Ids, sparse.csr_matrix]]) -> Curve | None:
+        """The curve fitted to all other samples of labels, and to samples without them."""
         n_samples = self.X.shape[0]
         others = np.sort(self.rng.permutation(n_samples)[:_MAX_BACKGROUND])
         background = selected(self.X, others)
-        z, is_positive, weight = [], [], []
+        judged: list[Floats64] = [np.empty((3, 0))]  # projections, whether the label is right, weights
         for label, examples, rows in labels:
             towards = direction(self.few_shot, rows)
             weights = towards.towards.toarray().ravel() - self.few_shot.away
             samples = self.Y.indices[self.Y.indptr[label] : self.Y.indptr[label + 1]]
-            rest = np.setdiff1d(samples, examples)
-            negatives = np.flatnonzero(~np.isin(others, samples))
-            share = n_samples / len(others)
-            for matrix, value, each in (
-                (selected(self.X, rest), 1.0, 1.0),
-                (selected(background, negatives), 0.0, share),
-            ):
-                z.append((matrix @ weights - towards.start) / towards.spread)
-                is_positive.append(np.full(matrix.shape[0], value))
-                weight.append(np.full(matrix.shape[0], each))
-        empty: list[Floats64] = [np.empty(0)]
-        return np.concatenate(z or empty), np.concatenate(is_positive or empty), np.concatenate(weight or empty)
+            rest = selected(self.X, np.setdiff1d(samples, examples))
+            without = selected(background, np.flatnonzero(~np.isin(others, samples)))
+            for matrix, is_right, weight in ((rest, 1.0, 1.0), (without, 0.0, n_samples / len(others))):
+                z = (matrix @ weights - towards.start) / towards.spread
+                judged.append(np.stack([z, np.full(len(z), is_right), np.full(len(z), weight)]))
+        return _fitted(*np.concatenate(judged, axis=1))
 
 
-def _fitted(judged: tuple[Floats64, Floats64, Floats64]) -> Curve | None:
-    """The fitted curve; None without positives or negatives."""
-    z, y, weight = judged
+def _fitted(z: Floats64, y: Floats64, weight: Floats64) -> Curve | None:
+    """The fitted curve, rounded to the precision of the measurement; None without positives or negatives."""
     if not (0 < y.sum() < len(y)):
         return None
     rate = float((weight * y).sum() / weight.sum())
     slope, intercept = fit_logistic(compressed(z), y, weight)
-    # Rounded to the precision of the measurement.
     return Curve(round(slope, 4), round(intercept, 4), round(max(rate, 1e-6), 6))

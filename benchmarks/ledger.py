@@ -38,7 +38,7 @@ def lines_writer(folder: Path) -> Callable[[], None]:
     ledger, mark = Ledger(folder / "acts.jsonl"), [START]
 
     def record() -> None:
-        with ledger.writing() as writing:
+        with ledger.locked() as writing:
             mark[0] = writing.append([act()], "base", mark[0])
 
     return record

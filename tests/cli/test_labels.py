@@ -328,13 +328,13 @@ def test_an_interrupted_command_leaves_the_model(tacit, folder, model, tmp_path,
 
     feedback = tmp_path / "feedback.jsonl"
     feedback.write_text('{"text": "filler1", "label": "music", "accepted": true}\n')
-    for where in ("tacit.store.ledger.Writing.append", "tacit.tagger.tagger.Tagger._do"):
+    for where in ("tacit.store.ledger.Ledger.append", "tacit.tagger.tagger.Tagger._do"):
         interrupted(where, "labels", model, "rename", "cars", "vehicles")
         interrupted(where, "add-label", model, "pome", "--example", "apple")
         interrupted(where, "learn", model, feedback)
     assert library.Tagger.load(model).history() == []
     assert tacit("labels", model, "rename", "cars", "vehicles").code == 0
-    for where in ("tacit.store.ledger.Writing.append", "tacit.tagger.tagger.Tagger._do"):
+    for where in ("tacit.store.ledger.Ledger.append", "tacit.tagger.tagger.Tagger._do"):
         interrupted(where, "labels", model, "undo")
     for where in ("tacit.store.folder.write_arrays", "tacit.store.folder.replacing"):
         train = ("train", folder / "train.jsonl", "--model", "Popularity", "--out", model)

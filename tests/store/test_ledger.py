@@ -35,7 +35,7 @@ def ledger(tmp_path: Path) -> Ledger:
 
 def add(ledger: Ledger, *labels: str) -> Contents:
     """Record acts, after what is there."""
-    with ledger.writing() as writing:
+    with ledger.locked() as writing:
         found = writing.read()
         writing.append([retired(label) for label in labels], found.origin or "the base", found.mark)
     return ledger.read()
@@ -50,7 +50,7 @@ def test_acts_are_read_back_in_order_with_all_that_they_say(ledger):
         Act("judge", {"judgements": [{"text": "ü\n\u2028", "label": "x", "accepted": True}]}, who="me"),
         Act("add", {"name": "half a pair \ud800", "cooccurs": {"a": 3}}),
     ]
-    with ledger.writing() as writing:
+    with ledger.locked() as writing:
         writing.append(acts, "the base", START)
     found = ledger.read()
     assert [act.to_json() for act in found.acts] == [act.to_json() for act in acts]
@@ -61,7 +61,7 @@ def test_acts_are_read_back_in_order_with_all_that_they_say(ledger):
 
 def test_nothing_is_there_before_the_first_act(ledger):
     assert ledger.read().acts == ()
-    with ledger.writing() as writing:
+    with ledger.locked() as writing:
         assert writing.read().mark == START
     assert not ledger.path.exists()
 
@@ -140,7 +140,7 @@ def test_acts_set_aside_get_a_name_that_a_file_can_have(ledger):
     ledger.path.write_bytes(
         module._line({"format": module.FORMAT, "id": "../\ud800"}) + module._line(retired("a").to_json())
     )
-    with ledger.writing() as writing:
+    with ledger.locked() as writing:
         writing.append([retired("b")], "another base", START)
     assert labels_in(ledger.read()) == ["b"]
     assert labels_in(Ledger(next(ledger.path.parent.glob("*.left-out-*"))).read()) == ["a"]
@@ -162,7 +162,7 @@ def test_an_older_copy_put_in_its_place_is_noticed(ledger):
     ledger.path.write_bytes(older)
     again = ledger.read(mark)
     assert (labels_in(again), again.is_whole) == (["a"], True)
-    with ledger.writing() as writing, pytest.raises(LedgerError, match="was replaced by a shorter file"):
+    with ledger.locked() as writing, pytest.raises(LedgerError, match="was replaced by a shorter file"):
         writing.append([retired("d")], "the base", mark)
     assert labels_in(add(ledger, "d" * 500)) == ["a", "d" * 500]  # longer than it was, but not the same
     assert ledger.read(mark).is_whole
@@ -282,7 +282,7 @@ def test_writers_take_turns(ledger):
 
 def test_a_writer_does_not_wait_for_ever(ledger, monkeypatch):
     monkeypatch.setattr(module, "_LOCK_TIMEOUT", 0.05)
-    with ledger.writing(), pytest.raises(LedgerError, match="another process has been writing"):
+    with ledger.locked(), pytest.raises(LedgerError, match="another process has been writing"):
         add(ledger, "x")
 
 
@@ -318,7 +318,7 @@ def test_a_ledger_on_a_read_only_disk_can_be_read(ledger, as_nobody):
     code = (
         "from tacit.store.ledger import Ledger, LedgerError\n"
         "become_nobody()\nledger = Ledger(path)\nprint(len(ledger.read().acts))\n"
-        "try:\n    with ledger.writing(): print('written')\n"
+        "try:\n    with ledger.locked(): print('written')\n"
         "except LedgerError as error: print(error)\n"
     )
     read, refused = as_nobody(code, ledger.path).splitlines()

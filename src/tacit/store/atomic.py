@@ -69,11 +69,10 @@ def sync(path: Path) -> None:
 
 def stamp(file: Path) -> Stamp | None:
     """Changes whenever a file is replaced or written; None if there is none."""
-    try:
+    with suppress(OSError):
         found = file.stat()
-    except OSError:
-        return None
-    return found.st_ino, found.st_mtime_ns, found.st_size
+        return found.st_ino, found.st_mtime_ns, found.st_size
+    return None
 
 
 def write_arrays(path: Path, arrays: Mapping[str, npt.NDArray[Any]]) -> None:

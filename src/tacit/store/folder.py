@@ -20,7 +20,7 @@ from tacit._version import __version__
 from tacit.errors import ModelFileError, TacitError
 from tacit.store.atomic import MALFORMED, read_checked, replacing, sha256, stamp, sync, write_arrays
 from tacit.store.declared import check_model
-from tacit.store.ledger import Contents, Ledger, LedgerError, Writing
+from tacit.store.ledger import Contents, Ledger, LedgerError
 from tacit.store.packing import Arrays, Stored, Unpacker, pack_model
 
 FORMAT = "tacit-model"
@@ -42,25 +42,12 @@ class FolderWriter:
     """A model folder, with the ledger in it, locked for writing by this process."""
 
     folder: Path
-    ledger: Writing
+    ledger: Ledger
 
     @cached_property
     def manifest(self) -> dict[str, Any] | None:
         """The manifest of the model in the folder, if there is one."""
         return read_manifest(self.folder) if (self.folder / MANIFEST).exists() else None
-
-    def acts(self) -> Contents:
-        """The acts of the model in the folder."""
-        found = self.ledger.read()
-        return found if self.manifest is not None and found.origin == origin_of(self.manifest) else Contents()
-
-    def refuse_acts(self, advice: str = _KEEP_OR_DISCARD) -> None:
-        """Raise if the model in the folder has acts, which a new model would lose; says what to do instead."""
-        if n_acts := len(self.acts().acts):
-            raise ModelFileError(
-                f"{self.folder}: the model there has {n_acts:,} acts (labels added or changed, feedback, undone ones "
-                f"included) that a new one would forget; {advice}"
-            )
 
     def replace(self, model: Stored, origin: str | None = None) -> dict[str, Any]:
         """Replace the model in the folder; return its manifest. Its acts stay if they are those of `origin`, too."""
@@ -117,7 +104,7 @@ def writing(path: str | Path) -> Iterator[FolderWriter]:
     try:
         check_target(folder)
         folder.mkdir(parents=True, exist_ok=True)
-        with Ledger(folder / ACTS).writing() as ledger:
+        with Ledger(folder / ACTS).locked() as ledger:
             before = stamp(folder / MANIFEST)
             writer, is_done = FolderWriter(folder, ledger), False
             try:
@@ -136,7 +123,7 @@ def writing(path: str | Path) -> Iterator[FolderWriter]:
 def save(model: Stored, path: str | Path) -> None:
     """Write `model` to the folder `path`. An older model there survives any failure, and is kept if it has acts."""
     with writing(path) as writer:
-        writer.refuse_acts()
+        refuse_acts(writer.folder)
         writer.replace(model)
 
 
@@ -149,10 +136,19 @@ def check_target(folder: Path) -> None:
         raise ModelFileError(f"{folder}: exists and is not a model folder; choose another name or remove it")
 
 
+def acts_in(folder: Path) -> Contents:
+    """The acts of the model in a folder."""
+    found = Ledger(folder / ACTS).read() if (folder / MANIFEST).exists() else Contents()
+    return found if found.acts and found.origin == origin_of(read_manifest(folder)) else Contents()
+
+
 def refuse_acts(folder: Path, advice: str = _KEEP_OR_DISCARD) -> None:
-    """Raise if the model in the folder has acts, which a new model would lose; reads without the lock."""
-    if (folder / MANIFEST).exists():
-        FolderWriter(folder, Writing(folder / ACTS)).refuse_acts(advice)
+    """Raise if the model in a folder has acts, which a new model would lose."""
+    if n_acts := len(acts_in(folder).acts):
+        raise ModelFileError(
+            f"{folder}: the model there has {n_acts:,} acts (labels added or changed, feedback, undone ones included) "
+            f"that a new one would forget; {advice}"
+        )
 
 
 def _checksum(manifest: dict[str, Any]) -> str:
@@ -226,9 +222,9 @@ def load(path: str | Path, find_model: Callable[[str], type[Stored]], *, verify:
 
 
 def read_base(
-    folder: Path, manifest: dict[str, Any], find_model: Callable[[str], type[Stored]], *, verify: bool = True
+    folder: Path, manifest: dict[str, Any], find_model: Callable[[str], type[Stored]], *, verify: bool
 ) -> Stored:
-    """Load the model that a manifest describes and check it against its declarations; `verify` adds the checksum."""
+    """Load the model that a manifest describes and check it against its declarations."""
     try:
         entry = manifest["file"]
         arrays = read_checked(folder / Path(entry["name"]).name, entry["size"], entry["sha256"], verify=verify)

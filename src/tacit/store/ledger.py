@@ -82,8 +82,8 @@ class Ledger:
             raise LedgerError(f"{self.path}: cannot be read ({error.strerror or error})") from error
 
     @contextmanager
-    def writing(self) -> Iterator[Writing]:
-        """Lock the ledger, and everything else that its lock protects, for writing."""
+    def locked(self) -> Iterator[Ledger]:
+        """Lock the ledger, and everything else that its lock protects, for writing by this process."""
         try:
             lock = FileLock(f"{self.path}.lock", timeout=_LOCK_TIMEOUT, poll_interval=_POLL)
             lock.acquire()
@@ -93,7 +93,7 @@ class Ledger:
         except OSError as error:
             raise LedgerError(f"{self.path}: cannot be written ({error.strerror or error})") from error
         try:
-            yield Writing(self.path)
+            yield self
         finally:
             with suppress(OSError):  # what was done is done; the end of the process releases the lock, too
                 lock.release()
@@ -132,12 +132,8 @@ class Ledger:
         why = "damaged (its checksum does not match); copy the model again, or move this file away"
         return ModelFileError(f"{self.path}:{line}: {why}")
 
-
-class Writing(Ledger):
-    """A ledger locked for writing by this process until `Ledger.writing` ends."""
-
     def append(self, acts: Sequence[Act], origin: str, at: Mark) -> Mark:
-        """Append acts after the end of what was read; a new ledger gets this origin.
+        """Append acts under the lock, after the end of what was read; a new ledger gets this origin.
 
         On return all of them are on disk; on an error none is, or the error says that they may be.
         """

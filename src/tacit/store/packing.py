@@ -1,7 +1,6 @@
 """Packing of fitted state into a tree of plain values and named arrays, and unpacking.
 
-State consists of numbers, strings, arrays, CSR matrices, lists, mappings and dataclasses of these. A file names no
-classes except models, of the registry or of others: the annotations of the fields determine what is built.
+A file names no classes except models, of the registry or of others: the annotations of fields determine what is built.
 """
 
 from __future__ import annotations
@@ -116,18 +115,16 @@ def pack_model(model: Stored, arrays: Arrays, name: str = "state") -> dict[str, 
 
 @dataclass(frozen=True, eq=False)
 class Unpacker:
-    """Rebuilds values from what `pack` returned; `find_model` returns the class of a registered name, or raises."""
+    """Rebuilds values from what `pack` returned."""
 
     arrays: Arrays
-    find_model: Callable[[str], type[Stored]]
+    find_model: Callable[[str], type[Stored]]  # by the name of its class
 
     def model(self, tree: Mapping[str, Any]) -> Stored:
         """A model packed by `pack_model`."""
         cls = self.find_model(tree["model"])
-        kinds = kinds_of(cls)
-        packed = tree["state"]["map"]
-        unknown = packed.keys() - kinds.keys()
-        if unknown:
+        kinds, packed = kinds_of(cls), tree["state"]["map"]
+        if unknown := packed.keys() - kinds.keys():
             raise ModelFileError(f"{cls.__name__} has no fitted attribute '{min(unknown)}'")
         state = {key: self.value(item, kinds[key].type) for key, item in packed.items()}
         return cls.restored(self.value(tree["parameters"], dict[str, Any]), state)
@@ -154,14 +151,11 @@ class Unpacker:
             if hasattr(kind, "_fields"):  # a NamedTuple
                 return kind(*items)
             return tuple(items) if (get_origin(kind) or kind) is tuple else items
-        return self._mapping(tree["map"], kind)
-
-    def _mapping(self, content: Mapping[str, Any], kind: Any) -> Any:
         if is_dataclass(kind) and isinstance(kind, type):
             kinds = get_type_hints(kind)
-            return kind(**{key: self.value(item, kinds[key]) for key, item in content.items()})
+            return kind(**{key: self.value(item, kinds[key]) for key, item in tree["map"].items()})
         inner = (get_args(kind) or (str, Any))[1]
-        return {key: self.value(item, inner) for key, item in content.items()}
+        return {key: self.value(item, inner) for key, item in tree["map"].items()}
 
     def _csr(self, name: str, shape: tuple[int, ...]) -> sparse.csr_matrix:
         parts = {part: self.arrays[f"{name}.{part}"] for part in ("data", "indices", "indptr")}

@@ -57,7 +57,7 @@ def rows_of(X: sparse.csr_matrix) -> list[Row]:
 
 def write_samples(path: Path, base: str, by_act: Mapping[str, ActSamples], n_features: int) -> None:
     """Write the samples of acts, by the ids of the acts, to the cache."""
-    acts = [[name, each.after, each.scores, len(each.rows)] for name, each in by_act.items()]
+    acts = [[name, each.after, each.scores] for name, each in by_act.items()]
     rows = stacked([row for each in by_act.values() for row in each.rows], n_features)
     about = json.dumps({"base": base, "acts": acts}).encode()
     parts = {part: getattr(rows, part) for part in _CSR_PARTS}
@@ -76,11 +76,10 @@ def read_samples(path: Path, base: str, n_features: int) -> dict[str, ActSamples
         if not np.isfinite(values).all():
             return {}
         rows = iter([Row(indices[a:b], values[a:b]) for a, b in pairwise(arrays["indptr"].tolist())])
-        found = {}
-        for name, after, scores, n_rows in about["acts"]:
-            if len(scores) != n_rows:
-                return {}
-            found[str(name)] = ActSamples([next(rows) for _ in range(n_rows)], [*map(float, scores)], str(after))
+        found = {
+            str(name): ActSamples([next(rows) for _ in scores], [*map(float, scores)], str(after))
+            for name, after, scores in about["acts"]
+        }
         return found if next(rows, None) is None else {}
     except (*MALFORMED, ModelFileError, StopIteration):
         return {}

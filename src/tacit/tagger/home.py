@@ -19,7 +19,7 @@ from tacit.store import folder
 from tacit.store.acts import Act
 from tacit.store.atomic import Stamp, stamp
 from tacit.store.folder import ACTS, MANIFEST, FolderWriter, base_of, origin_of
-from tacit.store.ledger import START, Contents, Ledger, Mark, Writing
+from tacit.store.ledger import START, Contents, Ledger, Mark
 from tacit.store.sample_rows import read_samples, write_samples
 from tacit.tagger.changes import Changes
 
@@ -112,10 +112,10 @@ def _stay(
 
 
 @contextmanager
-def _writing(home: Home) -> Iterator[Writing]:
+def _writing(home: Home) -> Iterator[Ledger]:
     """Exclusive write access to the ledger, in the folder or outside it."""
     if home.is_apart:
-        with home.ledger.writing() as ledger:
+        with home.ledger.locked() as ledger:
             yield ledger
     else:
         with folder.writing(home.folder) as writer:
@@ -144,7 +144,7 @@ def commit(tagger: Tagger, acts: Sequence[Act]) -> dict[str, TacitError]:
     return refused
 
 
-def _append(tagger: Tagger, home: Home, ledger: Writing, changes: Changes) -> None:
+def _append(tagger: Tagger, home: Home, ledger: Ledger, changes: Changes) -> None:
     """Record the acts that are not on disk, and cache the samples of acts if many are new."""
     new = changes.acts[len(home.changes.acts) :]
     mark = ledger.append(new, origin_of(home.manifest), home.mark) if new else home.mark
@@ -199,8 +199,8 @@ def save(tagger: Tagger, path: Path, acts: Policy) -> None:
         return
     with folder.writing(path) as writer:
         if acts is None:
-            writer.refuse_acts()
-        is_kept = acts == "keep" and writer.manifest is not None and bool(writer.acts().acts)
+            folder.refuse_acts(path)
+        is_kept = acts == "keep" and writer.manifest is not None and bool(folder.acts_in(path).acts)
         _replace(tagger, writer, origin_of(writer.manifest) if is_kept and writer.manifest else None)
 
 
@@ -224,7 +224,7 @@ def _replace(tagger: Tagger, writer: FolderWriter, origin: str | None) -> None:
     """
     own = tagger._changes.acts
     manifest = writer.replace(tagger, origin)
-    found, ledger = writer.acts(), Ledger(writer.folder.resolve() / ACTS)
+    found, ledger = folder.acts_in(writer.folder), Ledger(writer.folder.resolve() / ACTS)
     with suppress(OSError):  # else it is recognised as that of another base
         ledger.samples.unlink(missing_ok=True)
     _stay(tagger, writer.folder, manifest, ledger, tagger._without_acts().plus(found.acts), found.mark, 0)

@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tacit.errors import FileError, ParameterError
-from tacit.store.acts import Act, in_force, in_words, parse_lines, short_ids
+from tacit.store.acts import Act, in_force, in_words, parse_lines
 
 EVERY_KIND = [
-    Act("add", {"name": "pome", "examples": ["apple", {"features": {"3": 1.0}}], "parent": "fruit"}, who="ana"),
+    Act("add", {"name": "pome", "examples": ["apple", {"features": {"3": 1.0}}], "parent": "fruit"}),
     Act("rename", {"label": "cars", "name": "vehicles"}),
     Act("merge", {"labels": ["a", "b"], "into": "c"}),
     Act("retire", {"label": "telex"}),
@@ -24,7 +24,7 @@ EVERY_KIND = [
 def test_json_and_back(act):
     back = Act.from_json(json.loads(json.dumps(act.to_json())))
     assert back.to_json() == act.to_json()
-    assert (back.id, back.time, back.who) == (act.id, act.time, act.who)
+    assert (back.id, back.time) == (act.id, act.time)
 
 
 def test_ids_differ():
@@ -106,15 +106,9 @@ def test_undos_say_what_they_do_however_many_there_are():
     assert words[-1] == words[2]
 
 
-def test_short_ids_tell_acts_apart():
-    ids = ["0123456789", "012345678a", "1123456789", "x"]
-    acts = [Act("retire", {"label": "a"}, id=name) for name in ids]
-    assert list(short_ids(acts).values()) == ["0123456789", "012345678a", "11234567", "x"]
-
-
-@pytest.mark.parametrize("field", ["id", "time", "who"])
+@pytest.mark.parametrize("field", ["id", "time"])
 def test_half_characters_are_refused(field):
-    with pytest.raises(ParameterError, match="'id', 'time' and 'who'"):
+    with pytest.raises(ParameterError, match="'id' and 'time'"):
         Act("retire", {"label": "a"}, **{field: "\ud800"})
 
 

@@ -47,7 +47,7 @@ def labels_in(found: Contents) -> list[str]:
 
 def test_acts_are_read_back_in_order_with_all_that_they_say(ledger):
     acts = [
-        Act("judge", {"judgements": [{"text": "ü\n\u2028", "label": "x", "accepted": True}]}, who="me"),
+        Act("judge", {"judgements": [{"text": "ü\n\u2028", "label": "x", "accepted": True}]}),
         Act("add", {"name": "half a pair \ud800", "cooccurs": {"a": 3}}),
     ]
     with ledger.locked() as writing:
@@ -114,7 +114,7 @@ def test_a_changed_byte_is_noticed(tmp_path_factory, place, change):
     [
         ({"id": "1", "kind": "split"}, "an act is one of add, rename, .*; got 'split': it may need a newer tacit"),
         ({"id": "1", "kind": "retire"}, "the field 'label' of an act of the kind 'retire' must be a text"),
-        ({"id": "\ud800", "kind": "retire", "label": "x"}, "the fields 'id', 'time' and 'who' of an act must be"),
+        ({"id": "\ud800", "kind": "retire", "label": "x"}, "the fields 'id' and 'time' of an act must be"),
         ({"kind": "retire", "label": "x"}, "an act must be a JSON object with the fields 'id' and 'kind'"),
     ],
 )

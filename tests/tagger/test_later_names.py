@@ -42,7 +42,6 @@ def test_an_added_label_is_found_by_its_name_at_once(tagger, tmp_path):
     assert "zebra fish" in [each.label for each in tagger.suggest([text], threshold="f1")[0]]
     assert score_of(tagger, "a report about a river", "zebra fish") < 0.05
     assert tagger.explain(text, "zebra fish").names == ["zebra fish"]
-    assert tagger.preview_label("whale song", texts=["a river", "songs of a whale"], n=1)[0].row == 1
     tagger.save(tmp_path / "model")
     again = Tagger.load(tmp_path / "model")
     assert again.suggest([text]) == tagger.suggest([text])

@@ -34,14 +34,6 @@ def labels_of(tagger: tacit.Tagger, text: str) -> list[str]:
 # -- previews and history ---------------------------------------------------------------------------------
 
 
-def test_a_preview_changes_nothing(tagger):
-    found = tagger.preview_label("pome", texts=TEXTS, examples=["apple pear", "pear apple"], n=5)
-    assert len(found) == 5
-    assert all("apple" in text or "pear" in text for _, text, _ in found)
-    assert [score for _, _, score in found] == sorted((score for _, _, score in found), reverse=True)
-    assert tagger.history() == []
-
-
 def test_history_says_what_was_done(tagger):
     tagger.add_label("pome", examples=["apple pear"], cooccurs={"fruit": 3, "cars": 1})
     tagger.learn([("apple", "fruit", True), ("apple", "cars", False)])

@@ -11,12 +11,11 @@ import click
 from scipy import sparse
 
 from tacit.cli.interrupt import keeps_model
-from tacit.cli.options import COUNT, PATH, input_options, model_argument, vocabulary_language_option
+from tacit.cli.options import PATH, input_options, model_argument, vocabulary_language_option
 from tacit.cli.say import say
 from tacit.cli.source import read_vocabulary, stream_unlabelled
-from tacit.cli.tables import print_table
 from tacit.errors import printable
-from tacit.store.acts import in_force, in_words, short_ids
+from tacit.store.acts import SHORT_ID, in_force, in_words
 from tacit.tagger.tagger import Tagger
 
 
@@ -47,7 +46,7 @@ def labels(context: click.Context, model: Path) -> None:
 
 def _print_act(tagger: Tagger, act_id: str, words: str, remark: str = "") -> None:
     remark = "  (does not apply)" if act_id in tagger.left_out_ else remark
-    click.echo(printable(f"{short_ids(tagger.acts_)[act_id]}  {words}") + remark)
+    click.echo(printable(f"{act_id[:SHORT_ID]}  {words}") + remark)
 
 
 @labels.command()
@@ -122,7 +121,7 @@ def history(model: Path, as_json: bool) -> None:
     current = {act.id for act in in_force(tagger.acts_)}
     for act, words in zip(tagger.acts_, in_words(tagger.acts_, tagger.acts_), strict=True):
         remark = "" if act.kind == "undo" or act.id in current else "  (taken back)"
-        _print_act(tagger, act.id, "  ".join(filter(None, [act.time, act.who, words])), remark)
+        _print_act(tagger, act.id, f"{act.time}  {words}", remark)
 
 
 def _whole_id(tagger: Tagger, given: str) -> str:
@@ -153,22 +152,18 @@ def _change(model: Path, change: Callable[[Tagger], Any]) -> None:
 @click.option("--parent", metavar="LABEL", help="A broader label.")
 @click.option("--vocabulary", type=PATH, help="SKOS, CSV, TSV or JSON that has the label.")
 @vocabulary_language_option
-@click.option("--preview", metavar="DATA", type=PATH, help="Only show what it would tag.")
-@click.option("-n", type=COUNT, default=10, show_default=True, help="Samples in the preview.")
 @input_options
 def add_label(
     model: Path, name: str, cooccurs: tuple[str, ...], examples: tuple[str, ...], file: Path | None,
     description: str | None, parent: str | None, vocabulary: Path | None, vocabulary_language: str,
-    preview: Path | None, n: int, **source: Any,
+    **source: Any,
 ) -> None:  # fmt: skip
     """Add the label NAME to MODEL from co-occurring labels, example texts, a description, or its name and parent.
-
-    A preview lists samples of DATA by their rows, counted from 1.
 
     \b
     Examples:
       tacit add-label model "heat pump" --cooccurs heating=40 --cooccurs electricity=25
-      tacit add-label model "heat pump" --examples pumps.txt --preview articles.csv
+      tacit add-label model "heat pump" --examples pumps.txt
       tacit add-label model "heat pump" --vocabulary thesaurus.ttl
     """
     tagger = Tagger.load(model)
@@ -181,9 +176,6 @@ def add_label(
         "description": description,
         "parent": parent,
     }
-    if preview is not None:
-        _show(tagger, name, tagger.preview_label(name, texts=_samples(tagger, preview, source), n=n, **known_by))
-        return
     keeps_model(model)
     label = tagger.add_label(name, **known_by)
     tagger.save(model)
@@ -203,11 +195,3 @@ def _samples(tagger: Tagger, file: Path, source: dict[str, Any]) -> Any:
     """Texts or features from a file, as the tagger takes them; labels in the file are ignored."""
     blocks = [block.samples for block in stream_unlabelled(file, tagger, **source)]
     return [text for block in blocks for text in block] if tagger.takes_texts else sparse.vstack(blocks, format="csr")
-
-
-def _show(tagger: Tagger, name: str, found: list[Any]) -> None:
-    """Print the samples for which the label is most probable."""
-    rows = [[str(row + 1), f"{score:.3f}", " ".join(text.split())[:100]] for row, text, score in found]
-    print_table(["row", "score", "text"], rows, title=f"samples with the highest probability of '{name}'")
-    if found and found[0].score < tagger.threshold_:
-        say(f"all are below the threshold of the model ({tagger.threshold_:.3f}): more examples or counts raise them")

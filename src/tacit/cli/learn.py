@@ -22,7 +22,6 @@ from tacit.store.acts import Act, parse_lines
 from tacit.store.atomic import stamp
 from tacit.store.folder import MANIFEST
 from tacit.store.ledger import Ledger, is_ledger
-from tacit.tagger.acting import learn_once
 from tacit.tagger.home import learn_from
 from tacit.tagger.tagger import Tagger
 
@@ -59,7 +58,7 @@ def learn(model: Path, feedback: Path, text: str | None, encoding: str | None) -
 
 def _learn_judgements(tagger: Tagger, feedback: Path, text: str | None, encoding: str | None) -> str:
     judged, skipped = _judgements(tagger, feedback, text, encoding)
-    n_new = learn_once(tagger, judged)
+    n_new = tagger.learn_once(judged)
     parts = [tagger.history()[-1] if n_new else f"nothing new in {feedback}"]
     if n_new < len(judged):
         parts.append(f"{len(judged) - n_new:,} of {len(judged):,} judgements were learned before")

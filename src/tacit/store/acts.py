@@ -24,7 +24,6 @@ from __future__ import annotations
 import json
 import secrets
 import time
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from numbers import Real
@@ -35,11 +34,11 @@ from tacit.errors import ParameterError, printable
 
 Sample = str | dict[str, float]  # a text, or values by feature
 
-_ABOUT = frozenset(("id", "time", "who", "kind"))
+_ABOUT = frozenset(("id", "time", "kind"))
 _LARGEST = 1e30  # of a number; features are stored with single precision
 _SHOWN = 3  # labels or judgements that an act names in words
 _SHOWN_OF_TEXT = 40  # characters
-SHORT_ID = 8  # characters of an id that are shown, if no other act has the same
+SHORT_ID = 12  # characters of an id that are shown
 
 
 def new_id() -> str:
@@ -59,7 +58,6 @@ class Act:
     content: Mapping[str, Any]
     id: str = field(default_factory=new_id)  # unique among all acts, also in copies of the model
     time: str = field(default_factory=_now)
-    who: str = ""  # the user who made the change; empty if unknown
 
     def __post_init__(self) -> None:
         fields = _FIELDS.get(self.kind) if isinstance(self.kind, str) else None
@@ -68,16 +66,12 @@ class Act:
         for name, (is_right, must) in fields.items():
             if not is_right(self.content.get(name)):
                 raise ParameterError(f"the field '{name}' of an act of the kind '{self.kind}' must be {must}")
-        about = (self.id, self.time, self.who)
-        if not all(isinstance(each, str) for each in about) or not self.id or has_half_character("".join(about)):
-            raise ParameterError(
-                "the fields 'id', 'time' and 'who' of an act must be texts of whole characters, and the id not empty"
-            )
+        if not _is_name(self.id) or not isinstance(self.time, str) or has_half_character(self.id + self.time):
+            raise ParameterError("the fields 'id' and 'time' of an act must be texts of whole characters")
 
     def to_json(self) -> dict[str, Any]:
         """The act as a JSON object."""
-        about = {"id": self.id, "time": self.time, **({"who": self.who} if self.who else {})}
-        return {**about, "kind": self.kind, **self.content}
+        return {"id": self.id, "time": self.time, "kind": self.kind, **self.content}
 
     @staticmethod
     def from_json(value: Any) -> Act:
@@ -85,7 +79,7 @@ class Act:
         if not isinstance(value, Mapping) or "kind" not in value or "id" not in value:
             raise ParameterError("an act must be a JSON object with the fields 'id' and 'kind'")
         content = {name: item for name, item in value.items() if name not in _ABOUT}
-        return Act(value["kind"], content, value["id"], value.get("time") or _now(), value.get("who") or "")
+        return Act(value["kind"], content, value["id"], value.get("time") or _now())
 
     def __str__(self) -> str:
         return printable(_WORDS[self.kind](self.content))
@@ -112,12 +106,6 @@ def in_force(acts: Sequence[Act]) -> list[Act]:
         if act.kind == "undo" and act.id not in undone:
             undone.add(act.content["of"])
     return [act for act in acts if act.kind != "undo" and act.id not in undone]
-
-
-def short_ids(acts: Sequence[Act]) -> dict[str, str]:
-    """The start of each id or, where another act's id starts alike, all of it."""
-    starts = Counter(act.id[:SHORT_ID] for act in acts)
-    return {act.id: act.id[:SHORT_ID] if starts[act.id[:SHORT_ID]] == 1 else act.id for act in acts}
 
 
 def in_words(wanted: Iterable[Act], acts: Sequence[Act]) -> list[str]:
@@ -233,5 +221,5 @@ _WORDS: dict[str, Callable[[Mapping[str, Any]], str]] = {
     "merge": lambda content: f"merged {_named(content['labels'])} into '{content['into']}'",
     "retire": lambda content: f"retired '{content['label']}'",
     "judge": _judged,
-    "undo": lambda content: f"took back {content['of'][:8]}",
+    "undo": lambda content: f"took back {content['of'][:SHORT_ID]}",
 }

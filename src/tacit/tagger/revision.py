@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from tacit.data.vocabulary import Vocabulary
 from tacit.errors import ParameterError, TacitError
 from tacit.store.acts import Act
-from tacit.tagger import acting
 
 if TYPE_CHECKING:
     from tacit.tagger.tagger import Tagger
@@ -30,7 +29,7 @@ def revise(tagger: Tagger, newer: Vocabulary) -> list[Change]:
     if known.isdisjoint(newer.ids):
         raise ParameterError(f"no concept of the model's vocabulary is in the new one, such as '{min(known)}'")
     older, tagger.vocabulary_ = tagger.vocabulary_, tagger.vocabulary_.extended_by(newer)
-    added = {key: acting.add(tagger, key) for key in newer.ids if key not in known and tagger.known(key) is None}
+    added = {key: tagger._addition(key) for key in newer.ids if key not in known and tagger.known(key) is None}
     changes = [(act, f"add '{newer.name_of(key)}'") for key, act in added.items()]
     changes += _renamed(tagger, newer, older)
     changes += _deprecated(tagger, newer, {key: act.content["name"] for key, act in added.items()})

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
+import json
 from abc import abstractmethod
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import numpy as np
 from scipy import sparse
 
 from tacit.core.labels import Names, aligned
 from tacit.data.vocabulary import Vocabulary
-from tacit.errors import ParameterError, TacitError
-from tacit.store.acts import Act, in_force, in_words
-from tacit.tagger import acting
-from tacit.tagger.acting import Preview
+from tacit.errors import ActError, DataError, ParameterError, TacitError, brief
+from tacit.store.acts import Act, are_counts, in_force, in_words
 from tacit.tagger.changes import Changes
+from tacit.tagger.inputs import as_samples
 from tacit.tagger.state import State
-
-if TYPE_CHECKING:
-    from tacit.tagger.tagger import Tagger
+from tacit.text.vectorizer import TextVectorizer, features_of
 
 
 class Teaching:
@@ -28,6 +28,12 @@ class Teaching:
     """
 
     vocabulary_: Vocabulary | None
+    vectorizer_: TextVectorizer | None
+
+    @property
+    @abstractmethod
+    def n_features_in_(self) -> int:
+        """Number of features."""
 
     @property
     @abstractmethod
@@ -42,10 +48,6 @@ class Teaching:
     def _state(self) -> State:
         """The labels as they are now."""
         return self._changes.state
-
-    @property
-    def _tagger(self) -> Tagger:
-        return self  # type: ignore[return-value]
 
     # -- names --------------------------------------------------------------------------------------------
 
@@ -70,7 +72,7 @@ class Teaching:
     def current_name(self, label: str) -> str:
         """What a label is called in `classes_`, given any of its names; what is unknown keeps its name."""
         column = self.known(label)
-        return label if column is None else str(self.classes_[column])
+        return label if column is None else self._state.name(column)
 
     def truth(self, Y: sparse.csr_matrix, names: Sequence[Any]) -> sparse.csr_matrix:
         """Labels of samples, whose columns have these names, as columns of `classes_`; unknown ones follow."""
@@ -93,6 +95,9 @@ class Teaching:
             if self.vocabulary_ is None:
                 raise ParameterError(f"language '{language}': the model has no vocabulary with names of its labels")
             self.vocabulary_.translated(language)
+
+    def _name_now(self, label: str, field: str = "") -> str:
+        return self._state.name(self._state.find(label, field))
 
     # -- acts ---------------------------------------------------------------------------------------------
 
@@ -120,24 +125,61 @@ class Teaching:
         parent : str, optional
             A broader label.
         """
-        act = acting.add(self._tagger, name, cooccurs, examples, description, parent)
+        act = self._addition(name, cooccurs, examples, description, parent)
         self._do(act)
         return str(act.content["name"])
 
-    def preview_label(self, name: str, *, texts: Any, n: int = 10, **known_by: Any) -> list[Preview]:
-        """Those of `texts` (or rows of features) with the highest score of a label, if it were added.
+    def _addition(
+        self, name: str, cooccurs: Any = None, examples: Any = None, description: Any = None, parent: Any = None
+    ) -> Act:
+        """The act that adds a label; missing evidence is taken from the vocabulary, if that has the label."""
+        state, vocabulary, called = self._state, self.vocabulary_, _as_name(name)
+        if cooccurs is not None and not are_counts(cooccurs):
+            raise ActError(f"cooccurs must hold counts of at least 0 by label; got {brief(str(cooccurs))}", "cooccurs")
+        if vocabulary is not None and name in vocabulary:
+            called = self._concept(vocabulary, name)
+            if cooccurs is None and examples is None and description is None:
+                description = vocabulary.text_of(name)
+                parent = parent or self._parent(vocabulary, name)
+        state.check_name(called, is_added=True)
+        content: dict[str, Any] = {"name": called}
+        if cooccurs:
+            columns = {state.find(label, f"cooccurs.{label}"): float(count) for label, count in cooccurs.items()}
+            content["cooccurs"] = {state.name(column): count for column, count in columns.items()}
+        if examples is not None:
+            samples = as_samples(examples, self.vectorizer_)
+            content["examples"] = [each if isinstance(each, str) else {"features": each} for each in samples]
+        if description is not None and self.vectorizer_ is not None:
+            content["description"] = as_samples([description], self.vectorizer_)[0]
+        if parent:
+            content["parent"] = self._name_now(parent, "parent")
+        return Act("add", content)
 
-        The label is described as for `add_label`; nothing is changed.
-        """
-        return acting.preview(self._tagger, name, texts, n, known_by)
+    def _concept(self, vocabulary: Vocabulary, name: str) -> str:
+        """What a concept of the vocabulary is called as a label; an error if there is one already."""
+        known = self.known(name)
+        if known is None or self._state.is_known_by_name(label := self._state.name(known)):
+            place, labels = vocabulary.find(name), self._state.ground.index
+            by_id, by_name = (sum(each in labels for each in names) for names in (vocabulary.ids, vocabulary.names))
+            return vocabulary.ids[place] if by_id > by_name else vocabulary.names[place]
+        also = "" if label == name else f" is the label '{brief(label)}', which"
+        raise ActError(f"'{brief(name)}'{also} exists already; to improve it, accept or reject its suggestions", "name")
+
+    def _parent(self, vocabulary: Vocabulary, name: str) -> str | None:
+        """The first parent concept that is a label."""
+        known = (column for column in map(self.known, vocabulary.parents_of(name)) if column is not None)
+        return next((self._state.name(column) for column in known if self._state.is_suggested[column]), None)
 
     def rename_label(self, label: str, name: str) -> None:
         """Rename a label; its former name is still accepted. A concept of the vocabulary keeps its id."""
-        self._do(Act("rename", {"label": self._name_now(label), "name": acting.as_name(name)}))
+        self._do(Act("rename", {"label": self._name_now(label), "name": _as_name(name)}))
 
     def merge_labels(self, labels: Sequence[str], into: str) -> None:
         """Merge labels into one, suggested wherever any of them would be. `into` is one of them, or a new name."""
-        self._do(acting.merge(self._tagger, labels, into))
+        if isinstance(labels, str):
+            raise ParameterError(f"labels must be a list of labels; got the single text '{labels}'")
+        target = _as_name(into) if self.known(into) is None else self._name_now(into)
+        self._do(Act("merge", {"labels": [self._name_now(label) for label in labels], "into": target}))
 
     def retire_label(self, label: str) -> None:
         """Never suggest a label again."""
@@ -151,7 +193,43 @@ class Teaching:
         judgements : iterable of (text, label, accepted)
             A tagger that was trained on features takes a row of features instead of the text.
         """
-        self._do(acting.judge(self._tagger, judgements))
+        self._do(Act("judge", {"judgements": self._as_judgements(judgements)}))
+
+    def learn_once(self, judgements: Iterable[tuple[Any, str, bool]]) -> int:
+        """Learn those judgements that were not learned as often before; returns their number."""
+
+        def key(judgement: Mapping[str, Any]) -> str:
+            column = self.known(judgement["label"])  # it may have been renamed
+            return json.dumps({**judgement, "label": judgement["label"] if column is None else column}, sort_keys=True)
+
+        known = Counter(key(each) for act in in_force(self.acts_) for each in act.content.get("judgements", ()))
+        new = []
+        for judgement in self._as_judgements(judgements):
+            known[key(judgement)] -= 1
+            if known[key(judgement)] < 0:
+                new.append(judgement)
+        if new:
+            self._do(Act("judge", {"judgements": new}))
+        return len(new)
+
+    def _as_judgements(self, judgements: Iterable[tuple[Any, str, bool]]) -> list[dict[str, Any]]:
+        judged: list[Any] = list(judgements)
+        if not judged:
+            raise DataError("there are no judgements to learn from; give at least one")
+        for place, each in enumerate(judged):
+            if not isinstance(each, tuple | list) or len(each) != 3:
+                must = "a judgement must be a tuple of a sample, a label and a verdict (true or false)"
+                raise DataError(f"{must}; entry {place} is not")
+        names = [self._name_now(label, f"judgements[{i}].label") for i, (_, label, _) in enumerate(judged)]
+        given: Any = [sample for sample, _, _ in judged]
+        if self.vectorizer_ is None:
+            rows = [features_of(row if sparse.issparse(row) else np.atleast_2d(row), None) for row in given]
+            if {row.shape for row in rows} != {(1, self.n_features_in_)}:
+                raise DataError(f"each sample judged must be one row of {self.n_features_in_} features")
+            given = sparse.vstack(rows, format="csr")
+        kind = "features" if self.vectorizer_ is None else "text"
+        parts = zip(as_samples(given, self.vectorizer_), names, judged, strict=True)
+        return [{kind: sample, "label": name, "accepted": bool(verdict)} for sample, name, (_, _, verdict) in parts]
 
     def undo(self, act: str | None = None) -> str:
         """Undo an act, by its id, or the last one; returns in words what was done, and which acts no longer apply."""
@@ -180,12 +258,17 @@ class Teaching:
         """Descriptions of the acts since training that were not undone, oldest first."""
         return [act.described() for act in in_force(self.acts_)]
 
-    def _name_now(self, label: str) -> str:
-        return self._state.name(self._state.find(label))
-
     def _do(self, act: Act) -> None:
         """Apply an act, or raise the reason why it cannot be applied."""
         later, refused = self._changes.tried([act])
         if refused:
             raise refused[act.id]
         self._become(later)
+
+
+def _as_name(name: Any) -> str:
+    if not isinstance(name, str):
+        raise ParameterError(f"the name of a label must be a text; got {name!r}")
+    if not name.strip():
+        raise ActError("a label needs a name; got a blank one", "name")
+    return name

@@ -43,7 +43,7 @@ class Weights(NamedTuple):
     children: Ints32
     intercepts: Floats32
     chunk_starts: Ints64
-    features: Ints32
+    chunk_features: Ints32
     entry_starts: Ints64
     entry_children: Integers
     values: AnyArray
@@ -131,10 +131,10 @@ def _margins_by_search(rows: SearchedRows, row: int, node: int, weights: Weights
     """Add w·x to `margins`."""
     place, last = weights.chunk_starts[node], weights.chunk_starts[node + 1]
     for at in range(rows.starts[row], rows.starts[row + 1]):
-        place = _first_from(weights.features, place, last, rows.features[at])
+        place = _first_from(weights.chunk_features, place, last, rows.features[at])
         if place == last:
             return
-        if weights.features[place] == rows.features[at]:
+        if weights.chunk_features[place] == rows.features[at]:
             _add_entries(rows.values[at], place, weights, margins)
 
 
@@ -213,7 +213,7 @@ def _fill_margins(
         is_spread = len(rows.table) > 0 and _SPREAD * (starts[i + 1] - starts[i]) > (last - first)
         if is_spread:
             for at in range(first, last):
-                rows.table[weights.features[at]] = at
+                rows.table[weights.chunk_features[at]] = at
         for at in range(starts[i], starts[i + 1]):
             row = order[at] // beam
             margins = out[row, order[at] - row * beam]
@@ -227,7 +227,7 @@ def _fill_margins(
                 add_row_product(x_dense[row], dense, 0, n_children, margins)
         if is_spread:
             for at in range(first, last):
-                rows.table[weights.features[at]] = -1
+                rows.table[weights.chunk_features[at]] = -1
 
 
 @njit(nogil=True, cache=True, inline="always")

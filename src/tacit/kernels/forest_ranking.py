@@ -16,7 +16,6 @@ from tacit.arrays import AnyArray, Floats32, Floats64, Integers, Ints32, Ints64,
 from tacit.kernels.best import insert
 from tacit.kernels.dense import Rows
 
-_FEW_LABELS = 512  # up to this number, all labels are scanned rather than only those with votes
 _ROOT_SHARE, _LESS_PER_LEVEL = 0.4, 0.05  # minimum share near the root, where following both branches costs most
 _ALMOST = 1 - 1e-5  # margin for rounding errors of scores
 
@@ -82,6 +81,15 @@ class _Descent(NamedTuple):
     nodes: Ints32
     shares: Floats32
     margins: Floats64
+
+
+class Places(NamedTuple):
+    """Where the best labels of each row go: -1 and -inf, and stay so where there are fewer."""
+
+    labels: Ints32
+    scores: Floats32
+    allowed: Mask  # labels that may be ranked
+    n_trees: int
 
 
 class _Votes(NamedTuple):
@@ -207,63 +215,43 @@ def _find_leaves(rows: LevelRows, forest: ForestNodes, min_share: float, scratch
 @njit(nogil=True, cache=True, inline="always")
 def _add_votes(reached: Reached, row: int, leaves: ForestLeaves, scratch: _Votes) -> int:
     """Sum the scores of labels over the leaves of a row and list the labels; return how many there are."""
-    n_listed, votes, lists_all = 0, scratch.votes, len(scratch.votes) <= _FEW_LABELS
+    n_listed, votes = 0, scratch.votes
     for i in range(reached.sizes[row]):
         leaf = np.uint32(reached.leaves[row, i])
         step = reached.shares[row, i] * leaves.steps[leaf]
         for at in range(leaves.starts[leaf], leaves.starts[leaf + 1]):
-            votes[leaves.labels[at]] += step * np.float32(leaves.levels[at])
-        if not lists_all:
-            for at in range(leaves.starts[leaf], leaves.starts[leaf + 1]):
-                scratch.listed[n_listed] = leaves.labels[at]
-                n_listed += not scratch.is_listed[leaves.labels[at]]
-                scratch.is_listed[leaves.labels[at]] = True
-    if lists_all:
-        n_listed = len(votes)
-        for label in range(n_listed):
-            scratch.listed[label] = label
+            label = leaves.labels[at]
+            votes[label] += step * np.float32(leaves.levels[at])
+            scratch.listed[n_listed] = label
+            n_listed += not scratch.is_listed[label]
+            scratch.is_listed[label] = True
     return n_listed
 
 
 def rank_labels_of_leaves(
-    rows: LevelRows,
-    reached: Reached,
-    leaves: ForestLeaves,
-    n_trees: int,
-    allowed: Mask,
-    centres: CentreLevels | None,
-    labels: Ints32,
-    scores: Floats32,
+    rows: LevelRows, reached: Reached, leaves: ForestLeaves, centres: CentreLevels | None, places: Places
 ) -> None:
     """Rank the allowed labels of each row by their mean over the trees, if it is above zero.
 
     With centres, a label's score is ``alpha·log(mean) + (1 - alpha)·log P``, P from its tail classifier: ``P = 1/(1 +
-    exp(power))`` with ``power = γ/2·(offset − 2 x·μ)``, x of unit length. `labels` and `scores` are -1 and -inf, and
-    stay so where there are fewer.
+    exp(power))`` with ``power = γ/2·(offset − 2 x·μ)``, x of unit length.
     """
-    n = len(allowed)
+    n = len(places.allowed)
     scratch = _Votes(np.zeros(n, np.float32), np.empty(n + 1, np.int32), np.zeros(n, np.bool_), np.zeros(n, np.int64))
     if centres is None:
-        _rank_votes(reached, leaves, n_trees, allowed, scratch, labels, scores)
+        _rank_votes(reached, leaves, scratch, places)
     else:
-        _rank_by_nearness(rows, reached, leaves, centres, n_trees, allowed, scratch, labels, scores)
+        _rank_by_nearness(rows, reached, leaves, centres, scratch, places)
 
 
 @njit(nogil=True, cache=True)
-def _rank_votes(
-    reached: Reached,
-    leaves: ForestLeaves,
-    n_trees: int,
-    allowed: Mask,
-    scratch: _Votes,
-    labels: Ints32,
-    scores: Floats32,
-) -> None:
-    votes = scratch.votes
-    for row in range(len(labels)):
+def _rank_votes(reached: Reached, leaves: ForestLeaves, scratch: _Votes, places: Places) -> None:
+    votes, allowed, n_trees = scratch.votes, places.allowed, places.n_trees
+    for row in range(len(places.labels)):
+        best, best_scores = places.labels[row], places.scores[row]
         for label in scratch.listed[: _add_votes(reached, row, leaves, scratch)]:
             if votes[label] > 0.0 and allowed[label]:
-                insert(labels[row], scores[row], label, votes[label] / n_trees, label + 1)
+                insert(best, best_scores, label, votes[label] / n_trees, 0)
             votes[label], scratch.is_listed[label] = 0.0, False
 
 
@@ -273,15 +261,13 @@ def _rank_by_nearness(
     reached: Reached,
     leaves: ForestLeaves,
     centres: CentreLevels,
-    n_trees: int,
-    allowed: Mask,
     scratch: _Votes,
-    labels: Ints32,
-    scores: Floats32,
+    places: Places,
 ) -> None:
     """Entries of the centres come by feature: a row meets only those of its own features."""
     votes, products, alpha = scratch.votes, scratch.products, centres.alpha
-    for row in range(len(labels)):
+    allowed, n_trees = places.allowed, places.n_trees
+    for row in range(len(places.labels)):
         square, n_products = 0.0, np.int64(0)
         for entry in range(rows.starts[row], rows.starts[row + 1]):
             level, feature = np.int64(rows.levels[entry]), rows.features[entry]
@@ -290,7 +276,7 @@ def _rank_by_nearness(
             for at in range(centres.starts[feature], centres.starts[feature + 1]):
                 products[centres.labels[at]] += level * centres.levels[at]
         length = max(np.sqrt(square), 1.0)  # levels are whole: less than 1 is 0, and so are the products
-        best, best_scores = labels[row], scores[row]
+        best, best_scores = places.labels[row], places.scores[row]
         too_few = 0.0  # votes with which a label cannot reach the last place, however close its centre is
         for label in scratch.listed[: _add_votes(reached, row, leaves, scratch)]:
             if votes[label] > too_few and allowed[label]:
@@ -298,8 +284,8 @@ def _rank_by_nearness(
                 power = 0.5 * centres.gamma * (centres.offsets[label] - 2.0 * likeness)
                 unlikely = max(power, 0.0) + np.log1p(np.exp(-abs(power)))  # -log P
                 score = alpha * np.log(votes[label] / n_trees) - (1.0 - alpha) * unlikely
-                if score > best_scores[-1]:
-                    insert(best, best_scores, label, score, label + 1)
+                if score >= best_scores[-1]:
+                    insert(best, best_scores, label, score, 0)
                     if alpha > 0.0:
                         too_few = _ALMOST * n_trees * np.exp(best_scores[-1] / alpha)
             votes[label], scratch.is_listed[label] = 0.0, False

@@ -152,18 +152,10 @@ class LabelForest:
         """The nodes as kernels take them."""
         is_half = self.entry_values.dtype == np.float16
         dense = self.entry_values[:0] if self.dense_values is None else self.dense_values
-        return Weights(
-            self.slot_starts,
-            self.children,
-            self.intercepts,
-            self.chunk_starts,
-            self.chunk_features,
-            self.entry_starts,
-            self.entry_children,
-            self.entry_values.view(np.uint16) if is_half else self.entry_values,
-            dense.view(np.uint16) if is_half else dense,
-            all_halves() if is_half else np.empty(0, dtype=np.float32),
-        )
+        values, dense = (array.view(np.uint16) if is_half else array for array in (self.entry_values, dense))
+        halves = all_halves() if is_half else np.empty(0, dtype=np.float32)
+        arrays = {name: getattr(self, name) for name in Weights._fields[:-3]}
+        return Weights(**arrays, values=values, dense_values=dense, halves=halves)
 
     def _open_nodes(self, allowed: Mask) -> Mask:
         """For each node, whether it has an allowed label below it."""

@@ -11,6 +11,7 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 from scipy import sparse
+from sklearn.base import clone
 
 from tacit.arrays import Ints8, Ints32, Ints64, Mask
 from tacit.core.base import Estimator, Idf, Normalize
@@ -143,9 +144,7 @@ class LabelTree(Estimator):
                 self.C,
                 propensities_from_counts(self.label_counts_, self.n_samples_, self.A, self.B),
             ),
-            options=NodeOptions(
-                self.negatives, self.hard_negatives, self.bias, self.prune, self.tolerance, self.max_passes, self.dtype
-            ),
+            options=clone(self),
         )
         return [chunk for part in parts for chunk in part]
 
@@ -238,19 +237,6 @@ def even_groups(work: Sequence[float]) -> list[slice]:
     return [*groups, slice(first, len(work))]
 
 
-@dataclass(frozen=True)
-class NodeOptions:
-    """Training options that all nodes share."""
-
-    negatives: float
-    hard_negatives: float
-    bias: float
-    prune: float
-    tolerance: float
-    max_passes: int
-    dtype: str
-
-
 def leaves_of_others(
     X: FeatureMatrix,
     Y: sparse.csr_matrix,
@@ -276,14 +262,14 @@ def train_nodes(
     nodes: list[LabelNode],
     seeds: list[int],
     objective: LinearObjective,
-    options: NodeOptions,
+    options: LabelTree,
 ) -> list[Chunk]:
     """Train the classifiers of some nodes; the weights of positives in the objective apply to leaves."""
     return [_train_node(X, Y, node, seed, objective, options) for node, seed in zip(nodes, seeds, strict=True)]
 
 
 def _train_node(
-    X: FeatureMatrix, Y: sparse.csc_matrix, node: LabelNode, seed: int, objective: LinearObjective, options: NodeOptions
+    X: FeatureMatrix, Y: sparse.csc_matrix, node: LabelNode, seed: int, objective: LinearObjective, options: LabelTree
 ) -> Chunk:
     rows, signs = _samples_of(Y, node, options, seed)
     n_children, width = len(node.bounds) - 1, signs.shape[1]
@@ -319,7 +305,7 @@ def _train_node(
     )
 
 
-def _samples_of(Y: sparse.csc_matrix, node: LabelNode, options: NodeOptions, seed: int) -> tuple[Ints64, Ints8]:
+def _samples_of(Y: sparse.csc_matrix, node: LabelNode, options: LabelTree, seed: int) -> tuple[Ints64, Ints8]:
     """The training samples of a node, and for each child whether they have one of its labels (1 or -1).
 
     These are the samples with a label of the node, and `negatives` times as many others, drawn from the samples that

@@ -18,6 +18,7 @@ from tacit.kernels.forest_ranking import (
     ForestLeaves,
     ForestNodes,
     LevelRows,
+    Places,
     find_leaves,
     leaf_residuals,
     quantised,
@@ -92,7 +93,8 @@ class Forest:
         nodes = ForestNodes(*(getattr(self, name) for name in ForestNodes._fields))
         leaves = ForestLeaves(self.leaf_starts, self.leaf_labels, self.leaf_levels, self.leaf_steps)
         reached, ranking = find_leaves(rows, nodes, min_share), Ranking.empty(X.shape[0], k)
-        rank_labels_of_leaves(rows, reached, leaves, len(self.roots), allowed, centres, ranking.labels, ranking.scores)
+        places = Places(ranking.labels, ranking.scores, allowed, len(self.roots))
+        rank_labels_of_leaves(rows, reached, leaves, centres, places)
         return ranking
 
 

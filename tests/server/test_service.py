@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from server.live import Live, serving
+from server.live import Live, check, serving
 from tacit import Tagger, load_data
 from tacit.data.vocabulary import Vocabulary
 from tacit.report.write import write_report
@@ -234,13 +234,10 @@ def test_acts_that_cannot_be_written_are_refused(start, model, tmp_path, monkeyp
                 live.post("/v1/undo", json={}),
             ]
         for answer in answers:
-            assert answer.status_code == 507, answer.text
-            assert answer.headers["content-type"] == "application/problem+json"
-            assert "/" not in answer.json()["detail"]  # no path
+            assert "/" not in check(answer, 507, "not recorded")["detail"]  # no path
         assert path.read_bytes() == before
         assert live.suggest("filler1") == suggested
         assert "drums" not in live.suggest("drum", k=9)
-        assert "pome" in live.suggest("apple", k=9)
     second = judge(live, "filler1", "music", True, times=5).json()
     assert [act.id for act in Ledger(path).read().acts] == [first["id"], second["id"]]
     assert live.suggest("filler1")[0] == "music"
@@ -293,12 +290,8 @@ def test_former_names_are_understood_and_retired_ones_told(live, model, tacit_co
     assert live.post("/v1/explain", json={"text": "a wheel", "label": "cars"}).json()["label"] == "vehicles"
     added = live.post("/v1/labels", json={"name": "pome", "cooccurs": {"weather": 9}, "parent": "cars"})
     assert added.json()["act"] == "added 'pome' from 1 co-occurring label, its parent 'vehicles'"
-    judgements = [{"text": "song", "label": label, "accepted": True} for label in ("cars", "music")]
-    refused = live.post("/v1/feedback", json={"judgements": judgements})
-    assert refused.status_code == 409
-    assert refused.json()["errors"][0]["field"] == "judgements[1].label"
     refused = live.post("/v1/labels", json={"name": "x", "cooccurs": {"music": 9}})
-    assert refused.json()["errors"][0]["field"] == "cooccurs.music"
+    assert (refused.status_code, refused.json()["errors"][0]["field"]) == (409, "cooccurs.music")
 
 
 def test_acts_elsewhere_leave_the_model_alone_and_come_home_once(start, model, tmp_path, tacit_command):
@@ -373,8 +366,7 @@ def test_a_mistake_is_told_without_its_trace(live, monkeypatch, caplog):
 
     monkeypatch.setattr(Tagger, "suggest", broken)
     answer = live.post("/v1/suggest", json={"text": "a"})
-    assert answer.status_code == 500
-    assert answer.headers["content-type"] == "application/problem+json"
+    check(answer, 500, "internal error")
     assert "zebra" not in answer.text
     assert "RuntimeError" not in answer.text
     live.get("/healthz")  # over the same connection, so that the request before is through
@@ -397,8 +389,5 @@ def test_names_in_the_language_asked_for(start, tmp_path):
     path = "/v1/projects/named/suggest"
     form = live.post(path, data={"text": "rivers", "limit": 1, "language": "fi"}).json()["results"][0]
     assert (form["uri"], form["label"]) == ("http://x/1", "joki")
-    body = {"documents": [{"text": "rivers"}]}
-    batch = live.post(f"{path}-batch", params={"language": "fi", "limit": 1}, json=body).json()
-    assert batch[0]["results"] == [form]
     assert live.post(path, data={"text": "rivers", "language": "sv"}).status_code == 404
     assert live.get("/v1/projects/named").json()["vocab"]["languages"] == ["en", "fi"]

@@ -10,11 +10,11 @@ import pytest
 
 from report.samples import new_dataset, trained_tagger
 from server.browser import Page
-from server.using import READY, load_file, opened, press_button, suggest
+from server.using import READY, load_file, press_button, suggest
 from tacit.report.write import write_report
 
 FOLDERS = [
-    Path(sys.prefix) / "node_modules",
+    Path(sys.prefix, "node_modules"),
     *map(Path, filter(None, os.environ.get("NODE_PATH", "").split(os.pathsep))),
 ]
 AXE = next((file for folder in FOLDERS if (file := folder / "axe-core" / "axe.min.js").exists()), None)
@@ -41,8 +41,8 @@ def test_the_check_finds_what_is_wrong(page):
         check(page)
 
 
-def test_the_empty_page(new_tab, live):
-    check(opened(new_tab(), live))
+def test_the_empty_page(page):
+    check(page)
 
 
 def test_suggestions_with_reasons_verdicts_and_an_open_list(page):
@@ -67,9 +67,8 @@ def test_errors_options_and_the_form_of_a_new_label(new_tab, start):
     check(page)
 
 
-def test_the_queue(new_tab, live, tmp_path):
+def test_the_queue(page, tmp_path):
     (tmp_path / "new.csv").write_text("id,text\n1,apple\n2,song\n")
-    page = opened(new_tab(), live)
     load_file(page, tmp_path / "new.csv")
     page.wait_until(READY)
     press_button(page, "Done, next")

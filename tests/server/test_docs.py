@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import configparser
 import json
 import re
-import shlex
 from pathlib import Path
 
 import pytest
@@ -43,14 +41,3 @@ def test_options_that_are_named_exist(page):
     assert named - {"--read-only", "--tmpfs"} <= OPTIONS
     if page != "deploy/nginx.conf":
         assert commands
-
-
-def test_the_unit_is_well_formed():
-    unit = configparser.ConfigParser(strict=False, interpolation=None)
-    unit.optionxform = str
-    unit.read(ROOT / "deploy/tacit.service")
-    assert set(unit) == {"DEFAULT", "Unit", "Service", "Install"}
-    command = shlex.split(unit["Service"]["ExecStart"])
-    assert command[1] == "serve"
-    assert unit["Service"]["DynamicUser"] == "yes"
-    assert unit["Service"]["Restart"] == "always"

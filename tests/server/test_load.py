@@ -24,25 +24,6 @@ N_CLIENTS = 6
 LONG_RUN = pytest.mark.skipif(not os.environ.get("TACIT_ATTACK"), reason="a long run: make attack")
 
 
-def test_answers_are_right_whoever_asks_at_the_same_time(live, saved):
-    tagger = Tagger.load(saved)
-    wishes = [{}, {"k": 2}, {"exclude": ["fruit"]}]
-    expected = {
-        (text, place): [found.label for found in tagger.suggest([text], **wish)[0]]
-        for text in TEXTS
-        for place, wish in enumerate(wishes)
-    }
-
-    def ask(key):
-        text, place = key
-        return live.suggest(text, **wishes[place]) == expected[key]
-
-    with ThreadPoolExecutor(16) as clients:
-        assert all(clients.map(ask, list(expected) * 20))
-    alone = live.get("/metrics").text.split('tacit_ranked_texts_bucket{le="1.0",model="articles"} ')[1]
-    assert float(alone.split("\n")[0]) < 300  # some were ranked together
-
-
 def test_a_full_service_turns_away_and_recovers(start, monkeypatch):
     live = start(max_waiting=2)
 

@@ -24,11 +24,17 @@ PATIENCE = 60.0
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="several workers need Linux or macOS")
 
 
-def workers_of(process) -> list[psutil.Process]:
-    """The processes that serve; a further child of Python's own keeps track of shared memory."""
-    children = psutil.Process(process.pid).children()
-    alive = [child for child in children if child.status() != psutil.STATUS_ZOMBIE]
-    return [child for child in alive if "spawn_main" in " ".join(child.cmdline())]
+def workers_of(process) -> set[int]:
+    """The processes that serve, once there are two; a further child of Python's own keeps track of shared memory."""
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end:
+        children = psutil.Process(process.pid).children()
+        alive = [child for child in children if child.status() != psutil.STATUS_ZOMBIE]
+        found = {child.pid for child in alive if "spawn_main" in " ".join(child.cmdline())}
+        if len(found) == 2:
+            return found
+        time.sleep(0.1)
+    raise AssertionError("there are no two workers")
 
 
 def suggested(client: httpx.Client, text: str, **wish: object) -> list[str]:
@@ -71,7 +77,6 @@ def test_what_one_worker_is_taught_all_know_when_it_is_acknowledged(model):
         n_asked = counted(address, 'tacit_requests_total{method="POST",route="/v1/suggest",status="200"}')
         assert n_asked == sum(n_right) + 8 * len(told)  # of both workers together
         assert counted(address, "tacit_acts{") == len(told)
-        assert len(workers_of(process)) == 2
         process.send_signal(signal.SIGTERM)
         assert process.wait(PATIENCE) == 0
 
@@ -87,23 +92,14 @@ def taught_and_seen(address: str, number: int) -> str:
     return str(taught.json()["id"])
 
 
-def two_workers(process) -> set[int]:
-    """The processes that serve, once there are two."""
-    end = time.monotonic() + PATIENCE
-    while len(found := {worker.pid for worker in workers_of(process)}) < 2:
-        assert time.monotonic() < end
-        time.sleep(0.1)
-    return found
-
-
 def test_a_worker_that_dies_is_started_again(model):
     with started("serve", model, "--workers", 2) as (process, address):
-        before = two_workers(process)
+        before = workers_of(process)
         os.kill(min(before), signal.SIGKILL)
         for _ in range(8):  # the other one answers
             with httpx.Client(base_url=address, timeout=PATIENCE) as client:
                 assert suggested(client, "apple pear", k=1) == ["fruit"]
-        while min(before) in (after := two_workers(process)):
+        while min(before) in (after := workers_of(process)):
             time.sleep(0.1)
         assert len(after & before) == 1
         assert counted(address, "tacit_texts_total") == 8

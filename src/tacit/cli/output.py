@@ -14,7 +14,7 @@ from typing import Any, TextIO
 from tacit.data.dataset import TableStyle
 from tacit.data.fields import cell_of
 from tacit.data.files import UTF8_MARK
-from tacit.data.record_writer import as_cell
+from tacit.data.records import as_cell
 from tacit.errors import FileError, ParameterError
 from tacit.store.atomic import replacing
 from tacit.tagger.suggest import DECIMALS, Suggestion

@@ -9,7 +9,7 @@ import operator
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -39,17 +39,12 @@ def evaluate(ranking: Ranking, Y_test: Matrix, propensities: Any = None, ks: Seq
     ranking : Ranking
         Labels of each test sample, best first.
     Y_test : sparse matrix or dense array of shape (n_samples, n_labels)
-        Test labels; stored zeros and NaN are not relevant.
+        Test labels; stored zeros and NaN are not relevant. Samples without relevant labels count as 0.
     propensities : array of shape (n_labels,), or sparse or dense matrix of shape (n_samples, n_labels), optional
-        As from `tacit.propensities` of the *training* labels; a matrix must cover the positives of `Y_test`.
+        As from `tacit.propensities` of the *training* labels; a matrix must cover the positives of `Y_test`. With them
+        there are ``"PSP@k"`` and ``"PSnDCG@k"`` beside ``"P@k"``, ``"nDCG@k"``, ``"R@k"`` and ``"C@k"``.
     ks : sequence of int
         Lengths of the part of the ranking that counts.
-
-    Returns
-    -------
-    dict
-        ``"P@k"``, ``"nDCG@k"``, ``"R@k"`` and ``"C@k"`` for every k; with propensities ``"PSP@k"`` and
-        ``"PSnDCG@k"`` too. Samples without relevant labels count as 0.
     """
     judged = judge(ranking, Y_test, propensities, ks)
     values = {name: ratio.value() for name, ratio in contributions(judged, ks).items()}
@@ -71,30 +66,18 @@ def bootstrap_intervals(
     return resample(contributions(judge(ranking, Y_test, propensities, ks), ks), n_bootstrap, seed)
 
 
-class LabelSetScores(NamedTuple):
-    """Agreement of two matrices of label sets."""
+def evaluate_sets(Y_true: Matrix, Y_pred: Matrix) -> dict[str, float]:
+    """``"microF1"`` and ``"macroF1"`` of predicted label sets: F1 of all pairs, and its mean over labels.
 
-    precision: float
-    recall: float
-    f1: float
-
-
-def label_set_scores(Y_true: Matrix, Y_pred: Matrix, average: str = "micro") -> LabelSetScores:
-    """Precision, recall and F1 of predicted label sets.
-
-    ``average="micro"`` pools all (sample, label) pairs, ``"macro"`` is the mean over labels. A label that is
-    neither relevant nor predicted anywhere counts as 0, as in scikit-learn with ``zero_division=0``.
+    A label that is neither relevant nor predicted anywhere counts as 0, as in scikit-learn with ``zero_division=0``.
     """
-    if average not in {"micro", "macro"}:
-        raise ParameterError(f"average must be 'micro' or 'macro'; got {average!r}")
     relevant, predicted = relevant_labels(Y_true, "Y_true"), relevant_labels(Y_pred, "Y_pred")
     if relevant.shape != predicted.shape:
         raise DataError(f"Y_true has shape {relevant.shape} but Y_pred {predicted.shape}; they must agree")
     matrices = relevant.multiply(predicted).tocsr(), relevant, predicted
-    counts = [np.bincount(matrix.indices, minlength=relevant.shape[1]) for matrix in matrices]
-    both, true, found = (each.sum(keepdims=True) if average == "micro" else each for each in counts)
-    scores = [_divide(both, found), _divide(both, true), _divide(2 * both, true + found)]
-    return LabelSetScores(*(float(score.mean()) if score.size else 0.0 for score in scores))
+    right, true, found = (np.bincount(matrix.indices, minlength=relevant.shape[1]) for matrix in matrices)
+    micro, macro = _divide(2 * right.sum(), true.sum() + found.sum()), _divide(2 * right, true + found)
+    return {"microF1": float(micro), "macroF1": float(macro.mean())}
 
 
 @dataclass(frozen=True)
@@ -157,11 +140,11 @@ def judge(ranking: Ranking, Y_test: Any, propensities: Any, ks: Sequence[int]) -
 
 @dataclass(frozen=True)
 class RankingMetric:
-    """A metric of the first k places; tables and reports show its name and meaning."""
+    """A metric of the first k places: what tables call it, and what each sample adds to both sums."""
 
     name: str
     meaning: str
-    ratio: Callable[[JudgedRanking, int], Ratio]  # the contribution of each sample to numerator and denominator
+    ratio: Callable[[JudgedRanking, int], Ratio]
     needs_propensities: bool = False
     is_compared: bool = False  # whether `tacit.compare` includes it
 

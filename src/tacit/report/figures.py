@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from tacit.evaluation.curves import ThresholdCurve
-from tacit.report.findings import Reliability
+from tacit.evaluation.curves import Bin, ThresholdCurve
+from tacit.evaluation.metrics import Interval
 from tacit.report.markup import Markup, tag
 
 WIDTH, _HEIGHT = 340, 240
@@ -75,16 +75,16 @@ def precision_recall(curve: ThresholdCurve, threshold: float) -> Markup:
     return plot.markup(f"Precision over recall as the threshold falls. {about}")
 
 
-def reliability_diagram(found: Reliability) -> Markup:
+def reliability_diagram(bins: Sequence[tuple[Bin, Interval]], error: float) -> Markup:
     """Draw the fraction of right suggestions over their probability; on the diagonal both agree."""
     plot = Plot("probability given (%)", "were right (%)")
     plot.line([(0, 0), (1, 1)], "diagonal")
-    plot.line([(part.probability, part.rate) for part, _ in found.bins], "curve thin")
-    for part, interval in found.bins:
+    plot.line([(part.probability, part.rate) for part, _ in bins], "curve thin")
+    for part, interval in bins:
         plot.line([(part.probability, end) for end in interval], "whisker")
         about = f"{part.size:,} suggestions of about {part.probability:.1%}: {part.rate:.1%} were right"
         plot.dot(part.probability, part.rate, "dot", about)
     return plot.markup(
-        f"How often suggestions were right over their probability, in {len(found.bins)} bins of equal size; "
-        f"the expected calibration error is {found.error:.3f}."
+        f"How often suggestions were right over their probability, in {len(bins)} bins of equal size; "
+        f"the expected calibration error is {error:.3f}."
     )

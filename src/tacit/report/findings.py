@@ -116,26 +116,19 @@ def evaluate_model(model: Any, dataset: Dataset, ranking: Ranking | None = None,
     return Evaluation(model, dataset, ranking, truth, names, model.counts_for(truth.shape[1]), seed)
 
 
-class Reliability(NamedTuple):
-    """Bins of similar probability, each with the 95 % interval of its rate, and the expected calibration error."""
+def reliability(evaluation: Evaluation) -> tuple[list[tuple[Bin, Interval]], float]:
+    """Bins of equal size, by probability, of the suggestions shown, and the expected calibration error.
 
-    bins: list[tuple[Bin, Interval]]
-    error: float
-
-
-def reliability(evaluation: Evaluation) -> Reliability:
-    """Compare probabilities with the fraction of right suggestions, in bins of equal size over those shown."""
+    Each has a 95 % interval (Wilson's) of the fraction that is right, which is no point where all or none are.
+    """
     shown = evaluation.is_label[:, :SHOWN]
     probabilities = evaluation.ranking.scores[:, :SHOWN][shown].astype(np.float64)
     hits = evaluation.hits[:, :SHOWN][shown]
-    bins = [(part, _wilson(part)) for part in curves.reliability(probabilities, hits)]
-    return Reliability(bins, curves.calibration_error(probabilities, hits))
-
-
-def _wilson(part: Bin) -> Interval:
-    """An interval within 0 and 1 that is not a point where all or none are right."""
-    interval = stats.binomtest(round(part.rate * part.size), part.size).proportion_ci(method="wilson")
-    return float(interval.low), float(interval.high)
+    bins = []
+    for part in curves.reliability(probabilities, hits):
+        low, high = stats.binomtest(round(part.rate * part.size), part.size).proportion_ci(method="wilson")
+        bins.append((part, (float(low), float(high))))
+    return bins, curves.calibration_error(probabilities, hits)
 
 
 class LabelScore(NamedTuple):
@@ -157,18 +150,15 @@ def extremes(evaluation: Evaluation, count: int = 10) -> tuple[list[LabelScore],
         for each in (evaluation.truth.indices, labels[is_suggested], labels[is_suggested & evaluation.hits])
     )
     enough = next((n for n in _ENOUGH if (n_true >= n).sum() >= 2 * count), 1)
-    f1 = 2 * n_right / np.maximum(n_true + n_suggested, 1)
-    order = [label for label in np.lexsort((-n_true, -f1)).tolist() if n_true[label] >= enough]
-    scores = [
-        LabelScore(
-            label, int(n_true[label]), float(n_right[label] / n_suggested[label]) if n_suggested[label] else None,
-            float(n_right[label] / n_true[label]), float(f1[label]),
-        )
-        for label in order
-    ]  # fmt: skip
+    scores = []
+    for label in np.flatnonzero(n_true >= enough).tolist():
+        true, suggested, right = (int(each[label]) for each in (n_true, n_suggested, n_right))
+        precision = right / suggested if suggested else None
+        scores.append(LabelScore(label, true, precision, right / true, 2 * right / (true + suggested)))
+    scores.sort(key=lambda score: (-score.f1, -score.n_positives))
     n_best = min(count, -(-len(scores) // 2))
-    worst = sorted(scores[max(n_best, len(scores) - count) :], key=lambda score: (score.f1, -score.n_positives))
-    return scores[:n_best], worst, enough
+    worst = sorted(scores[n_best:], key=lambda score: (score.f1, -score.n_positives))
+    return scores[:n_best], worst[:count], enough
 
 
 def examples(evaluation: Evaluation) -> dict[str, list[int]]:

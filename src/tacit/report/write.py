@@ -123,7 +123,7 @@ def summary(evaluation: Evaluation, data: str | None = None) -> Content:
         (f"labels ever found in the first {SHOWN}", covered, "of those in these data"),
     ]
     if evaluation.is_calibrated:
-        tiles.append(("probabilities are off by", findings.reliability(evaluation).error, "expected calibration error"))
+        tiles.append(("probabilities are off by", findings.reliability(evaluation)[1], "expected calibration error"))
     samples = evaluation.dataset.texts if evaluation.model.takes_texts else evaluation.dataset.X
     share = 0.0 if samples is None else share_in_training(evaluation.model, samples)
     note = note_on_overlap(share, data or "the data")
@@ -219,20 +219,20 @@ def probabilities_section(evaluation: Evaluation) -> Markup:
     if calibration is None:
         reason = "The scores of this model are not probabilities: it was trained without calibration."
         return section("probabilities", title, tag("p", reason))
-    found = findings.reliability(evaluation)
+    bins, expected_error = findings.reliability(evaluation)
     intro = (
-        f"The first {SHOWN} suggestions of all samples, in {len(found.bins)} bins of equal size by probability. "
+        f"The first {SHOWN} suggestions of all samples, in {len(bins)} bins of equal size by probability. "
         "On the dashed line, suggestions given 70 % are right 70 times of 100. "
     )
-    error = tag("strong", f"Expected calibration error: {found.error:.3f}")
+    error = tag("strong", f"Expected calibration error: {expected_error:.3f}")
     learned = f" (the mean distance from the line). In training: {calibration.summary}."
-    rows = [[percent(part.probability), percent(part.rate), f"{part.size:,}"] for part, _ in found.bins]
+    rows = [[percent(part.probability), percent(part.rate), f"{part.size:,}"] for part, _ in bins]
     numbers = table("The bins, in percent", ["probability given", "were right", "suggestions"], rows)
     caption = (
         "Below the line the model is overconfident, above it underconfident. The latter is normal where these data "
         "record more of the true labels than the training data did. Vertical lines are 95 % intervals."
     )
-    drawing = figure(figures.reliability_diagram(found), caption)
+    drawing = figure(figures.reliability_diagram(bins, expected_error), caption)
     return section("probabilities", title, tag("p", intro, error, learned), side_by_side(drawing, numbers))
 
 

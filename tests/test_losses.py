@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from tacit.errors import DataError, ParameterError
+from tacit.errors import DataError
 from tacit.losses import (
     concentration_bound,
     hamming_rho,
@@ -84,15 +84,6 @@ def test_squared_loss(world):
         [unbiased_hamming(Y, world.scores, world.probabilities).mean() for Y in draws],
         [((Y.toarray() - world.scores) ** 2).sum(axis=1).mean() for Y in draws],
     )
-
-
-def test_nothing_hidden_is_the_loss_itself(world):
-    Y, ones = world.complete, np.ones(L)
-    losses = (Y * world.label_losses).sum(axis=1)
-    np.testing.assert_allclose(unbiased_loss(Y, world.label_losses, ones), losses)
-    np.testing.assert_allclose(unbiased_normalized_loss(Y, world.label_losses, 2 * ones), losses / 2)
-    squared = ((Y - world.scores) ** 2).sum(axis=1)
-    np.testing.assert_allclose(unbiased_hamming(Y, world.scores, ones), squared)
 
 
 def test_sparse_and_dense_arguments_agree(world):
@@ -191,12 +182,3 @@ def test_rho_of_the_squared_loss(world):
 def test_what_does_not_fit_is_refused(call, message):
     with pytest.raises(DataError, match=message):
         call(np.eye(3))
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [((1.0, 1.0, 0), "n_samples"), ((1.0, 1.0, 5, 1.0), "delta"), ((np.inf, 1.0, 5), "rho")],
-)
-def test_bound_parameters_out_of_range_are_refused(arguments, message):
-    with pytest.raises(ParameterError, match=message):
-        concentration_bound(*arguments)

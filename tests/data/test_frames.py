@@ -34,6 +34,7 @@ def frame_of(library: str):
 def test_rows_are_records(library):
     frame = frame_of(library)
     assert is_frame(frame)
+    assert not is_frame(np.zeros((2, 2)))
     data = tacit.load_data(frame, text="title,body", labels="tags")
     assert data.texts == ["Red\napple", "Fast\ncar", "pear"]
     assert label_lists(data) == [["fruit", "red|x"], [], []]
@@ -41,33 +42,24 @@ def test_rows_are_records(library):
     assert tacit.load_data(frame).texts == data.texts
 
 
-def test_rows_of_a_selection_and_arrays_as_lists():
-    pandas = pytest.importorskip("pandas")
-    frame = pandas.DataFrame({"text": ["a", "b", "c"], "labels": [np.array(["x"]), ["y"], float("nan")]})
-    data = tacit.load_data(frame[frame["text"] != "b"])
-    assert (data.texts, label_lists(data)) == (["a", "c"], [["x"], []])
-
-
 def test_a_missing_text_is_blank_as_in_csv():
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame({"text": ["apple", None, float("nan")], "labels": ["x", "y", "y"]})
     assert tacit.load_data(frame).texts == ["apple", "", ""]
+    arrays = pandas.DataFrame({"text": ["a", "b", "c"], "labels": [np.array(["x"]), ["y"], float("nan")]})
+    assert label_lists(tacit.load_data(arrays[arrays["text"] != "b"])) == [["x"], []]
     tagger = tacit.Tagger("Popularity", calibrate=False).fit(frame[["text"]], frame["labels"])
     assert tagger.suggest(frame[["text"]])[1:] == [[], []]
 
 
 def test_messages_count_rows_from_1():
     pandas = pytest.importorskip("pandas")
+    with pytest.raises(FileError, match="DataFrame: has the column 'text' twice; name each column once"):
+        tacit.load_data(pandas.DataFrame([["a", "b", "x"]], columns=["text", "text", "labels"]))
     with pytest.raises(FileError, match="DataFrame:2: a text must be a string or a list of strings; got dict"):
         tacit.load_data(pandas.DataFrame({"text": ["a", {}], "labels": ["x", "y"]}))
     with pytest.raises(FileError, match="DataFrame:1: no field for text .* among titel, labels"):
         tacit.load_data(pandas.DataFrame({"titel": ["a"], "labels": ["x"]}))
-
-
-def test_a_column_twice():
-    pandas = pytest.importorskip("pandas")
-    with pytest.raises(FileError, match="DataFrame: has the column 'text' twice; name each column once"):
-        tacit.load_data(pandas.DataFrame([["a", "b", "x"]], columns=["text", "text", "labels"]))
 
 
 def test_only_what_is_needed_is_read():
@@ -91,16 +83,6 @@ def test_only_what_is_needed_is_read():
             return Unread() if name == "vector" else pandas.Series(["a", "b"])
 
     assert tacit.load_data(Wide()).texts == ["a", "b"]
-
-
-def test_columns_are_written(tmp_path):
-    frame = frame_of("pandas")
-    tacit.save_data(tacit.load_data(frame, labels="cells", keep_columns=True), tmp_path / "a.csv")
-    assert (tmp_path / "a.csv").read_text().splitlines()[1] == '"1","Red","apple","[""fruit"", ""red|x""]","fruit|red"'
-
-
-def test_what_is_no_frame():
-    assert not any(map(is_frame, ("a.csv", ["a"], np.zeros((2, 2)), None)))
 
 
 def write(path, columns):

@@ -6,16 +6,14 @@ import sys
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
-from tacit.cli.train import train
 from tacit.data.rdf import SYNTAXES
 from tacit.data.vocabulary import Vocabulary, load_vocabulary
 from tacit.errors import FileError, MissingExtraError, ParameterError
 from tacit.store.packing import Unpacker, pack
 
 CATS = {
-    "1": {"label": "animal", "alt_labels": ["beast"], "parents": []},
+    "1": {"label": "animal", "alt_labels": ["beast", "cat"], "parents": []},
     "2": {"label": "cat", "alt_labels": ["kitty", "feline"], "parents": ["1", "99"], "description": "A small one."},
 }
 
@@ -37,16 +35,21 @@ def vocabulary(tmp_path) -> Vocabulary:
     return load_vocabulary(path)
 
 
-def test_json_by_id(vocabulary):
+def test_json(vocabulary, tmp_path):
     assert vocabulary.ids == ["1", "2"]
     assert vocabulary.names == ["animal", "cat"]
-    assert vocabulary.alternatives == [["beast"], ["kitty", "feline"]]
+    assert vocabulary.alternatives == [["beast", "cat"], ["kitty", "feline"]]
     assert vocabulary.parents == [[], ["1"]]  # 99 is not there
     assert vocabulary.descriptions == ["", "A small one."]
+    path = tmp_path / "v.json"
+    path.write_text(json.dumps([{"id": 7, "name": "tree"}, {"name": "oak", "broader": "7"}]))
+    assert load_vocabulary(path).parents_of("oak") == ["7"]
+    path.write_text(json.dumps({"7": "tree"}))
+    assert load_vocabulary(path).name_of("7") == "tree"
 
 
 def test_looking_up(vocabulary):
-    assert vocabulary.find("2") == vocabulary.find("Cat") == vocabulary.find("KITTY") == 1
+    assert vocabulary.find("2") == vocabulary.find("Cat") == vocabulary.find("KITTY") == 1  # a name wins over another
     assert "feline" in vocabulary
     assert "dog" not in vocabulary
     assert vocabulary.name_of("beast") == "animal"
@@ -55,20 +58,6 @@ def test_looking_up(vocabulary):
     assert vocabulary.text_of("2") == "cat\nkitty\nfeline\nA small one."
     with pytest.raises(ParameterError, match="the vocabulary has no 'kity' .did you mean 'kitty'"):
         vocabulary.find("kity")
-
-
-def test_a_name_in_use_wins_over_another_name():
-    vocabulary = Vocabulary(["a", "b"], ["bank", "shore"], [["shore"], ["bank"]])
-    assert vocabulary.find("bank") == 0
-    assert vocabulary.find("shore") == 1
-
-
-def test_json_as_a_list_and_plain_names(tmp_path):
-    path = tmp_path / "v.json"
-    path.write_text(json.dumps([{"id": 7, "name": "tree"}, {"name": "oak", "broader": "7"}]))
-    assert load_vocabulary(path).parents_of("oak") == ["7"]
-    path.write_text(json.dumps({"7": "tree"}))
-    assert load_vocabulary(path).name_of("7") == "tree"
 
 
 def test_tables(tmp_path):
@@ -219,14 +208,6 @@ def test_deprecated_concepts_lead_to_their_successors(tmp_path):
     assert not any(f"http://x/{n}" in found for n in (5, 6, 7, 8))  # none, or several
     again = Unpacker({}, None).value(pack(found, {}), Vocabulary)
     assert again.deprecated == found.deprecated
-
-
-def test_the_command_line_reads_names_of_the_language(tmp_path):
-    path = tmp_path / "v.csv"
-    path.write_text(ANNIF_CSV, encoding="utf-8")
-    options = ["--vocabulary", str(path), "--vocabulary-language", "sv", "--out", str(tmp_path / "model")]
-    result = CliRunner().invoke(train, [str(path), *options])
-    assert "has no column for names in 'sv'" in str(result.exception)
 
 
 def test_a_stored_vocabulary_keeps_what_it_knows(thesaurus):

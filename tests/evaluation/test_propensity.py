@@ -28,14 +28,6 @@ def test_follows_the_formula(Y, preset):
     np.testing.assert_allclose(propensities(Y, A, B), expected, rtol=1e-12)
 
 
-def test_rise_with_frequency_and_lie_in_the_unit_interval(Y):
-    values = propensities(Y)
-    assert values.dtype == np.float64
-    assert (values > 0).all()
-    assert (values <= 1).all()
-    assert (np.diff(values[np.argsort(Y.sum(axis=0))]) >= 0).all()
-
-
 def test_tiny_training_sets_have_propensity_one():
     np.testing.assert_array_equal(propensities(np.eye(2)), [1, 1])  # log 2 < 1, so C = 0
 
@@ -64,29 +56,6 @@ def test_inverse_per_sample_and_label_or_per_label(Y, form):
     np.testing.assert_allclose(per_label.toarray(), Y / probabilities[0])
     inverse = inverse_propensities(relevant_labels(Y), form(probabilities))
     np.testing.assert_allclose(inverse.toarray(), Y / probabilities)
-
-
-@pytest.mark.parametrize(
-    ("Y_wrong", "message"),
-    [
-        (np.array([[0, 2]]), "row 0, column 1 holds 2"),
-        (sparse.csr_matrix([[0.0, 0.5]]), "row 0, column 1 holds 0.5"),
-        (np.array([1, 0]), r"got an array of shape \(2,\)"),
-        ([[0, 1]], "got list"),
-        (np.array([["a", "b"]]), "matrix of 0 and 1"),
-        (np.zeros((0, 3)), "no rows"),
-    ],
-)
-def test_labels_that_are_none_are_refused(Y_wrong, message):
-    with pytest.raises(DataError, match=message):
-        propensities(Y_wrong)
-
-
-def test_sparse_indices_out_of_range_are_refused():
-    broken = sparse.csr_matrix(np.eye(2))
-    broken.indices[0] = 9
-    with pytest.raises(DataError, match="index 9"):
-        propensities(broken)
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from report.samples import Page
-from tacit.report.markup import Markup, escape, join, shorten, tag, user_text
+from tacit.report.markup import Markup, join, shorten, tag, user_text
 
 
 def test_content_is_escaped_and_markup_is_not():
@@ -26,11 +26,6 @@ def test_no_text_becomes_markup(text):
     assert [name for name, _ in page.attributes] == ["p"]
     page_bytes = tag("p", text).encode()  # lone surrogates cannot be encoded
     assert b"\x00" not in page_bytes
-
-
-def test_unprintable_characters_are_replaced():
-    assert escape("a\x00b\ud800c\u0085") == "a\ufffdb\ufffdc\ufffd"
-    assert escape("tab\tline\n") == "tab\tline\n"
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,7 @@ import tacit
 from tacit.core.labels import label_counts
 from tacit.data.files import Staging
 from tacit.data.numeric import write_rows
-from tacit.data.synthetic import feature_names, stream_dataset, texts_of_counts
+from tacit.data.synthetic import Recipe, feature_names, texts_of_counts
 from tacit.sizes import format_size, parse_size
 from tacit.tagger.dry_run import Cost, extrapolated
 
@@ -133,10 +133,10 @@ def grow(labels: Sequence[int], folder: Path, max_memory: str | None) -> None:
 
 
 def write_synthetic(path: Path, n_samples: int, n_features: int, n_labels: int, **options: Any) -> None:
-    """Write the features and observed labels of `stream_dataset` as an XMC file, block by block."""
+    """Write the features and observed labels of `Recipe.blocks` as an XMC file, block by block."""
     with Staging() as staging, staging.open(path) as file:
         file.write(f"{n_samples} {n_features} {n_labels}\n".encode())
-        for block in stream_dataset(n_samples, n_features, n_labels, **options):
+        for block in Recipe(n_samples=n_samples, n_features=n_features, n_labels=n_labels, **options).blocks():
             write_rows(file, block.X, block.Y)
 
 
@@ -193,7 +193,7 @@ def write_texts(path: Path, n_texts: int) -> None:
     words = feature_names(range(TEXTS["n_features"]))
     draft = path.with_name(f".{path.name}")  # what is not whole is not taken for the data later
     with gzip.open(draft, "wt", encoding="utf-8", compresslevel=1) as file:
-        for block in stream_dataset(n_texts, **TEXTS):
+        for block in Recipe(n_samples=n_texts, **TEXTS).blocks():
             for row, text in enumerate(texts_of_counts(block.counts, words)):
                 tags = [f"label {tag}" for tag in block.Y.indices[slice(*block.Y.indptr[row : row + 2])]]
                 file.write(json.dumps({"text": text, "labels": tags}) + "\n")

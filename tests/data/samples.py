@@ -17,16 +17,18 @@ from tacit.data.formats import FORMATS
 needs_openpyxl = pytest.mark.skipif(find_spec("openpyxl") is None, reason="needs the extra excel")
 needs_pyarrow = pytest.mark.skipif(find_spec("pyarrow") is None, reason="needs the extra parquet")
 
+READ_ONLY = ("arff", "annif", "folder")
+
 LABEL_NAMES = ["gardening", "machine learning", "Smith, John", "<b>ö"]
 
 
 def formats(*, is_text: bool | None = None) -> list[Any]:
-    """Names of formats as parameters of a test, skipped where what they need is not installed."""
+    """Names of formats that can be written, as parameters of a test; skipped where what they need is not installed."""
     needed = {"parquet": needs_pyarrow, "xlsx": needs_openpyxl}
     return [
         pytest.param(entry.name, marks=needed.get(entry.name, ()))
         for entry in FORMATS.values()
-        if is_text in (None, entry.is_text) and entry.name != "folder"  # which is not written
+        if is_text in (None, entry.is_text) and entry.name not in READ_ONLY
     ]
 
 

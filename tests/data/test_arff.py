@@ -5,11 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from data.samples import assert_same, assert_sound, csr, numeric_dataset, write_files
-from tacit.data.dataset import Dataset
+from data.samples import assert_sound, numeric_dataset, write_files
 from tacit.data.load import load_data
 from tacit.data.save import save_data
-from tacit.errors import DataError, FileError
+from tacit.errors import FileError, ParameterError
 
 XML = (
     '<?xml version="1.0" encoding="utf-8"?>\n<labels xmlns="http://mulan.sourceforge.net/labels">'
@@ -50,26 +49,9 @@ def test_labels_from_a_list_in_its_order(tmp_path):
     np.testing.assert_array_equal(data.Y.toarray(), [[0, 1], [1, 0]])
 
 
-def test_round_trip(tmp_path):
-    data = numeric_dataset()
-    for name in ("a.arff", "b.arff.gz"):
-        save_data(data, tmp_path / name)
-        back = load_data(tmp_path / name)
-        assert_same(back, data)
-        assert back.feature_names == data.feature_names
-
-
-def test_features_named_like_labels_are_renamed(tmp_path):
-    data = Dataset(csr([[1, 2]]), csr([[1]]), ["a"], feature_names=["a", "a_"])
-    save_data(data, tmp_path / "a.arff")
-    back = load_data(tmp_path / "a.arff")
-    assert_same(back, data)
-    assert back.feature_names == ["a_", "a__"]
-
-
-def test_names_that_arff_cannot_hold_are_refused(tmp_path):
-    with pytest.raises(DataError, match=r"cannot hold the name 'a\\nb'"):
-        save_data(Dataset(csr([[1]]), csr([[1]]), ["a\nb"]), tmp_path / "a.arff")
+def test_it_is_not_written(tmp_path):
+    with pytest.raises(ParameterError, match="arff can be read, but not written"):
+        save_data(numeric_dataset(), tmp_path / "a.arff")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -105,15 +87,12 @@ def test_bad_rows(tmp_path, rows, line):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"header": HEADER.replace("{0,5,7}", "{5,7}"), "rows": SPARSE}, r"arff:10: .*'grade' is not 0"),
         ({"header": HEADER.replace("red {0,1}", "red {a,b}"), "rows": "a,1,0,large,0\n"}, r"label 'red' must have"),
         ({"header": HEADER.replace("numeric", "string")}, r"arff:5: must be"),
         ({"header": HEADER + "@attribute red {0,1}\n"}, r"arff:9: attribute 'red'.*is declared twice"),
         ({"header": HEADER + "junk\n"}, r"arff:9: must be @relation, .*; got 'junk'"),
         ({"xml": XML.replace('"red"', '"redd"')}, r"xml: label 'redd' is not an attribute .*did you mean 'red'"),
-        ({"xml": XML[:-12]}, r"xml: is not well-formed XML"),
-        ({"xml": "<labels/>"}, r"xml: must hold elements <label name=…>"),
-        ({"xml": "<!DOCTYPE x><labels/>"}, r"xml: must not declare a document type"),
+        ({"xml": "<labels/>"}, r"xml: must hold elements"),
         ({"xml": '<l><label name="red"/><label name="red"/></l>'}, r"xml: must hold elements"),
         (
             {"header": "@attribute red {0,1}\n@attribute 'dark red' {0,1}\n", "rows": "0,1\n"},

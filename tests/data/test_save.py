@@ -104,8 +104,7 @@ def test_text_to_numeric_writes_its_vocabulary(tmp_path, to_format):
     assert data.label_names == text_dataset().label_names
     assert "apple" in data.feature_names
     np.testing.assert_allclose(np.sqrt(data.X.multiply(data.X).sum(axis=1)), 1, rtol=1e-5)
-    if to_format != "arff":
-        assert {path.name for path in written} >= {"labels.txt", "features.txt"}
+    assert {path.name for path in written} >= {"labels.txt", "features.txt"}
 
 
 def test_fields_are_kept(tmp_path):

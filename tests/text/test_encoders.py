@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import sys
 from contextlib import suppress
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -9,21 +11,7 @@ from tacit.errors import DataError, MissingExtraError, ParameterError
 from tacit.text import encoders
 from tacit.text.encoders import Encoded, TextEncoder, load_encoder
 
-WORDS = [
-    "[UNK]",
-    "[PAD]",
-    "fish",
-    "sea",
-    "law",
-    "court",
-    "agreement",
-    "in",
-    "the",
-    "northern",
-    ",",
-    "1987",
-    "fisheries",
-]
+WORDS = "[UNK] [PAD] fish sea law court agreement in the northern , 1987 fisheries".split()  # noqa: SIM905
 N_PROBES = len(encoders._PROBES)  # texts of the fingerprint
 TEXTS = [f"{WORDS[2 + i % 10]} {WORDS[2 + i % 7]} {i}" for i in range(700)]
 
@@ -47,9 +35,6 @@ class Counting:
             raise RuntimeError("out of\nmemory")
         self.n_texts += len(texts)
         return np.array([[len(text), sum(map(ord, text)) % 97, 1] for text in texts], np.float64)
-
-
-# -- models of the two libraries ------------------------------------------------------------------------------
 
 
 def tokenizer():
@@ -96,34 +81,26 @@ def test_a_model_in_a_folder(folder, library):
     assert TextEncoder.of(encoder.name) is encoder
 
 
-@either
 @without_warnings_of_others
-def test_a_model_in_the_cache_of_the_hub(folder, library, tmp_path, monkeypatch):
+def test_a_model_in_the_cache_of_the_hub(tmp_path, monkeypatch):
     snapshot = tmp_path / "hub" / "models--someone--tiny" / "snapshots" / "abc"
     snapshot.parent.mkdir(parents=True)
-    SAVED[library](snapshot)
+    save_model2vec(snapshot)
     (snapshot.parent.parent / "refs").mkdir()
     (snapshot.parent.parent / "refs" / "main").write_text("abc")
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "hub"))
-    assert load_encoder(f"{library}:someone/tiny").encode(["fish"]).shape == (1, 16)
+    assert load_encoder("model2vec:someone/tiny").encode(["fish"]).shape == (1, 16)
+    with pytest.raises(ParameterError, match="no folder 'someone/none', .* get it with: hf download someone/none"):
+        load_encoder("model2vec:someone/none")
 
 
-@either
 @without_warnings_of_others
-def test_other_weights_are_another_encoder(folder, library, tmp_path):
-    SAVED[library](folder)
-    SAVED[library](tmp_path / "other", seed=1)
-    one, other = (load_encoder(f"{library}:{place}") for place in (folder, tmp_path / "other"))
+def test_other_weights_are_another_encoder(folder, tmp_path):
+    save_model2vec(folder)
+    save_model2vec(tmp_path / "other", seed=1)
+    one, other = (load_encoder(f"model2vec:{place}") for place in (folder, tmp_path / "other"))
     assert one.is_like(one.fingerprint * np.float32(1.00001))
     assert not one.is_like(other.fingerprint)
-
-
-@either
-@without_warnings_of_others
-def test_a_model_that_is_not_there(library):
-    pytest.importorskip(library.replace("-", "_"), reason=f"the extra '{library}' is not installed")
-    with pytest.raises(ParameterError, match="no folder 'someone/none', .* get it with: hf download someone/none"):
-        load_encoder(f"{library}:someone/none")
 
 
 @either
@@ -137,10 +114,7 @@ def test_a_folder_that_holds_something_else(library, tmp_path):
 
 
 def test_a_missing_extra(monkeypatch):
-    def missing():
-        raise ImportError("no module")
-
-    monkeypatch.setitem(encoders.LIBRARIES, "model2vec", missing)
+    monkeypatch.setitem(sys.modules, "model2vec", None)
     with pytest.raises(MissingExtraError, match=r"pip install 'tacit-labels\[model2vec\]'"):
         load_encoder("model2vec:someone/tiny")
 
@@ -151,15 +125,13 @@ def test_a_name_that_is_none(name):
         load_encoder(name)
 
 
-# -- batches --------------------------------------------------------------------------------------------------
-
-
-def test_texts_are_encoded_once():
+def test_texts_are_encoded_in_batches():
     encoder = Counting()
-    vectors = TextEncoder(encoder).encode(TEXTS)
-    assert encoder.n_texts == len(set(TEXTS)) + N_PROBES
-    assert encoder.n_calls == 1 + -(-len(set(TEXTS)) // 256)
-    assert np.array_equal(vectors, Counting().encode(TEXTS))
+    vectors = TextEncoder(encoder).encode([*TEXTS, "", " – "])
+    assert encoder.n_texts == len(TEXTS) + N_PROBES
+    assert encoder.n_calls == 1 + -(-len(TEXTS) // 256)
+    assert np.array_equal(vectors[:-2], Counting().encode(TEXTS))
+    assert not vectors[-2:].any()
 
 
 def test_an_encoder_that_fails():
@@ -175,25 +147,6 @@ def test_encoders_that_read_another_part_of_a_text_differ():
     assert not TextEncoder(Counting()).is_like(TextEncoder(Head()).fingerprint)
 
 
-def test_blank_texts_are_not_encoded():
-    encoder = Counting()
-    assert not TextEncoder(encoder).encode(["", " – "]).any()
-    assert encoder.n_texts == N_PROBES
-
-
-# -- what encoders may return ---------------------------------------------------------------------------------
-
-
-class Returns:
-    """An encoder that returns something."""
-
-    def __init__(self, found):
-        self.found = found
-
-    def encode(self, texts):
-        return self.found(len(texts))
-
-
 @pytest.mark.parametrize(
     ("found", "match"),
     [
@@ -207,7 +160,7 @@ class Returns:
 )
 def test_what_an_encoder_must_not_return(found, match):
     with pytest.raises(DataError, match=match) as caught:
-        TextEncoder(Returns(found)).encode(["one text"])
+        TextEncoder(SimpleNamespace(encode=lambda texts: found(len(texts)))).encode(["one text"])
     assert "\n" not in str(caught.value)
 
 

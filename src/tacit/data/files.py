@@ -1,7 +1,4 @@
-"""Files as bytes and lines: read plain or gzip, written atomically.
-
-Every failure below a reader (missing file, broken gzip, wrong encoding) is turned into a `FileError` here.
-"""
+"""Files as bytes and lines: read plain or gzip, written atomically; every failure is a `FileError`."""
 
 from __future__ import annotations
 
@@ -58,7 +55,7 @@ def sibling(path: Path, name: str) -> Path | None:
 
 
 def existing_data(path: str | os.PathLike[str]) -> Path:
-    """Check that a data file can be read, or that it is a folder, whose files are checked when they are opened."""
+    """Check that a file or folder of data can be read."""
     return Path(path) if Path(path).is_dir() else existing_file(path)
 
 
@@ -223,13 +220,11 @@ class Staging:
         self._drafts[temporary] = path
         drafts.add(temporary)
         try:
-            with temporary.open("wb") as raw:
-                if is_gzip(path):
-                    # Without name and time the same content gives the same bytes.
-                    with gzip.GzipFile("", "wb", fileobj=raw, mtime=0) as packed:
-                        yield cast("IO[bytes]", packed)
-                else:
-                    yield raw
+            with contextlib.ExitStack() as files:
+                file: Any = files.enter_context(temporary.open("wb"))
+                if is_gzip(path):  # without name and time the same content gives the same bytes
+                    file = files.enter_context(gzip.GzipFile("", "wb", fileobj=file, mtime=0))
+                yield file
         except OSError as error:
             raise FileError(path, f"cannot be written: {error.strerror or error}") from error
 

@@ -1,6 +1,6 @@
 """The table of data formats: what the loader, the saver, the command line and the docs know about each.
 
-To add a format, write a module with two functions and add one line to `FORMATS`::
+To add a format, write a module with two functions (the second is optional) and add one line to `FORMATS`::
 
     read(source: Source, **options) -> Dataset
     write(dataset: Dataset, target: Target, staging: Staging, **options) -> None
@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tacit.data.limits import LIMITS, FileLimits
 from tacit.errors import ParameterError, did_you_mean, how_to_install
@@ -39,8 +39,7 @@ class Source:
     default_text: tuple[str, ...] = ()  # fields that hold the text, where a file has them, unless `text` names some
 
 
-@dataclass(frozen=True)
-class Target:
+class Target(NamedTuple):
     """The output of a writer: the file for the samples and, if the caller names one, the file for the labels."""
 
     path: Path
@@ -66,7 +65,10 @@ class Format:
 
     def write(self, dataset: Dataset, target: Target, staging: Staging) -> None:
         """Write a data set."""
-        import_module(f"tacit.data.{self.module}").write(dataset, target, staging, **self.options)
+        write = getattr(import_module(f"tacit.data.{self.module}"), "write", None)
+        if write is None:
+            raise ParameterError(f"{self.name} can be read, but not written; choose another format")
+        write(dataset, target, staging, **self.options)
 
 
 _SVMLIGHT_OPENING = r"#|\d+:|(\d+(,\d+)*)?\s+\d+:|\d+(,\d+)*\s*(#|$)"
@@ -85,8 +87,8 @@ FORMATS = {
                (".jsonl", ".ndjson"), r"\s*\{", {"syntax": "jsonl"}),
         Format("csv", True, "records", "a header line; cells separated by commas, semicolons, tabs or bars",
                (".csv",), None, {"syntax": "csv"}),
-        Format("annif", True, "annif", "`text<TAB><uri> <uri>`",
-               (".annif", ".tsv"), r".*\t\s*(<[^>\s]+>|$)"),
+        Format("annif", True, "lines", "`text<TAB><uri> <uri>`; read only",
+               (".annif", ".tsv"), r".*\t\s*(<[^>\s]+>|$)", {"syntax": "annif"}),
         Format("tsv", True, "records", "tab-separated, with a header line",
                (".tsv",), None, {"syntax": "tsv"}),
         Format("xlsx", True, "records", f"the first sheet of an Excel file; needs `{how_to_install('excel')}`",
@@ -96,10 +98,10 @@ FORMATS = {
         Format("folder", True, "documents", "a folder of documents: `a.txt` + `a.key` or `a.tsv`, or `a.json`"),
         Format("npz", False, "npz", "`X.trn.npz` + `Y.trn.npz`, sparse or dense",
                (".npz",)),
-        Format("arff", False, "arff", "Mulan ARFF, dense or sparse, + XML with the labels",
+        Format("arff", False, "arff", "Mulan ARFF, dense or sparse, + XML with the labels; read only",
                (".arff",), r"(?i)\s*(%|@relation\b)"),
-        Format("fasttext", True, "fasttext", "`__label__a __label__b text`",
-               (".ft", ".fasttext"), r"\s*__label__\S"),
+        Format("fasttext", True, "lines", "`__label__a __label__b text`",
+               (".ft", ".fasttext"), r"\s*__label__\S", {"syntax": "fasttext"}),
         Format("svmlight0", False, "svmlight", "svmlight, ids from 0",
                (), None, {"first_feature": 0, "first_label": 0}),
         Format("svmlight1", False, "svmlight", "svmlight, ids from 1",

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -23,6 +23,7 @@ from tacit.errors import DataError, FileError, did_you_mean
 LABELS_FILE = "labels.txt"
 FEATURES_FILE = "features.txt"
 _URI = re.compile(r"<[^<>\s]+>|[a-z][a-z0-9+.-]*://[^<>\s]+", re.IGNORECASE)
+_MOST_SPELT_OUT = 1_000_000  # with more columns, numbers become names on access
 _MOST_SPELLINGS = 50_000  # the search for the nearest spelling takes too long among more
 
 
@@ -104,16 +105,10 @@ def bare_uri(text: str) -> str:
 
 
 def numeric_dataset(
-    X_path: Path,
-    X: sparse.csr_matrix,
-    Y: sparse.csr_matrix,
-    limits: FileLimits,
-    names_path: Path | None = None,
-    *,
-    Y_path: Path | None = None,
-    first_label: int = 0,
-) -> Dataset:
-    """Build the data set of a numeric file, or of a pair of files, with the names of its columns.
+    X_path: Path, X: sparse.csr_matrix, Y: sparse.csr_matrix, limits: FileLimits, names_path: Path | None = None,
+    *, Y_path: Path | None = None, first_label: int = 0,
+) -> Dataset:  # fmt: skip
+    """Build the data set of a numeric file, or of a pair of files.
 
     Label names are read from `names_path`, which must fit, or from ``labels.txt`` beside the file if that fits;
     otherwise labels are numbered from `first_label`.
@@ -122,12 +117,31 @@ def numeric_dataset(
     if X.shape[0] != Y.shape[0]:
         raise FileError(path, f"has {Y.shape[0]} samples, but {X_path.name} has {X.shape[0]}; they must agree")
     limits.check_columns(path, n_labels, "label")
+    names: Sequence[str] | None = None
     if names_path is None:
         names = _names_beside(path, LABELS_FILE, n_labels, limits)
-        names = names or list(map(str, range(first_label, first_label + n_labels)))
     elif len(names := read_names(names_path, limits).names) != n_labels:
         raise FileError(names_path, f"names {len(names)} columns, but {path.name} has {n_labels}; they must agree")
+    names = names or _numbered(range(first_label, first_label + n_labels))
     return Dataset(X, Y, names, feature_names=_names_beside(X_path, FEATURES_FILE, X.shape[1], limits))
+
+
+class _Numbers(Sequence[str]):
+    """Numbers as names, created on access, because a header of 13 bytes may announce millions of columns."""
+
+    def __init__(self, numbers: range) -> None:
+        self._numbers = numbers
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    def __getitem__(self, column: Any) -> Any:
+        return list(map(str, self._numbers[column])) if isinstance(column, slice) else str(self._numbers[column])
+
+
+def _numbered(numbers: range) -> Sequence[str]:
+    names = _Numbers(numbers)
+    return names[:] if len(numbers) <= _MOST_SPELT_OUT else names
 
 
 def _names_beside(path: Path, name: str, n_columns: int, limits: FileLimits) -> list[str] | None:
@@ -138,12 +152,9 @@ def _names_beside(path: Path, name: str, n_columns: int, limits: FileLimits) -> 
 
 
 def text_dataset(
-    source: Source,
-    lines: Sequence[int | None],
-    texts: list[str],
-    labels: Sequence[Sequence[str]],
+    source: Source, lines: Sequence[int | None], texts: list[str], labels: Sequence[Sequence[str]],
     paths: Sequence[Path] = (),
-) -> Dataset:
+) -> Dataset:  # fmt: skip
     """Build the data set of a text file from the line number, text and label names of each sample.
 
     The columns of Y are those of the file of label names, if there is one, or else all names that occur, sorted.

@@ -175,21 +175,21 @@ def write_rows(
     for start in range(0, X.shape[0], _ROWS_AT_ONCE):
         part = X[start : start + _ROWS_AT_ONCE]
         ids = (part.indices + first_feature).tolist()
-        pairs = [f"{feature}:{value}" for feature, value in zip(ids, value_texts(part.data), strict=True)]
-        rows = rows_of_text(pairs, part.indptr, " ")
+        pairs = [f"{feature}:{value}" for feature, value in zip(ids, _value_texts(part.data), strict=True)]
+        rows = _rows_of_text(pairs, part.indptr, " ")
         if Y is not None:
             tags = Y[start : start + _ROWS_AT_ONCE].copy()
             tags.eliminate_zeros()
-            labels = rows_of_text(list(map(str, (tags.indices + first_label).tolist())), tags.indptr, ",")
+            labels = _rows_of_text(list(map(str, (tags.indices + first_label).tolist())), tags.indptr, ",")
             rows = (f"{names} {row}" for names, row in zip(labels, rows, strict=True))
         file.writelines(f"{row}\n".encode() for row in rows)
 
 
-def rows_of_text(texts: list[str], indptr: Integers, separator: str) -> Iterator[str]:
-    """Texts of entries joined row by row."""
-    return (separator.join(texts[start:end]) for start, end in itertools.pairwise(indptr.tolist()))
-
-
-def value_texts(values: Floats32) -> list[str]:
+def _value_texts(values: Floats32) -> list[str]:
     """Format numbers with the fewest digits that read back as the same float32; whole numbers have no point."""
     return [text.removesuffix(".0") for text in values.astype(np.str_).tolist()]
+
+
+def _rows_of_text(texts: list[str], indptr: Integers, separator: str) -> Iterator[str]:
+    """Texts of entries joined row by row."""
+    return (separator.join(texts[start:end]) for start, end in itertools.pairwise(indptr.tolist()))

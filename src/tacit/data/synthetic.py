@@ -10,15 +10,15 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Annotated, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
 from tacit.arrays import AnyArray, Floats64, Ints64, Mask
-from tacit.core.parameters import Range, check_parameters, check_values, document_parameters
 from tacit.data.dataset import Dataset
 from tacit.data.split import keep_entries
+from tacit.errors import ParameterError
 from tacit.evaluation.propensity import propensities_from_counts
 from tacit.numerics.rows import unit_rows
 
@@ -29,36 +29,6 @@ LABEL_WORDS = 6  # words that a label can emit, half of them words of its topic
 LABEL_EMISSIONS = 2  # words that each label of a sample adds
 TOPIC_WORDS = 20  # words that a topic can emit
 TOPIC_EMISSIONS = 4  # words of the topic in each sample
-
-
-@document_parameters
-@dataclass(frozen=True, kw_only=True)
-class Recipe:
-    """The parameters of a synthetic data set."""
-
-    n_samples: Annotated[int, Range(low=2), "rows, the test rows included"]
-    n_features: Annotated[int, Range(low=1), "words"]
-    n_labels: Annotated[int, Range(low=1), "labels"]
-    labels_per_sample: Annotated[float, Range(low=1), "labels drawn for a sample, on average"] = 4.0
-    exponent: Annotated[float, Range(low=0), "of the power law of label frequency over rank"] = 1.0
-    topic_size: Annotated[int, Range(low=1), "labels in a topic"] = 20
-    noise_words: Annotated[int, Range(low=0), "words without meaning in each sample"] = 15
-    hide: Annotated[bool, "hide positives by the propensities"] = True
-    unseen_share: Annotated[float, Range(low=0, high=1), "share of labels never observed in train"] = 0.04
-    test_share: Annotated[float, Range(low=0, below=1), "share of rows, the last ones, for test"] = 0.2
-    seed: Annotated[int, Range(low=0), "the same seed gives the same data"] = 0
-
-    def __post_init__(self) -> None:
-        check_parameters(self)
-
-    @property
-    def n_train(self) -> int:
-        """Number of rows before the first test row."""
-        return self.n_samples - round(self.test_share * self.n_samples)
-
-    def generator(self, *key: int) -> np.random.Generator:
-        """An independent random generator for each `key`."""
-        return np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=key))
 
 
 class Block(NamedTuple):
@@ -95,15 +65,15 @@ def make_dataset(
     n_samples: int = 5_000, n_features: int = 3_000, n_labels: int = 500, *, as_text: bool = False, **options: Any
 ) -> SyntheticData:
     """A synthetic data set in memory; `options` are the other fields of `Recipe`, such as ``seed=1``."""
-    world = _World(_recipe(n_samples=n_samples, n_features=n_features, n_labels=n_labels, **options))
-    recipe, words = world.recipe, feature_names(range(n_features))
-    X, Y, Y_complete, counts = (sparse.vstack(parts, format="csr") for parts in zip(*world.blocks(), strict=True))
+    recipe = Recipe(n_samples=n_samples, n_features=n_features, n_labels=n_labels, **options)
+    words = feature_names(range(n_features))
+    X, Y, Y_complete, counts = (sparse.vstack(parts, format="csr") for parts in zip(*recipe.blocks(), strict=True))
     return SyntheticData(
         X=X,
         Y=Y,
         Y_complete=Y_complete,
-        propensities=world.propensities,
-        unseen=np.flatnonzero(world.is_unseen),
+        propensities=recipe.propensities,
+        unseen=np.flatnonzero(recipe.is_unseen),
         train=np.arange(recipe.n_train),
         test=np.arange(recipe.n_train, n_samples),
         label_names=[label_name(*divmod(label, recipe.topic_size), recipe.topic_size) for label in range(n_labels)],
@@ -112,77 +82,93 @@ def make_dataset(
     )
 
 
-def stream_dataset(n_samples: int, n_features: int, n_labels: int, **options: Any) -> Iterator[Block]:
-    """Yield the rows of `make_dataset` in blocks of `CHUNK_ROWS`, one in memory at a time."""
-    return _World(_recipe(n_samples=n_samples, n_features=n_features, n_labels=n_labels, **options)).blocks()
+@dataclass(kw_only=True)
+class Recipe:
+    """The parameters of a synthetic data set, and what all rows share: distributions of labels and words.
 
+    Labels of one topic have consecutive numbers.
+    """
 
-def _recipe(**options: Any) -> Recipe:
-    check_values([Recipe], options)
-    return Recipe(**options)
+    n_samples: int  # the test rows included
+    n_features: int
+    n_labels: int
+    labels_per_sample: float = 4.0  # on average
+    exponent: float = 1.0  # of the power law of label frequency over rank
+    topic_size: int = 20  # labels in a topic
+    noise_words: int = 15  # words without meaning in each sample
+    hide: bool = True  # hide positives by the propensities
+    unseen_share: float = 0.04  # share of labels never observed in train
+    test_share: float = 0.2  # share of rows, the last ones, for test
+    seed: int = 0  # the same seed gives the same data
 
-
-class _World:
-    """What all rows share: label and word distributions. Labels of one topic have consecutive numbers."""
-
-    def __init__(self, recipe: Recipe) -> None:
-        self.recipe = recipe
-        rng = recipe.generator(0)
-        rank = rng.permutation(recipe.n_labels)
-        mass = np.asarray(rank + 1 + HEAD_OFFSET, dtype=np.float64) ** -recipe.exponent
+    def __post_init__(self) -> None:
+        if self.n_samples < 2 or self.n_features < 1 or self.n_labels < 1:
+            raise ParameterError("synthetic data need at least two samples, a feature and a label")
+        rng = self.generator(0)
+        rank = rng.permutation(self.n_labels)
+        mass = np.asarray(rank + 1 + HEAD_OFFSET, dtype=np.float64) ** -self.exponent
         mass /= mass.sum()
         self.edges = np.cumsum(mass)  # label l is drawn by numbers from edges[l - 1] to edges[l]
-        starts = np.arange(0, recipe.n_labels, recipe.topic_size)
+        starts = np.arange(0, self.n_labels, self.topic_size)
         self.topic_floor = np.concatenate([[0.0], self.edges])[starts]
         self.topic_mass = np.add.reduceat(mass, starts)
-        self.topic_words = rng.integers(recipe.n_features, size=(len(starts), TOPIC_WORDS), dtype=np.int32)
+        self.topic_words = rng.integers(self.n_features, size=(len(starts), TOPIC_WORDS), dtype=np.int32)
         # Half of the words of a label are words of its topic, so that unseen labels can be predicted.
-        topics, half = np.arange(recipe.n_labels)[:, None] // recipe.topic_size, LABEL_WORDS // 2
-        shared = self.topic_words[topics, rng.integers(TOPIC_WORDS, size=(recipe.n_labels, half))]
-        own = rng.integers(recipe.n_features, size=(recipe.n_labels, LABEL_WORDS - half), dtype=np.int32)
+        topics, half = np.arange(self.n_labels)[:, None] // self.topic_size, LABEL_WORDS // 2
+        shared = self.topic_words[topics, rng.integers(TOPIC_WORDS, size=(self.n_labels, half))]
+        own = rng.integers(self.n_features, size=(self.n_labels, LABEL_WORDS - half), dtype=np.int32)
         self.label_words = np.hstack([own, shared])
-        self.noise_word = rng.permutation(recipe.n_features).astype(np.int32)
+        self.noise_word = rng.permutation(self.n_features).astype(np.int32)
         self.inverse_frequency = self._inverse_frequency(mass)
-        expected = recipe.labels_per_sample * mass
-        hidden = propensities_from_counts(recipe.n_train * expected, max(recipe.n_train, 1))
-        self.propensities = hidden if recipe.hide else np.ones(recipe.n_labels)
-        n_test = recipe.n_samples - recipe.n_train
+        expected = self.labels_per_sample * mass
+        hidden = propensities_from_counts(self.n_train * expected, max(self.n_train, 1))
+        self.propensities = hidden if self.hide else np.ones(self.n_labels)
+        n_test = self.n_samples - self.n_train
         self.is_unseen = self._choose_unseen(np.argsort(rank), n_test * expected, rng)
+
+    @property
+    def n_train(self) -> int:
+        """Number of rows before the first test row."""
+        return self.n_samples - round(self.test_share * self.n_samples)
+
+    def generator(self, *key: int) -> np.random.Generator:
+        """An independent random generator for each `key`."""
+        return np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=key))
 
     def _inverse_frequency(self, mass: Floats64) -> Floats64:
         """Inverse document frequencies, expected instead of counted, so that they are known before the first row."""
-        recipe, n_words = self.recipe, self.recipe.n_features
+        n_words = self.n_features
         picks = np.diff(np.sqrt(np.linspace(0, 1, LABEL_WORDS + 1)))  # _pick_words prefers the first ones
-        emitted = recipe.labels_per_sample * LABEL_EMISSIONS * mass[:, None] * picks
+        emitted = self.labels_per_sample * LABEL_EMISSIONS * mass[:, None] * picks
         per_sample = np.bincount(self.label_words.ravel(), emitted.ravel(), minlength=n_words)
         by_topic = np.repeat(self.topic_mass * TOPIC_EMISSIONS / TOPIC_WORDS, TOPIC_WORDS)
         per_sample += np.bincount(self.topic_words.ravel(), by_topic, minlength=n_words)
         steps = np.diff(np.log(np.arange(1, n_words + 2))) / np.log(n_words + 1)
-        per_sample[self.noise_word] += recipe.noise_words * steps
-        samples_with = recipe.n_samples * -np.expm1(-per_sample)
-        return np.asarray(1 + np.log((1 + recipe.n_samples) / (1 + samples_with)))
+        per_sample[self.noise_word] += self.noise_words * steps
+        samples_with = self.n_samples * -np.expm1(-per_sample)
+        return np.asarray(1 + np.log((1 + self.n_samples) / (1 + samples_with)))
 
     def _choose_unseen(self, by_frequency: Ints64, n_test_positives: Floats64, rng: np.random.Generator) -> Mask:
         """Choose unseen labels among those frequent enough to occur in test, except the most frequent tenth."""
-        n_unseen = round(self.recipe.unseen_share * self.recipe.n_labels)
+        n_unseen = round(self.unseen_share * self.n_labels)
         candidates = by_frequency[len(by_frequency) // 10 :]
         enough = max(int(np.sum(n_test_positives[candidates] >= 8)), 2 * n_unseen)
-        is_unseen = np.zeros(self.recipe.n_labels, np.bool_)
+        is_unseen = np.zeros(self.n_labels, np.bool_)
         is_unseen[rng.permutation(candidates[:enough])[:n_unseen]] = True
         return is_unseen
 
     def blocks(self) -> Iterator[Block]:
-        """The rows, `CHUNK_ROWS` at a time."""
-        return map(self._block, range(-(-self.recipe.n_samples // CHUNK_ROWS)))
+        """The rows of `make_dataset` in blocks of `CHUNK_ROWS`, one in memory at a time."""
+        return map(self._block, range(-(-self.n_samples // CHUNK_ROWS)))
 
     def _block(self, index: int) -> Block:
         first_row = index * CHUNK_ROWS
-        n_rows = min(CHUNK_ROWS, self.recipe.n_samples - first_row)
-        rng = self.recipe.generator(1, index)
+        n_rows = min(CHUNK_ROWS, self.n_samples - first_row)
+        rng = self.generator(1, index)
         complete, topics = self._draw_labels(n_rows, rng)
         counts = self._draw_words(complete, topics, rng)
         observed = rng.random(complete.nnz) < self.propensities[complete.indices]
-        n_train_rows = min(max(self.recipe.n_train - first_row, 0), n_rows)
+        n_train_rows = min(max(self.n_train - first_row, 0), n_rows)
         trained = slice(0, complete.indptr[n_train_rows])
         observed[trained] &= ~self.is_unseen[complete.indices[trained]]
         weights = (1 + np.log(counts.data)) * self.inverse_frequency[counts.indices]
@@ -190,38 +176,37 @@ class _World:
         return Block(X, keep_entries(complete, observed), complete, counts)
 
     def _draw_labels(self, n_rows: int, rng: np.random.Generator) -> tuple[sparse.csr_matrix, Ints64]:
-        recipe = self.recipe
         first = self._labels_at(rng.random(n_rows))
-        topics = first // recipe.topic_size
-        further = np.repeat(np.arange(n_rows), rng.poisson(recipe.labels_per_sample - 1, n_rows))
+        topics = first // self.topic_size
+        further = np.repeat(np.arange(n_rows), rng.poisson(self.labels_per_sample - 1, n_rows))
         at = rng.random(len(further))
         stays = rng.random(len(further)) < COHERENCE
         topic = topics[further[stays]]
         at[stays] = self.topic_floor[topic] + at[stays] * self.topic_mass[topic]
         rows = np.concatenate([np.arange(n_rows), further])
         labels = np.concatenate([first, self._labels_at(at)])
-        complete = _count(rows, labels, (n_rows, recipe.n_labels))
+        complete = _count(rows, labels, (n_rows, self.n_labels))
         complete.data[:] = 1  # a label drawn twice is there once
         return complete, topics
 
     def _labels_at(self, positions: Floats64) -> Ints64:
         found = np.searchsorted(self.edges, positions, side="right")
-        return np.minimum(found, self.recipe.n_labels - 1)
+        return np.minimum(found, self.n_labels - 1)
 
     def _draw_words(self, complete: sparse.csr_matrix, topics: Ints64, rng: np.random.Generator) -> sparse.csr_matrix:
-        recipe, n_rows = self.recipe, len(topics)
+        n_rows = len(topics)
         rows = np.arange(n_rows)
         label_rows = np.repeat(rows, np.diff(complete.indptr))
         picks = (rng.random((complete.nnz, LABEL_EMISSIONS)) ** 2 * LABEL_WORDS).astype(np.int64)
         of_labels = self.label_words[complete.indices[:, None], picks]
         picks = rng.integers(TOPIC_WORDS, size=(n_rows, TOPIC_EMISSIONS))
         of_topic = self.topic_words[topics[:, None], picks]
-        ranks = (recipe.n_features + 1) ** rng.random((n_rows, recipe.noise_words)) - 1  # Zipf's law
-        noise = self.noise_word[np.minimum(ranks.astype(np.int64), recipe.n_features - 1)]
+        ranks = (self.n_features + 1) ** rng.random((n_rows, self.noise_words)) - 1  # Zipf's law
+        noise = self.noise_word[np.minimum(ranks.astype(np.int64), self.n_features - 1)]
         parts = ((label_rows, of_labels), (rows, of_topic), (rows, noise))
         word_rows = np.concatenate([np.repeat(owners, words.shape[1]) for owners, words in parts])
         words = np.concatenate([words.ravel() for _, words in parts])
-        return _count(word_rows, words, (n_rows, recipe.n_features))
+        return _count(word_rows, words, (n_rows, self.n_features))
 
 
 def _count(rows: Ints64, columns: AnyArray, shape: tuple[int, int]) -> sparse.csr_matrix:

@@ -1,10 +1,7 @@
-"""XMC text, in one file or as a pair of files; ids count from 0.
+"""XMC text; ids count from 0.
 
-In one file: a header ``N D L``, then one row ``l1,l2 f:v f:v …`` per sample. A row without labels starts with a blank
-(or with a feature). Features may come in any order; duplicates are summed. Blank lines are samples without labels and
-features; after the last row they are ignored.
-
-As a pair: ``*_X_Xf.txt`` has a header ``N D`` and rows ``f:v f:v …``; ``*_X_Y.txt`` has a header ``N L`` and rows
+In one file: a header ``N D L``, then one row ``l1,l2 f:v f:v …`` per sample; blank lines are samples without labels and
+features. As a pair: ``*_X_Xf.txt`` has a header ``N D`` and rows ``f:v f:v …``; ``*_X_Y.txt`` a header ``N L`` and rows
 ``l:1 l:1 …``, where a label with the value 0 is a known negative.
 """
 

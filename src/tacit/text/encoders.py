@@ -6,18 +6,18 @@ in the local cache of the Hugging Face hub. Nothing is downloaded.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from tacit.arrays import Floats32, Integers
 from tacit.core.checks import as_dense
-from tacit.errors import DataError, MissingExtraError, ParameterError, TacitError, did_you_mean
+from tacit.errors import DataError, ParameterError, did_you_mean, import_extra
 from tacit.progress import stage
 
 _TEXTS_PER_BATCH = 256
@@ -27,13 +27,6 @@ _PROBES = (
     "law of the sea " * 400 + "music and painting " * 400,  # encoders may read a part of a long text
 )
 _SAME = 1e-2  # difference between two vectors of unit length up to which they are the same: machines round differently
-
-
-class Encoder(Protocol):
-    """Anything that turns texts into vectors."""
-
-    def encode(self, texts: list[str], /) -> Any:
-        """An array with a row for each text."""
 
 
 class Encoded(Sequence[str]):
@@ -48,9 +41,6 @@ class Encoded(Sequence[str]):
 
     def __getitem__(self, key: Any) -> Any:
         return Encoded(self.texts[key], self.vectors[key]) if isinstance(key, slice) else self.texts[key]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.texts)
 
     def rows(self, rows: Sequence[int] | Integers) -> Encoded:
         """Some of the texts."""
@@ -69,7 +59,7 @@ def as_vectors(found: Any, n_texts: int, what: str = "vectors") -> Floats32:
 class TextEncoder:
     """An encoder with its name, if it can be loaded by one."""
 
-    encoder: Encoder
+    encoder: Any  # with a method `encode`, from a list of texts to an array with a row for each
     name: str | None = None
 
     @staticmethod
@@ -110,8 +100,6 @@ class TextEncoder:
     def _encode(self, texts: Sequence[str]) -> Floats32:
         try:
             found = self.encoder.encode(list(texts))
-        except TacitError:
-            raise
         except Exception as error:
             raise DataError(f"the encoder failed ({_in_one_line(error)})") from error
         vectors = as_vectors(found, len(texts), "what the encoder returns")
@@ -132,9 +120,6 @@ def _unit(vectors: Floats32) -> Floats32:
     return np.asarray(vectors / np.where(lengths > 0, lengths, 1), np.float32)
 
 
-# -- encoders by name ---------------------------------------------------------------------------------------
-
-
 @lru_cache(maxsize=2)
 def load_encoder(name: str) -> TextEncoder:
     """The encoder of a name, from a folder or from the local cache of the hub."""
@@ -142,13 +127,10 @@ def load_encoder(name: str) -> TextEncoder:
     if library not in LIBRARIES or not model:
         known = f"LIBRARY:MODEL, where LIBRARY is one of {', '.join(LIBRARIES)}"
         raise ParameterError(f"an encoder is named {known}; got '{name}'{did_you_mean(library, LIBRARIES)}")
-    try:
-        read = LIBRARIES[library]()
-    except ImportError as error:
-        raise MissingExtraError(f"the encoder '{name}'", library) from error
+    import_extra(library.replace("-", "_"), f"the encoder '{name}'", library)
     folder = _folder_of(model, name)
     try:
-        return TextEncoder(read(str(folder)), name)
+        return TextEncoder(LIBRARIES[library](str(folder)), name)
     except Exception as error:
         raise ParameterError(f"encoder '{name}': {folder} is no model of {library} ({_in_one_line(error)})") from error
 
@@ -163,35 +145,28 @@ def _folder_of(model: str, name: str) -> Path:
     if Path(model).is_dir():
         return Path(model)
     from huggingface_hub import snapshot_download  # comes with both libraries
-    from huggingface_hub.errors import HFValidationError, LocalEntryNotFoundError
 
     try:
         return Path(snapshot_download(model, local_files_only=True))
-    except (HFValidationError, LocalEntryNotFoundError, OSError, ValueError):
+    except (OSError, ValueError):  # of which the errors of the hub are subclasses
         raise ParameterError(
             f"encoder '{name}': there is no folder '{model}', and the hub's cache has no such model; "
             f"get it with: hf download {model}"
         ) from None
 
 
-def _model2vec() -> Callable[[str], Encoder]:
+def _model2vec(folder: str) -> Any:
     from model2vec import StaticModel
 
-    return StaticModel.from_pretrained  # type: ignore[no-any-return]
+    return StaticModel.from_pretrained(folder)
 
 
-def _sentence_transformers() -> Callable[[str], Encoder]:
+def _sentence_transformers(folder: str) -> Any:
     from sentence_transformers import SentenceTransformer
 
-    def read(folder: str) -> Encoder:
-        # Weights as safetensors only: other formats can run code.
-        model = SentenceTransformer(folder, local_files_only=True, model_kwargs={"use_safetensors": True})
-        return SimpleNamespace(encode=partial(model.encode, show_progress_bar=False, convert_to_numpy=True))
-
-    return read
+    # Weights as safetensors only: other formats can run code.
+    model = SentenceTransformer(folder, local_files_only=True, model_kwargs={"use_safetensors": True})
+    return SimpleNamespace(encode=partial(model.encode, show_progress_bar=False, convert_to_numpy=True))
 
 
-LIBRARIES: dict[str, Callable[[], Callable[[str], Encoder]]] = {
-    "model2vec": _model2vec,
-    "sentence-transformers": _sentence_transformers,
-}
+LIBRARIES = {"model2vec": _model2vec, "sentence-transformers": _sentence_transformers}

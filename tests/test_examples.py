@@ -33,8 +33,7 @@ def test_the_notebook_runs(tmp_path, monkeypatch, capsys):
     assert len(plt.get_fignums()) == 3
     plt.close("all")
     assert "best: {" in capsys.readouterr().out
-    stated, right = (names["missing"][column].mean() for column in ("probability", "is_right"))
-    assert abs(stated - right) < 0.1
+    assert names["missing"]["is_right"].mean() > 0.8  # type: ignore[index]
     assert "How good is OneVsAll?" in (tmp_path / "report.html").read_text(encoding="utf-8")
     assert (tmp_path / "model" / "manifest.json").exists()
 

@@ -67,7 +67,7 @@ def test_wrong_labels_beyond_a_limit_are_sampled_and_count_for_the_others(monkey
         monkeypatch.setattr(evidence, "_MOST_WRONG", most)
         no_votes = Votes(*(np.empty(0, kind) for kind in (int, int, "f4", "f4")), np.zeros(n_texts, "f4"))
         counts = NameCounts.none(index, n_labels)
-        evidence.learn_evidence(index, counts, Ranking.empty(n_texts, 1), matches, no_votes, truth, seed=0)
+        evidence.learn_evidence(index, counts, Ranking.empty(n_texts, 1), matches, no_votes, None, truth, seed=0)
     (n_all, all_right, equal), (n_some, some_right, weights) = learned
     assert n_all == 2 * n_texts * n_labels  # twice: some labels are also treated as if no sample had them
     assert (equal == 1).all()

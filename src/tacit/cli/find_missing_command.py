@@ -33,14 +33,13 @@ from tacit.cli.source import (
     verdict,
     with_vectors,
 )
-from tacit.data.columns import UNTAGGED, n_labels_of
+from tacit.data.columns import UNTAGGED
 from tacit.data.dataset import Dataset, TableStyle, inputs_of, with_labels
 from tacit.data.files import UTF8_MARK, Staging, check_place, check_unread
 from tacit.data.load import load_data, output_style
 from tacit.data.save import save_data
 from tacit.errors import FileError
 from tacit.tagger.find_missing import MissingLabel
-from tacit.tagger.missing_share import are_dropped
 from tacit.tagger.tagger import Tagger
 
 _OWN = frozenset(("row", "label", "name", "probability", "evidence", "text", "accepted"))
@@ -53,7 +52,7 @@ _OWN = frozenset(("row", "label", "name", "probability", "evidence", "text", "ac
 @click.option("--out", type=PATH, help="Write here, .jsonl or .csv.  [default: JSON to stdout]")
 @click.option("--folds", type=click.IntRange(min=2), default=3, show_default=True, help="Cross-validation folds.")
 @click.option(
-    "--missing", type=click.FloatRange(0, 1, True, True), help="Share of missing labels.  [default: estimated]"
+    "--missing", type=click.FloatRange(0, 1, True, True), help="Fraction of labels that is missing, if known."
 )
 @click.option("--id", "key", metavar="COLUMN", help="Column of DATA that identifies a sample; written after its row.")
 @click.option("--keep", metavar="COLUMN,…", help="Columns of DATA to write beside the pairs.")
@@ -103,10 +102,8 @@ def find_missing(
     with progress_shown():
         found = tagger.find_missing(inputs_of(tagger, dataset), dataset.Y, n, **options)
     _write(found, tagger, dataset, columns, out, style)
-    expected = sum(pair.probability for pair in found)
-    is_in_doubt = missing is None and (untagged == "skip" or are_dropped(n_labels_of(dataset)))
-    doubt = ", perhaps far fewer" if is_in_doubt else ""
-    say(f"{len(found):,} pairs; about {expected:.0f} of them should be right{doubt}", err=out is None)
+    expected = "" if missing is None else f"; about {sum(pair.probability for pair in found):.0f} should be right"
+    say(f"{len(found):,} pairs{expected}", err=out is None)
 
 
 def _write(

@@ -21,6 +21,7 @@ from tacit.arrays import Floats32
 from tacit.core.base import Estimator
 from tacit.core.parameters import Range
 from tacit.core.ranking import NO_LABEL, NO_SCORE, Ranking
+from tacit.evaluation.propensity import values_at
 from tacit.kernels.score import fill_open_places
 from tacit.names.boosting import BoostedTrees
 from tacit.names.index import Matches, Name, NameIndex, extended
@@ -88,7 +89,7 @@ class NameCounts:
     def of(index: NameIndex, matches: Matches, Y: sparse.csr_matrix) -> NameCounts:
         """Counts of texts and their labels, a column for each named label."""
         n_named = Y.shape[1]
-        right = _are_labels(Y, matches.row_of, matches.labels)
+        right = values_at(Y, matches.row_of, matches.labels) > 0
         samples, matched = (np.bincount(each, minlength=n_named) for each in (Y.indices, matches.labels))
         counts = samples, matched, np.bincount(matches.labels[right], minlength=n_named)
         return NameCounts(len(matches), index.texts_with(matches), *(each.astype(np.int32) for each in counts))
@@ -155,7 +156,7 @@ class NameEvidence:
 
     def log_odds_by_name(self, labels: npt.NDArray[np.intp], matches: Matches) -> Floats32:
         """Log-odds of sorted labels by their names alone, of shape (n_samples, n_labels); -inf without the name."""
-        found = candidates(self.index, self.counts, Ranking.empty(len(matches), 0), matches, None, _WHOLE)
+        found = candidates(self.index, self.counts, Ranking.empty(len(matches), 0), matches, None, None, _WHOLE)
         found = found.only(np.isin(found.labels, labels))
         dense = np.full((len(matches), len(labels)), NO_SCORE, np.float32)
         dense[found.rows, np.searchsorted(labels, found.labels)] = self.trees.log_odds(found.evidence)
@@ -191,7 +192,7 @@ class NameEvidence:
             none = np.zeros((len(matches), self.meaning.labels.shape[1]), np.float32)
             near = self.meaning.nearest(none if vectors is None else vectors)
         first = model.rank(X, min(self.n_ranked, len(model.classes_)))
-        found = candidates(self.index, self.counts, first, matches, votes, self.least_share, near)
+        found = candidates(self.index, self.counts, first, matches, votes, near, self.least_share)
         log_odds = self.trees.log_odds(found.evidence)
         lowest = np.full(found.n_samples, np.inf, np.float32)
         np.minimum.at(lowest, found.rows, log_odds)
@@ -213,20 +214,19 @@ def learn_evidence(
     ranking: Ranking,
     matches: Matches,
     votes: Votes,
+    near: Nearest | None,
     truth: sparse.csr_matrix,
     seed: int,
-    near: Nearest | None = None,
 ) -> BoostedTrees:
-    """How to weigh names and scores, from a ranking of samples that the model has not seen.
+    """How to weigh names and scores, from samples that the model has not seen.
 
     Parameters
     ----------
     counts : NameCounts
         Of the samples that the model has seen.
-    ranking, matches, votes, truth
-        What the model says of the others, the names in their texts, the labels of samples like them, and their own.
-    near : Nearest, optional
-        The labels that are near to them in meaning. It is the same for labels that are treated as unseen.
+    ranking, matches, votes, near, truth
+        What the model says of the others, the names in their texts, the labels of samples like them, the labels near
+        to them in meaning (the same for labels that are treated as unseen), and their own.
     """
     hidden = np.random.default_rng(seed).random(truth.shape[1]) < _HIDDEN_SHARE
     is_hidden = (ranking.labels != NO_LABEL) & hidden[ranking.labels]
@@ -234,10 +234,10 @@ def learn_evidence(
         np.where(is_hidden, NO_LABEL, ranking.labels), np.where(is_hidden, ranking.scores[:, -1:], ranking.scores)
     )
     parts = [
-        candidates(index, counts, ranking, matches, votes, LEAST_SHARE, near),
-        candidates(index, counts.without(hidden), shown, matches, votes.without(hidden), LEAST_SHARE, near),
+        candidates(index, counts, ranking, matches, votes, near, LEAST_SHARE),
+        candidates(index, counts.without(hidden), shown, matches, votes.without(hidden), near, LEAST_SHARE),
     ]
-    right = np.concatenate([_are_labels(truth, part.rows, part.labels) for part in parts])
+    right = np.concatenate([values_at(truth, part.rows, part.labels) > 0 for part in parts])
     evidence = np.concatenate([part.evidence for part in parts])
     is_easy = ~right & (evidence[:, _AT["model place"]] >= _HARD_PLACES) & (evidence[:, _AT["words of the name"]] == 0)
     shares = np.where(is_easy, _EASY_SHARE, 1.0)
@@ -252,8 +252,8 @@ def candidates(
     ranking: Ranking,
     matches: Matches,
     votes: Votes | None,
+    near: Nearest | None,
     least_share: float,
-    near: Nearest | None = None,
 ) -> Candidates:
     """The labels of a ranking, of names in texts, whole or at least a share, and near in meaning; the evidence."""
     n_samples, n_named = len(ranking), len(counts.samples)
@@ -265,39 +265,37 @@ def candidates(
     near_keys = ranked_keys[:0] if near is None else np.arange(n_samples)[:, None] * n_named + near.labels
     keys = sorted_set(np.concatenate([ranked_keys, matched_keys, partly_keys, near_keys.ravel()]))
     rows, labels = np.divmod(keys, n_named)
-    at_ranked, at_matched, at_partly = (
-        np.searchsorted(keys, each) for each in (ranked_keys, matched_keys, partly_keys)
-    )
     found = np.zeros((len(keys), _n_pieces(near)), np.float32)
-    found[:, 1] = _UNRANKED
+
+    def tell(first: str, *pieces: Any, of: npt.NDArray[Any] | None = None) -> None:
+        """Enter pieces of evidence, from the first on, for all candidates or those with the keys `of`."""
+        at: Any = slice(None) if of is None else np.searchsorted(keys, of)
+        for column, piece in enumerate(pieces, _AT[first]):
+            found[at, column] = piece
+
+    tell("model place", _UNRANKED)
     if ranking.k:
-        found[:, 0], found[:, 2] = ranking.scores[rows, -1], ranking.scores[rows, 0]
-        found[at_ranked, 0], found[at_ranked, 1] = ranking.scores[row, place], place
-    names, n_words = matches.names, np.maximum(matches.n_words, 1)
+        tell("model score", ranking.scores[rows, -1], _UNRANKED, ranking.scores[rows, 0])
+        tell("model score", ranking.scores[row, place], place, of=ranked_keys)
+    names, n_words, matched = matches.names, np.maximum(matches.n_words, 1), counts.matched[labels]
     sizes = np.diff(index.name_starts)[names]
-    found[:, 4:8] = -1
-    found[at_matched, 3:9] = np.stack(
-        [sizes, matches.containing, matches.first, matches.gap, matches.occurrences, matches.is_phrase], axis=1
-    )
-    found[at_matched, 9] = sizes / n_words[matches.row_of]
-    found[:, 10], found[:, 11] = n_words[rows], np.diff(matches.starts)[rows]
-    found[at_matched, 12:15] = np.stack(
-        [index.is_preferred[names], index.is_qualified[names], index.n_alike[names]], axis=1
-    )
-    matched = counts.matched[labels]
-    found[:, 15], found[:, 16] = counts.samples[labels], matched
-    found[:, 17] = (counts.right[labels] + _PRIOR[0]) / (matched + _PRIOR[1])
-    found[:, 18:23] = index.cover(rows, labels, matches, counts.weights)
+    tell("longer matches", -1, -1, -1, -1)
+    where = (matches.containing, matches.first, matches.gap, matches.occurrences, matches.is_phrase)
+    tell("words of the name", sizes, *where, sizes / n_words[matches.row_of], of=matched_keys)
+    tell("words of the text", n_words[rows], np.diff(matches.starts)[rows])
+    tell("is preferred", index.is_preferred[names], index.is_qualified[names], index.n_alike[names], of=matched_keys)
+    rate = (counts.right[labels] + _PRIOR[0]) / (matched + _PRIOR[1])
+    tell("training samples", counts.samples[labels], matched, rate)
+    tell("share of the name", *index.cover(rows, labels, matches, counts.weights).T)
     if partly is not None:
-        found[at_partly, 26:29] = partly[2]
-        found[at_matched, 28] = index.n_listed[names]
+        tell("words of a name in part", *partly[2].T, of=partly_keys)
+        tell("names with its rarest word", index.n_listed[names], of=matched_keys)
     if votes is not None:
-        _count_votes(found[:, 23:], keys, votes.rows * n_named + votes.labels, votes)
-        found[:, 25] = votes.best[rows]
+        _count_votes(found[:, _AT["votes of similar samples"] :], keys, votes.rows * n_named + votes.labels, votes)
+        tell("most similar", votes.best[rows])
     if near is not None:
-        found[:, 29], found[:, 30] = near.similarity(rows, labels), _UNRANKED
-        found[np.searchsorted(keys, near_keys), 30] = np.arange(near.labels.shape[1])
-        found[:, 31] = near.similarities[rows, 0]
+        tell("similarity of meaning", near.similarity(rows, labels), _UNRANKED, near.similarities[rows, 0])
+        tell("place by meaning", np.tile(np.arange(near.labels.shape[1]), n_samples), of=near_keys.ravel())
     return Candidates(rows, labels, np.maximum(found, np.finfo(np.float32).min), n_samples)
 
 
@@ -331,11 +329,6 @@ def _with_further(ranking: Ranking, model: Estimator, X: Any, k: int, include: A
     is_new = (further.labels != NO_LABEL) & ~np.isin(row_keys + further.labels, row_keys + ranking.labels)
     labels = np.hstack([ranking.labels, np.where(is_new, further.labels, NO_LABEL)])
     return Ranking(labels, np.hstack([ranking.scores, np.where(is_new, scores, NO_SCORE)])).sorted()
-
-
-def _are_labels(Y: sparse.csr_matrix, rows: npt.NDArray[Any], labels: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
-    """Whether samples have labels."""
-    return np.asarray(Y[rows, labels]).ravel() > 0 if len(rows) else np.zeros(0, np.bool_)
 
 
 def with_later_names(evidence: NameEvidence, names: Sequence[Name], n_labels: int) -> NameEvidence:

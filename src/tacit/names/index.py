@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
 from typing import Annotated, NamedTuple
@@ -94,10 +94,6 @@ class NameIndex:
     labels: Annotated[Ints32, Array("int32", ("n_names",), below="n_named")]
     is_preferred: Annotated[npt.NDArray[np.bool_], Array("bool", ("n_names",))]
     is_qualified: Annotated[npt.NDArray[np.bool_], Array("bool", ("n_names",))]  # has a qualifier in brackets
-    n_alike: Annotated[Ints32, Array("int32", ("n_names",))]  # labels that share the stems of the name
-    # By stem, the names of which it is the rarest.
-    listed_starts: Annotated[Ints64, Array("int64", ("n_stems+1",), starts="n_names")]
-    listed: Annotated[Ints32, Array("int32", ("n_names",), below="n_names")]
     by_root: bool = False  # whether stems are reduced further to roots, which more words share
 
     @staticmethod
@@ -112,27 +108,17 @@ class NameIndex:
             if found:
                 kept.append(name)
                 words.append([forms.setdefault(form, len(forms)) for form in found])
-        form_stems = np.array(
-            [stems.setdefault(stem, len(stems)) for stem in _stems(list(forms), language, by_root)], np.int32
-        )
-        by_stem = [form_stems[each].tolist() for each in words]
-        frequency = np.bincount([stem for each in by_stem for stem in each], minlength=len(stems))
-        rarest = np.array([min(each, key=frequency.__getitem__) for each in by_stem], np.int32)
-        listed = np.argsort(rarest, kind="stable").astype(np.int32)
-        labels = np.array([name.label for name in kept], np.int32)
+        form_stems = [stems.setdefault(stem, len(stems)) for stem in _stems(list(forms), language, by_root)]
         return NameIndex(
             language,
             list(stems),
             list(forms),
-            form_stems,
+            np.array(form_stems, np.int32),
             np.cumsum([0, *(len(each) for each in words)], dtype=np.int64),
             np.array([form for each in words for form in each], np.int32),
-            labels,
+            np.array([name.label for name in kept], np.int32),
             np.array([name.is_preferred for name in kept], np.bool_),
             np.array([bool(_QUALIFIER.search(name.text)) for name in kept], np.bool_),
-            _n_alike(by_stem, labels),
-            np.searchsorted(rarest[listed], np.arange(len(stems) + 1)).astype(np.int64),
-            listed,
             by_root,
         )
 
@@ -142,16 +128,37 @@ class NameIndex:
         return self.form_stems[self.name_forms]
 
     @cached_property
-    def rarest(self) -> Ints32:
-        """The stem of each name that the fewest names have, under which it is listed."""
-        found = np.empty(len(self.labels), np.int32)
-        found[self.listed] = np.repeat(np.arange(len(self.stems), dtype=np.int32), np.diff(self.listed_starts))
-        return found
+    def n_alike(self) -> Ints32:
+        """How many labels share the stems of each name."""
+        if not len(self.labels):
+            return np.zeros(0, np.int32)
+        keys = np.random.default_rng(0).integers(2**63, size=len(self.stems))[self.name_stems]
+        _, group = np.unique(np.add.reduceat(keys, self.name_starts[:-1]), return_inverse=True)
+        n_labels = int(self.labels.max()) + 1
+        shared = np.bincount(sorted_set(group * n_labels + self.labels) // n_labels)
+        return shared[group].astype(np.int32)
+
+    @cached_property
+    def _rarest(self) -> Ints32:
+        """The stem of each name that the fewest names have, the first of these, under which it is listed."""
+        if not len(self.labels):
+            return np.zeros(0, np.int32)
+        n_names, n_words = np.bincount(self.name_stems), len(self.name_stems)
+        words = np.minimum.reduceat(n_names[self.name_stems] * n_words + np.arange(n_words), self.name_starts[:-1])
+        rarest: Ints32 = self.name_stems[words % n_words]
+        return rarest
 
     @cached_property
     def n_listed(self) -> Ints32:
         """How many names have the same rarest stem as each name."""
-        return np.diff(self.listed_starts)[self.rarest].astype(np.int32)
+        return np.bincount(self._rarest)[self._rarest].astype(np.int32)
+
+    @cached_property
+    def _stems_of_names(self) -> tuple[Lists, Lists]:
+        """The names that are looked at where a stem occurs, and the stems of each name."""
+        listed = np.argsort(self._rarest, kind="stable").astype(np.int32)
+        starts = np.searchsorted(self._rarest[listed], np.arange(len(self.stems) + 1)).astype(np.int64)
+        return Lists(starts, listed), Lists(self.name_starts, self.name_stems)
 
     @cached_property
     def _places(self) -> tuple[dict[str, int], dict[str, int]]:
@@ -226,11 +233,6 @@ class NameIndex:
         covered: Floats32 = name_cover(rows, labels, *words, *names, weights)
         return covered
 
-    @property
-    def _stems_of_names(self) -> tuple[Lists, Lists]:
-        """The names that are looked at where a stem occurs, and the stems of each name."""
-        return Lists(self.listed_starts, self.listed), Lists(self.name_starts, self.name_stems)
-
     def partly_named(self, matches: Matches, weights: Floats32, least_share: float) -> tuple[Ids, Ids, Floats32]:
         """Names of which texts have the rarest word and a share of the weight of its stems, but not all of them.
 
@@ -271,45 +273,25 @@ def _stems(words: list[str], language: str | None, by_root: bool) -> list[str]:
     return roots(stems, language) if by_root else stems
 
 
-def _n_alike(words: Sequence[Sequence[int]], labels: Ints32) -> Ints32:
-    """How many labels share the stems of each name."""
-    of_stems: dict[tuple[int, ...], set[int]] = {}
-    keys = [tuple(sorted(each)) for each in words]
-    for key, label in zip(keys, labels.tolist(), strict=True):
-        of_stems.setdefault(key, set()).add(label)
-    return np.array([len(of_stems[key]) for key in keys], np.int32)
-
-
 def extended(index: NameIndex, names: Sequence[Name]) -> NameIndex:
     """The index of all its names and of further ones; the preferred name of a label is its last."""
     new = NameIndex.of(names, index.language, by_root=index.by_root)
-    stems, of_new = _joined(index.stems, new.stems)
+    stems, stem_of_new = _joined(index.stems, new.stems)
     forms, form_of_new = _joined(index.forms, new.forms)
-    form_stems = np.concatenate([index.form_stems, np.zeros(len(forms) - len(index.forms), np.int32)])
-    form_stems[form_of_new] = of_new[new.form_stems]
-    name_starts = np.concatenate([index.name_starts, index.name_starts[-1] + new.name_starts[1:]])
-    labels = np.concatenate([index.labels, new.labels])
-    rarest = np.concatenate([index.rarest, of_new[new.rarest]])
-    listed = np.argsort(rarest, kind="stable").astype(np.int32)
-    is_preferred = index.is_preferred & ~np.isin(index.labels, new.labels[new.is_preferred])
-    whole = replace(
-        index,
-        stems=stems,
-        forms=forms,
-        form_stems=form_stems,
-        name_starts=name_starts,
-        name_forms=np.concatenate([index.name_forms, form_of_new[new.name_forms]]),
-        labels=labels,
-        is_preferred=np.concatenate([is_preferred, new.is_preferred]),
-        is_qualified=np.concatenate([index.is_qualified, new.is_qualified]),
-        n_alike=np.concatenate([index.n_alike, new.n_alike]),
-        listed_starts=np.searchsorted(rarest[listed], np.arange(len(stems) + 1)).astype(np.int64),
-        listed=listed,
+    form_stems = np.pad(index.form_stems, (0, len(forms) - len(index.forms)))
+    form_stems[form_of_new] = stem_of_new[new.form_stems]
+    return NameIndex(
+        index.language,
+        stems,
+        forms,
+        form_stems,
+        np.concatenate([index.name_starts, index.name_starts[-1] + new.name_starts[1:]]),
+        np.concatenate([index.name_forms, form_of_new[new.name_forms]]),
+        np.concatenate([index.labels, new.labels]),
+        np.concatenate([index.is_preferred & ~np.isin(index.labels, new.labels[new.is_preferred]), new.is_preferred]),
+        np.concatenate([index.is_qualified, new.is_qualified]),
+        index.by_root,
     )
-    for name in range(len(index.labels), len(labels)):
-        alike = _alike(whole, name)
-        whole.n_alike[alike] = len(set(labels[alike].tolist()))
-    return whole
 
 
 def _joined(known: Sequence[str], new: Sequence[str]) -> tuple[list[str], Ints32]:
@@ -317,14 +299,3 @@ def _joined(known: Sequence[str], new: Sequence[str]) -> tuple[list[str], Ints32
     place = {word: number for number, word in enumerate(known)}
     places = np.array([place.setdefault(word, len(place)) for word in new], np.int32)
     return list(place), places
-
-
-def _alike(index: NameIndex, name: int) -> list[int]:
-    """The names that have the same stems as a name."""
-    stems = _sorted_stems(index, name)
-    lists = (index.listed[index.listed_starts[stem] : index.listed_starts[stem + 1]] for stem in set(stems))
-    return [other for listed in lists for other in listed.tolist() if _sorted_stems(index, other) == stems]
-
-
-def _sorted_stems(index: NameIndex, name: int) -> list[int]:
-    return sorted(index.name_stems[index.name_starts[name] : index.name_starts[name + 1]].tolist())

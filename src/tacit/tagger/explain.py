@@ -7,11 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
 from tacit.arrays import Floats32, Ids, Mask
@@ -103,7 +101,9 @@ def explain(tagger: Tagger, text: Any, label: str, n: int = 10) -> Explanation:
     state = changes.state
     column = state.find(label)
     features = occlusion(lambda rows: _finely(changes, _like(sample, rows), column), x, n, _MAX_FEATURES)
-    variants = _variants(x, np.zeros(1, np.intp), [_without(x.nnz, features)])
+    kept = np.ones((len(features) + 1, x.nnz), np.bool_)
+    kept[np.arange(len(features)), features] = False
+    variants = _variants(x, kept)
     scores = state.scores(changes.scores, _like(sample, variants), [column])[:, 0].astype(np.float64)
     losses = np.maximum(scores[-1] - scores[:-1], 0)
     names = [feature_name(tagger, int(x.indices[place])) for place in features]
@@ -151,62 +151,28 @@ def _finely(changes: Changes, rows: Inputs, column: int) -> Floats32:
 
 
 def occlusion(score: Callable[[sparse.csr_matrix], Floats32], x: sparse.csr_matrix, n: int, at_most: int) -> Ids:
-    """Indices, within the sample `x`, of the `n` features whose removal lowers the score most; see `occlusions`."""
-    return occlusions(lambda variants, _: score(variants), x, n, at_most)[0]
+    """Indices, within the sample `x`, of the `n` features whose removal lowers the score most.
 
-
-def occlusions(
-    score: Callable[[sparse.csr_matrix, Ids], Floats32], X: sparse.csr_matrix, n: int, at_most: int
-) -> list[Ids]:
-    """Indices, within each sample of X, of the `n` features whose removal lowers the score most; all in one call.
-
-    If no single removal lowers it, because features are redundant, those with the highest score on their own. Of
-    samples with more than `at_most` features, only the largest are tried. `score` takes variants of samples, and for
-    each of them the row of X that it was made of.
+    If no single removal lowers it, because features are redundant, those with the highest score on their own. Of a
+    sample with more than `at_most` features, only the largest are tried.
     """
-    values = [X.data[first:last] for first, last in pairwise(X.indptr)]
-    tried = [np.sort(np.argsort(-np.abs(each), kind="stable")[:at_most]) for each in values]
-    kept = [_without(len(each), places) for each, places in zip(values, tried, strict=True)]
-    effects = [-rise for rise in _rises(score, X, np.arange(len(kept)), kept)]
-    unclear = np.array([row for row, each in enumerate(effects) if len(each) and not (each > 0).any()], np.intp)
-    kept = [_alone(len(values[row]), tried[row]) for row in unclear]
-    for row, rise in zip(unclear, _rises(score, X, unclear, kept), strict=True):
-        effects[row] = rise
-    best = [np.argsort(-each, kind="stable")[:n] for each in effects]
-    return [places[top[each[top] > 0]] for places, each, top in zip(tried, effects, best, strict=True)]
+    tried = np.sort(np.argsort(-np.abs(x.data), kind="stable")[:at_most])
+    chosen = np.zeros((len(tried) + 1, x.nnz), np.bool_)
+    chosen[np.arange(len(tried)), tried] = True
+    for kept, sign in ((~chosen, -1), (chosen, 1)):
+        scores = score(_variants(x, kept)).astype(np.float64)
+        effects = sign * (scores[:-1] - scores[-1])
+        best = np.argsort(-effects, kind="stable")[:n]
+        if (effects[best] > 0).any():
+            return np.asarray(tried[best[effects[best] > 0]])
+    return tried[:0]
 
 
-def _rises(
-    score: Callable[[sparse.csr_matrix, Ids], Floats32], X: sparse.csr_matrix, rows: Ids, kept: list[Mask]
-) -> list[npt.NDArray[np.float64]]:
-    """How much higher than that of the last variant of a sample the scores of its others are."""
-    if not len(rows):
-        return []
-    sizes = [len(each) for each in kept]
-    scores = score(_variants(X, rows, kept), np.repeat(rows, sizes)).astype(np.float64)
-    return [each[:-1] - each[-1] for each in np.split(scores, np.cumsum(sizes)[:-1])]
-
-
-def _variants(X: sparse.csr_matrix, rows: Ids, kept: list[Mask]) -> sparse.csr_matrix:
-    """Copies of samples with some of their entries: for each sample, a row of `kept` per copy."""
-    entries = [np.flatnonzero(each) % each.shape[1] + X.indptr[row] for row, each in zip(rows, kept, strict=True)]
-    chosen = np.concatenate(entries)
-    indptr = np.concatenate([[0], np.cumsum(np.concatenate([each.sum(axis=1) for each in kept]))])
-    return sparse.csr_matrix((X.data[chosen], X.indices[chosen], indptr), shape=(len(indptr) - 1, X.shape[1]))
-
-
-def _without(n_entries: int, places: Ids) -> Mask:
-    """The entries of copies of a sample, each without one of the given ones; the last copy is complete."""
-    kept = np.ones((len(places) + 1, n_entries), np.bool_)
-    kept[np.arange(len(places)), places] = False
-    return kept
-
-
-def _alone(n_entries: int, places: Ids) -> Mask:
-    """The entries of copies of a sample, each with only one of the given ones; the last copy is empty."""
-    kept = np.zeros((len(places) + 1, n_entries), np.bool_)
-    kept[np.arange(len(places)), places] = True
-    return kept
+def _variants(x: sparse.csr_matrix, kept: Mask) -> sparse.csr_matrix:
+    """Copies of a sample, each with some of its entries."""
+    entries = np.nonzero(kept)[1]
+    indptr = np.concatenate([[0], np.cumsum(kept.sum(axis=1))])
+    return sparse.csr_matrix((x.data[entries], x.indices[entries], indptr), shape=(len(kept), x.shape[1]))
 
 
 def feature_name(tagger: Tagger, feature: int) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from tacit.arrays import Ids
 from tacit.core.base import Estimator
 from tacit.core.labels import Labels, Names, aligned, as_names
 from tacit.core.ranking import Ranking
@@ -26,10 +27,11 @@ from tacit.names.evidence import (
     learn_evidence,
 )
 from tacit.names.index import Matches, Name, NameIndex
-from tacit.names.similar import Meaning, Nearest, SampleIndex
+from tacit.names.similar import Meaning, Nearest, SampleIndex, Votes
 from tacit.numerics.rows import widened
 from tacit.progress import announce
 from tacit.tagger.calibration import uncalibrated
+from tacit.tagger.inputs import Inputs
 from tacit.tagger.vectors import Vectors, descriptions_of
 from tacit.text.vectorizer import TextVectorizer
 from tacit.text.words import check_language, detect_language
@@ -52,30 +54,13 @@ class Naming:
     index: NameIndex
     others: list[str]
     matches: Matches
-    min_matches: int = MIN_MATCHES
     meaning: Meaning | None = None  # of labels, with an encoder ...
     vectors: npt.NDArray[np.float32] | None = None  # ... and of the texts
 
     def rows(self, rows: Any) -> Naming:
         """The same for some of the texts."""
-        return replace(
-            self, matches=self.matches.rows(rows), vectors=None if self.vectors is None else self.vectors[rows]
-        )
-
-    def of_labels(self, columns: npt.NDArray[np.intp], classes: Names) -> Naming:
-        """The same for a training on some of the labels `classes`; the rest are among the others then."""
-        names = [*map(str, classes.tolist()), *self.others]
-        order = np.concatenate([columns, np.setdiff1d(np.arange(len(names)), columns)])
-        place = np.argsort(order).astype(np.int32)
-        index = replace(self.index, labels=place[self.index.labels])
-        matches = replace(self.matches, labels=place[self.matches.labels])
-        meaning = None if self.meaning is None else self.meaning.ordered(order)
-        others = [names[column] for column in order[len(columns) :]]
-        return replace(self, index=index, others=others, matches=matches, meaning=meaning)
-
-    def nearest(self) -> Nearest | None:
-        """The labels that are near to the texts in meaning."""
-        return None if self.meaning is None or self.vectors is None else self.meaning.nearest(self.vectors)
+        vectors = None if self.vectors is None else self.vectors[rows]
+        return replace(self, matches=self.matches.rows(rows), vectors=vectors)
 
 
 def language_of(texts: Sequence[str], language: str | None) -> str | None:
@@ -165,10 +150,10 @@ def is_readable(name: str) -> bool:
 
 def weigh(
     naming: Naming,
-    before: Naming,
+    matches: Matches,
     part: Estimator,
     X: Any,
-    words: sparse.csr_matrix,
+    held: Inputs,
     truth: sparse.csr_matrix,
     samples: SampleIndex,
     n_places: int,
@@ -178,25 +163,27 @@ def weigh(
 
     Parameters
     ----------
-    naming, X, words, truth
-        Held-out samples: the names in them, their features, words alone, and their labels.
-    before, samples
-        The samples that the model was trained on: the names in them, their features and their labels.
+    naming, samples
+        The names in the samples that the model was trained on, and these samples.
+    matches, X, held, truth
+        Held-out samples: the names in them, their features, what these are made of, and their labels.
     """
     ranking = part.rank(X, min(max(n_places, N_RANKED), len(part.classes_)))
-    counts = NameCounts.of(naming.index, before.matches, widened(samples.labels, truth.shape[1]))
-    n_right = int(NameCounts.of(naming.index, naming.matches, truth).right.sum())
-    if n_right < naming.min_matches:
+    counts = NameCounts.of(naming.index, naming.matches, widened(samples.labels, truth.shape[1]))
+    if int(NameCounts.of(naming.index, matches, truth).right.sum()) < MIN_MATCHES:
         return None, ranking.top(n_places)
-    votes, near = samples.votes(words), naming.nearest()
-    fold_of = np.random.default_rng(seed).integers(0, _FOLDS, len(ranking))[groups_of(words)]
+    votes = samples.votes(held.X)
+    near = None if naming.meaning is None or held.vectors is None else naming.meaning.nearest(held.vectors)
+    fold_of = np.random.default_rng(seed).integers(0, _FOLDS, len(ranking))[groups_of(held.X)]
+
+    def told(rows: Ids) -> tuple[Ranking, Matches, Votes, Nearest | None]:
+        return ranking.rows(rows), matches.rows(rows), votes.of_rows(rows), near and near.of_rows(rows)
+
     parts, order = [], []
     for fold in range(_FOLDS):
         rest, own = np.flatnonzero(fold_of != fold), np.flatnonzero(fold_of == fold)
-        of_rest = ranking.rows(rest), naming.matches.rows(rest), votes.of_rows(rest)
-        trees = learn_evidence(naming.index, counts, *of_rest, truth[rest], seed, _of_rows(near, rest))
-        of_own = ranking.rows(own), naming.matches.rows(own), votes.of_rows(own)
-        found = candidates(naming.index, counts, *of_own, LEAST_SHARE, _of_rows(near, own))
+        trees = learn_evidence(naming.index, counts, *told(rest), truth[rest], seed)
+        found = candidates(naming.index, counts, *told(own), LEAST_SHARE)
         parts.append(found.ranked(trees.log_odds(found.evidence)).resized(n_places))
         order.append(own)
     fused = Ranking.concatenate(parts).rows(np.argsort(np.concatenate(order), kind="stable"))
@@ -206,14 +193,10 @@ def weigh(
         announce("the labels' names add nothing to what the model has learned; they are not used")
         return None, ranking.top(n_places)
     announce(f"labels' names are used: {SCORE_METRIC} {100 * with_names:.1f} instead of {100 * without:.1f} held out")
-    trees = learn_evidence(naming.index, counts, ranking, naming.matches, votes, truth, seed, near)
+    trees = learn_evidence(naming.index, counts, ranking, matches, votes, near, truth, seed)
     meaning = None if near is None else naming.meaning
     of_names = truth.shape[1], naming.index, counts, trees, naming.others, samples
     return NameEvidence(*of_names, n_ranked=ranking.k, least_share=LEAST_SHARE, meaning=meaning), fused
-
-
-def _of_rows(near: Nearest | None, rows: npt.NDArray[np.intp]) -> Nearest | None:
-    return None if near is None else near.of_rows(rows)
 
 
 def moved(values: npt.NDArray[np.int32], before: Iterable[Any], after: Iterable[Any]) -> npt.NDArray[np.int32]:

@@ -13,12 +13,10 @@ import numpy.typing as npt
 from scipy import sparse
 
 from tacit._version import __version__
-from tacit.core.base import Estimator
 from tacit.core.checks import as_counts, as_features
 from tacit.core.labels import Labels, are_lists, as_names, label_counts, positives, read_labels
 from tacit.core.parameters import check_values
 from tacit.data.repeats import groups_of, n_repeated
-from tacit.data.vocabulary import Vocabulary
 from tacit.errors import DataError, ParameterError
 from tacit.numerics.rows import largest_entries, widened
 from tacit.progress import announce
@@ -27,10 +25,10 @@ from tacit.runtime.checkpoint import fingerprint
 from tacit.store.declared import Array, Csr, Sizes
 from tacit.tagger import automatic, few_shot
 from tacit.tagger.inputs import Inputs
-from tacit.tagger.learning import Fitted, learn
-from tacit.tagger.naming import Naming, are_short, language_of, naming_of, without_deprecated
+from tacit.tagger.learning import Fitted, Prepared, learn
+from tacit.tagger.naming import are_short, language_of, naming_of, without_deprecated
 from tacit.tagger.overlap import hashes_of
-from tacit.tagger.vectors import Vectors, split_texts, vectors_of
+from tacit.tagger.vectors import split_texts, vectors_of
 from tacit.text.vectorizer import TextVectorizer, are_texts, features_of
 
 if TYPE_CHECKING:
@@ -38,24 +36,6 @@ if TYPE_CHECKING:
 
 _RELATIONS_PER_LABEL = 50
 _ROWS_PER_BLOCK = 4096
-
-
-@dataclass(frozen=True, eq=False)
-class Prepared:
-    """Features, labels, an untrained model and the reason for its choice; for texts, the vectoriser and names.
-
-    `cooccurrence` has a row and a column for each label, or is None where a model counts in the labels themselves.
-    """
-
-    X: sparse.csr_matrix
-    labels: Labels
-    model: Estimator
-    reason: str
-    vectorizer: TextVectorizer | None
-    naming: Naming | None = None
-    cooccurrence: sparse.csr_matrix | None = None
-    vectors: Vectors | None = None
-    vocabulary: Vocabulary | None = None
 
 
 def check_takes_cooccurrence(name: str | type[Any]) -> None:
@@ -147,36 +127,12 @@ def train(
 ) -> dict[str, Any]:
     """The fitted attributes of a tagger."""
     prepared = prepare(tagger, texts, tags, label_names, cooccurrence)
-    held_out = validation_of(prepared, validation)
-    return trained(tagger, prepared, held_out, texts) | {"vocabulary_": prepared.vocabulary}
-
-
-def validation_of(prepared: Prepared, validation: tuple[Any, Any] | None) -> tuple[Inputs, Labels] | None:
-    """The validation samples of the user and their labels, if there are any."""
-    if validation is None:
-        return None
-    names = None if are_lists(validation[1]) else prepared.labels.names
-    if prepared.cooccurrence is not None and names is not None:
-        names = _names_in(validation[1], names)
-    texts, given = split_texts(validation[0])
-    X, naming, vectors = features_of(texts, prepared.vectorizer), prepared.naming, prepared.vectors
-    matches = None if naming is None else naming.index.matches(texts)
-    labels = without_deprecated(read_labels(validation[1], names), prepared.vocabulary)
-    return Inputs(X, matches, None if vectors is None else vectors.of(texts, given)), labels
-
-
-def trained(
-    tagger: Tagger, prepared: Prepared, held_out: tuple[Inputs, Labels] | None, texts: Any, *, again: bool = True
-) -> dict[str, Any]:
-    """The fitted attributes of a tagger with these parameters; for `again` see `learn`."""
     X, labels, vectorizer = prepared.X, prepared.labels, prepared.vectorizer
+    held_out = None if validation is None else _validation_of(prepared, *validation)
     seed, groups = tagger.random_state or 0, groups_of(X)
     if n_like_others := n_repeated(groups):
         announce(f"{n_like_others:,} of {X.shape[0]:,} samples repeat others; repeats are held out together")
-    learned = learn(
-        prepared.model, X, labels, held_out, groups, seed=seed, hold_out=tagger.calibrate, again=again,
-        naming=prepared.naming, cooccurrence=prepared.cooccurrence, vectors=prepared.vectors, vectorizer=vectorizer,
-    )  # fmt: skip
+    learned = learn(prepared, held_out, groups, seed=seed, hold_out=tagger.calibrate)
     learned.model.container_ = labels.container  # label sets come out in the form in which tags came in
     kept = None
     texts, given = split_texts(texts)
@@ -194,7 +150,20 @@ def trained(
         "card_": card(X, labels, learned, seed=tagger.random_state, reason=prepared.reason),
         "known_samples_": hashes_of(X if vectorizer is None else texts, labels.matrix, labels.names),
         "few_shot_": few_shot.measure(X, labels, vectorizer, seed),
+        "vocabulary_": prepared.vocabulary,
     }
+
+
+def _validation_of(prepared: Prepared, texts: Any, tags: Any) -> tuple[Inputs, Labels]:
+    """The validation samples of the user, and their labels."""
+    names = None if are_lists(tags) else prepared.labels.names
+    if prepared.cooccurrence is not None and names is not None:
+        names = _names_in(tags, names)
+    texts, given = split_texts(texts)
+    X, naming, vectors = features_of(texts, prepared.vectorizer), prepared.naming, prepared.vectors
+    matches = None if naming is None else naming.index.matches(texts)
+    labels = without_deprecated(read_labels(tags, names), prepared.vocabulary)
+    return Inputs(X, matches, None if vectors is None else vectors.of(texts, given)), labels
 
 
 @dataclass(eq=False)

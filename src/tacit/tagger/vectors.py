@@ -6,15 +6,14 @@ samples that the model has not seen; 0 is one of the choices.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
-from tacit.arrays import Floats32
+from tacit.arrays import Floats32, Floats64
 from tacit.core.base import Estimator
 from tacit.core.features import Features
 from tacit.core.labels import Labels, aligned, positives
@@ -30,6 +29,8 @@ from tacit.store.declared import Array, Inside
 from tacit.text.encoders import Encoded, TextEncoder, unit_vectors
 
 if TYPE_CHECKING:
+    from tacit.tagger.inputs import Inputs
+    from tacit.tagger.learning import Prepared
     from tacit.tagger.tagger import Tagger
 
 
@@ -160,37 +161,19 @@ def vectors_of(tagger: Tagger, texts: Sequence[str], given: Floats32 | None) -> 
     return Vectors(encoding.unit(found), encoding, weights, encoder)
 
 
-def best_fit(
-    fit: Callable[[Any, npt.NDArray[np.intp] | None], Estimator],
-    words: sparse.csr_matrix,
-    vectors: Vectors,
-    held_words: sparse.csr_matrix,
-    held_vectors: Floats32,
-    held_labels: Labels,
-    seed: int,
-) -> tuple[Estimator, float]:
-    """The fitted model with the weight of vectors that is best on held-out samples, and that weight.
-
-    `fit` fits an untrained model to features of all samples, or of some of them if these are named.
-    """
-
-    def judged(
-        weight: float, rows: npt.NDArray[np.intp] | None, held: npt.NDArray[np.intp]
-    ) -> tuple[npt.NDArray[np.float64], Estimator]:
-        part = (words, vectors.of_texts) if rows is None else (words[rows], vectors.of_texts[rows])
-        model = fit(mixed(*part, weight), rows)
-        ranking = model.rank(mixed(held_words[held], held_vectors[held], weight), min(5, len(model.classes_)))
-        truth = positives(aligned(held_labels.matrix[held], held_labels.names, model.classes_))
-        return contributions(judge(ranking, truth, None, (5,)), (5,))[SCORE_METRIC].numerator, model
-
-    everything, above_0 = np.arange(held_words.shape[0]), [weight for weight in vectors.weights if weight]
-    if len(vectors.weights) == 1:
-        return judged(vectors.weights[0], None, everything[:1])[1], vectors.weights[0]
+def best_fit(data: Prepared, held: Inputs, labels: Labels, seed: int) -> tuple[Estimator, float]:
+    """The fitted model with the weight of vectors that is best on held-out samples, and that weight."""
+    vectors = data.vectors
+    if vectors is None or len(vectors.weights) == 1:
+        weight = 0.0 if vectors is None else vectors.weights[0]
+        return data.fitted(weight), weight
     rng = np.random.default_rng(seed)
-    some = np.sort(rng.permutation(words.shape[0])[:_MAX_TO_CHOOSE])
-    few = np.sort(rng.permutation(len(everything))[:_MAX_JUDGED])
-    best = max(above_0, key=lambda weight: judged(weight, some, few)[0].mean()) if len(above_0) > 1 else above_0[0]
-    (without, by_words), (with_vectors, by_both) = (judged(weight, None, everything) for weight in (0.0, best))
+    some = data.rows(np.sort(rng.permutation(data.X.shape[0])[:_MAX_TO_CHOOSE]))
+    few = np.sort(rng.permutation(held.shape[0])[:_MAX_JUDGED])
+    judges = held[few], replace(labels, matrix=labels.matrix[few])
+    best = max(WEIGHTS, key=lambda weight: _judged(some.fitted(weight), weight, *judges).mean())
+    by_words, by_both = data.fitted(0.0), data.fitted(best)
+    without, with_vectors = _judged(by_words, 0.0, held, labels), _judged(by_both, best, held, labels)
     gains = with_vectors - without
     told = f"{SCORE_METRIC} {100 * with_vectors.mean():.1f} with vectors, {100 * without.mean():.1f} without, held out"
     if gains.mean() <= _CERTAIN * gains.std() / np.sqrt(len(gains)):
@@ -198,6 +181,13 @@ def best_fit(
         return by_words, 0.0
     announce(f"{told}; they are used at weight {best:g}")
     return by_both, best
+
+
+def _judged(model: Estimator, weight: float, held: Inputs, labels: Labels) -> Floats64:
+    """The score of each held-out sample."""
+    ranking = model.rank(mixed(held.X, held.vectors, weight), min(5, len(model.classes_)))
+    truth = positives(aligned(labels.matrix, labels.names, model.classes_))
+    return contributions(judge(ranking, truth, None, (5,)), (5,))[SCORE_METRIC].numerator
 
 
 def names_by_label(names: Sequence[Name]) -> dict[int, str]:

@@ -1,22 +1,7 @@
 """All exceptions that tacit raises deliberately.
 
-::
-
-    TacitError
-    ├── DataError (ValueError)            an array or a data set is invalid
-    │   └── FileError                     the same, in a file: names file and line
-    ├── ParameterError (ValueError)       a parameter, model, label or option is unknown or out of range
-    │   ├── LabelError                    a label cannot be used: names it
-    │   │   ├── UnknownLabelError         there is no such label
-    │   │   └── RetiredLabelError         it was retired
-    │   └── ActError                      an act does not apply to the current labels
-    ├── ModelFileError (ValueError)       a model folder is missing, damaged, too new or not a model
-    ├── ClusterError                      a Dask cluster cannot be used, or has stopped
-    ├── DownloadError (OSError)           a public data set could not be fetched
-    └── MissingExtraError (ImportError)   an optional dependency is not installed
-
-A message says what must be how, what came and where, and what to do. The command line prints it as one
-line and exits with 2; anything else that escapes is a bug.
+A message says what must be how, what came and where, and what to do. The command line prints it as one line and exits
+with 2; anything else that escapes is a bug.
 """
 
 from __future__ import annotations

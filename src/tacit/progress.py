@@ -64,11 +64,6 @@ def stage(what: str, total: int | None) -> Iterator[Callable[[int], None]]:
             bars.remove_task(bar)
 
 
-def is_shown() -> bool:
-    """Whether somebody sees announcements and progress bars."""
-    return _bars.get() is not None
-
-
 def announce(message: str) -> None:
     """Show a one-line message: above the progress bars if they are shown, otherwise in the log."""
     bars = _bars.get()

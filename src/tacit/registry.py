@@ -6,16 +6,12 @@ import importlib
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any
 
 from tacit.errors import ModelFileError, ParameterError, brief, did_you_mean
 
 if TYPE_CHECKING:
-    from tacit.core.base import Estimator
     from tacit.store.packing import Stored
-    from tacit.tagger.tagger import Tagger
-
-Model = TypeVar("Model")
 
 
 @dataclass(frozen=True)
@@ -118,25 +114,11 @@ def _import(module: str) -> None:
         raise ParameterError(message) from error
 
 
-@overload
-def load_model(path: str | Path, verify: bool = True) -> Estimator | Tagger: ...
-@overload
-def load_model(path: str | Path, verify: bool = True, *, expected: type[Model]) -> Model: ...
-def load_model(path: str | Path, verify: bool = True, *, expected: type[Any] | None = None) -> Any:
-    """Load a model folder; arrays are memory-mapped, not copied.
+def load_model(path: str | Path, verify: bool = True) -> Any:
+    """Load the model folder that `save` wrote; arrays are memory-mapped.
 
-    Parameters
-    ----------
-    path : str or Path
-        The folder that `save` wrote.
-    verify : bool
-        Verify the checksum first, which reads all data once.
-    expected : class, optional
-        The class that the model must be of, such as `tacit.Tagger`; type checkers know it then.
+    With `verify`, the checksum is verified first, which reads all data once.
     """
     from tacit.store import folder
 
-    found = folder.load(path, find_stored, verify=verify)
-    if expected is not None and not isinstance(found, expected):
-        raise ModelFileError(f"{path}: must be a {expected.__name__}; got a {type(found).__name__}")
-    return found
+    return folder.load(path, find_stored, verify=verify)

@@ -351,7 +351,7 @@ BAD_CALLS = {
     "must be valid Unicode": ("add-label", "MODEL", "\udcff"),
     "blank": ("labels", "MODEL", "rename", "fruit", "  "),
     "bad.jsonl:1: unknown label 'carz'": ("learn", "MODEL", "bad.jsonl"),
-    "vague.jsonl:1: the field 'accepted' must be true or false; got 'perhaps'": ("learn", "MODEL", "vague.jsonl"),
+    "vague.jsonl:1: must have a field 'accepted' with true or false; got 'perhaps'": ("learn", "MODEL", "vague.jsonl"),
     "textless.jsonl:1: must have the fields 'text'": ("learn", "MODEL", "textless.jsonl"),
     "feedback.txt:1: the first line fits no known format": ("learn", "MODEL", "feedback.txt"),
     "--cooccurs must be LABEL=COUNT; got 'music'": ("add-label", "MODEL", "x", "--cooccurs", "music"),

@@ -22,11 +22,7 @@ def command_of(name: str) -> click.Command:
 
 
 def all_commands() -> dict[str, click.Command]:
-    found = {
-        name: command_of(name) for name in COMMANDS if name != "reproduce"
-    }  # has the help of `python -m reproduce`
-    labels = found["labels"]
-    return found | {f"labels {name}": labels.commands[name] for name in labels.commands}
+    return {name: command_of(name) for name in COMMANDS if name != "reproduce"}  # has the help of reproduce/
 
 
 def examples_of(command: click.Command) -> list[str]:

@@ -17,7 +17,7 @@ from sklearn.preprocessing import MaxAbsScaler
 import tacit
 from planted import N_LABELS, planted
 from tacit.core.parameters import check_parameters
-from tacit.errors import DataError, ModelFileError, ParameterError
+from tacit.errors import DataError, ParameterError
 from tacit.registry import MODELS, find_model
 
 
@@ -197,10 +197,3 @@ def test_paper_makes_the_model_as_printed_and_takes_overrides():
 @pytest.mark.parametrize("cls", [cls for cls in map(find_model, MODELS) if cls.PAPER])
 def test_the_settings_of_papers_are_parameters_that_the_model_allows(cls):
     check_parameters(cls.paper())
-
-
-def test_a_loaded_model_is_of_the_class_that_is_expected(tmp_path):
-    tacit.Popularity().fit(np.eye(3), [["a"], ["b"], ["a"]]).save(tmp_path / "m")
-    assert isinstance(tacit.load_model(tmp_path / "m", expected=tacit.Popularity), tacit.Popularity)
-    with pytest.raises(ModelFileError, match="must be a Tagger; got a Popularity"):
-        tacit.load_model(tmp_path / "m", expected=tacit.Tagger)

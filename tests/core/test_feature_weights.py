@@ -10,13 +10,12 @@ from sklearn.base import clone
 import tacit
 from planted import N_FEATURES, planted
 from small import small
-from tacit.core.parameters import Role, with_role
 from tacit.errors import DataError, ParameterError
 from tacit.numerics.idf import inverse_document_frequencies, samples_with, weighted_columns
 from tacit.numerics.storage import large_on_disk
 from tacit.registry import MODELS, find_model
 
-WEIGHTED = [name for name in MODELS if with_role(find_model(name), Role.WEIGHTS_FEATURES)]
+WEIGHTED = [name for name in MODELS if hasattr(find_model(name), "idf")]
 PRINTED = [name for name in WEIGHTED if find_model(name).PAPER]
 
 

@@ -120,10 +120,10 @@ def test_masks():
 @pytest.mark.parametrize(
     ("chosen", "message"),
     [
-        ("a", "must be a list of labels; got the single text 'a'"),
+        ("a", "must be a list of column numbers or label names; got 'a'"),
         ([3], "names column 3, but there are 3 labels"),
         ([-1], "names column -1"),
-        ([[1]], "one-dimensional"),
+        ([[1]], "must be a list of column numbers"),
         ([0.5], "column numbers or label names"),
         (["d"], "unknown label 'd'"),
     ],

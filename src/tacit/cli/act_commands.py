@@ -13,7 +13,8 @@ from scipy import sparse
 from tacit.cli.interrupt import keeps_model
 from tacit.cli.options import PATH, input_options, model_argument, vocabulary_language_option
 from tacit.cli.say import say
-from tacit.cli.source import read_vocabulary, stream_unlabelled
+from tacit.cli.source import stream_unlabelled
+from tacit.data.vocabulary import load_vocabulary
 from tacit.errors import printable
 from tacit.store.acts import SHORT_ID, in_force, in_words
 from tacit.tagger.tagger import Tagger
@@ -31,8 +32,8 @@ def labels(context: click.Context, model: Path) -> None:
       tacit labels model rename "motor cars" cars
       tacit labels model merge car cars automobile --into cars
       tacit labels model retire "telex"
-      tacit labels model history
-      tacit labels model undo
+      tacit labels model history --json > acts.jsonl
+      tacit labels model undo 5f0c2a1b
     """
     context.obj = model
     if context.invoked_subcommand is None:
@@ -54,11 +55,7 @@ def _print_act(tagger: Tagger, act_id: str, words: str, remark: str = "") -> Non
 @click.argument("name")
 @click.pass_obj
 def rename(model: Path, label: str, name: str) -> None:
-    """Rename LABEL to NAME; the former name is still accepted, and a concept of the vocabulary keeps its id.
-
-    \b
-    Example: tacit labels model rename "motor cars" cars
-    """
+    """Rename LABEL to NAME; the former name is still accepted, and a concept of the vocabulary keeps its id."""
     _change(model, lambda tagger: tagger.rename_label(label, name))
 
 
@@ -67,11 +64,7 @@ def rename(model: Path, label: str, name: str) -> None:
 @click.option("--into", required=True, metavar="LABEL", help="One of the labels, or a new name.")
 @click.pass_obj
 def merge(model: Path, names: tuple[str, ...], into: str) -> None:
-    """Merge several labels into one, which is suggested wherever any of them would be.
-
-    \b
-    Example: tacit labels model merge car cars automobile --into cars
-    """
+    """Merge several labels into one, which is suggested wherever any of them would be."""
     _change(model, lambda tagger: tagger.merge_labels(names, into))
 
 
@@ -79,11 +72,7 @@ def merge(model: Path, names: tuple[str, ...], into: str) -> None:
 @click.argument("label")
 @click.pass_obj
 def retire(model: Path, label: str) -> None:
-    """Never suggest LABEL again.
-
-    \b
-    Example: tacit labels model retire telex
-    """
+    """Never suggest LABEL again."""
     _change(model, lambda tagger: tagger.retire_label(label))
 
 
@@ -91,13 +80,7 @@ def retire(model: Path, label: str) -> None:
 @click.argument("act", metavar="[ID]", required=False)
 @click.pass_obj
 def undo(model: Path, act: str | None) -> None:
-    """Undo an act of any kind: the last one, or that with an ID, of which the start is enough.
-
-    \b
-    Examples:
-      tacit labels model undo
-      tacit labels model undo 5f0c2a1b
-    """
+    """Undo an act of any kind: the last one, or that with an ID, of which the start is enough."""
     _change(model, lambda tagger: tagger.undo(None if act is None else _whole_id(tagger, act)))
 
 
@@ -105,13 +88,7 @@ def undo(model: Path, act: str | None) -> None:
 @click.option("--json", "as_json", is_flag=True, help="One act per line, as `tacit learn` reads them.")
 @click.pass_obj
 def history(model: Path, as_json: bool) -> None:
-    """Show all acts since training with their ids, including those that were undone.
-
-    \b
-    Examples:
-      tacit labels model history
-      tacit labels model history --json > acts.jsonl
-    """
+    """Show all acts since training with their ids, including those that were undone."""
     tagger = Tagger.load(model)
     if as_json:
         for act in tagger.acts_:
@@ -168,7 +145,7 @@ def add_label(
     """
     tagger = Tagger.load(model)
     if vocabulary is not None:
-        tagger.vocabulary_ = read_vocabulary(vocabulary, source, vocabulary_language)
+        tagger.vocabulary_ = load_vocabulary(vocabulary, vocabulary_language)
     from_file = None if file is None else _samples(tagger, file, source)
     known_by: dict[str, Any] = {
         "cooccurs": dict(map(_count, cooccurs)) or None,

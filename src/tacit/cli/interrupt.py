@@ -30,7 +30,7 @@ def keeps(message: str | Callable[[], str] = _NOTHING) -> None:
 
 def keeps_model(model: Path) -> None:
     """Set the message for a command that changes a model atomically."""
-    keeps(f"{model} has the complete change or none of it; see: tacit labels {model} history")
+    keeps(f"{model} has the complete change or none of it")
 
 
 @contextmanager

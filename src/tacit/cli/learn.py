@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from tacit.cli.interrupt import keeps, keeps_model
+from tacit.cli.interrupt import keeps_model
 from tacit.cli.options import PATH, data_argument, input_options, jobs_option, model_argument, untagged_option
 from tacit.cli.say import progress_shown, say
 from tacit.cli.source import read_labelled, read_records, remember_columns, text_columns, verdict
@@ -19,8 +19,6 @@ from tacit.data.fields import default_text_fields, joined_text, labels_of_column
 from tacit.data.files import existing_file, text_lines
 from tacit.errors import FileError, ParameterError, printable
 from tacit.store.acts import Act, parse_lines
-from tacit.store.atomic import stamp
-from tacit.store.folder import MANIFEST
 from tacit.store.ledger import Ledger, is_ledger
 from tacit.tagger.home import learn_from
 from tacit.tagger.tagger import Tagger
@@ -152,8 +150,7 @@ def update(model: Path, data: Path, jobs: int, **source: Any) -> None:
     """
     tagger = Tagger.load(model)
     tagger.set_params(n_jobs=jobs)
-    before = stamp(model / MANIFEST)
-    keeps(lambda: _kept(model, stamp(model / MANIFEST) == before))
+    keeps_model(model)
     dataset, earlier = read_labelled(data, source, tagger), tagger.card_.get("updates", [])
     with progress_shown():
         done = tagger.update(inputs_of(tagger, dataset), dataset.Y, label_names=dataset.label_names)
@@ -163,9 +160,3 @@ def update(model: Path, data: Path, jobs: int, **source: Any) -> None:
     remember_columns(tagger, dataset)
     tagger.save(model)
     say(f"{done}; saved to {model}")
-
-
-def _kept(model: Path, is_as_before: bool) -> str:
-    if is_as_before:
-        return f"{model} is unchanged; run the same command to start again"
-    return f"{model} has been trained on the samples and saved; do not give them again"

@@ -20,7 +20,6 @@ from tacit.data.files import UTF8, existing_data, existing_file
 from tacit.data.formats import Source
 from tacit.data.load import detect_format, format_of, load_data, stream_samples
 from tacit.data.records import RECORDS
-from tacit.data.vocabulary import Vocabulary, load_vocabulary
 from tacit.errors import DataError, FileError, ParameterError, did_you_mean
 from tacit.tagger.tagger import Tagger
 from tacit.text.encoders import Encoded
@@ -60,13 +59,6 @@ def with_vectors(dataset: Dataset, path: Path | None) -> Dataset:
         raise error if isinstance(error, FileError) else FileError(path, str(error)) from None
 
 
-def read_vocabulary(path: Path, options: Mapping[str, Any], language: str = "en") -> Vocabulary:
-    """A vocabulary, with the limits among the input options."""
-    return load_vocabulary(
-        path, language, **{name: value for name, value in options.items() if name.startswith("max_")}
-    )
-
-
 def names_of(tagger: Tagger, language: str | None = None) -> Callable[[str], str]:
     """What labels are called in the vocabulary; `str` if each has its label for a name."""
     readable = partial(tagger.readable, language=language)
@@ -90,14 +82,9 @@ def check_columns(data: Path, columns: Sequence[str], samples: Iterable[Mapping[
 
 
 def read_labelled(
-    path: Path,
-    options: Mapping[str, Any],
-    tagger: Tagger | None = None,
-    vectors: Path | None = None,
-    *,
-    err: bool = False,
-    **reading: Any,
-) -> Dataset:
+    path: Path, options: Mapping[str, Any], tagger: Tagger | None = None, vectors: Path | None = None, *,
+    err: bool = False, **reading: Any,
+) -> Dataset:  # fmt: skip
     """The data in a file, without its rows without labels if these are to be skipped; says what its labels are.
 
     Texts are in the columns that `tagger` was trained on, unless the options name others.
@@ -125,8 +112,7 @@ def split_options(path: Path, options: Mapping[str, Any]) -> tuple[dict[str, Any
 
 def text_columns(tagger: Tagger | None) -> tuple[str, ...]:
     """The columns with the texts that a tagger was trained on, if it knows them."""
-    found = None if tagger is None else tagger.card_.get("text_columns")
-    return tuple(map(str, found)) if isinstance(found, list | tuple) else ()
+    return () if tagger is None else tuple(map(str, tagger.card_.get("text_columns") or ()))
 
 
 def remember_columns(tagger: Tagger, dataset: Dataset) -> None:
@@ -188,11 +174,7 @@ def read_records(path: Path, encoding: str | None = None) -> Iterator[tuple[int,
 def verdict(path: Path, line: int, record: Mapping[str, Any], *, default: bool | None = None) -> bool:
     """Whether the field ``accepted`` of a record says yes; `default` where there is no such field."""
     value = record.get("accepted")
-    if value is None and default is not None:
-        return default
-    found = _VERDICTS.get(str(value).strip().lower())
-    if value is None:
-        raise FileError(path, "must have a field 'accepted' with true or false; add it", line=line)
+    found = default if value is None else _VERDICTS.get(str(value).strip().lower())
     if found is None:
-        raise FileError(path, f"the field 'accepted' must be true or false; got '{value}'", line=line)
+        raise FileError(path, f"must have a field 'accepted' with true or false; got '{value}'", line=line)
     return found

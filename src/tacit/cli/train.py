@@ -25,16 +25,17 @@ from tacit.cli.options import (
     vocabulary_language_option,
 )
 from tacit.cli.say import is_quiet, progress_shown, say
-from tacit.cli.source import read_labelled, read_vocabulary, remember_columns
+from tacit.cli.source import read_labelled, remember_columns
 from tacit.cli.tables import percent, print_metrics, print_table
 from tacit.core.parameters import check_space, declared_space, parse_parameters
 from tacit.data.cooccurrence import load_cooccurrence
 from tacit.data.dataset import Dataset, as_wide_as, features_of, label_lists, samples_of, texts_of
 from tacit.data.repeats import groups_of
 from tacit.data.split import random_split
+from tacit.data.vocabulary import load_vocabulary
 from tacit.evaluation.metrics import KS, METRICS, read_metric
 from tacit.registry import import_model
-from tacit.runtime.checkpoint import Checkpoint, checkpoint
+from tacit.runtime.checkpoint import checkpoint
 from tacit.runtime.memory import memory_limit
 from tacit.sizes import format_seconds, parse_seconds
 from tacit.store import folder
@@ -108,11 +109,11 @@ def train(
         check_takes_cooccurrence(tagger.model)
     if encoder is not None:
         load_encoder(encoder)  # before the data are read
-    check_out(out)
+    folder.check_target(out)
     if acts is None:
         folder.refuse_acts(out)
     if vocabulary is not None:
-        tagger.vocabulary = read_vocabulary(vocabulary, options, vocabulary_language)
+        tagger.vocabulary = load_vocabulary(vocabulary, vocabulary_language)
     with memory_limit(max_memory, next(filter(Path.exists, out.absolute().parents))):
         dataset, held_out = read_labelled(data, options, vectors=vectors), None
         if valid is not None:
@@ -131,24 +132,17 @@ def train(
                 expected = estimate(tagger, dataset, **learned_from)
             click.echo(str(expected))
             return
-        train_and_save(tagger, dataset, out, held_out=held_out, acts=acts, **learned_from)
+        _train_and_save(tagger, dataset, out, held_out=held_out, acts=acts, **learned_from)
 
 
-def check_out(out: Path) -> None:
-    """Raise unless a model can be saved at `out`."""
-    folder.check_target(out)
-
-
-def _parts(out: Path) -> Path:
-    return out.with_name(out.name + ".partial")
-
-
-def train_and_save(
+def _train_and_save(
     tagger: Tagger, dataset: Dataset, out: Path, *, held_out: Dataset | None = None, acts: Any = None, **options: Any
 ) -> None:
     """Train with a checkpoint beside `out`, save the model there and print its metrics."""
-    with progress_shown(), checkpoint(_parts(out)) as kept:
-        keeps(lambda: _kept(kept))
+    with progress_shown(), checkpoint(out.with_name(out.name + ".partial")) as kept:
+        nothing = "nothing was finished; run the same command to start again"
+        finished = f"finished tasks are kept in {kept.folder}; run the same command to resume"
+        keeps(lambda: finished if kept.n_kept() else nothing)
         tagger.fit(*samples_of(dataset), **options)
     remember_columns(tagger, dataset)
     tagger.save(out, acts=acts)
@@ -169,12 +163,6 @@ def _tagger(name: str, assignments: tuple[str, ...], **own: Any) -> Tagger:
     automatic = name.lower() == "auto"
     cls = import_model(CANDIDATES[0] if automatic else name)
     return Tagger(model="auto" if automatic else name_of(cls), **own, **parse_parameters(cls, assignments))
-
-
-def _kept(kept: Checkpoint) -> str:
-    if not kept.n_kept():
-        return "nothing was finished; run the same command to start again"
-    return f"finished tasks are kept in {kept.folder}; run the same command to resume"
 
 
 def _print_results(tagger: Tagger, held_out: Dataset | None) -> None:
@@ -235,7 +223,7 @@ def tune(
     check_space(cls, declared_space(cls), fixed)
     read_metric(target)
     if out is not None:
-        check_out(out)
+        folder.check_target(out)
         folder.refuse_acts(out)
     dataset = read_labelled(data, source)
     kept, held_out = split_off(dataset, valid or "0.25", seed, source)
@@ -255,7 +243,7 @@ def tune(
     click.echo()
     with memory_limit(max_memory):
         tagger = Tagger(found.model, random_state=seed, n_jobs=jobs, features=features, **best)
-        train_and_save(tagger, dataset, out, label_names=dataset.label_names)
+        _train_and_save(tagger, dataset, out, label_names=dataset.label_names)
 
 
 def _inputs(features: str, *parts: Dataset) -> list[Any]:
@@ -311,7 +299,7 @@ def start(vocabulary: Path, out: Path, language: str) -> None:
     folder.check_target(out)
     folder.refuse_acts(out, "choose another folder")
     keeps()
-    names = read_vocabulary(vocabulary, {}, "en" if language in ("auto", "none") else language)
+    names = load_vocabulary(vocabulary, "en" if language in ("auto", "none") else language)
     tagger = start_tagger(names, None if language == "none" else language)
     tagger.save(out)
     also = " (deprecated ones are left out)" if names.deprecated else ""

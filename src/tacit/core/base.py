@@ -32,7 +32,7 @@ from tacit.core.labels import (
     positives,
     read_labels,
 )
-from tacit.core.parameters import OneOf, Range, Role, check_parameters, with_role
+from tacit.core.parameters import OneOf, Range, check_parameters
 from tacit.core.ranking import NO_LABEL, NO_SCORE, Ranking
 from tacit.errors import DataError, ParameterError, TacitError
 from tacit.evaluation.metrics import SCORE_METRIC, evaluate
@@ -49,10 +49,9 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 Link: TypeAlias = Literal["identity", "logistic"]
-Normalize = Annotated[bool, Role.NORMALIZES, "scale samples to unit length"]
+Normalize = Annotated[bool, "scale samples to unit length"]
 Idf = Annotated[
     bool | None,
-    Role.WEIGHTS_FEATURES,
     "weight features by inverse document frequency; None: if training values are counts or, in trees, flags",
 ]
 
@@ -147,7 +146,7 @@ class Estimator(Stored, BaseEstimator):  # type: ignore[misc]
     def _fit_checked(self, X: Any, Y: Any, label_names: Sequence[Any] | None, **data: Any) -> Self:
         """Check everything, then `_fit` with the `data` that some models take in addition to X and Y."""
         check_parameters(self)
-        labels = read_labels(Y, label_names, known_negatives="missing" in self._values(Role.KNOWS_MISSING))
+        labels = read_labels(Y, label_names, known_negatives=getattr(self, "absent", "negative") == "missing")
         checked = self._checked(X, is_fit=True)
         check_samples(checked, labels.matrix)
         counts = label_counts(labels.matrix)
@@ -184,7 +183,7 @@ class Estimator(Stored, BaseEstimator):  # type: ignore[misc]
         return (features.balanced() if self._normalizes() else features).tocsr()
 
     def _normalizes(self) -> bool:
-        return True in self._values(Role.NORMALIZES)
+        return bool(getattr(self, "normalize", False))
 
     def _check_parts(self, X: FeatureMatrix) -> None:
         """Raise unless X has the parts that the model was trained on."""
@@ -215,12 +214,9 @@ class Estimator(Stored, BaseEstimator):  # type: ignore[misc]
         weighted = replace(X, sparse=words)
         return weighted.balanced() if self._normalizes() else weighted
 
-    def _values(self, role: Role) -> list[Any]:
-        return [getattr(self, name) for name in with_role(type(self), role)]
-
     def _weights(self, X: FeatureMatrix) -> Floats32 | None:
         """Weights of the features, 1 for dense ones; None where `idf`, or without it the rule, asks for none."""
-        asked = next(iter(self._values(Role.WEIGHTS_FEATURES)), False)
+        asked = getattr(self, "idf", False)
         words = sparse_part(X)
         if asked is None:
             asked = words.nnz > 0 and holds_counts(words) and (self.weights_flags or words.data.max() > 1)

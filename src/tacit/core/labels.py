@@ -103,26 +103,19 @@ def _from_lists(
 ) -> tuple[sparse.csr_matrix, Names]:
     sets = [_label_set(labels, row, what) for row, labels in enumerate(Y)]
     if names is None:
-        kinds = {isinstance(label, str) for labels in sets for label in labels}
-        if len(kinds) > 1:
+        if len({isinstance(label, str) for labels in sets for label in labels}) > 1:
             raise DataError("labels must be all str or all int; got both")
-        found = sorted({label for labels in sets for label in labels})
-    else:
-        found = list(names)
-    columns = {name: column for column, name in enumerate(found)}
-    indptr = np.zeros(len(sets) + 1, dtype=np.int64)
-    indices: list[int] = []
+        names = sorted(set().union(*sets))
+    columns = {name: column for column, name in enumerate(names)}
     for row, labels in enumerate(sets):
-        for label in labels:
-            if label not in columns:
-                hint = did_you_mean(str(label), map(str, found))
-                raise DataError(f"row {row} has the label {label!r}, which is not among the label names{hint}")
-        indices.extend(sorted(columns[label] for label in labels))
-        indptr[row + 1] = len(indices)
-    matrix = sparse.csr_matrix(
-        (np.ones(len(indices), np.float32), np.array(indices, np.int32), indptr), shape=(len(sets), len(found))
-    )
-    return matrix, as_names(found)
+        for label in labels.difference(columns):
+            hint = did_you_mean(str(label), map(str, names))
+            raise DataError(f"row {row} has the label {label!r}, which is not among the label names{hint}")
+    rows = [sorted(columns[label] for label in labels) for labels in sets]
+    indices = np.array([column for row in rows for column in row], np.int32)
+    indptr = np.cumsum([0, *map(len, rows)])
+    matrix = sparse.csr_matrix((np.ones(len(indices), np.float32), indices, indptr), shape=(len(sets), len(names)))
+    return matrix, as_names(list(names))
 
 
 def _label_set(labels: Any, row: int, what: str) -> set[Any]:
@@ -241,24 +234,17 @@ def label_mask(
 
 
 def _columns(names: Names, chosen: Any, what: str, find: Callable[[str, str], int] | None) -> npt.NDArray[np.intp]:
-    if isinstance(chosen, str):
-        raise ParameterError(f"{what} must be a list of labels; got the single text '{chosen}'")
-    array = np.asarray(list(chosen))
-    if array.ndim != 1:
-        raise ParameterError(f"{what} must be one-dimensional, one set for all samples; got {array.ndim} dimensions")
-    if not len(array):
-        return np.empty(0, dtype=np.intp)
+    array = np.asarray(chosen if isinstance(chosen, str) else list(chosen))
+    if array.ndim != 1 or (len(array) and array.dtype.kind not in "iuUO"):
+        raise ParameterError(f"{what} must be a list of column numbers or label names; got {chosen!r:.60}")
     if array.dtype.kind in "iu":
         outside = (array < 0) | (array >= len(names))
         if outside.any():
             raise ParameterError(f"{what} names column {array[outside][0]}, but there are {len(names)} labels")
         return array.astype(np.intp)
-    if array.dtype.kind not in "UO":
-        raise ParameterError(f"{what} must hold column numbers or label names; got values of type {array.dtype}")
     if find is None:
         columns = {str(name): column for column, name in enumerate(names)}
-        for name in map(str, array):
-            if name not in columns:
-                raise UnknownLabelError(name, columns, what)
+        if unknown := [name for name in map(str, array) if name not in columns]:
+            raise UnknownLabelError(unknown[0], columns, what)
         return np.array([columns[str(name)] for name in array], dtype=np.intp)
     return np.array([find(str(name), what) for name in array], dtype=np.intp)

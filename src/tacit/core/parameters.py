@@ -13,7 +13,6 @@ import math
 import types
 from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, Field, dataclass, fields, replace
-from enum import Enum
 from functools import cache
 from numbers import Integral, Real
 from typing import Annotated, Any, TypeVar, Union, get_args, get_origin, get_type_hints
@@ -76,14 +75,6 @@ class Tune:
             raise ParameterError(f"a search space goes from {start}, to a larger one; got {self.low} to {self.high}")
 
 
-class Role(Enum):
-    """What the library may conclude from a parameter, whatever it is called in a model."""
-
-    NORMALIZES = "true: samples are scaled to unit length before the model sees them"
-    WEIGHTS_FEATURES = "true: features are weighted by inverse document frequency; None: if they hold counts"
-    KNOWS_MISSING = "'missing': absent entries of Y are unknown, and stored zeros are negatives"
-
-
 @dataclass(frozen=True)
 class Parameter:
     """One parameter of an estimator."""
@@ -94,7 +85,6 @@ class Parameter:
     constraint: Range | OneOf | None
     help: str
     tune: Tune | None = None
-    role: Role | None = None
 
     def __str__(self) -> str:
         kinds = " or ".join("None" if kind is type(None) else kind.__name__ for kind in self.types) or "array"
@@ -156,7 +146,7 @@ def _parameter(item: Field[Any], annotation: Any) -> Parameter:
     arms = get_args(plain) if get_origin(plain) in _UNIONS else (plain,)
     return Parameter(
         item.name, () if plain is Any else arms, None if item.default is MISSING else item.default,
-        constraint=kind.find(Range, OneOf), help=kind.find(str) or "", tune=kind.find(Tune), role=kind.find(Role),
+        constraint=kind.find(Range, OneOf), help=kind.find(str) or "", tune=kind.find(Tune),
     )  # fmt: skip
 
 
@@ -184,12 +174,6 @@ def kind_of(annotation: Any) -> Kind:
         inner = kind_of(next(arm for arm in arms if arm is not type(None)))
         return Kind(inner.type, type(None) in arms, inner.extras)
     return Kind(annotation, annotation is type(None), ())
-
-
-@cache
-def with_role(cls: type, role: Role) -> tuple[str, ...]:
-    """Names of the parameters of an estimator class that have a role."""
-    return tuple(name for name, parameter in parameters_of(cls).items() if parameter.role is role)
 
 
 def check_parameters(estimator: Any) -> None:

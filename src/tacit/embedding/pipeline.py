@@ -21,7 +21,7 @@ from tacit.core.base import Estimator, Idf, Link
 from tacit.core.checks import as_count
 from tacit.core.features import FeatureMatrix, compacted, stack_rows
 from tacit.core.labels import positives
-from tacit.core.parameters import Range, Role, Tune
+from tacit.core.parameters import Range, Tune
 from tacit.core.ranking import Ranking
 from tacit.embedding.neighbors import (
     Neighbors,
@@ -119,7 +119,7 @@ class NeighborModel(Estimator):
     """Models whose labels are voted by near samples, in the clusters of several learners."""
 
     idf: Idf = None
-    normalize: Annotated[bool, Role.NORMALIZES, "divide rows of X by their length"] = True
+    normalize: Annotated[bool, "divide rows of X by their length"] = True
     n_learners: Annotated[int, Range(low=1), "partitions that vote (one where a cluster holds all samples)"] = 5
     max_cluster: Annotated[int, Range(low=2), "largest number of samples in a cluster"] = 6000
     dimension: Annotated[int, Range(low=1), Tune(50, 400), "length of the embedded vectors"] = 150

@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from tacit.core.base import Idf, Link, Normalize
-from tacit.core.parameters import OneOf, Range, Role, Tune, document_parameters
+from tacit.core.parameters import OneOf, Range, Tune, document_parameters
 from tacit.latent.counts import Cooccurrence
 from tacit.latent.em import EMProblem, Trained, train
 from tacit.latent.label_vectors import LabelVectors
@@ -47,9 +47,7 @@ class FactorModel(ZeroShot):
     lambda_u: Annotated[float, Range(above=0), Tune(0.1, 10), "precision of sample factors around Wᵀx"] = 1.0
     lambda_v: Annotated[float, Range(above=0), Tune(0.1, 10), "precision of the factors of seen labels"] = 1.0
     lambda_w: Annotated[float, Range(above=0), Tune(0.1, 10), "precision of the regression weights"] = 1.0
-    absent: Annotated[
-        str, OneOf(("negative", "missing")), Role.KNOWS_MISSING, "absent entries are negatives, or left out"
-    ] = "negative"
+    absent: Annotated[str, OneOf(("negative", "missing")), "absent entries are negatives, or left out"] = "negative"
     idf: Idf = None
     normalize: Normalize = True
 

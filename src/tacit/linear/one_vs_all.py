@@ -11,7 +11,7 @@ from scipy import sparse
 from tacit.arrays import Floats32, Mask
 from tacit.core.base import Estimator, Idf, Link, Normalize
 from tacit.core.features import FeatureMatrix, dense_part, sparse_part
-from tacit.core.parameters import OneOf, Range, Role, Tune, document_parameters
+from tacit.core.parameters import OneOf, Range, Tune, document_parameters
 from tacit.core.ranking import Ranking
 from tacit.kernels.dense import Rows
 from tacit.kernels.score import rank_linear
@@ -39,9 +39,9 @@ class OneVsAll(Estimator):
     ] = ClassifierOptions.positives
     A: Annotated[float, Range(low=0), "propensity: how fast it rises with a label's count"] = ClassifierOptions.A
     B: Annotated[float, Range(above=0), "propensity: added to a label's count"] = ClassifierOptions.B
-    absent: Annotated[
-        str, OneOf(("negative", "missing")), Role.KNOWS_MISSING, "absent entries of Y are negatives, or ignored"
-    ] = ClassifierOptions.absent
+    absent: Annotated[str, OneOf(("negative", "missing")), "absent entries of Y are negatives, or ignored"] = (
+        ClassifierOptions.absent
+    )
     bias: Annotated[float, Range(low=0), "value of the constant feature; 0 for no intercept"] = ClassifierOptions.bias
     prune: Annotated[float, Range(low=0), "weights smaller than this are dropped"] = ClassifierOptions.prune
     tolerance: Annotated[float, Range(low=0), "training stops when no margin changes by more in a pass"] = (

@@ -13,7 +13,7 @@ from scipy import sparse
 from tacit.arrays import Floats64, Ids, Ints16, Mask, by_value
 from tacit.core.base import Estimator, Idf, Link
 from tacit.core.labels import positives
-from tacit.core.parameters import OneOf, Range, Role, Tune, document_parameters
+from tacit.core.parameters import OneOf, Range, Tune, document_parameters
 from tacit.core.ranking import Ranking
 from tacit.kernels.dense import Rows
 from tacit.kernels.forest_ranking import CentreLevels, quantised
@@ -65,7 +65,7 @@ class FastXML(Estimator):
     balance: Balance = 0.75
     refit: Refit = 2.0
     idf: Idf = None
-    normalize: Annotated[bool, Role.NORMALIZES, "scale every sample to unit length, as C assumes"] = True
+    normalize: Annotated[bool, "scale every sample to unit length, as C assumes"] = True
 
     forest_: Forest = field(init=False)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -23,11 +22,6 @@ def total(matrix: npt.NDArray[np.float64], factor: int) -> float:
     assert matrix.flags.writeable  # otherwise kernels would be compiled again
     assert matrix.ctypes.data % 16 == 0
     return float(factor * matrix.sum())
-
-
-def process_of(matrix: npt.NDArray[np.float64], number: int) -> int:
-    time.sleep(0.1)
-    return os.getpid()
 
 
 def fails(number: int) -> None:

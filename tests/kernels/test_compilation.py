@@ -36,10 +36,3 @@ def test_garbage_is_not_collected_while_kernels_are_compiled(is_enabled):
         gc.enable()
     assert seen.enabled
     assert not any(seen.enabled)
-
-
-def test_functions_without_a_module_are_compiled():
-    """As a notebook or a library makes them, by `exec`."""
-    names: dict = {"__name__": None}
-    exec("def more(number):\n    return number + 1", names)
-    assert njit(names["more"])(1) == 2

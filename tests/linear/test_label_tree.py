@@ -9,7 +9,7 @@ from scipy import sparse
 import tacit
 from planted import N_LABELS, metrics_of, planted
 from tacit.linear import label_tree
-from tacit.linear.label_tree import LabelNode, even_groups, leaves_of_others, nodes_of
+from tacit.linear.label_tree import LabelNode, even_groups, nodes_of
 from tacit.numerics.clusters import cluster_labels
 
 # -- nodes ------------------------------------------------------------------------------------------------
@@ -87,47 +87,6 @@ def test_hard_negatives_reach_the_leaf_and_have_none_of_its_labels(made, trained
     assert model.forest_.n_leaves == n_leaves > 10
 
 
-def test_samples_are_led_to_the_leaves_with_the_best_paths(made):
-    """Against the probabilities of all paths, from the weights of the inner nodes one by one."""
-    train = made.dataset(made.train)
-    model = tacit.LabelTree(arity=4, max_leaf=5, dtype="float32", beam=1000).fit(train.X, train.Y)
-    whole, n_leaves = model.forest_, model.forest_.n_leaves
-    first_leaf = int(whole.level_starts[0][-2])
-    n_slots, n_places = whole.slot_starts[first_leaf], whole.chunk_starts[first_leaf]
-    inner = type(whole)(
-        [whole.level_starts[0][:-1]],
-        whole.slot_starts[: first_leaf + 1],
-        np.where(whole.children >= first_leaf, whole.children - first_leaf, whole.children)[:n_slots],
-        whole.intercepts[:n_slots],
-        whole.chunk_starts[: first_leaf + 1],
-        whole.chunk_features[:n_places],
-        whole.entry_starts[: n_places + 1],
-        whole.entry_children[: whole.entry_starts[n_places]],
-        whole.entry_values[: whole.entry_starts[n_places]],
-    )
-    X, logs = train.X[:40], np.zeros((40, first_leaf + n_leaves))
-    for node in range(first_leaf):
-        slots = range(whole.slot_starts[node], whole.slot_starts[node + 1])
-        weights = np.zeros((X.shape[1], len(slots)))
-        for place in range(whole.chunk_starts[node], whole.chunk_starts[node + 1]):
-            for entry in range(whole.entry_starts[place], whole.entry_starts[place + 1]):
-                weights[whole.chunk_features[place], whole.entry_children[entry]] = whole.entry_values[entry]
-        margins = X @ weights + whole.intercepts[slots]
-        logs[:, whole.children[slots]] = logs[:, [node]] - np.maximum(0, 1 - margins) ** model.power
-    leaf_of_label = np.zeros(train.Y.shape[1], dtype=np.int32)
-    for leaf in range(n_leaves):
-        slots = slice(*whole.slot_starts[first_leaf + leaf : first_leaf + leaf + 2])
-        leaf_of_label[whole.children[slots]] = leaf
-    found = leaves_of_others(X, train.Y, np.arange(40), inner, leaf_of_label, 3, 1000, model.power)
-    paths = logs[:, first_leaf:]
-    for row in range(40):
-        own = set(leaf_of_label[train.Y[row].indices])
-        best = paths[row, found[row][found[row] >= 0]]
-        others = np.sort([paths[row, leaf] for leaf in range(n_leaves) if leaf not in own])[::-1]
-        np.testing.assert_allclose(best, others[: len(best)], atol=1e-4)
-        assert own.isdisjoint(found[row])
-
-
 @pytest.mark.parametrize("share", [0.0, 0.5])
 def test_the_share_of_hard_negatives_is_kept(made, trained_leaves, share):
     train = made.dataset(made.train)
@@ -153,19 +112,6 @@ def test_trees_of_any_shape_learn(arity, max_leaf, dtype):
     assert model.forest_.entry_values.dtype == dtype
 
 
-def test_it_is_nearly_as_good_as_one_vs_all(made):
-    trees = metrics_of(tacit.LabelTree(max_leaf=10, C=0.25), made)
-    assert trees["P@1"] > metrics_of(tacit.OneVsAll(), made)["P@1"] - 0.03
-
-
-def test_propensity_weights_help_the_tail(made):
-    psp = {
-        positives: metrics_of(tacit.LabelTree(max_leaf=20, positives=positives), made)["PSP@5"]
-        for positives in ("equal", "propensity")
-    }
-    assert psp["propensity"] > psp["equal"]
-
-
 def test_a_wide_beam_sees_every_label():
     X, Y = planted()
     model = tacit.LabelTree(arity=2, max_leaf=1, beam=N_LABELS).fit(X, Y)
@@ -182,34 +128,11 @@ def test_included_labels_are_found_outside_the_beam_too():
         assert (model.rank(X[:5], k=1, include=[label]).scores > 0).all()
 
 
-def test_float16_halves_the_weights_and_hardly_moves_scores(made):
-    train = made.dataset(made.train)
-    full, half = (tacit.LabelTree(dtype=dtype, max_leaf=10).fit(train.X, train.Y) for dtype in ("float32", "float16"))
-    assert half.forest_.entry_values.nbytes * 2 == full.forest_.entry_values.nbytes
-    np.testing.assert_allclose(half.rank(train.X).scores, full.rank(train.X).scores, atol=0.01)
-
-
-@pytest.mark.parametrize(("n_labels", "dtype"), [(256, np.uint8), (257, np.uint16)])
-def test_children_take_no_more_bytes_than_they_need(n_labels, dtype):
-    X = sparse.identity(n_labels, dtype=np.float32, format="csr")
-    model = tacit.LabelTree(max_leaf=300, n_trees=1).fit(X, X)
-    assert model.forest_.entry_children.dtype == dtype
-    assert model.rank(X, k=1).labels.ravel().tolist() == list(range(n_labels))
-
-
 def test_weights_too_large_for_halves_are_kept_whole():
     X, Y = planted()
     model = tacit.LabelTree(dtype="float16", normalize=False, C=1e12, bias=1e-6).fit(X * 1e-6, Y)
     assert np.abs(model.forest_.entry_values).max() > np.finfo(np.float16).max
     assert tacit.evaluate(model.rank(X * 1e-6), Y)["P@1"] > 0.95
-
-
-def test_a_loaded_model_with_halves_ranks_alike(tmp_path):
-    X, Y = planted()
-    model = tacit.LabelTree(dtype="float16", max_leaf=3).fit(X, Y)
-    model.save(tmp_path / "model")
-    loaded = tacit.load_model(tmp_path / "model")
-    assert np.array_equal(loaded.rank(X).scores, model.rank(X).scores)
 
 
 def test_logistic_loss_gives_probabilities(made):

@@ -10,12 +10,6 @@ from scipy.optimize import minimize
 from scipy.special import expit
 
 
-def ndcg_sum(gains: np.ndarray, samples: np.ndarray) -> float:
-    """What the samples of one side gain by their best common ranking."""
-    total = np.sort(gains[samples].sum(axis=0))[::-1]
-    return float((total / np.log2(np.arange(2, len(total) + 2))).sum())
-
-
 def logistic_objective(X: np.ndarray, weights: np.ndarray, signs: np.ndarray, costs: np.ndarray) -> float:
     """``‖w‖₁ + Σ cost·log(1 + exp(−sign·w·x))``, the bias being a column of X."""
     return float(np.abs(weights).sum() + (costs * np.logaddexp(0, -signs * (X @ weights))).sum())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import pickle
 import re
@@ -16,13 +15,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from threading import Thread
 
-import joblib
 import numpy as np
 import pytest
 from click.testing import CliRunner
 
 import tacit
-from cluster_tasks import N_BYTES, bytes_sent, data, fails, first_waits, process_of, total
+from cluster_tasks import N_BYTES, bytes_sent, data, fails, first_waits, total
 from tacit.cli.commands import cli
 from tacit.data.synthetic import make_dataset
 from tacit.runtime import cluster
@@ -62,11 +60,6 @@ def test_an_argument_that_is_sent_arrives_writeable_and_aligned():
     assert again["options"] == {"C": 1.0}
 
 
-def test_processes_map_what_they_share():
-    with joblib.parallel_config("loky", n_jobs=2):
-        assert run_totals() == EXPECTED
-
-
 @pytest.mark.slow
 def test_data_reach_each_worker_once(workers):
     with tacit.on_cluster(workers.scheduler_address), bytes_sent() as sent:
@@ -79,34 +72,6 @@ def test_data_reach_each_worker_once(workers):
             assert time.monotonic() < deadline
             time.sleep(0.05)
     assert N_BYTES < sum(sent) < 1.2 * 2 * N_BYTES
-
-
-@pytest.mark.slow
-def test_no_model_warns_of_large_graphs(workers, recwarn):
-    """Data are larger than a graph may be here."""
-    made = make_dataset(n_samples=1_000, n_labels=300, n_features=3_000, labels_per_sample=8)
-    few = dask.config.set({"distributed.admin.large-graph-warning-threshold": made.X.data.nbytes})
-    with few, tacit.on_cluster(workers.scheduler_address), bytes_sent() as sent:
-        tacit.LabelTree(n_trees=1).fit(made.X, made.Y).rank(made.X)
-    assert not [warning for warning in recwarn if "large graph" in str(warning.message)]
-    assert sum(sent) > 0
-
-
-@pytest.mark.slow
-def test_results_are_streamed_in_order(workers):
-    taken = []
-
-    def tasks():
-        for factor in range(200):
-            taken.append(factor)
-            yield {"factor": factor}
-
-    with tacit.on_cluster(workers.scheduler_address):
-        run_totals()  # the workers import what they need
-        results = stream_tasks(total, tasks(), n_jobs=2, matrix=np.ones(8))
-        assert next(results) == 0
-        assert len(taken) < 100  # about as many as the workers have at a time
-        assert list(results) == [8.0 * factor for factor in range(1, 200)]
 
 
 N_STREAMED = 200
@@ -136,27 +101,6 @@ def test_a_stream_is_not_read_far_ahead_of_a_task_that_hangs(tmp_path):
     n_taken, results = streamed_past_a_task_that_hangs(tmp_path)
     assert n_taken == 2 * AHEAD
     assert results == list(range(N_STREAMED))
-
-
-@pytest.mark.slow
-def test_nor_is_it_on_a_cluster(workers, tmp_path):
-    with tacit.on_cluster(workers.scheduler_address):
-        n_taken, results = streamed_past_a_task_that_hangs(tmp_path)
-    assert n_taken == 2 * AHEAD
-    assert results == list(range(N_STREAMED))
-
-
-@pytest.mark.slow
-def test_loggers_are_silent_only_meanwhile(workers):
-    loggers = [logging.getLogger(name) for name in ("distributed", "distributed.client", "tornado", "asyncio")]
-    before = [logger.level for logger in loggers]
-    loggers[1].setLevel(logging.WARNING)
-    try:
-        with tacit.on_cluster(workers.scheduler_address):
-            assert {logger.level for logger in loggers} == {logging.CRITICAL}
-        assert [logger.level for logger in loggers] == [before[0], logging.WARNING, *before[2:]]
-    finally:
-        loggers[1].setLevel(before[1])
 
 
 @pytest.mark.slow
@@ -232,24 +176,6 @@ def test_a_killed_worker_does_not_change_the_model(tmp_path, n_workers, long_fit
         waits.join()
         assert pid not in client.run(os.getpid).values()
     assert bytes_of(tmp_path / "there") == expected
-
-
-@pytest.mark.slow
-def test_a_worker_that_joins_late_takes_part():
-    options = {"n_workers": 1, "threads_per_worker": 1, "dashboard_address": None, "silence_logs": 50}
-    processes: set[int] = set()
-    deadline = time.monotonic() + 120
-
-    def tasks() -> Iterator[dict[str, int]]:
-        while len(processes) < 2 and time.monotonic() < deadline:
-            yield {"number": len(processes)}
-
-    with distributed.LocalCluster(**options) as local, tacit.on_cluster(local.scheduler_address):
-        for process in stream_tasks(process_of, tasks(), n_jobs=2, matrix=data()):
-            if not processes:
-                local.scale(2)
-            processes.add(process)
-    assert len(processes) == 2
 
 
 @contextmanager

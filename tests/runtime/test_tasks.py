@@ -1,10 +1,5 @@
 from __future__ import annotations
 
-import gc
-import sys
-import time
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,14 +8,13 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from scipy import sparse
-from threadpoolctl import ThreadpoolController, threadpool_info
+from threadpoolctl import threadpool_info
 
 import tacit
 from tacit.progress import Stopped, announce, asked_to_stop
 from tacit.progress import stop_if_asked as stop
-from tacit.runtime import tasks
 from tacit.runtime.checkpoint import fingerprint
-from tacit.runtime.tasks import fitting, row_blocks, run_tasks, task_seeds
+from tacit.runtime.tasks import fitting, run_tasks, task_seeds
 
 
 @dataclass
@@ -64,18 +58,6 @@ def test_every_task_has_one_blas_thread(backend):
     assert {count for counts in results for count in counts} == {1}
 
 
-def test_thread_pools_are_searched_again_only_after_new_imports(monkeypatch):
-    searches = []
-    monkeypatch.setattr(tasks, "ThreadpoolController", lambda: searches.append(1) or ThreadpoolController())
-    tasks._thread_pools.cache_clear()
-    for _ in range(2):
-        run_tasks(blas_threads, [{"number": 1}], n_jobs=1, what="products")
-    assert len(searches) == 1
-    monkeypatch.setitem(sys.modules, "newly_imported", tasks)
-    run_tasks(blas_threads, [{"number": 1}], n_jobs=1, what="products")
-    assert len(searches) == 2
-
-
 def test_a_checkpoint_keeps_what_was_finished(tmp_path):
     numbers, log = [3, 4, 5, 13, 6], tmp_path / "log"
     with tacit.checkpoint(tmp_path / "kept"), pytest.raises(ZeroDivisionError, match="unlucky"), fitting("a"):
@@ -91,14 +73,6 @@ def test_a_checkpoint_keeps_what_was_finished(tmp_path):
     assert answers[1].matrix.shape == (5, 5)
 
 
-@pytest.fixture
-def asked():
-    """The user wants the work to stop."""
-    asked_to_stop.set()
-    yield asked_to_stop
-    asked_to_stop.clear()
-
-
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_work_that_is_asked_to_stop_keeps_what_is_finished(tmp_path, monkeypatch, n_jobs):
     calls = iter(range(100))
@@ -111,27 +85,6 @@ def test_work_that_is_asked_to_stop_keeps_what_is_finished(tmp_path, monkeypatch
         run(list(range(20, 70)), tmp_path / "log", n_jobs)
     asked_to_stop.clear()
     assert kept.n_kept() == 4
-
-
-def test_interrupted_work_warns_of_nothing(tmp_path, monkeypatch, recwarn):
-    calls = iter(range(100))
-
-    def stop_late():
-        if next(calls) == 3:
-            time.sleep(0.3)  # until other tasks are done, whose results nobody takes
-            raise Stopped
-
-    monkeypatch.setattr("tacit.progress.stop_if_asked", stop_late)
-    with suppress(Stopped):  # which keeps no traceback, unlike pytest.raises
-        run(list(range(20, 70)), tmp_path / "log", 2)
-    gc.collect()
-    assert not recwarn.list
-
-
-def test_a_thread_with_a_task_goes_on(tmp_path, asked):
-    with ThreadPoolExecutor(1) as threads:
-        answers = threads.submit(run, [1, 2], tmp_path / "log").result()
-    assert [answer.square for answer in answers] == [1, 4]
 
 
 def test_a_resumed_fit_says_so_once(tmp_path, capsys):
@@ -156,23 +109,6 @@ def test_a_checkpoint_removes_what_is_its_own(tmp_path):
     assert [entry.name for entry in folder.iterdir()] == ["notes.txt"]
 
 
-def test_another_fit_does_not_take_over(tmp_path):
-    log = tmp_path / "log"
-    for identity in ("a", "b"):
-        with tacit.checkpoint(tmp_path / "kept"), fitting(identity):
-            run([3], log)
-    assert log_of(log) == [3, 3]
-
-
-def test_stages_of_one_fit_are_kept_apart(tmp_path):
-    with tacit.checkpoint(tmp_path / "kept"):
-        for _ in range(2):
-            with fitting("a"):
-                first, second = run([3], tmp_path / "log"), run([4], tmp_path / "log")
-    assert (first[0].square, second[0].square) == (9, 16)
-    assert log_of(tmp_path / "log") == [3, 4]
-
-
 @pytest.mark.parametrize("damage", [lambda raw: raw[:-5], lambda raw: b"", lambda raw: raw[:20] + b"x" + raw[21:]])
 def test_a_damaged_checkpoint_is_computed_again(tmp_path, damage):
     with tacit.checkpoint(tmp_path / "kept"), fitting("a"):
@@ -184,24 +120,9 @@ def test_a_damaged_checkpoint_is_computed_again(tmp_path, damage):
     assert log_of(tmp_path / "log") == [3, 3]
 
 
-def test_a_checkpoint_that_cannot_be_written(tmp_path):
-    (tmp_path / "file").write_text("")
-    with (
-        tacit.checkpoint(tmp_path / "file"),
-        pytest.raises(tacit.TacitError, match="checkpoint cannot be written"),
-        fitting("a"),
-    ):
-        pass
-
-
 def test_seeds_depend_on_the_place_alone():
     assert task_seeds(0, 5)[:3] == task_seeds(0, 3)
     assert len(set(task_seeds(0, 1000)) | set(task_seeds(1, 1000))) > 1990
-
-
-def test_row_blocks_cover_all_rows():
-    assert row_blocks(10, 4) == [(0, 4), (4, 8), (8, 10)]
-    assert row_blocks(0, 4) == []
 
 
 def test_fingerprints_tell_data_apart():

@@ -10,7 +10,7 @@ from reference.tree import forest_scores, node_weights, refitted
 from tacit.kernels.forest_ranking import find_leaves, quantised
 from tacit.kernels.tree import PRINTED, REFINED, grow_tree
 from tacit.runtime.tasks import task_seeds
-from tacit.trees.fastxml import FEW, balanced_gains, grow, normalised_gains
+from tacit.trees.fastxml import balanced_gains, grow, normalised_gains
 from tacit.trees.forest import Forest
 
 
@@ -35,19 +35,6 @@ def test_gains_are_divided_by_the_ideal_dcg():
     assert weighted.toarray()[2] == pytest.approx(np.array([0.5, 2.0, 0]) / (2.0 + 0.5 / np.log2(3)))
 
 
-def test_more_trees_begin_with_the_same_trees(data):
-    few, many = (tacit.FastXML(n_trees=n, refit=0).fit(data.X, data.Y).forest_ for n in (2, 4))
-    assert np.array_equal(many.children[: len(few.children)], few.children)
-    assert np.array_equal(many.leaf_levels[: len(few.leaf_levels)], few.leaf_levels)
-
-
-def test_a_forest_of_bare_leaves_ranks_by_frequency(data):
-    ranking = tacit.FastXML(n_trees=2, max_leaf=1000).fit(data.X, data.Y).rank(data.X[:5], k=N_LABELS)
-    counts = np.asarray(data.Y.sum(axis=0)).ravel()
-    assert (np.diff(counts[ranking.labels], axis=1) <= 0).all()
-    assert ranking.scores == pytest.approx(counts[ranking.labels] / data.Y.shape[0], abs=1e-4)
-
-
 def test_given_propensities_replace_the_model(data):
     p = tacit.propensities(data.Y, A=0.9, B=2.0)
     by_label, by_entry, by_model = (
@@ -58,65 +45,10 @@ def test_given_propensities_replace_the_model(data):
     assert np.array_equal(by_label.labels, by_entry.labels)
 
 
-@pytest.mark.parametrize("cls", [tacit.PfastXML, tacit.PfastreXML])
-@pytest.mark.parametrize("balance", [1.0, None])
-def test_given_propensities_act_in_the_nodes(data, cls, balance):
-    """Not only in the leaves: other propensities part the samples in another way."""
-    first, other, again = (
-        cls(n_trees=3, balance=balance, propensities=p).fit(data.X, data.Y).forest_
-        for p in np.random.default_rng(0).uniform(0.05, 1, (2, N_LABELS))[[0, 1, 0]]
-    )
-    assert not np.array_equal(first.weight_levels, other.weight_levels)
-    assert np.array_equal(first.weight_levels, again.weight_levels)
-
-
-def test_positives_gain_by_the_count_that_their_propensity_stands_for(data, monkeypatch):
-    """(1/p − 1)/C = (n + B)^-A has one solution n; it lies between no sample and all."""
-    powers = []
-
-    def spy(gains, commonness, power, rescaled):
-        powers.append(power)
-        values, places = commonness
-        assert values[places] == pytest.approx(n[data.Y.indices] + FEW, rel=0.01)
-        return balanced_gains(gains, commonness, power, rescaled)
-
-    p, A, B = np.random.default_rng(0).uniform(0.05, 1, N_LABELS), 0.6, 2.6
-    n_samples = data.Y.shape[0]
-    C = (np.log(n_samples) - 1) * (B + 1) ** A
-    n = np.clip((C * p / (1 - p)) ** (1 / A) - B, 0, n_samples)
-    assert n.min() == 0 < np.median(n) < n.max() == n_samples
-    monkeypatch.setattr("tacit.trees.fastxml.balanced_gains", spy)
-    model = tacit.PfastXML(n_trees=5, propensities=p, A=A, B=B)
-    trees = arguments_of_trees(monkeypatch, model, data)
-    for tree, power in zip(trees, powers, strict=True):
-        expected = normalised_gains(data.Y).data * (n + FEW)[data.Y.indices] ** -power
-        assert tree[2].values == pytest.approx(expected, rel=0.03)
-
-
-@pytest.mark.parametrize("parameters", [{}, {"A": 0.9, "B": 20.0}, {"A": 0.0}])
-def test_the_propensity_model_stands_for_the_counts_themselves(data, parameters):
-    model = tacit.PfastXML(**parameters)
-    model.label_counts_ = np.bincount(data.Y.indices, minlength=N_LABELS)
-    found = model._commonness(data.Y)
-    if parameters.get("A") == 0.0:  # all labels have the same propensity
-        assert len(set(found)) == 1
-    else:
-        assert np.array_equal(found, model.label_counts_[data.Y.indices] + FEW)
-
-
 def test_alpha_one_keeps_the_order_of_the_trees(data):
     trees = tacit.PfastXML(n_trees=5, refit=1.0).fit(data.X, data.Y).rank(data.X, k=3)
     both = tacit.PfastreXML(n_trees=5, alpha=1.0, refit=1.0).fit(data.X, data.Y).rank(data.X, k=3)
     assert np.exp(both.scores) == pytest.approx(trees.scores, rel=1e-5)
-
-
-def test_quantised_values_keep_faint_entries():
-    levels, steps = quantised(np.array([1.0, 1e-9, 0.0, 0.5]), np.array([0, 3, 3, 4]), np.uint8)
-    assert list(levels) == [255, 1, 0, 255]
-    assert steps == pytest.approx([1 / 255, 0, 0.5 / 255])
-    levels, steps = quantised(np.array([-2.0, 1.0, -1e-9]), np.array([0, 3]), np.int8)
-    assert list(levels) == [-127, 64, -1]
-    assert steps == pytest.approx([2 / 127])
 
 
 def test_a_tree_without_inner_nodes_joins_a_forest(data):
@@ -188,37 +120,6 @@ def arguments_of_trees(monkeypatch, model, data):
     return got
 
 
-def gains_of_nodes(monkeypatch, cls, data, balance):
-    gains = arguments_of_trees(monkeypatch, cls(n_trees=1, balance=balance), data)[0][2].values
-    return sparse.csr_matrix((gains, data.Y.indices, data.Y.indptr), shape=data.Y.shape).toarray()
-
-
-def ideal_dcg(gains):
-    return -np.sort(-gains, axis=1) @ (1 / np.log2(np.arange(gains.shape[1]) + 2))
-
-
-def test_without_balance_nodes_gain_as_in_the_papers(data, monkeypatch):
-    Y = data.Y.toarray()
-    per_sample = gains_of_nodes(monkeypatch, tacit.FastXML, data, None)
-    assert per_sample == pytest.approx(Y / np.maximum(ideal_dcg(Y), 1e-9)[:, None], rel=1e-5)
-    per_label = gains_of_nodes(monkeypatch, tacit.PfastXML, data, None)
-    assert per_label == pytest.approx(Y / tacit.propensities(data.Y), rel=1e-5)
-
-
-def test_samples_of_rare_labels_gain_more_with_propensities_only(data, monkeypatch):
-    has_labels = np.diff(data.Y.indptr) > 0
-    plain = ideal_dcg(gains_of_nodes(monkeypatch, tacit.FastXML, data, 1.0))[has_labels]
-    assert plain == pytest.approx(1, rel=1e-5)
-    weighted = ideal_dcg(gains_of_nodes(monkeypatch, tacit.PfastXML, data, 1.0))[has_labels]
-    assert weighted.max() > 1.05 * weighted.min()
-
-
-@pytest.mark.parametrize("cls", [tacit.FastXML, tacit.PfastXML])
-def test_half_of_the_trees_start_from_coins(cls, data, monkeypatch):
-    trees = arguments_of_trees(monkeypatch, cls(n_trees=40, max_leaf=300), data)
-    assert 10 <= sum(tree[6].starts_by_features for tree in trees) <= 30
-
-
 @pytest.mark.parametrize("cls", [tacit.FastXML, tacit.PfastXML, tacit.PfastreXML])
 def test_the_papers_trees_are_printed_ones(cls, data, monkeypatch):
     """From coins, by the printed rules, with the paper's gains, and leaves that are plain means."""
@@ -264,15 +165,6 @@ def test_training_rows_are_ranked_from_the_leaves_that_counted_them(cls, monkeyp
     first = np.cumsum([0] + [len(tree.leaf_starts) - 1 for tree in grown])
     counted = np.stack([tree.leaf_of + start for tree, start in zip(grown, first, strict=False)], axis=1)
     assert np.array_equal(np.sort(np.concatenate([reached.leaves for reached in found])[:, :10], axis=1), counted)
-
-
-def test_a_refitted_forest_fits_better(data):
-    errors = []
-    for refit in (0.0, 0.5, 1.0):
-        model = tacit.FastXML(n_trees=10, max_leaf=30, min_share=1.0, refit=refit).fit(data.X, data.Y)
-        scores = model.rank(data.X, k=N_LABELS).to_csr(N_LABELS)
-        errors.append(float(np.square((scores - data.Y).toarray()).sum()))
-    assert errors[0] > errors[1] > errors[2]
 
 
 @pytest.mark.slow

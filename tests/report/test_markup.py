@@ -16,7 +16,6 @@ def test_content_is_escaped_and_markup_is_not():
 
 def test_attributes():
     assert tag("td", class_="x", aria_label="y", colspan=None) == '<td class="x" aria-label="y"></td>'
-    assert tag("meta", charset="utf-8") == '<meta charset="utf-8">'
     assert tag("rect", x=0.1 + 0.2) == '<rect x="0.3"></rect>'
 
 

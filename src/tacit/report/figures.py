@@ -69,9 +69,6 @@ def precision_recall(curve: ThresholdCurve, threshold: float) -> Markup:
     y, x, _ = map(float, curve.at(threshold))
     about = f"At the stored threshold {threshold:.3g}, precision is {y:.0%} and recall {x:.0%}."
     plot.dot(x, y, "stored", about, _STORED)
-    is_left = x < 0.6  # the curve falls: there is room above it on the left and below it on the right
-    side = "start" if is_left else "end"
-    plot.text(f"threshold {threshold:.3g}", _x(x), _y(y) + (-7 if is_left else 16), side, "note")
     return plot.markup(f"Precision over recall as the threshold falls. {about}")
 
 

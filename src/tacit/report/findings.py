@@ -22,7 +22,6 @@ from tacit.tagger.tagger import Tagger
 
 SHOWN = max(KS)  # suggestions per sample that users look at
 _ENOUGH = (10, 5, 2, 1)  # positives that a label needs for a meaningful score: the first that enough labels reach
-_N_FEATURES = 8
 
 
 class Pair(NamedTuple):
@@ -45,15 +44,12 @@ class Evaluation:
     counts: Ints64  # training samples of each label
     seed: int = 0
 
-    def __len__(self) -> int:
-        return len(self.dataset)
-
     @property
     def is_calibrated(self) -> bool:
         """Whether scores are probabilities."""
         return self.model.calibration_ is not None
 
-    @cached_property
+    @property
     def threshold(self) -> float:
         """The stored threshold: the score that a label must reach when the number of labels is left to the model."""
         return float(self.model.threshold_)
@@ -62,7 +58,7 @@ class Evaluation:
     def curve(self) -> ThresholdCurve:
         """Micro-averaged precision and recall over thresholds."""
         scores, hits = self.ranking.scores[self.is_label], self.hits[self.is_label]
-        return curves.threshold_curve(scores, hits, len(self), self.truth.nnz)
+        return curves.threshold_curve(scores, hits, len(self.dataset), self.truth.nnz)
 
     @cached_property
     def hits(self) -> Mask:
@@ -78,7 +74,7 @@ class Evaluation:
     def baseline(self) -> Ranking:
         """The labels most frequent in training, the same for every sample."""
         best = np.argsort(-self.counts, kind="stable")[:SHOWN].astype(np.int32)
-        shape = (len(self), len(best))
+        shape = (len(self.dataset), len(best))
         return Ranking(np.broadcast_to(best, shape), np.broadcast_to(self.counts[best].astype(np.float32), shape))
 
     @cached_property
@@ -180,14 +176,3 @@ def examples(evaluation: Evaluation) -> dict[str, list[int]]:
         chosen[title] = [row for row in dict.fromkeys(rows.tolist()) if row not in used][:count]
         used.update(chosen[title])
     return chosen
-
-
-def text_of_sample(dataset: Dataset, row: int) -> str:
-    """The text of a sample, or the names of its largest features; empty if it has neither."""
-    if dataset.texts is not None:
-        return dataset.texts[row]
-    if dataset.X is None or dataset.feature_names is None:
-        return ""
-    features = dataset.X[row]
-    largest = np.argsort(-features.data, kind="stable")[:_N_FEATURES]
-    return ", ".join(dataset.feature_names[column] for column in features.indices[largest])

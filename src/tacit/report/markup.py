@@ -9,7 +9,6 @@ from typing import TypeAlias
 
 from tacit.evaluation.metrics import Interval
 
-_VOID = {"meta", "br"}  # HTML elements without an end tag
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
 
 
@@ -29,8 +28,6 @@ def tag(element: str, /, *content: Content, **attributes: str | float | None) ->
         for key, value in attributes.items()
         if value is not None
     )
-    if element in _VOID:
-        return Markup(f"<{element}{written}>")
     return Markup(f"<{element}{written}>{join(content)}</{element}>")
 
 
@@ -65,12 +62,6 @@ def user_text(text: str, length: int = 80) -> Markup:
     return tag("bdi", shown, title=None if shown == text else shorten(text, 10 * length))
 
 
-def section(anchor: str, title: str, *content: Content) -> Markup:
-    """A section of the page with its heading."""
-    heading = tag("h2", title, id=f"{anchor}-title")
-    return tag("section", heading, content, id=anchor, aria_labelledby=f"{anchor}-title")
-
-
 def percent(rate: float | None) -> str:
     """Format a rate in percent with one decimal; None is undefined."""
     return "–" if rate is None else f"{100 * rate:.1f}"
@@ -103,16 +94,6 @@ def table(caption: str, header: Sequence[str], rows: Iterable[Sequence[Content]]
     return tag("div", content, class_="scroll", tabindex=0, role="region", aria_label=caption)
 
 
-def side_by_side(*blocks: Content) -> Markup:
-    """Arrange blocks in columns if the screen is wide enough."""
-    return tag("div", [tag("div", block) for block in blocks], class_="side")
-
-
 def definitions(pairs: Iterable[tuple[str, Content]], class_: str = "facts") -> Markup:
     """Build a list of terms and their meanings."""
     return tag("dl", [tag("div", tag("dt", term), tag("dd", meaning)) for term, meaning in pairs], class_=class_)
-
-
-def figure(drawing: Markup, *caption: Content) -> Markup:
-    """Put a caption below a drawing."""
-    return tag("figure", drawing, tag("figcaption", caption))

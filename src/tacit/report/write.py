@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import datetime as dt
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from importlib.resources import files
 from pathlib import Path
+from string import Template
 from typing import Any
 
 import numpy as np
@@ -16,20 +17,18 @@ from tacit.core.ranking import Ranking
 from tacit.data.dataset import Dataset
 from tacit.data.files import Staging, check_place
 from tacit.errors import FileError
-from tacit.evaluation.bands import BANDS, BandResult
+from tacit.evaluation.bands import BANDS
 from tacit.evaluation.metrics import COVERAGE, COVERAGE_MEANING, METRICS
 from tacit.report import figures, findings
-from tacit.report.findings import SHOWN, Evaluation, Pair, evaluate_model
+from tacit.report.findings import SHOWN, Evaluation, evaluate_model
 from tacit.report.markup import (
     Content,
     Markup,
     counted,
     definitions,
-    figure,
+    join,
     percent,
-    section,
     shorten,
-    side_by_side,
     table,
     tag,
     user_text,
@@ -93,28 +92,44 @@ def check_report_path(path: str | os.PathLike[str]) -> Path:
 
 def page(evaluation: Evaluation, model: str | None = None, data: str | None = None, date: dt.date | None = None) -> str:
     """The whole report as HTML; `model` and `data` are names for the two, such as their paths."""
-    name, date = evaluation.model.model_name_, date or dt.datetime.now(dt.timezone.utc).date()
-    sections = what_section(evaluation, model, data, date), *(build(evaluation) for build in SECTIONS)
+    name, source = evaluation.model.model_name_, files("tacit.report")
     title = f"{name} on {data or 'data'}: evaluation by tacit"
-    head = tag(
-        "head",
-        tag("meta", charset="utf-8"),
-        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        tag("meta", name="color-scheme", content="light dark"),
-        tag("title", shorten(title, 200)),
-        tag("style", Markup(files("tacit.report").joinpath("style.css").read_text(encoding="utf-8"))),
-    )
-    body = tag(
-        "body",
-        tag("header", tag("h1", f"How good is {name}?"), summary(evaluation, data)),
-        tag("main", sections),
-        tag("footer", tag("p", f"Made by tacit {__version__}. Intervals are 95 % bootstrap intervals over samples.")),
-    )
-    return "<!DOCTYPE html>\n" + tag("html", head, body, lang="en") + "\n"
+    best, worst, enough = findings.extremes(evaluation)
+    parts: dict[str, Content] = {
+        "title": shorten(title, 200),
+        "style": Markup(source.joinpath("style.css").read_text(encoding="utf-8")),
+        "model": name,
+        "warning": _warning(evaluation, data),
+        "summary": _summary(evaluation),
+        "facts": definitions(_facts(evaluation, model, data, date or dt.datetime.now(dt.timezone.utc).date())),
+        "metrics": _metrics(evaluation),
+        "meanings": definitions(_MEANINGS.items()),
+        "bands": _bands(evaluation),
+        "curve": figures.precision_recall(evaluation.curve, evaluation.threshold),
+        "thresholds": _thresholds(evaluation),
+        "probabilities": _probabilities(evaluation),
+        "labels": [_labels(evaluation, kind, scores) for kind, scores in (("Best", best), ("Worst", worst)) if scores],
+        "samples": _samples(evaluation),
+        "shown": SHOWN,
+        "enough": enough,
+        "threshold": f"{evaluation.threshold:.3g}",
+        "numbers": "probabilities" if evaluation.is_calibrated else "scores",
+        "version": __version__,
+    }
+    template = Template(source.joinpath("page.html").read_text(encoding="utf-8"))
+    return template.substitute({name: join(content) for name, content in parts.items()})
 
 
-def summary(evaluation: Evaluation, data: str | None = None) -> Content:
-    """The most important numbers, for the top of the page, after a warning if the model was trained on the samples."""
+def _warning(evaluation: Evaluation, data: str | None) -> Content:
+    """What a reader must know first if the model was trained on the samples."""
+    samples = evaluation.dataset.texts if evaluation.model.takes_texts else evaluation.dataset.X
+    share = 0.0 if samples is None else share_in_training(evaluation.model, samples)
+    note = note_on_overlap(share, data or "the data")
+    return tag("p", tag("strong", note), ".", class_="warning") if note else None
+
+
+def _summary(evaluation: Evaluation) -> Markup:
+    """The most important numbers."""
     values = {pair.name: pair.values for pair in evaluation.metrics}
     (first, guess), (found, guess_found), (covered, _) = (values[name] for name in ("P@1", f"R@{SHOWN}", f"C@{SHOWN}"))
     tiles = [
@@ -124,107 +139,77 @@ def summary(evaluation: Evaluation, data: str | None = None) -> Content:
     ]
     if evaluation.is_calibrated:
         tiles.append(("probabilities are off by", findings.reliability(evaluation)[1], "expected calibration error"))
-    samples = evaluation.dataset.texts if evaluation.model.takes_texts else evaluation.dataset.X
-    share = 0.0 if samples is None else share_in_training(evaluation.model, samples)
-    note = note_on_overlap(share, data or "the data")
-    warning = tag("p", tag("strong", note), ".", class_="warning") if note else None
-    shown = ((name, with_remark(f"{percent(value)} %", remark)) for name, value, remark in tiles)
-    return warning, definitions(shown, "tiles")
+    return definitions(((name, with_remark(f"{percent(value)} %", remark)) for name, value, remark in tiles), "tiles")
 
 
-def what_section(evaluation: Evaluation, model: str | None, data: str | None, date: dt.date) -> Markup:
+def _facts(evaluation: Evaluation, model: str | None, data: str | None, date: dt.date) -> Iterator[tuple[str, Content]]:
     """The model, its training, the data and the date."""
     is_tested = np.bincount(evaluation.truth.indices, minlength=evaluation.truth.shape[1]) > 0
     n_unseen = int((is_tested & (evaluation.counts == 0)).sum())
-    each = evaluation.truth.nnz / len(evaluation)
-    pairs: list[tuple[str, Content]] = [
-        ("model", [evaluation.model.model_name_, (" in ", user_text(model)) if model else None]),
-        ("evaluated on", [user_text(data) if data else "data", ": ", counted(len(evaluation), "sample")]),
-        ("date", date.isoformat()),
-        ("their labels", f"{is_tested.sum():,} different, {each:.2f} per sample; {n_unseen:,} unseen in training"),
-    ]
+    each = evaluation.truth.nnz / len(evaluation.dataset)
+    yield "model", [evaluation.model.model_name_, (" in ", user_text(model)) if model else None]
+    yield "evaluated on", [user_text(data) if data else "data", ": ", counted(len(evaluation.dataset), "sample")]
+    yield "date", date.isoformat()
+    yield "their labels", f"{is_tested.sum():,} different, {each:.2f} per sample; {n_unseen:,} unseen in training"
     if card := evaluation.model.card_:
         sizes = ", ".join(counted(card[f"{noun}s"], noun) for noun in ("sample", "feature", "label"))
         fingerprint = str(card["fingerprint"])
-        pairs += [
-            ("trained on", f"{sizes}, {card['positives'] / max(card['samples'], 1):.2f} labels per sample"),
-            ("model chosen", str(card["reason"])),
-            ("fingerprint", [tag("code", fingerprint[:16], title=fingerprint), f", seed {card['seed']}"]),
-            ("versions", ", ".join(f"{name} {version}" for name, version in card["versions"].items())),
-        ]
+        yield "trained on", f"{sizes}, {card['positives'] / max(card['samples'], 1):.2f} labels per sample"
+        yield "model chosen", str(card["reason"])
+        yield "fingerprint", [tag("code", fingerprint[:16], title=fingerprint), f", seed {card['seed']}"]
+        yield "versions", ", ".join(f"{name} {version}" for name, version in card["versions"].items())
     if n_acts := len(evaluation.model.history()):
-        pairs.append(("since training", f"{counted(n_acts, 'change')}: labels amended, or feedback learned from"))
-    return section("what", "What was evaluated", definitions(pairs))
+        yield "since training", f"{counted(n_acts, 'change')}: labels amended, or feedback learned from"
 
 
-def metrics_section(evaluation: Evaluation) -> Markup:
+def _metrics(evaluation: Evaluation) -> Markup:
     """Metrics with intervals, compared with the most frequent labels as a baseline."""
-    rows = [[pair.name, *_cells(pair)] for pair in evaluation.metrics]
-    numbers = table("In percent, with 95 % intervals", ["metric", "this model", "most frequent"], rows)
-    return section("metrics", "Metrics", side_by_side(numbers, definitions(_MEANINGS.items())))
+    rows = [
+        [pair.name, *(map(with_interval, pair.values, pair.intervals) if pair.intervals else map(percent, pair.values))]
+        for pair in evaluation.metrics
+    ]
+    return table("In percent, with 95 % intervals", ["metric", "this model", "most frequent"], rows)
 
 
-def _cells(pair: Pair) -> Iterable[Content]:
-    return map(with_interval, pair.values, pair.intervals) if pair.intervals else map(percent, pair.values)
-
-
-def bands_section(evaluation: Evaluation) -> Markup:
+def _bands(evaluation: Evaluation) -> Markup:
     """Recall by label frequency."""
-    intro = (
-        f"Of the times that a label is true, how often is it among the first {SHOWN} suggestions? Labels are grouped "
-        "by how many training samples they had, so that frequent labels do not hide rare ones."
-    )
+    n_unknown, metric = evaluation.truth.shape[1] - len(evaluation.model.classes_), f"R@{SHOWN}"
+    rows = []
+    for both in evaluation.bands:
+        band = both[0]
+        unknown = f"; {n_unknown:,} of them unknown to the model" if n_unknown and band.name == BANDS[0][0] else ""
+        remark = f"{counted(band.n_labels, 'label')}, {band.n_positives:,} × true{unknown}"
+        cells = [with_interval(each.values[metric], each.intervals[metric]) for each in both]
+        rows.append([with_remark(band.name, remark), *(cells if band.n_positives else ["–", "–"])])
     header = ["training samples of the label", "this model", "most frequent"]
-    rows = [_band_cells(evaluation, both) for both in evaluation.bands]
-    numbers = table(f"R@{SHOWN} in percent, with 95 % intervals", header, rows)
-    return section("bands", "By label frequency", tag("p", intro), numbers)
+    return table(f"{metric} in percent, with 95 % intervals", header, rows)
 
 
-def _band_cells(evaluation: Evaluation, both: tuple[BandResult, BandResult]) -> list[Content]:
-    band, metric = both[0], f"R@{SHOWN}"
-    n_unknown = evaluation.truth.shape[1] - len(evaluation.model.classes_)
-    unknown = f"; {n_unknown:,} of them unknown to the model" if n_unknown and band.name == BANDS[0][0] else ""
-    remark = f"{counted(band.n_labels, 'label')}, {band.n_positives:,} × true{unknown}"
-    cells = [with_interval(each.values[metric], each.intervals[metric]) for each in both]
-    return [with_remark(band.name, remark), *(cells if band.n_positives else ["–", "–"])]
-
-
-def thresholds_section(evaluation: Evaluation) -> Markup:
-    """Precision and recall by threshold; only at the stored threshold if scores are not probabilities."""
-    stored = evaluation.threshold
-    thresholds = sorted({stored, *(_THRESHOLDS if evaluation.is_calibrated else ())})
-    rows = [_at_threshold(evaluation, threshold) for threshold in thresholds]
+def _thresholds(evaluation: Evaluation) -> Markup:
+    """What thresholds give; without any suggestion, precision and F1 are undefined."""
+    rows: list[list[Content]] = []
+    thresholds = sorted({evaluation.threshold, *(_THRESHOLDS if evaluation.is_calibrated else ())})
+    for threshold in thresholds:
+        precision, recall, n_labels = map(float, evaluation.curve.at(threshold))
+        f1 = 2 * precision * recall / (precision + recall) if precision + recall else 0.0
+        values = (precision, recall, f1) if n_labels else (None, recall, None)
+        rows.append([f"{threshold:.3g}", *map(percent, values), f"{n_labels:.2f}"])
     header = ["threshold", "precision", "recall", "F1", "labels"]
     caption = "What a threshold gives, in percent; labels per sample"
-    numbers = table(caption, header, rows, chosen=thresholds.index(stored))
-    drawing = figures.precision_recall(evaluation.curve, stored)
-    intro: list[Content] = ["Every suggestion that reaches the threshold counts. A lower threshold raises recall."]
-    if evaluation.is_calibrated:
-        intro += [" To have one chosen: ", tag("code", "--threshold precision=0.8"), "."]
-    content = side_by_side(figure(drawing, "The dot is the stored threshold."), numbers)
-    return section("thresholds", "Precision and recall", tag("p", intro), content)
+    return table(caption, header, rows, chosen=thresholds.index(evaluation.threshold))
 
 
-def _at_threshold(evaluation: Evaluation, threshold: float) -> list[Content]:
-    """Without any suggestion, precision and F1 are undefined."""
-    precision, recall, n_labels = map(float, evaluation.curve.at(threshold))
-    f1 = 2 * precision * recall / (precision + recall) if precision + recall else 0.0
-    values = (precision, recall, f1) if n_labels else (None, recall, None)
-    return [f"{threshold:.3g}", *map(percent, values), f"{n_labels:.2f}"]
-
-
-def probabilities_section(evaluation: Evaluation) -> Markup:
+def _probabilities(evaluation: Evaluation) -> Content:
     """The reliability diagram, for a model whose scores are probabilities."""
-    title, calibration = "Are the probabilities true?", evaluation.model.calibration_
+    calibration = evaluation.model.calibration_
     if calibration is None:
-        reason = "The scores of this model are not probabilities: it was trained without calibration."
-        return section("probabilities", title, tag("p", reason))
-    bins, expected_error = findings.reliability(evaluation)
+        return tag("p", "The scores of this model are not probabilities: it was trained without calibration.")
+    bins, error = findings.reliability(evaluation)
     intro = (
         f"The first {SHOWN} suggestions of all samples, in {len(bins)} bins of equal size by probability. "
         "On the dashed line, suggestions given 70 % are right 70 times of 100. "
     )
-    error = tag("strong", f"Expected calibration error: {expected_error:.3f}")
+    strong = tag("strong", f"Expected calibration error: {error:.3f}")
     learned = f" (the mean distance from the line). In training: {calibration.summary}."
     rows = [[percent(part.probability), percent(part.rate), f"{part.size:,}"] for part, _ in bins]
     numbers = table("The bins, in percent", ["probability given", "were right", "suggestions"], rows)
@@ -232,48 +217,30 @@ def probabilities_section(evaluation: Evaluation) -> Markup:
         "Below the line the model is overconfident, above it underconfident. The latter is normal where these data "
         "record more of the true labels than the training data did. Vertical lines are 95 % intervals."
     )
-    drawing = figure(figures.reliability_diagram(bins, expected_error), caption)
-    return section("probabilities", title, tag("p", intro, error, learned), side_by_side(drawing, numbers))
+    drawing = tag("figure", figures.reliability_diagram(bins, error), tag("figcaption", caption))
+    return tag("p", intro, strong, learned), tag("div", drawing, numbers, class_="side")
 
 
-def labels_section(evaluation: Evaluation) -> Markup:
-    """The labels with the best and worst F1."""
-    best, worst, enough = findings.extremes(evaluation)
-    intro = (
-        f"By F1 at the stored threshold, of labels that occur at least {enough} × in these data; below each, its "
-        "samples in training and here. Labels never suggested have no precision."
-    )
-    parts = (("Best labels, in percent", best), ("Worst labels, in percent", worst))
-    tables = [
-        table(caption, ["label", "precision", "recall", "F1"], [_score_cells(evaluation, score) for score in scores])
-        for caption, scores in parts
-        if scores
-    ]
-    return section("labels", "Labels", tag("p", intro), side_by_side(*tables))
-
-
-def _score_cells(evaluation: Evaluation, score: findings.LabelScore) -> list[Content]:
-    remark = f"{evaluation.counts[score.label]:,} trained, {score.n_positives:,} here"
-    return [with_remark(_label(evaluation, score.label), remark), *map(percent, score[2:])]
+def _labels(evaluation: Evaluation, kind: str, scores: Iterable[findings.LabelScore]) -> Markup:
+    """The labels with the best or worst F1."""
+    rows = []
+    for score in scores:
+        remark = f"{evaluation.counts[score.label]:,} trained, {score.n_positives:,} here"
+        rows.append([with_remark(_label(evaluation, score.label), remark), *map(percent, score[2:])])
+    return table(f"{kind} labels, in percent", ["label", "precision", "recall", "F1"], rows)
 
 
 def _label(evaluation: Evaluation, label: int) -> Markup:
     return user_text(evaluation.names[label], _NAME_LENGTH)
 
 
-def samples_section(evaluation: Evaluation) -> Markup:
+def _samples(evaluation: Evaluation) -> Content:
     """Example samples with right and wrong suggestions."""
-    content = [
+    return [
         (tag("h3", title), tag("ul", [_sample(evaluation, row) for row in rows], class_="samples"))
         for title, rows in findings.examples(evaluation).items()
         if rows
     ]
-    numbers = "probabilities" if evaluation.is_calibrated else "scores"
-    intro = (
-        f"✓: right; ✗: not recorded; dashed: recorded but not among the first {SHOWN}; pale: below the stored "
-        f"threshold of {evaluation.threshold:.3g}. Numbers are {numbers}."
-    )
-    return section("samples", "Samples", tag("p", intro), content)
 
 
 def _sample(evaluation: Evaluation, row: int) -> Markup:
@@ -289,14 +256,6 @@ def _sample(evaluation: Evaluation, row: int) -> Markup:
         label for label in truth.indices[truth.indptr[row] : truth.indptr[row + 1]].tolist() if label not in labels
     ]
     items += [tag("li", _label(evaluation, label), tag("small", " missed"), class_="absent") for label in missed]
-    text = findings.text_of_sample(evaluation.dataset, row)
-    whole = shorten(text, 10 * _TEXT_LENGTH)
-    shortened = tag("p", shorten(text, _TEXT_LENGTH), title=whole, dir="auto") if text else None
-    number = tag("span", f"sample {row:,}", class_="muted")
-    return tag("li", number, shortened, tag("ul", items, class_="labels"))
-
-
-#: The sections after the first, in the order of the page.
-SECTIONS = (
-    metrics_section, bands_section, thresholds_section, probabilities_section, labels_section, samples_section,
-)  # fmt: skip
+    text = evaluation.dataset.texts[row] if evaluation.dataset.texts is not None else ""
+    about = tag("p", shorten(text, _TEXT_LENGTH), title=shorten(text, 10 * _TEXT_LENGTH), dir="auto") if text else None
+    return tag("li", tag("span", f"sample {row:,}", class_="muted"), about, tag("ul", items, class_="labels"))

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tacit.errors import FileError, ParameterError
-from tacit.store.acts import Act, in_force, in_words, parse_lines
+from tacit.store.acts import Act, in_force, parse_lines
 
 EVERY_KIND = [
     Act("add", {"name": "pome", "examples": ["apple", {"features": {"3": 1.0}}], "parent": "fruit"}),
@@ -25,10 +25,6 @@ def test_json_and_back(act):
     back = Act.from_json(json.loads(json.dumps(act.to_json())))
     assert back.to_json() == act.to_json()
     assert (back.id, back.time) == (act.id, act.time)
-
-
-def test_ids_differ():
-    assert len({Act("retire", {"label": "x"}).id for _ in range(100)}) == 100
 
 
 @pytest.mark.parametrize(
@@ -97,30 +93,10 @@ def test_a_long_text_is_named_by_its_start():
     assert "'a'" not in str(Act("judge", {"judgements": two}))  # which errors and logs show
 
 
-def test_undos_say_what_they_do_however_many_there_are():
-    acts = [Act("retire", {"label": "a"})]
-    for _ in range(5_000):
-        acts.append(Act("undo", {"of": acts[-1].id}))
-    words = in_words(acts, acts)
-    assert words[:3] == ["retired 'a'", "took back: retired 'a'", "reinstated: retired 'a'"]
-    assert words[-1] == words[2]
-
-
 @pytest.mark.parametrize("field", ["id", "time"])
 def test_half_characters_are_refused(field):
     with pytest.raises(ParameterError, match="'id' and 'time'"):
         Act("retire", {"label": "a"}, **{field: "\ud800"})
-
-
-def test_labels_that_an_act_is_about():
-    assert [act.labels() for act in EVERY_KIND] == [
-        ["pome"],
-        ["cars", "vehicles"],
-        ["c", "a", "b"],
-        ["telex"],
-        ["fruit"],
-        [],
-    ]
 
 
 def test_an_export_is_read_line_by_line():

@@ -17,8 +17,6 @@ from planted import planted
 from tacit.errors import ModelFileError
 from tacit.store import atomic, folder
 
-N_DAMAGED = int(os.environ.get("TACIT_ATTACK", "1000"))  # manifests, and files of arrays
-
 
 @pytest.fixture
 def saved(tmp_path: Path) -> Path:
@@ -37,16 +35,6 @@ def rewrite_manifest(saved: Path, /, **changes: Any) -> None:
     manifest.update(changes)
     manifest["sha256"] = folder._checksum(manifest)
     (saved / "manifest.json").write_text(json.dumps(manifest))
-
-
-def test_a_missing_folder(tmp_path):
-    with pytest.raises(ModelFileError, match="no such model folder"):
-        tacit.load_model(tmp_path / "nothing")
-
-
-def test_a_folder_without_manifest(tmp_path):
-    with pytest.raises(ModelFileError, match=r"not a model folder \(manifest.json is missing\)"):
-        tacit.load_model(tmp_path)
 
 
 def test_a_newer_format(saved):
@@ -78,13 +66,6 @@ def test_a_data_file_outside_the_folder_is_not_read(saved, tmp_path):
         tacit.load_model(saved)
 
 
-def test_a_truncated_data_file(saved):
-    file = data_file(saved)
-    file.write_bytes(file.read_bytes()[:-1])
-    with pytest.raises(ModelFileError, match="missing or truncated"):
-        tacit.load_model(saved)
-
-
 def test_any_flipped_bit_is_noticed(saved):
     rng = random.Random(0)
     for file in (data_file(saved), saved / "manifest.json"):
@@ -104,77 +85,12 @@ def test_any_flipped_bit_is_noticed(saved):
     tacit.load_model(saved)
 
 
-@pytest.mark.slow
-def test_random_damage_never_gets_further_than_an_error(saved):
-    """Mutated manifests with a valid checksum, and mutated data read without verification."""
-    rng = random.Random(1)
-    manifest = (saved / "manifest.json").read_bytes()
-    for _ in range(N_DAMAGED):
-        damaged = bytearray(manifest)
-        for _ in range(rng.randrange(1, 4)):
-            place = rng.randrange(len(damaged))
-            damaged[place : place + rng.randrange(3)] = bytes(rng.choices(b'0123456789"{}[],:aeflnrstu.-_', k=2))
-        (saved / "manifest.json").write_bytes(damaged)
-        try:
-            content = json.loads(damaged)
-            if isinstance(content, dict):
-                content["sha256"] = folder._checksum(content)
-                (saved / "manifest.json").write_text(json.dumps(content))
-        except ValueError:
-            pass
-        _load_or_refuse(saved, verify=True)
-    (saved / "manifest.json").write_bytes(manifest)
-    file = data_file(saved)
-    arrays = file.read_bytes()
-    for _ in range(N_DAMAGED):
-        damaged = bytearray(arrays)
-        damaged[rng.randrange(len(damaged))] = rng.randrange(256)
-        file.write_bytes(damaged)
-        _load_or_refuse(saved, verify=False)
-
-
-def _load_or_refuse(model: Path, verify: bool) -> None:
-    try:
-        loaded = tacit.load_model(model, verify=verify)
-    except tacit.TacitError:
-        return
-    assert isinstance(loaded, tacit.Popularity)
-
-
-def test_saving_over_a_model_leaves_one_data_file(saved):
-    X, Y = planted(seed=3)
-    tacit.Popularity().fit(X, Y).save(saved)
-    assert sorted(file.suffix for file in saved.iterdir()) == [".json", ".lock", ".safetensors"]
-    assert np.array_equal(tacit.load_model(saved).label_counts_, np.asarray(Y.sum(axis=0)).ravel())
-
-
 def test_a_folder_that_is_no_model_is_not_touched(tmp_path):
     (tmp_path / "thesis.txt").write_text("years of work")
     X, Y = planted()
     with pytest.raises(ModelFileError, match="exists and is not a model folder"):
         tacit.Popularity().fit(X, Y).save(tmp_path)
     assert [file.name for file in tmp_path.iterdir()] == ["thesis.txt"]
-
-
-@pytest.mark.parametrize("fails_on", ["arrays", "manifest", "sync"])
-def test_a_full_disk_leaves_the_old_model(saved, monkeypatch, fails_on):
-    before = {file.name: file.read_bytes() for file in saved.iterdir()}
-
-    def no_space(*_: Any, **__: Any) -> None:
-        raise OSError(28, "No space left on device")
-
-    if fails_on == "arrays":
-        monkeypatch.setattr("tacit.store.atomic.save_file", no_space)
-    elif fails_on == "manifest":
-        monkeypatch.setattr(Path, "write_text", no_space)
-    else:
-        monkeypatch.setattr(os, "fsync", no_space)
-    X, Y = planted(seed=3)
-    with pytest.raises(ModelFileError, match="could not be saved .No space left on device"):
-        tacit.Popularity().fit(X, Y).save(saved)
-    assert {file.name: file.read_bytes() for file in saved.iterdir()} == before
-    with pytest.raises(ModelFileError, match="could not be saved"):
-        tacit.Popularity().fit(X, Y).save(saved.with_name("new"))
 
 
 @pytest.mark.skipif(os.name == "nt", reason="folders are not synced there")

@@ -1,12 +1,5 @@
 from __future__ import annotations
 
-import errno
-import io
-import os
-import shutil
-import threading
-import time
-from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -57,13 +50,6 @@ def test_acts_are_read_back_in_order_with_all_that_they_say(ledger):
     assert found.origin == "the base"
     assert is_ledger(ledger.path)
     assert len(ledger.path.read_bytes().splitlines()) == 3
-
-
-def test_nothing_is_there_before_the_first_act(ledger):
-    assert ledger.read().acts == ()
-    with ledger.locked() as writing:
-        assert writing.read().mark == START
-    assert not ledger.path.exists()
 
 
 def test_what_is_new_is_read_without_the_rest(ledger):
@@ -126,35 +112,6 @@ def test_a_record_that_is_no_act_is_an_error(ledger, record, message):
         ledger.read()
 
 
-def test_many_damaged_lines_are_refused_in_linear_time(ledger):
-    add(ledger, "a")
-    with ledger.path.open("ab") as file:
-        file.write(b"x\n" * 1_000_000 + module._line(retired("b").to_json()))
-    began = time.process_time()
-    with pytest.raises(ModelFileError, match="acts.jsonl:3: damaged"):
-        ledger.read()
-    assert time.process_time() - began < 10
-
-
-def test_acts_set_aside_get_a_name_that_a_file_can_have(ledger):
-    ledger.path.write_bytes(
-        module._line({"format": module.FORMAT, "id": "../\ud800"}) + module._line(retired("a").to_json())
-    )
-    with ledger.locked() as writing:
-        writing.append([retired("b")], "another base", START)
-    assert labels_in(ledger.read()) == ["b"]
-    assert labels_in(Ledger(next(ledger.path.parent.glob("*.left-out-*"))).read()) == ["a"]
-
-
-def test_a_damaged_line_is_counted_from_the_first(ledger):
-    mark = add(ledger, "a", "b", "c").mark
-    with ledger.path.open("ab") as file:
-        file.write(b"rubbish\n" + module._line(retired("d").to_json()))
-    for after in (START, mark):
-        with pytest.raises(ModelFileError, match="acts.jsonl:5: damaged"):
-            ledger.read(after)
-
-
 def test_an_older_copy_put_in_its_place_is_noticed(ledger):
     add(ledger, "a")
     older = ledger.path.read_bytes()
@@ -166,14 +123,6 @@ def test_an_older_copy_put_in_its_place_is_noticed(ledger):
         writing.append([retired("d")], "the base", mark)
     assert labels_in(add(ledger, "d" * 500)) == ["a", "d" * 500]  # longer than it was, but not the same
     assert ledger.read(mark).is_whole
-
-
-def test_zeros_before_whole_lines_are_damage(ledger):
-    add(ledger, "a", "b", "c")
-    lines = ledger.path.read_bytes().splitlines(keepends=True)
-    ledger.path.write_bytes(lines[0] + b"\0" * len(lines[1]) + b"".join(lines[2:]))
-    with pytest.raises(ModelFileError, match="acts.jsonl:2: damaged"):
-        ledger.read()
 
 
 def test_another_format_is_not_read(ledger):
@@ -199,128 +148,7 @@ def test_other_files_are_left_alone(tmp_path):
         add(Ledger(path / "inside"), "x")
 
 
-def test_a_write_that_fails_leaves_nothing(ledger, monkeypatch):
-    before = add(ledger, "a")
-    content = ledger.path.read_bytes()
-
-    def fail(_):
-        raise OSError(28, "No space left on device")
-
-    with monkeypatch.context() as patch:
-        patch.setattr("os.fsync", fail)
-        with pytest.raises(LedgerError, match="cannot be written .No space left"):
-            add(ledger, "b")
-    assert ledger.path.read_bytes() == content
-    assert labels_in(add(ledger, "c")) == ["a", "c"]
-    assert labels_in(ledger.read(before.mark)) == ["c"]
-
-
-@pytest.mark.skipif(os.name == "nt", reason="locks are others there")
-@pytest.mark.parametrize("is_new", [True, False])
-@pytest.mark.parametrize("reason", [errno.EIO, errno.ENOSPC, errno.EINVAL])
-@pytest.mark.parametrize("fails", ["fsync 1", "fsync 2", "unlock 1", "close", "fsync 1, truncate"])
-def test_what_is_refused_is_not_recorded_or_is_said_to_be(ledger, monkeypatch, is_new, reason, fails):
-    recorded = [] if is_new else labels_in(add(ledger, "a"))
-    calls: Counter[str] = Counter()
-
-    def failing(name: str, call):
-        def attempt(*arguments):
-            calls[name] += 1
-            if name in fails.split(", ") or f"{name} {calls[name]}" in fails.split(", "):
-                raise OSError(reason, os.strerror(reason))
-            return call(*arguments)
-
-        return attempt
-
-    class File(io.FileIO):
-        truncated = 0
-
-        def truncate(self, size=None):
-            self.truncated += 1
-            return (failing("truncate", super().truncate) if self.truncated > 1 else super().truncate)(size)
-
-        def close(self):
-            super().close()
-            failing("close", lambda: None)()
-
-    flock = fcntl.flock
-    with monkeypatch.context() as patch:
-        patch.setattr("os.fsync", failing("fsync", os.fsync))
-        unlock = failing("unlock", flock)
-        patch.setattr("fcntl.flock", lambda fd, how: (unlock if how == fcntl.LOCK_UN else flock)(fd, how))
-        opened = Path.open
-        patch.setattr(Path, "open", lambda path, mode, **how: File(path, mode) if "a" in mode else opened(path, mode))
-        error = None
-        try:
-            add(ledger, "b")
-        except LedgerError as found:
-            error = str(found)
-    if error is None:
-        recorded.append("b")
-    elif "truncate" in fails:
-        assert "may have been recorded" in error
-        recorded.append("b")
-    assert labels_in(ledger.read()) == recorded
-    monkeypatch.setattr(module, "_LOCK_TIMEOUT", 1)
-    assert labels_in(add(ledger, "c")) == [*recorded, "c"]
-
-
-def test_writers_take_turns(ledger):
-    def write(name: str) -> None:
-        for number in range(20):
-            add(ledger, f"{name}{number}")
-
-    threads = [threading.Thread(target=write, args=(name,)) for name in "abc"]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    found = labels_in(ledger.read())
-    assert sorted(found) == sorted(f"{name}{number}" for name in "abc" for number in range(20))
-    assert [each for each in found if each.startswith("a")] == [f"a{number}" for number in range(20)]
-
-
 def test_a_writer_does_not_wait_for_ever(ledger, monkeypatch):
     monkeypatch.setattr(module, "_LOCK_TIMEOUT", 0.05)
     with ledger.locked(), pytest.raises(LedgerError, match="another process has been writing"):
         add(ledger, "x")
-
-
-def test_a_copy_made_while_somebody_writes_is_a_ledger(ledger, tmp_path):
-    """Every copy holds at least what was acknowledged before it was begun, and nothing else."""
-    acknowledged, is_over = [0], threading.Event()
-
-    def write() -> None:
-        while not is_over.is_set():
-            add(ledger, f"label {acknowledged[0]} with some text to make the line longer than a few bytes")
-            acknowledged[0] += 1
-
-    writer = threading.Thread(target=write)
-    writer.start()
-    try:
-        for _ in range(300):
-            promised = acknowledged[0]
-            if not ledger.path.exists():
-                continue
-            copied = Path(shutil.copyfile(ledger.path, tmp_path / "copy.jsonl"))
-            found = labels_in(Ledger(copied).read())
-            assert len(found) >= promised
-            assert [int(each.split()[1]) for each in found] == list(range(len(found)))
-    finally:
-        is_over.set()
-        writer.join()
-
-
-@pytest.mark.skipif(os.name == "nt", reason="folders cannot be made read-only there")
-def test_a_ledger_on_a_read_only_disk_can_be_read(ledger, as_nobody):
-    add(ledger, "a", "b")
-    (ledger.path.parent / "acts.jsonl.lock").unlink()
-    code = (
-        "from tacit.store.ledger import Ledger, LedgerError\n"
-        "become_nobody()\nledger = Ledger(path)\nprint(len(ledger.read().acts))\n"
-        "try:\n    with ledger.locked(): print('written')\n"
-        "except LedgerError as error: print(error)\n"
-    )
-    read, refused = as_nobody(code, ledger.path).splitlines()
-    assert read == "2"
-    assert "acts.jsonl: cannot be written (Permission denied)" in refused

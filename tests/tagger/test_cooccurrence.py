@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy import sparse
 
 import tacit
 from tacit.errors import DataError, ParameterError
@@ -62,60 +61,6 @@ def test_labels_without_samples_are_suggested_where_their_neighbours_are(model, 
     assert (tagger.calibration_ is not None) == calibrate
     assert list(tagger.classes_) == NAMES
     assert _best(tagger) == (["jam", "traffic"], [True, True])
-
-
-def test_they_are_still_after_saving(tmp_path):
-    tagger = _fitted("MomentMatching", keep_texts=True)
-    tagger.save(tmp_path / "model")
-    loaded = tacit.Tagger.load(tmp_path / "model")
-    assert loaded.suggest(NEW) == tagger.suggest(NEW)
-    assert (loaded.training_.cooccurrence != tagger.training_.cooccurrence).nnz == 0
-
-
-def test_calibration_does_not_take_them_for_wrong():
-    """No held-out sample has them: judged, they would lower the curve of all labels, of which 0.8 are right here."""
-    score = {each.label: each.score for each in _fitted("MomentMatching").suggest(NEW[:1], k=8)[0]}
-    assert score["fruit"] > 0.7
-    assert score["jam"] > 0.7
-    assert score["traffic"] < 0.1
-
-
-def test_tags_may_be_a_matrix_of_the_labels_that_have_samples():
-    Y = np.array([[label in tags for label in SEEN] for tags in TAGS], dtype=np.float32)
-    lists = _fitted("MomentMatching").rank(NEW, k=8)
-    for form in (np.asarray, sparse.csr_matrix):
-        ranking = _fitted("MomentMatching", form(Y)).rank(NEW, k=8)
-        assert np.array_equal(ranking.labels, lists.labels)
-        np.testing.assert_array_equal(ranking.scores, lists.scores)
-
-
-def test_validation_samples_may_have_them():
-    tagger = tacit.Tagger("MomentMatching", names=False)
-    validation = (TEXTS, [[*tags, "jam"] if "sweet" in tags else tags for tags in TAGS])
-    tagger.fit(TEXTS, TAGS, label_names=NAMES, cooccurrence=_counts(), validation=validation)
-    assert _best(tagger)[0] == ["jam", "traffic"]
-
-
-def test_validation_labels_may_be_a_matrix_of_those_that_have_samples():
-    Y = sparse.csr_matrix(np.array([[label in tags for label in SEEN] for tags in TAGS], dtype=np.float32))
-    by_form = [
-        tacit.Tagger("COSTA").fit(TEXTS, Y, label_names=NAMES, cooccurrence=_counts(), validation=(TEXTS, tags))
-        for tags in (TAGS, Y, Y.toarray())
-    ]
-    first, *others = (tagger.rank(NEW, k=8) for tagger in by_form)
-    for ranking in others:
-        np.testing.assert_array_equal(ranking.scores, first.scores)
-
-
-def test_exmlds3_learns_from_the_counts_it_is_given():
-    given = _fitted("ExMLDS3", calibrate=False).model_
-    other = tacit.Tagger("ExMLDS3", calibrate=False).fit(TEXTS, TAGS, label_names=NAMES).model_
-    assert given.given_label_[NAMES.index("fruit"), NAMES.index("jam")] == pytest.approx(30 / 40)
-    assert other.given_label_[:, NAMES.index("jam")].nnz == 0
-
-
-def test_exmlds3_suggests_a_label_without_samples():
-    assert _best(_fitted("ExMLDS3", calibrate=False))[0] == ["jam", "traffic"]
 
 
 # -- updates ------------------------------------------------------------------------------------------------

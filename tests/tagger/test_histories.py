@@ -107,24 +107,6 @@ def _known(tagger: tacit.Tagger, label: str) -> str:
         return str(error)
 
 
-def test_added_labels_that_were_merged_survive_an_update():
-    tagger = tacit.Tagger(model="OneVsAll", keep_texts=True).fit(TEXTS, TAGS)
-    merge_added_labels(tagger)
-    said = tagger.update(*FIRST)
-    assert said.startswith("trained OneVsAll again on 168 samples")
-    assert tagger.suggest(["plum"], k=1)[0][0].label in ("tree fruit", "fruit")
-    assert tagger.history()[-2:] == ["merged 'pome', 'stone fruit' into 'tree fruit'", "renamed 'cars' to 'vehicles'"]
-
-
-def test_what_no_longer_applies_is_said(tmp_path):
-    tagger = tacit.Tagger(model="OneVsAll").fit(TEXTS, TAGS)
-    tagger.rename_label("music", "sounds")
-    tagger.save(tmp_path / "model")
-    other = tacit.Tagger(model="OneVsAll").fit(["a wheel", "a plum"] * 5, [["cars"], ["fruit"]] * 5)
-    other.save(tmp_path / "model", acts="keep")
-    assert [str(act) for act in other.acts_ if act.id in other.left_out_] == ["renamed 'music' to 'sounds'"]
-
-
 def test_a_long_chain_of_undos_takes_linear_time():
     tagger = tacit.Tagger(model="Popularity", calibrate=False).fit(TEXTS, TAGS)
     chain = [Act("retire", {"label": "cars"})]

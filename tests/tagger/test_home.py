@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import copy
-import json
 import random
 import shutil
 import time
@@ -78,16 +76,6 @@ def test_an_act_that_no_longer_fits_is_refused_by_name(model):
     assert one.history() == tacit.Tagger.load(model).history() == ["retired 'cars'", "added 'pome' from 1 example"]
 
 
-def test_acts_go_over_to_a_base_that_somebody_else_has_put_there(model):
-    one, other = tacit.Tagger.load(model), tacit.Tagger.load(model)
-    other.update(["zither song"] * 4, [["strings"]] * 4)
-    other.save(model)
-    one.rename_label("cars", "vehicles")
-    one.save(model)
-    assert "strings" in one.classes_
-    assert tacit.Tagger.load(model).history() == ["renamed 'cars' to 'vehicles'"]
-
-
 def test_two_updates_at_once_do_not_overwrite_each_other(model):
     one, other = tacit.Tagger.load(model), tacit.Tagger.load(model)
     one.update(["zither song"] * 4, [["strings"]] * 4)
@@ -107,22 +95,6 @@ def test_acts_made_while_an_update_was_trained_are_kept(model):
     one.save(model)
     assert sorted(tacit.Tagger.load(model).history()) == ["renamed 'cars' to 'vehicles'", "retired 'weather'"]
     assert one.history() == tacit.Tagger.load(model).history()
-
-
-def test_a_failed_save_loses_nothing(model, monkeypatch):
-    tagger = tacit.Tagger.load(model)
-    tagger.rename_label("cars", "vehicles")
-
-    def fail(_):
-        raise OSError(28, "No space left on device")
-
-    with monkeypatch.context() as patch:
-        patch.setattr("os.fsync", fail)
-        with pytest.raises(ModelFileError, match="could not be saved .*No space left on device"):
-            tagger.save(model)
-    assert tacit.Tagger.load(model).history() == []
-    tagger.save(model)
-    assert tacit.Tagger.load(model).history() == ["renamed 'cars' to 'vehicles'"]
 
 
 def test_a_new_model_does_not_replace_one_with_acts_unasked(model):
@@ -167,14 +139,6 @@ def test_acts_of_another_model_are_left_out_and_said(model, saved, caplog):
     assert [str(act) for act in Ledger(next(other.glob("acts.jsonl.left-out-*"))).read().acts] == taught.history()
 
 
-def test_a_tagger_is_saved_elsewhere_with_its_acts(model, tmp_path):
-    tagger = tacit.Tagger.load(model)
-    tagger.rename_label("cars", "vehicles")
-    tagger.save(tmp_path / "elsewhere")
-    assert tacit.Tagger.load(tmp_path / "elsewhere").history() == ["renamed 'cars' to 'vehicles'"]
-    assert tacit.Tagger.load(model).history() == []
-
-
 def test_a_model_without_texts_lives_in_a_folder_too(tmp_path):
     X, Y = planted()
     tacit.OneVsAll().fit(X, Y, label_names=[f"label {i}" for i in range(Y.shape[1])]).save(tmp_path / "m")
@@ -204,27 +168,6 @@ def test_undo_reaches_acts_of_others_and_of_the_last_session(model):
         second.undo("nobody")
     second.undo(second.acts_[-1].id)  # the undo itself
     assert second.history() == ["renamed 'cars' to 'vehicles'", "retired 'weather'"]
-
-
-def test_undoing_what_others_build_on_leaves_those_out(model):
-    tagger = tacit.Tagger.load(model)
-    tagger.add_label("pome", examples=["apple pear"])
-    tagger.learn([("apple", "pome", True)])
-    tagger.undo(tagger.acts_[0].id)
-    assert "pome" not in tagger.classes_
-    assert [str(error) for error in tagger.left_out_.values()] == ["judgements[0].label: unknown label 'pome'"]
-
-
-def test_acts_after_one_that_does_not_apply_do(model):
-    tagger = tacit.Tagger.load(model)
-    acts = [Act("rename", {"label": "bikes", "name": "x"}), Act("add", {"name": "pome", "examples": ["apple pear"]})]
-    tagger._become(tagger._changes.plus(acts))
-    alone = tacit.Tagger.load(model)
-    alone._become(alone._changes.plus(acts[1:]))
-    suggested = tagger.suggest(["apple pear"], k=9)
-    assert suggested == alone.suggest(["apple pear"], k=9)
-    assert "pome" in [label for label, _ in suggested[0]]
-    assert list(tagger.left_out_) == [acts[0].id]
 
 
 def test_what_was_said_belongs_to_the_acts_before(model):
@@ -275,36 +218,6 @@ def _random_act(tagger: tacit.Tagger, rng: random.Random, name: str) -> None:
         tagger.undo(rng.choice(tagger.acts_).id)
 
 
-def test_a_name_that_two_labels_had_is_not_learned_from_samples(model):
-    tagger = tacit.Tagger.load(model)
-    tagger.rename_label("cars", "vehicles")
-    tagger.add_label("cars", examples=["a toy"[2:] + " wheel"])
-    with pytest.raises(ActError, match="was added under a name that 'vehicles' has in the training data"):
-        tagger.update(["a toy"] * 3, [["cars"]] * 3)
-
-
-def test_acts_of_another_model_do_not_come_back_with_an_update(model, tmp_path):
-    other = tmp_path / "other"
-    tacit.Tagger(model="Popularity", keep_texts=True).fit(TEXTS, TAGS).save(other)
-    taught = tacit.Tagger.load(model)
-    taught.rename_label("cars", "vehicles")
-    taught.save(model)
-    shutil.copy(model / "acts.jsonl", other)
-    tagger = tacit.Tagger.load(other)
-    tagger.update(["plum"], [["fruit"]])
-    tagger.save(other)
-    assert tagger.history() == tacit.Tagger.load(other).history() == []
-
-
-def test_an_act_that_is_on_disk_already_is_saved(model):
-    one = tacit.Tagger.load(model)
-    one.rename_label("cars", "vehicles")
-    other = copy.copy(one)
-    one.save(model)
-    other.save(model)
-    assert other.history() == tacit.Tagger.load(model).history() == ["renamed 'cars' to 'vehicles'"]
-
-
 def test_a_base_whose_acts_are_elsewhere_is_not_replaced(model, tmp_path):
     tagger = tacit.Tagger.load(model, acts=tmp_path / "acts.jsonl")
     tagger.rename_label("cars", "vehicles")
@@ -323,25 +236,6 @@ def test_many_mergers_into_one_label(model):
     acts += [Act("merge", {"labels": [f"n{i}"], "into": "fruit"}) for i in range(1200)]
     assert home.commit(tagger, acts) == {}
     assert tacit.Tagger.load(model).suggest(["apple pear"], k=1)[0][0].label == "fruit"
-
-
-def test_all_labels_judged_or_retired(model):
-    tagger = tacit.Tagger.load(model)
-    tagger.learn([("a text", label, True) for label in ("fruit", "cars", "music", "weather")])
-    assert len(tagger.suggest(PROBE, threshold=0.0)[0]) == 4
-    assert tagger.predict(PROBE)
-    for label in ("fruit", "cars", "music", "weather"):
-        tagger.retire_label(label)
-    assert tagger.suggest(PROBE, threshold=0.1) == tagger.suggest(PROBE) == [[]] * 4
-
-
-BAD_JUDGEMENTS = [[("a", "fruit")], ["fruit"]]
-
-
-@pytest.mark.parametrize("judgements", BAD_JUDGEMENTS, ids=str)
-def test_judgements_are_triples(model, judgements):
-    with pytest.raises(tacit.TacitError, match="a judgement must be a tuple of a sample, a label and a verdict"):
-        tacit.Tagger.load(model).learn(judgements)
 
 
 def test_odd_samples_in_acts():
@@ -410,24 +304,3 @@ def test_a_hundred_thousand_acts_load_in_two_seconds(model):
     said = loaded.suggest(PROBE)
     (model / "acts.jsonl.samples").unlink()  # only a cache
     assert tacit.Tagger.load(model).suggest(PROBE) == said
-
-
-def test_a_damaged_cache_of_samples_is_not_used(model):
-    tagger = tacit.Tagger.load(model)
-    acts = [
-        Act("judge", {"judgements": [{"text": TEXTS[i % 9], "label": "fruit", "accepted": True}]}) for i in range(300)
-    ]
-    home.commit(tagger, acts)
-    said = tagger.suggest(PROBE)
-    cache = model / "acts.jsonl.samples"
-    content = cache.read_bytes()
-    rng = np.random.default_rng(0)
-    for _ in range(40):
-        damaged = bytearray(content)
-        for place in rng.integers(0, len(content), 3):
-            damaged[place] ^= 1 << int(rng.integers(8))
-        cache.write_bytes(damaged)
-        for found, expected in zip(tacit.Tagger.load(model).suggest(PROBE), said, strict=True):
-            assert {each.label for each in found} == {each.label for each in expected}
-    header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])
-    assert header["indices"]["dtype"] == "I32"

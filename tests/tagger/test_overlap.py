@@ -40,9 +40,3 @@ def test_a_blank_text_is_none_that_was_in_training():
     texts, tags = articles(40)
     tagger = tacit.Tagger("Popularity", calibrate=False).fit([*texts, " "], [*tags, tags[0]])
     assert share_in_training(tagger, ["", "new"]) == 0
-
-
-def test_a_model_that_does_not_know_its_samples():
-    X = samples(20, 0)
-    model = tacit.Popularity().fit(X, [["x"]] * 20)
-    assert share_in_training(tacit.Tagger.around(model), X) == 0

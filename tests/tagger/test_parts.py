@@ -9,7 +9,7 @@ from sklearn.linear_model import LogisticRegression
 
 from tacit.numerics.rows import unit_rows
 from tacit.store.sample_rows import Row, rows_of, stacked
-from tacit.tagger.few_shot import Curve, FewShot, _fitted, direction
+from tacit.tagger.few_shot import Curve, FewShot, _fitted
 from tacit.tagger.inputs import Inputs
 from tacit.tagger.parts import (
     _PRIOR_VARIANCE,
@@ -60,32 +60,6 @@ def test_a_correction_is_where_prior_and_judgements_balance(n, seed):
     weights = stacked([part.weights], N_FEATURES).toarray().ravel()
     gradient = X.T @ (accepted - sigmoid(said + X @ weights)) - weights / _PRIOR_VARIANCE
     assert np.abs(gradient).max() < 0.02
-
-
-def test_joined_labels_apply_where_any_does():
-    both = AnyOf((Learned(0), Learned(1)), np.ones(2))
-    assert probability(both, 0.5, 0.2) == pytest.approx(1 - 0.5 * 0.8)
-    assert probability(both, 0.0, 0.0) < 1e-5
-    assert probability(both, 1.0, 0.3) == pytest.approx(1, abs=1e-5)
-
-
-def test_labels_that_come_together_are_not_counted_twice():
-    one = AnyOf((Learned(0),), np.array([0.5]))
-    two = AnyOf((Learned(0), Learned(1)), np.array([0.5, 0.5]), power=float(np.sqrt(0.5)))
-    assert probability(one, 0.8, 0.8) == pytest.approx(0.4)
-    assert probability(two, 0.8, 0.8) == pytest.approx(1 - 0.6 ** (2 * np.sqrt(0.5)))
-    assert probability(one, 0.8, 0.8) < probability(two, 0.8, 0.8) < 1 - 0.6**2
-
-
-def test_evidence_counts_from_the_rate_of_any_label():
-    few_shot = FewShot(np.zeros(4, np.float32), np.ones(4, np.float32))
-    example = sparse.csr_matrix(np.eye(4, dtype=np.float32)[:1])
-    curve = Curve(2.0, float(logit(np.array(0.1))), 0.1)
-    near = Near(Learned(0), tuple(rows_of(example)), direction(few_shot, example), curve, same=-MAX_LOG_ODDS)
-    X = sparse.csr_matrix(np.eye(4, dtype=np.float32)[:2])
-    both = sigmoid(Plan([near], few_shot).log_odds(Given(0.3), Inputs(X)))[:, 0]
-    assert both[0] > 0.3  # as the example
-    assert both[1] == pytest.approx(0.3)  # unlike it: no more and no less than any sample
 
 
 def test_a_sample_that_is_an_example_has_the_label():

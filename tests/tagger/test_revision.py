@@ -91,26 +91,3 @@ def test_the_command_shows_and_applies(tacit, tmp_path):
     assert tacit("vocabulary", model, tmp_path / "new.csv", "--apply").code == 0
     assert [act.kind for act in Tagger.load(model).acts_] == ["add", "rename"]
     assert "nothing to change" in tacit("vocabulary", model, tmp_path / "new.csv", "--apply").out
-
-
-def test_names_that_were_given_here_are_said_to_be_changed_back():
-    tagger = start_tagger(thesaurus(), "en")
-    tagger.rename_label("engine", "machine")
-    words = [change.words for change in revise(tagger, newer_one())]
-    assert "rename 'machine' to 'motor'" in words
-    tagger = start_tagger(thesaurus(), "en")
-    tagger.rename_label("engine", "machine")
-    assert [change.words for change in revise(tagger, thesaurus())] == ["rename 'machine' back to 'engine'"]
-
-
-def test_start_says_that_deprecated_concepts_are_left_out(tacit, tmp_path):
-    pytest.importorskip("rdflib")
-    (tmp_path / "a.ttl").write_text(
-        "@prefix skos: <http://www.w3.org/2004/02/skos/core#> . @prefix owl: <http://www.w3.org/2002/07/owl#> .\n"
-        '<http://x.org/1> a skos:Concept ; skos:prefLabel "pear"@en .\n'
-        '<http://x.org/2> a skos:Concept ; skos:prefLabel "telex"@en ; owl:deprecated true .\n'
-    )
-    started = tacit("start", tmp_path / "a.ttl", "--out", tmp_path / "m")
-    assert (
-        started.out == f"1 concepts, known by their names (deprecated ones are left out); saved to {tmp_path / 'm'}\n"
-    )

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import tacit
-from tacit.errors import DataError, ParameterError, RetiredLabelError, UnknownLabelError
+from tacit.errors import ParameterError, RetiredLabelError, UnknownLabelError
 from tagger.articles import articles
 
 TEXTS, TAGS = articles()
@@ -53,13 +53,6 @@ def test_include_and_exclude_know_new_names(tagger):
         tagger.suggest(["a wheel"], include=["vehicels"])
 
 
-def test_unchanged_labels_keep_their_scores(tagger):
-    before = scores(tagger, "song chord and an engine")
-    tagger.add_label("orchestra", cooccurs={"music": 30})
-    after = scores(tagger, "song chord and an engine")
-    assert {label: after[label] for label in before} == before
-
-
 # -- added labels -----------------------------------------------------------------------------------------
 
 
@@ -70,14 +63,6 @@ def test_one_cooccurring_label_brings_its_share_along(tagger):
     assert found["orchestra"] == pytest.approx(found["music"] * (count / 2) / (count + 2), abs=1e-3)
 
 
-def test_several_cooccurring_labels_add_up(tagger):
-    tagger.add_label("one", cooccurs={"music": 30})
-    tagger.add_label("both", cooccurs={"music": 30, "cars": 30})
-    about_both, about_one = scores(tagger, "song chord and an engine wheel"), scores(tagger, "song chord tune")
-    assert about_both["both"] > about_both["one"]
-    assert about_both["both"] > about_one["both"]
-
-
 def test_examples_find_their_like(tagger):
     tagger.add_label("pome", examples=["apple pear", "pear apple pear", "an apple, a pear"])
     ranking = tagger.rank(TEXTS, k=1, include=["pome"])
@@ -85,22 +70,6 @@ def test_examples_find_their_like(tagger):
     order = np.argsort(-ranking.scores[:, 0], kind="stable")
     assert is_pome[order[:10]].min() >= 1
     assert is_pome[order[-50:]].max() == 0
-
-
-def test_a_name_or_description_is_an_example(tagger):
-    tagger.add_label("choir")
-    tagger.add_label("percussion", description="the drum in a song")
-    assert scores(tagger, "a choir")["choir"] > scores(tagger, "a storm")["choir"]
-    assert scores(tagger, "a drum")["percussion"] > scores(tagger, "a storm")["percussion"]
-
-
-def test_more_kinds_of_evidence_are_joined(tagger):
-    tagger.add_label("parent only", parent="fruit")
-    tagger.add_label("pome", parent="fruit", examples=["apple pear", "pear apple"])
-    apple, plum = scores(tagger, "apple pear"), scores(tagger, "plum fig")
-    assert apple["pome"] > apple["parent only"]
-    assert apple["pome"] > plum["pome"]
-    assert plum["parent only"] > scores(tagger, "storm")["parent only"]
 
 
 def test_the_vocabulary_knows_words_and_parent(tagger):
@@ -125,13 +94,6 @@ def test_labels_go_by_any_name_of_the_vocabulary(tagger):
     assert tagger.explain("a wheel", "automobiles").label == "cars"
 
 
-def test_labels_may_build_on_added_ones(tagger):
-    tagger.add_label("orchestra", cooccurs={"music": 40})
-    tagger.add_label("violin", cooccurs={"orchestra": 20})
-    found = scores(tagger, "song chord tune")
-    assert 0 < found["violin"] < found["orchestra"]
-
-
 # -- merged, renamed, retired -----------------------------------------------------------------------------
 
 
@@ -141,14 +103,6 @@ def test_a_merged_label_applies_where_any_does(tagger):
     tagger.merge_labels(["music", "cars"], into="noise")
     joined = 1 - (1 - before["music"]) * (1 - before["cars"])
     assert scores(tagger, text)["noise"] == pytest.approx(joined, abs=1e-4)
-
-
-def test_merging_into_one_of_them_or_a_third(tagger):
-    tagger.merge_labels(["music"], into="cars")
-    assert set(scores(tagger, "song")) == {"cars", "fruit", "weather"}
-    assert max(scores(tagger, "song chord"), key=scores(tagger, "song chord").get) == "cars"
-    with pytest.raises(ParameterError, match="at least two labels are needed to merge"):
-        tagger.merge_labels(["fruit"], into="fruit")
 
 
 def test_former_names_are_understood(tagger):
@@ -204,12 +158,6 @@ def test_a_judgement_moves_like_texts_and_not_others(tagger):
     assert after[2] == pytest.approx(before[2], abs=1e-3)
 
 
-def test_judgements_bring_up_what_the_model_would_not_suggest(tagger):
-    assert scores(tagger, "filler1 filler2")["music"] < 0.9
-    tagger.learn([("filler1 filler2", "music", True)] * 5)
-    assert max(scores(tagger, "filler1 filler2"), key=scores(tagger, "filler1 filler2").get) == "music"
-
-
 def test_judgements_in_one_act_or_several_are_the_same(tagger, trained):
     judged = [("apple pear", "fruit", False), ("plum", "fruit", True), ("song", "music", False)]
     tagger.learn(judged)
@@ -217,24 +165,6 @@ def test_judgements_in_one_act_or_several_are_the_same(tagger, trained):
     for judgement in judged:
         other.learn([judgement])
     assert tagger.suggest(PROBE) == other.suggest(PROBE)
-
-
-def test_learning_needs_judgements(tagger):
-    with pytest.raises(DataError, match="there are no judgements"):
-        tagger.learn([])
-    with pytest.raises(ParameterError, match="unknown label 'fruits'"):
-        tagger.learn([("apple", "fruits", True)])
-
-
-def test_taggers_on_features_can_be_amended():
-    from planted import planted
-
-    X, Y = planted()
-    tagger = tacit.Tagger(model="OneVsAll").fit(X, Y)
-    tagger.add_label("new", examples=X[Y[:, [3]].toarray().ravel() > 0][:3])
-    tagger.learn([(X[0], "1", False)])
-    found = tagger.rank(X, k=1, include=["new"]).scores[:, 0]
-    assert found[Y[:, [3]].toarray().ravel() > 0].mean() > 2 * found[Y[:, [3]].toarray().ravel() == 0].mean()
 
 
 def test_an_uncalibrated_tagger_keeps_the_scale_of_its_scores():

@@ -4,7 +4,6 @@ import copy
 
 import numpy as np
 import pytest
-from scipy import sparse
 
 import tacit
 from tacit.core.labels import read_labels
@@ -51,18 +50,6 @@ def test_history_says_what_was_done(tagger):
     assert len(tagger.history()) == 4
 
 
-def test_nothing_to_undo(tagger):
-    with pytest.raises(ParameterError, match="there is nothing to undo"):
-        tagger.undo()
-
-
-def test_a_new_training_forgets_the_acts(tagger):
-    fresh = tacit.Tagger(model="OneVsAll").fit(TEXTS, TAGS)
-    fresh.rename_label("cars", "vehicles")
-    fresh.fit(TEXTS, TAGS)
-    assert "cars" in fresh.classes_
-
-
 # -- updates ----------------------------------------------------------------------------------------------
 
 
@@ -99,13 +86,6 @@ def test_samples_that_the_model_has_are_left_out(name, keep_texts, tmp_path):
     assert tagger.model_.n_samples_ == len(TEXTS) + 4
 
 
-def test_features_that_the_model_has_are_left_out():
-    X, Y = sparse.eye(20, 5, format="csr"), np.eye(20, 3)
-    tagger = tacit.Tagger("Popularity", calibrate=False).fit(X, Y)
-    assert "left out 5" in tagger.update(sparse.csr_matrix(np.vstack([X[:5].toarray(), np.ones((1, 5))])), Y[:6])
-    assert tagger.model_.n_samples_ == 21
-
-
 def test_a_model_that_learns_on_does():
     tagger = tacit.Tagger(model="MLLCS", n_factors=4).fit(TEXTS, TAGS)
     done = tagger.update(["wheel and brake"] * 3, [["cars"]] * 3)
@@ -124,14 +104,6 @@ def test_other_models_are_trained_again_on_what_was_kept(tagger):
     assert tagger.card_["updates"] == [done]
 
 
-def test_an_update_trains_as_if_all_samples_had_been_there(tagger):
-    tagger.update(NEW_TEXTS, NEW_TAGS)
-    at_once = tacit.Tagger(model="OneVsAll").fit(TEXTS + NEW_TEXTS, TAGS + NEW_TAGS)
-    assert {s.label: s.score for s in tagger.suggest(["zither"], k=9)[0]} == pytest.approx(
-        {s.label: s.score for s in at_once.suggest(["zither"], k=9)[0]}
-    )
-
-
 def test_acts_stay_in_force_after_an_update(tagger):
     tagger.add_label("strings", examples=["chord"])  # gets samples now
     tagger.add_label("pome", examples=["apple pear"])
@@ -146,15 +118,6 @@ def test_acts_stay_in_force_after_an_update(tagger):
     assert [str(act) for act in tagger.acts_ if act.id in tagger.left_out_] == ["added 'strings' from 1 example"]
     assert tagger.column("cars") == tagger.column("vehicles")
     assert tagger.column("weather") == tagger.column("sounds")
-
-
-def test_a_retired_label_stays_so_but_its_samples_are_kept(tagger):
-    tagger.retire_label("weather")
-    tagger.update(["storm", "a song"], [["weather"], ["music"]])
-    assert "weather" not in labels_of(tagger, "storm")
-    tagger.undo()
-    assert labels_of(tagger, "storm")[0] == "weather"
-    assert tagger.counts_for(4)[tagger.column("weather")] == sum("weather" in tags for tags in TAGS) + 1
 
 
 def test_an_update_that_cannot_be_says_what_to_do():
@@ -197,8 +160,3 @@ def test_probabilities_from_examples_are_calibrated():
     said = tagger.rank(many_texts, k=1, include=["fruits"]).scores[:, 0]
     assert said.mean() == pytest.approx(is_fruit.mean(), abs=0.15)
     assert said[is_fruit].mean() > said[~is_fruit].mean() + 0.2
-
-
-def test_without_positives_nothing_is_measured():
-    X = tacit.Tagger(model="Popularity").fit(["ab cd", "ef"], [["x"], ["y"]])._features(["ab cd", "ef"])
-    assert few_shot.measure(X, read_labels([["x"], ["y"]]), None, seed=0).curves == {}

@@ -108,7 +108,15 @@ def model(saved, tmp_path) -> Path:
     return Path(shutil.copytree(saved, tmp_path / "model"))
 
 
-def two_writers(model: Path, pair: tuple[str, str], times: int) -> None:
+FILES = {"acts.jsonl", "acts.jsonl.lock", "acts.jsonl.samples", "arrays", "manifest.json"}
+PAIRS = [("library", "library"), ("library", "add-label"), ("learn", "add-label"), ("labels", "learn")]
+
+
+@pytest.mark.parametrize(
+    ("pair", "times"),
+    [*((pair, 6) for pair in PAIRS[1::2]), *(pytest.param(pair, 50, marks=LONG_RUN) for pair in PAIRS)],
+)
+def test_two_writers_at_once(model, pair, times):
     """Two processes write at once while this one reads: nothing is lost, and nobody fails."""
     writers = [worker(name, model, times, what) for name, what in zip("ab", pair, strict=True)]
     n_read = 0
@@ -120,21 +128,7 @@ def two_writers(model: Path, pair: tuple[str, str], times: int) -> None:
     assert len(done) == 2 * times
     assert n_read >= times
     assert set(done) <= known_to(model)
-    assert set(files_of(model)) <= {"acts.jsonl", "acts.jsonl.lock", "acts.jsonl.samples", "arrays", "manifest.json"}
-
-
-PAIRS = [("library", "library"), ("library", "add-label"), ("learn", "add-label"), ("labels", "learn")]
-
-
-@pytest.mark.parametrize("pair", PAIRS[1::2], ids="-".join)
-def test_two_writers_at_once(model, pair):
-    two_writers(model, pair, times=6)
-
-
-@LONG_RUN
-@pytest.mark.parametrize("pair", PAIRS, ids="-".join)
-def test_two_writers_at_once_two_hundred_times(model, pair):
-    two_writers(model, pair, times=50)
+    assert set(files_of(model)) <= FILES
 
 
 @pytest.mark.parametrize("times", [10, pytest.param(200, marks=LONG_RUN)])
@@ -157,9 +151,14 @@ def test_a_service_and_the_command_line_at_once(model, times):
     assert wanted <= known_to(model)
 
 
-def kill_at_random(model: Path, what: str, times: int, seed: int) -> None:
+@pytest.mark.skipif(os.name == "nt", reason="there is no SIGKILL")
+@pytest.mark.parametrize(
+    ("what", "times"),
+    [("learn", 2), ("update", 2), *(pytest.param(each, 70, marks=LONG_RUN) for each in ("library", "learn", "update"))],
+)
+def test_killed_writers_lose_nothing(model, what, times):
     """Kill a writer at a random moment, again and again; then write once more, and look at what is there."""
-    rng = random.Random(seed)
+    rng = random.Random(times)
     promised: list[str] = []
     for number in range(times):
         process = worker(f"k{number}x", model, 1000, what)
@@ -169,26 +168,13 @@ def kill_at_random(model: Path, what: str, times: int, seed: int) -> None:
         process.send_signal(signal.SIGKILL)
         promised += acknowledged(process)
         missing = set(promised) - known_to(model)
-        assert not missing, f"lost after kill {number} with seed {seed}: {missing}"
+        assert not missing, f"lost after kill {number}: {missing}"
     tagger = tacit.Tagger.load(model)
     tagger.add_label("last", examples=["apple last"])
     tagger.save(model)
     assert {*promised, "last"} <= known_to(model)
-    assert set(files_of(model)) <= {"acts.jsonl", "acts.jsonl.lock", "acts.jsonl.samples", "arrays", "manifest.json"}
+    assert set(files_of(model)) <= FILES
     assert len(list(model.glob("*.safetensors"))) == 1
-
-
-@pytest.mark.skipif(os.name == "nt", reason="there is no SIGKILL")
-@pytest.mark.parametrize("what", ["learn", "update"])
-def test_killed_writers_lose_nothing(model, what):
-    kill_at_random(model, what, times=2, seed=1)
-
-
-@LONG_RUN
-@pytest.mark.skipif(os.name == "nt", reason="there is no SIGKILL")
-@pytest.mark.parametrize("what", ["library", "learn", "update"])
-def test_killed_writers_lose_nothing_seventy_times(model, what):
-    kill_at_random(model, what, times=70, seed=2)
 
 
 def test_a_folder_copied_while_it_is_written_is_a_model(model, tmp_path):
